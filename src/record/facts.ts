@@ -1,5 +1,5 @@
 import type { JobRecord } from './record';
-import { killedByMemory } from './cause';
+import { countedByGridEngine, killedByMemory } from './cause';
 import { coverageReason, isSampled } from './coverage';
 import { figureOf } from './peak-figure';
 import type { CoverageReason } from './coverage';
@@ -19,6 +19,8 @@ export interface Facts {
   readonly limit: number | null;
   readonly requested: number | null;
   readonly peak: number | null;
+  /** Grid Engine's figure (maxvmem) where there is no peak. */
+  readonly gridEngine: number | null;
   /** Byte seconds. */
   readonly used: number | null;
   readonly energy: number | null;
@@ -86,6 +88,7 @@ export function factsOf(record: JobRecord, standsForHost: boolean): Facts {
     limit: record.h_vmem?.limit_bytes ?? null,
     requested: requestedBytes(record),
     peak: record.peak_rss && figureOf(record.peak_rss),
+    gridEngine: record.peak_rss === null ? countedByGridEngine(record) : null,
     used: record.rss_byte_seconds,
     energy: chargedEnergy(record),
     failed,

@@ -72,6 +72,7 @@ interface Contribution {
   readonly limit: number;
   readonly used: number;
   readonly peak: number;
+  readonly gridEngine: number;
   readonly slotMs: number;
   /** Peak over limit, in steps. */
   readonly steps: number | null;
@@ -89,6 +90,7 @@ export function contributionOf(facts: Facts, counted: number): Contribution {
     limit: ((facts.limit ?? 0) * standing) / GIB_HOUR,
     used: ((facts.used ?? 0) * 1000) / GIB_HOUR,
     peak: ((facts.peak ?? 0) * wallclock) / GIB_HOUR,
+    gridEngine: ((facts.gridEngine ?? 0) * wallclock) / GIB_HOUR,
     slotMs: standing * facts.slots,
     steps: shareInSteps(facts.peak, facts.limit),
     reason: COVERAGE_REASONS.indexOf(facts.reason),
@@ -111,6 +113,11 @@ export function addToTotals(totals: MutableTotals, added: Contribution, farBelow
   else {
     totals.requested_with_peak_gib_hours += requested;
     totals.peak_gib_hours += added.peak;
+  }
+  if (facts.gridEngine !== null) {
+    totals.with_grid_engine++;
+    totals.requested_with_grid_engine_gib_hours += requested;
+    totals.grid_engine_gib_hours += added.gridEngine;
   }
   totals.cpu_seconds += (facts.cpu ?? 0) / 1000;
   totals.slot_seconds += slotMs / 1000;

@@ -24,6 +24,12 @@ export const TOTALS = {
   requested_with_peak_gib_hours: amount('the part of it of records with a peak, to compare with peak_gib_hours'),
   used_gib_hours: amount('resident memory integrated over time'),
   peak_gib_hours: amount('peak of resident memory x elapsed time'),
+  requested_with_grid_engine_gib_hours: amount(
+    "the part of it of records with Grid Engine's figure alone, to compare with grid_engine_gib_hours",
+  ),
+  grid_engine_gib_hours: amount(
+    "Grid Engine's figure (maxvmem: mostly address spaces) x elapsed time, of records without a peak",
+  ),
   cpu_seconds: amount('CPU time'),
   slot_seconds: amount('elapsed time x slots on the host (1 where unknown); each host of a parallel job once'),
   above_request: count('records whose peak of resident memory is above the limit'),
@@ -36,6 +42,7 @@ export const TOTALS = {
   unsampled: count('ended records without a sample'),
   without_limit: count('records without a limit'),
   without_peak: count('records without a peak'),
+  with_grid_engine: count("those of them with Grid Engine's figure (maxvmem)"),
   without_used: count('records without memory over time'),
 };
 

@@ -5,6 +5,7 @@ import fc from 'fast-check';
 import { factsOf } from '../../src/record/facts';
 import { addFacts, addShiftedHours, newSums, shareInSteps, stepsOf } from '../../src/record/sums';
 import type { Sums } from '../../src/record/sums';
+import { accountOf } from '../report/bad-ends';
 import { GIB, HOUR, job, peakOf, T0 } from '../accounting/suite/fixture';
 
 const total = (hours: Float64Array, kind: number): number =>
@@ -77,6 +78,29 @@ it('compares peaks with limits in twentieths', () => {
     return sums.totals.far_below;
   };
   assert.deepEqual([2 * GIB - 1, 2 * GIB].map(far), [1, 0]);
+});
+
+it("sums Grid Engine's figure up apart, and only where there is no peak", () => {
+  const account = accountOf({ maxvmem_bytes: 2 * GIB });
+  const sums = newSums();
+  const add = (changes: Parameters<typeof job>[2]): void =>
+    addFacts(sums, factsOf(job(1, T0, { wallclock_seconds: 3600, grid_engine: account, ...changes }), true), T0, 5);
+  const { totals } = sums;
+  const apart = (): readonly number[] => [
+    totals.with_grid_engine,
+    totals.requested_with_grid_engine_gib_hours,
+    totals.grid_engine_gib_hours,
+  ];
+  add({});
+  assert.deepEqual(apart(), [0, 0, 0]);
+  const { peak_gib_hours: peak, requested_gib_hours: asked } = totals;
+  add({ peak_rss: null });
+  assert.deepEqual(apart(), [1, asked, 2]);
+  assert.equal(totals.peak_gib_hours, peak);
+  // What was reserved, not what was held.
+  add({ peak_rss: null, grid_engine: accountOf({ maxvmem_bytes: job(1, T0).h_vmem?.limit_bytes ?? 0 }) });
+  add({ peak_rss: null, grid_engine: null });
+  assert.deepEqual([...apart(), totals.without_peak], [1, asked, 2, 3]);
 });
 
 it('has a name for each total', () => {

@@ -189,6 +189,8 @@ CREATE TABLE rollup (
   requested_with_peak_gib_hours double precision NOT NULL, -- the part of it of records with a peak, to compare with peak_gib_hours
   used_gib_hours double precision NOT NULL, -- resident memory integrated over time
   peak_gib_hours double precision NOT NULL, -- peak of resident memory x elapsed time
+  requested_with_grid_engine_gib_hours double precision NOT NULL, -- the part of it of records with Grid Engine's figure alone, to compare with grid_engine_gib_hours
+  grid_engine_gib_hours double precision NOT NULL, -- Grid Engine's figure (maxvmem: mostly address spaces) x elapsed time, of records without a peak
   cpu_seconds double precision NOT NULL, -- CPU time
   slot_seconds double precision NOT NULL, -- elapsed time x slots on the host (1 where unknown); each host of a parallel job once
   above_request bigint NOT NULL, -- records whose peak of resident memory is above the limit
@@ -201,6 +203,7 @@ CREATE TABLE rollup (
   unsampled bigint NOT NULL, -- ended records without a sample
   without_limit bigint NOT NULL, -- records without a limit
   without_peak bigint NOT NULL, -- records without a peak
+  with_grid_engine bigint NOT NULL, -- those of them with Grid Engine's figure (maxvmem)
   without_used bigint NOT NULL, -- records without memory over time
   hours text, -- JSON: 24 requested GiB h, 24 used GiB h, 24 slot hours, by UTC hour of the day; NULL: zeros
   shares text, -- JSON: ended records by peak over limit in steps of 5 %, the last at the limit or above
@@ -421,7 +424,7 @@ CREATE VIEW daily AS SELECT
   u.cluster,
   CASE u.dimension WHEN 0 THEN 'cluster' WHEN 1 THEN 'owner' WHEN 2 THEN 'project' WHEN 3 THEN 'queue' WHEN 4 THEN 'host' WHEN 5 THEN 'job_name' END AS dimension,
   CASE u.dimension WHEN 1 THEN nullif(u.key, '') WHEN 2 THEN nullif(u.key, '') WHEN 3 THEN nullif(u.key, '') WHEN 4 THEN nullif(u.key, '') WHEN 5 THEN nullif(u.key, '') END AS key,
-  u.records, u.jobs, u.running, u.requested_gib_hours, u.requested_with_used_gib_hours, u.requested_with_peak_gib_hours, u.used_gib_hours, u.peak_gib_hours, u.cpu_seconds, u.slot_seconds, u.above_request, u.far_below, u.limit_gib_hours, u.energy_joules, u.slot_seconds_with_energy, u.failed, u.killed_by_memory, u.unsampled, u.without_limit, u.without_peak, u.without_used
+  u.records, u.jobs, u.running, u.requested_gib_hours, u.requested_with_used_gib_hours, u.requested_with_peak_gib_hours, u.used_gib_hours, u.peak_gib_hours, u.requested_with_grid_engine_gib_hours, u.grid_engine_gib_hours, u.cpu_seconds, u.slot_seconds, u.above_request, u.far_below, u.limit_gib_hours, u.energy_joules, u.slot_seconds_with_energy, u.failed, u.killed_by_memory, u.unsampled, u.without_limit, u.without_peak, u.with_grid_engine, u.without_used
 FROM rollup u WHERE u.unit = 0 AND u.day NOT IN (SELECT day FROM stale_day);
 -- end of generated
 

@@ -2,7 +2,7 @@ import type { HistoryStore, ImportedFile } from '../history-store';
 import { HEAD_BYTES, hashOfHead, openAccountingFile, type AccountingFile } from './accounting-file';
 import { knownFile } from './known-file';
 import type { LinePlace } from './line-place';
-import { unpacked } from './line-table';
+import { endedIn, unpacked, type Ended } from './line-table';
 import { placeAt } from './place-at';
 import { readFault } from './read-fault';
 import type { LineBatch } from './split-lines';
@@ -28,6 +28,8 @@ export interface ImportSums {
   readonly unchanged: number;
   readonly unreadable: number;
   readonly firstUnreadable: FirstUnreadable | null;
+  /** When the first and the last job of the lines ended (ms); null: there are no lines of jobs. */
+  readonly ended: Ended | null;
 }
 
 export const NOTHING_IMPORTED: ImportSums = {
@@ -37,6 +39,7 @@ export const NOTHING_IMPORTED: ImportSums = {
   unchanged: 0,
   unreadable: 0,
   firstUnreadable: null,
+  ended: null,
 };
 
 export function addSums(a: ImportSums, b: ImportSums): ImportSums {
@@ -47,7 +50,13 @@ export function addSums(a: ImportSums, b: ImportSums): ImportSums {
     unchanged: a.unchanged + b.unchanged,
     unreadable: a.unreadable + b.unreadable,
     firstUnreadable: a.firstUnreadable ?? b.firstUnreadable,
+    ended: spanOf(a.ended, b.ended),
   };
+}
+
+function spanOf(a: Ended | null, b: Ended | null): Ended | null {
+  if (a === null || b === null) return a ?? b;
+  return { first: Math.min(a.first, b.first), last: Math.max(a.last, b.last) };
 }
 
 /** The part of a store that an import needs. */
@@ -157,6 +166,7 @@ async function importFrom(
       unchanged: outcome.unchanged,
       unreadable: batch.unreadable.length,
       firstUnreadable: first === undefined ? null : { path: file.path, offset: first.offset, reason: first.reason },
+      ended: endedIn(batch.packed),
     });
     const { done, of } = file.progress();
     options.onProgress?.(sums, done, of);

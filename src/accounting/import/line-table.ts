@@ -2,6 +2,7 @@ import type { PlacedLine } from './line-place';
 
 /** Columns of numbers; NaN: null. */
 const NUMBERS = 17;
+const END_TIME = 5;
 /** Columns of texts, as numbers in the table's list of them; 0: null. */
 const TEXTS = 11;
 
@@ -83,6 +84,24 @@ export class LinePacker {
   }
 }
 
+/** When the first and the last of some jobs ended (ms). */
+export interface Ended {
+  readonly first: number;
+  readonly last: number;
+}
+
+/** Of the jobs of a table; null: no line says. */
+export function endedIn({ length, numbers }: PackedLines): Ended | null {
+  let first = Infinity;
+  let last = -Infinity;
+  for (let index = 0; index < length; index++) {
+    const at = numbers[index * NUMBERS + END_TIME] ?? NaN;
+    if (at < first) first = at;
+    if (at > last) last = at;
+  }
+  return first <= last ? { first, last } : null;
+}
+
 /** The lines of a table, one after the other. */
 export function* unpacked({ length, numbers, texts, words }: PackedLines): Generator<PlacedLine, void> {
   const number = (at: number): number => numbers[at] ?? NaN;
@@ -98,7 +117,7 @@ export function* unpacked({ length, numbers, texts, words }: PackedLines): Gener
       slots: number(n + 2),
       submissionTimeMs: orNull(n + 3),
       startTimeMs: orNull(n + 4),
-      endTimeMs: orNull(n + 5),
+      endTimeMs: orNull(n + END_TIME),
       failed: number(n + 6),
       exitStatus: number(n + 7),
       wallclockSeconds: number(n + 8),

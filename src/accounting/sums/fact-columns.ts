@@ -23,8 +23,13 @@ const SLOTS = `coalesce(r.host_slots, CASE WHEN r.trust <> ${ACCOUNTING} THEN 1
 const FLAG = { running: 1, failed: 2, stands: 4, killed: 8, sampled: 16 } as const;
 const REASON_SHIFT = 5;
 
+/** As `countedByGridEngine` (cause.ts) says, where there is no peak. */
+const GRID_ENGINE = `CASE WHEN r.peak_rss_lower_bytes IS NULL AND r.ge_maxvmem_bytes > 0
+    AND r.ge_maxvmem_bytes NOT IN (coalesce(r.h_vmem_limit_bytes, 0), coalesce(r.h_vmem_request_bytes, 0))
+    THEN r.ge_maxvmem_bytes END`;
+
 /** How many columns `factColumns` are. */
-export const FACT_COLUMNS = 9;
+export const FACT_COLUMNS = 10;
 
 /** `sameJob`: FROM and WHERE of the records `m` of the job of `r`. */
 export function factColumns(sameJob: string): string {
@@ -40,7 +45,7 @@ export function factColumns(sameJob: string): string {
     bit('r.status = 1', FLAG.running),
   ];
   return `${flags.join(' + ')}, ${SLOTS}, r.wallclock_ms, r.cpu_ms, r.h_vmem_limit_bytes, r.requested_bytes,
-    r.peak_rss_lower_bytes, r.rss_byte_seconds, r.energy_joules`;
+    r.peak_rss_lower_bytes, r.rss_byte_seconds, r.energy_joules, ${GRID_ENGINE}`;
 }
 
 const numberAt = (cells: readonly Cell[], at: number): number | null => {
@@ -62,6 +67,7 @@ export function factsAt(cells: readonly Cell[], at: number): Facts {
     peak: numberAt(cells, at + 6),
     used: numberAt(cells, at + 7),
     energy: numberAt(cells, at + 8),
+    gridEngine: numberAt(cells, at + 9),
     failed: (flags & FLAG.failed) !== 0,
     killed: (flags & FLAG.killed) !== 0,
     sampled: (flags & FLAG.sampled) !== 0,

@@ -5,17 +5,18 @@ import type { HistoryStore } from '../../accounting/history-store';
 import { addSums, NOTHING_IMPORTED, type ImportSums } from '../../accounting/import/import-file';
 import { importFiles } from '../../accounting/import/import-files';
 import { findCell } from '../../gridengine/find-cell';
-import { loadSettings, type Settings } from '../../record/settings';
+import type { Settings } from '../../record/settings';
 import { escapeForTerminal } from '../../report/format/escape';
 import { formatCount } from '../../report/format/units';
 import { type CommandContext, type GlobalOptions, EXIT, usageError } from '../command';
-import { openHistory, becomeDeliverer } from '../stores/maintenance';
+import { becomeDeliverer, importSettings, openHistory } from '../stores/maintenance';
 import { changedFiles, clusterOf, sizeOnDisk } from '../import/accounting-files';
 import { dryStore, describeImport, filesIn, siteFiles, type SiteFiles } from '../import/import-site';
+import { describeFindings } from '../import/findings';
 import { waitForChange } from '../import/follow-files';
 import { importProgress } from '../import/import-progress';
-import { interruption, type Terminal } from '../terminal';
-import { outputFormat, warn, writeLines } from '../output';
+import { interruption, progressLine, type Terminal } from '../terminal';
+import { outputFormat, screenOf, warn, writeLines } from '../output';
 
 export interface ImportOptions extends GlobalOptions {
   readonly follow?: boolean;
@@ -93,6 +94,29 @@ function tell(sums: ImportSums, problems: readonly string[], options: ImportOpti
     warn(terminal, `the first that is unreadable: ${first.path}, byte ${first.offset}: ${first.reason}`);
 }
 
+interface Imported {
+  readonly store: HistoryStore;
+  readonly cluster: string;
+  readonly sums: ImportSums;
+  readonly signal: AbortSignal;
+}
+
+/** Sums the days up that have changed, so that the reports that follow answer at once, and says what is in them. */
+async function showFindings(
+  { store, cluster, sums, signal }: Imported,
+  options: ImportOptions,
+  terminal: Terminal,
+): Promise<void> {
+  if (sums.ended === null) return;
+  const progress = progressLine(terminal);
+  const onProgress = (done: number, of: number): void => {
+    progress.show('days', done, of);
+  };
+  await store.rollUp({ signal, onProgress }).finally(progress.clear);
+  if (signal.aborted || outputFormat(options) !== 'text') return;
+  writeLines(terminal, await describeFindings(store, cluster, sums.ended, screenOf(terminal, options)));
+}
+
 /** To look into files needs no accounting DB: none is made for it. */
 function isMissing(accounting: string): boolean {
   return accounting.startsWith('/') && !existsSync(accounting);
@@ -107,7 +131,7 @@ export async function importAccounting(
 ): Promise<number> {
   if (options.follow && options.dryRun) throw usageError('--follow and --dry-run exclude each other: give one of them');
   if (outputFormat(options) === 'csv') throw usageError('what an import did is no table: give --json, not --csv');
-  const settings = loadSettings(options.config);
+  const settings = importSettings(options.config, terminal.env);
   const site = filesOf(given, settings, options, terminal.env);
   becomeDeliverer(settings);
   const store = options.dryRun && isMissing(settings.accounting) ? null : await open(settings);
@@ -148,6 +172,8 @@ export async function importAccounting(
       warn(terminal, 'interrupted: what is stored stays, the rest comes with the next import');
       return EXIT.unavailable;
     }
+    if (store !== null && !options.follow && !options.dryRun)
+      await showFindings({ store, cluster: site.cluster, sums, signal }, options, terminal);
     if (problems.length > 0) return EXIT.unavailable;
     return sums.lines > 0 || options.follow ? EXIT.found : EXIT.nothing;
   } finally {

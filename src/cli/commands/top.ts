@@ -4,7 +4,7 @@ import { loadSettings } from '../../record/settings';
 import { describeFilter } from '../../report/records/filter-text';
 import { FAR_BELOW_LIMIT } from '../../report/advice/fit';
 import { formatMinute, formatZone } from '../../report/format/local-time';
-import { RANKING_NAMES, RANKINGS, type RankingName } from '../../report/records/ranking';
+import { RANKING_NAMES, rankingOf, RANKINGS, type RankingName } from '../../report/records/ranking';
 import {
   rankGroups,
   renderRankings,
@@ -77,7 +77,7 @@ function rankedOf(text: string): Ranked {
   return ranked;
 }
 
-function rankingOf(text: string): RankingName {
+function rankingNameOf(text: string): RankingName {
   const name = RANKING_NAMES.find((known) => known === text || known === text.replace('-', '_'));
   if (name === undefined) throw usageError(`--by: "${text}" is not a key; write ${RANKING_NAMES.join(', ')}`);
   return name;
@@ -96,7 +96,7 @@ export async function showTop(
     writeLines(terminal, renderRankings(screenOf(terminal, options)));
     return EXIT.found;
   }
-  const by = rankingOf(options.by);
+  const by = rankingNameOf(options.by);
   const choice = recordChoiceOf(options);
   const interval = parseInterval(options.since, options.until, terminal.now());
   const lines = lineLimitOf(options.limit, format === 'text' ? LINES_ON_A_SCREEN : EVERYTHING);
@@ -111,7 +111,7 @@ export async function showTop(
       stores.readers,
     );
     sayShown(answer.shown, choice.owner, terminal);
-    const groups = rankGroups(answer.groups, by);
+    const groups = rankGroups(answer.groups, rankingOf(by, answer.totals));
     const screen = screenOf(terminal, options, settings);
     if (groups.length === 0) {
       const { records, without_peak: unknown } = answer.totals;

@@ -1,6 +1,10 @@
+import { existsSync, mkdirSync } from 'node:fs';
+import { dirname } from 'node:path';
 import type { HistoryStore } from '../../accounting/history-store';
-import type { Settings } from '../../record/settings';
+import { loadSettings, type Settings } from '../../record/settings';
 import { delivererIdentity } from '../../sampler/delivery/outbox-feeder';
+import type { Terminal } from '../terminal';
+import { ownStorePath } from './stores';
 
 /** The accounting DB, to be imported into, summed and pruned. Rejects with StoreError. */
 export async function openHistory({
@@ -10,6 +14,18 @@ export async function openHistory({
 }: Pick<Settings, 'accounting' | 'accounting_credentials' | 'accounting_mode'>): Promise<HistoryStore> {
   const { openHistory: open } = await import('../../accounting/open-store.js');
   return open(accounting, { credentials, mode: parseInt(mode, 8) });
+}
+
+/**
+ * The settings to import with. Where the host has no configuration, anybody but root imports into an accounting DB of
+ * their own, whose directory is made. Throws SettingsError, and the file system's error.
+ */
+export function importSettings(config: string, env: Terminal['env']): Settings {
+  const settings = loadSettings(config);
+  if (process.getuid?.() === 0 || existsSync(config)) return settings;
+  const accounting = ownStorePath(env);
+  mkdirSync(dirname(accounting), { recursive: true, mode: 0o700 });
+  return { ...settings, accounting, accounting_mode: '0600' };
 }
 
 /**

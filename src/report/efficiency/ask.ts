@@ -12,7 +12,7 @@ import { dayWeights, heavyDays, type DayWeight, type HeavyDays, type Stretch } f
 import type { NameFound } from './job-line';
 import { askForKilled, type KilledJobs } from './killed-jobs';
 import type { HostFindings } from './coverage';
-import { wasteOf } from './sums';
+import { unusedGibHours } from '../records/unused';
 import { withWholeJobs, type WholeJobs } from './whole-jobs';
 
 export type ReportReader = Pick<AccountingReader, 'summary' | 'records' | 'job'>;
@@ -134,7 +134,7 @@ async function askForNames(
         jobs: totals.jobs + (known?.jobs ?? 0),
         failed: totals.failed + (known?.failed ?? 0),
         far_below: totals.far_below + (known?.far_below ?? 0),
-        waste_gib_hours: wasteOf(totals) + (known?.waste_gib_hours ?? 0),
+        waste_gib_hours: unusedGibHours(totals) + (known?.waste_gib_hours ?? 0),
       });
     }
   return [...names.values()]
@@ -307,16 +307,17 @@ export async function askForReport(reader: ReportReader, question: ReportQuestio
   const days = await askForDays(reader, all);
   const owners = by === 'owner' ? site : await reader.summary({ ...all, by: 'owner' });
   const largest = owners.groups
-    .filter(({ key, totals }) => key !== null && wasteOf(totals) > 0)
-    .sort((a, b) => wasteOf(b.totals) - wasteOf(a.totals))
+    .filter(({ key, totals }) => key !== null && unusedGibHours(totals) > 0)
+    .sort((a, b) => unusedGibHours(b.totals) - unusedGibHours(a.totals))
     .slice(0, WASTERS);
   const wasters: (Omit<WasterFound, 'names' | 'days'> & Searched)[] = [];
   for (const group of largest) {
     const name = group.key ?? '';
     const own = alone ? days : await askForDays(reader, { ...all, owner: name });
-    const where = whereToLook(period, own(wasteOf), alone ? READ_PER_LIST : READ_PER_WASTER);
+    const where = whereToLook(period, own(unusedGibHours), alone ? READ_PER_LIST : READ_PER_WASTER);
     const names = await askForNames(reader, where, name, all);
-    const worth = wasters.length < NAMES_OF_A_WASTER || wasteOf(group.totals) >= WORTH_A_LOOK * wasteOf(site.totals);
+    const worth =
+      wasters.length < NAMES_OF_A_WASTER || unusedGibHours(group.totals) >= WORTH_A_LOOK * unusedGibHours(site.totals);
     const most = alone ? NAMES_OF_A_LIST : worth ? NAMES_OF_A_WASTER : 1;
     wasters.push({ group, where, names, shown: names.slice(0, most) });
   }

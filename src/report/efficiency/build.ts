@@ -3,7 +3,8 @@ import { type Material, askForReport, type ReportQuestion, type ReportReader } f
 import { coverageOf, hostsWithoutJobs, silentNodes } from './coverage';
 import { lineOfKilled, lineOfName, type NameFound } from './job-line';
 import { REPORT_SCHEMA, type JobLine, type Report, type ShareOfLimit } from './report';
-import { fittingOf, toSums, wasteOf } from './sums';
+import { unusedByGridEngine, unusedGibHours } from '../records/unused';
+import { fittingOf, toSums } from './sums';
 
 function toShares(counts: readonly number[]): ShareOfLimit[] {
   const last = counts.length - 1;
@@ -30,7 +31,7 @@ const couldAskForLess = ({ advice, limit_bytes: limit, peak_bytes: peak }: JobLi
 function buildReport(material: Material): Report {
   const { question, site, wasters, killed, farBelow } = material;
   const fitting = fittingOf(site.totals);
-  const wasteOfAll = wasteOf(site.totals);
+  const wasteOfAll = unusedGibHours(site.totals);
   return {
     schema: REPORT_SCHEMA,
     created_at: question.now.toISOString(),
@@ -41,12 +42,17 @@ function buildReport(material: Material): Report {
     site: toSums(site.totals, fitting),
     groups: site.groups
       .map(({ key, totals }) => ({ name: key, sums: toSums(totals, fitting) }))
-      .sort((a, b) => b.sums.waste_gib_hours - a.sums.waste_gib_hours || b.sums.core_hours - a.sums.core_hours),
+      .sort(
+        ({ sums: a }, { sums: b }) =>
+          b.waste_gib_hours - a.waste_gib_hours ||
+          unusedByGridEngine(b) - unusedByGridEngine(a) ||
+          b.core_hours - a.core_hours,
+      ),
     fitting,
     wasters: wasters.map(({ group, names, days }) => ({
       name: group.key ?? '',
       sums: toSums(group.totals, fitting),
-      share_of_waste: wasteOfAll > 0 ? Math.min(1, wasteOf(group.totals) / wasteOfAll) : 0,
+      share_of_waste: wasteOfAll > 0 ? Math.min(1, unusedGibHours(group.totals) / wasteOfAll) : 0,
       jobs: { records: group.totals.records, lines: linesOf(names), looked_at_days: days },
     })),
     killed_by_memory: {

@@ -27,6 +27,9 @@ const SUMS = [
   'unsampled',
   'without_limit',
   'without_peak',
+  'with_grid_engine',
+  'requested_with_grid_engine_gib_hours',
+  'grid_engine_gib_hours',
   'without_used',
 ] as const satisfies readonly (keyof Sums)[];
 

@@ -76,6 +76,10 @@ export interface Sums {
   readonly unsampled: number;
   readonly without_limit: number;
   readonly without_peak: number;
+  /** Of those without a peak, where Grid Engine has a figure (maxvmem): records, request and figure x wallclock. */
+  readonly with_grid_engine: number;
+  readonly requested_with_grid_engine_gib_hours: number;
+  readonly grid_engine_gib_hours: number;
   readonly without_used: number;
 }
 

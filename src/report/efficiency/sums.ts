@@ -1,4 +1,5 @@
 import type { Totals } from '../../record/totals';
+import { unusedGibHours } from '../records/unused';
 import type { Fitting, Sums } from './report';
 
 const SECONDS_PER_HOUR = 3600;
@@ -16,14 +17,9 @@ export function fittingOf(totals: Totals): Fitting {
   };
 }
 
-/** Request less peak, in GiB times hours; a group that held more than it asked for wasted nothing. */
-export function wasteOf(totals: Totals): number {
-  return Math.max(0, totals.requested_with_peak_gib_hours - totals.peak_gib_hours);
-}
-
 /** A store's totals as the report tells them. */
 export function toSums(totals: Totals, fitting: Fitting): Sums {
-  const waste = wasteOf(totals);
+  const waste = unusedGibHours(totals);
   const fits = (each: number | null): number | null => (each === null || each <= 0 ? null : waste / each);
   return {
     records: totals.records,
@@ -51,6 +47,9 @@ export function toSums(totals: Totals, fitting: Fitting): Sums {
     unsampled: totals.unsampled,
     without_limit: totals.without_limit,
     without_peak: totals.without_peak,
+    with_grid_engine: totals.with_grid_engine,
+    requested_with_grid_engine_gib_hours: totals.requested_with_grid_engine_gib_hours,
+    grid_engine_gib_hours: totals.grid_engine_gib_hours,
     without_used: totals.without_used,
   };
 }

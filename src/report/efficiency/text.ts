@@ -5,6 +5,7 @@ import { renderTable, type Column } from '../screen/table';
 import { spread } from '../job/title';
 import { formatCount, formatMemoryTimes, formatPercent, formatRequested } from '../format/units';
 import { wrap } from '../screen/layout';
+import { gridEngineText } from '../records/unused';
 import type { JobLine, JobList, KilledList, Report, ReportGroup, Sums } from './report';
 import {
   amount,
@@ -36,7 +37,9 @@ import {
   sharesText,
   silentText,
   wasteText,
+  peakAmount,
   peakText,
+  wasteAmount,
 } from './words';
 
 /** More groups than these would push the rest off the screen; CSV and JSON have them all. */
@@ -86,7 +89,7 @@ const GROUP_COLUMNS: readonly GroupColumn[] = [
   { head: 'CPU', align: 'right', cell: (sums, { glyphs }) => share(sums.cpu_efficiency) || glyphs.none },
   { head: 'requested', align: 'right', cell: (sums) => amount(sums.requested_gib_hours) },
   { head: 'limit', align: 'right', dispensable: 6, cell: (sums) => amount(sums.limit_gib_hours) },
-  { head: 'peak', align: 'right', cell: (sums) => knownAmount(sums.peak_gib_hours, sums.without_peak, sums) },
+  { head: 'peak', align: 'right', cell: peakAmount },
   {
     head: 'mean',
     align: 'right',
@@ -95,7 +98,7 @@ const GROUP_COLUMNS: readonly GroupColumn[] = [
   },
   { head: 'peak %', align: 'right', cell: (sums, screen) => tinted(sums.peak_efficiency, screen) },
   { head: 'mean %', align: 'right', dispensable: 2, cell: (sums, screen) => tinted(sums.memory_efficiency, screen) },
-  { head: 'waste', align: 'right', cell: (sums) => knownAmount(sums.waste_gib_hours, sums.without_peak, sums) },
+  { head: 'waste', align: 'right', cell: wasteAmount },
   { head: 'killed', align: 'right', dispensable: 4, cell: (sums) => orNothing(sums.killed_by_memory) },
   {
     head: 'kWh',
@@ -368,6 +371,7 @@ export function renderReport(report: Report, screen: Screen): string[] {
     ...paragraph(wasteText(report), screen),
     ...paragraph(energy === null ? null : `Energy charged to these jobs: ${energy}.`, screen),
     ...paragraph(leftOutText(site), screen).map(style.faint),
+    ...paragraph(gridEngineText(site, glyphs.dot), screen),
     ...section('Silent nodes', renderSilent(report, screen), screen),
     ...(owner === null ? [groups, wasters, killed, farBelow] : [killed, wasters, groups]).flat(),
     ...section('Memory by hour of the day: used of requested', renderHours(report, screen), screen),

@@ -12,6 +12,7 @@ import {
   formatPercent,
   formatSlotTimes,
 } from '../format/units';
+import { unusedByGridEngine } from '../records/unused';
 import type { Coverage, JobLine, JobList, KilledList, Report, SilentNode, Sums, Waster } from './report';
 
 /** Sentences that the text and the HTML share; no text that users chose is in them. */
@@ -73,7 +74,9 @@ export function wasteText({ site, fitting }: Report): string {
   if (site.waste_gib_hours <= 0)
     return site.without_peak < site.records || site.records === 0
       ? 'No requested memory was wasted.'
-      : 'Waste is unknown: no job has a peak.';
+      : site.with_grid_engine > 0
+        ? "Waste is known by Grid Engine's figure alone: no job has a peak."
+        : 'Waste is unknown: no job has a peak.';
   const wasted = `${memoryTime(site.waste_gib_hours)} were requested above the peaks`;
   if (site.waste_slot_hours === null || site.waste_jobs === null) return `${wasted}.`;
   return (
@@ -206,6 +209,17 @@ export function hoursText({ hours }: Report): string | null {
 export function knownAmount(value: number, without: number, sums: Pick<Sums, 'records'>): string {
   return knownOf(value, without, sums) === null ? '' : amount(value);
 }
+
+const aboutAmount = (value: number, { with_grid_engine: records }: Sums): string =>
+  records === 0 ? '' : `~${amount(value)}`;
+
+/** The peaks over time, with ~ by Grid Engine's figure where no record has a peak; '' where neither is known. */
+export const peakAmount = (sums: Sums): string =>
+  knownAmount(sums.peak_gib_hours, sums.without_peak, sums) || aboutAmount(sums.grid_engine_gib_hours, sums);
+
+/** What was requested above those. */
+export const wasteAmount = (sums: Sums): string =>
+  knownAmount(sums.waste_gib_hours, sums.without_peak, sums) || aboutAmount(unusedByGridEngine(sums), sums);
 
 /** In which quarter most records are. */
 export function sharesText({ shares }: Report): string | null {

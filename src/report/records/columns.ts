@@ -130,7 +130,7 @@ const peakCell =
   };
 
 /** Bytes that Grid Engine counted where nobody measured a peak; null: a peak is known, or nothing is. */
-export function countedInstead(line: RecordLine): number | null {
+function countedInstead(line: RecordLine): number | null {
   if (fullestOf(line).peak_rss !== null) return null;
   return line.reduce<number | null>((most, record) => {
     const counted = countedByGridEngine(record);

@@ -8,8 +8,9 @@ import { renderGauges, shareTone, type Gauge } from '../screen/gauge';
 import { wrap } from '../screen/layout';
 import type { Screen } from '../screen/screen';
 import { columnsWithoutRoom, renderTable } from '../screen/table';
-import { countedInstead, RECORD_COLUMNS, type RecordColumn, type RecordColumnName } from './columns';
+import { RECORD_COLUMNS, type RecordColumn, type RecordColumnName } from './columns';
 import type { RecordLine } from './lines';
+import { gridEngineText } from './unused';
 
 interface RecordListReport {
   /** "Jobs of bob": harmless text. */
@@ -75,7 +76,9 @@ function renderFit(totals: Totals, screen: Screen): string[] {
     ...(totals.without_peak > 0 ? [`${formatCount(totals.without_peak)} without a known peak`] : []),
   ];
   const rest = leftOut.length === 0 ? '' : ` Left out: ${leftOut.join(', ')}.`;
-  return wrap(words + rest, screen.width - 2).map((line) => `  ${line}`);
+  const byGridEngine = gridEngineText(totals, screen.glyphs.dot);
+  const apart = byGridEngine === null ? '' : ` ${byGridEngine}`;
+  return wrap(words + rest + apart, screen.width - 2).map((line) => `  ${line}`);
 }
 
 /** Jobs of an interval that have something in common: what they used of what they asked for, then a line for each. */
@@ -90,19 +93,11 @@ export function renderRecordList(report: RecordListReport, screen: Screen): stri
   const shown = report.lines.reduce((total, line) => total + line.length, 0);
   const legend = `limit: h_vmem on the host; peak: resident memory; unused: requested, never used, in GiB${glyphs.dot}h`;
   const selfReported = report.lines.flat().filter(({ trust }) => trust === 'self-reported').length;
-  const counted = report.view.columns.includes('peak')
-    ? report.lines.filter((line) => countedInstead(line) !== null).length
-    : 0;
   const table = renderRecordTable(report.lines, report.view, screen);
   const notes = [
     ...(report.view.chosen ? [] : [legend]),
     ...(table.leftOut.length > 0
       ? [`no room for ${table.leftOut.join(', ')}: a wider terminal, or a pipe, has it`]
-      : []),
-    ...(counted > 0
-      ? [
-          `~: Grid Engine's figure (maxvmem: address spaces, seen every few seconds) where no peak was measured; in no sum`,
-        ]
       : []),
     ...(selfReported > 0 ? [`${formatCount(selfReported)} self-reported by the owner: not in the site's sums`] : []),
     ...(shown < totals.records

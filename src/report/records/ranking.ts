@@ -1,4 +1,5 @@
 import type { Totals } from '../../record/totals';
+import { unusedByGridEngine, unusedGibHours } from './unused';
 
 /** Something that owners, hosts ... can be ranked by. */
 export interface Ranking {
@@ -9,6 +10,8 @@ export interface Ranking {
   readonly count: boolean;
   readonly says: string;
   readonly of: (totals: Totals) => number;
+  /** By Grid Engine's figure: marked with ~. */
+  readonly byGridEngine?: boolean;
 }
 
 const gibHours =
@@ -23,11 +26,6 @@ const counted = (name: keyof Totals, head: string, text: string, says: string): 
   says,
   of: (totals) => totals[name],
 });
-
-/** GiB x h that were asked for and lay above the peak. */
-export function unusedGibHours(totals: Totals): number {
-  return Math.max(0, totals.requested_with_peak_gib_hours - totals.peak_gib_hours);
-}
 
 /** By the name that --by knows it by. */
 export const RANKINGS = {
@@ -90,3 +88,16 @@ export const RANKINGS = {
 export type RankingName = keyof typeof RANKINGS;
 
 export const RANKING_NAMES = Object.keys(RANKINGS) as readonly RankingName[];
+
+const UNUSED_BY_GRID_ENGINE: Ranking = {
+  ...RANKINGS.unused,
+  name: "unused memory by Grid Engine's figure",
+  of: unusedByGridEngine,
+  byGridEngine: true,
+};
+
+/** How groups are ranked that have these totals together: where no record has a peak, by Grid Engine's figure. */
+export function rankingOf(by: RankingName, totals: Totals): Ranking {
+  const sampled = totals.without_peak < totals.records || totals.with_grid_engine === 0;
+  return by === 'unused' && !sampled ? UNUSED_BY_GRID_ENGINE : RANKINGS[by];
+}

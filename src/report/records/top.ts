@@ -4,7 +4,8 @@ import { renderBar, shareTone } from '../screen/gauge';
 import { renderCsvRows } from './csv';
 import { escapeJson } from '../format/escape';
 import { formatMinute, formatZone } from '../format/local-time';
-import { RANKINGS, unusedGibHours, type Ranking, type RankingName } from './ranking';
+import { RANKINGS, rankingOf, type Ranking, type RankingName } from './ranking';
+import { gridEngineText, unusedByGridEngine, unusedGibHours } from './unused';
 import type { Screen } from '../screen/screen';
 import { renderTable, type Column } from '../screen/table';
 import { spread } from '../job/title';
@@ -28,8 +29,7 @@ export interface TopReport {
 }
 
 /** Groups that have something of what they are ranked by, the largest first; equal ones by name. */
-export function rankGroups(groups: readonly SummaryGroup[], by: RankingName): SummaryGroup[] {
-  const { of } = RANKINGS[by];
+export function rankGroups(groups: readonly SummaryGroup[], { of }: Ranking): SummaryGroup[] {
   return groups
     .filter(({ totals }) => of(totals) > 0)
     .sort((a, b) => of(b.totals) - of(a.totals) || ((a.key ?? '') < (b.key ?? '') ? -1 : 1));
@@ -74,7 +74,9 @@ const CONTEXT: readonly TopColumn[] = [
     align: 'right',
     rank: 'unused',
     dispensable: 4,
-    cell: ({ totals }) => some(unusedGibHours(totals), formatNumber),
+    cell: ({ totals }) =>
+      some(unusedGibHours(totals), formatNumber) ||
+      some(unusedByGridEngine(totals), (unused) => `~${formatNumber(unused)}`),
   },
   {
     head: 'CPU',
@@ -98,9 +100,10 @@ const CONTEXT: readonly TopColumn[] = [
 ];
 
 function columnsOf({ one, by, groups, totals }: TopReport, screen: Screen): readonly TopColumn[] {
-  const ranking: Ranking = RANKINGS[by];
+  const ranking = rankingOf(by, totals);
   const most = groups[0] === undefined ? 0 : ranking.of(groups[0].totals);
   const all = ranking.of(totals);
+  const about = ranking.byGridEngine ? '~' : '';
   const bar = (group: SummaryGroup): string =>
     most > 0 ? renderBar(ranking.of(group.totals) / most, BAR_WIDTH, screen, screen.style.accent) : '';
   return [
@@ -108,7 +111,7 @@ function columnsOf({ one, by, groups, totals }: TopReport, screen: Screen): read
     {
       head: ranking.head(screen.glyphs.dot),
       align: 'right',
-      cell: (group) => (ranking.count ? formatCount : formatNumber)(ranking.of(group.totals)),
+      cell: (group) => `${about}${(ranking.count ? formatCount : formatNumber)(ranking.of(group.totals))}`,
     },
     { head: '', dispensable: 2, cell: bar },
     {
@@ -124,13 +127,15 @@ function columnsOf({ one, by, groups, totals }: TopReport, screen: Screen): read
 export function renderTop(report: TopReport, screen: Screen): string[] {
   const { style, glyphs } = screen;
   const { totals, groups, all } = report;
-  const ranking: Ranking = RANKINGS[report.by];
+  const ranking = rankingOf(report.by, totals);
   const columns = columnsOf(report, screen);
   const rows = groups.map((group) => columns.map(({ cell }) => cell(group, screen)));
   const count = `${formatCount(totals.jobs)} job${totals.jobs === 1 ? '' : 's'}`;
   const legend = `requested, used, unused: GiB${glyphs.dot}h; unused: requested minus peak; used %: used of requested`;
+  const byGridEngine = gridEngineText(totals, glyphs.dot);
   const notes = [
     legend,
+    ...(byGridEngine === null ? [] : [byGridEngine]),
     ...(groups.length < all ? [`${formatCount(groups.length)} of ${formatCount(all)} shown: --limit N`] : []),
   ];
   return [
@@ -152,21 +157,21 @@ export function renderRankings(screen: Screen): string[] {
   return renderTable([{ head: '--by' }, { head: 'ranks by' }], rows, screen);
 }
 
-/** The same for programs: `{"schema":1,"ranked":"owner","by":"unused","groups":[{"key","value","share",...totals}],"totals":{}}`. */
+/** The same for programs: `{"schema":1,"ranked":"owner","by":"unused","by_grid_engine":false,"groups":[{"key","value","share",...totals}],"totals":{}}`. */
 export function renderTopJson({ one, by, groups, totals }: TopReport): string {
-  const ranking: Ranking = RANKINGS[by];
+  const ranking = rankingOf(by, totals);
   const all = ranking.of(totals);
   const told = groups.map(({ key, totals: own }) => {
     const value = ranking.of(own);
     return { key, value, share: all > 0 ? value / all : null, totals: own };
   });
   const lines = told.map((group) => escapeJson(JSON.stringify(group))).join(',\n');
-  return `{"schema":1,"ranked":${JSON.stringify(one)},"by":${JSON.stringify(by)},"groups":[${lines}],\n"totals":${JSON.stringify(totals)}}\n`;
+  return `{"schema":1,"ranked":${JSON.stringify(one)},"by":${JSON.stringify(by)},"by_grid_engine":${ranking.byGridEngine === true},"groups":[${lines}],\n"totals":${JSON.stringify(totals)}}\n`;
 }
 
 /** One line per group: its key, value and share, then its totals under their names. */
 export function renderTopCsv({ one, by, groups, totals }: TopReport): string {
-  const ranking: Ranking = RANKINGS[by];
+  const ranking = rankingOf(by, totals);
   const all = ranking.of(totals);
   const names = Object.keys(totals) as (keyof Totals)[];
   return renderCsvRows([

@@ -219,6 +219,9 @@ export function querySuite(open: OpenStore): void {
         unsampled: 0,
         without_limit: 1,
         without_peak: 1,
+        with_grid_engine: 0,
+        requested_with_grid_engine_gib_hours: 0,
+        grid_engine_gib_hours: 0,
         without_used: 1,
       });
       const strict = await store.records({ owner: 'bob', since: T0, until: T0 + HOUR, far_below: 0.1 });

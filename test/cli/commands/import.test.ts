@@ -137,6 +137,39 @@ describe('qmemacct import', { timeout: 180_000 }, () => {
     assert.match(run(), denied);
   });
 
+  it("goes into the caller's own accounting DB where nothing is configured, for reports, top and advice", () => {
+    const home = temporaryDirectory();
+    const file = join(home, 'accounting');
+    const start = Math.floor(Date.now() / 1000) - 3 * 86_400;
+    const ownerOf = (job: number): string => (job < 40 ? 'alice' : 'bob');
+    const lines = Array.from({ length: 60 }, (_, job) =>
+      sampleLine(job + 1, { owner: ownerOf(job), start: start + job }),
+    );
+    writeFileSync(file, lines.join(''));
+    const ordinary = ['setpriv', '--reuid=65534', '--regid=65534', '--clear-groups'];
+    const become = process.getuid?.() === 0 ? ordinary : ['env'];
+    if (become === ordinary) chownSync(home, 65_534, 65_534);
+    const run = (...words: readonly string[]): string => {
+      const command = [process.execPath, join(packageRoot(), 'dist/src/cli/main.js'), ...words];
+      const [program, ...rest] = [...become, ...command, '--config', join(home, 'qmemacct.toml')];
+      const env = { PATH: '/usr/bin:/bin', HOME: home, LANG: 'C.UTF-8', TZ: 'UTC' };
+      const { status, stdout, stderr } = spawnSync(program, rest, { encoding: 'utf8', env, cwd: '/' });
+      assert.equal(status, 0, stderr);
+      return stdout;
+    };
+    const [done, period, waste, next = ''] = run('import', file).split('\n');
+    assert.match(done ?? '', /^60 lines, 60 records added/);
+    assert.match(period ?? '', /^2\S+ \S+ → 2\S+ \S+: 60 jobs of 2 owners$/);
+    assert.equal(waste, "Largest waste: alice, ~477 of 683 MiB·h requested, by Grid Engine's figure (maxvmem)");
+    assert.match(next, /^Next: qmemacct report --since 2\S+ --until 2\S+$/);
+    assert.ok(existsSync(join(home, '.local/state/qmemacct/accounting.db')));
+    const interval = next.split(' ').slice(3);
+    assert.match(run('report', ...interval), /60 records by Grid Engine's figure [^]*alice +40 .* ~[^]*bob +20 /);
+    assert.match(run('top', 'owners', ...interval), /alice +~[^]*bob +~/);
+    assert.match(run('owner', 'alice', ...interval), /40 records by Grid Engine's figure/);
+    assert.match(run('advise', '--owner', 'alice', '--name', 'run.sh'), /h_vmem=/);
+  });
+
   it('refuses what excludes each other', async () => {
     const { status, warnings } = await site().run('import', '--follow', '--dry-run');
     assert.equal(status, 2);

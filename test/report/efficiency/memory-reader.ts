@@ -5,7 +5,7 @@ import { nameClass } from '../../../src/record/name-class';
 import type { RecordFilter } from '../../../src/accounting/store';
 import type { SummaryGroup, SummaryQuery } from '../../../src/accounting/summary';
 import type { ReportReader } from '../../../src/report/efficiency/ask';
-import { killedByMemory } from '../../../src/record/cause';
+import { countedByGridEngine, killedByMemory } from '../../../src/record/cause';
 import { succeeded } from '../../../src/report/job/ending';
 import { limitOf } from '../../../src/report/advice/fit';
 import type { JobRecord } from '../../../src/record/record';
@@ -124,6 +124,7 @@ export function totalsOf(records: readonly JobRecord[]): Totals {
   const ran = (record: JobRecord): number => record.wallclock_seconds ?? 0;
   const asked = (record: JobRecord): number => gibHours((limitOf(record) ?? 0) * ran(record));
   const peak = (record: JobRecord): number => record.peak_rss?.lower_bytes ?? 0;
+  const counted = (record: JobRecord): number | null => (record.peak_rss === null ? countedByGridEngine(record) : null);
   const slots = (record: JobRecord): number => ran(record) * (record.host_slots ?? 1);
   const energy = (record: JobRecord): number | undefined => record.metrics.energy_package_joules;
   return {
@@ -147,6 +148,9 @@ export function totalsOf(records: readonly JobRecord[]): Totals {
     unsampled: count((record) => record.status !== 'running' && !isSampled(record)),
     without_limit: count((record) => limitOf(record) === null),
     without_peak: count((record) => record.peak_rss === null),
+    with_grid_engine: count((record) => counted(record) !== null),
+    requested_with_grid_engine_gib_hours: sum((record) => (counted(record) === null ? 0 : asked(record))),
+    grid_engine_gib_hours: sum((record) => gibHours((counted(record) ?? 0) * ran(record))),
     without_used: count((record) => record.rss_byte_seconds === null),
   };
 }

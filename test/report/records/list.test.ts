@@ -46,6 +46,9 @@ const totals: Totals = {
   far_below: 4,
   without_limit: 0,
   without_peak: 1,
+  with_grid_engine: 1,
+  requested_with_grid_engine_gib_hours: 8,
+  grid_engine_gib_hours: 6,
   without_used: 2,
 };
 
@@ -97,8 +100,11 @@ describe('renderRecordList', () => {
     const counted = { ...unsampled, peak_rss: null, grid_engine: accountOf({ maxvmem_bytes: 6 * 1024 ** 3 }) };
     const lines = renderRecordList({ ...report, lines: toLines([ordinary, counted], 'time') }, testScreen()).join('\n');
     assert.match(lines, /tiny\.sh .* ~6\.00 GiB /);
-    assert.match(lines, /^~: Grid Engine's figure \(maxvmem/m);
-    assert.equal(lines.match(/~\d/g)?.length, 1);
+    assert.match(
+      lines.replaceAll(/\s+/g, ' '),
+      /1 record by Grid Engine's figure \(~, maxvmem: .*\), in sums of their own: ~6\.00 of 8\.00 GiB·h requested\./,
+    );
+    assert.equal(lines.match(/~\d/g)?.length, 2);
   });
 
   it('has totals of small jobs in units that show them', () => {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { sumTotals, NO_TOTALS } from '../../../src/accounting/add-summaries';
 import { displayWidth } from '../../../src/report/screen/text-width';
-import { RANKING_NAMES, RANKINGS } from '../../../src/report/records/ranking';
+import { RANKING_NAMES, rankingOf, RANKINGS } from '../../../src/report/records/ranking';
 import {
   rankGroups,
   renderRankings,
@@ -25,7 +25,7 @@ async function topOwners(changes: Partial<TopReport> = {}): Promise<TopReport> {
   const filter = { since: interval.since.getTime(), until: interval.until.getTime() };
   const { groups, totals } = await memoryReader(MANY_OWNERS).summary({ ...filter, by: 'owner', claimed: true });
   const by = changes.by ?? 'unused';
-  const ranked = rankGroups(groups, by);
+  const ranked = rankGroups(groups, rankingOf(by, totals));
   const names = { one: 'owner', many: 'owners', filter: '' };
   return { ...names, ...interval, by, groups: ranked, all: ranked.length, totals, ...changes };
 }
@@ -71,9 +71,48 @@ describe('rankGroups', () => {
     });
     const groups = [group('b', 1), group('none', 0), group('a', 1), group(null, 3)];
     assert.deepEqual(
-      rankGroups(groups, 'failed').map(({ key }) => key),
+      rankGroups(groups, RANKINGS.failed).map(({ key }) => key),
       [null, 'a', 'b'],
     );
+  });
+});
+
+describe('rankingOf', () => {
+  const byGridEngine = {
+    ...NO_TOTALS,
+    records: 4,
+    without_peak: 4,
+    with_grid_engine: 4,
+    requested_with_grid_engine_gib_hours: 20,
+    grid_engine_gib_hours: 8,
+  };
+  const group = (key: string, totals: typeof NO_TOTALS): { key: string; totals: typeof NO_TOTALS } => ({ key, totals });
+
+  it("ranks by Grid Engine's figure where no record has a peak, and marks it", async () => {
+    const groups = [group('small', { ...byGridEngine, grid_engine_gib_hours: 15 }), group('large', byGridEngine)];
+    const totals = sumTotals(groups[0]?.totals ?? NO_TOTALS, byGridEngine);
+    const ranked = rankGroups(groups, rankingOf('unused', totals));
+    const report = await topOwners({ groups: ranked, all: 2, totals });
+    const text = renderTop(report, testScreen()).join('\n');
+    assert.match(text, /^Top owners by unused memory by Grid Engine's figure/);
+    assert.match(text, /large +~12\.0 [^]*small +~5\.00 /);
+    assert.match(text, /8 records by Grid Engine's figure [^]*~23\.0 of 40\.0 GiB·h requested/);
+    assert.match(renderTopJson(report), /"by":"unused","by_grid_engine":true,"groups":\[\{"key":"large","value":12,/);
+  });
+
+  it('does not mix it with peaks', async () => {
+    const sampled = { ...NO_TOTALS, records: 1, requested_with_peak_gib_hours: 3, peak_gib_hours: 1 };
+    const totals = sumTotals(sampled, byGridEngine);
+    const ranking = rankingOf('unused', totals);
+    assert.equal(ranking, RANKINGS.unused);
+    const ranked = rankGroups([group('imported', byGridEngine), group('sampled', sampled)], ranking);
+    assert.deepEqual(
+      ranked.map(({ key }) => key),
+      ['sampled'],
+    );
+    const text = renderTop(await topOwners({ groups: ranked, all: 1, totals }), testScreen()).join('\n');
+    assert.match(text, /sampled +2\.00 /);
+    assert.match(text, /4 records by Grid Engine's figure/);
   });
 });
 

@@ -1,6 +1,7 @@
 import { formatMinute, formatZone } from '../../format/local-time';
 import type { Report } from '../report';
 import { countText, energyText, leftOutText, periodText, wasteText } from '../words';
+import { gridEngineText } from '../../records/unused';
 import { FONT, look, lookAs, SHEET, element, fragment, verbatim, type Html } from './markup';
 import { card, layout, named, note, sentence } from './parts';
 import {
@@ -55,6 +56,7 @@ function overview(report: Report): Html {
     sentence(wasteText(report)),
     energy === null ? null : sentence(`Energy charged to these jobs: ${energy}.`),
     note(leftOutText(report.site)),
+    note(gridEngineText(report.site, '·')),
   );
 }
 

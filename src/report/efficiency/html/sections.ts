@@ -20,7 +20,9 @@ import {
   nextRequest,
   nextRisk,
   otherwiseText,
+  peakAmount,
   peakText,
+  wasteAmount,
   plural,
   share,
   shownWasters,
@@ -129,7 +131,7 @@ const GROUP_COLUMNS: readonly GroupColumn[] = [
     head: 'peak',
     align: 'right',
     wide: true,
-    cell: (sums) => knownAmount(sums.peak_gib_hours, sums.without_peak, sums) || NONE,
+    cell: (sums) => peakAmount(sums) || NONE,
   },
   {
     head: 'mean',
@@ -144,7 +146,7 @@ const GROUP_COLUMNS: readonly GroupColumn[] = [
     width: '12%',
     cell: (sums) => element('div', { style: 'padding:6px 0' }, shareBar(sums.peak_efficiency, 6)),
   },
-  { head: 'waste', align: 'right', cell: (sums) => amount(sums.waste_gib_hours) },
+  { head: 'waste', align: 'right', cell: (sums) => wasteAmount(sums) || NONE },
   {
     head: 'killed',
     align: 'right',

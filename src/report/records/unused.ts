@@ -1,0 +1,28 @@
+import type { Totals } from '../../record/totals';
+import { formatCount, formatMemoryTimes } from '../format/units';
+
+/** GiB x h that were asked for and lay above the peak; who held more than that left nothing unused. */
+export function unusedGibHours(totals: Totals): number {
+  return Math.max(0, totals.requested_with_peak_gib_hours - totals.peak_gib_hours);
+}
+
+/** Sums of records that have no peak, by Grid Engine's figure (maxvmem). */
+type GridEngineSums = Pick<
+  Totals,
+  'with_grid_engine' | 'requested_with_grid_engine_gib_hours' | 'grid_engine_gib_hours'
+>;
+
+/** GiB x h that were asked for and lay above Grid Engine's figure, where there is no peak. */
+export function unusedByGridEngine(sums: GridEngineSums): number {
+  return Math.max(0, sums.requested_with_grid_engine_gib_hours - sums.grid_engine_gib_hours);
+}
+
+/** What Grid Engine's figure says of the records without a peak, in a sentence; null: of none. */
+export function gridEngineText(sums: GridEngineSums, dot: string): string | null {
+  const { with_grid_engine: records, requested_with_grid_engine_gib_hours: asked, grid_engine_gib_hours: held } = sums;
+  if (records === 0) return null;
+  const of = `${formatCount(records)} record${records === 1 ? '' : 's'}`;
+  const { texts, unit } = formatMemoryTimes([held, asked], dot);
+  const amounts = asked > 0 ? `~${texts.join(' of ')} ${unit} requested` : `~${texts[0] ?? ''} ${unit}`;
+  return `${of} by Grid Engine's figure (~, maxvmem: address spaces, seen every few seconds), in sums of their own: ${amounts}.`;
+}
