@@ -5,7 +5,7 @@ import type { JobKey } from './summer';
 
 /** What sums need of a record `r`, in SQL that both stores understand. */
 
-const SELF_REPORTED = 3;
+export const SELF_REPORTED = 3;
 const ACCOUNTING = 2;
 
 /** What sums count: what the job's owner alone says only where that is asked for. */

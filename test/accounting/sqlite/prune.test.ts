@@ -47,6 +47,16 @@ it('leaves a file of before its size, until it has been vacuumed once', async (t
   assert.ok(statSync(path).size < before / 2);
 });
 
+it('leaves the sums of a private store, too', async (t) => {
+  const store = await filled(t, temporaryStore());
+  const all = { since: T0 - 3000 * DAY, until: T0 + DAY, by: 'cluster', claimed: true } as const;
+  const before = await store.summary(all);
+  await store.prune(RULES, T0, {});
+  const { totals } = await store.summary(all);
+  assert.ok(totals.records > 0);
+  assert.equal(totals.records, before.totals.records);
+});
+
 it('lets deliveries through while it works', async (t) => {
   const path = temporaryStore();
   const store = await filled(t, path);

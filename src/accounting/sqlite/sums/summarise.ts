@@ -1,19 +1,33 @@
 import type { Database } from 'better-sqlite3';
+import { SELF_REPORTED } from '../../sums/fact-columns';
 import { planOf, rolledQuery } from '../../sums/plan';
 import { Summer } from '../../sums/summer';
 import type { SummaryAnswer, SummaryQuery } from '../../summary';
 import type { Words } from '../database/dictionary';
+import { prepared } from '../database/prepared';
 import { conditionOf } from '../read/record-filter';
 import { daysOfKey } from '../read/spans';
 import { FactReader } from './record-facts';
 import { RolledReader, type RolledChoice } from './rolled-rows';
 
+const ANY_SELF_REPORTED = `SELECT EXISTS (SELECT 1 FROM record
+  WHERE trust = ${SELF_REPORTED} AND counted_at >= @since AND counted_at < @until)`;
+
+/** Roll-ups leave self-reported records out: they answer a query that takes them in where there are none. */
+function withoutNeedlessClaims(db: Database, query: SummaryQuery): SummaryQuery {
+  if (query.claimed !== true) return query;
+  const { since, until } = query;
+  const any = prepared<object, number>(db, ANY_SELF_REPORTED, 'pluck').get({ since, until });
+  return any === 0 ? { ...query, claimed: false } : query;
+}
+
 /** Sums over an interval, by roll-ups as far as these hold; inside one transaction. */
-export function summarise(db: Database, words: Words, query: SummaryQuery): SummaryAnswer {
+export function summarise(db: Database, words: Words, asked: SummaryQuery): SummaryAnswer {
+  const query = withoutNeedlessClaims(db, asked);
   const condition = conditionOf(query, words);
   const rolledReader = new RolledReader(db, words);
-  const asked = condition === null ? null : rolledQuery(query);
-  const plan = planOf(query, asked, asked && rolledReader.state(asked));
+  const wanted = condition === null ? null : rolledQuery(query);
+  const plan = planOf(query, wanted, wanted && rolledReader.state(wanted));
   const summer = new Summer(query, plan);
   if (condition === null) return summer.answer();
   const { by, since } = query;
