@@ -78,7 +78,8 @@ const ALL_CASES: readonly Case[] = [
   {
     name: 'one large request that the kernel refuses',
     request: 'h_vmem=600M',
-    script: `sleep 2; perl -e '$bytes = 1 << 30; $held = "x" x $bytes'`,
+    // It runs long enough to be sampled, whatever else the machine does.
+    script: `perl -e 'sleep 5; $bytes = 1 << 30; $held = "x" x $bytes'; exit $?`,
     causes: ['refused-memory', 'own-error'],
     sentence:
       /refused at h_vmem \(the address space of a process \(perl\) .* of the 600 MiB .*; a single request for .* MiB/,
@@ -89,7 +90,8 @@ const ALL_CASES: readonly Case[] = [
         {
           name: 'a JVM that can not start',
           request: 'h_vmem=300M',
-          script: 'sleep 2; /usr/bin/java -version',
+          // Each ends within a tenth of a second: of so many at least one is sampled.
+          script: 'for start in $(seq 30); do /usr/bin/java -version; done',
           causes: ['refused-memory', 'own-error'],
           sentence: /a process \(java\) .* of the 300 MiB .*; java asks for 2\.5 GiB, .* and it came no farther/,
           next: /^qsub -l h_vmem=4G$/,

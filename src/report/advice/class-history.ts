@@ -2,6 +2,7 @@ import type { RecordsQuery } from '../../accounting/store';
 import { groupBy } from '../../base/group-by';
 import { HIDDEN } from '../../record/hidden';
 import type { StoredRecord } from '../../record/merge';
+import { nameClass } from '../../record/name-class';
 import { jobKey, type JobRun } from '../job/job-run';
 import {
   adviseMemory,
@@ -35,6 +36,7 @@ function withoutOldest(found: readonly StoredRecord[]): readonly StoredRecord[] 
 /** The past runs of jobs by owner and name, asked for once each. */
 export class ClassHistory {
   private readonly answers = new Map<string, Promise<readonly StoredRecord[]>>();
+  private readonly promises = new Map<string, Promise<MemoryPromise | null>>();
 
   /** `find` as a store's `records`, which may reject with StoreError; `now`: ms; `mostRecords`: of one kind. */
   constructor(
@@ -84,11 +86,16 @@ export class ClassHistory {
     return advised;
   }
 
-  private async promiseFor(runs: readonly JobRun[]): Promise<MemoryPromise | null> {
+  /** Jobs of one class have one promise: it is worked out once. */
+  private promiseFor(runs: readonly JobRun[]): Promise<MemoryPromise | null> {
     // A task of a parallel job may have no name of its own.
     const job = runs.find(({ record }) => record.pe_task_id === null && record.job_name !== null)?.record;
-    if (job?.owner == null || job.job_name === null) return null;
-    const { owner, job_name: jobName, slots, pe, project, queue, cluster } = job;
-    return this.memoryOf({ owner, jobName, slots, pe, project, queue, cluster });
+    if (job?.owner == null || job.job_name === null) return Promise.resolve(null);
+    const { owner, job_name, slots, pe, project, queue, cluster } = job;
+    const fields = { owner, jobName: nameClass(job_name), slots, pe, project, queue, cluster };
+    const key = JSON.stringify(fields);
+    const promise = this.promises.get(key) ?? this.memoryOf(fields);
+    this.promises.set(key, promise);
+    return promise;
   }
 }
