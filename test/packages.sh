@@ -1,9 +1,11 @@
 #!/bin/sh
-# Installs the Debian packages that the tests can use: a real Grid Engine, a C compiler, rivals to compare with, qemu.
+# Installs the Debian packages that the tests can use: a real Grid Engine, a C compiler, rivals to compare with, qemu,
+# PostgreSQL, a browser, Prometheus.
 # Where that can't be done, it says so and the tests that need them print that they were skipped.
 set -u
 wanted='gridengine-master gridengine-exec gridengine-client gridengine-common iproute2 gcc libc6-dev procps
-  sysstat linux-perf python3-psutil qemu-system-x86 busybox-static postgresql'
+  sysstat linux-perf python3-psutil qemu-system-x86 busybox-static postgresql
+  chromium prometheus'
 missing=
 for package in $wanted; do
   dpkg-query -W -f '${Status}' "$package" 2>/dev/null | grep -q 'ok installed' || missing="$missing $package"
@@ -23,6 +25,12 @@ case "$missing" in
     echo 'create_main_cluster = false' >/etc/postgresql-common/createcluster.conf
   ;;
 esac
+# No package may start a service.
+if [ ! -e /usr/sbin/policy-rc.d ]; then
+  printf '#!/bin/sh\nexit 101\n' >/usr/sbin/policy-rc.d
+  chmod 755 /usr/sbin/policy-rc.d
+  trap 'rm -f /usr/sbin/policy-rc.d' EXIT
+fi
 for package in $missing; do
   apt-get install -q -y --no-install-recommends "$package" >/dev/null || echo "skipped: $package could not be installed"
 done
