@@ -1,5 +1,5 @@
 import { FIELD_CODECS } from '../src/accounting/columns';
-import { EFFICIENCY_HELP } from '../src/record/efficiency';
+import { DERIVED_HELP } from '../src/record/efficiency';
 import { settingHelp } from '../src/cli/install/settings-text';
 import { FIELD_NAMES, FIELDS, type FieldName } from '../src/record/fields';
 import { SETTING_NAMES, valueToml } from '../src/record/settings';
@@ -57,7 +57,7 @@ export function fieldReference(): string {
     '',
     'JSON and CSV show beside these what follows from them:',
     '',
-    ...Object.entries(EFFICIENCY_HELP).map(([name, help]) => item(`\`${name}\`: ${help}.`)),
+    ...Object.entries(DERIVED_HELP).map(([name, help]) => item(`\`${name}\`: ${help}.`)),
     '',
     '## Sums',
     '',

@@ -2,6 +2,7 @@ import { countedAt, endedBadly } from '../record/facts';
 import { isSampled } from '../record/coverage';
 import { figureOf } from '../record/peak-figure';
 import type { JobRecord } from '../record/record';
+import { limitOf } from '../record/request';
 import type { RecordFilter } from './store';
 
 /** "alice,bob*" as its parts, without blanks around them and without empty ones. */
@@ -53,7 +54,7 @@ export function recordTest(filter: RecordFilter): Test {
   return (record, name) => {
     const at = countedAt(record);
     const peak = record.peak_rss === null ? null : figureOf(record.peak_rss);
-    const limit = record.h_vmem?.limit_bytes ?? null;
+    const limit = limitOf(record);
     const share = peak === null || limit === null || limit === 0 ? null : peak / limit;
     return (
       at >= filter.since &&

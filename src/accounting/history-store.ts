@@ -1,3 +1,4 @@
+import type { RequestRules } from '../record/request-rules';
 import type { PlacedLine } from './import/line-place';
 import type { AccountingStore } from './store';
 
@@ -38,6 +39,8 @@ export interface ImportBatch {
   /** Lines of Grid Engine's accounting, in their order; gone through once. */
   readonly lines: Iterable<PlacedLine>;
   readonly unreadable: readonly UnreadableLine[];
+  /** How the site requests memory; left out: as usual. */
+  readonly rules?: RequestRules;
 }
 
 export interface ImportOutcome {

@@ -4,6 +4,7 @@ import { cpuEfficiency } from '../record/efficiency';
 import { highestSum } from '../record/highest-sum';
 import { figureOf, shareOfLimit } from '../record/peak-figure';
 import { endOf } from '../record/record-end';
+import { limitOf, requestOf } from '../record/request';
 import type { JobAttempt } from './store';
 import { sumOfSeries } from '../record/sum-of-series';
 
@@ -25,7 +26,7 @@ export interface JobSum extends Peaks {
   readonly ended_at: string | null;
   /** Of all hosts. */
   readonly slots: number | null;
-  /** h_vmem of the whole job: request x slots, or the request alone for a consumable JOB; null: none, or unknown. */
+  /** What is requested for the whole job: request x slots, or the request alone for a consumable JOB; null: none, or unknown. */
   readonly limit_bytes: number | null;
   readonly wallclock_seconds: number | null;
   readonly cpu_seconds: number | null;
@@ -61,7 +62,7 @@ export interface HostSum extends Peaks {
   readonly master: boolean;
   /** Recorded tasks (`qrsh -inherit`), beside the master. */
   readonly tasks: number;
-  /** h_vmem on this host: request x slots; for a consumable JOB the request, on the master's host alone. */
+  /** What is requested on this host: request x slots; for a consumable JOB the request, on the master's host alone. */
   readonly limit_bytes: number | null;
   readonly cpu_seconds: number | null;
   /** CPU time over the wallclock of the whole job x slots. */
@@ -247,17 +248,17 @@ function limitOnHost(
   slots: number | null,
   master: boolean,
 ): number | null {
-  const asked = first.h_vmem;
+  const asked = requestOf(first);
   if (asked?.request_bytes != null) {
     if (asked.per === 'job') return master ? asked.request_bytes : null;
     if (asked.limit_bytes !== null && slots !== null) return asked.request_bytes * slots;
   }
-  const limits = records.flatMap(({ h_vmem: request }) => request?.limit_bytes ?? []);
+  const limits = records.flatMap((record) => limitOf(record) ?? []);
   return limits.length === 0 ? null : limits.reduce((a, b) => Math.max(a, b));
 }
 
 function limitOfJob(first: JobRecord, hosts: readonly HostSum[], slots: number | null): number | null {
-  const asked = first.h_vmem;
+  const asked = requestOf(first);
   if (asked?.request_bytes != null && asked.limit_bytes !== null)
     return asked.per === 'job' ? asked.request_bytes : slots === null ? null : asked.request_bytes * slots;
   return sumOfAll(hosts.map((host) => host.limit_bytes));

@@ -7,6 +7,7 @@ import { COVERAGE_REASONS, coverageReason, isSampled } from '../record/coverage'
 import { chargedEnergy, endedBadly, requestedBytes } from '../record/facts';
 import { provesMembership } from '../record/membership';
 import type { Stamp, StoredRecord } from '../record/merge';
+import { requestOf } from '../record/request';
 import { DamagedRecord } from './store-error';
 
 /** A row of the table `record`, less its id: the columns of all fields, then how it was merged, then what sums need. */
@@ -26,9 +27,20 @@ const MERGED_COLUMNS: readonly Column[] = [
   },
 ];
 
+/** The request that a record is judged by. */
+export const REQUEST_COLUMNS: readonly Column[] = [
+  {
+    name: 'request_complex_id',
+    type: 'integer',
+    dictionary: 'complex',
+    help: 'complex of the request that it is judged by',
+  },
+  { name: 'limit_bytes', type: 'integer', help: 'what that request allows on this host (request_complex_id)' },
+];
+
 /** What sums and visibility need beside the fields, which only the whole record gives: decided once, when it is stored. */
 const DERIVED_COLUMNS: readonly Column[] = [
-  { name: 'requested_bytes', type: 'integer', help: 'h_vmem request on this host' },
+  { name: 'requested_bytes', type: 'integer', help: 'what it requests on this host' },
   { name: 'energy_joules', type: 'real', help: 'energy that the job was charged with' },
   {
     name: 'coverage',
@@ -49,6 +61,7 @@ const DERIVED_COLUMNS: readonly Column[] = [
 export const COLUMNS: readonly Column[] = [
   ...FIELD_CODECS.flatMap(({ codec }) => codec.columns),
   ...MERGED_COLUMNS,
+  ...REQUEST_COLUMNS,
   ...DERIVED_COLUMNS,
 ];
 export const COLUMN_NAMES = COLUMNS.map(({ name }) => name);
@@ -108,7 +121,10 @@ export function toRow(stored: StoredRecord, words: WordCodec): Row {
   const row: Cell[] = [];
   for (const { name, codec } of FIELD_CODECS) row.push(...codec.write(record[name], words));
   row.push(Number(stored.ended), ...provenanceCells(stored, words));
+  const request = requestOf(record);
   row.push(
+    request === null ? null : words.intern('complex', request.complex),
+    request?.limit_bytes ?? null,
     requestedBytes(record),
     chargedEnergy(record),
     COVERAGE_REASONS.indexOf(coverageReason(record)),

@@ -1,7 +1,7 @@
 import { FIELD_NAMES, FIELDS, STATUSES, TRUSTS, WORD_LISTS, type FieldName } from '../record/fields';
 import { TOTALS, TOTALS_NAMES } from '../record/totals';
 import { FIELD_CODECS, type Column, type Dictionary } from './columns';
-import { COLUMNS } from './row';
+import { COLUMNS, REQUEST_COLUMNS } from './row';
 import { DIMENSIONS } from './summary';
 import { dictionaryOf } from './sums/roll-up';
 
@@ -104,13 +104,16 @@ const of = (kinds: readonly string[], not = false): readonly FieldName[] =>
 /** As `cpuEfficiency` and `memoryEfficiency` say. */
 const EFFICIENCIES: readonly (readonly [string, string])[] = [
   ['cpu_efficiency', 'r.cpu_ms * 1.0 / nullif(r.wallclock_ms * r.host_slots, 0)'],
-  ['memory_efficiency', 'r.peak_rss_lower_bytes * 1.0 / nullif(r.h_vmem_limit_bytes, 0)'],
+  ['memory_efficiency', 'r.peak_rss_lower_bytes * 1.0 / nullif(r.limit_bytes, 0)'],
 ];
 
 /** One row a record, without what has a view of its own. */
 function jobsView(dialect: Dialect): readonly string[] {
   const plain = of(['bracket', 'metrics', 'notes', 'series', 'json'], true);
-  const columns = plain.flatMap((name) => FIELD_CODECS.find((field) => field.name === name)?.codec.columns ?? []);
+  const columns = [
+    ...plain.flatMap((name) => FIELD_CODECS.find((field) => field.name === name)?.codec.columns ?? []),
+    ...REQUEST_COLUMNS,
+  ];
   const peaks = of(['bracket']).flatMap((name): (readonly [string, string])[] =>
     ['lower_bytes', 'upper_bytes'].map((end) => [`${name}_${end}`, `r.${name}_${end}`]),
   );

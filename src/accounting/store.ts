@@ -97,7 +97,7 @@ export interface RecordFilter {
   /** Of the lower end of the peak of rss. */
   readonly peak_at_least?: number;
   readonly peak_at_most?: number;
-  /** Of the h_vmem limit on the host. */
+  /** Of what is requested on the host. */
   readonly limit_at_least?: number;
   readonly limit_at_most?: number;
   /** Peak over limit. */

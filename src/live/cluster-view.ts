@@ -44,7 +44,9 @@ export interface HostView {
   readonly swapUsed: number | null;
   readonly slots: number | null;
   readonly slotsUsed: number | null;
-  /** The host's h_vmem: what `complex_values` gives it, and what is left; null: h_vmem is no consumable here. */
+  /** The complex of memory that jobs take from the host. */
+  readonly complex: string;
+  /** What `complex_values` gives the host of it, and what is left; null: it is no consumable here. */
   readonly capacity: number | null;
   readonly free: number | null;
   /**
@@ -84,10 +86,12 @@ export interface JobView {
   readonly slots: number;
   readonly startedAt: number | null;
   readonly submittedAt: number | null;
-  /** By complex: h_vmem and the site's other memory_complexes. */
+  /** By complex: those of memory. */
   readonly requests: readonly RequestView[];
-  /** h_vmem of the whole job: request x slots, or once where the complex is consumable JOB; null: none. */
+  /** What is requested for the whole job: request x slots, or once where the complex is consumable JOB; null: none. */
   readonly limit: number | null;
+  /** By which complex; null: none. */
+  readonly complex: string | null;
   readonly limitState: LimitState;
   /** Grid Engine's own figures, of the master and its tasks; those that have ended count in `maxvmem`. */
   readonly vmem: number | null;
@@ -126,7 +130,7 @@ export interface JobPart {
   /** What it may use here; null unless limited. */
   readonly limit: number | null;
   readonly limitState: LimitState;
-  /** What it takes of the host's h_vmem: the limit, but of a consumable JOB nothing except on the master's host. */
+  /** What it takes of the host's memory: the limit, but of a consumable JOB nothing except on the master's host. */
   readonly reserved: number;
   /** Grid Engine's maxvmem and vmem of the master task, where this is its host. */
   readonly masterMaxvmem: number | null;
@@ -181,4 +185,6 @@ export interface PendingView {
   readonly slots: number | null;
   readonly priority: number | null;
   readonly requests: readonly RequestView[];
+  /** Of the request that counts; null: none. */
+  readonly complex: string | null;
 }

@@ -1,13 +1,15 @@
+import { H_VMEM } from '../gridengine/memory-complex';
 import { parseMemorySize } from '../gridengine/memory-size';
 import type { QhostHost } from '../gridengine/qhost/qhost-report';
 import type { HostView, JobPart } from './cluster-view';
 import { peakOfPart, useOfPart } from './job-parts';
-import { H_VMEM } from './requests';
 import { freeSlotsOf, stranded } from './stranded';
 import { sumOfKnown } from './usage-memory';
 
 interface HostContext {
-  /** h_vmem of the host by `complex_values`, where somebody knows it; null: what is left and what is asked for. */
+  /** The complex of memory that jobs take from hosts. */
+  readonly complex: string;
+  /** What the host has of it by `complex_values`, where somebody knows it; null: what is left and what is asked for. */
   readonly capacity: number | null;
   /** Bytes that a slot usually asks for; null: unknown. */
   readonly usual: number | null;
@@ -17,8 +19,8 @@ interface HostContext {
 
 /** One host with the parts of the jobs on it. */
 export function hostView(host: QhostHost, parts: readonly JobPart[], context: HostContext): HostView {
-  const { capacity, usual, up = reports(host) } = context;
-  const free = consumable(host, H_VMEM);
+  const { complex, capacity, usual, up = reports(host) } = context;
+  const free = consumable(host, complex);
   const reserved = parts.map((part) => part.reserved);
   // qhost's free figure goes with qhost's own list of jobs: one that only qstat knows is not in it yet.
   const shown = new Set(host.jobs.map(({ job, task }) => `${job}.${task ?? ''}`));
@@ -44,6 +46,7 @@ export function hostView(host: QhostHost, parts: readonly JobPart[], context: Ho
         ? slotsOfQueues
         : Math.min(slotsOfQueues, (slotsUsed ?? 0) + slotsLeft),
     slotsUsed: slotsUsed ?? parts.reduce((sum, { slots }) => sum + slots, 0),
+    complex,
     capacity: capacity ?? (free === null ? null : free + sumOf(inFree)),
     free,
     requested: sumOf(reserved),
@@ -58,7 +61,7 @@ export function hostView(host: QhostHost, parts: readonly JobPart[], context: Ho
 }
 
 /** A host that only qstat knows: nothing is known of it but what runs there, and nobody says that it is down. */
-export function unlistedHost(name: string, parts: readonly JobPart[]): HostView {
+export function unlistedHost(name: string, parts: readonly JobPart[], complex: string): HostView {
   const unknown: QhostHost = {
     name,
     architecture: null,
@@ -77,12 +80,17 @@ export function unlistedHost(name: string, parts: readonly JobPart[]): HostView 
     queues: [],
     jobs: [],
   };
-  return hostView(unknown, parts, { capacity: null, usual: null, up: true });
+  return hostView(unknown, parts, { complex, capacity: null, usual: null, up: true });
 }
 
 /** Of a host whose execd is gone qhost goes on to print what does not change: architecture, processors, total memory. */
 function reports({ architecture, load, memoryUsed }: QhostHost): boolean {
   return architecture !== null && (load !== null || memoryUsed !== null);
+}
+
+/** The first complex of `order` that is a consumable of some host. */
+export function hostComplex(hosts: readonly QhostHost[], order: readonly string[]): string {
+  return order.find((complex) => hosts.some((host) => consumable(host, complex) !== null)) ?? order[0] ?? H_VMEM;
 }
 
 /** What is left of a consumable of the host; null: it is none there. */

@@ -7,7 +7,8 @@ import type { JobRecord } from '../record/record';
 import type { JobPart, PartTask, Trend } from './cluster-view';
 import type { HostNames } from './host-names';
 import { figuresOfPart, type RecordsOfPart } from './our-figures';
-import type { MemoryLimit } from './requests';
+import type { RequestRules } from '../record/request-rules';
+import type { MemoryLimit, PerOf } from './requests';
 import type { RunningJob } from './running-jobs';
 import { slotsByHost, type HostSlots } from './slots-by-host';
 import { trendOf } from './trend';
@@ -17,8 +18,8 @@ import { largestOfKnown, sumOfKnown, usageMemory, type UsageMemory } from './usa
 export interface PartContext {
   readonly dialect: Dialect;
   readonly systemd: boolean;
-  /** What h_vmem is counted by. */
-  readonly hVmem: 'slot' | 'job';
+  readonly rules: RequestRules;
+  readonly perOf: PerOf;
   readonly nowMs: number;
   readonly nameOf: HostNames;
   readonly recordsOf: RecordsOfPart;
@@ -70,10 +71,11 @@ function jobPart(
   const memoryOf = ({ usage }: { readonly usage: PeTaskDetail['usage'] }): UsageMemory =>
     usageMemory(usage, context.dialect, context.systemd);
   const { limit } = facts;
+  const perJob = context.perOf(limit.complex) === 'job';
   const running = tasks.filter(({ past }) => !past);
   const past = tasks.filter((task) => task.past).map(memoryOf);
   const ofMaster = master && job.taskDetail !== null ? memoryOf(job.taskDetail) : null;
-  const bytes = limit.bytes === null ? null : context.hVmem === 'job' ? limit.bytes : limit.bytes * slots;
+  const bytes = limit.bytes === null ? null : perJob ? limit.bytes : limit.bytes * slots;
   const records = context.recordsOf({ job: job.job, task: job.task, host }, facts.startedAt);
   return {
     host,
@@ -86,7 +88,7 @@ function jobPart(
     alone,
     limit: bytes,
     limitState: limit.state,
-    reserved: context.hVmem === 'job' && !master ? 0 : (bytes ?? 0),
+    reserved: perJob && !master ? 0 : (bytes ?? 0),
     masterMaxvmem: ofMaster?.maxvmem ?? null,
     masterVmem: ofMaster?.vmem ?? null,
     tasks: running.map((task): PartTask => {

@@ -6,12 +6,13 @@ import { memoryLimit, requestViews } from './requests';
 import type { RunningJob } from './running-jobs';
 import { amountOf, sumOfKnown, usageMemory } from './usage-memory';
 
-/** A job that runs, or one task of it, with its parts. `complexes`: the memory complexes whose requests are shown. */
-export function jobView(job: RunningJob, complexes: ReadonlySet<string>, context: PartContext): JobView {
+/** A job that runs, or one task of it, with its parts. */
+export function jobView(job: RunningJob, context: PartContext): JobView {
   const { listed, detail, taskDetail } = job;
   const row = job.rows.values().next().value?.[0] ?? null;
-  const requests = requestViews(listed, detail, complexes);
-  const perSlot = memoryLimit(requests, listed !== null || detail !== null);
+  const requests = requestViews(listed, detail, context.rules.recorded);
+  const queue = clusterQueue(listed?.queueInstance ?? row?.queue ?? '');
+  const perSlot = memoryLimit(requests, listed !== null || detail !== null, context.rules.order(queue));
   const facts = {
     name: listed?.name ?? detail?.name ?? row?.name ?? '',
     owner: listed?.owner ?? detail?.owner ?? row?.owner ?? '',
@@ -31,13 +32,15 @@ export function jobView(job: RunningJob, complexes: ReadonlySet<string>, context
     ...facts,
     uid: detail === null || detail.uid === '' ? null : detail.uid,
     project: listed?.project ?? detail?.project ?? null,
-    queue: clusterQueue(listed?.queueInstance ?? row?.queue ?? ''),
+    queue,
     pe: listed?.grantedPe ?? detail?.pe ?? null,
     slots,
     submittedAt: listed?.submittedAt ?? detail?.submittedAt ?? null,
     requests,
-    limit: perSlot.bytes === null ? null : context.hVmem === 'job' ? perSlot.bytes : perSlot.bytes * slots,
+    limit:
+      perSlot.bytes === null ? null : context.perOf(perSlot.complex) === 'job' ? perSlot.bytes : perSlot.bytes * slots,
     limitState: perSlot.state,
+    complex: perSlot.complex,
     vmem: sumOfKnown(memory.filter(({ past }) => !past).map(({ vmem }) => vmem)),
     maxvmem: sumOfKnown(memory.map(({ maxvmem }) => maxvmem)),
     measure: memory.find(({ measure }) => measure !== null)?.measure ?? null,

@@ -1,4 +1,5 @@
-import { hVmemRequest } from './requests';
+import { H_VMEM } from '../gridengine/memory-complex';
+import { countedRequest } from './requests';
 import type { ClusterView, JobPart, JobView } from './cluster-view';
 import type { Answer, Snapshot } from './snapshot';
 import { sumOfKnown } from './usage-memory';
@@ -70,7 +71,7 @@ function hostJob(parts: readonly JobPart[]): Json {
 }
 
 function ownersJob(tasks: readonly JobView[]): Json {
-  const request = hVmemRequest(tasks[0]?.requests ?? []);
+  const request = countedRequest(tasks[0]?.requests ?? [], [H_VMEM]);
   const hosts = new Map<string, Map<string, Json>>();
   for (const part of tasks.flatMap(({ parts }) => parts)) {
     const known = hosts.get(part.host) ?? new Map<string, Json>();

@@ -1,14 +1,16 @@
+import { REQUEST_ORDER } from '../gridengine/memory-complex';
 import type { JobRecord } from '../record/record';
+import { requestOf } from '../record/request';
+import type { RequestRules } from '../record/request-rules';
 import { parseMemorySize } from '../gridengine/memory-size';
 import type { JobDetail } from '../gridengine/qstat/job-detail';
 import type { ListedJob, RequestText } from '../gridengine/qstat/job-list';
 import type { LimitState, RequestView } from './cluster-view';
 
-/** The complex whose requests are reserved and enforced. */
-export const H_VMEM = 'h_vmem';
-
-/** What one slot (or the job, for a consumable JOB) may use of h_vmem. */
+/** What one slot (or the job, for a consumable JOB) may use by the request that counts. */
 export interface MemoryLimit {
+  /** null: nothing is requested. */
+  readonly complex: string | null;
   readonly state: LimitState;
   /** Bytes; null unless limited. */
   readonly bytes: number | null;
@@ -34,22 +36,34 @@ export function requestViews(
   return [...views.values()];
 }
 
-/** The request of h_vmem that counts: one that was made before the complex's default; soft ones reserve nothing. */
-export function hVmemRequest(requests: readonly RequestView[]): RequestView | null {
-  const ofKind = (kind: RequestView['kind']): RequestView | null =>
-    requests.find((request) => request.complex === H_VMEM && request.kind === kind) ?? null;
-  return ofKind('hard') ?? ofKind('default');
+/**
+ * The request that counts, by the order of complexes: one that was made before any complex's default; soft ones reserve
+ * nothing.
+ */
+export function countedRequest(requests: readonly RequestView[], order: readonly string[]): RequestView | null {
+  const ofKind = (kind: RequestView['kind']): RequestView | undefined => {
+    const made = order.flatMap(
+      (complex) => requests.find((request) => request.complex === complex && request.kind === kind) ?? [],
+    );
+    return made.find(({ bytes }) => (bytes ?? 0) > 0) ?? made[0];
+  };
+  return ofKind('hard') ?? ofKind('default') ?? null;
 }
 
 /** `known`: whether Grid Engine has listed the job's requests, so that no request means no limit. */
-export function memoryLimit(requests: readonly RequestView[], known: boolean): MemoryLimit {
-  const request = hVmemRequest(requests);
-  if (request === null) return { state: known ? 'unlimited' : 'unknown', bytes: null };
+export function memoryLimit(
+  requests: readonly RequestView[],
+  known: boolean,
+  order: readonly string[] = REQUEST_ORDER,
+): MemoryLimit {
+  const request = countedRequest(requests, order);
+  if (request === null) return { complex: null, state: known ? 'unlimited' : 'unknown', bytes: null };
+  const { complex } = request;
   // Grid Engine takes a request of 0 as none.
-  if (request.bytes === 0) return { state: 'unlimited', bytes: null };
-  if (request.bytes !== null) return { state: 'limited', bytes: request.bytes };
+  if (request.bytes === 0) return { complex, state: 'unlimited', bytes: null };
+  if (request.bytes !== null) return { complex, state: 'limited', bytes: request.bytes };
   const parsed = parseMemorySize(request.text);
-  return { state: parsed.ok && parsed.value === Infinity ? 'unlimited' : 'unknown', bytes: null };
+  return { complex, state: parsed.ok && parsed.value === Infinity ? 'unlimited' : 'unknown', bytes: null };
 }
 
 function keyOf({ complex, kind }: RequestText): string {
@@ -62,10 +76,19 @@ function bytesOf(text: string, amount: number | null): number | null {
   return parsed.ok && Number.isFinite(parsed.value) && parsed.value >= 0 ? Math.trunc(parsed.value) : null;
 }
 
+/** What requests of a complex are counted by. */
+export type PerOf = (complex: string | null) => 'slot' | 'job';
+
 /**
- * What h_vmem is counted by, as the samplers' records say: a job's spool tells whether it is consumable JOB, qstat does
- * not. Without any record it is the slot.
+ * As the site's rules say, and the samplers' records: a job's spool tells whether a limit is consumable JOB, qstat does
+ * not. Otherwise it is the slot.
  */
-export function hVmemPer(records: readonly JobRecord[]): 'slot' | 'job' {
-  return records.some(({ h_vmem: request }) => request?.per === 'job') ? 'job' : 'slot';
+export function perOf(rules: RequestRules, records: readonly JobRecord[]): PerOf {
+  const perJob = new Set(
+    records.flatMap((record) => {
+      const request = requestOf(record);
+      return request?.per === 'job' ? [request.complex] : [];
+    }),
+  );
+  return (complex) => (complex !== null && (perJob.has(complex) || rules.isPerJob(complex)) ? 'job' : 'slot');
 }

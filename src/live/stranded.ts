@@ -8,7 +8,7 @@ export interface Stranded {
 
 interface HostRoom {
   readonly up: boolean;
-  /** h_vmem that is left; null: it is no consumable there. */
+  /** Memory that can be requested still; null: its complex is no consumable there. */
   readonly free: number | null;
   readonly freeSlots: number;
   /** Bytes that a further slot is likely to ask for (`usualRequest`); null: unknown. */
@@ -16,7 +16,7 @@ interface HostRoom {
 }
 
 /**
- * Memory is stranded where no slot is left to ask for it; slots are where h_vmem is left for fewer of them, each with the
+ * Memory is stranded where no slot is left to ask for it; slots are where memory is left for fewer of them, each with the
  * usual request. What a host that is down has is not stranded, it is gone.
  */
 export function stranded({ up, free, freeSlots, usual }: HostRoom): Stranded {

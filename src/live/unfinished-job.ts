@@ -1,3 +1,4 @@
+import { H_VMEM } from '../gridengine/memory-complex';
 import type { JobDetail } from '../gridengine/qstat/job-detail';
 import type { ListedJob, RequestText } from '../gridengine/qstat/job-list';
 import type { HostView, JobView } from './cluster-view';
@@ -42,7 +43,9 @@ export interface UnfinishedJob {
   /** The scheduler's reasons, as they are. */
   readonly reasons: readonly string[];
   readonly submitCommand: string | null;
-  /** Hosts whose h_vmem is a consumable: all that they have of it, and what is free now. */
+  /** The complex of memory that jobs take from hosts. */
+  readonly complex: string;
+  /** Hosts where it is a consumable: all that they have of it, and what is free now. */
   readonly hosts: readonly Pick<HostView, 'name' | 'capacity' | 'free'>[];
   /** Why Grid Engine's details on it are missing; null: they are not. */
   readonly problem: string | null;
@@ -113,6 +116,7 @@ export function unfinishedJob(
     errors: detail?.messages ?? [],
     reasons: details.reasons.filter(({ jobs }) => jobs.length === 0 || jobs.includes(job)).map(({ text }) => text),
     submitCommand: detail?.submitCommand ?? null,
+    complex: view.hosts[0]?.complex ?? H_VMEM,
     hosts: view.hosts
       .filter(({ capacity }) => capacity !== null)
       .map(({ name, capacity, free }) => ({ name, capacity, free })),

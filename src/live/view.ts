@@ -1,21 +1,20 @@
 import type { JobRecord } from '../record/record';
+import type { RequestRules } from '../record/request-rules';
 import type { ClusterView, HostView, JobPart, JobView, PendingView, ViewTimes } from './cluster-view';
 import { hostNames } from './host-names';
-import { hostView, unlistedHost } from './host-view';
+import { hostComplex, hostView, unlistedHost } from './host-view';
 import { jobView } from './job-view';
 import { recordsByPart } from './our-figures';
-import { H_VMEM, memoryLimit, requestViews } from './requests';
+import { memoryLimit, perOf, requestViews, type PerOf } from './requests';
 import { runningJobs } from './running-jobs';
 import type { Answer, Snapshot } from './snapshot';
 import { usualRequest, type SlotRequest } from './stranded';
 
 export interface ViewOptions {
-  /** Whether h_vmem is asked for by slot, or once by job (`consumable JOB`). */
-  readonly hVmem: 'slot' | 'job';
-  /** Whose requests are shown beside those of h_vmem. */
-  readonly memoryComplexes: readonly string[];
+  /** How the site requests memory. */
+  readonly rules: RequestRules;
   readonly nowMs: number;
-  /** h_vmem by host as `complex_values` has it; hosts that are not in it have what is left and what is asked for. */
+  /** Memory by host as `complex_values` has it; hosts that are not in it have what is left and what is asked for. */
   readonly capacities?: ReadonlyMap<string, number>;
   /** Whether systemd counts memory, for the dialects whose answers don't show it. */
   readonly systemd?: boolean;
@@ -28,28 +27,30 @@ export interface ViewOptions {
 export function viewCluster(snapshot: Snapshot, ours: readonly JobRecord[], options: ViewOptions): ClusterView {
   const hosts = snapshot.hosts.value.filter(({ name }) => name !== 'global');
   const nameOf = hostNames(hosts.map(({ name }) => name));
-  const complexes = new Set([H_VMEM, ...options.memoryComplexes]);
+  const { rules } = options;
+  const complex = hostComplex(hosts, rules.order(null));
   const context = {
     dialect: snapshot.dialect,
     systemd: options.systemd ?? false,
-    hVmem: options.hVmem,
+    rules,
+    perOf: perOf(rules, ours),
     nowMs: options.nowMs,
     nameOf,
     recordsOf: recordsByPart(ours, nameOf),
   };
   const jobs = runningJobs({ ...snapshot, hosts: { ...snapshot.hosts, value: hosts } }, nameOf).map((job) =>
-    jobView(job, complexes, context),
+    jobView(job, context),
   );
-  const pending = snapshot.pending?.value.map((row) => pendingView(row, complexes)) ?? null;
-  const usual = usualRequest([...jobs, ...(pending ?? [])].flatMap((job) => slotRequest(job, options.hVmem)));
+  const pending = snapshot.pending?.value.map((row) => pendingView(row, rules)) ?? null;
+  const usual = usualRequest([...jobs, ...(pending ?? [])].flatMap((job) => slotRequest(job, context)));
   const partsOf = partsByHost(jobs);
   const views = new Map<string, HostView>();
   for (const host of hosts) {
     if (views.has(host.name)) continue;
     const capacity = options.capacities?.get(host.name) ?? null;
-    views.set(host.name, hostView(host, partsOf.get(host.name) ?? [], { capacity, usual }));
+    views.set(host.name, hostView(host, partsOf.get(host.name) ?? [], { complex, capacity, usual }));
   }
-  for (const [name, parts] of partsOf) if (!views.has(name)) views.set(name, unlistedHost(name, parts));
+  for (const [name, parts] of partsOf) if (!views.has(name)) views.set(name, unlistedHost(name, parts, complex));
   return {
     cluster: snapshot.cluster,
     dialect: snapshot.dialect,
@@ -72,19 +73,20 @@ function partsByHost(jobs: readonly JobView[]): ReadonlyMap<string, readonly Job
   return parts;
 }
 
-function pendingView(row: Snapshot['running']['value'][number], complexes: ReadonlySet<string>): PendingView {
+function pendingView(row: Snapshot['running']['value'][number], rules: RequestRules): PendingView {
   const { job, tasks, name, owner, project, state, submittedAt, slots, priority } = row;
-  const requests = requestViews(row, null, complexes);
-  return { job, tasks, name, owner, project, state, submittedAt, slots, priority, requests };
+  const requests = requestViews(row, null, rules.recorded);
+  const { complex } = memoryLimit(requests, true, rules.order(null));
+  return { job, tasks, name, owner, project, state, submittedAt, slots, priority, requests, complex };
 }
 
 function slotRequest(
-  { slots, requests }: { readonly slots: number | null; readonly requests: JobView['requests'] },
-  hVmem: 'slot' | 'job',
+  { slots, requests, complex }: Pick<PendingView, 'slots' | 'requests' | 'complex'>,
+  { perOf: per }: { readonly perOf: PerOf },
 ): readonly SlotRequest[] {
-  const { bytes } = memoryLimit(requests, true);
+  const { bytes } = memoryLimit(requests, true, complex === null ? [] : [complex]);
   const count = slots ?? 1;
-  return bytes === null || count <= 0 ? [] : [{ bytes: hVmem === 'job' ? bytes / count : bytes, slots: count }];
+  return bytes === null || count <= 0 ? [] : [{ bytes: per(complex) === 'job' ? bytes / count : bytes, slots: count }];
 }
 
 function oldest(answers: readonly Answer<unknown>[]): number | null {

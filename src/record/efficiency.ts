@@ -1,16 +1,19 @@
 import { shareOfLimit } from './peak-figure';
 import type { JobRecord } from './record';
+import { enforcedRequest, limitOf, REQUEST_HELP, type EnforcedRequest } from './request';
 
 /** What follows from a record's fields: no store keeps it, JSON and CSV show it. An efficiency of 1 is all of it; null: not known. */
-interface Efficiencies {
+interface Derived {
+  readonly request: EnforcedRequest | null;
   readonly cpu_efficiency: number | null;
   readonly memory_efficiency: number | null;
   readonly queue_wait_seconds: number | null;
 }
 
-export const EFFICIENCY_HELP: Readonly<Record<keyof Efficiencies, string>> = {
+export const DERIVED_HELP: Readonly<Record<keyof Derived, string>> = {
+  request: REQUEST_HELP,
   cpu_efficiency: 'CPU time over elapsed time x slots on this host',
-  memory_efficiency: 'lower bound of peak_rss over the h_vmem limit of this host',
+  memory_efficiency: 'lower bound of peak_rss over what the request allows on this host',
   queue_wait_seconds: 'from submission to start; of a job that ran several times, to this start',
 };
 
@@ -23,8 +26,10 @@ export function cpuEfficiency(
     : cpu / (wallclock * slots);
 }
 
-export function memoryEfficiency({ peak_rss, h_vmem }: Pick<JobRecord, 'peak_rss' | 'h_vmem'>): number | null {
-  return shareOfLimit(peak_rss, h_vmem?.limit_bytes ?? null);
+export function memoryEfficiency(
+  record: Pick<JobRecord, 'peak_rss' | 'h_vmem' | 'requests' | 'request_order'>,
+): number | null {
+  return shareOfLimit(record.peak_rss, limitOf(record));
 }
 
 /** Seconds from submission to start; null: not known. */
@@ -34,9 +39,10 @@ export function queueWait({ submitted_at, started_at }: Pick<JobRecord, 'submitt
 }
 
 /** A record with what follows from its fields. */
-export function withEfficiencies<T extends JobRecord>(record: T): T & Efficiencies {
+export function withDerived<T extends JobRecord>(record: T): T & Derived {
   return {
     ...record,
+    request: enforcedRequest(record),
     cpu_efficiency: cpuEfficiency(record),
     memory_efficiency: memoryEfficiency(record),
     queue_wait_seconds: queueWait(record),

@@ -2,6 +2,7 @@ import type { JobRecord } from './record';
 import { countedByGridEngine, killedByMemory } from './cause';
 import { coverageReason, isSampled } from './coverage';
 import { figureOf } from './peak-figure';
+import { limitOf, requestOf } from './request';
 import type { CoverageReason } from './coverage';
 
 /** What sums need to know of a record. Bytes, ms, joules; null: not known. */
@@ -46,9 +47,11 @@ export function countedAt(record: JobRecord): number {
 
 type SlotFacts = Pick<JobRecord, 'host_slots' | 'slots' | 'trust' | 'pe_task_id'>;
 
-/** The h_vmem request of the record on its host, in bytes; null: none, or unlimited. */
-export function requestedBytes(record: SlotFacts & Pick<JobRecord, 'h_vmem'>): number | null {
-  const asked = record.h_vmem;
+/** What is requested for the record on its host, in bytes; null: nothing, or no limit. */
+export function requestedBytes(
+  record: SlotFacts & Pick<JobRecord, 'h_vmem' | 'requests' | 'request_order'>,
+): number | null {
+  const asked = requestOf(record);
   if (asked === null) return null;
   if (
     asked.request_bytes === null ||
@@ -85,7 +88,7 @@ export function factsOf(record: JobRecord, standsForHost: boolean): Facts {
     slots: hostSlots(record),
     wallclock: ms(record.wallclock_seconds),
     cpu: ms(record.cpu_seconds),
-    limit: record.h_vmem?.limit_bytes ?? null,
+    limit: limitOf(record),
     requested: requestedBytes(record),
     peak: record.peak_rss && figureOf(record.peak_rss),
     gridEngine: record.peak_rss === null ? countedByGridEngine(record) : null,

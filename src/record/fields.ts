@@ -70,6 +70,7 @@ export const WORD_LISTS = [
   'account',
   'command',
   'category',
+  'complex',
 ] as const;
 export type WordList = (typeof WORD_LISTS)[number];
 
@@ -137,7 +138,7 @@ export const bracket = refined(
 );
 
 /** A memory request, scaled as Grid Engine scales it; `limit_bytes`: on this host, null: unlimited. */
-const REQUEST = {
+export const REQUEST = {
   request_bytes: orNull(bytes),
   limit_bytes: orNull(bytes),
   per: choice(['slot', 'job']),
@@ -305,6 +306,10 @@ export const FIELDS = {
     personal: false,
     help: 'every other memory request or limit in force, by complex',
   } satisfies Field<Readonly<Record<string, MemoryRequest>>>,
+  request_order: known(
+    word('complex'),
+    "the site's order of complexes, the first requested being what the record is judged by; null: the usual one",
+  ),
   peak_rss: peak('resident memory, summed over the distinct address spaces'),
   peak_rss_swap: peak('resident memory and swap, summed'),
   peak_vmem: peak('address space, summed'),

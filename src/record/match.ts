@@ -1,6 +1,6 @@
 import { isLineOnly, metAnotherLine, startsApart } from './join';
 import { asStored, mergeRecords, type StoredRecord } from './merge';
-import type { JobRecord } from './record';
+import type { JobRecord, MemoryRequest } from './record';
 
 /** A record of a store that a new account may be of. */
 export interface Candidate {
@@ -41,6 +41,18 @@ function underKeyOf(stored: StoredRecord, { host, run_id }: JobRecord): StoredRe
   return { ...stored, record: { ...stored.record, host, run_id } };
 }
 
+/** What a line requests for all slots of a parallel job, for those of one host. */
+function forSlots(stored: StoredRecord, slots: number | null): StoredRecord {
+  const { record } = stored;
+  if (slots === null || record.host_slots !== null || !isLineOnly(record)) return stored;
+  const scaled = (asked: MemoryRequest): MemoryRequest =>
+    asked.per === 'job' || asked.request_bytes === null || asked.limit_bytes === null
+      ? asked
+      : { ...asked, limit_bytes: asked.request_bytes * slots };
+  const requests = Object.fromEntries(Object.entries(record.requests).map(([name, asked]) => [name, scaled(asked)]));
+  return { ...stored, record: { ...record, h_vmem: record.h_vmem && scaled(record.h_vmem), requests } };
+}
+
 /**
  * Merges an account into the record that it is of, among those of its cluster, job, task and pe task. An account of Grid
  * Engine's own joins ours of the same run, whichever comes first, and the record then carries our key. null: nothing changes.
@@ -50,10 +62,11 @@ export function mergeAmong<C extends Candidate>(record: JobRecord, candidates: r
   const [base, absorbed] = matchesOf(record, candidates);
   if (base === null) return { base: null, absorbed: null, stored: incoming };
   const keyed = isLineOnly(base.stored.record) && !isLineOnly(record);
-  const before = keyed ? underKeyOf(base.stored, record) : base.stored;
+  const slots = [record, base.stored.record].find((one) => !isLineOnly(one))?.host_slots ?? null;
+  const before = keyed ? underKeyOf(forSlots(base.stored, slots), record) : base.stored;
   const stored = mergeRecords(
-    absorbed === null ? before : mergeRecords(before, underKeyOf(absorbed.stored, before.record)),
-    incoming,
+    absorbed === null ? before : mergeRecords(before, underKeyOf(forSlots(absorbed.stored, slots), before.record)),
+    forSlots(incoming, slots),
   );
   return stored === base.stored && absorbed === null ? null : { base, absorbed, stored };
 }

@@ -77,6 +77,11 @@ export function texts(fallback: readonly string[], help: string): Setting<readon
   return { fallback, shape, allowed: '', help };
 }
 
+/** Lists of strings by name. */
+export function textsByName(help: string): Setting<Readonly<Record<string, readonly string[]>>> {
+  return { fallback: {}, shape: table(texts([], '').shape), allowed: '', help };
+}
+
 /** What the site may set of a source. */
 export type OptionValue = string | number | boolean | readonly string[];
 

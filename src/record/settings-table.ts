@@ -1,6 +1,19 @@
 import { DIALECTS } from '../gridengine/dialect';
+import { REQUEST_ORDER } from '../gridengine/memory-complex';
 import { holdsPassword, isPostgresUrl } from './postgres-url';
-import { amount, choice, count, flag, path, pathOrNone, sourceTables, text, texts, type Setting } from './setting';
+import {
+  amount,
+  choice,
+  count,
+  flag,
+  path,
+  pathOrNone,
+  sourceTables,
+  text,
+  texts,
+  textsByName,
+  type Setting,
+} from './setting';
 
 const SECONDS = { unit: 's', most: 3600 } as const;
 const DAYS = { least: 0, most: 36500, unit: 'days' } as const;
@@ -72,9 +85,14 @@ export const SETTINGS = {
     false,
     'Take records that users leave in STATE/outbox (5000 and 32 MiB per user and day): true where the hooks run as the job\'s owner ("install --plain"), false where they are root\'s. They never override what root or Grid Engine says, and no sums count them',
   ),
-  memory_complexes: texts(
-    ['s_vmem', 'mem_free', 'virtual_free', 'h_rss', 's_rss', 'mem_limit'],
-    'Complexes recorded beside h_vmem',
+  request_complex: texts(
+    REQUEST_ORDER,
+    "What jobs request memory by, a site's own complexes among it: the first of these that a job requests is what it is judged by and advised on. Those of the default are recorded whatever stands here",
+  ),
+  request_complex_by_queue: textsByName('The same for a queue, instead of the list above: { "big.q" = ["mem_free"] }'),
+  job_complexes: texts(
+    ['mem_limit'],
+    'Complexes that are requested once for the job on a host, not per slot: consumables of kind JOB, and reserved memory that is no consumable',
   ),
   interval: amount(1, { ...SECONDS, least: 0.05 }, 'Between two samples, once a job is older than 1.6 s'),
   scan_interval: amount(

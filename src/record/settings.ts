@@ -42,7 +42,10 @@ export function settingsToml(settings: Partial<Settings>): string {
 /** A value as it is written behind `key =`. */
 export function valueToml(value: Settings[keyof Settings]): string {
   // JSON's strings, finite numbers and lists of strings are TOML as well.
-  return value === Infinity ? 'inf' : JSON.stringify(value).replaceAll('","', '", "');
+  if (typeof value !== 'object' || Array.isArray(value))
+    return value === Infinity ? 'inf' : JSON.stringify(value).replaceAll('","', '", "');
+  const members = Object.entries(value).map(([key, member]) => `${JSON.stringify(key)} = ${JSON.stringify(member)}`);
+  return members.length === 0 ? '{}' : `{ ${members.join(', ')} }`;
 }
 
 function isName(key: string): key is keyof Settings {

@@ -18,7 +18,7 @@ export const TOTALS = {
   jobs: count('distinct jobs and array tasks'),
   running: count('records of jobs that still run'),
   requested_gib_hours: amount(
-    'h_vmem request (the limit, where nothing else was requested) x elapsed time; each host of a parallel job once',
+    'requested memory (the limit, where nothing else was requested) x elapsed time; each host of a parallel job once',
   ),
   requested_with_used_gib_hours: amount('the part of it of records with used_gib_hours, to compare with them'),
   requested_with_peak_gib_hours: amount('the part of it of records with a peak, to compare with peak_gib_hours'),
@@ -34,7 +34,7 @@ export const TOTALS = {
   slot_seconds: amount('elapsed time x slots on the host (1 where unknown); each host of a parallel job once'),
   above_request: count('records whose peak of resident memory is above the limit'),
   far_below: count('ended records whose peak is far below the limit'),
-  limit_gib_hours: amount('h_vmem limit x elapsed time; each host of a parallel job once'),
+  limit_gib_hours: amount('memory limit x elapsed time; each host of a parallel job once'),
   energy_joules: amount('energy that the jobs were charged with, of those records that know'),
   slot_seconds_with_energy: amount('slot seconds of those records'),
   failed: count('records of jobs that ended badly'),

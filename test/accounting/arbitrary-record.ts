@@ -115,6 +115,7 @@ export function arbitraryRecord(shape: { readonly keys?: number } = {}): fc.Arbi
       failed: orNull(fc.nat({ max: 100 })),
       h_vmem: orNull(request),
       requests: fc.array(fc.tuple(complex, request), { maxLength: 4 }).map((entries) => Object.fromEntries(entries)),
+      request_order: orNull(fc.constantFrom('mem_free', 'h_rss,h_vmem', 'site_mem,mem_free')),
       peak_rss: orNull(bracket),
       peak_rss_swap: orNull(bracket),
       peak_vmem: orNull(bracket),

@@ -10,6 +10,7 @@ import { isHost } from '../../src/report/live/filter';
 import { sortRecords } from '../../src/report/records/lines';
 import { emptyRecord, type JobRecord } from '../../src/record/record';
 import { plainSummary } from './suite/plain-summary';
+import { limitOf } from '../../src/record/request';
 
 const NO_KEY = { cluster: '', job_id: 0, task_id: null, pe_task_id: null, host: '', run_id: '' };
 
@@ -31,7 +32,7 @@ const isOnHost = (host: string, asked: string): boolean =>
 
 function isChosen(record: JobRecord, filter: RecordFilter): boolean {
   const at = countedAt(record);
-  const limit = record.h_vmem?.limit_bytes;
+  const limit = limitOf(record);
   const peak = record.peak_rss?.lower_bytes;
   const failed = (record.exit_status ?? 0) !== 0 || (record.signal ?? 0) !== 0 || (record.failed ?? 0) !== 0;
   const same = (['cluster', 'owner', 'project', 'queue', 'pe'] as const).every(

@@ -7,6 +7,7 @@ import { DEFAULT_SETTINGS } from '../../src/record/settings';
 import { LiveState } from '../../src/server/live/live-state';
 import { startServer } from '../../src/server/start-server';
 import { answer, detail, GIB, hard, host, listed, row, snapshot, taskDetail, usage } from '../live/snapshots';
+import { USUAL_RULES } from '../../src/record/request-rules';
 
 /**
  * A server for a cluster of HOSTS hosts with JOBS jobs, a new snapshot every 10 s:
@@ -42,7 +43,7 @@ function partsOf(hosts: number, jobs: number): Parts {
 async function main([directory = '', hosts = '', jobs = '']: readonly string[]): Promise<void> {
   const { hosts: hostList, running, details } = partsOf(Number(hosts), Number(jobs));
   const live = new LiveState({
-    makeView: (given) => viewCluster(given, [], { hVmem: 'slot', memoryComplexes: [], nowMs: Date.now() }),
+    makeView: (given) => viewCluster(given, [], { rules: USUAL_RULES, nowMs: Date.now() }),
     log: console.error,
     overdueMs: 60_000,
     now: Date.now,

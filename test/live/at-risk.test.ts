@@ -7,11 +7,12 @@ import { viewCluster } from '../../src/live/view';
 import type { Snapshot } from '../../src/live/snapshot';
 import { anyRecords, anySnapshot } from './arbitrary-snapshot';
 import { answer, AT, detail, GIB, hard, listed, MIB, peTask, running, snapshot, taskDetail, usage } from './snapshots';
+import { USUAL_RULES } from '../../src/record/request-rules';
 
 const HOUR = 3_600_000;
 const options = { withinMs: HOUR, nowMs: AT, share: 0.9 };
 const viewOf = (told: Snapshot, records: Parameters<typeof viewCluster>[1] = []): ClusterView =>
-  viewCluster(told, records, { hVmem: 'slot', memoryComplexes: [], nowMs: AT });
+  viewCluster(told, records, { rules: USUAL_RULES, nowMs: AT });
 
 /** Jobs of 4 GiB that use so much now, in GiB. */
 function using(...vmem: readonly number[]): Snapshot {

@@ -26,7 +26,7 @@ const part = (changes: Partial<JobPart> = {}): JobPart => ({
 });
 
 const view = (changes: Parameters<typeof host>[1], parts: readonly JobPart[] = []): HostView =>
-  hostView(host('a', changes), parts, { capacity: null, usual: null });
+  hostView(host('a', changes), parts, { complex: 'h_vmem', capacity: null, usual: null });
 
 describe('hostView', () => {
   it("reads what is left of the host's consumable, and of nothing else", () => {
@@ -79,14 +79,14 @@ describe('hostView', () => {
   });
 
   it('is down without an architecture', () => {
-    const down = hostView(downHost('a'), [part()], { capacity: null, usual: null });
+    const down = hostView(downHost('a'), [part()], { complex: 'h_vmem', capacity: null, usual: null });
     assert.deepEqual([down.up, down.memoryTotal, down.parts.length], [false, null, 1]);
   });
 });
 
 describe('unlistedHost', () => {
   it('has its jobs and nothing else', () => {
-    const one = unlistedHost('a', [part()]);
+    const one = unlistedHost('a', [part()], 'h_vmem');
     assert.deepEqual([one.up, one.slots, one.slotsUsed, one.capacity, one.requested], [true, null, 2, null, 4 * GIB]);
   });
 });

@@ -24,26 +24,32 @@ import {
   taskDetail,
   usage,
 } from './snapshots';
+import { RequestRules, USUAL_RULES } from '../../src/record/request-rules';
+import { DEFAULT_SETTINGS } from '../../src/record/settings';
+import { perOf } from '../../src/live/requests';
+
+const LIMIT = { complex: 'h_vmem', state: 'limited', bytes: GIB } as const;
 
 interface Circumstances {
-  readonly hVmem?: 'slot' | 'job';
+  readonly rules?: RequestRules;
   readonly state?: string;
   readonly records?: readonly JobRecord[];
 }
 
 function parts(
   changes: Partial<Snapshot>,
-  { hVmem = 'slot', state = 'r', records = [] }: Circumstances = {},
+  { rules = USUAL_RULES, state = 'r', records = [] }: Circumstances = {},
 ): readonly JobPart[] {
   const told = snapshot(changes);
   const nameOf = hostNames(told.hosts.value.map(({ name }) => name));
   const [job] = runningJobs(told, nameOf);
   assert.ok(job);
-  const facts = { owner: 'alice', name: 'x', state, startedAt: null, limit: { state: 'limited', bytes: GIB } } as const;
+  const facts = { owner: 'alice', name: 'x', state, startedAt: null, limit: LIMIT };
   return jobParts(job, facts, {
     dialect: 'sge8.1.9',
     systemd: false,
-    hVmem,
+    rules,
+    perOf: perOf(rules, records),
     nowMs: AT,
     nameOf,
     recordsOf: recordsByPart(records, nameOf),
@@ -66,7 +72,10 @@ describe('jobParts', () => {
   });
 
   it('reserves a consumable JOB once, but limits the processes of each host by it', () => {
-    const found = parts({ hosts: twoHosts, running: fiveSlots }, { hVmem: 'job' });
+    const found = parts(
+      { hosts: twoHosts, running: fiveSlots },
+      { rules: new RequestRules({ ...DEFAULT_SETTINGS, job_complexes: ['h_vmem'] }) },
+    );
     assert.deepEqual(
       found.map(({ limit, reserved }) => [limit, reserved]),
       [

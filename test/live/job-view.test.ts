@@ -24,6 +24,8 @@ import {
   taskDetail,
   usage,
 } from './snapshots';
+import { USUAL_RULES } from '../../src/record/request-rules';
+import { perOf } from '../../src/live/requests';
 
 function view(changes: Partial<Snapshot>, records: readonly JobRecord[] = []): JobView {
   const told = snapshot(changes);
@@ -31,8 +33,17 @@ function view(changes: Partial<Snapshot>, records: readonly JobRecord[] = []): J
   const [job] = runningJobs(told, nameOf);
   assert.ok(job);
   const recordsOf = recordsByPart(records, nameOf);
-  const context = { dialect: told.dialect, systemd: false, hVmem: 'slot', nowMs: AT, nameOf, recordsOf } as const;
-  return jobView(job, new Set(['h_vmem']), context);
+  const rules = USUAL_RULES;
+  const context = {
+    dialect: told.dialect,
+    systemd: false,
+    rules,
+    perOf: perOf(rules, records),
+    nowMs: AT,
+    nameOf,
+    recordsOf,
+  };
+  return jobView(job, context);
 }
 
 describe('jobView', () => {

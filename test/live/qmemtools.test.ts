@@ -30,6 +30,8 @@ import {
   waiting,
   workedExample,
 } from './snapshots';
+import { RequestRules, USUAL_RULES } from '../../src/record/request-rules';
+import { DEFAULT_SETTINGS } from '../../src/record/settings';
 
 interface QhostJson {
   readonly success: boolean;
@@ -72,7 +74,7 @@ interface QstatJson {
   >;
 }
 
-const options: ViewOptions = { hVmem: 'slot', memoryComplexes: [], nowMs: AT };
+const options: ViewOptions = { rules: USUAL_RULES, nowMs: AT };
 
 function answersOf(
   told: Snapshot,
@@ -257,7 +259,10 @@ describe('the faults of QmemTools, repaired', () => {
   });
 
   it('5: a consumable JOB was taken as one by slot: it counts once', () => {
-    const view = viewCluster(workedExample(), [], { ...options, hVmem: 'job' });
+    const view = viewCluster(workedExample(), [], {
+      ...options,
+      rules: new RequestRules({ ...DEFAULT_SETTINGS, job_complexes: ['h_vmem'] }),
+    });
     assert.deepEqual(
       view.hosts.map(({ requested }) => requested),
       [(4 + 2 + 2 + 3) * GIB, 2 * GIB],
@@ -282,7 +287,7 @@ describe('the faults of QmemTools, repaired', () => {
       details: answer([detail(1, [taskDetail(usage(1, 0.5, 77))])]),
       pending: answer([waiting(2, { requests: [hard('8G', 'virtual_free')] })]),
     });
-    const view = viewCluster(told, [], { ...options, memoryComplexes: ['mem_free', 'virtual_free'] });
+    const view = viewCluster(told, [], options);
     assert.deepEqual(
       view.jobs[0]?.requests.map(({ complex, kind, bytes }) => [complex, kind, bytes]),
       [

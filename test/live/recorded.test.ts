@@ -10,6 +10,7 @@ import { qhostAnswer, qmemAnswerText, qstatAnswer } from '../../src/live/qmemtoo
 import type { Snapshot } from '../../src/live/snapshot';
 import { viewCluster } from '../../src/live/view';
 import { answer, AT, GIB, MIB, snapshot } from './snapshots';
+import { USUAL_RULES } from '../../src/record/request-rules';
 
 const FIXTURES = join(__dirname, '../../../test/gridengine/fixtures/8.1.9');
 
@@ -31,7 +32,7 @@ function recorded(situation: string, details: string | null): Snapshot {
 }
 
 const busy = recorded('busy', 'busy.qstat-j.xml');
-const options = { hVmem: 'slot', memoryComplexes: [], nowMs: AT } as const;
+const options = { rules: USUAL_RULES, nowMs: AT } as const;
 
 describe('the view of a real 8.1.9 cell', () => {
   it('shares parallel jobs out, job_is_first_task FALSE (tight) and TRUE (first) alike', () => {

@@ -33,20 +33,30 @@ describe('requestViews', () => {
 
 describe('memoryLimit', () => {
   it('prefers what was asked for to the default, and takes no soft request', () => {
-    assert.deepEqual(limitOf(byDefault('1G'), hard('2G')), { state: 'limited', bytes: 2 * GIB });
-    assert.deepEqual(limitOf(byDefault('1G'), soft('2G')), { state: 'limited', bytes: GIB });
-    assert.deepEqual(limitOf(soft('2G')), { state: 'unlimited', bytes: null });
+    assert.deepEqual(limitOf(byDefault('1G'), hard('2G')), { complex: 'h_vmem', state: 'limited', bytes: 2 * GIB });
+    assert.deepEqual(limitOf(byDefault('1G'), soft('2G')), { complex: 'h_vmem', state: 'limited', bytes: GIB });
+    assert.deepEqual(limitOf(soft('2G')), { complex: null, state: 'unlimited', bytes: null });
+  });
+
+  it('takes the first complex of the order that the job requests, before any default', () => {
+    const memFree = { complex: 'mem_free', state: 'limited', bytes: 3 * GIB };
+    assert.deepEqual(limitOf(hard('3G', 'mem_free')), memFree);
+    assert.deepEqual(limitOf(hard('3G', 'mem_free'), byDefault('1G')), memFree);
+    assert.deepEqual(limitOf(hard('3G', 'mem_free'), hard('infinity')), memFree);
+    const two = requestViews(listed(1, null, { requests: [hard('3G', 'mem_free'), hard('8G')] }), null, both);
+    assert.equal(memoryLimit(two, true).complex, 'h_vmem');
+    assert.deepEqual(memoryLimit(two, true, ['mem_free', 'h_vmem']), memFree);
   });
 
   it('tells none from unknown', () => {
-    assert.deepEqual(memoryLimit([], true), { state: 'unlimited', bytes: null });
-    assert.deepEqual(memoryLimit([], false), { state: 'unknown', bytes: null });
-    assert.deepEqual(limitOf(hard('4GB')), { state: 'unknown', bytes: null });
-    assert.deepEqual(limitOf(hard('-1G')), { state: 'unknown', bytes: null });
+    assert.deepEqual(memoryLimit([], true), { complex: null, state: 'unlimited', bytes: null });
+    assert.deepEqual(memoryLimit([], false), { complex: null, state: 'unknown', bytes: null });
+    assert.deepEqual(limitOf(hard('4GB')), { complex: 'h_vmem', state: 'unknown', bytes: null });
+    assert.deepEqual(limitOf(hard('-1G')), { complex: 'h_vmem', state: 'unknown', bytes: null });
   });
 
   it('takes infinity and 0 as no limit', () => {
     for (const value of ['INFINITY', 'infinity', '0'])
-      assert.deepEqual(limitOf(hard(value)), { state: 'unlimited', bytes: null });
+      assert.deepEqual(limitOf(hard(value)), { complex: 'h_vmem', state: 'unlimited', bytes: null });
   });
 });

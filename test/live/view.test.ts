@@ -23,8 +23,15 @@ import {
   snapshot,
   soft,
 } from './snapshots';
+import { RequestRules, USUAL_RULES } from '../../src/record/request-rules';
+import { DEFAULT_SETTINGS } from '../../src/record/settings';
 
-const options: ViewOptions = { hVmem: 'slot', memoryComplexes: ['h_vmem', 'mem_free'], nowMs: AT };
+const RULES = {
+  slot: USUAL_RULES,
+  job: new RequestRules({ ...DEFAULT_SETTINGS, job_complexes: ['h_vmem'] }),
+};
+
+const options: ViewOptions = { rules: USUAL_RULES, nowMs: AT };
 const sample = (changes: Partial<ViewOptions> = {}): ClusterView =>
   viewCluster(sampleSnapshot(), sampleRecords(), { ...options, ...changes });
 
@@ -152,7 +159,7 @@ describe('viewCluster', () => {
   });
 
   it('counts a consumable JOB once, on the host of the master', () => {
-    const job = jobOf(sample({ hVmem: 'job' }), 103);
+    const job = jobOf(sample({ rules: RULES.job }), 103);
     assert.equal(job.limit, 3 * GIB);
     assert.deepEqual(
       job.parts.map(({ reserved, limit }) => [reserved, limit]),
@@ -293,7 +300,7 @@ describe('viewCluster', () => {
     fc.assert(
       fc.property(trueJobs, fc.constantFrom('slot', 'job'), someWaiting, (jobs, hVmem, waiting) => {
         const told = { ...truthfulSnapshot(jobs), pending: answer(waiting) };
-        const view = viewCluster(told, [], { ...options, hVmem });
+        const view = viewCluster(told, [], { ...options, rules: RULES[hVmem] });
         assert.equal(view.jobs.length, jobs.length);
         assert.equal(view.hosts.length, 4);
         for (const truth of jobs) {
@@ -338,7 +345,7 @@ describe('viewCluster', () => {
   it('survives anything that the types allow, and loses no job', () => {
     fc.assert(
       fc.property(anySnapshot, anyRecords, fc.constantFrom('slot', 'job'), (told, records, hVmem) => {
-        const view = viewCluster(told, records, { ...options, hVmem });
+        const view = viewCluster(told, records, { ...options, rules: RULES[hVmem] });
         const shown = new Set(view.jobs.map(({ job }) => job));
         for (const { job } of told.running.value) assert.ok(shown.has(job));
         for (const { jobs } of told.hosts.value) for (const { job } of jobs) assert.ok(shown.has(job));

@@ -65,7 +65,14 @@ const STRINGS = [
   'mail_owners',
   'digest_dir',
 ] as const;
-const LISTS = ['memory_complexes', 'serve_hosts', 'serve_admins', 'accounting_files', 'mail_admins'] as const;
+const LISTS = [
+  'request_complex',
+  'job_complexes',
+  'serve_hosts',
+  'serve_admins',
+  'accounting_files',
+  'mail_admins',
+] as const;
 
 describe('parseSettings', () => {
   it('has a default for everything', () => {
@@ -83,6 +90,7 @@ describe('parseSettings', () => {
         'listener',
         'accept_self_reported',
         'listener_linger',
+        'request_complex_by_queue',
         'sources',
       ].sort(),
     );
@@ -90,7 +98,7 @@ describe('parseSettings', () => {
 
   it('takes the defaults themselves', () => {
     const text = Object.entries(DEFAULT_SETTINGS)
-      .filter(([key]) => key !== 'sources')
+      .filter(([key]) => key !== 'sources' && key !== 'request_complex_by_queue')
       .map(([key, value]) => `${key} = ${value === Infinity ? 'inf' : JSON.stringify(value)}`)
       .join('\n');
     assert.deepEqual(parseSettings(text, PATH), DEFAULT_SETTINGS);
@@ -110,11 +118,11 @@ describe('parseSettings', () => {
   });
 
   it('changes only what is given', () => {
-    assert.deepEqual(parseSettings('cluster = "north"\ninterval = 0.5\nmemory_complexes = ["gpu_mem"]\n', PATH), {
+    assert.deepEqual(parseSettings('cluster = "north"\ninterval = 0.5\nrequest_complex = ["gpu_mem"]\n', PATH), {
       ...DEFAULT_SETTINGS,
       cluster: 'north',
       interval: 0.5,
-      memory_complexes: ['gpu_mem'],
+      request_complex: ['gpu_mem'],
     });
   });
 
@@ -215,9 +223,9 @@ describe('parseSettings', () => {
   });
 
   it('wants a list of strings', () => {
-    assert.deepEqual(parseSettings('memory_complexes = []', PATH).memory_complexes, []);
+    assert.deepEqual(parseSettings('request_complex = []', PATH).request_complex, []);
     for (const value of ['"h_vmem"', '[1]', '["a", 2]', '{ a = "b" }'])
-      assert.match(problem(`memory_complexes = ${value}`).message, /is not a list of strings/);
+      assert.match(problem(`request_complex = ${value}`).message, /is not a list of strings/);
   });
 
   it('names unknown keys, and those that it knows', () => {

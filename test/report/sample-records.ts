@@ -89,6 +89,17 @@ export const ordinary: JobRecord = {
   series: { start: after(0), step_seconds: 21, rss_bytes: risingSeries(1_600_000_000) },
 };
 
+/** A job that reserved memory by mem_free, which nothing enforces: its address space is far larger than that. */
+export const reservingOnly: JobRecord = {
+  ...ordinary,
+  job_id: 4721,
+  job_name: 'impute',
+  h_vmem: null,
+  requests: { mem_free: { request_bytes: 4 * GIB, limit_bytes: 16 * GIB, per: 'slot' } },
+  peak_process_vmem: openBracket(40 * GIB, after(1730), 'java'),
+  peak_footprint: openBracket(1_744_167_168, after(1736), 'java'),
+};
+
 /** Killed by Grid Engine when its resident memory passed h_vmem. */
 export const killedAtLimit: JobRecord = {
   ...ordinary,

@@ -12,6 +12,7 @@ import { LiveState } from '../../src/server/live/live-state';
 import { startServer, type ServerOptions } from '../../src/server/start-server';
 import type { UserNames } from '../../src/server/access/name-service';
 import { AT, workedExample } from '../live/snapshots';
+import { USUAL_RULES } from '../../src/record/request-rules';
 
 export const NOW = AT + 5000;
 
@@ -37,7 +38,7 @@ export function temporaryDirectory(t: Pick<TestContext, 'after'>): string {
 /** A live state that shows a snapshot as of `NOW`. */
 export function liveStateOf(snapshot: Snapshot | null, changes: { readonly now?: () => number } = {}): LiveState {
   const live = new LiveState({
-    makeView: (given) => viewCluster(given, [], { hVmem: 'slot', memoryComplexes: [], nowMs: NOW }),
+    makeView: (given) => viewCluster(given, [], { rules: USUAL_RULES, nowMs: NOW }),
     log: () => undefined,
     overdueMs: 600_000,
     now: () => NOW,

@@ -15,6 +15,7 @@ CREATE TABLE pe (id integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY, name text 
 CREATE TABLE account (id integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY, name text COLLATE "C" NOT NULL); CREATE UNIQUE INDEX ON account (md5(name));
 CREATE TABLE command (id integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY, name text COLLATE "C" NOT NULL); CREATE UNIQUE INDEX ON command (md5(name));
 CREATE TABLE category (id integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY, name text COLLATE "C" NOT NULL); CREATE UNIQUE INDEX ON category (md5(name));
+CREATE TABLE complex (id integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY, name text COLLATE "C" NOT NULL); CREATE UNIQUE INDEX ON complex (md5(name));
 CREATE TABLE bracket_basis (id integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY, name text COLLATE "C" NOT NULL); CREATE UNIQUE INDEX ON bracket_basis (md5(name));
 CREATE TABLE requests (id integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY, name text COLLATE "C" NOT NULL); CREATE UNIQUE INDEX ON requests (md5(name));
 CREATE TABLE metric_set (id integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY, name text COLLATE "C" NOT NULL); CREATE UNIQUE INDEX ON metric_set (md5(name));
@@ -86,7 +87,8 @@ CREATE TABLE record (
   ge_maxrss_bytes bigint, -- Grid Engine's own figures; null until joined with its accounting
   ge_lines bigint, -- Grid Engine's own figures; null until joined with its accounting
   revision bigint NOT NULL, -- when this account was made (ms since the epoch): of two of equal rank the later wins
-  requested_bytes bigint, -- h_vmem request on this host
+  limit_bytes bigint, -- what that request allows on this host (request_complex_id)
+  requested_bytes bigint, -- what it requests on this host
   rss_byte_seconds double precision, -- resident memory integrated over time, in byte seconds
   ge_mem_gib_seconds double precision, -- Grid Engine's own figures; null until joined with its accounting
   ge_io_gib double precision, -- Grid Engine's own figures; null until joined with its accounting
@@ -100,6 +102,7 @@ CREATE TABLE record (
   pe_id integer, -- parallel environment
   account_id integer, -- account string (qsub -A)
   requests_id integer, -- every other memory request or limit in force, by complex
+  request_order_id integer, -- the site's order of complexes, the first requested being what the record is judged by; null: the usual one
   peak_rss_command_id integer, -- resident memory, summed over the distinct address spaces: largest process
   peak_rss_basis_id integer, -- resident memory, summed over the distinct address spaces: what the bounds rest on
   peak_rss_swap_command_id integer, -- resident memory and swap, summed: largest process
@@ -115,6 +118,7 @@ CREATE TABLE record (
   metric_set_id integer, -- what the other sources say of the whole job, by metric, in its unit (qmemacct metrics): names (JSON)
   notes_id integer, -- what the reader should know about these figures: texts with \u0001 for each number (JSON)
   provenance_id integer, -- fields that come from other accounts, by account (JSON); NULL: none
+  request_complex_id integer, -- complex of the request that it is judged by
   status smallint NOT NULL, -- finished, running, lost (shepherd or host died) or unsampled: 0 finished, 1 running, 2 lost, 3 unsampled
   trust smallint NOT NULL, -- data source: root sampler, usage file, accounting line, or self-reported: 0 root, 1 usage, 2 accounting, 3 self-reported
   h_vmem_per smallint, -- h_vmem request and limit on this host: 0 slot, 1 job
@@ -184,7 +188,7 @@ CREATE TABLE rollup (
   records bigint NOT NULL, -- records
   jobs bigint NOT NULL, -- distinct jobs and array tasks
   running bigint NOT NULL, -- records of jobs that still run
-  requested_gib_hours double precision NOT NULL, -- h_vmem request (the limit, where nothing else was requested) x elapsed time; each host of a parallel job once
+  requested_gib_hours double precision NOT NULL, -- requested memory (the limit, where nothing else was requested) x elapsed time; each host of a parallel job once
   requested_with_used_gib_hours double precision NOT NULL, -- the part of it of records with used_gib_hours, to compare with them
   requested_with_peak_gib_hours double precision NOT NULL, -- the part of it of records with a peak, to compare with peak_gib_hours
   used_gib_hours double precision NOT NULL, -- resident memory integrated over time
@@ -195,7 +199,7 @@ CREATE TABLE rollup (
   slot_seconds double precision NOT NULL, -- elapsed time x slots on the host (1 where unknown); each host of a parallel job once
   above_request bigint NOT NULL, -- records whose peak of resident memory is above the limit
   far_below bigint NOT NULL, -- ended records whose peak is far below the limit
-  limit_gib_hours double precision NOT NULL, -- h_vmem limit x elapsed time; each host of a parallel job once
+  limit_gib_hours double precision NOT NULL, -- memory limit x elapsed time; each host of a parallel job once
   energy_joules double precision NOT NULL, -- energy that the jobs were charged with, of those records that know
   slot_seconds_with_energy double precision NOT NULL, -- slot seconds of those records
   failed bigint NOT NULL, -- records of jobs that ended badly
@@ -279,6 +283,7 @@ CREATE VIEW named_record AS SELECT r.*,
   (SELECT d.name FROM pe d WHERE d.id = r.pe_id) AS pe,
   (SELECT d.name FROM account d WHERE d.id = r.account_id) AS account,
   (SELECT d.name FROM requests d WHERE d.id = r.requests_id) AS requests,
+  (SELECT d.name FROM complex d WHERE d.id = r.request_order_id) AS request_order,
   (SELECT d.name FROM command d WHERE d.id = r.peak_rss_command_id) AS peak_rss_command,
   (SELECT d.name FROM bracket_basis d WHERE d.id = r.peak_rss_basis_id) AS peak_rss_basis,
   (SELECT d.name FROM command d WHERE d.id = r.peak_rss_swap_command_id) AS peak_rss_swap_command,
@@ -294,6 +299,7 @@ CREATE VIEW named_record AS SELECT r.*,
   (SELECT d.name FROM metric_set d WHERE d.id = r.metric_set_id) AS metric_set,
   (SELECT d.name FROM notes d WHERE d.id = r.notes_id) AS notes,
   (SELECT d.name FROM provenance d WHERE d.id = r.provenance_id) AS provenance,
+  (SELECT d.name FROM complex d WHERE d.id = r.request_complex_id) AS request_complex,
   s.start AS series_start,
   s.step_ms AS series_step_ms,
   s.rss_bytes AS series_rss_bytes
@@ -340,6 +346,7 @@ CREATE VIEW jobs AS SELECT
   r.h_vmem_limit_bytes,
   CASE r.h_vmem_per WHEN 0 THEN 'slot' WHEN 1 THEN 'job' END AS h_vmem_per,
   r.requests,
+  r.request_order,
   r.wallclock_ms / 1000.0 AS wallclock_seconds,
   r.cpu_ms / 1000.0 AS cpu_seconds,
   r.processes,
@@ -371,8 +378,10 @@ CREATE VIEW jobs AS SELECT
   r.ge_deleted_by,
   r.ge_lines,
   r.revision,
+  r.request_complex,
+  r.limit_bytes,
   r.cpu_ms * 1.0 / nullif(r.wallclock_ms * r.host_slots, 0) AS cpu_efficiency,
-  r.peak_rss_lower_bytes * 1.0 / nullif(r.h_vmem_limit_bytes, 0) AS memory_efficiency,
+  r.peak_rss_lower_bytes * 1.0 / nullif(r.limit_bytes, 0) AS memory_efficiency,
   r.peak_rss_lower_bytes,
   r.peak_rss_upper_bytes,
   r.peak_rss_swap_lower_bytes,

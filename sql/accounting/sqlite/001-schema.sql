@@ -13,6 +13,7 @@ CREATE TABLE pe (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
 CREATE TABLE account (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
 CREATE TABLE command (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
 CREATE TABLE category (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
+CREATE TABLE complex (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
 CREATE TABLE bracket_basis (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
 CREATE TABLE requests (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
 CREATE TABLE metric_set (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
@@ -55,6 +56,7 @@ CREATE TABLE record (
   h_vmem_limit_bytes INTEGER, -- h_vmem request and limit on this host
   h_vmem_per INTEGER, -- h_vmem request and limit on this host: 0 slot, 1 job
   requests_id INTEGER, -- every other memory request or limit in force, by complex
+  request_order_id INTEGER, -- the site's order of complexes, the first requested being what the record is judged by; null: the usual one
   peak_rss_lower_bytes INTEGER, -- resident memory, summed over the distinct address spaces: lower bound
   peak_rss_upper_bytes INTEGER, -- resident memory, summed over the distinct address spaces: upper bound; NULL: open
   peak_rss_slack_bytes INTEGER, -- resident memory, summed over the distinct address spaces: error of the kernel's counters, inside both bounds
@@ -123,7 +125,9 @@ CREATE TABLE record (
   ended INTEGER, -- 1: the job had ended by the record's own trust and revision
   provenance_id INTEGER, -- fields that come from other accounts, by account (JSON); NULL: none
   provenance_revisions TEXT, -- the revision of that account; of several accounts a list (JSON)
-  requested_bytes INTEGER, -- h_vmem request on this host
+  request_complex_id INTEGER, -- complex of the request that it is judged by
+  limit_bytes INTEGER, -- what that request allows on this host (request_complex_id)
+  requested_bytes INTEGER, -- what it requests on this host
   energy_joules REAL, -- energy that the job was charged with
   coverage INTEGER, -- why it has no samples: 0 sampled, 1 no-hooks, 2 never-started, 3 limits, 4 unprivileged, 5 other, 6 sampler-lost
   sampled INTEGER, -- 1: has samples
@@ -166,7 +170,7 @@ CREATE TABLE rollup (
   records INTEGER NOT NULL, -- records
   jobs INTEGER NOT NULL, -- distinct jobs and array tasks
   running INTEGER NOT NULL, -- records of jobs that still run
-  requested_gib_hours REAL NOT NULL, -- h_vmem request (the limit, where nothing else was requested) x elapsed time; each host of a parallel job once
+  requested_gib_hours REAL NOT NULL, -- requested memory (the limit, where nothing else was requested) x elapsed time; each host of a parallel job once
   requested_with_used_gib_hours REAL NOT NULL, -- the part of it of records with used_gib_hours, to compare with them
   requested_with_peak_gib_hours REAL NOT NULL, -- the part of it of records with a peak, to compare with peak_gib_hours
   used_gib_hours REAL NOT NULL, -- resident memory integrated over time
@@ -177,7 +181,7 @@ CREATE TABLE rollup (
   slot_seconds REAL NOT NULL, -- elapsed time x slots on the host (1 where unknown); each host of a parallel job once
   above_request INTEGER NOT NULL, -- records whose peak of resident memory is above the limit
   far_below INTEGER NOT NULL, -- ended records whose peak is far below the limit
-  limit_gib_hours REAL NOT NULL, -- h_vmem limit x elapsed time; each host of a parallel job once
+  limit_gib_hours REAL NOT NULL, -- memory limit x elapsed time; each host of a parallel job once
   energy_joules REAL NOT NULL, -- energy that the jobs were charged with, of those records that know
   slot_seconds_with_energy REAL NOT NULL, -- slot seconds of those records
   failed INTEGER NOT NULL, -- records of jobs that ended badly
@@ -265,6 +269,7 @@ CREATE VIEW jobs AS SELECT
   r.h_vmem_limit_bytes,
   CASE r.h_vmem_per WHEN 0 THEN 'slot' WHEN 1 THEN 'job' END AS h_vmem_per,
   (SELECT name FROM requests WHERE id = r.requests_id) AS requests,
+  (SELECT name FROM complex WHERE id = r.request_order_id) AS request_order,
   r.wallclock_ms / 1000.0 AS wallclock_seconds,
   r.cpu_ms / 1000.0 AS cpu_seconds,
   r.processes,
@@ -296,8 +301,10 @@ CREATE VIEW jobs AS SELECT
   (SELECT name FROM owner WHERE id = r.ge_deleted_by_id) AS ge_deleted_by,
   r.ge_lines,
   r.revision,
+  (SELECT name FROM complex WHERE id = r.request_complex_id) AS request_complex,
+  r.limit_bytes,
   r.cpu_ms * 1.0 / nullif(r.wallclock_ms * r.host_slots, 0) AS cpu_efficiency,
-  r.peak_rss_lower_bytes * 1.0 / nullif(r.h_vmem_limit_bytes, 0) AS memory_efficiency,
+  r.peak_rss_lower_bytes * 1.0 / nullif(r.limit_bytes, 0) AS memory_efficiency,
   r.peak_rss_lower_bytes,
   r.peak_rss_upper_bytes,
   r.peak_rss_swap_lower_bytes,

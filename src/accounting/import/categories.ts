@@ -1,6 +1,7 @@
 import type { WordCodec } from '../columns';
 import { requestsOfLine } from './line-record';
-import { NO_REQUESTS, USUAL_RULES, type LineRequests } from './line-requests';
+import type { RequestRules } from '../../record/request-rules';
+import { NO_REQUESTS, type LineRequests } from './line-requests';
 import type { PlacedLine } from './line-place';
 
 const CACHED = 20_000;
@@ -25,7 +26,10 @@ export class Categories {
   private readonly known = new Map<string, Category>();
   private readonly complexes = new Map<number, ReadonlySet<string>>();
 
-  constructor(private readonly words: WordCodec) {}
+  constructor(
+    private readonly words: WordCodec,
+    private readonly rules: RequestRules,
+  ) {}
 
   /** null: the line has none, or one that is too long for the record as it is. */
   of({ category: text }: PlacedLine): Category | null {
@@ -43,7 +47,7 @@ export class Categories {
     const key = line.peTaskId === null ? line.slots : -1;
     const known = category?.bySlots.get(key);
     if (known !== undefined) return known;
-    const requests = requestsOfLine(line, USUAL_RULES);
+    const requests = requestsOfLine(line, this.rules);
     const beside = requests.requests === NO_REQUESTS.requests ? null : JSON.stringify(requests.requests);
     const made = { requests, id: beside === null ? null : this.words.intern('requests', beside) };
     category?.bySlots.set(key, made);

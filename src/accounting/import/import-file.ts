@@ -1,3 +1,4 @@
+import type { RequestRules } from '../../record/request-rules';
 import type { HistoryStore, ImportedFile } from '../history-store';
 import { HEAD_BYTES, hashOfHead, openAccountingFile, type AccountingFile } from './accounting-file';
 import { knownFile } from './known-file';
@@ -64,6 +65,7 @@ export type ImportStore = Pick<HistoryStore, 'importedFiles' | 'importLines'>;
 
 export interface ImportOptions {
   readonly cluster: string;
+  readonly rules?: RequestRules;
   readonly signal?: AbortSignal;
   /** After each batch: what was done so far, and how much of the file on disk that was. */
   readonly onProgress?: (sums: ImportSums, done: number, of: number) => void;
@@ -155,6 +157,7 @@ async function importFrom(
       before,
       lines: unpacked(batch.packed),
       unreadable: batch.unreadable,
+      ...(options.rules === undefined ? {} : { rules: options.rules }),
     });
     if (outcome.conflict) return 'conflict';
     before = after;

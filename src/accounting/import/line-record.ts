@@ -2,7 +2,8 @@ import { wholeCharacters } from '../../gridengine/bytes-to-text';
 import { failedCode } from '../../gridengine/failed-code';
 import { emptyRecord, type GridEngineAccount, type JobRecord } from '../../record/record';
 import type { PlacedLine } from './line-place';
-import { lineRequests, NO_REQUESTS, USUAL_RULES, type LineRequests, type RequestRules } from './line-requests';
+import { USUAL_RULES, type RequestRules } from '../../record/request-rules';
+import { lineRequests, NO_REQUESTS, type LineRequests } from './line-requests';
 
 /** A request beyond this many bytes is a slip of the keyboard, and no safe integer. */
 const MOST_BYTES = Number.MAX_SAFE_INTEGER;
@@ -155,6 +156,7 @@ export function recordOfLine(line: PlacedLine, context: LineContext): JobRecord 
     failed: line.failed,
     h_vmem: requests.h_vmem,
     requests: requests.requests,
+    request_order: rules.orderText(lineQueue(line)),
     wallclock_seconds: lineWallclock(line),
     cpu_seconds: lineCpu(line),
     grid_engine: lineAccount(line),

@@ -4,6 +4,8 @@ import { STATUSES, TRUSTS } from '../../record/fields';
 import { NO_PROJECT } from '../../record/membership';
 import { asStored } from '../../record/merge';
 import type { JobRecord } from '../../record/record';
+import { requestOf } from '../../record/request';
+import type { RequestRules } from '../../record/request-rules';
 import type { Cell, Dictionary, WordCodec } from '../columns';
 import { toRow, type Row } from '../row';
 import { Categories, LONGEST_USUAL } from './categories';
@@ -61,6 +63,9 @@ export const USUAL_COLUMNS = [
   'h_vmem_limit_bytes',
   'h_vmem_per',
   'requests_id',
+  'request_order_id',
+  'request_complex_id',
+  'limit_bytes',
   'requested_bytes',
   'wallclock_ms',
   'cpu_ms',
@@ -89,6 +94,7 @@ const PER = { slot: 0, job: 1 } as const;
 /** What a record of ours says that has met no line yet. */
 interface Joinable {
   readonly hasLimit: boolean;
+  readonly hasOrder: boolean;
   readonly requestsId: number | null;
 }
 
@@ -107,8 +113,9 @@ export class LineRows {
   constructor(
     private readonly words: WordCodec,
     private readonly cluster: string,
+    private readonly rules: RequestRules,
   ) {
-    this.categories = new Categories(words);
+    this.categories = new Categories(words, rules);
   }
 
   /** After a rollback: numbers given since are gone. */
@@ -120,7 +127,7 @@ export class LineRows {
   /** The record of a line. */
   record(line: PlacedLine): JobRecord {
     const { requests } = this.categories.asked(line, this.categories.of(line));
-    return recordOfLine(line, { cluster: this.cluster, requests });
+    return recordOfLine(line, { cluster: this.cluster, rules: this.rules, requests });
   }
 
   /** The row of any line. */
@@ -140,6 +147,10 @@ export class LineRows {
     const category = this.categories.of(line);
     const asked = this.categories.asked(line, category);
     const { h_vmem: limit } = asked.requests;
+    const queue = lineQueue(line);
+    const order = this.rules.orderText(queue);
+    const requests = { ...asked.requests, request_order: order };
+    const request = requestOf(requests);
     const hostSlots = lineHostSlots(line);
     const slots = line.slots > 0 ? line.slots : null;
     const key = { host_slots: hostSlots, slots, trust: 'accounting', pe_task_id: line.peTaskId } as const;
@@ -152,7 +163,7 @@ export class LineRows {
       lineRunId(line),
       this.idOf('owner', line.owner),
       this.idOf('job_name', line.jobName),
-      this.idOf('queue', lineQueue(line)),
+      this.idOf('queue', queue),
       project === null ? null : this.words.intern('project', project),
       line.pe === null ? null : this.words.intern('pe', line.pe),
       this.idOf('account', line.account),
@@ -167,7 +178,10 @@ export class LineRows {
       limit?.limit_bytes ?? null,
       limit === null ? null : PER[limit.per],
       asked.id,
-      limit === null ? null : requestedBytes({ h_vmem: limit, ...key }),
+      this.idOf('complex', order),
+      request === null ? null : this.words.intern('complex', request.complex),
+      request?.limit_bytes ?? null,
+      request === null ? null : requestedBytes({ ...requests, ...key }),
       wholeMs(lineWallclock(line)),
       wholeMs(lineCpu(line)),
       this.noteId,
@@ -186,6 +200,7 @@ export class LineRows {
     const category = this.categories.of(line);
     const { h_vmem: limit, requests } = this.categories.asked(line, category).requests;
     if (limit !== null && !ours.hasLimit) return null;
+    if (!ours.hasOrder && this.rules.orderText(lineQueue(line)) !== null) return null;
     if (requests !== NO_REQUESTS.requests) {
       const known = ours.requestsId === null ? null : this.categories.complexesOf(ours.requestsId);
       for (const complex in requests) if (known?.has(complex) !== true) return null;

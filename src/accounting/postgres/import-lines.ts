@@ -1,4 +1,5 @@
 import type { ImportBatch, ImportedFile, ImportOutcome, KeptLine } from '../history-store';
+import { USUAL_RULES } from '../../record/request-rules';
 import type { Cell, WordCodec } from '../columns';
 import { rowOfBatch, type FileRow } from '../import/known-file';
 import type { PlacedLine } from '../import/line-place';
@@ -77,13 +78,13 @@ async function insertLines(
   merger: Merger,
   inner: Transaction,
   lines: readonly PlacedLine[],
-  cluster: string,
+  { file: { cluster }, rules = USUAL_RULES }: ImportBatch,
 ): Promise<void> {
   const days = new Set(lines.map((line) => dayOf(lineRevision(line))));
   const usual: (readonly Cell[])[] = [];
   const others: PlacedLine[] = [];
   const usualRows = (words: WordCodec): readonly (readonly Cell[])[] => {
-    const rows = new LineRows(words, cluster);
+    const rows = new LineRows(words, cluster, rules);
     usual.length = others.length = 0;
     for (const line of lines) {
       const row: Cell[] = [];
@@ -94,7 +95,7 @@ async function insertLines(
   };
   await merger.insertNew(inner, USUAL, usualRows, days);
   const otherRows = (words: WordCodec): readonly Row[] => {
-    const rows = new LineRows(words, cluster);
+    const rows = new LineRows(words, cluster, rules);
     return others.map((line) => rows.any(line));
   };
   await merger.insertNew(inner, NEW_ROW, otherRows, []);
@@ -115,11 +116,11 @@ export function importLines(merger: Merger, batch: ImportBatch): Promise<ImportO
     const seen = new Set<string>();
     for (const job of lines.map(jobOf)) (seen.has(job) ? met : seen).add(job);
     const fresh = lines.filter((line) => !met.has(jobOf(line)));
-    await insertLines(merger, inner, fresh, file.cluster);
+    await insertLines(merger, inner, fresh, batch);
     const rest = lines.filter((line) => met.has(jobOf(line)));
     const outcomes = await merger.merge(
       inner,
-      rest.map((line) => recordOfLine(line, { cluster: file.cluster })),
+      rest.map((line) => recordOfLine(line, { cluster: file.cluster, rules: batch.rules ?? USUAL_RULES })),
     );
     await keepUnreadable(inner, await storeFile(inner, file, row), batch.unreadable);
     const count = (change: string): number =>

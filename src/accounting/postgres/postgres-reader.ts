@@ -5,6 +5,7 @@ import { recordTest } from '../filter-record';
 import type { StoredRecord } from '../../record/merge';
 import { countedAt, requestedBytes } from '../../record/facts';
 import type { JobRecord } from '../../record/record';
+import { limitOf } from '../../record/request';
 import { noTotals } from '../../record/totals';
 import type {
   AccountingReader,
@@ -35,7 +36,6 @@ interface Sorting {
 }
 
 const times = (a: number | null, b: number | null): number | null => (a === null || b === null ? null : a * b);
-const limitOf = (record: JobRecord): number | null => record.h_vmem?.limit_bytes ?? null;
 const peakOf = (record: JobRecord): number | null => record.peak_rss?.lower_bytes ?? null;
 const unusedOf = (record: JobRecord): number | null => {
   const [limit, peak] = [limitOf(record), peakOf(record)];
@@ -51,7 +51,7 @@ const SORTS: Readonly<Record<Exclude<RecordSort, 'time'>, Sorting>> = {
     value: (record) => times(requestedBytes(record), record.wallclock_seconds),
   },
   unused: {
-    sql: '(r.h_vmem_limit_bytes - r.peak_rss_lower_bytes)::double precision * (r.wallclock_ms / 1000.0)',
+    sql: '(r.limit_bytes - r.peak_rss_lower_bytes)::double precision * (r.wallclock_ms / 1000.0)',
     value: (record) => times(unusedOf(record), record.wallclock_seconds),
   },
 };

@@ -55,13 +55,13 @@ export function countedName(source: Source): string {
     ORDER BY abs(m.counted_at - r.counted_at), m.job_name LIMIT 1) END)`;
 }
 
-const SHARE = '(r.peak_rss_lower_bytes::double precision / nullif(r.h_vmem_limit_bytes, 0))';
+const SHARE = '(r.peak_rss_lower_bytes::double precision / nullif(r.limit_bytes, 0))';
 
 const BOUNDS = [
   ['peak_at_least', 'r.peak_rss_lower_bytes >='],
   ['peak_at_most', 'r.peak_rss_lower_bytes <='],
-  ['limit_at_least', 'r.h_vmem_limit_bytes >='],
-  ['limit_at_most', 'r.h_vmem_limit_bytes <='],
+  ['limit_at_least', 'r.limit_bytes >='],
+  ['limit_at_most', 'r.limit_bytes <='],
   ['share_at_least', `${SHARE} >=`],
   ['share_at_most', `${SHARE} <=`],
   ['wallclock_at_least', 'r.wallclock_ms / 1000.0 >='],

@@ -44,7 +44,7 @@ export function factColumns(sameJob: string): string {
     bit(FAILED, FLAG.failed),
     bit('r.status = 1', FLAG.running),
   ];
-  return `${flags.join(' + ')}, ${SLOTS}, r.wallclock_ms, r.cpu_ms, r.h_vmem_limit_bytes, r.requested_bytes,
+  return `${flags.join(' + ')}, ${SLOTS}, r.wallclock_ms, r.cpu_ms, r.limit_bytes, r.requested_bytes,
     r.peak_rss_lower_bytes, r.rss_byte_seconds, r.energy_joules, ${GRID_ENGINE}`;
 }
 

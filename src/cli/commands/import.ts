@@ -5,6 +5,7 @@ import type { HistoryStore } from '../../accounting/history-store';
 import { addSums, NOTHING_IMPORTED, type ImportSums } from '../../accounting/import/import-file';
 import { importFiles } from '../../accounting/import/import-files';
 import { findCell } from '../../gridengine/find-cell';
+import { RequestRules } from '../../record/request-rules';
 import type { Settings } from '../../record/settings';
 import { escapeForTerminal } from '../../report/format/escape';
 import { formatCount } from '../../report/format/units';
@@ -133,6 +134,7 @@ export async function importAccounting(
   if (outputFormat(options) === 'csv') throw usageError('what an import did is no table: give --json, not --csv');
   const settings = importSettings(options.config, terminal.env);
   const site = filesOf(given, settings, options, terminal.env);
+  const rules = new RequestRules(settings);
   becomeDeliverer(settings);
   const store = options.dryRun && isMissing(settings.accounting) ? null : await open(settings);
   const { signal, release } = interruption();
@@ -151,6 +153,7 @@ export async function importAccounting(
       const progress = importProgress(terminal);
       const outcome = await importFiles(changed(paths), target, {
         cluster: site.cluster,
+        rules,
         signal,
         sizeOf: sizeOnDisk,
         onProgress: ({ lines }, done, of) => {

@@ -30,7 +30,7 @@ export async function describeFindings(
   const figure = ranking.byGridEngine ? "Grid Engine's figure (maxvmem)" : 'the measured peaks';
   const waste =
     most === undefined
-      ? "not known: no job has both a request (h_vmem) and a peak or Grid Engine's figure (maxvmem)"
+      ? "not known: no job has both a request of memory and a peak or Grid Engine's figure (maxvmem)"
       : `${owner}, ${ranking.byGridEngine ? '~' : ''}${texts.join(' of ')} ${unit} requested, by ${figure}`;
   const until = addDays(to, 1);
   const interval = `--since ${formatDay(from)}${until < screen.now ? ` --until ${formatDay(until)}` : ''}`;

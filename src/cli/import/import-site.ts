@@ -3,13 +3,14 @@ import type { ImportStore } from '../../accounting/import/import-file';
 import { importFiles } from '../../accounting/import/import-files';
 import { readFault } from '../../accounting/import/read-fault';
 import { findCell } from '../../gridengine/find-cell';
+import { RequestRules, type RequestSetting } from '../../record/request-rules';
 import type { Settings } from '../../record/settings';
 import { formatCount } from '../../report/format/units';
 import { CommandError, EXIT } from '../command';
 import type { Terminal } from '../terminal';
 import { accountingFilesIn, clusterOf, commonDirectory, sizeOnDisk } from './accounting-files';
 
-type SiteSettings = Pick<Settings, 'cluster' | 'accounting_files' | 'admin_user'>;
+type SiteSettings = Pick<Settings, 'cluster' | 'accounting_files' | 'admin_user' | RequestSetting>;
 
 export interface SiteFiles {
   readonly cluster: string;
@@ -77,6 +78,7 @@ export async function importSiteAccounting(
   const { cluster, paths } = siteFiles(settings, env);
   const outcome = await importFiles(paths, store, {
     cluster,
+    rules: new RequestRules(settings),
     sizeOf: sizeOnDisk,
     ...(work.signal === undefined ? {} : { signal: work.signal }),
     onProgress: (_sums, done, of) => work.onProgress?.(done, of),

@@ -3,6 +3,7 @@ import { jobDetails } from '../../live/job-details';
 import type { Snapshot } from '../../live/snapshot';
 import { listedRows, unfinishedJob, type UnfinishedJob } from '../../live/unfinished-job';
 import { reasonOf } from '../../base/log';
+import { RequestRules } from '../../record/request-rules';
 import type { Settings } from '../../record/settings';
 import type { LiveSources } from '../live/sources';
 import type { AskedJobs } from './may-be-unfinished';
@@ -30,7 +31,7 @@ export async function askUnfinished(
     if (listed.length === 0) return { jobs: [], problem: problemOf(snapshot) };
     const tools = await live.tools(settings);
     const details = await jobDetails(listed, tools, signal);
-    const options = { hVmem: 'slot', memoryComplexes: settings.memory_complexes, nowMs: now.getTime() } as const;
+    const options = { rules: new RequestRules(settings), nowMs: now.getTime() };
     const jobs: UnfinishedJob[] = [];
     for (const number of listed) {
       const held = listedRows(snapshot, number).find(({ state }) => state.includes('h'));

@@ -1,9 +1,9 @@
 import { constants } from 'node:os';
 import { reasonOf } from '../../base/log';
 import type { ClusterView } from '../../live/cluster-view';
-import { hVmemPer } from '../../live/requests';
 import { viewCluster } from '../../live/view';
 import type { JobRecord } from '../../record/record';
+import { RequestRules } from '../../record/request-rules';
 import type { Settings } from '../../record/settings';
 import type { WatchState } from '../../report/live/watch-state';
 import { type GlobalOptions, type LiveParts, CommandError, EXIT } from '../command';
@@ -43,8 +43,7 @@ export async function fetchView(
     recordsOrProblem(sources, settings),
   ]);
   const joined = viewCluster(snapshot, records, {
-    hVmem: hVmemPer(records),
-    memoryComplexes: settings.memory_complexes,
+    rules: new RequestRules(settings),
     nowMs: now().getTime(),
   });
   const problems = [...joined.problems, warning, problem].filter((line) => line !== null);

@@ -116,8 +116,8 @@ export function addRecordFilterOptions(command: Command): Command {
     .option('--unsampled', 'that it did not see')
     .option('--peak-above <size>', 'with a peak of so much or more: 4G, 500M')
     .option('--peak-below <size>', 'with a peak of so much or less')
-    .option('--limit-above <size>', 'with an h_vmem limit on the host of so much or more')
-    .option('--limit-below <size>', 'with an h_vmem limit on the host of so much or less')
+    .option('--limit-above <size>', 'with requested memory on the host of so much or more')
+    .option('--limit-below <size>', 'with requested memory on the host of so much or less')
     .option('--used-above <percent>', 'with a peak of so many percent of the limit, or more')
     .option('--used-below <percent>', 'with a peak of so many percent of the limit, or less')
     .option('--longer-than <time>', 'that ran so long or longer: 30m, 2h, 1d, 24:00:00, seconds');

@@ -1,9 +1,11 @@
+import { limitsAddressSpace } from '../../gridengine/memory-complex';
 import { countedByExecd, countedByGridEngine } from '../../record/cause';
 import { measuredUpper } from '../../record/peak-figure';
 import type { Bracket, JobRecord } from '../../record/record';
+import { complexOf, limitOf, requestOf } from '../../record/request';
 import { hitLimit, succeeded } from '../job/ending';
 import type { Promised } from './class-advice';
-import { CLOSE_TO_LIMIT, limitOf, needOf, type Need } from './fit';
+import { asStopped, CLOSE_TO_LIMIT, needOf, type Need } from './fit';
 
 const MIB = 1024 ** 2;
 const GIB = 1024 ** 3;
@@ -42,6 +44,7 @@ export const ADVICE_KINDS = ['lower', 'raise', 'keep', 'ask'] as const;
 
 export interface Advice {
   readonly kind: (typeof ADVICE_KINDS)[number];
+  readonly complex: string;
   /** What to write: "h_vmem=1.9G". */
   readonly request: string;
   /** That request times the slots of the host that needed most. */
@@ -93,6 +96,8 @@ function stoppedAt(record: JobRecord): number {
  * over all hosts: then one of them had its slots' share of it at least.
  */
 function countedHere(record: JobRecord): number {
+  // It may add up address spaces, which count for no request of memory that is held.
+  if (!limitsAddressSpace(complexOf(record)) && needOf(record) !== null) return 0;
   const counted = countedByGridEngine(record);
   if (counted === null || record.pe_task_id !== null || countedByExecd(record) !== null) return counted ?? 0;
   const slots = record.slots ?? 1;
@@ -111,7 +116,7 @@ function shareOf(record: JobRecord): Share | null {
     known?.bytes === bytes
       ? known
       : { bytes, quantity: 'peak_rss_swap', bracket: { ...NO_BRACKET, lower_bytes: bytes } };
-  const per = record.h_vmem?.per ?? 'slot';
+  const per = requestOf(record)?.per ?? 'slot';
   const slots = slotsOf(record);
   const isCounted = need !== known && counted === bytes && counted > stopped;
   return { record, need, counted: isCounted, per, slots, perSlot: bytes / slots };
@@ -119,7 +124,7 @@ function shareOf(record: JobRecord): Share | null {
 
 /** How many times the request is granted on the record's host. */
 export function slotsOf(record: JobRecord): number {
-  return record.h_vmem?.per === 'job' ? 1 : Math.max(1, record.host_slots ?? record.slots ?? 1);
+  return requestOf(record)?.per === 'job' ? 1 : Math.max(1, record.host_slots ?? record.slots ?? 1);
 }
 
 /** The bytes that a record was measured to need for each of its slots on the host, whoever measured; 0: none are known. */
@@ -127,8 +132,10 @@ export function neededPerSlot(record: JobRecord): number {
   return Math.max(needOf(record)?.bytes ?? 0, countedHere(record)) / slotsOf(record);
 }
 
-/** Without the address space a smaller h_vmem could stop the program at its start. */
-const saysWhatToAsk = (record: JobRecord): boolean => record.peak_process_vmem !== null || stoppedAt(record) > 0;
+/** Without the address space a smaller limit on it could stop the program at its start. */
+const saysWhatToAsk = (record: JobRecord): boolean =>
+  (limitsAddressSpace(complexOf(record)) ? record.peak_process_vmem !== null : needOf(record) !== null) ||
+  stoppedAt(record) > 0;
 
 const isUnknownPart = ({
   pe_task_id: task,
@@ -149,7 +156,8 @@ const hasEnded = (record: JobRecord): boolean =>
  * What to ask for next time, from all hosts and tasks of a job; never less than what was measured, by whatever source.
  * `promised`: what past runs of its kind say, null or without a risk where they are too few. null: nothing can be said (still running, lost, not sampled, or ended badly for another reason).
  */
-export function adviseRequest(records: readonly JobRecord[], promised: Promised | null = null): Advice | null {
+export function adviseRequest(all: readonly JobRecord[], promised: Promised | null = null): Advice | null {
+  const records = asStopped(all);
   const ended = records.filter(hasEnded);
   const stopped = ended.filter(hitLimit);
   if (!ended.some(saysWhatToAsk) || (stopped.length === 0 && !ended.some((record) => succeeded(record) === true)))
@@ -173,9 +181,11 @@ export function adviseRequest(records: readonly JobRecord[], promised: Promised 
   const promise = holds ? promised : null;
   const rounded = roundRequest(promise?.amount ?? Math.max(worst.perSlot * HEADROOM, raised));
   const needed = Math.max(worst.perSlot, promise?.largest ?? 0);
+  const complex = complexOf(worst.record);
   return {
     kind: kindOf(needed, rounded.bytes, { asked, guess, isWhole }),
-    request: `h_vmem=${rounded.text}`,
+    complex,
+    request: `${complex}=${rounded.text}`,
     totalBytes: rounded.bytes * worst.slots,
     slots: worst.slots,
     per: worst.per,
@@ -222,5 +232,5 @@ export function adviseMost(tasks: readonly (readonly JobRecord[])[], all: Advice
   const most = needs.sort((a, b) => a - b)[Math.ceil(tasks.length * 0.99) - 1] ?? Infinity;
   if (!Number.isFinite(most)) return null;
   const { bytes, text } = roundRequest(most * HEADROOM);
-  return bytes <= (all.totalBytes / all.slots) * WORTHWHILE ? `h_vmem=${text}` : null;
+  return bytes <= (all.totalBytes / all.slots) * WORTHWHILE ? `${all.complex}=${text}` : null;
 }

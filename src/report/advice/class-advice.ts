@@ -4,9 +4,11 @@ import { RISKS } from '../../advice/margins';
 import { Predictor } from '../../advice/predictor';
 import { MEMORY_PRIOR, TIME_PRIOR } from '../../advice/prior';
 import { replay, type PastRun } from '../../advice/replay';
+import { H_VMEM } from '../../gridengine/memory-complex';
 import { nameClass } from '../../record/name-class';
 import type { StoredRecord } from '../../record/merge';
 import type { JobRecord } from '../../record/record';
+import { complexOf, requestOf } from '../../record/request';
 import { HEADROOM, roundRequest } from './advice';
 import { roundTime } from './next-time';
 import { pastRuns, pastTimes } from './past-runs';
@@ -38,6 +40,7 @@ export interface Promised {
 }
 
 export interface MemoryPromise extends Promised {
+  readonly complex: string;
   /** "2.3G" */
   readonly text: string;
   readonly per: 'slot' | 'job';
@@ -97,8 +100,10 @@ export function adviseMemory(
   const newest = newestOf(stored, fields);
   const runs = pastRuns(stored);
   const memory = promisedBy(runs, classesOf(fields, newest), risk, MEMORY_PRIOR);
+  const complex = newest === null ? H_VMEM : complexOf(newest);
+  const per = (newest === null ? null : requestOf(newest))?.per ?? 'slot';
   const countedOnly = runs.filter((run) => run.countedOnly).length;
-  return memory && { ...inBytes(memory, least), per: newest?.h_vmem?.per ?? 'slot', countedOnly };
+  return memory && { ...inBytes(memory, least), per, complex, countedOnly };
 }
 
 /** The same of its elapsed time. */

@@ -24,14 +24,12 @@ interface ClassReport {
   readonly requests: string;
 }
 
-/** The complex that the advice is about. */
-const MEMORY = 'h_vmem';
 const TIME = 'h_rt';
 
 /** "h_vmem=2.3G,h_rt=2:30:00"; null: nothing is known. */
 export function classRequest({ memory, time }: ClassAdvice): string | null {
   const parts = [
-    ...(memory === null ? [] : [`${MEMORY}=${memory.text}`]),
+    ...(memory === null ? [] : [`${memory.complex}=${memory.text}`]),
     ...(time === null ? [] : [`${TIME}=${time.text}`]),
   ];
   return parts.length === 0 ? null : parts.join(',');
@@ -88,10 +86,12 @@ function memoryNotes({
   readonly memory: MemoryPromise;
   readonly slots: number | null;
 }): readonly string[] {
-  const { amount, text, per, countedOnly, runs } = memory;
+  const { amount, text, per, complex, countedOnly, runs } = memory;
   const total = per === 'slot' && slots !== null && slots > 1;
   return [
-    ...(total ? [`h_vmem is per slot: ${formatCount(slots)} x ${text} = ${formatBytes(amount * slots)} in all.`] : []),
+    ...(total
+      ? [`${complex} is per slot: ${formatCount(slots)} x ${text} = ${formatBytes(amount * slots)} in all.`]
+      : []),
     ...(countedOnly === 0
       ? []
       : [
@@ -100,8 +100,8 @@ function memoryNotes({
   ];
 }
 
-function nowNote(requests: string, screen: Screen): readonly string[] {
-  const now = categoryRequests(requests).filter(({ name }) => name === MEMORY || name === TIME);
+function nowNote(requests: string, complex: string | null, screen: Screen): readonly string[] {
+  const now = categoryRequests(requests).filter(({ name }) => name === complex || name === TIME);
   return now.length === 0
     ? []
     : [`Requested now: ${now.map(({ name, text }) => `${name}=${screen.safe(text)}`).join(', ')}.`];
@@ -114,13 +114,13 @@ export function renderClass({ fields, advice, risk, requests }: ClassReport, scr
   const rows = [
     ...(memory === null
       ? []
-      : [row(`${MEMORY}=${memory.text}`, memory, `${tilde}${formatBytes(memory.largest, 'up')}`, screen)]),
+      : [row(`${memory.complex}=${memory.text}`, memory, `${tilde}${formatBytes(memory.largest, 'up')}`, screen)]),
     ...(time === null ? [] : [row(`${TIME}=${time.text}`, time, formatDuration(time.largest), screen)]),
   ];
   const notes = [
     ...(memory === null ? [] : memoryNotes({ memory, slots: fields.slots })),
-    ...nowNote(requests, screen),
-    ...riskNotes(MEMORY, memory, risk),
+    ...nowNote(requests, memory?.complex ?? null, screen),
+    ...riskNotes(memory?.complex ?? '', memory, risk),
     ...riskNotes(TIME, time, risk),
     'Risk: the share of such runs that would need more.',
   ];
@@ -152,7 +152,7 @@ export function renderClassJson({ fields, advice, risk }: ClassReport): string {
     wanted_risk: risk,
     request: request === null ? null : `-l ${request}`,
     memory: memory && {
-      complex: MEMORY,
+      complex: memory.complex,
       request: memory.text,
       request_bytes: memory.amount,
       per: memory.per,
@@ -183,5 +183,5 @@ export function renderClassCsv({ memory, time }: ClassAdvice): string {
     const { text, amount, risk, runs, largest, predictions, failed } = promised;
     return [[complex, text, amount, risk, runs, largest, predictions, failed]];
   };
-  return renderCsvRows([CSV_HEAD, ...line(MEMORY, memory), ...line(TIME, time)]);
+  return renderCsvRows([CSV_HEAD, ...line(memory?.complex ?? '', memory), ...line(TIME, time)]);
 }

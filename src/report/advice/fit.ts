@@ -1,23 +1,24 @@
-import { CLOSE_TO_LIMIT } from '../../record/cause';
+import { H_VMEM, measuredFor } from '../../gridengine/memory-complex';
+import { CLOSE_TO_LIMIT, memoryEnd } from '../../record/cause';
 import { figureOf, judgedEnd, shareOf } from '../../record/peak-figure';
 import type { Bracket, JobRecord } from '../../record/record';
+import { complexOf, limitOf } from '../../record/request';
 
-type NeedQuantity = 'peak_rss' | 'peak_rss_swap' | 'peak_process_vmem';
+type NeedQuantity = ReturnType<typeof measuredFor>[number];
 
-/** What h_vmem must not be smaller than, on one host. */
+/** What a request must not be smaller than, on one host. */
 export interface Need {
   readonly bytes: number;
   readonly quantity: NeedQuantity;
   readonly bracket: Bracket;
 }
 
-// Grid Engine 8.1.9 kills by the sum of RSS and swap, the kernel refuses memory by the address space of one process.
-const DECISIVE: readonly NeedQuantity[] = ['peak_process_vmem', 'peak_rss_swap', 'peak_rss'];
+const decisive = (record: JobRecord): readonly NeedQuantity[] => measuredFor(complexOf(record));
 
-/** The largest of the peaks that h_vmem acts on, by the ends that may be judged by. null: none is known. */
+/** The largest of the peaks that its request is about, by the ends that may be judged by. null: none is known. */
 export function needOf(record: JobRecord): Need | null {
   let need: Need | null = null;
-  for (const quantity of DECISIVE) {
+  for (const quantity of decisive(record)) {
     const bracket = record[quantity];
     if (bracket !== null && (need === null || judgedEnd(bracket) > need.bytes))
       need = { bytes: judgedEnd(bracket), quantity, bracket };
@@ -25,9 +26,17 @@ export function needOf(record: JobRecord): Need | null {
   return need;
 }
 
-/** Memory that the record may use on its host; null: no limit, or none known. */
-export function limitOf(record: JobRecord): number | null {
-  return record.h_vmem?.limit_bytes ?? null;
+/**
+ * The records of a job as what stopped it has them: where h_vmem did, they are judged by that, whatever the site steers
+ * memory by.
+ */
+export function asStopped(records: readonly JobRecord[]): readonly JobRecord[] {
+  const byLimit = records.some((record) => ['execd', 'refusal'].includes(memoryEnd(record)?.by ?? ''));
+  return byLimit
+    ? records.map((record) =>
+        record.h_vmem === null || complexOf(record) === H_VMEM ? record : { ...record, request_order: H_VMEM },
+      )
+    : records;
 }
 
 /** How near to its limit a record came, for an order among several; without a limit nearly nothing. */
@@ -52,7 +61,7 @@ export function fitOf(record: JobRecord): Fit {
   if (need === null) return 'unknown';
   const share = shareOf(need.bytes, limit);
   if (share === null || limit === null) return 'no-limit';
-  const held = DECISIVE.reduce((most, quantity) => Math.max(most, heldOf(record[quantity]) / limit), 0);
+  const held = decisive(record).reduce((most, quantity) => Math.max(most, heldOf(record[quantity]) / limit), 0);
   if (held > 1) return 'above';
   if (held >= CLOSE_TO_LIMIT) return 'close';
   if (share >= CLOSE_TO_LIMIT) return 'perhaps-close';

@@ -18,10 +18,10 @@ export interface NextRequest {
 function nextRequest(run: readonly JobRun[]): NextRequest | null {
   const advice = adviseRequest(needsOf(recordsOf(run)), promiseOf(run));
   if (advice === null) return null;
-  const { kind, totalBytes, slots, promise } = advice;
+  const { kind, complex, totalBytes, slots, promise } = advice;
   return {
     kind,
-    complex: 'h_vmem',
+    complex,
     request_bytes: Math.trunc(totalBytes / slots),
     risk: promise?.risk ?? null,
     runs: promise?.runs ?? null,

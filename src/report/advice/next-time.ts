@@ -1,6 +1,7 @@
 import { categoryRequests, requestedSeconds, type CategoryRequest } from '../../gridengine/category-requests';
 import { parseMemorySize } from '../../gridengine/memory-size';
 import type { JobRecord } from '../../record/record';
+import { complexOf, limitOf, limitsCgroup, requestOf } from '../../record/request';
 import type { Promised } from './class-advice';
 import { adviseRequest, HEADROOM, neededPerSlot, RAISE, roundRequest, type Advice } from './advice';
 import { formatBytes, formatDuration, formatPercent } from '../format/units';
@@ -15,15 +16,12 @@ export interface NextTime {
   readonly line: string;
   /** What is changed, in words; without the memory's where `memory` tells. */
   readonly reasons: readonly string[];
-  /** What `h_vmem` rests on; null: it stays as it was. */
+  /** What the memory request rests on; null: it stays as it was. */
   readonly memory: Advice | null;
 }
 
 /** A job that was stopped for its time may have been at its beginning: half as much again would hardly help. */
 const TIME_RAISE = 2;
-
-/** Limits of a cgroup are rounded to pages. */
-const SAME = 0.01;
 
 const MINUTE = 60;
 const HOUR = 3600;
@@ -103,16 +101,19 @@ function memoryParts(records: readonly JobRecord[], requests: Asked, causes: rea
 
 /** The present request, or what was measured where that is more; never less than `least`. */
 function unchangedMemory(records: readonly JobRecord[], least: number): Part | null {
-  const asked = records.reduce((most, { h_vmem: request }) => Math.max(most, request?.request_bytes ?? 0), 0);
+  const [first] = records;
+  if (first === undefined) return null;
+  const complex = complexOf(first);
+  const asked = records.reduce((most, record) => Math.max(most, requestOf(record)?.request_bytes ?? 0), 0);
   const need = records.reduce((most, record) => Math.max(most, neededPerSlot(record)), 0);
   if (asked <= 0) return null;
   const wanted = Math.max(need * HEADROOM, least);
-  if (wanted <= asked) return { text: `h_vmem=${exactSize(asked)}`, reason: 'h_vmem as before' };
+  if (wanted <= asked) return { text: `${complex}=${exactSize(asked)}`, reason: `${complex} as before` };
   const why =
     least > need * HEADROOM
       ? 'not below the softer limit'
       : `the peak so far (${formatBytes(need)} per slot) and ${formatPercent(HEADROOM - 1)} headroom`;
-  return { text: `h_vmem=${roundRequest(wanted).text}`, reason: `h_vmem: ${why}` };
+  return { text: `${complex}=${roundRequest(wanted).text}`, reason: `${complex}: ${why}` };
 }
 
 function askedBy(records: readonly JobRecord[]): Asked {
@@ -121,16 +122,17 @@ function askedBy(records: readonly JobRecord[]): Asked {
 }
 
 /**
- * Whether more h_vmem would not have helped: the node had too little for all of its jobs, or the cgroup was full at a
+ * Whether a larger request would not have helped: the node had too little for all of its jobs, or the cgroup was full at a
  * limit of its own.
  */
 function isElsewhere(cause: Cause, records: readonly JobRecord[]): boolean {
   if (cause === 'node-out-of-memory') return true;
   if (cause !== 'cgroup-out-of-memory') return false;
-  return records.some(({ metrics, h_vmem: request }) => {
-    const limit = metrics.cgroup_memory_limit_bytes;
-    const allowed = request?.limit_bytes ?? null;
-    return limit !== undefined && (allowed === null || Math.abs(limit - allowed) > allowed * SAME);
+  return records.some((record) => {
+    const allowed = limitOf(record);
+    return (
+      record.metrics.cgroup_memory_limit_bytes !== undefined && (allowed === null || !limitsCgroup(record, allowed))
+    );
   });
 }
 

@@ -4,13 +4,14 @@ import type { PastRun } from '../../advice/replay';
 import { groupBy } from '../../base/group-by';
 import type { StoredRecord } from '../../record/merge';
 import type { JobRecord } from '../../record/record';
+import { limitOf } from '../../record/request';
 import { hitLimit, succeeded } from '../job/ending';
 import { jobKey, latestRuns, recordsOf, type JobRun } from '../job/job-run';
 import { needsOf } from '../job/job-whole';
 import type { Cause } from '../why/hypothesis';
 import { whyEnded } from '../why/why';
 import { hasUnknownPart, neededPerSlot, slotsOf } from './advice';
-import { limitOf, needOf } from './fit';
+import { asStopped, needOf } from './fit';
 
 type Run = readonly [JobRecord, ...JobRecord[]];
 
@@ -57,7 +58,7 @@ export function pastRuns(stored: readonly StoredRecord[]): readonly MemoryRun[] 
 
 function memoryRun(run: Run): MemoryRun | null {
   const base = baseOf(run);
-  const needs = needsOf(run);
+  const needs = asStopped(needsOf(run));
   const needed = most(needs.map(neededPerSlot));
   const limits = needs.flatMap((record) => {
     const limit = limitOf(record);

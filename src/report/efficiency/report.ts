@@ -50,7 +50,7 @@ export interface Sums {
   readonly cpu_hours: number;
   /** CPU time over wallclock x slots. */
   readonly cpu_efficiency: number | null;
-  /** The h_vmem request (the limit, where nothing else was asked for) x wallclock. */
+  /** The requested memory (the limit, where nothing else was asked for) x wallclock. */
   readonly requested_gib_hours: number;
   readonly limit_gib_hours: number;
   /** Integral of resident memory over time. */
@@ -172,7 +172,7 @@ interface LineCause {
 
 /** What to ask for next time, so that it would have been enough for every job of the line. */
 export interface LineAdvice {
-  /** "h_vmem=1.9G", for `qsub -l`. */
+  /** "h_vmem=1.9G", "mem_free=2G", for `qsub -l`. */
   readonly request: string;
   readonly kind: 'lower' | 'raise';
   /** What a host would then grant, request x slots. */

@@ -155,8 +155,8 @@ function taskOf(latest: readonly JobRun[]): readonly Task[] {
   const records = [first.record, ...recordsOf(others)] as const;
   if (!isParallel(records)) return [{ run: first, whole: null }];
   const whole = wholeOf(records, first.attempt);
-  const { peak_rss, h_vmem } = whole.memoryHost;
-  return [{ run: { ...first, record: { ...whole.total, peak_rss, h_vmem } }, whole }];
+  const { peak_rss, h_vmem, requests, request_order } = whole.memoryHost;
+  return [{ run: { ...first, record: { ...whole.total, peak_rss, h_vmem, requests, request_order } }, whole }];
 }
 
 function renderAsked({ run: { record }, whole }: Task, screen: Screen): string[] {

@@ -1,11 +1,12 @@
 import { cpuEfficiency } from '../../record/efficiency';
 import { figureOf, measuredUpper, shareOfLimit } from '../../record/peak-figure';
 import type { JobRecord } from '../../record/record';
+import { limitOf } from '../../record/request';
 import type { Promised } from '../advice/class-advice';
 import { hasUnknownPart, HEADROOM, RAISE, type Advice } from '../advice/advice';
 import { formatHeld, formatPeak } from '../format/bracket';
 import { endingSignal, succeeded } from './ending';
-import { fitOf, limitOf, needOf, type Fit } from '../advice/fit';
+import { fitOf, needOf, type Fit } from '../advice/fit';
 import { shareTone, type Gauge } from '../screen/gauge';
 import type { NextTime } from '../advice/next-time';
 import type { Screen, Tone } from '../screen/screen';
@@ -14,10 +15,10 @@ import type { Cause } from '../why/hypothesis';
 import type { Why } from '../why/why';
 import { wrap } from '../screen/layout';
 
-/** Address space is worth a bar of its own where it, not the memory in use, decides what h_vmem must be. */
+/** Address space is worth a bar of its own where it, not the memory in use, decides what the request must be. */
 const REMARKABLE = 1.25;
 
-/** Whether address space, not memory in use, decides what h_vmem must be. */
+/** Whether address space, not memory in use, decides what the request must be. */
 export function sizedByAddressSpace(record: JobRecord): boolean {
   const need = needOf(record);
   const used = record.peak_rss_swap ?? record.peak_rss;

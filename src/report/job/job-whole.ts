@@ -4,7 +4,8 @@ import { isParallel, recordsByHost, sumOfJob, type HostSum, type JobSum, type Pe
 import { highestSum } from '../../record/highest-sum';
 import { figureOf } from '../../record/peak-figure';
 import { endOf } from '../../record/record-end';
-import { emptyRecord, type JobRecord, type Trust } from '../../record/record';
+import { emptyRecord, type JobRecord, type MemoryRequest, type Trust } from '../../record/record';
+import { complexOf, requestOf, withLimit } from '../../record/request';
 import { endingSignal, hitLimit, succeeded } from './ending';
 import { fullness } from '../advice/fit';
 
@@ -37,18 +38,22 @@ const peaksOf = (sum: Peaks): Peaks => ({
   peak_footprint: sum.peak_footprint,
 });
 
-const limited = (record: JobRecord, limit: number | null): JobRecord['h_vmem'] =>
-  record.h_vmem === null ? null : { ...record.h_vmem, limit_bytes: limit };
+type Requests = Pick<JobRecord, 'h_vmem' | 'requests' | 'request_order'>;
 
-/** Other requests grow with the slots as h_vmem does. */
-function requestsOf(master: JobRecord, slots: number | null): JobRecord['requests'] {
-  return Object.fromEntries(
-    Object.entries(master.requests).map(([complex, request]) => {
-      const { request_bytes: asked, limit_bytes: limit, per } = request;
-      const scaled = per === 'job' ? asked : asked === null || slots === null ? null : asked * slots;
-      return [complex, { ...request, limit_bytes: limit === null ? null : (scaled ?? limit) }];
-    }),
-  );
+/** The requests of the master for other slots, judged by the same complex. */
+function requestsOf(master: JobRecord, slots: number | null): Requests {
+  const forSlots = (request: MemoryRequest): MemoryRequest => {
+    const { request_bytes: asked, limit_bytes: before, per } = request;
+    const scaled = per === 'job' ? asked : asked === null || slots === null ? null : asked * slots;
+    return { ...request, limit_bytes: before === null ? null : (scaled ?? before) };
+  };
+  const { h_vmem, requests } = master;
+  const others = Object.entries(requests).map(([complex, request]) => [complex, forSlots(request)] as const);
+  return {
+    h_vmem: h_vmem && forSlots(h_vmem),
+    requests: Object.fromEntries(others),
+    request_order: complexOf(master),
+  };
 }
 
 function sumOf(records: readonly JobRecord[], of: (record: JobRecord) => number | null): number | null {
@@ -75,8 +80,7 @@ function totalOf(sum: JobSum, master: JobRecord, records: readonly JobRecord[]):
     host_slots: seenSlots === 0 ? sum.slots : seenSlots,
     status: sum.status,
     trust: TRUSTS.find((trust) => records.some((record) => record.trust === trust)) ?? master.trust,
-    h_vmem: limited(master, sum.limit_bytes),
-    requests: requestsOf(master, sum.slots),
+    ...withLimit(requestsOf(master, sum.slots), sum.limit_bytes),
     started_at: sum.started_at,
     ended_at: sum.ended_at,
     wallclock_seconds: sum.wallclock_seconds,
@@ -111,6 +115,7 @@ function hostOf(
   here: readonly JobRecord[],
 ): JobRecord {
   const { master, total } = whole;
+  const requests = withLimit(requestsOf(master, host.slots), host.limit_bytes);
   const failing = here.filter((record) => succeeded(record) === false);
   const failed = failing.find((record) => endingSignal(record) > 0) ?? failing[0] ?? master;
   return {
@@ -119,8 +124,8 @@ function hostOf(
     host: host.host,
     host_slots: host.slots,
     granted_hosts: [{ host: host.host, slots: host.slots ?? 1 }],
-    grid_engine: lineAtLimit(run, here, host.limit_bytes),
-    h_vmem: limited(master, host.limit_bytes),
+    grid_engine: lineAtLimit(run, here, requests.h_vmem?.limit_bytes ?? null),
+    ...requests,
     exit_status: failed.exit_status,
     signal: failed.signal,
     failed: failed.failed,
@@ -165,6 +170,8 @@ function countedOnHost(records: readonly JobRecord[]): number | null {
 const unknownPart = (master: JobRecord, host: string): JobRecord => ({
   ...emptyRecord({ ...master, host, pe_task_id: '' }, 'unsampled', master.trust, master.revision),
   h_vmem: master.h_vmem,
+  requests: master.requests,
+  request_order: master.request_order,
 });
 
 /** The records of one run of a parallel job, one at least, put together. */
@@ -199,9 +206,10 @@ export function wholeOf(records: readonly [JobRecord, ...JobRecord[]], attempt: 
       ),
       ...records.map((record) => ({
         ...withEndOf(master, record),
-        h_vmem: record.h_vmem ?? master.h_vmem,
+        ...(requestOf(record) === null ? requestsOf(master, record.host_slots ?? master.host_slots) : {}),
         peak_rss: null,
         peak_rss_swap: null,
+        peak_footprint: null,
       })),
       ...unseen,
       ...(sum.unseen_tasks > 0 ? [unknownPart(master, master.host)] : []),

@@ -1,10 +1,10 @@
 import { shareOf } from '../../record/peak-figure';
 import type { JobRecord } from '../../record/record';
+import { limitOf } from '../../record/request';
 import { adviseRequest } from '../advice/advice';
 import { nextTime, type NextTime } from '../advice/next-time';
 import { renderConsumption, renderRequests } from './usage';
 import { hitLimit } from './ending';
-import { limitOf } from '../advice/fit';
 import { renderGauges, type Gauge } from '../screen/gauge';
 import { cpuGauges, endingTone, memoryGauges, renderVerdict } from './headline';
 import { renderGridEngine, wholeAccount } from './grid-engine';
@@ -12,7 +12,7 @@ import { renderHostTable } from './host-table';
 import { type JobViewOptions, latestRuns, promiseOf, recordsOf, type JobRun } from './job-run';
 import { wholeOf, type JobWhole } from './job-whole';
 import { renderMemoryChart } from '../screen/memory-chart';
-import { renderPeaks, type PeakField } from './peaks';
+import { renderPeaks } from './peaks';
 import { blank, renderEnding, renderWarning, RUNS_COLUMNS, statusText } from './run';
 import { renderRunTable } from './run-table';
 import type { Screen } from '../screen/screen';
@@ -108,9 +108,6 @@ export function renderWholeFit(whole: JobWhole, next: NextTime | null, screen: S
   return ['', ...wrap(words, screen.width - 2).map((line) => `  ${screen.style.warning(line)}`)];
 }
 
-/** Each knows its own limit only: the hosts' stand in their table. */
-const UNDER_LIMIT: ReadonlySet<PeakField> = new Set<PeakField>();
-
 function trustWords({ sum }: JobWhole, records: readonly JobRecord[], room: number): string[] {
   const hosts = sum.hosts.filter(({ seen }) => seen).length;
   const tasks = sum.unseen_tasks;
@@ -145,7 +142,8 @@ export function renderParallel(runs: readonly JobRun[], options: JobViewOptions,
       ...renderWholeFit(whole, nextTime(whole.needs, [why], promiseOf(latest)), screen, why),
     ]),
     ...section('Requested', renderRequests({ ...total, host_slots: total.slots }, screen, where)),
-    ...section('Peaks', renderPeaks(total, room, screen, UNDER_LIMIT)),
+    // Each host knows its own limit only: they stand in their table.
+    ...section('Peaks', renderPeaks(total, room, screen, false)),
     ...section('Hosts', renderHostTable(sum, options.allHosts ?? options.allTasks, room, screen)),
     ...section('Tasks', options.allTasks ? renderRunTable(TASK_COLUMNS, latest, room, screen) : []),
     ...section('Used', renderConsumption(total, screen)),

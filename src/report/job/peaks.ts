@@ -1,14 +1,15 @@
+import { measuredFor } from '../../gridengine/memory-complex';
 import { measuredUpper, shareOfLimit } from '../../record/peak-figure';
 import type { Bracket, JobRecord } from '../../record/record';
+import { complexOf, limitOf } from '../../record/request';
 import { bracketStanding, formatBracket } from '../format/bracket';
-import { limitOf } from '../advice/fit';
 import { formatClock, parseTime } from '../format/local-time';
 import type { Screen } from '../screen/screen';
 import { renderTable } from '../screen/table';
 import { formatDuration, formatPercent } from '../format/units';
 
 export const PEAK_FIELDS = ['peak_rss', 'peak_rss_swap', 'peak_process_vmem', 'peak_vmem', 'peak_footprint'] as const;
-export type PeakField = (typeof PEAK_FIELDS)[number];
+type PeakField = (typeof PEAK_FIELDS)[number];
 
 const NAMES: Readonly<Record<PeakField, string>> = {
   peak_rss: 'memory (RSS)',
@@ -23,23 +24,17 @@ export function peakName(field: PeakField): string {
   return NAMES[field];
 }
 
-/** Only these are what h_vmem acts on, on one host. */
-const UNDER_LIMIT: ReadonlySet<PeakField> = new Set(['peak_rss', 'peak_rss_swap', 'peak_process_vmem']);
-
 const sameEnds = (a: Bracket, b: Bracket): boolean =>
   a.lower_bytes === b.lower_bytes && measuredUpper(a) === measuredUpper(b) && a.exact === b.exact;
 
 /**
- * Every known peak with its share of the limit (of those that are `underLimit`), when it came and which command held
- * most.
+ * Every known peak with its share of the limit (where the request is about it; `shares` false: of none), when it came and
+ * which command held most.
  */
-export function renderPeaks(
-  record: JobRecord,
-  width: number,
-  screen: Screen,
-  underLimit: ReadonlySet<PeakField> = UNDER_LIMIT,
-): string[] {
+export function renderPeaks(record: JobRecord, width: number, screen: Screen, shares = true): string[] {
   const limit = limitOf(record);
+  const complex = complexOf(record);
+  const underLimit: ReadonlySet<PeakField> = new Set(shares ? measuredFor(complex) : []);
   const started = parseTime(record.started_at);
   const swapless =
     record.peak_rss !== null && record.peak_rss_swap !== null && sameEnds(record.peak_rss, record.peak_rss_swap);
@@ -67,7 +62,7 @@ export function renderPeaks(
       { head: '' },
       { head: 'peak', align: 'right' },
       { head: '', dispensable: 3 },
-      { head: 'of h_vmem', align: 'right' },
+      { head: `of ${screen.safe(complex)}`, align: 'right' },
       { head: 'at', align: 'right', dispensable: 1 },
       { head: 'after', align: 'right', dispensable: 2 },
       { head: 'largest process', shrinksTo: 8, dispensable: 4 },

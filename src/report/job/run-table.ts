@@ -1,8 +1,8 @@
+import { limitOf } from '../../record/request';
 import { cpuEfficiency, memoryEfficiency } from '../../record/efficiency';
 import { formatPeak } from '../format/bracket';
 import { endingLabel } from './ending';
 import { runningLabel } from './running';
-import { limitOf } from '../advice/fit';
 import { endingTone } from './headline';
 import type { JobRun } from './job-run';
 import { formatMoment, parseTime } from '../format/local-time';

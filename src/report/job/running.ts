@@ -1,9 +1,9 @@
 import type { Trend } from '../../live/cluster-view';
 import { trendOf } from '../../live/trend';
 import type { JobRecord, MemorySeries } from '../../record/record';
+import { limitOf } from '../../record/request';
 import { endOf } from '../../record/record-end';
 import { sumOfSeries } from '../../record/sum-of-series';
-import { limitOf } from '../advice/fit';
 import { formatClock, formatDay, formatMinute, formatMoment } from '../format/local-time';
 import { formatBytes, formatDuration } from '../format/units';
 import { wrap } from '../screen/layout';

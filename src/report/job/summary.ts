@@ -5,7 +5,7 @@ import { countedByExecd } from '../../record/cause';
 import { queueWait } from '../../record/efficiency';
 import { shareOfLimit } from '../../record/peak-figure';
 import type { Bracket, JobRecord, Trust } from '../../record/record';
-import { limitOf } from '../advice/fit';
+import { limitOf } from '../../record/request';
 import { nextTime } from '../advice/next-time';
 import { bracketStanding, formatPeak } from '../format/bracket';
 import { formatBytes, formatCount, formatDuration, formatPercent, formatRequested } from '../format/units';

@@ -1,6 +1,7 @@
+import { H_VMEM } from '../../gridengine/memory-complex';
 import { cpuEfficiency, queueWait } from '../../record/efficiency';
 import type { JobRecord, MemoryRequest } from '../../record/record';
-import { limitOf } from '../advice/fit';
+import { limitOf, requestOf } from '../../record/request';
 import {
   formatBytes,
   formatCount,
@@ -81,12 +82,18 @@ function describeRequest(request: MemoryRequest, slots: number | null, where: st
   return `${formatRequested(asked)} per slot ${screen.glyphs.times} ${slots} slots = ${formatRequested(limit)} ${where}`;
 }
 
-/** What the job asked for: h_vmem first, then its other memory requests; `where` its slots are. */
+/** What the job asked for: first what it is judged by, then its other memory requests; `where` its slots are. */
 export function renderRequests(record: JobRecord, screen: Screen, where = 'on this host'): string[] {
   const slots = record.host_slots ?? record.slots;
-  const others = Object.entries(record.requests).sort(([a], [b]) => (a < b ? -1 : 1));
+  const request = requestOf(record);
+  const all = { ...(record.h_vmem === null ? {} : { [H_VMEM]: record.h_vmem }), ...record.requests };
+  const others = Object.entries(all)
+    .filter(([complex]) => complex !== request?.complex)
+    .sort(([a], [b]) => (a < b ? -1 : 1));
   const rows = [
-    ['h_vmem', record.h_vmem === null ? 'not known' : describeRequest(record.h_vmem, slots, where, screen)],
+    request === null
+      ? ['memory', 'not known']
+      : [screen.safe(request.complex), describeRequest(request, slots, where, screen)],
     ...others.map(([complex, request]) => [screen.safe(complex), describeRequest(request, slots, where, screen)]),
   ];
   return renderTable(NAME_AND_VALUE, rows, screen, screen.width - SECTION_INDENT);

@@ -1,14 +1,13 @@
 import { groupBy } from '../../base/group-by';
 import { parseMemorySize } from '../../gridengine/memory-size';
 import { readSchedulerMessage, type SchedulerMessage } from '../../gridengine/qstat/scheduler-message';
-import { H_VMEM } from '../../live/requests';
 import { canStart, type UnfinishedJob } from '../../live/unfinished-job';
 import { formatBytes, formatCount, formatRequested } from '../format/units';
 import type { Screen } from '../screen/screen';
 
 /** Why a job that could start has not been started. */
 interface WaitingReasons {
-  /** No host has as much of h_vmem as it requests: it can't start. */
+  /** No host has as much memory as it requests: it can't start. */
   readonly fitsNoHost: boolean;
   /** In one sentence each, the most important first. */
   readonly sentences: readonly string[];
@@ -37,7 +36,7 @@ function offered(value: string, screen: Screen): string {
 const requestOf = ({ requests }: UnfinishedJob, complex: string): string | null =>
   requests.find((request) => request.complex === complex)?.value ?? null;
 
-/** How much h_vmem the host with most of it has in all; null where hosts have none to give. */
+/** How much memory the host with most of it has in all; null where hosts have none to give. */
 function largestHost({ hosts }: UnfinishedJob): { readonly name: string; readonly capacity: number } | null {
   return hosts.reduce<{ readonly name: string; readonly capacity: number } | null>(
     (most, { name, capacity }) => (capacity !== null && capacity > (most?.capacity ?? -1) ? { name, capacity } : most),
@@ -45,18 +44,18 @@ function largestHost({ hosts }: UnfinishedJob): { readonly name: string; readonl
   );
 }
 
-/** No host has as much of h_vmem, in all, as one slot of it requests. */
+/** No host has as much of that complex, in all, as one slot of it requests. */
 export function fitsNoHost(job: UnfinishedJob): boolean {
-  const request = requestOf(job, H_VMEM);
+  const request = requestOf(job, job.complex);
   const largest = largestHost(job);
   return request !== null && largest !== null && amountOf(request) > largest.capacity;
 }
 
 function tooLarge(job: UnfinishedJob, screen: Screen): string {
   const largest = largestHost(job);
-  const request = screen.safe(requestOf(job, H_VMEM) ?? '');
+  const request = screen.safe(requestOf(job, job.complex) ?? '');
   const has = largest === null ? '' : `: ${screen.safe(largest.name)} has most, ${formatRequested(largest.capacity)}`;
-  return `It requests more memory than any host has (h_vmem=${request}${has}): it can't start.`;
+  return `It requests more memory than any host has (${screen.safe(job.complex)}=${request}${has}): it can't start.`;
 }
 
 function offerSentence(complex: string, offers: readonly Offer[], job: UnfinishedJob, screen: Screen): string {
@@ -65,7 +64,8 @@ function offerSentence(complex: string, offers: readonly Offer[], job: Unfinishe
   const request = requestOf(job, complex);
   const wanted = screen.safe(request === null ? complex : `${complex}=${request}`);
   const { kind, name } = best.place;
-  const total = kind === 'host' && complex === H_VMEM ? job.hosts.find((host) => host.name === name)?.capacity : null;
+  const total =
+    kind === 'host' && complex === job.complex ? job.hosts.find((host) => host.name === name)?.capacity : null;
   const of = total == null ? '' : ` of ${formatRequested(total)}`;
   const most = offered(best.value, screen);
   if (kind === 'cluster') return `${wanted} is not free now: the cluster has ${most} left.`;
@@ -85,7 +85,7 @@ function sentencesOf(job: UnfinishedJob, screen: Screen): string[] {
   const places = messages.filter((message) => message.kind === 'place');
   return [
     ...[...groupBy(offers, ({ complex }) => complex)]
-      .filter(([complex]) => complex !== H_VMEM || !fitsNoHost(job))
+      .filter(([complex]) => complex !== job.complex || !fitsNoHost(job))
       .map(([complex, group]) => offerSentence(complex, group, job, screen)),
     ...messages.flatMap((message) =>
       message.kind === 'pe-slots'

@@ -36,6 +36,7 @@ const JOB_COLUMNS = [
   'limit_at_earliest',
   'limit_at_latest',
   'confidence',
+  'limit_complex',
 ] as const;
 
 const HOST_COLUMNS = [
@@ -58,6 +59,7 @@ const HOST_COLUMNS = [
   'stranded_bytes',
   'stranded_slots',
   'queue_states',
+  'capacity_complex',
 ] as const;
 
 const PART_COLUMNS = [

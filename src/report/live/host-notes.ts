@@ -19,17 +19,17 @@ export function hostNotes(host: HostView, screen: Screen): readonly string[] {
     ...(host.unlimited > 0
       ? [style.warning(`${formatCount(host.unlimited)} job${host.unlimited === 1 ? '' : 's'} without limit`)]
       : []),
-    ...(host.up && host.capacity === null ? [style.faint('no h_vmem')] : []),
+    ...(host.up && host.capacity === null ? [style.faint(`no ${screen.safe(host.complex)}`)] : []),
   ];
 }
 
 /** The most important of them in a word; empty: nothing is unusual. */
-export function hostFlag(host: HostView, { style }: Screen): string {
+export function hostFlag(host: HostView, { style, safe }: Screen): string {
   if (!host.up) return style.bad('down');
   if (host.queues.some(({ state }) => state !== '')) return style.warning('queue');
   if (host.strandedMemory > 0 || host.strandedSlots > 0) return style.warning('stranded');
   if (host.unlimited > 0) return style.warning('no limit');
-  return host.capacity === null ? style.faint('no h_vmem') : '';
+  return host.capacity === null ? style.faint(`no ${safe(host.complex)}`) : '';
 }
 
 /** Whether there is anything to note. */

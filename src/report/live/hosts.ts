@@ -1,3 +1,4 @@
+import { H_VMEM } from '../../gridengine/memory-complex';
 import type { ClusterView, HostView } from '../../live/cluster-view';
 import type { Screen } from '../screen/screen';
 import { wrap } from '../screen/layout';
@@ -73,8 +74,9 @@ export function renderHostLines(
 /** What the columns mean. */
 function hostsLegend(hosts: readonly HostView[], screen: Screen): readonly string[] {
   const { strandedMemory, strandedSlots } = totalHosts(hosts);
+  const complex = screen.safe(hosts[0]?.complex ?? H_VMEM);
   return [
-    `${memoryBarLegend(screen)}      used: peak so far; %: used of requested; total: h_vmem of the host, else its memory`,
+    `${memoryBarLegend(screen)}      used: peak so far; %: used of requested; total: ${complex} of the host, else its memory`,
     ...(strandedMemory > 0 || strandedSlots > 0
       ? ['stranded: memory on a host without a free slot, or slots on a host without free memory']
       : []),

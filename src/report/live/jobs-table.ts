@@ -5,7 +5,7 @@ import { formatPeak } from '../format/bracket';
 import type { Screen } from '../screen/screen';
 import { formatBytes, formatDuration, formatPercent, formatRequested } from '../format/units';
 import { shareOfJob } from './figures';
-import { hostsLabel, jobNumber, requestText, splitRequests, stateLabel, trendLabel } from './labels';
+import { hostsLabel, jobNumber, namedRequest, requestText, splitRequests, stateLabel, trendLabel } from './labels';
 import { formatAge, runningFor, type LiveColumn } from './live-column';
 
 const bytes = (value: number | null | undefined): string =>
@@ -21,10 +21,10 @@ function peakCell({ ours, parts }: JobView, { glyphs }: Screen): string {
 }
 
 function askedCell(job: JobView, screen: Screen): string {
-  const { vmem } = splitRequests(job.requests);
-  if (vmem === null) return '';
-  const perSlot = job.slots > 1 && job.limit !== null && vmem.bytes !== null && job.limit > vmem.bytes;
-  return perSlot ? `${requestText(vmem, screen)} ${screen.glyphs.times}${job.slots}` : requestText(vmem, screen);
+  const { counted } = splitRequests(job);
+  if (counted === null) return '';
+  const perSlot = job.slots > 1 && job.limit !== null && counted.bytes !== null && job.limit > counted.bytes;
+  return perSlot ? `${requestText(counted, screen)} ${screen.glyphs.times}${job.slots}` : requestText(counted, screen);
 }
 
 const BAR = 8;
@@ -61,17 +61,17 @@ export const JOB_COLUMNS: readonly LiveColumn<JobView>[] = [
     dispensable: 8,
     atLeast: 6,
     shrinksTo: 8,
-    has: ({ requests }) => requests.some(({ complex }) => complex === 'h_vmem'),
+    has: (job) => splitRequests(job).counted !== null,
     cell: askedCell,
   },
   {
     head: 'other requests',
     dispensable: 12,
     shrinksTo: 14,
-    has: ({ requests }) => splitRequests(requests).others.length > 0,
+    has: (job) => splitRequests(job).others.length > 0,
     cell: (job, screen) =>
-      splitRequests(job.requests)
-        .others.map((request) => `${screen.safe(request.complex)}=${requestText(request, screen)}`)
+      splitRequests(job)
+        .others.map((request) => namedRequest(request, screen))
         .join(' '),
   },
   {

@@ -61,6 +61,7 @@ function jobsLegend(jobs: readonly JobView[], screen: Screen): readonly string[]
   const theirs = roomy && jobs.some(({ vmem, maxvmem }) => vmem !== null || maxvmem !== null);
   const ours = roomy && jobs.some((job) => job.ours !== null);
   const limits = jobs.some(({ limit }) => limit !== null);
+  const complexes = [...new Set(jobs.flatMap(({ complex }) => complex ?? []))].sort().map(screen.safe);
   return [
     ...(theirs
       ? [
@@ -70,7 +71,9 @@ function jobsLegend(jobs: readonly JobView[], screen: Screen): readonly string[]
         ]
       : []),
     ...(ours ? ['RSS, peak: resident memory as sampled, now and at most; age: of these two.'] : []),
-    ...(limits ? ['limit: h_vmem of the whole job; of limit: the largest figure so far, maxvmem or peak.'] : []),
+    ...(limits
+      ? [`limit: ${complexes.join(', ')} of the whole job; of limit: the largest figure so far, maxvmem or peak.`]
+      : []),
     ...(limits && jobs.some(({ parts }) => parts.length > 1)
       ? [
           roomy

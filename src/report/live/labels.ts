@@ -1,5 +1,6 @@
+import { H_VMEM } from '../../gridengine/memory-complex';
 import type { MemoryMeasure } from '../../gridengine/memory-meaning';
-import type { JobView, RequestView, Trend } from '../../live/cluster-view';
+import type { JobView, PendingView, RequestView, Trend } from '../../live/cluster-view';
 import { formatDay, formatMinute } from '../format/local-time';
 import { formatCount } from '../format/units';
 import type { Screen, Tone } from '../screen/screen';
@@ -9,21 +10,28 @@ export function jobNumber({ job, task }: { readonly job: number; readonly task: 
   return task === null ? String(job) : `${job}.${task}`;
 }
 
-/** "4G", "4G soft", "4G default", "4G ×8": as it was asked for. */
-export function requestText({ text, kind }: RequestView, screen: Screen): string {
-  return kind === 'hard' ? screen.safe(text) : `${screen.safe(text)} ${kind}`;
+/** "mem_free=4G", "mem_free=4G soft", "mem_free=4G default": as it was asked for. */
+export function namedRequest({ complex, text, kind }: RequestView, screen: Screen): string {
+  const request = `${screen.safe(complex)}=${screen.safe(text)}`;
+  return kind === 'hard' ? request : `${request} ${kind}`;
 }
 
-/** The request that limits the job, and the others. */
-export function splitRequests(requests: readonly RequestView[]): {
-  readonly vmem: RequestView | null;
+/** The same without the name of the usual complex: "4G", "4G default". */
+export function requestText(request: RequestView, screen: Screen): string {
+  const named = namedRequest(request, screen);
+  return request.complex === H_VMEM ? named.slice(H_VMEM.length + 1) : named;
+}
+
+/** The request that counts, and the others. */
+export function splitRequests({ requests, complex }: Pick<PendingView, 'requests' | 'complex'>): {
+  readonly counted: RequestView | null;
   readonly others: readonly RequestView[];
 } {
-  const vmem =
-    requests.find(({ complex, kind }) => complex === 'h_vmem' && kind !== 'soft') ??
-    requests.find(({ complex }) => complex === 'h_vmem') ??
+  const counted =
+    requests.find((request) => request.complex === complex && request.kind !== 'soft') ??
+    requests.find((request) => request.complex === H_VMEM) ??
     null;
-  return { vmem, others: requests.filter((request) => request !== vmem) };
+  return { counted, others: requests.filter((request) => request !== counted) };
 }
 
 /** "node01", "node01 +3": where a job runs, the host of its master task first. */

@@ -35,6 +35,7 @@ export const HOST = answerObject<HostView>('Host', {
   swap_used_bytes: maybeAmount((host) => host.swapUsed),
   slots: maybeAmount((host) => host.slots),
   slots_used: maybeAmount((host) => host.slotsUsed),
+  capacity_complex: text((host) => host.complex),
   capacity_bytes: maybeAmount((host) => host.capacity),
   free_bytes: maybeAmount((host) => host.free),
   requested_bytes: amount((host) => host.requested),

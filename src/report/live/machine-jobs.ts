@@ -107,6 +107,7 @@ const job: Members<JobView> = {
   submitted_at: time((view) => view.submittedAt),
   requests: many(REQUEST, (view) => view.requests),
   limit_bytes: maybeAmount((view) => view.limit),
+  limit_complex: maybeText((view) => view.complex),
   limit_state: word(LIMIT_STATES, (view) => view.limitState),
   vmem_bytes: maybeAmount((view) => view.vmem),
   maxvmem_bytes: maybeAmount((view) => view.maxvmem),
@@ -146,6 +147,7 @@ export const PENDING_JOB = answerObject<PendingView>('PendingJob', {
   slots: maybeAmount((view) => view.slots),
   priority: maybeAmount((view) => view.priority),
   requests: many(REQUEST, (view) => view.requests),
+  limit_complex: maybeText((view) => view.complex),
 });
 
 /** Of what the answer is: cluster, problems, and when each part of it was asked for (`at`: the oldest of qmaster's). */

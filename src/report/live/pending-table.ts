@@ -1,6 +1,6 @@
 import type { PendingView } from '../../live/cluster-view';
 import { formatCount, formatNumber } from '../format/units';
-import { requestText, splitRequests, stateLabel } from './labels';
+import { namedRequest, requestText, splitRequests, stateLabel } from './labels';
 import { runningFor, type LiveColumn } from './live-column';
 
 /** What is told of a job that waits. */
@@ -32,20 +32,20 @@ export const PENDING_COLUMNS: readonly LiveColumn<PendingView>[] = [
     align: 'right',
     atLeast: 6,
     shrinksTo: 8,
-    has: ({ requests }) => requests.some(({ complex }) => complex === 'h_vmem'),
-    cell: ({ requests }, screen) => {
-      const { vmem } = splitRequests(requests);
-      return vmem === null ? '' : requestText(vmem, screen);
+    has: (job) => splitRequests(job).counted !== null,
+    cell: (job, screen) => {
+      const { counted } = splitRequests(job);
+      return counted === null ? '' : requestText(counted, screen);
     },
   },
   {
     head: 'other requests',
     dispensable: 4,
     shrinksTo: 14,
-    has: ({ requests }) => splitRequests(requests).others.length > 0,
-    cell: ({ requests }, screen) =>
-      splitRequests(requests)
-        .others.map((request) => `${screen.safe(request.complex)}=${requestText(request, screen)}`)
+    has: (job) => splitRequests(job).others.length > 0,
+    cell: (job, screen) =>
+      splitRequests(job)
+        .others.map((request) => namedRequest(request, screen))
         .join(' '),
   },
   {

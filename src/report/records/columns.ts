@@ -1,12 +1,13 @@
+import { H_VMEM } from '../../gridengine/memory-complex';
 import { countedByGridEngine } from '../../record/cause';
 import { cpuEfficiency, memoryEfficiency, queueWait } from '../../record/efficiency';
 import { jobName } from '../../record/job-name';
 import { groupBy } from '../../base/group-by';
 import { figureOf } from '../../record/peak-figure';
 import type { JobRecord, Bracket } from '../../record/record';
+import { limitOf, requestOf } from '../../record/request';
 import { formatPeak } from '../format/bracket';
 import { endingLabel, succeeded, signalName } from '../job/ending';
-import { limitOf } from '../advice/fit';
 import { shareTone } from '../screen/gauge';
 import { heardOf, runningLabel } from '../job/running';
 import { formatMinute, parseTime } from '../format/local-time';
@@ -150,6 +151,14 @@ function limitCell(line: RecordLine): string {
   return limit === null ? '' : formatRequested(limit);
 }
 
+/** "4 GiB", "mem_free 4 GiB". */
+function requestCell(line: RecordLine, screen: Screen): string {
+  const request = requestOf(largest(line, (record) => requestOf(record)?.request_bytes ?? null));
+  if (request?.request_bytes == null) return '';
+  const size = formatRequested(request.request_bytes);
+  return request.complex === H_VMEM ? size : `${screen.safe(request.complex)} ${size}`;
+}
+
 const sizeCell =
   (of: Of<number | null>, format: (bytes: number) => string): RecordColumn['cell'] =>
   (line) => {
@@ -260,12 +269,12 @@ export const RECORD_COLUMNS = {
     cell: ([record]) => String(record.host_slots ?? record.slots ?? ''),
   },
   request: {
-    head: 'h_vmem',
-    says: 'h_vmem as requested (per slot, unless the complex is per job)',
+    head: 'request',
+    says: 'memory as requested (per slot, unless the complex is per job)',
     align: 'right',
-    cell: sizeCell((record) => record.h_vmem?.request_bytes ?? null, formatRequested),
+    cell: requestCell,
   },
-  limit: { head: 'limit', dispensable: 3, says: 'h_vmem on the host', align: 'right', cell: limitCell },
+  limit: { head: 'limit', dispensable: 3, says: 'requested memory on the host', align: 'right', cell: limitCell },
   peak: {
     head: 'peak',
     says: 'peak resident memory (RSS), a lower bound with >=, ~ of Grid Engine (maxvmem); of several the one closest to its limit',
@@ -280,7 +289,7 @@ export const RECORD_COLUMNS = {
   },
   process: {
     head: 'process',
-    says: 'largest address space of one process: what h_vmem limits by ulimit',
+    says: 'largest address space of one process: what h_vmem and s_vmem limit by ulimit',
     align: 'right',
     cell: peakCell((record) => record.peak_process_vmem),
   },
@@ -292,7 +301,7 @@ export const RECORD_COLUMNS = {
   },
   share: {
     head: 'of limit',
-    says: 'memory efficiency: that peak over h_vmem on the host',
+    says: 'memory efficiency: that peak over the limit on the host',
     dispensable: 2,
     align: 'right',
     cell: memoryCell,

@@ -1,6 +1,7 @@
 import { cpuEfficiency, memoryEfficiency, queueWait } from '../../record/efficiency';
 import { BRACKET, FIELD_NAMES, FIELDS, type FieldName } from '../../record/fields';
 import type { JobRecord } from '../../record/record';
+import { requestOf } from '../../record/request';
 import type { NextRequest } from '../advice/next-request';
 import { escapeForCsv } from '../format/escape';
 import type { Account } from './json';
@@ -62,14 +63,25 @@ const NEXT_TIME = [
   'runs',
 ] as const satisfies readonly (keyof NextRequest)[];
 
+const REQUEST = ['complex', 'request_bytes', 'limit_bytes', 'per'] as const;
+
 const EFFICIENCIES: readonly CsvColumn[] = [
   { name: 'cpu_efficiency', cell: ({ record }) => cpuEfficiency(record) },
   { name: 'memory_efficiency', cell: ({ record }) => memoryEfficiency(record) },
   { name: 'queue_wait_seconds', cell: ({ record }) => queueWait(record) },
 ];
 
+/** What follows from fields, after the field that it stands behind. */
+const DERIVED: Readonly<Partial<Record<FieldName, readonly CsvColumn[]>>> = {
+  request_order: REQUEST.map((name) => ({
+    name: `request_${name}`,
+    cell: ({ record }) => requestOf(record)?.[name] ?? null,
+  })),
+  cpu_seconds: EFFICIENCIES,
+};
+
 const COLUMNS: readonly CsvColumn[] = [
-  ...FIELD_NAMES.flatMap((name) => [...fieldColumns(name), ...(name === 'cpu_seconds' ? EFFICIENCIES : [])]),
+  ...FIELD_NAMES.flatMap((name) => [...fieldColumns(name), ...(DERIVED[name] ?? [])]),
   { name: 'attempt', cell: ({ attempt }) => attempt },
   ...NEXT_TIME.map((name): CsvColumn => ({
     name: `next_time_${name}`,

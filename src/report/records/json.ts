@@ -1,4 +1,4 @@
-import { withEfficiencies } from '../../record/efficiency';
+import { withDerived } from '../../record/efficiency';
 import type { JobSum } from '../../accounting/job-sum';
 import { RECORD_SCHEMA, type JobRecord } from '../../record/record';
 import type { NextRequest } from '../advice/next-request';
@@ -25,7 +25,7 @@ function* list(items: Iterable<object>): Generator<string, void> {
 }
 
 function* recordObjects(accounts: Iterable<Account>): Generator<object, void> {
-  for (const { record, attempt, next_time } of accounts) yield { ...withEfficiencies(record), attempt, next_time };
+  for (const { record, attempt, next_time } of accounts) yield { ...withDerived(record), attempt, next_time };
 }
 
 /**

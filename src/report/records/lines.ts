@@ -2,7 +2,7 @@ import { groupBy } from '../../base/group-by';
 import { figureOf } from '../../record/peak-figure';
 import type { RecordSort } from '../../accounting/store';
 import type { JobRecord } from '../../record/record';
-import { limitOf } from '../advice/fit';
+import { limitOf } from '../../record/request';
 
 /** The records that one line tells of: one, or the tasks and runs of a job. */
 export type RecordLine = readonly [JobRecord, ...JobRecord[]];

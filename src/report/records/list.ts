@@ -1,4 +1,5 @@
 import type { FieldName } from '../../record/fields';
+import { requestOf } from '../../record/request';
 import type { Totals } from '../../record/totals';
 import { FAR_BELOW_LIMIT } from '../advice/fit';
 import { formatMinute, formatZone } from '../format/local-time';
@@ -29,7 +30,7 @@ export const LIST_FIELDS: readonly FieldName[] = [
   ...(['cluster', 'job_id', 'task_id', 'pe_task_id', 'host', 'run_id', 'status', 'trust', 'revision'] as const),
   ...(['owner', 'job_name', 'queue', 'project', 'pe', 'slots', 'host_slots'] as const),
   ...(['submitted_at', 'started_at', 'ended_at', 'exit_status', 'signal', 'failed', 'grid_engine'] as const),
-  ...(['h_vmem', 'peak_rss', 'wallclock_seconds', 'cpu_seconds', 'samples'] as const),
+  ...(['h_vmem', 'requests', 'request_order', 'peak_rss', 'wallclock_seconds', 'cpu_seconds', 'samples'] as const),
 ];
 
 const plural = (count: number, one: string): string => `${formatCount(count)} ${one}${count === 1 ? '' : 's'}`;
@@ -91,7 +92,8 @@ export function renderRecordList(report: RecordListReport, screen: Screen): stri
     ...(totals.running > 0 ? [`${formatCount(totals.running)} running`] : []),
   ];
   const shown = report.lines.reduce((total, line) => total + line.length, 0);
-  const legend = `limit: h_vmem on the host; peak: resident memory; unused: requested, never used, in GiB${glyphs.dot}h`;
+  const complexes = [...new Set(report.lines.flat().flatMap((record) => requestOf(record)?.complex ?? []))].sort();
+  const legend = `limit: ${complexes.length === 0 ? 'requested memory' : complexes.map(screen.safe).join(', ')} on the host; peak: resident memory; unused: requested, never used, in GiB${glyphs.dot}h`;
   const selfReported = report.lines.flat().filter(({ trust }) => trust === 'self-reported').length;
   const table = renderRecordTable(report.lines, report.view, screen);
   const notes = [

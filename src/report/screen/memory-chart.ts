@@ -1,6 +1,7 @@
 import type { JobRecord } from '../../record/record';
+import { complexOf, limitOf } from '../../record/request';
 import { renderChart } from './chart';
-import { limitOf, needOf } from '../advice/fit';
+import { needOf } from '../advice/fit';
 import type { Screen } from './screen';
 import { formatBytes } from '../format/units';
 import { wrap } from './layout';
@@ -27,7 +28,7 @@ function otherQuantities(record: JobRecord, drawn: number): string[] {
       ? [`with swap ${formatBytes(swapped.lower_bytes, 'down')}`]
       : []),
     ...(need?.quantity === 'peak_process_vmem' && need.bytes > most * ALIKE
-      ? [`the largest address space, which h_vmem limits, too, was ${formatBytes(need.bytes)}`]
+      ? [`the largest address space, which ${complexOf(record)} limits, too, was ${formatBytes(need.bytes)}`]
       : []),
     ...(own !== null && own * ALIKE < drawn ? [`without what processes share ${formatBytes(own, 'up')}`] : []),
   ];

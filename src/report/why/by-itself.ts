@@ -2,7 +2,7 @@ import { CLOSE_TO_LIMIT } from '../../record/cause';
 import { formatBytes } from '../format/units';
 import { endedBy, endName, endTime, type BadEnd, AFTER_SIGNAL, CRASHES, SIGSEGV, SIGXFSZ } from './bad-end';
 import { judge, type Hypothesis } from './hypothesis';
-import { shareOfLimit } from './memory';
+import { shareOfRequest } from './memory';
 import type { Words } from './words';
 
 /** Whether a process had come close to what it may have, so that refused memory may be behind it all. */
@@ -13,7 +13,7 @@ function closeToLimit(end: BadEnd): boolean {
 }
 
 const usedShare = (end: BadEnd): string => {
-  const share = shareOfLimit(end);
+  const share = shareOfRequest(end);
   return share === null ? '' : `; it had used ${share}`;
 };
 

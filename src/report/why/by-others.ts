@@ -13,7 +13,7 @@ import {
   SIGXFSZ,
 } from './bad-end';
 import { judge, type Hypothesis } from './hypothesis';
-import { shareOfLimit } from './memory';
+import { shareOfRequest } from './memory';
 import type { Words } from './words';
 
 /** qdel: SIGKILL to all processes, after SIGUSR2 where the job asked for a notice. */
@@ -44,7 +44,7 @@ export function deleted(end: BadEnd, words: Words): Hypothesis {
 }
 
 const usedShare = (end: BadEnd): string => {
-  const share = shareOfLimit(end);
+  const share = shareOfRequest(end);
   return share === null ? '' : `; it had used ${share}`;
 };
 

@@ -1,9 +1,11 @@
 import { AFTER_REFUSAL, CLOSE_TO_LIMIT, countedByExecd } from '../../record/cause';
-import { judgedEnd, measuredUpper } from '../../record/peak-figure';
+import { judgedEnd, measuredUpper, shareOf } from '../../record/peak-figure';
 import { LIMIT_SAYING, tellsWhoDeletes } from '../../gridengine/dialect';
 import { memoryMeaning, type MemoryMeaning, type MemoryMeasure } from '../../gridengine/memory-meaning';
 import { parseMemorySize } from '../../gridengine/memory-size';
 import type { Bracket, JobRecord } from '../../record/record';
+import { complexOf, limitOf, limitsCgroup } from '../../record/request';
+import { needOf } from '../advice/fit';
 import { formatBytes, formatDuration, formatPercent, formatRequested } from '../format/units';
 import { endedBy, whenEnded, type BadEnd, type HostPart } from './bad-end';
 import { A_SAMPLER, ACCOUNTING_LINE, AFTER_SIGNAL, limitSays, SIGKILL, SIGXCPU } from './bad-end';
@@ -28,15 +30,9 @@ const HOLDS: Readonly<Record<MemoryMeasure, string>> = {
   cgroup: 'was charged with',
 };
 
-/** Limits of a cgroup are whole pages. */
-const PAGES = 0.01;
-
 /** Open Cluster Scheduler leaves h_vmem to systemd where that is what limits the job's cgroup. */
-function meaningOf({ dialect }: BadEnd, { metrics }: JobRecord, limit: number): MemoryMeaning {
-  const ofGroup = metrics.cgroup_memory_limit_bytes;
-  return memoryMeaning(dialect, {
-    systemd: dialect === 'ocs' && ofGroup !== undefined && Math.abs(ofGroup - limit) <= PAGES * limit,
-  });
+function meaningOf({ dialect }: BadEnd, record: JobRecord, limit: number): MemoryMeaning {
+  return memoryMeaning(dialect, { systemd: dialect === 'ocs' && limitsCgroup(record, limit) });
 }
 
 /** How often it was looked at: what a bracket without an upper end may have missed. */
@@ -298,13 +294,10 @@ export function outOfMemoryNode(end: BadEnd, words: Words): Hypothesis {
     : untold(end, judged, words);
 }
 
-/** "25 % of h_vmem", for what lay far below; null: no limit, or nothing known. */
-export function shareOfLimit(end: BadEnd): string | null {
-  const shares = end.hosts.flatMap(({ limit, record }) => {
-    const held = record.peak_rss_swap ?? record.peak_rss;
-    const space = record.peak_process_vmem;
-    const bytes = [held, space].flatMap((bracket) => (bracket === null ? [] : [judgedEnd(bracket)]));
-    return limit === null || limit <= 0 || bytes.length === 0 ? [] : [Math.max(...bytes) / limit];
-  });
-  return shares.length === 0 ? null : `${formatPercent(Math.max(...shares))} of h_vmem`;
+/** "25 % of h_vmem", for what lay far below; null: nothing requested, or nothing known. */
+export function shareOfRequest(end: BadEnd): string | null {
+  const shares = end.hosts.flatMap(({ record }) => shareOf(needOf(record)?.bytes ?? null, limitOf(record)) ?? []);
+  return shares.length === 0
+    ? null
+    : `${formatPercent(Math.max(...shares))} of ${complexOf(end.hosts[0]?.record ?? end.subject)}`;
 }

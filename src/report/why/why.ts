@@ -5,7 +5,7 @@ import { crash, fileSize, ownError } from './by-itself';
 import { deleted, nodeLost, signalled } from './by-others';
 import { judge, type Cause, type Hypothesis } from './hypothesis';
 import type { Trial } from './large-request';
-import { killedAtMemory, outOfMemoryGroup, outOfMemoryNode, refusedMemory, shareOfLimit, softMemory } from './memory';
+import { killedAtMemory, outOfMemoryGroup, outOfMemoryNode, refusedMemory, shareOfRequest, softMemory } from './memory';
 import { failedAfterwards, neverRan, rescheduled } from './not-run';
 import { cpuTime, killedAtTime, softTime } from './time';
 import { listed, PLAIN_WORDS, type Words } from './words';
@@ -92,7 +92,7 @@ function sentenceOf(
   const [first, ...others] = best;
   const open = suspects.filter(({ standing }) => standing === 'undecidable');
   if (first === undefined) {
-    const share = shareOfLimit(end);
+    const share = shareOfRequest(end);
     const at = share === null ? '' : `; it had used ${share}`;
     return end.enforced !== null
       ? `Grid Engine enforced a limit (${end.enforced}), but which one is unknown${at}.${whatWouldShow(open)}`

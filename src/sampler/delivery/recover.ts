@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { parseSpoolUsage } from '../../gridengine/spool-usage';
 import { readPrivateRecord, keyOfRun } from './finish';
 import { readCgroupNote, removeJobCgroup } from '../job/job-cgroups';
+import { RequestRules } from '../../record/request-rules';
 import { describeJob, undescribed } from '../job/job-description';
 import { buildRecord } from '../job/job-record';
 import { reasonOf, warn } from '../../base/log';
@@ -49,7 +50,7 @@ export function unsampledRecord(
   const description =
     config === null
       ? undescribed(run.task, "Grid Engine's config file was gone when this record was made.")
-      : describeJob(config, run, settings.memory_complexes);
+      : describeJob(config, run, new RequestRules(settings));
   const epilogCame = ended || usage !== null;
   return buildRecord({
     key: keyOfRun(run, description, settings),

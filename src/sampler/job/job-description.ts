@@ -6,6 +6,7 @@ import { identityMismatches, parseSpoolConfig, type SpoolConfig } from '../../gr
 import { readSpoolFile } from '../../gridengine/spool-file';
 import { parseSpoolUsage, type SpoolUsage } from '../../gridengine/spool-usage';
 import type { JobRecord, MemoryRequest } from '../../record/record';
+import type { RequestRules } from '../../record/request-rules';
 
 /** What Grid Engine says of a job: the fields of its record that no sampling shows. */
 export interface JobDescription {
@@ -23,6 +24,7 @@ export interface JobDescription {
     | 'submitted_at'
     | 'h_vmem'
     | 'requests'
+    | 'request_order'
     | 'pe_task_id'
   >;
   /** Execution host as Grid Engine names it; null when unknown. */
@@ -46,6 +48,7 @@ const NOTHING: JobDescription['fields'] = {
   submitted_at: null,
   h_vmem: null,
   requests: {},
+  request_order: null,
   pe_task_id: null,
 };
 
@@ -56,9 +59,9 @@ export function undescribed(task: number, note: string): JobDescription {
 
 const ADDRESS_SPACE_FLOOR = 10 * 1024 * 1024;
 
-function requests(config: SpoolConfig, complexes: readonly string[]): Record<string, MemoryRequest> {
+function requests(config: SpoolConfig, complexes: Iterable<string>): Record<string, MemoryRequest> {
   const result: Record<string, MemoryRequest> = {};
-  for (const request of memoryRequests(config, complexes)) {
+  for (const request of memoryRequests(config, [...complexes])) {
     if (request.state === 'unlimited') continue;
     result[request.complex] = {
       request_bytes: request.requestBytes,
@@ -98,7 +101,7 @@ export function describeJob(
     readonly peTask?: string | null;
     readonly addressSpaceKib: number | null;
   },
-  complexes: readonly string[],
+  rules: RequestRules,
   peHostfile: string | null = null,
 ): JobDescription {
   const parsed = parseSpoolConfig(text);
@@ -113,7 +116,7 @@ export function describeJob(
       fields: { ...NOTHING, h_vmem: limitInForce(run.addressSpaceKib) },
       notes: [`Grid Engine's config file may be forged (${suspicious[0] ?? ''}): nothing was taken from it.`],
     };
-  const { h_vmem: hVmem = null, ...others } = requests(config, ['h_vmem', ...complexes]);
+  const { h_vmem: hVmem = null, ...others } = requests(config, rules.recorded);
   // The shepherd never sets less than its floor, so a smaller request is not the limit in force.
   const inForce = addressSpaceLimit(config).hard;
   const floored =
@@ -136,6 +139,7 @@ export function describeJob(
         config.pe === null || config.peTaskId !== null || peHostfile === null ? null : parsePeHostfile(peHostfile),
       h_vmem: floored,
       requests: others,
+      request_order: rules.orderText(config.queue),
       pe_task_id: config.peTaskId,
     },
   };

@@ -8,6 +8,7 @@ import { ProcessFiles, type DescriptorBudget } from '../../sources/proc/process-
 import { namesSwapArea } from '../../sources/proc/swap';
 import { list, map, number, object, text, type ValueOf } from '../../base/shape';
 import { ownerOfSpool } from '../../base/user-name';
+import { RequestRules } from '../../record/request-rules';
 import type { SpoolUsage } from '../../gridengine/spool-usage';
 import { destinationNow } from '../delivery/destination';
 import { keyOfRun } from '../delivery/finish';
@@ -111,7 +112,7 @@ function describe(run: RunDescription, settings: Settings): JobDescription {
   const config = trustedSpoolFile(run.spool, 'config');
   return config === null
     ? undescribed(run.task, "Grid Engine's config file could not be read.")
-    : describeJob(config, run, settings.memory_complexes, trustedSpoolFile(run.spool, 'pe_hostfile'));
+    : describeJob(config, run, new RequestRules(settings), trustedSpoolFile(run.spool, 'pe_hostfile'));
 }
 
 /** End of the job to the millisecond where the moment it was seen and the whole seconds of `usage` agree. */

@@ -1,4 +1,4 @@
-import { withEfficiencies } from '../../record/efficiency';
+import { withDerived } from '../../record/efficiency';
 import { arrangeAttempts } from '../../accounting/attempts';
 import type { AccountingReader, JobQuery, RecordsQuery, RunningQuery } from '../../accounting/store';
 import type { SummaryQuery } from '../../accounting/summary';
@@ -30,7 +30,7 @@ export const MOST_CAUSES = 1000;
 
 /** A record as JSON has it (`answer-shapes.ts`). */
 function given({ record, ended, provenance }: StoredRecord): object {
-  return { ...withEfficiencies(record), ended, provenance };
+  return { ...withDerived(record), ended, provenance };
 }
 
 async function answerJob(

@@ -25,11 +25,12 @@ import {
   type SummaryQuery,
 } from '../../accounting/summary';
 import { COVERAGE_REASONS, type CoverageReason } from '../../record/coverage';
-import { EFFICIENCY_HELP } from '../../record/efficiency';
+import { DERIVED_HELP } from '../../record/efficiency';
 import {
   bracket,
   FIELD_NAMES,
   FIELDS,
+  REQUEST,
   grantedSlots,
   gridEngineAccount,
   memoryRequest,
@@ -39,6 +40,8 @@ import {
 } from '../../record/fields';
 import { MERGED_FIELDS, METRIC_PREFIX, REQUEST_PREFIX, type Stamp, type StoredRecord } from '../../record/merge';
 import { RECORD_SCHEMA, recordShape } from '../../record/record';
+import type { EnforcedRequest } from '../../record/request';
+import { ENFORCERS } from '../../gridengine/memory-complex';
 import { totalsShape } from '../../record/totals';
 import { ADVICE_KINDS } from '../../report/advice/advice';
 import type { NextRequest } from '../../report/advice/next-request';
@@ -109,13 +112,19 @@ const MERGED = {
 };
 const merged = object(MERGED);
 
+const request: Shape<EnforcedRequest> = part(
+  'RecordRequest',
+  object({ complex: string, ...REQUEST, enforced_by: many(oneOf(ENFORCERS)) }),
+);
+
 const RECORD_MEMBERS: Readonly<Record<string, Shape<unknown>>> = {
   ...Object.fromEntries(
     FIELD_NAMES.map((field) => [field, described<unknown>(FIELDS[field].shape, FIELDS[field].help)]),
   ),
-  cpu_efficiency: described(nullable(number()), EFFICIENCY_HELP.cpu_efficiency),
-  memory_efficiency: described(nullable(number()), EFFICIENCY_HELP.memory_efficiency),
-  queue_wait_seconds: described(nullable(number()), EFFICIENCY_HELP.queue_wait_seconds),
+  request: described(nullable(request), DERIVED_HELP.request),
+  cpu_efficiency: described(nullable(number()), DERIVED_HELP.cpu_efficiency),
+  memory_efficiency: described(nullable(number()), DERIVED_HELP.memory_efficiency),
+  queue_wait_seconds: described(nullable(number()), DERIVED_HELP.queue_wait_seconds),
   ...MERGED,
 };
 

@@ -2,10 +2,10 @@ import type { LiveCell } from '../../live/poll-tools';
 import { ownSource, startPolling, type Polling, type Source } from '../../live/polling';
 import type { ClusterView } from '../../live/cluster-view';
 import type { Snapshot } from '../../live/snapshot';
-import { hVmemPer } from '../../live/requests';
 import { viewCluster } from '../../live/view';
 import { logChanges, reasonOf } from '../../base/log';
 import type { JobRecord } from '../../record/record';
+import { RequestRules } from '../../record/request-rules';
 import type { Settings } from '../../record/settings';
 import type { AccountingService } from '../accounting/accounting-thread';
 import { LiveState } from './live-state';
@@ -92,8 +92,7 @@ export class LiveUpdates {
 
   #view(snapshot: Snapshot): ClusterView {
     return viewCluster(snapshot, this.#records, {
-      hVmem: hVmemPer(this.#records),
-      memoryComplexes: this.#options.settings.memory_complexes,
+      rules: new RequestRules(this.#options.settings),
       nowMs: Date.now(),
     });
   }

@@ -3,10 +3,12 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { lineFault } from '../../../src/accounting/import/line-fault';
 import { recordOfLine } from '../../../src/accounting/import/line-record';
-import { lineRequests, USUAL_RULES } from '../../../src/accounting/import/line-requests';
+import { lineRequests } from '../../../src/accounting/import/line-requests';
 import type { AccountingRecord } from '../../../src/gridengine/accounting-line';
 import { parseAccountingLine } from '../../gridengine/parse-accounting-line';
 import { sampleLine } from './sample-lines';
+import { RequestRules, USUAL_RULES } from '../../../src/record/request-rules';
+import { DEFAULT_SETTINGS } from '../../../src/record/settings';
 
 const GIB = 2 ** 30;
 
@@ -91,7 +93,11 @@ describe('lineRequests', () => {
       mem_free: { request_bytes: 500e6, limit_bytes: 2000e6, per: 'slot' },
     });
     assert.equal(lineRequests('-l h_vmem=INFINITY', 1, USUAL_RULES).h_vmem, null);
-    const perJob = lineRequests('-l h_vmem=2G', 4, { complexes: [], perJob: ['h_vmem'] });
+    const perJob = lineRequests(
+      '-l h_vmem=2G',
+      4,
+      new RequestRules({ ...DEFAULT_SETTINGS, job_complexes: ['h_vmem'] }),
+    );
     assert.deepEqual(perJob.h_vmem, { request_bytes: 2 * GIB, limit_bytes: 2 * GIB, per: 'job' });
   });
 });

@@ -7,6 +7,7 @@ import { isHost } from '../../../src/report/live/filter';
 import type { JobRecord } from '../../../src/record/record';
 import { DAY, GIB, HOUR, job, peakOf, T0 } from './fixture';
 import type { OpenStore } from './fixture';
+import { limitOf } from '../../../src/record/request';
 
 const of = <T>(index: number, ...choices: readonly T[]): T => choices[index % choices.length] as T;
 
@@ -40,7 +41,7 @@ function variedJobs(): readonly JobRecord[] {
       exit_status: of(index, 0, 1, 0, null),
       signal: of(index, 0, 0, 9),
       samples: of(index, 5, 0, null, 7),
-      h_vmem: limit === null ? null : { request_bytes: limit, limit_bytes: limit, per: 'job' },
+      ...requesting(index, limit),
       peak_rss: peak === null ? null : peakOf(peak),
       wallclock_seconds: of(index, 1.5, 60, null, 7200),
       cpu_seconds: of(index, 10, null, 5, 7, 20),
@@ -48,10 +49,20 @@ function variedJobs(): readonly JobRecord[] {
   });
 }
 
-const share = (record: JobRecord): number =>
-  record.peak_rss === null || !record.h_vmem?.limit_bytes
-    ? NaN
-    : record.peak_rss.lower_bytes / record.h_vmem.limit_bytes;
+/** A request of one complex or another. */
+function requesting(index: number, limit: number | null): Partial<JobRecord> {
+  if (limit === null) return {};
+  const asked = { request_bytes: limit, limit_bytes: limit, per: 'job' } as const;
+  if (index % 3 === 0) return { h_vmem: null, requests: { mem_free: asked } };
+  if (index % 3 === 1) return { h_vmem: asked };
+  const other = { ...asked, limit_bytes: 1 };
+  return { h_vmem: other, requests: { gpu_mem: other, site_mem: asked }, request_order: 'site_mem,h_vmem' };
+}
+
+const share = (record: JobRecord): number => {
+  const limit = limitOf(record) ?? 0;
+  return record.peak_rss === null || limit <= 0 ? NaN : record.peak_rss.lower_bytes / limit;
+};
 
 const FILTERS: readonly (readonly [Partial<RecordFilter>, (record: JobRecord) => boolean])[] = [
   [{}, () => true],
@@ -88,8 +99,8 @@ const FILTERS: readonly (readonly [Partial<RecordFilter>, (record: JobRecord) =>
     { peak_at_least: 3 * GIB, peak_at_most: 9 * GIB },
     (r) => (r.peak_rss?.lower_bytes ?? -1) >= 3 * GIB && (r.peak_rss?.lower_bytes ?? NaN) <= 9 * GIB,
   ],
-  [{ limit_at_least: 8 * GIB }, (r) => (r.h_vmem?.limit_bytes ?? -1) >= 8 * GIB],
-  [{ limit_at_most: 4 * GIB }, (r) => (r.h_vmem?.limit_bytes ?? NaN) <= 4 * GIB],
+  [{ limit_at_least: 8 * GIB }, (r) => (limitOf(r) ?? -1) >= 8 * GIB],
+  [{ limit_at_most: 4 * GIB }, (r) => (limitOf(r) ?? NaN) <= 4 * GIB],
   [{ share_at_least: 0.5 }, (r) => share(r) >= 0.5],
   [{ share_at_most: 0.25, host: 'node1' }, (r) => share(r) <= 0.25 && r.host === 'node1'],
   [{ wallclock_at_least: 60 }, (r) => (r.wallclock_seconds ?? -1) >= 60],
@@ -111,7 +122,7 @@ function sortValue(record: JobRecord, sort: RecordSort): number {
     cpu: record.cpu_seconds ?? NaN,
     peak: record.peak_rss?.lower_bytes ?? NaN,
     requested: (requestedBytes(record) ?? NaN) * wallclock,
-    unused: ((record.h_vmem?.limit_bytes ?? NaN) - (record.peak_rss?.lower_bytes ?? NaN)) * wallclock,
+    unused: ((limitOf(record) ?? NaN) - (record.peak_rss?.lower_bytes ?? NaN)) * wallclock,
   }[sort];
   return Number.isNaN(value) ? -Infinity : value;
 }

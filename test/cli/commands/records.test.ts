@@ -246,7 +246,7 @@ describe('qmemacct jobs', () => {
     const piped = await list(jobs({}), { columns });
     assert.match(
       piped.output,
-      /\njob +peak +owner +project +started +submitted +h_vmem +CPU time +read +written +ended +host +queue\n/,
+      /\njob +peak +owner +project +started +submitted +request +CPU time +read +written +ended +host +queue\n/,
     );
     const narrow = await list(jobs({}), { columns }, MANY_OWNERS, { isTTY: true, columns: 70 });
     assert.match(narrow.output, /\nno room for request, [^]*ended/);

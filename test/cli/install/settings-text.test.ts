@@ -7,7 +7,13 @@ import { ALL_SOURCE_FACTS } from '../../../src/sources/registry';
 
 describe('settingsText', () => {
   it('explains every key and sets the chosen ones', () => {
-    const chosen = { cluster: 'main', deliver_as: 'sge"admin', memory_complexes: ['h_rss', 's_rss'], interval: 2.5 };
+    const chosen = {
+      cluster: 'main',
+      deliver_as: 'sge"admin',
+      request_complex: ['h_rss', 's_rss'],
+      request_complex_by_queue: { 'big.q': ['mem_free', 'h_vmem'], all: [] },
+      interval: 2.5,
+    };
     assert.deepEqual(parseSettings(settingsText(chosen), 'x'), { ...DEFAULT_SETTINGS, ...chosen });
     for (const key of Object.keys(DEFAULT_SETTINGS))
       assert.match(settingsText({}), key === 'sources' ? /^#\[sources\.\w+\]$/m : new RegExp(`^#${key} = `, 'm'));

@@ -7,7 +7,7 @@ import type { SummaryGroup, SummaryQuery } from '../../../src/accounting/summary
 import type { ReportReader } from '../../../src/report/efficiency/ask';
 import { countedByGridEngine, killedByMemory } from '../../../src/record/cause';
 import { succeeded } from '../../../src/report/job/ending';
-import { limitOf } from '../../../src/report/advice/fit';
+import { limitOf } from '../../../src/record/request';
 import type { JobRecord } from '../../../src/record/record';
 
 /** A store of a few thousand records in memory, of single-host jobs: what the report asks of a store, in a few lines. */

@@ -16,6 +16,7 @@ import {
   mpiTask,
   ordinary,
   reserving,
+  reservingOnly,
   running,
   selfReported,
   unsampled,
@@ -46,6 +47,10 @@ const unseenHost: readonly JobRun[] = asRuns([mpiMaster(4), mpiTask(1), mpiTask(
 
 const samples: Readonly<Record<string, JobReport>> = {
   ordinary: reportOf(asRuns([ordinary])),
+  'reserving-only': reportOf(asRuns([reservingOnly])),
+  'reserving-only-killed': reportOf(
+    asRuns([{ ...reservingOnly, exit_status: 137, signal: 9, failed: 100, grid_engine: accountOf({}) }]),
+  ),
   'killed-at-limit': reportOf(asRuns([killedAtLimit])),
   unsampled: reportOf(asRuns([unsampled])),
   'only-its-accounting-line': reportOf(

@@ -24,6 +24,7 @@ import {
 } from '../../live/snapshots';
 import { assertGolden } from '../golden';
 import { testScreen } from '../screens';
+import { USUAL_RULES } from '../../../src/record/request-rules';
 
 process.env.TZ = 'Europe/Berlin';
 
@@ -67,7 +68,7 @@ function asked({ row: ofJob, detail: more = {}, reasons = [], holds = [], runs, 
       },
       holds,
     },
-    { hVmem: 'slot', memoryComplexes: [], nowMs: AT },
+    { rules: USUAL_RULES, nowMs: AT },
   );
   assert.ok(job !== null);
   return job;

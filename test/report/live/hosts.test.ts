@@ -25,6 +25,7 @@ const BARE: HostView = {
   swapUsed: 0,
   slots: 16,
   slotsUsed: 4,
+  complex: 'h_vmem',
   capacity: 64 * GIB,
   free: 32 * GIB,
   requested: 32 * GIB,

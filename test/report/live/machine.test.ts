@@ -46,6 +46,7 @@ describe('jobs as JSON', () => {
       'submitted_at',
       'requests',
       'limit_bytes',
+      'limit_complex',
       'limit_state',
       'vmem_bytes',
       'maxvmem_bytes',
@@ -128,7 +129,7 @@ describe('CSV', () => {
     const plain = rows(renderHostsCsv(hosts));
     assert.equal(plain.length, 5);
     assert.match(plain[0] ?? '', /^host,up,processors,load,/);
-    assert.match(plain[3] ?? '', /^node03,false,.*,all\.q=au$/);
+    assert.match(plain[3] ?? '', /^node03,false,.*,all\.q=au,h_vmem$/);
     const detailed = rows(renderHostsCsv({ ...hosts, details: true }));
     assert.match(detailed[0] ?? '', /^host,job_id,task_id,owner,job_name,master,slots,limit_bytes,/);
     assert.ok(

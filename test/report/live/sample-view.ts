@@ -2,6 +2,7 @@ import type { ClusterView, JobPart, JobView, Trend } from '../../../src/live/clu
 import { viewCluster } from '../../../src/live/view';
 import { createScreen, type Screen, type ScreenOptions } from '../../../src/report/screen/screen';
 import { AT, GIB, MIB, sampleRecords, sampleSnapshot } from '../../live/snapshots';
+import { USUAL_RULES } from '../../../src/record/request-rules';
 
 /** Three seconds after the samples were taken. */
 export const NOW = new Date(AT + 3000);
@@ -9,8 +10,7 @@ export const NOW = new Date(AT + 3000);
 /** The sample cluster, waiting jobs among it. */
 export function sampleView(changes: Partial<ClusterView> = {}): ClusterView {
   const view = viewCluster(sampleSnapshot(), sampleRecords(), {
-    hVmem: 'slot',
-    memoryComplexes: ['mem_free'],
+    rules: USUAL_RULES,
     nowMs: NOW.getTime(),
   });
   return { ...view, ...changes };
@@ -68,6 +68,7 @@ const JOB: JobView = {
   startedAt: AT - 3_600_000,
   submittedAt: AT - 3_660_000,
   requests: [{ complex: 'h_vmem', kind: 'hard', text: '4G', bytes: 4 * GIB }],
+  complex: 'h_vmem',
   limit: 4 * GIB,
   limitState: 'limited',
   vmem: GIB,

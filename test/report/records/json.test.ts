@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { withEfficiencies } from '../../../src/record/efficiency';
+import { withDerived } from '../../../src/record/efficiency';
 import { nextRequests } from '../../../src/report/advice/next-request';
 import { renderJson } from '../../../src/report/records/json';
 import { jobSums } from '../../../src/accounting/job-sum';
@@ -12,7 +12,7 @@ describe('renderJson', () => {
     const next_time = { kind: 'lower', complex: 'h_vmem', request_bytes: 650 * 1024 ** 2, risk: null, runs: null };
     assert.deepEqual(JSON.parse(text), {
       schema: 1,
-      records: [{ ...withEfficiencies(ordinary), attempt: 2, next_time }],
+      records: [{ ...withDerived(ordinary), attempt: 2, next_time }],
     });
   });
 
@@ -20,7 +20,7 @@ describe('renderJson', () => {
     const text = renderJson([{ record: hostile, attempt: 1, next_time: null }]);
     assert.deepEqual(JSON.parse(text), {
       schema: 1,
-      records: [{ ...withEfficiencies(hostile), attempt: 1, next_time: null }],
+      records: [{ ...withDerived(hostile), attempt: 1, next_time: null }],
     });
     assert.doesNotMatch(text.replaceAll('\n', ''), /[\p{Cc}\u202e]/u);
   });

@@ -44,6 +44,6 @@ describe('renderRecordColumns', () => {
   it('says what each is called and what it says', () => {
     const lines = renderRecordColumns(testScreen());
     assert.equal(lines.length, RECORD_COLUMN_NAMES.length + 1);
-    assert.match(lines.join('\n'), /\nshare +of limit +memory efficiency: that peak over h_vmem/);
+    assert.match(lines.join('\n'), /\nshare +of limit +memory efficiency: that peak over the limit/);
   });
 });

@@ -10,6 +10,7 @@ import { parseRunDescription, type RunDescription } from '../../../src/sampler/j
 import { DEFAULT_SETTINGS } from '../../../src/record/settings';
 import { sampleConfig } from '../../gridengine/spool-samples';
 import { temporaryDirectory } from '../../support/temporary-directory';
+import { USUAL_RULES } from '../../../src/record/request-rules';
 
 function run(task: number): RunDescription {
   const lines = ['version=1', 'job=1516', `task=${task}`, 'spool=/s', 'shepherd_pid=7', 'shepherd_start=8'];
@@ -20,7 +21,7 @@ function run(task: number): RunDescription {
 
 describe('keyOfRun', () => {
   it('names cluster, job, host and run', () => {
-    const description = describeJob(sampleConfig(), run(0), []);
+    const description = describeJob(sampleConfig(), run(0), USUAL_RULES);
     assert.deepEqual(keyOfRun(run(0), description, { ...DEFAULT_SETTINGS, cluster: 'north' }), {
       cluster: 'north',
       job_id: 1516,

@@ -13,13 +13,13 @@ import {
 } from '../../../src/sampler/job/job-description';
 import { sampleConfig, samplePeTaskConfig, sampleUsage } from '../../gridengine/spool-samples';
 import { temporaryDirectory } from '../../support/temporary-directory';
+import { USUAL_RULES } from '../../../src/record/request-rules';
 
 const GIB = 2 ** 30;
 const RUN = { job: 1516, task: 0, addressSpaceKib: null };
-const COMPLEXES = ['s_vmem', 'h_rss', 'mem_free', 'mem_limit'];
 
 function described(text: string, run: Parameters<typeof describeJob>[1] = RUN): JobDescription {
-  return describeJob(text, run, COMPLEXES);
+  return describeJob(text, run, USUAL_RULES);
 }
 
 /** Nothing that a forger could have chosen is in it. */
@@ -51,6 +51,7 @@ describe('describeJob', () => {
         submitted_at: '2025-11-21T04:40:00.000Z',
         h_vmem: { request_bytes: GIB, limit_bytes: 2 * GIB, per: 'slot' },
         requests: {},
+        request_order: null,
         pe_task_id: null,
       },
     });
@@ -67,16 +68,16 @@ describe('describeJob', () => {
 
   it('takes the granted hosts for the master of a parallel job only, and never beside a forged config', () => {
     const hosts = 'ge1 2 all.q@ge1 UNDEFINED\nge2 1 all.q@ge2 UNDEFINED\n';
-    const granted = (text: string): unknown => describeJob(text, RUN, [], hosts).fields.granted_hosts;
+    const granted = (text: string): unknown => describeJob(text, RUN, USUAL_RULES, hosts).fields.granted_hosts;
     assert.deepEqual(granted(sampleConfig()), [
       { host: 'ge1', slots: 2 },
       { host: 'ge2', slots: 1 },
     ]);
-    const task = describeJob(samplePeTaskConfig, { ...RUN, peTask: '1.ge1' }, [], hosts).fields;
+    const task = describeJob(samplePeTaskConfig, { ...RUN, peTask: '1.ge1' }, USUAL_RULES, hosts).fields;
     assert.deepEqual([task.pe_task_id, task.granted_hosts], ['1.ge1', null]);
     assert.equal(granted(sampleConfig({ pe: 'none' })), null);
     assert.equal(granted(sampleConfig({ cwd: '/home/alice\nhost_slots=64' })), null);
-    assert.equal(describeJob(sampleConfig(), RUN, [], 'nothing of use').fields.granted_hosts, null);
+    assert.equal(describeJob(sampleConfig(), RUN, USUAL_RULES, 'nothing of use').fields.granted_hosts, null);
   });
 
   it('tells the slots of the job and those of this host', () => {

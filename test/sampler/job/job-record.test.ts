@@ -11,6 +11,7 @@ import type { JobRecord } from '../../../src/record/record';
 import { addToSeries, newSeries } from '../../../src/sampler/series/series';
 import { NO_SUMS } from '../../../src/sampler/processes/totals';
 import { sampleConfig } from '../../gridengine/spool-samples';
+import { USUAL_RULES } from '../../../src/record/request-rules';
 
 const MIB = 2 ** 20;
 const START = 1763700012_250;
@@ -53,7 +54,7 @@ function observation(changes: Partial<Observation> = {}): Observation {
   };
 }
 
-const description = describeJob(sampleConfig(), { job: 1516, task: 0, addressSpaceKib: null }, []);
+const description = describeJob(sampleConfig(), { job: 1516, task: 0, addressSpaceKib: null }, USUAL_RULES);
 const usage: SpoolUsage = parseSpoolUsage(
   `exit_status=137\nsignal=9\nstart_time=1763700012\nend_time=1763700075\nru_wallclock=63
 ru_utime=12.345678\nru_stime=0.250000\nru_maxrss=315172\n`,
@@ -165,7 +166,7 @@ describe('the record of a sampled job', () => {
     const ungrouped = describeJob(
       sampleConfig({ add_grp_id: null }),
       { job: 1516, task: 0, addressSpaceKib: null },
-      [],
+      USUAL_RULES,
     );
     const made = record({ description: ungrouped });
     assert.deepEqual([made.claimed_by_tree_only, made.claimed_by_group_only], [null, null]);

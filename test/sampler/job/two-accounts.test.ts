@@ -6,6 +6,7 @@ import { ALL_FACTS } from '../../../src/sampler/figures/job-facts';
 import { afterRestart, withEarlierMetrics } from '../../../src/sampler/job/two-accounts';
 import type { Bracket, JobRecord } from '../../../src/record/record';
 import { arbitraryRecord } from '../../accounting/arbitrary-record';
+import { limitOf } from '../../../src/record/request';
 
 const PEAKS = ['peak_rss', 'peak_rss_swap', 'peak_vmem', 'peak_process_vmem', 'peak_footprint'] as const;
 const TOTALS = [
@@ -75,7 +76,7 @@ describe('a record that a predecessor began', () => {
         'revision',
       ] as const)
         assert.deepEqual(both[field], record[field]);
-      const limit = both.h_vmem?.limit_bytes ?? 0;
+      const limit = limitOf(both) ?? 0;
       assert.equal(
         memoryEfficiency(both),
         both.peak_rss === null || limit <= 0 ? null : both.peak_rss.lower_bytes / limit,

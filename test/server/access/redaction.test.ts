@@ -7,6 +7,7 @@ import { redactRecords, redactSnapshot, redactView } from '../../../src/server/a
 import { mayAskFor, FULL_ACCESS, accessKey, type Access } from '../../../src/server/access/access';
 import { ordinary } from '../../report/sample-records';
 import { AT, answer, detail, taskDetail, usage, waiting, workedExample } from '../../live/snapshots';
+import { USUAL_RULES } from '../../../src/record/request-rules';
 
 const alice: Access = { level: 'anonymous', user: 'alice' };
 const onlyAlice: Access = { level: 'own', user: 'alice' };
@@ -51,7 +52,7 @@ const given = ((): ReturnType<typeof workedExample> => {
   };
 })();
 
-const view = viewCluster(given, [], { hVmem: 'slot', memoryComplexes: [], nowMs: AT });
+const view = viewCluster(given, [], { rules: USUAL_RULES, nowMs: AT });
 
 function told(value: unknown): readonly string[] {
   const text = JSON.stringify(value, (_key, inner: unknown) => (inner instanceof Map ? [...inner] : inner));

@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { runProgram } from '../../../src/cli/program';
-import { hVmemPer } from '../../../src/live/requests';
+import { USUAL_RULES } from '../../../src/record/request-rules';
 import { viewCluster } from '../../../src/live/view';
-import { DEFAULT_SETTINGS } from '../../../src/record/settings';
 import { LiveState } from '../../../src/server/live/live-state';
 import { fakeLiveSources } from '../../cli/fake-live-sources';
 import { fakeTerminal } from '../../cli/fake-terminal';
@@ -32,8 +31,7 @@ it('the server answers exactly what the commands print as JSON', async (t) => {
   const live = new LiveState({
     makeView: (snapshot) =>
       viewCluster(snapshot, records, {
-        hVmem: hVmemPer(records),
-        memoryComplexes: DEFAULT_SETTINGS.memory_complexes,
+        rules: USUAL_RULES,
         nowMs: NOW,
       }),
     log: (line) => assert.fail(line),

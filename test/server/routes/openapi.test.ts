@@ -8,6 +8,7 @@ import { AT, running, waiting, workedExample, answer, GIB } from '../../live/sna
 import { arrayOfTwenty, firstRun, killedAtLimit, ordinary } from '../../report/sample-records';
 import { schemaFaults } from './matches-schema';
 import { NOW, startTestSite } from '../test-site';
+import { USUAL_RULES } from '../../../src/record/request-rules';
 
 interface Operation {
   readonly operationId: string;
@@ -32,7 +33,7 @@ function fullBoard(): LiveState {
     running(103, 'node01', [GIB], { pe_task_id: '1.node01', owner: 'bob' }),
   ];
   const live = new LiveState({
-    makeView: (given) => viewCluster(given, records, { hVmem: 'slot', memoryComplexes: [], nowMs: AT }),
+    makeView: (given) => viewCluster(given, records, { rules: USUAL_RULES, nowMs: AT }),
     log: (line) => assert.fail(line),
     overdueMs: 600_000,
     now: () => NOW,

@@ -4,6 +4,7 @@ import { viewCluster } from '../../../src/live/view';
 import { LiveState } from '../../../src/server/live/live-state';
 import { answer, AT, noAnswer, snapshot, workedExample } from '../../live/snapshots';
 import { ask, liveStateOf, NOW, startTestSite, type Got } from '../test-site';
+import { USUAL_RULES } from '../../../src/record/request-rules';
 
 /** What the original server answered for the worked example; node02's two tasks of 103 are put together, a fault of it. */
 const QHOST = {
@@ -101,7 +102,7 @@ describe('the faults of QmemTools’ server', () => {
     const live = new LiveState({
       makeView: (given) => {
         if (crash) throw new Error('no h_vmem');
-        return viewCluster(given, [], { hVmem: 'slot', memoryComplexes: [], nowMs: NOW });
+        return viewCluster(given, [], { rules: USUAL_RULES, nowMs: NOW });
       },
       log: (line) => void lines.push(line),
       overdueMs: 600_000,

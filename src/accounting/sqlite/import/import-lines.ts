@@ -2,6 +2,7 @@ import type { Database, Statement, Transaction } from 'better-sqlite3';
 import { LINE_RUN } from '../../../record/coverage';
 import { SAME_START_MS } from '../../../record/join';
 import type { JobRecord } from '../../../record/record';
+import { USUAL_RULES } from '../../../record/request-rules';
 import type { Cell } from '../../columns';
 import type { ImportBatch, ImportOutcome } from '../../history-store';
 import type { PlacedLine } from '../../import/line-place';
@@ -29,7 +30,7 @@ const CANDIDATES = `SELECT r.status <> 1 AND r.trust <= 1 AND r.failed IS NULL A
     AND r.job_name_id IS NOT NULL AND r.queue_id IS NOT NULL AND r.account_id IS NOT NULL AND r.slots IS NOT NULL
     AND r.host_slots IS NOT NULL AND r.submitted_at IS NOT NULL AND r.ended_at IS NOT NULL
     AND r.wallclock_ms IS NOT NULL AND r.cpu_ms IS NOT NULL,
-    r.id, r.h_vmem_per IS NOT NULL, r.requests_id
+    r.id, r.h_vmem_per IS NOT NULL, r.request_order_id IS NOT NULL, r.requests_id
   FROM record r
   WHERE r.job_id = ? AND r.task_id IS ? AND r.pe_task_id IS ? AND r.cluster_id = ?
     AND (r.started_at BETWEEN ? AND ? OR r.host_id = ? AND r.run_id = ?) LIMIT 2`;
@@ -37,7 +38,7 @@ const CANDIDATES = `SELECT r.status <> 1 AND r.trust <= 1 AND r.failed IS NULL A
 const JOIN = `UPDATE record SET failed = 0, ge_lines = 1, ${ACCOUNT_COLUMNS.map((column) => `${column} = ?`).join(', ')},
     provenance_id = ?, provenance_revisions = ? WHERE id = ?`;
 
-type Candidate = readonly [isPlain: number, id: number, hasLimit: number, requestsId: number | null];
+type Candidate = readonly [isPlain: number, id: number, hasLimit: number, hasOrder: number, requestsId: number | null];
 
 const taskOf = ({ task }: PlacedLine): number | null => (task === 0 ? null : task);
 
@@ -88,7 +89,7 @@ export class LineImporter {
     const counts = { added: 0, joined: 0, unchanged: 0 };
     const file = this.files.rowFor(batch, clusterId);
     if (file === 'conflict') return { ...counts, conflict: true };
-    const rows = this.rows.get(cluster) ?? new LineRows(this.words, cluster);
+    const rows = this.rows.get(cluster) ?? new LineRows(this.words, cluster, batch.rules ?? USUAL_RULES);
     this.rows.set(cluster, rows);
     this.seen.refresh();
     for (const line of batch.lines) counts[this.importLine(line, rows, clusterId)]++;
@@ -146,9 +147,13 @@ export class LineImporter {
   }
 
   /** Joins a line with the record of ours that it is surely of, if all that it tells is how the job ended. */
-  private joinWell(rows: LineRows, line: PlacedLine, [isPlain, id, hasLimit, requestsId]: Candidate): boolean {
+  private joinWell(
+    rows: LineRows,
+    line: PlacedLine,
+    [isPlain, id, hasLimit, hasOrder, requestsId]: Candidate,
+  ): boolean {
     if (isPlain !== 1 || line.failed !== 0 || line.exitStatus !== 0) return false;
-    const joined = rows.joined(line, { hasLimit: hasLimit === 1, requestsId });
+    const joined = rows.joined(line, { hasLimit: hasLimit === 1, hasOrder: hasOrder === 1, requestsId });
     if (joined === null) return false;
     this.join.run(...joined, id);
     return true;

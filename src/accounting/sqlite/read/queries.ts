@@ -96,7 +96,7 @@ const SORTS: Readonly<Record<RecordSort, string | null>> = {
   cpu: 'r.cpu_ms',
   peak: 'r.peak_rss_lower_bytes',
   requested: 'r.requested_bytes * 1.0 * r.wallclock_ms',
-  unused: '(r.h_vmem_limit_bytes - r.peak_rss_lower_bytes) * 1.0 * r.wallclock_ms',
+  unused: '(r.limit_bytes - r.peak_rss_lower_bytes) * 1.0 * r.wallclock_ms',
 };
 
 /** Rows begin with id, counted_at and the value to sort by. Parameters: @since, @until, @limit, and those of the condition. */

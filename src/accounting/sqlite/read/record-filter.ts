@@ -111,11 +111,11 @@ export function conditionOf(filter: RecordFilter, words: Words): Condition | nul
   if (filter.sampled !== undefined) {
     parts.push(filter.sampled ? 'r.sampled = 1' : 'r.sampled = 0');
   }
-  const share = 'r.peak_rss_lower_bytes * 1.0 / r.h_vmem_limit_bytes';
+  const share = 'r.peak_rss_lower_bytes * 1.0 / r.limit_bytes';
   more('r.peak_rss_lower_bytes >= @peak_at_least', 'peak_at_least', filter.peak_at_least);
   more('r.peak_rss_lower_bytes <= @peak_at_most', 'peak_at_most', filter.peak_at_most);
-  more('r.h_vmem_limit_bytes >= @limit_at_least', 'limit_at_least', filter.limit_at_least);
-  more('r.h_vmem_limit_bytes <= @limit_at_most', 'limit_at_most', filter.limit_at_most);
+  more('r.limit_bytes >= @limit_at_least', 'limit_at_least', filter.limit_at_least);
+  more('r.limit_bytes <= @limit_at_most', 'limit_at_most', filter.limit_at_most);
   more(`${share} >= @share_at_least`, 'share_at_least', filter.share_at_least);
   more(`${share} <= @share_at_most`, 'share_at_most', filter.share_at_most);
   const wallclock = filter.wallclock_at_least;

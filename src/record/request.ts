@@ -1,0 +1,85 @@
+import { enforcersOf, H_VMEM, REQUEST_ORDER, type Enforcer } from '../gridengine/memory-complex';
+import type { JobRecord, MemoryRequest } from './record';
+
+/** The request that a record is judged by. */
+export interface Request extends MemoryRequest {
+  readonly complex: string;
+}
+
+/** The same with what enforces it: as JSON has it. */
+export interface EnforcedRequest extends Request {
+  /** None: the memory is only reserved. */
+  readonly enforced_by: readonly Enforcer[];
+}
+
+export const REQUEST_HELP =
+  'the request that the record is judged by, the first in the order of request_complex; enforced_by: what enforces it, nothing where the memory is only reserved';
+
+type Requests = Pick<JobRecord, 'h_vmem' | 'requests' | 'request_order'>;
+
+const SEPARATOR = ',';
+
+/** An order of complexes as the record has it; null: the usual one. */
+export function orderText(order: readonly string[]): string | null {
+  const text = order.join(SEPARATOR);
+  return text === REQUEST_ORDER.join(SEPARATOR) ? null : text;
+}
+
+const orderOf = ({ request_order: order }: Requests): readonly string[] =>
+  order === null ? REQUEST_ORDER : order.split(SEPARATOR);
+
+function requestFor({ h_vmem, requests }: Requests, complex: string): MemoryRequest | null {
+  if (complex === H_VMEM) return h_vmem;
+  return Object.hasOwn(requests, complex) ? (requests[complex] ?? null) : null;
+}
+
+/** The request that a record is judged by; null: none is known. One that sets no limit counts where no other does. */
+export function requestOf(record: Requests): Request | null {
+  let unlimited: Request | null = null;
+  for (const complex of orderOf(record)) {
+    const asked = requestFor(record, complex);
+    if (asked === null) continue;
+    if ((asked.limit_bytes ?? 0) > 0) return { complex, ...asked };
+    unlimited ??= { complex, ...asked };
+  }
+  return unlimited;
+}
+
+/** Bytes that its request allows a record on its host; null: no limit, or none known. */
+export function limitOf(record: Requests): number | null {
+  return requestOf(record)?.limit_bytes ?? null;
+}
+
+/** The complex that a record is judged by; of one without a request that which should be requested. */
+export function complexOf(record: Requests): string {
+  return requestOf(record)?.complex ?? orderOf(record)[0] ?? H_VMEM;
+}
+
+/** A record with another limit on what it is judged by; one without a request stays as it is. */
+export function withLimit<T extends Requests>(record: T, limit: number | null): T {
+  const request = requestOf(record);
+  if (request === null) return record;
+  const { complex, ...asked } = request;
+  const changed = { ...asked, limit_bytes: limit };
+  return complex === H_VMEM
+    ? { ...record, h_vmem: changed }
+    : { ...record, requests: { ...record.requests, [complex]: changed } };
+}
+
+/** Limits of a cgroup are whole pages. */
+const PAGES = 0.01;
+
+/** Whether the limit of the job's cgroup is `limit`. */
+export function limitsCgroup({ metrics }: Pick<JobRecord, 'metrics'>, limit: number): boolean {
+  const ofGroup = metrics.cgroup_memory_limit_bytes;
+  return ofGroup !== undefined && Math.abs(ofGroup - limit) <= PAGES * limit;
+}
+
+/** The request with what enforces it: its complex's kind, and the job's cgroup where that was seen to. */
+export function enforcedRequest(record: Requests & Pick<JobRecord, 'metrics'>): EnforcedRequest | null {
+  const request = requestOf(record);
+  if (request === null) return null;
+  const byGroup = request.limit_bytes !== null && limitsCgroup(record, request.limit_bytes);
+  const enforcers = new Set([...enforcersOf(request.complex), ...(byGroup ? (['cgroup'] as const) : [])]);
+  return { ...request, enforced_by: [...enforcers] };
+}
