@@ -7,6 +7,7 @@ import { addFacts, addShiftedHours, newSums, shareInSteps, stepsOf } from '../..
 import type { Sums } from '../../src/record/sums';
 import { accountOf } from '../report/bad-ends';
 import { GIB, HOUR, job, peakOf, T0 } from '../accounting/suite/fixture';
+import type { MemoryRequest } from '../../src/record/record';
 
 const total = (hours: Float64Array, kind: number): number =>
   hours.slice(kind * 24, kind * 24 + 24).reduce((sum, value) => sum + value, 0);
@@ -78,6 +79,19 @@ it('compares peaks with limits in twentieths', () => {
     return sums.totals.far_below;
   };
   assert.deepEqual([2 * GIB - 1, 2 * GIB].map(far), [1, 0]);
+});
+
+it('sums requests of all complexes up alike, each by its own limit', () => {
+  const sums = newSums();
+  const add = (fields: Parameters<typeof job>[2]): void =>
+    addFacts(sums, factsOf(job(1, T0, { wallclock_seconds: 3600, peak_rss: peakOf(GIB), ...fields }), true), T0, 5);
+  const gib = (count: number): MemoryRequest => ({ request_bytes: count * GIB, limit_bytes: count * GIB, per: 'job' });
+  add({ h_vmem: gib(8) });
+  add({ h_vmem: null, requests: { mem_free: gib(2) } });
+  add({ h_vmem: gib(64), requests: { site_mem: gib(3), mem_free: gib(1) }, request_order: 'site_mem,mem_free' });
+  add({ h_vmem: null, requests: { gpu_mem: gib(16) } });
+  const { requested_gib_hours: asked, limit_gib_hours: limit, without_limit: none, far_below: far } = sums.totals;
+  assert.deepEqual([asked, limit, none, far], [13, 13, 1, 1]);
 });
 
 it("sums Grid Engine's figure up apart, and only where there is no peak", () => {

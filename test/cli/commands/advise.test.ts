@@ -38,6 +38,7 @@ async function site(records: readonly JobRecord[]): Promise<Site> {
   return { directory, command, advise: (...words) => command('advise', ...words) };
 }
 
+const GIB = 2 ** 30;
 const owner = userInfo().username;
 const mine = (index: number): Partial<JobRecord> => ({ ...needing(7 + ((index * 7) % 10) / 10), owner });
 
@@ -64,6 +65,15 @@ describe('qmemacct advise', () => {
       /^complex,request,amount,risk,runs,largest,predictions,failed\nh_vmem,2(?:\.\d)?G,\d+,0\.01,60,/,
     );
     assert.match(named, /\nh_rt,0:\d\d:00,\d+,[\d.]+,60,300,/);
+  });
+
+  it('speaks of the complex that such jobs request', async () => {
+    const requests = { mem_free: { request_bytes: 4 * GIB, limit_bytes: 16 * GIB, per: 'slot' } } as const;
+    const { advise } = await site(pastJobs(60, () => ({ owner, h_vmem: null, requests })));
+    const { output } = await advise('--name', 'step_0', '--slots', '4', '--pe', 'smp');
+    assert.match(output, /qsub -l mem_free=\d+M,h_rt=/);
+    assert.match(output, /^ {2}mem_free is per slot: 4 x \d+M = .* in all\.$/m);
+    assert.doesNotMatch(output, /h_vmem/);
   });
 
   it('says the same of a job, and never asks for less than it needed', async () => {

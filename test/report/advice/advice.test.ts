@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { adviseRequest, roundRequest } from '../../../src/report/advice/advice';
+import { accountOf } from '../bad-ends';
 import {
   arrayOfTwenty,
   killedAtLimit,
@@ -9,6 +10,7 @@ import {
   openBracket,
   ordinary,
   reserving,
+  reservingOnly,
   running,
   selfReported,
   unsampled,
@@ -22,6 +24,8 @@ function parseRequest(text: string): number {
   const match = /^(\d+(?:\.\d)?)([MG])$/.exec(text);
   return Number(match?.[1]) * (POWERS[match?.[2] ?? ''] ?? Number.NaN);
 }
+
+const limitOf4G = { request_bytes: 4 * GIB, limit_bytes: 4 * GIB, per: 'slot' } as const;
 
 describe('roundRequest', () => {
   it('is a round number, never less than asked for, at most 25 % more (but for the smallest)', () => {
@@ -54,6 +58,22 @@ describe('adviseRequest', () => {
     assert.equal(advice.request, 'h_vmem=650M');
     assert.equal(advice.need.quantity, 'peak_process_vmem');
     assert.equal(advice.bounded, false);
+  });
+
+  it('sizes memory that is only reserved by what was held, by its own name, whatever the address space', () => {
+    const advice = adviseRequest([reservingOnly]);
+    assert.deepEqual([advice?.kind, advice?.request, advice?.complex], ['lower', 'mem_free=500M', 'mem_free']);
+    assert.equal(advice?.need.quantity, 'peak_footprint');
+    // Grid Engine may have added up address spaces.
+    const counted = { ...reservingOnly, grid_engine: accountOf({ maxvmem_bytes: 44 * GIB }) };
+    assert.equal(adviseRequest([counted])?.request, 'mem_free=500M');
+    const unsized = { ...reservingOnly, h_vmem: null, requests: {}, request_order: 'site_mem' };
+    assert.deepEqual([adviseRequest([unsized])?.kind, adviseRequest([unsized])?.request], ['ask', 'site_mem=500M']);
+  });
+
+  it('raises h_vmem where that stopped a job, whatever the site steers memory by', () => {
+    const both = { ...killedAtLimit, requests: { mem_free: limitOf4G }, request_order: 'mem_free' };
+    assert.equal(adviseRequest([both])?.request, 'h_vmem=6G');
   });
 
   it('never goes below what was measured, on any host', () => {

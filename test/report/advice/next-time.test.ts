@@ -53,6 +53,14 @@ describe('round values', () => {
 });
 
 describe('nextTime', () => {
+  it('keeps memory that was only reserved, by its name', () => {
+    const requests = { mem_free: { request_bytes: 4 * GIB, limit_bytes: 4 * GIB, per: 'slot' } } as const;
+    const stopped = asked('-l h_rt=5024,mem_free=4G', { ...KILLED, h_vmem: null, requests });
+    assert.equal(lineOf(stopped), 'qsub -l mem_free=4G,h_rt=3:00:00');
+    const ended = asked('-l mem_free=4G', { h_vmem: null, requests, peak_footprint: null });
+    assert.equal(lineOf(ended), 'qsub -l mem_free=1.9G');
+  });
+
   it('doubles the time of a job that was stopped for it, and keeps its memory', () => {
     const stopped = asked('-l h_rt=5024,h_vmem=4G,s_rt=5000', KILLED);
     assert.equal(lineOf(stopped), 'qsub -l h_vmem=4G,h_rt=3:00:00,s_rt=3:00:00');

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import type { JobRecord } from '../../../src/record/record';
 import type { Totals } from '../../../src/record/totals';
 import { displayWidth } from '../../../src/report/screen/text-width';
 import { MANY_OWNERS_COLUMNS, OWNER_COLUMNS } from '../../../src/report/records/columns';
@@ -15,6 +16,7 @@ import {
   killedAtLimit,
   lost,
   ordinary,
+  reservingOnly,
   running,
   selfReported,
   unsampled,
@@ -65,6 +67,18 @@ const report = {
 
 describe('renderRecordList', () => {
   it('shows a line per record', () => assertGolden('owner', renderRecordList(report, testScreen())));
+
+  it('names the complexes that the shown jobs are judged by', () => {
+    const text = (...shown: readonly JobRecord[]): string =>
+      renderRecordList({ ...report, lines: toLines(shown, 'time') }, testScreen()).join('\n');
+    assert.match(text(reservingOnly), /\nlimit: mem_free on the host; peak/);
+    assert.match(text(reservingOnly), /16 GiB +≥ 1\.53 GiB +9\.6 %/);
+    assert.match(text(reservingOnly, ordinary), /\nlimit: h_vmem, mem_free on the host; peak/);
+    assert.match(text({ ...ordinary, h_vmem: null, requests: {} }), /\nlimit: requested memory on the host; peak/);
+    const lines = toLines([reservingOnly, ordinary], 'time');
+    const chosen = { ...report, lines, view: { columns: ['job', 'request'] as const, chosen: true, width: 100 } };
+    assert.match(renderRecordList(chosen, testScreen()).join('\n'), /4721 +mem_free 4 GiB\n4711 +4 GiB\n/);
+  });
 
   it('shows a line per job', () =>
     assertGolden('owner-by-job', renderRecordList({ ...report, lines: toJobLines(records, 'unused') }, testScreen())));
