@@ -4,7 +4,7 @@ import type { ReportReader } from '../../../src/report/efficiency/ask';
 import { makeReport } from '../../../src/report/efficiency/build';
 import type { JobList } from '../../../src/report/efficiency/report';
 import type { JobRecord } from '../../../src/record/record';
-import { killedAtLimit, ordinary } from '../sample-records';
+import { killedAtLimit, ordinary, reservingOnly } from '../sample-records';
 import { memoryReader } from './memory-reader';
 import { HOSTILE, NIGHT, sampleCluster } from './sample-cluster';
 import { QUESTION, sampleReport } from './sample-report';
@@ -77,6 +77,14 @@ describe('makeReport', () => {
     const highest = Math.max(...tasks.map(({ peak_process_vmem: space }) => space?.lower_bytes ?? 0));
     assert.ok((line.advice?.total_bytes ?? 0) >= highest);
     assert.equal(names(far).filter((name) => name === 'segment_3').length, 1);
+  });
+
+  it('counts memory that was only reserved, and says what to reserve by its name', async () => {
+    const report = await sampleReport({}, [at(reservingOnly, 3, 7200), at(ordinary, 4, 7200)]);
+    close(report.site.requested_gib_hours, 64);
+    assert.equal(report.site.without_limit, 0);
+    const line = report.far_below.lines.find(({ job_name: name }) => name === 'impute');
+    assert.deepEqual([line?.limit_bytes, line?.advice?.request], [16 * GIB, 'mem_free=500M']);
   });
 
   it('names who was killed by memory, and what they would have needed', async () => {
