@@ -45,9 +45,9 @@ function readValue(parameters: Parameters, name: string, given: string, now: num
   return value;
 }
 
-function readQuery(parameters: Parameters, query: string, now: number): [string, unknown][] {
+function readQuery({ parameters, isForm }: Route, query: string, now: number): [string, unknown][] {
   const known = Object.keys(parameters).filter((name) => parameters[name]?.in === 'query');
-  const given = [...new URLSearchParams(query)];
+  const given = [...new URLSearchParams(query)].filter(([, value]) => isForm === undefined || value !== '');
   const names = new Set(given.map(([name]) => name));
   if (names.size < given.length) throw new HttpProblem(400, 'a parameter is given twice; give it once');
   return given.map(([name, value]) => {
@@ -103,7 +103,7 @@ export function dispatcher(
       if (inPath === null) continue;
       const values = Object.fromEntries([
         ...[...inPath].map(([name, part]) => [name, readValue(route.parameters, name, decode(part), now)] as const),
-        ...readQuery(route.parameters, rest.join('?'), now),
+        ...readQuery(route, rest.join('?'), now),
       ]);
       return route.answer({ ...context, values, form: await readForm(route, request, context) });
     }

@@ -62,6 +62,8 @@ interface RouteOf<P extends Parameters> {
   readonly method?: 'POST';
   readonly description: string;
   readonly parameters: P;
+  /** Its query comes from a form: an empty value is none. */
+  readonly isForm?: true;
   /** Media type of the answer, and its schema where it is JSON. */
   readonly type: string;
   readonly schema: Schema | null;

@@ -34,7 +34,7 @@ const CODE_ELEMENT = /<(?:script|style|!--)(?![a-z])/i;
 function openAttribute(before: string): string | null {
   const tag = before.lastIndexOf('<');
   if (tag <= before.lastIndexOf('>')) return null;
-  const quoted = /\s([a-z][a-z:-]*)="[^"]*$/i.exec(before.slice(tag).replace(/="[^"]*"/g, ''));
+  const quoted = /\s([a-z][a-z0-9:-]*)="[^"]*$/i.exec(before.slice(tag).replace(/="[^"]*"/g, ''));
   if (quoted?.[1] === undefined) throw new Error(`a value stands in a tag, outside of quotes: ${before.slice(tag)}`);
   return quoted[1].toLowerCase();
 }

@@ -12,7 +12,12 @@ export interface Page {
   readonly body: Html;
 }
 
-const PAGES: readonly (readonly [path: string, name: string])[] = [['/v1', 'Interface']];
+const PAGES: readonly (readonly [path: string, name: string])[] = [
+  ['/', 'Now'],
+  ['/jobs', 'Jobs'],
+  ['/cluster', 'Cluster'],
+  ['/v1', 'Interface'],
+];
 
 /** Of every page: nothing runs, and nothing is loaded from elsewhere. */
 export const PAGE_HEADERS: Readonly<Record<string, string>> = {

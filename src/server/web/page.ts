@@ -9,6 +9,7 @@ interface PageDefinition<P extends Parameters> {
   readonly path: string;
   readonly description: string;
   readonly parameters: P;
+  readonly isForm?: true;
   /** Throws or rejects with HttpProblem. */
   readonly make: (asked: RouteRequest<P>) => Page | Promise<Page>;
 }
@@ -17,7 +18,12 @@ interface PageDefinition<P extends Parameters> {
 export const RELOAD_SECONDS = 30;
 
 /** A page as it is sent; with `reload` the browser loads it again after some time. */
-export function pageAnswer(page: Page, path: string, asked: RouteRequest<Parameters>, reload = false): RouteAnswer {
+export function pageAnswer(
+  page: Page,
+  path: string,
+  asked: Pick<RouteRequest<Parameters>, 'signedIn'>,
+  reload = false,
+): RouteAnswer {
   const text = pageDocument(page, { path, user: asked.signedIn?.name ?? null });
   const headers = reload ? { ...PAGE_HEADERS, Refresh: String(RELOAD_SECONDS) } : PAGE_HEADERS;
   return { body: makeBody(HTML_TYPE, text), maxAge: 0, headers };
@@ -29,17 +35,15 @@ export function redirect(path: string, headers: Readonly<Record<string, string>>
 }
 
 /** A page as a route. A parameter `reload` makes the browser load it again and again. */
-export function pageRoute<P extends Parameters>({ path, description, parameters, make }: PageDefinition<P>): Route {
+export function pageRoute<P extends Parameters>({ make, ...definition }: PageDefinition<P>): Route {
   return route({
-    path,
-    description,
-    parameters,
+    ...definition,
     type: HTML_TYPE,
     schema: null,
     problems: [],
     answer: async (asked) => {
       const { reload = false } = asked.values as { readonly reload?: boolean };
-      return pageAnswer(await make(asked), path, asked as RouteRequest<Parameters>, reload);
+      return pageAnswer(await make(asked), definition.path, asked, reload);
     },
   });
 }

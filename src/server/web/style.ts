@@ -28,9 +28,9 @@ h2{font-size:16px;line-height:22px;margin:0 0 8px}
 p{margin:4px 0 8px;max-width:75em;overflow-wrap:anywhere}
 section{background:var(--card);border:1px solid var(--line);border-radius:8px;padding:14px 16px;margin:12px 0}
 .faint{color:var(--faint)}.good{color:var(--good)}.warning{color:var(--warning)}.bad{color:var(--bad)}
-.alert{background:var(--alert);border-radius:6px;padding:8px 12px}
+.alert{background:var(--alert);border-radius:6px;padding:8px 12px}ul.alert{padding-left:28px}
 code{font:13px/1.4 ui-monospace,SFMono-Regular,Menlo,Consolas,monospace;background:var(--code);border-radius:4px;padding:1px 5px;overflow-wrap:anywhere}
-ul{margin:4px 0 8px;padding-left:20px}li,dd{overflow-wrap:anywhere}
+ul{margin:4px 0 8px;padding-left:20px}li.under{margin-left:20px}h3{font-size:15px;margin:10px 0 4px}li,dd{overflow-wrap:anywhere}
 dl.pairs{display:grid;grid-template-columns:minmax(7em,max-content) 1fr;gap:3px 16px;margin:0}dl.pairs dt{color:var(--faint)}dl.pairs dd{margin:0}
 `;
 
@@ -47,16 +47,17 @@ table{border-collapse:collapse;width:100%;font-variant-numeric:tabular-nums}
 caption{text-align:left;color:var(--faint);font-size:13px;padding:0 0 4px}
 th{font-weight:400;color:var(--faint);font-size:13px;text-align:left;vertical-align:bottom;white-space:nowrap}
 th,td{padding:5px 12px 5px 0;border-bottom:1px solid var(--line)}
-td{max-width:22em;overflow-wrap:anywhere;vertical-align:top}
+td{max-width:18em;overflow-wrap:break-word;vertical-align:top}
 td.bar{min-width:90px}td.bar svg{margin-top:6px}
 .right{text-align:right}td.right{white-space:nowrap}
 tbody tr:last-child td{border-bottom:0}
+.choices{display:flex;flex-wrap:wrap;gap:4px 16px;list-style:none;padding:0}
 .paging{display:flex;gap:16px;margin:8px 0 0}
 .halves{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,420px),1fr));gap:0 16px}
 `;
 
 const CHARTS = `
-svg{display:block;max-width:100%}svg text{font:12px system-ui,sans-serif;fill:var(--faint)}
+svg{display:block;max-width:100%}svg.map{height:auto}svg text{font:12px system-ui,sans-serif;fill:var(--faint)}
 svg .ink{fill:var(--ink)}svg .area{fill:var(--used);fill-opacity:.25}svg .curve{fill:none;stroke:var(--used);stroke-width:2}
 svg .used{fill:var(--used)}svg .band{fill:var(--band)}svg .rest{fill:var(--rest)}
 svg .fill-good{fill:var(--fill-good)}svg .fill-warning{fill:var(--fill-warning)}svg .fill-bad{fill:var(--fill-bad)}svg .fill-none{fill:var(--fill-none)}
