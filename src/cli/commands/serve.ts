@@ -57,13 +57,13 @@ function addressesOf(
 
 const LOOPBACK = /^(?:127\.|::1$|localhost$)/;
 
-/** What everybody on the network may see is told once. */
+/** Warns where everybody on the network sees all jobs. */
 function warnOfOpenness(addresses: readonly ListenAddress[], settings: Settings, terminal: Terminal): void {
   const open = addresses.find((one) => one.kind === 'tcp' && !LOOPBACK.test(one.address));
   if (open !== undefined && settings.serve_names === 'all' && settings.visibility === 'all')
     warn(
       terminal,
-      `${listenAddressText(open)}: whoever reaches it sees all jobs; set visibility to "project" or "own"`,
+      `${listenAddressText(open)}: anyone who can reach it sees all jobs; set visibility to "project" or "own"`,
     );
 }
 
