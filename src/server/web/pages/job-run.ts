@@ -11,6 +11,7 @@ import { describeEnding } from '../../../report/job/ending';
 import { endingTone } from '../../../report/job/headline';
 import { latestRuns } from '../../../report/job/job-run';
 import { wholeOf, type JobWhole } from '../../../report/job/job-whole';
+import { metricGroups } from '../../../report/job/metrics';
 import { PEAK_COLUMNS, peakRows } from '../../../report/job/peaks';
 import { statusText, warningWords } from '../../../report/job/run';
 import { growingHost, growingJob, renderTrend } from '../../../report/job/running';
@@ -196,6 +197,7 @@ export function runPart({ runs, causes }: JobPart, screen: Screen): Html {
     <div class="halves">
       ${section('Requested', pairs(requested(total, screen, whole === null ? 'on this host' : 'on all hosts')))}
       ${section('Used', pairs(consumption(total, screen)))}
+      ${metricGroups(total, screen).map(({ heading, items }) => section(heading, pairs(items)))}
     </div>
     ${section(
       'How far the figures can be trusted',
