@@ -80,7 +80,7 @@ function subjectOf(latest: readonly JobRun[], screen: Screen, dialect: Dialect):
 type MeasuredOf = Pick<Subject, 'total' | 'memory' | 'where'>;
 
 /** A line of requested against used; `share` null: not known. */
-export interface Measured {
+interface Measured {
   readonly name: string;
   readonly requested: string;
   readonly used: string;

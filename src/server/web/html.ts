@@ -47,19 +47,28 @@ function placeOf(before: string): Place {
   return LINKS.has(attribute) ? 'link' : 'attribute';
 }
 
-const known = new WeakMap<TemplateStringsArray, readonly Place[]>();
+/** A template's own markup, without the blanks that only arrange it in the source, and where each value stands. */
+interface Template {
+  readonly first: string;
+  readonly rest: readonly { readonly place: Place; readonly after: string }[];
+}
 
-/** Where each value of a template stands, worked out once for each template. */
-function placesOf(pieces: TemplateStringsArray): readonly Place[] {
+const known = new WeakMap<TemplateStringsArray, Template>();
+
+/** Worked out once for each template. */
+function templateOf(pieces: TemplateStringsArray): Template {
   const found = known.get(pieces);
   if (found !== undefined) return found;
-  let before = '';
-  const places = pieces.slice(0, -1).map((piece) => {
-    before += piece;
-    return placeOf(before);
+  const [first = '', ...others] = pieces.map((piece) => piece.replace(/\s*\n\s*/g, '\n'));
+  let before = first;
+  const rest = others.map((after) => {
+    const place = placeOf(before);
+    before += after;
+    return { place, after };
   });
-  known.set(pieces, places);
-  return places;
+  const template = { first, rest };
+  known.set(pieces, template);
+  return template;
 }
 
 function textOf(child: Child): string {
@@ -88,9 +97,9 @@ const WRITE: Readonly<Record<Place, (value: Child) => string>> = { text: textOf,
  * leave their place. Throws Error where a template has a value anywhere else, or a link that leads elsewhere: both are bugs.
  */
 export function html(pieces: TemplateStringsArray, ...values: readonly Child[]): Html {
-  const places = placesOf(pieces);
-  const written = values.map((value, index) => WRITE[places[index] ?? 'text'](value) + (pieces[index + 1] ?? ''));
-  return made((pieces[0] ?? '') + written.join(''));
+  const { first, rest } = templateOf(pieces);
+  const written = rest.map(({ place, after }, index) => WRITE[place](values[index] ?? null) + after);
+  return made(first + written.join(''));
 }
 
 /** A link within this site with its query; what is null or empty is left out. */

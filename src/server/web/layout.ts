@@ -1,6 +1,6 @@
 import { html, linkTo, type Html } from './html';
 
-export interface PageFrame {
+interface PageFrame {
   /** Path of the page, to mark it among the others; '' for none. */
   readonly path: string;
   /** Who has signed in; null: nobody. */

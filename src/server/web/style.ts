@@ -38,6 +38,7 @@ const FORMS = `
 label{display:flex;flex-direction:column;font-size:13px;color:var(--faint)}
 input,select,button{font:inherit;color:var(--ink);background:var(--card);border:1px solid var(--faint);border-radius:5px;padding:4px 8px;max-width:100%}
 button{background:var(--code);cursor:pointer}
+::placeholder{color:var(--faint);opacity:1}
 .filters input{width:11em}
 `;
 

@@ -6,7 +6,7 @@ import { chartKey } from './bar';
 
 /** What the picture of all hosts is coloured by. */
 export const HOST_SHADES = ['used', 'requested', 'slots'] as const;
-export type HostShade = (typeof HOST_SHADES)[number];
+type HostShade = (typeof HOST_SHADES)[number];
 
 export const SHADE_NAMES: Readonly<Record<HostShade, string>> = {
   used: 'memory in use now',

@@ -58,7 +58,7 @@ function latestOf(runs: JobRuns): Latest | null {
 }
 
 /** Number, name, state; who, where and when. */
-export function titlePart(
+function titlePart(
   record: JobRecord,
   place: readonly string[],
   state: Html,
