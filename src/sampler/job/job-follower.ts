@@ -1,6 +1,6 @@
 import { createRequire } from 'node:module';
 import { existsSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { resourceLimit, Rlimit, sharesAddressSpace } from '../../native/libc';
 import { monotonicUs } from '../../sources/proc/clock';
 import { changedMs, readText } from '../../sources/files';
@@ -111,7 +111,10 @@ function describe(run: RunDescription, settings: Settings): JobDescription {
   const config = trustedSpoolFile(run.spool, 'config');
   return config === null
     ? undescribed(run.task, "Grid Engine's config file could not be read.")
-    : describeJob(config, run, settings.memory_complexes, trustedSpoolFile(run.spool, 'pe_hostfile'));
+    : describeJob(config, run, settings.memory_complexes, {
+        peHostfile: trustedSpoolFile(run.spool, 'pe_hostfile'),
+        configOfJob: run.peTask == null ? null : trustedSpoolFile(dirname(run.spool), 'config'),
+      });
 }
 
 /** End of the job to the millisecond where the moment it was seen and the whole seconds of `usage` agree. */
