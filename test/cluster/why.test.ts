@@ -260,7 +260,10 @@ async function onTheScreen({ cell, product }: Site, job: string): Promise<void> 
   const isOcs = kind.dialect === 'ocs';
   // Nothing where the job was over before execd looked.
   if (/ maxvmem \S/.test(text))
-    assert.match(text, isOcs ? /address spaces of all processes maxrss/ : /RSS and swap of all processes maxrss/);
+    assert.match(
+      text,
+      isOcs ? /address spaces of all processes maxrss .* RSS of all processes/ : /RSS and swap of all processes maxrss/,
+    );
   const told = isOcs ? /Grid Engine says deleted by execd@ge[12]/ : /Grid Engine says failed 37/;
   assert.match(text, new RegExp(`Ended killed by SIGKILL .* not qdel.*: ${told.source}`));
 }
