@@ -49,6 +49,12 @@ const PREPARE_AFTER_MS = 300;
 /** The epilog waits meanwhile. */
 const EVENTS_WITHIN_MS = 1000;
 const NODE_WITHIN_MS = 200;
+/**
+ * Processes of a job that was killed may still be dying when the epilog comes (Open Cluster Scheduler's waits for the
+ * first process alone): their exit records say what they held. Freeing many GiB takes longer than anyone should wait.
+ */
+const DYING_WITHIN_MS = 500;
+const DYING_LOOK_MS = 20;
 /** Where the directories can't be watched, the epilog's file is looked for this often. */
 const UNWATCHED_MS = 1000;
 
@@ -168,6 +174,7 @@ export class JobFollower {
   private noSwap = !swapPossible();
   private usage: SpoolUsage | null = null;
   private shepherdGoneMs: number | null = null;
+  private endSeenMs: number | null = null;
   private dueMs = this.begunMs;
   private lastSaveMs: number;
   private prepared = false;
@@ -339,7 +346,7 @@ export class JobFollower {
   /** What is to be done now, and when the next step is due. Returns the end, if that has come. */
   private async step(shepherd: ProcessFiles): Promise<FollowEnd | null> {
     const now = Date.now();
-    const endSeenMs = this.endSeenAt(now);
+    const endSeenMs = (this.endSeenMs ??= this.endSeenAt(now));
     if (!this.isShepherdAlive(shepherd)) this.shepherdGoneMs ??= now;
     if (!this.started) this.lookForStart(now);
     if (this.surroundings.shared !== null && this.run.ends === 'epilog') this.lookForUsage();
@@ -348,6 +355,7 @@ export class JobFollower {
     const isDue = now >= this.dueMs;
     if (this.started && (endSeenMs !== null || isDue)) this.look(now, endSeenMs !== null);
     const end = this.endAt(now, endSeenMs);
+    if (end !== null && this.awaitsDying(end, now)) return null;
     if (end !== null) return end;
     if (this.saveIfDue(now)) return 'handed-over';
     if (!this.prepared && this.started && now - this.begunMs > PREPARE_AFTER_MS) {
@@ -384,6 +392,12 @@ export class JobFollower {
     const seenMs = this.shepherdGoneMs;
     if (seenMs === null || (this.sampler.alive() && nowMs - seenMs <= AFTER_SHEPHERD_MS)) return null;
     return { status: this.surroundings.shared !== null && this.usage !== null ? 'finished' : 'lost', seenMs };
+  }
+
+  private awaitsDying({ seenMs }: JobEnd, nowMs: number): boolean {
+    if (nowMs - seenMs > DYING_WITHIN_MS || !this.sampler.dying()) return false;
+    this.dueMs = nowMs + DYING_LOOK_MS;
+    return true;
   }
 
   private lookForStart(nowMs: number): void {
