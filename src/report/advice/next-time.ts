@@ -96,8 +96,14 @@ function isGroupLimitedOtherwise({ metrics }: JobRecord, bytes: number | null): 
 }
 
 function memoryParts(records: readonly JobRecord[], requests: Asked, causes: readonly Cause[]): Part[] {
+  // Of h_rss systemd gets what was typed, of others their limit.
   const ofGroup = (complex: string): boolean =>
-    !records.some((record) => isGroupLimitedOtherwise(record, record.requests[complex]?.limit_bytes ?? null));
+    !records.some((record) => {
+      const asked = record.requests[complex];
+      return [asked?.limit_bytes, asked?.request_bytes].every((bytes) =>
+        isGroupLimitedOtherwise(record, bytes ?? null),
+      );
+    });
   const complexes = new Set(
     causes.flatMap((cause) =>
       (MEMORY[cause] ?? []).filter((complex) => cause !== 'cgroup-out-of-memory' || ofGroup(complex)),

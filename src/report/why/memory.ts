@@ -31,11 +31,16 @@ const HOLDS: Readonly<Record<MemoryMeasure, string>> = {
 /** Limits of a cgroup are whole pages. */
 const PAGES = 0.01;
 
-/** Open Cluster Scheduler leaves h_vmem to systemd where that is what limits the job's cgroup. */
-function meaningOf({ dialect }: BadEnd, { metrics }: JobRecord, limit: number): MemoryMeaning {
+/**
+ * Open Cluster Scheduler leaves h_vmem to systemd where that is what limits the job's cgroup, or h_rss, which it takes as
+ * it was typed, if that is less.
+ */
+function meaningOf({ dialect }: BadEnd, { metrics, requests }: JobRecord, limit: number): MemoryMeaning {
   const ofGroup = metrics.cgroup_memory_limit_bytes;
+  const isOfGroup = (bytes: number | null | undefined): boolean =>
+    ofGroup !== undefined && bytes != null && Math.abs(ofGroup - bytes) <= PAGES * bytes;
   return memoryMeaning(dialect, {
-    systemd: dialect === 'ocs' && ofGroup !== undefined && Math.abs(ofGroup - limit) <= PAGES * limit,
+    systemd: dialect === 'ocs' && (isOfGroup(limit) || isOfGroup(requests.h_rss?.request_bytes)),
   });
 }
 

@@ -112,6 +112,14 @@ const TABLE: readonly Row[] = [
     'ocs',
   ],
 
+  [
+    'h_vmem',
+    'contradicted',
+    'left to systemd, whose limit is h_rss',
+    { ...KILLED, ...held(4.1 * GIB), ...RESIDENT, metrics: { cgroup_memory_limit_bytes: 2 * GIB } },
+    'ocs',
+  ],
+
   ['refused-memory', 'consistent', 'abort at the limit', { ...bySignal(6), ...space(3.9 * GIB) }],
   ['refused-memory', 'consistent', 'a trap (V8) at the limit', { ...bySignal(5), ...space(3.9 * GIB) }],
   ['refused-memory', 'consistent', 'an error status at the limit', { exit_status: 1, ...space(3.9 * GIB) }],
