@@ -1,7 +1,9 @@
 import { FIELD_CODECS } from '../src/accounting/columns';
-import { EFFICIENCY_HELP } from '../src/record/efficiency';
 import { settingHelp } from '../src/cli/install/settings-text';
+import { SERIES_COLUMNS } from '../src/export/records';
+import { SAMPLE_COLUMNS } from '../src/export/samples';
 import { FIELD_NAMES, FIELDS, type FieldName } from '../src/record/fields';
+import { PLAIN_COLUMNS, type ColumnFacts } from '../src/record/plain-columns';
 import { SETTING_NAMES, valueToml } from '../src/record/settings';
 import { SETTINGS } from '../src/record/settings-table';
 import { TOTALS, TOTALS_NAMES } from '../src/record/totals';
@@ -42,6 +44,11 @@ function fieldItem(name: FieldName): string {
   return item(`\`${name}\`: ${help}. Merged: ${MERGED[merge] ?? merge}. SQLite: ${kept}.${hidden}`);
 }
 
+type ColumnText = Pick<ColumnFacts, 'name' | 'help' | 'unit'>;
+
+const columnItem = ({ name, unit, help }: ColumnText): string =>
+  item(`\`${name}\`: ${help}${unit === null || help.includes(unit) ? '' : ` (${unit})`}.`);
+
 export function fieldReference(): string {
   return [
     '# Fields',
@@ -55,9 +62,21 @@ export function fieldReference(): string {
     '',
     ...FIELD_NAMES.map(fieldItem),
     '',
-    'JSON and CSV show beside these what follows from them:',
+    '## Columns',
     '',
-    ...Object.entries(EFFICIENCY_HELP).map(([name, help]) => item(`\`${name}\`: ${help}.`)),
+    'A record as one row: in `--csv` and `qmemacct export records`. Times are ISO 8601, UTC. An export has',
+    '`requests`, `metrics`, `granted_hosts` and `notes` as JSON, `--csv` as text; `--csv` has `attempt` and',
+    'the columns `next_time_...` besides. JSON has the two efficiencies and the time in the queue, too.',
+    '',
+    ...PLAIN_COLUMNS.map(columnItem),
+    '',
+    '`qmemacct export series`: one row per step of the chart of a record.',
+    '',
+    ...SERIES_COLUMNS.map(columnItem),
+    '',
+    '`qmemacct export samples`: one row per value of a metric on this host.',
+    '',
+    ...SAMPLE_COLUMNS.map(columnItem),
     '',
     '## Sums',
     '',

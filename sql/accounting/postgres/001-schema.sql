@@ -39,26 +39,26 @@ CREATE TABLE record (
   exit_status bigint, -- exit status of the job
   signal bigint, -- signal that ended the job's first process; 0: none
   failed bigint, -- Grid Engine's `failed` code; null until joined with its accounting
-  h_vmem_request_bytes bigint, -- h_vmem request and limit on this host
-  h_vmem_limit_bytes bigint, -- h_vmem request and limit on this host
+  h_vmem_request_bytes bigint, -- h_vmem request and limit on this host: the request, as given to qsub
+  h_vmem_limit_bytes bigint, -- h_vmem request and limit on this host: the limit; null: unlimited
   peak_rss_lower_bytes bigint, -- resident memory, summed over the distinct address spaces: lower bound
-  peak_rss_upper_bytes bigint, -- resident memory, summed over the distinct address spaces: upper bound; NULL: open
+  peak_rss_upper_bytes bigint, -- resident memory, summed over the distinct address spaces: upper bound; null: open
   peak_rss_slack_bytes bigint, -- resident memory, summed over the distinct address spaces: error of the kernel's counters, inside both bounds
   peak_rss_at bigint, -- resident memory, summed over the distinct address spaces: when the lower bound was seen (ms since the epoch)
   peak_rss_swap_lower_bytes bigint, -- resident memory and swap, summed: lower bound
-  peak_rss_swap_upper_bytes bigint, -- resident memory and swap, summed: upper bound; NULL: open
+  peak_rss_swap_upper_bytes bigint, -- resident memory and swap, summed: upper bound; null: open
   peak_rss_swap_slack_bytes bigint, -- resident memory and swap, summed: error of the kernel's counters, inside both bounds
   peak_rss_swap_at bigint, -- resident memory and swap, summed: when the lower bound was seen (ms since the epoch)
   peak_vmem_lower_bytes bigint, -- address space, summed: lower bound
-  peak_vmem_upper_bytes bigint, -- address space, summed: upper bound; NULL: open
+  peak_vmem_upper_bytes bigint, -- address space, summed: upper bound; null: open
   peak_vmem_slack_bytes bigint, -- address space, summed: error of the kernel's counters, inside both bounds
   peak_vmem_at bigint, -- address space, summed: when the lower bound was seen (ms since the epoch)
   peak_process_vmem_lower_bytes bigint, -- largest address space of one process: lower bound
-  peak_process_vmem_upper_bytes bigint, -- largest address space of one process: upper bound; NULL: open
+  peak_process_vmem_upper_bytes bigint, -- largest address space of one process: upper bound; null: open
   peak_process_vmem_slack_bytes bigint, -- largest address space of one process: error of the kernel's counters, inside both bounds
   peak_process_vmem_at bigint, -- largest address space of one process: when the lower bound was seen (ms since the epoch)
   peak_footprint_lower_bytes bigint, -- anonymous, shared and swapped memory, each page once: lower bound
-  peak_footprint_upper_bytes bigint, -- anonymous, shared and swapped memory, each page once: upper bound; NULL: open
+  peak_footprint_upper_bytes bigint, -- anonymous, shared and swapped memory, each page once: upper bound; null: open
   peak_footprint_slack_bytes bigint, -- anonymous, shared and swapped memory, each page once: error of the kernel's counters, inside both bounds
   peak_footprint_at bigint, -- anonymous, shared and swapped memory, each page once: when the lower bound was seen (ms since the epoch)
   wallclock_ms bigint, -- elapsed time, in ms
@@ -76,20 +76,20 @@ CREATE TABLE record (
   interval_ms bigint, -- interval between samples, in ms
   longest_gap_ms bigint, -- longest time between two samples, in ms
   unobserved_start_ms bigint, -- from the job's start to the first sample, in ms
-  sampler_cpu_ms bigint, -- what the sampler itself took, in ms
-  sampler_max_rss_bytes bigint, -- what the sampler itself took
-  ge_wallclock_ms bigint, -- Grid Engine's own figures; null until joined with its accounting, in ms
-  ge_cpu_ms bigint, -- Grid Engine's own figures; null until joined with its accounting, in ms
-  ge_user_ms bigint, -- Grid Engine's own figures; null until joined with its accounting, in ms
-  ge_system_ms bigint, -- Grid Engine's own figures; null until joined with its accounting, in ms
-  ge_maxvmem_bytes bigint, -- Grid Engine's own figures; null until joined with its accounting
-  ge_maxrss_bytes bigint, -- Grid Engine's own figures; null until joined with its accounting
-  ge_lines bigint, -- Grid Engine's own figures; null until joined with its accounting
+  sampler_cpu_ms bigint, -- what the sampler itself took: CPU time, in ms
+  sampler_max_rss_bytes bigint, -- what the sampler itself took: most resident memory
+  ge_wallclock_ms bigint, -- Grid Engine's own figures; null until joined with its accounting: elapsed time, in ms
+  ge_cpu_ms bigint, -- Grid Engine's own figures; null until joined with its accounting: CPU time, in ms
+  ge_user_ms bigint, -- Grid Engine's own figures; null until joined with its accounting: CPU time in user mode, in ms
+  ge_system_ms bigint, -- Grid Engine's own figures; null until joined with its accounting: CPU time in the kernel, in ms
+  ge_maxvmem_bytes bigint, -- Grid Engine's own figures; null until joined with its accounting: largest address space (maxvmem)
+  ge_maxrss_bytes bigint, -- Grid Engine's own figures; null until joined with its accounting: largest resident memory (maxrss)
+  ge_lines bigint, -- Grid Engine's own figures; null until joined with its accounting: accounting lines of this run
   revision bigint NOT NULL, -- when this account was made (ms since the epoch): of two of equal rank the later wins
   requested_bytes bigint, -- h_vmem request on this host
-  rss_byte_seconds double precision, -- resident memory integrated over time, in byte seconds
-  ge_mem_gib_seconds double precision, -- Grid Engine's own figures; null until joined with its accounting
-  ge_io_gib double precision, -- Grid Engine's own figures; null until joined with its accounting
+  rss_byte_seconds double precision, -- resident memory integrated over time
+  ge_mem_gib_seconds double precision, -- Grid Engine's own figures; null until joined with its accounting: memory integrated over time (mem)
+  ge_io_gib double precision, -- Grid Engine's own figures; null until joined with its accounting: transferred by calls (io)
   energy_joules double precision, -- energy that the job was charged with
   cluster_id integer NOT NULL, -- cluster_name of the cell, else the cell
   host_id integer NOT NULL, -- where it ran
@@ -100,25 +100,25 @@ CREATE TABLE record (
   pe_id integer, -- parallel environment
   account_id integer, -- account string (qsub -A)
   requests_id integer, -- every other memory request or limit in force, by complex
-  peak_rss_command_id integer, -- resident memory, summed over the distinct address spaces: largest process
+  peak_rss_command_id integer, -- resident memory, summed over the distinct address spaces: what held most at that moment
   peak_rss_basis_id integer, -- resident memory, summed over the distinct address spaces: what the bounds rest on
-  peak_rss_swap_command_id integer, -- resident memory and swap, summed: largest process
+  peak_rss_swap_command_id integer, -- resident memory and swap, summed: what held most at that moment
   peak_rss_swap_basis_id integer, -- resident memory and swap, summed: what the bounds rest on
-  peak_vmem_command_id integer, -- address space, summed: largest process
+  peak_vmem_command_id integer, -- address space, summed: what held most at that moment
   peak_vmem_basis_id integer, -- address space, summed: what the bounds rest on
-  peak_process_vmem_command_id integer, -- largest address space of one process: largest process
+  peak_process_vmem_command_id integer, -- largest address space of one process: what held most at that moment
   peak_process_vmem_basis_id integer, -- largest address space of one process: what the bounds rest on
-  peak_footprint_command_id integer, -- anonymous, shared and swapped memory, each page once: largest process
+  peak_footprint_command_id integer, -- anonymous, shared and swapped memory, each page once: what held most at that moment
   peak_footprint_basis_id integer, -- anonymous, shared and swapped memory, each page once: what the bounds rest on
-  ge_category_id integer, -- Grid Engine's own figures; null until joined with its accounting
-  ge_deleted_by_id integer, -- Grid Engine's own figures; null until joined with its accounting
+  ge_category_id integer, -- Grid Engine's own figures; null until joined with its accounting: the options of the submission, normalised
+  ge_deleted_by_id integer, -- Grid Engine's own figures; null until joined with its accounting: who deleted the job
   metric_set_id integer, -- what the other sources say of the whole job, by metric, in its unit (qmemacct metrics): names (JSON)
   notes_id integer, -- what the reader should know about these figures: texts with \u0001 for each number (JSON)
   provenance_id integer, -- fields that come from other accounts, by account (JSON); NULL: none
   status smallint NOT NULL, -- finished, running, lost (shepherd or host died) or unsampled: 0 finished, 1 running, 2 lost, 3 unsampled
   trust smallint NOT NULL, -- data source: root sampler, usage file, accounting line, or self-reported: 0 root, 1 usage, 2 accounting, 3 self-reported
-  h_vmem_per smallint, -- h_vmem request and limit on this host: 0 slot, 1 job
-  sampler_mode smallint, -- what the sampler itself took: 0 full, 1 small
+  h_vmem_per smallint, -- h_vmem request and limit on this host: what the request is for: 0 slot, 1 job
+  sampler_mode smallint, -- what the sampler itself took: small where the job's limits could not be lifted: 0 full, 1 small
   ended smallint, -- 1: the job had ended by the record's own trust and revision
   coverage smallint, -- why it has no samples: 0 sampled, 1 no-hooks, 2 never-started, 3 limits, 4 unprivileged, 5 other, 6 sampler-lost
   sampled smallint, -- 1: has samples

@@ -51,39 +51,39 @@ CREATE TABLE record (
   failed INTEGER, -- Grid Engine's `failed` code; null until joined with its accounting
   status INTEGER NOT NULL, -- finished, running, lost (shepherd or host died) or unsampled: 0 finished, 1 running, 2 lost, 3 unsampled
   trust INTEGER NOT NULL, -- data source: root sampler, usage file, accounting line, or self-reported: 0 root, 1 usage, 2 accounting, 3 self-reported
-  h_vmem_request_bytes INTEGER, -- h_vmem request and limit on this host
-  h_vmem_limit_bytes INTEGER, -- h_vmem request and limit on this host
-  h_vmem_per INTEGER, -- h_vmem request and limit on this host: 0 slot, 1 job
+  h_vmem_request_bytes INTEGER, -- h_vmem request and limit on this host: the request, as given to qsub
+  h_vmem_limit_bytes INTEGER, -- h_vmem request and limit on this host: the limit; null: unlimited
+  h_vmem_per INTEGER, -- h_vmem request and limit on this host: what the request is for: 0 slot, 1 job
   requests_id INTEGER, -- every other memory request or limit in force, by complex
   peak_rss_lower_bytes INTEGER, -- resident memory, summed over the distinct address spaces: lower bound
-  peak_rss_upper_bytes INTEGER, -- resident memory, summed over the distinct address spaces: upper bound; NULL: open
+  peak_rss_upper_bytes INTEGER, -- resident memory, summed over the distinct address spaces: upper bound; null: open
   peak_rss_slack_bytes INTEGER, -- resident memory, summed over the distinct address spaces: error of the kernel's counters, inside both bounds
   peak_rss_at INTEGER, -- resident memory, summed over the distinct address spaces: when the lower bound was seen (ms since the epoch)
-  peak_rss_command_id INTEGER, -- resident memory, summed over the distinct address spaces: largest process
+  peak_rss_command_id INTEGER, -- resident memory, summed over the distinct address spaces: what held most at that moment
   peak_rss_basis_id INTEGER, -- resident memory, summed over the distinct address spaces: what the bounds rest on
   peak_rss_swap_lower_bytes INTEGER, -- resident memory and swap, summed: lower bound
-  peak_rss_swap_upper_bytes INTEGER, -- resident memory and swap, summed: upper bound; NULL: open
+  peak_rss_swap_upper_bytes INTEGER, -- resident memory and swap, summed: upper bound; null: open
   peak_rss_swap_slack_bytes INTEGER, -- resident memory and swap, summed: error of the kernel's counters, inside both bounds
   peak_rss_swap_at INTEGER, -- resident memory and swap, summed: when the lower bound was seen (ms since the epoch)
-  peak_rss_swap_command_id INTEGER, -- resident memory and swap, summed: largest process
+  peak_rss_swap_command_id INTEGER, -- resident memory and swap, summed: what held most at that moment
   peak_rss_swap_basis_id INTEGER, -- resident memory and swap, summed: what the bounds rest on
   peak_vmem_lower_bytes INTEGER, -- address space, summed: lower bound
-  peak_vmem_upper_bytes INTEGER, -- address space, summed: upper bound; NULL: open
+  peak_vmem_upper_bytes INTEGER, -- address space, summed: upper bound; null: open
   peak_vmem_slack_bytes INTEGER, -- address space, summed: error of the kernel's counters, inside both bounds
   peak_vmem_at INTEGER, -- address space, summed: when the lower bound was seen (ms since the epoch)
-  peak_vmem_command_id INTEGER, -- address space, summed: largest process
+  peak_vmem_command_id INTEGER, -- address space, summed: what held most at that moment
   peak_vmem_basis_id INTEGER, -- address space, summed: what the bounds rest on
   peak_process_vmem_lower_bytes INTEGER, -- largest address space of one process: lower bound
-  peak_process_vmem_upper_bytes INTEGER, -- largest address space of one process: upper bound; NULL: open
+  peak_process_vmem_upper_bytes INTEGER, -- largest address space of one process: upper bound; null: open
   peak_process_vmem_slack_bytes INTEGER, -- largest address space of one process: error of the kernel's counters, inside both bounds
   peak_process_vmem_at INTEGER, -- largest address space of one process: when the lower bound was seen (ms since the epoch)
-  peak_process_vmem_command_id INTEGER, -- largest address space of one process: largest process
+  peak_process_vmem_command_id INTEGER, -- largest address space of one process: what held most at that moment
   peak_process_vmem_basis_id INTEGER, -- largest address space of one process: what the bounds rest on
   peak_footprint_lower_bytes INTEGER, -- anonymous, shared and swapped memory, each page once: lower bound
-  peak_footprint_upper_bytes INTEGER, -- anonymous, shared and swapped memory, each page once: upper bound; NULL: open
+  peak_footprint_upper_bytes INTEGER, -- anonymous, shared and swapped memory, each page once: upper bound; null: open
   peak_footprint_slack_bytes INTEGER, -- anonymous, shared and swapped memory, each page once: error of the kernel's counters, inside both bounds
   peak_footprint_at INTEGER, -- anonymous, shared and swapped memory, each page once: when the lower bound was seen (ms since the epoch)
-  peak_footprint_command_id INTEGER, -- anonymous, shared and swapped memory, each page once: largest process
+  peak_footprint_command_id INTEGER, -- anonymous, shared and swapped memory, each page once: what held most at that moment
   peak_footprint_basis_id INTEGER, -- anonymous, shared and swapped memory, each page once: what the bounds rest on
   wallclock_ms INTEGER, -- elapsed time, in ms
   cpu_ms INTEGER, -- CPU time, children included, in ms
@@ -100,21 +100,21 @@ CREATE TABLE record (
   interval_ms INTEGER, -- interval between samples, in ms
   longest_gap_ms INTEGER, -- longest time between two samples, in ms
   unobserved_start_ms INTEGER, -- from the job's start to the first sample, in ms
-  rss_byte_seconds REAL, -- resident memory integrated over time, in byte seconds
-  sampler_cpu_ms INTEGER, -- what the sampler itself took, in ms
-  sampler_max_rss_bytes INTEGER, -- what the sampler itself took
-  sampler_mode INTEGER, -- what the sampler itself took: 0 full, 1 small
-  ge_wallclock_ms INTEGER, -- Grid Engine's own figures; null until joined with its accounting, in ms
-  ge_cpu_ms INTEGER, -- Grid Engine's own figures; null until joined with its accounting, in ms
-  ge_user_ms INTEGER, -- Grid Engine's own figures; null until joined with its accounting, in ms
-  ge_system_ms INTEGER, -- Grid Engine's own figures; null until joined with its accounting, in ms
-  ge_maxvmem_bytes INTEGER, -- Grid Engine's own figures; null until joined with its accounting
-  ge_maxrss_bytes INTEGER, -- Grid Engine's own figures; null until joined with its accounting
-  ge_mem_gib_seconds REAL, -- Grid Engine's own figures; null until joined with its accounting
-  ge_io_gib REAL, -- Grid Engine's own figures; null until joined with its accounting
-  ge_category_id INTEGER, -- Grid Engine's own figures; null until joined with its accounting
-  ge_deleted_by_id INTEGER, -- Grid Engine's own figures; null until joined with its accounting
-  ge_lines INTEGER, -- Grid Engine's own figures; null until joined with its accounting
+  rss_byte_seconds REAL, -- resident memory integrated over time
+  sampler_cpu_ms INTEGER, -- what the sampler itself took: CPU time, in ms
+  sampler_max_rss_bytes INTEGER, -- what the sampler itself took: most resident memory
+  sampler_mode INTEGER, -- what the sampler itself took: small where the job's limits could not be lifted: 0 full, 1 small
+  ge_wallclock_ms INTEGER, -- Grid Engine's own figures; null until joined with its accounting: elapsed time, in ms
+  ge_cpu_ms INTEGER, -- Grid Engine's own figures; null until joined with its accounting: CPU time, in ms
+  ge_user_ms INTEGER, -- Grid Engine's own figures; null until joined with its accounting: CPU time in user mode, in ms
+  ge_system_ms INTEGER, -- Grid Engine's own figures; null until joined with its accounting: CPU time in the kernel, in ms
+  ge_maxvmem_bytes INTEGER, -- Grid Engine's own figures; null until joined with its accounting: largest address space (maxvmem)
+  ge_maxrss_bytes INTEGER, -- Grid Engine's own figures; null until joined with its accounting: largest resident memory (maxrss)
+  ge_mem_gib_seconds REAL, -- Grid Engine's own figures; null until joined with its accounting: memory integrated over time (mem)
+  ge_io_gib REAL, -- Grid Engine's own figures; null until joined with its accounting: transferred by calls (io)
+  ge_category_id INTEGER, -- Grid Engine's own figures; null until joined with its accounting: the options of the submission, normalised
+  ge_deleted_by_id INTEGER, -- Grid Engine's own figures; null until joined with its accounting: who deleted the job
+  ge_lines INTEGER, -- Grid Engine's own figures; null until joined with its accounting: accounting lines of this run
   metric_set_id INTEGER, -- what the other sources say of the whole job, by metric, in its unit (qmemacct metrics): names (JSON)
   metric_values TEXT, -- what the other sources say of the whole job, by metric, in its unit (qmemacct metrics): values in the order of the names (JSON)
   notes_id INTEGER, -- what the reader should know about these figures: texts with \u0001 for each number (JSON)

@@ -2,6 +2,7 @@ import { after, before, describe } from 'node:test';
 import { openPostgresHistory } from '../../../src/accounting/postgres/postgres-history';
 import { mergeSuite } from '../suite/merge-suite';
 import { filterSuite } from '../suite/filter-suite';
+import { pagesSuite } from '../suite/pages-suite';
 import { importSuite } from '../suite/import-suite';
 import { joinSuite } from '../suite/join-suite';
 import { pruneSuite } from '../suite/prune-suite';
@@ -24,6 +25,7 @@ describe('PostgreSQL', { skip: noPostgres }, () => {
   mergeSuite(open, 15);
   querySuite(open);
   filterSuite(open);
+  pagesSuite(open);
   joinSuite(open);
   importSuite(open);
   summarySuite(open, 5);

@@ -8,6 +8,7 @@ import { StoreError } from '../../../src/accounting/store-error';
 import { SqliteDatabase } from '../../../src/native/sqlite';
 import { job, T0 } from '../suite/fixture';
 import { filterSuite } from '../suite/filter-suite';
+import { pagesSuite } from '../suite/pages-suite';
 import { joinSuite } from '../suite/join-suite';
 import { mergeSuite } from '../suite/merge-suite';
 import { pruneSuite } from '../suite/prune-suite';
@@ -27,6 +28,7 @@ const open = (t: TestContext): Promise<HistoryStore> => Promise.resolve(opened(t
 mergeSuite(open);
 querySuite(open);
 filterSuite(open);
+pagesSuite(open);
 joinSuite(open);
 summarySuite(open);
 pruneSuite(open);
