@@ -1,4 +1,8 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { FIELD_CODECS } from '../src/accounting/columns';
+import { VIEWS } from '../src/accounting/views';
+import { packageRoot } from '../src/base/package-root';
 import { settingHelp } from '../src/cli/install/settings-text';
 import { SERIES_COLUMNS } from '../src/export/records';
 import { SAMPLE_COLUMNS } from '../src/export/samples';
@@ -12,18 +16,24 @@ import { TOTALS, TOTALS_NAMES } from '../src/record/totals';
 
 const WIDTH = 100;
 
-/** One item of a list, its further lines indented. */
-function item(text: string): string {
+export const QUESTIONS = join(packageRoot(), 'docs', 'sql');
+export const questionFiles = (): readonly string[] => readdirSync(QUESTIONS).sort();
+
+/** Text in lines, the first after `head`, the others after as many blanks. */
+function wrapped(text: string, head = ''): string {
   const lines: string[] = [];
-  let line = '-';
+  let line = head;
   for (const word of text.split(' ')) {
     if (line.length + 1 + word.length > WIDTH) {
       lines.push(line);
-      line = `  ${word}`;
-    } else line = `${line} ${word}`;
+      line = `${' '.repeat(head.length)}${word}`;
+    } else line = line.trim() === '' || line === head ? `${line}${word}` : `${line} ${word}`;
   }
   return [...lines, line].join('\n');
 }
+
+/** One item of a list. */
+const item = (text: string): string => wrapped(text, '- ');
 
 const MERGED: Readonly<Record<string, string>> = {
   key: 'part of the key',
@@ -78,6 +88,19 @@ export function fieldReference(): string {
     '',
     ...SAMPLE_COLUMNS.map(columnItem),
     '',
+    '## Views',
+    '',
+    'Both stores have them (PostgreSQL in the schema `qmemacct`, each role seeing its own); `docs/sql.md`',
+    'has questions that they answer.',
+    '',
+    ...VIEWS.flatMap(({ name, help, columns }) => [
+      `### \`${name}\``,
+      '',
+      wrapped(`${help.charAt(0).toUpperCase()}${help.slice(1)}.`),
+      '',
+      ...columns.map(columnItem),
+      '',
+    ]),
     '## Sums',
     '',
     'Over records: a job on three hosts, or started three times, has three.',
@@ -85,6 +108,39 @@ export function fieldReference(): string {
     ...TOTALS_NAMES.map((name) => item(`\`${name}\`: ${TOTALS[name].help}`)),
     '',
   ].join('\n');
+}
+
+/** docs/sql: its first line asks, other comments explain. */
+function questionText(file: string): readonly string[] {
+  const lines = readFileSync(join(QUESTIONS, file), 'utf8').trimEnd().split('\n');
+  const [question = '', ...comments] = lines.flatMap((line) => /^-- (.*)/.exec(line)?.[1] ?? []);
+  return [
+    `## ${question}`,
+    '',
+    ...(comments.length === 0 ? [] : [wrapped(comments.join(' ')), '']),
+    '```sql',
+    ...lines.filter((line) => !line.startsWith('--')),
+    '```',
+    '',
+  ];
+}
+
+/** docs/sql.md */
+export function questionReference(): string {
+  const lines = [
+    '# Questions in SQL',
+    '',
+    'Made from `docs/sql/*.sql` by `npm run generate`. They ask the views of both stores, whose columns',
+    'are in `docs/fields.md`:',
+    '',
+    '    sqlite3 -readonly -box /var/lib/qmemacct/accounting.db < docs/sql/04-bad-hosts.sql',
+    "    PGOPTIONS='-c search_path=qmemacct' psql -f docs/sql/04-bad-hosts.sql DATABASE",
+    '',
+    'Sizes are bytes, times UTC (SQLite: text; PostgreSQL: with a time zone).',
+    '',
+    ...questionFiles().flatMap(questionText),
+  ];
+  return lines.join('\n');
 }
 
 /** docs/settings.md */

@@ -27,7 +27,8 @@ export interface Column {
 }
 
 /** Dictionaries of a store: those of the fields, and of what repeats as a whole (JSON). */
-export type Dictionary = WordList | 'bracket_basis' | 'requests' | 'metric_set' | 'notes' | 'provenance' | 'name_class';
+export type Dictionary =
+  WordList | 'bracket_basis' | 'request_set' | 'metric_set' | 'notes' | 'provenance' | 'name_class';
 
 /** Strings as small numbers, and back. */
 export interface WordCodec {
@@ -248,11 +249,11 @@ const isEmpty = (value: object): boolean => Object.keys(value).length === 0;
 function requestsCodec(name: string, help: string): CellCodec {
   const requestsOf = repeatedJson(FIELDS.requests.shape, name);
   return {
-    columns: [{ name: `${name}_id`, type: 'integer', dictionary: 'requests', help }],
-    write: (value, words) => [isEmpty(value as object) ? null : words.intern('requests', JSON.stringify(value))],
+    columns: [{ name: 'request_set_id', type: 'integer', dictionary: 'request_set', help: `${help} (JSON)` }],
+    write: (value, words) => [isEmpty(value as object) ? null : words.intern('request_set', JSON.stringify(value))],
     read: (cells, at, words) => {
       const id = numberIn(cells[at], name);
-      return id === null ? {} : requestsOf(words.text('requests', id));
+      return id === null ? {} : requestsOf(words.text('request_set', id));
     },
   };
 }

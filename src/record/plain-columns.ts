@@ -89,13 +89,28 @@ function jsonColumn(name: FieldName): PlainColumn {
 
 function fieldColumns(name: FieldName): readonly PlainColumn[] {
   const { storage, help }: Pick<Field, 'storage' | 'help'> = FIELDS[name];
-  // A chart has no place in a row.
-  if (storage.as === 'series') return [];
-  if (storage.as === 'bracket') return memberColumns(name, name, BRACKET);
-  if (storage.as === 'members') return memberColumns(name, storage.prefix ?? name, storage.of);
-  if (storage.as === 'requests' || storage.as === 'metrics' || storage.as === 'notes' || storage.as === 'json')
-    return [jsonColumn(name)];
-  return [{ name, ...leafFacts(storage), help, fields: [name], value: (record) => flat(record[name]) }];
+  switch (storage.as) {
+    // A chart has no place in a row.
+    case 'series':
+      return [];
+    case 'bracket':
+      return memberColumns(name, name, BRACKET);
+    case 'members':
+      return memberColumns(name, storage.prefix ?? name, storage.of);
+    case 'requests':
+    case 'metrics':
+    case 'notes':
+    case 'json':
+      return [jsonColumn(name)];
+    case 'integer':
+    case 'real':
+    case 'seconds':
+    case 'time':
+    case 'text':
+    case 'choice':
+    case 'word':
+      return [{ name, ...leafFacts(storage), help, fields: [name], value: (record) => flat(record[name]) }];
+  }
 }
 
 const EFFICIENCIES: readonly PlainColumn[] = [

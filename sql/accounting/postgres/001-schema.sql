@@ -1,6 +1,6 @@
 -- Job records of all clusters, hosts and years. Times: ms since the epoch, UTC. Sizes: bytes. Durations: ms.
 -- Run as qmemacct_owner, in the schema qmemacct (search_path: qmemacct, pg_catalog, pg_temp).
--- For people and their tools: the views jobs, peaks, metrics and daily, at the end; each role sees its own there.
+-- For people and their tools: the views jobs, peaks, requests, metrics and daily, at the end; each role sees its own there.
 -- `npm run generate` writes the parts between "generated" and "end of generated" from src/record/fields.ts.
 
 -- Repeated strings, and what repeats as a whole (JSON).
@@ -16,7 +16,7 @@ CREATE TABLE account (id integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY, name 
 CREATE TABLE command (id integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY, name text COLLATE "C" NOT NULL); CREATE UNIQUE INDEX ON command (md5(name));
 CREATE TABLE category (id integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY, name text COLLATE "C" NOT NULL); CREATE UNIQUE INDEX ON category (md5(name));
 CREATE TABLE bracket_basis (id integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY, name text COLLATE "C" NOT NULL); CREATE UNIQUE INDEX ON bracket_basis (md5(name));
-CREATE TABLE requests (id integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY, name text COLLATE "C" NOT NULL); CREATE UNIQUE INDEX ON requests (md5(name));
+CREATE TABLE request_set (id integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY, name text COLLATE "C" NOT NULL); CREATE UNIQUE INDEX ON request_set (md5(name));
 CREATE TABLE metric_set (id integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY, name text COLLATE "C" NOT NULL); CREATE UNIQUE INDEX ON metric_set (md5(name));
 CREATE TABLE notes (id integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY, name text COLLATE "C" NOT NULL); CREATE UNIQUE INDEX ON notes (md5(name));
 CREATE TABLE provenance (id integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY, name text COLLATE "C" NOT NULL); CREATE UNIQUE INDEX ON provenance (md5(name));
@@ -99,7 +99,7 @@ CREATE TABLE record (
   project_id integer, -- project
   pe_id integer, -- parallel environment
   account_id integer, -- account string (qsub -A)
-  requests_id integer, -- every other memory request or limit in force, by complex
+  request_set_id integer, -- every other memory request or limit in force, by complex (JSON)
   peak_rss_command_id integer, -- resident memory, summed over the distinct address spaces: what held most at that moment
   peak_rss_basis_id integer, -- resident memory, summed over the distinct address spaces: what the bounds rest on
   peak_rss_swap_command_id integer, -- resident memory and swap, summed: what held most at that moment
@@ -278,7 +278,7 @@ CREATE VIEW named_record AS SELECT r.*,
   (SELECT d.name FROM project d WHERE d.id = r.project_id) AS project,
   (SELECT d.name FROM pe d WHERE d.id = r.pe_id) AS pe,
   (SELECT d.name FROM account d WHERE d.id = r.account_id) AS account,
-  (SELECT d.name FROM requests d WHERE d.id = r.requests_id) AS requests,
+  (SELECT d.name FROM request_set d WHERE d.id = r.request_set_id) AS request_set,
   (SELECT d.name FROM command d WHERE d.id = r.peak_rss_command_id) AS peak_rss_command,
   (SELECT d.name FROM bracket_basis d WHERE d.id = r.peak_rss_basis_id) AS peak_rss_basis,
   (SELECT d.name FROM command d WHERE d.id = r.peak_rss_swap_command_id) AS peak_rss_swap_command,
@@ -339,7 +339,6 @@ CREATE VIEW jobs AS SELECT
   r.h_vmem_request_bytes,
   r.h_vmem_limit_bytes,
   CASE r.h_vmem_per WHEN 0 THEN 'slot' WHEN 1 THEN 'job' END AS h_vmem_per,
-  r.requests,
   r.wallclock_ms / 1000.0 AS wallclock_seconds,
   r.cpu_ms / 1000.0 AS cpu_seconds,
   r.processes,
@@ -373,6 +372,7 @@ CREATE VIEW jobs AS SELECT
   r.revision,
   r.cpu_ms * 1.0 / nullif(r.wallclock_ms * r.host_slots, 0) AS cpu_efficiency,
   r.peak_rss_lower_bytes * 1.0 / nullif(r.h_vmem_limit_bytes, 0) AS memory_efficiency,
+  CASE WHEN r.started_at >= r.submitted_at THEN (r.started_at - r.submitted_at) / 1000.0 WHEN r.started_at < r.submitted_at THEN 0 END AS queue_wait_seconds,
   r.peak_rss_lower_bytes,
   r.peak_rss_upper_bytes,
   r.peak_rss_swap_lower_bytes,
@@ -414,6 +414,13 @@ SELECT r.id AS record, r.job_id, r.task_id, 'footprint' AS quantity,
   to_timestamp(r.peak_footprint_at / 1000.0) AS at, r.peak_footprint_command AS command,
   r.peak_footprint_basis AS basis
 FROM visible_record r WHERE r.peak_footprint_lower_bytes IS NOT NULL;
+CREATE VIEW requests AS SELECT r.id AS record, r.job_id, r.task_id, 'h_vmem' AS complex,
+  r.h_vmem_request_bytes AS request_bytes, r.h_vmem_limit_bytes AS limit_bytes,
+  CASE r.h_vmem_per WHEN 0 THEN 'slot' WHEN 1 THEN 'job' END AS per
+FROM visible_record r WHERE r.h_vmem_per IS NOT NULL
+UNION ALL SELECT r.id, r.job_id, r.task_id, asked.key,
+  (asked.value ->> 'request_bytes')::bigint, (asked.value ->> 'limit_bytes')::bigint, asked.value ->> 'per'
+FROM visible_record r, json_each(r.request_set::json) AS asked;
 CREATE VIEW metrics AS SELECT r.id AS record, r.job_id, r.task_id, names.metric,
   (r.metric_values::json ->> (names.at::integer - 1))::double precision AS value
 FROM visible_record r, json_array_elements_text(r.metric_set::json) WITH ORDINALITY AS names (metric, at);
@@ -431,4 +438,4 @@ FROM rollup u WHERE u.unit = 0 AND u.day NOT IN (SELECT day FROM stale_day);
 GRANT USAGE ON SCHEMA qmemacct TO qmemacct_deliver, qmemacct_read, qmemacct_project, qmemacct_own;
 GRANT EXECUTE ON FUNCTION deliver(jsonb) TO qmemacct_deliver;
 GRANT SELECT ON ALL TABLES IN SCHEMA qmemacct TO qmemacct_read;
-GRANT SELECT ON own_record, visible_record, visible_inbox, jobs, peaks, metrics TO qmemacct_project, qmemacct_own;
+GRANT SELECT ON own_record, visible_record, visible_inbox, jobs, peaks, requests, metrics TO qmemacct_project, qmemacct_own;

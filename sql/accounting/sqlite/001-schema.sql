@@ -1,5 +1,5 @@
 -- Job records of all clusters, hosts and years. Times: ms since the epoch, UTC. Sizes: bytes. Durations: ms.
--- People and their tools read the views `jobs`, `peaks`, `metrics` and `daily`, in names, bytes and seconds.
+-- People and their tools read the views `jobs`, `peaks`, `requests`, `metrics` and `daily`, in names, bytes and seconds.
 -- What stands between "generated" lines is made from src/record/fields.ts by `npm run generate`.
 
 -- generated: dictionaries
@@ -14,7 +14,7 @@ CREATE TABLE account (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
 CREATE TABLE command (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
 CREATE TABLE category (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
 CREATE TABLE bracket_basis (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
-CREATE TABLE requests (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
+CREATE TABLE request_set (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
 CREATE TABLE metric_set (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
 CREATE TABLE notes (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
 CREATE TABLE provenance (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
@@ -54,7 +54,7 @@ CREATE TABLE record (
   h_vmem_request_bytes INTEGER, -- h_vmem request and limit on this host: the request, as given to qsub
   h_vmem_limit_bytes INTEGER, -- h_vmem request and limit on this host: the limit; null: unlimited
   h_vmem_per INTEGER, -- h_vmem request and limit on this host: what the request is for: 0 slot, 1 job
-  requests_id INTEGER, -- every other memory request or limit in force, by complex
+  request_set_id INTEGER, -- every other memory request or limit in force, by complex (JSON)
   peak_rss_lower_bytes INTEGER, -- resident memory, summed over the distinct address spaces: lower bound
   peak_rss_upper_bytes INTEGER, -- resident memory, summed over the distinct address spaces: upper bound; null: open
   peak_rss_slack_bytes INTEGER, -- resident memory, summed over the distinct address spaces: error of the kernel's counters, inside both bounds
@@ -264,7 +264,6 @@ CREATE VIEW jobs AS SELECT
   r.h_vmem_request_bytes,
   r.h_vmem_limit_bytes,
   CASE r.h_vmem_per WHEN 0 THEN 'slot' WHEN 1 THEN 'job' END AS h_vmem_per,
-  (SELECT name FROM requests WHERE id = r.requests_id) AS requests,
   r.wallclock_ms / 1000.0 AS wallclock_seconds,
   r.cpu_ms / 1000.0 AS cpu_seconds,
   r.processes,
@@ -298,6 +297,7 @@ CREATE VIEW jobs AS SELECT
   r.revision,
   r.cpu_ms * 1.0 / nullif(r.wallclock_ms * r.host_slots, 0) AS cpu_efficiency,
   r.peak_rss_lower_bytes * 1.0 / nullif(r.h_vmem_limit_bytes, 0) AS memory_efficiency,
+  CASE WHEN r.started_at >= r.submitted_at THEN (r.started_at - r.submitted_at) / 1000.0 WHEN r.started_at < r.submitted_at THEN 0 END AS queue_wait_seconds,
   r.peak_rss_lower_bytes,
   r.peak_rss_upper_bytes,
   r.peak_rss_swap_lower_bytes,
@@ -339,6 +339,13 @@ SELECT r.id AS record, r.job_id, r.task_id, 'footprint' AS quantity,
   strftime('%Y-%m-%d %H:%M:%f', r.peak_footprint_at / 1000.0, 'unixepoch') AS at, (SELECT name FROM command WHERE id = r.peak_footprint_command_id) AS command,
   (SELECT name FROM bracket_basis WHERE id = r.peak_footprint_basis_id) AS basis
 FROM record r WHERE r.peak_footprint_lower_bytes IS NOT NULL;
+CREATE VIEW requests AS SELECT r.id AS record, r.job_id, r.task_id, 'h_vmem' AS complex,
+  r.h_vmem_request_bytes AS request_bytes, r.h_vmem_limit_bytes AS limit_bytes,
+  CASE r.h_vmem_per WHEN 0 THEN 'slot' WHEN 1 THEN 'job' END AS per
+FROM record r WHERE r.h_vmem_per IS NOT NULL
+UNION ALL SELECT r.id, r.job_id, r.task_id, asked.key,
+  json_extract(asked.value, '$.request_bytes'), json_extract(asked.value, '$.limit_bytes'), json_extract(asked.value, '$.per')
+FROM record r JOIN request_set s ON s.id = r.request_set_id, json_each(s.name) AS asked;
 CREATE VIEW metrics AS SELECT r.id AS record, r.job_id, r.task_id, names.value AS metric,
   json_extract(r.metric_values, names.fullkey) AS value
 FROM record r JOIN metric_set m ON m.id = r.metric_set_id, json_each(m.name) AS names;

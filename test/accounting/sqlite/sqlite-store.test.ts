@@ -13,6 +13,7 @@ import { joinSuite } from '../suite/join-suite';
 import { mergeSuite } from '../suite/merge-suite';
 import { pruneSuite } from '../suite/prune-suite';
 import { querySuite } from '../suite/query-suite';
+import { questionsSuite } from '../suite/questions-suite';
 import { summarySuite } from '../suite/summary-suite';
 import { temporaryStore } from '../temporary-store';
 
@@ -32,6 +33,16 @@ pagesSuite(open);
 joinSuite(open);
 summarySuite(open);
 pruneSuite(open);
+questionsSuite((t) => {
+  const store = opened(t);
+  const db = new SqliteDatabase(store.path, { readonly: true });
+  t.after(() => db.close());
+  db.pragma('trusted_schema = OFF');
+  return Promise.resolve({
+    store,
+    ask: (sql) => Promise.resolve(db.prepare<[], Record<string, unknown>>(sql).all()),
+  });
+});
 
 describe('openSqliteReader', () => {
   it('reads what a store wrote', async (t) => {
