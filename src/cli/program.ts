@@ -63,6 +63,11 @@ const COMMANDS: readonly CommandEntry[] = [
   ),
   entry('run', 'measure a command or a running process without Grid Engine', () => import('./commands/run.js')),
   entry('demo', 'run three small jobs without Grid Engine and show their reports', () => import('./commands/demo.js')),
+  entry(
+    'export',
+    'write records, their memory over time, or samples of this host to a CSV, JSON Lines or Parquet file',
+    () => import('./commands/export.js'),
+  ),
   entry('import', "read Grid Engine's accounting files into the accounting DB", () => import('./commands/import.js')),
   entry(
     'install',

@@ -6,8 +6,9 @@ import { fakeTerminal } from './fake-terminal';
  * came of each as a line of JSON: node every-command.js CONFIG
  */
 
-/** Those that set something up, measure, or serve: they ask no server for what it knows. */
+/** Those that set something up, measure, serve, or write files: they are not run. */
 export const NO_READERS: readonly string[] = [
+  'export',
   ...['run', 'demo', 'import', 'install', 'uninstall', 'doctor', 'flush', 'serve', 'nightly', 'rollup', 'prune'],
   ...['digest', 'database', 'migrate', 'completion', 'man', 'web'],
 ];

@@ -49,7 +49,8 @@ export async function findAttempts(
   readers: readonly AccountingReader[],
   history: ClassHistory,
 ): Promise<readonly Account[]> {
-  const accounts = new Map<string, Account>();
+  // Not the records that they are of: these are in memory once.
+  const found = new Map<string, Omit<Account, 'record'>>();
   const jobs = [...new Set(records.map((record) => record.job_id))];
   for (let first = 0; first < jobs.length; first += ASKED_AT_ONCE) {
     const some = jobs.slice(first, first + ASKED_AT_ONCE);
@@ -57,11 +58,12 @@ export async function findAttempts(
     const byJob = groupBy(unite(answers.flat()), ({ record }) => record.job_id);
     for (const ofJob of byJob.values()) {
       const runs = await history.advise(arrangeAttempts(ofJob, { all: true }).records);
-      for (const account of nextRequests(runs)) accounts.set(recordKeyText(account.record), account);
+      for (const { record, attempt, next_time } of nextRequests(runs))
+        found.set(recordKeyText(record), { attempt, next_time });
     }
   }
   return records.map((record) => {
-    const { attempt, next_time } = accounts.get(recordKeyText(record)) ?? { attempt: 1, next_time: null };
+    const { attempt, next_time } = found.get(recordKeyText(record)) ?? { attempt: 1, next_time: null };
     return { record, attempt, next_time };
   });
 }

@@ -9,6 +9,8 @@ export interface NodeReader {
   readonly path: string;
   /** The run of a job that has this run_id in its record; null: not here. */
   readonly runOf: (jobId: number, runId: string) => string | null;
+  /** Runs of jobs that were sampled in a span of time (ms since the epoch), their records as JSON. */
+  readonly runs: (fromMs: number, toMs: number) => readonly SampledRun[];
   /** As NodeStore's. */
   readonly readSeries: (
     run: string | null,
@@ -18,6 +20,14 @@ export interface NodeReader {
   ) => readonly StoredSeries[];
   readonly loads: (fromMs: number, toMs: number) => Loads;
   readonly close: () => void;
+}
+
+interface SampledRun {
+  readonly run: string;
+  readonly record: string;
+  /** ms since the epoch. */
+  readonly started: number;
+  readonly changed: number;
 }
 
 /** The first schema that has series. */
@@ -36,8 +46,12 @@ export function openNodeReader(stateDirectory: string): NodeReader {
     const runs = database.prepare<[string], { id: number; run: string }>('SELECT id, run FROM job WHERE run = ?');
     // "/" is the character after ".".
     const ofJob = database.prepare<[string, string], string>('SELECT run FROM job WHERE run >= ? AND run < ?').pluck();
+    const sampled = database.prepare<[number, number], SampledRun>(
+      'SELECT run, record, started, changed FROM job WHERE changed >= ? AND started <= ? ORDER BY started',
+    );
     return {
       path,
+      runs: (fromMs, toMs) => sampled.all(fromMs, toMs),
       runOf: (jobId, runId) => ofJob.all(`${jobId}.`, `${jobId}/`).find((run) => run.endsWith(`.${runId}`)) ?? null,
       readSeries: (run, names, fromMs, toMs) => {
         if (run === null) return series.read(null, names, fromMs, toMs);
