@@ -31,7 +31,7 @@ export interface ServerOptions {
   readonly addresses: readonly ListenAddress[];
   readonly live: Pick<LiveState, 'current'>;
   /** Called at each request for pending jobs. */
-  readonly wantPending?: () => void;
+  readonly wantPending?: () => Promise<void>;
   readonly version: string;
   /** One line for each problem. */
   readonly log: (line: string) => void;
@@ -90,7 +90,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     new AccountingThread({ path: settings.accounting, credentials: settings.accounting_credentials });
   const names = options.names ?? newUserNames();
   const rules = { settings, tokens, names, projectsOf: newProjectsOf(accounting, now) };
-  const { wantPending = () => undefined } = options;
+  const { wantPending = () => Promise.resolve() } = options;
   const site = { settings, live, wantPending, accounting, cache: new AnswerCache(), version, startedAt: now() };
   const answerOf = dispatcher(ROUTES);
   const answer: Answer = async (request, caller, gone) => {

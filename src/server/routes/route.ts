@@ -11,8 +11,8 @@ import type { Access } from '../access/access';
 export interface Site {
   readonly settings: Pick<Settings, 'grid_engine' | 'poll_interval'>;
   readonly live: Pick<LiveState, 'current'>;
-  /** Somebody asks for the jobs that wait. */
-  readonly wantPending: () => void;
+  /** Somebody asks for the jobs that wait; resolves when qmaster has been asked for them, or after some seconds. */
+  readonly wantPending: () => Promise<void>;
   readonly accounting: AccountingService;
   readonly cache: AnswerCache;
   readonly version: string;

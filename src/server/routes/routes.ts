@@ -1,6 +1,7 @@
 import { anything, object, string } from '../../base/shape';
 import { escapeForHtml } from '../../report/format/escape';
 import { ACCOUNTING_ROUTES } from './accounting';
+import { GRIDENGINE_XML_ROUTES } from './gridengine-xml';
 import { JSON_TYPE, makeBody } from '../http/body';
 import { healthRoute } from './health';
 import { LIVE_ROUTES } from './live';
@@ -60,6 +61,7 @@ const indexRoute = route({
 export const ROUTES: readonly Route[] = [
   indexRoute,
   ...QMEMTOOLS_ROUTES,
+  ...GRIDENGINE_XML_ROUTES,
   ...LIVE_ROUTES,
   ...ACCOUNTING_ROUTES,
   healthRoute,

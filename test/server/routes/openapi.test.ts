@@ -45,6 +45,8 @@ const EXAMPLES: readonly string[] = [
   '/',
   '/qhost',
   '/qstat',
+  '/qstat.xml',
+  '/qhost.xml?owner=bob',
   '/v1/live',
   '/v1/live?pending=1',
   '/v1/live?owner=alice&host=node01',
