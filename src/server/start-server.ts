@@ -2,7 +2,9 @@ import type { Server } from 'node:http';
 import { logChanges } from '../base/log';
 import type { Socket } from 'node:net';
 import type { Settings } from '../record/settings';
+import type { InboxCounts } from '../export/prometheus/server-metrics';
 import { AccountingThread, type AccountingService } from './accounting/accounting-thread';
+import { LastDay } from './accounting/day-sums';
 import { AnswerCache } from './http/answer-cache';
 import { callerKey, accessOf } from './access/caller';
 import { dispatcher } from './http/dispatch';
@@ -22,6 +24,7 @@ export interface ServerOptions {
     | 'accounting_credentials'
     | 'grid_engine'
     | 'poll_interval'
+    | 'metrics_jobs'
     | 'serve_names'
     | 'serve_hosts'
     | 'serve_admins'
@@ -32,6 +35,8 @@ export interface ServerOptions {
   readonly live: Pick<LiveState, 'current'>;
   /** Called at each request for pending jobs. */
   readonly wantPending?: () => Promise<void>;
+  /** What has been done with PostgreSQL's inbox. */
+  readonly inbox?: () => InboxCounts | null;
   readonly version: string;
   /** One line for each problem. */
   readonly log: (line: string) => void;
@@ -90,8 +95,10 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     new AccountingThread({ path: settings.accounting, credentials: settings.accounting_credentials });
   const names = options.names ?? newUserNames();
   const rules = { settings, tokens, names, projectsOf: newProjectsOf(accounting, now) };
-  const { wantPending = () => Promise.resolve() } = options;
-  const site = { settings, live, wantPending, accounting, cache: new AnswerCache(), version, startedAt: now() };
+  const { wantPending = () => Promise.resolve(), inbox = () => null } = options;
+  const lastDay = new LastDay(accounting, now);
+  const cache = new AnswerCache();
+  const site = { settings, live, wantPending, accounting, lastDay, inbox, cache, version, startedAt: now() };
   const answerOf = dispatcher(ROUTES);
   const answer: Answer = async (request, caller, gone) => {
     const access = await accessOf(caller, rules);

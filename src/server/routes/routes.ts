@@ -5,6 +5,7 @@ import { GRIDENGINE_XML_ROUTES } from './gridengine-xml';
 import { JSON_TYPE, makeBody } from '../http/body';
 import { healthRoute } from './health';
 import { LIVE_ROUTES } from './live';
+import { metricsRoute } from './metrics';
 import { describeRoutes } from './openapi';
 import { QMEMTOOLS_ROUTES } from './qmemtools';
 import { route, type Route } from './route';
@@ -64,6 +65,7 @@ export const ROUTES: readonly Route[] = [
   ...GRIDENGINE_XML_ROUTES,
   ...LIVE_ROUTES,
   ...ACCOUNTING_ROUTES,
+  metricsRoute,
   healthRoute,
   openapiRoute,
 ];

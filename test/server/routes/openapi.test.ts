@@ -45,6 +45,7 @@ const EXAMPLES: readonly string[] = [
   '/',
   '/qhost',
   '/qstat',
+  '/metrics',
   '/qstat.xml',
   '/qhost.xml?owner=bob',
   '/v1/live',
