@@ -10,6 +10,7 @@ import { settleInbox } from '../../server/accounting/settle-inbox';
 import { startServer, type RunningServer } from '../../server/start-server';
 import type { CommandContext, GlobalOptions } from '../command';
 import { EXIT, usageError } from '../command';
+import { followAccounting } from '../import/follow-accounting';
 import { warn } from '../output';
 import type { Terminal } from '../terminal';
 
@@ -104,10 +105,11 @@ export async function serve(options: ServeOptions, version: string, terminal: Te
     await Promise.all([updates.stop(), accounting.stop(), inbox.stop()]);
     throw error;
   }
+  const accounts = followAccounting({ config: options.config, env: { ...terminal.env } }, log);
   warnOfOpenness(addresses, settings, terminal);
   warn(terminal, `serves ${server.addresses.map(listenAddressText).join(' and ')}`);
   await end;
-  await Promise.all([server.stop(), updates.stop(), inbox.stop()]);
+  await Promise.all([server.stop(), updates.stop(), inbox.stop(), accounts.stop()]);
   limited.flush();
   return EXIT.found;
 }
