@@ -3,6 +3,12 @@ import { join } from 'node:path';
 import { FIELD_CODECS } from '../src/accounting/columns';
 import { VIEWS } from '../src/accounting/views';
 import { packageRoot } from '../src/base/package-root';
+import { EFFICIENCY_HELP } from '../src/record/efficiency';
+import { metricFacts } from '../src/cli/metric-facts';
+import type { MetricHelp } from '../src/export/prometheus/metric';
+import { nodeMetrics } from '../src/export/prometheus/node-metrics';
+import { SERVER_METRICS } from '../src/export/prometheus/server-metrics';
+import type { MetricFacts } from '../src/report/series/metric-list';
 import { settingHelp } from '../src/cli/install/settings-text';
 import { SERIES_COLUMNS } from '../src/export/records';
 import { SAMPLE_COLUMNS } from '../src/export/samples';
@@ -156,6 +162,45 @@ export function settingsReference(): string {
       const fallback = key === 'sources' ? '' : ` default \`${valueToml(SETTINGS[key].fallback)}\`.`;
       return item(`\`${key}\`:${fallback} ${settingHelp(key)}`);
     }),
+    '',
+  ].join('\n');
+}
+
+function exportedItem({ name, type, unit, labels, help }: MetricHelp): string {
+  const by = labels.length === 0 ? '' : ` by ${labels.join(', ')}`;
+  return item(`\`${name}\` (${[type, ...(unit === '' ? [] : [unit])].join(', ')}${by}): ${help}.`.replace('..', '.'));
+}
+
+function sourceItems(facts: readonly MetricFacts[]): readonly string[] {
+  return facts.map(({ name, kind, unit, scope, instance, help }) => {
+    const of = instance === null ? scope : `${scope}, by ${instance}`;
+    return item(`\`${name}\` (${kind}, ${unit}, of ${of}): ${help}`);
+  });
+}
+
+/** docs/metrics.md */
+export function metricReference(): string {
+  return [
+    '# Metrics',
+    '',
+    'Made from `src/export/prometheus/` and from the sources of samples by `npm run generate`.',
+    '',
+    '## The server: /metrics',
+    '',
+    ...SERVER_METRICS.map(exportedItem),
+    '',
+    '## A node: qmemacct node --prometheus',
+    '',
+    ...nodeMetrics([]).map(exportedItem),
+    '',
+    'Beside these every metric of the node below, as `qmemacct_node_NAME`: counters end in `_total`, percent',
+    'is a ratio, bits are bytes.',
+    '',
+    '## Sources',
+    '',
+    'What samplers read; names as in series, `qmemacct node` and `qmemacct job --series`.',
+    '',
+    ...sourceItems(metricFacts()),
     '',
   ].join('\n');
 }

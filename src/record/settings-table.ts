@@ -183,6 +183,11 @@ export const SETTINGS = {
     'all',
     'Which jobs of others users see by "qmemacct serve" and PostgreSQL. "project": those of the projects in which they have run jobs in the last 92 days; "own": none. A user who can read an SQLite file sees all that is in it',
   ),
+  metrics_jobs: count(
+    0,
+    { least: 0, most: 10_000 },
+    'Running jobs that have series of their own in /metrics and "qmemacct node --prometheus": at most so many, those that use most memory; 0: none, since each job number is a series that never comes back',
+  ),
   accounting_files: texts([], 'Grid Engine\'s accounting files, for "qmemacct import". Empty: the cell\'s own'),
   keep_records_days: amount(0, DAYS, 'How long the accounting DB keeps job records; 0: for ever'),
   keep_charts_days: amount(400, DAYS, "How long it keeps the chart of a job's memory; 0: for ever"),

@@ -2,7 +2,9 @@ import type { Server } from 'node:http';
 import { logChanges } from '../base/log';
 import type { Socket } from 'node:net';
 import type { Settings } from '../record/settings';
+import type { InboxCounts } from '../export/prometheus/server-metrics';
 import { AccountingThread, type AccountingService } from './accounting/accounting-thread';
+import { LastDay } from './accounting/day-sums';
 import { AnswerCache } from './http/answer-cache';
 import { callerKey, accessOf } from './access/caller';
 import { Sessions } from './access/sessions';
@@ -26,6 +28,7 @@ export interface ServerOptions {
     | 'accounting_credentials'
     | 'grid_engine'
     | 'poll_interval'
+    | 'metrics_jobs'
     | 'serve_names'
     | 'serve_hosts'
     | 'serve_admins'
@@ -36,7 +39,9 @@ export interface ServerOptions {
   readonly addresses: readonly ListenAddress[];
   readonly live: Pick<LiveState, 'current'>;
   /** Called at each request for pending jobs. */
-  readonly wantPending?: () => void;
+  readonly wantPending?: () => Promise<void>;
+  /** What has been done with PostgreSQL's inbox. */
+  readonly inbox?: () => InboxCounts | null;
   readonly version: string;
   /** One line for each problem. */
   readonly log: (line: string) => void;
@@ -96,7 +101,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   const names = options.names ?? newUserNames();
   const sessions = new Sessions();
   const rules = { settings, tokens, names, sessions, projectsOf: newProjectsOf(accounting, now) };
-  const { wantPending = () => undefined } = options;
+  const { wantPending = () => Promise.resolve(), inbox = () => null } = options;
   const servers: { readonly server: Server; readonly address: ListenAddress }[] = [];
   const url = (): string | null =>
     siteUrl(
@@ -109,6 +114,8 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     live,
     wantPending,
     accounting,
+    lastDay: new LastDay(accounting, now),
+    inbox,
     cache,
     sessions,
     tokens,

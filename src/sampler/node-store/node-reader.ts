@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { SqliteDatabase } from '../../native/sqlite';
 import { readLoads, type Loads } from '../processes/job-load';
 import { createSampleReader } from '../series/sample-series';
+import { outboxState, type OutboxState } from './outbox-state';
 import { SeriesTable, type StoredSeries } from '../series/series-table';
 
 /** node.db for those who only look: short, and without ever making or migrating it. */
@@ -18,6 +19,7 @@ export interface NodeReader {
     fromMs: number,
     toMs: number,
   ) => readonly StoredSeries[];
+  readonly outbox: () => OutboxState;
   readonly loads: (fromMs: number, toMs: number) => Loads;
   readonly close: () => void;
 }
@@ -59,6 +61,7 @@ export function openNodeReader(stateDirectory: string): NodeReader {
         if (job === undefined) return [];
         return [...samples.series(job.id, names, fromMs, toMs), ...series.read(job.id, names, fromMs, toMs)];
       },
+      outbox: () => outboxState(database),
       loads: (fromMs, toMs) => readLoads(database, fromMs, toMs),
       close: () => {
         database.close();

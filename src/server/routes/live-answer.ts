@@ -27,9 +27,15 @@ function requireLive({ site }: Pick<RouteRequest<Parameters>, 'site'>): LiveClus
 
 type AccountingQuery = Pick<RouteRequest<Parameters>, 'site' | 'access' | 'now'>;
 
-function answered(asked: AccountingQuery, live: LiveCluster, key: string, make: () => string): RouteAnswer {
+/** What the answers to one question have in common, and whose they are. */
+interface AnswerKind {
+  readonly key: string;
+  readonly type: string;
+}
+
+function answered(asked: AccountingQuery, live: LiveCluster, kind: AnswerKind, make: () => string): RouteAnswer {
   const { site, access, now } = asked;
-  const body = site.cache.get(live, `${key} ${accessKey(access)}`, () => makeBody(JSON_TYPE, make()));
+  const body = site.cache.get(live, `${kind.key} ${accessKey(access)}`, () => makeBody(kind.type, make()));
   return { body, maxAge: untilNextPoll(live.snapshot, now, site.settings.poll_interval) };
 }
 
@@ -40,7 +46,7 @@ export function answerFromSnapshot(
   make: (snapshot: Snapshot) => string,
 ): RouteAnswer {
   const live = requireLive(asked);
-  return answered(asked, live, key, () => make(redactSnapshot(live.snapshot, asked.access)));
+  return answered(asked, live, { key, type: JSON_TYPE }, () => make(redactSnapshot(live.snapshot, asked.access)));
 }
 
 /** The view of the cluster, still with what the caller may not see. Throws HttpProblem where there is none yet. */
@@ -58,5 +64,18 @@ export function requireView({ site }: Pick<AccountingQuery, 'site'>): {
 /** The same of the view of the cluster. */
 export function answerFromView(asked: AccountingQuery, key: string, make: (view: ClusterView) => string): RouteAnswer {
   const { live, view } = requireView(asked);
-  return answered(asked, live, key, () => make(redactView(view, asked.access)));
+  return answered(asked, live, { key, type: JSON_TYPE }, () => make(redactView(view, asked.access)));
+}
+
+/** The same, of any type, of both. */
+export function answerFromLive(
+  asked: AccountingQuery,
+  kind: AnswerKind,
+  make: (live: { readonly snapshot: Snapshot; readonly view: ClusterView }) => string,
+): RouteAnswer {
+  const { live, view } = requireView(asked);
+  const { access } = asked;
+  return answered(asked, live, kind, () =>
+    make({ snapshot: redactSnapshot(live.snapshot, access), view: redactView(view, access) }),
+  );
 }

@@ -1,8 +1,10 @@
 import { anything, object, string } from '../../base/shape';
 import { ACCOUNTING_ROUTES } from './accounting';
+import { GRIDENGINE_XML_ROUTES } from './gridengine-xml';
 import { JSON_TYPE, makeBody } from '../http/body';
 import { healthRoute } from './health';
 import { LIVE_ROUTES } from './live';
+import { metricsRoute } from './metrics';
 import { describeRoutes } from './openapi';
 import { QMEMTOOLS_ROUTES } from './qmemtools';
 import { route, type Route } from './route';
@@ -27,8 +29,10 @@ const openapiRoute = route({
 /** Everything that programs can ask: the server works by this table, and describes itself by it. */
 export const ROUTES: readonly Route[] = [
   ...QMEMTOOLS_ROUTES,
+  ...GRIDENGINE_XML_ROUTES,
   ...LIVE_ROUTES,
   ...ACCOUNTING_ROUTES,
+  metricsRoute,
   healthRoute,
   signInLinkRoute,
   openapiRoute,

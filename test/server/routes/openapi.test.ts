@@ -44,6 +44,9 @@ function fullBoard(): LiveState {
 const EXAMPLES: readonly string[] = [
   '/qhost',
   '/qstat',
+  '/metrics',
+  '/qstat.xml',
+  '/qhost.xml?owner=bob',
   '/v1/live',
   '/v1/live?pending=1',
   '/v1/live?owner=alice&host=node01',
