@@ -22,6 +22,7 @@ export interface ServerOptions {
     | 'accounting_credentials'
     | 'grid_engine'
     | 'poll_interval'
+    | 'rules_file'
     | 'serve_names'
     | 'serve_hosts'
     | 'serve_admins'

@@ -72,6 +72,7 @@ const jobRoute = route({
       what: 'job',
       query: { job_id: job.job, ...task, ...given(choice) },
       dialect: dialectOf(asked.site),
+      rulesFile: asked.site.settings.rules_file,
     });
   },
 });

@@ -9,7 +9,7 @@ import type { Access } from '../access/access';
 
 /** What the routes answer from. */
 export interface Site {
-  readonly settings: Pick<Settings, 'grid_engine' | 'poll_interval'>;
+  readonly settings: Pick<Settings, 'grid_engine' | 'poll_interval' | 'rules_file'>;
   readonly live: Pick<LiveState, 'current'>;
   /** Somebody asks for the jobs that wait. */
   readonly wantPending: () => void;
