@@ -1,7 +1,7 @@
 import { spawn, type ChildProcessByStdio } from 'node:child_process';
 import type { Readable } from 'node:stream';
 import { UntrustedError } from '../base/trusted-path';
-import { clientProblem, isUnreachable, startProblem } from './client-problem';
+import { clientProblem, isUnreachable, startProblem, type ClientEnding } from './client-problem';
 import type { CellLocation } from './find-cell';
 import { clientEnvironment, findClient, type ClientName } from './find-client';
 import { expectGroup, forgetGroup, keepGroup, killGroup } from './process-groups';
@@ -75,106 +75,118 @@ function trustedClient(
   }
 }
 
+type ClientEnd = Omit<ClientEnding, 'timeoutMs'>;
+
+/** A client that runs: its output is read to the end, its whole group is ended when its time is up. */
+class RunningClient {
+  readonly answer: Promise<ClientEnd>;
+  private readonly timers: NodeJS.Timeout[] = [];
+  private resolve: (end: ClientEnd) => void = () => undefined;
+  private stopped: ClientEnd['stopped'] = null;
+  private status: number | null = null;
+  private signal: string | null = null;
+  private stderr = '';
+  private bytes = 0;
+  private done = false;
+
+  constructor(
+    private readonly child: Started,
+    private readonly group: number,
+    private readonly reader: AnswerReader,
+    private readonly limits: Readonly<Record<'timeoutMs' | 'mostBytes', number>>,
+    private readonly abort: AbortSignal | undefined,
+  ) {
+    this.answer = new Promise((resolve) => (this.resolve = resolve));
+    keepGroup(group);
+    this.later(limits.timeoutMs, () => this.stop('time'));
+    if (abort?.aborted === true) this.onAbort();
+    else abort?.addEventListener('abort', this.onAbort, { once: true });
+    child.stdout.on('data', (piece: Buffer) => this.read(piece));
+    child.stderr.on('data', (piece: Buffer) => {
+      if (this.stderr.length < MOST_STDERR)
+        this.stderr += piece.toString('latin1', 0, MOST_STDERR - this.stderr.length);
+    });
+    child.once('exit', (code, signal) => this.exited(code, signal));
+    child.once('close', () => this.conclude());
+    child.once('error', () => this.conclude());
+  }
+
+  private readonly onAbort = (): void => this.stop('caller');
+
+  private later(ms: number, action: () => void): void {
+    this.timers.push(setTimeout(action, ms));
+  }
+
+  private read(piece: Buffer): void {
+    if (this.done || this.stopped !== null) return;
+    this.bytes += piece.length;
+    if (this.bytes > this.limits.mostBytes) this.stop('size');
+    else this.reader.write(piece);
+  }
+
+  private stop(why: NonNullable<ClientEnd['stopped']>): void {
+    if (this.done) return;
+    this.stopped ??= why;
+    this.kill();
+  }
+
+  private kill(): void {
+    killGroup(this.group);
+    this.later(KILL_MS, () => this.conclude());
+  }
+
+  private exited(code: number | null, signal: string | null): void {
+    this.status = code;
+    this.signal = signal;
+    this.later(LINGER_MS, () => this.kill());
+  }
+
+  private conclude(): void {
+    if (this.done) return;
+    this.done = true;
+    for (const timer of this.timers) clearTimeout(timer);
+    this.abort?.removeEventListener('abort', this.onAbort);
+    this.child.stdout.destroy();
+    this.child.stderr.destroy();
+    forgetGroup(this.group);
+    const { status, signal, stopped } = this;
+    this.resolve({ end: this.reader.end(), status, signal, stopped, stderr: this.stderr.trim() });
+  }
+}
+
+/** Starts a client in a process group of its own; the system's word for why it could not be ("ENOENT"). */
+async function startClient(
+  file: string,
+  args: readonly string[],
+  environment: NodeJS.ProcessEnv,
+): Promise<{ readonly child: Started; readonly group: number } | { readonly code: string | undefined }> {
+  expectGroup();
+  const child = start(file, args, environment);
+  if (!(child instanceof Error) && child.pid !== undefined) return { child, group: child.pid };
+  forgetGroup(null);
+  if (child instanceof Error) return { code: child.code };
+  // Its streams may be missing, too (EMFILE).
+  return new Promise((resolve) => child.once('error', ({ code }: NodeJS.ErrnoException) => resolve({ code })));
+}
+
 /** The runner for this cell: English messages, no standard input, a process group of its own. */
 export function clientRunner(options: ClientOptions): RunClient {
   const { env, cell, timeoutMs, mostBytes = MOST_BYTES } = options;
   const environment = { ...clientEnvironment(env, cell), LC_ALL: 'C' };
-  return (client, args, reader, signal) => {
+  return async (client, args, reader, signal) => {
     const startedAt = Date.now();
     const began = performance.now();
-    const found = trustedClient(client, env, cell);
-    const { file } = found;
-    const failed = (code: string | undefined): ClientAnswer => ({
-      end: NOTHING,
-      status: null,
-      problem: found.problem ?? startProblem(client, file, code),
-      unreachable: false,
-      startedAt,
-      tookMs: performance.now() - began,
-    });
-    if (file === null) return Promise.resolve(failed(undefined));
-
-    return new Promise((resolve) => {
-      let stopped: 'time' | 'size' | 'caller' | null = null;
-      let status: number | null = null;
-      let endedBy: string | null = null;
-      let bytes = 0;
-      let stderr = '';
-      let done = false;
-      const timers: NodeJS.Timeout[] = [];
-      expectGroup();
-      const child = start(file, args, environment);
-      if (child instanceof Error) {
-        forgetGroup(null);
-        resolve(failed(child.code));
-        return;
-      }
-      const { pid } = child;
-      if (pid === undefined) {
-        forgetGroup(null);
-        // Its streams may be missing, too (EMFILE).
-        child.once('error', ({ code }: NodeJS.ErrnoException) => resolve(failed(code)));
-        return;
-      }
-
-      const finish = (answer: ClientAnswer): void => {
-        if (done) return;
-        done = true;
-        for (const timer of timers) clearTimeout(timer);
-        signal?.removeEventListener('abort', onAbort);
-        child.stdout.destroy();
-        child.stderr.destroy();
-        forgetGroup(pid);
-        resolve(answer);
-      };
-      const conclude = (): void => {
-        if (done) return;
-        const end = reader.end();
-        const ending = { end, status, signal: endedBy, stderr: stderr.trim(), stopped, timeoutMs };
-        const problem = clientProblem(client, ending);
-        finish({
-          end,
-          status,
-          problem,
-          unreachable: problem !== null && isUnreachable(ending),
-          startedAt,
-          tookMs: performance.now() - began,
-        });
-      };
-      const stop = (why: typeof stopped): void => {
-        if (done) return;
-        stopped ??= why;
-        killGroup(pid);
-        timers.push(setTimeout(conclude, KILL_MS));
-      };
-      const onAbort = (): void => stop('caller');
-
-      keepGroup(pid);
-      timers.push(setTimeout(() => stop('time'), timeoutMs));
-      if (signal?.aborted === true) onAbort();
-      else signal?.addEventListener('abort', onAbort, { once: true });
-
-      child.stdout.on('data', (piece: Buffer) => {
-        if (done || stopped !== null) return;
-        bytes += piece.length;
-        if (bytes > mostBytes) stop('size');
-        else reader.write(piece);
-      });
-      child.stderr.on('data', (piece: Buffer) => {
-        if (stderr.length < MOST_STDERR) stderr += piece.toString('latin1', 0, MOST_STDERR - stderr.length);
-      });
-      child.once('exit', (code, ended) => {
-        status = code;
-        endedBy = ended;
-        timers.push(
-          setTimeout(() => {
-            killGroup(pid);
-            timers.push(setTimeout(conclude, KILL_MS));
-          }, LINGER_MS),
-        );
-      });
-      child.once('close', conclude);
-      child.once('error', conclude);
-    });
+    const times = (): Pick<ClientAnswer, 'startedAt' | 'tookMs'> => ({ startedAt, tookMs: performance.now() - began });
+    const { file, problem: refusal } = trustedClient(client, env, cell);
+    const started = file === null ? { code: undefined } : await startClient(file, args, environment);
+    if ('code' in started) {
+      const problem = refusal ?? startProblem(client, file, started.code);
+      return { end: NOTHING, status: null, problem, unreachable: false, ...times() };
+    }
+    const running = new RunningClient(started.child, started.group, reader, { timeoutMs, mostBytes }, signal);
+    const ending = { ...(await running.answer), timeoutMs };
+    const problem = clientProblem(client, ending);
+    const { end, status } = ending;
+    return { end, status, problem, unreachable: problem !== null && isUnreachable(ending), ...times() };
   };
 }

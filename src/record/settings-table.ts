@@ -152,7 +152,7 @@ export const SETTINGS = {
     { least: 1, most: 600, unit: 's' },
     'When a command of Grid Engine that has not answered is ended',
   ),
-  serve_socket: path('/run/qmemacct/serve.sock', '"qmemacct serve": its unix socket, by which the CLI asks it, too'),
+  serve_socket: path('/run/qmemacct/serve/socket', '"qmemacct serve": its unix socket, by which the CLI asks it, too'),
   serve_address: text('127.0.0.1', 'The same over HTTP, on this address'),
   serve_port: count(8080, { least: 0, most: 65535 }, 'Port for HTTP; 0: only the socket'),
   serve_hosts: texts(

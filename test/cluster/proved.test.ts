@@ -52,9 +52,11 @@ async function afterARest(site: Site): Promise<void> {
   assert.equal(onlyListener(site), listener);
 }
 
-async function shown(site: Site): Promise<void> {
-  const { stdout } = await site.product.run(HOST, 'doctor', '--prefix', site.product.prefix);
-  assert.match(stdout, new RegExp(`listener.*process ${onlyListener(site)} runs also between jobs, and hears`));
+/** What doctor says where this listener gets the kernel's events. */
+const listening = (pid: number): RegExp => new RegExp(`listener.*process ${pid} runs also between jobs, and hears`);
+
+async function diagnosis({ product }: Site): Promise<string> {
+  return (await product.run(HOST, 'doctor', '--prefix', product.prefix)).stdout;
 }
 
 /** What a reboot leaves, and what cron does then. */
@@ -66,10 +68,15 @@ async function afterABoot(site: Site): Promise<void> {
   const lines = await cell.check(HOST, 'cat /etc/cron.d/qmemacct-listener');
   assert.ok(lines.includes(`@reboot root [ ! -x `) && lines.includes(`/bin/sh -p ${script} --detach`), lines);
   await cell.check(HOST, `rm -rf /run/qmemacct/listener; /bin/sh -p ${script} --detach`);
-  const isReady = (): boolean => listenersOf(site).some(({ pid }) => pid !== before);
+  // Its process is there before it gets events: only after that can a job be proved.
+  let seen = '';
   await waitFor(
-    () => isReady() || null,
-    () => 'the next listener',
+    async () => {
+      seen = await diagnosis(site);
+      const now = listenersOf(site).find(({ pid }) => pid !== before);
+      return (now !== undefined && listening(now.pid).test(seen)) || null;
+    },
+    () => `the next listener: ${seen}`,
   );
   await assertNextProved(site, 'booted');
   const after = onlyListener(site);
@@ -97,7 +104,7 @@ describe('jobs of an installation with default settings, on a real Grid Engine',
     }
     await withSite(t, { settings: 'listener_linger = inf\ndelivery_jitter_ms = 0' }, async (site) => {
       await t.test('the first job, after more than a minute without a sampler', () => afterARest(site));
-      await t.test('doctor shows it', () => shown(site));
+      await t.test('doctor shows it', async () => assert.match(await diagnosis(site), listening(onlyListener(site))));
       await t.test('the first job after a boot', () => afterABoot(site));
       await t.test('uninstall ends the listener', () => uninstalled(site));
       await t.test('no queue instance is in error', () => assertQueuesWell(site.cell));

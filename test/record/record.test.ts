@@ -1,10 +1,8 @@
-import { parseRecord } from '../../src/record/record';
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { RECORD_LIMITS } from '../../src/record/fields';
-import { emptyRecord } from '../../src/record/record';
-import type { JobRecord } from '../../src/record/record';
+import { emptyRecord, parseRecord, type JobRecord } from '../../src/record/record';
 import { arbitraryRecord } from '../accounting/arbitrary-record';
 
 const KEY = { cluster: 'cell', job_id: 7, task_id: null, pe_task_id: null, host: 'node1', run_id: '0badcafe.1.2' };

@@ -1,4 +1,5 @@
-import type { WordCodec } from '../columns';
+import { FIELDS } from '../../record/fields';
+import { fromJson, type WordCodec } from '../columns';
 import { requestsOfLine } from './line-record';
 import { NO_REQUESTS, USUAL_RULES, type LineRequests } from './line-requests';
 import type { PlacedLine } from './line-place';
@@ -55,7 +56,7 @@ export class Categories {
     const known = this.complexes.get(id);
     if (known !== undefined) return known;
     if (this.complexes.size >= CACHED) this.complexes.clear();
-    const made = new Set(Object.keys(JSON.parse(this.words.text('requests', id)) as object));
+    const made = new Set(Object.keys(fromJson(FIELDS.requests.shape, this.words.text('requests', id), 'requests')));
     this.complexes.set(id, made);
     return made;
   }

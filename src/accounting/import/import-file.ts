@@ -71,7 +71,7 @@ export interface ImportOptions {
 }
 
 export interface ImportedSums extends ImportSums {
-  /** What a person should know of this file: one line with cause and mend; null: all is well. */
+  /** What a person should know of this file: one line with cause and fix; null: all is well. */
   readonly problem: string | null;
 }
 

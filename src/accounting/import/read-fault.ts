@@ -9,7 +9,7 @@ function caller(): string {
   }
 }
 
-/** Why an accounting file, or the directory of such files, can't be read, with its mend. */
+/** Why an accounting file, or the directory of such files, can't be read, with its fix. */
 export function readFault(error: unknown): string {
   const { code, message } = error as NodeJS.ErrnoException;
   if (code === 'ENOENT') return 'it does not exist; check the name';

@@ -15,7 +15,7 @@ const DOWN: Fault = {
 const AWAY: Fault = { reason: 'the server is going or coming', hint: 'try again in a moment', retry: true };
 const WRONG_PASSWORD: Fault = {
   reason: 'it does not take the password',
-  hint: 'mend accounting_credentials (HOST:PORT:DATABASE:USER:PASSWORD)',
+  hint: 'check accounting_credentials (HOST:PORT:DATABASE:USER:PASSWORD)',
   retry: false,
 };
 const NO_ROLE: Fault = {
@@ -102,7 +102,7 @@ const BY_CODE: Readonly<Record<string, Fault>> = {
   CONNECTION_ENDED: AWAY,
   CONNECTION_DESTROYED: AWAY,
   CONNECT_TIMEOUT: DOWN,
-  ENOTFOUND: { reason: 'its host has no address', hint: 'mend the host in "accounting"', retry: true },
+  ENOTFOUND: { reason: 'its host has no address', hint: 'correct the host in "accounting"', retry: true },
   ERR_TLS_CERT_ALTNAME_INVALID: OTHER_NAME,
   CERT_HAS_EXPIRED: OUT_OF_DATE,
   CERT_NOT_YET_VALID: OUT_OF_DATE,

@@ -71,7 +71,7 @@ export function parseLocation(url: string): Location | { readonly error: string 
 export function locationOf(url: string): Location {
   const location = parseLocation(url);
   if (!('error' in location)) return location;
-  const [reason = '', hint = 'mend "accounting" in qmemacct.toml'] = location.error.split('; ');
+  const [reason = '', hint = 'correct "accounting" in qmemacct.toml'] = location.error.split('; ');
   // A password in it is not repeated.
   throw new StoreError(url.replace(/:[^:@/]*@/, ':...@'), reason, hint, false);
 }

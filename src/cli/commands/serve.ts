@@ -10,6 +10,7 @@ import { settleInbox } from '../../server/accounting/settle-inbox';
 import { startServer, type RunningServer } from '../../server/start-server';
 import type { CommandContext, GlobalOptions } from '../command';
 import { EXIT, usageError } from '../command';
+import { followAccounting } from '../import/follow-accounting';
 import { warn } from '../output';
 import type { Terminal } from '../terminal';
 
@@ -57,13 +58,13 @@ function addressesOf(
 
 const LOOPBACK = /^(?:127\.|::1$|localhost$)/;
 
-/** What everybody on the network may see is told once. */
+/** Warns where everybody on the network sees all jobs. */
 function warnOfOpenness(addresses: readonly ListenAddress[], settings: Settings, terminal: Terminal): void {
   const open = addresses.find((one) => one.kind === 'tcp' && !LOOPBACK.test(one.address));
   if (open !== undefined && settings.serve_names === 'all' && settings.visibility === 'all')
     warn(
       terminal,
-      `${listenAddressText(open)}: whoever reaches it sees all jobs; set visibility to "project" or "own"`,
+      `${listenAddressText(open)}: anyone who can reach it sees all jobs; set visibility to "project" or "own"`,
     );
 }
 
@@ -95,10 +96,11 @@ export async function serve(options: ServeOptions, version: string, terminal: Te
     throw error;
   }
   const inbox = settleInbox(settings, log);
+  const accounts = followAccounting({ config: options.config, env: { ...terminal.env } }, log);
   warnOfOpenness(addresses, settings, terminal);
   warn(terminal, `serves ${server.addresses.map(listenAddressText).join(' and ')}`);
   await end;
-  await Promise.all([server.stop(), updates.stop(), inbox.stop()]);
+  await Promise.all([server.stop(), updates.stop(), inbox.stop(), accounts.stop()]);
   limited.flush();
   return EXIT.found;
 }

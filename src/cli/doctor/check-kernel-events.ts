@@ -1,6 +1,6 @@
 import { listenerPaths } from '../../sampler/listener/directory';
 import { runningListener, settingsDigest } from '../../sampler/listener/running';
-import { MEND_ROOT } from '../../sources/events/kernel-events';
+import { ROOT_FIX } from '../../sources/events/kernel-events';
 import { proveKernelEvents, type KernelEventsProof } from '../../sources/events/prove-kernel-events';
 import { isUnavailable, unavailable, type Unavailable } from '../../sources/source';
 import { askListener, type ListenerAnswer } from './ask-listener';
@@ -12,7 +12,7 @@ const { ok, note, warning } = findingsIn('kernel events');
 
 type Asking = Pick<NodeState, 'settings' | 'settingsPath' | 'isRoot' | 'version'>;
 
-const MEND_CAPABILITY =
+const CAPABILITY_FIX =
   'give CAP_NET_ADMIN to execd, whose hooks start the listener (in a container: --cap-add NET_ADMIN)';
 const COST = 'no peak can be proved';
 
@@ -20,7 +20,7 @@ const KINDS = ['fork', 'exec', 'exit'] as const;
 
 /** What doctor's reader can do, where a hook's only fix is to run as root. */
 function forReader(why: Unavailable, isRoot: boolean): Unavailable {
-  return why.fix === MEND_ROOT ? { ...why, fix: isRoot ? MEND_CAPABILITY : 'run this as root' } : why;
+  return why.fix === ROOT_FIX ? { ...why, fix: isRoot ? CAPABILITY_FIX : 'run this as root' } : why;
 }
 
 /** Root hooks should hear the kernel, so what keeps them from it is worth a warning, if something can be done. */
@@ -79,7 +79,7 @@ function noListener({ settings, version }: Pick<Asking, 'settings' | 'version'>)
 function saysHello(hello: Extract<ListenerAnswer, { kind: 'hello' }>, { settings, settingsPath }: Asking): Finding {
   const reasons = [...new Set([hello.events, hello.records])].filter((reason) => reason !== null);
   if (reasons.length > 0)
-    return warning('listener', `runs, but hears not everything: ${reasons.join('; ')}; ${COST}`, MEND_CAPABILITY);
+    return warning('listener', `runs, but does not get all events: ${reasons.join('; ')}; ${COST}`, CAPABILITY_FIX);
   const running = runningListener(settings);
   if (running !== null && running.settings !== settingsDigest(settings))
     return warning('listener', `process ${running.pid} runs with other settings than ${settingsPath} has now`, START);

@@ -24,7 +24,7 @@ interface SmtpFault extends Error {
 
 const TLS_FAULT = /certificate|self-signed|self signed|altname|CERT_/i;
 
-function mendOf(fault: SmtpFault, { secure }: SmtpServer): string {
+function fixOf(fault: SmtpFault, { secure }: SmtpServer): string {
   const { code, message } = fault;
   if (TLS_FAULT.test(message))
     return `; trust its certificate with ?ca=FILE behind mail_server, or do without with ?tls=unverified${secure ? '' : ' or ?tls=off'}`;
@@ -134,7 +134,7 @@ export function smtpSender(
     const fault = error as SmtpFault;
     const failure = failureOf(fault, begun, toRecipient && !/^MAIL FROM/i.test(fault.command ?? ''));
     const said = saidByServer(fault.response ?? fault.message);
-    return new MailError(failure, `${where}: ${said}${mendOf(fault, server)}`, error);
+    return new MailError(failure, `${where}: ${said}${fixOf(fault, server)}`, error);
   };
 
   const sendOn = async (line: Line, message: WiredMessage): Promise<void> => {

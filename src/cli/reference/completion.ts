@@ -33,11 +33,17 @@ function completed(program: Command): readonly Completed[] {
 /** For bash and zsh. */
 const quoted = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`;
 
+/** "-o|--output": a pattern of the options that take a value. */
+const valued = (options: readonly Option[]): string =>
+  options
+    .filter(({ required }) => required)
+    .flatMap(flagsOf)
+    .join('|');
+
 function bash(program: Command): string[] {
   const commands = completed(program);
   const globals = shown(program.options);
   const flags = (options: readonly Option[]): readonly string[] => options.flatMap(flagsOf);
-  const valued = (options: readonly Option[]): string => flags(options.filter(({ required }) => required)).join('|');
   const cases = commands.map(({ name, words, options }) => {
     const values = valued(options);
     const stop = values === '' ? '' : `case $previous in ${values}) return ;; esac; `;
@@ -86,7 +92,7 @@ function zsh(program: Command): string[] {
     `  options=(${options(shown(program.options))})`,
     '  for ((index = 2; index < CURRENT; index++)); do',
     '    case $words[index] in',
-    '      --config) ((index++)) ;;',
+    `      ${valued(shown(program.options))}) ((index++)) ;;`,
     '      -*) ;;',
     '      *) command=$words[index]; break ;;',
     '    esac',

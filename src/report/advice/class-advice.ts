@@ -64,8 +64,16 @@ function classesOf(fields: ClassFields, newest: JobRecord | null): readonly stri
   return classes.slice(slots === null ? 2 : project === null || queue === null ? 1 : 0);
 }
 
-function promisedBy(runs: readonly PastRun[], classes: readonly string[], risk: number, prior: Prior): Promised | null {
-  const alike = runs.filter((run) => run.classes.some((name) => classes.includes(name)));
+const ofClasses = <Run extends PastRun>(runs: readonly Run[], classes: readonly string[]): readonly Run[] =>
+  runs.filter((run) => run.classes.some((name) => classes.includes(name)));
+
+/** `alike`: runs of the classes. */
+function promisedBy(
+  alike: readonly PastRun[],
+  classes: readonly string[],
+  risk: number,
+  prior: Prior,
+): Promised | null {
   if (alike.length === 0) return null;
   const predictor = new Predictor(prior);
   const { advice } = replay(alike, RISKS, predictor);
@@ -95,15 +103,17 @@ export function adviseMemory(
   { risk, least = 0 }: Wanted,
 ): MemoryPromise | null {
   const newest = newestOf(stored, fields);
-  const runs = pastRuns(stored);
-  const memory = promisedBy(runs, classesOf(fields, newest), risk, MEMORY_PRIOR);
-  const countedOnly = runs.filter((run) => run.countedOnly).length;
+  const classes = classesOf(fields, newest);
+  const alike = ofClasses(pastRuns(stored), classes);
+  const memory = promisedBy(alike, classes, risk, MEMORY_PRIOR);
+  const countedOnly = alike.filter((run) => run.countedOnly).length;
   return memory && { ...inBytes(memory, least), per: newest?.h_vmem?.per ?? 'slot', countedOnly };
 }
 
 /** The same of its elapsed time. */
 export function adviseTime(stored: readonly StoredRecord[], fields: ClassFields, { risk }: Wanted): TimePromise | null {
-  const time = promisedBy(pastTimes(stored), classesOf(fields, newestOf(stored, fields)), risk, TIME_PRIOR);
+  const classes = classesOf(fields, newestOf(stored, fields));
+  const time = promisedBy(ofClasses(pastTimes(stored), classes), classes, risk, TIME_PRIOR);
   return time && inSeconds(time);
 }
 

@@ -6,7 +6,7 @@ import type { Words } from './words';
 /** `failed` codes of a shepherd or host that died: the job may well have run. */
 const LOST: ReadonlySet<number> = new Set([18, 19, 20, 21]);
 
-const MENDS: Readonly<Record<number, string>> = {
+const FIXES: Readonly<Record<number, string>> = {
   1: "execd's messages file on the node says more",
   3: 'the spool file system of the node may be full or read-only',
   4: 'the spool file system of the node may be full',
@@ -35,11 +35,11 @@ const UNKNOWN_HOST = 'UNKNOWN';
 export function neverRan(end: BadEnd, words: Words): Hypothesis {
   const judged = judge('never-ran', 'a failure before the job');
   if (end.failed === null || !end.neverRan || LOST.has(end.failed)) return judged.otherwise('it ran');
-  const mend = MENDS[end.failed];
+  const fix = FIXES[end.failed];
   const where = end.subject.host === UNKNOWN_HOST ? '' : ` on ${words.safe(end.subject.host)}`;
   return judged.consistent(
     3,
-    `${failedCode(end.failed).meaning}${where} (failed ${end.failed})${mend === undefined ? '' : `: ${mend}`}`,
+    `${failedCode(end.failed).meaning}${where} (failed ${end.failed})${fix === undefined ? '' : `: ${fix}`}`,
   );
 }
 
@@ -50,10 +50,10 @@ export function rescheduled(end: BadEnd): Hypothesis {
   const judged = judge('rescheduled', 'a request to run it again');
   const { failed, status } = end;
   if (failed !== null && RESCHEDULED.has(failed)) {
-    const mend = MENDS[failed];
+    const fix = FIXES[failed];
     return judged.consistent(
       3,
-      `Grid Engine says failed ${failed}: ${failedCode(failed).meaning}${mend === undefined ? '' : `; ${mend}`}`,
+      `Grid Engine says failed ${failed}: ${failedCode(failed).meaning}${fix === undefined ? '' : `; ${fix}`}`,
     );
   }
   if (failed !== null && failed !== 0) return judged.otherwise(`Grid Engine says failed ${failed}`);

@@ -51,8 +51,8 @@ const EINVAL = 22;
 const EPROTONOSUPPORT = 93;
 const ECONNREFUSED = 111;
 
-export const MEND_ROOT = 'run the hooks as root (root@ in the prolog)';
-export const MEND_NAMESPACE =
+export const ROOT_FIX = 'run the hooks as root (root@ in the prolog)';
+export const NAMESPACE_FIX =
   'set initial_network_namespace in qmemacct.toml to a file of the initial network namespace';
 
 /**
@@ -72,8 +72,8 @@ export function openKernelEvents(options: KernelEventsOptions): KernelEvents | U
     notEntered = `can't enter ${options.namespacePath ?? ''} (${messageOf(error)})`;
   }
   const events = openProcessEvents(options.receiveBytes);
-  const refused = isUnavailable(events) && events.fix === MEND_NAMESPACE;
-  if (refused && notEntered !== null) return unavailable(`${events.unavailable}; ${notEntered}`, MEND_NAMESPACE);
+  const refused = isUnavailable(events) && events.fix === NAMESPACE_FIX;
+  if (refused && notEntered !== null) return unavailable(`${events.unavailable}; ${notEntered}`, NAMESPACE_FIX);
   const records = refused ? events : openExitRecords(options.receiveBytes);
   try {
     leave();
@@ -186,13 +186,13 @@ function noProcessEvents(error: unknown): Unavailable {
   switch (errnoOf(error)) {
     case EPERM:
     case EACCES:
-      return unavailable('process events: no CAP_NET_ADMIN', MEND_ROOT);
+      return unavailable('process events: no CAP_NET_ADMIN', ROOT_FIX);
     case EPROTONOSUPPORT:
       return unavailable('process events: the kernel has no process connector (CONFIG_CONNECTOR, module cn)');
     case ENOENT:
       return unavailable('process events: the kernel does not answer (no CONFIG_PROC_EVENTS)');
     case ECONNREFUSED:
-      return unavailable('process events and exit records: in another network namespace', MEND_NAMESPACE);
+      return unavailable('process events and exit records: in another network namespace', NAMESPACE_FIX);
     default:
       return unavailable(`process events: ${messageOf(error)}`);
   }
@@ -231,7 +231,7 @@ function openExitRecords(receiveBytes: number | undefined): Stream<KeptExitRecor
 function noTaskstats(error: unknown): Unavailable {
   switch (errnoOf(error)) {
     case EPERM:
-      return unavailable('exit records: no CAP_NET_ADMIN', MEND_ROOT);
+      return unavailable('exit records: no CAP_NET_ADMIN', ROOT_FIX);
     case ENOENT:
       return unavailable('exit records: the kernel has no taskstats (CONFIG_TASKSTATS)');
     case EINVAL:

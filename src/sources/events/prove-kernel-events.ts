@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { readInteger } from '../files';
 import { isUnavailable, unavailable, type Unavailable } from '../source';
-import { MEND_NAMESPACE, openKernelEvents, type KernelEvents } from './kernel-events';
+import { NAMESPACE_FIX, openKernelEvents, type KernelEvents } from './kernel-events';
 
 export interface KernelEventsProof {
   readonly processEvents: 'arrived' | Unavailable;
@@ -34,7 +34,7 @@ export async function proveKernelEvents(namespacePath: string | null): Promise<K
   const arrived = await watchChild(events);
   events.close();
   const silent = (what: string): Unavailable =>
-    unavailable(`${what}: nothing came, as in another network namespace`, MEND_NAMESPACE);
+    unavailable(`${what}: nothing came, as in another network namespace`, NAMESPACE_FIX);
   const judge = (state: 'open' | Unavailable, came: boolean, what: string): 'arrived' | Unavailable => {
     if (isUnavailable(state)) return state;
     return came ? 'arrived' : silent(what);

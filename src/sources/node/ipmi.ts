@@ -17,7 +17,7 @@ const POWER = watts(
 );
 const AVERAGE = watts('average_power', "The same, averaged over the BMC's own period.");
 
-const MEND = 'install FreeIPMI (ipmi-dcmi), or set command in [sources.ipmi]: an absolute path and its arguments';
+const FIX = 'install FreeIPMI (ipmi-dcmi), or set command in [sources.ipmi]: an absolute path and its arguments';
 const MOST_TIMEOUT_S = 600;
 
 function timeoutSeconds({ timeout }: Place['options']): number {
@@ -42,7 +42,7 @@ export const ipmi: Source = {
   open: ({ options }) => {
     const words = commandWords(String(options.command ?? ''));
     const timeoutMs = Math.round(1000 * timeoutSeconds(options));
-    const absent = whyNotRunnable(words, MEND);
+    const absent = whyNotRunnable(words, FIX);
     if (absent !== null) return absent;
     const read = (): readonly Reading[] | Unavailable => {
       const output = runBounded(words, timeoutMs);
@@ -51,7 +51,7 @@ export const ipmi: Source = {
       const readings: Reading[] = [];
       if (current !== null) readings.push({ metric: POWER.name, instance: '', value: current });
       if (average !== null) readings.push({ metric: AVERAGE.name, instance: '', value: average });
-      return readings.length > 0 ? readings : unavailable(`${words[0] ?? ''} tells no power`, MEND);
+      return readings.length > 0 ? readings : unavailable(`${words[0] ?? ''} reports no power`, FIX);
     };
     const first = read();
     return 'unavailable' in first ? first : { read, close: () => undefined };

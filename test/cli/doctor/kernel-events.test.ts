@@ -9,7 +9,7 @@ import type { Finding } from '../../../src/cli/doctor/finding';
 import { connectListener } from '../../../src/sampler/listener/client';
 import { encodeReply } from '../../../src/sampler/listener/protocol';
 import { DEFAULT_SETTINGS, type Settings } from '../../../src/record/settings';
-import { MEND_NAMESPACE, MEND_ROOT, openKernelEvents } from '../../../src/sources/events/kernel-events';
+import { NAMESPACE_FIX, ROOT_FIX, openKernelEvents } from '../../../src/sources/events/kernel-events';
 import type { KernelEventsProof } from '../../../src/sources/events/prove-kernel-events';
 import { isUnavailable, unavailable } from '../../../src/sources/source';
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
@@ -27,7 +27,7 @@ const HEARD: KernelEventsProof = {
   arrived: ALL,
   delayAccounting: 'on',
 };
-const denied = (what: string) => unavailable(`${what}: no CAP_NET_ADMIN`, MEND_ROOT);
+const denied = (what: string) => unavailable(`${what}: no CAP_NET_ADMIN`, ROOT_FIX);
 const DENIED: KernelEventsProof = {
   processEvents: denied('process events'),
   exitRecords: denied('exit records'),
@@ -59,7 +59,7 @@ describe("the proof of the kernel's events", () => {
   });
 
   it('says which arrived where silence is the answer', () => {
-    const silence = unavailable('process events: nothing came, as in another network namespace', MEND_NAMESPACE);
+    const silence = unavailable('process events: nothing came, as in another network namespace', NAMESPACE_FIX);
     const [partly] = proofFindings({ ...HEARD, processEvents: silence, arrived: { ...ALL, exit: false } }, true);
     assert.equal(partly?.severity, 'warning');
     assert.match(partly.says, /nothing came.* \(fork, exec arrived, exit did not\); no peak/);
@@ -170,7 +170,7 @@ describe('the listener of a node', () => {
     );
     assert.match(
       finding({ kind: 'hello', events: 'no CAP_NET_ADMIN', records: 'no CAP_NET_ADMIN', stays: false }),
-      /^warning listener: runs, but hears not everything: no CAP_NET_ADMIN; no peak can be proved > give CAP_NET_ADMIN/,
+      /^warning listener: runs, but does not get all events: no CAP_NET_ADMIN; no peak can be proved > give CAP_NET_ADMIN/,
     );
   });
 

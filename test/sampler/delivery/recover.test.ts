@@ -1,4 +1,3 @@
-import { cpuEfficiency, memoryEfficiency } from '../../../src/record/efficiency';
 import assert from 'node:assert/strict';
 import { closeSync, existsSync, mkdirSync, openSync, utimesSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
@@ -7,8 +6,8 @@ import { describe, it, type TestContext } from 'node:test';
 import { tryLock } from '../../../src/native/libc';
 import { writePrivateRecord } from '../../../src/sampler/delivery/finish';
 import { NodeStore } from '../../../src/sampler/node-store/node-store';
-import { parseRecord } from '../../../src/record/record';
-import { emptyRecord, type Bracket, type JobRecord } from '../../../src/record/record';
+import { cpuEfficiency, memoryEfficiency } from '../../../src/record/efficiency';
+import { emptyRecord, parseRecord, type Bracket, type JobRecord } from '../../../src/record/record';
 import { recoverOrphans } from '../../../src/sampler/delivery/recover';
 import { startTicksOf } from '../../../src/sampler/job/pid-file';
 import {

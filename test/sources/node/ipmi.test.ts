@@ -125,7 +125,7 @@ describe('ipmi', () => {
       /bmc: exit status 3, ipmi_cmd_dcmi_get_power_reading: .*command invalid$/,
     );
     assert.match(reasonOf(t, script(emptyTree(), 'kill -SEGV $$')).unavailable, /ended by SIGSEGV/);
-    assert.match(reasonOf(t, printing('no power here\n')).unavailable, /bmc tells no power$/);
+    assert.match(reasonOf(t, printing('no power here\n')).unavailable, /bmc reports no power$/);
     const crash = script(emptyTree(), 'head -c 100000 /dev/zero');
     assert.match(reasonOf(t, crash).unavailable, /printed more than 64 KiB$/);
   });

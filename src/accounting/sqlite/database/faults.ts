@@ -1,7 +1,6 @@
 import { SqliteError } from '../../../native/sqlite';
-import { StoreError } from '../../store-error';
+import { DamagedRecord, StoreError } from '../../store-error';
 import { denialOf, type StoreUse } from './denied';
-import { DamagedRecord } from '../../store-error';
 
 interface Fault {
   readonly reason: string;
