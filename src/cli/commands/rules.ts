@@ -5,9 +5,9 @@ import { loadSettings } from '../../record/settings';
 import { metricNames } from '../../report/rules/metric-names';
 import { parseRules } from '../../report/rules/rule';
 import { loadRules } from '../../report/rules/rule-set';
-import { renderFacts, renderRules, renderRulesJson } from '../../report/rules/rule-list';
+import { renderFacts, renderRules, renderRulesCsv, renderRulesJson } from '../../report/rules/rule-list';
 import { SHIPPED_RULES } from '../../report/rules/shipped';
-import { type CommandContext, CommandError, type GlobalOptions, EXIT, usageError } from '../command';
+import { type CommandContext, CommandError, type GlobalOptions, EXIT } from '../command';
 import { outputFormat, screenOf, warn, writeLines } from '../output';
 import type { Terminal } from '../terminal';
 
@@ -58,7 +58,6 @@ function checkFile(path: string, terminal: Terminal): number {
 /** Lists or checks rules; resolves to the exit status. Rejects with CommandError or SettingsError. */
 async function showRules(options: RulesOptions, terminal: Terminal): Promise<number> {
   const format = outputFormat(options);
-  if (format === 'csv') throw usageError('rules are printed as text, --json or --toml');
   if (options.check !== undefined) return checkFile(options.check, terminal);
   if (options.toml) {
     terminal.write(SHIPPED_RULES.trimStart());
@@ -72,6 +71,7 @@ async function showRules(options: RulesOptions, terminal: Terminal): Promise<num
   const rules = await loadRules(loadSettings(options.config).rules_file);
   if (rules.problem !== null) warn(terminal, rules.problem);
   if (format === 'json') terminal.write(renderRulesJson(rules));
+  else if (format === 'csv') terminal.write(renderRulesCsv(rules));
   else writeLines(terminal, renderRules(rules, screen));
   return EXIT.found;
 }

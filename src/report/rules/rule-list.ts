@@ -1,4 +1,5 @@
 import { escapeJson } from '../format/escape';
+import { renderCsvRows } from '../records/csv';
 import { renderSection, SECTION_INDENT, wrap } from '../screen/layout';
 import type { Screen } from '../screen/screen';
 import { renderTable } from '../screen/table';
@@ -33,19 +34,31 @@ export function renderRules({ rules, version }: RuleSet, screen: Screen): string
   ];
 }
 
+const listed = ({ name, severity, requires, when, evidence, hint, cost }: Rule) => ({
+  name,
+  severity,
+  requires,
+  when: printExpression(when),
+  evidence: printTemplate(evidence),
+  hint: printTemplate(hint),
+  cost: cost === null ? null : printExpression(cost.of),
+  cost_in: cost?.in ?? null,
+});
+
 /** The same for programs. */
 export function renderRulesJson({ rules, version }: RuleSet): string {
-  const listed = rules.map(({ name, severity, requires, when, evidence, hint, cost }) => ({
-    name,
-    severity,
-    requires,
-    when: printExpression(when),
-    evidence: printTemplate(evidence),
-    hint: printTemplate(hint),
-    cost: cost === null ? null : printExpression(cost.of),
-    cost_in: cost?.in ?? null,
-  }));
-  return `${escapeJson(JSON.stringify({ schema: 1, rules_version: version, rules: listed }, null, 1))}\n`;
+  const answer = { schema: 1, rules_version: version, rules: rules.map(listed) };
+  return `${escapeJson(JSON.stringify(answer, null, 1))}\n`;
+}
+
+/** A line per rule, under the names of the JSON. */
+export function renderRulesCsv({ rules }: RuleSet): string {
+  const head = ['name', 'severity', 'requires', 'when', 'evidence', 'hint', 'cost', 'cost_in'];
+  const rows = rules.map(listed).map(({ requires, ...rule }) => {
+    const { name, severity, when, evidence, hint, cost, cost_in } = rule;
+    return [name, severity, requires.join(' '), when, evidence, hint, cost, cost_in];
+  });
+  return renderCsvRows([head, ...rows]);
 }
 
 /** What rules can name beside metrics. */
