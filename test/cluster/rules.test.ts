@@ -24,11 +24,11 @@ const ONE_SLOT = `${burnerCommand('steady', 'beside.truth', { mib: 80, hold: 600
 perl -e '
   my $began = time;
   while (1) {
-    my ($own, $system, $children) = times;
-    my ($busy, $elapsed) = ($own + $system + $children, time - $began || 1);
+    my ($own, $system, $theirs, $for_them) = times;
+    my ($busy, $elapsed) = ($own + $system + $theirs + $for_them, time - $began || 1);
     last if $elapsed > 11 and $busy / $elapsed > 0.85 and $busy / $elapsed < 1.1;
     if ($busy / $elapsed > 0.95) { select undef, undef, undef, 0.1; next }
-    for (1 .. 3) { if (!fork) { 1 until (times)[0] > 0.3; exit } }
+    for (1 .. 3) { if (!fork) { 1 until ++$count > 5e6; exit } }
     1 while wait != -1;
   }'
 kill $beside`;

@@ -42,7 +42,11 @@ const NAME_HELP: Readonly<Record<NamedSubject, string>> = {
 
 /** `qmemacct jobs --project genome --failed --since 7d` */
 export function register(command: Command, context: CommandContext): void {
-  addRecordListOptions(addRecordFilterOptions(command)).action((_options: unknown, given: Command) =>
+  addRecordFilterOptions(command).option(
+    '--class <name>',
+    'of this class, by the rules: leak, idle-cores, serial ... ("qmemacct rules" lists them)',
+  );
+  addRecordListOptions(command).action((_options: unknown, given: Command) =>
     context.finish(showChosen(given.optsWithGlobals<RecordListOptions & RecordFilterOptions>(), context.terminal)),
   );
 }

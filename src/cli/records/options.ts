@@ -121,11 +121,7 @@ export function addRecordFilterOptions(command: Command): Command {
     .option('--limit-below <size>', 'with an h_vmem limit on the host of so much or less')
     .option('--used-above <percent>', 'with a peak of so many percent of the limit, or more')
     .option('--used-below <percent>', 'with a peak of so many percent of the limit, or less')
-    .option('--longer-than <time>', 'that ran so long or longer: 30m, 2h, 1d, 24:00:00, seconds')
-    .option(
-      '--class <name>',
-      'of this class, by the rules: leak, idle-cores, serial ... ("qmemacct rules" lists them)',
-    );
+    .option('--longer-than <time>', 'that ran so long or longer: 30m, 2h, 1d, 24:00:00, seconds');
 }
 
 const STATES: readonly RecordStatus[] = ['finished', 'running', 'lost', 'unsampled'];
