@@ -24,7 +24,7 @@ export const runKey = (run: JobRun): string =>
   `${run.record.job_id} ${run.record.task_id ?? ''} ${run.attempt} ${jobKey(run)}`;
 
 /** All parts of the latest run of a job (array task), its master first. */
-export function latestRuns(runs: readonly JobRun[]): JobRun[] {
+export function latestRuns<Run extends JobRun>(runs: readonly Run[]): Run[] {
   const last = runs.reduce((most, { attempt }) => Math.max(most, attempt), 0);
   const latest = runs.filter(({ attempt }) => attempt === last);
   return latest.sort((a, b) => Number(a.record.pe_task_id !== null) - Number(b.record.pe_task_id !== null));

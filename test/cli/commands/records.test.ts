@@ -30,6 +30,7 @@ function sourcesOf(reader: AccountingReader): Sources {
   return {
     open: () => Promise.resolve(reader),
     askServer: () => Promise.reject(new Error('there is none')),
+    gridEngine: () => Promise.reject(new Error('there is none')),
     running: () => Promise.resolve([]),
   };
 }

@@ -50,6 +50,7 @@ async function report(
   const status = await showReport({ ...OPTIONS, ...options }, terminal, {
     open: () => Promise.resolve(reader),
     askServer: () => Promise.reject(new Error('there is none')),
+    gridEngine: () => Promise.reject(new Error('there is none')),
     running: () => Promise.resolve([]),
   });
   return { status, output: terminal.output(), warnings: terminal.warnings() };
