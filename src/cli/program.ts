@@ -56,6 +56,7 @@ const COMMANDS: readonly CommandEntry[] = [
     () => import('./commands/node.js'),
   ),
   entry('metrics', 'list everything that can be measured, with unit and source', () => import('./commands/metrics.js')),
+  entry('rules', 'the rules that put jobs into classes; check a file of your own', () => import('./commands/rules.js')),
   entry(
     'report',
     'efficiency report: unused memory by user, killed jobs, advice, silent hosts',

@@ -197,6 +197,10 @@ export const SETTINGS = {
     "How long it keeps the days' sums; 0: for ever. They are never removed before their records",
   ),
   report_dir: pathOrNone('/var/lib/qmemacct/reports', 'Where the nightly reports are kept. Empty: they are not'),
+  rules_file: pathOrNone(
+    '',
+    'Rules of your own for classes of jobs, beside the shipped ones or, by their names, in their place ("qmemacct rules" lists them). Empty: the shipped ones alone',
+  ),
   mail_server: text(
     '',
     'smtp://[USER@]HOST[:PORT] or smtps://..., with ?tls=unverified, ?tls=off or ?ca=FILE where the certificate is not trusted; a path: that sendmail. Empty: the sendmail of this host',

@@ -21,6 +21,7 @@ import { describeSpan, jobLabel, spread } from './title';
 import { growingHost, renderTrend } from './running';
 import { renderTrust } from './data-quality';
 import { formatBytes, formatCount, formatPercent, formatRequested } from '../format/units';
+import { renderClasses } from '../rules/class-lines';
 import { whyEnded, type Why } from '../why/why';
 import { wordsOf } from '../why/words';
 
@@ -154,6 +155,7 @@ export function renderParallel(runs: readonly JobRun[], options: JobViewOptions,
       renderGridEngine({ ...total, grid_engine: wholeAccount(records) }, room, screen, options.dialect),
     ),
     ...section('Ended', renderEnding(fullest, why, room, screen)),
+    ...section('Classes', renderClasses(latest[0]?.classes ?? null, room, screen)),
     ...section('Quality', [...trustWords(whole, records, room), ...renderTrust(total, room, screen)]),
     ...section('Memory', renderMemoryChart({ ...total, peak_process_vmem: null }, room, screen)),
     ...(latest.length === runs.length ? [] : section('Runs', renderRunTable(RUNS_COLUMNS, earlier, room, screen))),

@@ -47,6 +47,7 @@ const COLUMNS: readonly CsvColumn[] = [
     name: `next_time_${name}`,
     cell: ({ next_time: next }) => next?.[name] ?? null,
   })),
+  { name: 'classes', cell: ({ classes }) => classes?.found.map((finding) => finding.class).join(' ') ?? null },
 ];
 
 const cellText = (cell: Cell): string => (typeof cell === 'string' ? escapeForCsv(cell) : String(cell ?? ''));

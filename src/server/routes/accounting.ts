@@ -70,7 +70,8 @@ export interface JobValues {
 /** The records of a job (array task). */
 export function jobQuestion({ job, ...choice }: JobValues, site: Site): AccountingQuery {
   const task = job.task === null ? {} : { task_id: job.task };
-  return { what: 'job', query: { job_id: job.job, ...task, ...given(choice) }, dialect: dialectOf(site) };
+  const query = { job_id: job.job, ...task, ...given(choice) };
+  return { what: 'job', query, dialect: dialectOf(site), rulesFile: site.settings.rules_file };
 }
 
 const jobRoute = route({
