@@ -90,6 +90,11 @@ const COMMANDS: readonly CommandEntry[] = [
     () => import('./commands/serve.js'),
   ),
   entry(
+    'web',
+    'print a link that opens the web pages of qmemacct serve as you, without a password',
+    () => import('./commands/web.js'),
+  ),
+  entry(
     'nightly',
     'import, sum, prune, report and mail: what hooks/nightly.sh runs every night',
     () => import('./commands/nightly.js'),

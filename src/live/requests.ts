@@ -1,4 +1,5 @@
 import type { JobRecord } from '../record/record';
+import { requestedSeconds } from '../gridengine/category-requests';
 import { parseMemorySize } from '../gridengine/memory-size';
 import type { JobDetail } from '../gridengine/qstat/job-detail';
 import type { ListedJob, RequestText } from '../gridengine/qstat/job-list';
@@ -32,6 +33,15 @@ export function requestViews(
     views.set(key, { complex, kind, text: value, bytes: bytesOf(value, amounts.get(key) ?? null) });
   }
   return [...views.values()];
+}
+
+/** The walltime limit that was requested (h_rt), in seconds; null: none, or it is not known. */
+export function timeLimit(row: Pick<ListedJob, 'requests'> | null, detail: JobDetail | null): number | null {
+  const hard = [...(row?.requests ?? []), ...(detail?.requests ?? [])].filter(({ kind }) => kind !== 'soft');
+  return requestedSeconds(
+    hard.map(({ complex, value }) => ({ name: complex, text: value })),
+    'h_rt',
+  );
 }
 
 /** The request of h_vmem that counts: one that was made before the complex's default; soft ones reserve nothing. */

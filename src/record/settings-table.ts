@@ -159,6 +159,15 @@ export const SETTINGS = {
     [],
     'Names by which HTTP clients may ask beside loopback, serve_address and the names of this host: those of a proxy that passes its own on. Any other is refused (421)',
   ),
+  serve_url: text(
+    '',
+    'Address of its pages as users reach it, such as "https://qmemacct.example.org" of a proxy: "qmemacct web" prints it, and by https cookies are kept from plain HTTP. Empty: http:// with this host and serve_port',
+    {
+      problem: (value) =>
+        value === '' || /^https?:\/\/[\w.-]+(?::\d{1,5})?\/?$/.test(value) ? null : 'is not an address without a path',
+      hint: 'write it as "https://HOST" or "https://HOST:PORT"',
+    },
+  ),
   serve_tokens: pathOrNone(
     '',
     'File (0600) with tokens, one in a line: a client that shows one over HTTP sees what an admin sees. Empty: no such tokens',

@@ -6,10 +6,10 @@ import { fakeTerminal } from './fake-terminal';
  * came of each as a line of JSON: node every-command.js CONFIG
  */
 
-/** Those that set something up, measure, or serve: they ask no server. */
+/** Those that set something up, measure, or serve: they ask no server for what it knows. */
 export const NO_READERS: readonly string[] = [
   ...['run', 'demo', 'import', 'install', 'uninstall', 'doctor', 'flush', 'serve', 'nightly', 'rollup', 'prune'],
-  ...['digest', 'database', 'migrate', 'completion', 'man'],
+  ...['digest', 'database', 'migrate', 'completion', 'man', 'web'],
 ];
 
 export interface Tried {

@@ -17,7 +17,7 @@ export const promiseOf = (runs: readonly JobRun[]): Promised | null => runs[0]?.
 export const jobKey = ({ record, incarnation }: JobRun): string => `${incarnation} ${record.cluster}`;
 
 /** All parts of the latest run of a job (array task), its master first. */
-export function latestRuns(runs: readonly JobRun[]): JobRun[] {
+export function latestRuns<Run extends JobRun>(runs: readonly Run[]): Run[] {
   const last = runs.reduce((most, { attempt }) => Math.max(most, attempt), 0);
   const latest = runs.filter(({ attempt }) => attempt === last);
   return latest.sort((a, b) => Number(a.record.pe_task_id !== null) - Number(b.record.pe_task_id !== null));

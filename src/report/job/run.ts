@@ -33,7 +33,7 @@ export function statusText(record: JobRecord, screen: Screen): string {
 }
 
 /** What a reader must know first of a record that is not simply a finished, sampled job. */
-function warningWords(record: JobRecord, screen: Screen): string | null {
+export function warningWords(record: JobRecord, screen: Screen): string | null {
   switch (record.status) {
     case 'finished':
       return null;

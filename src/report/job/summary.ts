@@ -77,6 +77,9 @@ function subjectOf(latest: readonly JobRun[], screen: Screen, dialect: Dialect):
   };
 }
 
+type MeasuredOf = Pick<Subject, 'total' | 'memory' | 'where'>;
+
+/** A line of requested against used; `share` null: not known. */
 interface Measured {
   readonly name: string;
   readonly requested: string;
@@ -91,7 +94,7 @@ function countedText(record: JobRecord): string {
   return counted === null ? 'unknown' : `~${formatBytes(counted)}`;
 }
 
-function memoryRow(name: string, bracket: Bracket | null, { memory, where }: Subject, screen: Screen): Measured {
+function memoryRow(name: string, bracket: Bracket | null, { memory, where }: MeasuredOf, screen: Screen): Measured {
   const limit = limitOf(memory);
   const share = bracket === null ? null : shareOfLimit(bracket, limit);
   return {
@@ -109,7 +112,8 @@ function requestedTime({ grid_engine: account }: JobRecord): number | null {
   return category === null ? null : requestedSeconds(categoryRequests(category), 'h_rt');
 }
 
-function measuredRows(subject: Subject, screen: Screen): Measured[] {
+/** Memory (and address space, where that decides), CPU and time: what was requested of each, and used. */
+export function measuredRows(subject: MeasuredOf, screen: Screen): readonly Measured[] {
   const { total, memory } = subject;
   const [cpu] = cpuGauges(total);
   const slots = total.host_slots ?? total.slots ?? 1;

@@ -15,6 +15,7 @@ import {
   string,
   type Schema,
   type Shape,
+  type ValueOf,
 } from '../../base/shape';
 import type { JobAttempt } from '../../accounting/store';
 import {
@@ -141,8 +142,9 @@ const nextRequest: Shape<NextRequest> = part(
 
 const ATTEMPT = { attempt: integer(1), attempts: integer(1), incarnation: integer(1) };
 const attemptOf = object(ATTEMPT);
-const attempt: Shape<JobAttempt> = part('Attempt', {
-  read: (value) => ({ ...record.read(value), ...attemptOf.read(value) }),
+const advised = object({ next_time: nullable(nextRequest) });
+const attempt: Shape<JobAttempt & ValueOf<typeof advised>> = part('Attempt', {
+  read: (value) => ({ ...record.read(value), ...attemptOf.read(value), ...advised.read(value) }),
   schema: object(
     { ...RECORD_MEMBERS, ...ATTEMPT, next_time: nullable(nextRequest) },
     'a record, which of its starts it is, of how many, of which job that had this number, and what to request next',

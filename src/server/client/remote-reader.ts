@@ -66,7 +66,11 @@ export class RemoteReader implements AccountingReader {
     );
     if (found === null) return NOTHING;
     const { records, older_incarnations, newer_incarnations } = found;
-    return { records, older_incarnations, newer_incarnations };
+    // The server's advice rests on what it shows; who reads here makes its own.
+    const plain = records.map(({ record, ended, provenance, attempt, attempts, incarnation }) => ({
+      ...{ record, ended, provenance, attempt, attempts, incarnation },
+    }));
+    return { records: plain, older_incarnations, newer_incarnations };
   }
 
   async jobs(numbers: readonly number[]): Promise<readonly StoredRecord[]> {

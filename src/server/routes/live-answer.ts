@@ -43,11 +43,20 @@ export function answerFromSnapshot(
   return answered(asked, live, key, () => make(redactSnapshot(live.snapshot, asked.access)));
 }
 
-/** The same of the view of the cluster. */
-export function answerFromView(asked: AccountingQuery, key: string, make: (view: ClusterView) => string): RouteAnswer {
-  const live = requireLive(asked);
+/** The view of the cluster, still with what the caller may not see. Throws HttpProblem where there is none yet. */
+export function requireView({ site }: Pick<AccountingQuery, 'site'>): {
+  readonly live: LiveCluster;
+  readonly view: ClusterView;
+} {
+  const live = requireLive({ site });
   const { view } = live;
   if (view === null)
     throw new HttpProblem(503, 'the state of the cluster could not be put together; the server log says why');
+  return { live, view };
+}
+
+/** The same of the view of the cluster. */
+export function answerFromView(asked: AccountingQuery, key: string, make: (view: ClusterView) => string): RouteAnswer {
+  const { live, view } = requireView(asked);
   return answered(asked, live, key, () => make(redactView(view, asked.access)));
 }
