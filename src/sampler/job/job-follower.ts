@@ -54,7 +54,7 @@ const NODE_WITHIN_MS = 200;
  * first process alone): their exit records say what they held. Freeing many GiB takes longer than anyone should wait.
  */
 const DYING_WITHIN_MS = 500;
-const DYING_LOOK_MS = 20;
+const DYING_LOOK_MS = 100;
 /** Where the directories can't be watched, the epilog's file is looked for this often. */
 const UNWATCHED_MS = 1000;
 
