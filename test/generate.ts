@@ -4,6 +4,7 @@ import { postgresSchema } from '../src/accounting/postgres/schema-text';
 import { sqliteSchema } from '../src/accounting/sqlite/schema-text';
 import { packageRoot } from '../src/base/package-root';
 import { fieldReference, settingsReference } from './reference';
+import { supportMatrix } from './support-matrix';
 
 /** `npm run generate`: writes anew what is made from the code and checked in. */
 export const GENERATED: readonly { readonly path: string; readonly make: (present: string) => string }[] = [
@@ -11,6 +12,7 @@ export const GENERATED: readonly { readonly path: string; readonly make: (presen
   { path: 'sql/accounting/postgres/001-schema.sql', make: postgresSchema },
   { path: 'docs/fields.md', make: fieldReference },
   { path: 'docs/settings.md', make: settingsReference },
+  { path: 'docs/versions.md', make: supportMatrix },
 ];
 
 if (require.main === module)

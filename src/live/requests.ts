@@ -66,10 +66,14 @@ function keyOf({ complex, kind }: RequestText): string {
   return `${kind} ${complex}`;
 }
 
+/** Open Cluster Scheduler prints amounts with six digits. */
+const PRINTED = 1e-5;
+
 function bytesOf(text: string, amount: number | null): number | null {
-  if (amount !== null && Number.isFinite(amount) && amount >= 0) return Math.trunc(amount);
   const parsed = parseMemorySize(text);
-  return parsed.ok && Number.isFinite(parsed.value) && parsed.value >= 0 ? Math.trunc(parsed.value) : null;
+  const typed = parsed.ok && Number.isFinite(parsed.value) && parsed.value >= 0 ? Math.trunc(parsed.value) : null;
+  if (amount === null || !Number.isFinite(amount) || amount < 0) return typed;
+  return typed !== null && Math.abs(typed - amount) <= PRINTED * amount ? typed : Math.trunc(amount);
 }
 
 /**

@@ -7,6 +7,7 @@ import type { JobRecord } from '../../src/record/record';
 import { SETTINGS_FILE } from '../../src/record/settings';
 import type { Truth } from '../burners/build';
 import type { AccountingRecord, Cell } from './cell';
+import { kind } from './kind';
 import { parallelEnvironments } from './parallel-environments';
 import { isAlive, type ProcessId } from './processes';
 import {
@@ -178,11 +179,12 @@ async function directories(site: Site): Promise<void> {
     assert.equal(statSync(join(path, 'config')).uid, owner.uid);
     assert.notEqual(statSync(join(path, 'trace')).uid, owner.uid);
     const config = configOf(path);
+    const hostSlots = kind.tasksNameTheirSlots ? '2' : '0';
     assert.deepEqual(
       ['job_id', 'ja_task_id', 'pe_task_id', 'job_name', 'job_owner', 'host', 'host_slots', 'h_vmem', 'prolog'].map(
         (key) => config.get(key),
       ),
-      [job, String(task), name, 'petask', USER, host, '2', '500M', 'none'],
+      [job, String(task), name, 'petask', USER, host, hostSlots, '500M', 'none'],
     );
     assert.notEqual(readFileSync(join(path, 'addgrpid'), 'utf8'), '');
     // On the other host the job's directory holds its tasks' and nothing else.

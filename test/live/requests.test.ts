@@ -25,6 +25,14 @@ describe('requestViews', () => {
     assert.deepEqual(views, [{ complex: 'h_vmem', kind: 'hard', text: '1g', bytes: 1e9 }]);
   });
 
+  it('takes what was typed where Grid Engine has printed the same with six digits', () => {
+    const bytes = (value: string, amount: number): unknown =>
+      requestViews(null, detail(1, [], { requests: [{ ...hard(value), amount }] }), both)[0]?.bytes;
+    assert.equal(bytes('300M', 3.14573e8), 300 * 1024 * 1024);
+    assert.equal(bytes('0.2G', 2.14748e8), 214748364);
+    assert.equal(bytes('300M', 3.14e8), 3.14e8);
+  });
+
   it('has no bytes for what it can not read', () => {
     for (const value of ['4GB', '', 'INFINITY', '-1G'])
       assert.equal(requestViews(listed(1, null, { requests: [hard(value)] }), null, both)[0]?.bytes, null);
