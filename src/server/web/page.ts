@@ -48,9 +48,12 @@ export function pageRoute<P extends Parameters>({ make, ...definition }: PageDef
   });
 }
 
+/** On whose behalf a page asks. */
+export type Asker = Pick<RouteRequest<Parameters>, 'site' | 'access' | 'requester'>;
+
 /** What the accounting DB answers to this caller: the published answer, read by its published shape. */
 export async function askAccounting<T>(
-  { site, access, requester }: Pick<RouteRequest<Parameters>, 'site' | 'access' | 'requester'>,
+  { site, access, requester }: Asker,
   question: AccountingQuery,
   shape: Shape<T>,
 ): Promise<T> {

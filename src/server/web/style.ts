@@ -50,7 +50,7 @@ th{font-weight:400;color:var(--faint);font-size:13px;text-align:left;vertical-al
 th,td{padding:5px 12px 5px 0;border-bottom:1px solid var(--line)}
 td{max-width:18em;overflow-wrap:break-word;vertical-align:top}
 td.bar{min-width:90px}td.bar svg{margin-top:6px}
-.right{text-align:right}td.right{white-space:nowrap}
+.right{text-align:right}td.right,td.short{white-space:nowrap}
 tbody tr:last-child td{border-bottom:0}
 .choices{display:flex;flex-wrap:wrap;gap:4px 16px;list-style:none;padding:0}
 .paging{display:flex;gap:16px;margin:8px 0 0}

@@ -9,6 +9,9 @@ export interface WebColumn extends Pick<Column, 'head' | 'align'> {
   readonly bar?: boolean;
 }
 
+/** A cell that is no longer stays on one line. */
+const SHORT = 24;
+
 const isEmpty = (cell: Child | undefined): boolean => cell === undefined || cell === null || cell === '';
 
 function headCell({ head, title, align, sorted }: WebColumn): Html {
@@ -19,6 +22,12 @@ function headCell({ head, title, align, sorted }: WebColumn): Html {
     : html`<th scope="col" class="${name}">${content}</th>`;
 }
 
+function classOf({ align, bar }: WebColumn, cell: Child): string {
+  if (bar === true) return 'bar';
+  if (align === 'right') return 'right';
+  return typeof cell === 'string' && cell.length <= SHORT ? 'short' : '';
+}
+
 /** A table under a caption; columns without any content are left out. It scrolls sideways where there is no room. */
 export function table(caption: string, columns: readonly WebColumn[], rows: readonly (readonly Child[])[]): Html {
   const shown = columns.flatMap((column, index) =>
@@ -26,9 +35,9 @@ export function table(caption: string, columns: readonly WebColumn[], rows: read
   );
   const heads = shown.map(({ column }) => (column.head === '' ? html`<td></td>` : headCell(column)));
   const body = rows.map((row) => {
-    const cells = shown.map(({ column: { align, bar }, index }) => {
-      const name = bar === true ? 'bar' : align === 'right' ? 'right' : '';
-      return html`<td class="${name}">${row[index] ?? null}</td>`;
+    const cells = shown.map(({ column, index }) => {
+      const cell = row[index] ?? null;
+      return html`<td class="${classOf(column, cell)}">${cell}</td>`;
     });
     return html`<tr>
       ${cells}

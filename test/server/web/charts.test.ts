@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import type { Bracket } from '../../../src/record/record';
+import type { Bracket, MemorySeries } from '../../../src/record/record';
 import { bracketBar, shareBar } from '../../../src/server/web/charts/bar';
 import { hostMap } from '../../../src/server/web/charts/host-map';
 import { memoryCurve } from '../../../src/server/web/charts/memory-curve';
 import { distribution } from '../../../src/server/web/charts/quantiles';
+import { taskCurves } from '../../../src/server/web/charts/task-curves';
 import type { Html } from '../../../src/server/web/html';
 import { unlistedHost } from '../../../src/live/host-view';
 import { GIB } from '../../live/snapshots';
@@ -45,6 +46,7 @@ describe('charts', () => {
           checkNumbers(curve);
           for (const [, y = ''] of (curve?.toString() ?? '').matchAll(/[\dH.]+ ([\d.]+)H/g))
             assert.ok(Number(y) >= 22 && Number(y) <= 208, y);
+          checkNumbers(taskCurves([series, { ...series, step_seconds: step * 3 }, series], limit));
           checkNumbers(distribution(values, limit, 'peaks'));
           checkNumbers(bracketBar(lower, more === null ? null : lower + more, limit, 'peak'));
         },
@@ -66,6 +68,24 @@ describe('charts', () => {
     assert.match(memoryCurve(series, 3 * GIB, null)?.toString() ?? '', /limit 3 GiB<\/text>/);
     assert.match(memoryCurve(series, 64 * GIB, null)?.toString() ?? '', /limit 64 GiB, farther up<\/text>/);
     assert.equal(memoryCurve({ ...series, rss_bytes: [0, 0] }, GIB, null), null);
+  });
+
+  it('show the median of many tasks, and how far the others are from it', () => {
+    const flat = (gib: number, length: number): MemorySeries => ({
+      start: '2026-11-20T13:00:00.000Z',
+      step_seconds: 60,
+      rss_bytes: Array.from({ length }, () => gib * GIB),
+    });
+    const nine = Array.from({ length: 9 }, (_, index) => flat(index + 1, 10));
+    const text = taskCurves([...nine, flat(20, 5)], null)?.toString() ?? '';
+    const levels = (name: string): readonly string[] => {
+      const [, path = ''] = new RegExp(`class="${name}"\\s+d="M([^"]*)"`).exec(text) ?? [];
+      return [...new Set([...path.matchAll(/[\d.]+ ([\d.]+)/g)].map(([, y = '']) => y))];
+    };
+    const y = (gib: number): string => String(Math.round((208 - (gib / 21) * 186) * 10) / 10);
+    // The tenth task, the largest, ran half as long.
+    assert.deepEqual(levels('curve'), [y(6), y(5)]);
+    assert.deepEqual(levels('rest'), ['208', y(20), y(9)]);
   });
 
   it('have a square for each host, whatever it is called', () => {

@@ -2,8 +2,7 @@ import { DIMENSIONS, type Dimension } from '../../../accounting/summary';
 import { formatMinute, formatZone } from '../../../report/format/local-time';
 import { summaryAnswer } from '../../accounting/answer-shapes';
 import { intervalOf } from '../../routes/accounting';
-import { queryTime, withText, type Parameters } from '../../routes/parameter';
-import type { RouteRequest } from '../../routes/route';
+import { queryTime, withText } from '../../routes/parameter';
 import { daysChart } from '../charts/days';
 import { html, linkTo, type Html } from '../html';
 import { section } from '../layout';
@@ -29,16 +28,15 @@ export const clusterPage = pageRoute({
   description: 'all jobs of a time by days, users, projects, queues, hosts and kinds',
   parameters: { since: withText(queryTime('from then on (default: 30d)')) },
   make: async (asked) => {
-    const plain = asked as unknown as RouteRequest<Parameters>;
     const since = asked.values.since?.text ?? '30d';
     const from = asked.values.since?.value ?? asked.now - 30 * 86_400_000;
     const interval = intervalOf(from, asked.now, asked.now);
     const days = { what: 'summary', query: { ...interval, by: 'day', limit: 400 } } as const;
-    const { totals, groups } = await askAccounting(plain, days, summaryAnswer);
+    const { totals, groups } = await askAccounting(asked, days, summaryAnswer);
     const tables: Html[] = [];
     for (const by of DIMENSIONS) {
       const question = { what: 'summary', query: { ...interval, by, limit: GROUPS } } as const;
-      const answer = await askAccounting(plain, question, summaryAnswer);
+      const answer = await askAccounting(asked, question, summaryAnswer);
       const link = (key: string): string =>
         linkTo('/jobs', { [by]: by === 'job_name' ? key.replaceAll('#', '*') : key, since });
       const made = groupsTable(NAMES[by], answer.groups, link);

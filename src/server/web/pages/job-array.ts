@@ -8,6 +8,7 @@ import { latestRuns } from '../../../report/job/job-run';
 import type { RUN_COLUMNS } from '../../../report/job/run-table';
 import type { Screen } from '../../../report/screen/screen';
 import { distribution } from '../charts/quantiles';
+import { taskCurves } from '../charts/task-curves';
 import { html, named, type Html } from '../html';
 import { section } from '../layout';
 import { pairs } from '../table';
@@ -76,10 +77,20 @@ export function arrayPart({ runs, causes }: JobPart, screen: Screen): Html {
   const limits = tasks.flatMap((task) => limitOf(task.record) ?? []);
   const limit = limits.length === 0 ? null : limits.reduce((most, bytes) => Math.max(most, bytes));
   const drawn = distribution(peaks, limit, 'Peaks of the tasks');
+  const curves = taskCurves(
+    tasks.flatMap((task) => task.record.series ?? []),
+    limit,
+  );
   const next = tasks.map(({ next_time: one }) => one).find((one) => one !== null) ?? null;
   const line = causes.find(({ next_time: one }) => one !== null)?.next_time ?? null;
   return html`<h1>Job ${record.job_id}${record.job_name === null ? null : html` ${named(record.job_name)}`}</h1>
     <p>${record.owner === null ? null : html`${named(record.owner)} · `}${formatCount(tasks.length)} tasks</p>
-    ${drawn === null ? null : section('Peaks of the tasks, lowest first', drawn)} ${nextPart(next, line)}
+    ${drawn === null ? null : section('Peaks of the tasks, lowest first', drawn)}
+    ${curves === null ? null : section('Memory of the tasks, each since its start', curves)}
+    ${nextPart(
+      next,
+      line,
+      tasks.map((task) => task.record),
+    )}
     ${tasksTable(tasks, screen)} ${endsPart(tasks, causes)}`;
 }

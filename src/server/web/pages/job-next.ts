@@ -1,6 +1,8 @@
+import type { JobRecord } from '../../../record/record';
 import type { NextRequest } from '../../../report/advice/next-request';
-import { roundRequest } from '../../../report/advice/advice';
+import { hasUnknownPart, roundRequest } from '../../../report/advice/advice';
 import { formatCount, formatPercent } from '../../../report/format/units';
+import { NOT_WHOLE } from '../../../report/job/headline';
 import type { CauseAccount } from '../../../report/why/causes';
 import { html, type Html } from '../html';
 import { section } from '../layout';
@@ -18,15 +20,15 @@ function reason({ risk, runs }: NextRequest): string {
   return `A risk of ${formatPercent(risk)} that it needs more, by ${formatCount(runs)} runs of its kind.`;
 }
 
-/** What to request next time. `line`: of a bad end, a whole `qsub` line; it goes before. */
-export function nextPart(next: NextRequest | null, line: string | null): Html | null {
+/** What to request next time. `line`: of a bad end, a whole `qsub` line; it goes before. `records`: all that the advice must fit. */
+export function nextPart(next: NextRequest | null, line: string | null, records: readonly JobRecord[]): Html | null {
   if (line !== null)
     return section('Next time', html`<p><code>${line}</code></p>`, next && html`<p>${reason(next)}</p>`);
   if (next === null) return null;
   const request = `qsub -l ${next.complex}=${roundRequest(next.request_bytes).text}`;
   return section(
     'Next time',
-    html`<p>${VERDICTS[next.kind]}</p>`,
+    html`<p>${next.kind === 'keep' && hasUnknownPart(records) ? NOT_WHOLE : VERDICTS[next.kind]}</p>`,
     next.kind === 'keep' ? null : html`<p><code>${request}</code></p>`,
     html`<p class="faint">${reason(next)}</p>`,
   );

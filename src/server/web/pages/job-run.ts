@@ -12,6 +12,7 @@ import { endingTone } from '../../../report/job/headline';
 import { latestRuns } from '../../../report/job/job-run';
 import { wholeOf, type JobWhole } from '../../../report/job/job-whole';
 import { metricGroups } from '../../../report/job/metrics';
+import { describeHosts } from '../../../report/job/parallel';
 import { PEAK_COLUMNS, peakRows } from '../../../report/job/peaks';
 import { statusText, warningWords } from '../../../report/job/run';
 import { growingHost, growingJob, renderTrend } from '../../../report/job/running';
@@ -58,13 +59,7 @@ function latestOf(runs: JobRuns): Latest | null {
 }
 
 /** Number, name, state; who, where and when. */
-function titlePart(
-  record: JobRecord,
-  place: readonly string[],
-  state: Html,
-  when: string,
-  screen: Screen,
-): Html {
+function titlePart(record: JobRecord, place: readonly string[], state: Html, when: string, screen: Screen): Html {
   const name = record.job_name === null ? null : html` ${named(record.job_name)}`;
   const words = place.map((part, index) => html`${index === 0 ? '' : ' · '}${named(part)}`);
   return html`<h1>Job ${jobLabel(record, screen)}${name}</h1>
@@ -189,14 +184,18 @@ export function runPart({ runs, causes }: JobPart, screen: Screen): Html {
   const facts = trustFacts(total, screen).map((fact) =>
     fact.startsWith(' ') ? html`<li class="under">${fact.trim()}</li>` : html`<li>${fact}</li>`,
   );
+  const place = whole === null ? describePlace(total, screen) : describeHosts(whole, screen);
+  const asked =
+    whole === null
+      ? requested(total, screen)
+      : requested({ ...total, host_slots: total.slots }, screen, 'on all hosts');
   const next = runs.find(({ attempt }) => attempt === last)?.next_time ?? null;
-  return html`${titlePart(total, describePlace(total, screen), state, describeSpan(total, screen), screen)}
-    ${warningPart(latest, screen)} ${measuredPart(latest, screen)} ${nextPart(next, own[0]?.next_time ?? null)}
+  return html`${titlePart(total, place, state, describeSpan(total, screen), screen)} ${warningPart(latest, screen)}
+    ${measuredPart(latest, screen)} ${nextPart(next, own[0]?.next_time ?? null, whole?.needs ?? latest.records)}
     ${curvePart(latest)} ${endPart(latest, own)} ${whole === null ? null : hostsPart(whole.sum, screen)}
     ${peaksPart(latest, screen)}
     <div class="halves">
-      ${section('Requested', pairs(requested(total, screen, whole === null ? 'on this host' : 'on all hosts')))}
-      ${section('Used', pairs(consumption(total, screen)))}
+      ${section('Requested', pairs(asked))} ${section('Used', pairs(consumption(total, screen)))}
       ${metricGroups(total, screen).map(({ heading, items }) => section(heading, pairs(items)))}
     </div>
     ${section(

@@ -7,11 +7,11 @@ import { redactView } from '../../access/redaction';
 import { jobAnswer } from '../../accounting/answer-shapes';
 import { HttpProblem } from '../../http/http-problem';
 import { jobQuestion, type JobValues } from '../../routes/accounting';
-import { pathJob, queryFlag, queryName, queryTime, type Parameters } from '../../routes/parameter';
-import { route, type RouteRequest } from '../../routes/route';
+import { pathJob, queryFlag, queryName, queryTime } from '../../routes/parameter';
+import { route } from '../../routes/route';
 import { html, linkTo, type Html } from '../html';
 import { HTML_TYPE, section } from '../layout';
-import { askAccounting, pageRoute, redirect, RELOAD_SECONDS } from '../page';
+import { askAccounting, type Asker, pageRoute, redirect, RELOAD_SECONDS } from '../page';
 import { webScreen } from '../screen';
 import { pairs } from '../table';
 import { arrayPart } from './job-array';
@@ -28,7 +28,7 @@ const isAsked = ({ job, task }: JobView, asked: Asked): boolean =>
   job === asked.job && (asked.task === null || task === asked.task);
 
 /** The job's runs that qmaster knows, as the caller may see them; none where it does not answer. */
-function runningViews({ site, access }: RouteRequest<Parameters>, asked: Asked): readonly JobView[] {
+function runningViews({ site, access }: Asker, asked: Asked): readonly JobView[] {
   const view: ClusterView | null = site.live.current()?.view ?? null;
   if (view === null) return [];
   const jobs = view.jobs.filter((job) => isAsked(job, asked));
@@ -51,7 +51,7 @@ function othersPart({ older_incarnations: older, newer_incarnations: newer }: Jo
   return html`<p>${older + newer} other jobs had this number: <a href="${link}">all of them</a>.</p>`;
 }
 
-async function answerFor(asked: RouteRequest<Parameters>, given: JobValues): Promise<JobAnswer | null> {
+async function answerFor(asked: Asker, given: JobValues): Promise<JobAnswer | null> {
   try {
     return await askAccounting(asked, jobQuestion(given, asked.site), jobAnswer);
   } catch (error) {
@@ -85,10 +85,9 @@ const jobPage = pageRoute({
   parameters: PARAMETERS,
   make: async (asked) => {
     const { job: wanted, reload = false, ...choice } = asked.values;
-    const plain = asked as unknown as RouteRequest<Parameters>;
     const screen = webScreen(asked.now);
-    const running = choice.at === undefined ? runningViews(plain, wanted) : [];
-    const answer = await answerFor(plain, { job: wanted, ...choice });
+    const running = choice.at === undefined ? runningViews(asked, wanted) : [];
+    const answer = await answerFor(asked, { job: wanted, ...choice });
     if (answer === null && running.length === 0)
       throw new HttpProblem(404, 'no such job is known here; it gets there by its first heartbeat, or when it ends');
     const path = `/job/${nameOf(wanted)}`;

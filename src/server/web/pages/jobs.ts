@@ -13,12 +13,11 @@ import { toJobLines, type RecordLine } from '../../../report/records/lines';
 import type { Screen } from '../../../report/screen/screen';
 import { recordsAnswer, summaryAnswer } from '../../accounting/answer-shapes';
 import { FILTER, given, intervalOf, SORTS } from '../../routes/accounting';
-import { queryCount, queryTime, queryWord, withText, type Parameters, type Values } from '../../routes/parameter';
-import type { RouteRequest } from '../../routes/route';
+import { queryCount, queryTime, queryWord, withText, type Values } from '../../routes/parameter';
 import { daysChart } from '../charts/days';
 import { html, linkTo, named, type Child, type Html } from '../html';
 import { section } from '../layout';
-import { askAccounting, pageRoute } from '../page';
+import { askAccounting, type Asker, pageRoute } from '../page';
 import { webScreen } from '../screen';
 import { paging, table, type WebColumn } from '../table';
 import { groupsTable, sumsPart } from './sums';
@@ -161,11 +160,7 @@ function groupings({ owner: user }: Choice): readonly ('owner' | 'job_name')[] {
   return user === undefined ? ['owner', 'job_name'] : ['job_name'];
 }
 
-async function groupsPart(
-  asked: RouteRequest<Parameters>,
-  choice: Choice,
-  query: ReturnType<typeof queryOf>,
-): Promise<Html> {
+async function groupsPart(asked: Asker, choice: Choice, query: ReturnType<typeof queryOf>): Promise<Html> {
   const parts: (Html | null)[] = [];
   for (const by of groupings(choice)) {
     const question = { what: 'summary', query: { ...query, by, limit: GROUPS } } as const;
@@ -199,13 +194,12 @@ export const jobsPage = pageRoute({
   parameters: PARAMETERS,
   make: async (asked) => {
     const choice = asked.values;
-    const plain = asked as unknown as RouteRequest<Parameters>;
     const { page = 1, sort = 'time' } = choice;
     const query = queryOf(choice, asked.now);
     const wanted = { what: 'records', query: { ...query, sort, limit: page * EACH + 1 } } as const;
-    const { records, totals } = await askAccounting(plain, wanted, recordsAnswer);
+    const { records, totals } = await askAccounting(asked, wanted, recordsAnswer);
     const days = { what: 'summary', query: { ...query, by: 'day', limit: 400 } } as const;
-    const { groups } = await askAccounting(plain, days, summaryAnswer);
+    const { groups } = await askAccounting(asked, days, summaryAnswer);
     const shown = records.slice((page - 1) * EACH, page * EACH).map(({ record }) => record);
     const more = records.length > page * EACH && page < MOST_PARTS;
     const [title, heading] = titleOf(choice);
@@ -215,7 +209,7 @@ export const jobsPage = pageRoute({
       title,
       body: html`<h1>${heading}</h1>
         <p class="faint">${formatMinute(new Date(query.since))} → ${formatMinute(until)} ${formatZone(until)}</p>
-        ${filters(choice)} ${section('Together', sumsPart(totals), chart)} ${await groupsPart(plain, choice, query)}
+        ${filters(choice)} ${section('Together', sumsPart(totals), chart)} ${await groupsPart(asked, choice, query)}
         ${section(
           'Each',
           shown.length === 0

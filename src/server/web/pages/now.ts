@@ -15,8 +15,8 @@ import { accessKey } from '../../access/access';
 import { redactView } from '../../access/redaction';
 import { HttpProblem } from '../../http/http-problem';
 import { requireView } from '../../routes/live-answer';
-import { queryCount, queryFlag, queryOptions, queryWord, type Parameters, type Values } from '../../routes/parameter';
-import { route, type RouteRequest } from '../../routes/route';
+import { queryCount, queryFlag, queryOptions, queryWord, type Values } from '../../routes/parameter';
+import { route } from '../../routes/route';
 import { memoryBar, shareBar } from '../charts/bar';
 import { hostMap, HOST_SHADES, SHADE_NAMES } from '../charts/host-map';
 import { html, linkTo, named, type Child, type Html } from '../html';
@@ -37,6 +37,10 @@ const PARAMETERS = {
   shade: queryWord('what the picture of the hosts is coloured by', HOST_SHADES),
   reload: queryFlag('have the browser load it again and again'),
 };
+
+/** Without what only the page of each job has room for. */
+const LEFT_OUT: ReadonlySet<string> = new Set(['queue', 'other requests', 'vmem', 'age', 'CPU']);
+const JOBS_SHOWN = JOB_COLUMNS.filter(({ head }) => !LEFT_OUT.has(head));
 
 type Choice = Values<typeof PARAMETERS>;
 
@@ -126,7 +130,7 @@ function jobsPart(jobs: readonly JobView[], choice: Choice, screen: Screen): Htm
     `${formatCount(jobs.length)} running jobs, those closest to their limit first`,
     shown.length === 0
       ? html`<p>No job runs that is like that.</p>`
-      : liveTable('Running jobs', JOB_COLUMNS, shown, jobCell, screen),
+      : liveTable('Running jobs', JOBS_SHOWN, shown, jobCell, screen),
     paging(choice.jobs ?? 1, more, (jobsPage) => address(choice, { jobs: jobsPage })),
   );
 }
@@ -208,16 +212,15 @@ export const nowPage = route({
   problems: [],
   answer: (asked) => {
     const { site, access, signedIn, values, now } = asked;
-    const request: Pick<RouteRequest<Parameters>, 'signedIn'> = { signedIn };
     const { reload = false } = values;
     try {
       const { live, view } = requireView({ site });
       const key = `now ${JSON.stringify(values)} ${signedIn?.name ?? ''} ${accessKey(access)}`;
       const make = (): Page => nowOf(redactView(view, access), values, now);
-      const body = site.cache.get(live, key, () => pageAnswer(make(), '/', request).body);
-      return { ...pageAnswer({ title: '', body: html`` }, '/', request, reload), body };
+      const body = site.cache.get(live, key, () => pageAnswer(make(), '/', asked).body);
+      return { ...pageAnswer({ title: '', body: html`` }, '/', asked, reload), body };
     } catch (error) {
-      if (error instanceof HttpProblem && error.httpStatus === 503) return pageAnswer(nothingYet(error), '/', request);
+      if (error instanceof HttpProblem && error.httpStatus === 503) return pageAnswer(nothingYet(error), '/', asked);
       throw error;
     }
   },
