@@ -93,6 +93,8 @@ export interface JobView {
   /** By which complex; null: none. */
   readonly complex: string | null;
   readonly limitState: LimitState;
+  /** Seconds that it may run: its own h_rt; null: none was requested, or it is not known. */
+  readonly timeLimit: number | null;
   /** Grid Engine's own figures, of the master and its tasks; those that have ended count in `maxvmem`. */
   readonly vmem: number | null;
   readonly maxvmem: number | null;

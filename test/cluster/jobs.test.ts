@@ -84,8 +84,11 @@ async function arrayJob({ cell, product }: Site): Promise<void> {
       lines.find((line) => Number(line.task_number) === record.task_id),
     );
     const truth = truthOf(cell, 'gealice', `array.${record.task_id ?? 0}.truth`);
-    assertHolds(record.peak_rss, truth.rssSum, truth.uncertainty, 0.9);
+    // On a loaded machine a sampler may come after three seconds: then it says that it saw nothing.
+    if (record.samples === null || record.samples === 0) assert.equal(record.peak_rss, null);
+    else assertHolds(record.peak_rss, truth.rssSum, truth.uncertainty, 0.9);
   }
+  assert.ok(records.some(({ samples }) => samples !== null && samples > 0));
   const shown = await product.run('ge0', 'job', job, '--accounting', product.accounting);
   assert.match(shown.stdout, /20 tasks/);
 }

@@ -34,7 +34,7 @@ export interface ProductOptions {
 }
 
 /** `install --node` writes there, too; the hosts of a cell have the machine's own, so they get a layer of theirs. */
-const KEEP_FROM_THE_MACHINE = [
+export const KEEP_FROM_THE_MACHINE = [
   'mkdir -p /etc/cron.d /etc/tmpfiles.d',
   'mount -t tmpfs none /etc/cron.d',
   'mount -t tmpfs none /etc/tmpfiles.d',
@@ -46,7 +46,7 @@ const KEEP_FROM_THE_MACHINE = [
  * The kernel's events reach only the namespace that the cell was made from, and the init process's can't be entered
  * everywhere. A listener that stays would serve the next test's jobs, too: who wants the default says `inf`.
  */
-function settingsOf(cell: Cell, settings: string): string {
+export function settingsOf(cell: Cell, settings: string): string {
   const linger = /^listener_linger\b/m.test(settings) ? '' : 'listener_linger = 1\n';
   return `initial_network_namespace = "${cell.initialNetns}"\n${linger}${settings}\n`;
 }

@@ -7,11 +7,11 @@ import {
   type ImportSums,
 } from './import-file';
 
-interface FilesOutcome extends ImportSums {
+export interface FilesOutcome extends ImportSums {
   readonly problems: readonly string[];
 }
 
-interface FilesOptions extends Omit<ImportOptions, 'onProgress'> {
+export interface FilesOptions extends Omit<ImportOptions, 'onProgress'> {
   /** What was done of all files, and bytes on disk of all: those of files to come are in `of`. */
   readonly onProgress?: (sums: ImportSums, done: number, of: number) => void;
   readonly sizeOf?: (path: string) => number;

@@ -62,7 +62,7 @@ export const USUAL_COLUMNS = [
   'h_vmem_request_bytes',
   'h_vmem_limit_bytes',
   'h_vmem_per',
-  'requests_id',
+  'request_set_id',
   'request_order_id',
   'request_complex_id',
   'limit_bytes',

@@ -3,7 +3,6 @@ import { resolve } from 'node:path';
 import type { Command } from 'commander';
 import type { HistoryStore } from '../../accounting/history-store';
 import { addSums, NOTHING_IMPORTED, type ImportSums } from '../../accounting/import/import-file';
-import { importFiles } from '../../accounting/import/import-files';
 import { findCell } from '../../gridengine/find-cell';
 import { RequestRules } from '../../record/request-rules';
 import type { Settings } from '../../record/settings';
@@ -11,8 +10,8 @@ import { escapeForTerminal } from '../../report/format/escape';
 import { formatCount } from '../../report/format/units';
 import { type CommandContext, type GlobalOptions, EXIT, usageError } from '../command';
 import { becomeDeliverer, importSettings, openHistory } from '../stores/maintenance';
-import { changedFiles, clusterOf, sizeOnDisk } from '../import/accounting-files';
-import { dryStore, describeImport, filesIn, siteFiles, type SiteFiles } from '../import/import-site';
+import { changedFiles, clusterOf } from '../import/accounting-files';
+import { describeImport, dryStore, importRound, siteFiles, watchedPaths, type SiteFiles } from '../import/import-site';
 import { describeFindings } from '../import/findings';
 import { waitForChange } from '../import/follow-files';
 import { importProgress } from '../import/import-progress';
@@ -134,7 +133,6 @@ export async function importAccounting(
   if (outputFormat(options) === 'csv') throw usageError('what an import did is no table: give --json, not --csv');
   const settings = importSettings(options.config, terminal.env);
   const site = filesOf(given, settings, options, terminal.env);
-  const rules = new RequestRules(settings);
   becomeDeliverer(settings);
   const store = options.dryRun && isMissing(settings.accounting) ? null : await open(settings);
   const { signal, release } = interruption();
@@ -143,19 +141,19 @@ export async function importAccounting(
     if (options.unreadable && store !== null) return await listUnreadable(store, site.cluster, options, terminal);
     const target =
       store === null || options.dryRun ? dryStore((await store?.importedFiles(site.cluster)) ?? []) : store;
-    const changed = changedFiles();
+    const followed = {
+      site,
+      store: options.dryRun ? null : store,
+      target,
+      rules: new RequestRules(settings),
+      changed: changedFiles(),
+    };
     let sums = NOTHING_IMPORTED;
     let problems: readonly string[] = [];
     for (let round = 0; ; round++) {
-      // What has been delivered, so that its lines find it.
-      if (store !== null && !options.dryRun) await store.settle({ signal });
-      const paths = site.directory === null ? site.paths : filesIn(site.directory);
       const progress = importProgress(terminal);
-      const outcome = await importFiles(changed(paths), target, {
-        cluster: site.cluster,
-        rules,
+      const outcome = await importRound(followed, {
         signal,
-        sizeOf: sizeOnDisk,
         onProgress: ({ lines }, done, of) => {
           progress.show(lines, done, of);
         },
@@ -168,7 +166,7 @@ export async function importAccounting(
         for (const problem of problems) warn(terminal, problem);
       } else if (outcome.lines > 0) tell(outcome, [], options, terminal);
       if (!options.follow || isStopped()) break;
-      await waitForChange(site.directory === null ? paths : [...paths, `${site.directory}/accounting`], signal);
+      await waitForChange(watchedPaths(site), signal);
       if (isStopped()) break;
     }
     if (isStopped() && !options.follow) {

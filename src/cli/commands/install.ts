@@ -27,6 +27,7 @@ export interface InstallOptions extends GlobalOptions {
   /** false: --no-timer. */
   readonly timer: boolean;
   readonly nightly?: boolean;
+  readonly serve?: boolean;
   readonly hosts?: readonly string[];
   readonly queue?: readonly string[];
   readonly plain?: boolean;
@@ -66,6 +67,7 @@ export function register(command: Command, context: CommandContext): void {
     .option('--run-dir <dir>', 'with --node: directory on tmpfs for live figures')
     .option('--no-timer', 'with --node: no timer or cron entry for "qmemacct flush"')
     .option('--nightly', 'with --node, on one host: run hooks/nightly.sh there every night')
+    .option('--serve', 'with --node, on one host: run "qmemacct serve" there')
     .option('--hosts <hosts>', 'only these hosts: names and @groups, separated by commas', words)
     .option('--queue <queues>', 'only these cluster queues, separated by commas', words)
     .option('--plain', "hooks as the job's owner, not as root: self-reported figures, no hook of another user chained")
@@ -79,7 +81,7 @@ export function register(command: Command, context: CommandContext): void {
     );
 }
 
-const ONLY_NODE = ['accounting', 'stateDir', 'runDir', 'nightly'] as const;
+const ONLY_NODE = ['accounting', 'stateDir', 'runDir', 'nightly', 'serve'] as const;
 const ONLY_CLUSTER = ['hosts', 'queue', 'plain', 'env', 'nodeCheck', 'hostsChecked', 'backup'] as const;
 
 function optionName(key: string): string {
@@ -139,6 +141,7 @@ async function installNode(options: InstallOptions, terminal: Terminal): Promise
     places: systemPlaces(),
     timer: options.timer,
     nightly: options.nightly ?? false,
+    serve: options.serve ?? false,
     execPath: process.execPath,
   });
   chosen.differences.forEach((difference) => warn(terminal, difference));

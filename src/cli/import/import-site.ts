@@ -1,6 +1,7 @@
-import type { LongWork, ImportedFile } from '../../accounting/history-store';
+import { join } from 'node:path';
+import type { HistoryStore, LongWork, ImportedFile } from '../../accounting/history-store';
 import type { ImportStore } from '../../accounting/import/import-file';
-import { importFiles } from '../../accounting/import/import-files';
+import { importFiles, type FilesOptions, type FilesOutcome } from '../../accounting/import/import-files';
 import { readFault } from '../../accounting/import/read-fault';
 import { findCell } from '../../gridengine/find-cell';
 import { RequestRules, type RequestSetting } from '../../record/request-rules';
@@ -20,7 +21,7 @@ export interface SiteFiles {
 }
 
 /** The accounting files in a directory, the oldest first. Throws CommandError. */
-export function filesIn(directory: string): readonly string[] {
+function filesIn(directory: string): readonly string[] {
   try {
     return accountingFilesIn(directory);
   } catch (error) {
@@ -47,6 +48,33 @@ export function siteFiles(settings: SiteSettings, env: Terminal['env']): SiteFil
 }
 
 const counted = (count: number, what: string): string => `${formatCount(count)} ${what}${count === 1 ? '' : 's'}`;
+
+/** Where an import that goes on with what is written reads, and where it stores. */
+interface FollowedSite {
+  readonly site: SiteFiles;
+  /** null: nothing is written. */
+  readonly store: HistoryStore | null;
+  readonly target: ImportStore;
+  readonly rules: RequestRules;
+  /** Of `changedFiles`: what has not changed since the last round is not read again. */
+  readonly changed: (paths: readonly string[]) => readonly string[];
+}
+
+/** Where something may be written next, for `waitForChange`. */
+export function watchedPaths({ paths, directory }: SiteFiles): readonly string[] {
+  return directory === null ? paths : [...filesIn(directory), join(directory, 'accounting')];
+}
+
+/** Imports what has come since the last round. Rejects with CommandError or StoreError. */
+export async function importRound(
+  { site, store, target, rules, changed }: FollowedSite,
+  work: Pick<FilesOptions, 'signal' | 'onProgress'>,
+): Promise<FilesOutcome> {
+  // What has been delivered, so that its lines find it.
+  await store?.settle(work.signal === undefined ? {} : { signal: work.signal });
+  const paths = site.directory === null ? site.paths : filesIn(site.directory);
+  return importFiles(changed(paths), target, { ...work, cluster: site.cluster, rules, sizeOf: sizeOnDisk });
+}
 
 /** What an import did, in one line. */
 export function describeImport(sums: {

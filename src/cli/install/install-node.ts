@@ -14,6 +14,7 @@ import { writeStamp } from './stamp';
 import { step, type Step } from './steps';
 import { STUB } from './stub';
 import { listenerSteps } from './listener-files';
+import { serveSteps, startsServer } from './serve-files';
 import { serviceSteps } from './service-files';
 import { fileSteps, linkSteps, timerSteps, tmpfilesSteps } from './system-files';
 import type { NodeSettings } from './node-settings';
@@ -41,6 +42,8 @@ export interface NodeOptions {
   readonly timer: boolean;
   /** Also the nightly job; where it is already, it is kept up to date in any case. */
   readonly nightly: boolean;
+  /** Also the server; likewise. */
+  readonly serve: boolean;
   readonly execPath: string;
 }
 
@@ -135,6 +138,7 @@ export function planNode(options: NodeOptions): NodeInstallation {
     ...listenerSteps(files, settings, previous !== version.name),
     ...serviceSteps(files, settings, previous !== version.name),
     ...linkSteps(files),
+    ...(options.serve || startsServer(places) ? serveSteps(files, settings, previous !== version.name) : []),
   ];
   return { version, settings, prefix, previous, preparations, activations };
 }

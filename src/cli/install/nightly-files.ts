@@ -1,11 +1,11 @@
-import { createHash } from 'node:crypto';
-import { existsSync, lstatSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, lstatSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import type { Settings } from '../../record/settings';
 import { makeNightPlaces, nightPlaces } from '../nightly/report-files';
+import { leaveSteps, removeSteps, writeSteps } from './kept-files';
 import type { SystemPlaces } from './places';
-import { step, type Step } from './steps';
-import { fileSteps, fromTemplate, stopTimer, systemctl, type SystemFiles } from './system-files';
+import type { Step } from './steps';
+import { fromTemplate, stopTimer, systemctl, type SystemFiles } from './system-files';
 
 const SERVICE = 'qmemacct-nightly.service';
 const TIMER = 'qmemacct-nightly.timer';
@@ -24,24 +24,6 @@ function nightlyFiles({ units, cron }: SystemPlaces): readonly string[] {
 /** Whether something on this host starts the nightly job. */
 export function startsNightly(places: SystemPlaces): boolean {
   return nightlyFiles(places).some((path) => basename(path) !== SERVICE);
-}
-
-/** An admin's own, or one of ours that an admin has changed: the unit says where Grid Engine is to be named, for one. */
-function isChanged(path: string): boolean {
-  return existsSync(path) && !isAsWritten(readFileSync(path, 'utf8'));
-}
-
-function leave(path: string, fix: string): Step {
-  return { says: `leave ${path}`, apply: () => `${path}: was changed on this host, and stays; ${fix}` };
-}
-
-/** Writes a file, unless there is one that was changed. */
-function writeSteps(path: string, text: string): Step[] {
-  return isChanged(path) ? [] : fileSteps(path, withSum(text));
-}
-
-function leaveSteps(paths: readonly string[]): Step[] {
-  return paths.filter(isChanged).map((path) => leave(path, 'remove it and install again to get the new one'));
 }
 
 function isMissing(path: string): boolean {
@@ -103,31 +85,10 @@ export function nightlySteps(files: SystemFiles, settings: Settings): Step[] {
 export function removeNightlySteps(places: SystemPlaces): Step[] {
   const files = nightlyFiles(places);
   const has = (name: string): boolean => files.some((path) => basename(path) === name);
-  const ours = files.filter((path) => !isChanged(path));
   return [
     ...(has(TIMER) ? [{ says: `stop ${TIMER}`, apply: () => stopTimer(TIMER) }] : []),
     // One that runs ends in a good state.
     ...(has(SERVICE) ? [{ says: `stop ${SERVICE}`, apply: () => systemctl(['stop', SERVICE], ENDS_BY_ITSELF) }] : []),
-    ...ours.map((path) => step(`remove ${path}`, () => rmSync(path, { force: true }))),
-    ...files.filter(isChanged).map((path) => leave(path, 'without the program it does nothing; remove it by hand')),
+    ...removeSteps(files),
   ];
-}
-
-const SUM_LINE = /^# Sum of the lines above: ([0-9a-f]{16})\b.*\n$/m;
-
-function sumOf(text: string): string {
-  return createHash('sha256').update(text).digest('hex').slice(0, 16);
-}
-
-/** A text of whole lines, in which "#" begins a comment, with a last line that tells whether it was changed since. */
-export function withSum(text: string): string {
-  return `${text}# Sum of the lines above: ${sumOf(text)}. Where it is not, this file was changed: upgrades leave it alone.\n`;
-}
-
-/** Whether a text is one of `withSum`, unchanged. */
-export function isAsWritten(text: string): boolean {
-  const found = SUM_LINE.exec(text);
-  return (
-    found !== null && found.index + found[0].length === text.length && found[1] === sumOf(text.slice(0, found.index))
-  );
 }

@@ -9,6 +9,7 @@ import { hookDirectory, type SystemPlaces } from './places';
 import { removeNightlySteps } from './nightly-files';
 import { step, type Step } from './steps';
 import { removeListenerSteps } from './listener-files';
+import { removeServeSteps } from './serve-files';
 import { removeServiceSteps } from './service-files';
 import { openRuns, readHookConf, STUB, writeStub } from './stub';
 import type { StubNeed } from './stub-need';
@@ -67,6 +68,7 @@ function systemSteps({ places, prefix, settings, settingsPath }: RemovalOptions)
     ...removeServiceSteps(places, settings, settingsPath),
     ...removeListenerSteps(places, settings, false),
     ...removeNightlySteps(places),
+    ...removeServeSteps(places, settings),
     ...systemFileSteps(places, prefix),
   ];
   if (places.units === null || steps.length === 0) return steps;

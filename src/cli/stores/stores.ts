@@ -9,6 +9,7 @@ import type { JobRecord } from '../../record/record';
 import type { Settings } from '../../record/settings';
 import { EXIT } from '../command';
 import type { Terminal } from '../terminal';
+import type { GridEngineStore } from './grid-engine-store';
 
 /** An accounting DB that a command may read, and whose it is. */
 interface StoreChoice {
@@ -36,6 +37,7 @@ function countingClaims(reader: AccountingReader): AccountingReader {
   return {
     ...reader,
     records: (query) => reader.records({ ...query, claimed: true }),
+    pages: (query) => reader.pages({ ...query, claimed: true }),
     summary: (query) => reader.summary({ ...query, claimed: true }),
   };
 }
@@ -146,14 +148,26 @@ export function noStoreMessage({ problems, missing }: OpenStores): string {
   return `there is no accounting DB yet: ${which}; it comes with the first job ("qmemacct doctor" checks the hooks)`;
 }
 
-/** The accounting DBs that a command reads: the one that it was given, else the site's and the caller's own. */
-export function commandStores(
+/**
+ * The accounting DBs that a command reads: the one that it was given, else the site's and the caller's own; where there
+ * is none, the end of Grid Engine's own accounting.
+ */
+export async function commandStores(
   given: string | undefined,
-  { accounting, serve_socket: socket }: Pick<Settings, 'accounting' | 'serve_socket'>,
+  settings: Settings,
   { env }: Pick<Terminal, 'env'>,
-  { open, askServer: ask }: Pick<Sources, 'open' | 'askServer'>,
+  { open, askServer: ask, gridEngine }: Pick<Sources, 'open' | 'askServer' | 'gridEngine'>,
 ): Promise<OpenStores> {
-  return openStores(chooseStores(given, accounting, env), open, { socket, ask });
+  const { accounting, serve_socket: socket } = settings;
+  const stores = await openStores(chooseStores(given, accounting, env), open, { socket, ask });
+  if (given !== undefined || stores.readers.length > 0) return stores;
+  try {
+    const { reader, says } = await gridEngine(settings, env);
+    return { ...stores, readers: [reader], opened: [], problems: [...stores.problems, says] };
+  } catch {
+    // No cell on this host, or its files can't be read: the message of no store says what is missing.
+    return stores;
+  }
 }
 
 /** What the commands read, so that a test can put something else there. */
@@ -162,6 +176,8 @@ export interface Sources {
   readonly open: (path: string) => Promise<AccountingReader>;
   /** The accounting DB behind the site's server, at its unix socket. Rejects with ClientError or StoreError. */
   readonly askServer: (socket: string) => Promise<AccountingReader>;
+  /** The end of Grid Engine's own accounting on this host. Rejects where there is none to read. */
+  readonly gridEngine: (settings: Settings, env: Terminal['env']) => Promise<GridEngineStore>;
   /** Records so far of the jobs that run on this host and that the caller may see. */
   readonly running: (settings: Settings) => Promise<readonly JobRecord[]>;
 }
@@ -177,6 +193,10 @@ export const realSources: Sources = {
     accessSync(socket);
     const { openRemoteReader } = await import('../../server/client/remote-reader.js');
     return openRemoteReader(socket);
+  },
+  gridEngine: async (settings, env) => {
+    const { openGridEngineStore } = await import('./grid-engine-store.js');
+    return openGridEngineStore(settings, env);
   },
   running: async (settings) => {
     const { runningRecords } = await import('../../sampler/node-store/live-records.js');

@@ -5,7 +5,7 @@ import { complexOf, limitOf } from '../../record/request';
 import { bracketStanding, formatBracket } from '../format/bracket';
 import { formatClock, parseTime } from '../format/local-time';
 import type { Screen } from '../screen/screen';
-import { renderTable } from '../screen/table';
+import { renderTable, type Column } from '../screen/table';
 import { formatDuration, formatPercent } from '../format/units';
 
 export const PEAK_FIELDS = ['peak_rss', 'peak_rss_swap', 'peak_process_vmem', 'peak_vmem', 'peak_footprint'] as const;
@@ -32,6 +32,25 @@ const sameEnds = (a: Bracket, b: Bracket): boolean =>
  * which command held most.
  */
 export function renderPeaks(record: JobRecord, width: number, screen: Screen, shares = true): string[] {
+  const rows = peakRows(record, screen, shares);
+  return rows.length === 0 ? ['not known'] : renderTable(peakColumns(record, screen), rows, screen, width);
+}
+
+/** The columns of `peakRows`. */
+export function peakColumns(record: JobRecord, screen: Screen): readonly Column[] {
+  return [
+    { head: '' },
+    { head: 'peak', align: 'right' },
+    { head: '', dispensable: 3 },
+    { head: `of ${screen.safe(complexOf(record))}`, align: 'right' },
+    { head: 'at', align: 'right', dispensable: 1 },
+    { head: 'after', align: 'right', dispensable: 2 },
+    { head: 'largest process', shrinksTo: 8, dispensable: 4 },
+  ];
+}
+
+/** The same as cells, by `peakColumns`; none: no peak is known. */
+export function peakRows(record: JobRecord, screen: Screen, shares = true): readonly (readonly string[])[] {
   const limit = limitOf(record);
   const complex = complexOf(record);
   const underLimit: ReadonlySet<PeakField> = new Set(shares ? measuredFor(complex) : []);
@@ -39,7 +58,7 @@ export function renderPeaks(record: JobRecord, width: number, screen: Screen, sh
   const swapless =
     record.peak_rss !== null && record.peak_rss_swap !== null && sameEnds(record.peak_rss, record.peak_rss_swap);
 
-  const rows = PEAK_FIELDS.flatMap((field) => {
+  return PEAK_FIELDS.flatMap((field) => {
     const bracket = record[field];
     if (bracket === null || (swapless && field === 'peak_rss_swap')) return [];
     const at = parseTime(bracket.at);
@@ -56,19 +75,4 @@ export function renderPeaks(record: JobRecord, width: number, screen: Screen, sh
       ],
     ];
   });
-  if (rows.length === 0) return ['not known'];
-  return renderTable(
-    [
-      { head: '' },
-      { head: 'peak', align: 'right' },
-      { head: '', dispensable: 3 },
-      { head: `of ${screen.safe(complex)}`, align: 'right' },
-      { head: 'at', align: 'right', dispensable: 1 },
-      { head: 'after', align: 'right', dispensable: 2 },
-      { head: 'largest process', shrinksTo: 8, dispensable: 4 },
-    ],
-    rows,
-    screen,
-    width,
-  );
 }

@@ -109,6 +109,7 @@ const job: Members<JobView> = {
   limit_bytes: maybeAmount((view) => view.limit),
   limit_complex: maybeText((view) => view.complex),
   limit_state: word(LIMIT_STATES, (view) => view.limitState),
+  time_limit_seconds: maybeAmount((view) => view.timeLimit),
   vmem_bytes: maybeAmount((view) => view.vmem),
   maxvmem_bytes: maybeAmount((view) => view.maxvmem),
   measure: maybeText((view) => view.measure),

@@ -44,12 +44,16 @@ async function report(
   const reader: AccountingReader = {
     ...memoryReader(records),
     jobs: () => Promise.reject(new Error('not asked for here')),
+    pages: () => {
+      throw new Error('not asked for here');
+    },
     running: () => Promise.reject(new Error('not asked for here')),
     close: () => Promise.resolve(),
   };
   const status = await showReport({ ...OPTIONS, ...options }, terminal, {
     open: () => Promise.resolve(reader),
     askServer: () => Promise.reject(new Error('there is none')),
+    gridEngine: () => Promise.reject(new Error('there is none')),
     running: () => Promise.resolve([]),
   });
   return { status, output: terminal.output(), warnings: terminal.warnings() };

@@ -63,6 +63,7 @@ function planned(host: Host, source = packageRoot()): NodeInstallation {
     places: host.places,
     timer: true,
     nightly: false,
+    serve: false,
     execPath: process.execPath,
   });
 }

@@ -7,13 +7,12 @@ import {
   mkdirSync,
   readFileSync,
   readdirSync,
-  rmSync,
   statSync,
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
-import { describe, it, type TestContext } from 'node:test';
+import { describe, it } from 'node:test';
 import { nightlySteps, removeNightlySteps, startsNightly } from '../../../src/cli/install/nightly-files';
 import type { SystemPlaces } from '../../../src/cli/install/places';
 import { fromTemplate, type SystemFiles } from '../../../src/cli/install/system-files';
@@ -21,6 +20,7 @@ import { shellQuoted } from '../../../src/cli/install/hook-conf';
 import { packageRoot } from '../../../src/base/package-root';
 import { DEFAULT_SETTINGS, type Settings } from '../../../src/record/settings';
 import { temporaryDirectory } from '../../support/temporary-directory';
+import { fakeSystemd } from './fake-systemd';
 
 const isRoot = process.getuid?.() === 0;
 const asRoot = { skip: !isRoot && 'installs as root' };
@@ -58,27 +58,6 @@ async function remove(places: SystemPlaces): Promise<(string | null)[]> {
   const warnings: (string | null)[] = [];
   for (const { apply: act } of removeNightlySteps(places)) warnings.push(await act());
   return warnings;
-}
-
-/** A directory of units, and what systemctl was told since this was last asked. */
-function fakeSystemd(t: TestContext): { readonly units: string; readonly said: () => readonly string[] } {
-  const directory = temporaryDirectory();
-  const log = join(directory, 'log');
-  const [commands, units] = ['bin', 'units'].map((name) => join(directory, name)) as [string, string];
-  for (const path of [commands, units]) mkdirSync(path);
-  writeFileSync(join(commands, 'systemctl'), `#!/bin/sh\necho "$*" >> '${log}'\n`, { mode: 0o755 });
-  const before = process.env.PATH;
-  process.env.PATH = `${commands}:${before}`;
-  t.after(() => void (process.env.PATH = before));
-  return {
-    units,
-    said: () => {
-      if (!existsSync(log)) return [];
-      const lines = readFileSync(log, 'utf8').trim().split('\n');
-      rmSync(log);
-      return lines;
-    },
-  };
 }
 
 describe('files of the nightly job', () => {

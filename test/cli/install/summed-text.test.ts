@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { isAsWritten, withSum } from '../../../src/cli/install/nightly-files';
+import { isAsWritten, withSum } from '../../../src/cli/install/kept-files';
 
 const texts = fc.array(fc.string({ unit: 'grapheme' })).map((lines) => lines.map((line) => `${line}\n`).join(''));
 

@@ -48,6 +48,7 @@ describe('jobs as JSON', () => {
       'limit_bytes',
       'limit_complex',
       'limit_state',
+      'time_limit_seconds',
       'vmem_bytes',
       'maxvmem_bytes',
       'measure',

@@ -71,6 +71,7 @@ const JOB: JobView = {
   complex: 'h_vmem',
   limit: 4 * GIB,
   limitState: 'limited',
+  timeLimit: null,
   vmem: GIB,
   maxvmem: GIB,
   measure: 'rss_swap_sum',

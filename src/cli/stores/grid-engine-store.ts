@@ -1,0 +1,75 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { HistoryStore, ImportedFile } from '../../accounting/history-store';
+import { HEAD_BYTES, hashOfHead, openAccountingFile } from '../../accounting/import/accounting-file';
+import { importFile } from '../../accounting/import/import-file';
+import type { AccountingReader } from '../../accounting/store';
+import type { Settings } from '../../record/settings';
+import { formatBytes } from '../../report/format/units';
+import { siteFiles } from '../import/import-site';
+import type { Terminal } from '../terminal';
+import { openHistory } from './maintenance';
+
+/** Read in under a second: some 30,000 lines. */
+const MOST_BYTES = 8 * 1024 ** 2;
+
+export interface GridEngineStore {
+  readonly reader: AccountingReader;
+  /** What it holds, in one line. */
+  readonly says: string;
+}
+
+/** Where the first whole line of the file's last bytes begins; 0: the whole file is read. */
+async function tailBegin(
+  path: string,
+): Promise<Pick<ImportedFile, 'offset' | 'head' | 'headBytes' | 'device' | 'inode'>> {
+  const file = await openAccountingFile(path);
+  try {
+    const { device, inode, compressed } = file;
+    const head = await file.head(HEAD_BYTES);
+    const base = { device, inode, head: hashOfHead(head), headBytes: head.length };
+    const from = compressed ? 0 : Math.max(0, (await file.size()) - MOST_BYTES);
+    if (from === 0) return { ...base, offset: 0 };
+    for await (const piece of file.read(from)) {
+      const end = piece.indexOf('\n');
+      if (end >= 0) return { ...base, offset: from + end + 1 };
+    }
+    return { ...base, offset: 0 };
+  } finally {
+    await file.close();
+  }
+}
+
+async function importTail(store: HistoryStore, path: string, cluster: string): Promise<number> {
+  const begin = await tailBegin(path);
+  if (begin.offset > 0)
+    await store.importLines({ file: { ...begin, cluster, path, lines: 0 }, before: null, lines: [], unreadable: [] });
+  const { problem, lines } = await importFile(path, store, { cluster });
+  if (problem !== null) throw new Error(problem);
+  return lines;
+}
+
+/**
+ * The end of Grid Engine's own accounting, for a user of a host without an accounting DB: imported into a store of its
+ * own that is gone with the command. Rejects with CommandError where there is none, with the file system's error or
+ * StoreError.
+ */
+export async function openGridEngineStore(settings: Settings, env: Terminal['env']): Promise<GridEngineStore> {
+  const { cluster, paths } = siteFiles(settings, env);
+  const path = paths.at(-1);
+  if (path === undefined) throw new Error('Grid Engine has no accounting file yet');
+  const directory = mkdtempSync(join(tmpdir(), 'qmemacct-'));
+  try {
+    const accounting = join(directory, 'accounting.db');
+    const store = await openHistory({ accounting, accounting_credentials: '', accounting_mode: '0600' });
+    const lines = await importTail(store, path, cluster);
+    return {
+      reader: store,
+      says: `no accounting DB is on this host, and no server: from the last ${formatBytes(MOST_BYTES)} of ${path} (${lines} jobs); "qmemacct import" reads all of it into a DB of your own, an admin sets up the server with "qmemacct install --node --serve"`,
+    };
+  } finally {
+    // Its file stays open as long as it is used.
+    rmSync(directory, { recursive: true });
+  }
+}

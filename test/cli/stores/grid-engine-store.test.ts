@@ -1,0 +1,71 @@
+import assert from 'node:assert/strict';
+import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, it } from 'node:test';
+import { runProgram } from '../../../src/cli/program';
+import { sampleLine } from '../../accounting/import/sample-lines';
+import { temporaryDirectory } from '../../support/temporary-directory';
+import { fakeTerminal } from '../fake-terminal';
+
+interface Answer {
+  readonly status: number;
+  readonly output: string;
+  readonly warnings: string;
+}
+
+/** A host with Grid Engine's accounting and nothing of ours. */
+function host(lines: string): { readonly directory: string; readonly run: (...words: string[]) => Promise<Answer> } {
+  const directory = temporaryDirectory();
+  const [config, file] = ['qmemacct.toml', 'accounting'].map((name) => join(directory, name)) as [string, string];
+  writeFileSync(file, lines);
+  writeFileSync(
+    config,
+    `accounting = "${directory}/none.db"\ncluster = "c"\naccounting_files = ["${file}"]\nserve_socket = "${directory}/s"\nrun_dir = "${directory}"\n`,
+  );
+  return {
+    directory,
+    run: async (...words) => {
+      const terminal = { ...fakeTerminal(), env: { HOME: directory } };
+      const status = await runProgram([...words, '--config', config], '0', terminal);
+      return { status, output: terminal.output(), warnings: terminal.warnings() };
+    },
+  };
+}
+
+const hourAgo = Math.floor(fakeTerminal().now().getTime() / 1000) - 3700;
+
+describe('a host without an accounting DB', () => {
+  it("answers from the end of Grid Engine's own accounting, and says so", async () => {
+    const { directory, run } = host(sampleLine(1, { start: hourAgo }) + sampleLine(2, { start: hourAgo + 60 }));
+    const { status, output, warnings } = await run('owner', 'alice', '--since', '1d');
+    assert.equal(status, 0);
+    assert.match(output, /^ *2 [^]*^ *1 /m);
+    assert.match(warnings, /no accounting DB .* from the last 8\.00 MiB of .*accounting \(2 jobs\); "qmemacct import"/);
+    const job = await run('job', '2');
+    assert.match(job.output, /^Job 2 /);
+    assert.ok(!existsSync(join(directory, 'none.db')));
+  });
+
+  it('reads only the last lines of a long file', async () => {
+    const many = Array.from({ length: 40_000 }, (_, index) => sampleLine(index + 1, { start: hourAgo }));
+    const text = many.join('');
+    assert.ok(text.length > 9 * 1024 ** 2, 'long enough');
+    const { run } = host(text);
+    const last = await run('job', '40000');
+    assert.equal(last.status, 0, last.warnings);
+    const first = await run('job', '1');
+    assert.notEqual(first.status, 0);
+    assert.match(first.warnings, /"qmemacct import" reads all of it/);
+  });
+
+  it('leaves nothing behind', async (t) => {
+    const before = process.env.TMPDIR;
+    t.after(() => (before === undefined ? delete process.env.TMPDIR : (process.env.TMPDIR = before)));
+    const { directory, run } = host(sampleLine(1, { start: hourAgo }));
+    const temporary = join(directory, 'tmp');
+    mkdirSync(temporary);
+    process.env.TMPDIR = temporary;
+    const { status, warnings } = await run('jobs', '--since', '1d');
+    assert.deepEqual([status, warnings.includes('from the last'), readdirSync(temporary)], [0, true, []]);
+  });
+});
