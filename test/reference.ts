@@ -3,7 +3,6 @@ import { join } from 'node:path';
 import { FIELD_CODECS } from '../src/accounting/columns';
 import { VIEWS } from '../src/accounting/views';
 import { packageRoot } from '../src/base/package-root';
-import { EFFICIENCY_HELP } from '../src/record/efficiency';
 import { metricFacts } from '../src/cli/metric-facts';
 import type { MetricHelp } from '../src/export/prometheus/metric';
 import { nodeMetrics } from '../src/export/prometheus/node-metrics';

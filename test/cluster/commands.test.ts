@@ -66,7 +66,7 @@ async function comesBack({ cell }: Place): Promise<void> {
       ['* * * * *', 'sgeadmin'],
     ],
   );
-  for (const { pid } of cell.processes(cell.master).filter(({ command }) => command.endsWith(" serve")))
+  for (const { pid } of cell.processes(cell.master).filter(({ command }) => command.endsWith(' serve')))
     process.kill(pid, 'SIGKILL');
   await cell.check(cell.master, 'rm -rf /run/qmemacct/serve');
   const [atBoot = '', everyMinute = ''] = lines.map(([, , , command]) => command);
