@@ -8,10 +8,12 @@ import { StoreError } from '../../../src/accounting/store-error';
 import { SqliteDatabase } from '../../../src/native/sqlite';
 import { job, T0 } from '../suite/fixture';
 import { filterSuite } from '../suite/filter-suite';
+import { pagesSuite } from '../suite/pages-suite';
 import { joinSuite } from '../suite/join-suite';
 import { mergeSuite } from '../suite/merge-suite';
 import { pruneSuite } from '../suite/prune-suite';
 import { querySuite } from '../suite/query-suite';
+import { questionsSuite } from '../suite/questions-suite';
 import { summarySuite } from '../suite/summary-suite';
 import { temporaryStore } from '../temporary-store';
 
@@ -27,9 +29,20 @@ const open = (t: TestContext): Promise<HistoryStore> => Promise.resolve(opened(t
 mergeSuite(open);
 querySuite(open);
 filterSuite(open);
+pagesSuite(open);
 joinSuite(open);
 summarySuite(open);
 pruneSuite(open);
+questionsSuite((t) => {
+  const store = opened(t);
+  const db = new SqliteDatabase(store.path, { readonly: true });
+  t.after(() => db.close());
+  db.pragma('trusted_schema = OFF');
+  return Promise.resolve({
+    store,
+    ask: (sql) => Promise.resolve(db.prepare<[], Record<string, unknown>>(sql).all()),
+  });
+});
 
 describe('openSqliteReader', () => {
   it('reads what a store wrote', async (t) => {
