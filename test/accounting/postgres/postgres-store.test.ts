@@ -5,6 +5,7 @@ import { filterSuite } from '../suite/filter-suite';
 import { importSuite } from '../suite/import-suite';
 import { joinSuite } from '../suite/join-suite';
 import { pruneSuite } from '../suite/prune-suite';
+import { nodeSuite } from '../suite/node-suite';
 import { querySuite } from '../suite/query-suite';
 import { summarySuite } from '../suite/summary-suite';
 import type { OpenStore } from '../suite/fixture';
@@ -23,6 +24,7 @@ describe('PostgreSQL', { skip: noPostgres }, () => {
   // Each run waits for the disk several times.
   mergeSuite(open, 15);
   querySuite(open);
+  nodeSuite(open);
   filterSuite(open);
   joinSuite(open);
   importSuite(open);

@@ -11,6 +11,7 @@ import { filterSuite } from '../suite/filter-suite';
 import { joinSuite } from '../suite/join-suite';
 import { mergeSuite } from '../suite/merge-suite';
 import { pruneSuite } from '../suite/prune-suite';
+import { nodeSuite } from '../suite/node-suite';
 import { querySuite } from '../suite/query-suite';
 import { summarySuite } from '../suite/summary-suite';
 import { temporaryStore } from '../temporary-store';
@@ -25,6 +26,7 @@ function opened(t: TestContext): HistoryStore & { readonly path: string } {
 const open = (t: TestContext): Promise<HistoryStore> => Promise.resolve(opened(t));
 
 mergeSuite(open);
+nodeSuite(open);
 querySuite(open);
 filterSuite(open);
 joinSuite(open);

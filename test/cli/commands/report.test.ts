@@ -45,6 +45,7 @@ async function report(
     ...memoryReader(records),
     jobs: () => Promise.reject(new Error('not asked for here')),
     running: () => Promise.reject(new Error('not asked for here')),
+    nodes: () => Promise.reject(new Error('not asked for here')),
     close: () => Promise.resolve(),
   };
   const status = await showReport({ ...OPTIONS, ...options }, terminal, {

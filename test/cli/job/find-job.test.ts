@@ -15,6 +15,7 @@ function readerOf(...records: readonly JobRecord[]): AccountingReader {
     records: () => Promise.reject(new Error('not asked for')),
     summary: () => Promise.reject(new Error('not asked for')),
     running: () => Promise.reject(new Error('not asked for')),
+    nodes: () => Promise.reject(new Error('not asked for')),
     close: () => Promise.resolve(),
   };
 }
