@@ -5,6 +5,7 @@ import tseslint from 'typescript-eslint';
 const order = [
   'cli',
   'server',
+  'export',
   'report',
   'live',
   'advice',
@@ -20,6 +21,7 @@ const order = [
 /** What is below, but not for it: figures are shown, not read, by those who draw them. */
 const apart = {
   live: ['sources'],
+  export: ['sources', 'native'],
   report: ['sources', 'native'],
   server: ['sources'],
   accounting: ['sources'],

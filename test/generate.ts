@@ -3,14 +3,18 @@ import { join } from 'node:path';
 import { postgresSchema } from '../src/accounting/postgres/schema-text';
 import { sqliteSchema } from '../src/accounting/sqlite/schema-text';
 import { packageRoot } from '../src/base/package-root';
-import { fieldReference, settingsReference } from './reference';
+import { fieldReference, metricReference, questionReference, settingsReference } from './reference';
+import { supportMatrix } from './support-matrix';
 
 /** `npm run generate`: writes anew what is made from the code and checked in. */
 export const GENERATED: readonly { readonly path: string; readonly make: (present: string) => string }[] = [
   { path: 'sql/accounting/sqlite/001-schema.sql', make: sqliteSchema },
   { path: 'sql/accounting/postgres/001-schema.sql', make: postgresSchema },
   { path: 'docs/fields.md', make: fieldReference },
+  { path: 'docs/sql.md', make: questionReference },
   { path: 'docs/settings.md', make: settingsReference },
+  { path: 'docs/versions.md', make: supportMatrix },
+  { path: 'docs/metrics.md', make: metricReference },
 ];
 
 if (require.main === module)

@@ -27,7 +27,8 @@ export interface Column {
 }
 
 /** Dictionaries of a store: those of the fields, and of what repeats as a whole (JSON). */
-export type Dictionary = WordList | 'bracket_basis' | 'requests' | 'metric_set' | 'notes' | 'provenance' | 'name_class';
+export type Dictionary =
+  WordList | 'bracket_basis' | 'request_set' | 'metric_set' | 'notes' | 'provenance' | 'name_class';
 
 /** Strings as small numbers, and back. */
 export interface WordCodec {
@@ -169,11 +170,14 @@ function wordCodec(name: string, dictionary: Dictionary, help: string): CellCode
   );
 }
 
+const memberHelp = (field: string, { help }: Pick<Leaf<unknown>, 'help'>): string =>
+  help === undefined ? field : `${field}: ${help}`;
+
 /** An object as the columns of its members, all null where there is none. */
 function memberCodec(prefix: string, members: Readonly<Record<string, Leaf<unknown>>>, help: string): CellCodec {
   const codecs = Object.entries(members).map(([member, leaf]) => ({
     member,
-    codec: leafCodec(`${prefix}_${member}`, leaf, leaf.storage, help),
+    codec: leafCodec(`${prefix}_${member}`, leaf, leaf.storage, memberHelp(help, leaf)),
   }));
   return {
     columns: codecs.flatMap(({ codec }) => codec.columns),
@@ -204,12 +208,12 @@ function bracketCodec(name: string, help: string): CellCodec {
   });
   return {
     columns: [
-      column('lower_bytes', 'lower bound'),
-      column('upper_bytes', 'upper bound; NULL: open'),
-      column('slack_bytes', "error of the kernel's counters, inside both bounds"),
-      column('at', 'when the lower bound was seen (ms since the epoch)'),
-      { ...column('command_id', 'largest process'), dictionary: 'command' },
-      { ...column('basis_id', 'what the bounds rest on'), dictionary: 'bracket_basis' },
+      column('lower_bytes', BRACKET.lower_bytes.help),
+      column('upper_bytes', BRACKET.upper_bytes.help),
+      column('slack_bytes', BRACKET.slack_bytes.help),
+      column('at', `${BRACKET.at.help} (ms since the epoch)`),
+      { ...column('command_id', BRACKET.command.help), dictionary: 'command' },
+      { ...column('basis_id', BRACKET.sources.help), dictionary: 'bracket_basis' },
     ],
     write: (value, words) => {
       if (value === null) return [null, null, null, null, null, null];
@@ -245,11 +249,11 @@ const isEmpty = (value: object): boolean => Object.keys(value).length === 0;
 function requestsCodec(name: string, help: string): CellCodec {
   const requestsOf = repeatedJson(FIELDS.requests.shape, name);
   return {
-    columns: [{ name: `${name}_id`, type: 'integer', dictionary: 'requests', help }],
-    write: (value, words) => [isEmpty(value as object) ? null : words.intern('requests', JSON.stringify(value))],
+    columns: [{ name: 'request_set_id', type: 'integer', dictionary: 'request_set', help: `${help} (JSON)` }],
+    write: (value, words) => [isEmpty(value as object) ? null : words.intern('request_set', JSON.stringify(value))],
     read: (cells, at, words) => {
       const id = numberIn(cells[at], name);
-      return id === null ? {} : requestsOf(words.text('requests', id));
+      return id === null ? {} : requestsOf(words.text('request_set', id));
     },
   };
 }

@@ -22,8 +22,8 @@ export function isHostPattern(host: string): boolean {
 
 type Test = (record: JobRecord, name: string | null) => boolean;
 
-/** A pattern of ours (`*`, `?`) as a regular expression over the whole name. */
-function patternTest(pattern: string): (name: string) => boolean {
+/** A pattern of ours (`*`, `?`) as a test, a regular expression over the whole name. */
+export function patternTest(pattern: string): (name: string) => boolean {
   const escaped = pattern.replace(/[.+^${}()|[\]\\]/g, '\\$&');
   const expression = new RegExp(`^${escaped.replaceAll('*', '.*').replaceAll('?', '.')}$`, 'su');
   return (name) => expression.test(name);

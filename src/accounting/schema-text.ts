@@ -1,9 +1,10 @@
-import { FIELD_NAMES, FIELDS, STATUSES, TRUSTS, WORD_LISTS, type FieldName } from '../record/fields';
+import { FIELD_NAMES, FIELDS, WORD_LISTS } from '../record/fields';
 import { TOTALS, TOTALS_NAMES } from '../record/totals';
 import { FIELD_CODECS, type Column, type Dictionary } from './columns';
 import { COLUMNS } from './row';
 import { DIMENSIONS } from './summary';
 import { dictionaryOf } from './sums/roll-up';
+import { choiceText, jobsView, peaksView, requestsView } from './views';
 
 /** The parts of sql/accounting that are made from the tables of fields and of sums, for one kind of database. */
 
@@ -11,7 +12,7 @@ import { dictionaryOf } from './sums/roll-up';
 const DICTIONARIES: readonly Dictionary[] = [
   ...WORD_LISTS,
   'bracket_basis',
-  'requests',
+  'request_set',
   'metric_set',
   'notes',
   'provenance',
@@ -35,6 +36,9 @@ export interface Dialect {
   /** What the views are made of. */
   readonly source: string;
   readonly metricsView: readonly string[];
+  /** What follows FROM: records `r` with each of their memory requests but h_vmem as `asked`, and a member of that. */
+  readonly requestSets: string;
+  readonly requestMember: (name: string, type: 'bigint' | 'text') => string;
   readonly parts: Readonly<Record<string, () => readonly string[]>>;
 }
 
@@ -44,7 +48,7 @@ const MUST: ReadonlySet<string> = new Set(
   ),
 );
 /** Of the columns of such fields, those that hold nothing where the field is empty. */
-const MAY_BE_EMPTY = new Set(['requests_id', 'metric_set_id', 'metric_values', 'notes_id', 'note_numbers']);
+const MAY_BE_EMPTY = new Set(['request_set_id', 'metric_set_id', 'metric_values', 'notes_id', 'note_numbers']);
 
 /** Columns in the order in which they take the least room: PostgreSQL aligns each to its size. */
 const WIDTHS = ['BIGINT', 'DOUBLE PRECISION', 'INTEGER', 'SMALLINT'];
@@ -78,69 +82,12 @@ export function totalsColumns({ integer, real }: Dialect): readonly string[] {
   );
 }
 
-const choiceText = (column: string, words: readonly string[]): string =>
-  `CASE ${column} ${words.map((word, index) => `WHEN ${index} THEN '${word}'`).join(' ')} END`;
-
-/** A column of `r` as people read it: its name and its expression. */
-function readable({ name, dictionary }: Column, { word, time }: Dialect): readonly [string, string] {
-  if (dictionary !== undefined) return [name.replace(/_id$/, ''), word(dictionary, `r.${name}`)];
-  if (name === 'status') return [name, choiceText('r.status', STATUSES)];
-  if (name === 'trust') return [name, choiceText('r.trust', TRUSTS)];
-  if (name.endsWith('_per')) return [name, choiceText(`r.${name}`, ['slot', 'job'])];
-  if (name === 'sampler_mode') return [name, choiceText(`r.${name}`, ['full', 'small'])];
-  if (name.endsWith('_at')) return [name, time(`r.${name}`)];
-  if (name.endsWith('_ms')) return [name.replace(/_ms$/, '_seconds'), `r.${name} / 1000.0`];
-  return [name, `r.${name}`];
-}
-
-const select = (columns: readonly (readonly [string, string])[]): string =>
-  columns
-    .map(([name, expression]) => (expression === `r.${name}` ? `  ${expression}` : `  ${expression} AS ${name}`))
-    .join(',\n');
-
-const of = (kinds: readonly string[], not = false): readonly FieldName[] =>
-  FIELD_NAMES.filter((name) => kinds.includes(FIELDS[name].storage.as) !== not);
-
-/** As `cpuEfficiency` and `memoryEfficiency` say. */
-const EFFICIENCIES: readonly (readonly [string, string])[] = [
-  ['cpu_efficiency', 'r.cpu_ms * 1.0 / nullif(r.wallclock_ms * r.host_slots, 0)'],
-  ['memory_efficiency', 'r.peak_rss_lower_bytes * 1.0 / nullif(r.h_vmem_limit_bytes, 0)'],
-];
-
-/** One row a record, without what has a view of its own. */
-function jobsView(dialect: Dialect): readonly string[] {
-  const plain = of(['bracket', 'metrics', 'notes', 'series', 'json'], true);
-  const columns = plain.flatMap((name) => FIELD_CODECS.find((field) => field.name === name)?.codec.columns ?? []);
-  const peaks = of(['bracket']).flatMap((name): (readonly [string, string])[] =>
-    ['lower_bytes', 'upper_bytes'].map((end) => [`${name}_${end}`, `r.${name}_${end}`]),
-  );
-  return [
-    'CREATE VIEW jobs AS SELECT',
-    `  r.id AS record,\n${select([...columns.map((column) => readable(column, dialect)), ...EFFICIENCIES, ...peaks])}`,
-    `FROM ${dialect.source} r;`,
-  ];
-}
-
-/** One row a peak. */
-function peaksView({ time, word, source }: Dialect): readonly string[] {
-  const parts = of(['bracket']).map((name) =>
-    [
-      `SELECT r.id AS record, r.job_id, r.task_id, '${name.replace(/^peak_/, '')}' AS quantity,`,
-      `  r.${name}_lower_bytes AS lower_bytes, r.${name}_upper_bytes AS upper_bytes, r.${name}_slack_bytes AS slack_bytes,`,
-      `  ${time(`r.${name}_at`)} AS at, ${word('command', `r.${name}_command_id`)} AS command,`,
-      `  ${word('bracket_basis', `r.${name}_basis_id`)} AS basis`,
-      `FROM ${source} r WHERE r.${name}_lower_bytes IS NOT NULL`,
-    ].join('\n'),
-  );
-  return ['CREATE VIEW peaks AS', `${parts.join('\nUNION ALL\n')};`];
-}
-
 /** `sql` with its generated parts as the tables have them now. */
 export function withGenerated(sql: string, dialect: Dialect): string {
   const parts: Dialect['parts'] = {
     dictionaries: () => DICTIONARIES.map(dialect.dictionary),
     record: () => recordTable(dialect),
-    views: () => [...jobsView(dialect), ...peaksView(dialect), ...dialect.metricsView],
+    views: () => [...jobsView(dialect), ...peaksView(dialect), ...requestsView(dialect), ...dialect.metricsView],
     ...dialect.parts,
   };
   return sql.replace(

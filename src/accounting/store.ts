@@ -19,6 +19,11 @@ export interface AccountingReader {
   jobs(numbers: readonly number[], fields?: readonly FieldName[]): Promise<readonly StoredRecord[]>;
   /** The records that a filter selects, and totals over all of them. */
   records(query: RecordsQuery): Promise<RecordsAnswer>;
+  /**
+   * Every record that a filter selects when it is asked, newest first, page by page, however many there are: each once,
+   * as it is when its page is read. Records that arrive meanwhile are left out.
+   */
+  pages(query: PagesQuery): AsyncIterable<RecordPage>;
   /** Sums over an interval, group by group: from roll-ups where a whole day has one that holds, else from the records. */
   summary(query: SummaryQuery): Promise<SummaryAnswer>;
   /** What was heard of running jobs, with their series: heartbeats, by cluster, job, task, pe task and host. */
@@ -133,6 +138,18 @@ export interface RecordsQuery extends RecordFilter {
   readonly fields?: readonly FieldName[];
   /** A peak under this share of the limit counts as far below it (default 0.25). */
   readonly far_below?: number;
+}
+
+export interface PagesQuery extends RecordFilter {
+  /** The fields that are needed (default: all but `series`, which is read only where it is named): a store may leave the others empty. */
+  readonly fields?: readonly FieldName[];
+}
+
+export interface RecordPage {
+  readonly records: readonly StoredRecord[];
+  /** Records in all pages together. */
+  readonly of: number;
+  readonly shown?: Shown;
 }
 
 /**

@@ -1,16 +1,18 @@
 import { packageVersion } from '../base/package-root';
+import { EXIT } from './command';
 import { processTerminal } from './terminal';
 import { runProgram } from './program';
 
 const { stdout, stderr } = process;
 
 /** Who reads only the first lines (`| head`) is no error. */
-function leaveQuietlyOnBrokenPipe(error: NodeJS.ErrnoException): void {
-  if (error.code !== 'EPIPE') throw error;
-  process.exit();
+function leaveOnBrokenOutput({ code, message }: NodeJS.ErrnoException): void {
+  if (code === 'EPIPE') process.exit();
+  processTerminal.warn(`qmemacct: standard output: ${message}; what was written is not whole`);
+  process.exit(EXIT.unavailable);
 }
 
-stdout.on('error', leaveQuietlyOnBrokenPipe);
+stdout.on('error', leaveOnBrokenOutput);
 // Warnings that nobody reads must not stop the answer.
 stderr.on('error', () => undefined);
 void runProgram(process.argv.slice(2), packageVersion(), processTerminal).then((status) => {

@@ -61,6 +61,7 @@ const COMMANDS: readonly CommandEntry[] = [
     () => import('./commands/nodes.js'),
   ),
   entry('metrics', 'list everything that can be measured, with unit and source', () => import('./commands/metrics.js')),
+  entry('rules', 'the rules that put jobs into classes; check a file of your own', () => import('./commands/rules.js')),
   entry(
     'report',
     'efficiency report: unused memory by user, killed jobs, advice, silent hosts',
@@ -68,6 +69,11 @@ const COMMANDS: readonly CommandEntry[] = [
   ),
   entry('run', 'measure a command or a running process without Grid Engine', () => import('./commands/run.js')),
   entry('demo', 'run three small jobs without Grid Engine and show their reports', () => import('./commands/demo.js')),
+  entry(
+    'export',
+    'write records, their memory over time, or samples of this host to a CSV, JSON Lines or Parquet file',
+    () => import('./commands/export.js'),
+  ),
   entry('import', "read Grid Engine's accounting files into the accounting DB", () => import('./commands/import.js')),
   entry(
     'install',
@@ -93,6 +99,11 @@ const COMMANDS: readonly CommandEntry[] = [
     'serve',
     'serve live data and the accounting DB over HTTP and a unix socket',
     () => import('./commands/serve.js'),
+  ),
+  entry(
+    'web',
+    'print a link that opens the web pages of qmemacct serve as you, without a password',
+    () => import('./commands/web.js'),
   ),
   entry(
     'nightly',

@@ -24,6 +24,12 @@ export const processTerminal: Terminal = {
   now: () => new Date(),
 };
 
+/** Where progress goes while the standard output has the answer. */
+export const errorOutput: Pick<Terminal, 'isTTY' | 'write'> = {
+  isTTY: stderr.isTTY,
+  write: (text) => void stderr.write(text),
+};
+
 interface Interruption {
   readonly signal: AbortSignal;
   readonly release: () => void;

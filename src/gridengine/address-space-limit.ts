@@ -23,9 +23,10 @@ export function addressSpaceLimit(config: SpoolConfig): AddressSpaceLimit {
   const { h_vmem: hardLimit, s_vmem: softLimit } = config.limits;
   const hard = withFloor(hardLimit);
   const soft = withFloor(softLimit);
+  const slots = config.hostSlots ?? 1;
   return {
-    soft: scaled(soft === null || hard === null ? soft : Math.min(soft, hard), softLimit, config.hostSlots),
-    hard: scaled(hard, hardLimit, config.hostSlots),
+    soft: scaled(soft === null || hard === null ? soft : Math.min(soft, hard), softLimit, slots),
+    hard: scaled(hard, hardLimit, slots),
   };
 }
 

@@ -71,6 +71,28 @@ export const LIMIT_SAYING: Readonly<Record<Dialect, string | null>> = {
   unknown: null,
 };
 
+/**
+ * Whether execd kills a job whose processes together hold more resident memory than h_rss, and sends SIGXCPU above
+ * s_rss. Elsewhere these are RLIMIT_RSS alone, which Linux ignores. null: not known.
+ */
+export const ENFORCES_RSS: Readonly<Record<Dialect, boolean | null>> = {
+  'sge6.2': false,
+  ogs: false,
+  'sge8.1.9': false,
+  daimh: false,
+  univa: null,
+  ocs: true,
+  unknown: null,
+};
+
+/**
+ * Whether a process of a `qrsh -inherit` task may have the address space of one slot alone, where others let it have that
+ * of all slots on its host.
+ */
+export function limitsTasksToASlot(dialect: Dialect): boolean {
+  return dialect === 'ocs';
+}
+
 /** Whether an accounting line names who deleted the job (`deleted_by`), a limit's execd too. */
 export function tellsWhoDeletes(dialect: Dialect): boolean {
   return dialect === 'ocs';

@@ -10,6 +10,8 @@ export type MemoryMeasure = 'rss_swap_sum' | 'vmem_sum' | 'cgroup';
 export interface MemoryMeaning {
   /** What accounting's and qstat's `maxvmem` is; null: not collected, or unknown. */
   readonly maxvmem: MemoryMeasure | null;
+  /** What accounting's `maxrss` (or `ru_maxrss`) is; null: unknown. */
+  readonly maxrss: 'largest_process' | 'rss_sum' | 'cgroup' | null;
   /**
    * By h_vmem the kernel refuses memory to each process whose own address space would pass it (RLIMIT_AS), no signal.
    */
@@ -30,22 +32,24 @@ export interface MemoryMeaning {
 export function memoryMeaning(dialect: Dialect, options: { readonly systemd?: boolean } = {}): MemoryMeaning {
   const systemd = options.systemd ?? false;
   const base = { kernelLimit: 'process_vmem', execdCompares: 'high-water', cgroupLimit: false } as const;
+  const maxrss = 'largest_process';
   switch (dialect) {
     case 'sge8.1.9':
-      return { ...base, maxvmem: 'rss_swap_sum', execdLimit: 'rss_swap_sum' };
+      return { ...base, maxrss, maxvmem: 'rss_swap_sum', execdLimit: 'rss_swap_sum' };
     case 'daimh': {
       const measure = systemd ? 'cgroup' : 'rss_swap_sum';
-      return { ...base, maxvmem: measure, execdLimit: measure };
+      return { ...base, maxrss, maxvmem: measure, execdLimit: measure };
     }
     case 'sge6.2':
     case 'ogs':
+      return { ...base, maxrss, maxvmem: 'vmem_sum', execdLimit: 'vmem_sum' };
     case 'univa':
-      return { ...base, maxvmem: 'vmem_sum', execdLimit: 'vmem_sum' };
+      return { ...base, maxrss: null, maxvmem: 'vmem_sum', execdLimit: 'vmem_sum' };
     case 'ocs':
       return systemd
-        ? { ...base, maxvmem: null, execdLimit: null, execdCompares: 'present', cgroupLimit: true }
-        : { ...base, maxvmem: 'vmem_sum', execdLimit: 'vmem_sum', execdCompares: 'present' };
+        ? { ...base, maxrss: 'cgroup', maxvmem: null, execdLimit: null, execdCompares: 'present', cgroupLimit: true }
+        : { ...base, maxrss: 'rss_sum', maxvmem: 'vmem_sum', execdLimit: 'vmem_sum', execdCompares: 'present' };
     case 'unknown':
-      return { ...base, maxvmem: null, execdLimit: null };
+      return { ...base, maxrss: null, maxvmem: null, execdLimit: null };
   }
 }

@@ -36,7 +36,7 @@ const memoryLimits: ReadonlySet<string> = new Set([
 export function memoryRequests(config: SpoolConfig, complexes: readonly string[]): readonly MemoryRequest[] {
   return complexes.flatMap((complex) => {
     const limit = limitOf(config, complex);
-    return limit === null ? [] : [scaleRequest(complex, limit, config.hostSlots)];
+    return limit === null ? [] : [scaleRequest(complex, limit, config.hostSlots ?? 1)];
   });
 }
 

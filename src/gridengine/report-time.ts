@@ -62,3 +62,11 @@ function offset(zone: string): number {
   const minutes = Number(zone.slice(1, 3)) * 60 + Number(zone.slice(-2));
   return (zone.startsWith('-') ? -minutes : minutes) * 60_000;
 }
+
+/** A time as qstat prints it: ISO without a zone, in the local time of this process, to the second. */
+export function printReportTime(ms: number): string {
+  const moment = new Date(ms);
+  const two = (value: number): string => String(value).padStart(2, '0');
+  const day = [moment.getFullYear(), two(moment.getMonth() + 1), two(moment.getDate())].join('-');
+  return `${day}T${[moment.getHours(), moment.getMinutes(), moment.getSeconds()].map(two).join(':')}`;
+}

@@ -46,8 +46,11 @@ export interface SpoolConfig {
   readonly pe: string | null;
   /** Slots of the whole job. */
   readonly peSlots: number;
-  /** Slots on this host; absent or 0 counts as 1, as for the shepherd (setrlimits.c). */
-  readonly hostSlots: number;
+  /**
+   * Slots on this host. null: absent or 0, for which the shepherd takes 1 (setrlimits.c): so in tasks of Open Cluster
+   * Scheduler, which counts them only where it writes a hostfile.
+   */
+  readonly hostSlots: number | null;
   /** The additional group of the job's processes; null where the dialect has none. */
   readonly addGrpId: number | null;
   readonly limits: Readonly<Partial<Record<LimitName, ResourceLimit>>>;
@@ -105,7 +108,7 @@ export function parseSpoolConfig(text: string): Result<SpoolConfig> {
     kind: jobKind(values),
     pe: word('pe'),
     peSlots: wholeNumber(values.get('pe_slots')) ?? 0,
-    hostSlots: wholeNumber(values.get('host_slots')) || 1,
+    hostSlots: wholeNumber(values.get('host_slots')) || null,
     addGrpId: wholeNumber(values.get('add_grp_id')),
     limits: readLimits(values),
     memLimit: word('mem_limit'),

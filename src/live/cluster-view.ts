@@ -89,6 +89,8 @@ export interface JobView {
   /** h_vmem of the whole job: request x slots, or once where the complex is consumable JOB; null: none. */
   readonly limit: number | null;
   readonly limitState: LimitState;
+  /** Seconds that it may run: its own h_rt; null: none was requested, or it is not known. */
+  readonly timeLimit: number | null;
   /** Grid Engine's own figures, of the master and its tasks; those that have ended count in `maxvmem`. */
   readonly vmem: number | null;
   readonly maxvmem: number | null;

@@ -2,7 +2,7 @@ import type { JobPart, JobView, Trend } from './cluster-view';
 import { clusterQueue } from './host-names';
 import { jobParts, type PartContext } from './job-parts';
 import { figuresOfJob } from './our-figures';
-import { memoryLimit, requestViews } from './requests';
+import { memoryLimit, requestViews, timeLimit } from './requests';
 import type { RunningJob } from './running-jobs';
 import { amountOf, sumOfKnown, usageMemory } from './usage-memory';
 
@@ -38,6 +38,7 @@ export function jobView(job: RunningJob, complexes: ReadonlySet<string>, context
     requests,
     limit: perSlot.bytes === null ? null : context.hVmem === 'job' ? perSlot.bytes : perSlot.bytes * slots,
     limitState: perSlot.state,
+    timeLimit: timeLimit(listed, detail),
     vmem: sumOfKnown(memory.filter(({ past }) => !past).map(({ vmem }) => vmem)),
     maxvmem: sumOfKnown(memory.map(({ maxvmem }) => maxvmem)),
     measure: memory.find(({ measure }) => measure !== null)?.measure ?? null,

@@ -1,4 +1,5 @@
 import type { JobRecord } from '../record/record';
+import { requestedSeconds } from '../gridengine/category-requests';
 import { parseMemorySize } from '../gridengine/memory-size';
 import type { JobDetail } from '../gridengine/qstat/job-detail';
 import type { ListedJob, RequestText } from '../gridengine/qstat/job-list';
@@ -34,6 +35,15 @@ export function requestViews(
   return [...views.values()];
 }
 
+/** The walltime limit that was requested (h_rt), in seconds; null: none, or it is not known. */
+export function timeLimit(row: Pick<ListedJob, 'requests'> | null, detail: JobDetail | null): number | null {
+  const hard = [...(row?.requests ?? []), ...(detail?.requests ?? [])].filter(({ kind }) => kind !== 'soft');
+  return requestedSeconds(
+    hard.map(({ complex, value }) => ({ name: complex, text: value })),
+    'h_rt',
+  );
+}
+
 /** The request of h_vmem that counts: one that was made before the complex's default; soft ones reserve nothing. */
 export function hVmemRequest(requests: readonly RequestView[]): RequestView | null {
   const ofKind = (kind: RequestView['kind']): RequestView | null =>
@@ -56,10 +66,14 @@ function keyOf({ complex, kind }: RequestText): string {
   return `${kind} ${complex}`;
 }
 
+/** Open Cluster Scheduler prints amounts with six digits. */
+const PRINTED = 1e-5;
+
 function bytesOf(text: string, amount: number | null): number | null {
-  if (amount !== null && Number.isFinite(amount) && amount >= 0) return Math.trunc(amount);
   const parsed = parseMemorySize(text);
-  return parsed.ok && Number.isFinite(parsed.value) && parsed.value >= 0 ? Math.trunc(parsed.value) : null;
+  const typed = parsed.ok && Number.isFinite(parsed.value) && parsed.value >= 0 ? Math.trunc(parsed.value) : null;
+  if (amount === null || !Number.isFinite(amount) || amount < 0) return typed;
+  return typed !== null && Math.abs(typed - amount) <= PRINTED * amount ? typed : Math.trunc(amount);
 }
 
 /**

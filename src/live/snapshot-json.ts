@@ -93,6 +93,7 @@ const listed: Shape<ListedJob> = object({
   slots: aNumber,
   requests: many(request),
   requestedPe: aText,
+  requestedSlots: aText,
   grantedPe: aText,
   cpuSeconds: aNumber,
   memoryGbSeconds: aNumber,

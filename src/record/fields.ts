@@ -75,14 +75,23 @@ export type WordList = (typeof WORD_LISTS)[number];
 
 /** How a store keeps a value. `word`: a dictionary of strings that repeat; `choice`: its number in a list. */
 export type Storage =
-  | { readonly as: 'integer' | 'real' | 'seconds' | 'time' | 'text' | 'json' }
+  | { readonly as: 'integer' | 'real'; readonly unit?: string }
+  | { readonly as: 'seconds' | 'time' | 'text' | 'json' }
   | { readonly as: 'choice'; readonly of: readonly string[] }
   | { readonly as: 'word'; readonly dictionary: WordList };
 
 /** One value, and how a store keeps it. */
 export interface Leaf<T> extends Shape<T> {
   readonly storage: Storage;
+  /** Of a member of a field. */
+  readonly help?: string;
 }
+
+/** A member of a field, and what it means. */
+const meaning = <S extends Shape<unknown>>(help: string, member: S): S & { readonly help: string } => ({
+  ...member,
+  help,
+});
 
 function leaf<T>(shape: Shape<T>, storage: Storage): Leaf<T> {
   return { ...shape, storage };
@@ -97,9 +106,9 @@ const aName = name(RECORD_LIMITS.stringBytes);
 const word = (dictionary: WordList): Leaf<string> => leaf(anyText, { as: 'word', dictionary });
 const choice = <const T extends string>(of: readonly T[]): Leaf<T> => leaf(oneOf(of), { as: 'choice', of });
 const whole = (least: number, most?: number): Leaf<number> => leaf(integer(least, most), { as: 'integer' });
-const real = (most: number): Leaf<number> => leaf(number(0, most), { as: 'real' });
+const real = (unit: string): Leaf<number> => leaf(number(0, 1e30), { as: 'real', unit });
 const count = whole(0);
-const bytes = leaf({ ...count, schema: { type: 'integer', description: 'bytes' } }, { as: 'integer' });
+const bytes = leaf({ ...count, schema: { type: 'integer', description: 'bytes' } }, { as: 'integer', unit: 'bytes' });
 /** Far above any job, far below where sums lose their footing. */
 const seconds = leaf(
   refined(number(0, 1e12), (value) => Math.round(value * 1000) / 1000),
@@ -109,15 +118,15 @@ const when = leaf(time, { as: 'time' });
 const MAX_INT32 = 2 ** 31 - 1;
 
 export const BRACKET = {
-  lower_bytes: bytes,
-  upper_bytes: orNull(bytes),
-  slack_bytes: bytes,
-  proved: boolean,
-  exact: boolean,
-  open: setOf(OPEN_REASONS),
-  sources: setOf(BRACKET_SOURCES),
-  at: orNull(when),
-  command: orNull(word('command')),
+  lower_bytes: meaning('lower bound', bytes),
+  upper_bytes: meaning('upper bound; null: open', orNull(bytes)),
+  slack_bytes: meaning("error of the kernel's counters, inside both bounds", bytes),
+  proved: meaning("the kernel's own records rule out more than the upper bound", boolean),
+  exact: meaning('proved, and the bounds within 1 MiB or 1 % of each other', boolean),
+  open: meaning('why there is no proved upper bound', setOf(OPEN_REASONS)),
+  sources: meaning('what the bounds rest on', setOf(BRACKET_SOURCES)),
+  at: meaning('when the lower bound was seen', orNull(when)),
+  command: meaning('what held most at that moment', orNull(word('command'))),
 };
 
 /**
@@ -138,32 +147,32 @@ export const bracket = refined(
 
 /** A memory request, scaled as Grid Engine scales it; `limit_bytes`: on this host, null: unlimited. */
 const REQUEST = {
-  request_bytes: orNull(bytes),
-  limit_bytes: orNull(bytes),
-  per: choice(['slot', 'job']),
+  request_bytes: meaning('the request, as given to qsub', orNull(bytes)),
+  limit_bytes: meaning('the limit; null: unlimited', orNull(bytes)),
+  per: meaning('what the request is for', choice(['slot', 'job'])),
 };
 export const memoryRequest = object(REQUEST);
 
 const SAMPLER = {
-  cpu_seconds: seconds,
-  max_rss_bytes: bytes,
-  mode: choice(['full', 'small']),
+  cpu_seconds: meaning('CPU time', seconds),
+  max_rss_bytes: meaning('most resident memory', bytes),
+  mode: meaning("small where the job's limits could not be lifted", choice(['full', 'small'])),
 };
 /** What the sampler itself took; `mode` small where the job's limits could not be lifted. */
 export const samplerCost = object(SAMPLER);
 
 const ACCOUNT = {
-  wallclock_seconds: seconds,
-  cpu_seconds: seconds,
-  user_seconds: orNull(seconds),
-  system_seconds: orNull(seconds),
-  maxvmem_bytes: orNull(bytes),
-  maxrss_bytes: orNull(bytes),
-  mem_gib_seconds: orNull(real(1e30)),
-  io_gib: orNull(real(1e30)),
-  category: orNull(word('category')),
-  deleted_by: orNull(word('owner')),
-  lines: whole(1),
+  wallclock_seconds: meaning('elapsed time', seconds),
+  cpu_seconds: meaning('CPU time', seconds),
+  user_seconds: meaning('CPU time in user mode', orNull(seconds)),
+  system_seconds: meaning('CPU time in the kernel', orNull(seconds)),
+  maxvmem_bytes: meaning('largest address space (maxvmem)', orNull(bytes)),
+  maxrss_bytes: meaning('largest resident memory (maxrss)', orNull(bytes)),
+  mem_gib_seconds: meaning('memory integrated over time (mem)', orNull(real('GiB seconds'))),
+  io_gib: meaning('transferred by calls (io)', orNull(real('GiB'))),
+  category: meaning('the options of the submission, normalised', orNull(word('category'))),
+  deleted_by: meaning('who deleted the job', orNull(word('owner'))),
+  lines: meaning('accounting lines of this run', whole(1)),
 };
 /**
  * What Grid Engine's own accounting says of the job on this host, under its dialect's meaning; where it wrote several
@@ -325,7 +334,7 @@ export const FIELDS = {
   interval_seconds: known(seconds, 'interval between samples'),
   longest_gap_seconds: known(seconds, 'longest time between two samples'),
   unobserved_start_seconds: known(seconds, "from the job's start to the first sample"),
-  rss_byte_seconds: known(real(1e30), 'resident memory integrated over time, in byte seconds'),
+  rss_byte_seconds: known(real('byte seconds'), 'resident memory integrated over time'),
   sampler: part(samplerCost, 'SamplerCost', { as: 'members', of: SAMPLER }, 'what the sampler itself took'),
   grid_engine: part(
     gridEngineAccount,

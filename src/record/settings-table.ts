@@ -159,6 +159,15 @@ export const SETTINGS = {
     [],
     'Names by which HTTP clients may ask beside loopback, serve_address and the names of this host: those of a proxy that passes its own on. Any other is refused (421)',
   ),
+  serve_url: text(
+    '',
+    'Address of its pages as users reach it, such as "https://qmemacct.example.org" of a proxy: "qmemacct web" prints it, and by https cookies are kept from plain HTTP. Empty: http:// with this host and serve_port',
+    {
+      problem: (value) =>
+        value === '' || /^https?:\/\/[\w.-]+(?::\d{1,5})?\/?$/.test(value) ? null : 'is not an address without a path',
+      hint: 'write it as "https://HOST" or "https://HOST:PORT"',
+    },
+  ),
   serve_tokens: pathOrNone(
     '',
     'File (0600) with tokens, one in a line: a client that shows one over HTTP sees what an admin sees. Empty: no such tokens',
@@ -174,6 +183,11 @@ export const SETTINGS = {
     'all',
     'Which jobs of others users see by "qmemacct serve" and PostgreSQL. "project": those of the projects in which they have run jobs in the last 92 days; "own": none. A user who can read an SQLite file sees all that is in it',
   ),
+  metrics_jobs: count(
+    0,
+    { least: 0, most: 10_000 },
+    'Running jobs that have series of their own in /metrics and "qmemacct node --prometheus": at most so many, those that use most memory; 0: none, since each job number is a series that never comes back',
+  ),
   accounting_files: texts([], 'Grid Engine\'s accounting files, for "qmemacct import". Empty: the cell\'s own'),
   keep_records_days: amount(0, DAYS, 'How long the accounting DB keeps job records; 0: for ever'),
   keep_charts_days: amount(400, DAYS, "How long it keeps the chart of a job's memory; 0: for ever"),
@@ -183,6 +197,10 @@ export const SETTINGS = {
     "How long it keeps the days' sums; 0: for ever. They are never removed before their records",
   ),
   report_dir: pathOrNone('/var/lib/qmemacct/reports', 'Where the nightly reports are kept. Empty: they are not'),
+  rules_file: pathOrNone(
+    '',
+    'Rules of your own for classes of jobs, beside the shipped ones or, by their names, in their place ("qmemacct rules" lists them). Empty: the shipped ones alone',
+  ),
   mail_server: text(
     '',
     'smtp://[USER@]HOST[:PORT] or smtps://..., with ?tls=unverified, ?tls=off or ?ca=FILE where the certificate is not trusted; a path: that sendmail. Empty: the sendmail of this host',

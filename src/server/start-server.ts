@@ -2,9 +2,13 @@ import type { Server } from 'node:http';
 import { logChanges } from '../base/log';
 import type { Socket } from 'node:net';
 import type { Settings } from '../record/settings';
+import type { InboxCounts } from '../export/prometheus/server-metrics';
 import { AccountingThread, type AccountingService } from './accounting/accounting-thread';
+import { LastDay } from './accounting/day-sums';
 import { AnswerCache } from './http/answer-cache';
 import { callerKey, accessOf } from './access/caller';
+import { Sessions } from './access/sessions';
+import { resolveSession } from './access/signed-in';
 import { dispatcher } from './http/dispatch';
 import { createHttpServer, type Answer } from './http/server';
 import { listenAt, listenAddressText, type ListenAddress } from './http/listen';
@@ -12,6 +16,8 @@ import type { LiveState } from './live/live-state';
 import { hostHeaderCheck } from './http/host-header';
 import { newProjectsOf } from './access/projects';
 import { ROUTES } from './routes/routes';
+import { hostOf, siteUrl } from './http/site-url';
+import { PAGES } from './web/pages';
 import { Tokens } from './access/tokens';
 import { newUserNames, type UserNames } from './access/name-service';
 
@@ -22,16 +28,21 @@ export interface ServerOptions {
     | 'accounting_credentials'
     | 'grid_engine'
     | 'poll_interval'
+    | 'metrics_jobs'
+    | 'rules_file'
     | 'serve_names'
     | 'serve_hosts'
     | 'serve_admins'
     | 'serve_tokens'
+    | 'serve_url'
     | 'visibility'
   >;
   readonly addresses: readonly ListenAddress[];
   readonly live: Pick<LiveState, 'current'>;
   /** Called at each request for pending jobs. */
-  readonly wantPending?: () => void;
+  readonly wantPending?: () => Promise<void>;
+  /** What has been done with PostgreSQL's inbox. */
+  readonly inbox?: () => InboxCounts | null;
   readonly version: string;
   /** One line for each problem. */
   readonly log: (line: string) => void;
@@ -89,13 +100,37 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     options.accounting ??
     new AccountingThread({ path: settings.accounting, credentials: settings.accounting_credentials });
   const names = options.names ?? newUserNames();
-  const rules = { settings, tokens, names, projectsOf: newProjectsOf(accounting, now) };
-  const { wantPending = () => undefined } = options;
-  const site = { settings, live, wantPending, accounting, cache: new AnswerCache(), version, startedAt: now() };
-  const answerOf = dispatcher(ROUTES);
-  const answer: Answer = async (request, caller, gone) => {
+  const sessions = new Sessions();
+  const rules = { settings, tokens, names, sessions, projectsOf: newProjectsOf(accounting, now) };
+  const { wantPending = () => Promise.resolve(), inbox = () => null } = options;
+  const servers: { readonly server: Server; readonly address: ListenAddress }[] = [];
+  const url = (): string | null =>
+    siteUrl(
+      settings.serve_url,
+      servers.map(({ address }) => address),
+    );
+  const cache = new AnswerCache();
+  const site = {
+    settings,
+    live,
+    wantPending,
+    accounting,
+    lastDay: new LastDay(accounting, now),
+    inbox,
+    cache,
+    sessions,
+    tokens,
+    names,
+    url,
+    version,
+    startedAt: now(),
+  };
+  const answerOf = dispatcher([...ROUTES, ...PAGES]);
+  const answer: Answer = async (request, from, gone) => {
+    const { caller, signedIn } = await resolveSession(from, rules, now());
     const access = await accessOf(caller, rules);
-    return answerOf(request, { access, site, now: now(), requester: { key: callerKey(caller), gone } });
+    const requester = { key: callerKey(caller), gone };
+    return answerOf(request, { access, site, now: now(), peer: from.uid, signedIn, requester });
   };
 
   const logAccounting = logChanges(log, 'the accounting DB can be read again');
@@ -110,8 +145,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
 
   const uidOf = await peerUid();
   const hosts = options.addresses.flatMap((address) => (address.kind === 'tcp' ? [address.address] : []));
-  const isOwnName = hostHeaderCheck([...hosts, ...settings.serve_hosts]);
-  const servers: { readonly server: Server; readonly address: ListenAddress }[] = [];
+  const isOwnName = hostHeaderCheck([...hosts, ...settings.serve_hosts, ...hostOf(settings.serve_url)]);
   const stop = async (): Promise<void> => {
     clearInterval(timer);
     await Promise.all(servers.map(({ server }) => stopListening(server)));

@@ -94,6 +94,14 @@ export function memoryReader(
         totals: summarise({ ...query, by: 'cluster', sort: 'records' }).totals,
       });
     },
+    async *pages(query) {
+      asked.push(query);
+      const found = stored.filter(({ record }) => isChosen(record, query));
+      for (const one of sortRecords(found, 'time')) {
+        const records = query.fields?.includes('series') ? [one] : [withFields(one, query.fields)];
+        yield await Promise.resolve({ records, of: found.length });
+      }
+    },
     summary: (query) => {
       asked.push(query);
       return Promise.resolve(summarise(query));

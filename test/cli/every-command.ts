@@ -6,10 +6,11 @@ import { fakeTerminal } from './fake-terminal';
  * came of each as a line of JSON: node every-command.js CONFIG
  */
 
-/** Those that set something up, measure, or serve: they ask no server. */
+/** Those that set something up, measure, serve, or write files: they are not run. */
 export const NO_READERS: readonly string[] = [
+  'export',
   ...['run', 'demo', 'import', 'install', 'uninstall', 'doctor', 'flush', 'serve', 'nightly', 'rollup', 'prune'],
-  ...['digest', 'database', 'migrate', 'completion', 'man'],
+  ...['digest', 'database', 'migrate', 'completion', 'man', 'web'],
 ];
 
 export interface Tried {
@@ -21,7 +22,7 @@ export interface Tried {
 /** For an option or argument that takes a value: the first of these that makes sense to it. */
 const VALUES = [
   ...['4711', 'bob', '1d', '2026-11-20', '2099-01-01', '4G', '50', '0.5', 'finished', 'genome', 'all.q', 'node08'],
-  ...['owner', 'owners', 'host', 'json', 'job', 'cpu', 'rss', 'process_rss_bytes'],
+  ...['owner', 'owners', 'host', 'json', 'job', 'cpu', 'rss', 'process_rss_bytes', 'leak'],
 ];
 async function attempt(config: string, words: readonly string[]): Promise<Tried> {
   const terminal = fakeTerminal();

@@ -276,6 +276,25 @@ async function outlives(site: Site): Promise<void> {
   }
 }
 
+/** Its processes are still dying, all at once, when the epilog comes. */
+async function deleted(site: Site): Promise<void> {
+  const { cell, product } = site;
+  const burners = [1, 2].map(
+    (n) => `${burnerCommand('steady', `deleted${n}.truth`, { mib: 300, hold: UNTIL_TOLD })} &`,
+  );
+  const job = await submit(site, HOST, ['-N', 'deleted', '-l', 'h_vmem=2G'], `${burners.join(' ')} wait`);
+  await waitFor(
+    () => cell.processes(HOST).filter(({ command }) => /deleted\d\.truth/.test(command)).length === 2 || null,
+    () => `the burners of ${job}`,
+  );
+  await sleep(2000);
+  await cell.qdel([job]);
+  await cell.waitFinished(job);
+  const { peak_rss: peak } = await product.record(job);
+  assertProved(peak);
+  assert.ok((peak?.lower_bytes ?? 0) > mib(500), `${peak?.lower_bytes ?? 0} bytes`);
+}
+
 async function killedListener(site: Site): Promise<void> {
   const word = wordFor(site.cell, USER, 'killed');
   const holds = burnerCommand('steady', 'killed.truth', { mib: 110, hold: UNTIL_TOLD, until: word.path });
@@ -409,6 +428,7 @@ describe('brackets of jobs on a real Grid Engine', () => {
       await t.test('a process that nobody waits for, replaced: open', () => neverWaitedFor(site));
       await t.test('a daemon', () => daemonised(site));
       await t.test('a daemon that outlives the job', () => outlives(site));
+      await t.test('a job that is deleted', () => deleted(site));
       await t.test('the listener is killed in mid-job', () => killedListener(site));
       await t.test('the listener hangs', () => stoppedListener(site));
       await t.test('the first job of a host whose prolog waits', () => firstOnAFreshHost(site));

@@ -43,6 +43,7 @@ export interface SaidTask {
   readonly slaves: readonly { readonly id: string; readonly host: string; readonly maxvmem: number }[];
 }
 
+const MIB = 1024 ** 2;
 const GIB = 1024 ** 3;
 
 /** Asks `qhost -j`, `qhost -F h_vmem` and, for these jobs, `qstat -j`. Rejects where one of them fails. */
@@ -72,10 +73,9 @@ const inTag = (xml: string, tag: string): string => new RegExp(`<${tag}>([^<]*)<
 
 function freeMemory(text: string): ReadonlyMap<string, number> {
   return new Map(
-    [...text.matchAll(/^(\w+) .*\n +Host Resource\(s\): +hc:h_vmem=([\d.]+)G$/gm)].map(([, host = '', gib = '']) => [
-      host,
-      Number(gib) * GIB,
-    ]),
+    [...text.matchAll(/^(\w+) .*\n\s+Host Resource\(s\):\s+hc:h_vmem=([\d.]+)(G?)$/gm)].map(
+      ([, host = '', amount = '', unit = '']) => [host, Number(amount) * (unit === 'G' ? GIB : 1)],
+    ),
   );
 }
 
@@ -106,17 +106,19 @@ function saidJob(xml: string): SaidJob {
   const request = blocks(xml, /<(qstat_l_requests)>(.*?)<\/qstat_l_requests>/gs).find(
     ([, text]) => inTag(text, 'CE_name') === 'h_vmem',
   )?.[1];
+  const text = inTag(request ?? '', 'CE_stringval');
   return {
     owner: inTag(xml, 'JB_owner'),
     uid: inTag(xml, 'JB_uid'),
     request: {
-      text: inTag(request ?? '', 'CE_stringval'),
-      bytes: Math.floor(Number(inTag(request ?? '', 'CE_doubleval'))),
+      text,
+      // Open Cluster Scheduler prints the number with six digits.
+      bytes: Math.floor(Number.parseFloat(text) * (text.endsWith('G') ? GIB : MIB)),
     },
-    tasks: blocks(xml, /<(ulong_sublist)>(.*?)<\/ulong_sublist>/gs).map(([, task]) => ({
-      task: Number(inTag(task, 'JAT_task_number')),
+    tasks: blocks(xml, /<JAT_task_number>(\d+)<(.*?)(?=<JAT_task_number>|$)/gs).map(([number, task]) => ({
+      task: Number(number),
       maxvmem: maxvmem(task, 'JAT_scaled_usage_list'),
-      slaves: blocks(task, /<PET_id>([^<]*)<(.*?)<PET_start_time>/gs).map(([id, slave]) => ({
+      slaves: blocks(task, /<PET_id>([^<]*)<(.*?)(?=<PET_id>|<\/JAT_task_list>)/gs).map(([id, slave]) => ({
         id,
         host: inTag(slave, 'JG_qhostname'),
         maxvmem: maxvmem(slave, 'PET_scaled_usage'),
@@ -127,5 +129,5 @@ function saidJob(xml: string): SaidJob {
 
 function maxvmem(xml: string, list: string): number {
   const text = new RegExp(`<${list}>(.*?)</${list}>`, 's').exec(xml)?.[1] ?? '';
-  return Number(/<UA_name>maxvmem<\/UA_name>\s*<UA_value>([\d.]+)</.exec(text)?.[1] ?? NaN);
+  return Number(/<UA_name>maxvmem<\/UA_name>\s*<UA_value>([\d.e+]+)</.exec(text)?.[1] ?? NaN);
 }

@@ -34,7 +34,10 @@ const COLLECT = (file: string): string =>
     `mv "${file}.$$" "${file}"; chmod 666 "${file}"`,
   ].join('\n');
 
-/** What a site's hook sees with us before it must be what it sees without us. */
+/**
+ * What a site's hook sees with us before it must be what it sees without us. A chained hook of root is kept from what
+ * 8.1.9's shepherd keeps from it; Open Cluster Scheduler's keeps nothing, not even this of execd's own.
+ */
 async function sameSurroundings(site: Site, user: string): Promise<void> {
   const { cell, product } = site;
   const everyones = join(cell.stateDir, 'seen');
@@ -48,7 +51,7 @@ async function sameSurroundings(site: Site, user: string): Promise<void> {
   await cell.setGlobal({ prolog: value, epilog: 'none' });
   const alone = await cell.submit('gealice', variables, 'exit 0');
   await cell.waitFinished(alone);
-  const without = readFileSync(seen, 'utf8');
+  const without = readFileSync(seen, 'utf8').replace(/^ENVIRONMENT=.*\n/m, user === 'root' ? '' : '$&');
   rmSync(seen);
   await configureHooks(cell, product.prefix, false);
   const together = await cell.submit('gealice', variables, 'exit 0');

@@ -24,6 +24,7 @@ export function openClusterScheduler(name: string, archive: RegExp): CellKind {
     accounting: 'accounting.jsonl',
     readAccounting: parseAccountingJson,
     wantsStaticEnv: true,
+    tasksNameTheirSlots: false,
     failedAtLimit: '100',
     parallelEnvironment: { ign_sreq_on_mhost: 'FALSE', master_forks_slaves: 'FALSE', daemon_forks_slaves: 'FALSE' },
     obstacle: () => {

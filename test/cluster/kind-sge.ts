@@ -33,6 +33,7 @@ export const sonOfGridEngine: CellKind = {
   accounting: 'accounting',
   readAccounting: parseAccounting,
   wantsStaticEnv: false,
+  tasksNameTheirSlots: true,
   failedAtLimit: '37',
   parallelEnvironment: { qsort_args: 'NONE' },
   obstacle: () => {

@@ -22,6 +22,8 @@ export interface CellKind {
   readonly readAccounting: (text: string) => AccountingRecord[];
   /** Hooks of root are safe only behind a static `env`: the shepherd keeps no LD_AUDIT of the job's owner from them. */
   readonly wantsStaticEnv: boolean;
+  /** `config` of a task of a parallel job says how many slots its host has for the job. */
+  readonly tasksNameTheirSlots: boolean;
   /** `failed` of a job that execd killed for a limit. */
   readonly failedAtLimit: '37' | '100';
   /** What one of its parallel environments has beside the fields that all kinds know. */

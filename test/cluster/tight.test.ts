@@ -5,8 +5,10 @@ import { describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { JobRecord } from '../../src/record/record';
 import { SETTINGS_FILE } from '../../src/record/settings';
+import { readText } from '../../src/sources/files';
 import type { Truth } from '../burners/build';
 import type { AccountingRecord, Cell } from './cell';
+import { kind } from './kind';
 import { parallelEnvironments } from './parallel-environments';
 import { isAlive, type ProcessId } from './processes';
 import {
@@ -178,13 +180,18 @@ async function directories(site: Site): Promise<void> {
     assert.equal(statSync(join(path, 'config')).uid, owner.uid);
     assert.notEqual(statSync(join(path, 'trace')).uid, owner.uid);
     const config = configOf(path);
+    const hostSlots = kind.tasksNameTheirSlots ? '2' : '0';
     assert.deepEqual(
       ['job_id', 'ja_task_id', 'pe_task_id', 'job_name', 'job_owner', 'host', 'host_slots', 'h_vmem', 'prolog'].map(
         (key) => config.get(key),
       ),
-      [job, String(task), name, 'petask', USER, host, '2', '500M', 'none'],
+      [job, String(task), name, 'petask', USER, host, hostSlots, '500M', 'none'],
     );
     assert.notEqual(readFileSync(join(path, 'addgrpid'), 'utf8'), '');
+    // The slots that it does not name are not the shepherd's to multiply by.
+    const limit = readText(join('/proc', readFileSync(join(path, 'job_pid'), 'utf8').trim(), 'limits')) ?? '';
+    const bytes = mib(500) * (kind.tasksNameTheirSlots ? 2 : 1);
+    assert.match(limit, new RegExp(`^Max address space +${bytes} +${bytes} `, 'm'));
     // On the other host the job's directory holds its tasks' and nothing else.
     const isMaster = siblings.includes('config');
     assert.equal(config.get('pe_slots'), isMaster ? '4' : '2');

@@ -60,6 +60,8 @@ interface Case {
   readonly sentence: RegExp;
   /** What Open Cluster Scheduler's line lets be said instead; null: it does not end so there. */
   readonly onOcs?: RegExp | null;
+  /** It does not end so with the others. */
+  readonly onlyOnOcs?: true;
   readonly next?: RegExp;
 }
 
@@ -108,6 +110,24 @@ const ALL_CASES: readonly Case[] = [
     onOcs:
       /Grid Engine's own kill at h_vmem\. It (held|had an address space \(of all processes together\) of) .* of the 1 GiB allowed on ge[12] \(Grid Engine counted .* as maxvmem\) when SIGKILL came at /,
     next: /^qsub -l h_vmem=(1\.[5-9]|2)G$/,
+  },
+  {
+    name: "execd's kill at h_rss",
+    request: 'h_vmem=2G,h_rss=300M',
+    script: many(2, 200),
+    causes: ['resident-memory'],
+    sentence: /Grid Engine's own kill at h_rss\. It held .* of the 300 MiB of h_rss on ge[12] when SIGKILL came at /,
+    onlyOnOcs: true,
+    next: /^qsub -l h_vmem=2G,h_rss=\d+M$/,
+  },
+  {
+    name: "execd's SIGXCPU at s_rss",
+    request: 'h_vmem=2G,s_rss=300M',
+    script: many(2, 200),
+    causes: ['resident-memory'],
+    sentence: /Grid Engine's SIGXCPU at s_rss\. It held .* of the 300 MiB of s_rss on ge[12]/,
+    onlyOnOcs: true,
+    next: /^qsub -l h_vmem=2G,s_rss=\d+M$/,
   },
   {
     name: 'h_rt',
@@ -192,7 +212,9 @@ const ALL_CASES: readonly Case[] = [
   },
 ];
 
-const CASES = ALL_CASES.filter(({ onOcs }) => kind.dialect !== 'ocs' || onOcs !== null);
+const CASES = ALL_CASES.filter(({ onOcs, onlyOnOcs }) =>
+  kind.dialect === 'ocs' ? onOcs !== null : onlyOnOcs === undefined,
+);
 
 async function check(site: Site, one: Case, job: string, say: (text: string) => void): Promise<void> {
   const records = await recordsOf(site, job);
@@ -238,7 +260,10 @@ async function onTheScreen({ cell, product }: Site, job: string): Promise<void> 
   const isOcs = kind.dialect === 'ocs';
   // Nothing where the job was over before execd looked.
   if (/ maxvmem \S/.test(text))
-    assert.match(text, isOcs ? /address spaces of all processes maxrss/ : /RSS and swap of all processes maxrss/);
+    assert.match(
+      text,
+      isOcs ? /address spaces of all processes maxrss .* RSS of all processes/ : /RSS and swap of all processes maxrss/,
+    );
   const told = isOcs ? /Grid Engine says deleted by execd@ge[12]/ : /Grid Engine says failed 37/;
   assert.match(text, new RegExp(`Ended killed by SIGKILL .* not qdel.*: ${told.source}`));
 }

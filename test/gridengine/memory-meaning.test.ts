@@ -17,6 +17,10 @@ describe('memoryMeaning', () => {
     assert.equal(memoryMeaning('ocs', { systemd: true }).maxvmem, null);
     assert.equal(memoryMeaning('ocs', { systemd: true }).cgroupLimit, true);
     assert.equal(memoryMeaning('ocs').execdCompares, 'present');
+    assert.deepEqual(
+      [true, false].map((systemd) => memoryMeaning('ocs', { systemd }).maxrss),
+      ['cgroup', 'rss_sum'],
+    );
   });
 
   it('claims nothing for an unknown dialect but the kernel', () => {

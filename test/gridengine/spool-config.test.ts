@@ -40,11 +40,11 @@ describe('parseSpoolConfig', () => {
     assert.deepEqual(config.cgroup, { systemd: false, slice: null, scope: null });
   });
 
-  it('reads a PE task, whose id is written twice, with host_slots 0 as 1', () => {
+  it('reads a PE task, whose id is written twice, with host_slots 0 as none', () => {
     const config = parsed(samplePeTaskConfig);
     assert.deepEqual(config.ambiguous, []);
     assert.equal(config.peTaskId, '1.ge1');
-    assert.equal(config.hostSlots, 1);
+    assert.equal(config.hostSlots, null);
     assert.equal(config.kind, 'qrsh');
     assert.equal(config.prolog, null);
   });

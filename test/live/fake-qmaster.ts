@@ -46,6 +46,7 @@ export function aRow(job: number, tasks: string | null = null): ListedJob {
     slots: 1,
     requests: [],
     requestedPe: null,
+    requestedSlots: null,
     grantedPe: null,
     cpuSeconds: null,
     memoryGbSeconds: null,

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { memoryLimit, requestViews } from '../../src/live/requests';
+import { memoryLimit, requestViews, timeLimit } from '../../src/live/requests';
 import { byDefault, detail, GIB, hard, listed, soft } from './snapshots';
 
 const both = new Set(['h_vmem', 'mem_free']);
@@ -25,9 +25,27 @@ describe('requestViews', () => {
     assert.deepEqual(views, [{ complex: 'h_vmem', kind: 'hard', text: '1g', bytes: 1e9 }]);
   });
 
+  it('takes what was typed where Grid Engine has printed the same with six digits', () => {
+    const bytes = (value: string, amount: number): unknown =>
+      requestViews(null, detail(1, [], { requests: [{ ...hard(value), amount }] }), both)[0]?.bytes;
+    assert.equal(bytes('300M', 3.14573e8), 300 * 1024 * 1024);
+    assert.equal(bytes('0.2G', 2.14748e8), 214748364);
+    assert.equal(bytes('300M', 3.14e8), 3.14e8);
+  });
+
   it('has no bytes for what it can not read', () => {
     for (const value of ['4GB', '', 'INFINITY', '-1G'])
       assert.equal(requestViews(listed(1, null, { requests: [hard(value)] }), null, both)[0]?.bytes, null);
+  });
+});
+
+describe('timeLimit', () => {
+  it('is the h_rt that was requested, wherever it stands', () => {
+    const hour = hard('1:00:00', 'h_rt');
+    assert.equal(timeLimit(listed(1, null, { requests: [hard('4G'), hour] }), null), 3600);
+    assert.equal(timeLimit(null, detail(1, [], { requests: [{ ...hour, amount: null }] })), 3600);
+    for (const other of [soft('1:00:00', 'h_rt'), hard('INFINITY', 'h_rt'), hard('1:00:00', 's_rt'), hard('x', 'h_rt')])
+      assert.equal(timeLimit(listed(1, null, { requests: [other] }), null), null);
   });
 });
 

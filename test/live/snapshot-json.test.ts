@@ -87,6 +87,7 @@ const listed = fc.record(
     slots: maybe(number),
     requests: few(request),
     requestedPe: maybe(text),
+    requestedSlots: maybe(text),
     grantedPe: maybe(text),
     cpuSeconds: maybe(number),
     memoryGbSeconds: maybe(number),

@@ -129,6 +129,7 @@ export function listed(job: number, queueInstance: string | null, changes: Parti
     slots: 1,
     requests: [],
     requestedPe: null,
+    requestedSlots: null,
     grantedPe: null,
     cpuSeconds: 100,
     memoryGbSeconds: 10,
@@ -275,7 +276,14 @@ const exampleList = [
   listed(102, 'all.q@node01', { ...array, tasks: '1', requests: [hard('2G')] }),
   listed(102, 'all.q@node01', { ...array, tasks: '2', requests: [hard('2G')] }),
   listed(102, 'all.q@node02', { ...array, tasks: '3', requests: [hard('2G')] }),
-  listed(103, 'all.q@node01', { ...mpi, slots: 4, requestedPe: 'mpi 4', grantedPe: 'mpi', requests: [hard('3G')] }),
+  listed(103, 'all.q@node01', {
+    ...mpi,
+    slots: 4,
+    requestedPe: 'mpi',
+    requestedSlots: '4',
+    grantedPe: 'mpi',
+    requests: [hard('3G')],
+  }),
 ];
 
 const exampleDetails = [

@@ -39,8 +39,17 @@ const LONGEST = [
 
 /** Beside Debian's 8.1.9, on which every file runs: what may come out differently on Open Cluster Scheduler. */
 const ALSO_ON: Readonly<Record<string, readonly string[]>> = {
-  'ocs9.1': ['cluster/cell', 'cluster/why', 'cluster/ocs'],
-  'ocs9.2': ['cluster/jobs', 'cluster/import', 'cluster/ocs'],
+  'ocs9.1': [
+    'cluster/cell',
+    'cluster/why',
+    'cluster/ocs',
+    'cluster/tight',
+    'cluster/brackets',
+    'cluster/hooks',
+    'cluster/limits',
+    'cluster/pending',
+  ],
+  'ocs9.2': ['cluster/jobs', 'cluster/import', 'cluster/ocs', 'cluster/proved', 'cluster/live', 'cluster/night'],
 };
 
 /** Files that are of another kind than 8.1.9 alone. */
@@ -74,6 +83,12 @@ function onOtherKinds(file: TestFile): readonly TestFile[] {
   return Object.entries(ALSO_ON)
     .filter(([, names]) => names.includes(file.name))
     .map(([kind]) => ({ ...file, name: `${file.name}@${kind}`, environment: { [KIND_VARIABLE]: kind } }));
+}
+
+/** The kinds of Grid Engine that a file with a cell of its own runs on. */
+export function kindsOf(name: string): readonly string[] {
+  const others = Object.entries(ALSO_ON).flatMap(([kind, names]) => (names.includes(name) ? [kind] : []));
+  return NOT_ON_SGE.includes(name) ? others : ['sge8.1.9', ...others];
 }
 
 /** Every test file below the directory, the longest first. */

@@ -7,7 +7,7 @@ describe('the server', () => {
   it('answers over HTTP and over the socket alike', async (t) => {
     const site = await startTestSite(t, { records: [ordinary, killedAtLimit] });
     for (const path of [
-      '/',
+      '/v1',
       '/qhost',
       '/qstat',
       '/v1/live',

@@ -1,6 +1,6 @@
 -- Job records of all clusters, hosts and years. Times: ms since the epoch, UTC. Sizes: bytes. Durations: ms.
 -- Run as qmemacct_owner, in the schema qmemacct (search_path: qmemacct, pg_catalog, pg_temp).
--- For people and their tools: the views jobs, peaks, metrics and daily, at the end; each role sees its own there.
+-- For people and their tools: the views jobs, peaks, requests, metrics and daily, at the end; each role sees its own there.
 -- `npm run generate` writes the parts between "generated" and "end of generated" from src/record/fields.ts.
 
 -- Repeated strings, and what repeats as a whole (JSON).
@@ -16,7 +16,7 @@ CREATE TABLE account (id integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY, name 
 CREATE TABLE command (id integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY, name text COLLATE "C" NOT NULL); CREATE UNIQUE INDEX ON command (md5(name));
 CREATE TABLE category (id integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY, name text COLLATE "C" NOT NULL); CREATE UNIQUE INDEX ON category (md5(name));
 CREATE TABLE bracket_basis (id integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY, name text COLLATE "C" NOT NULL); CREATE UNIQUE INDEX ON bracket_basis (md5(name));
-CREATE TABLE requests (id integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY, name text COLLATE "C" NOT NULL); CREATE UNIQUE INDEX ON requests (md5(name));
+CREATE TABLE request_set (id integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY, name text COLLATE "C" NOT NULL); CREATE UNIQUE INDEX ON request_set (md5(name));
 CREATE TABLE metric_set (id integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY, name text COLLATE "C" NOT NULL); CREATE UNIQUE INDEX ON metric_set (md5(name));
 CREATE TABLE notes (id integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY, name text COLLATE "C" NOT NULL); CREATE UNIQUE INDEX ON notes (md5(name));
 CREATE TABLE provenance (id integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY, name text COLLATE "C" NOT NULL); CREATE UNIQUE INDEX ON provenance (md5(name));
@@ -39,26 +39,26 @@ CREATE TABLE record (
   exit_status bigint, -- exit status of the job
   signal bigint, -- signal that ended the job's first process; 0: none
   failed bigint, -- Grid Engine's `failed` code; null until joined with its accounting
-  h_vmem_request_bytes bigint, -- h_vmem request and limit on this host
-  h_vmem_limit_bytes bigint, -- h_vmem request and limit on this host
+  h_vmem_request_bytes bigint, -- h_vmem request and limit on this host: the request, as given to qsub
+  h_vmem_limit_bytes bigint, -- h_vmem request and limit on this host: the limit; null: unlimited
   peak_rss_lower_bytes bigint, -- resident memory, summed over the distinct address spaces: lower bound
-  peak_rss_upper_bytes bigint, -- resident memory, summed over the distinct address spaces: upper bound; NULL: open
+  peak_rss_upper_bytes bigint, -- resident memory, summed over the distinct address spaces: upper bound; null: open
   peak_rss_slack_bytes bigint, -- resident memory, summed over the distinct address spaces: error of the kernel's counters, inside both bounds
   peak_rss_at bigint, -- resident memory, summed over the distinct address spaces: when the lower bound was seen (ms since the epoch)
   peak_rss_swap_lower_bytes bigint, -- resident memory and swap, summed: lower bound
-  peak_rss_swap_upper_bytes bigint, -- resident memory and swap, summed: upper bound; NULL: open
+  peak_rss_swap_upper_bytes bigint, -- resident memory and swap, summed: upper bound; null: open
   peak_rss_swap_slack_bytes bigint, -- resident memory and swap, summed: error of the kernel's counters, inside both bounds
   peak_rss_swap_at bigint, -- resident memory and swap, summed: when the lower bound was seen (ms since the epoch)
   peak_vmem_lower_bytes bigint, -- address space, summed: lower bound
-  peak_vmem_upper_bytes bigint, -- address space, summed: upper bound; NULL: open
+  peak_vmem_upper_bytes bigint, -- address space, summed: upper bound; null: open
   peak_vmem_slack_bytes bigint, -- address space, summed: error of the kernel's counters, inside both bounds
   peak_vmem_at bigint, -- address space, summed: when the lower bound was seen (ms since the epoch)
   peak_process_vmem_lower_bytes bigint, -- largest address space of one process: lower bound
-  peak_process_vmem_upper_bytes bigint, -- largest address space of one process: upper bound; NULL: open
+  peak_process_vmem_upper_bytes bigint, -- largest address space of one process: upper bound; null: open
   peak_process_vmem_slack_bytes bigint, -- largest address space of one process: error of the kernel's counters, inside both bounds
   peak_process_vmem_at bigint, -- largest address space of one process: when the lower bound was seen (ms since the epoch)
   peak_footprint_lower_bytes bigint, -- anonymous, shared and swapped memory, each page once: lower bound
-  peak_footprint_upper_bytes bigint, -- anonymous, shared and swapped memory, each page once: upper bound; NULL: open
+  peak_footprint_upper_bytes bigint, -- anonymous, shared and swapped memory, each page once: upper bound; null: open
   peak_footprint_slack_bytes bigint, -- anonymous, shared and swapped memory, each page once: error of the kernel's counters, inside both bounds
   peak_footprint_at bigint, -- anonymous, shared and swapped memory, each page once: when the lower bound was seen (ms since the epoch)
   wallclock_ms bigint, -- elapsed time, in ms
@@ -76,20 +76,20 @@ CREATE TABLE record (
   interval_ms bigint, -- interval between samples, in ms
   longest_gap_ms bigint, -- longest time between two samples, in ms
   unobserved_start_ms bigint, -- from the job's start to the first sample, in ms
-  sampler_cpu_ms bigint, -- what the sampler itself took, in ms
-  sampler_max_rss_bytes bigint, -- what the sampler itself took
-  ge_wallclock_ms bigint, -- Grid Engine's own figures; null until joined with its accounting, in ms
-  ge_cpu_ms bigint, -- Grid Engine's own figures; null until joined with its accounting, in ms
-  ge_user_ms bigint, -- Grid Engine's own figures; null until joined with its accounting, in ms
-  ge_system_ms bigint, -- Grid Engine's own figures; null until joined with its accounting, in ms
-  ge_maxvmem_bytes bigint, -- Grid Engine's own figures; null until joined with its accounting
-  ge_maxrss_bytes bigint, -- Grid Engine's own figures; null until joined with its accounting
-  ge_lines bigint, -- Grid Engine's own figures; null until joined with its accounting
+  sampler_cpu_ms bigint, -- what the sampler itself took: CPU time, in ms
+  sampler_max_rss_bytes bigint, -- what the sampler itself took: most resident memory
+  ge_wallclock_ms bigint, -- Grid Engine's own figures; null until joined with its accounting: elapsed time, in ms
+  ge_cpu_ms bigint, -- Grid Engine's own figures; null until joined with its accounting: CPU time, in ms
+  ge_user_ms bigint, -- Grid Engine's own figures; null until joined with its accounting: CPU time in user mode, in ms
+  ge_system_ms bigint, -- Grid Engine's own figures; null until joined with its accounting: CPU time in the kernel, in ms
+  ge_maxvmem_bytes bigint, -- Grid Engine's own figures; null until joined with its accounting: largest address space (maxvmem)
+  ge_maxrss_bytes bigint, -- Grid Engine's own figures; null until joined with its accounting: largest resident memory (maxrss)
+  ge_lines bigint, -- Grid Engine's own figures; null until joined with its accounting: accounting lines of this run
   revision bigint NOT NULL, -- when this account was made (ms since the epoch): of two of equal rank the later wins
   requested_bytes bigint, -- h_vmem request on this host
-  rss_byte_seconds double precision, -- resident memory integrated over time, in byte seconds
-  ge_mem_gib_seconds double precision, -- Grid Engine's own figures; null until joined with its accounting
-  ge_io_gib double precision, -- Grid Engine's own figures; null until joined with its accounting
+  rss_byte_seconds double precision, -- resident memory integrated over time
+  ge_mem_gib_seconds double precision, -- Grid Engine's own figures; null until joined with its accounting: memory integrated over time (mem)
+  ge_io_gib double precision, -- Grid Engine's own figures; null until joined with its accounting: transferred by calls (io)
   energy_joules double precision, -- energy that the job was charged with
   cluster_id integer NOT NULL, -- cluster_name of the cell, else the cell
   host_id integer NOT NULL, -- where it ran
@@ -99,26 +99,26 @@ CREATE TABLE record (
   project_id integer, -- project
   pe_id integer, -- parallel environment
   account_id integer, -- account string (qsub -A)
-  requests_id integer, -- every other memory request or limit in force, by complex
-  peak_rss_command_id integer, -- resident memory, summed over the distinct address spaces: largest process
+  request_set_id integer, -- every other memory request or limit in force, by complex (JSON)
+  peak_rss_command_id integer, -- resident memory, summed over the distinct address spaces: what held most at that moment
   peak_rss_basis_id integer, -- resident memory, summed over the distinct address spaces: what the bounds rest on
-  peak_rss_swap_command_id integer, -- resident memory and swap, summed: largest process
+  peak_rss_swap_command_id integer, -- resident memory and swap, summed: what held most at that moment
   peak_rss_swap_basis_id integer, -- resident memory and swap, summed: what the bounds rest on
-  peak_vmem_command_id integer, -- address space, summed: largest process
+  peak_vmem_command_id integer, -- address space, summed: what held most at that moment
   peak_vmem_basis_id integer, -- address space, summed: what the bounds rest on
-  peak_process_vmem_command_id integer, -- largest address space of one process: largest process
+  peak_process_vmem_command_id integer, -- largest address space of one process: what held most at that moment
   peak_process_vmem_basis_id integer, -- largest address space of one process: what the bounds rest on
-  peak_footprint_command_id integer, -- anonymous, shared and swapped memory, each page once: largest process
+  peak_footprint_command_id integer, -- anonymous, shared and swapped memory, each page once: what held most at that moment
   peak_footprint_basis_id integer, -- anonymous, shared and swapped memory, each page once: what the bounds rest on
-  ge_category_id integer, -- Grid Engine's own figures; null until joined with its accounting
-  ge_deleted_by_id integer, -- Grid Engine's own figures; null until joined with its accounting
+  ge_category_id integer, -- Grid Engine's own figures; null until joined with its accounting: the options of the submission, normalised
+  ge_deleted_by_id integer, -- Grid Engine's own figures; null until joined with its accounting: who deleted the job
   metric_set_id integer, -- what the other sources say of the whole job, by metric, in its unit (qmemacct metrics): names (JSON)
   notes_id integer, -- what the reader should know about these figures: texts with \u0001 for each number (JSON)
   provenance_id integer, -- fields that come from other accounts, by account (JSON); NULL: none
   status smallint NOT NULL, -- finished, running, lost (shepherd or host died) or unsampled: 0 finished, 1 running, 2 lost, 3 unsampled
   trust smallint NOT NULL, -- data source: root sampler, usage file, accounting line, or self-reported: 0 root, 1 usage, 2 accounting, 3 self-reported
-  h_vmem_per smallint, -- h_vmem request and limit on this host: 0 slot, 1 job
-  sampler_mode smallint, -- what the sampler itself took: 0 full, 1 small
+  h_vmem_per smallint, -- h_vmem request and limit on this host: what the request is for: 0 slot, 1 job
+  sampler_mode smallint, -- what the sampler itself took: small where the job's limits could not be lifted: 0 full, 1 small
   ended smallint, -- 1: the job had ended by the record's own trust and revision
   coverage smallint, -- why it has no samples: 0 sampled, 1 no-hooks, 2 never-started, 3 limits, 4 unprivileged, 5 other, 6 sampler-lost
   sampled smallint, -- 1: has samples
@@ -307,7 +307,7 @@ CREATE VIEW named_record AS SELECT r.*,
   (SELECT d.name FROM project d WHERE d.id = r.project_id) AS project,
   (SELECT d.name FROM pe d WHERE d.id = r.pe_id) AS pe,
   (SELECT d.name FROM account d WHERE d.id = r.account_id) AS account,
-  (SELECT d.name FROM requests d WHERE d.id = r.requests_id) AS requests,
+  (SELECT d.name FROM request_set d WHERE d.id = r.request_set_id) AS request_set,
   (SELECT d.name FROM command d WHERE d.id = r.peak_rss_command_id) AS peak_rss_command,
   (SELECT d.name FROM bracket_basis d WHERE d.id = r.peak_rss_basis_id) AS peak_rss_basis,
   (SELECT d.name FROM command d WHERE d.id = r.peak_rss_swap_command_id) AS peak_rss_swap_command,
@@ -368,7 +368,6 @@ CREATE VIEW jobs AS SELECT
   r.h_vmem_request_bytes,
   r.h_vmem_limit_bytes,
   CASE r.h_vmem_per WHEN 0 THEN 'slot' WHEN 1 THEN 'job' END AS h_vmem_per,
-  r.requests,
   r.wallclock_ms / 1000.0 AS wallclock_seconds,
   r.cpu_ms / 1000.0 AS cpu_seconds,
   r.processes,
@@ -402,6 +401,7 @@ CREATE VIEW jobs AS SELECT
   r.revision,
   r.cpu_ms * 1.0 / nullif(r.wallclock_ms * r.host_slots, 0) AS cpu_efficiency,
   r.peak_rss_lower_bytes * 1.0 / nullif(r.h_vmem_limit_bytes, 0) AS memory_efficiency,
+  CASE WHEN r.started_at >= r.submitted_at THEN (r.started_at - r.submitted_at) / 1000.0 WHEN r.started_at < r.submitted_at THEN 0 END AS queue_wait_seconds,
   r.peak_rss_lower_bytes,
   r.peak_rss_upper_bytes,
   r.peak_rss_swap_lower_bytes,
@@ -443,6 +443,13 @@ SELECT r.id AS record, r.job_id, r.task_id, 'footprint' AS quantity,
   to_timestamp(r.peak_footprint_at / 1000.0) AS at, r.peak_footprint_command AS command,
   r.peak_footprint_basis AS basis
 FROM visible_record r WHERE r.peak_footprint_lower_bytes IS NOT NULL;
+CREATE VIEW requests AS SELECT r.id AS record, r.job_id, r.task_id, 'h_vmem' AS complex,
+  r.h_vmem_request_bytes AS request_bytes, r.h_vmem_limit_bytes AS limit_bytes,
+  CASE r.h_vmem_per WHEN 0 THEN 'slot' WHEN 1 THEN 'job' END AS per
+FROM visible_record r WHERE r.h_vmem_per IS NOT NULL
+UNION ALL SELECT r.id, r.job_id, r.task_id, asked.key,
+  (asked.value ->> 'request_bytes')::bigint, (asked.value ->> 'limit_bytes')::bigint, asked.value ->> 'per'
+FROM visible_record r, json_each(r.request_set::json) AS asked;
 CREATE VIEW metrics AS SELECT r.id AS record, r.job_id, r.task_id, names.metric,
   (r.metric_values::json ->> (names.at::integer - 1))::double precision AS value
 FROM visible_record r, json_array_elements_text(r.metric_set::json) WITH ORDINALITY AS names (metric, at);
@@ -460,4 +467,4 @@ FROM rollup u WHERE u.unit = 0 AND u.day NOT IN (SELECT day FROM stale_day);
 GRANT USAGE ON SCHEMA qmemacct TO qmemacct_deliver, qmemacct_read, qmemacct_project, qmemacct_own;
 GRANT EXECUTE ON FUNCTION deliver(jsonb), heard(jsonb, bigint) TO qmemacct_deliver;
 GRANT SELECT ON ALL TABLES IN SCHEMA qmemacct TO qmemacct_read;
-GRANT SELECT ON own_record, visible_record, visible_inbox, jobs, peaks, metrics, node TO qmemacct_project, qmemacct_own;
+GRANT SELECT ON own_record, visible_record, visible_inbox, jobs, peaks, requests, metrics, node TO qmemacct_project, qmemacct_own;

@@ -1,5 +1,5 @@
 -- Job records of all clusters, hosts and years. Times: ms since the epoch, UTC. Sizes: bytes. Durations: ms.
--- People and their tools read the views `jobs`, `peaks`, `metrics` and `daily`, in names, bytes and seconds.
+-- People and their tools read the views `jobs`, `peaks`, `requests`, `metrics` and `daily`, in names, bytes and seconds.
 -- What stands between "generated" lines is made from src/record/fields.ts by `npm run generate`.
 
 -- generated: dictionaries
@@ -14,7 +14,7 @@ CREATE TABLE account (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
 CREATE TABLE command (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
 CREATE TABLE category (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
 CREATE TABLE bracket_basis (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
-CREATE TABLE requests (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
+CREATE TABLE request_set (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
 CREATE TABLE metric_set (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
 CREATE TABLE notes (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
 CREATE TABLE provenance (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
@@ -51,39 +51,39 @@ CREATE TABLE record (
   failed INTEGER, -- Grid Engine's `failed` code; null until joined with its accounting
   status INTEGER NOT NULL, -- finished, running, lost (shepherd or host died) or unsampled: 0 finished, 1 running, 2 lost, 3 unsampled
   trust INTEGER NOT NULL, -- data source: root sampler, usage file, accounting line, or self-reported: 0 root, 1 usage, 2 accounting, 3 self-reported
-  h_vmem_request_bytes INTEGER, -- h_vmem request and limit on this host
-  h_vmem_limit_bytes INTEGER, -- h_vmem request and limit on this host
-  h_vmem_per INTEGER, -- h_vmem request and limit on this host: 0 slot, 1 job
-  requests_id INTEGER, -- every other memory request or limit in force, by complex
+  h_vmem_request_bytes INTEGER, -- h_vmem request and limit on this host: the request, as given to qsub
+  h_vmem_limit_bytes INTEGER, -- h_vmem request and limit on this host: the limit; null: unlimited
+  h_vmem_per INTEGER, -- h_vmem request and limit on this host: what the request is for: 0 slot, 1 job
+  request_set_id INTEGER, -- every other memory request or limit in force, by complex (JSON)
   peak_rss_lower_bytes INTEGER, -- resident memory, summed over the distinct address spaces: lower bound
-  peak_rss_upper_bytes INTEGER, -- resident memory, summed over the distinct address spaces: upper bound; NULL: open
+  peak_rss_upper_bytes INTEGER, -- resident memory, summed over the distinct address spaces: upper bound; null: open
   peak_rss_slack_bytes INTEGER, -- resident memory, summed over the distinct address spaces: error of the kernel's counters, inside both bounds
   peak_rss_at INTEGER, -- resident memory, summed over the distinct address spaces: when the lower bound was seen (ms since the epoch)
-  peak_rss_command_id INTEGER, -- resident memory, summed over the distinct address spaces: largest process
+  peak_rss_command_id INTEGER, -- resident memory, summed over the distinct address spaces: what held most at that moment
   peak_rss_basis_id INTEGER, -- resident memory, summed over the distinct address spaces: what the bounds rest on
   peak_rss_swap_lower_bytes INTEGER, -- resident memory and swap, summed: lower bound
-  peak_rss_swap_upper_bytes INTEGER, -- resident memory and swap, summed: upper bound; NULL: open
+  peak_rss_swap_upper_bytes INTEGER, -- resident memory and swap, summed: upper bound; null: open
   peak_rss_swap_slack_bytes INTEGER, -- resident memory and swap, summed: error of the kernel's counters, inside both bounds
   peak_rss_swap_at INTEGER, -- resident memory and swap, summed: when the lower bound was seen (ms since the epoch)
-  peak_rss_swap_command_id INTEGER, -- resident memory and swap, summed: largest process
+  peak_rss_swap_command_id INTEGER, -- resident memory and swap, summed: what held most at that moment
   peak_rss_swap_basis_id INTEGER, -- resident memory and swap, summed: what the bounds rest on
   peak_vmem_lower_bytes INTEGER, -- address space, summed: lower bound
-  peak_vmem_upper_bytes INTEGER, -- address space, summed: upper bound; NULL: open
+  peak_vmem_upper_bytes INTEGER, -- address space, summed: upper bound; null: open
   peak_vmem_slack_bytes INTEGER, -- address space, summed: error of the kernel's counters, inside both bounds
   peak_vmem_at INTEGER, -- address space, summed: when the lower bound was seen (ms since the epoch)
-  peak_vmem_command_id INTEGER, -- address space, summed: largest process
+  peak_vmem_command_id INTEGER, -- address space, summed: what held most at that moment
   peak_vmem_basis_id INTEGER, -- address space, summed: what the bounds rest on
   peak_process_vmem_lower_bytes INTEGER, -- largest address space of one process: lower bound
-  peak_process_vmem_upper_bytes INTEGER, -- largest address space of one process: upper bound; NULL: open
+  peak_process_vmem_upper_bytes INTEGER, -- largest address space of one process: upper bound; null: open
   peak_process_vmem_slack_bytes INTEGER, -- largest address space of one process: error of the kernel's counters, inside both bounds
   peak_process_vmem_at INTEGER, -- largest address space of one process: when the lower bound was seen (ms since the epoch)
-  peak_process_vmem_command_id INTEGER, -- largest address space of one process: largest process
+  peak_process_vmem_command_id INTEGER, -- largest address space of one process: what held most at that moment
   peak_process_vmem_basis_id INTEGER, -- largest address space of one process: what the bounds rest on
   peak_footprint_lower_bytes INTEGER, -- anonymous, shared and swapped memory, each page once: lower bound
-  peak_footprint_upper_bytes INTEGER, -- anonymous, shared and swapped memory, each page once: upper bound; NULL: open
+  peak_footprint_upper_bytes INTEGER, -- anonymous, shared and swapped memory, each page once: upper bound; null: open
   peak_footprint_slack_bytes INTEGER, -- anonymous, shared and swapped memory, each page once: error of the kernel's counters, inside both bounds
   peak_footprint_at INTEGER, -- anonymous, shared and swapped memory, each page once: when the lower bound was seen (ms since the epoch)
-  peak_footprint_command_id INTEGER, -- anonymous, shared and swapped memory, each page once: largest process
+  peak_footprint_command_id INTEGER, -- anonymous, shared and swapped memory, each page once: what held most at that moment
   peak_footprint_basis_id INTEGER, -- anonymous, shared and swapped memory, each page once: what the bounds rest on
   wallclock_ms INTEGER, -- elapsed time, in ms
   cpu_ms INTEGER, -- CPU time, children included, in ms
@@ -100,21 +100,21 @@ CREATE TABLE record (
   interval_ms INTEGER, -- interval between samples, in ms
   longest_gap_ms INTEGER, -- longest time between two samples, in ms
   unobserved_start_ms INTEGER, -- from the job's start to the first sample, in ms
-  rss_byte_seconds REAL, -- resident memory integrated over time, in byte seconds
-  sampler_cpu_ms INTEGER, -- what the sampler itself took, in ms
-  sampler_max_rss_bytes INTEGER, -- what the sampler itself took
-  sampler_mode INTEGER, -- what the sampler itself took: 0 full, 1 small
-  ge_wallclock_ms INTEGER, -- Grid Engine's own figures; null until joined with its accounting, in ms
-  ge_cpu_ms INTEGER, -- Grid Engine's own figures; null until joined with its accounting, in ms
-  ge_user_ms INTEGER, -- Grid Engine's own figures; null until joined with its accounting, in ms
-  ge_system_ms INTEGER, -- Grid Engine's own figures; null until joined with its accounting, in ms
-  ge_maxvmem_bytes INTEGER, -- Grid Engine's own figures; null until joined with its accounting
-  ge_maxrss_bytes INTEGER, -- Grid Engine's own figures; null until joined with its accounting
-  ge_mem_gib_seconds REAL, -- Grid Engine's own figures; null until joined with its accounting
-  ge_io_gib REAL, -- Grid Engine's own figures; null until joined with its accounting
-  ge_category_id INTEGER, -- Grid Engine's own figures; null until joined with its accounting
-  ge_deleted_by_id INTEGER, -- Grid Engine's own figures; null until joined with its accounting
-  ge_lines INTEGER, -- Grid Engine's own figures; null until joined with its accounting
+  rss_byte_seconds REAL, -- resident memory integrated over time
+  sampler_cpu_ms INTEGER, -- what the sampler itself took: CPU time, in ms
+  sampler_max_rss_bytes INTEGER, -- what the sampler itself took: most resident memory
+  sampler_mode INTEGER, -- what the sampler itself took: small where the job's limits could not be lifted: 0 full, 1 small
+  ge_wallclock_ms INTEGER, -- Grid Engine's own figures; null until joined with its accounting: elapsed time, in ms
+  ge_cpu_ms INTEGER, -- Grid Engine's own figures; null until joined with its accounting: CPU time, in ms
+  ge_user_ms INTEGER, -- Grid Engine's own figures; null until joined with its accounting: CPU time in user mode, in ms
+  ge_system_ms INTEGER, -- Grid Engine's own figures; null until joined with its accounting: CPU time in the kernel, in ms
+  ge_maxvmem_bytes INTEGER, -- Grid Engine's own figures; null until joined with its accounting: largest address space (maxvmem)
+  ge_maxrss_bytes INTEGER, -- Grid Engine's own figures; null until joined with its accounting: largest resident memory (maxrss)
+  ge_mem_gib_seconds REAL, -- Grid Engine's own figures; null until joined with its accounting: memory integrated over time (mem)
+  ge_io_gib REAL, -- Grid Engine's own figures; null until joined with its accounting: transferred by calls (io)
+  ge_category_id INTEGER, -- Grid Engine's own figures; null until joined with its accounting: the options of the submission, normalised
+  ge_deleted_by_id INTEGER, -- Grid Engine's own figures; null until joined with its accounting: who deleted the job
+  ge_lines INTEGER, -- Grid Engine's own figures; null until joined with its accounting: accounting lines of this run
   metric_set_id INTEGER, -- what the other sources say of the whole job, by metric, in its unit (qmemacct metrics): names (JSON)
   metric_values TEXT, -- what the other sources say of the whole job, by metric, in its unit (qmemacct metrics): values in the order of the names (JSON)
   notes_id INTEGER, -- what the reader should know about these figures: texts with \u0001 for each number (JSON)
@@ -281,7 +281,6 @@ CREATE VIEW jobs AS SELECT
   r.h_vmem_request_bytes,
   r.h_vmem_limit_bytes,
   CASE r.h_vmem_per WHEN 0 THEN 'slot' WHEN 1 THEN 'job' END AS h_vmem_per,
-  (SELECT name FROM requests WHERE id = r.requests_id) AS requests,
   r.wallclock_ms / 1000.0 AS wallclock_seconds,
   r.cpu_ms / 1000.0 AS cpu_seconds,
   r.processes,
@@ -315,6 +314,7 @@ CREATE VIEW jobs AS SELECT
   r.revision,
   r.cpu_ms * 1.0 / nullif(r.wallclock_ms * r.host_slots, 0) AS cpu_efficiency,
   r.peak_rss_lower_bytes * 1.0 / nullif(r.h_vmem_limit_bytes, 0) AS memory_efficiency,
+  CASE WHEN r.started_at >= r.submitted_at THEN (r.started_at - r.submitted_at) / 1000.0 WHEN r.started_at < r.submitted_at THEN 0 END AS queue_wait_seconds,
   r.peak_rss_lower_bytes,
   r.peak_rss_upper_bytes,
   r.peak_rss_swap_lower_bytes,
@@ -356,6 +356,13 @@ SELECT r.id AS record, r.job_id, r.task_id, 'footprint' AS quantity,
   strftime('%Y-%m-%d %H:%M:%f', r.peak_footprint_at / 1000.0, 'unixepoch') AS at, (SELECT name FROM command WHERE id = r.peak_footprint_command_id) AS command,
   (SELECT name FROM bracket_basis WHERE id = r.peak_footprint_basis_id) AS basis
 FROM record r WHERE r.peak_footprint_lower_bytes IS NOT NULL;
+CREATE VIEW requests AS SELECT r.id AS record, r.job_id, r.task_id, 'h_vmem' AS complex,
+  r.h_vmem_request_bytes AS request_bytes, r.h_vmem_limit_bytes AS limit_bytes,
+  CASE r.h_vmem_per WHEN 0 THEN 'slot' WHEN 1 THEN 'job' END AS per
+FROM record r WHERE r.h_vmem_per IS NOT NULL
+UNION ALL SELECT r.id, r.job_id, r.task_id, asked.key,
+  json_extract(asked.value, '$.request_bytes'), json_extract(asked.value, '$.limit_bytes'), json_extract(asked.value, '$.per')
+FROM record r JOIN request_set s ON s.id = r.request_set_id, json_each(s.name) AS asked;
 CREATE VIEW metrics AS SELECT r.id AS record, r.job_id, r.task_id, names.value AS metric,
   json_extract(r.metric_values, names.fullkey) AS value
 FROM record r JOIN metric_set m ON m.id = r.metric_set_id, json_each(m.name) AS names;

@@ -46,17 +46,17 @@ export class Categories {
     if (known !== undefined) return known;
     const requests = requestsOfLine(line, USUAL_RULES);
     const beside = requests.requests === NO_REQUESTS.requests ? null : JSON.stringify(requests.requests);
-    const made = { requests, id: beside === null ? null : this.words.intern('requests', beside) };
+    const made = { requests, id: beside === null ? null : this.words.intern('request_set', beside) };
     category?.bySlots.set(key, made);
     return made;
   }
 
-  /** The complexes of an entry of the dictionary `requests`. */
+  /** The complexes of an entry of the dictionary `request_set`. */
   complexesOf(id: number): ReadonlySet<string> {
     const known = this.complexes.get(id);
     if (known !== undefined) return known;
     if (this.complexes.size >= CACHED) this.complexes.clear();
-    const made = new Set(Object.keys(fromJson(FIELDS.requests.shape, this.words.text('requests', id), 'requests')));
+    const made = new Set(Object.keys(fromJson(FIELDS.requests.shape, this.words.text('request_set', id), 'requests')));
     this.complexes.set(id, made);
     return made;
   }

@@ -60,7 +60,7 @@ export const USUAL_COLUMNS = [
   'h_vmem_request_bytes',
   'h_vmem_limit_bytes',
   'h_vmem_per',
-  'requests_id',
+  'request_set_id',
   'requested_bytes',
   'wallclock_ms',
   'cpu_ms',

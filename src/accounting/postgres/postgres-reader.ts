@@ -12,6 +12,8 @@ import type {
   JobAnswer,
   JobQuery,
   NodesQuery,
+  PagesQuery,
+  RecordPage,
   RecordsAnswer,
   RecordSort,
   RecordsQuery,
@@ -26,6 +28,8 @@ import { notOf, Snapshot } from './snapshot';
 import { summarise } from './sums/summarise';
 
 const DEFAULT_LIMIT = 50;
+/** Records in a page. */
+const PAGE = 1000;
 const READING = 'isolation level repeatable read read only';
 
 /** Where the caller's role may read; the first that it may. */
@@ -102,6 +106,33 @@ async function listRecords(snapshot: Snapshot, query: RecordsQuery): Promise<rea
     .map(({ stored }) => stored);
 }
 
+interface SelectedPages {
+  /** Rows of the table. */
+  readonly ids: readonly number[];
+  /** What stands in for others. */
+  readonly waiting: readonly StoredRecord[];
+}
+
+async function selectPages(snapshot: Snapshot, query: PagesQuery): Promise<SelectedPages> {
+  const { records, ids } = await snapshot.unsettled(query);
+  const parameters = new Parameters();
+  const condition = conditionOf(query, snapshot.source, parameters);
+  // One text: a row for each would take ten times the memory.
+  const [row] = await snapshot.db.rows<readonly [string | null]>(
+    `SELECT string_agg(n.id::text, ',') FROM (SELECT r.id FROM ${snapshot.source.records} AS r
+     WHERE ${condition}${notOf(ids)} ORDER BY r.counted_at DESC, r.id DESC) AS n`,
+    parameters.values,
+  );
+  const test = recordTest(query);
+  return {
+    ids: row?.[0]?.split(',').map(Number) ?? [],
+    waiting: records
+      .filter(({ stored, name }) => test(stored.record, name))
+      .sort((a, b) => b.countedAt - a.countedAt)
+      .map(({ stored }) => stored),
+  };
+}
+
 /** Questions to the PostgreSQL store, each answered from one snapshot of the table and of what waits in the inbox. */
 export class PostgresReader implements AccountingReader {
   private source: Promise<Source> | null = null;
@@ -175,6 +206,27 @@ export class PostgresReader implements AccountingReader {
       const { totals } = await summarise(snapshot, { ...query, by: 'cluster', sort: 'records', limit: 0 });
       return { records, totals };
     });
+  }
+
+  async *pages(query: PagesQuery): AsyncGenerator<RecordPage> {
+    const { ids, waiting } = await this.ask((snapshot) => selectPages(snapshot, query));
+    const of = ids.length + waiting.length;
+    const withSeries = query.fields?.includes('series') ?? false;
+    const asAsked = ({ record, ...stored }: StoredRecord): StoredRecord => ({
+      ...stored,
+      record: withSeries ? record : { ...record, series: null },
+    });
+    const columns = withSeries ? NAMED_COLUMNS : NAMED_WITHOUT_SERIES;
+    if (waiting.length > 0) yield { records: waiting.map(asAsked), of };
+    for (let at = 0; at < ids.length; at += PAGE) {
+      const page = ids.slice(at, at + PAGE).join(', ');
+      const rows = await this.ask(({ db, source }) =>
+        db.rows<readonly Cell[]>(
+          `SELECT ${columns} FROM ${source.records} AS r WHERE r.id IN (${page}) ORDER BY r.counted_at DESC, r.id DESC`,
+        ),
+      );
+      yield { records: readRows(rows, 0), of };
+    }
   }
 
   summary(query: SummaryQuery): Promise<SummaryAnswer> {

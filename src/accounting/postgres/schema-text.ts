@@ -88,6 +88,9 @@ const POSTGRES: Dialect = {
     '  (r.metric_values::json ->> (names.at::integer - 1))::double precision AS value',
     'FROM visible_record r, json_array_elements_text(r.metric_set::json) WITH ORDINALITY AS names (metric, at);',
   ],
+  requestSets: 'visible_record r, json_each(r.request_set::json) AS asked',
+  requestMember: (name, type) =>
+    type === 'text' ? `asked.value ->> '${name}'` : `(asked.value ->> '${name}')::${type}`,
   parts: { named: namedView, visible: visibleViews, rollup: rollUpTable, daily: dailyView },
 };
 

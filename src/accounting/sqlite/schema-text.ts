@@ -46,6 +46,8 @@ const SQLITE: Dialect = {
     '  json_extract(r.metric_values, names.fullkey) AS value',
     'FROM record r JOIN metric_set m ON m.id = r.metric_set_id, json_each(m.name) AS names;',
   ],
+  requestSets: 'record r JOIN request_set s ON s.id = r.request_set_id, json_each(s.name) AS asked',
+  requestMember: (name) => `json_extract(asked.value, '$.${name}')`,
   parts: { rollup: rollUpTable, daily: dailyView },
 };
 

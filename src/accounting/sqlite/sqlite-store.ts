@@ -14,6 +14,7 @@ import { openForReading, openForWriting } from './database/open';
 import { putStatus, readStatuses } from './node-status';
 import { prepared } from './database/prepared';
 import { COUNT_OF_JOB, jobQuery, jobsQuery, recordsQuery, runningQuery } from './read/queries';
+import { recordPages } from './read/pages';
 import { conditionOf } from './read/record-filter';
 import type { Cell } from '../columns';
 import { fromRow, rowPlan, SERIES_CELLS } from '../row';
@@ -97,6 +98,7 @@ function reader(db: Database, words: Words): AccountingReader {
               : summarise(db, words, { ...query, by: 'cluster', sort: 'records', limit: 0 }).totals,
         }))(),
       ),
+    pages: (query) => recordPages(db, words, query),
     summary: (query: SummaryQuery) => answer(db, () => db.transaction(() => summarise(db, words, query))()),
     running: ({ cluster, since }: RunningQuery) =>
       answer(db, () => {

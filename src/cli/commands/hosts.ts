@@ -11,18 +11,21 @@ import { CommandError, EXIT } from '../command';
 import { addOptions, readOptions, watchInterval } from '../live/arguments';
 import { realLiveSources } from '../live/sources';
 import { fetchView, nothingKnown, warnOfProblems, watchCluster, WIDEST_TABLE } from '../live/view';
+import { wantsXml, writeQhostXml } from '../live/xml';
 import { outputFormat, screenOf, writeLines } from '../output';
 import type { Terminal } from '../terminal';
 
 interface HostsCommandOptions extends GlobalOptions {
   readonly jobs?: boolean;
   readonly watch?: string | true;
+  readonly xml?: boolean;
 }
 
 /** `qmemacct hosts -u` */
 export function register(command: Command, context: CommandContext): void {
   addOptions(command, HOSTS_OPTIONS)
     .option('-u, --jobs', 'with the jobs on each host and their tasks')
+    .option('--xml', 'print what "qhost -F -q -j -xml" does, well-formed')
     .option('--watch [seconds]', 'go on showing them, with keys to sort and filter (? lists them)')
     .action((_options: unknown, given: Command) =>
       context.finish(showHosts(given.optsWithGlobals<HostsCommandOptions>(), context.terminal, context.live)),
@@ -35,6 +38,7 @@ const NEVER = new AbortController().signal;
 /** Shows the hosts; resolves to the exit status. Rejects with CommandError or SettingsError. */
 async function showHosts(options: HostsCommandOptions, terminal: Terminal, parts: LiveParts = {}): Promise<number> {
   const format = outputFormat(options);
+  const xml = wantsXml(options);
   const asked = readOptions(HOSTS_OPTIONS, { ...options });
   const filter = filterOf(asked);
   // Who asks for jobs wants to see them.
@@ -51,7 +55,8 @@ async function showHosts(options: HostsCommandOptions, terminal: Terminal, parts
   if (!answer.hostsKnown) throw new CommandError(nothingKnown(view), EXIT.unavailable);
   warnOfProblems(answer, terminal);
   const report: HostsReport = { ...chooseHosts(view, asked), details };
-  if (format === 'json') terminal.write(renderHostsJson(report));
+  if (xml) await writeQhostXml(answer.snapshot, report, terminal);
+  else if (format === 'json') terminal.write(renderHostsJson(report));
   else if (format === 'csv') terminal.write(renderHostsCsv(report));
   else writeLines(terminal, renderHosts(report, screenOf(terminal, options, { widest: WIDEST_TABLE })));
   return report.hosts.length > 0 ? EXIT.found : EXIT.nothing;

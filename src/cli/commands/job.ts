@@ -2,6 +2,8 @@ import { userInfo } from 'node:os';
 import type { Command } from 'commander';
 import { groupBy } from '../../base/group-by';
 import type { ListedJob } from '../../gridengine/qstat/job-list';
+import type { StoredRecord } from '../../record/merge';
+import type { RecordsQuery } from '../../accounting/store';
 import { jobSums } from '../../accounting/job-sum';
 import { jobTaskName } from '../../record/job-name';
 import { loadSettings, type Settings } from '../../record/settings';
@@ -16,12 +18,15 @@ import { toJobLines } from '../../report/records/lines';
 import { renderRecordTable } from '../../report/records/list';
 import { jsonPieces } from '../../report/records/json';
 import { causeAccounts } from '../../report/why/causes';
-import { historyOf } from '../records/find';
+import { kindsNear } from '../../report/rules/kinds';
+import { withClasses } from '../../report/rules/judge';
+import { loadRules, type RuleSet } from '../../report/rules/rule-set';
+import { findRecords, historyOf } from '../records/find';
 import { countOf } from '../records/options';
 import { askLists, withArrays } from '../job/array-tasks';
 import { type CommandContext, type GlobalOptions, CommandError, EXIT, usageError } from '../command';
 import { commandStores, realSources, type Sources, noStoreMessage, statusOfNothing } from '../stores/stores';
-import { findJob, findNewest, parseJobArguments, type JobArgument, type JobSources } from '../job/find-job';
+import { findJob, findNewest, parseJobArguments, unite, type JobArgument, type JobSources } from '../job/find-job';
 import { renderUnfinished, unfinishedLine } from '../../report/job/unfinished';
 import { mayBeUnfinished, NOBODY_ASKED, type AskedJobs } from '../job/may-be-unfinished';
 import { realLiveSources, type LiveSources } from '../live/sources';
@@ -77,17 +82,26 @@ export function register(command: Command, context: CommandContext): void {
 
 const label = (job: JobArgument): string => jobTaskName({ cluster: '', task_id: null, ...job });
 
+/** What is said of runs: by past ones, and by rules. */
+interface Judges {
+  readonly history: ClassHistory;
+  readonly rules: RuleSet;
+}
+
 async function findAll(
   jobs: readonly JobArgument[],
   at: Date | null,
   all: boolean,
   sources: JobSources,
-  history: ClassHistory,
+  { history, rules }: Judges,
 ): Promise<JobReport[]> {
   const reports: JobReport[] = [];
   for (const job of jobs) {
     const report = await findJob({ ...job, all, ...(at === null ? {} : { at: at.getTime() }) }, sources);
-    reports.push({ ...report, runs: await history.advise(report.runs) });
+    const runs = await history.advise(report.runs);
+    const find = async (query: RecordsQuery): Promise<readonly StoredRecord[]> =>
+      sources.readers.length === 0 ? [] : unite((await findRecords(query, sources.readers)).records);
+    reports.push({ ...report, runs: withClasses(runs, rules, (await kindsNear(runs, find)).of) });
   }
   return reports;
 }
@@ -269,7 +283,10 @@ export async function showJobs(
       ...(asked === null ? {} : { listed: () => listedJobs(settings, asked) }),
     };
     const jobs = await numbersOf(words, terminal, where);
-    const reports = await findAll(jobs, at, options.all ?? false, where, historyOf(stores.readers, terminal.now()));
+    const rules = await loadRules(settings.rules_file);
+    if (rules.problem !== null) warn(terminal, rules.problem);
+    const judges = { history: historyOf(stores.readers, terminal.now()), rules };
+    const reports = await findAll(jobs, at, options.all ?? false, where, judges);
     const isSeries = options.series !== undefined || options.chart !== undefined;
     const unfinished =
       asked === null || isSeries ? NOBODY_ASKED : await findUnfinished(reports, settings, asked, terminal.now());

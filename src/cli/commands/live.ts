@@ -8,9 +8,9 @@ import {
   chooseJobs,
   chooseRisks,
   filterOf,
-  JOBS_OPTIONS,
   jobsSorting,
   RISK_OPTIONS,
+  XML_OPTIONS,
 } from '../../report/live/live-options';
 import { startWatching } from '../../report/live/watch-state';
 import type { CommandContext, GlobalOptions, LiveParts } from '../command';
@@ -18,17 +18,21 @@ import { CommandError, EXIT, usageError } from '../command';
 import { addOptions, readOptions, watchInterval } from '../live/arguments';
 import { realLiveSources } from '../live/sources';
 import { fetchView, nothingKnown, warnOfProblems, watchCluster, WIDEST_TABLE } from '../live/view';
+import { wantsXml, writeQstatXml } from '../live/xml';
 import { outputFormat, screenOf, writeLines, type OutputFormat } from '../output';
 import type { Terminal } from '../terminal';
 
 interface LiveCommandOptions extends GlobalOptions {
   readonly watch?: string | true;
   readonly atRisk?: boolean;
+  readonly xml?: boolean;
+  readonly full?: boolean;
 }
 
 /** `qmemacct live --owner bob` */
 export function register(command: Command, context: CommandContext): void {
-  addOptions(command, { ...JOBS_OPTIONS, ...RISK_OPTIONS })
+  addOptions(command, { ...XML_OPTIONS, ...RISK_OPTIONS })
+    .option('--xml', 'print what "qstat -r -ext -urg -xml" does, well-formed')
     .option('--watch [seconds]', 'go on showing them, with keys to sort and filter (? lists them)')
     .option(
       '--at-risk',
@@ -64,7 +68,8 @@ function writeRisks(report: RisksReport, format: OutputFormat, terminal: Termina
 /** Shows running jobs; resolves to the exit status. Rejects with CommandError or SettingsError. */
 async function showLive(options: LiveCommandOptions, terminal: Terminal, parts: LiveParts = {}): Promise<number> {
   const format = outputFormat(options);
-  const asked = readOptions(JOBS_OPTIONS, { ...options });
+  const xml = wantsXml(options);
+  const asked = readOptions(XML_OPTIONS, { ...options });
   const riskAsked = readOptions(RISK_OPTIONS, { ...options });
   const pending = asked.pending ?? false;
   const settings = loadSettings(options.config);
@@ -85,6 +90,7 @@ async function showLive(options: LiveCommandOptions, terminal: Terminal, parts: 
     return report.risks.length > 0 ? EXIT.found : EXIT.nothing;
   }
   const report = chooseJobs(view, asked);
-  writeReport(report, format, options, terminal);
+  if (xml) await writeQstatXml(answer.snapshot, report, options.full ? filterOf(asked) : null, terminal);
+  else writeReport(report, format, options, terminal);
   return report.jobs.length > 0 || (report.pending?.length ?? 0) > 0 ? EXIT.found : EXIT.nothing;
 }

@@ -4,11 +4,9 @@ import {
   renderMetricJson,
   renderMetricList,
   renderMetricMarkdown,
-  type MetricFacts,
 } from '../../report/series/metric-list';
-import { ALL_FACTS } from '../../sampler/figures/job-facts';
-import type { SourceFacts } from '../../sources/source';
 import { type CommandContext, type GlobalOptions, EXIT, usageError } from '../command';
+import { metricFacts } from '../metric-facts';
 import { outputFormat, screenOf, writeLines } from '../output';
 import type { Terminal } from '../terminal';
 
@@ -23,24 +21,6 @@ export function register(command: Command, context: CommandContext): void {
     .action((_options: unknown, given: Command) =>
       context.finish(listMetrics(given.optsWithGlobals<MetricsOptions>(), context.terminal)),
     );
-}
-
-/** Every metric of every source and of whole jobs, as the code has them. */
-function metricFacts(sources: readonly SourceFacts[] = ALL_FACTS): readonly MetricFacts[] {
-  return sources.flatMap(({ name: source, reads, interval, enabled, metrics }) =>
-    metrics.map(({ name, unit, kind, scope, instance, help }) => ({
-      name,
-      unit,
-      kind,
-      scope,
-      instance: instance ?? null,
-      source,
-      reads,
-      interval,
-      enabled,
-      help,
-    })),
-  );
 }
 
 /** Lists the metrics; resolves to the exit status. Rejects with CommandError. */

@@ -18,6 +18,7 @@ export interface NodeOptions extends GlobalOptions {
   readonly until?: string;
   readonly metric?: string;
   readonly chart?: string;
+  readonly prometheus?: string | true;
 }
 
 /** `qmemacct node --since 1h` */
@@ -27,8 +28,12 @@ export function register(command: Command, context: CommandContext): void {
     .option('--until <time>', 'up to then (default: now)')
     .option('--metric <names>', 'these metrics only: "a,b"; the name of a source stands for all of its metrics')
     .option('--chart <metric>', 'draw this metric')
+    .option(
+      '--prometheus [file]',
+      "what was read last, in Prometheus' text format; into a file, which is replaced as a whole: for node_exporter's textfile collector",
+    )
     .action((_options: unknown, given: Command) =>
-      context.finish(showNode(given.optsWithGlobals<NodeOptions>(), context.terminal)),
+      context.finish(nodeAnswer(given.optsWithGlobals<NodeOptions>(), context)),
     );
 }
 
@@ -118,4 +123,10 @@ async function showNode(options: NodeOptions, terminal: Terminal): Promise<numbe
   } finally {
     reader.close();
   }
+}
+
+async function nodeAnswer(options: NodeOptions, { terminal, version }: CommandContext): Promise<number> {
+  if (options.prometheus === undefined) return showNode(options, terminal);
+  const { writeNodeMetrics } = await import('../node-metrics.js');
+  return writeNodeMetrics(options, options.prometheus, terminal, version);
 }

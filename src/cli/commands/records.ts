@@ -9,12 +9,15 @@ import { FAR_BELOW_LIMIT } from '../../report/advice/fit';
 import { jsonPieces } from '../../report/records/json';
 import { formatMinute, formatZone } from '../../report/format/local-time';
 import { LIST_FIELDS, renderRecordList, renderRecordColumns, type RecordTableView } from '../../report/records/list';
+import { Kinds } from '../../report/rules/kinds';
+import { loadRules } from '../../report/rules/rule-set';
 import type { Screen } from '../../report/screen/screen';
 import { formatCount } from '../../report/format/units';
 import { type CommandContext, CommandError, EXIT, usageError } from '../command';
 import { commandStores, realSources, type Sources, noStoreMessage, statusOfNothing } from '../stores/stores';
 import { findAttempts, findRecords, findSummary, historyOf } from '../records/find';
-import { findJobLines, findTaskLines } from '../records/find-lines';
+import { findClassLines, ruleOf, withFindings, type ClassChoice } from '../records/find-class';
+import { findJobLines, findTaskLines, type FoundLines } from '../records/find-lines';
 import { outputFormat, screenOf, warn, writeLines, writePieces } from '../output';
 import {
   addRecordFilterOptions,
@@ -39,7 +42,11 @@ const NAME_HELP: Readonly<Record<NamedSubject, string>> = {
 
 /** `qmemacct jobs --project genome --failed --since 7d` */
 export function register(command: Command, context: CommandContext): void {
-  addRecordListOptions(addRecordFilterOptions(command)).action((_options: unknown, given: Command) =>
+  addRecordFilterOptions(command).option(
+    '--class <name>',
+    'of this class, by the rules: leak, idle-cores, serial ... ("qmemacct rules" lists them)',
+  );
+  addRecordListOptions(command).action((_options: unknown, given: Command) =>
     context.finish(showChosen(given.optsWithGlobals<RecordListOptions & RecordFilterOptions>(), context.terminal)),
   );
 }
@@ -96,6 +103,20 @@ function tooMany(records: number): CommandError {
   return usageError(`${words}; shorten the period or add a filter, or give --limit with --tasks`);
 }
 
+/** The records of a class. Throws a usage error where there are too many to look through. */
+async function findOfClass(
+  query: RecordsQuery,
+  choice: ClassChoice,
+  readers: readonly AccountingReader[],
+  find: (query: RecordsQuery) => Promise<RecordsAnswer>,
+): Promise<FoundLines> {
+  return findClassLines({ ...query, limit: MOST_AT_ONCE }, choice, readers, async (asked) => {
+    const answer = await find(asked);
+    if (answer.totals.records > MOST_AT_ONCE) throw tooMany(answer.totals.records);
+    return answer;
+  });
+}
+
 function nothingFound({ nothing }: RecordSubject, { since, until }: Interval): string {
   return `${nothing} ended from ${formatMinute(since)} to ${formatMinute(until)} ${formatZone(until)}; --since 30d looks further back`;
 }
@@ -121,6 +142,8 @@ export async function showRecords(
   const lines = lineLimitOf(options.limit, format === 'text' ? LINES_ON_A_SCREEN : MOST_AT_ONCE);
   const sort = recordSortOf(options.sort);
   const view = viewOf(subject, options, terminal, screen);
+  const rules = await loadRules(settings.rules_file);
+  if (rules.problem !== null) warn(terminal, rules.problem);
   const stores = await commandStores(options.accounting, settings, terminal, sources);
   if (stores.readers.length === 0) throw new CommandError(noStoreMessage(stores), EXIT.unavailable);
   try {
@@ -133,12 +156,21 @@ export async function showRecords(
       sort,
       limit: grouped ? MOST_AT_ONCE : lines,
       far_below: FAR_BELOW_LIMIT,
-      ...(format === 'text' && !view.chosen ? { fields: LIST_FIELDS } : {}),
+      ...(format === 'text' && !view.chosen && options.class === undefined ? { fields: LIST_FIELDS } : {}),
     };
     const find = (asked: RecordsQuery): Promise<RecordsAnswer> => findOnHost(asked, stores.readers);
-    const { answer, lines: shown } = grouped
-      ? await findJobLines(query, lines, stores.readers, find)
-      : await findTaskLines(query, lines, find);
+    const choice = options.class === undefined ? null : { rules: ruleOf(options.class, rules), most: lines, grouped };
+    const {
+      answer,
+      lines: shown,
+      ofClass,
+    } = await (choice !== null
+      ? findOfClass(query, choice, stores.readers, find)
+      : grouped
+        ? findJobLines(query, lines, stores.readers, find)
+        : findTaskLines(query, lines, find));
+    if (ofClass !== undefined && ofClass.leftOut > 0)
+      warn(terminal, `${formatCount(ofClass.leftOut)} runs, which are read one by one, were not; shorten the period`);
     sayShown(answer.shown, subject.choice.owner, terminal);
     const wantsAll = (grouped && sort !== 'time') || (format !== 'text' && options.limit === undefined);
     if (wantsAll && answer.totals.records > MOST_AT_ONCE) throw tooMany(answer.totals.records);
@@ -150,7 +182,10 @@ export async function showRecords(
       const report = { title: subject.title(screen), ...interval, lines: shown, totals: answer.totals, view };
       writeLines(terminal, renderRecordList(report, screen));
     } else {
-      const accounts = await findAttempts(shown.flat(), stores.readers, historyOf(stores.readers, terminal.now()));
+      const judging = { rules, kindOf: new Kinds(shown.flat()).of };
+      const history = historyOf(stores.readers, terminal.now());
+      const found = await findAttempts(shown.flat(), stores.readers, history, judging);
+      const accounts = withFindings(found, ofClass?.findings);
       writePieces(terminal, format === 'json' ? jsonPieces(accounts) : csvPieces(accounts));
     }
     return shown.length > 0 ? EXIT.found : statusOfNothing(stores);
@@ -161,5 +196,11 @@ export async function showRecords(
 
 /** Shows whatever the options choose, as `showRecords` does. */
 function showChosen(options: RecordListOptions & RecordFilterOptions, terminal: Terminal): Promise<number> {
-  return showRecords(filterSubject(recordChoiceOf(options)), options, terminal);
+  const choice = recordChoiceOf(options);
+  const subject = filterSubject(choice);
+  const { class: name } = options;
+  if (name === undefined) return showRecords(subject, options, terminal);
+  const title = (screen: Screen): string =>
+    `${subject.title(screen)}${Object.keys(choice).length === 0 ? ':' : ','} class ${screen.safe(name)}`;
+  return showRecords({ ...subject, title, nothing: 'no such job' }, options, terminal);
 }

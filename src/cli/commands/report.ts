@@ -9,6 +9,7 @@ import type { ReportReader } from '../../report/efficiency/ask';
 import { renderReportCsv, renderReportJson } from '../../report/efficiency/output';
 import { renderReportHtml } from '../../report/efficiency/html/page';
 import { toMailReport } from '../../report/efficiency/mail-report';
+import { loadRules } from '../../report/rules/rule-set';
 import { makeReport } from '../../report/efficiency/build';
 import type { Report } from '../../report/efficiency/report';
 import { renderReport } from '../../report/efficiency/text';
@@ -146,7 +147,10 @@ export async function showReport(
   if (stores.readers.length === 0) throw new CommandError(noStoreMessage(stores), EXIT.unavailable);
   try {
     stores.problems.forEach((problem) => warn(terminal, problem));
-    const question = { since, until, by, owner, cluster: options.cluster ?? null, now, dialect: settings.grid_engine };
+    const rules = await loadRules(settings.rules_file);
+    if (rules.problem !== null) warn(terminal, rules.problem);
+    const cluster = options.cluster ?? null;
+    const question = { since, until, by, owner, cluster, now, dialect: settings.grid_engine, rules };
     const report = await makeReport(allOf(stores.readers), question);
     const nothing = report.site.records === 0;
     if (nothing)

@@ -4,6 +4,8 @@ import { parseMemorySize } from '../../gridengine/memory-size';
 import type { JobRecord } from '../../record/record';
 import { loadSettings, type Settings } from '../../record/settings';
 import { nextRequests } from '../../report/advice/next-request';
+import { withClasses } from '../../report/rules/judge';
+import { loadRules, type RuleSet } from '../../report/rules/rule-set';
 import { renderCsv } from '../../report/records/csv';
 import { renderJob } from '../../report/job/job';
 import { renderJson } from '../../report/records/json';
@@ -81,12 +83,12 @@ function reportFormat({ json, csv }: RunOptions): OutputFormat {
   return outputFormat({ ...(json === undefined ? {} : { json }), csv: csv === true });
 }
 
-function render(record: JobRecord, options: RunOptions, terminal: Terminal): string {
-  const run = { record, attempt: 1, incarnation: 1 };
+function render(record: JobRecord, rules: RuleSet, options: RunOptions, terminal: Terminal): string {
+  const runs = withClasses([{ record, attempt: 1, incarnation: 1 }], rules);
   const format = reportFormat(options);
-  if (format === 'json') return renderJson(nextRequests([run]));
-  if (format === 'csv') return renderCsv(nextRequests([run]));
-  const report = { job_id: record.job_id, runs: [run], older: 0, newer: 0 };
+  if (format === 'json') return renderJson(nextRequests(runs));
+  if (format === 'csv') return renderCsv(nextRequests(runs));
+  const report = { job_id: record.job_id, runs, older: 0, newer: 0 };
   return renderJob(report, { allTasks: false, detail: 'full' }, screenOf(terminal, options))
     .map((line) => `${line}\n`)
     .join('');
@@ -110,7 +112,8 @@ async function runAndReport(words: readonly string[], options: RunOptions, termi
     throw usageError(`--h-vmem "${options.hVmem}": write it as for qsub -l h_vmem= (4G, 500M, 1.5g)`);
   const interval = options.interval === undefined ? undefined : number('--interval', options.interval, 0.05, 3600);
   const slots = number('--slots', options.slots, 1, 65_536);
-  const state = ownState(terminal.env, interval, siteSettings(options.config, terminal));
+  const settings = siteSettings(options.config, terminal);
+  const state = ownState(terminal.env, interval, settings);
   const csv = typeof options.csv === 'string' ? options.csv : undefined;
   const rows = openRowStream({ jsonl: options.jsonl, csv }, terminal.env);
   const { record, exitStatus } = await runJob(state, subject, options.hVmem ?? null, slots, rows);
@@ -123,7 +126,7 @@ async function runAndReport(words: readonly string[], options: RunOptions, termi
     if (exitStatus === 0) throw new CommandError('the command itself ended with 0', EXIT.unavailable);
     return exitStatus;
   }
-  const text = render(record, options, terminal);
+  const text = render(record, await loadRules(settings?.rules_file ?? ''), options, terminal);
   if (options.report !== undefined) writeFileSync(options.report, text);
   else process.stderr.write(text);
   return exitStatus;

@@ -87,15 +87,24 @@ export async function serve(options: ServeOptions, version: string, terminal: Te
     credentials: settings.accounting_credentials,
   });
   const updates = new LiveUpdates({ settings, cell: liveCell(settings, terminal.env), accounting, log });
+  const inbox = settleInbox(settings, log);
   let server: RunningServer;
   try {
     const { live, wantPending } = updates;
-    server = await startServer({ settings, addresses, live, wantPending, accounting, version, log });
+    server = await startServer({
+      settings,
+      addresses,
+      live,
+      wantPending,
+      inbox: inbox.counts,
+      accounting,
+      version,
+      log,
+    });
   } catch (error) {
-    await Promise.all([updates.stop(), accounting.stop()]);
+    await Promise.all([updates.stop(), accounting.stop(), inbox.stop()]);
     throw error;
   }
-  const inbox = settleInbox(settings, log);
   const accounts = followAccounting({ config: options.config, env: { ...terminal.env } }, log);
   warnOfOpenness(addresses, settings, terminal);
   warn(terminal, `serves ${server.addresses.map(listenAddressText).join(' and ')}`);

@@ -7,6 +7,7 @@ import { dirname, join } from 'node:path';
 import { formatBytes, formatDuration } from '../../report/format/units';
 import { startTicksOf } from '../../sampler/job/pid-file';
 import { shepherdLives } from '../../sampler/job/run-description';
+import { outboxState, type OutboxState } from '../../sampler/node-store/outbox-state';
 import { RunDirectory } from '../../sampler/job/run-directory';
 import { directoryFault, nodeDirectories } from '../install/directories';
 import { networkFilesystemOf } from '../install/local-path';
@@ -60,13 +61,6 @@ function checkSpace(path: string): Finding[] {
   return free < LITTLE_FREE ? [warning('space', says, 'make room, or lower keep_samples_mib')] : [ok('space', says)];
 }
 
-interface OutboxState {
-  readonly waiting: number;
-  readonly oldest: number | null;
-  readonly refused: number;
-  readonly reason: string | null;
-}
-
 /** A reader in WAL mode stops no writer; it is closed at once. */
 function checkNodeDb({ settings, isRoot }: NodeState, now: Date): Finding[] {
   const path = join(settings.state_dir, 'node.db');
@@ -85,13 +79,10 @@ function checkNodeDb({ settings, isRoot }: NodeState, now: Date): Finding[] {
         ),
       ];
     const jobs = database.prepare<[], { count: number }>('SELECT count(*) AS count FROM job').get()?.count ?? 0;
-    const outbox = database
-      .prepare<[], OutboxState>(
-        `SELECT count(*) FILTER (WHERE refused IS NULL) AS waiting, min(added) FILTER (WHERE refused IS NULL) AS oldest,
-           count(refused) AS refused, max(refused) AS reason FROM outbox`,
-      )
-      .get();
-    return [ok('node.db', `well, ${formatBytes(statSync(path).size)}, ${jobs} jobs`), ...checkOutbox(outbox, now)];
+    return [
+      ok('node.db', `well, ${formatBytes(statSync(path).size)}, ${jobs} jobs`),
+      ...checkOutbox(outboxState(database), now),
+    ];
   } catch (error) {
     return [
       problem(
@@ -105,9 +96,7 @@ function checkNodeDb({ settings, isRoot }: NodeState, now: Date): Finding[] {
   }
 }
 
-function checkOutbox(outbox: OutboxState | undefined, now: Date): Finding[] {
-  if (outbox === undefined) return [];
-  const { waiting, oldest, refused, reason } = outbox;
+function checkOutbox({ waiting, oldest, refused, reason }: OutboxState, now: Date): Finding[] {
   const age = oldest === null ? 0 : Math.max(0, (now.getTime() - oldest) / 1000);
   const says = `${waiting} ${waiting === 1 ? 'record waits' : 'records wait'} for the accounting DB`;
   const findings: Finding[] = [];

@@ -2,6 +2,7 @@ import { constants } from 'node:os';
 import { reasonOf } from '../../base/log';
 import type { ClusterView } from '../../live/cluster-view';
 import { hVmemPer } from '../../live/requests';
+import type { Snapshot } from '../../live/snapshot';
 import { viewCluster } from '../../live/view';
 import type { JobRecord } from '../../record/record';
 import type { Settings } from '../../record/settings';
@@ -13,6 +14,7 @@ import type { LiveSources, SnapshotOptions } from './sources';
 
 /** The cluster as it is now. */
 interface LiveAnswer {
+  readonly snapshot: Snapshot;
   readonly view: ClusterView;
   /** Whether qmaster has ever answered: what is empty then is known to be empty. */
   readonly jobsKnown: boolean;
@@ -50,7 +52,7 @@ export async function fetchView(
   const problems = [...joined.problems, warning, problem].filter((line) => line !== null);
   const view = { ...joined, problems };
   const hostsKnown = snapshot.hosts.at !== null;
-  return { view, jobsKnown: hostsKnown || snapshot.running.at !== null, hostsKnown };
+  return { snapshot, view, jobsKnown: hostsKnown || snapshot.running.at !== null, hostsKnown };
 }
 
 /** Why there is nothing to show at all. */

@@ -22,7 +22,7 @@ export interface NightSteps {
     night: Night,
     owner: string | null,
     now: Date,
-    settings: Pick<Settings, 'grid_engine'>,
+    settings: Pick<Settings, 'grid_engine' | 'rules_file'>,
   ) => Promise<NightReport>;
 }
 
@@ -32,15 +32,17 @@ async function reportOf(
   { since, until }: Night,
   owner: string | null,
   now: Date,
-  settings: Pick<Settings, 'grid_engine'>,
+  settings: Pick<Settings, 'grid_engine' | 'rules_file'>,
 ): Promise<NightReport> {
-  const [{ makeReport }, { toMailReport }] = await Promise.all([
+  const [{ makeReport }, { toMailReport }, { loadRules }] = await Promise.all([
     import('../../report/efficiency/build.js'),
     import('../../report/efficiency/mail-report.js'),
+    import('../../report/rules/rule-set.js'),
   ]);
   const by = owner === null ? 'owner' : 'job_name';
   const dialect = settings.grid_engine;
-  return toMailReport(await makeReport(store, { since, until, by, owner, cluster: null, now, dialect }));
+  const rules = await loadRules(settings.rules_file);
+  return toMailReport(await makeReport(store, { since, until, by, owner, cluster: null, now, dialect, rules }));
 }
 
 export const nightSteps: NightSteps = {

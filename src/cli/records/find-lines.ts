@@ -2,15 +2,18 @@ import { recordTest } from '../../accounting/filter-record';
 import type { AccountingReader, RecordsAnswer, RecordsQuery } from '../../accounting/store';
 import { recordKeyText } from '../../record/record';
 import { toJobLines, toLines, type RecordLine } from '../../report/records/lines';
+import type { Finding } from '../../report/rules/judge';
 import { unite } from '../job/find-job';
 
 /** The newest records that are read first; where they are the tasks of few arrays, so many times as many or more. */
 const FIRST = 500;
 const GROWTH = 8;
 
-interface FoundLines {
+export interface FoundLines {
   readonly answer: RecordsAnswer;
   readonly lines: readonly RecordLine[];
+  /** Of a class: what shows it of each record, by its key, and the runs that were not looked at, since there are too many. */
+  readonly ofClass?: { readonly findings: ReadonlyMap<string, Finding>; readonly leftOut: number };
 }
 
 /** The same lines with the tasks and runs that were not among the first records. Rejects with StoreError. */

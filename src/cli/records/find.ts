@@ -7,6 +7,8 @@ import { recordKeyText, type JobRecord } from '../../record/record';
 import { ClassHistory } from '../../report/advice/class-history';
 import { nextRequests } from '../../report/advice/next-request';
 import type { Account } from '../../report/records/json';
+import { withClasses, type KindOf } from '../../report/rules/judge';
+import type { RuleSet } from '../../report/rules/rule-set';
 import { unite } from '../job/find-job';
 
 /**
@@ -37,6 +39,12 @@ export function historyOf(readers: readonly AccountingReader[], now: Date): Clas
   return new ClassHistory(async (query) => unite((await findRecords(query, readers)).records), now.getTime());
 }
 
+/** By what runs are put into classes. */
+interface Judging {
+  readonly rules: RuleSet;
+  readonly kindOf: KindOf;
+}
+
 /** Jobs in one question: their records, which can be many for each, are in memory. */
 const ASKED_AT_ONCE = 2000;
 
@@ -48,8 +56,10 @@ export async function findAttempts(
   records: readonly JobRecord[],
   readers: readonly AccountingReader[],
   history: ClassHistory,
+  { rules, kindOf }: Judging,
 ): Promise<readonly Account[]> {
-  const accounts = new Map<string, Account>();
+  // Not the records that they are of: these are in memory once.
+  const found = new Map<string, Omit<Account, 'record'>>();
   const jobs = [...new Set(records.map((record) => record.job_id))];
   for (let first = 0; first < jobs.length; first += ASKED_AT_ONCE) {
     const some = jobs.slice(first, first + ASKED_AT_ONCE);
@@ -57,11 +67,12 @@ export async function findAttempts(
     const byJob = groupBy(unite(answers.flat()), ({ record }) => record.job_id);
     for (const ofJob of byJob.values()) {
       const runs = await history.advise(arrangeAttempts(ofJob, { all: true }).records);
-      for (const account of nextRequests(runs)) accounts.set(recordKeyText(account.record), account);
+      for (const { record, ...account } of withClasses(nextRequests(runs), rules, kindOf))
+        found.set(recordKeyText(record), account);
     }
   }
   return records.map((record) => {
-    const { attempt, next_time } = accounts.get(recordKeyText(record)) ?? { attempt: 1, next_time: null };
-    return { record, attempt, next_time };
+    const known = found.get(recordKeyText(record)) ?? { attempt: 1, next_time: null };
+    return { record, ...known };
   });
 }

@@ -15,6 +15,7 @@ export interface RecordListOptions extends GlobalOptions {
   readonly columns?: string;
   readonly cluster?: string;
   readonly accounting?: string;
+  readonly class?: string;
 }
 
 /** Adds the options of an interval of the accounting DB. */

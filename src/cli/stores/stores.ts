@@ -37,6 +37,7 @@ function countingClaims(reader: AccountingReader): AccountingReader {
   return {
     ...reader,
     records: (query) => reader.records({ ...query, claimed: true }),
+    pages: (query) => reader.pages({ ...query, claimed: true }),
     summary: (query) => reader.summary({ ...query, claimed: true }),
   };
 }

@@ -33,6 +33,8 @@ export interface ListedJob {
   readonly slots: number | null;
   readonly requests: readonly RequestText[];
   readonly requestedPe: string | null;
+  /** Slots of the PE: `4`, `2-8`, `3,4`; null: no PE, or `-r` was not asked for. */
+  readonly requestedSlots: string | null;
   readonly grantedPe: string | null;
   /** `-ext`: CPU seconds; memory and I/O as integrals (GB s, GB), not memory in use. */
   readonly cpuSeconds: number | null;

@@ -23,6 +23,8 @@ interface Child {
   readonly request: RequestKind | null;
   /** Its attribute `name` counts: of a PE it is the value, of a request the complex. */
   readonly named: boolean;
+  /** Where the text of a PE goes, which is a number of slots; -1: nowhere. */
+  readonly slots: number;
 }
 
 const requests: readonly (readonly [string, RequestKind])[] = [
@@ -36,8 +38,11 @@ const requests: readonly (readonly [string, RequestKind])[] = [
 ];
 
 const children: ReadonlyMap<string, Child> = new Map<string, Child>([
-  ...[...scalarPlaces].map(([tag, place]) => [tag, { place, request: null, named: tag.endsWith('_pe') }] as const),
-  ...requests.map(([tag, request]) => [tag, { place: -1, request, named: true }] as const),
+  ...[...scalarPlaces].map(([tag, place]) => {
+    const slots = tag === 'requested_pe' ? (scalarPlaces.get('requested_slots') ?? -1) : -1;
+    return [tag, { place, request: null, named: tag.endsWith('_pe'), slots }] as const;
+  }),
+  ...requests.map(([tag, request]) => [tag, { place: -1, request, named: true, slots: -1 }] as const),
 ]);
 
 /**
@@ -71,9 +76,10 @@ function jobListXml(jobs: JobBuilder): XmlHandler {
     } else if (inQueue && tag === 'name') queueInstance = content.text();
   }
 
-  function closeChild({ place, request, named }: Child, source: XmlContent): void {
+  function closeChild({ place, request, named, slots }: Child, source: XmlContent): void {
     if (request !== null) jobs.request({ complex: name, value: source.text(), ...request });
     else jobs.value(place, named ? name : notBlank(source.text()));
+    if (slots >= 0) jobs.value(slots, source.text());
   }
 
   return {

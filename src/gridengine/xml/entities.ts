@@ -25,3 +25,18 @@ function replacement(
   const code = decimal === undefined ? parseInt(hex ?? '', 16) : Number(decimal);
   return code > 0x10ffff || (code >= 0xd800 && code <= 0xdfff) ? whole : String.fromCodePoint(code);
 }
+
+const ESCAPED: ReadonlyMap<string, string> = new Map([...NAMED].map(([name, sign]) => [sign, `&${name};`]));
+const UNSAFE = /[&<>"']|%(?=lt;)|[\t\n\r]|[^\x20-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/gu;
+
+/**
+ * Text for an element or an attribute of XML 1.0: every reader gets the same text back, `decodeEntities` too. What XML
+ * can't hold in any form (control characters, lone surrogates) becomes U+FFFD.
+ */
+export function escapeXml(text: string): string {
+  return text.replace(UNSAFE, (sign) => {
+    const named = ESCAPED.get(sign);
+    if (named !== undefined) return named;
+    return /[%\t\n\r]/.test(sign) ? `&#${sign.charCodeAt(0)};` : '\ufffd';
+  });
+}

@@ -1,5 +1,5 @@
 import { groupBy } from '../../base/group-by';
-import { jobKey, promiseOf, recordsOf, type JobRun } from '../job/job-run';
+import { promiseOf, recordsOf, runKey, type JobRun } from '../job/job-run';
 import { needsOf } from '../job/job-whole';
 import { adviseRequest, type Advice } from './advice';
 
@@ -32,9 +32,7 @@ function nextRequest(run: readonly JobRun[]): NextRequest | null {
 export function nextRequests<Run extends JobRun>(
   runs: readonly Run[],
 ): readonly (Run & { readonly next_time: NextRequest | null })[] {
-  const keyOf = (run: JobRun): string =>
-    `${run.record.job_id} ${run.record.task_id ?? ''} ${run.attempt} ${jobKey(run)}`;
-  const groups = groupBy(runs, keyOf);
+  const groups = groupBy(runs, runKey);
   const known = new Map([...groups].map(([key, group]) => [key, nextRequest(group)] as const));
-  return runs.map((run) => ({ ...run, next_time: known.get(keyOf(run)) ?? null }));
+  return runs.map((run) => ({ ...run, next_time: known.get(runKey(run)) ?? null }));
 }

@@ -81,15 +81,34 @@ function timeParts(requests: Asked, causes: readonly Cause[]): Part[] {
   });
 }
 
-/** The kernel refuses memory at s_vmem where that is lower than h_vmem; mem_limit is a cgroup's own. */
-const MEMORY: Partial<Readonly<Record<Cause, string>>> = {
-  s_vmem: 's_vmem',
-  'refused-memory': 's_vmem',
-  'cgroup-out-of-memory': 'mem_limit',
+/** The kernel refuses memory at s_vmem where that is lower than h_vmem; mem_limit and h_rss can be a cgroup's limit. */
+const MEMORY: Partial<Readonly<Record<Cause, readonly string[]>>> = {
+  s_vmem: ['s_vmem'],
+  'resident-memory': ['h_rss', 's_rss'],
+  'refused-memory': ['s_vmem'],
+  'cgroup-out-of-memory': ['mem_limit', 'h_rss'],
 };
 
+/** Whether the job's cgroup had a limit that is not these bytes. */
+function isGroupLimitedOtherwise({ metrics }: JobRecord, bytes: number | null): boolean {
+  const limit = metrics.cgroup_memory_limit_bytes;
+  return limit !== undefined && (bytes === null || Math.abs(limit - bytes) > bytes * SAME);
+}
+
 function memoryParts(records: readonly JobRecord[], requests: Asked, causes: readonly Cause[]): Part[] {
-  const complexes = new Set(causes.flatMap((cause) => MEMORY[cause] ?? []));
+  // Of h_rss systemd gets what was typed, of others their limit.
+  const ofGroup = (complex: string): boolean =>
+    !records.some((record) => {
+      const asked = record.requests[complex];
+      return [asked?.limit_bytes, asked?.request_bytes].every((bytes) =>
+        isGroupLimitedOtherwise(record, bytes ?? null),
+      );
+    });
+  const complexes = new Set(
+    causes.flatMap((cause) =>
+      (MEMORY[cause] ?? []).filter((complex) => cause !== 'cgroup-out-of-memory' || ofGroup(complex)),
+    ),
+  );
   return [...complexes].flatMap((complex) => {
     const text = requests.find(({ name }) => name === complex)?.text;
     const parsed = text === undefined ? null : parseMemorySize(text);
@@ -127,11 +146,7 @@ function askedBy(records: readonly JobRecord[]): Asked {
 function isElsewhere(cause: Cause, records: readonly JobRecord[]): boolean {
   if (cause === 'node-out-of-memory') return true;
   if (cause !== 'cgroup-out-of-memory') return false;
-  return records.some(({ metrics, h_vmem: request }) => {
-    const limit = metrics.cgroup_memory_limit_bytes;
-    const allowed = request?.limit_bytes ?? null;
-    return limit !== undefined && (allowed === null || Math.abs(limit - allowed) > allowed * SAME);
-  });
+  return records.some((record) => isGroupLimitedOtherwise(record, record.h_vmem?.limit_bytes ?? null));
 }
 
 const bytesOf = ({ text }: Part): number => {

@@ -9,6 +9,9 @@ import type { Promised } from '../advice/class-advice';
 import { ClassHistory } from '../advice/class-history';
 import { FAR_BELOW_LIMIT } from '../advice/fit';
 import { dayWeights, heavyDays, type DayWeight, type HeavyDays, type Stretch } from './heavy-days';
+import type { RuleSet } from '../rules/rule-set';
+import { askForClasses } from './classes';
+import type { ClassesFound } from './report';
 import type { NameFound } from './job-line';
 import { askForKilled, type KilledJobs } from './killed-jobs';
 import type { HostFindings } from './coverage';
@@ -28,6 +31,8 @@ export interface ReportQuestion {
   readonly now: Date;
   /** Which Grid Engine's words the records have; left out: not known. */
   readonly dialect?: Dialect;
+  /** By which jobs are put into classes; left out: they are not. */
+  readonly rules?: RuleSet;
 }
 
 /** Records that were looked for on some days. */
@@ -57,6 +62,7 @@ export interface Material {
   /** Names of those owners' jobs that mostly stayed far below their limit. */
   readonly farBelow: { readonly names: readonly NameFound[]; readonly days: readonly string[] | null };
   readonly hosts: HostFindings;
+  readonly classes: ClassesFound | null;
 }
 
 const WASTERS = 10;
@@ -345,6 +351,19 @@ export async function askForReport(reader: ReportReader, question: ReportQuestio
     wasters: wasters.map(({ group, where, shown }) => ({ group, names: foundOf(shown), days: where.days })),
     killed: { ...killed, cut: failed.cut, days: failed.days },
     farBelow: { names: foundOf(farShown), days: daysOf(farShown.map(({ where }) => where)) },
+    classes:
+      question.rules === undefined
+        ? null
+        : await askForClasses(
+            reader,
+            whereToLook(
+              period,
+              days(({ slot_seconds: weight }) => weight),
+              READ_PER_LIST,
+            ),
+            all,
+            question.rules,
+          ),
     hosts:
       alone || period.until - period.since < SILENCE_MS
         ? { before: [], during: [], last: [] }

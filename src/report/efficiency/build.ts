@@ -66,6 +66,7 @@ function buildReport(material: Material): Report {
       lines: linesOf(farBelow.names).filter(couldAskForLess),
       looked_at_days: farBelow.days,
     },
+    classes: material.classes,
     hours: site.hours,
     shares: toShares(site.shares),
     coverage: coverageOf(site.coverage),

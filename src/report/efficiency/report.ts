@@ -1,6 +1,7 @@
 import type { CoverageReason } from '../../record/coverage';
 import type { Cause } from '../why/hypothesis';
 import type { Confidence } from '../why/why';
+import type { Severity } from '../rules/rule';
 import type { Dimension, HourOfDay } from '../../accounting/summary';
 
 export const REPORT_SCHEMA = 1;
@@ -28,6 +29,8 @@ export interface Report {
   readonly killed_by_memory: KilledList;
   /** Names of the wasters' jobs that mostly stayed far below their limit; of one owner's report none: `wasters` has them. */
   readonly far_below: JobList;
+  /** By the rules; null: nobody asked. */
+  readonly classes: ClassesFound | null;
   /** By the local hour of the day at which the report was made. */
   readonly hours: readonly HourOfDay[];
   /** Ended records by peak over limit. */
@@ -37,6 +40,35 @@ export interface Report {
   readonly silent_nodes: readonly SilentNode[];
   /** Hosts that had jobs in the week before the period and none in it: idle, or gone. */
   readonly hosts_without_jobs: readonly string[];
+}
+
+/** Classes of jobs by the rules, the worst first. */
+export interface ClassesFound {
+  readonly rules_version: string;
+  /** Runs that were judged. */
+  readonly runs: number;
+  /** false: those alone that ran longest on the busiest days, or without some charts; there may be more of a class. */
+  readonly complete: boolean;
+  readonly lines: readonly ClassLine[];
+}
+
+/** What the runs of a class cost together, and the one that cost most. */
+export interface ClassLine {
+  readonly class: string;
+  readonly severity: Severity;
+  readonly runs: number;
+  readonly owners: number;
+  /** null: not of this kind, or not known. */
+  readonly cost_gib_hours: number | null;
+  readonly cost_slot_hours: number | null;
+  readonly worst: {
+    readonly cluster: string;
+    readonly job_id: number;
+    readonly task_id: number | null;
+    readonly owner: string | null;
+    readonly job_name: string | null;
+    readonly evidence: string;
+  };
 }
 
 /** Sums over records: a job on three hosts, or started three times, has three. */

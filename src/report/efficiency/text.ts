@@ -5,11 +5,13 @@ import { renderTable, type Column } from '../screen/table';
 import { spread } from '../job/title';
 import { formatCount, formatMemoryTimes, formatPercent, formatRequested } from '../format/units';
 import { wrap } from '../screen/layout';
+import { costText } from '../rules/class-lines';
 import { gridEngineText } from '../records/unused';
 import type { JobLine, JobList, KilledList, Report, ReportGroup, Sums } from './report';
 import {
   amount,
   causeText,
+  costliestText,
   countText,
   coverageText,
   DIMENSION_NAMES,
@@ -20,6 +22,7 @@ import {
   hoursText,
   jobNumber,
   killedText,
+  judgedText,
   knownAmount,
   knownOf,
   leftOutText,
@@ -320,6 +323,30 @@ function renderSilent(report: Report, screen: Screen): string[] {
   ];
 }
 
+function renderClasses({ classes }: Report, screen: Screen): string[] {
+  if (classes === null || classes.lines.length === 0) return [];
+  const rows = classes.lines.map((line) => {
+    return [
+      line.class,
+      formatCount(line.runs),
+      formatCount(line.owners),
+      costText(line, screen.glyphs.dot),
+      ownWords(screen.safe(costliestText(line)), screen),
+    ];
+  });
+  const columns = [
+    { head: 'class' },
+    { head: 'runs', align: 'right' },
+    { head: 'users', align: 'right', dispensable: 1 },
+    { head: 'cost', align: 'right' },
+    { head: 'the costliest', shrinksTo: 20 },
+  ] as const;
+  return [
+    ...indented(renderTable(columns, rows, screen, screen.width - 2)),
+    ...paragraph(judgedText(classes), screen).map(screen.style.faint),
+  ];
+}
+
 const ANYWHERE = [JOB, NAME, OWNER, HOST, ASKED, PEAK, ENDED, NEXT] as const;
 
 /** The report for a terminal (or a plain text mail), as wide as it is. */
@@ -374,6 +401,7 @@ export function renderReport(report: Report, screen: Screen): string[] {
     ...paragraph(gridEngineText(site, glyphs.dot), screen),
     ...section('Silent nodes', renderSilent(report, screen), screen),
     ...(owner === null ? [groups, wasters, killed, farBelow] : [killed, wasters, groups]).flat(),
+    ...section('Classes', renderClasses(report, screen), screen),
     ...section('Memory by hour of the day: used of requested', renderHours(report, screen), screen),
     ...section('Peak over limit: records', renderShares(report, screen), screen),
     ...section('Coverage', renderCoverage(report, screen), screen),

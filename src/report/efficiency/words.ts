@@ -13,7 +13,18 @@ import {
   formatSlotTimes,
 } from '../format/units';
 import { unusedByGridEngine } from '../records/unused';
-import type { Coverage, JobLine, JobList, KilledList, Report, SilentNode, Sums, Waster } from './report';
+import type {
+  ClassesFound,
+  ClassLine,
+  Coverage,
+  JobLine,
+  JobList,
+  KilledList,
+  Report,
+  SilentNode,
+  Sums,
+  Waster,
+} from './report';
 
 /** Sentences that the text and the HTML share; no text that users chose is in them. */
 
@@ -241,4 +252,16 @@ const WORTH_A_WORD = 0.01;
 /** Who wasted so little is not named, unless nearly nobody wasted anything. */
 export function shownWasters({ wasters }: Report): readonly Waster[] {
   return wasters.filter(({ share_of_waste: part }, index) => index < WASTERS_ANYWAY || part >= WORTH_A_WORD);
+}
+
+/** "4711.3 of bob: memory grew all the time ..."; what users wrote is as it is. */
+export function costliestText({ worst }: ClassLine): string {
+  const { job_id, task_id, owner, evidence } = worst;
+  return `${jobTaskName({ cluster: '', job_id, task_id })}${owner === null ? '' : ` of ${owner}`}: ${evidence}`;
+}
+
+/** What was judged by the rules. */
+export function judgedText({ runs, complete }: ClassesFound): string {
+  const of = complete ? '' : ', those that ran longest; there may be more';
+  return `Of ${plural(runs, 'run')}${of}. "qmemacct jobs --class NAME" lists them.`;
 }

@@ -25,6 +25,7 @@ import { describePlace, formatSpan, spread } from './title';
 import { formatBytes, formatCount, formatDuration, formatPercent } from '../format/units';
 import { whyEnded, type Why } from '../why/why';
 import { wordsOf } from '../why/words';
+import { renderClassCounts } from '../rules/class-lines';
 
 /** So many tasks are listed with --full; --tasks lists all. */
 const LISTED_UNASKED = 24;
@@ -243,6 +244,7 @@ export function renderArray(runs: readonly JobRun[], options: JobViewOptions, sc
       ...renderOtherEnds(bad, worst, screen),
       ...(reruns > 0 ? [`${formatCount(reruns)} earlier runs of re-run tasks`] : []),
     ]),
+    ...section('Classes', renderClassCounts(masters, screen.width - SECTION_INDENT, screen)),
     ...section('', listed ? renderRunTable(TASK_COLUMNS, rows, screen.width - SECTION_INDENT, screen) : []),
     ...(listed
       ? []

@@ -77,8 +77,18 @@ function limited(record: JobRecord): string[] {
 
 /** How far the figures can be trusted: who says so, how often it looked, what stays open and why, notes. */
 export function renderTrust(record: JobRecord, width: number, screen: Screen): string[] {
+  return trustFacts(record, screen).flatMap((fact) => {
+    const indent = /^ */.exec(fact)?.[0] ?? '';
+    return wrap(fact.slice(indent.length), width - indent.length - 2).map((line, index) =>
+      index === 0 ? indent + line : `${indent}  ${line}`,
+    );
+  });
+}
+
+/** The same, a line each; one that belongs to the line before it begins with blanks. */
+export function trustFacts(record: JobRecord, screen: Screen): readonly string[] {
   const unseen = record.unobserved_start_seconds ?? 0;
-  const facts = [
+  return [
     sampling(record),
     ...sources(record),
     ...(unseen > 0 ? [`the first ${formatDuration(unseen)} were not sampled`] : []),
@@ -88,10 +98,4 @@ export function renderTrust(record: JobRecord, width: number, screen: Screen): s
     ...cost(record),
     ...(record.status === 'unsampled' ? [] : record.notes).map((note) => `note: ${screen.safe(note)}`),
   ];
-  return facts.flatMap((fact) => {
-    const indent = /^ */.exec(fact)?.[0] ?? '';
-    return wrap(fact.slice(indent.length), width - indent.length - 2).map((line, index) =>
-      index === 0 ? indent + line : `${indent}  ${line}`,
-    );
-  });
 }

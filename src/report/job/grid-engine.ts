@@ -13,6 +13,12 @@ const MEASURES: Readonly<Record<MemoryMeasure, string>> = {
   cgroup: "the cgroup's memory, page cache included",
 };
 
+const MAXRSS = {
+  largest_process: 'the largest process',
+  rss_sum: 'RSS of all processes',
+  cgroup: MEASURES.cgroup,
+} as const;
+
 /** What of ours measures the same; null: nothing does. */
 function oursOf(measure: MemoryMeasure | null, record: JobRecord): Bracket | null {
   if (measure === 'rss_swap_sum') return record.peak_rss_swap;
@@ -47,6 +53,14 @@ function maxvmemRow(bytes: number, record: JobRecord, dialect: Dialect, screen: 
       ? 'RSS and swap, or address spaces: by version'
       : `${MEASURES[measure]}${known === null ? ', by the figure' : ''}`;
   return ['maxvmem', formatBytes(bytes), ours === null ? '' : formatBracket(ours, screen.glyphs), note];
+}
+
+/** With systemd Open Cluster Scheduler has no maxvmem, and its maxrss is the peak of the job's unit. */
+function maxrssRow(bytes: number, record: JobRecord, dialect: Dialect, screen: Screen): Row {
+  const { maxrss } = memoryMeaning(dialect, { systemd: record.grid_engine?.maxvmem_bytes == null });
+  const ours = maxrss === 'rss_sum' ? record.peak_rss : null;
+  const note = maxrss === null ? 'the largest process, or as its version counts' : MAXRSS[maxrss];
+  return ['maxrss', formatBytes(bytes), ours === null ? '' : formatBracket(ours, screen.glyphs), note];
 }
 
 type Amount = 'cpu_seconds' | 'user_seconds' | 'system_seconds' | 'maxvmem_bytes' | 'mem_gib_seconds' | 'io_gib';
@@ -91,9 +105,7 @@ export function renderGridEngine(
   const { maxvmem_bytes: maxvmem, maxrss_bytes: maxrss, mem_gib_seconds: held, io_gib: io } = account;
   const rows: readonly Row[] = [
     ...(maxvmem === null ? [] : [maxvmemRow(maxvmem, record, dialect, screen)]),
-    ...(maxrss === null
-      ? []
-      : [['maxrss', formatBytes(maxrss), '', 'the largest process, or as its version counts'] as const]),
+    ...(maxrss === null ? [] : [maxrssRow(maxrss, record, dialect, screen)]),
     ['CPU time', duration(account.cpu_seconds), duration(record.cpu_seconds), ''],
     ['wallclock', duration(account.wallclock_seconds), duration(record.wallclock_seconds), ''],
     ...(held === null

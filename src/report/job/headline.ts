@@ -84,7 +84,8 @@ const raiseWords = ({ counted, promise }: Advice): string =>
     ? 'By what Grid Engine counted, it came close to its limit.'
     : 'Another run of its kind needed nearly all of this request, or more.';
 
-const NOT_WHOLE = 'Not all of its hosts and tasks were sampled: what it needs is unknown.';
+/** Of a job of which a part is not known. */
+export const NOT_WHOLE = 'Not all of its hosts and tasks were sampled: what it needs is unknown.';
 
 function verdictOf(
   record: JobRecord,

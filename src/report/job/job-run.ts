@@ -2,12 +2,15 @@ import type { JobAttempt } from '../../accounting/store';
 import type { Dialect } from '../../gridengine/dialect';
 import type { JobRecord } from '../../record/record';
 import type { Promised } from '../advice/class-advice';
+import type { Classes } from '../rules/judge';
 import type { TaskChoice } from './choose-tasks';
 
 /** One run of a job (task, pe task) on one host, and which of its runs it is. */
 export interface JobRun extends Pick<JobAttempt, 'record' | 'attempt' | 'incarnation'> {
   /** The memory that past runs of its kind promise to be enough; left out: nothing is known of them. */
   readonly promise?: Promised;
+  /** The classes of this run by the site's rules; left out: it was not judged. */
+  readonly classes?: Classes;
 }
 
 /** The same of runs of one job. */
@@ -16,8 +19,12 @@ export const promiseOf = (runs: readonly JobRun[]): Promised | null => runs[0]?.
 /** The same for all runs of one job: its cluster, and which of those that had its number there it is. */
 export const jobKey = ({ record, incarnation }: JobRun): string => `${incarnation} ${record.cluster}`;
 
+/** The same for all records of one run of a job (array task). */
+export const runKey = (run: JobRun): string =>
+  `${run.record.job_id} ${run.record.task_id ?? ''} ${run.attempt} ${jobKey(run)}`;
+
 /** All parts of the latest run of a job (array task), its master first. */
-export function latestRuns(runs: readonly JobRun[]): JobRun[] {
+export function latestRuns<Run extends JobRun>(runs: readonly Run[]): Run[] {
   const last = runs.reduce((most, { attempt }) => Math.max(most, attempt), 0);
   const latest = runs.filter(({ attempt }) => attempt === last);
   return latest.sort((a, b) => Number(a.record.pe_task_id !== null) - Number(b.record.pe_task_id !== null));

@@ -46,11 +46,13 @@ interface MetricSection {
   readonly lines: readonly string[];
 }
 
-function renderGroup(metrics: readonly (readonly [string, number])[], width: number, screen: Screen): string[] {
-  const cells = metrics.map(([name, value]) => {
-    const text = formatQuantity(value, unitOfMetric(name), screen.glyphs);
-    return [screen.safe(splitMetric(name).what), BAD.has(name) ? screen.style.bad(text) : text];
-  });
+/** What is measured, and its value, of metrics that come from one source. */
+interface MetricGroup {
+  readonly heading: string;
+  readonly items: readonly (readonly [name: string, value: string])[];
+}
+
+function renderGroup(cells: MetricGroup['items'], width: number, screen: Screen): string[] {
   const lines = Math.ceil(cells.length / PAIRS);
   // Column by column, as lists are read.
   const rows = Array.from({ length: lines }, (_, line) =>
@@ -70,11 +72,23 @@ function ofGroup({ source, shown }: Group, all: readonly (readonly [string, numb
 }
 
 /** What other sources say of the job, group by group; what is 0 is left out, and so is a group without any other. */
-export function renderMetrics({ metrics }: JobRecord, width: number, screen: Screen): readonly MetricSection[] {
+export function renderMetrics(record: JobRecord, width: number, screen: Screen): readonly MetricSection[] {
+  return metricGroups(record, screen).map(({ heading, items }) => ({
+    heading,
+    lines: renderGroup(items, width, screen),
+  }));
+}
+
+/** The same without a place on the screen. */
+export function metricGroups({ metrics }: JobRecord, screen: Screen): readonly MetricGroup[] {
+  const itemOf = ([name, value]: readonly [string, number]): MetricGroup['items'][number] => {
+    const text = formatQuantity(value, unitOfMetric(name), screen.glyphs);
+    return [screen.safe(splitMetric(name).what), BAD.has(name) ? screen.style.bad(text) : text];
+  };
   const known = Object.entries(metrics).filter(([, value]) => value !== 0);
   const others = known.filter(([name]) => !GROUPS.some(({ source }) => source === splitMetric(name).source));
   return [
     ...GROUPS.map((group) => ({ heading: group.heading, own: ofGroup(group, known) })),
     { heading: OTHERS, own: others },
-  ].flatMap(({ heading, own }) => (own.length === 0 ? [] : [{ heading, lines: renderGroup(own, width, screen) }]));
+  ].flatMap(({ heading, own }) => (own.length === 0 ? [] : [{ heading, items: own.map(itemOf) }]));
 }

@@ -21,6 +21,7 @@ import { describeSpan, jobLabel, spread } from './title';
 import { growingHost, renderTrend } from './running';
 import { renderTrust } from './data-quality';
 import { formatBytes, formatCount, formatPercent, formatRequested } from '../format/units';
+import { renderClasses } from '../rules/class-lines';
 import { whyEnded, type Why } from '../why/why';
 import { wordsOf } from '../why/words';
 
@@ -28,10 +29,8 @@ const TASK_COLUMNS = ['host', 'peTask', 'slots', 'limit', 'peak', 'memory', 'cpu
 
 const plural = (count: number, one: string): string => `${formatCount(count)} ${one}${count === 1 ? '' : 's'}`;
 
-/** As renderTitle, of all hosts. */
-export function renderParallelTitle({ sum, total }: JobWhole, screen: Screen): string[] {
-  const { style, glyphs } = screen;
-  const name = total.job_name === null ? '' : `  ${screen.safe(total.job_name)}`;
+/** Who, on how many hosts, with how many slots. */
+export function describeHosts({ sum, total }: JobWhole, screen: Screen): readonly string[] {
   const place = [
     total.owner === null ? '' : screen.safe(total.owner),
     plural(sum.hosts.length, 'host'),
@@ -40,6 +39,14 @@ export function renderParallelTitle({ sum, total }: JobWhole, screen: Screen): s
       : `${sum.slots} slot${sum.slots === 1 ? '' : 's'}` + (total.pe === null ? '' : ` (${screen.safe(total.pe)})`),
     total.project === null || total.project === 'NONE' ? '' : `project ${screen.safe(total.project)}`,
   ];
+  return place.filter((part) => part !== '');
+}
+
+/** As renderTitle, of all hosts. */
+export function renderParallelTitle(whole: JobWhole, screen: Screen): string[] {
+  const { total } = whole;
+  const { style, glyphs } = screen;
+  const name = total.job_name === null ? '' : `  ${screen.safe(total.job_name)}`;
   return [
     spread(
       `Job ${jobLabel(total, screen)}${name}`,
@@ -49,7 +56,7 @@ export function renderParallelTitle({ sum, total }: JobWhole, screen: Screen): s
       style[endingTone(total)],
     ),
     spread(
-      place.filter((part) => part !== '').join(` ${glyphs.dot} `),
+      describeHosts(whole, screen).join(` ${glyphs.dot} `),
       describeSpan(total, screen),
       screen,
       (text) => text,
@@ -154,6 +161,7 @@ export function renderParallel(runs: readonly JobRun[], options: JobViewOptions,
       renderGridEngine({ ...total, grid_engine: wholeAccount(records) }, room, screen, options.dialect),
     ),
     ...section('Ended', renderEnding(fullest, why, room, screen)),
+    ...section('Classes', renderClasses(latest[0]?.classes ?? null, room, screen)),
     ...section('Quality', [...trustWords(whole, records, room), ...renderTrust(total, room, screen)]),
     ...section('Memory', renderMemoryChart({ ...total, peak_process_vmem: null }, room, screen)),
     ...(latest.length === runs.length ? [] : section('Runs', renderRunTable(RUNS_COLUMNS, earlier, room, screen))),

@@ -4,7 +4,7 @@ import { bracketStanding, formatBracket } from '../format/bracket';
 import { limitOf } from '../advice/fit';
 import { formatClock, parseTime } from '../format/local-time';
 import type { Screen } from '../screen/screen';
-import { renderTable } from '../screen/table';
+import { renderTable, type Column } from '../screen/table';
 import { formatDuration, formatPercent } from '../format/units';
 
 export const PEAK_FIELDS = ['peak_rss', 'peak_rss_swap', 'peak_process_vmem', 'peak_vmem', 'peak_footprint'] as const;
@@ -39,12 +39,32 @@ export function renderPeaks(
   screen: Screen,
   underLimit: ReadonlySet<PeakField> = UNDER_LIMIT,
 ): string[] {
+  const rows = peakRows(record, screen, underLimit);
+  return rows.length === 0 ? ['not known'] : renderTable(PEAK_COLUMNS, rows, screen, width);
+}
+
+export const PEAK_COLUMNS: readonly Column[] = [
+  { head: '' },
+  { head: 'peak', align: 'right' },
+  { head: '', dispensable: 3 },
+  { head: 'of h_vmem', align: 'right' },
+  { head: 'at', align: 'right', dispensable: 1 },
+  { head: 'after', align: 'right', dispensable: 2 },
+  { head: 'largest process', shrinksTo: 8, dispensable: 4 },
+];
+
+/** The same as the cells of PEAK_COLUMNS; none: no peak is known. */
+export function peakRows(
+  record: JobRecord,
+  screen: Screen,
+  underLimit: ReadonlySet<PeakField> = UNDER_LIMIT,
+): readonly (readonly string[])[] {
   const limit = limitOf(record);
   const started = parseTime(record.started_at);
   const swapless =
     record.peak_rss !== null && record.peak_rss_swap !== null && sameEnds(record.peak_rss, record.peak_rss_swap);
 
-  const rows = PEAK_FIELDS.flatMap((field) => {
+  return PEAK_FIELDS.flatMap((field) => {
     const bracket = record[field];
     if (bracket === null || (swapless && field === 'peak_rss_swap')) return [];
     const at = parseTime(bracket.at);
@@ -61,19 +81,4 @@ export function renderPeaks(
       ],
     ];
   });
-  if (rows.length === 0) return ['not known'];
-  return renderTable(
-    [
-      { head: '' },
-      { head: 'peak', align: 'right' },
-      { head: '', dispensable: 3 },
-      { head: 'of h_vmem', align: 'right' },
-      { head: 'at', align: 'right', dispensable: 1 },
-      { head: 'after', align: 'right', dispensable: 2 },
-      { head: 'largest process', shrinksTo: 8, dispensable: 4 },
-    ],
-    rows,
-    screen,
-    width,
-  );
 }

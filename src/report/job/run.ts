@@ -19,6 +19,7 @@ import { describePlace, describeSpan, jobLabel, spread } from './title';
 import { renderTrust } from './data-quality';
 import { formatDuration } from '../format/units';
 import { renderEvidence } from '../why/evidence-lines';
+import { renderClasses } from '../rules/class-lines';
 import { whyEnded, type Why } from '../why/why';
 import { wordsOf } from '../why/words';
 
@@ -33,7 +34,7 @@ export function statusText(record: JobRecord, screen: Screen): string {
 }
 
 /** What a reader must know first of a record that is not simply a finished, sampled job. */
-function warningWords(record: JobRecord, screen: Screen): string | null {
+export function warningWords(record: JobRecord, screen: Screen): string | null {
   switch (record.status) {
     case 'finished':
       return null;
@@ -123,6 +124,7 @@ export function renderRun(runs: readonly JobRun[], screen: Screen, dialect: Dial
     ...renderMetrics(record, room, screen).flatMap(({ heading, lines }) => blank(section(heading, lines))),
     ...blank(section('qacct', renderGridEngine(record, room, screen, dialect))),
     ...blank(section('Ended', renderEnding(record, why, room, screen))),
+    ...blank(section('Classes', renderClasses(latest[0]?.classes ?? null, room, screen))),
     ...blank(section('Quality', renderTrust(record, room, screen))),
     ...blank(section('Memory', renderMemoryChart(record, room, screen))),
     ...(earlier.length === 0 ? [] : blank(section('Runs', renderRunTable(RUNS_COLUMNS, runs, room, screen)))),

@@ -15,6 +15,8 @@ import { wrap } from '../screen/layout';
 import type { Screen, Tone } from '../screen/screen';
 import { renderTable } from '../screen/table';
 import { truncate } from '../screen/text-width';
+import type { Classes } from '../rules/judge';
+import { renderWorstClass } from '../rules/class-lines';
 import { whyEnded, type Why } from '../why/why';
 import { wordsOf } from '../why/words';
 import { cpuGauges, renderVerdict, sizedByAddressSpace } from './headline';
@@ -41,6 +43,7 @@ interface Subject {
   readonly verdict: readonly string[];
   readonly next: string | null;
   readonly trend: readonly string[];
+  readonly classes: Classes | null;
 }
 
 function subjectOf(latest: readonly JobRun[], screen: Screen, dialect: Dialect): Subject | null {
@@ -49,6 +52,7 @@ function subjectOf(latest: readonly JobRun[], screen: Screen, dialect: Dialect):
   const records = [first, ...others] as const;
   const why = whyEnded(records, wordsOf(screen), dialect);
   const promise = promiseOf(latest);
+  const classes = latest[0]?.classes ?? null;
   if (!isParallel(records)) {
     const next = nextTime(records, [why], promise);
     return {
@@ -60,6 +64,7 @@ function subjectOf(latest: readonly JobRun[], screen: Screen, dialect: Dialect):
       verdict: renderVerdict(first, records, next, screen, why),
       next: next?.line ?? null,
       trend: renderTrend(first, [growingJob(first)], screen),
+      classes,
     };
   }
   const whole = wholeOf(records, latest[0]?.attempt ?? 1);
@@ -74,9 +79,13 @@ function subjectOf(latest: readonly JobRun[], screen: Screen, dialect: Dialect):
     verdict: renderWholeFit(whole, next, screen, why),
     next: next?.line ?? null,
     trend: renderTrend(whole.total, growing, screen),
+    classes,
   };
 }
 
+type MeasuredOf = Pick<Subject, 'total' | 'memory' | 'where'>;
+
+/** A line of requested against used; `share` null: not known. */
 interface Measured {
   readonly name: string;
   readonly requested: string;
@@ -91,7 +100,7 @@ function countedText(record: JobRecord): string {
   return counted === null ? 'unknown' : `~${formatBytes(counted)}`;
 }
 
-function memoryRow(name: string, bracket: Bracket | null, { memory, where }: Subject, screen: Screen): Measured {
+function memoryRow(name: string, bracket: Bracket | null, { memory, where }: MeasuredOf, screen: Screen): Measured {
   const limit = limitOf(memory);
   const share = bracket === null ? null : shareOfLimit(bracket, limit);
   return {
@@ -109,7 +118,8 @@ function requestedTime({ grid_engine: account }: JobRecord): number | null {
   return category === null ? null : requestedSeconds(categoryRequests(category), 'h_rt');
 }
 
-function measuredRows(subject: Subject, screen: Screen): Measured[] {
+/** Memory (and address space, where that decides), CPU and time: what was requested of each, and used. */
+export function measuredRows(subject: MeasuredOf, screen: Screen): readonly Measured[] {
   const { total, memory } = subject;
   const [cpu] = cpuGauges(total);
   const slots = total.host_slots ?? total.slots ?? 1;
@@ -206,6 +216,7 @@ export function renderSummary(
     ...blank([...renderWarning(subject.total, screen), ...subject.trend]),
     ...blank(renderMeasured(subject, screen)),
     ...subject.verdict,
+    ...renderWorstClass(subject.classes, subject.verdict.length > 0, screen),
   ];
   const end = ['', ...renderQuality(subject, screen), screen.style.faint(`  ${again}More: --full, --json`)];
   const chart = blank(renderSmallChart(subject, screen));

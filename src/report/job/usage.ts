@@ -58,18 +58,25 @@ const NAME_AND_VALUE = [
   { head: '', shrinksTo: 20 },
 ] as const;
 
+type NameAndValue = readonly [name: string, value: string];
+
 /** What the job used beside its peaks: CPU, processes, I/O, memory over time. */
 export function renderConsumption(record: JobRecord, screen: Screen): string[] {
+  return renderTable(NAME_AND_VALUE, consumption(record, screen), screen, screen.width - SECTION_INDENT);
+}
+
+/** The same by name; what is not known is left out. */
+export function consumption(record: JobRecord, screen: Screen): readonly NameAndValue[] {
   const wait = queueWait(record);
-  const rows = [
+  const all: readonly (readonly [string, string | null])[] = [
     ['CPU time', cpu(record, screen)],
     ['processes', processes(record)],
     ['I/O', transfer(record.read_bytes, record.written_bytes)],
     ['I/O by calls', transfer(record.read_chars, record.written_chars, ' (with page cache)')],
     ['memory-hours', memoryTime(record, screen)],
     ['queue wait', wait === null ? null : formatDuration(wait)],
-  ].flatMap(([name, value]) => (value == null ? [] : [[name ?? '', value]]));
-  return renderTable(NAME_AND_VALUE, rows, screen, screen.width - SECTION_INDENT);
+  ];
+  return all.flatMap(([name, value]) => (value === null ? [] : [[name, value] as const]));
 }
 
 function describeRequest(request: MemoryRequest, slots: number | null, where: string, screen: Screen): string {
@@ -83,11 +90,17 @@ function describeRequest(request: MemoryRequest, slots: number | null, where: st
 
 /** What the job asked for: h_vmem first, then its other memory requests; `where` its slots are. */
 export function renderRequests(record: JobRecord, screen: Screen, where = 'on this host'): string[] {
+  return renderTable(NAME_AND_VALUE, requested(record, screen, where), screen, screen.width - SECTION_INDENT);
+}
+
+/** The same by name. */
+export function requested(record: JobRecord, screen: Screen, where = 'on this host'): readonly NameAndValue[] {
   const slots = record.host_slots ?? record.slots;
   const others = Object.entries(record.requests).sort(([a], [b]) => (a < b ? -1 : 1));
-  const rows = [
+  return [
     ['h_vmem', record.h_vmem === null ? 'not known' : describeRequest(record.h_vmem, slots, where, screen)],
-    ...others.map(([complex, request]) => [screen.safe(complex), describeRequest(request, slots, where, screen)]),
+    ...others.map(
+      ([complex, request]) => [screen.safe(complex), describeRequest(request, slots, where, screen)] as const,
+    ),
   ];
-  return renderTable(NAME_AND_VALUE, rows, screen, screen.width - SECTION_INDENT);
 }

@@ -37,7 +37,7 @@ function isJob({ job, task }: Numbered, pattern: string): boolean {
 }
 
 /** A queue is written `all.q` or `all.q@node01`, in patterns and by Grid Engine. */
-function isQueue(queue: string, hosts: readonly string[], pattern: string): boolean {
+export function isQueue(queue: string, hosts: readonly string[], pattern: string): boolean {
   const name = queue.split('@', 1)[0] ?? '';
   if (!pattern.includes('@')) return matchesPattern(name, pattern);
   return hosts.some((host) => matchesPattern(`${name}@${host}`, pattern));

@@ -27,6 +27,13 @@ function askedCell(job: JobView, screen: Screen): string {
   return perSlot ? `${requestText(vmem, screen)} ${screen.glyphs.times}${job.slots}` : requestText(vmem, screen);
 }
 
+/** Until its walltime limit; Grid Engine ends it soon after. */
+function timeLeftCell({ timeLimit, startedAt }: JobView, screen: Screen): string {
+  if (timeLimit === null || startedAt === null) return '';
+  const left = Math.round(timeLimit - (screen.now.getTime() - startedAt) / 1000);
+  return left > 0 ? formatDuration(left) : screen.style.bad('0');
+}
+
 const BAR = 8;
 
 function barCell(job: JobView, screen: Screen): string {
@@ -149,6 +156,13 @@ export const JOB_COLUMNS: readonly LiveColumn<JobView>[] = [
     cell: ({ cpuSeconds }) => (cpuSeconds === null ? '' : formatDuration(Math.round(cpuSeconds))),
   },
   { head: 'runs for', align: 'right', dispensable: 5, cell: (job, screen) => runningFor(job.startedAt, screen) },
+  {
+    head: 'time left',
+    align: 'right',
+    dispensable: 16,
+    has: (job) => job.timeLimit !== null,
+    cell: timeLeftCell,
+  },
   {
     head: 'full at',
     has: ({ trend }) => (trend?.limitAt ?? null) !== null,

@@ -111,6 +111,12 @@ export const JOBS_OPTIONS = {
   pending: flag('--pending', 'also the jobs that wait: a server asks qmaster for them from then on'),
 };
 
+/** Of Grid Engine's own XML. */
+export const XML_OPTIONS = {
+  ...JOBS_OPTIONS,
+  full: flag('--full', 'with --xml: as "qstat -F", the queue instances with their resources and the jobs in each'),
+};
+
 export const HOSTS_OPTIONS = {
   ...FILTER,
   sort: word(

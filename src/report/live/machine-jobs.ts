@@ -108,6 +108,7 @@ const job: Members<JobView> = {
   requests: many(REQUEST, (view) => view.requests),
   limit_bytes: maybeAmount((view) => view.limit),
   limit_state: word(LIMIT_STATES, (view) => view.limitState),
+  time_limit_seconds: maybeAmount((view) => view.timeLimit),
   vmem_bytes: maybeAmount((view) => view.vmem),
   maxvmem_bytes: maybeAmount((view) => view.maxvmem),
   measure: maybeText((view) => view.measure),

@@ -1,5 +1,4 @@
-import { cpuEfficiency, memoryEfficiency, queueWait } from '../../record/efficiency';
-import { BRACKET, FIELD_NAMES, FIELDS, type FieldName } from '../../record/fields';
+import { PLAIN_COLUMNS, type PlainValue } from '../../record/plain-columns';
 import type { JobRecord } from '../../record/record';
 import type { NextRequest } from '../advice/next-request';
 import { escapeForCsv } from '../format/escape';
@@ -12,24 +11,11 @@ interface CsvColumn {
   readonly cell: (account: Account) => Cell;
 }
 
-/** A value that is one cell. */
-function plainCell(value: unknown): Cell {
-  if (value === null || value === undefined) return null;
-  if (typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean') return value;
-  return Array.isArray(value) ? value.join(' ') : JSON.stringify(value);
-}
+const cellOf = (value: PlainValue): Cell =>
+  typeof value === 'object' && value !== null ? JSON.stringify(value) : value;
 
-const memberColumns = (field: FieldName, prefix: string, members: object): readonly CsvColumn[] =>
-  Object.keys(members).map((member) => ({
-    name: `${prefix}_${member}`,
-    cell: ({ record }) => {
-      const value = record[field] as Readonly<Record<string, unknown>> | null;
-      return value === null ? null : plainCell(value[member]);
-    },
-  }));
-
-/** Fields that are no one cell and no object of cells. Columns are a contract: none may be renamed. */
-const OTHERS: Readonly<Partial<Record<FieldName, (record: JobRecord) => Cell>>> = {
+/** Columns that hold several values, as text. Columns are a contract: none may be renamed. */
+const TEXTS: Readonly<Record<string, (record: JobRecord) => Cell>> = {
   requests: ({ requests }) =>
     Object.entries(requests)
       .map(([complex, { limit_bytes: limit }]) => `${complex}=${limit ?? 'unlimited'}`)
@@ -42,17 +28,6 @@ const OTHERS: Readonly<Partial<Record<FieldName, (record: JobRecord) => Cell>>> 
   granted_hosts: ({ granted_hosts: hosts }) => hosts?.map(({ host, slots }) => `${host}=${slots}`).join(' ') ?? null,
 };
 
-function fieldColumns(name: FieldName): readonly CsvColumn[] {
-  const { storage } = FIELDS[name];
-  const other = OTHERS[name];
-  if (other !== undefined) return [{ name, cell: ({ record }) => other(record) }];
-  // A chart has no place in a row.
-  if (storage.as === 'series') return [];
-  if (storage.as === 'bracket') return memberColumns(name, name, BRACKET);
-  if (storage.as === 'members') return memberColumns(name, storage.prefix ?? name, storage.of);
-  return [{ name, cell: ({ record }) => plainCell(record[name]) }];
-}
-
 /** Columns in this order. */
 const NEXT_TIME = [
   'kind',
@@ -62,19 +37,17 @@ const NEXT_TIME = [
   'runs',
 ] as const satisfies readonly (keyof NextRequest)[];
 
-const EFFICIENCIES: readonly CsvColumn[] = [
-  { name: 'cpu_efficiency', cell: ({ record }) => cpuEfficiency(record) },
-  { name: 'memory_efficiency', cell: ({ record }) => memoryEfficiency(record) },
-  { name: 'queue_wait_seconds', cell: ({ record }) => queueWait(record) },
-];
-
 const COLUMNS: readonly CsvColumn[] = [
-  ...FIELD_NAMES.flatMap((name) => [...fieldColumns(name), ...(name === 'cpu_seconds' ? EFFICIENCIES : [])]),
+  ...PLAIN_COLUMNS.map(({ name, value }): CsvColumn => {
+    const text = TEXTS[name];
+    return { name, cell: ({ record }) => (text === undefined ? cellOf(value(record)) : text(record)) };
+  }),
   { name: 'attempt', cell: ({ attempt }) => attempt },
   ...NEXT_TIME.map((name): CsvColumn => ({
     name: `next_time_${name}`,
     cell: ({ next_time: next }) => next?.[name] ?? null,
   })),
+  { name: 'classes', cell: ({ classes }) => classes?.found.map((finding) => finding.class).join(' ') ?? null },
 ];
 
 const cellText = (cell: Cell): string => (typeof cell === 'string' ? escapeForCsv(cell) : String(cell ?? ''));

@@ -6,6 +6,7 @@ import type { UnfinishedJob } from '../../live/unfinished-job';
 import type { ArrayProgress } from '../job/array-progress';
 import { unfinishedAccount } from '../job/unfinished';
 import { escapeJson } from '../format/escape';
+import type { Classes } from '../rules/judge';
 import type { CauseAccount } from '../why/causes';
 
 /** What the machine formats print: a record, which run of its job it is (1: the first), what to request next time. */
@@ -13,6 +14,8 @@ export interface Account {
   readonly record: JobRecord;
   readonly attempt: number;
   readonly next_time: NextRequest | null;
+  /** Left out: it was not judged. */
+  readonly classes?: Classes;
 }
 
 function* list(items: Iterable<object>): Generator<string, void> {
@@ -25,7 +28,8 @@ function* list(items: Iterable<object>): Generator<string, void> {
 }
 
 function* recordObjects(accounts: Iterable<Account>): Generator<object, void> {
-  for (const { record, attempt, next_time } of accounts) yield { ...withEfficiencies(record), attempt, next_time };
+  for (const { record, attempt, next_time, classes = null } of accounts)
+    yield { ...withEfficiencies(record), attempt, next_time, classes };
 }
 
 /**

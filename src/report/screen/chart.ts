@@ -7,13 +7,15 @@ const HEIGHT = 8;
 /** A limit that is farther than this above the peak gets a broken axis, else the curve would lie flat. */
 const BREAK_AT = 2;
 
-const TICK_SECONDS = [
+/** Round spans of time that an axis is divided by. */
+export const TICK_SECONDS = [
   0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10_800, 21_600, 43_200, 86_400, 172_800,
   432_000, 864_000, 1_728_000,
 ];
 const TICK_ROOM = 12;
 
-function elapsed(seconds: number): string {
+/** Time since the start, as short as an axis needs it: "30s", "1h 30m". */
+export function elapsed(seconds: number): string {
   if (seconds === 0) return '0';
   if (seconds < 60) return `${Number(seconds.toFixed(1))}s`;
   const minutes = Math.round(seconds / 60);

@@ -1,4 +1,4 @@
-import type { JobRecord } from '../../record/record';
+import type { JobRecord, MemorySeries } from '../../record/record';
 import { renderChart } from './chart';
 import { limitOf, needOf } from '../advice/fit';
 import type { Screen } from './screen';
@@ -41,6 +41,11 @@ export function renderMemoryChart(record: JobRecord, width: number, screen: Scre
   const { series } = record;
   const chart = series === null ? [] : renderChart(series, limitOf(record), width, screen);
   if (series === null || chart.length === 0) return [];
+  return [...wrap(curveWords(record, series), width).map(screen.style.faint), ...chart];
+}
+
+/** What it is that is drawn, and how far that is from other figures. */
+export function curveWords(record: JobRecord, series: MemorySeries): string {
   const drawn = series.rss_bytes.reduce((most, bytes) => Math.max(most, bytes), 0);
   const missed = missedPeak(record, drawn);
   const words = [
@@ -48,5 +53,5 @@ export function renderMemoryChart(record: JobRecord, width: number, screen: Scre
     ...(missed === null ? [] : [missed]),
     ...otherQuantities(record, drawn),
   ];
-  return [...wrap(words.join('; '), width).map(screen.style.faint), ...chart];
+  return words.join('; ');
 }

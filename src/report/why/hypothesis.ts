@@ -10,6 +10,7 @@ export const CAUSES = [
   'h_vmem',
   'refused-memory',
   's_vmem',
+  'resident-memory',
   'h_rt',
   's_rt',
   'cpu-time',
@@ -27,6 +28,7 @@ export const MEMORY_CAUSES: ReadonlySet<Cause> = new Set<Cause>([
   'h_vmem',
   'refused-memory',
   's_vmem',
+  'resident-memory',
   'cgroup-out-of-memory',
   'node-out-of-memory',
 ]);

@@ -1,6 +1,6 @@
 import { AFTER_REFUSAL, CLOSE_TO_LIMIT, countedByExecd } from '../../record/cause';
 import { judgedEnd, measuredUpper } from '../../record/peak-figure';
-import { LIMIT_SAYING, tellsWhoDeletes } from '../../gridengine/dialect';
+import { LIMIT_SAYING, limitsTasksToASlot, tellsWhoDeletes } from '../../gridengine/dialect';
 import { memoryMeaning, type MemoryMeaning, type MemoryMeasure } from '../../gridengine/memory-meaning';
 import { parseMemorySize } from '../../gridengine/memory-size';
 import type { Bracket, JobRecord } from '../../record/record';
@@ -31,11 +31,16 @@ const HOLDS: Readonly<Record<MemoryMeasure, string>> = {
 /** Limits of a cgroup are whole pages. */
 const PAGES = 0.01;
 
-/** Open Cluster Scheduler leaves h_vmem to systemd where that is what limits the job's cgroup. */
-function meaningOf({ dialect }: BadEnd, { metrics }: JobRecord, limit: number): MemoryMeaning {
+/**
+ * Open Cluster Scheduler leaves h_vmem to systemd where that is what limits the job's cgroup, or h_rss, which it takes as
+ * it was typed, if that is less.
+ */
+function meaningOf({ dialect }: BadEnd, { metrics, requests }: JobRecord, limit: number): MemoryMeaning {
   const ofGroup = metrics.cgroup_memory_limit_bytes;
+  const isOfGroup = (bytes: number | null | undefined): boolean =>
+    ofGroup !== undefined && bytes != null && Math.abs(ofGroup - bytes) <= PAGES * bytes;
   return memoryMeaning(dialect, {
-    systemd: dialect === 'ocs' && ofGroup !== undefined && Math.abs(ofGroup - limit) <= PAGES * limit,
+    systemd: dialect === 'ocs' && (isOfGroup(limit) || isOfGroup(requests.h_rss?.request_bytes)),
   });
 }
 
@@ -149,7 +154,8 @@ export function killedAtMemory(end: BadEnd, words: Words): Hypothesis {
   return first === undefined ? judged.undecidable('no host of it is known') : strongest(first, others);
 }
 
-function requestedBytes(end: BadEnd, record: JobRecord, complex: string): number | null {
+/** What a complex of memory limited it to on that host, in bytes; null: it is not known that it did. */
+export function requestedBytes(end: BadEnd, record: JobRecord, complex: string): number | null {
   const known = record.requests[complex];
   if (known !== undefined) return known.limit_bytes;
   const text = end.asked?.find(({ name }) => name === complex)?.text;
@@ -158,6 +164,13 @@ function requestedBytes(end: BadEnd, record: JobRecord, complex: string): number
 }
 
 const ITS_MESSAGES = "the program's own messages (out of memory, bad_alloc, MemoryError)";
+
+/** What h_vmem lets each process of the subject map, in bytes; null: it is not known to be limited. */
+function addressSpaceLimit({ subject, dialect }: BadEnd): number | null {
+  const asked = subject.h_vmem;
+  const ofSlot = subject.pe_task_id !== null && asked?.per === 'slot' && limitsTasksToASlot(dialect);
+  return (ofSlot ? asked.request_bytes : asked?.limit_bytes) ?? null;
+}
 
 /** The kernel refuses a process memory beyond RLIMIT_AS: s_vmem, or else h_vmem. */
 export function refusedMemory(end: BadEnd, words: Words): Hypothesis {
@@ -168,7 +181,7 @@ export function refusedMemory(end: BadEnd, words: Words): Hypothesis {
     return judged.otherwise(`Grid Engine says failed ${end.failed}`);
   const { subject } = end;
   const soft = requestedBytes(end, subject, 's_vmem');
-  const hard = subject.h_vmem?.limit_bytes ?? null;
+  const hard = addressSpaceLimit(end);
   const limit = soft === null || (hard !== null && hard <= soft) ? hard : soft;
   const name = limit === hard ? 'h_vmem' : 's_vmem';
   const refused = judge('refused-memory', `memory that was refused at ${name}`);

@@ -7,6 +7,7 @@ import { judge, type Cause, type Hypothesis } from './hypothesis';
 import type { Trial } from './large-request';
 import { killedAtMemory, outOfMemoryGroup, outOfMemoryNode, refusedMemory, shareOfLimit, softMemory } from './memory';
 import { failedAfterwards, neverRan, rescheduled } from './not-run';
+import { residentLimit } from './resident';
 import { cpuTime, killedAtTime, softTime } from './time';
 import { listed, PLAIN_WORDS, type Words } from './words';
 
@@ -41,6 +42,7 @@ const EXAMINE: readonly Examine[] = [
   killedAtMemory,
   refusedMemory,
   softMemory,
+  residentLimit,
   killedAtTime,
   softTime,
   cpuTime,
@@ -61,8 +63,8 @@ function examineAll(end: BadEnd, words: Words): Hypothesis[] {
   );
 }
 
-/** Of the three limits whose enforcement Grid Engine tells, one that fits alone is as good as told. */
-const ENFORCED: ReadonlySet<Cause> = new Set<Cause>(['h_vmem', 'h_rt', 'cpu-time']);
+/** Of the limits whose enforcement Grid Engine tells, one that fits alone is as good as told. */
+const ENFORCED: ReadonlySet<Cause> = new Set<Cause>(['h_vmem', 'resident-memory', 'h_rt', 'cpu-time']);
 
 function confidenceOf(end: BadEnd, best: readonly Hypothesis[], suspects: readonly Hypothesis[]): Confidence {
   const [first] = best;

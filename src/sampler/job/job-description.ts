@@ -86,10 +86,22 @@ function ofJob(config: SpoolConfig): Pick<JobDescription['fields'], 'job_name' |
   };
 }
 
-/**
- * Description from the text of a spool `config`; `run` names the job that it must be about. `peHostfile`: the text of the
- * file beside it, null: not there.
- */
+/** Text of files near a spool `config`; null: not there. */
+interface FilesNearby {
+  readonly peHostfile: string | null;
+  /** `config` of the job, whose directory a task's is in; where it is not, the job's script runs on another host. */
+  readonly configOfJob: string | null;
+}
+
+/** Of a task whose own config names no slots: the job's on the host of its script, elsewhere all that it was granted. */
+function slotsOfTask(config: SpoolConfig, task: number, configOfJob: string | null): number | null {
+  const job = configOfJob === null ? null : parseSpoolConfig(configOfJob);
+  if (job === null) return config.peSlots || null;
+  const isIts = job.ok && identityMismatches(job.value, { jobId: config.jobId, task: task || 1 }).length === 0;
+  return isIts ? job.value.hostSlots : null;
+}
+
+/** Description from the text of a spool `config`; `run` names the job that it must be about. */
 export function describeJob(
   text: string,
   run: {
@@ -99,11 +111,13 @@ export function describeJob(
     readonly addressSpaceKib: number | null;
   },
   complexes: readonly string[],
-  peHostfile: string | null = null,
+  { peHostfile, configOfJob }: FilesNearby = { peHostfile: null, configOfJob: null },
 ): JobDescription {
   const parsed = parseSpoolConfig(text);
   if (!parsed.ok) return undescribed(run.task, `Grid Engine's config file could not be used: ${parsed.error}.`);
-  const config = parsed.value;
+  const own = parsed.value;
+  const isTask = own.peTaskId !== null;
+  const config = { ...own, hostSlots: own.hostSlots ?? (isTask ? slotsOfTask(own, run.task, configOfJob) : null) ?? 1 };
   const mismatches = identityMismatches(config, { jobId: run.job, task: run.task || 1, peTaskId: run.peTask ?? null });
   const suspicious = [...config.ambiguous, ...mismatches];
   const common = { host: config.host, group: config.addGrpId, array: run.task > 0 };

@@ -1,6 +1,6 @@
 import { createRequire } from 'node:module';
 import { existsSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { resourceLimit, Rlimit, sharesAddressSpace } from '../../native/libc';
 import { monotonicUs } from '../../sources/proc/clock';
 import { changedMs, readText } from '../../sources/files';
@@ -49,6 +49,12 @@ const PREPARE_AFTER_MS = 300;
 /** The epilog waits meanwhile. */
 const EVENTS_WITHIN_MS = 1000;
 const NODE_WITHIN_MS = 200;
+/**
+ * Processes of a job that was killed may still be dying when the epilog comes (Open Cluster Scheduler's waits for the
+ * first process alone): their exit records say what they held. Freeing many GiB takes longer than anyone should wait.
+ */
+const DYING_WITHIN_MS = 500;
+const DYING_LOOK_MS = 100;
 /** Where the directories can't be watched, the epilog's file is looked for this often. */
 const UNWATCHED_MS = 1000;
 
@@ -111,7 +117,10 @@ function describe(run: RunDescription, settings: Settings): JobDescription {
   const config = trustedSpoolFile(run.spool, 'config');
   return config === null
     ? undescribed(run.task, "Grid Engine's config file could not be read.")
-    : describeJob(config, run, settings.memory_complexes, trustedSpoolFile(run.spool, 'pe_hostfile'));
+    : describeJob(config, run, settings.memory_complexes, {
+        peHostfile: trustedSpoolFile(run.spool, 'pe_hostfile'),
+        configOfJob: run.peTask == null ? null : trustedSpoolFile(dirname(run.spool), 'config'),
+      });
 }
 
 /** End of the job to the millisecond where the moment it was seen and the whole seconds of `usage` agree. */
@@ -165,6 +174,7 @@ export class JobFollower {
   private noSwap = !swapPossible();
   private usage: SpoolUsage | null = null;
   private shepherdGoneMs: number | null = null;
+  private endSeenMs: number | null = null;
   private dueMs = this.begunMs;
   private lastSaveMs: number;
   private prepared = false;
@@ -336,7 +346,7 @@ export class JobFollower {
   /** What is to be done now, and when the next step is due. Returns the end, if that has come. */
   private async step(shepherd: ProcessFiles): Promise<FollowEnd | null> {
     const now = Date.now();
-    const endSeenMs = this.endSeenAt(now);
+    const endSeenMs = (this.endSeenMs ??= this.endSeenAt(now));
     if (!this.isShepherdAlive(shepherd)) this.shepherdGoneMs ??= now;
     if (!this.started) this.lookForStart(now);
     if (this.surroundings.shared !== null && this.run.ends === 'epilog') this.lookForUsage();
@@ -345,6 +355,7 @@ export class JobFollower {
     const isDue = now >= this.dueMs;
     if (this.started && (endSeenMs !== null || isDue)) this.look(now, endSeenMs !== null);
     const end = this.endAt(now, endSeenMs);
+    if (end !== null && this.awaitsDying(end, now)) return null;
     if (end !== null) return end;
     if (this.saveIfDue(now)) return 'handed-over';
     if (!this.prepared && this.started && now - this.begunMs > PREPARE_AFTER_MS) {
@@ -381,6 +392,12 @@ export class JobFollower {
     const seenMs = this.shepherdGoneMs;
     if (seenMs === null || (this.sampler.alive() && nowMs - seenMs <= AFTER_SHEPHERD_MS)) return null;
     return { status: this.surroundings.shared !== null && this.usage !== null ? 'finished' : 'lost', seenMs };
+  }
+
+  private awaitsDying({ seenMs }: JobEnd, nowMs: number): boolean {
+    if (nowMs - seenMs > DYING_WITHIN_MS || !this.sampler.dying()) return false;
+    this.dueMs = nowMs + DYING_LOOK_MS;
+    return true;
   }
 
   private lookForStart(nowMs: number): void {

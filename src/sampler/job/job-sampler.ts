@@ -180,6 +180,11 @@ export class JobSampler {
     return this.processes.tracked.size > 0;
   }
 
+  /** Whether processes of the job are on their way out. */
+  dying(): boolean {
+    return this.processes.dying();
+  }
+
   /** Sets the first process of the job and when it started. */
   start(rootPid: number, startMs: number): void {
     this.processes.rootPid = rootPid;

@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { SqliteDatabase } from '../../native/sqlite';
 import { readLoads, type Loads } from '../processes/job-load';
 import { createSampleReader } from '../series/sample-series';
+import { outboxState, type OutboxState } from './outbox-state';
 import { SeriesTable, type StoredSeries } from '../series/series-table';
 
 /** node.db for those who only look: short, and without ever making or migrating it. */
@@ -9,6 +10,8 @@ export interface NodeReader {
   readonly path: string;
   /** The run of a job that has this run_id in its record; null: not here. */
   readonly runOf: (jobId: number, runId: string) => string | null;
+  /** Runs of jobs that were sampled in a span of time (ms since the epoch), their records as JSON. */
+  readonly runs: (fromMs: number, toMs: number) => readonly SampledRun[];
   /** As NodeStore's. */
   readonly readSeries: (
     run: string | null,
@@ -16,8 +19,17 @@ export interface NodeReader {
     fromMs: number,
     toMs: number,
   ) => readonly StoredSeries[];
+  readonly outbox: () => OutboxState;
   readonly loads: (fromMs: number, toMs: number) => Loads;
   readonly close: () => void;
+}
+
+interface SampledRun {
+  readonly run: string;
+  readonly record: string;
+  /** ms since the epoch. */
+  readonly started: number;
+  readonly changed: number;
 }
 
 /** The first schema that has series. */
@@ -36,8 +48,12 @@ export function openNodeReader(stateDirectory: string): NodeReader {
     const runs = database.prepare<[string], { id: number; run: string }>('SELECT id, run FROM job WHERE run = ?');
     // "/" is the character after ".".
     const ofJob = database.prepare<[string, string], string>('SELECT run FROM job WHERE run >= ? AND run < ?').pluck();
+    const sampled = database.prepare<[number, number], SampledRun>(
+      'SELECT run, record, started, changed FROM job WHERE changed >= ? AND started <= ? ORDER BY started',
+    );
     return {
       path,
+      runs: (fromMs, toMs) => sampled.all(fromMs, toMs),
       runOf: (jobId, runId) => ofJob.all(`${jobId}.`, `${jobId}/`).find((run) => run.endsWith(`.${runId}`)) ?? null,
       readSeries: (run, names, fromMs, toMs) => {
         if (run === null) return series.read(null, names, fromMs, toMs);
@@ -45,6 +61,7 @@ export function openNodeReader(stateDirectory: string): NodeReader {
         if (job === undefined) return [];
         return [...samples.series(job.id, names, fromMs, toMs), ...series.read(job.id, names, fromMs, toMs)];
       },
+      outbox: () => outboxState(database),
       loads: (fromMs, toMs) => readLoads(database, fromMs, toMs),
       close: () => {
         database.close();

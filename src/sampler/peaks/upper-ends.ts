@@ -138,8 +138,11 @@ export class UpperEnds {
 
   /** The ends as known now: of a running job, until the sweep before its last; an exec may have been going on in that. */
   result(bounds: UnknownBounds): UpperResult {
-    const lacking = this.intervals.some((interval) => interval.lacksReading());
-    return this.allSums().result(bounds, lacking ? new Set([...this.reasons, 'failed-read']) : this.reasons);
+    const reasons = new Set(this.reasons);
+    if (this.intervals.some((interval) => interval.lacksReading())) reasons.add('failed-read');
+    // Of a job of which nothing was heard or read, nothing is no bound.
+    if (!this.rootForkSeen && reasons.size === 0) reasons.add('start-gap');
+    return this.allSums().result(bounds, reasons);
   }
 
   save(): SavedUpperEnds {

@@ -1,5 +1,6 @@
 import { listsChildren, ProcessFiles, type DescriptorBudget } from '../../sources/proc/process-files';
-import type { Stat } from '../../sources/proc/stat';
+import { isDead, type Stat } from '../../sources/proc/stat';
+import { isBeingKilled } from '../../sources/proc/status';
 import { integer, list, nullable, object, type ValueOf } from '../../base/shape';
 import type { CounterPrecision } from '../peaks/slack';
 import { carriesGroup, commandName, JobProcess, SAVED_PROCESS } from './job-process';
@@ -95,6 +96,15 @@ export class JobProcesses {
     for (const process of processes) tick.readFirst(process);
     for (const process of processes) tick.readSecond(process);
     return tick.finish(rising);
+  }
+
+  /** Whether one that was killed, or ends by itself, has not gone yet. */
+  dying(): boolean {
+    return [...this.tracked.values()].some(({ files, startTicks }) => {
+      const stat = files.stat();
+      if (stat?.startTicks !== startTicks || isDead(stat)) return false;
+      return stat.exiting || (files.status(isBeingKilled) ?? false);
+    });
   }
 
   /** Pending images that are workers by now, though their end has not been seen. */

@@ -1,5 +1,5 @@
 import { memoryOfAnyThread } from '../../sources/proc/process-files';
-import type { Stat } from '../../sources/proc/stat';
+import { isDead, type Stat } from '../../sources/proc/stat';
 import type { StatusMemory } from '../../sources/proc/status';
 import { monotonicUs } from '../../sources/proc/clock';
 import type { MemoryReading } from '../peaks/peaks';
@@ -217,8 +217,7 @@ export class Tick {
   }
 
   private takeUnreadable(process: JobProcess, stat: Stat): void {
-    const dead = stat.state === 'Z' || stat.state === 'X';
-    if (!dead) this.failedReads++;
+    if (!isDead(stat)) this.failedReads++;
     // A zombie still shows whether it ever executed anything.
     else if (process.pending) {
       if (!process.shared) this.resolved.push([process.imageId, stat.forkedNoExec]);

@@ -9,8 +9,10 @@ import type { UserNames } from './name-service';
 export interface Caller {
   /** By the kernel, over the unix socket; null: over HTTP. */
   readonly uid: number | null;
-  /** `Authorization`; nothing else in a request says who it is from. */
+  /** `Authorization`; beside it a session's cookie alone says who a request is from. */
   readonly authorization: string | undefined;
+  /** Secret of a session, out of its cookie. */
+  readonly session?: string | undefined;
   /** Of the host at the other end, over HTTP. */
   readonly address?: string | undefined;
 }
@@ -47,7 +49,7 @@ async function accessOfUser(user: string, strangers: Access, { projectsOf }: Cal
 }
 
 /** Token of an `Authorization: Bearer` header; null: none, or another scheme (a proxy's own). */
-function bearerToken(authorization: string | undefined): string | null {
+export function bearerToken(authorization: string | undefined): string | null {
   return /^Bearer +([\x21-\x7e]{1,512}) *$/i.exec(authorization ?? '')?.[1] ?? null;
 }
 

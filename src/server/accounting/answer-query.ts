@@ -7,6 +7,9 @@ import type { Dialect } from '../../gridengine/dialect';
 import { escapeJson } from '../../report/format/escape';
 import { ClassHistory } from '../../report/advice/class-history';
 import { nextRequests } from '../../report/advice/next-request';
+import { withClasses } from '../../report/rules/judge';
+import { kindsNear } from '../../report/rules/kinds';
+import { loadRules } from '../../report/rules/rule-set';
 import { causeAccounts } from '../../report/why/causes';
 import { RECORD_SCHEMA } from '../../record/record';
 import { MOST_RECORDS } from './answer-shapes';
@@ -18,7 +21,7 @@ import { visibleRecords, visibleSummary } from '../access/visible-answers';
 
 /** What callers ask of the accounting DB. */
 export type AccountingQuery =
-  | { readonly what: 'job'; readonly query: JobQuery; readonly dialect?: Dialect }
+  | { readonly what: 'job'; readonly query: JobQuery; readonly dialect?: Dialect; readonly rulesFile?: string }
   | { readonly what: 'records'; readonly query: RecordsQuery }
   | { readonly what: 'summary'; readonly query: SummaryQuery & { readonly limit: number } }
   | { readonly what: 'running'; readonly query: RunningQuery }
@@ -35,8 +38,7 @@ function given({ record, ended, provenance }: StoredRecord): object {
 }
 
 async function answerJob(
-  query: JobQuery,
-  dialect: Dialect | undefined,
+  { query, dialect, rulesFile = '' }: AccountingQuery & { readonly what: 'job' },
   access: Access,
   reader: AccountingReader,
 ): Promise<object> {
@@ -51,8 +53,11 @@ async function answerJob(
       `the job has ${answer.records.length} records, above ${MOST_RECORDS}; ask task by task: /v1/job/JOB.TASK`,
     );
   // By what the caller may see, and by nothing else.
-  const history = new ClassHistory(async (asked) => (await visibleRecords(asked, access, reader)).records, Date.now());
-  const runs = nextRequests(await history.advise(answer.records));
+  const find = async (asked: RecordsQuery): Promise<readonly StoredRecord[]> =>
+    (await visibleRecords(asked, access, reader)).records;
+  const history = new ClassHistory(find, Date.now());
+  const kinds = await kindsNear(answer.records, find);
+  const runs = withClasses(nextRequests(await history.advise(answer.records)), await loadRules(rulesFile), kinds.of);
   const causes = causeAccounts(runs, dialect);
   return {
     schema: RECORD_SCHEMA,
@@ -62,6 +67,7 @@ async function answerJob(
       attempts: stored.attempts,
       incarnation: stored.incarnation,
       next_time: stored.next_time,
+      classes: stored.classes,
     })),
     causes: causes.slice(0, MOST_CAUSES),
     more_causes: causes.length > MOST_CAUSES,
@@ -107,7 +113,7 @@ async function answerRunning(query: RunningQuery, access: Access, reader: Accoun
 async function answer(question: AccountingQuery, access: Access, reader: AccountingReader): Promise<object> {
   switch (question.what) {
     case 'job':
-      return answerJob(question.query, question.dialect, access, reader);
+      return answerJob(question, access, reader);
     case 'records':
       return answerRecords(question.query, access, reader);
     case 'summary':

@@ -15,6 +15,7 @@ import {
   string,
   type Schema,
   type Shape,
+  type ValueOf,
 } from '../../base/shape';
 import type { JobAttempt } from '../../accounting/store';
 import {
@@ -43,6 +44,8 @@ import { RECORD_SCHEMA, recordShape } from '../../record/record';
 import { totalsShape } from '../../record/totals';
 import { ADVICE_KINDS } from '../../report/advice/advice';
 import type { NextRequest } from '../../report/advice/next-request';
+import type { Classes, Finding } from '../../report/rules/judge';
+import { SEVERITIES } from '../../report/rules/rule';
 import type { CauseAccount } from '../../report/why/causes';
 import { CAUSES, STANDINGS } from '../../report/why/hypothesis';
 import { CONFIDENCES } from '../../report/why/why';
@@ -140,12 +143,40 @@ const nextRequest: Shape<NextRequest> = part(
   ),
 );
 
+const finding: Shape<Finding> = part(
+  'Finding',
+  object(
+    {
+      class: string,
+      severity: oneOf(SEVERITIES),
+      evidence: string,
+      hint: string,
+      cost_gib_hours: nullable(number()),
+      cost_slot_hours: nullable(number()),
+    },
+    'a class that a run is of by the rules of the site, and what shows it',
+  ),
+);
+
+const classes: Shape<Classes> = part(
+  'Classes',
+  object(
+    {
+      rules_version: described(string, 'of the rules that judged'),
+      found: many(finding),
+      unknown: described(many(string), 'classes of which it can not be told, since something is not known'),
+    },
+    'what the rules say of a run, worst first',
+  ),
+);
+
 const ATTEMPT = { attempt: integer(1), attempts: integer(1), incarnation: integer(1) };
 const attemptOf = object(ATTEMPT);
-const attempt: Shape<JobAttempt> = part('Attempt', {
-  read: (value) => ({ ...record.read(value), ...attemptOf.read(value) }),
+const advised = object({ next_time: nullable(nextRequest) });
+const attempt: Shape<JobAttempt & ValueOf<typeof advised>> = part('Attempt', {
+  read: (value) => ({ ...record.read(value), ...attemptOf.read(value), ...advised.read(value) }),
   schema: object(
-    { ...RECORD_MEMBERS, ...ATTEMPT, next_time: nullable(nextRequest) },
+    { ...RECORD_MEMBERS, ...ATTEMPT, next_time: nullable(nextRequest), classes },
     'a record, which of its starts it is, of how many, of which job that had this number, and what to request next',
   ).schema,
 });

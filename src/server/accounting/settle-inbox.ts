@@ -1,10 +1,17 @@
 import type { HistoryStore } from '../../accounting/history-store';
 import { openHistory } from '../../accounting/open-store';
 import { StoreError } from '../../accounting/store-error';
+import type { InboxCounts } from '../../export/prometheus/server-metrics';
 import { isPostgresUrl } from '../../record/postgres-url';
 import type { Settings } from '../../record/settings';
 
 const EVERY_MS = 5_000;
+
+interface InboxWork {
+  /** Since the start; null: there is no inbox. */
+  readonly counts: () => InboxCounts | null;
+  readonly stop: () => Promise<void>;
+}
 
 /**
  * Moves what nodes deliver to a PostgreSQL accounting DB from its inbox into its table, again and again; where the
@@ -13,15 +20,17 @@ const EVERY_MS = 5_000;
 export function settleInbox(
   { accounting, accounting_credentials: credentials, accounting_mode: mode }: Settings,
   log: (line: string) => void,
-): { readonly stop: () => Promise<void> } {
-  if (!isPostgresUrl(accounting)) return { stop: () => Promise.resolve() };
+): InboxWork {
+  if (!isPostgresUrl(accounting)) return { counts: () => null, stop: () => Promise.resolve() };
+  let counts: InboxCounts = { settled: 0, unreadable: 0 };
   const abort = new AbortController();
   let store: HistoryStore | null = null;
   let timer: NodeJS.Timeout | undefined;
   const round = async (): Promise<void> => {
     try {
       store ??= await openHistory(accounting, { credentials, mode: parseInt(mode, 8) });
-      await store.settle({ signal: abort.signal });
+      const { settled, unreadable } = await store.settle({ signal: abort.signal });
+      counts = { settled: counts.settled + settled, unreadable: counts.unreadable + unreadable };
     } catch (error) {
       if (!(error instanceof StoreError)) throw error;
       log(`the inbox waits: ${error.message}`);
@@ -32,6 +41,7 @@ export function settleInbox(
   };
   let working = round();
   return {
+    counts: () => counts,
     stop: async () => {
       abort.abort();
       clearTimeout(timer);

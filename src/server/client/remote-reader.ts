@@ -4,7 +4,9 @@ import type {
   JobAnswer,
   JobQuery,
   NodesQuery,
+  PagesQuery,
   RecordFilter,
+  RecordPage,
   RecordsAnswer,
   RecordsQuery,
   RunningQuery,
@@ -69,7 +71,11 @@ export class RemoteReader implements AccountingReader {
     );
     if (found === null) return NOTHING;
     const { records, older_incarnations, newer_incarnations } = found;
-    return { records, older_incarnations, newer_incarnations };
+    // The server's advice rests on what it shows; who reads here makes its own.
+    const plain = records.map(({ record, ended, provenance, attempt, attempts, incarnation }) => ({
+      ...{ record, ended, provenance, attempt, attempts, incarnation },
+    }));
+    return { records: plain, older_incarnations, newer_incarnations };
   }
 
   async jobs(numbers: readonly number[]): Promise<readonly StoredRecord[]> {
@@ -98,7 +104,19 @@ export class RemoteReader implements AccountingReader {
         'ask for less time or by a filter',
         false,
       );
-    return { ...page, records: await this.#every(counted, page) };
+    const records: StoredRecord[] = [];
+    for await (const part of this.#every(counted, page)) for (const one of part) records.push(one);
+    return { ...page, records };
+  }
+
+  async *pages({ fields, ...filter }: PagesQuery): AsyncGenerator<RecordPage> {
+    if (fields?.includes('series'))
+      throw new StoreError(this.#place, 'it sends no charts of many jobs', 'ask where the DB can be read', false);
+    const query = { ...filter, limit: MOST_RECORDS };
+    const first = await this.#page(query);
+    const { totals, shown } = first;
+    for await (const records of this.#every(query, first))
+      yield { records, of: Math.max(totals.records, records.length), ...(shown === undefined ? {} : { shown }) };
   }
 
   async summary(query: SummaryQuery): Promise<SummaryAnswer> {
@@ -154,23 +172,25 @@ export class RemoteReader implements AccountingReader {
     return { records, totals, ...(shown === 'all' ? {} : { shown }) };
   }
 
-  /** All records of an interval that has more than one answer holds, part by part: so many that each should fit. */
-  async #every(query: RecordsQuery, page: RecordsAnswer): Promise<readonly StoredRecord[]> {
+  /**
+   * All records of an interval that has more than one answer holds, the newest part first: so many parts that each
+   * should fit.
+   */
+  async *#every(query: RecordsQuery, page: RecordsAnswer): AsyncGenerator<readonly StoredRecord[]> {
     const { since, until } = query;
     // Totals leave out what an owner alone says: a full page may have more behind it.
-    if (page.totals.records <= page.records.length && page.records.length < MOST_RECORDS) return page.records;
+    if (page.totals.records <= page.records.length && page.records.length < MOST_RECORDS) {
+      yield page.records;
+      return;
+    }
     if (until - since < 2) throw this.#error(`more than ${MOST_RECORDS} jobs ended in the same ms`);
     const needed = Math.ceil((SPARE_ROOM * page.totals.records) / Math.max(1, page.records.length));
     const parts = Math.min(Math.max(2, needed), until - since);
-    const edges = Array.from({ length: parts + 1 }, (_, index) =>
-      Math.floor(since + ((until - since) * index) / parts),
-    );
-    const records: StoredRecord[] = [];
-    for (const [index, from] of edges.slice(0, -1).entries()) {
-      const part = { ...query, since: from, until: edges[index + 1] ?? until };
-      for (const one of await this.#every(part, await this.#page(part))) records.push(one);
+    const edge = (index: number): number => Math.floor(since + ((until - since) * index) / parts);
+    for (let index = parts - 1; index >= 0; index--) {
+      const part = { ...query, since: edge(index), until: edge(index + 1) };
+      yield* this.#every(part, await this.#page(part));
     }
-    return records;
   }
 }
 

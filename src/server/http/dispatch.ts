@@ -1,10 +1,11 @@
+import type { IncomingHttpHeaders } from 'node:http';
 import { HttpProblem } from './http-problem';
 import type { Parameters } from '../routes/parameter';
-import type { RouteAnswer, RouteRequest, Route } from '../routes/route';
+import type { RouteAnswer, RouteRequest, Route, Site } from '../routes/route';
 
 /** Longest path and query together. */
 const LONGEST_TARGET = 2048;
-/** A body is ignored; one that is larger than any client's mistake is refused. */
+/** A body that no route asks for is ignored; one that is larger than any client's mistake is refused. */
 const LARGEST_BODY_BYTES = 64 * 1024;
 
 /** What of a request decides its answer. */
@@ -12,8 +13,9 @@ export interface Request {
   readonly method: string;
   /** Path and query, as sent. */
   readonly target: string;
-  readonly contentLength: string | undefined;
-  readonly transferEncoding: string | undefined;
+  readonly headers: Pick<IncomingHttpHeaders, 'content-length' | 'transfer-encoding' | 'origin' | 'host'>;
+  /** Its body, of a few KiB at most. Rejects with HttpProblem. */
+  readonly body: () => Promise<string>;
 }
 
 function decode(part: string): string {
@@ -43,9 +45,9 @@ function readValue(parameters: Parameters, name: string, given: string, now: num
   return value;
 }
 
-function readQuery(parameters: Parameters, query: string, now: number): [string, unknown][] {
+function readQuery({ parameters, isForm }: Route, query: string, now: number): [string, unknown][] {
   const known = Object.keys(parameters).filter((name) => parameters[name]?.in === 'query');
-  const given = [...new URLSearchParams(query)];
+  const given = [...new URLSearchParams(query)].filter(([, value]) => isForm === undefined || value !== '');
   const names = new Set(given.map(([name]) => name));
   if (names.size < given.length) throw new HttpProblem(400, 'a parameter is given twice; give it once');
   return given.map(([name, value]) => {
@@ -60,20 +62,36 @@ function readQuery(parameters: Parameters, query: string, now: number): [string,
   });
 }
 
-function checkFrame({ method, target, contentLength, transferEncoding }: Request): void {
-  if (method !== 'GET' && method !== 'HEAD')
-    throw new HttpProblem(405, 'only GET and HEAD are answered here', { Allow: 'GET, HEAD' });
+function checkFrame({ target, headers }: Request): void {
   if (target.length > LONGEST_TARGET)
     throw new HttpProblem(414, `the address is longer than ${LONGEST_TARGET} characters`);
   if (!target.startsWith('/')) throw new HttpProblem(400, 'the address does not begin with a /');
-  if (transferEncoding !== undefined || Number(contentLength ?? 0) > LARGEST_BODY_BYTES)
+  const { 'transfer-encoding': encoding, 'content-length': length } = headers;
+  if (encoding !== undefined || Number(length ?? 0) > LARGEST_BODY_BYTES)
     throw new HttpProblem(413, 'requests here have no body; leave it out', { Connection: 'close' });
 }
+
+/** Throws HttpProblem unless a form was sent by a page of this site: another site's page must not act for its reader. */
+function checkOrigin({ origin, host }: Request['headers'], url: string | null): void {
+  const own = [host, url === null ? undefined : new URL(url).host];
+  if (origin === undefined || !URL.canParse(origin) || !own.includes(new URL(origin).host))
+    throw new HttpProblem(403, 'this form was not sent by a page of this server; open its own page and send it there');
+}
+
+/** What a form holds; nothing where the route takes none. */
+async function readForm(route: Route, request: Request, { site }: { readonly site: Site }): Promise<URLSearchParams> {
+  if (route.method !== 'POST') return new URLSearchParams();
+  checkOrigin(request.headers, site.url());
+  return new URLSearchParams(await request.body());
+}
+
+const answersTo = ({ method }: Route, asked: string): boolean =>
+  method === undefined ? asked === 'GET' || asked === 'HEAD' : method === asked;
 
 /** Makes one function of a table of routes: a request's answer. It rejects with HttpProblem. */
 export function dispatcher(
   routes: readonly Route[],
-): (request: Request, context: Omit<RouteRequest<Parameters>, 'values'>) => Promise<RouteAnswer> {
+): (request: Request, context: Omit<RouteRequest<Parameters>, 'values' | 'form'>) => Promise<RouteAnswer> {
   const table = routes.map((route) => ({ route, pattern: route.path.split('/') }));
   return async (request, context) => {
     const { now } = context;
@@ -81,14 +99,16 @@ export function dispatcher(
     const [path = '', ...rest] = request.target.split('?');
     const parts = path.split('/');
     for (const { route, pattern } of table) {
-      const inPath = matchPath(pattern, parts);
+      const inPath = answersTo(route, request.method) ? matchPath(pattern, parts) : null;
       if (inPath === null) continue;
       const values = Object.fromEntries([
         ...[...inPath].map(([name, part]) => [name, readValue(route.parameters, name, decode(part), now)] as const),
-        ...readQuery(route.parameters, rest.join('?'), now),
+        ...readQuery(route, rest.join('?'), now),
       ]);
-      return route.answer({ ...context, values });
+      return route.answer({ ...context, values, form: await readForm(route, request, context) });
     }
-    throw new HttpProblem(404, 'nothing is at this address; / lists what can be asked');
+    if (request.method !== 'GET' && request.method !== 'HEAD')
+      throw new HttpProblem(405, 'only GET and HEAD are answered here', { Allow: 'GET, HEAD' });
+    throw new HttpProblem(404, 'nothing is at this address; /v1 lists what can be asked');
   };
 }

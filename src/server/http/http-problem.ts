@@ -33,13 +33,18 @@ export const problemShape = object(
   'what was wrong, why, and what to do, in one line (RFC 9457)',
 );
 
+/** Its kind, in a few words. */
+export function titleOf({ httpStatus }: HttpProblem): string {
+  return TITLES[httpStatus] ?? 'Error';
+}
+
 /** Problem document (RFC 9457). */
-export function problemBody({ httpStatus: status, message }: HttpProblem): Body {
+export function problemBody(problem: HttpProblem): Body {
   const document: ValueOf<typeof problemShape> = {
     type: 'about:blank',
-    title: TITLES[status] ?? 'Error',
-    status,
-    detail: message,
+    title: titleOf(problem),
+    status: problem.httpStatus,
+    detail: problem.message,
   };
   return makeBody('application/problem+json', `${JSON.stringify(document)}\n`);
 }

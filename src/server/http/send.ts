@@ -14,7 +14,7 @@ const ALWAYS = {
   'X-Content-Type-Options': 'nosniff',
   'Content-Security-Policy': "default-src 'none'; frame-ancestors 'none'",
   'Referrer-Policy': 'no-referrer',
-  Vary: 'Accept-Encoding, Authorization',
+  Vary: 'Accept, Accept-Encoding, Authorization, Cookie',
 } as const;
 
 /** Whether the caller takes gzip (RFC 9110, 12.5.3: `gzip;q=0` is a no). */

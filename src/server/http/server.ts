@@ -2,10 +2,12 @@ import { createServer, STATUS_CODES, type IncomingMessage, type Server, type Ser
 import type { Socket } from 'node:net';
 import { reasonOf } from '../../base/log';
 import type { Caller } from '../access/caller';
+import { sessionCookie } from '../access/signed-in';
 import { ConnectionLimit } from './connection-limit';
 import type { Request } from './dispatch';
 import { HttpProblem, problemBody } from './http-problem';
 import type { RouteAnswer } from '../routes/route';
+import { problemPage, takesHtml } from '../web/problem-page';
 import { send } from './send';
 
 /** Answers a request; rejects with HttpProblem. `gone` is aborted when the client has left. */
@@ -91,29 +93,54 @@ async function checkHost({ headers, socket }: IncomingMessage, { isOwnName }: Ht
     );
 }
 
+/** A form of a page: a token and some words. */
+const LARGEST_FORM_BYTES = 4096;
+
+function readBody(request: IncomingMessage): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const pieces: Buffer[] = [];
+    let bytes = 0;
+    request.on('data', (piece: Buffer) => {
+      bytes += piece.length;
+      if (bytes <= LARGEST_FORM_BYTES) pieces.push(piece);
+      else reject(new HttpProblem(413, `the form is larger than ${LARGEST_FORM_BYTES} bytes; write less into it`));
+    });
+    request.on('end', () => resolve(Buffer.concat(pieces).toString('utf8')));
+    request.on('error', reject);
+  });
+}
+
 async function respond(request: IncomingMessage, response: ServerResponse, options: ServerParts): Promise<void> {
+  const { headers, socket, method = '' } = request;
   // A body is read and thrown away, so that the connection stays of use.
-  request.resume();
-  const { headers, socket } = request;
+  if (method !== 'POST') request.resume();
   try {
     options.limit.check(socket);
     await checkHost(request, options);
-    const { body, maxAge } = await options.answer(
+    const reply = await options.answer(
+      { method, target: request.url ?? '', headers, body: () => readBody(request) },
       {
-        method: request.method ?? '',
-        target: request.url ?? '',
-        contentLength: headers['content-length'],
-        transferEncoding: headers['transfer-encoding'],
+        uid: options.uidOf(socket),
+        authorization: headers.authorization,
+        session: sessionCookie(headers.cookie),
+        address: socket.remoteAddress,
       },
-      { uid: options.uidOf(socket), authorization: headers.authorization, address: socket.remoteAddress },
       options.closedSignalOf(socket),
     );
-    await send(request, response, { status: 200, body, maxAge });
+    await send(request, response, { status: 200, ...reply });
   } catch (error) {
     const problem = asProblem(error, options.log);
-    const reply = { status: problem.httpStatus, body: problemBody(problem), maxAge: 0, headers: problem.headers };
-    await send(request, response, reply);
+    const { body, headers: more = {} } = takesHtml(headers.accept)
+      ? problemPage(problem)
+      : { body: problemBody(problem) };
+    await send(request, response, {
+      status: problem.httpStatus,
+      body,
+      maxAge: 0,
+      headers: { ...more, ...problem.headers },
+    });
   }
+  request.resume();
 }
 
 /** A server that does not listen yet. */

@@ -25,6 +25,8 @@ interface LiveUpdatesOptions {
 const MISSED_HEARTBEATS = 10;
 /** Intervals for which one request for the jobs that wait holds. */
 const WANTED_INTERVALS = 6;
+/** How long who asks for them waits for qmaster's answer. */
+const PENDING_PATIENCE_MS = 5000;
 
 /** Silence from which nobody asks qmaster any more: a poll rests five times what it took, and backs off for 5 min. */
 function overdueAfter({ poll_interval: interval, command_timeout: timeout }: Settings): number {
@@ -34,6 +36,27 @@ function overdueAfter({ poll_interval: interval, command_timeout: timeout }: Set
 function problemOf({ running, hosts, details }: Snapshot): string | null {
   const problem = running.problem ?? hosts.problem ?? details.problem;
   return problem === null ? null : `Grid Engine: ${problem}`;
+}
+
+/** A question for the jobs that wait, until an answer has come. */
+class AskedFor {
+  readonly done: Promise<void>;
+  readonly #since = Date.now();
+  #resolve: () => void = () => undefined;
+
+  constructor() {
+    this.done = new Promise((resolve) => {
+      const timer = setTimeout(resolve, PENDING_PATIENCE_MS);
+      this.#resolve = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+    });
+  }
+
+  look({ running, pending }: Snapshot): void {
+    if ((pending?.triedAt ?? -Infinity) >= this.#since || running.problem !== null) this.#resolve();
+  }
 }
 
 /** Asks qmaster every poll_interval, and the accounting DB twice in a heartbeat; whatever fails, goes on. */
@@ -47,6 +70,7 @@ export class LiveUpdates {
   #records: readonly JobRecord[] = [];
   #heard: boolean;
   #pendingUntil = -Infinity;
+  #pendingAsked: AskedFor | null = null;
 
   constructor(options: LiveUpdatesOptions) {
     const { settings, cell, log, source = (wanted: () => boolean) => ownSource(cell, wanted) } = options;
@@ -69,16 +93,24 @@ export class LiveUpdates {
       (snapshot) => {
         this.#logGridEngine(problemOf(snapshot));
         this.live.put(snapshot);
+        this.#pendingAsked?.look(snapshot);
       },
       (error) => log(`asking Grid Engine failed, which is a bug: ${reasonOf(error)}`),
     );
   }
 
-  /** Has the jobs that wait asked for, for a while. */
-  readonly wantPending = (): void => {
+  /**
+   * Has the jobs that wait asked for, for a while; resolves when what is known of them is as new as the rest, or was
+   * asked for in vain, 5 s later at most.
+   */
+  readonly wantPending = (): Promise<void> => {
     const already = this.#wantsPending();
     this.#pendingUntil = Date.now() + WANTED_INTERVALS * this.#options.settings.poll_interval * 1000;
-    if (!already) this.#polling.wake();
+    if (!already) {
+      this.#pendingAsked = new AskedFor();
+      this.#polling.wake();
+    }
+    return this.#pendingAsked?.done ?? Promise.resolve();
   };
 
   async stop(): Promise<void> {

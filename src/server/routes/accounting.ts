@@ -31,7 +31,14 @@ import {
   summaryAnswer,
 } from '../accounting/answer-shapes';
 
-const SORTS = ['time', 'wallclock', 'cpu', 'peak', 'requested', 'unused'] as const satisfies readonly RecordSort[];
+export const SORTS = [
+  'time',
+  'wallclock',
+  'cpu',
+  'peak',
+  'requested',
+  'unused',
+] as const satisfies readonly RecordSort[];
 
 /** The history changes whenever a job ends: asked for anew each time. */
 async function ask(
@@ -42,7 +49,7 @@ async function ask(
 }
 
 /** What of the values was given. */
-function given<T extends object>(values: T): { [Name in keyof T]?: Exclude<T[Name], undefined> } {
+export function given<T extends object>(values: T): { [Name in keyof T]?: Exclude<T[Name], undefined> } {
   return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as {
     [Name in keyof T]?: Exclude<T[Name], undefined>;
   };
@@ -51,6 +58,21 @@ function given<T extends object>(values: T): { [Name in keyof T]?: Exclude<T[Nam
 /** As configured, or else what qmaster's own answers show. */
 function dialectOf({ settings, live }: Site): Dialect {
   return settings.grid_engine === 'unknown' ? (live.current()?.snapshot.dialect ?? 'unknown') : settings.grid_engine;
+}
+
+/** What was said of a job in an address. */
+export interface JobValues {
+  readonly job: { readonly job: number; readonly task: number | null };
+  readonly all?: boolean | undefined;
+  readonly at?: number | undefined;
+  readonly cluster?: string | undefined;
+}
+
+/** The records of a job (array task). */
+export function jobQuestion({ job, ...choice }: JobValues, site: Site): AccountingQuery {
+  const task = job.task === null ? {} : { task_id: job.task };
+  const query = { job_id: job.job, ...task, ...given(choice) };
+  return { what: 'job', query, dialect: dialectOf(site), rulesFile: site.settings.rules_file };
 }
 
 const jobRoute = route({
@@ -66,21 +88,13 @@ const jobRoute = route({
   type: JSON_TYPE,
   schema: jobAnswer.schema,
   problems: [404, 413, 503],
-  answer: (asked) => {
-    const { job, ...choice } = asked.values;
-    const task = job.task === null ? {} : { task_id: job.task };
-    return ask(asked, {
-      what: 'job',
-      query: { job_id: job.job, ...task, ...given(choice) },
-      dialect: dialectOf(asked.site),
-    });
-  },
+  answer: (asked) => ask(asked, jobQuestion(asked.values, asked.site)),
 });
 
 const DAY_MS = 86_400_000;
 
 /** The last week where nothing else is asked for. */
-function intervalOf(
+export function intervalOf(
   since: number | undefined,
   until: number | undefined,
   now: number,
@@ -97,7 +111,7 @@ const INTERVAL = {
 } as const;
 
 /** Every part of a filter under its own name. */
-const FILTER = {
+export const FILTER = {
   ...INTERVAL,
   cluster: queryName('of this cluster'),
   owner: queryName('of this user'),

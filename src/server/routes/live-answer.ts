@@ -27,9 +27,15 @@ function requireLive({ site }: Pick<RouteRequest<Parameters>, 'site'>): LiveClus
 
 type AccountingQuery = Pick<RouteRequest<Parameters>, 'site' | 'access' | 'now'>;
 
-function answered(asked: AccountingQuery, live: LiveCluster, key: string, make: () => string): RouteAnswer {
+/** What the answers to one question have in common, and whose they are. */
+interface AnswerKind {
+  readonly key: string;
+  readonly type: string;
+}
+
+function answered(asked: AccountingQuery, live: LiveCluster, kind: AnswerKind, make: () => string): RouteAnswer {
   const { site, access, now } = asked;
-  const body = site.cache.get(live, `${key} ${accessKey(access)}`, () => makeBody(JSON_TYPE, make()));
+  const body = site.cache.get(live, `${kind.key} ${accessKey(access)}`, () => makeBody(kind.type, make()));
   return { body, maxAge: untilNextPoll(live.snapshot, now, site.settings.poll_interval) };
 }
 
@@ -40,14 +46,36 @@ export function answerFromSnapshot(
   make: (snapshot: Snapshot) => string,
 ): RouteAnswer {
   const live = requireLive(asked);
-  return answered(asked, live, key, () => make(redactSnapshot(live.snapshot, asked.access)));
+  return answered(asked, live, { key, type: JSON_TYPE }, () => make(redactSnapshot(live.snapshot, asked.access)));
+}
+
+/** The view of the cluster, still with what the caller may not see. Throws HttpProblem where there is none yet. */
+export function requireView({ site }: Pick<AccountingQuery, 'site'>): {
+  readonly live: LiveCluster;
+  readonly view: ClusterView;
+} {
+  const live = requireLive({ site });
+  const { view } = live;
+  if (view === null)
+    throw new HttpProblem(503, 'the state of the cluster could not be put together; the server log says why');
+  return { live, view };
 }
 
 /** The same of the view of the cluster. */
 export function answerFromView(asked: AccountingQuery, key: string, make: (view: ClusterView) => string): RouteAnswer {
-  const live = requireLive(asked);
-  const { view } = live;
-  if (view === null)
-    throw new HttpProblem(503, 'the state of the cluster could not be put together; the server log says why');
-  return answered(asked, live, key, () => make(redactView(view, asked.access)));
+  const { live, view } = requireView(asked);
+  return answered(asked, live, { key, type: JSON_TYPE }, () => make(redactView(view, asked.access)));
+}
+
+/** The same, of any type, of both. */
+export function answerFromLive(
+  asked: AccountingQuery,
+  kind: AnswerKind,
+  make: (live: { readonly snapshot: Snapshot; readonly view: ClusterView }) => string,
+): RouteAnswer {
+  const { live, view } = requireView(asked);
+  const { access } = asked;
+  return answered(asked, live, kind, () =>
+    make({ snapshot: redactSnapshot(live.snapshot, access), view: redactView(view, access) }),
+  );
 }

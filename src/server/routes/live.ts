@@ -32,7 +32,7 @@ const snapshotRoute = route({
   answer: (asked) => {
     const { pending = false } = asked.values;
     // qmaster is asked for them only while somebody wants them.
-    if (pending) asked.site.wantPending();
+    if (pending) void asked.site.wantPending();
     return answerFromSnapshot(
       asked,
       `snapshot ${pending}`,
@@ -50,7 +50,7 @@ const liveRoute = route({
   schema: JOBS_SCHEMA,
   problems: [503],
   answer: (asked) => {
-    if (asked.values.pending === true) asked.site.wantPending();
+    if (asked.values.pending === true) void asked.site.wantPending();
     return answerFromView(asked, `live ${JSON.stringify(asked.values)}`, (view) =>
       renderJobsJson(chooseJobs(view, asked.values)),
     );

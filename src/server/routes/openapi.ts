@@ -23,7 +23,7 @@ function operationId(path: string): string {
   const words = path.split(/[/.]/).filter((word) => word !== '');
   const capital = (word: string): string => `${word.charAt(0).toUpperCase()}${word.slice(1)}`;
   const camel = (word: string): string => word.split('-').map(capital).join('');
-  return `get${words.map((word) => (word.startsWith('{') ? `By${camel(word.slice(1, -1))}` : camel(word))).join('') || 'Index'}`;
+  return `get${words.map((word) => (word.startsWith('{') ? `By${camel(word.slice(1, -1))}` : camel(word))).join('')}`;
 }
 
 function operation(route: Route): Schema {

@@ -1,20 +1,34 @@
 import type { Schema } from '../../base/shape';
 import type { Settings } from '../../record/settings';
+import type { InboxCounts } from '../../export/prometheus/server-metrics';
 import type { AccountingService, Requester } from '../accounting/accounting-thread';
+import type { LastDay } from '../accounting/day-sums';
+import type { Sessions } from '../access/sessions';
 import type { AnswerCache } from '../http/answer-cache';
 import type { Body } from '../http/body';
 import type { LiveState } from '../live/live-state';
 import type { Parameters, Values } from './parameter';
 import type { Access } from '../access/access';
+import type { UserNames } from '../access/name-service';
+import type { SignedIn } from '../access/signed-in';
+import type { Tokens } from '../access/tokens';
 
 /** What the routes answer from. */
 export interface Site {
-  readonly settings: Pick<Settings, 'grid_engine' | 'poll_interval'>;
+  readonly settings: Pick<Settings, 'grid_engine' | 'poll_interval' | 'metrics_jobs' | 'rules_file'>;
   readonly live: Pick<LiveState, 'current'>;
-  /** Somebody asks for the jobs that wait. */
-  readonly wantPending: () => void;
+  /** Somebody asks for the jobs that wait; resolves when qmaster has been asked for them, or after some seconds. */
+  readonly wantPending: () => Promise<void>;
   readonly accounting: AccountingService;
+  readonly lastDay: LastDay;
+  /** null: there is no inbox here to be emptied. */
+  readonly inbox: () => InboxCounts | null;
   readonly cache: AnswerCache;
+  readonly sessions: Sessions;
+  readonly tokens: Pick<Tokens, 'has'>;
+  readonly names: UserNames;
+  /** Where its pages are found: "http://host:8080"; null: it serves no HTTP. */
+  readonly url: () => string | null;
   readonly version: string;
   /** ms since the epoch. */
   readonly startedAt: number;
@@ -23,15 +37,23 @@ export interface Site {
 /** A request, checked. */
 export interface RouteRequest<P extends Parameters> {
   readonly values: Values<P>;
+  /** What a form was filled in with; empty unless the route takes one. */
+  readonly form: URLSearchParams;
   readonly access: Access;
+  /** The user at the other end of the unix socket; null: it came over HTTP. */
+  readonly peer: number | null;
+  /** null: not by a cookie. */
+  readonly signedIn: SignedIn | null;
   /** ms since the epoch. */
   readonly now: number;
   readonly site: Site;
   readonly requester: Requester;
 }
 
-/** A good answer (status 200). */
+/** A good answer: status 200, unless it leads elsewhere. */
 export interface RouteAnswer {
+  readonly status?: 303;
+  readonly headers?: Readonly<Record<string, string>>;
   readonly body: Body;
   /** Whole seconds. */
   readonly maxAge: number;
@@ -41,8 +63,12 @@ export interface RouteAnswer {
 interface RouteOf<P extends Parameters> {
   /** `/v1/job/{job}`: parts in braces are parameters. */
   readonly path: string;
+  /** Takes a form; left out: answers GET. */
+  readonly method?: 'POST';
   readonly description: string;
   readonly parameters: P;
+  /** Its query comes from a form: an empty value is none. */
+  readonly isForm?: true;
   /** Media type of the answer, and its schema where it is JSON. */
   readonly type: string;
   readonly schema: Schema | null;

@@ -7,6 +7,8 @@ export interface Stat {
   readonly ppid: number;
   /** PF_FORKNOEXEC: forked, and has not executed a program since. */
   readonly forkedNoExec: boolean;
+  /** PF_EXITING: on its way out; its address space may have gone. */
+  readonly exiting: boolean;
   /** Minor faults, own and of waited-for children. */
   readonly minorFaults: number;
   readonly childMinorFaults: number;
@@ -20,6 +22,10 @@ export interface Stat {
   readonly image: number;
 }
 
+/** Nothing of it is left but what its parent may still ask for. */
+export const isDead = ({ state }: Stat): boolean => state === 'Z' || state === 'X';
+
+const PF_EXITING = 0x4;
 const PF_FORKNOEXEC = 0x40;
 const SPACE = 0x20;
 
@@ -63,6 +69,7 @@ export function parseStat(text: Buffer, length: number): Stat | null {
     state: String.fromCharCode(text[close + 2] as number),
     ppid: at(PPID),
     forkedNoExec: (at(FLAGS) & PF_FORKNOEXEC) !== 0,
+    exiting: (at(FLAGS) & PF_EXITING) !== 0,
     minorFaults: at(MINFLT),
     childMinorFaults: at(CMINFLT),
     cpuTicks: at(UTIME) + at(STIME),

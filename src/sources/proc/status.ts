@@ -94,6 +94,19 @@ export function hasGroup(text: Buffer, length: number, group: number): boolean {
   return false;
 }
 
+/** The number that has SIGKILL, the ninth signal, and three others as bits, counted from the end of a line. */
+const KILL_DIGIT = 2;
+
+/** Whether SIGKILL waits for the process's first thread (`SigPnd`), as it does for each once the process is killed. */
+export function isBeingKilled(text: Buffer, length: number): boolean {
+  const line = text.indexOf('\nSigPnd:', 0, 'latin1');
+  if (line < 0 || line >= length) return false;
+  const end = text.indexOf(NEWLINE, line + 1);
+  if (end < 0 || end > length) return false;
+  const digit = end - 1 - KILL_DIGIT;
+  return (Number.parseInt(text.toString('latin1', digit, digit + 1), 16) & 1) === 1;
+}
+
 /** All numbers of the `Groups:` line; empty when it is missing. */
 export function supplementaryGroups(text: Buffer, length: number): readonly number[] {
   const line = text.indexOf('\nGroups:', 0, 'latin1');

@@ -7,7 +7,9 @@ import { initDatabase } from '../../../src/accounting/postgres/schema';
 import { StoreError } from '../../../src/accounting/store-error';
 import { nodeRow } from '../../../src/accounting/node-row';
 import { statusOf } from '../suite/node-suite';
+import type { JobRecord } from '../../../src/record/record';
 import { DAY, HOUR, job } from '../suite/fixture';
+import { readPages } from '../suite/pages-suite';
 import { noPostgres, startServer } from './server';
 import type { Server } from './server';
 
@@ -114,6 +116,9 @@ describe('who may do what in PostgreSQL', { skip: noPostgres }, () => {
         .map(({ record }) => record.job_id)
         .filter((id) => id < 9 && expected.includes(id as never));
       assert.deepEqual(mine.sort(), [...expected]);
+      const byKey = (records: readonly JobRecord[]): readonly string[] =>
+        records.map((one) => JSON.stringify(one)).sort();
+      assert.deepEqual(byKey(await readPages(reader, interval)), byKey(found.records.map(({ record }) => record)));
       assert.ok(found.records.every(({ record }) => role === 'reports' || record.owner === role || role === 'eve'));
       if (role === 'bob') assert.ok(found.records.every(({ record }) => record.owner === 'bob'));
       if (role !== 'reports') assert.equal((await reader.job({ job_id: 3 })).records.length, 0);

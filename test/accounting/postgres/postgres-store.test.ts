@@ -1,13 +1,16 @@
 import { after, before, describe } from 'node:test';
+import { connect } from '../../../src/accounting/postgres/connect';
 import { openPostgresHistory } from '../../../src/accounting/postgres/postgres-history';
 import { mergeSuite } from '../suite/merge-suite';
 import { filterSuite } from '../suite/filter-suite';
+import { pagesSuite } from '../suite/pages-suite';
 import { importSuite } from '../suite/import-suite';
 import { joinSuite } from '../suite/join-suite';
 import { pruneSuite } from '../suite/prune-suite';
 import { nodeSuite } from '../suite/node-suite';
 import { querySuite } from '../suite/query-suite';
 import { summarySuite } from '../suite/summary-suite';
+import { questionsSuite } from '../suite/questions-suite';
 import type { OpenStore } from '../suite/fixture';
 import { noPostgres, startServer } from './server';
 import type { Server } from './server';
@@ -26,8 +29,17 @@ describe('PostgreSQL', { skip: noPostgres }, () => {
   querySuite(open);
   nodeSuite(open);
   filterSuite(open);
+  pagesSuite(open);
   joinSuite(open);
   importSuite(open);
   summarySuite(open, 5);
   pruneSuite(open);
+  questionsSuite(async (t) => {
+    const name = await server.database();
+    const store = openPostgresHistory(server.url(name));
+    const db = connect(server.url(name));
+    t.after(() => Promise.all([store.close(), db.close()]));
+    await db.query('SET search_path = qmemacct');
+    return { store, ask: (sql) => db.query<Record<string, unknown>>(sql) };
+  });
 });

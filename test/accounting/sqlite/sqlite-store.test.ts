@@ -8,11 +8,13 @@ import { StoreError } from '../../../src/accounting/store-error';
 import { SqliteDatabase } from '../../../src/native/sqlite';
 import { job, T0 } from '../suite/fixture';
 import { filterSuite } from '../suite/filter-suite';
+import { pagesSuite } from '../suite/pages-suite';
 import { joinSuite } from '../suite/join-suite';
 import { mergeSuite } from '../suite/merge-suite';
 import { pruneSuite } from '../suite/prune-suite';
 import { nodeSuite } from '../suite/node-suite';
 import { querySuite } from '../suite/query-suite';
+import { questionsSuite } from '../suite/questions-suite';
 import { summarySuite } from '../suite/summary-suite';
 import { temporaryStore } from '../temporary-store';
 
@@ -29,9 +31,20 @@ mergeSuite(open);
 nodeSuite(open);
 querySuite(open);
 filterSuite(open);
+pagesSuite(open);
 joinSuite(open);
 summarySuite(open);
 pruneSuite(open);
+questionsSuite((t) => {
+  const store = opened(t);
+  const db = new SqliteDatabase(store.path, { readonly: true });
+  t.after(() => db.close());
+  db.pragma('trusted_schema = OFF');
+  return Promise.resolve({
+    store,
+    ask: (sql) => Promise.resolve(db.prepare<[], Record<string, unknown>>(sql).all()),
+  });
+});
 
 describe('openSqliteReader', () => {
   it('reads what a store wrote', async (t) => {

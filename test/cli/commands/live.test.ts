@@ -55,6 +55,13 @@ describe('qmemacct live', () => {
     assert.doesNotMatch(output, /Waiting/);
   });
 
+  it('prints the XML of qstat, alone', async () => {
+    const { status, output } = await live(['--xml', '-o', 'bob']);
+    assert.deepEqual([status, output.match(/<JB_owner>bob</g)?.length], [0, 2]);
+    const wrong = [['--xml', '--json'], ['--xml', '--at-risk'], ['--xml', '--watch'], ['--full']];
+    for (const words of wrong) assert.equal((await live(words)).status, 2, words.join(' '));
+  });
+
   it('filters, by all that is asked for', async () => {
     assert.deepEqual(await jobs('--owner', 'bob', '--sort', 'job'), ['103', '104']);
     assert.deepEqual(await jobs('-o', 'b*,dave', '--sort', 'job'), ['103', '104', '106']);

@@ -69,6 +69,66 @@ const jobs = (options: RecordFilterOptions): RecordSubject => filterSubject(reco
 /** The job numbers at the beginnings of lines. */
 const numbers = ({ output }: Run): readonly string[] => output.match(/^47\d\d/gm) ?? [];
 
+/** Four of them: memory that grows all the time, that does not, without a chart, and a parallel job of which one task grows. */
+function growing(): readonly JobRecord[] {
+  const points = (of: (index: number) => number): JobRecord['series'] => ({
+    start: samples.after(0),
+    step_seconds: 42,
+    rss_bytes: Array.from({ length: 120 }, (_, index) => of(index)),
+  });
+  const rising = points((index) => 1e7 * (index + 5));
+  const tasks = [samples.mpiMaster(2), samples.mpiTask(1), samples.mpiTask(2)];
+  return [
+    { ...samples.ordinary, job_id: 4751, series: rising },
+    { ...samples.ordinary, job_id: 4752, run_id: 'a.1.1', series: points(() => 1e9) },
+    { ...samples.ordinary, job_id: 4753, run_id: 'a.2.1', series: null },
+    ...tasks.map((record) => ({
+      ...record,
+      job_id: 4754,
+      series: record.pe_task_id === '1.node02' ? points((index) => 1e8 * index) : null,
+    })),
+  ];
+}
+
+describe('a list of the jobs of a class', () => {
+  const everything = jobs({});
+
+  it('asks the charts where a class needs them, and judges parallel jobs as a whole', async () => {
+    const run = await list(everything, { class: 'leak' }, growing());
+    assert.deepEqual(numbers(run), ['4751', '4754']);
+    assert.match(run.output, /2 jobs, 4 records/);
+  });
+
+  it('is a filter of every format', async () => {
+    const csv = await list(everything, { class: 'leak', csv: true, tasks: true }, growing());
+    assert.equal(csv.output.split('\n').length, 6);
+    assert.match(csv.output, /^biology,4751,.*,leak memory-far-below$/m);
+    const json = await list(everything, { class: 'memory-far-below', json: true }, growing());
+    assert.match(json.output, /"classes":\{"rules_version":"[0-9a-f]{12}","found":\[\{"class":"memory-far-below"/);
+  });
+
+  it('finds nothing where there is nothing, and says what classes there are', async () => {
+    assert.equal((await list(everything, { class: 'swarm' }, growing())).status, 1);
+    await assert.rejects(list(everything, { class: 'leek' }), /--class: "leek" is no class; did you mean "leak"\?/);
+    await assert.rejects(
+      list(everything, { class: 'zzzzzz' }),
+      /--class: "zzzzzz" is no class; known are memory-close, /,
+    );
+  });
+
+  it('finds swarms among the jobs of its period', async () => {
+    const swarm = Array.from({ length: 250 }, (_, index): JobRecord => ({
+      ...samples.ordinary,
+      job_id: 4000 + index,
+      job_name: `step${index}`,
+      run_id: `a.${index}.1`,
+      wallclock_seconds: 5,
+    }));
+    const run = await list(everything, { class: 'swarm', limit: '3' }, [...swarm, ...growing()]);
+    assert.match(run.output, /250 jobs/);
+  });
+});
+
 describe('a list of jobs', () => {
   it('shows of few fields what it shows of whole records', async () => {
     const records = [...Object.values(samples), ...Object.values(BAD_ENDS)]

@@ -44,6 +44,9 @@ async function report(
   const reader: AccountingReader = {
     ...memoryReader(records),
     jobs: () => Promise.reject(new Error('not asked for here')),
+    pages: () => {
+      throw new Error('not asked for here');
+    },
     running: () => Promise.reject(new Error('not asked for here')),
     nodes: () => Promise.reject(new Error('not asked for here')),
     close: () => Promise.resolve(),

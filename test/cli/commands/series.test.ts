@@ -137,6 +137,33 @@ describe('qmemacct node', () => {
     assert.equal(json.processes?.[0]?.command, 'samtools');
   });
 
+  it("writes what was read last for node_exporter's textfile collector, all of it or nothing", async () => {
+    const now = new Date(START + 100_000);
+    const write = async (
+      ...words: readonly string[]
+    ): Promise<{ status: number; output: string; warnings: string }> => {
+      const terminal = fakeTerminal({ now: () => now });
+      const status = await runProgram(['node', '--config', config, ...words], '1.2.3', terminal);
+      return { status, output: terminal.output(), warnings: terminal.warnings() };
+    };
+    const { status, output } = await write('--prometheus');
+    assert.equal(status, 0);
+    assert.match(output, /^qmemacct_node_loadavg_1min 1\.9$/m);
+    assert.match(output, /^qmemacct_node_outbox_records 1$/m);
+    const file = join(directory, 'qmemacct.prom');
+    writeFileSync(file, 'old');
+    assert.deepEqual(await write('--prometheus', file), { status: 0, output: '', warnings: '' });
+    assert.equal(readFileSync(file, 'utf8'), output);
+    const missing = await write('--prometheus', join(directory, 'none', 'qmemacct.prom'));
+    assert.equal(missing.status, 3);
+    assert.match(missing.warnings, /can't be written: .*; name a file in a directory that is there/);
+    assert.equal((await write('--prometheus', '--json')).status, 2);
+    // Long after: nothing is known of now.
+    const later = fakeTerminal({ now: () => new Date(START + 10 * 60_000) });
+    await runProgram(['node', '--config', config, '--prometheus'], '1.2.3', later);
+    assert.doesNotMatch(later.output(), /loadavg/);
+  });
+
   it('ends with 1 where nothing was stored, with 2 for an unknown metric', async () => {
     const nothing = await run('node', '--since', '1h');
     assert.deepEqual([nothing.status, nothing.output], [1, '']);

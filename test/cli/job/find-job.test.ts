@@ -13,6 +13,9 @@ function readerOf(...records: readonly JobRecord[]): AccountingReader {
       Promise.resolve(arrangeAttempts(records.filter(({ job_id: id }) => id === query.job_id).map(asStored), query)),
     jobs: () => Promise.reject(new Error('not asked for')),
     records: () => Promise.reject(new Error('not asked for')),
+    pages: () => {
+      throw new Error('not asked for');
+    },
     summary: () => Promise.reject(new Error('not asked for')),
     running: () => Promise.reject(new Error('not asked for')),
     nodes: () => Promise.reject(new Error('not asked for')),

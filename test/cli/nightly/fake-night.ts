@@ -18,6 +18,9 @@ export function fakeHistory(done: string[], changes: Partial<HistoryStore> = {})
     job: never,
     jobs: never,
     records: never,
+    pages: () => {
+      throw new Error('not asked for in this test');
+    },
     summary: never,
     running: never,
     nodes: never,

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { findAttempts, historyOf } from '../../../src/cli/records/find';
 import type { JobRecord } from '../../../src/record/record';
+import { loadRules } from '../../../src/report/rules/rule-set';
 import { memoryReader } from '../../accounting/memory-reader';
 import { ordinary } from '../../report/sample-records';
 
@@ -27,7 +28,8 @@ describe('findAttempts', () => {
       return { ...reader, jobs: (numbers: readonly number[]) => (asked.push(numbers), reader.jobs(numbers)) };
     });
     const shown = [third, other, elsewhere, second];
-    const found = await findAttempts(shown, readers, historyOf(readers, NOW));
+    const judging = { rules: await loadRules(''), kindOf: () => null };
+    const found = await findAttempts(shown, readers, historyOf(readers, NOW), judging);
     assert.deepEqual(
       found.map(({ record, attempt }) => [record, attempt]),
       [
@@ -48,6 +50,6 @@ describe('findAttempts', () => {
       [false, null],
       [true, 4],
     ]);
-    assert.deepEqual(await findAttempts([], readers, historyOf(readers, NOW)), []);
+    assert.deepEqual(await findAttempts([], readers, historyOf(readers, NOW), judging), []);
   });
 });

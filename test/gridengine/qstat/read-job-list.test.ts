@@ -43,6 +43,7 @@ describe('readJobList', () => {
         { complex: 'mem_free', value: '1G', kind: 'soft' },
       ],
       requestedPe: 'mpi',
+      requestedSlots: '2-8',
       grantedPe: 'mpi',
       cpuSeconds: 123_000,
       memoryGbSeconds: 1234.56789,
@@ -283,6 +284,7 @@ const anyRow: fc.Arbitrary<ListedJob> = fc
       slots: fc.nat(4096),
       requests: fc.array(anyRequest, { maxLength: 3 }),
       requestedPe: fc.option(word),
+      requestedSlots: fc.constantFrom('4', '2-8', '3,4'),
       grantedPe: fc.option(word),
       cpuSeconds: figure,
       memoryGbSeconds: figure,
@@ -290,4 +292,8 @@ const anyRow: fc.Arbitrary<ListedJob> = fc
     },
     plain,
   )
-  .map((row) => (row.list === 'running' ? row : { ...row, queueInstance: null }));
+  .map((row) => ({
+    ...row,
+    queueInstance: row.list === 'running' ? row.queueInstance : null,
+    requestedSlots: row.requestedPe === null ? null : row.requestedSlots,
+  }));

@@ -49,7 +49,7 @@ function renderRow(job: ListedJob, dialect: RenderedDialect): string {
     child('slots', job.slots) +
     child('tasks', job.tasks) +
     child('full_job_name', job.name) +
-    (job.requestedPe === null ? '' : child('requested_pe', '1-4', ` name="${escape(job.requestedPe)}"`)) +
+    (job.requestedPe === null ? '' : child('requested_pe', job.requestedSlots, ` name="${escape(job.requestedPe)}"`)) +
     (job.grantedPe === null ? '' : child('granted_pe', 4, ` name="${escape(job.grantedPe)}"`)) +
     job.requests.map(request).join('') +
     child('hard_req_queue', 'all.q') +

@@ -86,6 +86,15 @@ describe('nextTime', () => {
     const requests = { mem_limit: { request_bytes: 2 * GIB, limit_bytes: 2 * GIB, per: 'job' } } as const;
     const own = asked('', { ...killed, requests, metrics: { ...full(2 * GIB) } });
     assert.equal(lineOf(own), 'qsub -l h_vmem=4G,mem_limit=3G');
+    const resident = { h_rss: { request_bytes: 2 * GIB, limit_bytes: 2 * GIB, per: 'slot' } } as const;
+    const lower = asked('', { ...killed, requests: resident, metrics: { ...full(2 * GIB) } });
+    assert.equal(lineOf(lower), 'qsub -l h_vmem=4G,h_rss=3G');
+    const perSlot = { h_rss: { ...resident.h_rss, limit_bytes: 8 * GIB } };
+    const ofSlot = asked('', { ...killed, requests: perSlot, metrics: { ...full(2 * GIB) } });
+    assert.equal(lineOf(ofSlot), 'qsub -l h_vmem=4G,h_rss=3G');
+    const higher = { h_rss: { request_bytes: 8 * GIB, limit_bytes: 8 * GIB, per: 'slot' } } as const;
+    const notThat = asked('', { ...killed, requests: higher, metrics: { ...full(4 * GIB) } });
+    assert.equal(lineOf(notThat), 'qsub -l h_vmem=6G');
   });
 
   it('raises what a job that nobody sampled was killed at', () => {

@@ -31,8 +31,8 @@ const with_ = (changes: Partial<GridEngineAccount>): JobRecord => ({
   grid_engine: { ...account, ...changes },
 });
 
-const line = (record: JobRecord, dialect?: Parameters<typeof renderGridEngine>[3]): string =>
-  renderGridEngine(record, 90, testScreen(), dialect).find((one) => one.startsWith('maxvmem')) ?? '';
+const line = (record: JobRecord, dialect?: Parameters<typeof renderGridEngine>[3], name = 'maxvmem'): string =>
+  renderGridEngine(record, 90, testScreen(), dialect).find((one) => one.startsWith(name)) ?? '';
 
 describe('renderGridEngine', () => {
   it('stands in a job’s report', () => {
@@ -48,6 +48,14 @@ describe('renderGridEngine', () => {
   it('compares maxvmem with what it is in its dialect', () => {
     assert.match(line(with_({}), 'sge8.1.9'), /1\.52 GiB +≥ 1\.53 GiB +RSS and swap of all processes$/);
     assert.match(line(with_({}), 'sge6.2'), /1\.52 GiB .*address spaces of all processes$/);
+  });
+
+  it('calls maxrss what it is in its dialect', () => {
+    assert.match(line(with_({}), 'sge8.1.9', 'maxrss'), /819 MiB +the largest process$/);
+    assert.match(line(with_({}), 'ocs', 'maxrss'), /819 MiB +≥ \S+ GiB +RSS of all processes$/);
+    const bySystemd = with_({ maxvmem_bytes: null });
+    assert.match(line(bySystemd, 'ocs', 'maxrss'), /819 MiB +the cgroup's memory, page cache included$/);
+    assert.match(line(with_({}), 'univa', 'maxrss'), /the largest process, or as its version counts$/);
   });
 
   it('tells what it is by the figure where the dialect is not known, or that it does not know', () => {

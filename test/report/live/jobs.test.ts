@@ -36,6 +36,18 @@ describe('renderJobs', () => {
     assert.ok(renderJobs({ ...report, jobs: [] }, liveScreen()).includes('No running job is like that.'));
   });
 
+  it('tells how long a job may still run, where it requested a time', () => {
+    const jobs = [
+      oneJob(1, { timeLimit: 7200, startedAt: NOW.getTime() - 3_600_000 }),
+      oneJob(2, { timeLimit: 60, startedAt: NOW.getTime() - 3_600_000 }),
+      oneJob(3, { startedAt: NOW.getTime() - 3_600_000 }),
+    ];
+    const lefts = renderJobs(of(jobs), liveScreen({ width: 160 }))
+      .filter((line) => /^\d +alice/.test(line))
+      .map((line) => line.trimEnd().split(/ {2,}/).at(-1));
+    assert.deepEqual(lefts, ['1:00:00', '0', '–']);
+  });
+
   it('tells when a job will reach its limit, doubts among it', () => {
     const jobs = [
       oneJob(1, { trend: trendIn(30) }),

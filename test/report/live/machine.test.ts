@@ -47,6 +47,7 @@ describe('jobs as JSON', () => {
       'requests',
       'limit_bytes',
       'limit_state',
+      'time_limit_seconds',
       'vmem_bytes',
       'maxvmem_bytes',
       'measure',

@@ -70,6 +70,7 @@ const JOB: JobView = {
   requests: [{ complex: 'h_vmem', kind: 'hard', text: '4G', bytes: 4 * GIB }],
   limit: 4 * GIB,
   limitState: 'limited',
+  timeLimit: null,
   vmem: GIB,
   maxvmem: GIB,
   measure: 'rss_swap_sum',

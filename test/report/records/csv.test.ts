@@ -46,7 +46,7 @@ describe('renderCsv', () => {
         'sampler_max_rss_bytes,sampler_mode,ge_wallclock_seconds,ge_cpu_seconds,ge_user_seconds,' +
         'ge_system_seconds,ge_maxvmem_bytes,ge_maxrss_bytes,ge_mem_gib_seconds,ge_io_gib,ge_category,' +
         'ge_deleted_by,ge_lines,metrics,notes,revision,attempt,next_time_kind,next_time_complex,' +
-        'next_time_request_bytes,next_time_risk,next_time_runs\n',
+        'next_time_request_bytes,next_time_risk,next_time_runs,classes\n',
     );
   });
 

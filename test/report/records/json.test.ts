@@ -2,17 +2,25 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { withEfficiencies } from '../../../src/record/efficiency';
 import { nextRequests } from '../../../src/report/advice/next-request';
+import { withClasses } from '../../../src/report/rules/judge';
+import { loadRules } from '../../../src/report/rules/rule-set';
 import { renderJson } from '../../../src/report/records/json';
 import { jobSums } from '../../../src/accounting/job-sum';
 import { asRuns, hostile, mpiMaster, mpiTask, ordinary } from '../sample-records';
 
 describe('renderJson', () => {
-  it('holds every field of the record, and the attempt', () => {
-    const text = renderJson(nextRequests([{ record: ordinary, attempt: 2, incarnation: 1 }]));
+  it('holds every field of the record, the attempt and its classes', async () => {
+    const runs = withClasses([{ record: ordinary, attempt: 2, incarnation: 1 }], await loadRules(''));
+    const text = renderJson(nextRequests(runs));
+    const classes = runs[0]?.classes;
+    assert.deepEqual(
+      classes?.found.map((finding) => finding.class),
+      ['memory-far-below'],
+    );
     const next_time = { kind: 'lower', complex: 'h_vmem', request_bytes: 650 * 1024 ** 2, risk: null, runs: null };
     assert.deepEqual(JSON.parse(text), {
       schema: 1,
-      records: [{ ...withEfficiencies(ordinary), attempt: 2, next_time }],
+      records: [{ ...withEfficiencies(ordinary), attempt: 2, next_time, classes }],
     });
   });
 
@@ -20,7 +28,7 @@ describe('renderJson', () => {
     const text = renderJson([{ record: hostile, attempt: 1, next_time: null }]);
     assert.deepEqual(JSON.parse(text), {
       schema: 1,
-      records: [{ ...withEfficiencies(hostile), attempt: 1, next_time: null }],
+      records: [{ ...withEfficiencies(hostile), attempt: 1, next_time: null, classes: null }],
     });
     assert.doesNotMatch(text.replaceAll('\n', ''), /[\p{Cc}\u202e]/u);
   });

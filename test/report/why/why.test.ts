@@ -28,6 +28,14 @@ const space = (bytes: number): Partial<JobRecord> => ({ peak_process_vmem: openB
 const asked = (category: string, changes: Partial<GridEngineAccount> = {}): Partial<JobRecord> => ({
   grid_engine: accountOf({ category, ...changes }),
 });
+const TWO_GIB = { request_bytes: 2 * GIB, limit_bytes: 2 * GIB, per: 'slot' } as const;
+const RESIDENT: Partial<JobRecord> = { requests: { h_rss: TWO_GIB, s_rss: TWO_GIB } };
+/** Two slots on its host, one of which its largest process could have filled. */
+const NARROW_TASK: Partial<JobRecord> = {
+  pe_task_id: '1.ge1',
+  h_vmem: { request_bytes: 4 * GIB, limit_bytes: 8 * GIB, per: 'slot' },
+  ...space(3.9 * GIB),
+};
 
 const why = (changes: Partial<JobRecord>, dialect?: Dialect): Why => {
   const told = whyEnded([{ ...modest, ...changes }], undefined, dialect);
@@ -104,6 +112,14 @@ const TABLE: readonly Row[] = [
     'ocs',
   ],
 
+  [
+    'h_vmem',
+    'contradicted',
+    'left to systemd, whose limit is h_rss',
+    { ...KILLED, ...held(4.1 * GIB), ...RESIDENT, metrics: { cgroup_memory_limit_bytes: 2 * GIB } },
+    'ocs',
+  ],
+
   ['refused-memory', 'consistent', 'abort at the limit', { ...bySignal(6), ...space(3.9 * GIB) }],
   ['refused-memory', 'consistent', 'a trap (V8) at the limit', { ...bySignal(5), ...space(3.9 * GIB) }],
   ['refused-memory', 'consistent', 'an error status at the limit', { exit_status: 1, ...space(3.9 * GIB) }],
@@ -117,6 +133,8 @@ const TABLE: readonly Row[] = [
       requests: { s_vmem: { request_bytes: 2 * GIB, limit_bytes: 2 * GIB, per: 'slot' } },
     },
   ],
+  ['refused-memory', 'consistent', 'in a task at the limit of one slot', { ...NARROW_TASK, exit_status: 1 }, 'ocs'],
+  ['refused-memory', 'undecidable', 'in a task far below', { ...NARROW_TASK, exit_status: 1 }, 'sge8.1.9'],
   ['refused-memory', 'undecidable', 'far below: one large request', { exit_status: 1 }],
   ['refused-memory', 'undecidable', 'address space not known', { exit_status: 1, peak_process_vmem: null }],
   ['refused-memory', 'contradicted', 'no limit', { exit_status: 1, h_vmem: null }],
@@ -141,6 +159,27 @@ const TABLE: readonly Row[] = [
   ],
   ['s_vmem', 'contradicted', 'no s_vmem', bySignal(24)],
   ['s_vmem', 'undecidable', 'nobody knows of one', { ...bySignal(24), trust: 'accounting', h_vmem: null }],
+
+  ['resident-memory', 'consistent', 'held more than h_rss', { ...KILLED, ...held(2.1 * GIB), ...RESIDENT }, 'ocs'],
+  ['resident-memory', 'consistent', 'SIGXCPU at s_rss', { ...bySignal(24), ...held(1.9 * GIB), ...RESIDENT }, 'ocs'],
+  [
+    'resident-memory',
+    'consistent',
+    'nobody sampled it, and Grid Engine counted as much',
+    { ...KILLED, peak_rss: null, ...asked('-l h_rss=2G', { maxrss_bytes: 2.1 * GIB }) },
+    'ocs',
+  ],
+  ['resident-memory', 'undecidable', 'an open end far below', { ...KILLED, ...held(GIB), ...RESIDENT }, 'ocs'],
+  ['resident-memory', 'undecidable', 'nothing is known', { ...KILLED, peak_rss: null, ...RESIDENT }, 'ocs'],
+  ['resident-memory', 'contradicted', 'held less', { ...KILLED, ...held(GIB, 1.2 * GIB), ...RESIDENT }, 'ocs'],
+  ['resident-memory', 'contradicted', 'no h_rss', { ...KILLED, ...held(2.1 * GIB) }, 'ocs'],
+  [
+    'resident-memory',
+    'contradicted',
+    'the kernel ignores it here',
+    { ...KILLED, ...held(2.1 * GIB), ...RESIDENT },
+    'sge8.1.9',
+  ],
 
   ['h_rt', 'consistent', 'ran as long as allowed', { ...ENFORCED, ...asked('-l h_rt=600') }],
   ['h_rt', 'consistent', 'without the code', { ...KILLED, ...asked('-l h_rt=0:10:0') }],

@@ -65,18 +65,31 @@ describe('describeJob', () => {
     assert.deepEqual([single.pe, single.slots, single.host_slots], [null, 1, 1]);
   });
 
+  it('takes the slots of a task that names none from its job, or where that has no directory from its own part', () => {
+    const slots = (task: string, configOfJob: string | null): unknown => {
+      const { fields } = describeJob(task, { ...RUN, peTask: '1.ge1' }, [], { peHostfile: null, configOfJob });
+      return [fields.host_slots, fields.h_vmem?.limit_bytes];
+    };
+    const wide = samplePeTaskConfig.replace('pe_slots=2\n', 'pe_slots=4\n');
+    assert.deepEqual(slots(wide, sampleConfig({ pe_slots: '4', host_slots: '3' })), [3, 3 * GIB]);
+    assert.deepEqual(slots(wide, null), [4, 4 * GIB]);
+    assert.deepEqual(slots(wide, sampleConfig({ job_id: '9', host_slots: '3' })), [1, GIB]);
+    assert.deepEqual(slots(wide.replace('host_slots=0\n', 'host_slots=2\n'), null), [2, 2 * GIB]);
+  });
+
   it('takes the granted hosts for the master of a parallel job only, and never beside a forged config', () => {
     const hosts = 'ge1 2 all.q@ge1 UNDEFINED\nge2 1 all.q@ge2 UNDEFINED\n';
-    const granted = (text: string): unknown => describeJob(text, RUN, [], hosts).fields.granted_hosts;
+    const beside = (peHostfile: string) => ({ peHostfile, configOfJob: null });
+    const granted = (text: string): unknown => describeJob(text, RUN, [], beside(hosts)).fields.granted_hosts;
     assert.deepEqual(granted(sampleConfig()), [
       { host: 'ge1', slots: 2 },
       { host: 'ge2', slots: 1 },
     ]);
-    const task = describeJob(samplePeTaskConfig, { ...RUN, peTask: '1.ge1' }, [], hosts).fields;
+    const task = describeJob(samplePeTaskConfig, { ...RUN, peTask: '1.ge1' }, [], beside(hosts)).fields;
     assert.deepEqual([task.pe_task_id, task.granted_hosts], ['1.ge1', null]);
     assert.equal(granted(sampleConfig({ pe: 'none' })), null);
     assert.equal(granted(sampleConfig({ cwd: '/home/alice\nhost_slots=64' })), null);
-    assert.equal(describeJob(sampleConfig(), RUN, [], 'nothing of use').fields.granted_hosts, null);
+    assert.equal(describeJob(sampleConfig(), RUN, [], beside('nothing of use')).fields.granted_hosts, null);
   });
 
   it('tells the slots of the job and those of this host', () => {

@@ -213,6 +213,10 @@ describe('upper ends', () => {
     late.setRoot(10);
     late.addSweep({ begin: 2, readings: [reading(10, 3, 5)] });
     assert.deepEqual(late.result(NOTHING_KNOWN).openRss, ['start-gap']);
+    const gone = new UpperEnds();
+    gone.setRoot(10);
+    gone.addSweep({ begin: 2, readings: [] });
+    assert.deepEqual([gone.result(NOTHING_KNOWN).rss, gone.result(NOTHING_KNOWN).openRss], [null, ['start-gap']]);
     const foreign = new UpperEnds();
     foreign.setRoot(10);
     foreign.addEvents([fork(1, 1, 10), exec(2, 10)]);

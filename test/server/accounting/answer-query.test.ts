@@ -1,10 +1,14 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { anything, checkJson, list, object } from '../../../src/base/shape';
+import { judge } from '../../../src/report/rules/judge';
+import { loadRules } from '../../../src/report/rules/rule-set';
 import { answerQuery, MOST_CAUSES } from '../../../src/server/accounting/answer-query';
 import { FULL_ACCESS, type Access } from '../../../src/server/access/access';
 import { memoryReader } from '../../accounting/memory-reader';
 import { BAD_ENDS } from '../../report/bad-ends';
 import { needing, pastJobs } from '../../report/past-jobs';
+import { ordinary } from '../../report/sample-records';
 
 describe('what is told of a job', () => {
   it('explains bad ends, and so many at most', async () => {
@@ -39,5 +43,26 @@ describe('what is told of a job', () => {
     assert.deepEqual(await nextOf({ level: 'own', user: 'bob' }), known);
     const alone = { ...known, request_bytes: Math.trunc(2.4 * 1024 ** 3), risk: null, runs: null };
     assert.deepEqual(await nextOf({ level: 'anonymous', user: 'alice' }), alone);
+  });
+});
+
+describe('the classes of a job', () => {
+  it('are in the answer, with the version of the rules that judged', async () => {
+    const { version } = await loadRules('');
+    const answer = await answerQuery(
+      { what: 'job', query: { job_id: ordinary.job_id } },
+      FULL_ACCESS,
+      memoryReader([ordinary]),
+    );
+    const read = checkJson(object({ records: list(object({ classes: anything }), 9) }), answer, 'the answer');
+    assert.ok(read.ok);
+    const [record] = read.value.records;
+    const expected = judge(await loadRules(''), [{ ...ordinary }], null);
+    assert.equal(expected.rules_version, version);
+    assert.deepEqual(
+      expected.found.map((finding) => finding.class),
+      ['memory-far-below'],
+    );
+    assert.deepEqual(record?.classes, expected);
   });
 });

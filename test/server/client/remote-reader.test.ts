@@ -135,7 +135,10 @@ describe('RemoteReader', () => {
         const query = new URLSearchParams(target.split('?')[1]);
         const [since, until] = [Number(query.get('since')), Number(query.get('until'))];
         const found = all.filter(({ at }) => at >= since && at < until);
-        const records = found.slice(0, page).map(({ at }) => ({ ...ordinary, revision: at, ended: true }));
+        const records = found
+          .toReversed()
+          .slice(0, page)
+          .map(({ at }) => ({ ...ordinary, revision: at, ended: true }));
         const totals = Object.fromEntries(TOTALS.map((name) => [name, name === 'records' ? found.length : 0]));
         return Promise.resolve({ status: 200, json: { schema: 1, records, totals, shown: 'all' } });
       },
@@ -148,8 +151,14 @@ describe('RemoteReader', () => {
     });
     assert.deepEqual(
       records.map(({ record }) => record.revision),
-      all.map(({ at }) => at),
+      all.map(({ at }) => at).toReversed(),
     );
+    const paged = [];
+    for await (const { records: some, of } of new RemoteReader(client).pages({ since: 0, until: 9000 })) {
+      assert.equal(of, 9);
+      paged.push(...some);
+    }
+    assert.deepEqual(paged, records);
     assert.equal(totals.records, 9);
     assert.match(asked[0] ?? '', /limit=10000/);
     t.diagnostic(`${asked.length} questions`);

@@ -7,7 +7,7 @@ import { DEFAULT_SETTINGS } from '../../../src/record/settings';
 import type { AccountingService } from '../../../src/server/accounting/accounting-thread';
 import { HttpProblem } from '../../../src/server/http/http-problem';
 import { LiveUpdates } from '../../../src/server/live/live-updates';
-import { GIB, noAnswer, running, snapshot, workedExample } from '../../live/snapshots';
+import { answer, GIB, noAnswer, running, snapshot, waiting, workedExample } from '../../live/snapshots';
 
 const settings = { ...DEFAULT_SETTINGS, poll_interval: 0.02 };
 
@@ -84,9 +84,33 @@ describe('startLiveUpdates', () => {
     // The wish holds for a few intervals; on a busy machine none of them may be looked at.
     const from = wanted.length;
     await until(() => {
-      if (!wanted.includes(true)) updates.wantPending();
+      if (!wanted.includes(true)) void updates.wantPending();
       return wanted.slice(from).includes(true);
     });
     await until(() => wanted.at(-1) === false);
+  });
+
+  it('lets who wants the jobs that wait wait for an answer to them, not for an old one', async (t) => {
+    const old = answer([waiting(1)], { triedAt: 1 });
+    const { updates } = updatesOf(t, (pending) => () => {
+      const triedAt = Date.now();
+      const fresh = answer([waiting(2)], { triedAt });
+      return Promise.resolve({ ...workedExample(), pending: pending() ? fresh : old });
+    });
+    await until(() => updates.live.current() !== null);
+    await updates.wantPending();
+    assert.deepEqual(
+      updates.live.current()?.snapshot.pending?.value.map(({ job }) => job),
+      [2],
+    );
+  });
+
+  it('lets nobody wait for them while qmaster is down', async (t) => {
+    const { updates } = updatesOf(
+      t,
+      () => () => Promise.resolve(snapshot({ running: noAnswer([], 'qmaster is down') })),
+    );
+    await updates.wantPending();
+    assert.equal(updates.live.current()?.snapshot.running.problem, 'qmaster is down');
   });
 });

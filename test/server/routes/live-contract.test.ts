@@ -3,6 +3,7 @@ import { it } from 'node:test';
 import { runProgram } from '../../../src/cli/program';
 import { hVmemPer } from '../../../src/live/requests';
 import { viewCluster } from '../../../src/live/view';
+import { HIDDEN } from '../../../src/record/hidden';
 import { DEFAULT_SETTINGS } from '../../../src/record/settings';
 import { LiveState } from '../../../src/server/live/live-state';
 import { fakeLiveSources } from '../../cli/fake-live-sources';
@@ -27,7 +28,15 @@ const QUESTIONS: readonly (readonly [words: readonly string[], path: string])[] 
   [['live', '--at-risk', '--within', '10m', '--share', '0.5'], '/v1/at-risk?within=10m&share=0.5'],
 ];
 
-it('the server answers exactly what the commands print as JSON', async (t) => {
+/** The same of Grid Engine's XML. */
+const IN_XML: readonly (readonly [words: readonly string[], path: string])[] = [
+  [['live', '--pending'], '/qstat.xml'],
+  [['live'], '/qstat.xml?pending=false'],
+  [['live', '--full', '--pending', '-o', 'bob', '-q', 'all.q'], '/qstat.xml?full=true&owner=bob&queue=all.q'],
+  [['hosts', '-H', 'node0?'], '/qhost.xml?host=node0%3F'],
+];
+
+it('the server answers exactly what the commands print for programs', async (t) => {
   const records = sampleRecords();
   const live = new LiveState({
     makeView: (snapshot) =>
@@ -43,16 +52,34 @@ it('the server answers exactly what the commands print as JSON', async (t) => {
   live.put(sampleSnapshot());
   const site = await startTestSite(t, { live, now: () => NOW });
   let rows = 0;
-  for (const [words, path] of QUESTIONS) {
+  const questions = [
+    ...QUESTIONS.map(([words, path]) => [[...words, '--json'], path] as const),
+    ...IN_XML.map(([words, path]) => [[...words, '--xml'], path] as const),
+  ];
+  for (const [words, path] of questions) {
     const terminal = fakeTerminal({ now: () => new Date(NOW) });
-    await runProgram([...words, '--json', '--config', '/nonexistent'], '1.2.3', terminal, {
+    await runProgram([...words, '--config', '/nonexistent'], '1.2.3', terminal, {
       sources: fakeLiveSources(),
     });
     const printed = terminal.output();
     const got = await site.get(path);
     assert.equal(got.status, 200, got.text);
     assert.equal(got.text, printed, path);
+    assert.equal(got.headers['content-type'], path.includes('.xml') ? 'application/xml' : 'application/json');
     rows += printed.split('\n').length;
   }
-  assert.ok(rows > 3 * QUESTIONS.length);
+  assert.ok(rows > 3 * questions.length);
+});
+
+it('the XML of the server names no strangers where the site says so', async (t) => {
+  const open = await startTestSite(t, { snapshot: sampleSnapshot() });
+  const closed = await startTestSite(t, { snapshot: sampleSnapshot(), settings: { serve_names: 'anonymous' } });
+  for (const path of ['/qstat.xml', '/qstat.xml?full=true', '/qhost.xml']) {
+    const [all, hidden] = await Promise.all([open.get(path), closed.get(path)]);
+    const names = (text: string): readonly string[] => [
+      ...new Set(Array.from(text.matchAll(/<JB_owner>(.*?)<|"job_owner">(.*?)</g), ([, a, b]) => a ?? b ?? '')),
+    ];
+    assert.ok(names(all.text).includes('bob') && names(all.text).length > 2, path);
+    assert.deepEqual(names(hidden.text), [HIDDEN], path);
+  }
 });

@@ -42,9 +42,11 @@ function fullBoard(): LiveState {
 }
 
 const EXAMPLES: readonly string[] = [
-  '/',
   '/qhost',
   '/qstat',
+  '/metrics',
+  '/qstat.xml',
+  '/qhost.xml?owner=bob',
   '/v1/live',
   '/v1/live?pending=1',
   '/v1/live?owner=alice&host=node01',
@@ -68,6 +70,7 @@ const EXAMPLES: readonly string[] = [
 ];
 
 const PROBLEMS: readonly string[] = [
+  '/v1/sign-in-link',
   '/v1/job/1',
   '/v1/job/x',
   '/v1/live?x=1',
@@ -114,7 +117,7 @@ describe('the description of the interface', () => {
     }
     assert.deepEqual(
       [...Object.keys(description.paths)].filter((path) => !asked.has(path)),
-      ['/v1/snapshot'],
+      ['/v1/snapshot', '/v1/sign-in-link'],
     );
     for (const example of PROBLEMS) {
       const got = await site.get(example);

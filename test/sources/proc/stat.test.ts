@@ -35,6 +35,7 @@ describe('parseStat', () => {
         state: 'S',
         ppid: 4241,
         forkedNoExec: false,
+        exiting: false,
         minorFaults: 12345,
         childMinorFaults: 678,
         cpuTicks: 4531,

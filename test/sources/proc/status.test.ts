@@ -1,7 +1,14 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { hasGroup, parentPid, parseStatusMemory, realUid, supplementaryGroups } from '../../../src/sources/proc/status';
+import {
+  hasGroup,
+  isBeingKilled,
+  parentPid,
+  parseStatusMemory,
+  realUid,
+  supplementaryGroups,
+} from '../../../src/sources/proc/status';
 import { fixture, garbage, inUsedBuffer, KERNEL_THREAD, KERNELS, prefixes, PROCESS, ZOMBIE } from './fixtures';
 
 const memoryOf = (text: Buffer | string): ReturnType<typeof parseStatusMemory> =>
@@ -91,6 +98,25 @@ describe('parseStatusMemory', () => {
         return memory === null || Object.values(memory).every((value) => value >= 0);
       }),
     );
+  });
+});
+
+describe('isBeingKilled', () => {
+  const killed = (pending: string): boolean =>
+    isBeingKilled(...inUsedBuffer(`Name:\tx\nSigQ:\t0/1\nSigPnd:\t${pending}\nShdPnd:\t0000000000000100\n`));
+
+  it('sees SIGKILL among the signals that wait for the first thread', () => {
+    for (const pending of ['0000000000000100', '0000000000000180', '8000000000000f00'])
+      assert.equal(killed(pending), true, pending);
+    for (const pending of ['0000000000000000', '0000000000000200', 'fffffffffffffeff'])
+      assert.equal(killed(pending), false, pending);
+  });
+
+  it('sees none in the text of each kernel, nor where the line is missing or cut', () => {
+    for (const kernel of KERNELS)
+      assert.equal(isBeingKilled(...inUsedBuffer(fixture(kernel, PROCESS, 'status'))), false);
+    for (const text of ['Name:\tx\n', 'Name:\tx\nSigPnd:\t0000000000000100'])
+      assert.equal(isBeingKilled(...inUsedBuffer(text)), false);
   });
 });
 

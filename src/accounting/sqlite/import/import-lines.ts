@@ -29,7 +29,7 @@ const CANDIDATES = `SELECT r.status <> 1 AND r.trust <= 1 AND r.failed IS NULL A
     AND r.job_name_id IS NOT NULL AND r.queue_id IS NOT NULL AND r.account_id IS NOT NULL AND r.slots IS NOT NULL
     AND r.host_slots IS NOT NULL AND r.submitted_at IS NOT NULL AND r.ended_at IS NOT NULL
     AND r.wallclock_ms IS NOT NULL AND r.cpu_ms IS NOT NULL,
-    r.id, r.h_vmem_per IS NOT NULL, r.requests_id
+    r.id, r.h_vmem_per IS NOT NULL, r.request_set_id
   FROM record r
   WHERE r.job_id = ? AND r.task_id IS ? AND r.pe_task_id IS ? AND r.cluster_id = ?
     AND (r.started_at BETWEEN ? AND ? OR r.host_id = ? AND r.run_id = ?) LIMIT 2`;

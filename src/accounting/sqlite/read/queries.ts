@@ -90,6 +90,17 @@ export function selected(condition: Pick<Condition, 'sql' | 'byOwner'>): string 
   WHERE r.counted_at >= @since AND r.counted_at < @until${condition.sql}`;
 }
 
+/** Newest first. Parameters: @since, @until, and those of the condition. */
+export function idsQuery(condition: Pick<Condition, 'sql' | 'byOwner'>): string {
+  return `SELECT r.id ${selected(condition)} ORDER BY r.counted_at DESC, r.id DESC`;
+}
+
+/** Rows with the series before them. Parameter: ids, a JSON list; CROSS JOIN keeps its order. */
+export function pageQuery(columns: readonly string[], withSeries: boolean): string {
+  return `SELECT ${withSeries ? SERIES : 'NULL, NULL, NULL'}, ${rowOf(columns)}
+  FROM json_each(?) AS n CROSS JOIN record r ON r.id = n.value ${withSeries ? WITH_SERIES : ''}`;
+}
+
 const SORTS: Readonly<Record<RecordSort, string | null>> = {
   time: null,
   wallclock: 'r.wallclock_ms',

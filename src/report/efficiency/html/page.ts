@@ -7,6 +7,7 @@ import { card, layout, named, note, sentence } from './parts';
 import {
   chartsCard,
   coverageCard,
+  classesCard,
   farBelowCard,
   groupsCard,
   killedCard,
@@ -69,6 +70,7 @@ function body(report: Report): readonly Html[] {
       ? [groupsCard(report), wastersCard(report), killedCard(report)]
       : [killedCard(report), wastersCard(report), groupsCard(report)]),
     farBelowCard(report),
+    classesCard(report),
     chartsCard(report),
     coverageCard(report),
   ];

@@ -1,14 +1,17 @@
 import { escapeForTerminal } from '../../format/escape';
 import { formatCount, formatPercent, formatRequested } from '../../format/units';
 import type { JobLine, JobList, Report, Sums } from '../report';
+import { costText } from '../../rules/class-lines';
 import {
   amount,
   causeText,
+  costliestText,
   coverageText,
   DIMENSION_NAMES,
   farBelowText,
   coreTimes,
   GIB_HOURS,
+  judgedText,
   knownOf,
   memoryPart,
   memoryTime,
@@ -306,6 +309,31 @@ export function farBelowCard(report: Report): Html {
     'Far below their request',
     sentence(farBelowText(report.far_below)),
     lines([NAME_AND_OWNER, ASKED, PEAK, WASTE, NEXT, RISK], report.far_below),
+  );
+}
+
+export function classesCard({ classes }: Report): Html {
+  if (classes === null || classes.lines.length === 0) return fragment();
+  const columns: readonly Column[] = [
+    { head: 'class' },
+    { head: 'runs', align: 'right' },
+    { head: 'users', align: 'right' },
+    { head: 'cost', align: 'right' },
+    { head: 'the costliest' },
+  ];
+  return card(
+    'Classes',
+    table(
+      columns,
+      classes.lines.map((line) => [
+        line.class,
+        formatCount(line.runs),
+        formatCount(line.owners),
+        costText(line, '·'),
+        escapeForTerminal(costliestText(line)),
+      ]),
+    ),
+    note(judgedText(classes)),
   );
 }
 

@@ -1,0 +1,156 @@
+import { hostname } from 'node:os';
+import { Argument, Option, type Command } from 'commander';
+import type { Shown } from '../../accounting/store';
+import { isBinary, FORMAT_NAMES, type FormatName } from '../../export/format';
+import { recordTable, seriesTable } from '../../export/records';
+import { sampleTable } from '../../export/samples';
+import type { RowPage, Table } from '../../export/table';
+import { schemaPath, writeTable, writeTableFile } from '../../export/write-table';
+import { PLAIN_COLUMNS, type PlainColumn } from '../../record/plain-columns';
+import { loadSettings, type Settings } from '../../record/settings';
+import { formatCount } from '../../report/format/units';
+import { parseInterval, type Interval } from '../arguments';
+import { type CommandContext, CommandError, EXIT, type GlobalOptions, usageError } from '../command';
+import { warn } from '../output';
+import {
+  addIntervalOptions,
+  addRecordFilterOptions,
+  recordChoiceOf,
+  type RecordFilterOptions,
+} from '../records/options';
+import { sayShown } from '../records/subject';
+import { describeSeries, openNodeDatabase, parseMetricNames, requireReader } from '../stores/node-database';
+import { commandStores, noStoreMessage, realSources, type Sources, statusOfNothing } from '../stores/stores';
+import { errorOutput, interruption, progressLine, type Terminal } from '../terminal';
+
+const SUBJECTS = ['records', 'series', 'samples'] as const;
+type Subject = (typeof SUBJECTS)[number];
+
+export interface ExportOptions extends GlobalOptions, RecordFilterOptions {
+  readonly since: string;
+  readonly until?: string;
+  readonly format: FormatName;
+  readonly output: string;
+  readonly columns?: string;
+  readonly metric?: string;
+  readonly accounting?: string;
+}
+
+/** `qmemacct export records --since 30d --format parquet --output records.parquet` */
+export function register(command: Command, context: CommandContext): void {
+  const what =
+    "records: the accounting DB's, one row each; series: their memory over time; samples: node.db of this host (root only)";
+  addRecordFilterOptions(addIntervalOptions(command.addArgument(new Argument('<what>', what).choices(SUBJECTS))))
+    .addOption(new Option('--format <format>', 'of the file').choices(FORMAT_NAMES).default('csv'))
+    .option('--output <file>', 'written whole or not at all, FILE.schema.json beside it; "-": the standard output', '-')
+    .option('--columns <names>', 'of records these only, in this order: job_id,owner (default: all)')
+    .option('--metric <names>', 'of samples these only: "a,b"; the name of a source stands for all of its metrics')
+    .option('--accounting <path>', "read this accounting DB, not the site's and your own")
+    .action((subject: Subject, _options: unknown, given: Command) =>
+      context.finish(exportTable(subject, given.optsWithGlobals<ExportOptions>(), context.terminal)),
+    );
+}
+
+function columnsOf(text: string): readonly PlainColumn[] {
+  const names = [...new Set(text.split(',').map((name) => name.trim()))];
+  return names.map((name) => {
+    const column = PLAIN_COLUMNS.find((known) => known.name === name);
+    if (column === undefined) throw usageError(`--columns: "${name}" is no column; docs/fields.md lists them`);
+    return column;
+  });
+}
+
+interface Opened {
+  readonly table: Table;
+  readonly statusOfNothing: number;
+  readonly close: () => void | Promise<void>;
+}
+
+async function openRecords(
+  subject: 'records' | 'series',
+  options: ExportOptions,
+  { since, until }: Interval,
+  settings: Settings,
+  [terminal, sources]: readonly [Terminal, Sources],
+): Promise<Opened> {
+  if (options.metric !== undefined) throw usageError('--metric is for samples');
+  if (options.columns !== undefined && subject !== 'records') throw usageError('--columns is for records');
+  const columns = options.columns === undefined ? PLAIN_COLUMNS : columnsOf(options.columns);
+  const query = { ...recordChoiceOf(options), since: since.getTime(), until: until.getTime() };
+  const stores = await commandStores(options.accounting, settings, terminal, sources);
+  if (stores.readers.length === 0) throw new CommandError(noStoreMessage(stores), EXIT.unavailable);
+  stores.problems.forEach((problem) => warn(terminal, problem));
+  let said = false;
+  const onShown = (shown: Shown): void => {
+    if (!said) sayShown(shown, query.owner, terminal);
+    said = true;
+  };
+  return {
+    table:
+      subject === 'records'
+        ? recordTable(query, columns, stores.readers, onShown)
+        : seriesTable(query, stores.readers, onShown),
+    statusOfNothing: statusOfNothing(stores),
+    close: async () => {
+      await Promise.all(stores.readers.map((reader) => reader.close()));
+    },
+  };
+}
+
+async function openSamples(options: ExportOptions, { since, until }: Interval, settings: Settings): Promise<Opened> {
+  const { accounting, columns } = options;
+  if (Object.keys(recordChoiceOf(options)).length > 0 || accounting !== undefined || columns !== undefined)
+    throw usageError('samples are all of this host: only --since, --until and --metric choose among them');
+  const metrics = options.metric === undefined ? [] : parseMetricNames('--metric', options.metric);
+  const reader = requireReader(await openNodeDatabase(settings.state_dir));
+  const query = { since: since.getTime(), until: until.getTime(), metrics };
+  return {
+    table: sampleTable(query, hostname(), reader, describeSeries),
+    statusOfNothing: EXIT.nothing,
+    close: () => reader.close(),
+  };
+}
+
+function checkOutput({ json, csv, format, output }: ExportOptions): void {
+  if (json || csv) throw usageError(`--json and --csv are not for export; write --format ${json ? 'jsonl' : 'csv'}`);
+  if (output === '-' && isBinary(format)) throw usageError(`--format ${format} needs --output FILE`);
+}
+
+/** Writes what was asked for; resolves to the exit status. Rejects with CommandError, OutputError or StoreError. */
+export async function exportTable(
+  subject: Subject,
+  options: ExportOptions,
+  terminal: Terminal,
+  sources: Sources = realSources,
+  progressTo: Pick<Terminal, 'isTTY' | 'write'> = errorOutput,
+): Promise<number> {
+  checkOutput(options);
+  const { format, output } = options;
+  const interval = parseInterval(options.since, options.until, terminal.now());
+  const settings = loadSettings(options.config);
+  const opened =
+    subject === 'samples'
+      ? await openSamples(options, interval, settings)
+      : await openRecords(subject, options, interval, settings, [terminal, sources]);
+  const progress = progressLine(progressTo);
+  const { signal, release } = interruption();
+  const onPage = ({ done, of }: RowPage): void => {
+    if (signal.aborted) throw new CommandError('interrupted: nothing was kept; begin anew', EXIT.unavailable);
+    progress.show('export', done, of);
+  };
+  try {
+    if (output === '-') {
+      const rows = await writeTable(opened.table, format, { write: (piece) => terminal.write(String(piece)) }, onPage);
+      return rows > 0 ? EXIT.found : opened.statusOfNothing;
+    }
+    const facts = { what: subject, since: interval.since, until: interval.until };
+    const rows = await writeTableFile(opened.table, format, output, facts, onPage);
+    progress.clear();
+    warn(terminal, `${formatCount(rows)} rows in ${output}, their columns in ${schemaPath(output)}`);
+    return rows > 0 ? EXIT.found : opened.statusOfNothing;
+  } finally {
+    progress.clear();
+    release();
+    await opened.close();
+  }
+}

@@ -1,0 +1,54 @@
+import type { Command } from 'commander';
+import { check } from '../../base/shape';
+import { loadSettings } from '../../record/settings';
+import { ClientError, newServerClient, problemOf } from '../../server/client/server-client';
+import { signInLinkShape } from '../../server/routes/sign-in-link';
+import { type CommandContext, CommandError, EXIT, type GlobalOptions, usageError } from '../command';
+import { outputFormat, writeLines } from '../output';
+import type { Terminal } from '../terminal';
+
+interface WebOptions extends GlobalOptions {
+  readonly socket?: string;
+}
+
+/** `qmemacct web` */
+export function register(command: Command, context: CommandContext): void {
+  command
+    .option('--socket <path>', 'ask the server there, not at serve_socket')
+    .action((_options: unknown, given: Command) =>
+      context.finish(printLink(given.optsWithGlobals<WebOptions>(), context.terminal)),
+    );
+}
+
+const LOOPBACK = /^http:\/\/(?:127\.|localhost|\[::1\])/;
+
+/** Where the server listens on its own host alone, how to get there from another. */
+function tunnel(url: string): readonly string[] {
+  if (!LOOPBACK.test(url)) return [];
+  const { host, port } = new URL(url);
+  return [`It holds on this host alone; from another: ssh -L ${port}:${host} HOST, with this host's name`];
+}
+
+/** Prints a link that opens the server's pages as the caller, once; resolves to the exit status. Rejects with CommandError. */
+export async function printLink(options: WebOptions, terminal: Terminal): Promise<number> {
+  const format = outputFormat(options);
+  if (format === 'csv') throw usageError('web prints text or --json');
+  const socket = options.socket ?? loadSettings(options.config).serve_socket;
+  const client = newServerClient(socket);
+  try {
+    const answer = await client.get('/v1/sign-in-link');
+    const link = check(signInLinkShape, answer.json, 'its answer');
+    if (answer.status !== 200 || !link.ok)
+      throw new CommandError(`qmemacct serve at ${socket}: ${problemOf(answer)}`, EXIT.unavailable);
+    const { url, seconds } = link.value;
+    if (format === 'json') writeLines(terminal, [JSON.stringify({ schema: 1, url, seconds })]);
+    else
+      writeLines(terminal, [url, `Open it within ${Math.round(seconds / 60)} minutes; it holds once.`, ...tunnel(url)]);
+    return EXIT.found;
+  } catch (error) {
+    if (!(error instanceof ClientError)) throw error;
+    throw new CommandError(`qmemacct serve at ${socket}: ${error.message}; its admins start it`, EXIT.unavailable);
+  } finally {
+    client.close();
+  }
+}

@@ -1,0 +1,132 @@
+import type { AccountingReader, RecordsAnswer, RecordsQuery } from '../../accounting/store';
+import { groupBy } from '../../base/group-by';
+import { nearestName } from '../../base/nearest-name';
+import { countedAt, factsOf } from '../../record/facts';
+import { recordKeyText, type JobRecord } from '../../record/record';
+import { addFacts, newSums, stepsOf } from '../../record/sums';
+import type { Totals } from '../../record/totals';
+import { FAR_BELOW_LIMIT } from '../../report/advice/fit';
+import { isPart, wholeRun } from '../../report/efficiency/whole-jobs';
+import { hostsOf, toJobLines, toLines } from '../../report/records/lines';
+import type { Account } from '../../report/records/json';
+import { judge, withFinding, type Finding } from '../../report/rules/judge';
+import { Kinds } from '../../report/rules/kinds';
+import type { RuleSet } from '../../report/rules/rule-set';
+import { usageError } from '../command';
+import type { FoundLines } from './find-lines';
+
+/** Runs that are read one by one: those of parallel jobs, and those whose chart of memory decides. */
+const MOST_READ = 2000;
+
+export interface ClassChoice {
+  /** The rules, of which only this one is asked. */
+  readonly rules: RuleSet;
+  /** Lines that are shown. */
+  readonly most: number;
+  /** A line per job. */
+  readonly grouped: boolean;
+}
+
+/** The rule of a class alone. Throws a usage error on a class that is none. */
+export function ruleOf(name: string, { rules, ...set }: RuleSet): RuleSet {
+  const rule = rules.find((one) => one.name === name);
+  if (rule !== undefined) return { ...set, rules: [rule] };
+  const names = rules.map((one) => one.name);
+  const near = nearestName(name, names);
+  throw usageError(
+    `--class: "${name}" is no class; ${near === null ? `known are ${names.join(', ')}` : `did you mean "${near}"?`}`,
+  );
+}
+
+function totalsOf(records: readonly JobRecord[]): Totals {
+  const sums = newSums();
+  const standing = new Set(toJobLines(records, 'time').flatMap(hostsOf));
+  for (const record of records)
+    addFacts(sums, factsOf(record, standing.has(record)), countedAt(record), stepsOf(FAR_BELOW_LIMIT));
+  const jobs = groupBy(records, ({ cluster, job_id: job, task_id: task }) => `${cluster} ${job} ${task ?? ''}`);
+  return { ...sums.totals, jobs: jobs.size };
+}
+
+/** Whole runs, with their charts, of the stores that have them; at most MOST_READ. */
+class WholeRuns {
+  private left = MOST_READ;
+  /** Runs that were not read. */
+  leftOut = 0;
+
+  constructor(private readonly readers: readonly AccountingReader[]) {}
+
+  async of(record: JobRecord): Promise<readonly JobRecord[]> {
+    if (this.left === 0) {
+      this.leftOut += 1;
+      return [];
+    }
+    this.left -= 1;
+    for (const reader of this.readers) {
+      const { records } = await wholeRun(reader, record);
+      if (records.length > 0) return records;
+    }
+    return [];
+  }
+}
+
+/** What shows the class, of those of the records, by their keys, whose run is of it. */
+async function findingsOf(
+  records: readonly JobRecord[],
+  rules: RuleSet,
+  whole: WholeRuns,
+): Promise<ReadonlyMap<string, Finding>> {
+  const kinds = new Kinds(records);
+  const needsSeries = rules.rules.some((rule) => rule.needsSeries);
+  const judged = new Map<string, Finding | null>();
+  for (const record of records) {
+    if (judged.has(recordKeyText(record))) continue;
+    const kind = kinds.of(record);
+    const first = judge(rules, [record], kind);
+    const isOpen = isPart(record) || (needsSeries && first.unknown.length > 0);
+    const run = isOpen ? await whole.of(record) : [];
+    const { found } = isOpen ? judge(rules, run, kind) : first;
+    for (const one of [record, ...run]) judged.set(recordKeyText(one), found[0] ?? null);
+  }
+  return new Map([...judged].flatMap(([key, finding]) => (finding === null ? [] : [[key, finding] as const])));
+}
+
+/**
+ * The first `most` lines of a query's records whose run is of a class, and the totals of all of those; `find` asks it.
+ * Rejects with StoreError.
+ */
+export async function findClassLines(
+  query: Omit<RecordsQuery, 'fields'>,
+  { rules, most, grouped }: ClassChoice,
+  readers: readonly AccountingReader[],
+  find: (query: RecordsQuery) => Promise<RecordsAnswer>,
+): Promise<FoundLines> {
+  const answer = await find(query);
+  const all = answer.records.map(({ record }) => record);
+  const whole = new WholeRuns(readers);
+  const findings = await findingsOf(all, rules, whole);
+  const records = all.filter((record) => findings.has(recordKeyText(record)));
+  const lines = (grouped ? toJobLines : toLines)(records, query.sort ?? 'time').slice(0, most);
+  return {
+    answer: {
+      ...answer,
+      records: answer.records.filter(({ record }) => findings.has(recordKeyText(record))),
+      totals: totalsOf(records),
+    },
+    lines,
+    ofClass: { findings, leftOut: whole.leftOut },
+  };
+}
+
+/** Accounts of a list with what shows the class that it is of. */
+export function withFindings(
+  accounts: readonly Account[],
+  findings: ReadonlyMap<string, Finding> | undefined,
+): readonly Account[] {
+  if (findings === undefined) return accounts;
+  return accounts.map((account) => {
+    const finding = findings.get(recordKeyText(account.record));
+    const { classes } = account;
+    if (finding === undefined || classes === undefined) return account;
+    return { ...account, classes: withFinding(classes, finding) };
+  });
+}

@@ -1,0 +1,70 @@
+import { closeSync, fsyncSync, lstatSync, openSync, renameSync, rmSync, writeSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
+import { UserError } from '../base/user-error';
+
+/** A place that can't be written to. */
+export class OutputError extends UserError {
+  constructor(path: string, problem: string, hint: string, cause?: unknown) {
+    super(`${path}: ${problem}`, { hint, cause });
+  }
+}
+
+const NO_ROOM = ['ENOSPC', 'EDQUOT'];
+const NO_DIRECTORY = ['ENOENT', 'ENOTDIR'];
+const DENIED = ['EACCES', 'EPERM', 'EROFS'];
+
+function outputError(path: string, error: unknown): OutputError {
+  const { code = '', message } = error as NodeJS.ErrnoException;
+  const made = (problem: string, hint: string): OutputError => new OutputError(path, problem, hint, error);
+  if (NO_ROOM.includes(code)) return made('no room is left there', 'nothing was kept; make room or name another place');
+  if (NO_DIRECTORY.includes(code)) return made(`there is no directory ${dirname(path)}`, 'create it or name another');
+  if (DENIED.includes(code)) return made(`you may not write to ${dirname(path)}`, 'name another place');
+  return made(message, 'name another place');
+}
+
+/**
+ * A file that gets its name when it is whole: until then its bytes are in a hidden file beside it. For its owner alone,
+ * since it may say more than others may see. Methods throw OutputError.
+ */
+export class OutputFile {
+  readonly #temporary: string;
+  readonly #fd: number;
+
+  constructor(readonly path: string) {
+    const present = lstatSync(path, { throwIfNoEntry: false });
+    if (present !== undefined && !present.isFile())
+      throw new OutputError(path, 'it is not a regular file', 'name a file, or "-" for the standard output');
+    const own = `${process.pid}.${Math.random().toString(36).slice(2)}`;
+    this.#temporary = join(dirname(path), `.${basename(path)}.${own}.part`);
+    try {
+      this.#fd = openSync(this.#temporary, 'wx', 0o600);
+    } catch (error) {
+      throw outputError(path, error);
+    }
+  }
+
+  write(piece: string | Uint8Array): void {
+    const bytes = typeof piece === 'string' ? Buffer.from(piece) : piece;
+    try {
+      for (let at = 0; at < bytes.length;) at += writeSync(this.#fd, bytes, at);
+    } catch (error) {
+      throw outputError(this.path, error);
+    }
+  }
+
+  /** Gives the file its name; in place of one that had it. */
+  finish(): void {
+    try {
+      fsyncSync(this.#fd);
+      renameSync(this.#temporary, this.path);
+    } catch (error) {
+      throw outputError(this.path, error);
+    }
+  }
+
+  /** To be called in the end, whatever happened: what is not finished is removed. */
+  close(): void {
+    closeSync(this.#fd);
+    rmSync(this.#temporary, { force: true });
+  }
+}

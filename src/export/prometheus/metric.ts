@@ -1,0 +1,98 @@
+/** One value with those of its metric's labels, in their order. */
+export interface Sample {
+  readonly labels: readonly string[];
+  readonly value: number;
+}
+
+/** What is said of a metric: /metrics, the text file of a node, the reference and dashboards are made of it. */
+export interface MetricHelp {
+  /** The whole name: `qmemacct_host_memory_bytes`. */
+  readonly name: string;
+  readonly type: 'gauge' | 'counter';
+  /** Base unit; empty: a number of things. */
+  readonly unit: string;
+  readonly help: string;
+  readonly labels: readonly string[];
+}
+
+/** A metric and where its samples come from. */
+export interface ExportedMetric<S> extends MetricHelp {
+  readonly samples: (source: S) => readonly Sample[];
+}
+
+/** A figure of each item of a family. */
+export interface Figure<T> {
+  readonly name: string;
+  readonly unit: string;
+  readonly help: string;
+  /** null: not known. */
+  readonly value: (item: T) => number | null;
+}
+
+interface Family<S, T> {
+  /** In front of the figures' names: `host`. */
+  readonly name: string;
+  readonly labels: readonly string[];
+  readonly items: (source: S) => readonly T[];
+  readonly labelsOf: (item: T) => readonly string[];
+  readonly figures: readonly Figure<T>[];
+}
+
+/** Gauges of the same items: hosts, owners ... */
+export function family<S, T>({ name, labels, items, labelsOf, figures }: Family<S, T>): readonly ExportedMetric<S>[] {
+  return figures.map((figure) => ({
+    name: `qmemacct_${name}_${figure.name}`,
+    type: 'gauge',
+    unit: figure.unit,
+    help: figure.help,
+    labels,
+    samples: (source) =>
+      items(source).flatMap((item) => {
+        const value = figure.value(item);
+        return value === null ? [] : [{ labels: labelsOf(item), value }];
+      }),
+  }));
+}
+
+/** A metric of one value. */
+export function single<S>(
+  name: string,
+  { type = 'gauge', unit = '' }: { readonly type?: MetricHelp['type']; readonly unit?: string },
+  help: string,
+  value: (source: S) => number | null,
+): ExportedMetric<S> {
+  const samples = (source: S): readonly Sample[] => {
+    const found = value(source);
+    return found === null ? [] : [{ labels: [], value: found }];
+  };
+  return { name: `qmemacct_${name}`, type, unit, help, labels: [], samples };
+}
+
+const escapeHelp = (text: string): string => text.replaceAll('\\', '\\\\').replaceAll('\n', '\\n');
+const escapeLabel = (text: string): string => escapeHelp(text).replaceAll('"', '\\"');
+
+function numberText(value: number): string {
+  if (Number.isFinite(value)) return String(value);
+  return Number.isNaN(value) ? 'NaN' : value > 0 ? '+Inf' : '-Inf';
+}
+
+function renderMetric<S>({ name, type, help, labels, samples }: ExportedMetric<S>, source: S): string {
+  // Who finds the same labels twice throws the whole answer away.
+  const lines = new Map<string, number>();
+  for (const sample of samples(source)) {
+    const pairs = labels.map((label, index) => `${label}="${escapeLabel(sample.labels[index] ?? '')}"`);
+    const series = pairs.length === 0 ? name : `${name}{${pairs.join(',')}}`;
+    if (!lines.has(series)) lines.set(series, sample.value);
+  }
+  if (lines.size === 0) return '';
+  const values = [...lines].map(([series, value]) => `${series} ${numberText(value)}\n`);
+  return `# HELP ${name} ${escapeHelp(help)}\n# TYPE ${name} ${type}\n${values.join('')}`;
+}
+
+/** The media type of what `renderMetrics` makes. */
+export const METRICS_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
+
+/** Prometheus' text format. Metrics without a value are left out. */
+export function renderMetrics<S>(metrics: readonly ExportedMetric<S>[], source: S): string {
+  return metrics.map((metric) => renderMetric(metric, source)).join('');
+}

@@ -1,0 +1,148 @@
+import { groupBy } from '../../base/group-by';
+import { figuresOfPart } from '../../live/our-figures';
+import { sumOfKnown } from '../../live/usage-memory';
+import type { JobRecord } from '../../record/record';
+import type { MetricFacts } from '../../report/series/metric-list';
+import type { MetricSeries } from '../../report/series/metric-series';
+import type { OutboxState } from '../../sampler/node-store/outbox-state';
+import { family, single, type ExportedMetric, type Figure } from './metric';
+
+/** All that a node's text file tells of. */
+interface NodeFigures {
+  /** The last minutes of what the sources read. */
+  readonly series: readonly MetricSeries[];
+  /** Of running jobs, so far. */
+  readonly records: readonly JobRecord[];
+  readonly outbox: OutboxState;
+  readonly version: string;
+  readonly nowMs: number;
+  /** Jobs that have series of their own, at most. */
+  readonly mostJobs: number;
+}
+
+type NodeMetric = ExportedMetric<NodeFigures>;
+
+/** Of `namespace/interface`; "instance" itself is the scraper's own. */
+const labelOf = (instance: string): string => instance.replaceAll(/[^a-zA-Z0-9]+/g, '_');
+
+/** Units that Prometheus has another base unit for: the end of a name in it, and how many of it one is. */
+const CONVERTED: Readonly<Record<string, { readonly from: RegExp; readonly unit: string; readonly factor: number }>> = {
+  percent: { from: /_percent$/, unit: 'ratio', factor: 0.01 },
+  bits_per_second: { from: /_bits_per_second$/, unit: 'bytes_per_second', factor: 1 / 8 },
+  timestamp: { from: /(?<=_timestamp)$/, unit: 'seconds', factor: 1 },
+};
+
+/** A metric of the node as its source has it: the last value of each instance. `_total` ends counters and nothing else. */
+function ofSource({ name, unit, kind, instance, help }: MetricFacts): NodeMetric {
+  const converted = CONVERTED[unit];
+  const base = converted === undefined ? name : name.replace(converted.from, `_${converted.unit}`);
+  return {
+    name: `qmemacct_node_${base.replace(/_(?:count|total)$/, '')}${kind === 'counter' ? '_total' : ''}`,
+    type: kind === 'counter' ? 'counter' : 'gauge',
+    unit: converted?.unit ?? (unit === 'count' ? '' : unit),
+    help,
+    labels: instance === null ? [] : [labelOf(instance)],
+    samples: ({ series }) =>
+      series.flatMap(({ metric, instance: which, values }) => {
+        const value = values.at(-1);
+        if (metric !== name || value === undefined) return [];
+        return [{ labels: instance === null ? [] : [which], value: value * (converted?.factor ?? 1) }];
+      }),
+  };
+}
+
+const rssOf = (record: JobRecord): number | null =>
+  figuresOfPart([record], { master: record.pe_task_id === null, tasks: 0, past: false })?.rss ?? null;
+
+interface RecordGroup {
+  readonly labels: readonly string[];
+  readonly records: readonly JobRecord[];
+}
+
+const sumOver = (of: (record: JobRecord) => number | null): Figure<RecordGroup>['value'] => {
+  return ({ records }) => sumOfKnown(records.map(of));
+};
+
+/** What this host's samplers say of running jobs; several PE tasks of a job have a record each. */
+const FIGURES: readonly Figure<RecordGroup>[] = [
+  { name: 'used_bytes', unit: 'bytes', help: 'Resident memory at the last sample', value: sumOver(rssOf) },
+  {
+    name: 'peak_bytes',
+    unit: 'bytes',
+    help: 'Peak of resident memory so far, lower bound; of several jobs added up',
+    value: sumOver(({ peak_rss: peak }) => peak?.lower_bytes ?? null),
+  },
+  {
+    name: 'limit_bytes',
+    unit: 'bytes',
+    help: 'h_vmem limit on this host',
+    value: sumOver(({ h_vmem: request }) => request?.limit_bytes ?? null),
+  },
+];
+
+const taskOf = ({ task_id: task }: JobRecord): string => (task === null ? '' : String(task));
+
+/** Those that use most memory, as many as the site allows. */
+function largestJobs({ records, mostJobs }: NodeFigures): readonly RecordGroup[] {
+  if (mostJobs === 0) return [];
+  const jobs = [...groupBy(records, (record) => `${record.job_id}.${taskOf(record)}`).values()];
+  const used = (group: readonly JobRecord[]): number => sumOfKnown(group.map(rssOf)) ?? 0;
+  return jobs
+    .sort((a, b) => used(b) - used(a))
+    .slice(0, mostJobs)
+    .flatMap((group) => {
+      const [first] = group;
+      if (first === undefined) return [];
+      return [{ labels: [String(first.job_id), taskOf(first), first.owner ?? ''], records: group }];
+    });
+}
+
+/** What `qmemacct node --prometheus` writes, in order. `facts`: every metric of every source. */
+export function nodeMetrics(facts: readonly MetricFacts[]): readonly NodeMetric[] {
+  return [
+    {
+      name: 'qmemacct_node_build_info',
+      type: 'gauge',
+      unit: '',
+      help: 'Always 1; the label tells the version',
+      labels: ['version'],
+      samples: ({ version }) => [{ labels: [version], value: 1 }],
+    },
+    single('node_outbox_records', {}, 'Records that wait to be delivered', ({ outbox }) => outbox.waiting),
+    single(
+      'node_outbox_refused_records',
+      {},
+      'Records that the accounting DB refused for good',
+      ({ outbox }) => outbox.refused,
+    ),
+    single(
+      'node_outbox_oldest_age_seconds',
+      { unit: 'seconds' },
+      'How long the oldest of them waits',
+      ({ outbox, nowMs }) => (outbox.oldest === null ? null : Math.max(0, (nowMs - outbox.oldest) / 1000)),
+    ),
+    single('node_running_jobs', {}, 'Jobs and tasks that samplers watch here', ({ records }) => records.length),
+    ...family<NodeFigures, RecordGroup>({
+      name: 'node_owner',
+      labels: ['owner'],
+      items: ({ records }) =>
+        [...groupBy(records, ({ owner }) => owner ?? '')].map(([owner, ofOwner]) => ({
+          labels: [owner],
+          records: ofOwner,
+        })),
+      labelsOf: ({ labels }) => labels,
+      figures: [
+        { name: 'jobs', unit: '', help: 'Jobs and tasks of the owner', value: ({ records }) => records.length },
+        ...FIGURES,
+      ],
+    }),
+    ...family<NodeFigures, RecordGroup>({
+      name: 'node_job',
+      labels: ['job', 'task', 'owner'],
+      items: largestJobs,
+      labelsOf: ({ labels }) => labels,
+      figures: FIGURES.map((figure) => ({ ...figure, help: `${figure.help} (metrics_jobs)` })),
+    }),
+    ...facts.filter(({ scope }) => scope === 'node').map(ofSource),
+  ];
+}

@@ -1,0 +1,324 @@
+import { groupBy } from '../../base/group-by';
+import type { SummaryGroup } from '../../accounting/summary';
+import { jobsAtRisk, FULL_SHARE } from '../../live/at-risk';
+import type { ClusterView, HostView, JobView } from '../../live/cluster-view';
+import { peakOfPart, useOfPart } from '../../live/job-parts';
+import type { Answer, Snapshot } from '../../live/snapshot';
+import { sumOfKnown } from '../../live/usage-memory';
+import type { Totals } from '../../record/totals';
+import { unusedGibHours } from '../../report/records/unused';
+import { family, single, type ExportedMetric, type Figure } from './metric';
+
+/** What the server has done with PostgreSQL's inbox since it started. */
+export interface InboxCounts {
+  readonly settled: number;
+  readonly unreadable: number;
+}
+
+/** Ended jobs of the last 24 hours, by whose they are. */
+export interface DaySums {
+  readonly owner: readonly SummaryGroup[];
+  readonly project: readonly SummaryGroup[];
+}
+
+/** All that /metrics tells of, as the caller may see it; null: not known. */
+interface ServerFigures {
+  readonly snapshot: Snapshot | null;
+  readonly view: ClusterView | null;
+  readonly day: DaySums | null;
+  readonly accountingProblem: string | null;
+  /** null: the server has no inbox to empty. */
+  readonly inbox: InboxCounts | null;
+  readonly version: string;
+  /** ms since the epoch. */
+  readonly startedAt: number;
+  readonly nowMs: number;
+  /** Jobs that have series of their own, at most. */
+  readonly mostJobs: number;
+}
+
+type ServerMetric = ExportedMetric<ServerFigures>;
+
+const DAY_MS = 86_400_000;
+const GIB_HOUR = 1024 ** 3 * 3600;
+
+const bytes = <T>(name: string, help: string, value: Figure<T>['value']): Figure<T> => ({
+  name: `${name}_bytes`,
+  unit: 'bytes',
+  help,
+  value,
+});
+const things = <T>(name: string, help: string, value: Figure<T>['value']): Figure<T> => ({
+  name,
+  unit: '',
+  help,
+  value,
+});
+
+const HOSTS: readonly ServerMetric[] = family<ServerFigures, HostView>({
+  name: 'host',
+  labels: ['host'],
+  items: ({ view }) => view?.hosts ?? [],
+  labelsOf: ({ name }) => [name],
+  figures: [
+    things('up', '1: its execd reports; 0: it is down', ({ up }) => Number(up)),
+    things('processors', 'Processors, by Grid Engine', ({ processors }) => processors),
+    things('load', 'Load of all processors together, by Grid Engine', ({ load }) => load),
+    bytes('memory', 'Memory of the host', ({ memoryTotal }) => memoryTotal),
+    bytes('memory_used', 'Memory in use, by whomever', ({ memoryUsed }) => memoryUsed),
+    bytes('swap', 'Swap of the host', ({ swapTotal }) => swapTotal),
+    bytes('swap_used', 'Swap in use', ({ swapUsed }) => swapUsed),
+    things('slots', 'Slots of its queues, no more than its own complex slots', ({ slots }) => slots),
+    things('slots_used', 'Slots that jobs hold', ({ slotsUsed }) => slotsUsed),
+    bytes('capacity', 'h_vmem that jobs can ask for here, where it is a consumable', ({ capacity }) => capacity),
+    bytes('free', 'h_vmem that is left', ({ free }) => free),
+    bytes('jobs_requested', 'h_vmem that its jobs asked for', ({ requested }) => requested),
+    bytes('jobs_peak', 'The most that its jobs have used so far, each at its own time', ({ peak }) => peak),
+    bytes('jobs_used', 'What its jobs use now', ({ used }) => used),
+    things('unlimited_jobs', 'Jobs there without a limit on memory', ({ unlimited }) => unlimited),
+    bytes('stranded', 'Free h_vmem that no slot is left to ask for', ({ strandedMemory }) => strandedMemory),
+    things('stranded_slots', 'Free slots for which no h_vmem is left', ({ strandedSlots }) => strandedSlots),
+  ],
+});
+
+/** A queue over all of its instances. */
+interface QueueSum {
+  readonly name: string;
+  readonly slots: number | null;
+  readonly slotsUsed: number | null;
+  readonly instances: number;
+  readonly unavailable: number;
+}
+
+function queueSums({ view }: ServerFigures): readonly QueueSum[] {
+  const queues = groupBy(view?.hosts.flatMap((host) => host.queues) ?? [], ({ name }) => name);
+  return [...queues].map(([name, instances]) => ({
+    name,
+    slots: sumOfKnown(instances.map(({ slots }) => slots)),
+    slotsUsed: sumOfKnown(instances.map(({ slotsUsed }) => slotsUsed)),
+    instances: instances.length,
+    unavailable: instances.filter(({ state }) => state !== '').length,
+  }));
+}
+
+const QUEUES: readonly ServerMetric[] = family<ServerFigures, QueueSum>({
+  name: 'queue',
+  labels: ['queue'],
+  items: queueSums,
+  labelsOf: ({ name }) => [name],
+  figures: [
+    things('slots', 'Slots of all its instances', ({ slots }) => slots),
+    things('slots_used', 'Slots that jobs hold', ({ slotsUsed }) => slotsUsed),
+    things('instances', 'Queue instances', ({ instances }) => instances),
+    things(
+      'instances_unavailable',
+      'Those that are disabled, suspended, in alarm, in error or unknown',
+      (queue) => queue.unavailable,
+    ),
+  ],
+});
+
+const usedBy = ({ parts }: JobView): number | null => sumOfKnown(parts.map(useOfPart));
+const peakOf = ({ parts }: JobView): number | null => sumOfKnown(parts.map(peakOfPart));
+
+interface JobGroup {
+  readonly key: string;
+  readonly jobs: readonly JobView[];
+}
+
+const sumOver =
+  (of: (job: JobView) => number | null) =>
+  ({ jobs }: JobGroup): number =>
+    sumOfKnown(jobs.map(of)) ?? 0;
+
+/** Sums over the running jobs of each owner, project or queue. */
+function runningBy(name: string, keyOf: (job: JobView) => string): readonly ServerMetric[] {
+  return family<ServerFigures, JobGroup>({
+    name,
+    labels: [name],
+    items: ({ view }) => [...groupBy(view?.jobs ?? [], keyOf)].map(([key, jobs]) => ({ key, jobs })),
+    labelsOf: ({ key }) => [key],
+    figures: [
+      things('running_jobs', 'Running jobs and array tasks', ({ jobs }) => jobs.length),
+      things(
+        'running_slots',
+        'Slots that they hold',
+        sumOver(({ slots }) => slots),
+      ),
+      bytes(
+        'running_limit',
+        'Their h_vmem limits together',
+        sumOver(({ limit }) => limit),
+      ),
+      bytes('running_used', 'Memory that they use now', sumOver(usedBy)),
+      bytes('running_peak', 'The most that each has used so far, added up', sumOver(peakOf)),
+      things(
+        'running_unlimited_jobs',
+        'Those without a limit on memory',
+        ({ jobs }) => jobs.filter(({ limitState }) => limitState === 'unlimited').length,
+      ),
+    ],
+  });
+}
+
+const byteSeconds = (name: string, help: string, gibHours: (totals: Totals) => number): Figure<SummaryGroup> => ({
+  name: `${name}_byte_seconds`,
+  unit: 'byte_seconds',
+  help,
+  value: ({ totals }) => gibHours(totals) * GIB_HOUR,
+});
+const seconds = (name: string, help: string, of: (totals: Totals) => number): Figure<SummaryGroup> => ({
+  name: `${name}_seconds`,
+  unit: 'seconds',
+  help,
+  value: ({ totals }) => of(totals),
+});
+const counted = (name: string, help: string, of: (totals: Totals) => number): Figure<SummaryGroup> =>
+  things(name, help, ({ totals }) => of(totals));
+
+/** Sums over the records of the last 24 hours of each owner or project: what they asked for, used and left unused. */
+function lastDayBy(name: keyof DaySums): readonly ServerMetric[] {
+  return family<ServerFigures, SummaryGroup>({
+    name,
+    labels: [name],
+    items: ({ day }) => day?.[name] ?? [],
+    labelsOf: ({ key }) => [key ?? ''],
+    figures: [
+      counted('day_jobs', 'Jobs and array tasks of the last 24 hours', ({ jobs }) => jobs),
+      counted('day_failed_records', 'Records of those that ended badly', ({ failed }) => failed),
+      counted('day_killed_by_memory_records', 'Those that memory ended', (totals) => totals.killed_by_memory),
+      counted('day_unsampled_records', 'Ended records without a sample', ({ unsampled }) => unsampled),
+      counted('day_far_below_records', 'Ended records with a peak far below the limit', (totals) => totals.far_below),
+      byteSeconds('day_requested', 'Memory requested x elapsed time', (totals) => totals.requested_gib_hours),
+      byteSeconds('day_used', 'Memory used, over time', ({ used_gib_hours: used }) => used),
+      byteSeconds('day_peak', 'Peak of memory x elapsed time', ({ peak_gib_hours: peak }) => peak),
+      byteSeconds('day_unused', 'Waste: memory requested and never used, of records with a peak', unusedGibHours),
+      seconds('day_cpu', 'CPU time', ({ cpu_seconds: cpu }) => cpu),
+      seconds('day_slot', 'Elapsed time x slots', ({ slot_seconds: slot }) => slot),
+    ],
+  });
+}
+
+const QUERIES = ['hosts', 'running', 'details', 'pending'] as const;
+type NamedAnswer = { readonly name: string } & Pick<Answer<unknown>, 'at' | 'problem'>;
+
+const answers = ({ snapshot }: ServerFigures): readonly NamedAnswer[] =>
+  QUERIES.flatMap((name) => {
+    const answer = snapshot?.[name] ?? null;
+    return answer === null ? [] : [{ name, at: answer.at, problem: answer.problem }];
+  });
+
+const age = (at: number | null | undefined, nowMs: number): number | null =>
+  at === null || at === undefined ? null : Math.max(0, (nowMs - at) / 1000);
+
+const SECONDS = { unit: 'seconds' } as const;
+
+/** How qmemacct itself is. */
+const HEALTH: readonly ServerMetric[] = [
+  {
+    name: 'qmemacct_build_info',
+    type: 'gauge',
+    unit: '',
+    help: 'Always 1; the label tells the version',
+    labels: ['version'],
+    samples: ({ version }) => [{ labels: [version], value: 1 }],
+  },
+  single(
+    'start_time_seconds',
+    SECONDS,
+    'When the server started, since the epoch',
+    ({ startedAt }) => startedAt / 1000,
+  ),
+  {
+    name: 'qmemacct_snapshot_age_seconds',
+    type: 'gauge',
+    unit: 'seconds',
+    help: "Age of qmaster's last good answer; details: the usage of running jobs",
+    labels: ['query'],
+    samples: (source) =>
+      answers(source).flatMap(({ name, at }) => {
+        const value = age(at, source.nowMs);
+        return value === null ? [] : [{ labels: [name], value }];
+      }),
+  },
+  {
+    name: 'qmemacct_query_failing',
+    type: 'gauge',
+    unit: '',
+    help: '1: the last try to ask qmaster failed; 0: it did not',
+    labels: ['query'],
+    samples: (source) =>
+      answers(source).map(({ name, problem }) => ({ labels: [name], value: Number(problem !== null) })),
+  },
+  single(
+    'sampler_oldest_age_seconds',
+    SECONDS,
+    'Age of the oldest figures that samplers have delivered of a running job',
+    ({ view, nowMs }) => age(view?.times.oursOldest, nowMs),
+  ),
+  single('sampler_newest_age_seconds', SECONDS, 'Age of the newest such figures', ({ view, nowMs }) =>
+    age(view?.times.oursNewest, nowMs),
+  ),
+  single('running_jobs', {}, 'Running jobs and array tasks', ({ view }) => view?.jobs.length ?? null),
+  single(
+    'running_sampled_jobs',
+    {},
+    'Those of which samplers have delivered figures',
+    ({ view }) => view?.jobs.filter(({ ours }) => ours !== null).length ?? null,
+  ),
+  single('at_risk_jobs', {}, 'Jobs at their limit, or there within a day as they grow now', ({ view, nowMs }) =>
+    view === null ? null : jobsAtRisk(view, { withinMs: DAY_MS, nowMs, share: FULL_SHARE }).length,
+  ),
+  single('accounting_up', {}, '1: the accounting DB can be read; 0: it can not', (source) =>
+    Number(source.accountingProblem === null),
+  ),
+  single(
+    'inbox_settled_records_total',
+    { type: 'counter' },
+    "Records moved from PostgreSQL's inbox into its table",
+    ({ inbox }) => inbox?.settled ?? null,
+  ),
+  single(
+    'inbox_unreadable_records_total',
+    { type: 'counter' },
+    'Records in the inbox that could not be read',
+    ({ inbox }) => inbox?.unreadable ?? null,
+  ),
+];
+
+/** The largest by the memory that they use, as many as the site allows. */
+function largestJobs({ view, mostJobs }: ServerFigures): readonly JobView[] {
+  if (view === null || mostJobs === 0) return [];
+  return view.jobs
+    .map((job) => ({ job, used: usedBy(job) ?? 0 }))
+    .sort((a, b) => b.used - a.used)
+    .slice(0, mostJobs)
+    .map(({ job }) => job);
+}
+
+/** Only where `metrics_jobs` says so: each number is a series that never comes back. */
+const JOBS: readonly ServerMetric[] = family<ServerFigures, JobView>({
+  name: 'job',
+  labels: ['job', 'task', 'owner', 'queue'],
+  items: largestJobs,
+  labelsOf: ({ job, task, owner, queue }) => [String(job), task === null ? '' : String(task), owner, queue],
+  figures: [
+    things('slots', 'Slots of the job (metrics_jobs)', ({ slots }) => slots),
+    bytes('limit', 'h_vmem limit of the whole job (metrics_jobs)', ({ limit }) => limit),
+    bytes('used', 'Memory that it uses now (metrics_jobs)', usedBy),
+    bytes('peak', 'The most that it has used so far (metrics_jobs)', peakOf),
+  ],
+});
+
+/** What /metrics of the server answers, in order. */
+export const SERVER_METRICS: readonly ServerMetric[] = [
+  ...HEALTH,
+  ...HOSTS,
+  ...QUEUES,
+  ...runningBy('owner', ({ owner }) => owner),
+  ...runningBy('project', ({ project }) => project ?? ''),
+  ...runningBy('queue', ({ queue }) => queue),
+  ...lastDayBy('owner'),
+  ...lastDayBy('project'),
+  ...JOBS,
+];

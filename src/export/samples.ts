@@ -1,0 +1,65 @@
+import type { ColumnFacts } from '../record/plain-columns';
+import { emptyRecord, recordOfJson, type JobRecord } from '../record/record';
+import type { MetricSeries } from '../report/series/metric-series';
+import type { NodeReader } from '../sampler/node-store/node-reader';
+import type { StoredSeries } from '../sampler/series/series-table';
+import type { Row } from './format';
+import { KEY } from './records';
+import type { RowPage, Table } from './table';
+
+/** What is read at once of one job: some thousand samples. */
+const SPAN_MS = 3_600_000;
+
+export const SAMPLE_COLUMNS: readonly ColumnFacts[] = [
+  ...KEY.map((column) => ({ ...column, help: `${column.help}; null: of the host itself` })),
+  { name: 'metric', type: 'text', unit: null, help: 'what was measured (qmemacct metrics)' },
+  { name: 'instance', type: 'text', unit: null, help: 'which one of several (cpu3, sda); empty: there is one only' },
+  { name: 'unit', type: 'text', unit: null, help: 'unit of the value' },
+  { name: 'kind', type: 'text', unit: null, help: 'gauge: at that moment; counter: since its start' },
+  { name: 'at', type: 'time', unit: null, help: 'when it was read' },
+  { name: 'value', type: 'real', unit: null, help: 'in the unit of the row' },
+];
+
+/** Which samples: of these metrics (none: all), from `since` up to, and without, `until` (ms since the epoch). */
+interface SamplesQuery {
+  readonly since: number;
+  readonly until: number;
+  readonly metrics: readonly string[];
+}
+
+/** What the columns of the job say; null: of the host. */
+function keyOf(record: JobRecord | null, host: string): Row {
+  return KEY.map(({ name, value }) => (record === null ? (name === 'host' ? host : null) : value(record)));
+}
+
+const UNKNOWN = { cluster: '', job_id: 0, task_id: null, pe_task_id: null, run_id: '' };
+
+function rowsOf(key: Row, series: readonly MetricSeries[]): readonly Row[] {
+  return series.flatMap(({ metric, instance, unit, kind, at, values }) =>
+    values.map((value, index) => [...key, metric, instance, unit, kind, new Date(at[index] ?? 0).toISOString(), value]),
+  );
+}
+
+/** One row per value of a metric that node.db of this host has, of its jobs and of the host itself. */
+export function sampleTable(
+  { since, until, metrics }: SamplesQuery,
+  host: string,
+  reader: NodeReader,
+  describe: (stored: readonly StoredSeries[]) => readonly MetricSeries[],
+): Table {
+  async function* pages(): AsyncGenerator<RowPage> {
+    const jobs = reader.runs(since, until).map(({ run, record, started, changed }) => {
+      const parsed = recordOfJson(record);
+      const known = parsed.ok ? parsed.value : emptyRecord({ ...UNKNOWN, host, run_id: run }, 'lost', 'root', 0);
+      return { run, key: keyOf(known, host), from: Math.max(since, started), to: Math.min(until - 1, changed) };
+    });
+    const all = [{ run: null, key: keyOf(null, host), from: since, to: until - 1 }, ...jobs];
+    for (const [done, { run, key, from, to }] of all.entries())
+      for (let at = from; at <= to; at += SPAN_MS) {
+        const stored = reader.readSeries(run, metrics, at, Math.min(to, at + SPAN_MS - 1));
+        yield { rows: rowsOf(key, describe(stored)), done, of: all.length };
+        await new Promise((resolve) => setImmediate(resolve));
+      }
+  }
+  return { columns: SAMPLE_COLUMNS, pages: pages() };
+}

@@ -1,0 +1,53 @@
+import { replaceFile } from '../base/replace-file';
+import { openFormat, type FormatName } from './format';
+import { OutputFile } from './output-file';
+import type { RowPage, Table } from './table';
+
+/** Where bytes go. */
+export interface Sink {
+  readonly write: (piece: string | Uint8Array) => void;
+}
+
+/** Writes a table page by page; resolves to how many rows it had. `onPage` may throw to end it. */
+export async function writeTable(
+  { columns, pages }: Table,
+  format: FormatName,
+  sink: Sink,
+  onPage: (page: RowPage) => void = () => undefined,
+): Promise<number> {
+  const writer = await openFormat(format, columns);
+  let rows = 0;
+  for await (const page of pages) {
+    onPage(page);
+    rows += page.rows.length;
+    sink.write(writer.rows(page.rows));
+  }
+  sink.write(writer.end());
+  return rows;
+}
+
+export const schemaPath = (path: string): string => `${path}.schema.json`;
+
+/**
+ * Writes a table to a file that gets its name when it is whole, and beside it what its columns are; `facts`: what the
+ * schema file says of the table besides. Resolves to how many rows it had; rejects with OutputError, leaving no file.
+ */
+export async function writeTableFile(
+  table: Table,
+  format: FormatName,
+  path: string,
+  facts: Readonly<Record<string, unknown>>,
+  onPage?: (page: RowPage) => void,
+): Promise<number> {
+  const file = new OutputFile(path);
+  try {
+    const rows = await writeTable(table, format, file, onPage);
+    const columns = table.columns.map(({ name, type, unit, help }) => ({ name, type, unit, meaning: help }));
+    const schema = { schema: 1, ...facts, format, rows, columns };
+    replaceFile(schemaPath(path), `${JSON.stringify(schema, null, 2)}\n`, 0o600);
+    file.finish();
+    return rows;
+  } finally {
+    file.close();
+  }
+}

@@ -1,0 +1,40 @@
+import type { XmlBuilderOptions } from 'fast-xml-parser';
+import { escapeXml } from './entities';
+
+/** An element, with text or with others in it. */
+export interface XmlElement {
+  readonly tag: string;
+  readonly attributes?: Readonly<Record<string, string>>;
+  readonly content: string | readonly XmlElement[];
+}
+
+/** A document with this root, well-formed whatever text is in it. */
+export type WriteXml = (root: XmlElement) => string;
+
+const ATTRIBUTES = ':@';
+const escape = (_name: string, value: unknown): string => escapeXml(String(value));
+
+const OPTIONS: XmlBuilderOptions = {
+  preserveOrder: true,
+  ignoreAttributes: false,
+  attributeNamePrefix: '',
+  format: true,
+  // Its own escaping leaves what no XML may hold, and line ends that readers change.
+  processEntities: false,
+  tagValueProcessor: escape,
+  attributeValueProcessor: escape,
+};
+
+function plain({ tag, attributes, content }: XmlElement): object {
+  const inside = typeof content === 'string' ? [{ '#text': content }] : content.map(plain);
+  return { [tag]: inside, ...(attributes === undefined ? {} : { [ATTRIBUTES]: attributes }) };
+}
+
+/** Loads the builder: whoever writes no XML does not pay for it. */
+export async function xmlWriter(): Promise<WriteXml> {
+  // eslint-disable-next-line @typescript-eslint/no-deprecated -- the package fast-xml-builder by its older name
+  const { XMLBuilder } = await import('fast-xml-parser');
+  const builder = new XMLBuilder(OPTIONS);
+  const head = { '?xml': [], [ATTRIBUTES]: { version: '1.0', encoding: 'UTF-8' } };
+  return (root) => `${builder.build([head, plain(root)])}\n`;
+}

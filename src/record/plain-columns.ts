@@ -1,0 +1,146 @@
+import { cpuEfficiency, EFFICIENCY_HELP, memoryEfficiency, queueWait } from './efficiency';
+import { BRACKET, FIELD_NAMES, FIELDS, type Field, type FieldName, type Leaf, type Storage } from './fields';
+import type { JobRecord } from './record';
+
+/** The record as plain columns, made from the table of fields: what CSV has, what is exported, what views show. */
+
+export type ColumnType = 'integer' | 'real' | 'text' | 'boolean' | 'time' | 'json';
+
+export interface ColumnFacts {
+  readonly name: string;
+  /** `time`: ISO 8601, UTC. `json`: an object or a list. */
+  readonly type: ColumnType;
+  /** null: a number, a name or a time that has none. */
+  readonly unit: string | null;
+  readonly help: string;
+}
+
+/** What a column holds: of the type `json` an object or a list. */
+export type PlainValue = string | number | boolean | object | null;
+
+export interface PlainColumn extends ColumnFacts {
+  /** What it is made from. */
+  readonly fields: readonly FieldName[];
+  readonly value: (record: JobRecord) => PlainValue;
+}
+
+const TYPES: Readonly<Record<Storage['as'], ColumnType>> = {
+  integer: 'integer',
+  real: 'real',
+  seconds: 'real',
+  time: 'time',
+  text: 'text',
+  json: 'json',
+  choice: 'text',
+  word: 'text',
+};
+
+function unitOf(storage: Storage): string | null {
+  if (storage.as === 'seconds') return 'seconds';
+  return storage.as === 'integer' || storage.as === 'real' ? (storage.unit ?? null) : null;
+}
+
+const leafFacts = (storage: Storage): Pick<ColumnFacts, 'type' | 'unit'> => ({
+  type: TYPES[storage.as],
+  unit: unitOf(storage),
+});
+
+/** Lists of words are one text. */
+const flat = (value: unknown): PlainValue => {
+  if (typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean') return value;
+  return Array.isArray(value) ? value.join(' ') : null;
+};
+
+function memberColumns(
+  field: FieldName,
+  prefix: string,
+  members: Readonly<Record<string, Partial<Leaf<unknown>>>>,
+): readonly PlainColumn[] {
+  return Object.entries(members).map(([member, { storage, help, schema }]) => ({
+    name: `${prefix}_${member}`,
+    ...(storage === undefined
+      ? { type: schema?.type === 'boolean' ? ('boolean' as const) : ('text' as const), unit: null }
+      : leafFacts(storage)),
+    help: help === undefined ? FIELDS[field].help : `${FIELDS[field].help}: ${help}`,
+    fields: [field],
+    value: (record) => {
+      const value = record[field] as Readonly<Record<string, unknown>> | null;
+      return value === null ? null : flat(value[member]);
+    },
+  }));
+}
+
+const isEmpty = (value: object): boolean => Object.keys(value).length === 0;
+
+/** A field that is a list or a map of its own kind: an object, null where it is empty. */
+function jsonColumn(name: FieldName): PlainColumn {
+  return {
+    name,
+    type: 'json',
+    unit: null,
+    help: FIELDS[name].help,
+    fields: [name],
+    value: (record) => {
+      const value = record[name];
+      return typeof value === 'object' && value !== null && !isEmpty(value) ? value : null;
+    },
+  };
+}
+
+function fieldColumns(name: FieldName): readonly PlainColumn[] {
+  const { storage, help }: Pick<Field, 'storage' | 'help'> = FIELDS[name];
+  switch (storage.as) {
+    // A chart has no place in a row.
+    case 'series':
+      return [];
+    case 'bracket':
+      return memberColumns(name, name, BRACKET);
+    case 'members':
+      return memberColumns(name, storage.prefix ?? name, storage.of);
+    case 'requests':
+    case 'metrics':
+    case 'notes':
+    case 'json':
+      return [jsonColumn(name)];
+    case 'integer':
+    case 'real':
+    case 'seconds':
+    case 'time':
+    case 'text':
+    case 'choice':
+    case 'word':
+      return [{ name, ...leafFacts(storage), help, fields: [name], value: (record) => flat(record[name]) }];
+  }
+}
+
+const EFFICIENCIES: readonly PlainColumn[] = [
+  {
+    name: 'cpu_efficiency',
+    type: 'real',
+    unit: 'ratio',
+    help: EFFICIENCY_HELP.cpu_efficiency,
+    fields: ['cpu_seconds', 'wallclock_seconds', 'host_slots'],
+    value: cpuEfficiency,
+  },
+  {
+    name: 'memory_efficiency',
+    type: 'real',
+    unit: 'ratio',
+    help: EFFICIENCY_HELP.memory_efficiency,
+    fields: ['peak_rss', 'h_vmem'],
+    value: memoryEfficiency,
+  },
+  {
+    name: 'queue_wait_seconds',
+    type: 'real',
+    unit: 'seconds',
+    help: EFFICIENCY_HELP.queue_wait_seconds,
+    fields: ['submitted_at', 'started_at'],
+    value: queueWait,
+  },
+];
+
+export const PLAIN_COLUMNS: readonly PlainColumn[] = FIELD_NAMES.flatMap((name) => [
+  ...fieldColumns(name),
+  ...(name === 'cpu_seconds' ? EFFICIENCIES : []),
+]);

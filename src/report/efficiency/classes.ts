@@ -1,0 +1,106 @@
+import type { RecordsQuery } from '../../accounting/store';
+import { groupBy } from '../../base/group-by';
+import { recordKeyText, type JobRecord } from '../../record/record';
+import { judge, type Finding } from '../rules/judge';
+import { Kinds } from '../rules/kinds';
+import type { RuleSet } from '../rules/rule-set';
+import { SEVERITIES } from '../rules/rule';
+import type { ReportReader } from './ask';
+import type { HeavyDays } from './heavy-days';
+import type { ClassesFound, ClassLine } from './report';
+import { isPart, wholeRun } from './whole-jobs';
+
+/** Records that are judged: those that ran longest, where there are more. */
+const MOST_JUDGED = 5000;
+/** Runs that are read one by one: those of parallel jobs, and those whose chart of memory decides. */
+const MOST_READ = 200;
+
+interface Judged {
+  readonly record: JobRecord;
+  readonly found: readonly Finding[];
+}
+
+async function longest(reader: ReportReader, where: HeavyDays, filter: Omit<RecordsQuery, 'since' | 'until'>) {
+  const records: JobRecord[] = [];
+  let complete = where.days === null;
+  for (const stretch of where.stretches) {
+    // One more than are judged tells whether there are more.
+    const query: RecordsQuery = { ...filter, ...stretch, sort: 'wallclock', limit: MOST_JUDGED + 1, totals: false };
+    const { records: found } = await reader.records(query);
+    complete &&= found.length <= MOST_JUDGED;
+    records.push(...found.slice(0, MOST_JUDGED).map(({ record }) => record));
+  }
+  return { records, complete };
+}
+
+async function judgeAll(
+  reader: ReportReader,
+  records: readonly JobRecord[],
+  rules: RuleSet,
+): Promise<{ readonly judged: readonly Judged[]; readonly leftOut: number }> {
+  const kinds = new Kinds(records);
+  const needSeries = new Set(rules.rules.flatMap((rule) => (rule.needsSeries ? [rule.name] : [])));
+  const seen = new Set<string>();
+  const judged: Judged[] = [];
+  let read = 0;
+  let leftOut = 0;
+  for (const record of records) {
+    if (seen.has(recordKeyText(record))) continue;
+    const kind = kinds.of(record);
+    const alone = judge(rules, [record], kind);
+    const isOpen = isPart(record) || alone.unknown.some((name) => needSeries.has(name));
+    const run = isOpen && read < MOST_READ ? (await wholeRun(reader, record)).records : [];
+    if (isOpen) read += 1;
+    if (isOpen && run.length === 0) leftOut += 1;
+    run.forEach((one) => seen.add(recordKeyText(one)));
+    // Of a part alone nothing can be said.
+    const { found } = run.length > 0 ? judge(rules, run, kind) : isPart(record) ? { found: [] } : alone;
+    judged.push({ record: run.find(({ pe_task_id: task }) => task === null) ?? record, found });
+  }
+  return { judged, leftOut };
+}
+
+const costOf = ({ cost_gib_hours: gib, cost_slot_hours: slots }: Finding): number => gib ?? slots ?? 0;
+
+function sumOf(values: readonly (number | null)[]): number | null {
+  const known = values.filter((value) => value !== null);
+  return known.length === 0 ? null : known.reduce((sum, value) => sum + value, 0);
+}
+
+function lineOf(name: string, runs: readonly { readonly record: JobRecord; readonly finding: Finding }[]): ClassLine[] {
+  const [first, ...others] = runs;
+  if (first === undefined) return [];
+  const worst = others.reduce((most, one) => (costOf(one.finding) > costOf(most.finding) ? one : most), first);
+  const { cluster, job_id, task_id, owner, job_name } = worst.record;
+  return [
+    {
+      class: name,
+      severity: first.finding.severity,
+      runs: runs.length,
+      owners: new Set(runs.map(({ record }) => record.owner)).size,
+      cost_gib_hours: sumOf(runs.map(({ finding }) => finding.cost_gib_hours)),
+      cost_slot_hours: sumOf(runs.map(({ finding }) => finding.cost_slot_hours)),
+      worst: { cluster, job_id, task_id, owner, job_name, evidence: worst.finding.evidence },
+    },
+  ];
+}
+
+/** The classes of the runs that a filter selects on some days. Rejects with StoreError. */
+export async function askForClasses(
+  reader: ReportReader,
+  where: HeavyDays,
+  filter: Omit<RecordsQuery, 'since' | 'until'>,
+  rules: RuleSet,
+): Promise<ClassesFound> {
+  const { records, complete } = await longest(reader, where, filter);
+  const { judged, leftOut } = await judgeAll(reader, records, rules);
+  const all = judged.flatMap(({ record, found }) => found.map((finding) => ({ record, finding })));
+  return {
+    rules_version: rules.version,
+    runs: judged.length,
+    complete: complete && leftOut === 0,
+    lines: [...groupBy(all, ({ finding }) => finding.class)]
+      .flatMap(([name, runs]) => lineOf(name, runs))
+      .sort((a, b) => SEVERITIES.indexOf(a.severity) - SEVERITIES.indexOf(b.severity) || b.runs - a.runs),
+  };
+}

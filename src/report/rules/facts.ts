@@ -1,0 +1,233 @@
+import { categoryRequests, requestedSeconds } from '../../gridengine/category-requests';
+import { countedByExecd } from '../../record/cause';
+import { EFFICIENCY_HELP, cpuEfficiency, memoryEfficiency, queueWait } from '../../record/efficiency';
+import { FIELD_NAMES, FIELDS, type FieldName } from '../../record/fields';
+import { shareOf } from '../../record/peak-figure';
+import type { JobRecord } from '../../record/record';
+import { isParallel } from '../../accounting/job-sum';
+import { hasUnknownPart } from '../advice/advice';
+import { limitOf, needOf } from '../advice/fit';
+import { unitOfMetric, type QuantityUnit } from '../format/quantity';
+import { succeeded } from '../../record/job-end';
+import { wholeOf } from '../job/job-whole';
+import type { Type } from './check';
+import { growthOf } from './growth';
+import { dimensionOf, PLAIN } from './units';
+import type { Value } from './evaluate';
+
+/** Runs of one kind: of one owner, and of names that differ in their digits only. */
+export interface Kind {
+  readonly runs: number;
+  readonly seconds: number;
+}
+
+/** One run of a job as rules see it. */
+export interface Subject {
+  /** Of a parallel job all its hosts as one. */
+  readonly record: JobRecord;
+  /** Where memory was nearest to its limit: the record, or of a parallel job a host. */
+  readonly memory: JobRecord;
+  /** Whether all that a request must fit is known. */
+  readonly complete: boolean;
+  /** What Grid Engine's line says that the job was submitted with. */
+  readonly category: string | null;
+  /** null: its like were not counted. */
+  readonly kind: Kind | null;
+}
+
+/** The records of one run, its master first; null: of none. */
+export function subjectOf(records: readonly JobRecord[], kind: Kind | null): Subject | null {
+  const [first, ...others] = records;
+  if (first === undefined) return null;
+  const category = records.find(({ grid_engine: line }) => line?.category != null)?.grid_engine?.category ?? null;
+  if (!isParallel(records)) return { record: first, memory: first, complete: true, category, kind };
+  const { total, fullest, needs } = wholeOf([first, ...others], 1);
+  return { record: total, memory: fullest, complete: !hasUnknownPart(needs), category, kind };
+}
+
+/** Something that a rule can name. */
+export interface Fact {
+  readonly type: Type;
+  readonly help: string;
+  readonly of: (subject: Subject) => Value;
+  /** It is made from the chart of memory over time, which lists are read without. */
+  readonly needsSeries?: boolean;
+  /** By Grid Engine's figure, since nobody measured: marked with ~. */
+  readonly byGridEngine?: (subject: Subject) => boolean;
+}
+
+const numberType = (unit: QuantityUnit, isShare = false): Type => ({
+  kind: 'number',
+  of: dimensionOf(unit).of,
+  isShare: isShare || unit === 'percent',
+});
+
+const SHARE: Type = { kind: 'number', of: PLAIN, isShare: true };
+
+const fact = (type: Type, help: string, of: Fact['of'], needsSeries = false): Fact => ({
+  type,
+  help,
+  of,
+  needsSeries,
+});
+
+/** What memory was needed on the host, in bytes: as advice has it, else Grid Engine's own figure. */
+function needed({ memory, complete }: Subject): number | null {
+  return complete ? (needOf(memory)?.bytes ?? countedByExecd(memory)) : null;
+}
+
+const notMeasured = ({ memory }: Subject): boolean => needOf(memory) === null;
+
+const neededShare = (subject: Subject): number | null => shareOf(needed(subject), limitOf(subject.memory));
+
+function busySlots({ record: { cpu_seconds: cpu, wallclock_seconds: elapsed } }: Subject): number | null {
+  return cpu === null || elapsed === null || elapsed <= 0 ? null : cpu / elapsed;
+}
+
+function swapped({ record }: Subject): number | null {
+  const { peak_rss_swap: both, peak_rss: rss, metrics } = record;
+  if (metrics.cgroup_swap_peak_bytes !== undefined) return metrics.cgroup_swap_peak_bytes;
+  return both === null || rss === null ? null : Math.max(0, both.lower_bytes - rss.lower_bytes);
+}
+
+/** Where the kernel counts no such waits it says 0. */
+function waitedForStorage({ record: { metrics } }: Subject): number | null {
+  const known = [metrics.taskstats_block_io_delay_seconds, metrics.cgroup_io_stalled_seconds];
+  return known.find((seconds) => (seconds ?? 0) > 0) ?? null;
+}
+
+const DERIVED: Readonly<Record<string, Fact>> = {
+  cpu_efficiency: fact(SHARE, EFFICIENCY_HELP.cpu_efficiency, ({ record }) => cpuEfficiency(record)),
+  memory_efficiency: fact(SHARE, EFFICIENCY_HELP.memory_efficiency, ({ memory }) => memoryEfficiency(memory)),
+  queue_wait_seconds: fact(numberType('seconds'), EFFICIENCY_HELP.queue_wait_seconds, ({ record }) =>
+    queueWait(record),
+  ),
+  succeeded: fact({ kind: 'truth' }, 'it ended in good order', ({ record }) => succeeded(record)),
+  limit_bytes: fact(numberType('bytes'), 'memory that it may use, on all of its hosts', ({ record }) =>
+    limitOf(record),
+  ),
+  needed_share: {
+    type: SHARE,
+    help: "of its limit, what had to fit: resident memory and swap, or the largest address space, on the fullest host; of jobs without samples Grid Engine's own figure",
+    of: neededShare,
+    byGridEngine: notMeasured,
+  },
+  needed_bytes: {
+    type: numberType('bytes'),
+    help: 'the same in bytes, on all hosts as if each were the fullest',
+    of: (subject) => {
+      const share = neededShare(subject);
+      const limit = limitOf(subject.record);
+      return share === null || limit === null ? needed(subject) : share * limit;
+    },
+    byGridEngine: notMeasured,
+  },
+  busy_slots: fact(numberType('count'), 'CPU time over elapsed time: slots that computed, in the mean', busySlots),
+  idle_slots: fact(numberType('count'), 'its slots less busy_slots; 0 where it kept more busy', (subject) => {
+    const busy = busySlots(subject);
+    const slots = subject.record.host_slots;
+    return busy === null || slots === null ? null : Math.max(0, slots - busy);
+  }),
+  h_rt_seconds: fact(numberType('seconds'), "its walltime limit, by Grid Engine's accounting", ({ category }) =>
+    category === null ? null : requestedSeconds(categoryRequests(category), 'h_rt'),
+  ),
+  swap_bytes: fact(numberType('bytes'), 'most of its memory that was in swap', swapped),
+  storage_wait_seconds: fact(
+    numberType('seconds'),
+    'that its processes waited for storage, added up; not known where the kernel does not count it',
+    waitedForStorage,
+  ),
+  growth_bytes: fact(
+    numberType('bytes'),
+    'by how much memory grew from the first eighth of the run to the last',
+    ({ record }) => growthOf(record.series)?.bytes ?? null,
+    true,
+  ),
+  rising_eighths: fact(
+    numberType('count'),
+    'how many of the last seven eighths of the run held more memory than the one before, by 1 % of the peak or more',
+    ({ record }) => growthOf(record.series)?.rising ?? null,
+    true,
+  ),
+  runs_of_kind: fact(
+    numberType('count'),
+    "runs of the owner's jobs of this name, digits aside, in the period of the list or report; of one job within a day of it",
+    ({ kind }) => kind?.runs ?? null,
+  ),
+  mean_seconds_of_kind: fact(numberType('seconds'), 'how long these ran in the mean', ({ kind }) =>
+    kind === null || kind.runs === 0 ? null : kind.seconds / kind.runs,
+  ),
+};
+
+const GIB = 1024 ** 3;
+
+/** A number of a record under its name in CSV. */
+function numberFact(name: string, help: string, isBytes: boolean, read: (record: JobRecord) => unknown): Fact {
+  const inGib = name.endsWith('_gib_seconds') || name.endsWith('_gib');
+  const unit = inGib ? (name.endsWith('_gib') ? 'bytes' : 'byte_seconds') : isBytes ? 'bytes' : unitOfMetric(name);
+  return fact(numberType(unit), help, ({ record }) => {
+    const value = read(record);
+    return typeof value === 'number' ? value * (inGib ? GIB : 1) : null;
+  });
+}
+
+function textFact(help: string, read: (record: JobRecord) => unknown): Fact {
+  return fact({ kind: 'text' }, help, ({ record }) => {
+    const value = read(record);
+    return typeof value === 'string' ? value : null;
+  });
+}
+
+const NUMBERS: ReadonlySet<string> = new Set(['integer', 'real', 'seconds']);
+const TEXTS: ReadonlySet<string> = new Set(['word', 'choice', 'text']);
+
+interface Stored {
+  readonly name: string;
+  readonly as: string;
+  readonly schema: Readonly<Record<string, unknown>>;
+  readonly help: string;
+}
+
+function storedFact({ name, as, schema, help }: Stored, read: (record: JobRecord) => unknown): [string, Fact][] {
+  if (NUMBERS.has(as)) return [[name, numberFact(name, help, schema.description === 'bytes', read)]];
+  return TEXTS.has(as) ? [[name, textFact(help, read)]] : [];
+}
+
+function member(value: unknown, name: string): unknown {
+  return typeof value === 'object' && value !== null ? Object.entries(value).find(([key]) => key === name)?.[1] : null;
+}
+
+/** A field of the record, or its members, as CSV names them. */
+function fieldFacts(field: FieldName): [string, Fact][] {
+  const { storage, shape, help } = FIELDS[field];
+  if (storage.as === 'bracket')
+    return ['lower_bytes', 'upper_bytes'].map((end) => {
+      const name = `${field}_${end}`;
+      return [name, numberFact(name, help, true, (record) => member(record[field], end))];
+    });
+  if (storage.as === 'members') {
+    const prefix = storage.prefix ?? field;
+    return Object.entries(storage.of).flatMap(([name, leaf]) =>
+      storedFact({ name: `${prefix}_${name}`, as: leaf.storage.as, schema: leaf.schema, help }, (record) =>
+        member(record[field], name),
+      ),
+    );
+  }
+  return storedFact({ name: field, as: storage.as, schema: shape.schema, help }, (record) => record[field]);
+}
+
+/** Everything that a rule can name beside metrics. */
+export const FACTS: ReadonlyMap<string, Fact> = new Map([
+  ...FIELD_NAMES.flatMap(fieldFacts),
+  ...Object.entries(DERIVED),
+]);
+
+/** A metric of the record, in the language's own units. */
+export function metricFact(name: string): Fact {
+  const unit = unitOfMetric(name);
+  const { factor } = dimensionOf(unit);
+  return fact(numberType(unit), 'a metric', ({ record: { metrics } }) => {
+    const value = metrics[name];
+    return value === undefined ? null : value * factor;
+  });
+}

@@ -1,0 +1,112 @@
+import { groupBy } from '../../base/group-by';
+import type { JobRecord } from '../../record/record';
+import { latestRuns, recordsOf, runKey, type JobRun } from '../job/job-run';
+import { gibHoursOf } from '../format/units';
+import { evaluate, type Lookup, type Value } from './evaluate';
+import { namesIn } from './expression';
+import { FACTS, metricFact, subjectOf, type Fact, type Kind, type Subject } from './facts';
+import type { Rule, Severity, Template, TemplatePart } from './rule';
+import type { RuleSet } from './rule-set';
+import { formatValue, PLAIN } from './units';
+
+/** A class that a run is of: part of the published contract (schema 1). */
+export interface Finding {
+  readonly class: string;
+  readonly severity: Severity;
+  /** What shows it, with its figures. */
+  readonly evidence: string;
+  /** What to do about it; '': nothing is said. */
+  readonly hint: string;
+  /** null: the cost is not of this kind, or not known. */
+  readonly cost_gib_hours: number | null;
+  readonly cost_slot_hours: number | null;
+}
+
+/** What rules say of a run. */
+export interface Classes {
+  readonly rules_version: string;
+  /** Worst first. */
+  readonly found: readonly Finding[];
+  /** Classes of which it can't be told whether the run is of them: something that their rule needs is not known. */
+  readonly unknown: readonly string[];
+}
+
+const factOf = (name: string): Fact => FACTS.get(name) ?? metricFact(name);
+
+const lookupIn =
+  (subject: Subject): Lookup =>
+  (name) =>
+    factOf(name).of(subject);
+
+const PLAIN_GLYPHS = { dot: '·', degree: '°' };
+
+function figureText({ of, type }: Exclude<TemplatePart, string>, subject: Subject): string {
+  const value = evaluate(of, lookupIn(subject));
+  if (typeof value !== 'number' || type.kind !== 'number') return value === null ? 'unknown' : String(value);
+  const about = namesIn(of).some((name) => factOf(name).byGridEngine?.(subject) === true) ? '~' : '';
+  return about + formatValue(value, type.of ?? PLAIN, type.isShare, PLAIN_GLYPHS);
+}
+
+const templateText = (template: Template, subject: Subject): string =>
+  template.map((part) => (typeof part === 'string' ? part : figureText(part, subject))).join('');
+
+const hoursOf = (value: Value, inGib: boolean): number | null =>
+  typeof value === 'number' ? (inGib ? gibHoursOf(value) : value / 3600) : null;
+
+/** Whether a run is of the class of a rule; null: it can't be told. */
+function isOf(rule: Rule, subject: Subject): boolean | null {
+  const lookup = lookupIn(subject);
+  const is = evaluate(rule.when, lookup);
+  if (typeof is !== 'boolean') return null;
+  // What is not so whatever is missing is not so.
+  return is && rule.requires.some((name) => lookup(name) === null) ? null : is;
+}
+
+function findingOf({ name, severity, evidence, hint, cost }: Rule, subject: Subject): Finding {
+  const spent = cost === null ? null : evaluate(cost.of, lookupIn(subject));
+  return {
+    class: name,
+    severity,
+    evidence: templateText(evidence, subject),
+    hint: templateText(hint, subject),
+    cost_gib_hours: cost?.in === 'GiB·h' ? hoursOf(spent, true) : null,
+    cost_slot_hours: cost?.in === 'slot·h' ? hoursOf(spent, false) : null,
+  };
+}
+
+/** What rules say of the records of one run. */
+export function judge({ rules, version }: RuleSet, records: readonly JobRecord[], kind: Kind | null): Classes {
+  const subject = subjectOf(records, kind);
+  const found: Finding[] = [];
+  const unknown: string[] = [];
+  for (const rule of subject === null ? [] : rules) {
+    const is = subject === null ? null : isOf(rule, subject);
+    if (is === null) unknown.push(rule.name);
+    else if (subject !== null && is) found.push(findingOf(rule, subject));
+  }
+  return { rules_version: version, found, unknown };
+}
+
+/** The same classes, of which one is known by more than they were judged by. */
+export const withFinding = ({ found, unknown, ...rest }: Classes, finding: Finding): Classes => ({
+  ...rest,
+  found: [finding, ...found.filter((one) => one.class !== finding.class)],
+  unknown: unknown.filter((name) => name !== finding.class),
+});
+
+/** The kind that a job is of; null: its like were not counted. */
+export type KindOf = (record: JobRecord) => Kind | null;
+
+/** Each run's records with the classes of the run; all hosts and tasks of a run must be there. */
+export function withClasses<Run extends JobRun>(
+  runs: readonly Run[],
+  rules: RuleSet,
+  kindOf: KindOf = () => null,
+): readonly (Run & { readonly classes: Classes })[] {
+  const judged = [...groupBy(runs, runKey)].map(([key, group]) => {
+    const records = recordsOf(latestRuns(group));
+    return [key, judge(rules, records, records[0] === undefined ? null : kindOf(records[0]))] as const;
+  });
+  const known = new Map(judged);
+  return runs.map((run) => ({ ...run, classes: known.get(runKey(run)) ?? judge(rules, [run.record], null) }));
+}

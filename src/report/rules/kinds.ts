@@ -1,0 +1,61 @@
+import type { RecordsQuery } from '../../accounting/store';
+import { countedAt } from '../../record/facts';
+import { HIDDEN } from '../../record/hidden';
+import type { StoredRecord } from '../../record/merge';
+import { nameClass } from '../../record/name-class';
+import { recordKeyText, type JobRecord } from '../../record/record';
+import type { JobRun } from '../job/job-run';
+import type { Kind } from './facts';
+
+type FindRecords = (query: RecordsQuery) => Promise<readonly StoredRecord[]>;
+
+const DAY_MS = 86_400_000;
+/** More runs are as good as these. */
+const MOST_RUNS = 1000;
+/** Questions of one command or answer. */
+const MOST_QUESTIONS = 20;
+/** A longer run is no part of a swarm: its like need not be counted. */
+const SHORT_SECONDS = 600;
+
+const keyOf = ({ owner, job_name: name }: JobRecord): string | null =>
+  owner === null || owner === HIDDEN || name === null ? null : JSON.stringify([owner, nameClass(name)]);
+
+/** How many runs there are of each kind among some records, and how long they ran. */
+export class Kinds {
+  private readonly kinds = new Map<string, Kind>();
+
+  constructor(records: readonly JobRecord[] = []) {
+    for (const record of records) {
+      const key = record.pe_task_id === null ? keyOf(record) : null;
+      if (key === null || record.status === 'running') continue;
+      const { runs, seconds } = this.kinds.get(key) ?? { runs: 0, seconds: 0 };
+      this.kinds.set(key, { runs: runs + 1, seconds: seconds + (record.wallclock_seconds ?? 0) });
+    }
+  }
+
+  readonly of = (record: JobRecord): Kind | null => this.kinds.get(keyOf(record) ?? '') ?? null;
+}
+
+/** The kinds of short runs, by the runs within a day of each. Rejects with StoreError. */
+export async function kindsNear(runs: readonly JobRun[], find: FindRecords): Promise<Kinds> {
+  const asked = new Map<string, JobRecord>();
+  for (const { record } of runs) {
+    const key = keyOf(record);
+    const isShort = record.wallclock_seconds !== null && record.wallclock_seconds < SHORT_SECONDS;
+    if (key !== null && isShort && asked.size < MOST_QUESTIONS) asked.set(key, record);
+  }
+  const found = await Promise.all(
+    [...asked.values()].map((record) => {
+      const at = countedAt(record);
+      return find({
+        owner: record.owner ?? '',
+        job_name: (record.job_name ?? '').replace(/\d+/g, '*'),
+        since: at - DAY_MS,
+        until: at + DAY_MS,
+        limit: MOST_RUNS,
+        totals: false,
+      });
+    }),
+  );
+  return new Kinds([...new Map(found.flat().map((one) => [recordKeyText(one.record), one.record])).values()]);
+}

@@ -1,0 +1,90 @@
+import { formatQuantity, type QuantityUnit } from '../format/quantity';
+import type { Glyphs } from '../screen/screen';
+import { formatBytes, formatCount, formatNumber } from '../format/units';
+import { ExpressionError } from './expression-error';
+
+/** What a value is of, as powers: bytes, seconds, joules. All zero: a plain number, a share, a count. */
+export type Dimension = readonly [bytes: number, seconds: number, joules: number];
+
+export const PLAIN: Dimension = [0, 0, 0];
+const BYTES: Dimension = [1, 0, 0];
+const SECONDS: Dimension = [0, 1, 0];
+const JOULES: Dimension = [0, 0, 1];
+export const BYTE_SECONDS: Dimension = [1, 1, 0];
+
+interface LiteralUnit {
+  readonly factor: number;
+  readonly of: Dimension;
+}
+
+const powers = (names: readonly string[], base: number): [string, LiteralUnit][] =>
+  names.map((name, index) => [name, { factor: base ** (index + 1), of: BYTES }]);
+
+/** What may be written behind a number. */
+const UNITS: ReadonlyMap<string, LiteralUnit> = new Map([
+  ['', { factor: 1, of: PLAIN }],
+  ['%', { factor: 0.01, of: PLAIN }],
+  ['B', { factor: 1, of: BYTES }],
+  ...powers(['KiB', 'MiB', 'GiB', 'TiB'], 1024),
+  ...powers(['kB', 'MB', 'GB', 'TB'], 1000),
+  ['ms', { factor: 0.001, of: SECONDS }],
+  ['s', { factor: 1, of: SECONDS }],
+  ['min', { factor: 60, of: SECONDS }],
+  ['h', { factor: 3600, of: SECONDS }],
+  ['d', { factor: 86_400, of: SECONDS }],
+  ['J', { factor: 1, of: JOULES }],
+  ['kWh', { factor: 3.6e6, of: JOULES }],
+]);
+
+/** The unit behind a number. Throws ExpressionError on one that is none. */
+export function literalUnit(unit: string, at: number): LiteralUnit {
+  const known = UNITS.get(unit);
+  if (known !== undefined) return known;
+  const names = [...UNITS.keys()].filter((name) => name !== '').join(', ');
+  throw new ExpressionError(`"${unit}" is no unit; known are ${names}`, at);
+}
+
+export const sameDimension = (a: Dimension, b: Dimension): boolean => a.every((power, index) => power === b[index]);
+
+/** Of a product (sign 1) or a quotient (-1). */
+export const combined = (a: Dimension, b: Dimension, sign: 1 | -1): Dimension => [
+  a[0] + sign * b[0],
+  a[1] + sign * b[1],
+  a[2] + sign * b[2],
+];
+
+/** How it is called in an error. */
+export function dimensionName(dimension: Dimension): string {
+  if (sameDimension(dimension, PLAIN)) return 'a plain number';
+  const part = (power: number, name: string): string[] =>
+    power === 0 ? [] : [power === 1 ? name : `${name}^${power}`];
+  return [...part(dimension[0], 'bytes'), ...part(dimension[1], 'seconds'), ...part(dimension[2], 'joules')].join('*');
+}
+
+const OF_UNITS: Readonly<Partial<Record<QuantityUnit, LiteralUnit>>> = {
+  bytes: { of: BYTES, factor: 1 },
+  seconds: { of: SECONDS, factor: 1 },
+  byte_seconds: { of: BYTE_SECONDS, factor: 1 },
+  joules: { of: JOULES, factor: 1 },
+  percent: { of: PLAIN, factor: 0.01 },
+};
+
+/** What a field or metric is of, and the factor to the language's own units: percent are shares there. */
+export const dimensionOf = (unit: QuantityUnit): LiteralUnit => OF_UNITS[unit] ?? { of: PLAIN, factor: 1 };
+
+/** A value for people. `isShare`: as percent. */
+export function formatValue(
+  value: number,
+  dimension: Dimension,
+  isShare: boolean,
+  glyphs: Pick<Glyphs, 'degree' | 'dot'>,
+): string {
+  if (isShare) return formatQuantity(value * 100, 'percent', glyphs);
+  // What was held for certain is rounded down, as on every screen.
+  if (sameDimension(dimension, BYTES)) return `${value < 0 ? '-' : ''}${formatBytes(Math.abs(value), 'down')}`;
+  const unit = (['seconds', 'byte_seconds', 'joules'] as const).find((name) =>
+    sameDimension(dimensionOf(name).of, dimension),
+  );
+  if (unit !== undefined) return formatQuantity(value, unit, glyphs);
+  return Number.isInteger(value) ? formatCount(value) : formatNumber(value);
+}

@@ -1,0 +1,85 @@
+import { createHash, randomBytes } from 'node:crypto';
+
+/** Who has signed in: a user of this system, or whoever holds a token. */
+export type Credential = { readonly uid: number } | { readonly token: string };
+
+const SESSION_MS = 12 * 3_600_000;
+const INVITATION_MS = 5 * 60_000;
+/** The oldest give way: each takes some hundred bytes. */
+const MOST = 10_000;
+
+interface Kept<T> {
+  readonly value: T;
+  readonly until: number;
+}
+
+/** Values under random names that only their holder knows; nothing of the name is kept but its digest. */
+class Secrets<T> {
+  readonly #kept = new Map<string, Kept<T>>();
+  readonly #lastsMs: number;
+
+  constructor(lastsMs: number) {
+    this.#lastsMs = lastsMs;
+  }
+
+  /** The new name: 256 random bits. */
+  add(value: T, now: number): string {
+    const name = randomBytes(32).toString('base64url');
+    this.#kept.set(digest(name), { value, until: now + this.#lastsMs });
+    const [oldest] = this.#kept.keys();
+    if (this.#kept.size > MOST && oldest !== undefined) this.#kept.delete(oldest);
+    return name;
+  }
+
+  /** null: no such name, or its time is over. */
+  get(name: string, now: number): T | null {
+    const found = this.#kept.get(digest(name));
+    return found !== undefined && now < found.until ? found.value : null;
+  }
+
+  remove(name: string): void {
+    this.#kept.delete(digest(name));
+  }
+}
+
+const digest = (name: string): string => createHash('sha256').update(name).digest('base64');
+
+/**
+ * Who has signed in with a browser, in memory: a restart signs everybody out. A session holds what was shown to begin it,
+ * so that a token that is no longer accepted, or a user who is no longer known, has nothing of it.
+ */
+export class Sessions {
+  readonly #sessions = new Secrets<Credential>(SESSION_MS);
+  readonly #invitations = new Secrets<number>(INVITATION_MS);
+
+  /** Begins a session; its secret goes into the cookie. */
+  open(credential: Credential, now: number): { readonly secret: string; readonly seconds: number } {
+    return { secret: this.#sessions.add(credential, now), seconds: SESSION_MS / 1000 };
+  }
+
+  /** null: there is none, or it is over. */
+  credentialOf(secret: string, now: number): Credential | null {
+    return this.#sessions.get(secret, now);
+  }
+
+  close(secret: string): void {
+    this.#sessions.remove(secret);
+  }
+
+  /** A code with which a user may sign in once, within some minutes. */
+  invite(uid: number, now: number): { readonly code: string; readonly seconds: number } {
+    return { code: this.#invitations.add(uid, now), seconds: INVITATION_MS / 1000 };
+  }
+
+  /** Whom a code is for; null: it has been used, or its time is over. */
+  invited(code: string, now: number): number | null {
+    return this.#invitations.get(code, now);
+  }
+
+  /** The same; the code is used up. */
+  redeem(code: string, now: number): number | null {
+    const uid = this.#invitations.get(code, now);
+    this.#invitations.remove(code);
+    return uid;
+  }
+}

@@ -1,0 +1,30 @@
+import { METRICS_TYPE, renderMetrics } from '../../export/prometheus/metric';
+import { SERVER_METRICS } from '../../export/prometheus/server-metrics';
+import { makeBody } from '../http/body';
+import { redactView } from '../access/redaction';
+import { route } from './route';
+
+export const metricsRoute = route({
+  path: '/metrics',
+  description: 'for Prometheus: hosts, queues, owners, projects, the waste of the last 24 hours, and how the server is',
+  parameters: {},
+  type: METRICS_TYPE,
+  schema: null,
+  problems: [],
+  answer: async ({ site, access, now }) => {
+    const day = await site.lastDay.sums(access);
+    const live = site.live.current();
+    const figures = {
+      snapshot: live?.snapshot ?? null,
+      view: live?.view ? redactView(live.view, access) : null,
+      day,
+      accountingProblem: site.accounting.problem(),
+      inbox: site.inbox(),
+      version: site.version,
+      startedAt: site.startedAt,
+      nowMs: now,
+      mostJobs: site.settings.metrics_jobs,
+    };
+    return { body: makeBody(METRICS_TYPE, renderMetrics(SERVER_METRICS, figures)), maxAge: 0 };
+  },
+});

@@ -1,0 +1,49 @@
+import type { SummaryGroup } from '../../../accounting/summary';
+import { formatMemoryTime } from '../../../report/format/units';
+import { html, type Html } from '../html';
+import { chartKey } from './bar';
+
+const HEIGHT = 150;
+const BOTTOM = 126;
+const TOP = 16;
+const LABELS = 6;
+
+/** Memory-hours day by day: what was in use, and what was requested beyond it; null: there is nothing to draw. */
+export function daysChart(days: readonly SummaryGroup[]): Html | null {
+  const most = days.reduce(
+    (top, { totals }) => Math.max(top, totals.requested_with_used_gib_hours, totals.used_gib_hours),
+    0,
+  );
+  if (days.length < 2 || most <= 0) return null;
+  const height = (gibHours: number): number => Math.round((gibHours / most) * (BOTTOM - TOP) * 10) / 10;
+  const step = 100 / days.length;
+  const every = Math.ceil(days.length / LABELS);
+  const columns = days.map(({ key, totals }, index) => {
+    const [asked, used] = [height(totals.requested_with_used_gib_hours), height(totals.used_gib_hours)];
+    const day = key ?? '';
+    const words = `${day}: ${formatMemoryTime(totals.used_gib_hours, '·')} of ${formatMemoryTime(totals.requested_with_used_gib_hours, '·')}`;
+    const [x, width] = [`${(index * step).toFixed(3)}%`, `${(step * 0.86).toFixed(3)}%`];
+    return html`<g
+      ><title>${words}</title>
+      <rect class="rest" x="${x}" width="${width}" y="${BOTTOM - asked}" height="${asked}"></rect>
+      <rect class="used" x="${x}" width="${width}" y="${BOTTOM - used}" height="${used}"></rect>
+      ${index % every === 0 ? html`<text x="${x}" y="${HEIGHT - 8}">${day.slice(5)}</text>` : null}</g
+    >`;
+  });
+  const from = days[0]?.key ?? '';
+  const to = days.at(-1)?.key ?? '';
+  return html`<svg
+      width="100%"
+      height="${HEIGHT}"
+      role="img"
+      aria-label="Memory-hours by day, ${from} to ${to}, at most ${formatMemoryTime(most, '·')}"
+    >
+      <text x="2" y="11">${formatMemoryTime(most, '·')}</text>
+      <line class="axis" x1="0" x2="100%" y1="${BOTTOM}" y2="${BOTTOM}"></line>
+      ${columns}
+    </svg>
+    ${chartKey([
+      { fill: 'used', text: 'in use' },
+      { fill: 'rest', text: 'requested beyond it' },
+    ])}`;
+}

@@ -1,0 +1,64 @@
+import { checkJson, type Shape } from '../../base/shape';
+import type { AccountingQuery } from '../accounting/answer-query';
+import { makeBody } from '../http/body';
+import type { Parameters } from '../routes/parameter';
+import { route, type Route, type RouteAnswer, type RouteRequest } from '../routes/route';
+import { HTML_TYPE, PAGE_HEADERS, pageDocument, type Page } from './layout';
+
+interface PageDefinition<P extends Parameters> {
+  readonly path: string;
+  readonly description: string;
+  readonly parameters: P;
+  readonly isForm?: true;
+  /** Throws or rejects with HttpProblem. */
+  readonly make: (asked: RouteRequest<P>) => Page | Promise<Page>;
+}
+
+/** How often a browser that is asked to may load a page of what changes. */
+export const RELOAD_SECONDS = 30;
+
+/** A page as it is sent; with `reload` the browser loads it again after some time. */
+export function pageAnswer(
+  page: Page,
+  path: string,
+  asked: Pick<RouteRequest<Parameters>, 'signedIn'>,
+  reload = false,
+): RouteAnswer {
+  const text = pageDocument(page, { path, user: asked.signedIn?.name ?? null });
+  const headers = reload ? { ...PAGE_HEADERS, Refresh: String(RELOAD_SECONDS) } : PAGE_HEADERS;
+  return { body: makeBody(HTML_TYPE, text), maxAge: 0, headers };
+}
+
+/** Leads the browser to another page of this site. */
+export function redirect(path: string, headers: Readonly<Record<string, string>> = {}): RouteAnswer {
+  return { status: 303, headers: { ...headers, Location: path }, body: makeBody('text/plain', ''), maxAge: 0 };
+}
+
+/** A page as a route. A parameter `reload` makes the browser load it again and again. */
+export function pageRoute<P extends Parameters>({ make, ...definition }: PageDefinition<P>): Route {
+  return route({
+    ...definition,
+    type: HTML_TYPE,
+    schema: null,
+    problems: [],
+    answer: async (asked) => {
+      const { reload = false } = asked.values as { readonly reload?: boolean };
+      return pageAnswer(await make(asked), definition.path, asked, reload);
+    },
+  });
+}
+
+/** On whose behalf a page asks. */
+export type Asker = Pick<RouteRequest<Parameters>, 'site' | 'access' | 'requester'>;
+
+/** What the accounting DB answers to this caller: the published answer, read by its published shape. */
+export async function askAccounting<T>(
+  { site, access, requester }: Asker,
+  question: AccountingQuery,
+  shape: Shape<T>,
+): Promise<T> {
+  const bytes = await site.accounting.ask(question, access, requester);
+  const read = checkJson(shape, bytes.toString('utf8'), 'the answer');
+  if (!read.ok) throw new Error(read.error);
+  return read.value;
+}

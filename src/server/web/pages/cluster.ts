@@ -1,0 +1,63 @@
+import { DIMENSIONS, type Dimension } from '../../../accounting/summary';
+import { formatMinute, formatZone } from '../../../report/format/local-time';
+import { summaryAnswer } from '../../accounting/answer-shapes';
+import { intervalOf } from '../../routes/accounting';
+import { queryTime, withText } from '../../routes/parameter';
+import { daysChart } from '../charts/days';
+import { html, linkTo, type Html } from '../html';
+import { section } from '../layout';
+import { askAccounting, pageRoute } from '../page';
+import { groupsTable, sumsPart } from './sums';
+
+const GROUPS = 10;
+
+const NAMES: Readonly<Record<Dimension, string>> = {
+  owner: 'user',
+  project: 'project',
+  queue: 'queue',
+  host: 'host',
+  job_name: 'kind of job',
+};
+
+const SPANS = ['1d', '7d', '30d', '90d', '365d'] as const;
+
+/** All jobs of a time: what they add up to, day by day, and who had most. */
+export const clusterPage = pageRoute({
+  path: '/cluster',
+  isForm: true,
+  description: 'all jobs of a time by days, users, projects, queues, hosts and kinds',
+  parameters: { since: withText(queryTime('from then on (default: 30d)')) },
+  make: async (asked) => {
+    const since = asked.values.since?.text ?? '30d';
+    const from = asked.values.since?.value ?? asked.now - 30 * 86_400_000;
+    const interval = intervalOf(from, asked.now, asked.now);
+    const days = { what: 'summary', query: { ...interval, by: 'day', limit: 400 } } as const;
+    const { totals, groups } = await askAccounting(asked, days, summaryAnswer);
+    const tables: Html[] = [];
+    for (const by of DIMENSIONS) {
+      const question = { what: 'summary', query: { ...interval, by, limit: GROUPS } } as const;
+      const answer = await askAccounting(asked, question, summaryAnswer);
+      const link = (key: string): string =>
+        linkTo('/jobs', { [by]: by === 'job_name' ? key.replaceAll('#', '*') : key, since });
+      const made = groupsTable(NAMES[by], answer.groups, link);
+      if (made !== null) tables.push(html`<section>${made}</section>`);
+    }
+    const spans = SPANS.map((span) =>
+      span === since
+        ? html`<li><strong>${span}</strong></li>`
+        : html`<li><a href="${linkTo('/cluster', { since: span })}">${span}</a></li>`,
+    );
+    return {
+      title: 'Cluster',
+      body: html`<h1>All jobs</h1>
+        <p class="faint">
+          ${formatMinute(new Date(interval.since))} → ${formatMinute(new Date(interval.until))}
+          ${formatZone(new Date(interval.until))}
+        </p>
+        <ul class="choices">
+          ${spans}
+        </ul>
+        ${section('Together', sumsPart(totals), daysChart(groups))} ${tables}`,
+    };
+  },
+});

@@ -1,0 +1,62 @@
+import type { JobRecord } from '../../../record/record';
+import type { NextRequest } from '../../../report/advice/next-request';
+import { hasUnknownPart, roundRequest } from '../../../report/advice/advice';
+import { formatCount, formatPercent } from '../../../report/format/units';
+import { NOT_WHOLE } from '../../../report/job/headline';
+import type { CauseAccount } from '../../../report/why/causes';
+import { html, type Html } from '../html';
+import { section } from '../layout';
+
+const VERDICTS: Readonly<Record<NextRequest['kind'], string>> = {
+  lower: 'It requested more memory than it needs.',
+  raise: 'It came close to its limit, or went beyond it.',
+  keep: 'The request fits.',
+  ask: 'Nothing was requested.',
+};
+
+/** On what the advice rests, with the risk where past runs allow to state one. */
+function reason({ risk, runs }: NextRequest): string {
+  if (risk === null || runs === null) return 'By this run alone: its peak and some headroom. No risk can be stated.';
+  return `A risk of ${formatPercent(risk)} that it needs more, by ${formatCount(runs)} runs of its kind.`;
+}
+
+/** What to request next time. `line`: of a bad end, a whole `qsub` line; it goes before. `records`: all that the advice must fit. */
+export function nextPart(next: NextRequest | null, line: string | null, records: readonly JobRecord[]): Html | null {
+  if (line !== null)
+    return section('Next time', html`<p><code>${line}</code></p>`, next && html`<p>${reason(next)}</p>`);
+  if (next === null) return null;
+  const request = `qsub -l ${next.complex}=${roundRequest(next.request_bytes).text}`;
+  return section(
+    'Next time',
+    html`<p>${next.kind === 'keep' && hasUnknownPart(records) ? NOT_WHOLE : VERDICTS[next.kind]}</p>`,
+    next.kind === 'keep' ? null : html`<p><code>${request}</code></p>`,
+    html`<p class="faint">${reason(next)}</p>`,
+  );
+}
+
+const STANDINGS: Readonly<Record<CauseAccount['explanations'][number]['standing'], string>> = {
+  consistent: 'fits',
+  undecidable: 'open',
+  contradicted: 'ruled out',
+};
+
+/** Why it ended badly, and what else such an end can come of. */
+export function causePart({ sentence, explanations }: CauseAccount): Html {
+  const items = explanations.map(
+    ({ name, standing, evidence, would_tell: missing }) =>
+      html`<li>
+        ${name} (${STANDINGS[standing]}): ${evidence}${missing === null ? null : `; ${missing} would tell`}
+      </li>`,
+  );
+  return html`<p>${sentence}</p>
+    ${
+      items.length === 0
+        ? null
+        : html`<details>
+            <summary>What such an end can come of</summary>
+            <ul>
+              ${items}
+            </ul>
+          </details>`
+    }`;
+}

@@ -1,0 +1,208 @@
+import type { ValueOf } from '../../../base/shape';
+import { isParallel } from '../../../accounting/job-sum';
+import { jobTaskName } from '../../../record/job-name';
+import { measuredUpper } from '../../../record/peak-figure';
+import type { JobRecord } from '../../../record/record';
+import { limitOf } from '../../../report/advice/fit';
+import { describeBracket } from '../../../report/format/bracket';
+import { formatPercent, formatRequested } from '../../../report/format/units';
+import { trustFacts } from '../../../report/job/data-quality';
+import { describeEnding } from '../../../report/job/ending';
+import { endingTone } from '../../../report/job/headline';
+import { latestRuns } from '../../../report/job/job-run';
+import { wholeOf, type JobWhole } from '../../../report/job/job-whole';
+import { metricGroups } from '../../../report/job/metrics';
+import { describeHosts } from '../../../report/job/parallel';
+import { PEAK_COLUMNS, peakRows } from '../../../report/job/peaks';
+import { statusText, warningWords } from '../../../report/job/run';
+import { growingHost, growingJob, renderTrend } from '../../../report/job/running';
+import { RUN_COLUMNS } from '../../../report/job/run-table';
+import { measuredRows } from '../../../report/job/summary';
+import { describePlace, describeSpan, jobLabel } from '../../../report/job/title';
+import { consumption, requested } from '../../../report/job/usage';
+import { curveWords } from '../../../report/screen/memory-chart';
+import type { Screen } from '../../../report/screen/screen';
+import type { jobAnswer } from '../../accounting/answer-shapes';
+import { bracketBar, chartKey, shareBar } from '../charts/bar';
+import { memoryCurve } from '../charts/memory-curve';
+import { html, named, type Child, type Html } from '../html';
+import { section } from '../layout';
+import { pairs, table } from '../table';
+import { hostsPart } from './job-hosts';
+import { causePart, nextPart } from './job-next';
+
+export type JobAnswer = ValueOf<typeof jobAnswer>;
+export type JobRuns = JobAnswer['records'];
+
+export interface JobPart {
+  /** The runs of one job (array task), in their order. */
+  readonly runs: JobRuns;
+  readonly causes: JobAnswer['causes'];
+}
+
+/** The latest run: its sums over all hosts, and the record whose memory is closest to its limit. */
+interface Latest {
+  readonly records: readonly [JobRecord, ...JobRecord[]];
+  readonly total: JobRecord;
+  readonly memory: JobRecord;
+  readonly whole: JobWhole | null;
+}
+
+function latestOf(runs: JobRuns): Latest | null {
+  const latest = latestRuns(runs);
+  const [first, ...others] = latest.map(({ record }) => record);
+  if (first === undefined) return null;
+  const records = [first, ...others] as const;
+  if (!isParallel(records)) return { records, total: first, memory: first, whole: null };
+  const whole = wholeOf(records, latest[0]?.attempt ?? 1);
+  return { records, total: whole.total, memory: whole.memoryHost, whole };
+}
+
+/** Number, name, state; who, where and when. */
+function titlePart(record: JobRecord, place: readonly string[], state: Html, when: string, screen: Screen): Html {
+  const name = record.job_name === null ? null : html` ${named(record.job_name)}`;
+  const words = place.map((part, index) => html`${index === 0 ? '' : ' · '}${named(part)}`);
+  return html`<h1>Job ${jobLabel(record, screen)}${name}</h1>
+    <p>${state} · ${words} · <span class="faint">${when}</span></p>`;
+}
+
+function warningPart({ total, whole }: Latest, screen: Screen): Html | null {
+  const growing =
+    whole === null
+      ? [growingJob(total)]
+      : whole.hosts.map((host, index) => growingHost(host.host, whole.parts[index] ?? [], limitOf(host)));
+  const words = [warningWords(total, screen) ?? '', ...renderTrend(total, growing, screen)].map((line) => line.trim());
+  const said = words.filter((line) => line !== '').join(' ');
+  return said === '' ? null : html`<p class="alert">${said}</p>`;
+}
+
+function measuredPart({ total, memory, whole }: Latest, screen: Screen): Html {
+  const where = whole === null || whole.sum.hosts.length < 2 ? '' : ` on ${memory.host}`;
+  const rows = measuredRows({ total, memory, where }, screen).map(({ name, requested: asked, used, share, tone }) => [
+    name,
+    asked,
+    used,
+    share === null ? '' : html`<span class="${tone}">${formatPercent(share)}</span>`,
+    share === null ? null : shareBar(share, tone),
+  ]);
+  const columns = [
+    { head: 'of' },
+    { head: 'requested', align: 'right' },
+    { head: 'used', align: 'right' },
+    { head: 'efficiency', align: 'right' },
+    { head: 'share', bar: true },
+  ] as const;
+  return section(
+    'Requested and used',
+    table('What was requested, and what of it was used', columns, rows),
+    peakPart(memory, screen),
+  );
+}
+
+/** The peak under its limit, as far as its ends are known. */
+function peakPart(memory: JobRecord, screen: Screen): Html | null {
+  const { peak_rss: peak } = memory;
+  if (peak === null) return null;
+  const limit = limitOf(memory);
+  const upper = measuredUpper(peak);
+  const words = `Peak ${describeBracket(peak, screen.glyphs)}${limit === null ? ', no limit' : ` of ${formatRequested(limit)}`}`;
+  return html`<p>${words}</p>
+    ${bracketBar(peak.lower_bytes, upper, limit, words)}
+    ${chartKey([
+      { fill: 'used', text: 'held for certain' },
+      ...(upper !== null && upper > peak.lower_bytes ? [{ fill: 'band', text: 'up to here it may have been' }] : []),
+      { fill: 'rest', text: 'never used' },
+    ])}`;
+}
+
+function curvePart({ total, whole }: Latest): Html | null {
+  const { series } = total;
+  const drawn = series && memoryCurve(series, limitOf(total), whole === null ? total.peak_rss : null);
+  if (series === null || drawn === null) return null;
+  return section(
+    'Memory over time',
+    drawn,
+    chartKey([
+      { fill: 'used', text: 'memory' },
+      ...(whole === null && total.peak_rss !== null ? [{ fill: 'band', text: 'where the peak lies' }] : []),
+    ]),
+    html`<p class="faint">${curveWords(total, series)}.</p>`,
+  );
+}
+
+function peaksPart({ total, whole }: Latest, screen: Screen): Html | null {
+  const rows = peakRows(total, screen, whole === null ? undefined : new Set());
+  const columns = PEAK_COLUMNS.map((column, index) => (index === 0 ? { head: 'peak of' } : column));
+  const cells = rows.map((row) =>
+    row.map((cell, index) => (index === row.length - 1 && cell !== '' ? named(cell) : cell)),
+  );
+  return rows.length === 0
+    ? null
+    : section('Peaks, and who held most', table('Each peak and when it came', columns, cells));
+}
+
+function endPart({ total, records }: Latest, causes: JobAnswer['causes']): Html | null {
+  if (total.status === 'running') return null;
+  const cause = causes.find(
+    ({ cluster, job_id: job, task_id: task }) =>
+      cluster === total.cluster && job === total.job_id && task === total.task_id,
+  );
+  const ended = records.find((record) => endingTone(record) === 'bad') ?? total;
+  return section(
+    'How it ended',
+    html`<p class="${endingTone(ended)}">${describeEnding(ended)}</p>`,
+    cause === undefined ? null : causePart(cause),
+  );
+}
+
+const RUNS = ['run', 'started', 'ran', 'host', 'peTask', 'peak', 'memory', 'cpu', 'ending'] as const;
+
+/** Runs as a table, with those columns that have something to say; a task leads to its own page. */
+export function runsTable(
+  caption: string,
+  names: readonly (keyof typeof RUN_COLUMNS)[],
+  runs: JobRuns,
+  screen: Screen,
+): Html {
+  const columns = names.map((name) => RUN_COLUMNS[name]);
+  const cellsOf = (run: JobRuns[number]): readonly Child[] =>
+    columns.map((column) => {
+      const text = column.cell(run, screen);
+      return column === RUN_COLUMNS.task ? html`<a href="${`/job/${jobTaskName(run.record)}`}">${text}</a>` : text;
+    });
+  return table(caption, columns, runs.map(cellsOf));
+}
+
+/** A job, or one task of an array job: its latest run, then all of its runs. */
+export function runPart({ runs, causes }: JobPart, screen: Screen): Html {
+  const latest = latestOf(runs);
+  if (latest === null) return html``;
+  const { total, whole } = latest;
+  const state = html`<strong class="${endingTone(total)}">${statusText(total, screen)}</strong>`;
+  const last = runs.reduce((most, { attempt }) => Math.max(most, attempt), 1);
+  const own = causes.filter(({ attempt }) => attempt === last);
+  const facts = trustFacts(total, screen).map((fact) =>
+    fact.startsWith(' ') ? html`<li class="under">${fact.trim()}</li>` : html`<li>${fact}</li>`,
+  );
+  const place = whole === null ? describePlace(total, screen) : describeHosts(whole, screen);
+  const asked =
+    whole === null
+      ? requested(total, screen)
+      : requested({ ...total, host_slots: total.slots }, screen, 'on all hosts');
+  const next = runs.find(({ attempt }) => attempt === last)?.next_time ?? null;
+  return html`${titlePart(total, place, state, describeSpan(total, screen), screen)} ${warningPart(latest, screen)}
+    ${measuredPart(latest, screen)} ${nextPart(next, own[0]?.next_time ?? null, whole?.needs ?? latest.records)}
+    ${curvePart(latest)} ${endPart(latest, own)} ${whole === null ? null : hostsPart(whole.sum, screen)}
+    ${peaksPart(latest, screen)}
+    <div class="halves">
+      ${section('Requested', pairs(asked))} ${section('Used', pairs(consumption(total, screen)))}
+      ${metricGroups(total, screen).map(({ heading, items }) => section(heading, pairs(items)))}
+    </div>
+    ${section(
+      'How far the figures can be trusted',
+      html`<ul>
+        ${facts}
+      </ul>`,
+    )}
+    ${last > 1 ? section('All runs', runsTable('Each start of this job', RUNS, runs, screen)) : null}`;
+}

@@ -1,0 +1,125 @@
+import { groupBy } from '../../../base/group-by';
+import type { ClusterView, JobView } from '../../../live/cluster-view';
+import { jobKey } from '../../../report/job/job-run';
+import { JOB_COLUMNS } from '../../../report/live/jobs-table';
+import type { Screen } from '../../../report/screen/screen';
+import { redactView } from '../../access/redaction';
+import { jobAnswer } from '../../accounting/answer-shapes';
+import { HttpProblem } from '../../http/http-problem';
+import { jobQuestion, type JobValues } from '../../routes/accounting';
+import { pathJob, queryFlag, queryName, queryTime } from '../../routes/parameter';
+import { route } from '../../routes/route';
+import { html, linkTo, type Html } from '../html';
+import { HTML_TYPE, section } from '../layout';
+import { askAccounting, type Asker, pageRoute, redirect, RELOAD_SECONDS } from '../page';
+import { webScreen } from '../screen';
+import { pairs } from '../table';
+import { arrayPart } from './job-array';
+import { runPart, type JobAnswer } from './job-run';
+
+interface Asked {
+  readonly job: number;
+  readonly task: number | null;
+}
+
+const nameOf = ({ job, task }: Asked): string => (task === null ? String(job) : `${job}.${task}`);
+
+const isAsked = ({ job, task }: JobView, asked: Asked): boolean =>
+  job === asked.job && (asked.task === null || task === asked.task);
+
+/** The job's runs that qmaster knows, as the caller may see them; none where it does not answer. */
+function runningViews({ site, access }: Asker, asked: Asked): readonly JobView[] {
+  const view: ClusterView | null = site.live.current()?.view ?? null;
+  if (view === null) return [];
+  const jobs = view.jobs.filter((job) => isAsked(job, asked));
+  return jobs.length === 0 ? [] : redactView({ ...view, hosts: [], pending: null, jobs }, access).jobs;
+}
+
+function livePart(jobs: readonly JobView[], screen: Screen): Html | null {
+  const [first, ...others] = jobs;
+  if (first === undefined) return null;
+  const items = JOB_COLUMNS.flatMap(({ head, cell }) => {
+    const text = head === '' ? '' : cell(first, screen);
+    return text === '' ? [] : [[head, text] as const];
+  });
+  const more = others.length === 0 ? null : html`<p class="faint">And ${others.length} more tasks that run now.</p>`;
+  return section('Now, by Grid Engine', pairs(items), more);
+}
+
+function othersPart({ older_incarnations: older, newer_incarnations: newer }: JobAnswer, link: string): Html | null {
+  if (older + newer === 0) return null;
+  return html`<p>${older + newer} other jobs had this number: <a href="${link}">all of them</a>.</p>`;
+}
+
+async function answerFor(asked: Asker, given: JobValues): Promise<JobAnswer | null> {
+  try {
+    return await askAccounting(asked, jobQuestion(given, asked.site), jobAnswer);
+  } catch (error) {
+    if (error instanceof HttpProblem && error.httpStatus === 404) return null;
+    throw error;
+  }
+}
+
+function reloadLink(path: string, reload: boolean): Html {
+  return reload
+    ? html`<p class="only-screen">
+        This page is loaded again every ${RELOAD_SECONDS} s: <a href="${path}">stop that</a>.
+      </p>`
+    : html`<p class="only-screen">
+        It runs: <a href="${path}">load again</a>, or
+        <a href="${linkTo(path, { reload: 'true' })}">every ${RELOAD_SECONDS} s</a>.
+      </p>`;
+}
+
+const PARAMETERS = {
+  job: pathJob,
+  all: queryFlag('every job that has had this number, not only the newest'),
+  at: queryTime('the job that had this number at that time'),
+  cluster: queryName('of this cluster only'),
+  reload: queryFlag('have the browser load it again and again'),
+};
+
+const jobPage = pageRoute({
+  path: '/job/{job}',
+  description: 'a job: what it requested and used, how it ended, what to request next time',
+  parameters: PARAMETERS,
+  make: async (asked) => {
+    const { job: wanted, reload = false, ...choice } = asked.values;
+    const screen = webScreen(asked.now);
+    const running = choice.at === undefined ? runningViews(asked, wanted) : [];
+    const answer = await answerFor(asked, { job: wanted, ...choice });
+    if (answer === null && running.length === 0)
+      throw new HttpProblem(404, 'no such job is known here; it gets there by its first heartbeat, or when it ends');
+    const path = `/job/${nameOf(wanted)}`;
+    const groups = [...groupBy(answer?.records ?? [], jobKey).values()].reverse();
+    const parts = groups.map((runs) => {
+      const isArray = new Set(runs.map(({ record }) => record.task_id)).size > 1;
+      const given = { runs, causes: answer?.causes ?? [] };
+      return isArray ? arrayPart(given, screen) : runPart(given, screen);
+    });
+    const isRunning = running.length > 0 || groups.flat().some(({ record }) => record.status === 'running');
+    return {
+      title: `Job ${nameOf(wanted)}`,
+      body: html`${parts.length === 0 ? html`<h1>Job ${nameOf(wanted)}</h1>` : parts} ${livePart(running, screen)}
+      ${isRunning ? reloadLink(path, reload) : null}
+      ${answer === null ? null : othersPart(answer, linkTo(path, { all: 'true' }))}`,
+    };
+  },
+});
+
+/** Where the field at the top of each page leads. */
+const findJob = route({
+  path: '/job',
+  isForm: true,
+  description: 'a job by its number',
+  parameters: { job: { ...pathJob, in: 'query' as const } },
+  type: HTML_TYPE,
+  schema: null,
+  problems: [],
+  answer: ({ values: { job } }) => {
+    if (job === undefined) throw new HttpProblem(400, 'no job was given; write its number, or number.task');
+    return redirect(`/job/${nameOf(job)}`);
+  },
+});
+
+export const JOB_PAGES = [findJob, jobPage];

@@ -1,0 +1,227 @@
+import { STATUSES } from '../../../record/fields';
+import { jobTaskName } from '../../../record/job-name';
+import { formatMinute, formatZone } from '../../../report/format/local-time';
+import { formatCount } from '../../../report/format/units';
+import {
+  MANY_OWNERS_COLUMNS,
+  OWNER_COLUMNS,
+  RECORD_COLUMNS,
+  type RecordColumn,
+  type RecordColumnName,
+} from '../../../report/records/columns';
+import { toJobLines, type RecordLine } from '../../../report/records/lines';
+import type { Screen } from '../../../report/screen/screen';
+import { recordsAnswer, summaryAnswer } from '../../accounting/answer-shapes';
+import { FILTER, given, intervalOf, SORTS } from '../../routes/accounting';
+import { queryCount, queryTime, queryWord, withText, type Values } from '../../routes/parameter';
+import { daysChart } from '../charts/days';
+import { html, linkTo, named, type Child, type Html } from '../html';
+import { section } from '../layout';
+import { askAccounting, type Asker, pageRoute } from '../page';
+import { webScreen } from '../screen';
+import { paging, table, type WebColumn } from '../table';
+import { groupsTable, sumsPart } from './sums';
+
+/** Records of a part of the list. */
+const EACH = 50;
+/** So many parts: who looks for more narrows the filter. */
+const MOST_PARTS = 40;
+const GROUPS = 10;
+
+/** The parts of a record's filter that people choose by. */
+const CHOICES = {
+  cluster: FILTER.cluster,
+  owner: FILTER.owner,
+  project: FILTER.project,
+  queue: FILTER.queue,
+  host: FILTER.host,
+  job_name: FILTER.job_name,
+  states: FILTER.states,
+  failed: FILTER.failed,
+};
+const PARAMETERS = {
+  ...CHOICES,
+  since: withText(queryTime('from then on (default: 7d)')),
+  until: withText(queryTime('up to, and without, then (default: now)')),
+  sort: queryWord('largest or latest first (default: time)', SORTS),
+  page: queryCount(`part of the list, ${EACH} records each`, MOST_PARTS),
+};
+
+type Choice = Values<typeof PARAMETERS>;
+
+/** The choice as it stands in an address, with changes. */
+function address(
+  { since, until, states: chosen, failed: bad, ...rest }: Choice,
+  changes: Partial<Choice> = {},
+): string {
+  const { since: from = since, until: to = until, states: of = chosen, failed: ended = bad, ...others } = changes;
+  return linkTo('/jobs', {
+    ...rest,
+    ...others,
+    since: from?.text,
+    until: to?.text,
+    states: of?.join(','),
+    failed: ended === undefined ? undefined : String(ended),
+  });
+}
+
+function option(value: string, text: string, chosen: string): Html {
+  return value === chosen
+    ? html`<option value="${value}" selected>${text}</option>`
+    : html`<option value="${value}">${text}</option>`;
+}
+
+const field = (name: string, label: string, value: string): Html =>
+  html`<label>${label}<input name="${name}" value="${value}" /></label>`;
+
+function filters({ owner: user, project: group, queue: in_queue, host: on, job_name: name, ...choice }: Choice): Html {
+  const ended = choice.failed === undefined ? '' : String(choice.failed);
+  const sort = choice.sort ?? 'time';
+  return html`<form class="filters" action="/jobs">
+    ${field('owner', 'user', user ?? '')} ${field('project', 'project', group ?? '')}
+    ${field('job_name', 'name or pattern', name ?? '')} ${field('queue', 'queue', in_queue ?? '')}
+    ${field('host', 'hosts', on ?? '')} ${field('since', 'since', choice.since?.text ?? '7d')}
+    ${field('until', 'until', choice.until?.text ?? '')}
+    <label
+      >ended<select name="failed">
+        ${option('', 'well or badly', ended)}${option('true', 'badly', ended)}${option('false', 'well', ended)}
+      </select></label
+    >
+    <label
+      >state<select name="states">
+        ${option('', 'any', choice.states?.join(',') ?? '')}
+        ${STATUSES.map((state) => option(state, state, choice.states?.join(',') ?? ''))}
+      </select></label
+    >
+    <label
+      >first<select name="sort">
+        ${SORTS.map((key) => option(key, SORT_NAMES[key], sort))}
+      </select></label
+    >
+    ${choice.cluster === undefined ? null : html`<input type="hidden" name="cluster" value="${choice.cluster}" />`}
+    <button>Show</button>
+  </form>`;
+}
+
+const SORT_NAMES: Readonly<Record<(typeof SORTS)[number], string>> = {
+  time: 'latest',
+  wallclock: 'longest',
+  cpu: 'most CPU time',
+  peak: 'largest peak',
+  requested: 'most requested',
+  unused: 'most unused',
+};
+
+/** By which column each order is. */
+const SORT_OF: Partial<Readonly<Record<RecordColumnName, (typeof SORTS)[number]>>> = {
+  until: 'time',
+  ran: 'wallclock',
+  cpu: 'cpu',
+  peak: 'peak',
+  limit: 'requested',
+  unused: 'unused',
+};
+
+function jobsTable(lines: readonly RecordLine[], choice: Choice, screen: Screen): Html {
+  const names = choice.owner === undefined ? MANY_OWNERS_COLUMNS : OWNER_COLUMNS;
+  const sort = choice.sort ?? 'time';
+  const columns = names.map((name): WebColumn => {
+    const { head, align = 'left' }: RecordColumn = RECORD_COLUMNS[name];
+    const by = SORT_OF[name];
+    if (by === undefined) return { head, align };
+    const title = html`<a href="${address({ ...choice, sort: by, page: undefined })}">${head}</a>`;
+    return { head, align, title, sorted: by === sort };
+  });
+  const cellOf = (name: RecordColumnName, line: RecordLine): Child => {
+    const text = RECORD_COLUMNS[name].cell(line, screen);
+    if (name === 'job') {
+      const [first] = line;
+      const tasks = new Set(line.map(({ task_id: task }) => task)).size;
+      return html`<a href="${`/job/${jobTaskName(tasks > 1 ? { ...first, task_id: null } : first)}`}">${text}</a>`;
+    }
+    if (name === 'owner' && text !== '') return html`<a href="${linkTo('/jobs', { owner: text })}">${named(text)}</a>`;
+    return name === 'name' ? named(text) : text;
+  };
+  return table(
+    'Jobs, the tasks and runs of each in one line',
+    columns,
+    lines.map((line) => names.map((name) => cellOf(name, line))),
+  );
+}
+
+function titleOf({ owner: user, project: group }: Choice): readonly [string, Html] {
+  if (user !== undefined) return [`Jobs of ${user}`, html`Jobs of ${named(user)}`];
+  if (group !== undefined) return [`Jobs of project ${group}`, html`Jobs of project ${named(group)}`];
+  return ['Jobs', html`Jobs`];
+}
+
+/** Groups that are worth a table: of an owner the kinds of jobs, of a project its owners, of all both. */
+function groupings({ owner: user }: Choice): readonly ('owner' | 'job_name')[] {
+  return user === undefined ? ['owner', 'job_name'] : ['job_name'];
+}
+
+async function groupsPart(asked: Asker, choice: Choice, query: ReturnType<typeof queryOf>): Promise<Html> {
+  const parts: (Html | null)[] = [];
+  for (const by of groupings(choice)) {
+    const question = { what: 'summary', query: { ...query, by, limit: GROUPS } } as const;
+    const { groups } = await askAccounting(asked, question, summaryAnswer);
+    const link = (key: string): string =>
+      address({
+        ...choice,
+        page: undefined,
+        ...(by === 'owner' ? { owner: key } : { job_name: key.replaceAll('#', '*') }),
+      });
+    parts.push(groupsTable(by === 'owner' ? 'user' : 'kind of job', groups, link));
+  }
+  return html`${parts.map((part) => (part === null ? null : html`<section>${part}</section>`))}`;
+}
+
+type Filter = Pick<Choice, keyof typeof CHOICES>;
+
+const filterOf = ({ cluster, owner, project, queue, host, job_name, states, failed }: Choice): Filter => ({
+  ...{ cluster, owner, project, queue, host, job_name, states, failed },
+});
+
+function queryOf(choice: Choice, now: number): ReturnType<typeof intervalOf> & ReturnType<typeof given<Filter>> {
+  return { ...intervalOf(choice.since?.value, choice.until?.value, now), ...given(filterOf(choice)) };
+}
+
+/** The jobs of a user, of a project, or of all: what they add up to, and each of them. */
+export const jobsPage = pageRoute({
+  path: '/jobs',
+  isForm: true,
+  description: 'the jobs of a user, a project, or of all: sums, kinds of jobs, and each job, by filters',
+  parameters: PARAMETERS,
+  make: async (asked) => {
+    const choice = asked.values;
+    const { page = 1, sort = 'time' } = choice;
+    const query = queryOf(choice, asked.now);
+    const wanted = { what: 'records', query: { ...query, sort, limit: page * EACH + 1 } } as const;
+    const { records, totals } = await askAccounting(asked, wanted, recordsAnswer);
+    const days = { what: 'summary', query: { ...query, by: 'day', limit: 400 } } as const;
+    const { groups } = await askAccounting(asked, days, summaryAnswer);
+    const shown = records.slice((page - 1) * EACH, page * EACH).map(({ record }) => record);
+    const more = records.length > page * EACH && page < MOST_PARTS;
+    const [title, heading] = titleOf(choice);
+    const chart = daysChart(groups);
+    const until = new Date(query.until);
+    return {
+      title,
+      body: html`<h1>${heading}</h1>
+        <p class="faint">${formatMinute(new Date(query.since))} → ${formatMinute(until)} ${formatZone(until)}</p>
+        ${filters(choice)} ${section('Together', sumsPart(totals), chart)} ${await groupsPart(asked, choice, query)}
+        ${section(
+          'Each',
+          shown.length === 0
+            ? html`<p>No job is like that in this time.</p>`
+            : jobsTable(toJobLines(shown, sort), choice, webScreen(asked.now)),
+          paging(page, more, (other) => address({ ...choice, page: other })),
+          records.length > 0 && page === MOST_PARTS
+            ? html`<p class="faint">
+                At most ${formatCount(MOST_PARTS * EACH)} records: narrow the filter for others.
+              </p>`
+            : null,
+        )}`,
+    };
+  },
+});

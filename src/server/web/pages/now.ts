@@ -1,0 +1,227 @@
+import type { AtRisk } from '../../../live/at-risk';
+import type { ClusterView, HostView, JobView } from '../../../live/cluster-view';
+import { formatCount } from '../../../report/format/units';
+import { riskLine } from '../../../report/live/at-risk';
+import { shareOfJob } from '../../../report/live/figures';
+import { problemLine, whenText } from '../../../report/live/headline';
+import { describeTotals, totalHosts } from '../../../report/live/host-totals';
+import { HOST_COLUMNS } from '../../../report/live/hosts-table';
+import { JOB_COLUMNS } from '../../../report/live/jobs-table';
+import { jobNumber } from '../../../report/live/labels';
+import { chooseHosts, chooseJobs, chooseRisks, JOBS_OPTIONS } from '../../../report/live/live-options';
+import { chooseColumns, type LiveColumn } from '../../../report/live/live-column';
+import type { Screen } from '../../../report/screen/screen';
+import { accessKey } from '../../access/access';
+import { redactView } from '../../access/redaction';
+import { HttpProblem } from '../../http/http-problem';
+import { requireView } from '../../routes/live-answer';
+import { queryCount, queryFlag, queryOptions, queryWord, type Values } from '../../routes/parameter';
+import { route } from '../../routes/route';
+import { memoryBar, shareBar } from '../charts/bar';
+import { hostMap, HOST_SHADES, SHADE_NAMES } from '../charts/host-map';
+import { html, linkTo, named, type Child, type Html } from '../html';
+import { HTML_TYPE, section, type Page } from '../layout';
+import { pageAnswer, RELOAD_SECONDS } from '../page';
+import { webScreen } from '../screen';
+import { paging, table } from '../table';
+
+const EACH = 100;
+const MOST_PARTS = 1000;
+const RISKS = 20;
+
+const { owner, project, queue, host } = queryOptions(JOBS_OPTIONS);
+const PARAMETERS = {
+  ...{ owner, project, queue, host },
+  jobs: queryCount(`part of the jobs, ${EACH} each`, MOST_PARTS),
+  hosts: queryCount(`part of the hosts, ${EACH} each`, MOST_PARTS),
+  shade: queryWord('what the picture of the hosts is coloured by', HOST_SHADES),
+  reload: queryFlag('have the browser load it again and again'),
+};
+
+/** Without what only the page of each job has room for. */
+const LEFT_OUT: ReadonlySet<string> = new Set(['queue', 'other requests', 'vmem', 'age', 'CPU']);
+const JOBS_SHOWN = JOB_COLUMNS.filter(({ head }) => !LEFT_OUT.has(head));
+
+type Choice = Values<typeof PARAMETERS>;
+
+function address(
+  { owner: owners, project: projects, queue: queues, host: names, reload, ...rest }: Choice,
+  changes: Partial<Pick<Choice, 'jobs' | 'hosts' | 'shade' | 'reload'>> = {},
+): string {
+  const { reload: again = reload, ...others } = changes;
+  return linkTo('/', {
+    ...{ owner: owners?.join(','), project: projects?.join(','), queue: queues?.join(','), host: names?.join(',') },
+    ...rest,
+    ...others,
+    reload: again === true ? 'true' : undefined,
+  });
+}
+
+const field = (name: string, label: string, value: readonly string[] | undefined): Html =>
+  html`<label>${label}<input name="${name}" value="${value?.join(',') ?? ''}" /></label>`;
+
+function filters({ owner: owners, project: projects, queue: queues, host: names, shade, reload }: Choice): Html {
+  return html`<form class="filters" action="/">
+    ${field('owner', 'users', owners)} ${field('project', 'projects', projects)} ${field('queue', 'queues', queues)}
+    ${field('host', 'hosts', names)}
+    ${shade === undefined ? null : html`<input type="hidden" name="shade" value="${shade}" />`}
+    ${reload === true ? html`<input type="hidden" name="reload" value="true" />` : null}
+    <button>Show</button>
+  </form>`;
+}
+
+/** Rows of a live table, with a bar of our own instead of that of the terminal. */
+function liveTable<T>(
+  caption: string,
+  all: readonly LiveColumn<T>[],
+  rows: readonly T[],
+  cellOf: (head: string, text: string, row: T) => Child,
+  screen: Screen,
+): Html {
+  const columns = chooseColumns(all, rows);
+  return table(
+    caption,
+    columns.map(({ head, align = 'left' }) =>
+      head === '' || head === 'memory' ? { head: head === '' ? 'share' : head, bar: true } : { head, align },
+    ),
+    rows.map((row) => columns.map(({ head, cell }) => cellOf(head, cell(row, screen), row))),
+  );
+}
+
+function jobCell(head: string, text: string, job: JobView): Child {
+  const share = shareOfJob(job);
+  if (head === '') return share === null ? null : shareBar(share);
+  if (head === 'job') return html`<a href="${`/job/${jobNumber(job)}`}">${text}</a>`;
+  if (head === 'owner') return html`<a href="${linkTo('/jobs', { owner: job.owner })}">${named(text)}</a>`;
+  return head === 'name' ? named(text) : text;
+}
+
+function hostCell(head: string, text: string, { name, capacity, memoryTotal, used, requested }: HostView): Child {
+  const whole = capacity ?? memoryTotal;
+  if (head === 'memory') return whole === null || whole <= 0 ? null : memoryBar(used, requested, whole);
+  return head === 'host' ? html`<a href="${linkTo('/', { host: name })}">${named(text)}</a>` : text;
+}
+
+function part<T>(rows: readonly T[], page = 1): { readonly shown: readonly T[]; readonly more: boolean } {
+  return { shown: rows.slice((page - 1) * EACH, page * EACH), more: rows.length > page * EACH };
+}
+
+function risksPart(risks: readonly AtRisk[], screen: Screen): Html | null {
+  if (risks.length === 0) return null;
+  const lines = risks
+    .slice(0, RISKS)
+    .map(
+      (risk) =>
+        html`<li><a href="${`/job/${jobNumber(risk.job)}`}">${jobNumber(risk.job)}</a>: ${riskLine(risk, screen)}</li>`,
+    );
+  const rest = risks.length - RISKS;
+  return section(
+    'At risk',
+    html`<ul class="alert">
+      ${lines}
+    </ul>`,
+    rest > 0 ? html`<p class="faint">And ${formatCount(rest)} more.</p>` : null,
+  );
+}
+
+function jobsPart(jobs: readonly JobView[], choice: Choice, screen: Screen): Html {
+  const { shown, more } = part(jobs, choice.jobs);
+  return section(
+    `${formatCount(jobs.length)} running jobs, those closest to their limit first`,
+    shown.length === 0
+      ? html`<p>No job runs that is like that.</p>`
+      : liveTable('Running jobs', JOBS_SHOWN, shown, jobCell, screen),
+    paging(choice.jobs ?? 1, more, (jobsPage) => address(choice, { jobs: jobsPage })),
+  );
+}
+
+function hostsPart(hosts: readonly HostView[], choice: Choice, screen: Screen): readonly Html[] {
+  const { shade = 'used' } = choice;
+  const { shown, more } = part(hosts, choice.hosts);
+  const shades = HOST_SHADES.map((by) =>
+    by === shade
+      ? html`<li><strong>${SHADE_NAMES[by]}</strong></li>`
+      : html`<li><a href="${address(choice, { shade: by })}">${SHADE_NAMES[by]}</a></li>`,
+  );
+  const totals = describeTotals(totalHosts(hosts), screen).map((line) => html`<p>${line.replace(/ {2,}/, ': ')}</p>`);
+  return [
+    section(
+      'All hosts',
+      hostMap(hosts, shade),
+      html`<ul class="choices">
+        ${shades}
+      </ul>`,
+      html`${totals}`,
+    ),
+    section(
+      `${formatCount(hosts.length)} hosts`,
+      liveTable('Hosts: used is the most so far', HOST_COLUMNS, shown, hostCell, screen),
+      paging(choice.hosts ?? 1, more, (hostsPage) => address(choice, { hosts: hostsPage })),
+    ),
+  ];
+}
+
+function reloadPart(choice: Choice): Html {
+  return choice.reload === true
+    ? html`<p class="only-screen">
+        Loaded again every ${RELOAD_SECONDS} s: <a href="${address(choice, { reload: false })}">stop that</a>.
+      </p>`
+    : html`<p class="only-screen">
+        <a href="${address(choice)}">Load again</a>, or
+        <a href="${address(choice, { reload: true })}">every ${RELOAD_SECONDS} s</a>.
+      </p>`;
+}
+
+function nowOf(view: ClusterView, choice: Choice, now: number): Page {
+  const screen = webScreen(now);
+  const { owner: owners, project: projects, queue: queues, host: names } = choice;
+  const filter = { owner: owners, project: projects, queue: queues, host: names };
+  const problem = problemLine(view, screen);
+  const cluster = view.cluster === '' ? null : html` in ${named(view.cluster)}`;
+  return {
+    title: 'Now',
+    body: html`<h1>Now${cluster}</h1>
+      <p class="faint">${whenText(view, 'list', screen)}</p>
+      ${problem === null ? null : html`<p class="alert">${problem}</p>`} ${reloadPart(choice)} ${filters(choice)}
+      ${risksPart(chooseRisks(view, filter, now).risks, screen)}
+      ${jobsPart(chooseJobs(view, filter).jobs, choice, screen)}
+      ${hostsPart(chooseHosts(view, filter).hosts, choice, screen)}`,
+  };
+}
+
+/** Nothing is known of the cluster, but the rest of the site may be of use. */
+function nothingYet({ message }: HttpProblem): Page {
+  return {
+    title: 'Now',
+    body: html`<h1>Now</h1>
+      <p class="alert">${message}</p>
+      <section>
+        <p>Jobs that have ended are under <a href="/jobs">Jobs</a>.</p>
+      </section>`,
+  };
+}
+
+/** The running cluster: jobs at risk, all jobs, all hosts. Made once for all who see the same. */
+export const nowPage = route({
+  path: '/',
+  isForm: true,
+  description: 'the running cluster: jobs at risk, running jobs, hosts',
+  parameters: PARAMETERS,
+  type: HTML_TYPE,
+  schema: null,
+  problems: [],
+  answer: (asked) => {
+    const { site, access, signedIn, values, now } = asked;
+    const { reload = false } = values;
+    try {
+      const { live, view } = requireView({ site });
+      const key = `now ${JSON.stringify(values)} ${signedIn?.name ?? ''} ${accessKey(access)}`;
+      const make = (): Page => nowOf(redactView(view, access), values, now);
+      const body = site.cache.get(live, key, () => pageAnswer(make(), '/', asked).body);
+      return { ...pageAnswer({ title: '', body: html`` }, '/', asked, reload), body };
+    } catch (error) {
+      if (error instanceof HttpProblem && error.httpStatus === 503) return pageAnswer(nothingYet(error), '/', asked);
+      throw error;
+    }
+  },
+});

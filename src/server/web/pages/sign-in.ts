@@ -1,0 +1,98 @@
+import { cookieFor } from '../../access/signed-in';
+import type { Credential } from '../../access/sessions';
+import { HttpProblem } from '../../http/http-problem';
+import { queryName, type Parameters } from '../../routes/parameter';
+import { route, type Route, type RouteAnswer, type RouteRequest, type Site } from '../../routes/route';
+import { html, type Html } from '../html';
+import { HTML_TYPE, section } from '../layout';
+import { pageRoute, redirect } from '../page';
+
+const cookie = (site: Site, secret: string, seconds: number): Readonly<Record<string, string>> => ({
+  'Set-Cookie': cookieFor(secret, seconds, site.url()?.startsWith('https:') === true),
+});
+
+const USED_UP = 'this link has been used, or its five minutes are over; "qmemacct web" prints a new one';
+
+const TOKEN_FORM: Html = section(
+  'With a token',
+  html`<p>Whoever holds a token of this site sees what its admins see.</p>
+    <form method="post" action="/sign-in" class="filters">
+      <label>Token<input name="token" type="password" autocomplete="off" required /></label>
+      <button>Sign in</button>
+    </form>`,
+);
+
+const SHELL: Html = section(
+  'From a shell of this cluster',
+  html`<p>
+    <code>qmemacct web</code> prints a link that opens these pages as you see them there, without any password. It holds
+    once, for five minutes.
+  </p>`,
+);
+
+async function invitation({ site, now }: RouteRequest<Parameters>, code: string): Promise<Html> {
+  const uid = site.sessions.invited(code, now);
+  if (uid === null) return html`<p class="alert">${USED_UP}</p>`;
+  const name = (await site.names.user(uid))?.name ?? `uid ${uid}`;
+  return html`<form method="post" action="/sign-in">
+    <input type="hidden" name="code" value="${code}" />
+    <p>This browser will see what <bdi>${name}</bdi> may see.</p>
+    <button>Sign in as <bdi>${name}</bdi></button>
+  </form>`;
+}
+
+const signInPage = pageRoute({
+  path: '/sign-in',
+  description: 'sign in with a token, or with a link of "qmemacct web"',
+  parameters: { code: queryName('what "qmemacct web" printed') },
+  make: async (asked) => {
+    const { code } = asked.values;
+    return {
+      title: 'Sign in',
+      body: html`<h1>Sign in</h1>
+        ${code === undefined ? [SHELL, TOKEN_FORM] : html`<section>${await invitation(asked, code)}</section>`}`,
+    };
+  },
+});
+
+/** Throws HttpProblem where the form holds nothing that is accepted. */
+function credentialOf({ site, form, now }: RouteRequest<Parameters>): Credential {
+  const code = form.get('code');
+  if (code !== null) {
+    const uid = site.sessions.redeem(code, now);
+    if (uid === null) throw new HttpProblem(403, USED_UP);
+    return { uid };
+  }
+  const token = form.get('token') ?? '';
+  if (!site.tokens.has(token))
+    throw new HttpProblem(403, 'this token is not accepted here; ask the admins for one that is');
+  return { token };
+}
+
+function postRoute(path: string, description: string, answer: (asked: RouteRequest<Parameters>) => RouteAnswer): Route {
+  return route({
+    path,
+    method: 'POST',
+    description,
+    parameters: {},
+    type: HTML_TYPE,
+    schema: null,
+    problems: [],
+    answer,
+  });
+}
+
+const signIn = postRoute('/sign-in', 'begins a session', (asked) => {
+  const { site, now, signedIn } = asked;
+  const credential = credentialOf(asked);
+  if (signedIn !== null) site.sessions.close(signedIn.secret);
+  const { secret, seconds } = site.sessions.open(credential, now);
+  return redirect('/', cookie(site, secret, seconds));
+});
+
+const signOut = postRoute('/sign-out', 'ends a session', ({ site, signedIn }) => {
+  if (signedIn !== null) site.sessions.close(signedIn.secret);
+  return redirect('/', cookie(site, '', 0));
+});
+
+export const SIGN_IN = [signInPage, signIn, signOut];

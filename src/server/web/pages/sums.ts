@@ -1,0 +1,79 @@
+import type { SummaryGroup } from '../../../accounting/summary';
+import type { Totals } from '../../../record/totals';
+import { formatCount, formatMemoryTime, formatPercent, formatSlotTimes } from '../../../report/format/units';
+import { gridEngineText, unusedGibHours } from '../../../report/records/unused';
+import { shareTone } from '../../../report/screen/gauge';
+import type { Tone } from '../../../report/screen/screen';
+import { shareBar } from '../charts/bar';
+import { html, named, type Child, type Html } from '../html';
+import { pairs, table } from '../table';
+
+const DOT = '·';
+/** All slots busy is as it should be. */
+const BUSY = 0.8;
+
+/** Used over requested, of records that know both; null: none does. */
+function usedShare({ used_gib_hours: used, requested_with_used_gib_hours: asked }: Totals): number | null {
+  return asked > 0 ? used / asked : null;
+}
+
+const cpuShare = ({ cpu_seconds: cpu, slot_seconds: slots }: Totals): number | null => (slots > 0 ? cpu / slots : null);
+
+function gauge(share: number | null, words: string, tone?: Tone): Child {
+  return share === null ? words : html`${words} (${formatPercent(share)}) ${shareBar(share, tone)}`;
+}
+
+/** What jobs together requested and used. */
+export function sumsPart(totals: Totals): Html {
+  const { texts, unit } = formatSlotTimes([totals.cpu_seconds / 3600, totals.slot_seconds / 3600], `slot${DOT}`);
+  const memory = [totals.used_gib_hours, totals.requested_with_used_gib_hours].map((sum) => formatMemoryTime(sum, DOT));
+  const counts: readonly (readonly [string, number])[] = [
+    ['failed', totals.failed],
+    ['killed by memory', totals.killed_by_memory],
+    ['above their request', totals.above_request],
+    ['far below it', totals.far_below],
+    ['running', totals.running],
+    ['not sampled', totals.unsampled],
+  ];
+  const busy = cpuShare(totals);
+  const apart = gridEngineText(totals, DOT);
+  return html`${pairs([
+    ['jobs', `${formatCount(totals.jobs)} (${formatCount(totals.records)} records)`],
+    ['memory in use', gauge(usedShare(totals), memory.join(' of '))],
+    ['never used', formatMemoryTime(unusedGibHours(totals), DOT)],
+    ['CPU', gauge(busy, `${texts.join(' of ')} ${unit}`, shareTone(Math.min(busy ?? 0, BUSY)))],
+    ...counts.flatMap(([name, count]) => (count === 0 ? [] : [[name, formatCount(count)] as const])),
+  ])}${apart === null ? null : html`<p class="faint">${apart}</p>`}`;
+}
+
+/** Groups of jobs by their sums, as the answer has them. `linkOf`: where a group's own page is. */
+export function groupsTable(
+  what: string,
+  groups: readonly SummaryGroup[],
+  linkOf: (key: string) => string | null,
+): Html | null {
+  if (groups.length === 0) return null;
+  const cellsOf = ({ key, totals }: SummaryGroup): readonly Child[] => {
+    const share = usedShare(totals);
+    const link = key === null ? null : linkOf(key);
+    return [
+      key === null ? '(none)' : link === null ? named(key) : html`<a href="${link}">${named(key)}</a>`,
+      formatCount(totals.jobs),
+      formatMemoryTime(totals.requested_gib_hours, DOT),
+      share === null ? '' : formatPercent(share),
+      share === null ? null : shareBar(share),
+      formatMemoryTime(unusedGibHours(totals), DOT),
+      totals.killed_by_memory === 0 ? '' : formatCount(totals.killed_by_memory),
+    ];
+  };
+  const columns = [
+    { head: what },
+    { head: 'jobs', align: 'right' },
+    { head: 'requested', align: 'right' },
+    { head: 'in use', align: 'right' },
+    { head: 'share', bar: true },
+    { head: 'never used', align: 'right' },
+    { head: 'killed by memory', align: 'right' },
+  ] as const;
+  return table(`By ${what}: those with most requested memory-hours first`, columns, groups.map(cellsOf));
+}

@@ -1,0 +1,30 @@
+import { makeBody, type Body } from '../http/body';
+import { titleOf, type HttpProblem } from '../http/http-problem';
+import { html } from './html';
+import { HTML_TYPE, PAGE_HEADERS, pageDocument } from './layout';
+
+/** Whether the one who asks reads pages: a browser says so by name, other programs take anything. */
+export function takesHtml(accepted: string | undefined): boolean {
+  return /\btext\/html\b/i.test(accepted ?? '');
+}
+
+/** A problem for people: the same words as in the document for programs. */
+export function problemPage(problem: HttpProblem): {
+  readonly body: Body;
+  readonly headers: Readonly<Record<string, string>>;
+} {
+  const title = titleOf(problem);
+  const signIn =
+    problem.httpStatus === 401 || problem.httpStatus === 403 || problem.httpStatus === 404
+      ? html`<p>Perhaps you may see more when you <a href="/sign-in">sign in</a>.</p>`
+      : null;
+  const body = html`<h1>${title}</h1>
+    <section>
+      <p>${problem.message}</p>
+      ${signIn}
+    </section>`;
+  return {
+    body: makeBody(HTML_TYPE, pageDocument({ title, body }, { path: '', user: null })),
+    headers: PAGE_HEADERS,
+  };
+}

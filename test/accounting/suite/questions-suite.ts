@@ -1,0 +1,122 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, it, type TestContext } from 'node:test';
+import { VIEWS } from '../../../src/accounting/views';
+import type { HistoryStore } from '../../../src/accounting/history-store';
+import type { JobRecord } from '../../../src/record/record';
+import { TOTALS_NAMES } from '../../../src/record/totals';
+import { questionFiles, QUESTIONS } from '../../reference';
+import { GIB, HOUR, iso, job, lineOf, peakOf, T0 } from './fixture';
+
+/** A store, and the rows of a statement over its views, their values in the order of their columns. */
+export type OpenViews = (t: TestContext) => Promise<{
+  readonly store: HistoryStore;
+  readonly ask: (sql: string) => Promise<readonly Readonly<Record<string, unknown>>[]>;
+}>;
+
+const AT = T0 + 12 * HOUR;
+
+function task(id: number, peak: number): JobRecord {
+  const fields = { task_id: id, owner: 'eve', job_name: 'align', project: 'biology', queue: 'long.q' };
+  return job(100, AT + id, { ...fields, run_id: `a.${id}.1`, peak_rss: { ...peakOf(peak), command: 'bwa' } });
+}
+
+const RECORDS: readonly JobRecord[] = [
+  job(1, AT, { job_name: 'sort', project: 'physics', queue: 'all.q', exit_status: 0 }),
+  job(2, AT, {
+    ...{ job_name: 'full', project: 'physics', queue: 'all.q', exit_status: 137, signal: 9, host: 'node2' },
+    peak_rss: { ...peakOf(7.875 * GIB), command: 'python' },
+    submitted_at: iso(AT - 3 * HOUR),
+    metrics: { cgroup_oom_kills: 2 },
+  }),
+  task(1, 0.5 * GIB),
+  task(2, 1.5 * GIB),
+  task(3, 3 * GIB),
+  {
+    ...job(3, AT, { job_name: 'free', project: 'physics', queue: 'all.q', cpu_seconds: 7200 }),
+    requests: {
+      mem_free: { request_bytes: 2 * GIB, limit_bytes: null, per: 'slot' },
+      scratch: { request_bytes: GIB, limit_bytes: GIB, per: 'job' },
+    },
+  },
+  lineOf(job(4, AT), { status: 'unsampled', project: 'physics', wallclock_seconds: null, cpu_seconds: null, slots: 1 }),
+];
+
+/** What each question finds in RECORDS. */
+const ANSWERS: Readonly<Record<string, readonly (readonly unknown[])[]>> = {
+  '01-unused-memory.sql': [
+    ['bob', 24, 22.5],
+    ['eve', 24, 22.5],
+  ],
+  '02-near-the-limit.sql': [[2, null, 'bob', 'full', 'node2', 7.875 * GIB, 8 * GIB]],
+  '03-far-too-large.sql': [
+    ['bob', 'free', 1, GIB, 8 * GIB],
+    ['bob', 'sort', 1, GIB, 8 * GIB],
+  ],
+  '04-bad-hosts.sql': [['node2', 1, 1]],
+  '05-largest-programs.sql': [
+    ['python', 1, 7.875 * GIB],
+    ['bwa', 3, 3 * GIB],
+    ['sort', 2, GIB],
+  ],
+  '06-waiting.sql': [
+    ['all.q', 4, 4500, 7200],
+    ['long.q', 3, 3600, 3600],
+  ],
+  '07-requests.sql': [
+    ['h_vmem', 'slot', 6, 4 * GIB, 8 * GIB],
+    ['mem_free', 'slot', 1, 2 * GIB, null],
+    ['scratch', 'job', 1, GIB, GIB],
+  ],
+  '08-uneven-arrays.sql': [['cell', 100, 'eve', 3, 0.5 * GIB, 3 * GIB]],
+  '09-cpu-efficiency.sql': [
+    ['biology', 3, 0.25],
+    ['physics', 3, 0.5],
+  ],
+  '10-days.sql': [['2026-11-01', 'cell', 7, 1, 1, 1]],
+  '11-metrics.sql': [[2, null, 'bob', 'node2', 2]],
+};
+
+/** PostgreSQL gives sums and averages as texts, since they may be longer than a number. */
+const plain = (value: unknown): unknown =>
+  typeof value === 'string' && /^-?\d+(\.\d+)?$/.test(value) ? Number(value) : value;
+
+/** What people ask in SQL. */
+export function questionsSuite(open: OpenViews): void {
+  describe('views', () => {
+    it('answer the questions of the manual', async (t) => {
+      const { store, ask } = await open(t);
+      assert.ok((await store.merge(RECORDS)).every(({ ok }) => ok));
+      await store.rollUp({});
+      assert.deepEqual(questionFiles(), Object.keys(ANSWERS));
+      for (const [file, expected] of Object.entries(ANSWERS)) {
+        const rows = await ask(readFileSync(join(QUESTIONS, file), 'utf8'));
+        assert.deepEqual(
+          rows.map((row) => Object.values(row).map(plain)),
+          expected,
+          file,
+        );
+      }
+    });
+
+    it('have the columns that the manual names, in the units that they are called after', async (t) => {
+      const { store, ask } = await open(t);
+      await store.merge(RECORDS);
+      await store.rollUp({});
+      for (const { name, columns } of VIEWS) {
+        const names = columns.map((column) => column.name);
+        const [row = {}] = await ask(`SELECT * FROM ${name}`);
+        assert.deepEqual(Object.keys(row), name === 'daily' ? [...names, ...TOTALS_NAMES] : names, name);
+        assert.ok(
+          columns.every(({ help }) => help !== ''),
+          name,
+        );
+      }
+      const [second] = await ask(
+        'SELECT wallclock_seconds, cpu_efficiency, memory_efficiency, queue_wait_seconds, status, trust FROM jobs WHERE job_id = 2',
+      );
+      assert.deepEqual(Object.values(second ?? {}).map(plain), [3600, 0.25, 7.875 / 8, 7200, 'finished', 'root']);
+    });
+  });
+}

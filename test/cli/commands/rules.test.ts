@@ -1,0 +1,45 @@
+import assert from 'node:assert/strict';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, it } from 'node:test';
+import { runProgram } from '../../../src/cli/program';
+import { parseRules } from '../../../src/report/rules/rule';
+import { temporaryDirectory } from '../../support/temporary-directory';
+import { fakeTerminal } from '../fake-terminal';
+
+interface Run {
+  readonly status: number;
+  readonly output: string;
+  readonly warnings: string;
+}
+
+async function rules(...words: readonly string[]): Promise<Run> {
+  const terminal = fakeTerminal();
+  const status = await runProgram(['--config', '/nonexistent.toml', 'rules', ...words], '1', terminal);
+  return { status, output: terminal.output(), warnings: terminal.warnings() };
+}
+
+describe('qmemacct rules', () => {
+  it('lists the rules in force in every format, and prints the shipped ones as their file', async () => {
+    assert.match((await rules()).output, /^leak {2}high\nwhen {6}wallclock_seconds >= 10min and /m);
+    assert.match((await rules('--json')).output, /"name": "leak"/);
+    assert.match((await rules('--csv')).output, /^name,severity,.*\nmemory-close,high,/);
+    assert.match((await rules('--fields')).output, /^needed_share +number +of its limit/m);
+    assert.ok(parseRules((await rules('--toml')).output).ok);
+  });
+
+  it('checks a file', async () => {
+    const path = join(temporaryDirectory(), 'rules.toml');
+    const write = (when: string): void =>
+      writeFileSync(path, `[leak]\nseverity = "off"\n[mine]\nseverity = "low"\nevidence = "x"\nwhen = "${when}"\n`);
+    write('gpu_held > 1');
+    const right = await rules('--check', path);
+    assert.equal(right.status, 0);
+    assert.match(right.output, /^mine: a rule of your own\nleak: switched off\n.* is right: rules_file = /);
+    write('gpu_hold > 1');
+    const wrong = await rules('--check', path);
+    assert.equal(wrong.status, 2);
+    assert.match(wrong.warnings, /rules\.toml: \[mine\] when, character 1: .* did you mean "gpu_held"\?/);
+    assert.equal((await rules('--check', `${path}.not`)).status, 3);
+  });
+});

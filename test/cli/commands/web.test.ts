@@ -1,0 +1,37 @@
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { describe, it } from 'node:test';
+import { printLink } from '../../../src/cli/commands/web';
+import { startTestSite, temporaryDirectory } from '../../server/test-site';
+import { fakeTerminal } from '../fake-terminal';
+
+const options = (socket: string): Parameters<typeof printLink>[0] => ({ config: '/nonexistent', color: false, socket });
+
+describe('qmemacct web', () => {
+  it('prints a link that leads to the pages, and how to get there from elsewhere', async (t) => {
+    const site = await startTestSite(t);
+    const terminal = fakeTerminal();
+    assert.equal(await printLink(options(site.socket), terminal), 0);
+    const [url = '', ...words] = terminal.output().trim().split('\n');
+    assert.equal(new URL(url).origin, `http://127.0.0.1:${site.port}`);
+    assert.equal((await site.get(url.slice(new URL(url).origin.length))).status, 200);
+    assert.deepEqual(words, [
+      'Open it within 5 minutes; it holds once.',
+      `It holds on this host alone; from another: ssh -L ${site.port}:127.0.0.1:${site.port} HOST, with this host's name`,
+    ]);
+  });
+
+  it('is what the site calls its address', async (t) => {
+    const site = await startTestSite(t, { settings: { serve_url: 'https://memory.example.org/' } });
+    const terminal = fakeTerminal();
+    assert.equal(await printLink({ ...options(site.socket), json: true }, terminal), 0);
+    const { url, seconds } = JSON.parse(terminal.output()) as { readonly url: string; readonly seconds: number };
+    assert.match(url, /^https:\/\/memory\.example\.org\/sign-in\?code=[\w-]{43}$/);
+    assert.equal(seconds, 300);
+  });
+
+  it('says what is missing where no server answers', async (t) => {
+    const socket = join(temporaryDirectory(t), 'serve.sock');
+    await assert.rejects(printLink(options(socket), fakeTerminal()), /qmemacct serve at .*: there is none/);
+  });
+});

@@ -1,0 +1,140 @@
+import assert from 'node:assert/strict';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, it } from 'node:test';
+import { anything, checkJson, list, object, string } from '../../src/base/shape';
+import { SETTINGS_FILE } from '../../src/record/settings';
+import { burnerCommand, withSite, type Site } from './site';
+import { waitFor } from './wait';
+
+const USER = 'gealice';
+
+/** Jobs here live for seconds: the shipped rule waits ten minutes. */
+const RULES = `
+[leak]
+severity = "high"
+requires = ["rising_eighths"]
+when = "wallclock_seconds >= 10s and growth_bytes >= 50% * peak_rss_lower_bytes and rising_eighths = 7"
+evidence = "memory grew all the time, by {growth_bytes} in {wallclock_seconds} up to {peak_rss_lower_bytes}"
+cost = "growth_bytes * wallclock_seconds / 2"
+`;
+
+/** As much CPU time as one slot gives in that time, however busy the host is: several processes make up for it. */
+const ONE_SLOT = `${burnerCommand('steady', 'beside.truth', { mib: 80, hold: 600_000 })} & beside=$!
+perl -e '
+  my $began = time;
+  while (1) {
+    my ($own, $system, $theirs, $for_them) = times;
+    my ($busy, $elapsed) = ($own + $system + $theirs + $for_them, time - $began || 1);
+    last if $elapsed > 11 and $busy / $elapsed > 0.85 and $busy / $elapsed < 1.1;
+    if ($busy / $elapsed > 0.95) { select undef, undef, undef, 0.1; next }
+    for (1 .. 3) { if (!fork) { 1 until ++$count > 5e6; exit } }
+    1 while wait != -1;
+  }'
+kill $beside`;
+
+/** A little more at each step, for as many steps as the chart needs. */
+const GROWS = `exec perl -e 'for (1 .. 100) { push @held, "x" x (4 << 20); select undef, undef, undef, 0.3 }'`;
+
+interface Case {
+  readonly name: string;
+  readonly args: readonly string[];
+  readonly script: string;
+  readonly has: readonly string[];
+  readonly hasNot: readonly string[];
+}
+
+const CASES: readonly Case[] = [
+  {
+    name: 'idle',
+    args: ['-pe', 'smp', '2', '-l', 'h_vmem=500M,h_rt=1:00:00'],
+    script: 'sleep 15',
+    has: ['h-rt-too-long', 'idle-cores', 'memory-far-below'],
+    hasNot: ['memory-close', 'serial', 'leak', 'oversubscribed', 'swapping'],
+  },
+  {
+    name: 'close',
+    args: ['-l', 'h_vmem=500M,h_rt=0:30:00'],
+    script: burnerCommand('steady', 'close.truth', { mib: 455, hold: 4000 }),
+    has: ['memory-close'],
+    hasNot: ['memory-far-below', 'h-rt-too-long', 'serial', 'oversubscribed'],
+  },
+  {
+    name: 'serial',
+    args: ['-pe', 'smp', '2', '-l', 'h_vmem=100M'],
+    script: ONE_SLOT,
+    has: ['serial'],
+    hasNot: ['idle-cores', 'memory-far-below', 'memory-close', 'leak'],
+  },
+  {
+    name: 'grows',
+    args: ['-l', 'h_vmem=1G'],
+    script: GROWS,
+    has: ['leak'],
+    hasNot: ['serial', 'memory-far-below', 'memory-close', 'oversubscribed'],
+  },
+];
+
+const answer = object({
+  records: list(
+    object({ classes: object({ found: list(object({ class: string, evidence: string }), 20), unknown: anything }) }),
+    9,
+  ),
+});
+
+async function classesOf({ product }: Site, job: string): Promise<Readonly<Record<string, string>>> {
+  const { stdout, stderr } = await product.run('ge1', 'job', job, '--json', '--accounting', product.accounting);
+  const read = checkJson(answer, stdout, 'the answer');
+  assert.ok(read.ok, `${stdout}${stderr}`);
+  return Object.fromEntries(
+    read.value.records.flatMap(({ classes }) => classes.found).map((one) => [one.class, one.evidence]),
+  );
+}
+
+async function listed({ product }: Site, name: string): Promise<string> {
+  const words = ['jobs', '--class', name, '--since', '1d', '--accounting', product.accounting, '--columns', 'job,name'];
+  return (await product.run('ge1', ...words)).stdout;
+}
+
+async function judged(site: Site): Promise<void> {
+  const { cell, product } = site;
+  const rules = join(cell.stateDir, 'rules.toml');
+  writeFileSync(rules, RULES);
+  await cell.check('ge1', `printf 'rules_file = "%s"\\n' '${rules}' >>${SETTINGS_FILE}`);
+  const checked = await product.run('ge1', 'rules', '--check', rules);
+  assert.match(checked.stdout, /^leak: in place of the shipped rule$/m, checked.stderr);
+  const jobs = await Promise.all(
+    CASES.map(({ name, args, script }) => cell.submit(USER, ['-N', name, ...args], script)),
+  );
+  await Promise.all(jobs.map((job) => product.record(job)));
+  await waitFor(
+    () => jobs.every((job) => cell.accounting(job).length > 0) || null,
+    () => 'the accounting lines',
+    100,
+  );
+  const imported = await product.run('ge1', 'import', cell.layout.accounting);
+  assert.equal(imported.status, 0, imported.stderr);
+  for (const [index, { name, has, hasNot }] of CASES.entries()) {
+    const found = await classesOf(site, jobs[index] ?? '');
+    const names = Object.keys(found);
+    const words = `${name}: ${JSON.stringify(found)}`;
+    for (const one of has) assert.ok(names.includes(one), words);
+    for (const one of hasNot) assert.ok(!names.includes(one), words);
+  }
+  for (const name of ['idle-cores', 'serial', 'leak']) {
+    const text = await listed(site, name);
+    for (const [index, { has, hasNot }] of CASES.entries()) {
+      const isListed = new RegExp(`^${jobs[index] ?? ''} `, 'm').test(text);
+      if (has.includes(name)) assert.ok(isListed, text);
+      if (hasNot.includes(name)) assert.ok(!isListed, text);
+    }
+  }
+  const report = await product.run('ge1', 'report', '--since', '1d', '--accounting', product.accounting);
+  assert.match(report.stdout, /^ {2}leak +1 /m);
+}
+
+describe('the classes of real jobs', () => {
+  it('are those that they were made for', { timeout: 900_000 }, async (t) => {
+    await withSite(t, { settings: 'delivery_jitter_ms = 0\ninterval = 0.25\ncpu_budget_percent = 100' }, judged);
+  });
+});

@@ -1,0 +1,157 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, it } from 'node:test';
+import fc from 'fast-check';
+import { FORMAT_NAMES, type FormatName, type Row } from '../../src/export/format';
+import { writeTable, writeTableFile } from '../../src/export/write-table';
+import type { RowPage, Table } from '../../src/export/table';
+import { PLAIN_COLUMNS, type ColumnFacts } from '../../src/record/plain-columns';
+import type { JobRecord } from '../../src/record/record';
+import { arbitraryRecord } from '../accounting/arbitrary-record';
+import { realisticRecords } from '../accounting/realistic-record';
+import { temporaryDirectory } from '../support/temporary-directory';
+
+function tableOf(columns: readonly ColumnFacts[], rows: readonly Row[], page = 7): Table {
+  async function* pages(): AsyncGenerator<RowPage> {
+    for (let at = 0; at < rows.length; at += page)
+      yield await Promise.resolve({ rows: rows.slice(at, at + page), done: at, of: rows.length });
+  }
+  return { columns, pages: pages() };
+}
+
+const rowOf = (record: JobRecord): Row => PLAIN_COLUMNS.map(({ value }) => value(record));
+
+async function written(table: Table, format: FormatName): Promise<Buffer> {
+  const pieces: Buffer[] = [];
+  await writeTable(table, format, { write: (piece) => void pieces.push(Buffer.from(piece)) });
+  return Buffer.concat(pieces);
+}
+
+/** A value as Parquet gives it back. */
+function fromParquet(value: unknown): unknown {
+  if (typeof value === 'bigint') return Number(value);
+  return value instanceof Date ? value.toISOString() : (value ?? null);
+}
+
+const inParquet = (value: Row[number]): unknown =>
+  typeof value === 'object' && value !== null ? JSON.stringify(value) : value;
+
+async function readParquet(bytes: Buffer): Promise<readonly (readonly unknown[])[]> {
+  const { parquetReadObjects } = await import('hyparquet');
+  const { buffer, byteOffset, byteLength } = bytes;
+  const file = buffer.slice(byteOffset, byteOffset + byteLength) as ArrayBuffer;
+  const objects = await parquetReadObjects({ file });
+  return objects.map((object) => Object.values(object).map(fromParquet));
+}
+
+/** RFC 4180, as a reader that knows nothing of us. */
+function parseCsv(text: string): readonly (readonly string[])[] {
+  const rows: string[][] = [];
+  let row: string[] = [];
+  for (const [, quoted, plain, end] of text.matchAll(/(?:"((?:[^"]|"")*)"|([^",\n]*))(,|\n)/g)) {
+    row.push(quoted === undefined ? (plain ?? '') : quoted.replaceAll('""', '"'));
+    if (end !== '\n') continue;
+    rows.push(row);
+    row = [];
+  }
+  return rows;
+}
+
+describe('an exported table', () => {
+  it('is read back from Parquet row by row', async () => {
+    const { next } = realisticRecords();
+    const rows = Array.from({ length: 50 }, () => rowOf(next()));
+    const bytes = await written(tableOf(PLAIN_COLUMNS, rows), 'parquet');
+    assert.deepEqual(
+      await readParquet(bytes),
+      rows.map((row) => row.map(inParquet)),
+    );
+  });
+
+  it('holds whatever a record may say', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(arbitraryRecord(), { minLength: 1, maxLength: 5 }), async (records) => {
+        const rows = records.map(rowOf);
+        const table = (): Table => tableOf(PLAIN_COLUMNS, rows);
+        assert.deepEqual(
+          await readParquet(await written(table(), 'parquet')),
+          rows.map((row) => row.map(inParquet)),
+        );
+        const lines = (await written(table(), 'jsonl')).toString().trimEnd().split('\n');
+        assert.deepEqual(
+          lines.map((line) => JSON.parse(line) as unknown),
+          rows.map((row): unknown =>
+            JSON.parse(JSON.stringify(Object.fromEntries(PLAIN_COLUMNS.map((c, i) => [c.name, row[i]])))),
+          ),
+        );
+        const [head, ...cells] = parseCsv((await written(table(), 'csv')).toString());
+        assert.deepEqual(
+          head,
+          PLAIN_COLUMNS.map(({ name }) => name),
+        );
+        assert.ok(cells.length === rows.length && cells.every((row) => row.length === PLAIN_COLUMNS.length));
+        for (const [at, row] of rows.entries())
+          for (const [index, { type }] of PLAIN_COLUMNS.entries())
+            if (type !== 'text' && type !== 'json')
+              assert.equal(cells[at]?.[index], typeof row[index] === 'object' ? '' : String(row[index]));
+      }),
+      { numRuns: 20 },
+    );
+  });
+
+  it('of Parquet is in groups of rows that are written one by one', async () => {
+    const columns: readonly ColumnFacts[] = [
+      { name: 'n', type: 'integer', unit: null, help: 'a number' },
+      { name: 'word', type: 'text', unit: null, help: 'a word' },
+    ];
+    const rows = Array.from({ length: 25_001 }, (_item, index): Row => [index, `word ${index % 10}`]);
+    const bytes = await written(tableOf(columns, rows, 999), 'parquet');
+    const { parquetMetadata } = await import('hyparquet');
+    const file = bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.byteLength) as ArrayBuffer;
+    assert.deepEqual(
+      parquetMetadata(file).row_groups.map((group) => Number(group.num_rows)),
+      [10_000, 10_000, 5001],
+    );
+    assert.deepEqual(await readParquet(bytes), rows);
+  });
+
+  it('may be empty', async () => {
+    for (const format of FORMAT_NAMES) {
+      const bytes = await written(tableOf(PLAIN_COLUMNS, []), format);
+      if (format === 'parquet') assert.deepEqual(await readParquet(bytes), []);
+      else assert.equal(bytes.toString().split('\n').length, format === 'csv' ? 2 : 1);
+    }
+  });
+
+  it('has beside it what its columns are', async () => {
+    const path = join(temporaryDirectory(), 'records.csv');
+    const rows = await writeTableFile(tableOf(PLAIN_COLUMNS, [rowOf(realisticRecords().next())]), 'csv', path, {
+      what: 'records',
+    });
+    assert.equal(rows, 1);
+    const schema = JSON.parse(readFileSync(`${path}.schema.json`, 'utf8')) as {
+      rows: number;
+      columns: { name: string; type: string; unit: string | null; meaning: string }[];
+    };
+    assert.equal(schema.rows, 1);
+    assert.deepEqual(
+      schema.columns.map(({ name }) => name),
+      PLAIN_COLUMNS.map(({ name }) => name),
+    );
+    assert.ok(schema.columns.every(({ meaning }) => meaning !== ''));
+    assert.deepEqual(
+      schema.columns.find(({ name }) => name === 'ge_maxvmem_bytes'),
+      {
+        name: 'ge_maxvmem_bytes',
+        type: 'integer',
+        unit: 'bytes',
+        meaning: "Grid Engine's own figures; null until joined with its accounting: largest address space (maxvmem)",
+      },
+    );
+    for (const { name, unit } of schema.columns) {
+      if (name.endsWith('_bytes')) assert.equal(unit, 'bytes', name);
+      if (name.endsWith('_seconds')) assert.ok(unit?.endsWith('seconds'), name);
+    }
+  });
+});

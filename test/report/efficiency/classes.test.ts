@@ -1,0 +1,69 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import type { JobRecord } from '../../../src/record/record';
+import { renderReportHtml } from '../../../src/report/efficiency/html/page';
+import { renderReport } from '../../../src/report/efficiency/text';
+import { loadRules } from '../../../src/report/rules/rule-set';
+import { after, mpiMaster, mpiTask, ordinary } from '../sample-records';
+import { testScreen } from '../screens';
+import { sampleReport } from './sample-report';
+
+const NIGHT = { since: new Date(after(-3600)), until: new Date(after(86_400)) };
+
+const job = (id: number, changes: Partial<JobRecord>): JobRecord => ({
+  ...ordinary,
+  job_id: id,
+  run_id: `a.${id}.1`,
+  cpu_seconds: 20_000,
+  ...changes,
+});
+
+const leak: JobRecord['series'] = {
+  start: after(0),
+  step_seconds: 42,
+  rss_bytes: Array.from({ length: 120 }, (_, index) => 1e7 * (index + 5)),
+};
+
+const RECORDS: readonly JobRecord[] = [
+  job(4801, { cpu_seconds: 5000 }),
+  job(4802, { cpu_seconds: 5000, wallclock_seconds: 6000, owner: 'eve' }),
+  job(4803, { series: leak }),
+  ...[mpiMaster(2), mpiTask(1), mpiTask(2)].map((record) => ({ ...record, cpu_seconds: 0 })),
+];
+
+describe('the classes of a report', () => {
+  it('are counted by run, with what they cost together and the costliest run', async () => {
+    const rules = await loadRules('');
+    const { classes } = await sampleReport({ ...NIGHT, rules }, RECORDS);
+    assert.ok(classes !== null);
+    const { rules_version: version, runs, complete, lines } = classes;
+    assert.deepEqual([version, runs, complete], [rules.version, 4, true]);
+    assert.deepEqual(
+      lines.map((line) => [line.class, line.runs, line.owners, line.worst.job_id]),
+      [
+        ['leak', 1, 1, 4803],
+        ['memory-far-below', 4, 2, 4800],
+        ['serial', 2, 2, 4802],
+        ['idle-cores', 1, 1, 4800],
+      ],
+    );
+    const serial = lines.find((line) => line.class === 'serial');
+    assert.equal(serial?.cost_slot_hours?.toFixed(3), ((4 * 5025 - 5000 + 4 * 6000 - 5000) / 3600).toFixed(3));
+    assert.equal(serial.worst.evidence, 'used one slot of 4 (0.833 busy in the mean)');
+  });
+
+  it('stand in the text and the page, with what was judged', async () => {
+    const report = await sampleReport({ ...NIGHT, rules: await loadRules('') }, RECORDS);
+    const text = renderReport(report, testScreen()).join('\n');
+    assert.match(text, /^Classes\n/m);
+    assert.match(text, /^ {2}serial +2 +2 +9\.4\d slot·h {2}4802 of eve: used one slot of 4/m);
+    assert.match(text, /Of 4 runs\. "qmemacct jobs --class NAME" lists them\./);
+    assert.match(renderReportHtml(report), />serial</);
+  });
+
+  it('are not there where nobody asked by rules', async () => {
+    const report = await sampleReport(NIGHT, RECORDS);
+    assert.equal(report.classes, null);
+    assert.doesNotMatch(renderReport(report, testScreen()).join('\n'), /^Classes$/m);
+  });
+});

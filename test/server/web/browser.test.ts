@@ -1,0 +1,213 @@
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { chmodSync, existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { after, before, describe, it, type TestContext } from 'node:test';
+import { chromium, type Browser, type BrowserContextOptions, type Page } from 'playwright-core';
+import { check, integer, list, nullable, object, string } from '../../../src/base/shape';
+import { COMMAND } from '../../cli/serving';
+import { sampleSnapshot } from '../../live/snapshots';
+import {
+  arrayOfTwenty,
+  hostile,
+  killedAtLimit,
+  mpiMaster,
+  mpiTask,
+  ordinary,
+  running,
+} from '../../report/sample-records';
+import { startTestSite, temporaryDirectory, type TestSite, type TestSiteOptions } from '../test-site';
+
+const CHROMIUM = '/usr/bin/chromium';
+const skip = existsSync(CHROMIUM) ? false : `no browser at ${CHROMIUM}`;
+
+/** Any user who is not root. */
+const NOBODY = 65534;
+const TOKEN = 'a-token-of-this-site';
+const NOVEMBER = 'since=2026-11-01&until=2026-12-01';
+const RECORDS = [
+  ...[ordinary, killedAtLimit, running, { ...hostile, requests: {} }],
+  ...[...arrayOfTwenty, mpiMaster(4), mpiTask(1), mpiTask(2)],
+];
+const PATHS: readonly (readonly [name: string, path: string])[] = [
+  ['now', '/'],
+  ['jobs', `/jobs?${NOVEMBER}`],
+  ['owner', `/jobs?owner=bob&${NOVEMBER}`],
+  ['cluster', '/cluster?since=2026-11-01'],
+  ['job', '/job/4711'],
+  ['killed', '/job/4712'],
+  ['running', '/job/4715'],
+  ['hostile', '/job/4718'],
+  ['array', '/job/4720'],
+  ['parallel', '/job/4800'],
+  ['interface', '/v1'],
+  ['sign-in', '/sign-in'],
+  ['problem', '/job/1'],
+];
+
+/** Where pictures of the pages are put, for the manual; left out: nowhere. */
+const PICTURES = process.env.QMEMACCT_SCREENSHOTS;
+
+interface Reader {
+  readonly page: Page;
+  readonly origin: string;
+  /** What the browser complained about, and what it loaded. */
+  readonly complaints: readonly string[];
+  readonly loaded: readonly string[];
+}
+
+let browser: Browser | null = null;
+
+async function openReader(t: TestContext, site: TestSite, options: BrowserContextOptions = {}): Promise<Reader> {
+  if (browser === null) throw new Error('the browser has not been started');
+  const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, ...options });
+  t.after(() => context.close());
+  // How long it takes is the machine's affair.
+  context.setDefaultTimeout(0);
+  const page = await context.newPage();
+  const complaints: string[] = [];
+  const loaded: string[] = [];
+  page.on('console', (message) => {
+    if (message.type() === 'error' && !message.text().startsWith('Failed to load resource'))
+      complaints.push(message.text());
+  });
+  page.on('pageerror', (error) => complaints.push(error.message));
+  page.on('request', (request) => loaded.push(request.url()));
+  return { page, origin: `http://127.0.0.1:${site.port}`, complaints, loaded };
+}
+
+async function privateSite(t: TestContext, more: TestSiteOptions = {}): Promise<TestSite> {
+  const tokens = join(temporaryDirectory(t), 'tokens');
+  writeFileSync(tokens, `${TOKEN}\n`);
+  chmodSync(tokens, 0o600);
+  return startTestSite(t, { records: RECORDS, ...more, settings: { visibility: 'own', serve_tokens: tokens } });
+}
+
+const findings = object({
+  passes: integer(),
+  violations: list(object({ id: string, impact: nullable(string), help: string }), 1000),
+});
+
+/** What axe finds that keeps somebody out. */
+async function seriousFaults(page: Page): Promise<readonly string[]> {
+  await page.addScriptTag({ path: require.resolve('axe-core/axe.min.js') });
+  const found: unknown = await page.evaluate(
+    'axe.run().then(({ passes, violations }) => ({ passes: passes.length, violations: violations.map(({ id, impact, help, nodes }) => ({ id, impact, help: help + ": " + nodes.map(({ html }) => html).join().slice(0, 300) })) }))',
+  );
+  const read = check(findings, found, 'what axe found');
+  assert.ok(read.ok);
+  // It has looked, contrast of colours among it.
+  assert.ok(read.value.passes > 15, String(read.value.passes));
+  return read.value.violations
+    .filter(({ impact }) => impact === 'serious' || impact === 'critical')
+    .map(({ id, help }) => `${id}: ${help}`);
+}
+
+describe('the pages in a browser', { skip }, () => {
+  before(async () => {
+    browser = await chromium.launch({ executablePath: CHROMIUM, args: ['--no-sandbox', '--disable-gpu'], timeout: 0 });
+  });
+  after(async () => browser?.close());
+
+  it('are whole without scripts, and load nothing from elsewhere', async (t) => {
+    const site = await startTestSite(t, { records: RECORDS, snapshot: sampleSnapshot() });
+    const { page, origin, complaints, loaded } = await openReader(t, site, { javaScriptEnabled: false });
+    for (const [name, path] of PATHS) {
+      await page.goto(origin + path);
+      assert.ok((await page.locator('h1').innerText()).length > 2, name);
+      if (PICTURES !== undefined) {
+        mkdirSync(PICTURES, { recursive: true });
+        await page.screenshot({ path: join(PICTURES, `${name}.png`), fullPage: true });
+      }
+    }
+    // What the stylesheet says is in force.
+    assert.equal(await page.evaluate('document.styleSheets.length'), 1);
+    await page.goto(`${origin}/job/4718`);
+    assert.equal(await page.locator('main b, main img, main script').count(), 0);
+    assert.match(await page.locator('h1').innerText(), /^Job 4718 <&"> \\x1b\[31mred/);
+    assert.deepEqual(complaints, []);
+    assert.deepEqual(
+      loaded.filter((url) => !url.startsWith(`${origin}/`)),
+      [],
+    );
+    assert.deepEqual(site.lines, []);
+  });
+
+  it('lead from one to the next by links and forms alone', async (t) => {
+    const site = await startTestSite(t, { records: RECORDS, snapshot: sampleSnapshot() });
+    const { page, origin } = await openReader(t, site, { javaScriptEnabled: false });
+    await page.goto(`${origin}/jobs?${NOVEMBER}`);
+    await page.getByLabel('user', { exact: true }).fill('bob');
+    await page.getByLabel('ended').selectOption('true');
+    await page.locator('.filters button').click();
+    assert.equal(new URL(page.url()).searchParams.get('owner'), 'bob');
+    await page.getByRole('link', { name: '4712' }).click();
+    assert.equal(page.url(), `${origin}/job/4712`);
+    await page.getByLabel('Job number').fill('4720.7');
+    await page.keyboard.press('Enter');
+    await page.waitForURL(`${origin}/job/4720.7`);
+    // The keyboard alone reaches the content first.
+    await page.keyboard.press('Tab');
+    assert.equal(await page.locator(':focus').innerText(), 'To the content');
+  });
+
+  for (const [colorScheme, width] of [
+    ['light', 1280],
+    ['dark', 400],
+  ] as const)
+    it(`keep nobody out, ${colorScheme} and ${width} px wide`, async (t) => {
+      const site = await startTestSite(t, { records: RECORDS, snapshot: sampleSnapshot() });
+      const viewport = { width, height: 900 };
+      const { page, origin } = await openReader(t, site, { bypassCSP: true, colorScheme, viewport });
+      for (const [name, path] of PATHS) {
+        await page.goto(origin + path);
+        assert.deepEqual(await seriousFaults(page), [], name);
+        const wide = await page.evaluate('document.documentElement.scrollWidth');
+        assert.ok(Number(wide) <= width, `${name} is ${String(wide)} px wide`);
+      }
+    });
+
+  it('are signed in to with a token, until signing out', async (t) => {
+    const site = await privateSite(t);
+    const { page, origin, complaints } = await openReader(t, site, { javaScriptEnabled: false });
+    assert.equal((await page.goto(`${origin}/job/4711`))?.status(), 404);
+    await page.goto(`${origin}/sign-in`);
+    await page.getByLabel('Token').fill(TOKEN);
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    await page.getByText('Signed in by a token').waitFor();
+    const [cookie] = await page.context().cookies();
+    assert.equal(cookie?.httpOnly, true);
+    assert.equal(cookie.sameSite, 'Strict');
+    assert.equal((await page.goto(`${origin}/job/4711`))?.status(), 200);
+    await page.getByRole('button', { name: 'Sign out' }).click();
+    await page.getByRole('link', { name: 'Sign in' }).waitFor();
+    assert.equal((await page.goto(`${origin}/job/4711`))?.status(), 404);
+    // What was once right, and what never was.
+    for (const value of [cookie.value, 'forged']) {
+      await page.context().addCookies([{ name: cookie.name, value, url: origin }]);
+      assert.equal((await page.goto(`${origin}/job/4711`))?.status(), 401);
+      assert.match(await page.locator('main').innerText(), /you are no longer signed in/);
+      assert.deepEqual(await page.context().cookies(), []);
+    }
+    assert.deepEqual(complaints, []);
+  });
+
+  it("are opened by the shell's link as its user, who sees no one else's jobs", async (t) => {
+    const names = { user: () => Promise.resolve({ name: 'alice', gids: [] }), group: () => Promise.resolve(null) };
+    const site = await privateSite(t, { names, records: [ordinary, { ...killedAtLimit, owner: 'alice' }] });
+    const { page, origin } = await openReader(t, site, { javaScriptEnabled: false });
+    const { stdout } = await promisify(execFile)(
+      process.execPath,
+      [COMMAND, 'web', '--socket', site.socket],
+      process.geteuid?.() === 0 ? { uid: NOBODY, gid: NOBODY } : {},
+    );
+    await page.goto(stdout.split('\n')[0] ?? '');
+    await page.getByRole('button', { name: 'Sign in as alice' }).click();
+    await page.getByText('Signed in by alice').waitFor();
+    assert.equal((await page.goto(`${origin}/job/4712`))?.status(), 200);
+    assert.equal((await page.goto(`${origin}/job/4711`))?.status(), 404);
+    await page.goto(`${origin}/jobs?${NOVEMBER}`);
+    assert.doesNotMatch(await page.locator('main').innerText(), /bob|4711/);
+  });
+});

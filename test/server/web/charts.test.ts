@@ -1,0 +1,104 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import fc from 'fast-check';
+import type { Bracket, MemorySeries } from '../../../src/record/record';
+import { bracketBar, shareBar } from '../../../src/server/web/charts/bar';
+import { hostMap } from '../../../src/server/web/charts/host-map';
+import { memoryCurve } from '../../../src/server/web/charts/memory-curve';
+import { distribution } from '../../../src/server/web/charts/quantiles';
+import { taskCurves } from '../../../src/server/web/charts/task-curves';
+import type { Html } from '../../../src/server/web/html';
+import { unlistedHost } from '../../../src/live/host-view';
+import { GIB } from '../../live/snapshots';
+
+/** Every number of an attribute is one, and shares of the width are within it. */
+function checkNumbers(chart: Html | null): void {
+  const text = chart?.toString() ?? '';
+  assert.doesNotMatch(text, /NaN|Infinity|undefined|"-\d/);
+  for (const [, share = ''] of text.matchAll(/(?:x|x1|x2|width)="([\d.]+)%"/g)) assert.ok(Number(share) <= 100, share);
+}
+
+const bytes = fc.oneof(fc.integer({ min: 0, max: 2 ** 45 }), fc.constantFrom(0, 1));
+const peakOf = (lower: number, more: number | null): Bracket => ({
+  lower_bytes: lower,
+  upper_bytes: more === null ? null : lower + more,
+  slack_bytes: 0,
+  proved: false,
+  exact: more === 0,
+  open: [],
+  sources: ['sample'],
+  at: null,
+  command: null,
+});
+
+describe('charts', () => {
+  it('are drawn within their bounds, whatever was measured', () => {
+    fc.assert(
+      fc.property(
+        fc.array(bytes, { maxLength: 50 }),
+        fc.option(bytes.map((limit) => limit + 1)),
+        fc.double({ min: 0.001, max: 1e7, noNaN: true }),
+        bytes,
+        fc.option(bytes),
+        (values, limit, step, lower, more) => {
+          const series = { start: '2026-11-20T13:00:00.000Z', step_seconds: step, rss_bytes: values };
+          const curve = memoryCurve(series, limit, peakOf(lower, more));
+          checkNumbers(curve);
+          for (const [, y = ''] of (curve?.toString() ?? '').matchAll(/[\dH.]+ ([\d.]+)H/g))
+            assert.ok(Number(y) >= 22 && Number(y) <= 208, y);
+          checkNumbers(taskCurves([series, { ...series, step_seconds: step * 3 }, series], limit));
+          checkNumbers(distribution(values, limit, 'peaks'));
+          checkNumbers(bracketBar(lower, more === null ? null : lower + more, limit, 'peak'));
+        },
+      ),
+    );
+  });
+
+  it('fill a bar up to its share', () => {
+    assert.match(shareBar(0.5).toString(), /class="fill-good" width="50%"/);
+    assert.match(shareBar(7).toString(), /class="fill-bad" width="100%"/);
+    const bar = bracketBar(GIB, 2 * GIB, 4 * GIB, 'words').toString();
+    assert.match(bar, /class="used" width="24\.51%"/);
+    assert.match(bar, /class="band"\s+x="24\.51%"\s+width="24\.51%"/);
+    assert.match(bar, /class="limit" x1="98\.04%"/);
+  });
+
+  it('show the limit in scale where it is near, else at the upper edge', () => {
+    const series = { start: '2026-11-20T13:00:00.000Z', step_seconds: 60, rss_bytes: [GIB, 2 * GIB, GIB] };
+    assert.match(memoryCurve(series, 3 * GIB, null)?.toString() ?? '', /limit 3 GiB<\/text>/);
+    assert.match(memoryCurve(series, 64 * GIB, null)?.toString() ?? '', /limit 64 GiB, farther up<\/text>/);
+    assert.equal(memoryCurve({ ...series, rss_bytes: [0, 0] }, GIB, null), null);
+  });
+
+  it('show the median of many tasks, and how far the others are from it', () => {
+    const flat = (gib: number, length: number): MemorySeries => ({
+      start: '2026-11-20T13:00:00.000Z',
+      step_seconds: 60,
+      rss_bytes: Array.from({ length }, () => gib * GIB),
+    });
+    const nine = Array.from({ length: 9 }, (_, index) => flat(index + 1, 10));
+    const text = taskCurves([...nine, flat(20, 5)], null)?.toString() ?? '';
+    const levels = (name: string): readonly string[] => {
+      const [, path = ''] = new RegExp(`class="${name}"\\s+d="M([^"]*)"`).exec(text) ?? [];
+      return [...new Set([...path.matchAll(/[\d.]+ ([\d.]+)/g)].map(([, y = '']) => y))];
+    };
+    const y = (gib: number): string => String(Math.round((208 - (gib / 21) * 186) * 10) / 10);
+    // The tenth task, the largest, ran half as long.
+    assert.deepEqual(levels('curve'), [y(6), y(5)]);
+    assert.deepEqual(levels('rest'), ['208', y(20), y(9)]);
+  });
+
+  it('have a square for each host, whatever it is called', () => {
+    fc.assert(
+      fc.property(fc.array(fc.string(), { minLength: 1, maxLength: 120 }), (names) => {
+        const map = hostMap(
+          names.map((name) => unlistedHost(name, [])),
+          'used',
+        );
+        const text = map?.toString() ?? '';
+        assert.equal([...text.matchAll(/<title>[^<>]*: not known<\/title>/g)].length, names.length);
+        checkNumbers(map);
+      }),
+    );
+  });
+});

@@ -1,0 +1,180 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { jobTaskName } from '../../../src/record/job-name';
+import type { JobRecord } from '../../../src/record/record';
+import { HOSTILE_NAME, sampleSnapshot } from '../../live/snapshots';
+import {
+  arrayOfTwenty,
+  hostile,
+  killedAtLimit,
+  mpiMaster,
+  mpiTask,
+  ordinary,
+  running,
+} from '../../report/sample-records';
+import { startTestSite, type Got } from '../test-site';
+
+const NOVEMBER = 'since=2026-11-01&until=2026-12-01';
+/** No store takes a complex that is no name. */
+const hostileRecord: JobRecord = { ...hostile, requests: {} };
+const RECORDS = [
+  ordinary,
+  killedAtLimit,
+  running,
+  hostileRecord,
+  ...arrayOfTwenty,
+  mpiMaster(4),
+  mpiTask(1),
+  mpiTask(2),
+];
+
+/** What a reader sees of a page. */
+function textOf({ text }: Got): string {
+  const main = text.slice(text.indexOf('<main'), text.indexOf('</main>'));
+  const plain = main.replace(/<[^<>]*>/g, ' ').replace(/\s+/g, ' ');
+  return plain.replaceAll('&lt;', '<').replaceAll('&gt;', '>').replaceAll('&quot;', '"').replaceAll('&#39;', "'");
+}
+
+const PATHS: readonly string[] = [
+  ...['/', '/?shade=slots&owner=alice', '/jobs', `/jobs?${NOVEMBER}`, '/cluster?since=2026-11-01', '/v1', '/sign-in'],
+  ...RECORDS.map((record) => `/job/${jobTaskName(record)}`),
+  ...['/job/4720', '/nothing', '/job/1', '/job/x'],
+];
+
+describe('every page', () => {
+  it('runs nothing, loads nothing from elsewhere, and is whole', async (t) => {
+    const site = await startTestSite(t, { records: RECORDS, snapshot: sampleSnapshot() });
+    for (const path of new Set(PATHS)) {
+      const page = await site.get(path, { Accept: 'text/html' });
+      assert.equal(page.headers['content-type'], 'text/html; charset=utf-8', path);
+      const policy = String(page.headers['content-security-policy']);
+      assert.match(
+        policy,
+        /^default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; base-uri 'none'/,
+      );
+      assert.doesNotMatch(policy, /unsafe|\*|https?:/);
+      assert.doesNotMatch(page.text, /<script|<style|\sstyle=|\son\w+=|<iframe|<b>"x"|undefined|NaN|\[object/, path);
+      assert.doesNotMatch(page.text, /(?:href|src|action)="(?!\/(?!\/)|#)/, path);
+      // eslint-disable-next-line no-control-regex -- exactly these must not be there
+      assert.doesNotMatch(page.text, /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u202a-\u202e]/, path);
+      const tags = [...page.text.matchAll(/<(\/?)(table|section|svg|ul|dl|div|form|main)\b/g)];
+      const open = tags.reduce((depth, [, closing]) => depth + (closing === '' ? 1 : -1), 0);
+      assert.equal(open, 0, path);
+    }
+    assert.deepEqual(site.lines, []);
+  });
+
+  it('shows a problem to people as a page, to programs as a document', async (t) => {
+    const site = await startTestSite(t, { records: [] });
+    const page = await site.get('/job/1', { Accept: 'text/html,*/*' });
+    assert.equal(page.status, 404);
+    assert.match(textOf(page), /no such job is known here/);
+    const document = await site.get('/job/1', { Accept: '*/*' });
+    assert.equal(document.headers['content-type'], 'application/problem+json');
+  });
+});
+
+describe('the page of a job', () => {
+  it('says what was requested and used, how it ended and what to request', async (t) => {
+    const site = await startTestSite(t, { records: RECORDS });
+    const good = textOf(await site.get('/job/4711'));
+    assert.match(good, /Job 4711 align_reads finished, exit status 0 · bob · all\.q@node07 · 4 slots \(smp\)/);
+    assert.match(good, /Memory 16 GiB ≥ 1\.53 GiB 9\.6 %/);
+    assert.match(good, /It requested more memory than it needs\. qsub -l h_vmem=650M/);
+    assert.match(good, /limit 16 GiB, farther up/);
+    assert.match(good, /measured by root's sampler: 5,029 samples/);
+    const killed = textOf(await site.get('/job/4712'));
+    assert.match(killed, /killed by SIGKILL/);
+    assert.match(killed, /Probable cause: Grid Engine's own kill at h_vmem/);
+    assert.match(killed, /qsub -l h_vmem=6G/);
+  });
+
+  it('shows the hosts of a parallel job, and the tasks of an array job', async (t) => {
+    const site = await startTestSite(t, { records: RECORDS });
+    assert.match(textOf(await site.get('/job/4800')), /Hosts .* node01 \(master\)/);
+    const array = await site.get('/job/4720');
+    assert.match(textOf(array), /20 tasks .*Tasks closest to their limit .* 7 node08 2 GiB ≥ 1\.97 GiB 99 %/);
+    assert.match(array.text, /<a href="\/job\/4720\.7">7<\/a>/);
+  });
+
+  it('is found by the field at the top, and loaded again only where that was asked for', async (t) => {
+    const site = await startTestSite(t, { records: RECORDS });
+    const found = await site.get('/job?job=4720.7');
+    assert.deepEqual([found.status, found.headers.location], [303, '/job/4720.7']);
+    assert.equal((await site.get('/job?job=', { Accept: 'text/html' })).status, 400);
+    assert.equal((await site.get('/job/4715')).headers.refresh, undefined);
+    assert.equal((await site.get('/job/4715?reload=true')).headers.refresh, '30');
+  });
+
+  it('shows what Grid Engine says of a job that nobody has heard of yet', async (t) => {
+    const site = await startTestSite(t, { records: [], snapshot: sampleSnapshot() });
+    assert.match(textOf(await site.get('/job/107')), /Now, by Grid Engine .* limit 512 MiB/);
+  });
+});
+
+describe('the page of jobs', () => {
+  it('adds up what is chosen, and links to what it lists', async (t) => {
+    const site = await startTestSite(t, { records: RECORDS });
+    const all = await site.get(`/jobs?${NOVEMBER}`);
+    assert.match(all.text, /<a href="\/jobs\?owner=bob/);
+    const own = textOf(await site.get(`/jobs?owner=bob&job_name=&failed=true&states=&${NOVEMBER}`));
+    assert.match(own, /Jobs of bob .* jobs 2 \(2 records\)/);
+    assert.match(own, /4712 assemble/);
+    assert.doesNotMatch(own, /4711/);
+    // A kind of jobs by its pattern, whatever its name holds.
+    const [, link = ''] = /<a href="([^"]*job_name=%3C[^"]*)"/.exec(all.text) ?? [];
+    assert.match(textOf(await site.get(link.replaceAll('&amp;', '&'))), /jobs 1 \(1 records\)/);
+  });
+
+  it('lists part by part, all of it in the address', async (t) => {
+    const many = Array.from({ length: 120 }, (_, index) => ({ ...ordinary, job_id: 5000 + index }));
+    const site = await startTestSite(t, { records: many });
+    const jobsOf = ({ text }: Got): readonly string[] =>
+      [...text.matchAll(/href="\/job\/(\d+)"/g)].map(([, job = '']) => job);
+    let path = `/jobs?sort=peak&${NOVEMBER}`;
+    const found: string[] = [];
+    for (const expected of [50, 50, 20]) {
+      const page = await site.get(path);
+      assert.equal(jobsOf(page).length, expected);
+      found.push(...jobsOf(page));
+      path = (/href="([^"]*)" rel="next"/.exec(page.text)?.[1] ?? '').replaceAll('&amp;', '&');
+    }
+    assert.equal(path, '');
+    assert.equal(new Set(found).size, 120);
+  });
+
+  it("says that nothing is there, and shows nobody another's jobs", async (t) => {
+    const site = await startTestSite(t, { records: RECORDS, settings: { visibility: 'own' } });
+    assert.match(textOf(await site.get(`/jobs?${NOVEMBER}`)), /No job is like that in this time/);
+    assert.equal((await site.get(`/jobs?owner=bob&${NOVEMBER}`)).status, 403);
+    assert.equal((await site.get('/job/4711')).status, 404);
+    assert.doesNotMatch(textOf(await site.get('/cluster?since=2026-11-01')), /bob/);
+  });
+});
+
+describe('the page of the running cluster', () => {
+  it('shows jobs at risk, jobs and hosts, with hostile names as text', async (t) => {
+    const site = await startTestSite(t, { records: [], snapshot: sampleSnapshot() });
+    const page = await site.get('/');
+    const text = textOf(page);
+    assert.match(text, /At risk 107 : __proto__'s job 107 .* has reached its limit/);
+    assert.ok(text.includes(HOSTILE_NAME.slice(0, HOSTILE_NAME.indexOf('\u001b'))), text);
+    assert.match(text, /12 running jobs/);
+    assert.match(text, /4 hosts/);
+    assert.match(page.text, /<title>node03: down<\/title>/);
+    assert.match(textOf(await site.get('/?owner=alice')), /5 running jobs/);
+  });
+
+  it('hides what the site hides', async (t) => {
+    const settings = { serve_names: 'anonymous' } as const;
+    const site = await startTestSite(t, { records: [], snapshot: sampleSnapshot(), settings });
+    assert.doesNotMatch((await site.get('/')).text, /alice|__proto__/);
+  });
+
+  it('leads on where nothing is known of the cluster', async (t) => {
+    const site = await startTestSite(t, { snapshot: null });
+    const page = await site.get('/');
+    assert.equal(page.status, 200);
+    assert.match(textOf(page), /nothing is known of the cluster yet/);
+  });
+});
