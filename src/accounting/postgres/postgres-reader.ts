@@ -4,12 +4,14 @@ import type { Cell } from '../columns';
 import { recordTest } from '../filter-record';
 import type { StoredRecord } from '../../record/merge';
 import { countedAt, requestedBytes } from '../../record/facts';
+import type { HeardNode } from '../../record/node-status';
 import type { JobRecord } from '../../record/record';
 import { noTotals } from '../../record/totals';
 import type {
   AccountingReader,
   JobAnswer,
   JobQuery,
+  NodesQuery,
   PagesQuery,
   RecordPage,
   RecordsAnswer,
@@ -20,6 +22,7 @@ import type {
 import type { SummaryAnswer, SummaryQuery } from '../summary';
 import type { Connection } from './connect';
 import { conditionOf, Parameters, type Source } from './record-filter';
+import { readStatuses } from './node-status';
 import { NAMED_COLUMNS, NAMED_WITHOUT_SERIES, readRows } from './rows';
 import { notOf, Snapshot } from './snapshot';
 import { summarise } from './sums/summarise';
@@ -248,6 +251,10 @@ export class PostgresReader implements AccountingReader {
         )
         .sort(byPlace);
     });
+  }
+
+  nodes({ since }: NodesQuery): Promise<readonly HeardNode[]> {
+    return readStatuses(this.db, since);
   }
 
   close(): Promise<void> {
