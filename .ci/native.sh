@@ -21,6 +21,8 @@ gyp=$(npm root -g 2>/dev/null)/npm/node_modules/node-gyp/bin/node-gyp.js
 [ -f "$gyp" ] || fail 'node-gyp: not found beside npm; install npm as Node brings it'
 [ -d node_modules/koffi ] || fail 'node_modules: not there; run "npm ci --ignore-scripts" first'
 
+# The same wherever the sources lie.
+export CFLAGS="${CFLAGS-} -ffile-prefix-map=$PWD=." CXXFLAGS="${CXXFLAGS-} -ffile-prefix-map=$PWD=."
 rm -rf node_modules/@koromix node_modules/koffi/build
 find node_modules -name '*.node' -delete
 for directory in node_modules/better-sqlite3 node_modules/better-sqlite3-13; do

@@ -3,7 +3,8 @@
  * `deliver_as` and writes `{"id": ROW, "record": {...}}` lines to its stdin. For each line it answers
  * `{"id": ROW, "ok": true}` once that is committed, or `{"id": ROW, "ok": false, "error": ..., "retry": ...}`, where
  * "retry": false says that the record itself is unusable. A row without an answer is to be delivered again.
- * Exit status: 0 all of stdin was answered, 2 wrong call, 3 the store can't be used.
+ * `{"node": {...}}` is what the host says of itself; it has no answer.
+ * Exit status: 0 all of stdin was answered and stored, 2 wrong call, 3 the store can't be used.
  */
 import { writeSync } from 'node:fs';
 import type { JobRecord } from '../record/record';
@@ -15,6 +16,8 @@ import { withPatience } from './retry';
 import { openStore } from './open-store';
 import { StoreError } from './store-error';
 import type { AccountingStore, MergeOutcome } from './store';
+import { check } from '../base/shape';
+import { nodeStatusShape, type NodeStatus } from '../record/node-status';
 import { parseRecord } from '../record/record';
 import { printable } from '../base/printable';
 
@@ -31,7 +34,7 @@ interface Answer {
   readonly retry?: boolean;
 }
 
-type Row = { readonly id: RowId; readonly record: JobRecord } | Answer;
+type Row = { readonly id: RowId; readonly record: JobRecord } | { readonly node: NodeStatus } | Answer;
 
 function unusable(id: RowId, error: string): Answer {
   return { id, ok: false, error, retry: false };
@@ -45,7 +48,12 @@ function parseLine(line: Line): Row {
   } catch {
     return unusable(null, 'the line is not JSON');
   }
-  if (typeof row !== 'object' || row === null || !('id' in row)) return unusable(null, 'the line has no id');
+  if (typeof row !== 'object' || row === null) return unusable(null, 'the line has no id');
+  if ('node' in row) {
+    const node = check(nodeStatusShape, row.node, "the host's status");
+    return node.ok ? { node: node.value } : unusable(null, node.error);
+  }
+  if (!('id' in row)) return unusable(null, 'the line has no id');
   const { id } = row;
   if (typeof id !== 'number' && typeof id !== 'string') return unusable(null, 'the id is no number or string');
   const record = parseRecord('record' in row ? row.record : undefined);
@@ -86,10 +94,10 @@ function answerTo(id: RowId, outcome: MergeOutcome | undefined): Answer {
 async function deliver(options: DelivererOptions): Promise<number> {
   const onFault = faultLog();
   let store: AccountingStore | null = null;
-  const merge = async (records: readonly JobRecord[]): Promise<readonly MergeOutcome[]> => {
+  const inStore = async <T>(work: (opened: AccountingStore) => Promise<T>): Promise<T> => {
     store ??= await openStore(options.accounting, options);
     try {
-      return await store.merge(records);
+      return await work(store);
     } catch (error) {
       // Opened anew at the next try: the file may be another by then, or its handle stale.
       await store.close().catch(() => undefined);
@@ -97,21 +105,24 @@ async function deliver(options: DelivererOptions): Promise<number> {
       throw error;
     }
   };
+  const patiently = <T>(work: (opened: AccountingStore) => Promise<T>): Promise<T> =>
+    withPatience(() => inStore(work), options.patience * 1000, onFault);
   process.stdin.setEncoding('utf8');
   for await (const lines of lineBatches(process.stdin as AsyncIterable<string>, ROWS_PER_TRANSACTION, LULL_MS)) {
     const rows = lines.map(parseLine);
+    reply(rows.flatMap((row) => ('ok' in row ? row : [])));
     const usable = rows.flatMap((row) => ('record' in row ? row : []));
-    reply(rows.flatMap((row) => ('record' in row ? [] : row)));
-    if (usable.length === 0) continue;
     try {
       const records = usable.map(({ record }) => record);
-      const outcomes = await withPatience(() => merge(records), options.patience * 1000, onFault);
+      const outcomes = records.length === 0 ? [] : await patiently((opened) => opened.merge(records));
       reply(usable.map(({ id }, index) => answerTo(id, outcomes[index])));
     } catch (error) {
       if (!(error instanceof StoreError)) throw error;
       reply(usable.map(({ id }) => ({ id, ok: false, error: error.message, retry: true })));
       return EXIT.store;
     }
+    const status = rows.findLast((row) => 'node' in row);
+    if (status !== undefined) await patiently((opened) => opened.heard(status.node));
   }
   return EXIT.done;
 }

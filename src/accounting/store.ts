@@ -2,6 +2,7 @@ import type { FieldName } from '../record/fields';
 import type { JobRecord, RecordStatus } from '../record/record';
 import type { Totals } from '../record/totals';
 import type { StoredRecord } from '../record/merge';
+import type { HeardNode, NodeStatus } from '../record/node-status';
 import type { SummaryAnswer, SummaryQuery } from './summary';
 
 /**
@@ -27,6 +28,8 @@ export interface AccountingReader {
   summary(query: SummaryQuery): Promise<SummaryAnswer>;
   /** What was heard of running jobs, with their series: heartbeats, by cluster, job, task, pe task and host. */
   running(query: RunningQuery): Promise<readonly StoredRecord[]>;
+  /** What hosts last said of themselves, those heard of since then (ms since the epoch), by cluster and host. */
+  nodes(query: NodesQuery): Promise<readonly HeardNode[]>;
   close(): Promise<void>;
 }
 
@@ -36,6 +39,8 @@ export interface AccountingStore extends AccountingReader {
    * One outcome per record, in order. Merging a record again changes nothing.
    */
   merge(records: readonly JobRecord[]): Promise<readonly MergeOutcome[]>;
+  /** Puts down what this host says of itself now, in place of what it said before. */
+  heard(status: NodeStatus): Promise<void>;
 }
 
 /** `error`: this record can't be stored, the others are. */
@@ -77,6 +82,10 @@ export interface RunningQuery {
   /** Left out: every cluster in the store. */
   readonly cluster?: string;
   /** Heard of then or later (ms since the epoch): a job whose node died keeps saying that it runs. */
+  readonly since: number;
+}
+
+export interface NodesQuery {
   readonly since: number;
 }
 

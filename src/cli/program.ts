@@ -55,6 +55,11 @@ const COMMANDS: readonly CommandEntry[] = [
     'this host over time: load, memory, disks, network, top processes (root only)',
     () => import('./commands/node.js'),
   ),
+  entry(
+    'nodes',
+    'every host at a glance: version, records that wait, listener, clock, what is wrong',
+    () => import('./commands/nodes.js'),
+  ),
   entry('metrics', 'list everything that can be measured, with unit and source', () => import('./commands/metrics.js')),
   entry('rules', 'the rules that put jobs into classes; check a file of your own', () => import('./commands/rules.js')),
   entry(

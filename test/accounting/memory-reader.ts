@@ -8,6 +8,7 @@ import type { AccountingReader, RecordFilter } from '../../src/accounting/store'
 import type { SummaryAnswer, SummaryQuery } from '../../src/accounting/summary';
 import { isHost } from '../../src/report/live/filter';
 import { sortRecords } from '../../src/report/records/lines';
+import type { HeardNode } from '../../src/record/node-status';
 import { emptyRecord, type JobRecord } from '../../src/record/record';
 import { plainSummary } from './suite/plain-summary';
 import { limitOf } from '../../src/record/request';
@@ -62,7 +63,11 @@ function withFields(stored: StoredRecord, fields: readonly FieldName[] = FIELD_N
 }
 
 /** A reader of these records; `asked` gets every filter that it was asked by. */
-export function memoryReader(records: readonly JobRecord[], asked: RecordFilter[] = []): AccountingReader {
+export function memoryReader(
+  records: readonly JobRecord[],
+  asked: RecordFilter[] = [],
+  nodes: readonly HeardNode[] = [],
+): AccountingReader {
   const stored = records.map(asStored);
   const summarise = (query: SummaryQuery): SummaryAnswer =>
     plainSummary(records, query, (record) => isChosen(record, query));
@@ -104,6 +109,7 @@ export function memoryReader(records: readonly JobRecord[], asked: RecordFilter[
     },
     running: ({ since }) =>
       Promise.resolve(stored.filter(({ record }) => record.status === 'running' && record.revision >= since)),
+    nodes: ({ since }) => Promise.resolve(nodes.filter(({ heard_at }) => Date.parse(heard_at) >= since)),
     close: () => Promise.resolve(),
   };
 }

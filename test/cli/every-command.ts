@@ -24,6 +24,9 @@ const VALUES = [
   ...['4711', 'bob', '1d', '2026-11-20', '2099-01-01', '4G', '50', '0.5', 'finished', 'genome', 'all.q', 'node08'],
   ...['owner', 'owners', 'host', 'json', 'job', 'cpu', 'rss', 'process_rss_bytes', 'leak'],
 ];
+/** Options that are for another one alone. */
+const BESIDE: Readonly<Record<string, readonly string[]>> = { 'live --full': ['--xml'] };
+
 async function attempt(config: string, words: readonly string[]): Promise<Tried> {
   const terminal = fakeTerminal();
   const status = await runProgram(['--config', config, ...words], '1', terminal);
@@ -58,7 +61,7 @@ async function main(config: string): Promise<void> {
     print(plain);
     for (const { long, short, required, optional } of [...globals, ...command.options]) {
       const flag = long ?? short ?? '';
-      const words = [...plain.words, flag];
+      const words = [...plain.words, ...(BESIDE[`${name} ${flag}`] ?? []), flag];
       print(required ? await withValue(config, (value) => [...words, value]) : await attempt(config, words));
       if (optional) print(await withValue(config, (value) => [...words, value]));
     }

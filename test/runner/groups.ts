@@ -43,7 +43,6 @@ const ALSO_ON: Readonly<Record<string, readonly string[]>> = {
     'cluster/cell',
     'cluster/why',
     'cluster/ocs',
-    'cluster/tight',
     'cluster/brackets',
     'cluster/hooks',
     'cluster/limits',

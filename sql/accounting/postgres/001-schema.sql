@@ -254,7 +254,25 @@ CREATE TABLE taken_over (
   after_id bigint NOT NULL
 );
 
--- Puts accounts ([{...}, ...], the published JSON) into the inbox: all that the hooks may do. Resolves to how many came new.
+-- What the qmemacct of each host last said of itself (src/record/node-status.ts).
+CREATE TABLE node (
+  cluster            text COLLATE "C" NOT NULL,
+  host               text COLLATE "C" NOT NULL,
+  version            text NOT NULL,     -- of qmemacct
+  scope              text NOT NULL,     -- job: a sampler for each job; node: one for the host
+  disabled           smallint NOT NULL, -- 1: its hooks leave at once
+  listener           smallint,          -- 1: runs; NULL: need not run all the time
+  clock_synchronised smallint,          -- 1: by a time service; NULL: not known
+  waiting            bigint NOT NULL,   -- records that had not been delivered
+  waiting_since      bigint,            -- the oldest of them
+  refused            bigint NOT NULL,   -- records that this DB will never take
+  last_job_at        bigint,            -- when a job was last measured there
+  heard_at           bigint NOT NULL,   -- by the clock of this server
+  clock_offset_ms    bigint NOT NULL,   -- the host's clock less that
+  PRIMARY KEY (cluster, host)
+);
+
+-- Puts accounts ([{...}, ...], the published JSON) into the inbox: with the next function all that the hooks may do. Resolves to how many came new.
 CREATE FUNCTION deliver(batch jsonb) RETURNS bigint LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, qmemacct, pg_temp AS $$
   WITH given AS (
     SELECT r, r ->> 'status' <> 'running' AS ended, (r ->> 'revision')::bigint AS revision,
@@ -270,6 +288,17 @@ CREATE FUNCTION deliver(batch jsonb) RETURNS bigint LANGUAGE sql SECURITY DEFINE
       project = excluded.project, account = excluded.account, error = NULL, received_at = now() WHERE i.revision < excluded.revision
     RETURNING 1)
   SELECT count(*) FROM put
+$$;
+
+-- Puts down what a host says of itself (a row of `node` without its last two columns) at a time by its own clock.
+CREATE FUNCTION heard(status jsonb, said_at bigint) RETURNS void LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, qmemacct, pg_temp AS $$
+  INSERT INTO qmemacct.node
+  SELECT r.* FROM (SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint AS ms) AS now,
+    jsonb_populate_record(NULL::qmemacct.node, status || jsonb_build_object('heard_at', now.ms, 'clock_offset_ms', said_at - now.ms)) AS r
+  ON CONFLICT (cluster, host) DO UPDATE SET version = excluded.version, scope = excluded.scope, disabled = excluded.disabled,
+    listener = excluded.listener, clock_synchronised = excluded.clock_synchronised, waiting = excluded.waiting,
+    waiting_since = excluded.waiting_since, refused = excluded.refused, last_job_at = excluded.last_job_at,
+    heard_at = excluded.heard_at, clock_offset_ms = excluded.clock_offset_ms
 $$;
 
 -- generated: named
@@ -445,6 +474,6 @@ FROM rollup u WHERE u.unit = 0 AND u.day NOT IN (SELECT day FROM stale_day);
 -- end of generated
 
 GRANT USAGE ON SCHEMA qmemacct TO qmemacct_deliver, qmemacct_read, qmemacct_project, qmemacct_own;
-GRANT EXECUTE ON FUNCTION deliver(jsonb) TO qmemacct_deliver;
+GRANT EXECUTE ON FUNCTION deliver(jsonb), heard(jsonb, bigint) TO qmemacct_deliver;
 GRANT SELECT ON ALL TABLES IN SCHEMA qmemacct TO qmemacct_read;
-GRANT SELECT ON own_record, visible_record, visible_inbox, jobs, peaks, requests, metrics TO qmemacct_project, qmemacct_own;
+GRANT SELECT ON own_record, visible_record, visible_inbox, jobs, peaks, requests, metrics, node TO qmemacct_project, qmemacct_own;

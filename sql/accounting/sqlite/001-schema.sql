@@ -240,6 +240,23 @@ CREATE TABLE unreadable_line (
   PRIMARY KEY (file_id, offset)
 ) WITHOUT ROWID;
 
+-- What the qmemacct of each host last said of itself (src/record/node-status.ts).
+CREATE TABLE node (
+  cluster            TEXT NOT NULL,
+  host               TEXT NOT NULL,
+  version            TEXT NOT NULL,    -- of qmemacct
+  scope              TEXT NOT NULL,    -- job: a sampler for each job; node: one for the host
+  disabled           INTEGER NOT NULL, -- 1: its hooks leave at once
+  listener           INTEGER,          -- 1: runs; NULL: need not run all the time
+  clock_synchronised INTEGER,          -- 1: by a time service; NULL: not known
+  waiting            INTEGER NOT NULL, -- records that had not been delivered
+  waiting_since      INTEGER,          -- the oldest of them
+  refused            INTEGER NOT NULL, -- records that this DB will never take
+  last_job_at        INTEGER,          -- when a job was last measured there
+  heard_at           INTEGER NOT NULL, -- by the host's clock
+  PRIMARY KEY (cluster, host)
+) WITHOUT ROWID;
+
 -- generated: views
 CREATE VIEW jobs AS SELECT
   r.id AS record,

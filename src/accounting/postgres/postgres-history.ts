@@ -1,3 +1,4 @@
+import type { NodeStatus } from '../../record/node-status';
 import { parseRecord, type JobRecord } from '../../record/record';
 import type {
   HistoryStore,
@@ -14,6 +15,7 @@ import type { MergeOutcome } from '../store';
 import { connect, type Connection, type ConnectOptions } from './connect';
 import { importedFiles, importLines, unreadableLines } from './import-lines';
 import { Merger } from './merger';
+import { putStatus } from './node-status';
 import { PostgresReader } from './postgres-reader';
 import { prune } from './prune';
 import { rollUp } from './sums/roll-up';
@@ -41,6 +43,10 @@ export class PostgresHistory extends PostgresReader implements HistoryStore {
       for (const record of parsed) outcomes.push(record.ok ? (merged.next().value ?? UNKNOWN) : record);
     }
     return outcomes;
+  }
+
+  heard(status: NodeStatus): Promise<void> {
+    return putStatus(this.db, status);
   }
 
   /** Moves what waits in the inbox into the table. */

@@ -4,6 +4,7 @@ import type { Cell } from '../columns';
 import { recordTest } from '../filter-record';
 import type { StoredRecord } from '../../record/merge';
 import { countedAt, requestedBytes } from '../../record/facts';
+import type { HeardNode } from '../../record/node-status';
 import type { JobRecord } from '../../record/record';
 import { limitOf } from '../../record/request';
 import { noTotals } from '../../record/totals';
@@ -11,6 +12,7 @@ import type {
   AccountingReader,
   JobAnswer,
   JobQuery,
+  NodesQuery,
   PagesQuery,
   RecordPage,
   RecordsAnswer,
@@ -21,6 +23,7 @@ import type {
 import type { SummaryAnswer, SummaryQuery } from '../summary';
 import type { Connection } from './connect';
 import { conditionOf, Parameters, type Source } from './record-filter';
+import { readStatuses } from './node-status';
 import { NAMED_COLUMNS, NAMED_WITHOUT_SERIES, readRows } from './rows';
 import { notOf, Snapshot } from './snapshot';
 import { summarise } from './sums/summarise';
@@ -248,6 +251,10 @@ export class PostgresReader implements AccountingReader {
         )
         .sort(byPlace);
     });
+  }
+
+  nodes({ since }: NodesQuery): Promise<readonly HeardNode[]> {
+    return readStatuses(this.db, since);
   }
 
   close(): Promise<void> {

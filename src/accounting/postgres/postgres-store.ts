@@ -1,7 +1,9 @@
+import type { NodeStatus } from '../../record/node-status';
 import type { JobRecord } from '../../record/record';
 import type { AccountingStore, MergeOutcome } from '../store';
 import { connect, type ConnectOptions } from './connect';
 import { deliver, tryDelivery } from './inbox';
+import { putStatus } from './node-status';
 import { PostgresReader } from './postgres-reader';
 import { inboxState, type InboxState } from './settle';
 
@@ -9,6 +11,10 @@ import { inboxState, type InboxState } from './settle';
 class PostgresStore extends PostgresReader implements AccountingStore {
   merge(records: readonly JobRecord[]): Promise<readonly MergeOutcome[]> {
     return deliver(this.db, records);
+  }
+
+  heard(status: NodeStatus): Promise<void> {
+    return putStatus(this.db, status);
   }
 
   /** What waits in the inbox; null: this role may not look. */

@@ -11,6 +11,7 @@ import type { Words } from './database/dictionary';
 import { isStoreFault, storeError } from './database/faults';
 import { createMerger } from './write/merger';
 import { openForReading, openForWriting } from './database/open';
+import { putStatus, readStatuses } from './node-status';
 import { prepared } from './database/prepared';
 import { COUNT_OF_JOB, jobQuery, jobsQuery, recordsQuery, runningQuery } from './read/queries';
 import { recordPages } from './read/pages';
@@ -109,6 +110,7 @@ function reader(db: Database, words: Words): AccountingReader {
         );
         return rows.map((row) => fromRow(row, SERIES_CELLS, 0, words)).sort(byPlace);
       }),
+    nodes: ({ since }) => answer(db, () => readStatuses(db, since)),
     close: () => answer(db, () => void db.close()),
   };
 }
@@ -151,7 +153,11 @@ export function openSqliteReader(path: string): AccountingReader {
 
 /** What every user of an open database is given. */
 export function storeOn(db: Database, words: Words): AccountingStore {
-  return { ...reader(db, words), merge: merging(db, words) };
+  return {
+    ...reader(db, words),
+    merge: merging(db, words),
+    heard: (status) => answer(db, () => putStatus(db, status)),
+  };
 }
 
 /** The SQLite store at `path`, to be written; its file is made, with permissions `mode`, where missing. Throws StoreError. */

@@ -5,6 +5,8 @@ import type { Command } from 'commander';
 import { privateCluster } from '../../record/job-name';
 import { loadSettings, type Settings } from '../../record/settings';
 import { wakeDelivery } from '../../sampler/delivery/delivery-lock';
+import { ownStatus } from '../../sampler/delivery/node-status';
+import { deliverRecords } from '../../sampler/delivery/outbox-feeder';
 import { NodeStore } from '../../sampler/node-store/node-store';
 import { tidyNode, type TidyOutcome } from '../../sampler/node-store/storage';
 import { type CommandContext, type GlobalOptions, CommandError, EXIT, usageError } from '../command';
@@ -94,6 +96,12 @@ function describe({ recovered, ingested, delivered, left }: TidyOutcome): string
   return done.join(', ');
 }
 
+/** What the host says of itself reaches the accounting DB also where nothing waits. Resolves to the problem, or null. */
+async function sayStatus(store: NodeStore, settings: Settings): Promise<string | null> {
+  const status = ownStatus(store, settings);
+  return status === null ? null : deliverRecords([], () => settings, status);
+}
+
 /** `flush`; resolves to the exit status. Rejects with CommandError or SettingsError. */
 export async function flush(options: FlushOptions, terminal: Terminal): Promise<number> {
   const format = outputFormat(options);
@@ -116,7 +124,13 @@ export async function flush(options: FlushOptions, terminal: Terminal): Promise<
   for (const settings of states) {
     const store = open(settings);
     try {
-      outcomes.push({ state_dir: settings.state_dir, ...(await tidy(store, settings, patience)) });
+      const outcome = await tidy(store, settings, patience);
+      const came = outcome.delivered > 0 || outcome.problem !== null;
+      outcomes.push({
+        state_dir: settings.state_dir,
+        ...outcome,
+        problem: came ? outcome.problem : await sayStatus(store, settings),
+      });
     } finally {
       store.close();
     }
@@ -124,9 +138,12 @@ export async function flush(options: FlushOptions, terminal: Terminal): Promise<
   if (format === 'json') terminal.write(`${JSON.stringify({ schema: 1, stores: outcomes })}\n`);
   for (const outcome of outcomes) {
     if (format === 'text' && !options.quiet) writeLines(terminal, [`${outcome.state_dir}: ${describe(outcome)}`]);
-    if (outcome.left === 0) continue;
-    const waiting = `${count(outcome.left, 'record waits', 'records wait')} in ${outcome.state_dir}/node.db`;
-    warn(terminal, `${waiting}: ${outcome.problem ?? heldBy(null)}`);
+    if (outcome.left === 0 && outcome.problem === null) continue;
+    const what =
+      outcome.left > 0
+        ? `${count(outcome.left, 'record waits', 'records wait')} in ${outcome.state_dir}/node.db`
+        : "the host's status can't be delivered";
+    warn(terminal, `${what}: ${outcome.problem ?? heldBy(null)}`);
   }
-  return outcomes.some(({ left }) => left > 0) ? EXIT.unavailable : EXIT.found;
+  return outcomes.some(({ left, problem }) => left > 0 || problem !== null) ? EXIT.unavailable : EXIT.found;
 }

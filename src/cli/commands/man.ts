@@ -5,7 +5,10 @@ import { type CommandContext, EXIT } from '../command';
 /** `qmemacct man`: the manual page of the program that runs. */
 export function register(command: Command, { finish, terminal, version }: CommandContext): void {
   command.action((_options: unknown, given: Command) => {
-    terminal.write(manPage(given.parent ?? given, version, terminal.now()));
+    // What builds packages gives the time, so that they are the same each time (reproducible-builds.org).
+    const { SOURCE_DATE_EPOCH: time } = terminal.env;
+    const date = time === undefined ? terminal.now() : new Date(Number(time) * 1000);
+    terminal.write(manPage(given.parent ?? given, version, date));
     return finish(Promise.resolve(EXIT.found));
   });
 }

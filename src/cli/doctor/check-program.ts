@@ -4,7 +4,7 @@ import { untrusted } from '../../base/trusted-path';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { packageRoot } from '../../base/package-root';
-import { DISABLED_FILE } from '../install/places';
+import { DISABLED_FILE } from '../../sampler/delivery/node-status';
 import { STUB } from '../install/stub';
 import { networkFilesystemOf } from '../install/local-path';
 import { isIntact } from '../install/version';

@@ -24,13 +24,13 @@ export function ownName(hosts: readonly string[]): string | null {
   return hosts.find((host) => short(host) === short(hostname())) ?? null;
 }
 
-/** Whether Grid Engine lists this host as an execution host; a reason where it can't be asked. */
-async function listed(env: Terminal['env'], adminUser: string): Promise<string | boolean> {
+/** The hosts that Grid Engine lists as execution hosts; a reason where it can't be asked. Never rejects. */
+export async function executionHosts(env: Terminal['env'], adminUser: string): Promise<readonly string[] | string> {
   try {
     const qconf = findQconf(env, findCell(env, { adminUser }));
     if (qconf === null) return 'qconf is not here';
     const said = await showQconf(qconf, ['-sel'], /^no .* (list )?defined/im);
-    return ownName(said.split(/\s+/)) !== null;
+    return said.split(/\s+/).filter((host) => host !== '');
   } catch (error) {
     return reasonOf(error);
   }
@@ -51,7 +51,8 @@ export async function findRole(
   if (execd !== null) return runsJobs(`sge_execd is process ${execd}`);
   if (asked) return runsJobs('as asked for');
   if (version !== null || stamp !== null) return runsJobs(`no sge_execd runs, but hooks are installed under ${prefix}`);
-  const inList = await listed(env, settings.admin_user);
+  const hosts = await executionHosts(env, settings.admin_user);
+  const inList = typeof hosts === 'string' ? hosts : ownName(hosts) !== null;
   if (inList === true) return runsJobs('Grid Engine lists it, but no sge_execd runs');
   const grounds = [
     'no sge_execd runs',

@@ -119,7 +119,7 @@ export function planNode(options: NodeOptions): NodeInstallation {
       cgroup: settings.cgroup,
       scope: settings.scope,
     },
-    chooseNode(options.execPath),
+    chooseNode(options.execPath, options.source),
   );
   const files = { places, prefix, settingsPath, runDir: settings.run_dir, hooks: join(options.source, 'hooks') };
   const previous = currentVersion(prefix);

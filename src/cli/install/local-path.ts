@@ -35,11 +35,19 @@ export interface NodeBinary {
   readonly copyReason: string | null;
 }
 
-/** A root hook may only start what root alone can change, and what is there without a network or somebody's home. */
-export function chooseNode(execPath: string): NodeBinary {
-  const path = realpathSync(execPath);
+function reasonToCopy(path: string, source: string): string | null {
+  // A package's upgrade would replace it, and its removal remove it, under jobs that run.
+  if (path.startsWith(`${realpathSync(source)}/`)) return 'it comes with the program';
   const network = networkFilesystemOf(path);
-  const copyReason =
-    untrusted(path) ?? (network !== null ? `${network} file system` : inHome(path) ? 'in a home directory' : null);
-  return { path, copyReason };
+  if (network !== null) return `${network} file system`;
+  return untrusted(path) ?? (inHome(path) ? 'in a home directory' : null);
+}
+
+/**
+ * A root hook may only start what root alone can change, and what is there without a network or somebody's home.
+ * `source`: the program that is installed.
+ */
+export function chooseNode(execPath: string, source: string): NodeBinary {
+  const path = realpathSync(execPath);
+  return { path, copyReason: reasonToCopy(path, source) };
 }

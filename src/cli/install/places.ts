@@ -3,9 +3,6 @@ import { join } from 'node:path';
 
 export const DEFAULT_PREFIX = '/opt/qmemacct';
 
-/** An admin's switch on one host: while this file exists the hooks leave at once (hooks/*.sh). */
-export const DISABLED_FILE = '/etc/qmemacct/disabled';
-
 /** Where the operating system wants things. */
 export interface SystemPlaces {
   /** Unit files; null: systemd does not run here. */

@@ -13,7 +13,7 @@ import { loadSettings } from '../../record/settings';
 import { tidyNode } from '../../sampler/node-store/storage';
 import { writeSpool } from '../run/private-state';
 import { hookConfText, type HookConf } from './hook-conf';
-import { DISABLED_FILE } from './places';
+import { DISABLED_FILE } from '../../sampler/delivery/node-status';
 
 export interface SelfTest {
   /** The hooks can be configured for this host: they end with 0, in time, and a job gets its record. */

@@ -34,15 +34,15 @@ export interface Version {
 
 type ConfOptions = Omit<HookConf, 'node' | 'program'>;
 
-/** First digits of a hash over the program's files and its hook.conf. */
-function buildHash(root: string, files: readonly string[], conf: HookConf): string {
+/** First digits of a hash over the program's files, its hook.conf, and `ownNode`: the path of a Node that is copied. */
+function buildHash(root: string, files: readonly string[], conf: HookConf, ownNode: string | null): string {
   const hash = createHash('sha256');
-  for (const file of files) {
-    const content = createHash('sha256')
-      .update(readFileSync(join(root, file)))
-      .digest('hex');
-    hash.update(`${file}\n${content}\n`);
-  }
+  const add = (name: string, path: string): void => {
+    const content = createHash('sha256').update(readFileSync(path)).digest('hex');
+    hash.update(`${name}\n${content}\n`);
+  };
+  for (const file of files) add(file, join(root, file));
+  if (ownNode !== null) add('bin/node', ownNode);
   return hash.update(hookConfText(conf)).digest('hex').slice(0, 10);
 }
 
@@ -54,7 +54,8 @@ export function describeVersion(source: string, prefix: string, options: ConfOpt
     program: directory,
     node: node.copyReason === null ? node.path : join(directory, 'bin', 'node'),
   });
-  const name = `${packageVersion(source)}-${buildHash(source, files, confIn(ITSELF))}`;
+  const ownNode = node.copyReason === null ? null : node.path;
+  const name = `${packageVersion(source)}-${buildHash(source, files, confIn(ITSELF), ownNode)}`;
   const directory = join(prefix, name);
   return { name, directory, source, files, conf: confIn(directory), node };
 }
@@ -64,11 +65,12 @@ export function isIntact(version: Pick<Version, 'directory' | 'name' | 'conf'>):
   const { directory, conf } = version;
   const itself = (path: string): string => path.replace(directory, ITSELF);
   try {
-    const hash = buildHash(directory, programFiles(directory), {
-      ...conf,
-      program: itself(conf.program),
-      node: itself(conf.node),
-    });
+    const hash = buildHash(
+      directory,
+      programFiles(directory),
+      { ...conf, program: itself(conf.program), node: itself(conf.node) },
+      conf.node.startsWith(`${directory}/`) ? conf.node : null,
+    );
     return (
       version.name.endsWith(`-${hash}`) &&
       readFileSync(join(directory, 'hooks', 'hook.conf'), 'utf8') === hookConfText(conf)

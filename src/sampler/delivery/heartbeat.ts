@@ -6,6 +6,8 @@ import type { Destination } from './destination';
 import { reasonOf, warn } from '../../base/log';
 import type { NodeStore } from '../node-store/node-store';
 import { deliverRecords } from './outbox-feeder';
+import { ownStatus } from './node-status';
+import type { NodeStatus } from '../../record/node-status';
 import { recordOfJson } from '../../record/record';
 import type { Settings } from '../../record/settings';
 
@@ -17,12 +19,13 @@ const LONGEST_DELIVERY_MS = 30_000;
 
 /**
  * What a node knows of its running jobs: their records so far go to the accounting DB every `heartbeat` seconds, so that
- * a login node can show them. Whichever sampler finds it due delivers it for all jobs of the node.
+ * a login node can show them, and with them what the node says of itself. Whichever sampler finds it due delivers it for all jobs of the node.
  *
  * `STATE/heartbeat` is an empty file; its time of change says when the next one is due. `STATE/heartbeat.lock` is held
  * by who delivers it.
  */
 export class Heartbeat {
+  readonly #settings: Settings;
   readonly #intervalMs: number;
   /** `STATE/heartbeat` */
   readonly #due: string;
@@ -32,6 +35,7 @@ export class Heartbeat {
 
   /** `destination` is asked before each heartbeat; where it throws, that one is left out. */
   constructor(settings: Settings, destination: () => Destination = () => settings) {
+    this.#settings = settings;
     this.#intervalMs = settings.heartbeat * 1000;
     this.#due = join(settings.state_dir, 'heartbeat');
     this.#destination = destination;
@@ -52,7 +56,7 @@ export class Heartbeat {
         this.#setDue(nowMs + this.#intervalMs * (1 - JITTER + 2 * JITTER * Math.random()));
         const records = this.#newRecords(store, nowMs);
         if (records.length > 0) {
-          const delivery = this.#deliver(records, lock);
+          const delivery = this.#deliver(records, ownStatus(store, this.#settings), lock);
           lock = null;
           this.#underWay = delivery;
           return delivery;
@@ -98,9 +102,9 @@ export class Heartbeat {
     });
   }
 
-  async #deliver(records: readonly string[], lock: number): Promise<'delivered' | 'failed'> {
+  async #deliver(records: readonly string[], status: NodeStatus | null, lock: number): Promise<'delivered' | 'failed'> {
     try {
-      const problem = await deliverRecords(records, this.#destination);
+      const problem = await deliverRecords(records, this.#destination, status);
       if (problem !== null) this.#complain(problem);
       else this.#complained = false;
       return problem === null ? 'delivered' : 'failed';

@@ -5,12 +5,14 @@ import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { DeliveryLock } from './delivery-lock';
 import type { Destination } from './destination';
+import { ownStatus } from './node-status';
 import { reasonOf, warn } from '../../base/log';
 import type { NodeStore, OutboxRow } from '../node-store/node-store';
 import { UserError } from '../../base/user-error';
 import { inheritedFlags } from '../../base/node-flags';
 import { boolean, checkJson, integer, object, optional, string, type ValueOf } from '../../base/shape';
 import { packageRoot } from '../../base/package-root';
+import type { NodeStatus } from '../../record/node-status';
 import type { JobRecord } from '../../record/record';
 import type { Settings } from '../../record/settings';
 
@@ -55,7 +57,8 @@ const answerShape = object({
 type Answer = ValueOf<typeof answerShape>;
 
 /**
- * Hands rows of the outbox to a deliverer process and books its answers. Resolves to what stopped it, or null. Rejects
+ * Hands rows of the outbox, then what the host says of itself, to a deliverer process and books its answers. Resolves
+ * to what stopped it, or null. Rejects
  * where the configuration can't be followed.
  */
 async function deliverOnce(
@@ -63,6 +66,7 @@ async function deliverOnce(
   destination: () => Destination,
   patienceSeconds: number,
   book: (answer: Answer) => void,
+  status: NodeStatus | null = null,
 ): Promise<string | null> {
   const { accounting, accounting_mode, accounting_credentials, deliver_as } = destination();
   const identity = delivererIdentity(deliver_as);
@@ -94,7 +98,9 @@ async function deliverOnce(
       const last = complaint.trim().split('\n').pop() ?? '';
       resolve(code === 0 ? null : last || `the deliverer ended with status ${code ?? 'none'}`);
     });
-    child.stdin.end(rows.map((row) => `{"id":${row.id},"record":${row.record}}\n`).join(''));
+    const lines = rows.map((row) => `{"id":${row.id},"record":${row.record}}\n`);
+    if (status !== null) lines.push(`${JSON.stringify({ node: status })}\n`);
+    child.stdin.end(lines.join(''));
   });
 }
 
@@ -123,7 +129,7 @@ export async function deliverOutbox(
         const done: number[] = [];
         const setBack: string[] = [];
         const refusedBefore = refused;
-        const ended = await deliverOnce(rows, destination, Math.min(10, patienceSeconds), (answer) => {
+        const book = (answer: Answer): void => {
           if (answer.ok) done.push(answer.id);
           else if (answer.retry) setBack.push(answer.error);
           else {
@@ -131,7 +137,11 @@ export async function deliverOutbox(
             refused++;
             warn(`a record was refused by the accounting DB: ${answer.error}`);
           }
-        }).catch((error: unknown) => reasonOf(error));
+        };
+        const status = ownStatus(store, settings, rows.at(-1)?.id);
+        const ended = await deliverOnce(rows, destination, Math.min(10, patienceSeconds), book, status).catch(
+          (error: unknown) => reasonOf(error),
+        );
         store.delivered(done);
         delivered += done.length;
         problem = ended ?? setBack[0] ?? null;
@@ -155,20 +165,22 @@ export async function deliverOutbox(
 }
 
 /**
- * Delivers records as one batch, once and without retries: nobody waits for it, none is kept. Resolves to the problem,
- * or null when every one is committed. Never rejects.
+ * Delivers records and what the host says of itself as one batch, once and without retries: nobody waits for it, none is
+ * kept. Resolves to the problem, or null when everything is committed. Never rejects.
  */
 export async function deliverRecords(
   records: readonly string[],
   destination: () => Destination,
+  status: NodeStatus | null = null,
 ): Promise<string | null> {
   let answered = 0;
   let refusal: string | null = null;
   const rows = records.map((record, id) => ({ id, record }));
-  const problem = await deliverOnce(rows, destination, 0, (answer) => {
+  const book = (answer: Answer): void => {
     answered++;
     if (!answer.ok) refusal ??= answer.error;
-  }).catch((error: unknown) => reasonOf(error));
+  };
+  const problem = await deliverOnce(rows, destination, 0, book, status).catch((error: unknown) => reasonOf(error));
   return problem ?? refusal ?? (answered < records.length ? 'the deliverer did not answer every record' : null);
 }
 

@@ -12,6 +12,14 @@ export interface OutboxRow {
   readonly record: string;
 }
 
+interface OutboxState {
+  /** Records to be delivered, and when the oldest of them came (ms since the epoch). */
+  readonly waiting: number;
+  readonly oldest: number | null;
+  /** Records that the accounting DB will never take. */
+  readonly refused: number;
+}
+
 /** The record of a job's owner, as JSON. */
 export interface HandedRecord {
   readonly uid: number;
@@ -47,6 +55,8 @@ function prepare(database: Database): Readonly<{
   running: Statement<[], JobRow>;
   addToOutbox: Statement<[string, number]>;
   outbox: Statement<[number], OutboxRow>;
+  outboxState: Statement<[{ readonly behind: number }], OutboxState>;
+  lastJob: Statement<[], { readonly changed: number }>;
   addHanded: Statement<[number, number, number]>;
   handed: Statement<[number, number], HandedAmount>;
 }> {
@@ -60,6 +70,11 @@ function prepare(database: Database): Readonly<{
     running: database.prepare('SELECT id, run, finished, record FROM job WHERE finished = 0'),
     addToOutbox: database.prepare('INSERT INTO outbox (record, added) VALUES (?, ?)'),
     outbox: database.prepare('SELECT id, record FROM outbox WHERE refused IS NULL ORDER BY id LIMIT ?'),
+    outboxState: database.prepare(
+      `SELECT count(*) FILTER (WHERE refused IS NULL AND id > @behind) AS waiting, count(refused) AS refused,
+         min(added) FILTER (WHERE refused IS NULL AND id > @behind) AS oldest FROM outbox`,
+    ),
+    lastJob: database.prepare('SELECT changed FROM job ORDER BY changed DESC LIMIT 1'),
     addHanded: database.prepare(
       `INSERT INTO handed (uid, day, records, bytes) VALUES (?, ?, 1, ?)
        ON CONFLICT (uid) DO UPDATE SET records = records * (day = excluded.day) + 1,
@@ -174,6 +189,16 @@ export class NodeStore {
 
   outbox(most: number): readonly OutboxRow[] {
     return this.#statements.outbox.all(most);
+  }
+
+  /** What is left in the outbox behind that row. */
+  outboxState(behind: number): OutboxState {
+    return this.#statements.outboxState.get({ behind }) ?? { waiting: 0, oldest: null, refused: 0 };
+  }
+
+  /** When a job was last measured here (ms since the epoch); null: never, as far as is kept. */
+  lastJobMs(): number | null {
+    return this.#statements.lastJob.get()?.changed ?? null;
   }
 
   delivered(ids: readonly number[]): void {

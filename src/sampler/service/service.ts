@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { reasonOf, warn } from '../../base/log';
+import { DISABLED_FILE } from '../delivery/node-status';
 import { loadSettings, type Settings } from '../../record/settings';
 import { runId, shepherdLives, type RunDescription } from '../job/run-description';
 import { RunDirectory } from '../job/run-directory';
@@ -17,7 +18,6 @@ import { watchSpools, type SpoolEntry, type SpoolWatch } from './spool-watch';
 const RESCAN_EVERY_MS = 5000;
 /** The prolog may still be writing. */
 const LOOK_AGAIN_MS = [2, 5, 10, 30, 100, 500] as const;
-const DISABLED_FILE = '/etc/qmemacct/disabled';
 
 /** The sampler of all jobs of a host: finds them, follows each until its end, and looks after the node's store. */
 export class Service {

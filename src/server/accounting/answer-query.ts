@@ -1,6 +1,6 @@
 import { withDerived } from '../../record/efficiency';
 import { arrangeAttempts } from '../../accounting/attempts';
-import type { AccountingReader, JobQuery, RecordsQuery, RunningQuery } from '../../accounting/store';
+import type { AccountingReader, JobQuery, NodesQuery, RecordsQuery, RunningQuery } from '../../accounting/store';
 import type { SummaryQuery } from '../../accounting/summary';
 import type { StoredRecord } from '../../record/merge';
 import type { Dialect } from '../../gridengine/dialect';
@@ -25,6 +25,7 @@ export type AccountingQuery =
   | { readonly what: 'records'; readonly query: RecordsQuery }
   | { readonly what: 'summary'; readonly query: SummaryQuery & { readonly limit: number } }
   | { readonly what: 'running'; readonly query: RunningQuery }
+  | { readonly what: 'nodes'; readonly query: NodesQuery }
   /** For the server itself: the projects whose jobs this user may see. */
   | { readonly what: 'projects'; readonly query: { readonly user: string; readonly now: number } };
 
@@ -119,6 +120,8 @@ async function answer(question: AccountingQuery, access: Access, reader: Account
       return answerSummary(question.query, access, reader);
     case 'running':
       return answerRunning(question.query, access, reader);
+    case 'nodes':
+      return { schema: RECORD_SCHEMA, nodes: await reader.nodes(question.query) };
     case 'projects':
       return { projects: await sharedProjects(question.query.user, question.query.now, reader) };
   }

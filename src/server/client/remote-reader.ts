@@ -3,6 +3,7 @@ import type {
   AccountingReader,
   JobAnswer,
   JobQuery,
+  NodesQuery,
   PagesQuery,
   RecordFilter,
   RecordPage,
@@ -13,10 +14,12 @@ import type {
 import type { SummaryAnswer, SummaryQuery } from '../../accounting/summary';
 import { StoreError } from '../../accounting/store-error';
 import type { StoredRecord } from '../../record/merge';
+import type { HeardNode } from '../../record/node-status';
 import {
   jobAnswer,
   MOST_GROUPS,
   MOST_RECORDS,
+  nodesAnswer,
   recordsAnswer,
   runningAnswer,
   summaryAnswer,
@@ -127,6 +130,10 @@ export class RemoteReader implements AccountingReader {
 
   async running(query: RunningQuery): Promise<readonly StoredRecord[]> {
     return (await this.#found(`/v1/running${queryText({ ...query })}`, runningAnswer)).records;
+  }
+
+  async nodes(query: NodesQuery): Promise<readonly HeardNode[]> {
+    return (await this.#found(`/v1/nodes${queryText({ ...query })}`, nodesAnswer)).nodes;
   }
 
   close(): Promise<void> {

@@ -24,6 +24,7 @@ import {
   jobAnswer,
   MOST_GROUPS,
   MOST_RECORDS,
+  nodesAnswer,
   recordsAnswer,
   runningAnswer,
   SUMMARY_KEYS,
@@ -223,4 +224,22 @@ const runningRoute = route({
   },
 });
 
-export const ACCOUNTING_ROUTES: readonly Route[] = [jobRoute, ownerRoute, recordsRoute, summaryRoute, runningRoute];
+const nodesRoute = route({
+  path: '/v1/nodes',
+  description:
+    "what the qmemacct of each host last said of itself, with its deliveries: version, records that wait, listener, clock (schema 1); offset: the host's clock less the accounting DB's",
+  parameters: { since: queryTime('heard of since then (default: 7d)') },
+  type: JSON_TYPE,
+  schema: nodesAnswer.schema,
+  problems: [503],
+  answer: (asked) => ask(asked, { what: 'nodes', query: { since: asked.values.since ?? asked.now - 7 * DAY_MS } }),
+});
+
+export const ACCOUNTING_ROUTES: readonly Route[] = [
+  jobRoute,
+  ownerRoute,
+  recordsRoute,
+  summaryRoute,
+  runningRoute,
+  nodesRoute,
+];

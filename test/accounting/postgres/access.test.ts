@@ -5,6 +5,8 @@ import { openPostgresHistory } from '../../../src/accounting/postgres/postgres-h
 import { openPostgresReader, openPostgresStore } from '../../../src/accounting/postgres/postgres-store';
 import { initDatabase } from '../../../src/accounting/postgres/schema';
 import { StoreError } from '../../../src/accounting/store-error';
+import { nodeRow } from '../../../src/accounting/node-row';
+import { statusOf } from '../suite/node-suite';
 import type { JobRecord } from '../../../src/record/record';
 import { DAY, HOUR, job } from '../suite/fixture';
 import { readPages } from '../suite/pages-suite';
@@ -50,13 +52,26 @@ describe('who may do what in PostgreSQL', { skip: noPostgres }, () => {
   const refused = (error: unknown): boolean =>
     error instanceof StoreError && error.reason.includes('may not do that') && !error.retry;
 
-  it("gives the hooks' role the one function, and nothing else", async () => {
+  it("gives the hooks' role the two functions, and nothing else", async () => {
     const one = JSON.stringify([job(9, T0)]).replaceAll("'", "''");
     await attempt('hooks', `SELECT qmemacct.deliver('${one}')`);
+    const heard = `SELECT qmemacct.heard('${JSON.stringify(nodeRow(statusOf('node1')))}', 1000)`;
+    await attempt('hooks', heard);
+    for (const role of ['stranger', 'reports']) await assert.rejects(attempt(role, heard), refused);
+    for (const role of ['reports', 'bob', 'eve']) {
+      const [node] = (await attempt(role, 'SELECT host, heard_at, clock_offset_ms FROM qmemacct.node')) as {
+        readonly heard_at: number;
+        readonly clock_offset_ms: number;
+      }[];
+      // The server's clock, not the caller's.
+      assert.equal(node?.clock_offset_ms, 1000 - (node?.heard_at ?? 0));
+    }
     for (const sql of [
       'SELECT * FROM qmemacct.record',
       'SELECT * FROM qmemacct.owner',
       'SELECT * FROM qmemacct.inbox',
+      'SELECT * FROM qmemacct.node',
+      'DELETE FROM qmemacct.node',
       'SELECT * FROM qmemacct.visible_inbox',
       'SELECT * FROM qmemacct.jobs',
       'DELETE FROM qmemacct.stale_day',

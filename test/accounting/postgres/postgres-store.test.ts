@@ -7,6 +7,7 @@ import { pagesSuite } from '../suite/pages-suite';
 import { importSuite } from '../suite/import-suite';
 import { joinSuite } from '../suite/join-suite';
 import { pruneSuite } from '../suite/prune-suite';
+import { nodeSuite } from '../suite/node-suite';
 import { querySuite } from '../suite/query-suite';
 import { summarySuite } from '../suite/summary-suite';
 import { questionsSuite } from '../suite/questions-suite';
@@ -26,6 +27,7 @@ describe('PostgreSQL', { skip: noPostgres }, () => {
   // Each run waits for the disk several times.
   mergeSuite(open, 15);
   querySuite(open);
+  nodeSuite(open);
   filterSuite(open);
   pagesSuite(open);
   joinSuite(open);

@@ -12,6 +12,7 @@ import { pagesSuite } from '../suite/pages-suite';
 import { joinSuite } from '../suite/join-suite';
 import { mergeSuite } from '../suite/merge-suite';
 import { pruneSuite } from '../suite/prune-suite';
+import { nodeSuite } from '../suite/node-suite';
 import { querySuite } from '../suite/query-suite';
 import { questionsSuite } from '../suite/questions-suite';
 import { summarySuite } from '../suite/summary-suite';
@@ -27,6 +28,7 @@ function opened(t: TestContext): HistoryStore & { readonly path: string } {
 const open = (t: TestContext): Promise<HistoryStore> => Promise.resolve(opened(t));
 
 mergeSuite(open);
+nodeSuite(open);
 querySuite(open);
 filterSuite(open);
 pagesSuite(open);

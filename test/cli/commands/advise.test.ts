@@ -145,7 +145,7 @@ describe('qmemacct advise', () => {
       job.output,
       /"next_time":\{"kind":"lower","complex":"h_vmem","request_bytes":\d+,"risk":0\.01,"runs":60\}/,
     );
-    assert.match(list.output, /,lower,h_vmem,\d+,0\.01,60\n$/);
+    assert.match(list.output, /,lower,h_vmem,\d+,0\.01,60,[\w -]*\n$/);
     assert.equal((await command('job', '1000', '--retry')).status, 1);
     assert.equal((await command('job', '99', '--retry')).status, 4);
     assert.equal((await command('job', '1000-1001', '--retry')).status, 2);

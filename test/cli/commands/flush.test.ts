@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { hostname } from 'node:os';
 import { dirname, join } from 'node:path';
 import { describe, it } from 'node:test';
+import { openSqliteReader } from '../../../src/accounting/sqlite/sqlite-store';
 import { runProgram } from '../../../src/cli/program';
 import { makePrivateState } from '../../../src/cli/run/private-state';
 import { ownStorePath } from '../../../src/cli/stores/stores';
@@ -73,6 +75,29 @@ describe('flush', { timeout: 180_000 }, () => {
     lock.noteProblem(null);
     lock.release();
     assert.equal(await runProgram(words(), '0', fakeTerminal({ env })), 0);
+  });
+
+  it("says what the host is like where nothing waits, and why it can't", async () => {
+    const directory = temporaryDirectory();
+    mkdirSync(join(directory, 'state'));
+    const accounting = join(directory, 'accounting.db');
+    const config = join(directory, 'qmemacct.toml');
+    const lines = [`state_dir = "${directory}/state"`, `accounting = "${accounting}"`, 'deliver_as = "root"'];
+    writeFileSync(config, `${lines.join('\n')}\ncluster = "cell"\n`);
+    const run = async (): Promise<readonly [number, string]> => {
+      const terminal = fakeTerminal({ env: { HOME: directory } });
+      return [await runProgram(['flush', '--config', config], '0', terminal), terminal.warnings()];
+    };
+    assert.deepEqual(await run(), [0, '']);
+    const reader = openSqliteReader(accounting);
+    const [node] = await reader.nodes({ since: 0 });
+    await reader.close();
+    assert.deepEqual([node?.cluster, node?.host, node?.waiting, node?.last_job_at], ['cell', hostname(), 0, null]);
+    rmSync(accounting);
+    writeFileSync(accounting, 'no database, but long enough to be looked at as one: it will not do');
+    const [status, warnings] = await run();
+    assert.equal(status, 3);
+    assert.match(warnings, /the host's status can't be delivered: .*accounting\.db/);
   });
 
   it('refuses what makes no sense', async () => {

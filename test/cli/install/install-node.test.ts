@@ -49,7 +49,7 @@ function newHost(): Host {
   return { top, prefix: join(top, 'opt'), state: join(top, 'state'), settingsPath: join(top, 'etc', 'x.toml'), places };
 }
 
-function planned(host: Host, source = packageRoot()): NodeInstallation {
+function planned(host: Host, source = packageRoot(), execPath = process.execPath): NodeInstallation {
   const given = {
     state_dir: host.state,
     run_dir: join(host.top, 'run'),
@@ -64,7 +64,7 @@ function planned(host: Host, source = packageRoot()): NodeInstallation {
     timer: true,
     nightly: false,
     serve: false,
-    execPath: process.execPath,
+    execPath,
   });
 }
 
@@ -132,6 +132,30 @@ describe('install --node', asRoot, () => {
     assert.equal(spawnSync(commandPath(host.prefix), ['--version']).status, 0);
     const again = planned(host);
     assert.deepEqual([again.preparations, again.activations], [[], []]);
+  });
+
+  it('copies the Node that comes with the program, and is another version with another Node', async () => {
+    const host = newHost();
+    const source = otherBuild(host, 'unpacked', '');
+    mkdirSync(join(source, 'bin'));
+    const own = join(source, 'bin', 'node');
+    const withNode = (text: string): NodeInstallation => {
+      writeFileSync(own, `#!/bin/sh\n# ${text}\nexec '${process.execPath}' "$@"\n`, { mode: 0o755 });
+      return planned(host, source, own);
+    };
+    const first = withNode('first');
+    const { test } = await installOnNode(first, silent, (warning) => assert.fail(warning));
+    assert.deepEqual([test.problems, test.ok], [[], true]);
+    const { conf } = first.version;
+    assert.equal(conf.node, join(host.prefix, first.version.name, 'bin', 'node'));
+    assert.equal(readFileSync(conf.node, 'utf8'), readFileSync(own, 'utf8'));
+    // From what is installed, too.
+    const again = planned(host, join(host.prefix, first.version.name), conf.node);
+    assert.deepEqual([again.preparations, again.activations], [[], []]);
+    assert.notEqual(withNode('second').version.name, first.version.name);
+    rmSync(source, { recursive: true });
+    assert.equal(spawnSync(commandPath(host.prefix), ['--version']).status, 0);
+    await remove(host, { kind: 'alone' });
   });
 
   it('starts the listener at once and after each boot; the next build takes over, and an uninstallation ends it', async () => {

@@ -18,6 +18,7 @@ function readerOf(...records: readonly JobRecord[]): AccountingReader {
     },
     summary: () => Promise.reject(new Error('not asked for')),
     running: () => Promise.reject(new Error('not asked for')),
+    nodes: () => Promise.reject(new Error('not asked for')),
     close: () => Promise.resolve(),
   };
 }

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { closeSync, existsSync, mkdirSync, openSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
+import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -77,6 +78,10 @@ describe('Heartbeat', () => {
     const found = await heardOf();
     assert.deepEqual(jobsOf(found), [1, 2, 3]);
     assert.deepEqual(found[0]?.record, record(1));
+    const reader = openSqliteReader(settings.accounting);
+    t.after(() => reader.close());
+    const [node] = await reader.nodes({ since: 0 });
+    assert.deepEqual([node?.host, node?.waiting, node?.last_job_at], [hostname(), 1, new Date(NOW).toISOString()]);
   });
 
   it('comes once in an interval, whoever asks', async (t) => {

@@ -1,9 +1,13 @@
 import assert from 'node:assert/strict';
 import { chmodSync, chownSync, closeSync, existsSync, mkdirSync, openSync, rmSync, writeFileSync } from 'node:fs';
+import { hostname } from 'node:os';
 import { dirname, join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { openSqliteReader } from '../../../src/accounting/sqlite/sqlite-store';
 import { tryLock } from '../../../src/native/libc';
+import { packageVersion } from '../../../src/base/package-root';
+import { privateCluster } from '../../../src/record/job-name';
+import { ownStatus } from '../../../src/sampler/delivery/node-status';
 import { NodeStore } from '../../../src/sampler/node-store/node-store';
 import {
   delivererIdentity,
@@ -106,6 +110,35 @@ describe('deliverOutbox', () => {
     assert.deepEqual(await deliverOutbox(store, settings, 5), { delivered: 3, refused: 0, left: 0, problem: null });
     assert.deepEqual(await jobsIn(settings.accounting, 1, 2, 3), [1, 2, 3]);
     assert.deepEqual(store.outbox(9), []);
+  });
+
+  it('says what this host is like with the records, those not counted as waiting that go with it', async (t) => {
+    const { settings, store } = newNode(t);
+    put(store, record(1), { revision: 5 }, record(3));
+    await deliverOutbox(store, settings, 5);
+    put(store, record(4), record(5), record(6), record(7));
+    await deliverOutbox(store, settings, 5);
+    const reader = openSqliteReader(settings.accounting);
+    t.after(() => reader.close());
+    const [node] = await reader.nodes({ since: 0 });
+    assert.deepEqual(
+      [node?.cluster, node?.host, node?.version, node?.scope, node?.waiting, node?.waiting_since, node?.refused],
+      ['default', hostname(), packageVersion(), 'job', 0, null, 1],
+    );
+    assert.equal(node?.listener, false);
+    assert.deepEqual(ownStatus(store, { ...settings, cluster: privateCluster('run') }), null);
+    assert.deepEqual(ownStatus(store, { ...settings, listener: false })?.listener, null);
+  });
+
+  it('says what still waits, and since when', (t) => {
+    const { settings, store } = newNode(t);
+    const before = Date.now();
+    put(store, record(1), record(2), record(3));
+    const [first] = store.outbox(1);
+    const { waiting, waiting_since: since } = ownStatus(store, settings, first?.id) ?? assert.fail();
+    assert.equal(waiting, 2);
+    assert.equal(since, new Date(record(2).revision).toISOString());
+    assert.ok(before > record(2).revision);
   });
 
   it('sets aside what is no record', async (t) => {

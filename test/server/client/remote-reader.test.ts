@@ -3,12 +3,13 @@ import { createServer } from 'node:http';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 
-import { openSqliteReader } from '../../../src/accounting/sqlite/sqlite-store';
+import { openSqliteReader, openSqliteStore } from '../../../src/accounting/sqlite/sqlite-store';
 import type { AccountingReader } from '../../../src/accounting/store';
 import { StoreError } from '../../../src/accounting/store-error';
 import { parseRecord } from '../../../src/record/record';
 import { ClientError, newServerClient } from '../../../src/server/client/server-client';
 import { openRemoteReader, RemoteReader } from '../../../src/server/client/remote-reader';
+import { statusOf } from '../../accounting/suite/node-suite';
 import { memoryReader } from '../../accounting/memory-reader';
 import { MANY_OWNERS } from '../../report/many-owners';
 import { arrayOfTwenty, firstRun, hostile, killedAtLimit, ordinary } from '../../report/sample-records';
@@ -33,7 +34,11 @@ interface Both {
 async function both(t: TestContext): Promise<Both> {
   const site = await startTestSite(t, { records: RECORDS, settings: { serve_names: 'all' } });
   const remote = await openRemoteReader(site.socket);
-  const direct = openSqliteReader(join(site.directory, 'accounting.db'));
+  const path = join(site.directory, 'accounting.db');
+  const store = openSqliteStore(path, 0o600);
+  await store.heard(statusOf('node1'));
+  await store.close();
+  const direct = openSqliteReader(path);
   t.after(() => Promise.all([remote.close(), direct.close()]));
   return { remote, direct };
 }
@@ -65,6 +70,12 @@ describe('RemoteReader', () => {
       { ...OWNER, owner: 'nobody/../x?y=1 %' },
     ])
       assert.deepEqual(await remote.records(query), await direct.records(query), JSON.stringify(query));
+    const nodes = await remote.nodes({ since: 0 });
+    assert.deepEqual(nodes, await direct.nodes({ since: 0 }));
+    assert.deepEqual(
+      nodes.map(({ host }) => host),
+      ['node1'],
+    );
     const running = await remote.running({ since: 0 });
     assert.deepEqual(running, await direct.running({ since: 0 }));
     assert.deepEqual(

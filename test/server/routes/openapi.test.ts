@@ -65,6 +65,7 @@ const EXAMPLES: readonly string[] = [
   '/v1/summary?since=2026-11-01&until=2026-12-01&by=project&sort=failed&limit=3',
   '/v1/summary?job_name=a*',
   '/v1/running?since=0',
+  '/v1/nodes?since=0',
   '/v1/health',
   '/v1/openapi.json',
 ];

@@ -57,7 +57,7 @@ export const clusterPage = pageRoute({
         <ul class="choices">
           ${spans}
         </ul>
-        ${section('Together', sumsPart(totals), daysChart(groups))} ${tables}`,
+        ${section('Totals', sumsPart(totals), daysChart(groups))} ${tables}`,
     };
   },
 });

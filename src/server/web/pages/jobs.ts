@@ -209,9 +209,9 @@ export const jobsPage = pageRoute({
       title,
       body: html`<h1>${heading}</h1>
         <p class="faint">${formatMinute(new Date(query.since))} → ${formatMinute(until)} ${formatZone(until)}</p>
-        ${filters(choice)} ${section('Together', sumsPart(totals), chart)} ${await groupsPart(asked, choice, query)}
+        ${filters(choice)} ${section('Totals', sumsPart(totals), chart)} ${await groupsPart(asked, choice, query)}
         ${section(
-          'Each',
+          'Jobs',
           shown.length === 0
             ? html`<p>No job is like that in this time.</p>`
             : jobsTable(toJobLines(shown, sort), choice, webScreen(asked.now)),

@@ -40,7 +40,7 @@ export function sumsPart(totals: Totals): Html {
   return html`${pairs([
     ['jobs', `${formatCount(totals.jobs)} (${formatCount(totals.records)} records)`],
     ['memory in use', gauge(usedShare(totals), memory.join(' of '))],
-    ['never used', formatMemoryTime(unusedGibHours(totals), DOT)],
+    ['unused', formatMemoryTime(unusedGibHours(totals), DOT)],
     ['CPU', gauge(busy, `${texts.join(' of ')} ${unit}`, shareTone(Math.min(busy ?? 0, BUSY)))],
     ...counts.flatMap(([name, count]) => (count === 0 ? [] : [[name, formatCount(count)] as const])),
   ])}${apart === null ? null : html`<p class="faint">${apart}</p>`}`;
@@ -72,7 +72,7 @@ export function groupsTable(
     { head: 'requested', align: 'right' },
     { head: 'in use', align: 'right' },
     { head: 'share', bar: true },
-    { head: 'never used', align: 'right' },
+    { head: 'unused', align: 'right' },
     { head: 'killed by memory', align: 'right' },
   ] as const;
   return table(`By ${what}: those with most requested memory-hours first`, columns, groups.map(cellsOf));

@@ -1,0 +1,58 @@
+import { check, integer, nullable, object, oneOf, string } from '../base/shape';
+import type { HeardNode, NodeStatus } from '../record/node-status';
+
+const flag = integer(0, 1);
+
+/** A row of the table `node`, the same in both stores. Times: ms since the epoch. */
+const rowShape = object({
+  cluster: string,
+  host: string,
+  version: string,
+  scope: oneOf(['job', 'node']),
+  disabled: flag,
+  listener: nullable(flag),
+  clock_synchronised: nullable(flag),
+  waiting: integer(0),
+  waiting_since: nullable(integer(0)),
+  refused: integer(0),
+  last_job_at: nullable(integer(0)),
+  heard_at: integer(0),
+  clock_offset_ms: nullable(integer()),
+});
+
+const flagOf = (value: boolean | null): 0 | 1 | null => (value === null ? null : value ? 1 : 0);
+const msOf = (time: string | null): number | null => (time === null ? null : Date.parse(time));
+
+/** What a host says, by column; when it was heard of is the store's to add. */
+export function nodeRow(status: NodeStatus): Readonly<Record<string, string | number | null>> {
+  return {
+    ...status,
+    disabled: flagOf(status.disabled),
+    listener: flagOf(status.listener),
+    clock_synchronised: flagOf(status.clock_synchronised),
+    waiting_since: msOf(status.waiting_since),
+    last_job_at: msOf(status.last_job_at),
+  };
+}
+
+const toFlag = (value: number | null): boolean | null => (value === null ? null : value === 1);
+const toTime = (ms: number | null): string | null => (ms === null ? null : new Date(ms).toISOString());
+
+/** The rows that can be read, in their order: hosts may write what they like into PostgreSQL. */
+export function heardNodes(rows: readonly object[]): readonly HeardNode[] {
+  return rows.flatMap((row) => {
+    const read = check(rowShape, row, 'the row');
+    if (!read.ok) return [];
+    const { clock_offset_ms: offset, ...value } = read.value;
+    return {
+      ...value,
+      disabled: value.disabled === 1,
+      listener: toFlag(value.listener),
+      clock_synchronised: toFlag(value.clock_synchronised),
+      waiting_since: toTime(value.waiting_since),
+      last_job_at: toTime(value.last_job_at),
+      heard_at: new Date(value.heard_at).toISOString(),
+      clock_offset_seconds: offset === null ? null : offset / 1000,
+    };
+  });
+}

@@ -1,0 +1,95 @@
+import type { Command } from 'commander';
+import { hostNames } from '../../live/host-names';
+import type { HeardNode } from '../../record/node-status';
+import { loadSettings } from '../../record/settings';
+import { judgeNodes, worstState, type NodeState } from '../../report/nodes/judge';
+import { renderCheck, renderNodes, renderNodesCsv, renderNodesJson } from '../../report/nodes/nodes';
+import { parseTimeArgument } from '../arguments';
+import { type CommandContext, type GlobalOptions, CommandError, EXIT, usageError } from '../command';
+import { executionHosts } from '../doctor/host-role';
+import { outputFormat, screenOf, warn, writeLines } from '../output';
+import { noStoreMessage, openStores, realSources, type Sources } from '../stores/stores';
+import type { Terminal } from '../terminal';
+
+export interface NodesOptions extends GlobalOptions {
+  readonly since: string;
+  readonly warning: string;
+  readonly critical: string;
+  readonly check?: boolean;
+}
+
+/** `qmemacct nodes --check` */
+export function register(command: Command, context: CommandContext): void {
+  command
+    .option('--since <time>', 'hosts heard of since then, and all that Grid Engine lists', '7d')
+    .option('--warning <time>', 'silent, or a record waiting, for so long: a warning (30m, 2h, 1d)', '30m')
+    .option('--critical <time>', 'the same, critical', '2h')
+    .option('--check', 'one line for Nagios or Icinga; status 0 OK, 1 WARNING, 2 CRITICAL, 3 UNKNOWN')
+    .action((_options: unknown, given: Command) =>
+      context.finish(showNodes(given.optsWithGlobals<NodesOptions>(), context.terminal)),
+    );
+}
+
+/** What the command asks, so that a test can put something else there. */
+export interface NodesSources extends Pick<Sources, 'open' | 'askServer'> {
+  /** Grid Engine's execution hosts; a reason where it can't be asked. */
+  readonly hosts: typeof executionHosts;
+}
+
+const CHECK_STATUS: Readonly<Record<NodeState, number>> = { ok: 0, warning: 1, critical: 2 };
+
+function secondsOf(option: string, text: string, now: Date): number {
+  const seconds = (now.getTime() - parseTimeArgument(option, text, now).getTime()) / 1000;
+  if (seconds <= 0) throw usageError(`${option} ${text}: give a span of time, as 30m, 2h or 1d`);
+  return seconds;
+}
+
+/** Grid Engine's hosts that none of the nodes is. */
+function unheardOf(hosts: readonly string[], heard: readonly HeardNode[]): readonly string[] {
+  const nameOf = hostNames(hosts);
+  const names = new Set(heard.map(({ host }) => nameOf(host)));
+  return hosts.filter((host) => !names.has(nameOf(host)));
+}
+
+/** Shows the hosts; resolves to the exit status. Rejects with CommandError, SettingsError or StoreError. */
+export async function showNodes(
+  options: NodesOptions,
+  terminal: Terminal,
+  sources: NodesSources = { ...realSources, hosts: executionHosts },
+): Promise<number> {
+  const format = outputFormat(options);
+  const now = terminal.now();
+  const since = parseTimeArgument('--since', options.since, now).getTime();
+  const patience = {
+    warning: secondsOf('--warning', options.warning, now),
+    critical: secondsOf('--critical', options.critical, now),
+  };
+  const settings = loadSettings(options.config);
+  const { accounting, serve_socket: socket } = settings;
+  const stores = await openStores([{ path: accounting, whose: 'site' }], sources.open, {
+    socket,
+    ask: sources.askServer,
+  });
+  const [reader] = stores.readers;
+  if (reader === undefined) throw new CommandError(noStoreMessage(stores), EXIT.unavailable);
+  let heard: readonly HeardNode[];
+  try {
+    heard = await reader.nodes({ since });
+  } finally {
+    await reader.close();
+  }
+  const hosts = await sources.hosts(terminal.env, settings.admin_user);
+  if (typeof hosts === 'string' && !options.check)
+    warn(terminal, `hosts that were never heard of are not listed: ${hosts}`);
+  const nodes = judgeNodes(heard, typeof hosts === 'string' ? [] : unheardOf(hosts, heard), now, patience);
+  if (nodes.length === 0)
+    throw new CommandError(
+      `no host was heard of since ${options.since}; each is with its first delivery, or by "qmemacct flush"`,
+      options.check ? EXIT.unavailable : EXIT.nothing,
+    );
+  if (options.check) writeLines(terminal, [renderCheck(nodes)]);
+  else if (format === 'json') terminal.write(renderNodesJson(nodes));
+  else if (format === 'csv') terminal.write(renderNodesCsv(nodes));
+  else writeLines(terminal, renderNodes(nodes, screenOf(terminal, options)));
+  return options.check ? CHECK_STATUS[worstState(nodes)] : EXIT.found;
+}

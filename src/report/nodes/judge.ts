@@ -1,0 +1,93 @@
+import type { HeardNode } from '../../record/node-status';
+import { formatCount, formatDuration } from '../format/units';
+
+export type NodeState = 'ok' | 'warning' | 'critical';
+const STATES: readonly NodeState[] = ['ok', 'warning', 'critical'];
+
+/** Seconds without a word from a host, or that a record waits there, from which that is a warning, and critical. */
+interface Patience {
+  readonly warning: number;
+  readonly critical: number;
+}
+
+/** A host, and what is wrong with it. */
+export interface JudgedNode {
+  readonly host: string;
+  /** null: never heard of. */
+  readonly node: HeardNode | null;
+  readonly state: NodeState;
+  readonly problems: readonly string[];
+}
+
+/** Accounting lines are joined with records within so many seconds. */
+const CLOCK_TOLERANCE = 2;
+
+const secondsSince = (time: string, now: Date): number => Math.max(0, (now.getTime() - Date.parse(time)) / 1000);
+
+function stateAfter(seconds: number, { warning, critical }: Patience): NodeState {
+  if (seconds >= critical) return 'critical';
+  return seconds >= warning ? 'warning' : 'ok';
+}
+
+function problemsOf(node: HeardNode, now: Date, patience: Patience): (readonly [NodeState, string])[] {
+  const silent = secondsSince(node.heard_at, now);
+  const waits = node.waiting_since === null ? 0 : secondsSince(node.waiting_since, now);
+  const { waiting, refused, clock_offset_seconds: offset } = node;
+  const found: (readonly [NodeState, string])[] = [
+    [stateAfter(silent, patience), `silent for ${formatDuration(silent)}`],
+    [
+      stateAfter(waits, patience),
+      `${formatCount(waiting)} ${waiting === 1 ? 'record waits' : 'records wait'}, oldest ${formatDuration(waits)}`,
+    ],
+  ];
+  if (node.listener === false) found.push(['warning', 'no listener']);
+  if (node.disabled) found.push(['warning', 'disabled']);
+  if (refused > 0)
+    found.push([
+      'warning',
+      `${formatCount(refused)} ${refused === 1 ? 'record was' : 'records were'} refused for good`,
+    ]);
+  if (offset !== null && Math.abs(offset) > CLOCK_TOLERANCE)
+    found.push(['warning', `the clock is ${formatDuration(Math.abs(offset))} ${offset > 0 ? 'ahead' : 'behind'}`]);
+  else if (offset === null && node.clock_synchronised === false)
+    found.push(['warning', 'no time service keeps the clock right']);
+  return found.filter(([state]) => state !== 'ok');
+}
+
+const worst = (states: readonly NodeState[]): NodeState =>
+  STATES[Math.max(0, ...states.map((state) => STATES.indexOf(state)))] ?? 'ok';
+
+/** How well all of them are. */
+export const worstState = (nodes: readonly JudgedNode[]): NodeState => worst(nodes.map(({ state }) => state));
+
+/**
+ * Every host that was heard of, and of Grid Engine's (`unheard`) those that were not: the worst first, then those heard of
+ * longest ago, then by name.
+ */
+export function judgeNodes(
+  heard: readonly HeardNode[],
+  unheard: readonly string[],
+  now: Date,
+  patience: Patience,
+): readonly JudgedNode[] {
+  const judged = [
+    ...heard.map((node): JudgedNode => {
+      const problems = problemsOf(node, now, patience);
+      const state = worst(problems.map(([one]) => one));
+      return { host: node.host, node, state, problems: problems.map(([, says]) => says) };
+    }),
+    ...unheard.map((host): JudgedNode => ({
+      host,
+      node: null,
+      state: 'warning',
+      problems: ['not heard of in this time'],
+    })),
+  ];
+  const heardAt = ({ node }: JudgedNode): string => node?.heard_at ?? '';
+  return judged.sort(
+    (a, b) =>
+      STATES.indexOf(b.state) - STATES.indexOf(a.state) ||
+      (a.state === 'ok' ? 0 : heardAt(a).localeCompare(heardAt(b))) ||
+      a.host.localeCompare(b.host),
+  );
+}
