@@ -58,6 +58,7 @@ const STRINGS = [
   'accounting_credentials',
   'visibility',
   'report_dir',
+  'rules_file',
   'mail_server',
   'mail_credentials',
   'mail_from',

@@ -12,7 +12,7 @@ import { temporaryStore } from '../../temporary-store';
 const RECORDS = Number(process.env.QMEMACCT_TEST_RECORDS ?? 10_000);
 const BATCH = 500;
 const BUDGET_BYTES = 450;
-const LINE_BUDGET_BYTES = 265;
+const LINE_BUDGET_BYTES = 275;
 const METRICS = 30;
 const BYTES_PER_METRIC = 12;
 
