@@ -129,7 +129,7 @@ const JUDGED_BY: readonly PlainColumn[] = [
   ...(['request_bytes', 'limit_bytes', 'per'] as const).map((member): PlainColumn => ({
     name: `request_${member}`,
     ...leafFacts(REQUEST[member].storage),
-    help: `the request that it is judged by: ${REQUEST[member].help ?? ''}`,
+    help: `the request that it is judged by: ${REQUEST[member].help}`,
     fields: REQUEST_FIELDS,
     value: (record) => requestOf(record)?.[member] ?? null,
   })),

@@ -34,6 +34,7 @@ const NUMBERS: readonly (readonly [keyof Settings, number, number])[] = [
   ['usage_interval', 1, 3600],
   ['command_timeout', 1, 600],
   ['serve_port', 0, 65535],
+  ['metrics_jobs', 0, 10000],
   ['keep_records_days', 0, 36500],
   ['keep_charts_days', 0, 36500],
   ['keep_rollups_days', 0, 36500],
@@ -92,6 +93,7 @@ describe('parseSettings', () => {
         'accept_self_reported',
         'listener_linger',
         'request_complex_by_queue',
+        'serve_url',
         'sources',
       ].sort(),
     );
