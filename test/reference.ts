@@ -1,7 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { FIELD_CODECS } from '../src/accounting/columns';
-import { DERIVED_HELP } from '../src/record/efficiency';
 import { VIEWS } from '../src/accounting/views';
 import { packageRoot } from '../src/base/package-root';
 import { metricFacts } from '../src/cli/metric-facts';
