@@ -109,9 +109,9 @@ function peakPart(memory: JobRecord, screen: Screen): Html | null {
   return html`<p>${words}</p>
     ${bracketBar(peak.lower_bytes, upper, limit, words)}
     ${chartKey([
-      { fill: 'used', text: 'held for certain' },
+      { fill: 'used', text: 'used for certain' },
       ...(upper !== null && upper > peak.lower_bytes ? [{ fill: 'band', text: 'up to here it may have been' }] : []),
-      { fill: 'rest', text: 'never used' },
+      { fill: 'rest', text: 'unused' },
     ])}`;
 }
 
@@ -138,7 +138,7 @@ function peaksPart({ total, whole }: Latest, screen: Screen): Html | null {
   );
   return rows.length === 0
     ? null
-    : section('Peaks, and who held most', table('Each peak and when it came', columns, cells));
+    : section('Peaks', table('Each peak, when it came and the largest process then', columns, cells));
 }
 
 function endPart({ total, records }: Latest, causes: JobAnswer['causes']): Html | null {
@@ -199,7 +199,7 @@ export function runPart({ runs, causes }: JobPart, screen: Screen): Html {
       ${metricGroups(total, screen).map(({ heading, items }) => section(heading, pairs(items)))}
     </div>
     ${section(
-      'How far the figures can be trusted',
+      'Data quality',
       html`<ul>
         ${facts}
       </ul>`,
