@@ -60,7 +60,7 @@ async function serialJob({ cell, product }: Site): Promise<void> {
 }
 
 async function parallelOnOneHost({ cell, product }: Site): Promise<void> {
-  const script = burnerCommand('shared-map', 'smp.truth', { mib: 60, processes: 3, hold: 4000 });
+  const script = burnerCommand('shared-map', 'smp.truth', { mib: 60, processes: 3, hold: 12_000 });
   const job = await cell.submit('gebob', ['-pe', 'smp', '3', '-l', 'h_vmem=500M'], script);
   const [line] = await cell.waitFinished(job);
   const record = await product.record(job);
@@ -84,9 +84,10 @@ async function arrayJob({ cell, product }: Site): Promise<void> {
       lines.find((line) => Number(line.task_number) === record.task_id),
     );
     const truth = truthOf(cell, 'gealice', `array.${record.task_id ?? 0}.truth`);
-    // On a loaded machine a sampler may come after three seconds: then it says that it saw nothing.
-    if (record.samples === null || record.samples === 0) assert.equal(record.peak_rss, null);
-    else assertHolds(record.peak_rss, truth.rssSum, truth.uncertainty, 0.9);
+    // On a loaded machine a sampler may come after three seconds: then the kernel's exit records are all that is known.
+    const isSampled = (record.samples ?? 0) > 0;
+    if (record.peak_rss === null) assert.ok(!isSampled, 'samples, and no bracket');
+    else assertHolds(record.peak_rss, truth.rssSum, truth.uncertainty, isSampled ? 0.9 : 0);
   }
   assert.ok(records.some(({ samples }) => samples !== null && samples > 0));
   const shown = await product.run('ge0', 'job', job, '--accounting', product.accounting);
