@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { packageRoot } from '../../base/package-root';
 import { programPath } from '../../base/programs';
 import { DISABLED_FILE } from '../../sampler/delivery/node-status';
-import { STUB } from '../install/stub';
+import { PASS_THROUGH } from '../install/pass-through';
 import { networkFilesystemOf } from '../install/local-path';
 import { isIntact } from '../install/version';
 import { findingsIn, type Finding } from './finding';
@@ -46,7 +46,8 @@ function checkInstallation({ prefix, version, conf, stamp }: NodeState, runsJobs
   if (version === null && !runsJobs) return [];
   if (version === null)
     return [warning('installation', `none under ${prefix}: no hooks on this host`, `${REINSTALL} if jobs run here`)];
-  if (version === STUB) return [warning('installation', 'uninstalled; only stubs of the hooks are left', REINSTALL)];
+  if (version === PASS_THROUGH)
+    return [warning('installation', 'uninstalled; only pass-through hooks are left', REINSTALL)];
   if (conf === null)
     return [problem('installation', `${join(prefix, version)}: its hook.conf is missing or damaged`, REINSTALL)];
   const directory = join(prefix, version);
