@@ -4,6 +4,7 @@ import type { Socket } from 'node:net';
 import type { Settings } from '../record/settings';
 import type { InboxCounts } from '../export/prometheus/server-metrics';
 import { AccountingThread, type AccountingService } from './accounting/accounting-thread';
+import { ClassPromises } from './accounting/class-promises';
 import { LastDay } from './accounting/day-sums';
 import { AnswerCache } from './http/answer-cache';
 import { callerKey, accessOf } from './access/caller';
@@ -30,6 +31,7 @@ export interface ServerOptions {
     | 'poll_interval'
     | 'metrics_jobs'
     | 'rules_file'
+    | 'advise_submissions'
     | 'serve_names'
     | 'serve_hosts'
     | 'serve_admins'
@@ -116,6 +118,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     wantPending,
     accounting,
     lastDay: new LastDay(accounting, now),
+    promises: new ClassPromises(accounting, now),
     inbox,
     cache,
     sessions,

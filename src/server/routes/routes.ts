@@ -9,6 +9,7 @@ import { describeRoutes } from './openapi';
 import { QMEMTOOLS_ROUTES } from './qmemtools';
 import { route, type Route } from './route';
 import { signInLinkRoute } from './sign-in-link';
+import { submissionRoute } from './submission';
 
 /** These change with the version only. */
 const MAX_AGE = 3600;
@@ -32,6 +33,7 @@ export const ROUTES: readonly Route[] = [
   ...GRIDENGINE_XML_ROUTES,
   ...LIVE_ROUTES,
   ...ACCOUNTING_ROUTES,
+  submissionRoute,
   metricsRoute,
   healthRoute,
   signInLinkRoute,
