@@ -255,16 +255,16 @@ function checkVersion({ dialect, version }: DetectedDialect, { settings, setting
       warning(
         'version',
         'not one that is known: meanings of limits and figures are taken as in 8.1.9',
-        'tell the authors what "qconf -help" prints first',
+        'report to the authors what "qconf -help" prints first',
       ),
     ];
   const seen = ok('version', `${version ?? ''} (${dialect})`);
-  const told = settings.grid_engine;
-  if (told === dialect) return [seen];
+  const configured = settings.grid_engine;
+  if (configured === dialect) return [seen];
   const fix = `write grid_engine = "${dialect}" into ${settingsPath}`;
-  return told === 'unknown'
+  return configured === 'unknown'
     ? [seen, note('grid_engine', `not set: why a job was killed is less certain; ${fix}`)]
-    : [seen, warning('grid_engine', `is "${told}": why a job was killed may be wrong`, fix)];
+    : [seen, warning('grid_engine', `is "${configured}": why a job was killed may be wrong`, fix)];
 }
 
 async function checkSite(qconf: Qconf, state: NodeState, { runsJobs }: HostRole): Promise<Finding[]> {

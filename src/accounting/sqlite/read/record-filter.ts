@@ -15,7 +15,7 @@ export interface Condition {
   readonly claimed: boolean;
   readonly cluster: number | null;
   readonly byOwner: boolean;
-  /** What the roll-ups tell the days of on which there may be such records. */
+  /** What the roll-ups know the days of on which there may be such records. */
   readonly sparse: { readonly name: Dimension; readonly id: number } | null;
 }
 

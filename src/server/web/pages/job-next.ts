@@ -43,7 +43,7 @@ const STANDINGS: Readonly<Record<CauseAccount['explanations'][number]['standing'
 /** Why it ended badly, and what else such an end can come of. */
 export function causePart({ sentence, explanations }: CauseAccount): Html {
   const items = explanations.map(
-    ({ name, standing, evidence, would_tell: missing }) =>
+    ({ name, standing, evidence, would_show: missing }) =>
       html`<li>
         ${name} (${STANDINGS[standing]}): ${evidence}${missing === null ? null : `; ${missing} would tell`}
       </li>`,
