@@ -1,18 +1,14 @@
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { openSqliteStore } from '../../src/accounting/sqlite/sqlite-store';
 import { packageRoot } from '../../src/base/package-root';
-import { SETTINGS_FILE } from '../../src/record/settings';
 import { needing, pastJobs } from '../report/past-jobs';
+import { serveOnMaster } from './serving';
 import { withSite, type Site } from './site';
-import { waitFor } from './wait';
 
 const USER = 'gealice';
 const MASTER = 'ge0';
-const QMEMACCT = ['node', join(packageRoot(), 'bin', 'qmemacct')] as const;
 const JSV = join(packageRoot(), 'hooks', 'advise.jsv');
 /** A loaded machine is no reason to be silent here. */
 const PATIENT = { QMEMACCT_PATIENCE: '60' };
@@ -27,25 +23,6 @@ async function remember({ product }: Site): Promise<void> {
   await store.close();
 }
 
-/** `qmemacct serve` until the function that this resolves to is called. */
-async function serve({ cell, product }: Site, action: string): Promise<() => Promise<void>> {
-  const settings = `accounting = "${product.accounting}"\nserve_port = 0\nadvise_submissions = "${action}"\n`;
-  await cell.check(MASTER, `cat >${SETTINGS_FILE} && chmod 644 ${SETTINGS_FILE}`, { stdin: settings });
-  const { argv, env } = cell.command(MASTER, [...QMEMACCT, 'serve']);
-  const server = spawn(argv[0] ?? '', argv.slice(1), { env, cwd: '/', stdio: ['ignore', 'ignore', 'pipe'] });
-  let said = '';
-  server.stderr.on('data', (piece: Buffer) => (said += piece.toString()));
-  await waitFor(
-    () => (said.includes('serves ') ? true : null),
-    () => `a server: ${said}`,
-  );
-  return async () => {
-    const end = once(server, 'exit');
-    server.kill();
-    await end;
-  };
-}
-
 async function verified(site: Site): Promise<void> {
   const { cell } = site;
   await remember(site);
@@ -58,7 +35,7 @@ async function verified(site: Site): Promise<void> {
   // What is asked for is read while they wait.
   const held = ['-h', '-l', 'h_vmem=4G'];
 
-  let stop = await serve(site, 'warn');
+  let stop = await serveOnMaster(site, ['advise_submissions = "warn"']);
   // On a terminal; what a script reads is the number alone.
   const shell = `qsub -terse -jsv ${JSV} -N step_7 -h -l h_vmem=4G -b y true >number`;
   const seen = await cell.check(MASTER, ['script', '-qec', shell, '/dev/null'], { user: USER, env: PATIENT });
@@ -68,7 +45,7 @@ async function verified(site: Site): Promise<void> {
   assert.equal(await requested(number), 'h_vmem=4G');
   await stop();
 
-  stop = await serve(site, 'rewrite');
+  stop = await serveOnMaster(site, ['advise_submissions = "rewrite"']);
   assert.match(await requested(await submit(...held)), /^h_vmem=\d+M$/);
   assert.equal(await requested(await submit(...held, '-ac', 'qmemacct_request=keep')), 'h_vmem=4G');
   const runs = await submit('-l', 'h_vmem=4G');
