@@ -5,6 +5,7 @@ import type { SummaryQuery } from '../../accounting/summary';
 import type { StoredRecord } from '../../record/merge';
 import type { Dialect } from '../../gridengine/dialect';
 import { escapeJson } from '../../report/format/escape';
+import type { ClassFields } from '../../report/advice/class-advice';
 import { ClassHistory } from '../../report/advice/class-history';
 import { nextRequests } from '../../report/advice/next-request';
 import { withClasses } from '../../report/rules/judge';
@@ -28,6 +29,8 @@ export type AccountingQuery =
   | { readonly what: 'summary'; readonly query: SummaryQuery & { readonly limit: number } }
   | { readonly what: 'running'; readonly query: RunningQuery }
   | { readonly what: 'nodes'; readonly query: NodesQuery }
+  /** The memory to request for jobs of a kind. */
+  | { readonly what: 'promise'; readonly query: { readonly fields: ClassFields; readonly now: number } }
   /** For the server itself: the projects whose jobs this user may see. */
   | { readonly what: 'projects'; readonly query: { readonly user: string; readonly now: number } };
 
@@ -42,6 +45,14 @@ function finder(access: Access, reader: AccountingReader): (asked: RecordsQuery)
 /** A record as JSON has it (`answer-shapes.ts`). */
 function given({ record, ended, provenance }: StoredRecord): object {
   return { ...withDerived(record), ended, provenance };
+}
+
+/** Finds records by what the caller may see, and by nothing else. */
+function visibleTo(
+  access: Access,
+  reader: AccountingReader,
+): (asked: RecordsQuery) => Promise<readonly StoredRecord[]> {
+  return async (asked) => (await visibleRecords(asked, access, reader)).records;
 }
 
 async function answerJob(
@@ -59,7 +70,11 @@ async function answerJob(
       413,
       `the job has ${answer.records.length} records, above ${MOST_RECORDS}; ask task by task: /v1/job/JOB.TASK`,
     );
+<<<<<<< HEAD
   const find = finder(access, reader);
+=======
+  const find = visibleTo(access, reader);
+>>>>>>> h-workflow
   const history = new ClassHistory(find, Date.now());
   const kinds = await kindsNear(answer.records, find);
   const runs = withClasses(nextRequests(await history.advise(answer.records)), await loadRules(rulesFile), kinds.of);
@@ -130,6 +145,10 @@ async function answer(question: AccountingQuery, access: Access, reader: Account
       return answerRunning(question.query, access, reader);
     case 'nodes':
       return { schema: RECORD_SCHEMA, nodes: await reader.nodes(question.query) };
+    case 'promise':
+      return {
+        promise: await new ClassHistory(visibleTo(access, reader), question.query.now).memoryOf(question.query.fields),
+      };
     case 'projects':
       return { projects: await sharedProjects(question.query.user, question.query.now, reader) };
   }

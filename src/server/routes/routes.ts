@@ -10,6 +10,7 @@ import { QMEMTOOLS_ROUTES } from './qmemtools';
 import { REPORT_ROUTES } from './reports';
 import { route, type Route } from './route';
 import { signInLinkRoute } from './sign-in-link';
+import { submissionRoute } from './submission';
 
 /** These change with the version only. */
 const MAX_AGE = 3600;
@@ -34,6 +35,7 @@ export const ROUTES: readonly Route[] = [
   ...LIVE_ROUTES,
   ...ACCOUNTING_ROUTES,
   ...REPORT_ROUTES,
+  submissionRoute,
   metricsRoute,
   healthRoute,
   signInLinkRoute,
