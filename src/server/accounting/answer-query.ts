@@ -47,14 +47,6 @@ function given({ record, ended, provenance }: StoredRecord): object {
   return { ...withDerived(record), ended, provenance };
 }
 
-/** Finds records by what the caller may see, and by nothing else. */
-function visibleTo(
-  access: Access,
-  reader: AccountingReader,
-): (asked: RecordsQuery) => Promise<readonly StoredRecord[]> {
-  return async (asked) => (await visibleRecords(asked, access, reader)).records;
-}
-
 async function answerJob(
   { query, dialect, rulesFile = '' }: AccountingQuery & { readonly what: 'job' },
   access: Access,
@@ -70,11 +62,7 @@ async function answerJob(
       413,
       `the job has ${answer.records.length} records, above ${MOST_RECORDS}; ask task by task: /v1/job/JOB.TASK`,
     );
-<<<<<<< HEAD
   const find = finder(access, reader);
-=======
-  const find = visibleTo(access, reader);
->>>>>>> h-workflow
   const history = new ClassHistory(find, Date.now());
   const kinds = await kindsNear(answer.records, find);
   const runs = withClasses(nextRequests(await history.advise(answer.records)), await loadRules(rulesFile), kinds.of);
@@ -147,7 +135,7 @@ async function answer(question: AccountingQuery, access: Access, reader: Account
       return { schema: RECORD_SCHEMA, nodes: await reader.nodes(question.query) };
     case 'promise':
       return {
-        promise: await new ClassHistory(visibleTo(access, reader), question.query.now).memoryOf(question.query.fields),
+        promise: await new ClassHistory(finder(access, reader), question.query.now).memoryOf(question.query.fields),
       };
     case 'projects':
       return { projects: await sharedProjects(question.query.user, question.query.now, reader) };
