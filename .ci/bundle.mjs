@@ -17,6 +17,9 @@ const { PROGRAMS } = load(`${built}/dist/src/base/programs.js`);
 const { programFiles } = load(`${built}/dist/src/cli/install/program-files.js`);
 const { productionDependencies } = load(`${built}/dist/src/cli/install/dependencies.js`);
 
+/** For browsers: the build has bundled it. */
+const PAGE_SCRIPT = 'dist/src/server/web/script.js';
+
 const all = programFiles(built);
 mkdirSync(program, { recursive: true });
 
@@ -36,7 +39,8 @@ const packageOf = (path) => /^.*node_modules\/(?:@[^/]+\/)?[^/]+/.exec(path)?.[0
 const natives = new Set(productionDependencies(built, manifest).map((path) => path.slice(built.length + 1)));
 for (const path of all) {
   const inside = packageOf(path);
-  if (path === 'package.json' || path.startsWith('dist/') || (inside !== null && !natives.has(inside))) continue;
+  const isBundled = path.startsWith('dist/') && path !== PAGE_SCRIPT;
+  if (path === 'package.json' || isBundled || (inside !== null && !natives.has(inside))) continue;
   mkdirSync(dirname(join(program, path)), { recursive: true });
   cpSync(join(built, path), join(program, path), { dereference: true });
 }

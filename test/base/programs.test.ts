@@ -10,6 +10,14 @@ describe('the programs that Node is started with', () => {
     for (const program of PROGRAMS) assert.ok(existsSync(programPath(program)), program);
   });
 
+  it('are all that is found by where a file lies: a bundle lies elsewhere', () => {
+    const directory = join(packageRoot(), 'src');
+    const users = readdirSync(directory, { recursive: true, encoding: 'utf8' }).filter(
+      (path) => path.endsWith('.ts') && readFileSync(join(directory, path), 'utf8').includes('__dirname'),
+    );
+    assert.deepEqual(users, ['base/package-root.ts']);
+  });
+
   it('include those that the hooks start, so that a release has them', () => {
     const directory = join(packageRoot(), 'hooks');
     const hooks = readdirSync(directory).map((name) => readFileSync(join(directory, name), 'utf8'));
