@@ -4,6 +4,7 @@ import type { Command } from 'commander';
 import { type CommandContext, type GlobalOptions, EXIT, usageError } from '../command';
 import { checkAccounting } from '../doctor/check-accounting';
 import { checkClock, checkTools } from '../doctor/check-tools';
+import { checkExport } from '../doctor/check-export';
 import { checkGridEngine } from '../doctor/check-gridengine';
 import { checkKernel } from '../doctor/check-kernel';
 import { checkLimits } from '../doctor/check-limits';
@@ -110,6 +111,7 @@ export async function doctor(options: DoctorOptions, terminal: Terminal): Promis
     ...(role.runsJobs ? await checkNode(state, now) : []),
     ...checkAccounting(state, role),
     ...checkVisibility(state.settings),
+    ...(await checkExport(state.settings)),
     ...checkNightly(state.settings, state.isRoot, systemPlaces(), now),
     ...checkClock(now),
     ...(await checkGridEngine(state, terminal.env, role)),
