@@ -2,6 +2,7 @@
 # sh .ci/package.sh BUILT OUT: packs the program that was built in BUILT, with the Node that runs this, into OUT:
 #   qmemacct-VERSION-linux-ARCH.tar.gz, qmemacct_VERSION_ARCH.deb, qmemacct-VERSION-1.ARCH.rpm,
 #   qmemacct-VERSION.cdx.json (CycloneDX: what is in them) and SHA256SUMS.
+# What Node is started with becomes one file each (bundle.mjs).
 # The same BUILT, Node and SOURCE_DATE_EPOCH give the same bytes. The packages bring files and run nothing: no maintainer
 # script, no service, nothing of Grid Engine. `/usr/bin/qmemacct install --node` does the rest.
 set -eu
@@ -32,12 +33,9 @@ description='Brings the program with a Node of its own and changes nothing else.
  that it puts under /opt/qmemacct, which stays when this package goes.'
 
 # The program and its Node: what every package holds.
-mkdir -p "$program/bin" "$root/usr/bin"
-node -e '
-  const { programFiles } = require(`${process.argv[1]}/dist/src/cli/install/program-files.js`);
-  console.log(programFiles(process.argv[1]).join("\n"));
-' "$built" >"$work/files"
-tar -c -C "$built" -T "$work/files" | tar -x --no-same-owner -C "$program"
+mkdir -p "$root/usr/bin"
+node "$(dirname "$0")/bundle.mjs" "$built" "$program" >"$work/packed"
+mkdir -p "$program/bin"
 cp "$node" "$program/bin/node"
 for license in "$(dirname "$(dirname "$node")")/LICENSE" /usr/share/doc/nodejs/LICENSE; do
   [ ! -f "$license" ] || cp "$license" "$program/LICENSE-node"
@@ -67,17 +65,14 @@ qmemacct completion bash >"$root/usr/share/bash-completion/completions/qmemacct"
 qmemacct completion zsh >"$root/usr/share/zsh/site-functions/_qmemacct"
 qmemacct completion fish >"$root/usr/share/fish/vendor_completions.d/qmemacct.fish"
 cp "$built/LICENSE" "$root/usr/share/doc/qmemacct/copyright"
-"$program/bin/node" -e '
-  for (const name of ["better-sqlite3", "koffi"]) require(`${process.argv[1]}/node_modules/${name}`);
-' "$program" || fail 'the native parts do not load'
+"$program/bin/node" "$program/dist/src/cli/doctor/load-natives.js" >/dev/null || fail 'the native parts do not load'
 chmod -R u=rwX,go=rX "$root"
 find "$root" -exec touch -h -d "@$SOURCE_DATE_EPOCH" {} +
 
 # npm names everything that the lock file does; here it is what was packed, and Node.
 (cd "$built" && npm sbom --sbom-format cyclonedx --omit dev --package-lock-only) | node -e '
   const { readFileSync } = require("node:fs");
-  const files = readFileSync(process.argv[1], "utf8").split("\n");
-  const packed = new Set(files.map((file) => /.*node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(file)?.[1]));
+  const packed = new Set(readFileSync(process.argv[1], "utf8").trim().split("\n"));
   const { serialNumber, ...bom } = JSON.parse(readFileSync(0, "utf8"));
   bom.metadata.timestamp = new Date(process.env.SOURCE_DATE_EPOCH * 1000).toISOString();
   bom.metadata.component.name = "qmemacct";
@@ -89,7 +84,7 @@ find "$root" -exec touch -h -d "@$SOURCE_DATE_EPOCH" {} +
     .filter(({ ref }) => known.has(ref))
     .map(({ ref, dependsOn }) => ({ ref, dependsOn: dependsOn.filter((one) => known.has(one)) }));
   console.log(JSON.stringify(bom, null, 2));
-' "$work/files" >"$out/$name.cdx.json"
+' "$work/packed" >"$out/$name.cdx.json"
 
 arch=$(node -p process.arch)
 tar -c --sort=name --mtime="@$SOURCE_DATE_EPOCH" --owner=0 --group=0 --numeric-owner --transform="s,^qmemacct,$name," \

@@ -30,10 +30,7 @@ export function delivererOptions(argv: readonly string[]): DelivererOptions {
   const file = given.get('--settings');
   // The TOML parser is loaded only where there is TOML: this process starts at every job's end.
   const settings =
-    file === undefined
-      ? null
-      : // eslint-disable-next-line @typescript-eslint/no-require-imports
-        (require('../record/settings') as typeof SettingsModule).loadSettings(file);
+    file === undefined ? null : (require('../record/settings') as typeof SettingsModule).loadSettings(file);
   const accounting = given.get('--accounting') ?? settings?.accounting;
   const mode = given.get('--mode') ?? settings?.accounting_mode ?? '0640';
   const patience = Number(given.get('--patience') ?? settings?.delivery_patience ?? 600);

@@ -216,6 +216,11 @@ export const SETTINGS = {
     "How long it keeps the days' sums; 0: for ever. They are never removed before their records",
   ),
   report_dir: pathOrNone('/var/lib/qmemacct/reports', 'Where the nightly reports are kept. Empty: they are not'),
+  advise_submissions: choice(
+    ['warn', 'rewrite'],
+    'warn',
+    'What hooks/advise.jsv does where the requested memory is far off what past runs of such jobs needed. "warn": says so on the terminal; "rewrite": also sets the request to what is advised',
+  ),
   rules_file: pathOrNone(
     '',
     'Rules of your own for classes of jobs, beside the shipped ones or, by their names, in their place ("qmemacct rules" lists them). Empty: the shipped ones alone',

@@ -1,5 +1,4 @@
 import { readFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
 import { reasonOf } from '../base/log';
 import { check, object } from '../base/shape';
 import { UserError } from '../base/user-error';
@@ -8,7 +7,7 @@ import { SETTINGS } from './settings-table';
 import type * as Toml from 'smol-toml' with { 'resolution-mode': 'import' };
 
 // smol-toml ships a CommonJS build, but its types claim ESM only.
-const { parse, stringify } = createRequire(__filename)('smol-toml') as typeof Toml;
+const { parse, stringify } = require('smol-toml') as typeof Toml;
 
 export const SETTINGS_FILE = '/etc/qmemacct/qmemacct.toml';
 

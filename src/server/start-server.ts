@@ -4,6 +4,7 @@ import type { Socket } from 'node:net';
 import type { Settings } from '../record/settings';
 import type { InboxCounts } from '../export/prometheus/server-metrics';
 import { AccountingThread, type AccountingService } from './accounting/accounting-thread';
+import { ClassPromises } from './accounting/class-promises';
 import { LastDay } from './accounting/day-sums';
 import { AnswerCache } from './http/answer-cache';
 import { callerKey, accessOf } from './access/caller';
@@ -29,7 +30,9 @@ export interface ServerOptions {
     | 'grid_engine'
     | 'poll_interval'
     | 'metrics_jobs'
+    | 'report_dir'
     | 'rules_file'
+    | 'advise_submissions'
     | 'serve_names'
     | 'serve_hosts'
     | 'serve_admins'
@@ -116,6 +119,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     wantPending,
     accounting,
     lastDay: new LastDay(accounting, now),
+    promises: new ClassPromises(accounting, now),
     inbox,
     cache,
     sessions,

@@ -1,5 +1,5 @@
-import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
+import { programPath } from '../../base/programs';
 import type { LinePlace } from './line-place';
 import type { LineBatch } from './split-lines';
 import type { Split, SplitterData } from './split-worker';
@@ -34,7 +34,7 @@ export async function* splitAside(
   from: number,
   most: number,
   begin: LinePlace,
-  program = join(__dirname, 'split-worker.js'),
+  program = programPath('accounting/import/split-worker'),
 ): AsyncGenerator<LineBatch, void> {
   const workerData: SplitterData = { from, most, begin };
   const worker = new Worker(program, { workerData });

@@ -6,6 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Command } from 'commander';
 import { tuningFlags } from '../../base/node-flags';
 import { packageRoot } from '../../base/package-root';
+import { programPath } from '../../base/programs';
 import { privateCluster } from '../../record/job-name';
 import { NodeStore } from '../../sampler/node-store/node-store';
 import { tidyNode } from '../../sampler/node-store/storage';
@@ -68,7 +69,7 @@ function submit(
     { job: number, name: job.name, hVmem: job.hVmem, slots: job.slots, pe: job.slots > 1 ? 'smp' : null },
     Date.now(),
   );
-  const shepherd = join(packageRoot(), 'dist', 'src', 'cli', 'demo', 'shepherd.js');
+  const shepherd = programPath('cli/demo/shepherd');
   const child = spawn(process.execPath, [shepherd, hooks, String(number), String(job.limitKib), job.command], {
     cwd: spool,
     stdio: ['ignore', 'inherit', 'inherit'],

@@ -1,16 +1,23 @@
 import { Argument, type Command } from 'commander';
 import { loadSettings, type Settings } from '../../record/settings';
-import { type CommandContext, type GlobalOptions, CommandError, EXIT } from '../command';
-import { choiceOf, writeChoice, type DigestChoice } from '../nightly/digest-choices';
+import { type CommandContext, type GlobalOptions, CommandError, EXIT, usageError } from '../command';
+import { choiceOf, JOB_MAILS, writeChoice, type DigestChoice, type JobMail } from '../nightly/digest-choices';
 import { outputFormat, warn, writeLines } from '../output';
 import type { Terminal } from '../terminal';
+
+interface DigestOptions extends GlobalOptions {
+  readonly eachJob?: boolean;
+  readonly atRisk?: boolean;
+}
 
 /** `qmemacct digest on|off|status` */
 export function register(command: Command, context: CommandContext): void {
   command
     .addArgument(new Argument('[state]', 'on, off, or status').choices(['on', 'off', 'status']).default('status'))
+    .option('--each-job', 'also a mail when a job has ended, one for an array job')
+    .option('--at-risk', 'also a mail when a job may run out of memory, once for a reason')
     .action((word: string, _options: unknown, given: Command) =>
-      context.finish(digest(word, given.optsWithGlobals<GlobalOptions>(), context.terminal)),
+      context.finish(digest(word, given.optsWithGlobals<DigestOptions>(), context.terminal)),
     );
 }
 
@@ -43,21 +50,31 @@ function unusable(directory: string, error: unknown): CommandError {
   return new CommandError(`digest_dir ${directory} ${why}, or ask an admin`, EXIT.unavailable, { cause: error });
 }
 
+const JOB_MAIL_WORDS: Readonly<Record<JobMail, string>> = {
+  'each-job': 'a mail when a job of yours has ended, one for an array job',
+  'at-risk': 'a mail when a job of yours may run out of memory',
+};
+
 /** `digest`; resolves to the exit status. Rejects with CommandError or SettingsError. */
-export async function digest(word: string, options: GlobalOptions, terminal: Terminal): Promise<number> {
+export async function digest(word: string, options: DigestOptions, terminal: Terminal): Promise<number> {
   const format = outputFormat(options);
   const settings = loadSettings(options.config);
   const directory = settings.digest_dir;
-  let choice: DigestChoice | null;
+  const asked = JOB_MAILS.filter((mail) => (mail === 'each-job' ? options.eachJob : options.atRisk));
+  if (word === 'status' && asked.length > 0) throw usageError('digest: --each-job and --at-risk go with "on" or "off"');
+  let said: ReturnType<typeof choiceOf>;
   try {
-    if (word === 'on' || word === 'off') writeChoice(directory, word);
-    choice = choiceOf(directory, process.geteuid?.() ?? -1);
+    if (word === 'on' || word === 'off') writeChoice(directory, word, asked);
+    said = choiceOf(directory, process.geteuid?.() ?? -1);
   } catch (error) {
     throw unusable(directory, error);
   }
+  const choice = said?.choice ?? null;
   const { gets, says } = meaning(settings, choice);
-  if (format === 'json') writeLines(terminal, [JSON.stringify({ schema: 1, wish: choice, digest: gets })]);
-  else writeLines(terminal, [says]);
+  const also = settings.mail_owners === 'nobody' ? [] : (said?.also ?? []);
+  const mails = { each_job: also.includes('each-job'), at_risk: also.includes('at-risk') };
+  if (format === 'json') writeLines(terminal, [JSON.stringify({ schema: 1, wish: choice, digest: gets, ...mails })]);
+  else writeLines(terminal, [says, ...also.map((mail) => JOB_MAIL_WORDS[mail])]);
   if (word === 'on' && !gets) warn(terminal, 'your choice is stored all the same');
   return Promise.resolve(gets || word !== 'status' ? EXIT.found : EXIT.nothing);
 }

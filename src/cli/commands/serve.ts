@@ -11,6 +11,7 @@ import { startServer, type RunningServer } from '../../server/start-server';
 import type { CommandContext, GlobalOptions } from '../command';
 import { EXIT, usageError } from '../command';
 import { followAccounting } from '../import/follow-accounting';
+import { sendJobMails } from '../job-mails/send-job-mails';
 import { warn } from '../output';
 import type { Terminal } from '../terminal';
 
@@ -106,10 +107,11 @@ export async function serve(options: ServeOptions, version: string, terminal: Te
     throw error;
   }
   const accounts = followAccounting({ config: options.config, env: { ...terminal.env } }, log);
+  const mails = sendJobMails(settings, { config: options.config }, updates, log);
   warnOfOpenness(addresses, settings, terminal);
   warn(terminal, `serves ${server.addresses.map(listenAddressText).join(' and ')}`);
   await end;
-  await Promise.all([server.stop(), updates.stop(), inbox.stop(), accounts.stop()]);
+  await Promise.all([server.stop(), updates.stop(), inbox.stop(), accounts.stop(), mails.stop()]);
   limited.flush();
   return EXIT.found;
 }

@@ -1,25 +1,24 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { join } from 'node:path';
 import { reasonOf } from '../../base/log';
 import type { InboxState } from '../../accounting/postgres/settle';
 import { isPostgresUrl } from '../../record/postgres-url';
 import { checkJson } from '../../base/shape';
 import { packageRoot } from '../../base/package-root';
+import { programPath } from '../../base/programs';
 import { delivererIdentity } from '../../sampler/delivery/outbox-feeder';
 import { findingsIn, type Finding } from './finding';
 import type { HostRole } from './host-role';
 import type { NodeState } from './node-state';
-import { storeProbe, type StoreProbe } from './store-probe';
+import { storeProbe, type StoreProbe } from './store-answer';
 
 const { ok, note, warning, problem } = findingsIn('accounting');
 
 type Role = Pick<HostRole, 'runsJobs'>;
 
 function runProbe(state: NodeState, identity: ReturnType<typeof delivererIdentity>): StoreProbe {
-  const probe = 'dist/src/cli/doctor/store-probe.js';
-  const installed = join(state.conf?.program ?? '', probe);
-  const script = state.conf !== null && existsSync(installed) ? installed : join(packageRoot(), probe);
+  const installed = state.conf === null ? '' : programPath('cli/doctor/store-probe', state.conf.program);
+  const script = existsSync(installed) ? installed : programPath('cli/doctor/store-probe');
   const output = execFileSync(
     process.execPath,
     [script, state.settings.accounting, state.settings.accounting_credentials],

@@ -4,6 +4,7 @@ import { untrusted } from '../../base/trusted-path';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { packageRoot } from '../../base/package-root';
+import { programPath } from '../../base/programs';
 import { DISABLED_FILE } from '../../sampler/delivery/node-status';
 import { PASS_THROUGH } from '../install/pass-through';
 import { networkFilesystemOf } from '../install/local-path';
@@ -16,22 +17,14 @@ const { ok, note, warning, problem } = findingsIn('program');
 
 const REINSTALL = 'run "qmemacct install --node"';
 
-/** Loads what is compiled, and says which Node it is. */
-const LOAD = `
-const [root] = process.argv.slice(1);
-const load = (...path) => require(require('node:path').join(root, ...path));
-const { SqliteDatabase } = load('dist', 'src', 'native', 'sqlite.js');
-const database = new SqliteDatabase(':memory:');
-database.prepare('SELECT 1').get();
-database.close();
-load('node_modules', 'koffi').load('libc.so.6');
-process.stdout.write(process.version);
-`;
-
 function checkNode(node: string, root: string): Finding[] {
   let version: string;
   try {
-    version = execFileSync(node, ['-e', LOAD, root], { encoding: 'utf8', timeout: 20_000, stdio: 'pipe' });
+    version = execFileSync(node, [programPath('cli/doctor/load-natives', root)], {
+      encoding: 'utf8',
+      timeout: 20_000,
+      stdio: 'pipe',
+    });
   } catch (error) {
     const said = error instanceof Error && 'stderr' in error ? String(error.stderr) : '';
     const line = said.split('\n').find((text) => /Error|error|not found/.test(text)) ?? reasonOf(error);

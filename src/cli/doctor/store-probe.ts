@@ -5,21 +5,8 @@
 import { accessSync, constants, openSync, readSync, closeSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { networkFilesystem } from '../../accounting/network-filesystem';
-import { boolean, nullable, number, object, string, type ValueOf } from '../../base/shape';
 import { isPostgresUrl } from '../../record/postgres-url';
-
-export const storeProbe = object({
-  exists: boolean,
-  /** Why it can't be opened or written; null: it can. */
-  problem: nullable(string),
-  /** Type of the network file system that holds it; null: local. */
-  network: nullable(string),
-  /** Its journal is a write-ahead log, which needs memory that all its users share. */
-  wal: boolean,
-  /** What waits in PostgreSQL's inbox; null: that user may not look. */
-  inbox: nullable(object({ rows: number(), oldest: number(), unreadable: number() })),
-});
-export type StoreProbe = ValueOf<typeof storeProbe>;
+import type { StoreProbe } from './store-answer';
 
 const WAL_FORMAT = 2;
 
@@ -76,7 +63,6 @@ async function probe(path: string, credentials: string): Promise<StoreProbe> {
   }
 }
 
-if (require.main === module)
-  void probe(process.argv[2] ?? '', process.argv[3] ?? '').then((result) =>
-    process.stdout.write(`${JSON.stringify(result)}\n`),
-  );
+void probe(process.argv[2] ?? '', process.argv[3] ?? '').then((result) =>
+  process.stdout.write(`${JSON.stringify(result)}\n`),
+);

@@ -1,6 +1,6 @@
-import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { reasonOf } from '../../base/log';
+import { programPath } from '../../base/programs';
 import type { FollowSettings } from './follow-worker';
 
 const ENDS_WITHIN_MS = 10_000;
@@ -13,7 +13,7 @@ export function followAccounting(
   settings: FollowSettings,
   log: (line: string) => void,
 ): { readonly stop: () => Promise<void> } {
-  const worker = new Worker(join(__dirname, 'follow-worker.js'), { workerData: settings });
+  const worker = new Worker(programPath('cli/import/follow-worker'), { workerData: settings });
   const ended = new Promise<void>((resolve) => worker.once('exit', () => resolve()));
   worker.on('message', log);
   worker.on('error', (error) => log(`Grid Engine's accounting is not followed any more: ${reasonOf(error)}`));

@@ -11,7 +11,9 @@ const INSTALLERS = new Set(['prebuild-install', 'node-addon-api']);
 const packages = map(string, { key: /^/, what: 'name', most: Infinity });
 const manifest = object({ dependencies: packages, optionalDependencies: packages });
 
-function manifestOf(directory: string): ValueOf<typeof manifest> {
+type Manifest = ValueOf<typeof manifest>;
+
+function manifestOf(directory: string): Manifest {
   const path = join(directory, 'package.json');
   const found = checkJson(manifest, readFileSync(path, 'utf8'), path);
   if (!found.ok) throw new UserError(`${path}: ${found.error}`, { hint: `run "npm ci" in ${packageRoot()}` });
@@ -28,13 +30,12 @@ function resolve(name: string, from: string, top: string): string | null {
 }
 
 /**
- * Directories of every package that the one in `top` needs at run time, sorted. Optional ones (a native library for
+ * Directories of every package that the one in `top`, or those of it that `needs` names, need at run time, sorted. Optional ones (a native library for
  * another architecture) may be missing; throws for any other.
  */
-export function productionDependencies(top: string): readonly string[] {
+export function productionDependencies(top: string, needs = manifestOf(top)): readonly string[] {
   const found = new Set<string>();
-  const visit = (directory: string): void => {
-    const { dependencies, optionalDependencies } = manifestOf(directory);
+  const visit = (directory: string, { dependencies, optionalDependencies }: Manifest): void => {
     for (const name of Object.keys({ ...dependencies, ...optionalDependencies })) {
       if (INSTALLERS.has(name)) continue;
       const place = resolve(name, directory, top);
@@ -47,9 +48,9 @@ export function productionDependencies(top: string): readonly string[] {
       }
       if (found.has(place)) continue;
       found.add(place);
-      visit(place);
+      visit(place, manifestOf(place));
     }
   };
-  visit(top);
+  visit(top, needs);
   return [...found].sort();
 }

@@ -12,6 +12,7 @@ import {
 } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { packageVersion } from '../../base/package-root';
+import { programPath } from '../../base/programs';
 import { setMode } from '../../base/set-owner';
 import { hookConfText, shellQuoted, type HookConf } from './hook-conf';
 import type { NodeBinary } from './local-path';
@@ -82,7 +83,7 @@ export function isIntact(version: Pick<Version, 'directory' | 'name' | 'conf'>):
 
 /** The command as installed: with the Node that the hooks use, whatever PATH says. */
 function launcher(conf: HookConf): string {
-  return `#!/bin/sh\nexec ${shellQuoted(conf.node)} ${shellQuoted(join(conf.program, 'dist/src/cli/main.js'))} "$@"\n`;
+  return `#!/bin/sh\nexec ${shellQuoted(conf.node)} ${shellQuoted(programPath('cli/main', conf.program))} "$@"\n`;
 }
 
 /** Hooks that a power cut left empty would no longer start the site's own ones. */

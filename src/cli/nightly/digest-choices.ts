@@ -18,9 +18,23 @@ import { join } from 'node:path';
 /**
  * Who wants a digest and who doesn't: files in a directory that everybody may write to (root's, 1777), each named
  * UID.SOMETHING and believed only where it belongs to that uid. So a user speaks for himself alone, without a right to
- * anything else; one word long, read bounded, followed through no link.
+ * anything else; a few words long, read bounded, followed through no link.
  */
 export type DigestChoice = 'on' | 'off';
+
+/** Mails about single jobs that a user may ask for beside it. */
+export const JOB_MAILS = ['each-job', 'at-risk'] as const;
+export type JobMail = (typeof JOB_MAILS)[number];
+
+/** The same of one user. */
+export interface MailWishes {
+  /** When each job has ended. */
+  readonly eachJob: boolean;
+  /** When one may run out of memory. */
+  readonly atRisk: boolean;
+  /** When this was said (ms). */
+  readonly since: number;
+}
 
 const NAME = /^(0|[1-9]\d{0,9})\.[0-9a-f]{16}$/;
 /** One is enough; of more, these newest ones are read. */
@@ -30,6 +44,7 @@ interface Found {
   readonly uid: number;
   readonly path: string;
   readonly choice: DigestChoice;
+  readonly also: readonly JobMail[];
   readonly mtimeMs: number;
 }
 
@@ -44,9 +59,11 @@ function readChoice(path: string, uid: number): Found | null {
     const { mode, uid: owner, nlink, mtimeMs } = fstatSync(descriptor);
     // A second link may be another user's.
     if ((mode & constants.S_IFMT) !== constants.S_IFREG || owner !== uid || nlink !== 1) return null;
-    const buffer = Buffer.alloc(8);
-    const word = buffer.toString('latin1', 0, readSync(descriptor, buffer)).trim();
-    return word === 'on' || word === 'off' ? { uid, path, choice: word, mtimeMs } : null;
+    const buffer = Buffer.alloc(64);
+    const words = buffer.toString('latin1', 0, readSync(descriptor, buffer)).trim().split(' ');
+    const [choice] = words;
+    if (choice !== 'on' && choice !== 'off') return null;
+    return { uid, path, choice, also: JOB_MAILS.filter((mail) => words.includes(mail)), mtimeMs };
   } finally {
     closeSync(descriptor);
   }
@@ -99,12 +116,12 @@ export function readChoices(directory: string): ReadonlyMap<number, DigestChoice
 }
 
 /** What a user has said; null: nothing. */
-export function choiceOf(directory: string, uid: number): DigestChoice | null {
-  return choicesOf(directory, uid).at(-1)?.choice ?? null;
+export function choiceOf(directory: string, uid: number): Pick<Found, 'choice' | 'also'> | null {
+  return choicesOf(directory, uid).at(-1) ?? null;
 }
 
 /** Puts down the choice of the user that runs this. Throws where the directory is missing or can't be written to. */
-export function writeChoice(directory: string, choice: DigestChoice): void {
+export function writeChoice(directory: string, choice: DigestChoice, also: readonly JobMail[] = []): void {
   const uid = process.geteuid?.() ?? -1;
   const own = choicesOf(directory, uid).at(-1)?.path;
   const path = join(directory, `${uid}.${randomBytes(8).toString('hex')}`);
@@ -113,19 +130,36 @@ export function writeChoice(directory: string, choice: DigestChoice): void {
   try {
     // The nightly job reads it as another user, whatever the umask.
     fchmodSync(descriptor, 0o644);
-    writeFileSync(descriptor, `${choice}\n`);
+    writeFileSync(descriptor, `${[choice, ...also].join(' ')}\n`);
   } finally {
     closeSync(descriptor);
   }
   if (own !== undefined) renameSync(path, own);
 }
 
-/** What users have said about digests, by their names. Rejects where the directory can't be read. */
-export async function digestChoicesByName(directory: string): Promise<ReadonlyMap<string, DigestChoice>> {
-  const choices = readChoices(directory);
-  const names = await namesOf([...choices.keys()]);
+async function byName<T>(byUid: ReadonlyMap<number, T>): Promise<ReadonlyMap<string, T>> {
+  const names = await namesOf([...byUid.keys()]);
   return new Map(
-    [...choices].flatMap(([uid, choice]) => [[names.get(uid) ?? '', choice] as const]).filter(([name]) => name !== ''),
+    [...byUid].flatMap(([uid, value]) => [[names.get(uid) ?? '', value] as const]).filter(([name]) => name !== ''),
+  );
+}
+
+/** What users have said about digests, by their names. Rejects where the directory can't be read. */
+export function digestChoicesByName(directory: string): Promise<ReadonlyMap<string, DigestChoice>> {
+  return byName(readChoices(directory));
+}
+
+/** The users who asked for mails about single jobs, by their names. Rejects where the directory can't be read. */
+export function wishesByName(directory: string): Promise<ReadonlyMap<string, MailWishes>> {
+  const newest = new Map(choicesOf(directory, null).map((found) => [found.uid, found]));
+  return byName(
+    new Map(
+      [...newest].flatMap(([uid, { also, mtimeMs }]) =>
+        also.length === 0
+          ? []
+          : [[uid, { eachJob: also.includes('each-job'), atRisk: also.includes('at-risk'), since: mtimeMs }] as const],
+      ),
+    ),
   );
 }
 

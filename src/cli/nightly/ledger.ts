@@ -43,8 +43,8 @@ export interface Ledger {
   readonly release: (day: string, mail: MailName) => void;
   /** What became of a mail so far; 'open': nothing. */
   readonly stateOf: (day: string, mail: MailName) => MailState;
-  /** Forgets the mails of settled nights before that day. */
-  readonly forgetBefore: (day: string) => void;
+  /** Forgets the mails of settled nights before that day; `unsettled`: of others, too. */
+  readonly forgetBefore: (day: string, which?: { readonly unsettled: boolean }) => void;
   readonly close: () => void;
 }
 
@@ -66,8 +66,8 @@ const outcomeShape = object({ outcome: oneOf(['sent', 'refused']) });
 
 /** A mail of one night; never two with the same name. */
 export interface MailName {
-  readonly kind: 'digest' | 'site' | 'trouble';
-  /** Owner, or an admin's address. */
+  readonly kind: 'digest' | 'site' | 'trouble' | 'job' | 'risk';
+  /** Owner, or an admin's address; of a mail about a job, the job as well. */
   readonly to: string;
 }
 
@@ -241,9 +241,9 @@ export function openLedger(directory: string, who: string, warn: (line: string) 
       for (const what of ['outcome', 'claim']) rmSync(pathOf(day, mail, what), { force: true });
       syncDirectory(join(directory, day));
     },
-    forgetBefore: (limit) => {
+    forgetBefore: (limit, { unsettled } = { unsettled: false }) => {
       for (const day of readdirSync(directory)) {
-        if (!DAY.test(day) || day >= limit || looking.night(day) === null) continue;
+        if (!DAY.test(day) || day >= limit || (!unsettled && looking.night(day) === null)) continue;
         for (const name of readdirSync(join(directory, day)))
           if (/\.(?:claim|outcome)$/.test(name)) rmSync(join(directory, day, name), { force: true });
       }

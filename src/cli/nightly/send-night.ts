@@ -61,6 +61,14 @@ interface MailEnd {
   readonly stop: boolean;
 }
 
+const NAMES: Readonly<Record<MailName['kind'], string>> = {
+  digest: 'the digest for',
+  site: 'the report to',
+  trouble: 'the report to',
+  job: 'the mail on a job for',
+  risk: 'the warning for',
+};
+
 /**
  * Sends a mail that nobody has sent before. A mail is at most sent once: one that may have gone is not sent again. A
  * server that falls silent with a message in hand would put every further one in doubt.
@@ -72,7 +80,7 @@ export async function sendOnce(
   make: () => Promise<Message>,
 ): Promise<MailEnd> {
   const end = (came: keyof MailCounts, stop = false): MailEnd => ({ came, stop });
-  const what = `${name.kind === 'digest' ? 'the digest for' : 'the report to'} ${name.to}`;
+  const what = `${NAMES[name.kind]} ${name.to}`;
   if (!again && ['sent', 'refused'].includes(ledger.stateOf(day, name))) return end('before');
   let message: Message;
   try {

@@ -7,7 +7,7 @@ import { childrenUsage } from '../../native/libc';
 import { bootId, uptimeSeconds } from '../../sources/proc/clock';
 import { NodeStore } from '../../sampler/node-store/node-store';
 import { samplerFlags } from '../../base/node-flags';
-import { packageRoot } from '../../base/package-root';
+import { programPath } from '../../base/programs';
 import { recordOfJson, type JobRecord } from '../../record/record';
 import { replaceFile } from '../../base/replace-file';
 import { startTicksOf } from '../../sampler/job/pid-file';
@@ -63,7 +63,7 @@ function describeRun(job: number, spool: string, attached: boolean): RunDescript
 
 function startSampler(state: PrivateState, run: RunDescription, directory: string): void {
   const words = formatRunDescription(run).trim().split('\n');
-  const script = join(packageRoot(), 'dist', 'src', 'sampler', 'main.js');
+  const script = programPath('sampler/main');
   spawn(process.execPath, [...samplerFlags(), script, state.settingsPath, directory, ...words], {
     cwd: '/',
     detached: true,

@@ -1,4 +1,3 @@
-import { createRequire } from 'node:module';
 import { reasonOf } from '../../base/log';
 import { nearestName } from '../../base/nearest-name';
 import { failure, success, type Result } from '../../base/result';
@@ -11,7 +10,7 @@ import { BYTE_SECONDS, sameDimension, dimensionOf } from './units';
 import type * as Toml from 'smol-toml' with { 'resolution-mode': 'import' };
 
 // smol-toml ships a CommonJS build, but its types claim ESM only.
-const { parse } = createRequire(__filename)('smol-toml') as typeof Toml;
+const { parse } = require('smol-toml') as typeof Toml;
 
 /** Worst first. */
 export const SEVERITIES = ['high', 'medium', 'low'] as const;

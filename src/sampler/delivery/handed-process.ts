@@ -5,7 +5,7 @@ import { isOutboxEmpty } from './handed-files';
 import { handedPass, type HandedPass } from './handed-records';
 import { reasonOf, warn } from '../../base/log';
 import { inheritedFlags } from '../../base/node-flags';
-import { packageRoot } from '../../base/package-root';
+import { programPath } from '../../base/programs';
 import { checkJson } from '../../base/shape';
 import { settingsToml, type Settings } from '../../record/settings';
 
@@ -27,7 +27,7 @@ function runPass(settings: Settings): Promise<HandedPass> {
     problems: [`the records of jobs' owners can't be taken in: ${why}`],
   });
   return new Promise((resolve) => {
-    const script = join(packageRoot(), 'dist', 'src', 'sampler', 'handed-main.js');
+    const script = programPath('sampler/handed-main');
     const child = spawn(process.execPath, [...inheritedFlags(), script], {
       cwd: '/',
       env: { PATH: '/usr/bin:/bin', MALLOC_ARENA_MAX: '1', UV_THREADPOOL_SIZE: '1' },

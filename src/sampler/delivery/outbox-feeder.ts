@@ -1,6 +1,5 @@
 import { spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { DeliveryLock } from './delivery-lock';
@@ -11,7 +10,7 @@ import type { NodeStore, OutboxRow } from '../node-store/node-store';
 import { UserError } from '../../base/user-error';
 import { inheritedFlags } from '../../base/node-flags';
 import { boolean, checkJson, integer, object, optional, string, type ValueOf } from '../../base/shape';
-import { packageRoot } from '../../base/package-root';
+import { programPath } from '../../base/programs';
 import type { NodeStatus } from '../../record/node-status';
 import type { JobRecord } from '../../record/record';
 import type { Settings } from '../../record/settings';
@@ -70,7 +69,7 @@ async function deliverOnce(
 ): Promise<string | null> {
   const { accounting, accounting_mode, accounting_credentials, deliver_as } = destination();
   const identity = delivererIdentity(deliver_as);
-  const script = join(packageRoot(), 'dist', 'src', 'accounting', 'deliverer.js');
+  const script = programPath('accounting/deliverer');
   const options = ['--accounting', accounting, '--mode', accounting_mode, '--patience', String(patienceSeconds)];
   if (accounting_credentials !== '') options.push('--credentials', accounting_credentials);
   if (identity === null) options.push('--allow-root');

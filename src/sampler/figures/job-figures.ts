@@ -1,4 +1,3 @@
-import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { readText } from '../../sources/files';
 import { jobCgroup } from '../../sources/job/job-cgroup';
@@ -34,8 +33,6 @@ export interface JobFigures {
   close(): void;
 }
 
-/** A part's code is loaded when there is something to read with it: a short job needs none. */
-const load = createRequire(__filename);
 const BEFORE_SLOW_PARTS_MS = 5000;
 const FIRST_WITHIN_MS = 5000;
 
@@ -49,6 +46,7 @@ export function jobFigures(run: RunDescription, settings: Settings, earlier: Job
   let latest: Look | null = null;
   let asked = false;
 
+  /** A part's code is loaded when there is something to read with it: a short job needs none. */
   function add(name: string, make: () => FigurePart | null): void {
     if (loaded.has(name)) return;
     loaded.add(name);
@@ -59,20 +57,21 @@ export function jobFigures(run: RunDescription, settings: Settings, earlier: Job
   }
 
   function node(reply: NodeReply): void {
-    if (reply.charges !== null) add('energy', () => (load('./energy') as typeof Energy).energyFigures());
-    if (reply.gpu.length > 0) add('gpu', () => (load('./gpu') as typeof Gpu).gpuFigures(context));
+    if (reply.charges !== null) add('energy', () => (require('./energy') as typeof Energy).energyFigures());
+    if (reply.gpu.length > 0) add('gpu', () => (require('./gpu') as typeof Gpu).gpuFigures(context));
     for (const part of parts) part.node?.(reply);
   }
 
   // Its counters must be there before the job is.
-  if (settings.sources.perf?.enabled === true) add('perf', () => (load('./perf') as typeof Perf).perfFigures(context));
+  if (settings.sources.perf?.enabled === true)
+    add('perf', () => (require('./perf') as typeof Perf).perfFigures(context));
 
   return {
     started: (rootPid) => {
       const membership = readText(join('/proc', String(rootPid), 'cgroup')) ?? '';
       const found = jobCgroup(membership, { job: run.job, task: run.task, key: runDirectoryName(run) });
       if (found !== null)
-        add('cgroup', () => (cgroup = (load('./cgroup') as typeof Cgroup).cgroupFigures(context, found)));
+        add('cgroup', () => (cgroup = (require('./cgroup') as typeof Cgroup).cgroupFigures(context, found)));
       for (const part of parts) part.started?.(rootPid);
     },
     look: (atMs, readings, cpuTicks, link) => {
@@ -92,8 +91,8 @@ export function jobFigures(run: RunDescription, settings: Settings, earlier: Job
         });
       }
       if (nowMs - context.begunMs < BEFORE_SLOW_PARTS_MS) return;
-      add('pss', () => (load('./pss') as typeof Pss).pssFigures(context));
-      add('network', () => (load('./network') as typeof Network).networkFigures(context));
+      add('pss', () => (require('./pss') as typeof Pss).pssFigures(context));
+      add('network', () => (require('./network') as typeof Network).networkFigures(context));
     },
     node,
     finish: async (link, withinMs) => {
@@ -105,7 +104,7 @@ export function jobFigures(run: RunDescription, settings: Settings, earlier: Job
       const metrics = Object.assign({}, ...parts.map((part) => part.metrics())) as JobMetrics;
       if (earlier === null) return metrics;
       const absolute = new Set(parts.flatMap((part) => (part.absolute === true ? Object.keys(part.metrics()) : [])));
-      return (load('../job/two-accounts') as typeof TwoAccounts).withEarlierMetrics(metrics, earlier, absolute);
+      return (require('../job/two-accounts') as typeof TwoAccounts).withEarlierMetrics(metrics, earlier, absolute);
     },
     notes: () => parts.flatMap((part) => part.notes()),
     footprint: (ended) => cgroup?.footprint(ended) ?? null,

@@ -1,8 +1,8 @@
-import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ProcessFiles } from '../../sources/proc/process-files';
 import { unavailable, type Reading, type Unavailable } from '../../sources/source';
 import { inheritedFlags } from '../../base/node-flags';
+import { programPath } from '../../base/programs';
 import { HelperProcess, type Failed, type Outcome } from './helper-process';
 
 export interface HelperOptions {
@@ -145,7 +145,11 @@ export class Helper {
 
   #process(): HelperProcess {
     if (this.#running !== null) return this.#running;
-    const { settingsPath, nodeOptions = inheritedFlags(), script = join(__dirname, 'helper-main.js') } = this.#options;
+    const {
+      settingsPath,
+      nodeOptions = inheritedFlags(),
+      script = programPath('sampler/helper/helper-main'),
+    } = this.#options;
     this.#started++;
     const fresh = new HelperProcess({ script, settingsPath, nodeOptions });
     this.#running = fresh;

@@ -1,4 +1,3 @@
-import { createRequire } from 'node:module';
 import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { resourceLimit, Rlimit, sharesAddressSpace } from '../../native/libc';
@@ -151,9 +150,6 @@ class Sleeper {
     });
   }
 }
-
-/** Code that few jobs need is loaded when one does. */
-const load = createRequire(__filename);
 
 /** Follows one job from its prolog, or from what a predecessor left, to its record. */
 export class JobFollower {
@@ -493,7 +489,8 @@ export class JobFollower {
     const owned = record.owner === null ? { ...record, owner: ownerOfSpool(run.spool) } : record;
     const { earlier } = this.predecessor;
     if (earlier === null) return owned;
-    return (load('./two-accounts') as typeof TwoAccounts).afterRestart(owned, earlier);
+    // Few jobs need it.
+    return (require('./two-accounts') as typeof TwoAccounts).afterRestart(owned, earlier);
   }
 
   private notesNow(small: boolean): readonly string[] {

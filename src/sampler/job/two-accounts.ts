@@ -1,4 +1,3 @@
-import { createRequire } from 'node:module';
 import type { Bracket, JobRecord } from '../../record/record';
 import type * as JobFacts from '../figures/job-facts';
 
@@ -74,12 +73,11 @@ export function withEnd(saved: JobRecord, end: JobRecord): JobRecord {
 
 type Metrics = JobRecord['metrics'];
 
-const load = createRequire(__filename);
 let counters: ReadonlySet<string> | null = null;
 
 /** Metrics that count something. The list of all is large, and few samplers have a predecessor. */
 function countersOfAll(): ReadonlySet<string> {
-  const { ALL_FACTS } = load('../figures/job-facts') as typeof JobFacts;
+  const { ALL_FACTS } = require('../figures/job-facts') as typeof JobFacts;
   counters ??= new Set(
     ALL_FACTS.flatMap(({ metrics }) => metrics.filter(({ kind }) => kind === 'counter').map(({ name }) => name)),
   );

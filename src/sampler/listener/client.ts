@@ -2,11 +2,10 @@ import { listenerPaths } from './directory';
 import { spawn } from 'node:child_process';
 import { closeSync, mkdirSync, openSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
-import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { tryLock } from '../../native/libc';
 import { inheritedFlags } from '../../base/node-flags';
-import { packageRoot } from '../../base/package-root';
+import { programPath } from '../../base/programs';
 import type { Settings } from '../../record/settings';
 import { decodeReply, lineSplitter, type Reply, type Request } from './protocol';
 
@@ -45,7 +44,7 @@ function startListener(settingsPath: string, settings: Settings): void {
   const descriptor = openSync(lock, 'a', 0o600);
   try {
     if (!tryLock(descriptor)) return;
-    const script = join(packageRoot(), 'dist', 'src', 'sampler', 'listener', 'main.js');
+    const script = programPath('sampler/listener/main');
     const child = spawn(process.execPath, [...inheritedFlags(), script, settingsPath], {
       cwd: '/',
       detached: true,

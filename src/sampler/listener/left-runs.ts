@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { isOutboxEmpty } from '../delivery/handed-files';
 import { reasonOf, warn } from '../../base/log';
 import { inheritedFlags } from '../../base/node-flags';
-import { packageRoot } from '../../base/package-root';
+import { programPath } from '../../base/programs';
 import { LEFT_MARK } from '../job/run-directory';
 import type { Settings } from '../../record/settings';
 import { watchDirectory, type DirectoryWatch } from '../job/watch-directory';
@@ -85,7 +85,7 @@ export class LeftRuns {
   private flush(): void {
     this.wanted = false;
     this.flushing = true;
-    const script = join(packageRoot(), 'dist', 'src', 'sampler', 'flush.js');
+    const script = programPath('sampler/flush');
     const child = spawn(process.execPath, [...inheritedFlags(), script, this.settingsPath], {
       cwd: '/',
       detached: true,

@@ -1,6 +1,5 @@
 import { listenerPaths } from './directory';
 import { renameSync, rmSync, statSync } from 'node:fs';
-import { createRequire } from 'node:module';
 import { createServer, type Server, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { resourceLimit, Rlimit } from '../../native/libc';
@@ -41,8 +40,6 @@ const BEFORE_NODE_MS = 5000;
 const AFTER_NODE_MS = 10_000;
 /** Somebody may have cleared the directory away: nobody would find us. */
 const PLACE_EVERY_MS = 10_000;
-
-const load = createRequire(__filename);
 
 interface Follower {
   readonly socket: Socket;
@@ -182,13 +179,13 @@ export class Listener {
 
   /** Short work must not pay for a round of all sources, nor for their code. */
   private readings(): NodeReadings {
-    const { NodeReadings: Readings } = load('./node-readings') as typeof NodeReadingsModule;
+    const { NodeReadings: Readings } = require('./node-readings') as typeof NodeReadingsModule;
     this.node ??= new Readings(this.settings, this.settingsPath, () => this.publish());
     return this.node;
   }
 
   private nodeReply(id: number | null): Reply {
-    this.charges ??= (load('./node-charges') as typeof NodeChargesModule).openCharges(this.settings);
+    this.charges ??= (require('./node-charges') as typeof NodeChargesModule).openCharges(this.settings);
     return { kind: 'node', id, charges: this.charges.read(), gpu: this.node?.gpu() ?? [] };
   }
 

@@ -1,7 +1,6 @@
 import { spawn } from 'node:child_process';
-import { join } from 'node:path';
 import { samplerFlags } from '../../base/node-flags';
-import { packageRoot } from '../../base/package-root';
+import { programPath } from '../../base/programs';
 import { resumableRuns } from '../job/resume-state';
 import { formatRunDescription, runDirectoryName, shepherdLives } from '../job/run-description';
 import { RunDirectory } from '../job/run-directory';
@@ -19,7 +18,7 @@ export function restartSamplers(settings: Settings, settingsPath: string): numbe
       const run = directory.description();
       if (run === null || !resumable.has(runDirectoryName(run)) || !shepherdLives(run)) continue;
       const words = formatRunDescription(run).trim().split('\n');
-      const script = join(packageRoot(), 'dist', 'src', 'sampler', 'main.js');
+      const script = programPath('sampler/main');
       const child = spawn(process.execPath, [...samplerFlags(), script, settingsPath, directory.path, ...words], {
         cwd: '/',
         detached: true,

@@ -1,6 +1,6 @@
-import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import type { AccountingQuery } from './answer-query';
+import { programPath } from '../../base/programs';
 import type { WorkerRequest, WorkerSettings, WorkerReply } from './accounting-worker';
 import { HttpProblem } from '../http/http-problem';
 import { FULL_ACCESS, type Access } from '../access/access';
@@ -154,7 +154,7 @@ export class AccountingThread implements AccountingService {
   }
 
   #start(): Worker {
-    const { path, credentials = '', program = join(__dirname, 'accounting-worker.js') } = this.#options;
+    const { path, credentials = '', program = programPath('server/accounting/accounting-worker') } = this.#options;
     const workerData: WorkerSettings = { path, credentials, silenceMs: this.#patienceMs * SILENCE_SHARE };
     const started = new Worker(program, { workerData });
     started.unref();

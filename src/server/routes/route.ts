@@ -2,6 +2,7 @@ import type { Schema } from '../../base/shape';
 import type { Settings } from '../../record/settings';
 import type { InboxCounts } from '../../export/prometheus/server-metrics';
 import type { AccountingService, Requester } from '../accounting/accounting-thread';
+import type { ClassPromises } from '../accounting/class-promises';
 import type { LastDay } from '../accounting/day-sums';
 import type { Sessions } from '../access/sessions';
 import type { AnswerCache } from '../http/answer-cache';
@@ -15,12 +16,16 @@ import type { Tokens } from '../access/tokens';
 
 /** What the routes answer from. */
 export interface Site {
-  readonly settings: Pick<Settings, 'grid_engine' | 'poll_interval' | 'metrics_jobs' | 'rules_file'>;
+  readonly settings: Pick<
+    Settings,
+    'grid_engine' | 'poll_interval' | 'metrics_jobs' | 'report_dir' | 'rules_file' | 'advise_submissions'
+  >;
   readonly live: Pick<LiveState, 'current'>;
   /** Somebody asks for the jobs that wait; resolves when qmaster has been asked for them, or after some seconds. */
   readonly wantPending: () => Promise<void>;
   readonly accounting: AccountingService;
   readonly lastDay: LastDay;
+  readonly promises: ClassPromises;
   /** null: there is no inbox here to be emptied. */
   readonly inbox: () => InboxCounts | null;
   readonly cache: AnswerCache;

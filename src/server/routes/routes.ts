@@ -7,8 +7,10 @@ import { LIVE_ROUTES } from './live';
 import { metricsRoute } from './metrics';
 import { describeRoutes } from './openapi';
 import { QMEMTOOLS_ROUTES } from './qmemtools';
+import { REPORT_ROUTES } from './reports';
 import { route, type Route } from './route';
 import { signInLinkRoute } from './sign-in-link';
+import { submissionRoute } from './submission';
 
 /** These change with the version only. */
 const MAX_AGE = 3600;
@@ -32,6 +34,8 @@ export const ROUTES: readonly Route[] = [
   ...GRIDENGINE_XML_ROUTES,
   ...LIVE_ROUTES,
   ...ACCOUNTING_ROUTES,
+  ...REPORT_ROUTES,
+  submissionRoute,
   metricsRoute,
   healthRoute,
   signInLinkRoute,

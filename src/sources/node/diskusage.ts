@@ -50,7 +50,6 @@ export const diskusage: Source = {
     const paths = listOption(options.paths);
     if (paths.length === 0) return unavailable('no paths', 'set paths = ["/", ...] in [sources.diskusage]');
     // Loads the FFI, so only where it is read.
-    // eslint-disable-next-line @typescript-eslint/no-require-imports
     const { statvfs } = require('../../native/statvfs') as typeof Statvfs;
     const readOne = (path: string): readonly Reading[] => {
       try {

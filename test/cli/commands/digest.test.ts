@@ -18,6 +18,20 @@ function site(rule: string, directory = temporaryDirectory()): Run {
 }
 
 describe('digest', () => {
+  it('has mails on single jobs beside it', async () => {
+    const run = site('listed');
+    const { terminal } = await run('off', '--each-job', '--at-risk');
+    assert.equal(
+      terminal.output(),
+      'no digest: "qmemacct digest on" asks for it\na mail when a job of yours has ended, one for an array job\na mail when a job of yours may run out of memory\n',
+    );
+    const said = { schema: 1, wish: 'off', digest: false, each_job: true, at_risk: true };
+    assert.deepEqual(JSON.parse((await run('status', '--json')).terminal.output()), said);
+    assert.doesNotMatch((await run('on')).terminal.output(), /single|ended|memory/);
+    const misused = await run('status', '--each-job');
+    assert.deepEqual([misused.status, misused.terminal.output()], [2, '']);
+  });
+
   it('is asked for, and declined', async () => {
     const directory = temporaryDirectory();
     const run = site('listed', directory);
@@ -34,7 +48,10 @@ describe('digest', () => {
     assert.equal((await run()).status, 0);
     await run('off');
     const { status, terminal } = await run('--json');
-    assert.deepEqual([status, JSON.parse(terminal.output())], [1, { schema: 1, wish: 'off', digest: false }]);
+    assert.deepEqual(
+      [status, JSON.parse(terminal.output())],
+      [1, { schema: 1, wish: 'off', digest: false, each_job: false, at_risk: false }],
+    );
   });
 
   it('says where nobody gets one, or nobody can ask here', async () => {

@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { cpSync, mkdirSync, readFileSync, readdirSync, realpathSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { cpSync, mkdirSync, readFileSync, readdirSync, realpathSync, symlinkSync, writeFileSync } from 'node:fs';
+import { dirname, join, relative } from 'node:path';
 import { before, describe, it } from 'node:test';
 import { packageRoot } from '../../../src/base/package-root';
-import { programFiles } from '../../../src/cli/install/program-files';
+import { PROGRAMS } from '../../../src/base/programs';
+import { productionDependencies } from '../../../src/cli/install/dependencies';
 import { sampleLines } from '../../accounting/import/sample-lines';
 import { temporaryDirectory } from '../../support/temporary-directory';
 
@@ -32,9 +33,27 @@ function obstacle(): string | null {
 
 /** The program as it is built here, with the native parts that are there: those for musl would not find their libraries. */
 function builtProgram(): string {
+  const root = packageRoot();
   const built = join(temporaryDirectory(), 'built');
-  for (const file of ['package-lock.json', ...programFiles(packageRoot())].filter((path) => !path.includes('musl')))
-    cpSync(join(packageRoot(), file), join(built, file), { dereference: true });
+  const packages = productionDependencies(root).map((path) => relative(root, path));
+  const isPrebuilt = (path: string): boolean => path.includes('@koromix');
+  const own = [
+    'package.json',
+    'package-lock.json',
+    'tsconfig.json',
+    'LICENSE',
+    'README.md',
+    'src',
+    'dist/src',
+    'hooks',
+    'sql',
+  ];
+  for (const file of [...own, ...packages.filter(isPrebuilt)])
+    cpSync(join(root, file), join(built, file), { recursive: true, filter: (path) => !path.includes('musl') });
+  for (const path of packages.filter((one) => !isPrebuilt(one))) {
+    mkdirSync(dirname(join(built, path)), { recursive: true });
+    symlinkSync(realpathSync(join(root, path)), join(built, path));
+  }
   return built;
 }
 
@@ -113,6 +132,27 @@ describe('packages', { skip: unableTo ?? false, timeout: 600_000 }, () => {
     assert.equal(versions.get('node'), process.versions.node);
     assert.ok(versions.has('better-sqlite3') && versions.has('koffi'));
     assert.ok(!versions.has('prebuild-install'), 'is needed to install only');
+  });
+
+  it('hold each program as one file, and only native packages beside them', () => {
+    const program = join(root, 'usr/lib/qmemacct');
+    const scripts = lines(run('find', join(program, 'dist'), '-type', 'f', '-printf', '%P\\n'));
+    assert.deepEqual(scripts.sort(), PROGRAMS.map((path) => `src/${path}.js`).sort());
+    const packages = readdirSync(join(program, 'node_modules'));
+    assert.ok(packages.includes('koffi') && packages.includes('better-sqlite3') && !packages.includes('commander'));
+    assert.match(readFileSync(join(program, 'LICENSE-packages'), 'utf8'), /^commander [\d.]+: MIT$/m);
+  });
+
+  it('measure a command: the sampler, its listener and the deliverer are found and work', () => {
+    const state = temporaryDirectory();
+    const command = [join(root, 'usr/bin/qmemacct'), 'run', '--json', '--', 'sh', '-c', 'exit 3'];
+    const { status, stderr } = spawnSync(command[0] ?? '', command.slice(1), {
+      encoding: 'utf8',
+      cwd: '/',
+      env: { PATH: process.env.PATH, HOME: state, XDG_STATE_HOME: state, TMPDIR: state },
+    });
+    assert.equal(status, 3, stderr);
+    assert.match(stderr, /"exit_status": ?3/);
   });
 
   it('work where nothing else is: no Node, and no program but the shell', () => {

@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process';
 import { chmodSync, chownSync, linkSync, mkdirSync, readdirSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
-import { namesOf, readChoices, choiceOf, writeChoice } from '../../../src/cli/nightly/digest-choices';
+import { namesOf, readChoices, choiceOf, wishesByName, writeChoice } from '../../../src/cli/nightly/digest-choices';
 import { temporaryDirectory } from '../../support/temporary-directory';
 
 const uid = process.geteuid?.() ?? -1;
@@ -15,11 +15,23 @@ describe('choices about digests', () => {
     assert.equal(choiceOf(directory, uid), null);
     for (const choice of ['on', 'off', 'on'] as const) {
       writeChoice(directory, choice);
-      assert.equal(choiceOf(directory, uid), choice);
+      assert.equal(choiceOf(directory, uid)?.choice, choice);
     }
     assert.equal(readdirSync(directory).length, 1);
     assert.equal(statSync(join(directory, readdirSync(directory)[0] ?? '')).mode & 0o777, 0o644);
     assert.deepEqual([...readChoices(directory)], [[uid, 'on']]);
+  });
+
+  it('hold what else was asked for, and since when', { skip: uid !== 0 && 'needs root' }, async () => {
+    const directory = temporaryDirectory();
+    const before = Date.now() - 1000;
+    writeChoice(directory, 'off', ['at-risk']);
+    assert.deepEqual(choiceOf(directory, uid)?.also, ['at-risk']);
+    const wishes = (await wishesByName(directory)).get('root');
+    assert.deepEqual([wishes?.eachJob, wishes?.atRisk], [false, true]);
+    assert.ok((wishes?.since ?? 0) > before);
+    writeChoice(directory, 'on');
+    assert.equal((await wishesByName(directory)).size, 0);
   });
 
   it('are believed of nobody but the owner of a plain file', () => {
@@ -70,8 +82,8 @@ describe('choices about digests', () => {
       [],
     );
     assert.equal(choices.size, listeners.length + 1);
-    assert.equal(choiceOf(directory, 2005), 'off');
-    assert.equal(choiceOf(directory, 65534), 'on');
+    assert.equal(choiceOf(directory, 2005)?.choice, 'off');
+    assert.equal(choiceOf(directory, 65534)?.choice, 'on');
   });
 
   it('none, where there is no directory; an error only for who wants to say something', () => {

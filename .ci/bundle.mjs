@@ -1,0 +1,67 @@
+// node bundle.mjs BUILT PROGRAM: writes the program that was built in BUILT to the new directory PROGRAM as hosts get it:
+// each file that Node is started with is one bundle, where it lies in a checkout (dist/src/...), and the only packages
+// beside them are the native ones with what those need. PROGRAM/LICENSE-packages has the licenses of what is inside. Prints
+// the name of every package that is in PROGRAM.
+// BUILT/src is bundled, not dist/src: what is not used of a file is left out, which CommonJS hides.
+import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
+import { argv, stdout } from 'node:process';
+import { build } from 'esbuild';
+
+const NATIVE = ['better-sqlite3', 'better-sqlite3-13', 'koffi'];
+
+const [built, program] = argv.slice(2);
+const load = createRequire(import.meta.url);
+const { PROGRAMS } = load(`${built}/dist/src/base/programs.js`);
+const { programFiles } = load(`${built}/dist/src/cli/install/program-files.js`);
+const { productionDependencies } = load(`${built}/dist/src/cli/install/dependencies.js`);
+
+const all = programFiles(built);
+mkdirSync(program, { recursive: true });
+
+const { name, version, description, license, type, engines, dependencies, optionalDependencies } = JSON.parse(
+  readFileSync(join(built, 'package.json'), 'utf8'),
+);
+const nativeOf = (packages) =>
+  Object.fromEntries(Object.entries(packages ?? {}).filter(([key]) => NATIVE.includes(key)));
+const manifest = {
+  ...{ name, version, description, license, private: true, type, engines },
+  dependencies: nativeOf(dependencies),
+  optionalDependencies: nativeOf(optionalDependencies),
+};
+writeFileSync(join(program, 'package.json'), `${JSON.stringify(manifest, null, 2)}\n`);
+
+const packageOf = (path) => /^.*node_modules\/(?:@[^/]+\/)?[^/]+/.exec(path)?.[0] ?? null;
+const natives = new Set(productionDependencies(built, manifest).map((path) => path.slice(built.length + 1)));
+for (const path of all) {
+  const inside = packageOf(path);
+  if (path === 'package.json' || path.startsWith('dist/') || (inside !== null && !natives.has(inside))) continue;
+  mkdirSync(dirname(join(program, path)), { recursive: true });
+  cpSync(join(built, path), join(program, path), { dereference: true });
+}
+
+const { metafile } = await build({
+  absWorkingDir: built,
+  entryPoints: PROGRAMS.map((path) => `src/${path}.ts`),
+  outbase: 'src',
+  outdir: join(program, 'dist', 'src'),
+  bundle: true,
+  platform: 'node',
+  target: 'node20',
+  format: 'cjs',
+  external: NATIVE,
+  metafile: true,
+  preserveSymlinks: true,
+  logLevel: 'warning',
+});
+
+const bundled = [...new Set(Object.keys(metafile.inputs).map(packageOf))].filter((path) => path !== null).sort();
+const licenses = bundled.map((path) => {
+  const { name, version, license } = JSON.parse(readFileSync(join(built, path, 'package.json'), 'utf8'));
+  const texts = all.filter((file) => dirname(file) === path && /\/(?:LICEN[CS]E|COPYING)[^/]*$/i.test(file));
+  return `${[`${name} ${version}: ${license}`, ...texts.map((file) => readFileSync(join(built, file), 'utf8').trim())].join('\n\n')}\n`;
+});
+writeFileSync(join(program, 'LICENSE-packages'), licenses.join(`\n${'-'.repeat(80)}\n\n`));
+
+for (const path of [...natives, ...bundled]) stdout.write(`${path.slice('node_modules/'.length)}\n`);

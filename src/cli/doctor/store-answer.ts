@@ -1,0 +1,15 @@
+import { boolean, nullable, number, object, string, type ValueOf } from '../../base/shape';
+
+/** What store-probe.ts prints. */
+export const storeProbe = object({
+  exists: boolean,
+  /** Why it can't be opened or written; null: it can. */
+  problem: nullable(string),
+  /** Type of the network file system that holds it; null: local. */
+  network: nullable(string),
+  /** Its journal is a write-ahead log, which needs memory that all its users share. */
+  wal: boolean,
+  /** What waits in PostgreSQL's inbox; null: that user may not look. */
+  inbox: nullable(object({ rows: number(), oldest: number(), unreadable: number() })),
+});
+export type StoreProbe = ValueOf<typeof storeProbe>;

@@ -1,0 +1,58 @@
+import { FULL_SHARE, jobsAtRisk, type AtRisk } from '../../live/at-risk';
+import type { Snapshot } from '../../live/snapshot';
+import type { ClusterView } from '../../live/cluster-view';
+import { riskLine } from '../../report/live/at-risk';
+import { createScreen } from '../../report/screen/screen';
+
+/** Text of mails is read at this width (RFC 3676). */
+const MAIL_WIDTH = 78;
+
+export const mailScreen = (now: Date): ReturnType<typeof createScreen> =>
+  createScreen({ width: MAIL_WIDTH, now, colour: false, unicode: true });
+
+/** A job that may run out of memory soon, for a mail to its owner. */
+export interface RiskFact {
+  readonly job: number;
+  readonly name: string;
+  readonly owner: string;
+  readonly reason: AtRisk['reason'];
+  readonly line: string;
+}
+
+/** What mails rest on of the running cluster. */
+export interface ClusterFacts {
+  readonly cluster: string;
+  /** When qmaster was asked (ms). */
+  readonly at: number;
+  readonly listed: ReadonlySet<number>;
+  /** Whether the jobs that wait are among them. */
+  readonly withPending: boolean;
+  readonly risks: readonly RiskFact[];
+}
+
+/** Ahead of the limit: time enough to act, and no guess about tomorrow. */
+const WITHIN_MS = 4 * 3_600_000;
+
+/** null: qmaster has not answered. */
+export function factsOf(snapshot: Snapshot, view: ClusterView | null, now: Date): ClusterFacts | null {
+  const { running, pending } = snapshot;
+  if (running.at === null || running.problem !== null) return null;
+  const waiting = pending?.problem === null ? pending : null;
+  const risks = view === null ? [] : jobsAtRisk(view, { withinMs: WITHIN_MS, nowMs: now.getTime(), share: FULL_SHARE });
+  const screen = mailScreen(now);
+  return {
+    cluster: snapshot.cluster,
+    at: Math.min(running.at, waiting?.at ?? running.at),
+    listed: new Set([...running.value, ...(waiting?.value ?? [])].map(({ job }) => job)),
+    withPending: waiting?.at != null,
+    risks: risks
+      .filter(({ reason, trend }) => reason === 'full' || trend?.confidence !== 'low')
+      .map((risk) => ({
+        job: risk.job.job,
+        name: risk.job.name,
+        owner: risk.job.owner,
+        reason: risk.reason,
+        line: riskLine(risk, screen),
+      })),
+  };
+}

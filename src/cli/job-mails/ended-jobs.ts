@@ -1,0 +1,70 @@
+import type { AccountingReader } from '../../accounting/store';
+import { groupBy } from '../../base/group-by';
+import type { JobRecord } from '../../record/record';
+import type { ClusterFacts } from './cluster-facts';
+
+/** A job of which records have come, by what decides whether all of it is over. */
+export interface EndedJob {
+  readonly cluster: string;
+  readonly job: number;
+  readonly submittedAt: string;
+  /** ms */
+  readonly lastEnd: number;
+  readonly isArray: boolean;
+  /** Grid Engine's line of every record has been read. */
+  readonly isAccounted: boolean;
+}
+
+const MOST_RECORDS = 5000;
+
+/** The jobs of an owner that ended since then (ms), the latest first. Rejects with StoreError. */
+export async function endedJobs(
+  owner: string,
+  since: number,
+  now: number,
+  reader: AccountingReader,
+): Promise<readonly EndedJob[]> {
+  const { records } = await reader.records({
+    owner,
+    since,
+    until: now + 1,
+    states: ['finished', 'unsampled', 'lost'],
+    limit: MOST_RECORDS,
+    totals: false,
+    fields: ['cluster', 'job_id', 'task_id', 'submitted_at', 'ended_at', 'failed'],
+  });
+  const ofJob = ({ cluster, job_id, submitted_at }: JobRecord): string => `${cluster} ${job_id} ${submitted_at ?? ''}`;
+  const jobs = groupBy(
+    records.map(({ record }) => record),
+    ofJob,
+  );
+  return [...jobs.values()].flatMap((parts) => {
+    const [first] = parts;
+    if (first === undefined) return [];
+    return {
+      cluster: first.cluster,
+      job: first.job_id,
+      submittedAt: first.submitted_at ?? '',
+      lastEnd: parts.reduce((last, { ended_at: at }) => Math.max(last, Date.parse(at ?? '') || 0), 0),
+      isArray: parts.some(({ task_id }) => task_id !== null),
+      isAccounted: parts.every(({ failed }) => failed !== null),
+    };
+  });
+}
+
+/** Grid Engine writes its lines late; without them the cause of a bad end may be missing. */
+const LINE_PATIENCE_MS = 60_000;
+/** Where Grid Engine can't be asked for tasks that wait. */
+const QUIET_MS = 600_000;
+
+/**
+ * Whether nothing more of a job is to come; `ask`: that would take the jobs that wait. `facts`: null: Grid Engine can't be
+ * asked.
+ */
+export function stateOfJob(job: EndedJob, facts: ClusterFacts | null, now: number): 'over' | 'open' | 'ask' {
+  const quiet = now - job.lastEnd;
+  if (!job.isAccounted && quiet < LINE_PATIENCE_MS) return 'open';
+  if (facts?.cluster !== job.cluster) return (job.isAccounted && !job.isArray) || quiet >= QUIET_MS ? 'over' : 'open';
+  if (facts.listed.has(job.job) || facts.at < job.lastEnd) return 'open';
+  return job.isArray && !facts.withPending ? 'ask' : 'over';
+}

@@ -1,0 +1,161 @@
+import type { AccountingReader } from '../../accounting/store';
+import { formatDay } from '../../report/format/local-time';
+import type { Settings } from '../../record/settings';
+import { ownerAddress } from '../mail/address';
+import type { Mailer } from '../mail/mailer';
+import { messageId } from '../mail/message';
+import type { Ledger, MailName } from '../nightly/ledger';
+import { sendOnce } from '../nightly/send-night';
+import type { MailWishes } from '../nightly/digest-choices';
+import type { ClusterFacts, RiskFact } from './cluster-facts';
+import { endedJobs, stateOfJob } from './ended-jobs';
+import { endedMail, riskMail, type MailText } from './job-mail';
+
+interface JobMailParts {
+  readonly settings: Pick<Settings, 'mail_domain' | 'grid_engine'>;
+  readonly host: string;
+  readonly reader: AccountingReader;
+  readonly ledger: Ledger;
+  /** Made for a round with mails. Throws CommandError. */
+  readonly mailer: () => Mailer;
+  /** By owner. */
+  readonly wishes: () => Promise<ReadonlyMap<string, MailWishes>>;
+  readonly now: () => Date;
+  readonly log: (line: string) => void;
+}
+
+const HOUR_MS = 3_600_000;
+/** Of one kind to one owner within an hour; what is above waits for the next. */
+const MOST_AN_HOUR: Readonly<Record<Kind, number>> = { job: 30, risk: 5 };
+/** Records come late where a host was off. */
+const LOOK_BACK_MS = 24 * HOUR_MS;
+/** The ledger remembers mails this long; a job may be at risk as long. */
+const REMEMBERED_DAYS = 30;
+const MOST_KNOWN = 100_000;
+
+type Kind = 'job' | 'risk';
+
+/** What a mail is about. */
+interface Subject {
+  readonly kind: Kind;
+  readonly owner: string;
+  readonly what: string;
+}
+
+interface Round {
+  mailer: Mailer | null;
+  sent: number;
+  /** The mail server takes no more of this round. */
+  isStopped: boolean;
+}
+
+/** Mails to owners about single jobs: that one has ended, or may run out of memory. Each goes at most once. */
+export class JobMails {
+  /** Mails that have gone, by name: the ledger has them, too. */
+  readonly #gone = new Set<string>();
+  /** When the last mails to an owner went (ms). */
+  readonly #times = new Map<string, readonly number[]>();
+
+  constructor(private readonly parts: JobMailParts) {}
+
+  /**
+   * Sends what is due. Resolves to how many mails went, and whether the jobs that wait have to be known to send others.
+   * Rejects with StoreError or CommandError.
+   */
+  async round(facts: ClusterFacts | null): Promise<{ readonly sent: number; readonly wantsPending: boolean }> {
+    const wishes = await this.parts.wishes();
+    const round: Round = { mailer: null, sent: 0, isStopped: false };
+    let wantsPending = false;
+    try {
+      for (const risk of facts?.risks ?? [])
+        if (wishes.get(risk.owner)?.atRisk === true) await this.#warn(round, facts?.cluster ?? '', risk);
+      for (const [owner, { eachJob, since }] of wishes)
+        if (eachJob && (await this.#ended(round, owner, since, facts))) wantsPending = true;
+    } finally {
+      round.mailer?.close();
+    }
+    this.parts.ledger.forgetBefore(this.#day(REMEMBERED_DAYS), { unsettled: true });
+    return { sent: round.sent, wantsPending };
+  }
+
+  async #ended(round: Round, owner: string, since: number, facts: ClusterFacts | null): Promise<boolean> {
+    const { reader, settings, host, now } = this.parts;
+    const at = now().getTime();
+    let wantsPending = false;
+    for (const job of await endedJobs(owner, Math.max(since, at - LOOK_BACK_MS), at, reader)) {
+      const name = `${job.cluster} ${job.job} ${job.submittedAt}`;
+      if (this.#isGone({ kind: 'job', to: `${owner} ${name}` })) continue;
+      const state = stateOfJob(job, facts, at);
+      wantsPending ||= state === 'ask';
+      if (state !== 'over') continue;
+      await this.#send(round, { kind: 'job', owner, what: name }, () =>
+        endedMail(job, reader, { dialect: settings.grid_engine, host, now: now() }),
+      );
+    }
+    return wantsPending;
+  }
+
+  #warn(round: Round, cluster: string, risk: RiskFact): Promise<void> {
+    const make = (): Promise<MailText> => Promise.resolve(riskMail(risk, this.parts.host));
+    return this.#send(round, { kind: 'risk', owner: risk.owner, what: `${cluster} ${risk.job} ${risk.reason}` }, make);
+  }
+
+  async #send(round: Round, { kind, owner, what }: Subject, make: () => Promise<MailText>): Promise<void> {
+    const { ledger, log, now, settings } = this.parts;
+    const name: MailName = { kind, to: `${owner} ${what}` };
+    if (round.isStopped || this.#isGone(name)) return;
+    const to = ownerAddress(owner, settings.mail_domain);
+    if (to === null) {
+      this.#remember(name);
+      log(`no mail for the owner "${owner}": no address can be made of that name`);
+      return;
+    }
+    const recent = this.#recent(kind, owner);
+    if (recent.length >= MOST_AN_HOUR[kind]) return;
+    const mailer = (round.mailer ??= this.parts.mailer());
+    const id = messageId([kind, owner, what], mailer.domain);
+    const { came, stop } = await sendOnce(
+      { ledger, mailer, again: false, trouble: log },
+      this.#day(0),
+      name,
+      async () => ({
+        from: mailer.from,
+        to,
+        id,
+        date: now(),
+        ...(await make()),
+      }),
+    );
+    round.isStopped = stop;
+    if (came !== 'left') this.#remember(name);
+    if (came !== 'sent') return;
+    round.sent++;
+    this.#times.set(`${kind} ${owner}`, [...recent, now().getTime()]);
+  }
+
+  #recent(kind: Kind, owner: string): readonly number[] {
+    const from = this.parts.now().getTime() - HOUR_MS;
+    return (this.#times.get(`${kind} ${owner}`) ?? []).filter((at) => at > from);
+  }
+
+  /** Of today, or of so many days ago. */
+  #day(ago: number): string {
+    const now = this.parts.now();
+    return formatDay(new Date(now.getFullYear(), now.getMonth(), now.getDate() - ago));
+  }
+
+  #isGone(name: MailName): boolean {
+    if (this.#gone.has(`${name.kind} ${name.to}`)) return true;
+    for (let ago = 0; ago <= REMEMBERED_DAYS; ago++)
+      if (this.parts.ledger.stateOf(this.#day(ago), name) !== 'open') {
+        this.#remember(name);
+        return true;
+      }
+    return false;
+  }
+
+  #remember({ kind, to }: MailName): void {
+    if (this.#gone.size >= MOST_KNOWN) this.#gone.clear();
+    this.#gone.add(`${kind} ${to}`);
+  }
+}

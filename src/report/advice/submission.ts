@@ -1,0 +1,41 @@
+import { categoryRequests } from '../../gridengine/category-requests';
+import { parseMemorySize } from '../../gridengine/memory-size';
+import { formatBytes, formatCount, formatPercent } from '../format/units';
+import type { MemoryPromise } from './class-advice';
+import { exactSize } from './next-time';
+
+/** A request that is this many times what is advised is far off. */
+const FAR = 2;
+/** A job is not made to ask for less at a larger risk than this. */
+const RISK_OF_LESS = 0.01;
+
+const NOTHING = 'keep\n';
+
+/** Bytes that the `-l` options of a submission ask for of a complex; null: none, or no number. */
+function askedOf(requests: string, complex: string): number | null {
+  const text = categoryRequests(`-l ${requests}`).find(({ name }) => name === complex)?.text;
+  const parsed = text === undefined ? null : parseMemorySize(text);
+  return parsed?.ok === true && Number.isFinite(parsed.value) && parsed.value > 0 ? parsed.value : null;
+}
+
+/**
+ * What hooks/advise.jsv does with a submission, in one line: `keep`; or `warn` (on the terminal) or `set` (the request,
+ * too), the request that is advised, and a sentence. `requests`: "h_vmem=4G,h_rt=3600"; `promise`: what past runs of its
+ * kind say, null: nothing.
+ */
+export function submissionLine(requests: string, promise: MemoryPromise | null, mayRewrite: boolean): string {
+  const asked = promise === null ? null : askedOf(requests, promise.complex);
+  if (promise === null || asked === null) return NOTHING;
+  const { complex, amount, text, largest, runs, risk } = promise;
+  const less = asked < Math.min(amount, largest);
+  const isMore = risk !== null && asked >= amount * FAR;
+  if (!less && !isMore) return NOTHING;
+  const given = `${complex}=${exactSize(asked)}`;
+  const advised = `${complex}=${text}`;
+  const past = `of ${formatCount(runs)} such runs the largest needed ${formatBytes(largest, 'up')}`;
+  const enough = risk === null ? `ask for ${advised}` : `${advised} is enough for ${formatPercent(1 - risk)} of them`;
+  const fault = less ? 'is too little' : `is ${formatCount(Math.floor(asked / amount))} times what is needed`;
+  const isSet = mayRewrite && risk !== null && (less || risk <= RISK_OF_LESS);
+  const done = isSet ? '; it is set to that, which "qsub -ac qmemacct_request=keep" prevents' : '';
+  return `${isSet ? 'set' : 'warn'} ${advised} ${given} ${fault}: ${past}, ${enough}${done}\n`;
+}

@@ -1,0 +1,236 @@
+import assert from 'node:assert/strict';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { userInfo } from 'node:os';
+import { describe, it, type TestContext } from 'node:test';
+import { openSqliteStore } from '../../../src/accounting/sqlite/sqlite-store';
+import type { AccountingStore } from '../../../src/accounting/store';
+import { factsOf, type ClusterFacts } from '../../../src/cli/job-mails/cluster-facts';
+import { JobMails } from '../../../src/cli/job-mails/job-mails';
+import { createMailer } from '../../../src/cli/mail/mailer';
+import { writeChoice, type MailWishes } from '../../../src/cli/nightly/digest-choices';
+import { openLedger, type Ledger } from '../../../src/cli/nightly/ledger';
+import { viewCluster } from '../../../src/live/view';
+import type { JobRecord } from '../../../src/record/record';
+import { DEFAULT_SETTINGS } from '../../../src/record/settings';
+import { USUAL_RULES } from '../../../src/record/request-rules';
+import { AT, HOSTILE_NAME, workedExample } from '../../live/snapshots';
+import { ordinary } from '../../report/sample-records';
+import { temporaryDirectory } from '../../support/temporary-directory';
+import { mailSink, type MailSink } from '../mail/mail-sink';
+import { startServing } from '../serving';
+
+const NOW = Date.parse('2026-11-20T12:00:00Z');
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
+
+const at = (minutes: number): string => new Date(NOW + minutes * MINUTE).toISOString();
+
+/** A job of bob that ended five minutes ago and is accounted for. */
+function ended(changes: Partial<JobRecord> = {}): JobRecord {
+  const job = changes.job_id ?? 4711;
+  return {
+    ...ordinary,
+    trust: 'accounting',
+    cluster: 'main',
+    job_id: job,
+    run_id: `badcafe.${job}.${changes.task_id ?? 0}`,
+    owner: 'bob',
+    job_name: 'sim',
+    submitted_at: at(-60),
+    started_at: at(-50),
+    ended_at: at(-5),
+    failed: 0,
+    exit_status: 0,
+    series: null,
+    ...changes,
+  };
+}
+
+const EACH_JOB: MailWishes = { eachJob: true, atRisk: false, since: NOW - 10 * HOUR };
+const AT_RISK: MailWishes = { eachJob: false, atRisk: true, since: 0 };
+
+interface Site {
+  readonly sink: MailSink;
+  readonly store: AccountingStore;
+  readonly logged: readonly string[];
+  /** The mails of a process that begins now, at that time (ms). */
+  readonly begin: (wishes: Readonly<Record<string, MailWishes>>, clock?: () => number) => JobMails;
+  readonly subjects: () => readonly string[];
+}
+
+async function site(t: TestContext, records: readonly JobRecord[]): Promise<Site> {
+  const directory = temporaryDirectory();
+  const sink = await mailSink(t);
+  const store = openSqliteStore(join(directory, 'accounting.db'), 0o600);
+  t.after(() => store.close());
+  await store.merge(records);
+  const logged: string[] = [];
+  const log = (line: string): void => void logged.push(line);
+  const settings = { ...DEFAULT_SETTINGS, mail_server: `smtp://127.0.0.1:${sink.port}?tls=off`, mail_domain: 'x.org' };
+  let ledger: Ledger | null = null;
+  t.after(() => ledger?.close());
+  const begin: Site['begin'] = (wishes, clock = () => NOW) => {
+    ledger?.close();
+    ledger = openLedger(join(directory, 'job-mails'), 'test', log);
+    return new JobMails({
+      settings,
+      host: 'login1',
+      reader: store,
+      ledger,
+      mailer: () => createMailer(settings, 'login1'),
+      wishes: () => Promise.resolve(new Map(Object.entries(wishes))),
+      now: () => new Date(clock()),
+      log,
+    });
+  };
+  return { sink, store, logged, begin, subjects: () => sink.mails.map(({ headers }) => headers.get('subject') ?? '') };
+}
+
+function listing(jobs: readonly number[], changes: Partial<ClusterFacts> = {}): ClusterFacts {
+  return { cluster: 'main', at: NOW, listed: new Set(jobs), withPending: true, risks: [], ...changes };
+}
+
+describe('mails on jobs that have ended', () => {
+  it('go once to who wants them, whatever process sends them', async (t) => {
+    const jobs = [ended(), ended({ job_id: 4712, owner: 'alice' }), ended({ job_id: 4713, ended_at: at(-11 * 60) })];
+    const { begin, sink, subjects, logged } = await site(t, jobs);
+    const mails = begin({ bob: EACH_JOB });
+    assert.deepEqual(await mails.round(null), { sent: 1, wantsPending: false });
+    assert.deepEqual(subjects(), ['Job 4711 (sim): exit status 0']);
+    assert.deepEqual(sink.mails[0]?.envelopeTo, ['bob@x.org']);
+    assert.match(sink.mails[0].text, /4711 .*sim[\s\S]*"qmemacct digest off" on login1 stops it/);
+    assert.equal((await mails.round(null)).sent, 0);
+    assert.equal((await begin({ bob: EACH_JOB }).round(null)).sent, 0);
+    assert.equal((await begin({ bob: EACH_JOB }, () => NOW + 20 * HOUR).round(null)).sent, 0);
+    assert.deepEqual(logged, []);
+  });
+
+  it('wait for Grid Engine’s line, and for a job that runs again', async (t) => {
+    const { begin, store, subjects } = await site(t, [ended({ trust: 'root', failed: null, ended_at: at(-0.5) })]);
+    let now = NOW;
+    const mails = begin({ bob: EACH_JOB }, () => now);
+    assert.equal((await mails.round(listing([]))).sent, 0);
+    await store.merge([ended({ job_id: 4712 })]);
+    assert.equal((await mails.round(listing([4712]))).sent, 0);
+    assert.equal((await mails.round(listing([], { at: NOW - 6 * MINUTE }))).sent, 0);
+    now += MINUTE;
+    assert.equal((await mails.round(listing([4712]))).sent, 1);
+    assert.equal((await mails.round(listing([]))).sent, 1);
+    assert.equal(subjects().length, 2);
+  });
+
+  it('are one for an array job, when its last task has ended', async (t) => {
+    const task = (id: number, changes: Partial<JobRecord> = {}): JobRecord => ended({ task_id: id, ...changes });
+    const { begin, store, subjects } = await site(t, [task(1), task(2, { exit_status: 3 })]);
+    const mails = begin({ bob: EACH_JOB });
+    assert.deepEqual(await mails.round(null), { sent: 0, wantsPending: false });
+    assert.deepEqual(await mails.round(listing([], { withPending: false })), { sent: 0, wantsPending: true });
+    assert.deepEqual(await mails.round(listing([4711])), { sent: 0, wantsPending: false });
+    await store.merge([task(3, { ended_at: at(-1) })]);
+    assert.deepEqual(await mails.round(listing([])), { sent: 1, wantsPending: false });
+    await store.merge([task(4, { ended_at: at(-0.5) })]);
+    assert.equal((await mails.round(listing([]))).sent, 0);
+    assert.deepEqual(subjects(), ['Array job 4711 (sim): 3 tasks ended, 1 of them badly']);
+  });
+
+  it('are at most thirty in an hour; the others go in the next', async (t) => {
+    const jobs = Array.from({ length: 35 }, (_, index) => ended({ job_id: 5000 + index }));
+    const { begin, sink } = await site(t, jobs);
+    let now = NOW;
+    const mails = begin({ bob: EACH_JOB }, () => now);
+    assert.equal((await mails.round(null)).sent, 30);
+    assert.equal((await mails.round(null)).sent, 0);
+    now += HOUR;
+    assert.equal((await mails.round(null)).sent, 5);
+    assert.equal(new Set(sink.mails.map(({ headers }) => headers.get('subject'))).size, 35);
+  });
+
+  it('are tried again where the server takes none, and never twice where it may have taken one', async (t) => {
+    const { begin, sink, logged } = await site(t, [ended({ job_name: HOSTILE_NAME })]);
+    const mails = begin({ bob: EACH_JOB });
+    sink.answer = () => ({ code: 451, text: 'later' });
+    assert.equal((await mails.round(null)).sent, 0);
+    assert.match(logged.join('\n'), /the mail on a job for bob main 4711 .*did not go, the next run tries again/);
+    sink.answer = () => null;
+    assert.equal((await mails.round(null)).sent, 1);
+    assert.deepEqual(sink.mails[0]?.envelopeTo, ['bob@x.org']);
+    assert.equal(sink.mails[0].headers.get('bcc'), undefined);
+  });
+
+  it('are sent by the server', { skip: process.getuid?.() !== 0 && 'needs root', timeout: 240_000 }, async (t) => {
+    const directory = temporaryDirectory();
+    const sink = await mailSink(t);
+    const owner = userInfo().username;
+    mkdirSync(join(directory, 'digest'));
+    writeChoice(join(directory, 'digest'), 'on', ['each-job']);
+    const now = new Date().toISOString();
+    const store = openSqliteStore(join(directory, 'accounting.db'), 0o600);
+    await store.merge([ended({ owner, submitted_at: now, started_at: now, ended_at: now })]);
+    await store.close();
+    const lines = [
+      `accounting = "${directory}/accounting.db"`,
+      `serve_socket = "${directory}/serve.sock"`,
+      'serve_port = 0',
+      'deliver_as = "root"',
+      `run_dir = "${directory}/run"`,
+      `state_dir = "${directory}/state"`,
+      `digest_dir = "${directory}/digest"`,
+      'mail_owners = "listed"',
+      `mail_server = "smtp://127.0.0.1:${sink.port}?tls=off"`,
+    ];
+    writeFileSync(join(directory, 'qmemacct.toml'), `${lines.join('\n')}\n`);
+    const arrived = new Promise<void>((resolve) => {
+      sink.answer = () => {
+        resolve();
+        return null;
+      };
+    });
+    const { child, said } = await startServing(t, join(directory, 'qmemacct.toml'));
+    await arrived;
+    child.kill('SIGTERM');
+    await new Promise((resolve) => child.once('exit', resolve));
+    assert.deepEqual(
+      sink.mails.map(({ headers }) => headers.get('subject')),
+      ['Job 4711 (sim): exit status 0'],
+      said(),
+    );
+  });
+});
+
+describe('mails on jobs that may run out of memory', () => {
+  const risk = { job: 4711, name: 'sim', owner: 'bob', reason: 'full', line: 'has reached 95 % of its limit' } as const;
+
+  it('go once for a job and reason, and not too many in an hour', async (t) => {
+    const { begin, sink, subjects } = await site(t, []);
+    const mails = begin({ bob: AT_RISK, alice: EACH_JOB });
+    const facts = listing([], {
+      risks: [risk, { ...risk, owner: 'alice', job: 1 }, { ...risk, owner: 'carol', job: 2 }],
+    });
+    assert.equal((await mails.round(facts)).sent, 1);
+    assert.equal((await mails.round(facts)).sent, 0);
+    assert.equal((await begin({ bob: AT_RISK }, () => NOW + 48 * HOUR).round(facts)).sent, 0);
+    assert.equal((await mails.round(listing([], { risks: [{ ...risk, reason: 'trend' }] }))).sent, 1);
+    assert.deepEqual(
+      subjects(),
+      Array.from({ length: 2 }, () => 'Job 4711 (sim) may run out of memory'),
+    );
+    assert.match(sink.mails[0]?.text ?? '', /^has reached 95 % of its limit\n\n"qmemacct job 4711" shows it/);
+    const many = Array.from({ length: 10 }, (_, index) => ({ ...risk, job: 5000 + index }));
+    assert.equal((await mails.round(listing([], { risks: many }))).sent, 3);
+  });
+
+  it('rest on what qmaster and the samplers say', () => {
+    const snapshot = workedExample();
+    const view = viewCluster(snapshot, [], { rules: USUAL_RULES, nowMs: AT });
+    const facts = factsOf(snapshot, view, new Date(AT));
+    assert.deepEqual(
+      [...(facts?.listed ?? [])].sort(),
+      [...new Set(snapshot.running.value.map(({ job }) => job))].sort(),
+    );
+    assert.equal(facts?.withPending, false);
+    for (const { job, line } of facts.risks) assert.match(line, new RegExp(`job ${job}\\b`));
+    const failed = { ...snapshot, running: { ...snapshot.running, problem: 'qmaster is down' } };
+    assert.equal(factsOf(failed, view, new Date(AT)), null);
+  });
+});

@@ -1,0 +1,77 @@
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { chmodSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, it } from 'node:test';
+import { packageRoot } from '../../src/base/package-root';
+import { serveOnMaster } from './serving';
+import { withSite, type Site } from './site';
+
+const USER = 'gealice';
+const MASTER = 'ge0';
+
+/** Needs some 300 MB in one process, and starts with 200. */
+const SNAKEFILE = `rule large:
+    output: "done.txt"
+    resources: mem_mb=200
+    shell: "head -c 300000000 /dev/zero | tail -c 290000000 >/dev/null && date >{output}"
+`;
+
+/** As docs/user-guide.md has them. */
+const SUBMIT = `#!/bin/sh
+last=.snakemake/qmemacct.$1
+request=h_vmem=$2M
+shift 2
+if [ -e "$last" ]; then
+  status=4
+  for turn in 1 2 3 4 5 6 7 8 9 10 11 12; do
+    more=$(qmemacct job "$(cat "$last")" --retry)
+    status=$?
+    [ "$status" -eq 4 ] || break
+    sleep 5
+  done
+  [ "$status" -eq 0 ] && [ -n "$more" ] && request=$more
+fi
+qsub -terse -cwd -j y -l "$request" "$@" | tee "$last"
+`;
+
+const STATUS = `#!/bin/sh
+qstat -j "$1" >/dev/null 2>&1 && echo running && exit
+qacct -j "$1" 2>/dev/null | awk '
+  $1 == "failed" { failed = $2 } $1 == "exit_status" { status = $2; seen = 1 }
+  END { print !seen ? "running" : failed + status == 0 ? "success" : "failed" }'
+`;
+
+/** Why it can't run here; null: it can. From version 8 on, "--cluster" is a plugin's. */
+function obstacle(): string | null {
+  const { stdout, error } = spawnSync('snakemake', ['--version'], { encoding: 'utf8' });
+  if (error !== undefined) return 'snakemake is not installed (Debian: apt install snakemake)';
+  return Number.parseInt(stdout, 10) < 8 ? null : `snakemake ${stdout.trim()} has no --cluster`;
+}
+
+async function succeedsByItself(site: Site): Promise<void> {
+  const { cell } = site;
+  const stop = await serveOnMaster(site, []);
+  const home = cell.layout.home(USER);
+  writeFileSync(join(home, 'Snakefile'), SNAKEFILE);
+  for (const [name, text] of Object.entries({ 'qsub-retry': SUBMIT, 'job-status': STATUS })) {
+    writeFileSync(join(home, name), text);
+    chmodSync(join(home, name), 0o755);
+  }
+  const program = `mkdir -p bin .snakemake && ln -s ${join(packageRoot(), 'bin', 'qmemacct')} bin/qmemacct && PATH=$HOME/bin:$PATH`;
+  const options = `--cluster './qsub-retry {jobid} {resources.mem_mb}' --cluster-status ./job-status --restart-times 3`;
+  const command = `${program} snakemake --jobs 2 --latency-wait 60 ${options}`;
+  const { status, stdout, stderr } = await cell.on(MASTER, command, { user: USER, timeoutMs: 600_000 });
+  assert.equal(status, 0, stdout + stderr);
+  assert.match(stdout + stderr, /Trying to restart job/);
+  assert.match(await cell.check(MASTER, 'cat ~/done.txt', { user: USER }), /\d/);
+  await stop();
+}
+
+describe('a workflow of Snakemake', () => {
+  it('gets the memory that it lacked', { timeout: 900_000 }, async (t) => {
+    const why = obstacle();
+    if (why !== null) t.skip(why);
+    else await withSite(t, {}, succeedsByItself);
+  });
+});

@@ -1,0 +1,197 @@
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { createServer, type Socket } from 'node:net';
+import { join } from 'node:path';
+import { describe, it, type TestContext } from 'node:test';
+import { packageRoot } from '../../src/base/package-root';
+import { needing, pastJobs } from '../report/past-jobs';
+import { startTestSite, type TestSite } from '../server/test-site';
+import { temporaryDirectory } from '../support/temporary-directory';
+
+const JSV = join(packageRoot(), 'hooks', 'advise.jsv');
+
+interface Answer {
+  /** What Grid Engine's client gets. */
+  readonly said: readonly string[];
+  /** One word here, and the job is refused. */
+  readonly errors: string;
+  readonly terminal: string;
+}
+
+type Environment = Readonly<Record<string, string>>;
+
+const JOB = {
+  CONTEXT: 'client',
+  CLIENT: 'qsub',
+  USER: 'bob',
+  CMDNAME: '/home/bob/step_7',
+  CMDARGS: '0',
+  N: 'step_7',
+  pe_name: 'smp',
+  pe_min: '4',
+  pe_max: '4',
+};
+
+function submission(parameters: Readonly<Record<string, string>>): readonly string[] {
+  const lines = Object.entries({ ...JOB, ...parameters }).map(([name, value]) => `PARAM ${name} ${value}`);
+  return ['START', ...lines, 'ENV ADD HOME /home/bob', 'BEGIN'];
+}
+
+/** The JSV as qsub starts it, in a session with a terminal. */
+async function verify(lines: readonly string[], environment: Environment): Promise<Answer> {
+  const directory = temporaryDirectory();
+  const path = (name: string): string => join(directory, name);
+  writeFileSync(path('in'), `${[...lines, 'QUIT'].join('\n')}\n`);
+  const command = `/bin/sh -c '${JSV}' <${path('in')} >${path('out')} 2>${path('err')}`;
+  const child = spawn('script', ['-qec', command, '/dev/null'], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+    env: { PATH: process.env.PATH, QMEMACCT_PATIENCE: '60', ...environment },
+  });
+  let terminal = '';
+  child.stdout.on('data', (piece: Buffer) => (terminal += piece.toString('latin1')));
+  await once(child, 'close');
+  assert.equal(child.exitCode, 0);
+  const said = readFileSync(path('out'), 'utf8').trimEnd().split('\n');
+  return { said, errors: readFileSync(path('err'), 'utf8'), terminal: terminal.replaceAll('\r', '') };
+}
+
+const ACCEPTED: Answer = { said: ['STARTED', 'RESULT STATE ACCEPT'], errors: '', terminal: '' };
+
+/** A server that knows sixty runs of 1.75 to 1.98 GiB per slot. */
+function knowing(t: TestContext, advise_submissions: 'warn' | 'rewrite' = 'warn'): Promise<TestSite> {
+  const records = pastJobs(60, (index) => needing(7 + ((index * 7) % 10) / 10));
+  return startTestSite(t, { records, settings: { advise_submissions }, now: () => Date.parse('2026-11-05T00:00:00Z') });
+}
+
+/** Something else at a socket. */
+async function answering(t: TestContext, answer: (socket: Socket) => void): Promise<string> {
+  const path = join(temporaryDirectory(), 'socket');
+  const sockets: Socket[] = [];
+  const server = createServer((socket) => {
+    sockets.push(socket);
+    socket.on('error', () => undefined);
+    answer(socket);
+  });
+  server.listen(path);
+  await once(server, 'listening');
+  t.after(() => {
+    for (const socket of sockets) socket.destroy();
+    server.close();
+  });
+  return path;
+}
+
+const TOO_MUCH =
+  /^qmemacct: h_vmem=16G is \d times what is needed: of 60 such runs the largest needed 1\.98 GiB, h_vmem=2(?:\.\d)?G is enough for 99 % of them\n$/;
+
+describe('hooks/advise.jsv', () => {
+  it('says on the terminal what is far off, and leaves the job as it is', async (t) => {
+    const { socket } = await knowing(t);
+    const asking = (requests: string): Promise<Answer> =>
+      verify(submission({ l_hard: requests }), { QMEMACCT_SOCKET: socket });
+    const { terminal, ...much } = await asking('h_vmem=16G,h_rt=3600');
+    assert.deepEqual({ ...much, terminal: '' }, ACCEPTED);
+    assert.match(terminal, TOO_MUCH);
+    const little = await asking('h_vmem=1G');
+    assert.deepEqual(little.said, ACCEPTED.said);
+    assert.match(little.terminal, /^qmemacct: h_vmem=1G is too little: of 60 such runs the largest needed 1\.98 GiB, /);
+    for (const fitting of ['h_vmem=3G', 'h_rt=3600', 'h_vmem=INFINITY', 'mem_free=16G'])
+      assert.deepEqual(await asking(fitting), ACCEPTED, fitting);
+  });
+
+  it('takes the name of the script where the job has none, and verifies one job after the other', async (t) => {
+    const { socket } = await knowing(t);
+    const unnamed = submission({ l_hard: 'h_vmem=16G' }).filter((line) => !line.startsWith('PARAM N '));
+    const other = submission({ l_hard: 'h_vmem=16G', N: 'unknown' });
+    const { said, errors, terminal } = await verify([...unnamed, ...other], { QMEMACCT_SOCKET: socket });
+    assert.deepEqual([said, errors], [[...ACCEPTED.said, ...ACCEPTED.said], '']);
+    assert.match(terminal, TOO_MUCH);
+  });
+
+  it('sets the request where the site says so, unless the job says no', async (t) => {
+    const { socket } = await knowing(t, 'rewrite');
+    const asking = (more: Readonly<Record<string, string>>): Promise<Answer> =>
+      verify(submission({ l_hard: 'h_rt=3600,h_vmem=16G,mem_free=1G', ...more }), { QMEMACCT_SOCKET: socket });
+    const { said, errors, terminal } = await asking({});
+    assert.equal(errors, '');
+    assert.match(
+      said.join('\n'),
+      /^STARTED\nPARAM l_hard h_rt=3600,h_vmem=2(?:\.\d)?G,mem_free=1G\nRESULT STATE CORRECT$/,
+    );
+    assert.match(terminal, / of them; it is set to that, which "qsub -ac qmemacct_request=keep" prevents\n$/);
+    assert.match((await asking({ l_hard: 'h_vmem=1G' })).said.join('\n'), /\nPARAM l_hard h_vmem=2(?:\.\d)?G\n/);
+    assert.deepEqual(await asking({ ac: 'a=b,qmemacct_request=keep' }), ACCEPTED);
+  });
+
+  it('submits hostile jobs as they are', async (t) => {
+    const { socket } = await knowing(t, 'rewrite');
+    const mark = join(temporaryDirectory(), 'mark');
+    const names = [
+      `$(touch ${mark})`,
+      `x'; touch ${mark}; '`,
+      '%s%n%x &owner=root&requests=h_vmem=1G#',
+      ' HTTP/1.1',
+      '\u001b]0;x\u0007\u00e9\u{1f600}',
+      'n'.repeat(100_000),
+    ];
+    const jobs = [
+      ...names.map((name) => submission({ N: name, l_hard: 'h_vmem=16G' })),
+      ...names.map((name) => submission({ l_hard: name })),
+      ...names.map((name) => submission({ l_hard: `h_vmem=${name}` })),
+      ...names.map((name) => submission({ l_hard: 'h_vmem=16G', USER: name })),
+      [...submission({ l_hard: 'h_vmem=16G' }).slice(0, -1), 'PARAM l_hard all.q', 'BEGIN'],
+      ['START', 'PARAM', 'PARAM x', 'NONSENSE', '', 'BEGIN'],
+    ];
+    const { said, errors, terminal } = await verify(jobs.flat(), { QMEMACCT_SOCKET: socket });
+    assert.deepEqual([said, errors, terminal], [jobs.flatMap(() => ACCEPTED.said), '', '']);
+    assert.equal(existsSync(mark), false);
+  });
+
+  it('submits jobs as they are without a server, and with one that hangs or answers something else', async (t) => {
+    const job = submission({ l_hard: 'h_vmem=16G' });
+    const directory = temporaryDirectory();
+    writeFileSync(join(directory, 'file'), '');
+    for (const path of ['none', 'file', 'x'.repeat(200)])
+      assert.deepEqual(await verify(job, { QMEMACCT_SOCKET: join(directory, path) }), ACCEPTED, path);
+
+    const hanging = await answering(t, () => undefined);
+    const dripping = await answering(t, (socket) => {
+      const drip = setInterval(() => socket.write('HTTP'), 1);
+      socket.on('close', () => clearInterval(drip));
+    });
+    for (const path of [hanging, dripping]) {
+      const begun = performance.now();
+      assert.deepEqual(await verify(job, { QMEMACCT_SOCKET: path, QMEMACCT_PATIENCE: '' }), ACCEPTED, path);
+      t.diagnostic(`with its terminal and a shell: ${Math.round(performance.now() - begun)} ms`);
+    }
+
+    const head = 'HTTP/1.1 200 OK\r\n\r\n';
+    const garbage = [
+      '',
+      'HTTP/1.1 500 Internal Server Error\r\n\r\nset h_vmem=1G x\n',
+      `${head}set h_vmem=1G,x=1 such\n`,
+      `${head}set h_vmem=1G such\nPARAM N other\n`,
+      `${head}set h_vmem=1G \u001b[2J\n`,
+      `${head}refuse h_vmem=1G such\n`,
+      `${head}set h_rss=1G `.padEnd(100_000, 'x'),
+    ];
+    for (const answer of garbage) {
+      const path = await answering(t, (socket) => socket.end(answer));
+      assert.deepEqual(await verify(job, { QMEMACCT_SOCKET: path }), ACCEPTED, answer.slice(0, 80));
+    }
+  });
+
+  it('submits jobs as they are where there is no perl', async () => {
+    const empty = join(temporaryDirectory(), 'empty');
+    mkdirSync(empty);
+    const child = spawn('/bin/sh', ['-c', JSV], { env: { PATH: empty }, stdio: ['pipe', 'pipe', 'pipe'] });
+    let said = '';
+    child.stdout.on('data', (piece: Buffer) => (said += piece.toString()));
+    child.stderr.on('data', (piece: Buffer) => (said += piece.toString()));
+    child.stdin.end(`${[...submission({ l_hard: 'h_vmem=16G', N: '-n \\c' }), 'QUIT'].join('\n')}\n`);
+    await once(child, 'close');
+    assert.deepEqual(said, `${ACCEPTED.said.join('\n')}\n`);
+  });
+});
