@@ -57,6 +57,7 @@ const STRINGS = [
   'serve_address',
   'serve_tokens',
   'serve_names',
+  'advise_submissions',
   'accounting_credentials',
   'visibility',
   'report_dir',
