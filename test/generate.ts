@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { postgresSchema } from '../src/accounting/postgres/schema-text';
 import { sqliteSchema } from '../src/accounting/sqlite/schema-text';
 import { packageRoot } from '../src/base/package-root';
+import { indexTemplate } from '../src/export/push/elasticsearch';
 import { fieldReference, metricReference, questionReference, settingsReference } from './reference';
 import { supportMatrix } from './support-matrix';
 
@@ -15,6 +16,7 @@ export const GENERATED: readonly { readonly path: string; readonly make: (presen
   { path: 'docs/settings.md', make: settingsReference },
   { path: 'docs/versions.md', make: supportMatrix },
   { path: 'docs/metrics.md', make: metricReference },
+  { path: 'docs/elasticsearch-template.json', make: () => `${JSON.stringify(indexTemplate(), null, 2)}\n` },
 ];
 
 if (require.main === module)

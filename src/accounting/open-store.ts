@@ -3,6 +3,7 @@ import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { isPostgresUrl } from '../record/postgres-url';
 import type { HistoryStore } from './history-store';
+import type { RecordFeed } from './record-feed';
 import type { AccountingReader, AccountingStore } from './store';
 
 /** What opening a store needs beside its name. */
@@ -78,4 +79,14 @@ export async function openHistory(
   }
   const { openSqliteHistory } = await import('./sqlite/sqlite-history.js');
   return openSqliteHistory(accounting, access.mode);
+}
+
+/** The same as a feed of its records. Rejects with StoreError. */
+export async function openFeed(accounting: string, access: StoreAccess): Promise<RecordFeed> {
+  if (isPostgresUrl(accounting)) {
+    const { openPostgresFeed } = await import('./postgres/feed.js');
+    return openPostgresFeed(accounting, { credentials: readersCredentials(access) });
+  }
+  const { openSqliteFeed } = await import('./sqlite/read/feed.js');
+  return openSqliteFeed(accounting);
 }

@@ -1,8 +1,8 @@
 import { closeSync, openSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { reasonOf } from '../base/log';
 import { renderMetrics } from '../export/prometheus/metric';
-import { nodeMetrics } from '../export/prometheus/node-metrics';
-import { loadSettings } from '../record/settings';
+import { nodeMetrics, type NodeFigures } from '../export/prometheus/node-metrics';
+import { loadSettings, type Settings } from '../record/settings';
 import { runningRecords } from '../sampler/node-store/live-records';
 import { metricFacts } from './metric-facts';
 import { CommandError, EXIT, usageError, type GlobalOptions } from './command';
@@ -37,6 +37,24 @@ function replaceWhole(path: string, text: string): void {
   }
 }
 
+/** What this host's samplers and sources say now. Rejects with CommandError where node.db can't be read. */
+export async function nodeFigures(settings: Settings, nowMs: number, version: string): Promise<NodeFigures> {
+  const reader = requireReader(await openNodeDatabase(settings.state_dir));
+  try {
+    const from = nowMs - RECENT_MS;
+    return {
+      series: describeSeries(reader.readSeries(null, [], from, nowMs)),
+      records: runningRecords(settings).filter(({ status, revision }) => status === 'running' && revision >= from),
+      outbox: reader.outbox(),
+      version,
+      nowMs,
+      mostJobs: settings.metrics_jobs,
+    };
+  } finally {
+    reader.close();
+  }
+}
+
 /** This host's metrics for Prometheus, printed or (a path) written; resolves to the exit status. Rejects with CommandError. */
 export async function writeNodeMetrics(
   options: GlobalOptions,
@@ -45,23 +63,9 @@ export async function writeNodeMetrics(
   version: string,
 ): Promise<number> {
   if (outputFormat(options) !== 'text') throw usageError('--prometheus is a format: leave --json and --csv out');
-  const settings = loadSettings(options.config);
-  const reader = requireReader(await openNodeDatabase(settings.state_dir));
-  try {
-    const nowMs = terminal.now().getTime();
-    const from = nowMs - RECENT_MS;
-    const text = renderMetrics(nodeMetrics(metricFacts()), {
-      series: describeSeries(reader.readSeries(null, [], from, nowMs)),
-      records: runningRecords(settings).filter(({ status, revision }) => status === 'running' && revision >= from),
-      outbox: reader.outbox(),
-      version,
-      nowMs,
-      mostJobs: settings.metrics_jobs,
-    });
-    if (to === true) terminal.write(text);
-    else replaceWhole(to, text);
-    return EXIT.found;
-  } finally {
-    reader.close();
-  }
+  const figures = await nodeFigures(loadSettings(options.config), terminal.now().getTime(), version);
+  const text = renderMetrics(nodeMetrics(metricFacts()), figures);
+  if (to === true) terminal.write(text);
+  else replaceWhole(to, text);
+  return EXIT.found;
 }

@@ -1,5 +1,6 @@
 import { DIALECTS } from '../gridengine/dialect';
 import { REQUEST_ORDER } from '../gridengine/memory-complex';
+import { sinkTables } from './export-sinks';
 import { holdsPassword, isPostgresUrl } from './postgres-url';
 import {
   amount,
@@ -240,6 +241,13 @@ export const SETTINGS = {
   digest_dir: path(
     '/var/lib/qmemacct/digest',
     'Where users say whether they want it ("qmemacct digest on"): root\'s, mode 1777; on a shared file system they can from any host',
+  ),
+  export_dir: path(
+    '/var/lib/qmemacct/export',
+    'Where "qmemacct export push" keeps what is still to be sent, and how far it is with each sink',
+  ),
+  export: sinkTables(
+    'Where "qmemacct export push" sends figures to, each a table [[export]] at the end of the file. name: letters, digits and . _ -; kind: "graphite", "graphite-pickle", "influx", "otlp" (metrics over HTTP, JSON) or "elasticsearch" (OpenSearch, too); address: tcp:// or tls://HOST:PORT of Graphite, else the whole URL to write to, of Elasticsearch with the index; what: "node" (as "qmemacct node --prometheus"), "cluster" (as /metrics of "qmemacct serve") or "records" (of ended jobs, for Elasticsearch alone); interval: 1 to 3600 s (60); labels: of every value, { site = "x" }; credentials: file (0600) with the token, or with the password of user; ca: file with a certificate to trust beside the usual ones; names: "fructosa" gives Graphite FrUCToSA\'s; spool_mib: metrics kept while it does not answer (64), the oldest are dropped beyond',
   ),
   sources: sourceTables(
     'By source, as [sources.NAME] at the end of the file: enabled, interval (s) and its own options. "qmemacct metrics" lists them',

@@ -26,7 +26,7 @@ CREATE TABLE name_class (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
 -- row: writers look up and insert in one IMMEDIATE transaction.
 -- generated: record
 CREATE TABLE record (
-  id INTEGER PRIMARY KEY,
+  id INTEGER PRIMARY KEY AUTOINCREMENT,
   -- Where a job counts in time: where it ended; a running one where it was last heard of.
   counted_at INTEGER AS (coalesce(ended_at, CASE WHEN status = 1 THEN revision ELSE coalesce(started_at, submitted_at, revision) END)) VIRTUAL,
   cluster_id INTEGER NOT NULL, -- cluster_name of the cell, else the cell

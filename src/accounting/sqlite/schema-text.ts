@@ -34,7 +34,8 @@ function dailyView(): readonly string[] {
 const SQLITE: Dialect = {
   dictionary: (name) => `CREATE TABLE ${name} (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);`,
   type: ({ type }) => type.toUpperCase(),
-  id: 'id INTEGER PRIMARY KEY',
+  // A number that was given is never given again: the feed of records goes by it.
+  id: 'id INTEGER PRIMARY KEY AUTOINCREMENT',
   computed: (name, type, expression) => `${name} ${type} AS (${expression}) VIRTUAL`,
   integer: 'INTEGER',
   real: 'REAL',

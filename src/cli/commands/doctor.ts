@@ -5,6 +5,7 @@ import { loadSettings } from '../../record/settings';
 import { type CommandContext, type GlobalOptions, CommandError, EXIT, usageError } from '../command';
 import { checkAccounting } from '../doctor/check-accounting';
 import { checkClock, checkTools } from '../doctor/check-tools';
+import { checkExport } from '../doctor/check-export';
 import { checkGridEngine } from '../doctor/check-gridengine';
 import { checkKernel } from '../doctor/check-kernel';
 import { checkLimits } from '../doctor/check-limits';
@@ -149,6 +150,7 @@ export async function doctor(options: DoctorOptions, terminal: Terminal): Promis
     ...(role.runsJobs ? await checkNode(state, now) : []),
     ...checkAccounting(state, role, now),
     ...checkVisibility(state.settings),
+    ...(await checkExport(state.settings)),
     ...checkNightly(state.settings, state.isRoot, systemPlaces(), now),
     ...checkClock(now),
     ...(await checkGridEngine(state, terminal.env, role)),

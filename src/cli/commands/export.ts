@@ -18,6 +18,7 @@ import {
   recordChoiceOf,
   type RecordFilterOptions,
 } from '../records/options';
+import type { PushOptions } from '../export/push';
 import { sayShown } from '../records/subject';
 import { describeSeries, openNodeDatabase, parseMetricNames, requireReader } from '../stores/node-database';
 import { commandStores, noStoreMessage, realSources, type Sources, statusOfNothing } from '../stores/stores';
@@ -49,6 +50,17 @@ export function register(command: Command, context: CommandContext): void {
     .action((subject: Subject, _options: unknown, given: Command) =>
       context.finish(exportTable(subject, given.optsWithGlobals<ExportOptions>(), context.terminal)),
     );
+  command
+    .command('push')
+    .description(
+      'send figures and records to the sinks of [[export]]: Graphite, InfluxDB, OpenTelemetry, Elasticsearch',
+    )
+    .argument('[sinks...]', 'names of these only (default: all)')
+    .option('--once', 'send what is new, and end; for cron')
+    .action(async (names: readonly string[], _options: unknown, given: Command) => {
+      const { push } = await import('../export/push.js');
+      return context.finish(push(names, given.optsWithGlobals<PushOptions>(), context.version, context.terminal));
+    });
 }
 
 function columnsOf(text: string): readonly PlainColumn[] {

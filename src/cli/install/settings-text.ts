@@ -10,13 +10,19 @@ export function settingHelp(key: keyof Settings): string {
   return allowed === '' ? `${help}.` : `${help}. Allowed: ${allowed}.`;
 }
 
+/** Tables, which stand at the end of the file. */
+const TABLES: Readonly<Partial<Record<keyof Settings, string>>> = {
+  export: '#[[export]]\n#name = "graphite"\n#kind = "graphite"\n#address = "tcp://HOST:2003"\n#what = "node"',
+  sources: '#[sources.meminfo]\n#interval = 10',
+};
+
 /** A `qmemacct.toml` with every key explained: `chosen` ones set, the others as comments with their defaults. */
 export function settingsText(chosen: Partial<Settings>): string {
   const parts = SETTING_NAMES.map((key) => {
     const help = wrap(settingHelp(key), WIDTH).map((line) => `# ${line}\n`);
     const value = chosen[key];
     const line = `${value === undefined ? '#' : ''}${key} = ${valueToml(value ?? DEFAULT_SETTINGS[key])}`;
-    return `${help.join('')}${key === 'sources' ? '#[sources.meminfo]\n#interval = 10' : line}\n`;
+    return `${help.join('')}${TABLES[key] ?? line}\n`;
   });
   return ['# qmemacct. A key behind a "#" has the default shown there.\n', ...parts].join('\n');
 }

@@ -1,7 +1,7 @@
+import { readSecret } from '../../base/secret-file';
 import type { Settings } from '../../record/settings';
 import { usageError } from '../command';
 import { isAddress, isDomain, parseMailbox, type Mailbox } from './address';
-import { readPassword } from './credentials';
 import { parseMailServer } from './mail-server';
 import { wireMessage, type Message } from './message';
 import { SMTP_PATIENCE, smtpSender, type SmtpPatience } from './send-smtp';
@@ -37,7 +37,7 @@ export function createMailer(settings: MailSettings, hostname: string, patience:
   const needsPassword = server.kind === 'smtp' && server.user !== '';
   if (needsPassword && settings.mail_credentials === '')
     throw usageError(`mail_server names the user "${server.user}", and mail_credentials no file with a password`);
-  const password = needsPassword ? readPassword(settings.mail_credentials) : null;
+  const password = needsPassword ? readSecret(settings.mail_credentials, 'mail_credentials') : null;
   const named = settings.mail_domain || from.address.split('@')[1] || hostname;
   const domain = isDomain(named) ? named : 'qmemacct.invalid';
   // A sendmail knows its own domain; SMTP wants one (RFC 5321 2.3.11).

@@ -68,6 +68,16 @@ export function single<S>(
   return { name: `qmemacct_${name}`, type, unit, help, labels: [], samples };
 }
 
+/** Its samples, the first of those with the same labels: who finds the same twice throws the whole answer away. */
+export function samplesOf<S>({ labels, samples }: ExportedMetric<S>, source: S): readonly Sample[] {
+  const found = new Map<string, Sample>();
+  for (const sample of samples(source)) {
+    const key = JSON.stringify(labels.map((_label, index) => sample.labels[index] ?? ''));
+    if (!found.has(key)) found.set(key, sample);
+  }
+  return [...found.values()];
+}
+
 const escapeHelp = (text: string): string => text.replaceAll('\\', '\\\\').replaceAll('\n', '\\n');
 const escapeLabel = (text: string): string => escapeHelp(text).replaceAll('"', '\\"');
 
@@ -76,17 +86,13 @@ function numberText(value: number): string {
   return Number.isNaN(value) ? 'NaN' : value > 0 ? '+Inf' : '-Inf';
 }
 
-function renderMetric<S>({ name, type, help, labels, samples }: ExportedMetric<S>, source: S): string {
-  // Who finds the same labels twice throws the whole answer away.
-  const lines = new Map<string, number>();
-  for (const sample of samples(source)) {
+function renderMetric<S>(metric: ExportedMetric<S>, source: S): string {
+  const { name, type, help, labels } = metric;
+  const lines = samplesOf(metric, source).map((sample) => {
     const pairs = labels.map((label, index) => `${label}="${escapeLabel(sample.labels[index] ?? '')}"`);
-    const series = pairs.length === 0 ? name : `${name}{${pairs.join(',')}}`;
-    if (!lines.has(series)) lines.set(series, sample.value);
-  }
-  if (lines.size === 0) return '';
-  const values = [...lines].map(([series, value]) => `${series} ${numberText(value)}\n`);
-  return `# HELP ${name} ${escapeHelp(help)}\n# TYPE ${name} ${type}\n${values.join('')}`;
+    return `${name}${pairs.length === 0 ? '' : `{${pairs.join(',')}}`} ${numberText(sample.value)}\n`;
+  });
+  return lines.length === 0 ? '' : `# HELP ${name} ${escapeHelp(help)}\n# TYPE ${name} ${type}\n${lines.join('')}`;
 }
 
 /** The media type of what `renderMetrics` makes. */

@@ -9,7 +9,7 @@ import type { OutboxState } from '../../sampler/node-store/outbox-state';
 import { family, single, type ExportedMetric, type Figure } from './metric';
 
 /** What the metrics of a node are made of. */
-interface NodeFigures {
+export interface NodeFigures {
   /** The last minutes of what the sources read. */
   readonly series: readonly MetricSeries[];
   /** Of running jobs, so far. */

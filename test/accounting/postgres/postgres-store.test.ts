@@ -1,7 +1,9 @@
 import { after, before, describe } from 'node:test';
 import { connect } from '../../../src/accounting/postgres/connect';
+import { openPostgresFeed } from '../../../src/accounting/postgres/feed';
 import { openPostgresHistory } from '../../../src/accounting/postgres/postgres-history';
 import { mergeSuite } from '../suite/merge-suite';
+import { feedSuite } from '../suite/feed-suite';
 import { filterSuite } from '../suite/filter-suite';
 import { pagesSuite } from '../suite/pages-suite';
 import { importSuite } from '../suite/import-suite';
@@ -30,6 +32,12 @@ describe('PostgreSQL', { skip: noPostgres }, () => {
   nodeSuite(open);
   filterSuite(open);
   pagesSuite(open);
+  feedSuite(async (t) => {
+    const url = server.url(await server.database());
+    const [store, feed] = [openPostgresHistory(url), openPostgresFeed(url, {})];
+    t.after(() => Promise.all([store.close(), feed.close()]));
+    return { store, feed };
+  });
   joinSuite(open);
   importSuite(open);
   summarySuite(open, 5);

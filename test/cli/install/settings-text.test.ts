@@ -16,14 +16,14 @@ describe('settingsText', () => {
     };
     assert.deepEqual(parseSettings(settingsText(chosen), 'x'), { ...DEFAULT_SETTINGS, ...chosen });
     for (const key of Object.keys(DEFAULT_SETTINGS))
-      assert.match(settingsText({}), key === 'sources' ? /^#\[sources\.\w+\]$/m : new RegExp(`^#${key} = `, 'm'));
+      assert.match(settingsText({}), new RegExp(`^#(?:${key} = |\\[+${key}[\\].])`, 'm'));
   });
 
   it('is valid with its defaults as they stand behind the #', () => {
     const text = settingsText({}).replace(/^#(?=[\w[])/gm, '');
     const settings = parseSettings(text, 'x');
-    assert.deepEqual({ ...settings, sources: {} }, DEFAULT_SETTINGS);
-    assert.equal(Object.keys(settings.sources).length, 1);
+    assert.deepEqual({ ...settings, export: [], sources: {} }, DEFAULT_SETTINGS);
+    assert.deepEqual([Object.keys(settings.sources).length, settings.export.length], [1, 1]);
     assert.deepEqual(sourceSettingsProblems(ALL_SOURCE_FACTS, settings), []);
     for (const source of ALL_SOURCE_FACTS)
       assert.deepEqual(chooseSource(source, settings), chooseSource(source, DEFAULT_SETTINGS));

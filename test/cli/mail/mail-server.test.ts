@@ -1,13 +1,9 @@
 import assert from 'node:assert/strict';
-import { chmodSync, symlinkSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { describe, it } from 'node:test';
-import { readPassword } from '../../../src/cli/mail/credentials';
 import { parseMailServer } from '../../../src/cli/mail/mail-server';
 import { createMailer } from '../../../src/cli/mail/mailer';
 import { DEFAULT_SETTINGS } from '../../../src/record/settings';
 import { mailSink } from './mail-sink';
-import { temporaryDirectory } from '../../support/temporary-directory';
 
 describe('mail_server', () => {
   it('is a sendmail, or a server with its usual port', () => {
@@ -45,21 +41,6 @@ describe('mail_server', () => {
     wrong('smtp://mail?tls=no', /tls=no is none of/);
     wrong('smtps://mail?tls=off', /contradicts it/);
     wrong('smtp://mail?ca=/nonexistent.pem', /ca=\/nonexistent\.pem/);
-  });
-
-  it('takes a password from a file that nobody else reads, and from no other', () => {
-    const directory = temporaryDirectory();
-    const path = join(directory, 'password');
-    writeFileSync(path, 'se cret\nrest\n', { mode: 0o600 });
-    assert.equal(readPassword(path), 'se cret');
-    chmodSync(path, 0o640);
-    assert.throws(() => readPassword(path), /chmod 600/);
-    chmodSync(path, 0o600);
-    symlinkSync(path, join(directory, 'link'));
-    assert.throws(() => readPassword(join(directory, 'link')), /link/);
-    writeFileSync(path, '\n');
-    assert.throws(() => readPassword(path), /first line is empty/);
-    assert.throws(() => readPassword(directory), /no regular file/);
   });
 
   it('refuses settings that would fail in the night', () => {

@@ -120,3 +120,11 @@ export function recordsQuery(
   return `SELECT r.id, r.counted_at, ${value ?? 'NULL'} AS sort_value, ${rowOf(columns)} ${selected(condition)}
   ORDER BY ${value === null ? '' : 'sort_value DESC, '}r.counted_at DESC, r.id DESC LIMIT @limit`;
 }
+
+/** For the feed, in the order of the records' numbers. */
+export const NEWEST = 'SELECT max(id) FROM record';
+/** Parameters: the number before, how many. */
+export const NEXT_RECORDS = `SELECT r.id, ${ROW} ${FROM_RECORD} WHERE r.id > ? ORDER BY r.id LIMIT ?`;
+/** Parameter of these: numbers, a JSON list. */
+export const STATES_OF = `SELECT r.id, r.status FROM json_each(?) AS n CROSS JOIN record r ON r.id = n.value`;
+export const RECORDS_OF = `SELECT r.id, ${ROW} FROM json_each(?) AS n CROSS JOIN record r ON r.id = n.value`;

@@ -1,0 +1,34 @@
+import type { Cell } from '../columns';
+import type { NumberedRecord, RecordFeed } from '../record-feed';
+import { connect, type ConnectOptions } from './connect';
+import { NAMED_WITHOUT_SERIES, readRows } from './rows';
+
+type Row = readonly [number, ...Cell[]];
+
+const ROWS = `SELECT r.id, ${NAMED_WITHOUT_SERIES} FROM qmemacct.named_record AS r`;
+const AMONG = '(SELECT i::bigint FROM jsonb_array_elements_text($1::text::jsonb) AS i)';
+
+function recordsOf(rows: readonly Row[]): readonly NumberedRecord[] {
+  return readRows(rows, 1).map(({ record }, index) => ({ id: rows[index]?.[0] ?? 0, record }));
+}
+
+/**
+ * The PostgreSQL store at a URL as a feed of its table; what waits in the inbox comes when it is settled. Numbers are
+ * given under the lock of the merger, and so seen in their order. Connects with the first question. Throws StoreError.
+ */
+export function openPostgresFeed(url: string, options: ConnectOptions): RecordFeed {
+  const db = connect(url, options);
+  return {
+    newest: async () => (await db.rows<[number | null]>('SELECT max(id) FROM qmemacct.record'))[0]?.[0] ?? 0,
+    after: async (id, most) =>
+      recordsOf(await db.rows<Row>(`${ROWS} WHERE r.id > $1::bigint ORDER BY r.id LIMIT $2::bigint`, [id, most])),
+    ended: async (ids) => {
+      const list = JSON.stringify(ids);
+      const present = await db.rows<[number]>(`SELECT id FROM qmemacct.record WHERE id IN ${AMONG}`, [list]);
+      const known = new Set(present.map(([id]) => id));
+      const rows = await db.rows<Row>(`${ROWS} WHERE r.status <> 1 AND r.id IN ${AMONG} ORDER BY r.id`, [list]);
+      return { records: recordsOf(rows), gone: ids.filter((id) => !known.has(id)) };
+    },
+    close: () => db.close(),
+  };
+}

@@ -1,0 +1,38 @@
+import type { Cell } from '../../columns';
+import type { NumberedRecord, RecordFeed } from '../../record-feed';
+import { fromRow } from '../../row';
+import { createWords } from '../database/dictionary';
+import { openForReading } from '../database/open';
+import { answer } from '../sqlite-store';
+import { NEWEST, NEXT_RECORDS, RECORDS_OF, STATES_OF } from './queries';
+
+/** Of NEXT_RECORDS and RECORDS_OF: the id is first. */
+const ROW_AT = 1;
+
+/** The SQLite store at `path` as a feed. Throws StoreError. */
+export function openSqliteFeed(path: string): RecordFeed {
+  const db = openForReading(path);
+  const words = createWords(db);
+  const recordOf = (row: readonly Cell[]): NumberedRecord => ({
+    id: Number(row[0]),
+    record: fromRow(row, ROW_AT, null, words).record,
+  });
+  return {
+    newest: () => answer(db, () => db.prepare<[], number | null>(NEWEST).pluck().get() ?? 0),
+    after: (id, most) =>
+      answer(db, () => db.prepare<[number, number], readonly Cell[]>(NEXT_RECORDS).raw().all(id, most).map(recordOf)),
+    ended: (ids) =>
+      answer(db, () =>
+        db.transaction(() => {
+          const states = new Map(db.prepare<[string], [number, number]>(STATES_OF).raw().all(JSON.stringify(ids)));
+          const isRunning = (id: number): boolean => states.get(id) === 1;
+          const ended = JSON.stringify([...states.keys()].filter((id) => !isRunning(id)));
+          return {
+            records: db.prepare<[string], readonly Cell[]>(RECORDS_OF).raw().all(ended).map(recordOf),
+            gone: ids.filter((id) => !states.has(id)),
+          };
+        })(),
+      ),
+    close: () => answer(db, () => void db.close()),
+  };
+}

@@ -1,0 +1,125 @@
+import { closeSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { openFeed } from '../../accounting/open-store';
+import { logChanges } from '../../base/log';
+import { LimitedLog } from '../../base/log-limit';
+import { UserError } from '../../base/user-error';
+import type { Push } from '../../export/push/delivery';
+import { MetricPush } from '../../export/push/metric-push';
+import { RecordPush } from '../../export/push/record-push';
+import { openMetricSink, openRecordSink } from '../../export/push/sink';
+import { spoolOf } from '../../export/push/spool';
+import type { SinkSettings } from '../../record/export-sinks';
+import { loadSettings, type Settings } from '../../record/settings';
+import { CommandError, EXIT, usageError, type GlobalOptions } from '../command';
+import { warn } from '../output';
+import { becomeDeliverer } from '../stores/maintenance';
+import { interruption, type Terminal } from '../terminal';
+import { collectFigures } from './figures';
+
+export interface PushOptions extends GlobalOptions {
+  readonly once?: boolean;
+}
+
+/** A sink at work. */
+interface Running {
+  readonly push: Push;
+  readonly intervalMs: number;
+  readonly log: (line: string) => void;
+  readonly lock: number;
+}
+
+function chosenSinks(
+  names: readonly string[],
+  { config }: GlobalOptions,
+  { export: all }: Settings,
+): readonly SinkSettings[] {
+  if (all.length === 0)
+    throw new CommandError(`${config} has no [[export]]; docs/settings.md says how to write one`, EXIT.usage);
+  const unknown = names.find((name) => all.every((sink) => sink.name !== name));
+  if (unknown !== undefined)
+    throw usageError(`"${unknown}" is the name of no [[export]]; these are: ${all.map(({ name }) => name).join(', ')}`);
+  return names.length === 0 ? all : all.filter(({ name }) => names.includes(name));
+}
+
+async function start(
+  sink: SinkSettings,
+  settings: Settings,
+  version: string,
+  say: (line: string) => void,
+): Promise<Running> {
+  const { lockFile } = await import('../../native/libc.js');
+  const log = (line: string): void => say(`export "${sink.name}": ${line}`);
+  const spool = spoolOf(settings.export_dir, sink);
+  const lock = lockFile(join(spool.directory, 'lock'));
+  if (lock === null)
+    throw new CommandError(
+      `export "${sink.name}": another "qmemacct export push" sends there already`,
+      EXIT.unavailable,
+    );
+  const { accounting, accounting_credentials: credentials } = settings;
+  const push =
+    sink.what === 'records'
+      ? new RecordPush(await openRecordSink(sink), spool, () => openFeed(accounting, { credentials }), log, Date.now)
+      : new MetricPush(await openMetricSink(sink), spool, () => collectFigures(sink, settings, version), log);
+  return { push, intervalMs: sink.interval * 1000, log, lock };
+}
+
+/** One round; false: not all could be sent. What ends it is said once. */
+async function round(
+  { push }: Running,
+  signal: AbortSignal,
+  fault: (problem: string | null) => void,
+): Promise<boolean> {
+  try {
+    const problem = await push.round(signal);
+    fault(null);
+    return problem === null;
+  } catch (error) {
+    if (!(error instanceof UserError)) throw error;
+    fault(error.message);
+    return false;
+  }
+}
+
+async function keepPushing(running: Running, signal: AbortSignal): Promise<void> {
+  const fault = logChanges(running.log, 'it is read again');
+  while (!signal.aborted) {
+    const began = Date.now();
+    await round(running, signal, fault);
+    const rest = Math.max(0, running.intervalMs - (Date.now() - began));
+    await sleep(rest, undefined, { signal }).catch(() => undefined);
+  }
+}
+
+/** Pushes until it is told to end, or (`once`) what is there now; resolves to the exit status. Rejects with UserError. */
+export async function push(
+  names: readonly string[],
+  options: PushOptions,
+  version: string,
+  terminal: Terminal,
+): Promise<number> {
+  const settings = loadSettings(options.config);
+  const sinks = chosenSinks(names, options, settings);
+  // node.db is root's alone.
+  if (sinks.every(({ what }) => what !== 'node')) becomeDeliverer(settings);
+  const limited = new LimitedLog((line) => warn(terminal, line));
+  const { signal, release } = interruption();
+  const started: Running[] = [];
+  try {
+    for (const sink of sinks) started.push(await start(sink, settings, version, (line) => limited.say(line)));
+    if (options.once !== true) {
+      await Promise.all(started.map((running) => keepPushing(running, signal)));
+      return EXIT.found;
+    }
+    const sent = await Promise.all(
+      started.map((running) => round(running, signal, logChanges(running.log, 'it is read again'))),
+    );
+    return sent.every(Boolean) ? EXIT.found : EXIT.unavailable;
+  } finally {
+    release();
+    limited.flush();
+    for (const { lock } of started) closeSync(lock);
+  }
+}

@@ -1,0 +1,134 @@
+import { readFileSync } from 'node:fs';
+import { request as requestHttp } from 'node:http';
+import { request as requestHttps } from 'node:https';
+import { rootCertificates } from 'node:tls';
+import { reasonOf } from '../../base/log';
+import { printable } from '../../base/printable';
+import { readSecret } from '../../base/secret-file';
+import type { SinkSettings } from '../../record/export-sinks';
+import { later, SENT, type Outcome } from './sink';
+
+/** What a server said. */
+export interface Answer {
+  readonly status: number;
+  readonly text: string;
+  readonly retryAfter: string;
+}
+
+interface Posted {
+  readonly url: URL;
+  readonly type: string;
+  /** Of a token in the header Authorization. */
+  readonly scheme: 'Token' | 'Bearer' | 'ApiKey';
+  readonly body: string;
+  readonly patienceMs: number;
+}
+
+const MOST_BYTES = 16 * 1024 ** 2;
+
+/** Certificates to trust. Throws where the file can't be read. */
+export function trusted({ ca }: Pick<SinkSettings, 'ca'>): string[] | undefined {
+  return ca === '' ? undefined : [...rootCertificates, readFileSync(ca, 'utf8')];
+}
+
+/** One line of what went wrong with a connection. */
+export function connectionProblem(error: unknown): string {
+  const { code = '', message } = error as NodeJS.ErrnoException;
+  const reason = reasonOf(error) || code || message;
+  return /certificate|self-signed|altname|CERT_|local issuer/i.test(`${code} ${message}`)
+    ? `${reason}; is it the right server? "ca" names a certificate to trust`
+    : reason;
+}
+
+/** The secret is read each time, so that a new one needs no restart. */
+function authorization(
+  { user, credentials }: SinkSettings,
+  scheme: Posted['scheme'],
+): Readonly<Record<string, string>> {
+  if (credentials === '') return {};
+  const secret = readSecret(credentials, 'credentials');
+  const value = user === '' ? `${scheme} ${secret}` : `Basic ${Buffer.from(`${user}:${secret}`).toString('base64')}`;
+  return { authorization: value };
+}
+
+/** Posts to a server, on a connection of its own; certificates are always checked. Rejects where there is no whole answer. */
+export async function post(settings: SinkSettings, { url, type, scheme, body, patienceMs }: Posted): Promise<Answer> {
+  const headers = {
+    ...authorization(settings, scheme),
+    'content-type': type,
+    'content-length': Buffer.byteLength(body),
+  };
+  const ca = trusted(settings);
+  return new Promise((resolve, reject) => {
+    const options = { method: 'POST', headers, agent: false as const };
+    const asked =
+      url.protocol === 'https:'
+        ? requestHttps(url, { ...options, ...(ca === undefined ? {} : { ca }) })
+        : requestHttp(url, options);
+    const fail = (error: Error): void => {
+      clearTimeout(timer);
+      asked.destroy();
+      reject(error);
+    };
+    const timer = setTimeout(() => fail(new Error(`no answer within ${patienceMs / 1000} s`)), patienceMs);
+    asked.on('error', fail);
+    asked.on('response', (answer) => {
+      const pieces: Buffer[] = [];
+      let bytes = 0;
+      answer.on('data', (piece: Buffer) => {
+        pieces.push(piece);
+        bytes += piece.length;
+        if (bytes > MOST_BYTES) fail(new Error(`its answer is longer than ${MOST_BYTES} bytes`));
+      });
+      answer.on('error', fail);
+      answer.on('end', () => {
+        clearTimeout(timer);
+        const { statusCode: status = 0, headers: given } = answer;
+        resolve({ status, text: Buffer.concat(pieces).toString('utf8'), retryAfter: given['retry-after'] ?? '' });
+      });
+    });
+    asked.end(body);
+  });
+}
+
+/** What a server said, short and harmless. */
+export const said = (text: string): string => printable(text.trim().slice(0, 200));
+
+const LONGEST_WAIT_MS = 3_600_000;
+
+/** Of Retry-After: seconds, or a date. */
+function waitMs(retryAfter: string): number {
+  const wait = /^\d+$/.test(retryAfter) ? Number(retryAfter) * 1000 : Date.parse(retryAfter) - Date.now();
+  return Number.isFinite(wait) ? Math.min(LONGEST_WAIT_MS, Math.max(0, wait)) : 0;
+}
+
+const WHY: Readonly<Record<number, string>> = {
+  401: 'it refuses the user or token: look at "user" and "credentials"',
+  403: 'the user or token may not write there',
+  404: 'it has nothing at this address: look at "address"',
+  429: 'it has too much to do',
+};
+/** Data that is wrong once is wrong for ever; what else a server refuses may be put right. */
+const REFUSES_DATA = [400, 422];
+
+/** What an answer with this status means for `count` items. */
+export function outcomeOf({ status, text, retryAfter }: Answer, count: number): Outcome {
+  if (status >= 200 && status < 300) return SENT;
+  if (status === 413) return { kind: 'too-large' };
+  const words = said(text);
+  if (REFUSES_DATA.includes(status)) return { kind: 'sent', refused: count, reason: `status ${status}: ${words}` };
+  return later(`status ${status}: ${WHY[status] ?? words}`, waitMs(retryAfter));
+}
+
+/** What came of a post: `judge` looks at the answer. Never rejects. */
+export async function tryPost(
+  settings: SinkSettings,
+  posted: Posted,
+  judge: (answer: Answer) => Outcome,
+): Promise<Outcome> {
+  try {
+    return judge(await post(settings, posted));
+  } catch (error) {
+    return later(connectionProblem(error));
+  }
+}

@@ -1,0 +1,84 @@
+import type { NumberedRecord, RecordFeed } from '../../accounting/record-feed';
+import { countedAt } from '../../record/facts';
+import { isLineOnly } from '../../record/join';
+import type { JobRecord } from '../../record/record';
+import { Delivery, type Push } from './delivery';
+import type { Sink } from './sink';
+import type { Spool } from './spool';
+
+const PAGE = 500;
+/** So long after its end a record is sent as it is: a node may be away, Grid Engine's accounting may not be imported. */
+const WHOLE_WITHIN_MS = 3_600_000;
+
+/** Whether the job has ended, and both accounts of it have come or have had their time. */
+function isReady(record: JobRecord, now: number): boolean {
+  if (record.status === 'running') return false;
+  if (!isLineOnly(record) && record.grid_engine !== null) return true;
+  return now - countedAt(record) > WHOLE_WITHIN_MS;
+}
+
+/**
+ * Sends every record of an accounting DB once its job has ended. How far it is is written down after a page has been
+ * taken: what was sent and not written down is sent again, under the same ids.
+ */
+export class RecordPush implements Push {
+  readonly #delivery: Delivery<JobRecord>;
+
+  constructor(
+    sink: Sink<JobRecord>,
+    private readonly spool: Spool,
+    private readonly openFeed: () => Promise<RecordFeed>,
+    private readonly log: (line: string) => void,
+    private readonly now: () => number,
+  ) {
+    this.#delivery = new Delivery(sink, spool, log);
+  }
+
+  /** Rejects with StoreError where the accounting DB can't be read. */
+  async round(signal: AbortSignal): Promise<string | null> {
+    if (!this.#delivery.isDue) return 'the next try is not due';
+    const feed = await this.openFeed();
+    try {
+      if ((await feed.newest()) < this.spool.state.position) {
+        this.log('the accounting DB is another one: its records are sent from the first on');
+        this.spool.update({ position: 0, open: [] });
+      }
+      return (await this.sendOpen(feed, signal)) ?? (await this.sendNew(feed, signal));
+    } finally {
+      await feed.close();
+    }
+  }
+
+  /** Those that had not ended, or were not whole, when they were looked at. */
+  private async sendOpen(feed: RecordFeed, signal: AbortSignal): Promise<string | null> {
+    const all = this.spool.state.open;
+    for (let at = 0; at < all.length && !signal.aborted; at += PAGE) {
+      const { records, gone } = await feed.ended(all.slice(at, at + PAGE));
+      const ready = records.filter(({ record }) => isReady(record, this.now()));
+      const problem = await this.send(ready);
+      if (problem !== null) return problem;
+      const done = new Set([...gone, ...ready.map(({ id }) => id)]);
+      if (done.size > 0) this.spool.update({ open: this.spool.state.open.filter((id) => !done.has(id)) });
+    }
+    return null;
+  }
+
+  private async sendNew(feed: RecordFeed, signal: AbortSignal): Promise<string | null> {
+    while (!signal.aborted) {
+      const { position, open } = this.spool.state;
+      const page = await feed.after(position, PAGE);
+      const last = page.at(-1);
+      if (last === undefined) return null;
+      const ready = new Set(page.filter(({ record }) => isReady(record, this.now())));
+      const problem = await this.send([...ready]);
+      if (problem !== null) return problem;
+      const others = page.filter((one) => !ready.has(one)).map(({ id }) => id);
+      this.spool.update({ position: last.id, open: [...open, ...others] });
+    }
+    return 'ended early';
+  }
+
+  private send(records: readonly NumberedRecord[]): Promise<string | null> {
+    return records.length === 0 ? Promise.resolve(null) : this.#delivery.send(records.map(({ record }) => record));
+  }
+}

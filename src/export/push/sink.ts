@@ -1,0 +1,73 @@
+import type { SinkSettings } from '../../record/export-sinks';
+import type { JobRecord } from '../../record/record';
+import type { Point } from './point';
+
+/** What became of a batch. */
+export type Outcome =
+  /** The server has it; `refused`: so many of its items it will never take, `reason`: why, of one of them. */
+  | { readonly kind: 'sent'; readonly refused: number; readonly reason: string }
+  /** Nothing is known to be there: the same batch again, after `waitMs` or later. */
+  | { readonly kind: 'later'; readonly reason: string; readonly waitMs: number }
+  /** Fewer items at once. */
+  | { readonly kind: 'too-large' };
+
+/** A place that items are pushed to. Sending an item twice does no harm: it has its own id, or its own time. */
+export interface Sink<Item> {
+  /** Items in one batch. */
+  readonly most: number;
+  /** Never rejects. */
+  readonly send: (items: readonly Item[]) => Promise<Outcome>;
+  /** Sends nothing, to see whether the server answers and lets us in. */
+  readonly test: () => Promise<Outcome>;
+}
+
+export const SENT: Outcome = { kind: 'sent', refused: 0, reason: '' };
+
+export function later(reason: string, waitMs = 0): Outcome {
+  return { kind: 'later', reason, waitMs };
+}
+
+/** How long a server may take for one batch. */
+export const PATIENCE_MS = 30_000;
+
+/** A sink of metrics; what its kind needs alone is loaded. */
+export async function openMetricSink(settings: SinkSettings, patienceMs = PATIENCE_MS): Promise<Sink<Point>> {
+  switch (settings.kind) {
+    case 'influx':
+      return (await import('./influx.js')).influxSink(settings, patienceMs);
+    case 'otlp':
+      return (await import('./otlp.js')).otlpSink(settings, patienceMs);
+    case 'graphite':
+    case 'graphite-pickle':
+      return (await import('./graphite.js')).graphiteSink(settings, patienceMs);
+    case 'elasticsearch':
+      throw new RangeError(`${settings.name} takes records alone`);
+  }
+}
+
+/** A sink of the records of ended jobs. */
+export async function openRecordSink(settings: SinkSettings, patienceMs = PATIENCE_MS): Promise<Sink<JobRecord>> {
+  return (await import('./elasticsearch.js')).elasticsearchSink(settings, patienceMs);
+}
+
+/**
+ * Sends any number of items, as many at once as the sink takes. What is too large alone is refused. Stops with the first
+ * that is for later: all of them are to be sent again then.
+ */
+export async function sendAll<Item>(sink: Sink<Item>, items: readonly Item[], most = sink.most): Promise<Outcome> {
+  let refused = 0;
+  let reason = '';
+  for (let at = 0; at < items.length; at += most) {
+    const part = items.slice(at, at + most);
+    let outcome = await sink.send(part);
+    if (outcome.kind === 'too-large')
+      outcome =
+        part.length === 1
+          ? { kind: 'sent', refused: 1, reason: 'it is too large for the server' }
+          : await sendAll(sink, part, Math.ceil(part.length / 2));
+    if (outcome.kind !== 'sent') return outcome;
+    refused += outcome.refused;
+    reason ||= outcome.reason;
+  }
+  return { kind: 'sent', refused, reason };
+}

@@ -1,0 +1,152 @@
+import { mkdirSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { reasonOf } from '../../base/log';
+import { replaceFile } from '../../base/replace-file';
+import { checkJson, integer, list, object } from '../../base/shape';
+import { untrusted } from '../../base/trusted-path';
+import { UserError } from '../../base/user-error';
+import { pointsShape, type Point } from './point';
+
+const stateShape = object({
+  /** Records with this number in the accounting DB, and those before, have been looked at. */
+  position: integer(0),
+  /** Those of them that were not whole yet, by number. */
+  open: list(integer(0), Infinity),
+  /** Since the directory was made: batches that there was no room for, items that the server will never take. */
+  dropped: integer(0),
+  refused: integer(0),
+});
+type PushState = ReturnType<typeof stateShape.read>;
+
+const NEW: PushState = { position: 0, open: [], dropped: 0, refused: 0 };
+const MIB = 1024 ** 2;
+/** What the smallest file takes. */
+const BLOCK = 4096;
+
+/**
+ * What one sink keeps on disk: a file for each batch that waits, whole or not at all, and `state.json`. Whatever happens to
+ * the process, both stay as they were after the last step. Methods throw UserError.
+ */
+export class Spool {
+  #state: PushState;
+
+  constructor(
+    readonly directory: string,
+    private readonly mostBytes: number,
+  ) {
+    this.#state = this.attempt(() => {
+      const reason = process.geteuid?.() === 0 ? untrusted(directory) : null;
+      if (reason !== null) throw new Error(`root would trust it, and ${reason}`);
+      mkdirSync(directory, { recursive: true, mode: 0o700 });
+      return readState(directory);
+    });
+  }
+
+  get state(): PushState {
+    return this.#state;
+  }
+
+  update(changes: Partial<PushState>): void {
+    const state = { ...this.#state, ...changes };
+    this.attempt(() => replaceFile(statePath(this.directory), JSON.stringify(state), 0o600));
+    this.#state = state;
+  }
+
+  /** Puts a batch behind the others; the oldest go where there is no room. Whether some had to. */
+  add(points: readonly Point[]): boolean {
+    const text = JSON.stringify(points);
+    const waiting = batches(this.directory);
+    const last = Number(waiting.at(-1)?.name.split('.')[0] ?? 0);
+    // Padded, so that names sort as numbers do.
+    const name = `${String(Math.max(Date.now(), last + 1)).padStart(15, '0')}.json`;
+    let bytes = waiting.reduce((sum, batch) => sum + batch.bytes, Math.max(BLOCK, Buffer.byteLength(text)));
+    const dropped = waiting.filter((batch) => {
+      if (bytes <= this.mostBytes) return false;
+      bytes -= batch.bytes;
+      return true;
+    });
+    this.attempt(() => {
+      for (const batch of dropped) this.remove(batch.name);
+      replaceFile(join(this.directory, name), text, 0o600);
+    });
+    if (dropped.length > 0) this.update({ dropped: this.#state.dropped + dropped.length });
+    return dropped.length > 0;
+  }
+
+  /** The batch that waits longest; null: none. One that can't be read is dropped. */
+  oldest(): { readonly name: string; readonly points: readonly Point[] } | null {
+    for (const { name } of batches(this.directory)) {
+      const points = checkJson(
+        pointsShape,
+        this.attempt(() => readFileSync(join(this.directory, name), 'utf8')),
+        name,
+      );
+      if (points.ok) return { name, points: points.value };
+      this.remove(name);
+      this.update({ dropped: this.#state.dropped + 1 });
+    }
+    return null;
+  }
+
+  remove(name: string): void {
+    this.attempt(() => rmSync(join(this.directory, name), { force: true }));
+  }
+
+  private attempt<T>(step: () => T): T {
+    try {
+      return step();
+    } catch (error) {
+      throw new UserError(`export_dir: ${this.directory}: ${reasonOf(error)}`, {
+        hint: 'it is to be a directory of the user that pushes, with room',
+        cause: error,
+      });
+    }
+  }
+}
+
+const statePath = (directory: string): string => join(directory, 'state.json');
+
+function readState(directory: string): PushState {
+  let text: string;
+  try {
+    text = readFileSync(statePath(directory), 'utf8');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return NEW;
+    throw error;
+  }
+  const state = checkJson(stateShape, text, 'state.json');
+  // Sent again, what is there is known by its id.
+  return state.ok ? state.value : NEW;
+}
+
+interface WaitingBatch {
+  readonly name: string;
+  readonly bytes: number;
+}
+
+/** Oldest first. */
+function batches(directory: string): readonly WaitingBatch[] {
+  const names = readdirSync(directory).filter((name) => /^\d{15}\.json$/.test(name));
+  return names.sort().flatMap((name) => {
+    const found = statSync(join(directory, name), { throwIfNoEntry: false });
+    return found === undefined ? [] : [{ name, bytes: Math.max(BLOCK, found.size) }];
+  });
+}
+
+interface PushBacklog extends PushState {
+  readonly waiting: number;
+}
+
+/** What a sink's directory says, for who only looks; null: nothing has been pushed from here, or it can't be read. */
+export function readBacklog(directory: string): PushBacklog | null {
+  try {
+    return { ...readState(directory), waiting: batches(directory).length };
+  } catch {
+    return null;
+  }
+}
+
+export const spoolOf = (
+  directory: string,
+  { name, spool_mib: mib }: { readonly name: string; readonly spool_mib: number },
+): Spool => new Spool(join(directory, name), mib * MIB);

@@ -1,0 +1,232 @@
+import assert from 'node:assert/strict';
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, it, type TestContext } from 'node:test';
+import { packageRoot } from '../../../src/base/package-root';
+import { openSqliteHistory } from '../../../src/accounting/sqlite/sqlite-history';
+import { job, lineOf } from '../../accounting/suite/fixture';
+import type { JobRecord } from '../../../src/record/record';
+import { settingsToml } from '../../../src/record/settings';
+import { temporaryDirectory } from '../../support/temporary-directory';
+import { httpServer, sinkSettings, tcpServer, type Asked } from '../../export/push/servers';
+
+const MAIN = join(packageRoot(), 'dist', 'src', 'cli', 'main.js');
+const NOW = Date.now();
+
+/** Elasticsearch, as far as it is asked: it keeps each id once. */
+class Index {
+  readonly documents = new Map<string, Readonly<Record<string, unknown>>>();
+  known = 0;
+
+  bulk({ body }: Asked): string {
+    const lines = body.trimEnd().split('\n');
+    const items: object[] = [];
+    for (let at = 0; at < lines.length; at += 2) {
+      const { create } = JSON.parse(lines[at] ?? '') as { create: { _id: string } };
+      const isNew = !this.documents.has(create._id);
+      if (isNew) this.documents.set(create._id, JSON.parse(lines[at + 1] ?? '') as Record<string, unknown>);
+      else this.known++;
+      items.push({ create: { _id: create._id, status: isNew ? 201 : 409 } });
+    }
+    return JSON.stringify({ errors: false, items });
+  }
+
+  get jobs(): readonly number[] {
+    return [...this.documents.values()].map(({ job_id: number }) => Number(number)).sort((a, b) => a - b);
+  }
+}
+
+interface Place {
+  readonly directory: string;
+  readonly config: string;
+  readonly merge: (records: readonly JobRecord[]) => Promise<void>;
+}
+
+function placeFor(t: TestContext, ...sinks: Parameters<typeof sinkSettings>[0][number][]): Place {
+  const directory = temporaryDirectory();
+  const accounting = join(directory, 'accounting.db');
+  const store = openSqliteHistory(accounting, 0o640);
+  t.after(() => store.close());
+  const config = join(directory, 'qmemacct.toml');
+  const user = process.geteuid?.() === 0 ? { deliver_as: 'root' } : {};
+  const settings = sinkSettings(sinks, {
+    accounting,
+    ...user,
+    export_dir: join(directory, 'export'),
+    state_dir: join(directory, 'state'),
+  });
+  const { export: tables, ...others } = settings;
+  const given = { accounting, ...user, export_dir: others.export_dir, state_dir: others.state_dir, export: tables };
+  writeFileSync(config, settingsToml(given));
+  return {
+    directory,
+    config,
+    merge: async (records) => {
+      for (const outcome of await store.merge(records)) assert.ok(outcome.ok);
+    },
+  };
+}
+
+function start({ config }: Place, ...words: readonly string[]): ChildProcess {
+  return spawn(process.execPath, [MAIN, '--config', config, 'export', 'push', ...words], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+}
+
+async function run(place: Place, ...words: readonly string[]): Promise<{ status: number | null; said: string }> {
+  const child = start(place, '--once', ...words);
+  const pieces: string[] = [];
+  child.stderr?.on('data', (piece) => pieces.push(String(piece)));
+  const [status] = (await once(child, 'close')) as [number | null];
+  return { status, said: pieces.join('') };
+}
+
+const elastic = (port: number) =>
+  ({ kind: 'elasticsearch', address: `http://127.0.0.1:${port}/qmemacct`, what: 'records' }) as const;
+
+/** Both accounts of an ended job: it is whole. */
+const whole = (id: number, endedAt = NOW): readonly JobRecord[] => [job(id, endedAt), lineOf(job(id, endedAt))];
+const numbers = (from: number, to: number): readonly number[] =>
+  Array.from({ length: to - from + 1 }, (_item, index) => from + index);
+
+describe('qmemacct export push', { timeout: 600_000 }, () => {
+  it('sends each record once it is whole, and once only', async (t) => {
+    const index = new Index();
+    const { port, asked } = await httpServer(t, (one, response) => void response.end(index.bulk(one)));
+    const place = placeFor(t, elastic(port));
+    const alone = lineOf(job(3, NOW));
+    const running = job(4, NOW, { status: 'running', ended_at: null, revision: NOW });
+    await place.merge([...whole(1), job(2, NOW), alone, running, lineOf(job(5, NOW - 5 * 3_600_000))]);
+    assert.deepEqual(await run(place), { status: 0, said: '' });
+    assert.deepEqual(index.jobs, [1, 5]);
+    await place.merge([lineOf(job(2, NOW)), job(3, NOW), job(4, NOW), lineOf(job(4, NOW)), ...whole(6)]);
+    assert.deepEqual(await run(place), { status: 0, said: '' });
+    assert.deepEqual(index.jobs, [1, 2, 3, 4, 5, 6]);
+    const [three] = [...index.documents.values()].filter(({ job_id: number }) => number === 3);
+    assert.deepEqual([three?.peak_rss_lower_bytes, three?.failed], [2 ** 30, 0]);
+    const before = asked.length;
+    assert.deepEqual(await run(place), { status: 0, said: '' });
+    assert.equal(asked.length, before);
+    assert.equal(index.known, 0);
+  });
+
+  it('loses nothing while the sink is away, and says so', async (t) => {
+    const index = new Index();
+    let isAway = true;
+    const { port } = await httpServer(t, (one, response) => {
+      if (isAway) response.writeHead(503).end('maintenance');
+      else response.end(index.bulk(one));
+    });
+    const place = placeFor(t, elastic(port));
+    await place.merge(numbers(1, 3).flatMap((id) => whole(id)));
+    const { status, said } = await run(place);
+    assert.equal(status, 3);
+    assert.equal(said, 'qmemacct: export "elasticsearch": nothing is sent: status 503: maintenance\n');
+    await place.merge(numbers(4, 6).flatMap((id) => whole(id)));
+    isAway = false;
+    assert.deepEqual(await run(place), { status: 0, said: '' });
+    assert.deepEqual(index.jobs, numbers(1, 6));
+  });
+
+  it('loses nothing where it is killed in the middle, and writes no id twice', async (t) => {
+    const index = new Index();
+    let hold: (() => void) | null = null;
+    const { port } = await httpServer(t, (one, response) => {
+      const text = index.bulk(one);
+      // The second page is in the index, and nobody hears of it.
+      if (index.documents.size > 500 && hold !== null) hold();
+      else response.end(text);
+    });
+    const place = placeFor(t, elastic(port));
+    await place.merge(numbers(1, 1700).flatMap((id) => whole(id)));
+    const isHeld = new Promise<void>((resolve) => (hold = resolve));
+    const child = start(place);
+    const ended = once(child, 'close');
+    await Promise.race([isHeld, ended.then(() => assert.fail('it ended'))]);
+    child.kill('SIGKILL');
+    await ended;
+    assert.equal(index.documents.size, 1000);
+    hold = null;
+    assert.deepEqual(await run(place), { status: 0, said: '' });
+    assert.deepEqual(index.jobs, numbers(1, 1700));
+    // The page that was sent and not written down.
+    assert.equal(index.known, 500);
+  });
+
+  it('goes on until it is told to end, one process for a sink', async (t) => {
+    const index = new Index();
+    let heard: (() => void) | null = null;
+    const { port } = await httpServer(t, (one, response) => {
+      response.end(index.bulk(one));
+      heard?.();
+    });
+    const place = placeFor(t, { ...elastic(port), interval: 1 });
+    await place.merge(whole(1));
+    const first = new Promise<void>((resolve) => (heard = resolve));
+    const child = start(place);
+    await Promise.race([first, once(child, 'close').then(() => assert.fail('it ended'))]);
+    const second = await run(place);
+    assert.deepEqual(
+      [second.status, second.said],
+      [3, 'qmemacct: export "elasticsearch": another "qmemacct export push" sends there already\n'],
+    );
+    const later = new Promise<void>((resolve) => (heard = resolve));
+    await place.merge(whole(2));
+    await later;
+    assert.deepEqual(index.jobs, [1, 2]);
+    child.kill('SIGTERM');
+    assert.deepEqual(await once(child, 'close'), [0, null]);
+  });
+
+  it('starts anew where the accounting DB is another one', async (t) => {
+    const index = new Index();
+    const { port } = await httpServer(t, (one, response) => void response.end(index.bulk(one)));
+    const place = placeFor(t, elastic(port));
+    await place.merge(whole(1));
+    const directory = join(place.directory, 'export', 'elasticsearch');
+    mkdirSync(directory, { recursive: true });
+    writeFileSync(join(directory, 'state.json'), '{"position":99,"open":[98],"dropped":0,"refused":0}');
+    const { status, said } = await run(place);
+    assert.deepEqual([status, index.jobs], [0, [1]]);
+    assert.match(said, /the accounting DB is another one: its records are sent from the first on/);
+  });
+
+  it('sends what the metrics of the server say', async (t) => {
+    const text =
+      '# TYPE qmemacct_running_jobs gauge\nqmemacct_running_jobs 7\nqmemacct_host_up{host="n1"} 1\nother 3\n';
+    const directory = temporaryDirectory();
+    const socket = join(directory, 'socket');
+    const server = createServer(
+      (asked, response) => void response.writeHead(asked.url === '/metrics' ? 200 : 404).end(text),
+    );
+    await new Promise<void>((resolve) => server.listen(socket, resolve));
+    t.after(() => server.close());
+    const lines: string[] = [];
+    const port = await tcpServer(t, (one) => {
+      one.on('data', (piece) => lines.push(String(piece)));
+      one.on('end', () => one.end());
+    });
+    const place = placeFor(t, { kind: 'graphite', address: `tcp://127.0.0.1:${port}`, what: 'cluster' });
+    writeFileSync(place.config, `serve_socket = "${socket}"\n${readFileSync(place.config, 'utf8')}`);
+    const { status, said } = await run(place);
+    assert.deepEqual([status, said], [0, '']);
+    assert.match(lines.join(''), /^qmemacct\.running_jobs 7 \d+\nqmemacct\.host_up\.n1 1 \d+\n$/);
+  });
+
+  it('says in one line what it can not do', async (t) => {
+    const place = placeFor(t, elastic(1), { kind: 'influx', address: 'http://127.0.0.1:1/write', what: 'node' });
+    const node = await run(place, 'influx');
+    assert.equal(node.status, 3);
+    assert.match(node.said, /^qmemacct: export "influx": .*node\.db does not exist on .*\n$/);
+    const unknown = await run(place, 'kafka');
+    assert.deepEqual(unknown, {
+      status: 2,
+      said: 'qmemacct: "kafka" is the name of no [[export]]; these are: elasticsearch, influx\n',
+    });
+    writeFileSync(place.config, '');
+    assert.match((await run(place)).said, /has no \[\[export\]\]; docs\/settings\.md says how/);
+  });
+});

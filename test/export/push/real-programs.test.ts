@@ -1,0 +1,143 @@
+import assert from 'node:assert/strict';
+import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { it, type TestContext } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { openMetricSink, SENT } from '../../../src/export/push/sink';
+import { temporaryDirectory } from '../../support/temporary-directory';
+import { point, sinkOf } from './servers';
+
+/** Sinks against the programs that sites have, where they are installed (Debian: graphite-carbon, influxdb, victoria-metrics). */
+
+const found = (program: string): boolean => spawnSync('sh', ['-c', `command -v ${program}`]).status === 0;
+const without = (...programs: readonly string[]): string | false =>
+  programs.every(found) ? false : `${programs.join(' or ')} is not installed`;
+
+const OWNER = 'eve, x=1\\';
+const NOW = Math.floor(Date.now() / 1000) * 1000;
+const POINTS = [
+  point({ labels: { host: 'node01' }, at: NOW }),
+  point({ metric: 'qmemacct_node_owner_jobs', labels: { host: 'node01', owner: OWNER }, value: 3, at: NOW }),
+];
+
+async function freePort(): Promise<number> {
+  const server = createServer();
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  const address = server.address();
+  server.close();
+  await once(server, 'close');
+  return typeof address === 'object' && address !== null ? address.port : 0;
+}
+
+function started(t: TestContext, command: string, words: readonly string[]): ChildProcess {
+  const child = spawn(command, words, { stdio: 'ignore' });
+  t.after(async () => {
+    if (child.exitCode !== null || !child.kill('SIGKILL')) return;
+    await once(child, 'exit');
+  });
+  return child;
+}
+
+/** Tries until there is something. */
+async function eventually<T>(child: ChildProcess, attempt: () => Promise<T | null>): Promise<T> {
+  for (let tries = 0; tries < 1200 && child.exitCode === null; tries++) {
+    const result = await attempt().catch(() => null);
+    if (result !== null) return result;
+    await sleep(100);
+  }
+  return assert.fail(child.exitCode === null ? 'nothing came' : `it ended with ${child.exitCode}`);
+}
+
+/** Sends the points, as soon as the program takes them. */
+async function sent(child: ChildProcess, settings: ReturnType<typeof sinkOf>): Promise<void> {
+  const sink = await openMetricSink(settings);
+  await eventually(child, async () => ((await sink.test()).kind === 'sent' ? true : null));
+  assert.deepEqual(await sink.send(POINTS), SENT);
+}
+
+it('VictoriaMetrics has what is sent to it', { skip: without('victoria-metrics'), timeout: 240_000 }, async (t) => {
+  const [http, graphite] = [await freePort(), await freePort()];
+  const child = started(t, 'victoria-metrics', [
+    `-storageDataPath=${join(temporaryDirectory(), 'data')}`,
+    `-httpListenAddr=127.0.0.1:${http}`,
+    `-graphiteListenAddr=127.0.0.1:${graphite}`,
+  ]);
+  const base = `http://127.0.0.1:${http}`;
+  await sent(child, sinkOf({ kind: 'influx', address: `${base}/write`, what: 'node' }));
+  await sent(child, sinkOf({ kind: 'graphite', address: `tcp://127.0.0.1:${graphite}`, what: 'node' }));
+  const expected = [
+    'qmemacct.node01.node_cpu_logical: 8',
+    'qmemacct.node01.node_owner_jobs.eve%2C%20x=1%5C: 3',
+    'qmemacct_node_cpu_logical_value: 8',
+    'qmemacct_node_owner_jobs_value eve, x=1/: 3',
+  ];
+  const lines = await eventually(child, async () => {
+    await fetch(`${base}/internal/force_flush`);
+    const text = await (await fetch(`${base}/api/v1/export?match[]={__name__=~"qmemacct.*"}`)).text();
+    const series = text.split('\n').filter(Boolean);
+    return series.length < expected.length ? null : series;
+  });
+  const read = lines.map((line) => {
+    const { metric, values } = JSON.parse(line) as { metric: Record<string, string>; values: number[] };
+    return `${metric.__name__ ?? ''}${metric.owner === undefined ? '' : ` ${metric.owner}`}: ${values.join()}`;
+  });
+  assert.deepEqual(read.sort(), expected);
+});
+
+it('InfluxDB has what is sent to it', { skip: without('influxd'), timeout: 240_000 }, async (t) => {
+  const directory = temporaryDirectory();
+  const [http, rpc] = [await freePort(), await freePort()];
+  const config = join(directory, 'influxdb.conf');
+  const lines = [
+    `bind-address = "127.0.0.1:${rpc}"`,
+    `[meta]\ndir = "${directory}/meta"`,
+    `[data]\ndir = "${directory}/data"\nwal-dir = "${directory}/wal"`,
+    `[http]\nbind-address = "127.0.0.1:${http}"`,
+  ];
+  writeFileSync(config, `reporting-disabled = true\n${lines.join('\n')}\n`);
+  const child = started(t, 'influxd', ['run', '-config', config]);
+  const query = async (text: string): Promise<string> => {
+    const url = `http://127.0.0.1:${http}/query?db=sink&epoch=ms&q=${encodeURIComponent(text)}`;
+    return (await fetch(url, { method: 'POST' })).text();
+  };
+  await eventually(child, async () => ((await query('CREATE DATABASE sink')).includes('results') ? true : null));
+  await sent(child, sinkOf({ kind: 'influx', address: `http://127.0.0.1:${http}/write?db=sink`, what: 'node' }));
+  const answer = await query('SELECT host, owner, value FROM qmemacct_node_owner_jobs');
+  assert.ok(answer.includes(`[[${NOW},"node01","eve, x=1/",3]]`), answer);
+});
+
+for (const kind of ['graphite', 'graphite-pickle'] as const)
+  it(
+    `carbon has what is sent to it (${kind})`,
+    { skip: without('carbon-cache', 'whisper-dump'), timeout: 240_000 },
+    async (t) => {
+      const directory = temporaryDirectory();
+      const [line, pickle, query] = [await freePort(), await freePort(), await freePort()];
+      const whisper = join(directory, 'whisper');
+      mkdirSync(whisper);
+      const config = join(directory, 'carbon.conf');
+      const places = ['STORAGE', 'CONF', 'LOG', 'PID'].map((name) => `${name}_DIR = ${directory}`);
+      const ports = [
+        ...[`LINE_RECEIVER_PORT = ${line}`, `PICKLE_RECEIVER_PORT = ${pickle}`, `CACHE_QUERY_PORT = ${query}`],
+        ...['LINE', 'PICKLE'].map((name) => `${name}_RECEIVER_INTERFACE = 127.0.0.1`),
+        'CACHE_QUERY_INTERFACE = 127.0.0.1',
+      ];
+      const rest = [`LOCAL_DATA_DIR = ${whisper}`, 'MAX_CREATES_PER_MINUTE = inf', 'USER ='];
+      writeFileSync(config, `[cache]\n${[...places, ...ports, ...rest].join('\n')}\n`);
+      writeFileSync(join(directory, 'storage-schemas.conf'), '[all]\npattern = .*\nretentions = 1s:1d\n');
+      const child = started(t, 'carbon-cache', [`--config=${config}`, '--nodaemon', 'start']);
+      const port = kind === 'graphite' ? line : pickle;
+      await sent(child, sinkOf({ kind, address: `tcp://127.0.0.1:${port}`, what: 'node' }));
+      const owner = join(whisper, 'qmemacct', 'node01', 'node_owner_jobs');
+      const [file] = await eventually(child, () => Promise.resolve(readdirSync(owner)));
+      assert.equal(file, 'eve%2C%20x=1%5C.wsp');
+      const value = await eventually(child, () => {
+        const { stdout } = spawnSync('whisper-dump', [join(owner, file)], { encoding: 'utf8' });
+        return Promise.resolve(/^\d+: (\d+), +([1-9]\S*)$/m.exec(stdout));
+      });
+      assert.deepEqual(value.slice(1).map(Number), [NOW / 1000, 3]);
+    },
+  );

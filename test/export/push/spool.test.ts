@@ -1,0 +1,114 @@
+import assert from 'node:assert/strict';
+import { chmodSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, it } from 'node:test';
+import { MetricPush } from '../../../src/export/push/metric-push';
+import type { Point } from '../../../src/export/push/point';
+import { later, SENT, type Outcome, type Sink } from '../../../src/export/push/sink';
+import { Spool } from '../../../src/export/push/spool';
+import { temporaryDirectory } from '../../support/temporary-directory';
+import { point } from './servers';
+
+const BLOCK = 4096;
+const valuesOf = (points: readonly Point[] | undefined): readonly number[] => points?.map(({ value }) => value) ?? [];
+
+/** Takes out what waits. */
+function drain(spool: Spool): readonly number[] {
+  const values: number[] = [];
+  for (let batch = spool.oldest(); batch !== null; batch = spool.oldest()) {
+    values.push(...valuesOf(batch.points));
+    spool.remove(batch.name);
+  }
+  return values;
+}
+
+describe('the spool', () => {
+  it('keeps what waits in its order, for the next process, too', () => {
+    const directory = join(temporaryDirectory(), 'a', 'sink');
+    const spool = new Spool(directory, 2 ** 20);
+    for (let value = 1; value <= 30; value++) spool.add([point({ value })]);
+    spool.update({ position: 7, open: [1, 2] });
+    const next = new Spool(directory, 2 ** 20);
+    assert.deepEqual(next.state, { position: 7, open: [1, 2], dropped: 0, refused: 0 });
+    assert.deepEqual(
+      drain(next),
+      Array.from({ length: 30 }, (_item, index) => index + 1),
+    );
+  });
+
+  it('drops the oldest where there is no room, and counts them', () => {
+    const spool = new Spool(join(temporaryDirectory(), 'sink'), 3 * BLOCK);
+    const dropped = [1, 2, 3, 4, 5].map((value) => spool.add([point({ value })]));
+    assert.deepEqual(dropped, [false, false, false, true, true]);
+    assert.equal(spool.state.dropped, 2);
+    assert.deepEqual(drain(spool), [3, 4, 5]);
+  });
+
+  it('passes over what a process that was killed has left, and what is no batch', () => {
+    const directory = temporaryDirectory();
+    writeFileSync(join(directory, '000000000000001.json.99.new'), '[{"metr');
+    writeFileSync(join(directory, '000000000000002.json'), '[{"metric":1}]');
+    writeFileSync(join(directory, 'state.json'), '{"position":');
+    const spool = new Spool(directory, 2 ** 20);
+    spool.add([point({ value: 3 })]);
+    assert.deepEqual(drain(spool), [3]);
+    assert.equal(spool.state.dropped, 1);
+  });
+
+  it('says in a line where it can not be', () => {
+    const directory = temporaryDirectory();
+    writeFileSync(join(directory, 'file'), '');
+    assert.throws(() => new Spool(join(directory, 'file', 'sink'), 1), /export_dir: .*ENOTDIR.*user that pushes/);
+    if (process.geteuid?.() !== 0) return;
+    mkdirSync(join(directory, 'open'));
+    chmodSync(join(directory, 'open'), 0o777);
+    assert.throws(() => new Spool(join(directory, 'open', 'sink'), 1), /root would trust it, and everyone can write/);
+  });
+});
+
+describe('figures that are pushed', () => {
+  it('wait while the sink is away, are dropped beyond the room there is, and all is said once', async () => {
+    let outcome: Outcome = later('it is away');
+    const sent: number[] = [];
+    const sink: Sink<Point> = {
+      most: 100,
+      send: (points) => {
+        if (outcome.kind === 'sent') sent.push(...valuesOf(points));
+        return Promise.resolve(outcome);
+      },
+      test: () => Promise.resolve(outcome),
+    };
+    const directory = join(temporaryDirectory(), 'sink');
+    const said: string[] = [];
+    let value = 0;
+    // Each with no memory of the last failure, as a new process has none.
+    const pushOf = (): MetricPush =>
+      new MetricPush(
+        sink,
+        new Spool(directory, 4 * BLOCK),
+        () => Promise.resolve([point({ value: ++value })]),
+        (line) => said.push(line),
+      );
+    const { signal } = new AbortController();
+    const push = pushOf();
+    assert.equal(await push.round(signal), 'it is away');
+    for (let count = 0; count < 6; count++) assert.notEqual(await push.round(signal), null);
+    assert.deepEqual(said, [
+      'nothing is sent: it is away',
+      'its spool is full: the oldest figures are dropped; a larger "spool_mib" keeps more',
+    ]);
+    outcome = SENT;
+    assert.equal(await pushOf().round(signal), null);
+    assert.deepEqual(sent, [5, 6, 7, 8]);
+    assert.deepEqual(
+      readdirSync(directory).filter((name) => name !== 'state.json'),
+      [],
+    );
+    outcome = { kind: 'sent', refused: 1, reason: 'too old' };
+    const again = pushOf();
+    said.length = 0;
+    for (let count = 0; count < 3; count++) assert.equal(await again.round(signal), null);
+    assert.deepEqual(said, ['it refuses 1 of 1 for good: too old']);
+    assert.equal(new Spool(directory, BLOCK).state.refused, 3);
+  });
+});
