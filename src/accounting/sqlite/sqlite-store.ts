@@ -72,20 +72,18 @@ function reader(db: Database, words: Words): AccountingReader {
         const [count = 0] = prepared<object, readonly [number]>(db, COUNT_OF_JOB, 'raw').get({ job_id }) ?? [];
         const by = { task: query.task_id !== undefined, cluster: cluster !== undefined, series: count <= most };
         const sql = jobQuery(by);
-        const rows = prepared<typeof parameters, readonly Cell[]>(db, sql, 'raw').all(parameters);
-        return arrangeAttempts(
-          rows.map((row) => fromRow(row, SERIES_CELLS, 0, words)),
-          query,
-        );
+        const found: StoredRecord[] = [];
+        for (const row of prepared<typeof parameters, readonly Cell[]>(db, sql, 'raw').iterate(parameters))
+          found.push(fromRow(row, SERIES_CELLS, 0, words));
+        return arrangeAttempts(found, query);
       }),
     jobs: (numbers, fields) =>
       answer(db, () => {
         const plan = rowPlan(fields);
-        return db
-          .prepare<[string], readonly Cell[]>(jobsQuery(plan.columns))
-          .raw()
-          .all(JSON.stringify(numbers))
-          .map((row) => fromRow(row, 0, null, words, plan));
+        const statement = db.prepare<[string], readonly Cell[]>(jobsQuery(plan.columns)).raw();
+        const found: StoredRecord[] = [];
+        for (const row of statement.iterate(JSON.stringify(numbers))) found.push(fromRow(row, 0, null, words, plan));
+        return found;
       }),
     records: (query: RecordsQuery) =>
       // One transaction: the list and its totals are of the same moment.
