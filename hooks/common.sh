@@ -256,7 +256,7 @@ qm_start_chained() {
   done 2>/dev/null <"$qm_spool/config"
   # First what execd was started with, then the job's own: of two equal names env takes the last.
   if [ "$qm_inherit" = 1 ]; then
-    # Values with a line feed can't be told from two variables here: they are left out.
+    # Values with a line feed looks like two variables here: they are left out.
     while IFS= read -r qm_line; do
       case $qm_line in
       *"$qm_mark"*) continue ;;

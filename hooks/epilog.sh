@@ -1,5 +1,5 @@
 #!/bin/sh -p
-# Epilog of Grid Engine: tells this job's sampler to finish and waits, bounded, until the summary is on the disk; then
+# Epilog of Grid Engine: ends this job's sampler and waits, bounded, until the summary is on the disk; then
 # becomes the site's own epilog if there is one.
 #   epilog  root@/usr/bin/env -i /bin/sh -p DIR/epilog.sh $job_id $ja_task_id [-- SITE-HOOK]
 # Written by `qmemacct install`. Leaves with 0, or as SITE-HOOK does: any other status would run the job again.
@@ -27,7 +27,7 @@ qm_attended() {
   [ -e "$qm_dir/starting" ] && read -r qm_pid <"$qm_dir/starting" && [ -d "/proc/$qm_pid" ]
 }
 
-# Leaves copies of what Grid Engine knows, for whoever finishes this run later.
+# Leaves copies of what Grid Engine knows, for the recovery of this run.
 qm_plain_record() {
   if [ "$qm_hooks" = plain ]; then
     # Root takes these in; a half-written file is left under a name that it does not read. Everyone can write there: the
@@ -56,7 +56,7 @@ qm_plain_record() {
   done
   qm_leave_cgroup "$$" "$PPID"
   if [ "$qm_memory" = none ]; then
-    # The node's listener hears of it, and starts the flush that has no room here (src/sampler/listener/left-runs.ts).
+    # The node's listener sees it, and starts the flush that has no room here (src/sampler/listener/left-runs.ts).
     : >"${qm_copies%/*}/left"
     return
   fi

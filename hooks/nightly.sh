@@ -2,7 +2,7 @@
 # The nightly job on one host of the cluster: qmemacct-nightly.timer or cron starts it, or a person:
 #   /bin/sh -p DIR/nightly.sh [--date 2026-11-20] [--dry-run] [--no-mail] [--force]
 # It is started more than once a night: what is done already costs a look at the ledger, what failed is tried again. Two
-# at once, also on two hosts, are told apart by the ledger's lock (src/cli/nightly/ledger.ts).
+# at once, also on two hosts, are kept apart by the ledger's lock (src/cli/nightly/ledger.ts).
 
 cd -P "${0%/*}" || exit 1
 . ./hook.conf || exit 1

@@ -25,7 +25,7 @@ qm_prolog() {
     ( qm_describe qm_node main.js "$settings" "${qm_dir:--}" ) &
     [ -n "$qm_dir" ] && echo "$!" >"$qm_dir/starting"
   fi
-  # While Node starts; and without a sampler, too: whoever finishes this run can still read the group's peak.
+  # While Node starts; and without a sampler, too: the recovery of this run can still read the group's peak.
   [ "${cgroup:-off}" = off ] || qm_enter_cgroup
   [ "$qm_memory" = none ] && [ -z "$qm_served" ] && return
   if [ "$arm_wait" != 0 ] && [ -n "$qm_dir" ]; then

@@ -12,7 +12,7 @@ const STARTED = /\b([\w-]+)\.js\b/g;
 /** Checks of the compiler's: nobody needs them at run time. */
 const COMPILE_TIME = 'IsListed';
 /** Tools that scripts start, and what the compiler itself takes. */
-const TOOLS = ['eslint', 'prettier', 'typescript', '@types/node'];
+const TOOLS = ['esbuild', 'eslint', 'prettier', 'typescript', '@types/node'];
 
 function textsBelow(directory: string, isWanted: (name: string) => boolean): ReadonlyMap<string, string> {
   const root = join(packageRoot(), directory);

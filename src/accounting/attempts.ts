@@ -4,7 +4,7 @@ import { groupBy } from '../base/group-by';
 import type { StoredRecord } from '../record/merge';
 import type { JobAnswer, JobAttempt } from './store';
 
-/** Of one submission, the spool directory and the accounting line tell times up to a second apart. */
+/** Of one submission, the spool directory and the accounting line have times up to a second apart. */
 const SAME_SUBMISSION_MS = 2000;
 
 /** Job numbers don't wrap so fast; a job whose host went down waits for a while until it runs again. */
@@ -47,7 +47,7 @@ function isRequeued(time: number, records: readonly StoredRecord[]): boolean {
 }
 
 /**
- * The jobs that have had one number in one cluster, oldest first: job numbers wrap, and what tells two such jobs apart
+ * The jobs that have had one number in one cluster, oldest first: job numbers wrap, and what distinguishes two such jobs
  * is when they were submitted. A record that does not know belongs to the last job submitted before it began.
  */
 function incarnations(records: readonly StoredRecord[]): readonly Incarnation[] {

@@ -80,7 +80,7 @@ function reply(answers: readonly Answer[]): void {
     try {
       at += writeSync(1, text, at);
     } catch (error) {
-      // A full pipe that whoever started us left non-blocking.
+      // A full pipe that our parent left non-blocking.
       if ((error as NodeJS.ErrnoException).code !== 'EAGAIN') throw error;
       Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 5);
     }

@@ -52,7 +52,7 @@ export interface ImportOutcome {
   readonly conflict: boolean;
 }
 
-/** How long work goes on, and who hears of it. */
+/** How long work goes on, and where its progress is reported. */
 export interface LongWork {
   readonly signal?: AbortSignal;
   readonly onProgress?: (done: number, of: number) => void;

@@ -13,7 +13,7 @@ import { sumOfSeries } from '../record/sum-of-series';
  * on a host) say together. Records of other runs of the job are never added. Part of the published contract (schema 1).
  *
  * It speaks of the tasks that were recorded. Where a host or a task is known to be without a record, `open` of each peak
- * says so ("unseen-host", "unseen-task") and its upper end is null; a task that left no trace at all can't be told.
+ * says so ("unseen-host", "unseen-task") and its upper end is null; a task that left no trace at all is not counted.
  */
 export interface JobSum extends Peaks {
   readonly cluster: string;
@@ -54,9 +54,9 @@ export interface JobSum extends Peaks {
 /** All of a job's tasks on one host. */
 export interface HostSum extends Peaks {
   readonly host: string;
-  /** Granted there; where the master's record does not tell, what the tasks held at least. */
+  /** Granted there; where the master's record does not say, what the tasks held at least. */
   readonly slots: number | null;
-  /** Whether any record tells of it; if not, either nothing of the job ran there or nobody sampled it. */
+  /** Whether there is a record of it; if not, either nothing of the job ran there or it was not sampled. */
   readonly seen: boolean;
   /** Whether the job's master ran here. */
   readonly master: boolean;
@@ -90,7 +90,7 @@ export interface Imbalance {
 /** A record and which run of its job it is of. */
 type SummedRun = Pick<JobAttempt, 'record' | 'attempt' | 'incarnation'>;
 
-/** Of one clock, how far a process's start may be told from the moment it was read. */
+/** Of one clock, how far a process's start may lie from the moment it was read. */
 const SAME_CLOCK_MS = 100;
 
 const STATUS_ORDER: readonly RecordStatus[] = ['running', 'lost', 'unsampled', 'finished'];
@@ -171,7 +171,7 @@ export function sumOfJob(records: readonly JobRecord[], attempt: number): JobSum
 /** The records of one host. */
 interface HostGroup {
   readonly host: string;
-  /** Slots; null: not told. */
+  /** Slots; null: unknown. */
   readonly granted: number | null;
   readonly records: readonly JobRecord[];
 }
@@ -228,17 +228,17 @@ function sumOfHost(group: HostGroup, first: JobRecord, wallclock: number | null)
 }
 
 /**
- * Slots of a host whose grant is not known: a record tells at least its own, and tasks that ran at one time took one
+ * Slots of a host whose grant is not known: a record has at least its own, and tasks that ran at one time took one
  * each. Nothing follows from the job's other hosts: whether the master counts as a task differs from one parallel
  * environment to the next.
  */
 function heldSlots(records: readonly JobRecord[]): number | null {
   const tasks = records.filter(({ pe_task_id: task }) => task !== null);
-  const told = records.reduce((most, { host_slots: slots }) => Math.max(most, slots ?? 0), 0);
+  const claimed = records.reduce((most, { host_slots: slots }) => Math.max(most, slots ?? 0), 0);
   const atOnce = highestSum(
     tasks.map((task) => ({ clock: task.host, from: beginOf(task), to: lastMomentOf(task), value: 1 })),
   );
-  const slots = Math.max(told, atOnce);
+  const slots = Math.max(claimed, atOnce);
   return slots === 0 ? null : slots;
 }
 

@@ -17,7 +17,7 @@ export function userName(uid: number): string {
 }
 
 /**
- * Owner of a job, told by the kernel instead of by `config`: the shepherd gives `trace` to the job's owner.
+ * Owner of a job, from the kernel instead of `config`: the shepherd gives `trace` to the job's owner.
  * null when that file is missing or still Grid Engine's own.
  */
 export function ownerOfSpool(spool: string): string | null {

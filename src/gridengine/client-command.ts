@@ -52,7 +52,7 @@ const NOTHING: AnswerEnd = { state: 'empty', said: null, dialect: 'unknown', unk
 
 type Started = ChildProcessByStdio<null, Readable, Readable>;
 
-/** Some reasons not to start are thrown (E2BIG), others are told later. */
+/** Some reasons not to start are thrown (E2BIG), others come as an event. */
 function start(file: string, args: readonly string[], env: NodeJS.ProcessEnv): Started | NodeJS.ErrnoException {
   try {
     return spawn(file, [...args], { env, cwd: '/', stdio: ['ignore', 'pipe', 'pipe'], detached: true });

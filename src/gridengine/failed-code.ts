@@ -1,7 +1,7 @@
 interface FailedCode {
   readonly code: number;
   readonly meaning: string;
-  /** Whether the job ran, so that its usage figures mean something; null where Grid Engine itself can not tell. */
+  /** Whether the job ran, so that its usage figures mean something; null where Grid Engine itself does not know. */
   readonly ran: boolean | null;
 }
 

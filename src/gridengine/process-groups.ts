@@ -1,6 +1,6 @@
 /**
  * The process groups of commands that we have started and not seen the end of. A group of its own does not hear the
- * terminal's Ctrl-C, so whoever ends us would leave a command behind that waits for qmaster.
+ * terminal's Ctrl-C, so a signal that ends us would leave a command behind that waits for qmaster.
  */
 const groups = new Set<number>();
 let expected = 0;

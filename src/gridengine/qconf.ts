@@ -22,7 +22,7 @@ export function findQconf(env: Readonly<Record<string, string | undefined>>, cel
   return (args) =>
     new Promise((resolve, reject) => {
       const options = {
-        // Without SGE_SINGLE_LINE long values are broken at commas and blanks, and nobody can tell which.
+        // Without SGE_SINGLE_LINE long values are broken at commas and blanks, and which of them is lost.
         env: { ...clientEnvironment(env, cell), SGE_SINGLE_LINE: '1' },
         timeout: TIMEOUT_MS,
         maxBuffer: MOST_BYTES,

@@ -20,7 +20,7 @@ export interface ResourceLimit {
 type JobKind = 'batch' | 'qsh' | 'qlogin' | 'qrsh' | 'qrlogin';
 
 /**
- * The `config` file of a job's spool directory: what execd tells the shepherd (daemons/execd/exec_job.c).
+ * The `config` file of a job's spool directory: what execd hands the shepherd (daemons/execd/exec_job.c).
  *
  * Values are not escaped there, so a newline in an output path or an argument forges keys. While `ambiguous` is not
  * empty, nothing that matters may follow from the record; even otherwise no path, user or command may be derived from

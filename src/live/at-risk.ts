@@ -44,7 +44,7 @@ function riskOf(job: JobView, part: JobPart, { withinMs, nowMs, share: full }: R
 }
 
 /**
- * Share of its limit that a part uses now: by whoever says more, since each is late in its own way. A unit's memory has
+ * Share of its limit that a part uses now: by the source that says more, since each is late in its own way. A unit's memory has
  * the page cache in it, which goes before anybody is killed: there our own figure alone counts, if there is one.
  */
 export function shareInUse({ measure }: Pick<JobView, 'measure'>, part: JobPart): number | null {

@@ -13,7 +13,7 @@ interface HostContext {
   readonly capacity: number | null;
   /** Bytes that a slot usually asks for; null: unknown. */
   readonly usual: number | null;
-  /** Where not qhost tells it. */
+  /** Where qhost does not have it. */
   readonly up?: boolean;
 }
 

@@ -18,8 +18,8 @@ export interface MemoryLimit {
 }
 
 /**
- * Requests of `complexes`, as the list of jobs tells them (defaults of a complex among them), and as `qstat -j` tells
- * what is missing there; with the bytes that Grid Engine itself computed where it says so.
+ * Requests of `complexes`, as the list of jobs has them (defaults of a complex among them), completed by
+ * `qstat -j`; with the bytes that Grid Engine itself computed where it says so.
  */
 export function requestViews(
   row: Pick<ListedJob, 'requests'> | null,
@@ -94,7 +94,7 @@ function bytesOf(text: string, amount: number | null): number | null {
 export type PerOf = (complex: string | null) => 'slot' | 'job';
 
 /**
- * As the site's rules say, and the samplers' records: a job's spool tells whether a limit is consumable JOB, qstat does
+ * As the site's rules say, and the samplers' records: a job's spool shows whether a limit is consumable JOB, qstat does
  * not. Otherwise it is the slot.
  */
 export function perOf(rules: RequestRules, records: readonly JobRecord[]): PerOf {

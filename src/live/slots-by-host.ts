@@ -32,10 +32,10 @@ export function slotsByHost({ rows, granted, elsewhere }: Placement): readonly H
     master: host === masterHost,
   }));
   const missing = Math.max(0, (granted ?? (rows.size === 0 ? 1 : total)) - total);
-  const untold = elsewhere.filter((host) => !rows.has(host));
-  const dealt = untold.map((host, index) => ({
+  const missingHosts = elsewhere.filter((host) => !rows.has(host));
+  const dealt = missingHosts.map((host, index) => ({
     host,
-    slots: Math.floor(missing / untold.length) + (index < missing % untold.length ? 1 : 0),
+    slots: Math.floor(missing / missingHosts.length) + (index < missing % missingHosts.length ? 1 : 0),
     master: host === masterHost,
   }));
   return [...listed, ...dealt].sort((a, b) => Number(b.master) - Number(a.master));

@@ -173,7 +173,7 @@ export function snapshotToJson(given: Snapshot): string {
   return JSON.stringify(plainSnapshot(given));
 }
 
-/** The snapshot of parsed JSON, whoever wrote it, or why it is none. */
+/** The snapshot of parsed JSON, or why it is none. */
 export function checkedSnapshot(value: unknown): Result<Snapshot> {
   const version = check(versioned, value, 'the snapshot');
   if (!version.ok) return version;

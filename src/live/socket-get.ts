@@ -15,7 +15,7 @@ interface SocketGetOptions {
 }
 
 /**
- * Asks a server on a unix socket. Rejects with an Error of a few words: `code` tells what the system said, where it was
+ * Asks a server on a unix socket. Rejects with an Error of a few words: `code` is the system's, where it was
  * the system.
  */
 export function socketGet(socketPath: string, target: string, options: SocketGetOptions): Promise<SocketAnswer> {

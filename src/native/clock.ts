@@ -9,7 +9,7 @@ const cAdjtimex = library.func('int adjtimex(void *buffer)') as (buffer: Buffer)
 
 /** Of struct timex (208 bytes with 64-bit longs): modes 0 reads only; the state comes back as the result. */
 const TIMEX_BYTES = 208;
-/** TIME_ERROR: nobody has told the kernel that its clock is right. */
+/** TIME_ERROR: the clock was never synchronised. */
 const TIME_ERROR = 5;
 
 /** Whether a time service keeps this machine's clock right; null where that can't be asked. */

@@ -140,7 +140,7 @@ export function useEveryCpu(): void {
 const KCMP_NUMBER: Readonly<Record<string, number>> = { x64: 312, arm64: 272, ppc64: 354, riscv64: 272, s390x: 343 };
 const KCMP_VM = 1;
 
-/** Whether two processes share one address space; null where the kernel doesn't tell. */
+/** Whether two processes share one address space; null where the kernel doesn't say. */
 export function sharesAddressSpace(pid: number, other: number): boolean | null {
   const number = KCMP_NUMBER[process.arch];
   if (number === undefined) return null;

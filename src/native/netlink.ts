@@ -123,7 +123,7 @@ function netlinkSocket(fd: number, receiveBytes: number): NetlinkSocket {
   const kernel = address(0);
   const batch = receiveBatch();
   const mostDatagrams = Math.ceil(receiveBytes / LEAST_CHARGE) + BATCH;
-  // Once it had to drop something the kernel drops until the queue is empty, and tells only of the first time.
+  // Once it had to drop something the kernel drops until the queue is empty, and reports only the first time.
   let congested = false;
   let open = true;
 

@@ -2,7 +2,7 @@
 
 export interface NvmlProcess {
   readonly pid: number;
-  /** null: the driver can't tell. */
+  /** null: the driver doesn't know. */
   readonly memoryBytes: number | null;
 }
 

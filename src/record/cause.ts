@@ -25,7 +25,7 @@ interface MemoryEnd {
 
 /**
  * Bytes that Grid Engine counted at most (maxvmem), whatever its dialect adds up there: of a task those of the task, of a
- * parallel job's master perhaps those of all hosts. null: none are told, the job was over before execd's first look, or
+ * parallel job's master perhaps those of all hosts. null: none are known, the job was over before execd's first look, or
  * the site accounts what was reserved instead (ACCT_RESERVED_USAGE).
  */
 export function countedByGridEngine(record: JobRecord): number | null {
@@ -35,7 +35,7 @@ export function countedByGridEngine(record: JobRecord): number | null {
 }
 
 /**
- * Bytes that execd itself compared with h_vmem at the job's highest; null: not told of this host alone (a parallel job's
+ * Bytes that execd itself compared with h_vmem at the job's highest; null: not known for this host alone (a parallel job's
  * may be a sum over hosts), or not at all.
  */
 export function countedByExecd(record: JobRecord): number | null {
@@ -95,7 +95,7 @@ export function memoryEnd(record: JobRecord): MemoryEnd | null {
   const peak = record.peak_rss_swap ?? record.peak_rss;
   const held = peak === null ? (record.grid_engine?.maxvmem_bytes ?? null) : judgedEnd(peak);
   const space = record.peak_process_vmem && figureOf(record.peak_process_vmem);
-  // Where it is told who deleted the job, nothing else ended it.
+  // Where it is known who deleted the job, nothing else ended it.
   const by =
     deletedBy(record) !== null
       ? null

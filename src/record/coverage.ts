@@ -35,13 +35,13 @@ function neverStarted(record: JobRecord): boolean {
   return record.started_at === null && !((record.wallclock_seconds ?? 0) > 0);
 }
 
-/** Why a record has no samples, or only some: by who told of the job, and by the sampler's own words. */
+/** Why a record has no samples, or only some: by the source of the record, and by the sampler's notes. */
 export function coverageReason(record: JobRecord): CoverageReason {
   const said = (pattern: RegExp): boolean => record.notes.some((note) => pattern.test(note));
   if (isSampled(record))
     return record.status === 'lost' || said(/^The sampler died before the job ended/) ? 'sampler-lost' : 'sampled';
-  const told = BY_NOTE.find(([pattern]) => said(pattern));
-  if (told !== undefined) return told[1];
+  const noted = BY_NOTE.find(([pattern]) => said(pattern));
+  if (noted !== undefined) return noted[1];
   if (neverStarted(record)) return 'never-started';
   if (record.run_id.startsWith(LINE_RUN)) return 'no-hooks';
   return record.trust === 'self-reported' ? 'unprivileged' : 'other';

@@ -61,7 +61,7 @@ export function requestedBytes(
   return asked.per === 'job' ? asked.request_bytes : asked.request_bytes * hostSlots(record);
 }
 
-/** Slots on the host. A line of Grid Engine's accounting, alone, tells only the job's: they stand in its master's. */
+/** Slots on the host. A line of Grid Engine's accounting, alone, has only the job's: they stand in its master's. */
 export function hostSlots(record: SlotFacts): number {
   if (record.host_slots !== null) return record.host_slots;
   if (record.trust !== 'accounting') return 1;
@@ -78,7 +78,7 @@ export function endedBadly(record: Pick<JobRecord, 'failed' | 'exit_status' | 's
   return Boolean(record.failed) || Boolean(record.exit_status) || Boolean(record.signal);
 }
 
-/** The facts of a record; whether it stands for its host is for the store to tell, which has its job's others. */
+/** The facts of a record; whether it stands for its host is the store's to say, which has its job's others. */
 export function factsOf(record: JobRecord, standsForHost: boolean): Facts {
   const ms = (seconds: number | null): number | null => (seconds === null ? null : seconds * 1000);
   const failed = endedBadly(record);

@@ -127,13 +127,13 @@ export const BRACKET = {
   open: meaning('why there is no proved upper bound', setOf(OPEN_REASONS)),
   sources: meaning('what the bounds rest on', setOf(BRACKET_SOURCES)),
   at: meaning('when the lower bound was seen', orNull(when)),
-  command: meaning('what held most at that moment', orNull(word('command'))),
+  command: meaning('the largest process at that moment', orNull(word('command'))),
 };
 
 /**
  * A peak as proved bounds, in bytes; `slack_bytes` is already inside both ends. `upper_bytes` null: open, for the reasons
  * in `open`. `exact`: proved, and the ends within max(1 MiB, 1 %). `at`: when the lower end was seen; null where only
- * `usage` knows it. `command`: what held most at that moment.
+ * `usage` knows it. `command`: the largest process at that moment.
  */
 export const bracket = refined(
   object(

@@ -1,6 +1,6 @@
 import type { JobRecord } from './record';
 
-/** The signal that ended the job, be it told directly or by a shell's 128 + n; 0: none. */
+/** The signal that ended the job, as itself or as a shell's 128 + n; 0: none. */
 export function endingSignal(record: JobRecord): number {
   if (record.signal !== null && record.signal > 0) return record.signal;
   const status = record.exit_status ?? 0;
@@ -34,7 +34,7 @@ export function deletedBy({ grid_engine: account }: JobRecord): string | null {
 const DIED: ReadonlySet<number | null> = new Set([37, 100]);
 
 /**
- * Whether the ending signal hit the job's own first process; false: its shell lived on and told of a child that died so.
+ * Whether the ending signal hit the job's own first process; false: its shell lived on and reported a child that died so.
  * null: not known. Grid Engine kills all processes of a job, the kernel's OOM killer one of them.
  */
 export function diedItself(record: JobRecord): boolean | null {

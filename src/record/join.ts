@@ -1,7 +1,7 @@
 import type { JobRecord } from './record';
 import { LINE_RUN } from './coverage';
 
-/** What Grid Engine's accounting and our own records tell differently of one start: whole seconds, another clock's. */
+/** By how much one start differs between Grid Engine's accounting and our own records: whole seconds, another clock's. */
 export const SAME_START_MS = 2000;
 
 /** Whether only Grid Engine's accounting knows the record: it carries no run id of its own yet. */
@@ -29,14 +29,14 @@ export function startsApart(a: JobRecord, b: JobRecord): number | null {
   return apart <= SAME_START_MS ? apart : null;
 }
 
-/** Grid Engine's figures of one line, told by two files of different forms, differ by rounding. */
+/** Grid Engine's figures of one line differ by rounding between two forms of the file. */
 const SAME_SECONDS = 1;
 
-/** Whether a record of ours has met an accounting line already: another one than `line` tells of another run. */
+/** Whether a record of ours has met an accounting line already: another one than `line` is another run's. */
 export function metAnotherLine(ours: JobRecord, line: JobRecord): boolean {
   if (ours.failed === null) return false;
   if (ours.failed !== line.failed) return true;
-  // Of an ordinary end both tell the same status; how a signal is told as one differs.
+  // Of an ordinary end both have the same status; how a signal becomes one differs.
   if (ours.signal === 0 && (line.signal ?? 0) === 0 && ours.exit_status !== line.exit_status) return true;
   const [a, b] = [ours.grid_engine, line.grid_engine];
   return (

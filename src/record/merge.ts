@@ -12,7 +12,7 @@ export interface Stamp {
 
 /**
  * What is merged on its own: a field, one complex of `requests`, or one metric. `status` carries the notes along: they
- * explain the end that the status tells.
+ * explain the end that the status shows.
  */
 export type Slot = FieldName | `requests.${string}` | `metrics.${string}`;
 

@@ -133,7 +133,7 @@ export const SETTINGS = {
   ),
   listener: flag(
     true,
-    'One process per node that hears fork, exec and exit events and reads the node-wide sources: what proved peaks, PSS, energy and node-wide series rest on',
+    'One process per node that receives fork, exec and exit events and reads the node-wide sources: what proved peaks, PSS, energy and node-wide series rest on',
   ),
   listener_linger: amount(
     Infinity,

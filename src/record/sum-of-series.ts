@@ -2,7 +2,7 @@ import type { MemorySeries } from './record';
 
 /**
  * A part's memory over time, as far as it lived (ms). Infinity: it still lives, and its last value holds as long as any
- * other part is told of; for what is told of several parts comes at different moments.
+ * other part has a value; for the values of several parts come at different moments.
  */
 export interface PartSeries {
   readonly series: MemorySeries | null;
@@ -22,7 +22,7 @@ interface Change {
   readonly by: number;
 }
 
-interface Told {
+interface Course {
   readonly values: readonly number[];
   readonly start: number;
   readonly stepMs: number;
@@ -31,7 +31,7 @@ interface Told {
   readonly lives: boolean;
 }
 
-function told({ series, to }: PartSeries): Told | null {
+function courseOf({ series, to }: PartSeries): Course | null {
   const start = Date.parse(series?.start ?? '');
   const stepMs = (series?.step_seconds ?? 0) * 1000;
   if (series === null || series.rss_bytes.length === 0 || Number.isNaN(start) || !(stepMs > 0)) return null;
@@ -39,7 +39,7 @@ function told({ series, to }: PartSeries): Told | null {
   return { values: series.rss_bytes, start, stepMs, end, lives: to === Infinity };
 }
 
-function changesOf({ values, start, stepMs, end, lives }: Told, last: number): readonly Change[] {
+function changesOf({ values, start, stepMs, end, lives }: Course, last: number): readonly Change[] {
   const changes: Change[] = [];
   let before = 0;
   for (const [index, value] of values.entries()) {
@@ -53,7 +53,7 @@ function changesOf({ values, start, stepMs, end, lives }: Told, last: number): r
 
 /** The series of several parts added up where they overlap; null: none has any. */
 export function sumOfSeries(parts: readonly PartSeries[]): Together | null {
-  const readable = parts.flatMap((part) => told(part) ?? []);
+  const readable = parts.flatMap((part) => courseOf(part) ?? []);
   const last = readable.reduce((latest, part) => Math.max(latest, part.end), -Infinity);
   const changes = readable.flatMap((part) => changesOf(part, last)).sort((a, b) => a.at - b.at);
   const start = changes[0]?.at;

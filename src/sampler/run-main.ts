@@ -18,7 +18,7 @@ export function runMain(name: string, main: () => Promise<void>): void {
   );
 }
 
-/** The machine goes down, or an admin ends us: what is known is kept for whoever goes on. */
+/** The machine goes down, or an admin ends us: what is known is kept for the sampler that goes on. */
 export function onTermination(keep: () => void): void {
   for (const signal of ['SIGTERM', 'SIGINT'] as const)
     process.on(signal, () => {

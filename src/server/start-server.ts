@@ -29,6 +29,7 @@ export interface ServerOptions {
     | 'grid_engine'
     | 'poll_interval'
     | 'metrics_jobs'
+    | 'report_dir'
     | 'rules_file'
     | 'serve_names'
     | 'serve_hosts'

@@ -33,7 +33,7 @@ export interface Metric {
   readonly scope: 'process' | 'job' | 'node';
   /** Stored as integers: the value times this. 1 unless given: whole bytes, whole events; 1000 keeps milliseconds. */
   readonly resolution?: number;
-  /** What tells several values of one reading apart ("cpu", "interface", "zone"); none: one value only. */
+  /** The label that distinguishes several values of one reading ("cpu", "interface", "zone"); none: one value only. */
   readonly instance?: string;
   /** One line: what it is and where it comes from. */
   readonly help: string;
@@ -45,7 +45,7 @@ export interface Reading {
   /** Empty where the metric has one value only. */
   readonly instance: string;
   readonly value: number;
-  /** The process that it belongs to, where the source tells (GPU memory). */
+  /** The process that it belongs to, where the source knows it (GPU memory). */
   readonly pid?: number;
 }
 

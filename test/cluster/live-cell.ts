@@ -112,6 +112,15 @@ export class Cell {
     return this.settings.changeComplex(['h_vmem', 'h_vmem', 'MEMORY', '<=', 'YES', consumable, preset, '0']);
   }
 
+  /** Makes a complex of memory that jobs may request; every execution host has `capacity` of it. */
+  async addMemoryComplex(name: string, consumable: 'YES' | 'JOB', capacity: string): Promise<void> {
+    await this.settings.changeComplex([name, name, 'MEMORY', '<=', 'YES', consumable, '0', '0']);
+    for (const host of this.execHosts) {
+      const result = await this.qconf(['-aattr', 'exechost', 'complex_values', `${name}=${capacity}`, host]);
+      if (result.status !== 0) throw new Error(`${name} on ${host}: ${result.stdout}${result.stderr}`);
+    }
+  }
+
   /** Returns when every execd works with the global and host configuration as it is now. */
   waitForHookConfig(): Promise<void> {
     return this.settings.waitForConfig();

@@ -6,6 +6,9 @@ import { describe, it, type TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { openSqliteReader } from '../../src/accounting/sqlite/sqlite-store';
 import type { JobSum } from '../../src/accounting/job-sum';
+import { readQhost } from '../../src/gridengine/qhost/read-qhost';
+import { readJobList } from '../../src/gridengine/qstat/read-job-list';
+import type { AnswerReader } from '../../src/gridengine/reading';
 import { packageRoot } from '../../src/base/package-root';
 import type { JobRecord } from '../../src/record/record';
 import { SETTINGS_FILE } from '../../src/record/settings';
@@ -57,9 +60,13 @@ async function json<T>({ cell }: Site, words: readonly string[], user = 'root'):
   return JSON.parse(stdout) as T;
 }
 
-async function get<T>({ cell }: Site, path: string): Promise<T> {
+function getText({ cell }: Site, path: string): Promise<string> {
   const code = `fetch('http://127.0.0.1:${PORT}${path}').then((answer) => answer.text()).then(console.log)`;
-  return JSON.parse(await cell.check(MASTER, ['node', '-e', code])) as T;
+  return cell.check(MASTER, ['node', '-e', code]);
+}
+
+async function get<T>(site: Site, path: string): Promise<T> {
+  return JSON.parse(await getText(site, path)) as T;
 }
 
 /** The settings of the login host, which has none of its own otherwise. */
@@ -241,6 +248,7 @@ async function everybodyAgrees(site: Site): Promise<void> {
     assertAgreement(looked);
     assertFiguresAreYoung(looked, Date.now(), jobs);
     await userSeesTheSame(site, looked);
+    await xmlIsTheClients(site);
     await cell.qdel([jobs.suspended]);
     words.gealice.give();
     words.gebob.give();
@@ -271,6 +279,37 @@ async function userSeesTheSame(site: Site, { live, hosts }: Looked): Promise<voi
     figures.every((at) => at !== null),
     `heartbeats reach her: ${figures.join(', ')}`,
   );
+}
+
+function read<T>(reader: (found: (item: T) => void) => AnswerReader, xml: string): readonly T[] {
+  const items: T[] = [];
+  const reading = reader((item) => items.push(item));
+  reading.write(Buffer.from(xml));
+  assert.equal(reading.end().state, 'complete');
+  return items;
+}
+
+/** In Grid Engine's XML the server says of the jobs and hosts what Grid Engine's clients say. */
+async function xmlIsTheClients(site: Site): Promise<void> {
+  const rows = (xml: string): readonly string[] =>
+    read(readJobList, xml)
+      .map(({ job, tasks, name, owner, state, queueInstance, slots }) =>
+        JSON.stringify([job, tasks, name, owner, state, queueInstance, slots]),
+      )
+      .sort();
+  const hosts = (xml: string): readonly unknown[] =>
+    read(readQhost, xml).map(({ name, queues, jobs }) => [
+      name,
+      queues.map(({ name: queue, type, slots, slotsUsed, state }) => [queue, type, slots, slotsUsed, state]),
+      jobs.map(({ job, task, owner, state, queueInstance, role }) => [job, task, owner, state, queueInstance, role]),
+    ]);
+  const asked = [client('qhost'), '-q', '-j', '-xml'];
+  assert.deepEqual(rows(await getText(site, '/qstat.xml')), rows(await site.cell.qstat(['-u', '*', '-r', '-xml'])));
+  assert.deepEqual(
+    rows(await getText(site, '/qstat.xml?full=true')),
+    rows(await site.cell.qstat(['-u', '*', '-f', '-r', '-xml'])),
+  );
+  assert.deepEqual(hosts(await getText(site, '/qhost.xml')), hosts(await site.cell.check(MASTER, asked)));
 }
 
 /** Afterwards the job is one, and the bracket of its sum holds. */

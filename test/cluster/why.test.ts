@@ -237,7 +237,7 @@ async function check(site: Site, one: Case, job: string, say: (text: string) => 
 
 async function unwritableOutput(site: Site, job: string): Promise<void> {
   const why = whyEnded(await recordsOf(site, job));
-  assert.deepEqual([why?.causes, why?.confidence], [['never-ran'], 'told'], JSON.stringify(why));
+  assert.deepEqual([why?.causes, why?.confidence], [['never-ran'], 'certain'], JSON.stringify(why));
   assert.match(
     why?.sentence ?? '',
     /^It never ran: an output file could not be opened on ge[12] \(failed 26\): qsub -o/,

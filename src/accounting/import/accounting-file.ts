@@ -41,7 +41,7 @@ async function readAt(handle: FileHandle, buffer: Buffer, position: number): Pro
 }
 
 /**
- * Opens a file; whether it is compressed (gzip) its first bytes tell, not its name. Rejects with the file system's
+ * Opens a file; whether it is compressed (gzip) is seen by its first bytes, not its name. Rejects with the file system's
  * error, or where it is no regular file.
  */
 export async function openAccountingFile(path: string): Promise<AccountingFile> {

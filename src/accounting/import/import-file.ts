@@ -93,7 +93,7 @@ async function afterBatch(file: AccountingFile, before: ImportedFile | null, bat
 
 /**
  * Imports what is new in one file, batch by batch: what is stored stays stored whatever comes. Rejects with StoreError;
- * what is wrong with the file is told in `problem`.
+ * what is wrong with the file is in `problem`.
  */
 export async function importFile(path: string, store: ImportStore, options: ImportOptions): Promise<ImportedSums> {
   let file: AccountingFile;

@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto';
 import type { AccountingRecord } from '../../gridengine/accounting-line';
 
 /**
- * What is imported of a line of the accounting. Of a job that never started it tells no time but that of its submission, so that two attempts
- * that failed alike have the same line: what tells them apart, and is the same in every copy and form of the file, is the
+ * What is imported of a line of the accounting. Of a job that never started it has no time but that of its submission, so that two attempts
+ * that failed alike have the same line: what distinguishes them, and is the same in every copy and form of the file, is the
  * line of a job that did start before it, and how many others of such jobs come between. `place`: both of it. It counts
  * when that line was written: `endTimeMs` says so where Grid Engine does not.
  */
@@ -25,14 +25,14 @@ export interface LinePlace {
   readonly nextEndMs: number | null;
 }
 
-/** `head`: hash of how the file begins. Before the first line of a job that started nothing but the file tells where. */
+/** `head`: hash of how the file begins. Before the first line of a job that started only the file has one. */
 export function beginOfFile(head: string, nextEndMs: number | null = null): LinePlace {
   return { after: `0.${head.slice(0, 8)}`, others: 0, nextEndMs };
 }
 
 const second = (ms: number | null): number => Math.floor((ms ?? 0) / 1000);
 
-/** Sorts by time. What Open Cluster Scheduler's two forms of a line tell alike. */
+/** Sorts by time. What Open Cluster Scheduler's two forms of a line share. */
 function nameOf(line: AccountingRecord): string {
   const { jobId, task, peTaskId, host, startTimeMs, endTimeMs, failed, exitStatus } = line;
   const text = [jobId, task, peTaskId, host, second(startTimeMs), second(endTimeMs), failed, exitStatus].join('/');
@@ -56,7 +56,7 @@ export function linePlacer(begin: LinePlace): LinePlacer {
     }
     last = null;
   };
-  /** When a line was written that tells no end: as the one before it, and not before its job was submitted. */
+  /** When a line was written that has no end: as the one before it, and not before its job was submitted. */
   const writtenMs = ({ submissionTimeMs }: AccountingRecord): number | null =>
     Math.max(Number.parseInt(after, 10) * 1000 || (nextEndMs ?? 0), submissionTimeMs ?? 0) || null;
   return {

@@ -8,7 +8,7 @@ import { lineRequests, NO_REQUESTS, type LineRequests } from './line-requests';
 /** A request beyond this many bytes is a slip of the keyboard, and no safe integer. */
 const MOST_BYTES = Number.MAX_SAFE_INTEGER;
 
-/** Signals that a status above 128 can tell. */
+/** Signals that a status above 128 can stand for. */
 const MOST_SIGNALS = 64;
 
 /** What Grid Engine writes where it knows no queue or host. */
@@ -21,7 +21,7 @@ function hasStarted(line: PlacedLine): boolean {
   return line.startTimeMs !== null;
 }
 
-/** Whole seconds, as the classic file has them, so that the same run has the same id whichever file tells of it. */
+/** Whole seconds, as the classic file has them, so that the same run has the same id from whichever file. */
 function startSecond(startMs: number): number {
   return Math.floor(startMs / 1000);
 }
@@ -48,14 +48,14 @@ export function lineNote(line: PlacedLine): string {
 
 function lineSignal({ failed, exitStatus }: PlacedLine): number | null {
   if (exitStatus > 128 && exitStatus <= 128 + MOST_SIGNALS && failed !== 0) return exitStatus - 128;
-  // A status above 128 of a shell may tell the signal of its child: who reads it decides.
+  // A status above 128 of a shell may be its child's signal: readers decide.
   return failed === 0 ? 0 : null;
 }
 
-/** Of the run; where Grid Engine left it out although the job ran, its own start and end tell. */
+/** Of the run; where Grid Engine left it out although the job ran, from its start and end. */
 export function lineWallclock(line: PlacedLine): number {
-  const { wallclockSeconds: told, startTimeMs: start, endTimeMs: end } = line;
-  if (told > 0 || start === null || end === null || end <= start) return wholeMs(amount(told));
+  const { wallclockSeconds: stated, startTimeMs: start, endTimeMs: end } = line;
+  if (stated > 0 || start === null || end === null || end <= start) return wholeMs(amount(stated));
   return (end - start) / 1000;
 }
 
@@ -63,12 +63,12 @@ export function lineCpu(line: PlacedLine): number {
   return wholeMs(amount(line.cpuSeconds));
 }
 
-/** Of a parallel job the line tells the slots of all its hosts together. */
+/** Of a parallel job the line has the slots of all its hosts together. */
 export function lineHostSlots(line: PlacedLine): number | null {
   return line.peTaskId === null && (line.slots === 1 || (line.pe === null && line.slots > 0)) ? line.slots : null;
 }
 
-/** When the line was written, as far as it tells. */
+/** When the line was written, as far as it says. */
 export function lineRevision(line: PlacedLine): number {
   return line.endTimeMs ?? line.startTimeMs ?? line.submissionTimeMs ?? 0;
 }

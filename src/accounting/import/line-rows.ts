@@ -24,7 +24,7 @@ import {
 } from './line-record';
 import { NO_REQUESTS } from './line-requests';
 
-/** Columns of Grid Engine's own account, of which a line tells all but `ge_lines`, which is 1. */
+/** Columns of Grid Engine's own account, of which a line has all but `ge_lines`, which is 1. */
 export const ACCOUNT_COLUMNS = [
   'ge_wallclock_ms',
   'ge_cpu_ms',

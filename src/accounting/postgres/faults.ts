@@ -142,6 +142,6 @@ export function storeError(where: string, error: unknown): unknown {
   if (error instanceof StoreError) return error;
   const fault = faultOf(error);
   if (fault === null) return error;
-  const told = error instanceof Error ? error.message.split('\n')[0] : '';
-  return new StoreError(where, `${fault.reason} (${told ?? ''})`, fault.hint, fault.retry, error);
+  const message = error instanceof Error ? error.message.split('\n')[0] : '';
+  return new StoreError(where, `${fault.reason} (${message ?? ''})`, fault.hint, fault.retry, error);
 }

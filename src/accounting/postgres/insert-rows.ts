@@ -25,7 +25,7 @@ export async function insertRows(
   const filled = columns.flatMap((column, at) =>
     rows.some((row) => row[at] !== null) ? [{ ...column, cells: rows.map((row) => element(row[at] ?? null)) }] : [],
   );
-  // Not COPY: the client never hears of an error that comes at its end.
+  // Not COPY: the client never sees an error that comes at its end.
   await db.query(
     `INSERT INTO qmemacct.${table} (${filled.map(({ name }) => name).join(', ')}) OVERRIDING SYSTEM VALUE
      SELECT * FROM unnest(${filled.map(({ type }, index) => `$${index + 1}::text::${type}[]`).join(', ')})`,

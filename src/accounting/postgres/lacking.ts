@@ -48,7 +48,7 @@ const ROUNDING = 0.001;
 /** What `here` has less of than `there`, one line for each cluster and owner. More is no fault: others deliver, too. */
 export function lacking(there: readonly OwnerTotals[], here: readonly OwnerTotals[]): readonly string[] {
   const own = new Map(here.map((totals) => [nameOf(totals), totals]));
-  // Merging may tell whose a record is that nobody knew: those without an owner count for the cluster alone.
+  // Merging may bring the owner of a record that had none: those without an owner count for the cluster alone.
   const ofCluster = (all: readonly OwnerTotals[], cluster: string): number =>
     all.filter((totals) => totals.cluster === cluster).reduce((sum, { records }) => sum + records, 0);
   const lines: string[] = [];

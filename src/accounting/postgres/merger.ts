@@ -10,7 +10,7 @@ import { insertRows, type TypedColumn } from './insert-rows';
 import { columnType, namedColumns, readRows } from './rows';
 import { Words } from './words';
 
-/** One writer at a time: whoever merges sees all that others have merged. Also the import's and the roll-ups' lock. */
+/** One writer at a time: a merger sees all that others have merged. Also the import's and the roll-ups' lock. */
 const LOCK = 'SELECT pg_advisory_xact_lock(1902994797)';
 
 /** Jobs by number and task, as two JSON lists; a task of none is 0. */

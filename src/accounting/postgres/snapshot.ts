@@ -26,7 +26,7 @@ export interface UnsettledRecord {
   readonly countedAt: number;
   /** That it counts under: of a task of a parallel job its master's. */
   readonly name: string | null;
-  /** Records of its job that are not the owner's alone to tell, itself among them. */
+  /** Records of its job that are not self-reported, itself among them. */
   readonly job: readonly JobRecord[];
 }
 
@@ -59,12 +59,12 @@ function unsettledOf(held: JobRecords): Unsettled {
   return {
     records: [...jobs.values()].flatMap((job) => {
       const records = job.map(({ record }) => record);
-      const told = records.filter(({ trust }) => trust !== 'self-reported');
+      const trusted = records.filter(({ trust }) => trust !== 'self-reported');
       return job.map((stored) => ({
         stored,
         countedAt: countedAt(stored.record),
         name: nameOf(stored.record, records),
-        job: told,
+        job: trusted,
       }));
     }),
     ids: all.flatMap(({ id }) => id ?? []),

@@ -23,7 +23,7 @@ export function openSqliteHistory(path: string, mode: number): HistoryStore {
     const stale = staleDays(db);
     return (made = new LineImporter(db, words, stale, createMerger(db, words, stale)));
   };
-  const told = async <T>(work: Promise<T>): Promise<T> => {
+  const withStoreErrors = async <T>(work: Promise<T>): Promise<T> => {
     try {
       return await work;
     } catch (error) {
@@ -37,7 +37,7 @@ export function openSqliteHistory(path: string, mode: number): HistoryStore {
     unreadableLines: (cluster, limit) => answer(db, () => importer().files.unreadable(cluster, limit)),
     // Delivered straight into the table.
     settle: () => Promise.resolve({ settled: 0, unreadable: 0 }),
-    rollUp: (work) => told(rollUp(db, words, work)),
-    prune: (rules, now, work) => told(prune(db, words, rules, now, work)),
+    rollUp: (work) => withStoreErrors(rollUp(db, words, work)),
+    prune: (rules, now, work) => withStoreErrors(prune(db, words, rules, now, work)),
   };
 }

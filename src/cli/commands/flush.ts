@@ -118,7 +118,7 @@ export async function flush(options: FlushOptions, terminal: Terminal): Promise<
       EXIT.unavailable,
     );
   process.umask(0o077);
-  // What is refused or damaged is told here, not only to the system log.
+  // What is refused or damaged is printed here, not only in the system log.
   process.env.QMEMACCT_LOG = 'stderr';
   const outcomes: (TidyOutcome & { readonly state_dir: string })[] = [];
   for (const settings of states) {

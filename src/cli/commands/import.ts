@@ -38,7 +38,7 @@ export function register(command: Command, context: CommandContext): void {
     );
 }
 
-/** Lines kept aside that are listed as text; the rest is told by number. */
+/** Lines kept aside that are listed as text; the rest is counted. */
 const MOST_LISTED = 1000;
 const SHOWN_OF_A_LINE = 200;
 
@@ -77,7 +77,7 @@ async function listUnreadable(
   return lines.length > 0 ? EXIT.found : EXIT.nothing;
 }
 
-function tell(sums: ImportSums, problems: readonly string[], options: ImportOptions, terminal: Terminal): void {
+function report(sums: ImportSums, problems: readonly string[], options: ImportOptions, terminal: Terminal): void {
   if (outputFormat(options) === 'json') {
     const { lines, added, joined, unchanged, unreadable, firstUnreadable } = sums;
     const first = firstUnreadable;
@@ -162,9 +162,9 @@ export async function importAccounting(
       // A file that is away for a moment in a rotation is no problem for who follows it.
       if (round === 0 || !options.follow) problems = outcome.problems;
       if (round === 0) {
-        tell(outcome, problems, options, terminal);
+        report(outcome, problems, options, terminal);
         for (const problem of problems) warn(terminal, problem);
-      } else if (outcome.lines > 0) tell(outcome, [], options, terminal);
+      } else if (outcome.lines > 0) report(outcome, [], options, terminal);
       if (!options.follow || isStopped()) break;
       await waitForChange(watchedPaths(site), signal);
       if (isStopped()) break;

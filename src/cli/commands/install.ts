@@ -156,9 +156,9 @@ async function installNode(options: InstallOptions, terminal: Terminal): Promise
     writeLines(terminal, says);
     if (!(await confirmed('Do that?', options))) return EXIT.nothing;
   }
-  const tell = (line: string): void => writeLines(terminal, [line]);
-  const { test, activated } = await installOnNode(installation, tell, (line) => warn(terminal, line));
-  tell(describeTest(test));
+  const print = (line: string): void => writeLines(terminal, [line]);
+  const { test, activated } = await installOnNode(installation, print, (line) => warn(terminal, line));
+  print(describeTest(test));
   if (activated && chosen.settings.listener)
     await showListener(
       { settings: chosen.settings, settingsPath: options.config, isRoot: true, version: installation.version.name },

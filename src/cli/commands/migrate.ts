@@ -58,7 +58,7 @@ async function migrateSite(file: string, url: string, options: MigrateOptions, t
   const path = resolve(file);
   const progress = progressLine(terminal);
   const { signal, release } = interruption();
-  let told = '';
+  let warned = '';
   try {
     const from = openWholeStore(path);
     const db = connect(url, { credentials: options.credentials ?? ownCredentials() });
@@ -66,13 +66,13 @@ async function migrateSite(file: string, url: string, options: MigrateOptions, t
       const taken = await takeOver(db, from, `${hostname()}:${path}`, {
         signal,
         onProgress: (done, of) => {
-          told = '';
+          warned = '';
           progress.show('taking records over', done, of);
         },
         onFault: ({ message }) => {
           progress.clear();
-          if (message !== told) warn(terminal, `${message}; it is tried again`);
-          told = message;
+          if (message !== warned) warn(terminal, `${message}; it is tried again`);
+          warned = message;
         },
       });
       progress.clear();

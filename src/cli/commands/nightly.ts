@@ -154,7 +154,7 @@ export async function nightly(
     mailer,
     choices: () => digestChoicesByName(settings.digest_dir),
     signal,
-    tell: (line) => {
+    print: (line) => {
       progress.clear();
       if (terminal.isTTY && format === 'text') writeLines(terminal, [line]);
     },

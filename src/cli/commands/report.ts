@@ -189,7 +189,7 @@ async function mailReport(
   const mailer = createMailer(settings, hostname());
   const { text, html, headline } = toMailReport(report);
   const subject = report.owner === null ? ['qmemacct', ...report.clusters].join(' ') : `Jobs of ${report.owner}`;
-  const told: string[] = [];
+  const sent: string[] = [];
   try {
     for (const to of recipients) {
       try {
@@ -205,12 +205,12 @@ async function mailReport(
         });
       } catch (error) {
         if (!(error instanceof MailError)) throw error;
-        const before = told.length === 0 ? '' : `; sent before: ${recipients.slice(0, told.length).join(', ')}`;
+        const before = sent.length === 0 ? '' : `; sent before: ${recipients.slice(0, sent.length).join(', ')}`;
         throw new CommandError(`--mail: ${to}: ${error.message}${before}`, EXIT.unavailable, { cause: error });
       }
-      told.push(`sent to ${to} by ${mailer.by}`);
+      sent.push(`sent to ${to} by ${mailer.by}`);
     }
-    return told;
+    return sent;
   } finally {
     mailer.close();
   }

@@ -94,7 +94,7 @@ function render(record: JobRecord, rules: RuleSet, options: RunOptions, terminal
     .join('');
 }
 
-/** The site's settings, where there are any; broken ones are told, and must not keep anyone from measuring. */
+/** The site's settings, where there are any; broken ones are a warning, and must not keep anyone from measuring. */
 function siteSettings(path: string, terminal: Terminal): Settings | undefined {
   try {
     return existsSync(path) ? loadSettings(path) : undefined;

@@ -75,7 +75,7 @@ function ended(): Promise<void> {
   });
 }
 
-/** Answers until it is told to end (SIGTERM, SIGINT); resolves to the exit status. Rejects with UserError. */
+/** Answers until SIGTERM or SIGINT; resolves to the exit status. Rejects with UserError. */
 export async function serve(options: ServeOptions, version: string, terminal: Terminal): Promise<number> {
   const settings = loadSettings(options.config);
   const limited = new LimitedLog((line) => warn(terminal, line));

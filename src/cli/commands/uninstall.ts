@@ -12,7 +12,7 @@ import { DEFAULT_PREFIX, hookDirectory, systemPlaces } from '../install/places';
 import { planRemoval } from '../install/removal-plan';
 import { planNodeRemoval } from '../install/remove-node';
 import { showChanges } from '../install/hook-plan';
-import { stubNeed } from '../install/stub-need';
+import { passThroughNeed } from '../install/pass-through-need';
 import { screenOf, warn, writeLines } from '../output';
 import type { Terminal } from '../terminal';
 
@@ -59,12 +59,12 @@ async function removeFromNode(options: UninstallOptions, terminal: Terminal): Pr
     settingsPath: options.config,
     places: systemPlaces(),
     purge: options.purge ?? false,
-    stubs: await stubNeed(hookDirectory(options.prefix), terminal.env, settings.admin_user),
+    passThrough: await passThroughNeed(hookDirectory(options.prefix), terminal.env, settings.admin_user),
     now: terminal.now(),
   });
-  const tell = (line: string): void => writeLines(terminal, [line]);
+  const print = (line: string): void => writeLines(terminal, [line]);
   if (steps.length === 0) {
-    tell(`nothing of qmemacct is under ${options.prefix}`);
+    print(`nothing of qmemacct is under ${options.prefix}`);
     return EXIT.found;
   }
   if (options.dryRun || !options.yes)
@@ -74,7 +74,7 @@ async function removeFromNode(options: UninstallOptions, terminal: Terminal): Pr
     );
   if (options.dryRun) return EXIT.found;
   if (!(await confirmed('Do that?', options))) return EXIT.nothing;
-  await applySteps(steps, tell, (line) => warn(terminal, line));
+  await applySteps(steps, print, (line) => warn(terminal, line));
   return EXIT.found;
 }
 
@@ -86,9 +86,9 @@ async function removeFromCluster(options: UninstallOptions, terminal: Terminal):
   const site = await readSite(qconf);
   const plan = planRemoval(site, readHistory(directory), [hookDirectory(options.prefix)]);
   if (plan.problems.length > 0) throw new CommandError(plan.problems.join('\n'), EXIT.unavailable);
-  const tell = (line: string): void => writeLines(terminal, [line]);
+  const print = (line: string): void => writeLines(terminal, [line]);
   if (plan.changes.length === 0) {
-    tell('our hooks are not configured: nothing to change');
+    print('our hooks are not configured: nothing to change');
     return EXIT.found;
   }
   writeLines(terminal, showChanges(plan.changes, screenOf(terminal, options)));
@@ -96,9 +96,9 @@ async function removeFromCluster(options: UninstallOptions, terminal: Terminal):
   if (options.dryRun) return EXIT.found;
   if (!(await confirmed('Change this?', options))) return EXIT.nothing;
   requireBackup(directory);
-  tell(`the old texts are in ${backUp(directory, site, plan.changes, terminal.now())}`);
-  await makeChanges(qconf, plan.changes, tell);
-  tell('then remove the program from each host: qmemacct uninstall --node');
+  print(`the old texts are in ${backUp(directory, site, plan.changes, terminal.now())}`);
+  await makeChanges(qconf, plan.changes, print);
+  print('then remove the program from each host: qmemacct uninstall --node');
   return EXIT.found;
 }
 

@@ -8,6 +8,14 @@ import type { DetectedDialect } from '../../gridengine/dialect';
 import { parseHookCommand } from '../../gridengine/hook-command';
 import { findCell } from '../../gridengine/find-cell';
 import { recogniseHookCommand, type HookStage, type OurHook } from '../../gridengine/our-hook';
+import { H_VMEM } from '../../gridengine/memory-complex';
+import {
+  memoryComplexes,
+  ownMemoryConsumables,
+  perJobComplexes,
+  requestOrderOf,
+  type ConfiguredComplex,
+} from '../../gridengine/memory-consumables';
 import { findQconf, type Qconf } from '../../gridengine/qconf';
 import { parseQueueValue } from '../../gridengine/queue-value';
 import { readSite, showQconf, type Site } from '../../gridengine/site';
@@ -200,33 +208,41 @@ function checkParameters(site: Site): Finding[] {
   ];
 }
 
-/** The line of h_vmem in `qconf -sc`: name, shortcut, type, relation, requestable, consumable, default, urgency. */
-export function describeMemoryComplex(
-  complexes: string,
-): { readonly consumable: string; readonly preset: string } | null {
-  const words = complexes
-    .split('\n')
-    .map((line) => line.trim().split(/\s+/))
-    .find(([name]) => name === 'h_vmem');
-  return words?.[5] === undefined || words[6] === undefined
-    ? null
-    : { consumable: words[5].toUpperCase(), preset: words[6] };
+function checkHVmem(complex: ConfiguredComplex | undefined): Finding {
+  if (complex === undefined) return note('h_vmem', 'no such complex: jobs have no memory limit of this name');
+  const { consumable, preset } = complex;
+  const meaning = { YES: 'consumable, per slot', JOB: 'consumable, per job', NO: 'not consumable' }[consumable];
+  const says = `${meaning}, default ${preset}`;
+  return consumable !== 'NO' && preset === '0'
+    ? note(
+        'h_vmem',
+        `${says}: where it is managed on hosts or queues, a job that does not ask for it is limited to 10 MiB`,
+      )
+    : ok('h_vmem', says);
 }
 
-function checkComplex(complexes: string): Finding[] {
-  const found = describeMemoryComplex(complexes);
-  if (found === null) return [note('h_vmem', 'no such complex: jobs have no memory limit of this name')];
-  const meaning =
-    { YES: 'consumable, per slot', JOB: 'consumable, per job', NO: 'not consumable' }[found.consumable] ??
-    found.consumable;
-  const says = `${meaning}, default ${found.preset}`;
+/** What the settings say of requests, against the complexes of `qconf -sc`. */
+export function checkComplexes(text: string, { settings, settingsPath }: NodeState): Finding[] {
+  const complexes = memoryComplexes(text);
+  const { request_complex: order, job_complexes: perJob } = settings;
+  const missing = ownMemoryConsumables(complexes).filter((name) => !order.includes(name));
+  const perSlot = perJobComplexes(complexes).filter((name) => !perJob.includes(name));
+  const line = (key: string, names: readonly string[]): string => `${key} = ${JSON.stringify(names)}`;
   return [
-    found.consumable !== 'NO' && found.preset === '0'
-      ? note(
-          'h_vmem',
-          `${says}: where it is managed on hosts or queues, a job that does not ask for it is limited to 10 MiB`,
-        )
-      : ok('h_vmem', says),
+    checkHVmem(complexes.find(({ name }) => name === H_VMEM)),
+    ...missing.map((name) =>
+      note(
+        name,
+        `a consumable by which no job is judged; if jobs request memory by it, write ${line('request_complex', requestOrderOf(complexes))} into ${settingsPath}`,
+      ),
+    ),
+    ...perSlot.map((name) =>
+      warning(
+        name,
+        'is requested once for the job (JOB), and counted per slot',
+        `write ${line('job_complexes', [...perJob, ...perSlot])} into ${settingsPath}`,
+      ),
+    ),
   ];
 }
 
@@ -255,16 +271,16 @@ function checkVersion({ dialect, version }: DetectedDialect, { settings, setting
       warning(
         'version',
         'not one that is known: meanings of limits and figures are taken as in 8.1.9',
-        'tell the authors what "qconf -help" prints first',
+        'report to the authors what "qconf -help" prints first',
       ),
     ];
   const seen = ok('version', `${version ?? ''} (${dialect})`);
-  const told = settings.grid_engine;
-  if (told === dialect) return [seen];
+  const configured = settings.grid_engine;
+  if (configured === dialect) return [seen];
   const fix = `write grid_engine = "${dialect}" into ${settingsPath}`;
-  return told === 'unknown'
+  return configured === 'unknown'
     ? [seen, note('grid_engine', `not set: why a job was killed is less certain; ${fix}`)]
-    : [seen, warning('grid_engine', `is "${told}": why a job was killed may be wrong`, fix)];
+    : [seen, warning('grid_engine', `is "${configured}": why a job was killed may be wrong`, fix)];
 }
 
 async function checkSite(qconf: Qconf, state: NodeState, { runsJobs }: HostRole): Promise<Finding[]> {
@@ -278,7 +294,7 @@ async function checkSite(qconf: Qconf, state: NodeState, { runsJobs }: HostRole)
     ...checkChains(places),
     ...checkHere(site, places, state),
     ...checkParameters(site),
-    ...checkComplex(await showQconf(qconf, ['-sc'])),
+    ...checkComplexes(await showQconf(qconf, ['-sc']), state),
     ...(runsJobs ? checkScope(site) : []),
   ];
 }

@@ -84,8 +84,8 @@ function saysHello(hello: Extract<ListenerAnswer, { kind: 'hello' }>, { settings
   if (running !== null && running.settings !== settingsDigest(settings))
     return warning('listener', `process ${running.pid} runs with other settings than ${settingsPath} has now`, START);
   const pid = running === null ? '' : `process ${running.pid} `;
-  if (hello.stays) return ok('listener', `${pid}runs also between jobs, and hears events and exit records`);
-  if (settings.listener_linger !== Infinity) return ok('listener', `${pid}runs, and hears events and exit records`);
+  if (hello.stays) return ok('listener', `${pid}runs also between jobs, and receives events and exit records`);
+  if (settings.listener_linger !== Infinity) return ok('listener', `${pid}runs, and receives events and exit records`);
   return warning('listener', `${pid}runs under the limits of a job that started it, and ends after it`, START);
 }
 

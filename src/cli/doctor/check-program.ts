@@ -5,7 +5,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { packageRoot } from '../../base/package-root';
 import { DISABLED_FILE } from '../../sampler/delivery/node-status';
-import { STUB } from '../install/stub';
+import { PASS_THROUGH } from '../install/pass-through';
 import { networkFilesystemOf } from '../install/local-path';
 import { isIntact } from '../install/version';
 import { findingsIn, type Finding } from './finding';
@@ -53,7 +53,8 @@ function checkInstallation({ prefix, version, conf, stamp }: NodeState, runsJobs
   if (version === null && !runsJobs) return [];
   if (version === null)
     return [warning('installation', `none under ${prefix}: no hooks on this host`, `${REINSTALL} if jobs run here`)];
-  if (version === STUB) return [warning('installation', 'uninstalled; only stubs of the hooks are left', REINSTALL)];
+  if (version === PASS_THROUGH)
+    return [warning('installation', 'uninstalled; only pass-through hooks are left', REINSTALL)];
   if (conf === null)
     return [problem('installation', `${join(prefix, version)}: its hook.conf is missing or damaged`, REINSTALL)];
   const directory = join(prefix, version);

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { loadSettings, type Settings } from '../../record/settings';
 import type { HookConf } from '../install/hook-conf';
 import { readStamp, type Stamp } from '../install/stamp';
-import { readHookConf } from '../install/stub';
+import { readHookConf } from '../install/pass-through';
 import { currentVersion } from '../install/versions';
 
 /** What the checks of this node are about. */

@@ -7,7 +7,7 @@ const ENDS_WITHIN_MS = 10_000;
 
 /**
  * Imports Grid Engine's accounting as it is written, in a thread of its own, so that how a job ended is known seconds
- * after its line. Where that can't be (no cell here, no right to write the accounting DB), `log` hears why.
+ * after its line. Where that can't be (no cell here, no right to write the accounting DB), `log` is called with the reason.
  */
 export function followAccounting(
   settings: FollowSettings,

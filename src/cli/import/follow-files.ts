@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { basename, dirname } from 'node:path';
 import { watchDirectory } from '../../sampler/job/watch-directory';
 
-/** The kernel tells of nothing that other hosts write to a network file system. */
+/** The kernel reports nothing that other hosts write to a network file system. */
 const POLL_MS = 10_000;
 /** So many lines as a burst of jobs leaves come in one transaction. */
 const LULL_MS = 500;

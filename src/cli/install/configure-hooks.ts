@@ -102,11 +102,11 @@ export function requireBackup(directory: string): void {
 export async function makeChanges(
   qconf: Qconf,
   changes: readonly Change[],
-  tell: (line: string) => void,
+  print: (line: string) => void,
 ): Promise<void> {
   for (const [target, ones] of byTarget(changes)) {
     await applyChanges(qconf, target, ones);
-    tell(`changed the ${targetName(target)}`);
+    print(`changed the ${targetName(target)}`);
   }
 }
 
@@ -118,9 +118,9 @@ export async function configureHooks(options: InstallOptions, terminal: Terminal
   await requireSafeLines(options, qconf);
   const site = await readSite(qconf);
   const plan = planOf(options, site);
-  const tell = (line: string): void => writeLines(terminal, [line]);
+  const print = (line: string): void => writeLines(terminal, [line]);
   if (plan.changes.length === 0) {
-    tell('the hooks are configured already: nothing to change');
+    print('the hooks are configured already: nothing to change');
     return EXIT.found;
   }
   writeLines(terminal, showChanges(plan.changes, screenOf(terminal, options)));
@@ -136,9 +136,9 @@ export async function configureHooks(options: InstallOptions, terminal: Terminal
   if (!(await confirmed(`Change this for the jobs of ${reach}?`, options))) return EXIT.nothing;
   const directory = options.backup ?? join(settings.state_dir, 'backup');
   requireBackup(directory);
-  tell(`the old texts are in ${backUp(directory, site, plan.changes, terminal.now())}`);
-  await makeChanges(qconf, plan.changes, tell);
-  tell('jobs that start once their host has taken it up (load_report_time) are accounted');
+  print(`the old texts are in ${backUp(directory, site, plan.changes, terminal.now())}`);
+  await makeChanges(qconf, plan.changes, print);
+  print('jobs that start once their host has taken it up (load_report_time) are accounted');
   if (options.plain)
     warn(
       terminal,

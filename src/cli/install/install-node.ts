@@ -12,7 +12,7 @@ import { startsNightly, nightlySteps } from './nightly-files';
 import { selfTest, type SelfTest } from './self-test';
 import { writeStamp } from './stamp';
 import { step, type Step } from './steps';
-import { STUB } from './stub';
+import { PASS_THROUGH } from './pass-through';
 import { listenerSteps } from './listener-files';
 import { serveSteps, startsServer } from './serve-files';
 import { serviceSteps } from './service-files';
@@ -90,9 +90,9 @@ function switchSteps(version: Version, prefix: string, previous: string | null):
         switchCurrent(prefix, version.name),
       ),
     );
-  const stub = join(prefix, STUB);
-  if (previous !== STUB && existsSync(stub))
-    steps.push(step(`remove ${stub}`, () => rmSync(stub, { recursive: true, force: true })));
+  const passThrough = join(prefix, PASS_THROUGH);
+  if (previous !== PASS_THROUGH && existsSync(passThrough))
+    steps.push(step(`remove ${passThrough}`, () => rmSync(passThrough, { recursive: true, force: true })));
   const idle = idleVersions(prefix, [version.name, previous]);
   if (idle.length > 0)
     steps.push(step(`remove ${idle.join(', ')}: nothing runs from there`, () => removeVersions(prefix, idle)));
@@ -143,14 +143,14 @@ export function planNode(options: NodeOptions): NodeInstallation {
   return { version, settings, prefix, previous, preparations, activations };
 }
 
-/** Does the steps; `tell` hears of each before it, `warn` what did not work out. Rejects with CommandError. */
+/** Does the steps; `print` is called with each before it, `warn` with what failed. Rejects with CommandError. */
 export async function applySteps(
   steps: readonly Step[],
-  tell: (line: string) => void,
+  print: (line: string) => void,
   warn: (line: string) => void,
 ): Promise<void> {
   for (const { says, apply } of steps) {
-    tell(says);
+    print(says);
     try {
       const warning = await apply();
       if (warning !== null) warn(warning);
@@ -176,14 +176,14 @@ interface NodeOutcome {
  */
 export async function installOnNode(
   installation: NodeInstallation,
-  tell: (line: string) => void,
+  print: (line: string) => void,
   warn: (line: string) => void,
 ): Promise<NodeOutcome> {
   const { version, settings, prefix, previous, preparations, activations } = installation;
-  await applySteps(preparations, tell, warn);
+  await applySteps(preparations, print, warn);
   const test = await selfTest(version.conf, settings.deliver_as);
   if (!test.ok && previous !== null && previous !== version.name) return { test, activated: false };
-  await applySteps(activations, tell, warn);
+  await applySteps(activations, print, warn);
   writeStamp(settings.state_dir, {
     prefix,
     version: version.name,

@@ -41,7 +41,7 @@ function sumOf(text: string): string {
   return createHash('sha256').update(text).digest('hex').slice(0, 16);
 }
 
-/** A text of whole lines, in which "#" begins a comment, with a last line that tells whether it was changed since. */
+/** A text of whole lines, in which "#" begins a comment, with a last line that shows whether it was changed since. */
 export function withSum(text: string): string {
   return `${text}# Sum of the lines above: ${sumOf(text)}. Where it is not, this file was changed: upgrades leave it alone.\n`;
 }

@@ -4,9 +4,32 @@ import { parseBootstrap } from '../../gridengine/bootstrap';
 import { readClusterName } from '../../gridengine/cluster-name';
 import { askDialect } from '../../gridengine/ask-dialect';
 import type { CellLocation } from '../../gridengine/find-cell';
-import { findQconf } from '../../gridengine/qconf';
+import {
+  memoryComplexes,
+  ownMemoryConsumables,
+  perJobComplexes,
+  requestOrderOf,
+} from '../../gridengine/memory-consumables';
+import { findQconf, type Qconf } from '../../gridengine/qconf';
+import { QconfError, showQconf } from '../../gridengine/site';
 import { DEFAULT_SETTINGS, loadSettings, type Settings } from '../../record/settings';
 import { settingsText } from './settings-text';
+
+/** How jobs of the cell request memory, where that is not the usual way; nothing where qmaster does not answer. */
+async function requestSettings(qconf: Qconf | null): Promise<Partial<Settings>> {
+  try {
+    const complexes = qconf === null ? [] : memoryComplexes(await showQconf(qconf, ['-sc']));
+    const { job_complexes: usual } = DEFAULT_SETTINGS;
+    const perJob = [...new Set([...usual, ...perJobComplexes(complexes)])];
+    return {
+      ...(ownMemoryConsumables(complexes).length > 0 ? { request_complex: requestOrderOf(complexes) } : {}),
+      ...(perJob.length > usual.length ? { job_complexes: perJob } : {}),
+    };
+  } catch (error) {
+    if (error instanceof QconfError) return {};
+    throw error;
+  }
+}
 
 /** What the cell, and its qconf, say about themselves; nothing where there is no cell. Throws UntrustedError (findClient). */
 export async function settingsOfCell(
@@ -16,10 +39,12 @@ export async function settingsOfCell(
   if (cell === null) return {};
   const bootstrap = readFileSync(join(cell.root, cell.cell, 'common', 'bootstrap'), 'utf8');
   const { adminUser } = parseBootstrap(bootstrap);
-  const dialect = (await askDialect(findQconf(env, cell)))?.dialect ?? 'unknown';
+  const qconf = findQconf(env, cell);
+  const dialect = (await askDialect(qconf))?.dialect ?? 'unknown';
   return {
     cluster: readClusterName(cell.root, cell.cell).name,
     ...(dialect === 'unknown' ? {} : { grid_engine: dialect }),
+    ...(await requestSettings(qconf)),
     // Where root itself is the admin user, nobody is the better deliverer.
     ...(adminUser === null || adminUser === 'root' ? {} : { admin_user: adminUser, deliver_as: adminUser }),
   };
@@ -41,10 +66,11 @@ export function chooseNodeSettings(path: string, given: Partial<Settings>, cell:
   const settings = loadSettings(path);
   const keys = Object.keys(chosen) as (keyof Settings)[];
   const differences = keys
-    .filter((key) => settings[key] !== chosen[key])
-    .map((key) => {
-      const [own, other] = [JSON.stringify(settings[key]), JSON.stringify(chosen[key])];
-      return `${path}: keeps ${key} = ${own}, not ${other} (${key in given ? 'option' : "the cell's"}); change the file if you want that`;
-    });
+    .map((key) => [key, JSON.stringify(settings[key]), JSON.stringify(chosen[key])] as const)
+    .filter(([, own, other]) => own !== other)
+    .map(
+      ([key, own, other]) =>
+        `${path}: keeps ${key} = ${own}, not ${other} (${key in given ? 'option' : "the cell's"}); change the file if you want that`,
+    );
   return { settings, text: null, differences };
 }

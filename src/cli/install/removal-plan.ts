@@ -28,7 +28,7 @@ function isOurs(target: Target, value: string, directories: readonly string[]): 
   return parsed.ok && partsOf(parsed.value).some((part) => recogniseHookCommand(part, directories) !== null);
 }
 
-/** The value before ours came, by what installations wrote down; undefined: they don't tell. */
+/** The value before ours came, by what installations wrote down; undefined: not written down. */
 function beforeOurs(
   target: Target,
   stage: HookStage,

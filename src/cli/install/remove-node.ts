@@ -11,8 +11,8 @@ import { step, type Step } from './steps';
 import { removeListenerSteps } from './listener-files';
 import { removeServeSteps } from './serve-files';
 import { removeServiceSteps } from './service-files';
-import { openRuns, readHookConf, STUB, writeStub } from './stub';
-import type { StubNeed } from './stub-need';
+import { openRuns, readHookConf, PASS_THROUGH, writePassThrough } from './pass-through';
+import type { PassThroughNeed } from './pass-through-need';
 import { removeStamp } from './stamp';
 import { stopTimer, systemctl, systemFilesOf } from './system-files';
 import { currentVersion, installedVersions, runningVersions, switchCurrent } from './versions';
@@ -24,16 +24,16 @@ interface RemovalOptions {
   readonly settingsPath: string;
   readonly places: SystemPlaces;
   readonly purge: boolean;
-  readonly stubs: StubNeed;
+  readonly passThrough: PassThroughNeed;
   readonly now: Date;
 }
 
 const FLUSH_PATIENCE = 5;
 const LET_GO_MS = 3000;
-/** In the stubs' directory: made when nobody named the hooks any more. */
+/** In the directory of the pass-through hooks: made when nobody named the hooks any more. */
 const UNNAMED = 'unnamed-since';
-/** An execd hears of a changed configuration with its next load reports. */
-const HEARD_AFTER_MS = 600_000;
+/** An execd gets a changed configuration with its next load reports. */
+const TAKEN_UP_AFTER_MS = 600_000;
 
 /** Hands over what can still be handed over. */
 function flushStep(settings: Settings): Step[] {
@@ -72,20 +72,20 @@ function systemSteps({ places, prefix, settings, settingsPath }: RemovalOptions)
     ...systemFileSteps(places, prefix),
   ];
   if (places.units === null || steps.length === 0) return steps;
-  // systemd keeps units whose files have gone until it is told.
+  // systemd keeps units whose files have gone until daemon-reload.
   return [...steps, { says: 'systemctl daemon-reload', apply: () => systemctl(['daemon-reload'], 'run it by hand') }];
 }
 
-/** Switches to the stubs; on the way from them to nothing there is nothing to switch. */
-function stubSteps({ prefix, source, settings }: RemovalOptions): Step[] {
+/** Switches to the pass-through hooks; on the way from them to nothing there is nothing to switch. */
+function passThroughSteps({ prefix, source, settings }: RemovalOptions): Step[] {
   const current = currentVersion(prefix);
-  if (current === null || current === STUB) return [];
+  if (current === null || current === PASS_THROUGH) return [];
   const conf = readHookConf(join(prefix, current));
   if (conf === null) return [];
   return [
     step(`switch ${join(prefix, 'current')} to hooks that start the site's own ones only`, () => {
-      writeStub(prefix, source, conf);
-      switchCurrent(prefix, STUB);
+      writePassThrough(prefix, source, conf);
+      switchCurrent(prefix, PASS_THROUGH);
       removeStamp(settings.state_dir);
     }),
   ];
@@ -96,7 +96,7 @@ async function versionsInUse(prefix: string): Promise<readonly string[]> {
   const deadline = Date.now() + LET_GO_MS;
   for (;;) {
     const running = runningVersions(prefix);
-    const conf = readHookConf(join(prefix, STUB));
+    const conf = readHookConf(join(prefix, PASS_THROUGH));
     const waiting = conf !== null && openRuns(conf).length > 0;
     const inUse = installedVersions(prefix).filter(
       (name) => running.has(name) || (waiting && conf.program === join(prefix, name)),
@@ -125,10 +125,10 @@ function versionStep({ prefix, settings }: RemovalOptions): Step[] {
 
 /** Since when nobody names the hooks, as far as earlier uninstallations saw; null: this is the first that sees it. */
 function unnamedSince(prefix: string): number | null {
-  return statSync(join(prefix, STUB, UNNAMED), { throwIfNoEntry: false })?.mtimeMs ?? null;
+  return statSync(join(prefix, PASS_THROUGH, UNNAMED), { throwIfNoEntry: false })?.mtimeMs ?? null;
 }
 
-function keepStubs(prefix: string, reason: string, note: () => void): Step {
+function keepPassThrough(prefix: string, reason: string, note: () => void): Step {
   return {
     says: `leave the hooks at ${hookDirectory(prefix)}, which do nothing of their own`,
     apply: () => {
@@ -143,7 +143,7 @@ function removePrefix(prefix: string): Step {
     says: `remove ${prefix}`,
     apply: () => {
       if (installedVersions(prefix).length > 0) return `${prefix}: stays with the versions that are in use`;
-      for (const name of ['current', STUB]) rmSync(join(prefix, name), { recursive: true, force: true });
+      for (const name of ['current', PASS_THROUGH]) rmSync(join(prefix, name), { recursive: true, force: true });
       try {
         rmdirSync(prefix);
         return null;
@@ -154,15 +154,16 @@ function removePrefix(prefix: string): Step {
   };
 }
 
-function lastSteps({ prefix, stubs, now }: RemovalOptions): Step[] {
+function lastSteps({ prefix, passThrough, now }: RemovalOptions): Step[] {
   if (!existsSync(prefix)) return [];
   if (currentVersion(prefix) === null) return [removePrefix(prefix)];
-  const mark = join(prefix, STUB, UNNAMED);
-  if (stubs.kind === 'named') return [keepStubs(prefix, stubs.reason, () => rmSync(mark, { force: true }))];
+  const mark = join(prefix, PASS_THROUGH, UNNAMED);
+  if (passThrough.kind === 'named')
+    return [keepPassThrough(prefix, passThrough.reason, () => rmSync(mark, { force: true }))];
   const since = unnamedSince(prefix);
-  if (stubs.kind === 'unnamed' && (since === null || now.getTime() - since < HEARD_AFTER_MS)) {
+  if (passThrough.kind === 'unnamed' && (since === null || now.getTime() - since < TAKEN_UP_AFTER_MS)) {
     const reason = "Grid Engine names them no more, but this host's execd may not have heard that yet (10 minutes)";
-    return [keepStubs(prefix, reason, () => since ?? writeFileSync(mark, ''))];
+    return [keepPassThrough(prefix, reason, () => since ?? writeFileSync(mark, ''))];
   }
   return [removePrefix(prefix)];
 }
@@ -192,7 +193,7 @@ export function planNodeRemoval(options: RemovalOptions): readonly Step[] {
   const { settings } = options;
   return [
     ...systemSteps(options),
-    ...stubSteps(options),
+    ...passThroughSteps(options),
     ...(options.purge ? [] : flushStep(settings)),
     ...versionStep(options),
     ...lastSteps(options),

@@ -4,7 +4,7 @@ import { usageError } from '../command';
 /** One thing that an installation does, said before it is done. */
 export interface Step {
   readonly says: string;
-  /** Does it; what it returns is told as a warning. */
+  /** Does it; what it returns is a warning. */
   readonly apply: () => string | null | Promise<string | null>;
 }
 

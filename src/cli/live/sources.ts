@@ -16,7 +16,7 @@ export interface SnapshotOptions {
 
 /** What the live commands read, so that a test can put something else there. */
 export interface LiveSources {
-  /** What qmaster said last, asked again where that is old. What fails is told in it, or beside it. */
+  /** What qmaster said last, asked again where that is old. What fails is in it, or beside it. */
   readonly snapshot: (
     settings: Settings,
     options: SnapshotOptions,
@@ -35,7 +35,7 @@ const LEAST_PATIENCE_MS = 300_000;
 /**
  * The last heartbeats of all hosts, from the site's accounting DB or, for who may not read it, from its server. Where
  * there is neither, Grid Engine's figures stand alone: for most users of a site without a server that is no problem to be
- * told of each time. Rejects with StoreError or ClientError.
+ * warned of each time. Rejects with StoreError or ClientError.
  */
 async function heartbeats(settings: Settings): Promise<readonly JobRecord[]> {
   const site = chooseStores(undefined, settings.accounting, process.env).filter(({ whose }) => whose === 'site');

@@ -21,7 +21,7 @@ interface LiveAnswer {
   readonly hostsKnown: boolean;
 }
 
-/** Without the samplers' figures there is still much to tell. */
+/** Without the samplers' figures there is still much to show. */
 async function recordsOrProblem(
   sources: LiveSources,
   settings: Settings,

@@ -38,7 +38,7 @@ function bodyText(text: string): string {
   return text.replace(/\r\n?/g, '\n').replace(/(?![\n\t])\p{Cc}/gu, '\ufffd');
 }
 
-/** An id for what a message tells (which kind, night, cluster, recipient): the same again where it is told again. */
+/** An id by the content of a message (kind, night, cluster, recipient): sent again, it has the same. */
 export function messageId(what: readonly string[], domain: string): string {
   const digest = createHash('sha256').update(JSON.stringify(what)).digest('hex').slice(0, 32);
   return `qmemacct.${digest}@${domain}`;

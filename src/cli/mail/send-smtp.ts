@@ -171,7 +171,7 @@ export function smtpSender(
           await sendOn(last, message);
           return;
         } catch (error) {
-          // It may have been closed for its idleness: only a fresh one tells whether the server is there.
+          // It may have been closed for its idleness: only a fresh one shows whether the server is there.
           if (!(error instanceof MailError) || error.failure !== 'unreachable') throw error;
         }
       let line: Line;

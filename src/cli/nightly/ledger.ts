@@ -153,7 +153,7 @@ function holderOf(path: string): string {
   return /^[\w .:+-]{1,200}$/.test(text) ? ` (${text})` : '';
 }
 
-/** Takes the lock of the ledger; `warn` hears where the file system has no locks. Throws CommandError. */
+/** Takes the lock of the ledger; `warn` is called where the file system has no locks. Throws CommandError. */
 function takeLock(path: string, who: string, warn: (line: string) => void): number {
   const lock = openSync(path, 'a+', 0o600);
   let mine: boolean;

@@ -26,7 +26,7 @@ export interface NightlyParts {
   readonly choices: () => Promise<ReadonlyMap<string, DigestChoice>>;
   readonly signal: AbortSignal;
   /** What is done. */
-  readonly tell: (line: string) => void;
+  readonly print: (line: string) => void;
   /** What went wrong. */
   readonly log: (line: string) => void;
   readonly progress: (step: string, done: number, of: number) => void;
@@ -81,7 +81,7 @@ function sum(a: MailCounts, b: MailCounts): MailCounts {
 type Attempt = <T>(what: string, step: () => Promise<T> | T) => Promise<T | null>;
 
 async function tidy(store: HistoryStore, parts: NightlyParts, attempt: Attempt): Promise<void> {
-  const { settings, signal, tell, now } = parts;
+  const { settings, signal, print, now } = parts;
   const work = (step: string): LongWork => ({
     signal,
     onProgress: (done, of) => {
@@ -89,10 +89,10 @@ async function tidy(store: HistoryStore, parts: NightlyParts, attempt: Attempt):
     },
   });
   await attempt('import', async () => {
-    tell(`import: ${await parts.importAccounting(store, work('import'))}`);
+    print(`import: ${await parts.importAccounting(store, work('import'))}`);
   });
   await attempt('roll-up', async () => {
-    tell(`roll-up: ${formatCount(await store.rollUp(work('roll-up')))} days summed`);
+    print(`roll-up: ${formatCount(await store.rollUp(work('roll-up')))} days summed`);
   });
   await attempt('prune', async () => {
     const rules = {
@@ -101,7 +101,9 @@ async function tidy(store: HistoryStore, parts: NightlyParts, attempt: Attempt):
       rollups: settings.keep_rollups_days,
     };
     const { records, series, rollups } = await store.prune(rules, now.getTime(), work('prune'));
-    tell(`prune: ${formatCount(records)} records, ${formatCount(series)} charts, ${formatCount(rollups)} sums removed`);
+    print(
+      `prune: ${formatCount(records)} records, ${formatCount(series)} charts, ${formatCount(rollups)} sums removed`,
+    );
   });
 }
 
@@ -111,7 +113,7 @@ export async function runNightly(
   ledger: Ledger,
   options: NightlyOptions,
 ): Promise<NightlyOutcome> {
-  const { settings, now, host, signal, tell } = parts;
+  const { settings, now, host, signal, print } = parts;
   const known = knownOf(ledger, options.mail && wantsMail(settings));
   const asked = options.date === undefined ? null : parseNight(options.date, now);
   const { due, skipped } =
@@ -169,7 +171,7 @@ export async function runNightly(
       if (directory !== '')
         await attempt(`report of ${day}`, () => {
           writeReport(directory, day, parseInt(mode, 8), site);
-          tell(`report: ${directory}/${day}.html`);
+          print(`report: ${directory}/${day}.html`);
         });
       let counts = NO_MAILS;
       if (mailer !== null && !stopped()) {

@@ -104,7 +104,7 @@ export function takeJobNumber(state: PrivateState): { readonly job: number; read
   }
 }
 
-/** What a job asks for where no Grid Engine tells it. */
+/** What a job requests where there is no Grid Engine. */
 interface LocalJob {
   readonly job: number;
   readonly name: string;

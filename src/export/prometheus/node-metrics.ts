@@ -8,7 +8,7 @@ import type { MetricSeries } from '../../report/series/metric-series';
 import type { OutboxState } from '../../sampler/node-store/outbox-state';
 import { family, single, type ExportedMetric, type Figure } from './metric';
 
-/** All that a node's text file tells of. */
+/** What the metrics of a node are made of. */
 interface NodeFigures {
   /** The last minutes of what the sources read. */
   readonly series: readonly MetricSeries[];
@@ -105,7 +105,7 @@ export function nodeMetrics(facts: readonly MetricFacts[]): readonly NodeMetric[
       name: 'qmemacct_node_build_info',
       type: 'gauge',
       unit: '',
-      help: 'Always 1; the label tells the version',
+      help: 'Always 1; the version is its label',
       labels: ['version'],
       samples: ({ version }) => [{ labels: [version], value: 1 }],
     },

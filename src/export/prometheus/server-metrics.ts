@@ -21,7 +21,7 @@ export interface DaySums {
   readonly project: readonly SummaryGroup[];
 }
 
-/** All that /metrics tells of, as the caller may see it; null: not known. */
+/** What /metrics is made of, as far as the caller may see it; null: not known. */
 interface ServerFigures {
   readonly snapshot: Snapshot | null;
   readonly view: ClusterView | null;
@@ -223,7 +223,7 @@ const HEALTH: readonly ServerMetric[] = [
     name: 'qmemacct_build_info',
     type: 'gauge',
     unit: '',
-    help: 'Always 1; the label tells the version',
+    help: 'Always 1; the version is its label',
     labels: ['version'],
     samples: ({ version }) => [{ labels: [version], value: 1 }],
   },

@@ -13,18 +13,18 @@ export interface JobDetail {
   readonly submittedAt: number | null;
   /** `qsub -a`; null: at once. */
   readonly notBefore: number | null;
-  /** The command line of `qsub` (Open Cluster Scheduler, Univa); null where it is not told. */
+  /** The command line of `qsub` (Open Cluster Scheduler, Univa); null where it is missing. */
   readonly submitCommand: string | null;
   /** Jobs that must end first (`-hold_jid`, `-hold_jid_ad`). */
   readonly predecessors: readonly number[];
-  /** With `amount` in bytes or seconds, as Grid Engine computed it (`CE_doubleval`); null where it is not told. */
+  /** With `amount` in bytes or seconds, as Grid Engine computed it (`CE_doubleval`); null where it is missing. */
   readonly requests: readonly DetailRequest[];
   readonly pe: string | null;
   /** Slots asked for, as ranges. */
   readonly peRange: readonly SlotRange[];
   readonly array: boolean;
   readonly tasks: readonly TaskDetail[];
-  /** Error messages of its tasks, and in JSON the scheduler's reasons; one line each. XML tells the reasons apart. */
+  /** Error messages of its tasks, and in JSON the scheduler's reasons; one line each. XML has the reasons by themselves. */
   readonly messages: readonly string[];
 }
 
@@ -48,7 +48,7 @@ export interface SlotRange {
 /** A task of a job that runs (task 1 of a job that is no array). */
 export interface TaskDetail {
   readonly task: number;
-  /** Bits of JAT_status; null where it is not told. */
+  /** Bits of JAT_status; null where it is missing. */
   readonly status: number | null;
   readonly startedAt: number | null;
   /** Of the master task. */

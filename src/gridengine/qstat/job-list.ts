@@ -13,7 +13,7 @@ export interface ListedJob {
   readonly job: number;
   /** `3`, `1-100:1`, `1-5:2,8`; null: no array job. */
   readonly tasks: string | null;
-  /** The full name where `-r` told it. */
+  /** The full name, which `-r` adds. */
   readonly name: string;
   readonly owner: string;
   readonly project: string | null;

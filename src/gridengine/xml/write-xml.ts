@@ -30,7 +30,7 @@ function plain({ tag, attributes, content }: XmlElement): object {
   return { [tag]: inside, ...(attributes === undefined ? {} : { [ATTRIBUTES]: attributes }) };
 }
 
-/** Loads the builder: whoever writes no XML does not pay for it. */
+/** Loads the builder when it is needed: only two commands and two routes write XML. */
 export async function xmlWriter(): Promise<WriteXml> {
   // eslint-disable-next-line @typescript-eslint/no-deprecated -- the package fast-xml-builder by its older name
   const { XMLBuilder } = await import('fast-xml-parser');

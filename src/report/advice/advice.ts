@@ -27,7 +27,7 @@ const STEPS: readonly (readonly [number, number])[] = [
   [Infinity, 4 * GIB],
 ];
 
-/** Too little for any shell with its libraries: nobody should be told to ask for less. */
+/** Too little for any shell with its libraries: never advise less. */
 const SMALLEST = 100 * MIB;
 
 /** The next round size, never smaller than `bytes`, as Grid Engine reads it: "480M", "1.9G" (1024-based). */
@@ -92,7 +92,7 @@ function stoppedAt(record: JobRecord): number {
 }
 
 /**
- * What Grid Engine counted on the record's host, as far as its line tells. The line of a parallel job may hold the sum
+ * What Grid Engine counted on the record's host, as far as its line says. The line of a parallel job may hold the sum
  * over all hosts: then one of them had its slots' share of it at least.
  */
 function countedHere(record: JobRecord): number {
@@ -127,7 +127,7 @@ export function slotsOf(record: JobRecord): number {
   return requestOf(record)?.per === 'job' ? 1 : Math.max(1, record.host_slots ?? record.slots ?? 1);
 }
 
-/** The bytes that a record was measured to need for each of its slots on the host, whoever measured; 0: none are known. */
+/** The bytes that a record was measured to need for each of its slots on the host, by any source; 0: none are known. */
 export function neededPerSlot(record: JobRecord): number {
   return Math.max(needOf(record)?.bytes ?? 0, countedHere(record)) / slotsOf(record);
 }

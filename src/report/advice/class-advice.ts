@@ -11,7 +11,7 @@ import type { JobRecord } from '../../record/record';
 import { complexOf, requestOf } from '../../record/request';
 import { HEADROOM, roundRequest } from './advice';
 import { roundTime } from './next-time';
-import { pastRuns, pastTimes } from './past-runs';
+import { pastRuns, pastTimes, type MemoryRun } from './past-runs';
 
 /** What kind of job it is, as far as that is known. */
 export interface ClassFields {
@@ -96,6 +96,11 @@ function newestOf(stored: readonly StoredRecord[], { jobName }: ClassFields): Jo
   );
 }
 
+/** The runs of a kind of job of which it is known what memory they needed. `stored`: as in `adviseMemory`. */
+export function classRuns(stored: readonly StoredRecord[], fields: ClassFields): readonly MemoryRun[] {
+  return ofClasses(pastRuns(stored), classesOf(fields, newestOf(stored, fields)));
+}
+
 /**
  * The memory to request for a job of this kind at the risk that is wanted, or at the smallest larger one that can be
  * stated. `stored`: past runs of its owner and name, of other kinds too. null: none of them says.
@@ -107,7 +112,7 @@ export function adviseMemory(
 ): MemoryPromise | null {
   const newest = newestOf(stored, fields);
   const classes = classesOf(fields, newest);
-  const alike = ofClasses(pastRuns(stored), classes);
+  const alike = classRuns(stored, fields);
   const memory = promisedBy(alike, classes, risk, MEMORY_PRIOR);
   const complex = newest === null ? H_VMEM : complexOf(newest);
   const per = (newest === null ? null : requestOf(newest))?.per ?? 'slot';

@@ -4,9 +4,11 @@ import { HIDDEN } from '../../record/hidden';
 import type { StoredRecord } from '../../record/merge';
 import { nameClass } from '../../record/name-class';
 import { jobKey, type JobRun } from '../job/job-run';
+import type { MemoryRun } from './past-runs';
 import {
   adviseMemory,
   adviseTime,
+  classRuns,
   type ClassFields,
   type MemoryPromise,
   type TimePromise,
@@ -18,7 +20,7 @@ const DAY_MS = 86_400_000;
 const LOOK_BACK_DAYS = 365;
 const MOST_RECORDS = 400;
 /** Advice states this risk where nobody asks for another. */
-const RISK = 0.01;
+export const RISK = 0.01;
 /** Questions of one command or answer. */
 const MOST_QUESTIONS = 50;
 /** A server takes no longer one. */
@@ -53,6 +55,11 @@ export class ClassHistory {
   /** The same of its elapsed time. */
   async timeOf(fields: ClassFields, wanted: Wanted): Promise<TimePromise | null> {
     return adviseTime(await this.runsLike(fields), fields, wanted);
+  }
+
+  /** The runs that both rest on, as far as it is known what memory they needed. Rejects with StoreError. */
+  async memoryRuns(fields: ClassFields): Promise<readonly MemoryRun[]> {
+    return classRuns(await this.runsLike(fields), fields);
   }
 
   /** The latest records of the owner's jobs of names that differ in their digits only; none: too much was asked for. */

@@ -35,7 +35,7 @@ export function classRequest({ memory, time }: ClassAdvice): string | null {
   return parts.length === 0 ? null : parts.join(',');
 }
 
-const COLUMNS: readonly Column[] = [
+export const CLASS_COLUMNS: readonly Column[] = [
   { head: 'Request' },
   { head: 'Risk', align: 'right' },
   { head: 'Runs', align: 'right' },
@@ -44,10 +44,45 @@ const COLUMNS: readonly Column[] = [
   { head: 'Failed', align: 'right' },
 ];
 
-function row(request: string, promised: Promised, largest: string, screen: Screen): readonly string[] {
-  const { risk, runs, predictions, failed } = promised;
+/** On what a request rests, as JSON has it. */
+interface PromiseObject {
+  readonly complex: string;
+  /** "2.3G", "2:30:00" */
+  readonly request: string;
+  readonly risk: number | null;
+  readonly runs: number;
+  readonly predictions: number;
+  readonly failed: number;
+}
+
+/** What is said of a kind of job, as JSON has it. */
+export interface ClassObject {
+  readonly class: {
+    readonly owner: string;
+    readonly job_name: string;
+    readonly slots: number | null;
+    readonly pe: string | null;
+    readonly project: string | null;
+    readonly queue: string | null;
+  };
+  readonly wanted_risk: number;
+  /** "-l h_vmem=2.3G,h_rt=2:30:00"; null: nothing is known. */
+  readonly request: string | null;
+  readonly memory:
+    | (PromiseObject & {
+        readonly request_bytes: number;
+        readonly per: 'slot' | 'job';
+        readonly largest_bytes: number;
+        readonly runs_by_grid_engine_only: number;
+      })
+    | null;
+  readonly time: (PromiseObject & { readonly request_seconds: number; readonly largest_seconds: number }) | null;
+}
+
+function row(promise: PromiseObject, largest: string, screen: Screen): readonly string[] {
+  const { complex, request, risk, runs, predictions, failed } = promise;
   return [
-    request,
+    `${complex}=${request}`,
     risk === null ? screen.glyphs.none : formatPercent(risk),
     formatCount(runs),
     largest,
@@ -56,37 +91,46 @@ function row(request: string, promised: Promised, largest: string, screen: Scree
   ];
 }
 
-function titleOf({ owner, jobName, slots, pe, project, queue }: ClassFields, screen: Screen): string {
+/** A line for each request, as `CLASS_COLUMNS`. */
+export function classRows({ memory, time }: ClassObject, screen: Screen): readonly (readonly string[])[] {
+  const tilde = memory !== null && memory.runs_by_grid_engine_only > 0 ? '~' : '';
+  return [
+    ...(memory === null ? [] : [row(memory, `${tilde}${formatBytes(memory.largest_bytes, 'up')}`, screen)]),
+    ...(time === null ? [] : [row(time, formatDuration(time.largest_seconds), screen)]),
+  ];
+}
+
+/** "align_reads of bob, 4 slots, PE smp" */
+export function classTitle(
+  { owner, job_name: name, slots, pe, project, queue }: ClassObject['class'],
+  screen: Screen,
+): string {
   const parts = [
     ...(slots === null ? [] : [`${formatCount(slots)} slot${slots === 1 ? '' : 's'}`]),
     ...(pe === null ? [] : [`PE ${screen.safe(pe)}`]),
     ...(project === null || project === 'NONE' ? [] : [`project ${screen.safe(project)}`]),
     ...(queue === null ? [] : [`queue ${screen.safe(queue)}`]),
   ];
-  return [`${screen.safe(nameClass(jobName))} of ${screen.safe(owner)}`, ...parts].join(', ');
+  return [`${screen.safe(name)} of ${screen.safe(owner)}`, ...parts].join(', ');
 }
 
 /** Whether no risk can be stated, or only a larger one than was asked for. */
-function riskNotes(name: string, promised: Promised | null, wanted: number): readonly string[] {
+function riskNotes(promised: PromiseObject | null, wanted: number): readonly string[] {
   if (promised === null) return [];
+  const { complex } = promised;
   if (promised.risk === null)
     return [
-      `${name}: too few runs (3 are needed), or too different ones, to state a risk: the largest and 20 % headroom.`,
+      `${complex}: too few runs (3 are needed), or too different ones, to state a risk: the largest and 20 % headroom.`,
     ];
   if (promised.risk <= wanted) return [];
   return [
-    `${name}: ${formatPercent(promised.risk)} is the smallest risk that can be stated, ${formatPercent(wanted)} takes more runs, or runs that differ less.`,
+    `${complex}: ${formatPercent(promised.risk)} is the smallest risk that can be stated, ${formatPercent(wanted)} takes more runs, or runs that differ less.`,
   ];
 }
 
-function memoryNotes({
-  memory,
-  slots,
-}: {
-  readonly memory: MemoryPromise;
-  readonly slots: number | null;
-}): readonly string[] {
-  const { amount, text, per, complex, countedOnly, runs } = memory;
+function memoryNotes({ memory, class: { slots } }: ClassObject): readonly string[] {
+  if (memory === null) return [];
+  const { request_bytes: amount, request: text, per, complex, runs_by_grid_engine_only: countedOnly, runs } = memory;
   const total = per === 'slot' && slots !== null && slots > 1;
   return [
     ...(total
@@ -100,6 +144,17 @@ function memoryNotes({
   ];
 }
 
+/** What the lines of `classRows` leave open. */
+export function classNotes(answer: ClassObject): readonly string[] {
+  const { memory, time, wanted_risk: wanted } = answer;
+  return [
+    ...memoryNotes(answer),
+    ...riskNotes(memory, wanted),
+    ...riskNotes(time, wanted),
+    'Risk: the share of such runs that would need more.',
+  ];
+}
+
 function nowNote(requests: string, complex: string | null, screen: Screen): readonly string[] {
   const now = categoryRequests(requests).filter(({ name }) => name === complex || name === TIME);
   return now.length === 0
@@ -108,67 +163,57 @@ function nowNote(requests: string, complex: string | null, screen: Screen): read
 }
 
 /** What to request for a kind of job, at which risk, on how many runs that rests and how such predictions have held. */
-export function renderClass({ fields, advice, risk, requests }: ClassReport, screen: Screen): readonly string[] {
-  const { memory, time } = advice;
-  const tilde = memory !== null && memory.countedOnly > 0 ? '~' : '';
-  const rows = [
-    ...(memory === null
-      ? []
-      : [row(`${memory.complex}=${memory.text}`, memory, `${tilde}${formatBytes(memory.largest, 'up')}`, screen)]),
-    ...(time === null ? [] : [row(`${TIME}=${time.text}`, time, formatDuration(time.largest), screen)]),
-  ];
-  const notes = [
-    ...(memory === null ? [] : memoryNotes({ memory, slots: fields.slots })),
-    ...nowNote(requests, memory?.complex ?? null, screen),
-    ...riskNotes(memory?.complex ?? '', memory, risk),
-    ...riskNotes(TIME, time, risk),
-    'Risk: the share of such runs that would need more.',
-  ];
+export function renderClass(report: ClassReport, screen: Screen): readonly string[] {
+  const answer = classObject(report);
+  const notes = [...nowNote(report.requests, answer.memory?.complex ?? null, screen), ...classNotes(answer)];
   return [
-    titleOf(fields, screen),
+    classTitle(answer.class, screen),
     '',
-    `  ${screen.style.accent(screen.glyphs.advice)} qsub -l ${screen.style.title(classRequest(advice) ?? '')}`,
+    `  ${screen.style.accent(screen.glyphs.advice)} qsub -l ${screen.style.title(classRequest(report.advice) ?? '')}`,
     '',
-    ...renderTable(COLUMNS, rows, screen, screen.width - 2).map((line) => `  ${line}`.trimEnd()),
+    ...renderTable(CLASS_COLUMNS, classRows(answer, screen), screen, screen.width - 2).map((line) =>
+      `  ${line}`.trimEnd(),
+    ),
     '',
     ...notes.flatMap((note) => wrap(note, screen.width - 2).map((line) => screen.style.faint(`  ${line}`))),
   ];
 }
 
-/** The same for programs; null: nothing is known. */
-export function renderClassJson({ fields, advice, risk }: ClassReport): string {
+/** The same for programs. */
+export function classObject({ fields, advice, risk }: Omit<ClassReport, 'requests'>): ClassObject {
   const { owner, jobName, slots, pe, project, queue } = fields;
-  const shared = ({ risk: stated, runs, predictions, failed }: Promised): object => ({
-    risk: stated,
-    runs,
-    predictions,
-    failed,
-  });
   const { memory, time } = advice;
+  const shared = (complex: string, promised: Promised & { readonly text: string }): PromiseObject => ({
+    complex,
+    request: promised.text,
+    risk: promised.risk,
+    runs: promised.runs,
+    predictions: promised.predictions,
+    failed: promised.failed,
+  });
   const request = classRequest(advice);
-  const answer = {
-    schema: 1,
+  return {
     class: { owner, job_name: nameClass(jobName), slots, pe, project, queue },
     wanted_risk: risk,
     request: request === null ? null : `-l ${request}`,
     memory: memory && {
-      complex: memory.complex,
-      request: memory.text,
+      ...shared(memory.complex, memory),
       request_bytes: memory.amount,
       per: memory.per,
-      ...shared(memory),
       largest_bytes: Math.ceil(memory.largest),
       runs_by_grid_engine_only: memory.countedOnly,
     },
     time: time && {
-      complex: TIME,
-      request: time.text,
+      ...shared(TIME, time),
       request_seconds: time.amount,
-      ...shared(time),
       largest_seconds: time.largest,
     },
   };
-  return `${escapeJson(JSON.stringify(answer))}\n`;
+}
+
+/** As `qmemacct advise --json` prints it. */
+export function renderClassJson(report: ClassReport): string {
+  return `${escapeJson(JSON.stringify({ schema: 1, ...classObject(report) }))}\n`;
 }
 
 const CSV_HEAD = ['complex', 'request', 'amount', 'risk', 'runs', 'largest', 'predictions', 'failed'];

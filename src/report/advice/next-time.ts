@@ -14,7 +14,7 @@ export interface NextTime {
   readonly request: string;
   /** "qsub -l h_vmem=6G,h_rt=16:00:00" */
   readonly line: string;
-  /** What is changed, in words; without the memory's where `memory` tells. */
+  /** What is changed, in words; without the memory's where `memory` has it. */
   readonly reasons: readonly string[];
   /** What the memory request rests on; null: it stays as it was. */
   readonly memory: Advice | null;

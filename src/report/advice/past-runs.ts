@@ -16,7 +16,8 @@ import { asStopped, needOf } from './fit';
 type Run = readonly [JobRecord, ...JobRecord[]];
 
 /** A run by the memory that it needed per slot. */
-interface MemoryRun extends PastRun {
+export interface MemoryRun extends PastRun {
+  readonly records: Run;
   /** Nobody sampled it: it is known by Grid Engine's own figure. */
   readonly countedOnly: boolean;
 }
@@ -70,6 +71,7 @@ function memoryRun(run: Run): MemoryRun | null {
   if (base === null || !(wasStopped || isWhole)) return null;
   return {
     ...base,
+    records: run,
     needed,
     stoppedAt: wasStopped ? limit : null,
     requested: limit,

@@ -4,7 +4,7 @@ import type { Screen } from '../screen/screen';
 import { renderTable, type Column } from '../screen/table';
 import { formatCount, formatGibHours, formatPercent } from '../format/units';
 
-const COLUMNS: readonly Column[] = [
+export const REPLAY_COLUMNS: readonly Column[] = [
   { head: 'Request' },
   { head: 'Jobs', align: 'right' },
   { head: 'Stated risk', align: 'right' },
@@ -14,9 +14,31 @@ const COLUMNS: readonly Column[] = [
   { head: 'Unused/used', align: 'right' },
 ];
 
+/** What a way of requesting would have done, as JSON has it. */
+export interface OutcomeObject {
+  readonly jobs: number;
+  readonly failed: number;
+  readonly stated_risk: number | null;
+  readonly unused_byte_seconds: number;
+  readonly used_byte_seconds: number;
+}
+
+export interface ReplayObject {
+  readonly runs: number;
+  readonly advisable: number;
+  readonly advice: readonly {
+    readonly risk: number;
+    readonly promised: OutcomeObject;
+    readonly larger: OutcomeObject;
+  }[];
+  readonly users: OutcomeObject | null;
+  readonly rules: readonly (OutcomeObject & { readonly name: string })[];
+}
+
 const exactPercent = (share: number): string => `${(100 * share).toFixed(2)} %`;
 
-function row(what: string, { jobs, failed, stated, wasted, used }: Outcome): readonly (readonly string[])[] {
+function row(what: string, outcome: OutcomeObject): readonly (readonly string[])[] {
+  const { jobs, failed, stated_risk: stated, unused_byte_seconds: wasted, used_byte_seconds: used } = outcome;
   if (jobs === 0) return [];
   return [
     [
@@ -31,21 +53,25 @@ function row(what: string, { jobs, failed, stated, wasted, used }: Outcome): rea
   ];
 }
 
-function renderOne(name: string, answer: ReplayAnswer, screen: Screen): readonly string[] {
-  const { runs, advisable, advice, users, plain } = answer;
-  const rows = [
+/** A line for each way of requesting, as `REPLAY_COLUMNS`. */
+export function replayRows({ advice, users, rules }: ReplayObject): readonly (readonly string[])[] {
+  return [
     ...advice.flatMap(({ risk, promised, larger }) => [
       ...row(`advice, risk ${formatPercent(risk)}`, promised),
       ...row('  at a larger risk', larger),
     ]),
     ...(users === null ? [] : row("users' requests", users)),
-    ...plain.flatMap(({ name: rule, outcome }) => row(rule, outcome)),
+    ...rules.flatMap((rule) => row(rule.name, rule)),
   ];
+}
+
+function renderOne(name: string, answer: ReplayAnswer, screen: Screen): readonly string[] {
+  const { runs, advisable } = answer;
   return [
     screen.style.title(
       `${screen.safe(name)}: ${formatCount(runs)} jobs, ${formatCount(advisable)} with 3 earlier runs or more`,
     ),
-    ...renderTable(COLUMNS, rows, screen),
+    ...renderTable(REPLAY_COLUMNS, replayRows(replayObject(answer)), screen),
     '',
   ];
 }
@@ -87,26 +113,27 @@ export function renderReplayCsv(answers: ReadonlyMap<string, ReplayAnswer>): str
   return renderCsvRows([CSV_HEAD, ...lines]);
 }
 
-/** The same for programs; byte seconds. */
-export function renderReplayJson(answers: ReadonlyMap<string, ReplayAnswer>): string {
-  const outcome = ({ jobs, failed, stated, wasted, used }: Outcome): unknown => ({
-    jobs,
-    failed,
-    stated_risk: stated,
-    unused_byte_seconds: wasted,
-    used_byte_seconds: used,
-  });
-  const replays = [...answers].map(([name, { runs, advisable, advice, users, plain }]) => ({
-    name,
+function outcomeObject({ jobs, failed, stated, wasted, used }: Outcome): OutcomeObject {
+  return { jobs, failed, stated_risk: stated, unused_byte_seconds: wasted, used_byte_seconds: used };
+}
+
+/** One history for programs; byte seconds. */
+export function replayObject({ runs, advisable, advice, users, plain }: ReplayAnswer): ReplayObject {
+  return {
     runs,
     advisable,
     advice: advice.map(({ risk, promised, larger }) => ({
       risk,
-      promised: outcome(promised),
-      larger: outcome(larger),
+      promised: outcomeObject(promised),
+      larger: outcomeObject(larger),
     })),
-    users: users === null ? null : outcome(users),
-    rules: plain.map((rule) => ({ name: rule.name, ...(outcome(rule.outcome) as object) })),
-  }));
+    users: users && outcomeObject(users),
+    rules: plain.map((rule) => ({ name: rule.name, ...outcomeObject(rule.outcome) })),
+  };
+}
+
+/** The same as the screen's for programs. */
+export function renderReplayJson(answers: ReadonlyMap<string, ReplayAnswer>): string {
+  const replays = [...answers].map(([name, answer]) => ({ name, ...replayObject(answer) }));
   return `${JSON.stringify({ schema: 1, replays })}\n`;
 }

@@ -96,7 +96,7 @@ async function look(reader: ReportReader, where: HeavyDays, filter: Filter): Pro
   const records: JobRecord[] = [];
   let cut = where.days !== null;
   for (const stretch of where.stretches) {
-    // One more than is shown tells whether there are more.
+    // One more than is shown: whether there are more.
     const { records: found } = await reader.records({ ...filter, ...stretch, limit: PER_LIST + 1, totals: false });
     cut ||= found.length > PER_LIST;
     records.push(
@@ -187,7 +187,7 @@ function promiseFor(
 
 type Place = Stretch & Pick<RecordsQuery, 'cluster'>;
 
-/** On which days samplers were lost: a summary tells it of its whole interval only. */
+/** On which days samplers were lost: a summary has it for its whole interval only. */
 async function daysWithLost(reader: ReportReader, period: Place, days: readonly DayWeight[]): Promise<HeavyDays> {
   const weights: DayWeight[] = [];
   const few = recordsOf(days) <= READ_PER_LIST;
@@ -279,7 +279,7 @@ async function askForClusters(
   return [...new Set([...listed, ...whole.flatMap(({ key }) => key ?? [])])].sort();
 }
 
-/** Hosts that may have fallen silent; of long periods the whole days are enough to tell. */
+/** Hosts that may have fallen silent; of long periods the whole days are enough. */
 async function askForHosts(reader: ReportReader, period: Place, lost: boolean, days: Days): Promise<HostFindings> {
   const first = dayBegin(period.since);
   const before = await reader.summary({ ...period, since: first - WEEK_MS, until: first, by: 'host' });

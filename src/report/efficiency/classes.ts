@@ -24,7 +24,7 @@ async function longest(reader: ReportReader, where: HeavyDays, filter: Omit<Reco
   const records: JobRecord[] = [];
   let complete = where.days === null;
   for (const stretch of where.stretches) {
-    // One more than are judged tells whether there are more.
+    // One more than are judged: whether there are more.
     const query: RecordsQuery = { ...filter, ...stretch, sort: 'wallclock', limit: MOST_JUDGED + 1, totals: false };
     const { records: found } = await reader.records(query);
     complete &&= found.length <= MOST_JUDGED;

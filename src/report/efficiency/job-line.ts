@@ -57,7 +57,7 @@ function endingOf(records: readonly JobRecord[]): string {
   return groups.map(([label, { length }]) => (records.length === 1 ? label : `${length} ${label}`)).join(', ');
 }
 
-/** null: it can't be told, or the request is right. */
+/** null: it is unknown, or the request is right. */
 function adviceFor(records: readonly JobRecord[], promise: Promised | null): LineAdvice | null {
   const advice = adviseRequest(records, promise);
   return advice === null ? null : toLineAdvice(advice);
@@ -69,7 +69,7 @@ function toLineAdvice({ request, kind, totalBytes, per, slots, guess, promise }:
   return { request, kind, total_bytes: totalBytes, per, slots, guess, ...rests };
 }
 
-const told = <Key extends 'project' | 'queue' | 'job_name'>(
+const firstKnown = <Key extends 'project' | 'queue' | 'job_name'>(
   records: readonly JobRecord[],
   field: Key,
 ): JobRecord[Key] => records.find((record) => record[field] !== null)?.[field] ?? null;
@@ -86,8 +86,8 @@ function toLine(records: readonly [JobRecord, ...JobRecord[]], sums: LineSums, a
     ...sums,
     job_id: worst.job_id,
     task_id: worst.task_id,
-    project: told(records, 'project'),
-    queue: told(records, 'queue'),
+    project: firstKnown(records, 'project'),
+    queue: firstKnown(records, 'queue'),
     hosts: [...new Set(records.map(({ host }) => host))].sort(),
     ended_at: records.reduce<string | null>(
       (last, { ended_at: end }) => (end !== null && end > (last ?? '') ? end : last),
@@ -147,7 +147,7 @@ export function lineOfKilled({ records, runs }: KilledFound, cut: boolean): JobL
   );
   return {
     ...line,
-    job_name: line.job_name ?? told(own.records, 'job_name'),
+    job_name: line.job_name ?? firstKnown(own.records, 'job_name'),
     job_id: own.records[0].job_id,
     task_id: own.records[0].task_id,
     advice: next?.memory == null ? null : toLineAdvice(next.memory),

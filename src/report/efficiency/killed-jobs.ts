@@ -95,7 +95,7 @@ async function judge(
 
 /**
  * The lines with most jobs, of records that ended badly, which memory ended; each explained as `qmemacct job` explains it,
- * which may tell that something else did. Rejects with StoreError.
+ * which may show another cause. Rejects with StoreError.
  */
 export async function askForKilled(
   reader: Pick<AccountingReader, 'job'>,

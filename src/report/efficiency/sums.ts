@@ -17,7 +17,7 @@ export function fittingOf(totals: Totals): Fitting {
   };
 }
 
-/** A store's totals as the report tells them. */
+/** A store's totals as the report shows them. */
 export function toSums(totals: Totals, fitting: Fitting): Sums {
   const waste = unusedGibHours(totals);
   const fits = (each: number | null): number | null => (each === null || each <= 0 ? null : waste / each);

@@ -167,7 +167,7 @@ export function nextRequest({ next_time: next, advice }: JobLine): string | null
   return advice === null ? null : `-l ${advice.request}`;
 }
 
-/** "1.0 %" where past runs tell the risk of that request; '' where it rests on the jobs of the line alone. */
+/** "1.0 %" where past runs give the risk of that request; '' where it rests on the jobs of the line alone. */
 export function nextRisk({ next_time: next, advice }: JobLine): string {
   return next === null ? share(advice?.risk ?? null) : '';
 }

@@ -57,7 +57,7 @@ const OPEN_REASONS: Readonly<Record<OpenReason, string>> = {
   'sampler-lost': 'the sampler was lost before the job ended',
   'no-page-accounting': 'the kernel gave no page accounting (smaps) for a process',
   'lost-records': 'the kernel had to drop fork, exec or exit records',
-  'listener-lost': 'the process that hears fork, exec and exit events was away for a while',
+  'listener-lost': 'the process that receives fork, exec and exit events was away for a while',
   'unknown-origin': 'a process of the job was not seen being forked',
   'unseen-host': 'a host of the job has no record: it was idle, or nobody sampled there',
   'unseen-task': 'a task of the job may have run without being seen',

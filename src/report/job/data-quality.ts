@@ -45,11 +45,11 @@ function openEnds(record: JobRecord, screen: Screen): string[] {
 }
 
 function claims(record: JobRecord): string[] {
-  const told = (count: number, how: string): string[] =>
+  const note = (count: number, how: string): string[] =>
     count > 0 ? [`${formatCount(count)} process${count === 1 ? ' was' : 'es were'} known by ${how}`] : [];
   return [
-    ...told(record.claimed_by_tree_only ?? 0, "the process tree only, not by the job's group id"),
-    ...told(record.claimed_by_group_only ?? 0, "the job's group id only, outside of its process tree"),
+    ...note(record.claimed_by_tree_only ?? 0, "the process tree only, not by the job's group id"),
+    ...note(record.claimed_by_group_only ?? 0, "the job's group id only, outside of its process tree"),
   ];
 }
 

@@ -35,7 +35,7 @@ function mayBe(bytes: number, bracket: Bracket | null): boolean {
   return bytes <= most * ROUNDING && bytes >= figureOf(bracket) * SAMPLING_MISSES;
 }
 
-/** Which of two measures a maxvmem is, as far as our own figures tell them apart; null: they do not. */
+/** Which of two measures a maxvmem is, as far as our own figures distinguish them; null: they do not. */
 function agreeing(bytes: number, record: JobRecord): MemoryMeasure | null {
   const held = mayBe(bytes, record.peak_rss_swap);
   if (held === mayBe(bytes, record.peak_vmem)) return null;

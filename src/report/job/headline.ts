@@ -73,10 +73,10 @@ function asMuch({ excess, bounded }: Advice): string {
 const NOT_OF_ITS_RUN: ReadonlySet<Cause> = new Set<Cause>(['never-ran', 'failed-afterwards', 'rescheduled']);
 
 function whyWords(why: Why, next: NextTime | null): readonly [Tone, string] {
-  const untold = next !== null || why.causes.some((cause) => NOT_OF_ITS_RUN.has(cause));
+  const isComplete = next !== null || why.causes.some((cause) => NOT_OF_ITS_RUN.has(cause));
   return [
     why.confidence === 'unknown' ? 'warning' : 'bad',
-    untold ? why.sentence : `${why.sentence} What a full run needs is unknown.`,
+    isComplete ? why.sentence : `${why.sentence} What a full run needs is unknown.`,
   ];
 }
 

@@ -42,12 +42,12 @@ function shareOf(host: HostSum, largest: number): number | null {
 }
 
 function marks(host: HostSum, sum: JobSum): string {
-  const told = (imbalance: Imbalance | null, what: string): string[] => {
+  const mark = (imbalance: Imbalance | null, what: string): string[] => {
     if (imbalance === null || (imbalance.ratio ?? Infinity) < REMARKABLE) return [];
     if (imbalance.most === host.host) return [`most ${what}`];
     return imbalance.least === host.host ? [`least ${what}`] : [];
   };
-  return [...told(sum.memory_imbalance, 'memory'), ...told(sum.cpu_imbalance, 'CPU')].join(', ');
+  return [...mark(sum.memory_imbalance, 'memory'), ...mark(sum.cpu_imbalance, 'CPU')].join(', ');
 }
 
 function cellsOf(host: HostSum, sum: JobSum, largest: number, screen: Screen): string[] {
@@ -66,7 +66,7 @@ function cellsOf(host: HostSum, sum: JobSum, largest: number, screen: Screen): s
   ];
 }
 
-/** The master's host, then those that held most per slot, and those that held least. */
+/** The master's host, then those with the largest peaks per slot, and those with the smallest. */
 function pick(hosts: readonly HostSum[]): { readonly listed: readonly HostSum[]; readonly folded: readonly HostSum[] } {
   const sorted = [...hosts].sort((a, b) => Number(b.master) - Number(a.master) || perSlot(b) - perSlot(a));
   const half = LISTED_UNASKED / 2;
@@ -85,14 +85,14 @@ function foldedLine(folded: readonly HostSum[], screen: Screen): string {
 }
 
 function imbalanceWords(sum: JobSum, screen: Screen): string[] {
-  const told = (imbalance: Imbalance | null, what: string): string[] => {
+  const mark = (imbalance: Imbalance | null, what: string): string[] => {
     if (imbalance === null || (imbalance.ratio ?? Infinity) < REMARKABLE) return [];
     const { most, least, ratio } = imbalance;
     return ratio === null
       ? [`${what} per slot: most on ${screen.safe(most)}, none on ${screen.safe(least)}`]
       : [`${what} per slot: on ${screen.safe(most)} ${formatNumber(ratio)} times what it was on ${screen.safe(least)}`];
   };
-  return [...told(sum.memory_imbalance, 'memory'), ...told(sum.cpu_imbalance, 'CPU time')];
+  return [...mark(sum.memory_imbalance, 'memory'), ...mark(sum.cpu_imbalance, 'CPU time')];
 }
 
 /** "2 hosts not seen (n3, n4): ..." */
@@ -106,7 +106,7 @@ function notSeenWords(hosts: readonly HostSum[], screen: Screen): string[] {
   ];
 }
 
-/** The hosts of a parallel job: what each may use, what it held, who held most; those without a record, too. */
+/** The hosts of a parallel job: limit, peak and largest process of each; those without a record, too. */
 export function renderHostTable(sum: JobSum, all: boolean, width: number, screen: Screen): string[] {
   const fold = !all && sum.hosts.length > LISTED_UNASKED;
   const { listed, folded } = fold ? pick(sum.hosts) : { listed: sum.hosts, folded: [] };

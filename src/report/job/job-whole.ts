@@ -22,7 +22,7 @@ export interface JobWhole {
   readonly parts: readonly (readonly JobRecord[])[];
   /** The host that decides: it ran into its limit, or came nearest to it. */
   readonly fullest: JobRecord;
-  /** The host whose memory is shown, against the limit there: the largest share of it, as `memory_efficiency` tells. */
+  /** The host whose memory is shown, against the limit there: the largest share of it, as in `memory_efficiency`. */
   readonly memoryHost: JobRecord;
   /** What the advice must fit: each host's memory, and the address space of each process under its own limit. */
   readonly needs: readonly JobRecord[];
@@ -103,7 +103,7 @@ function totalOf(sum: JobSum, master: JobRecord, records: readonly JobRecord[]):
     metrics: {},
     series: sum.series,
     notes: [...new Set(records.flatMap(({ notes }) => notes))],
-    // Of several heartbeats the oldest tells how old the whole is.
+    // The whole is as old as the oldest of its heartbeats.
     revision: records.reduce((oldest, { revision }) => Math.min(oldest, revision), master.revision),
   };
 }
@@ -134,7 +134,7 @@ function hostOf(
   };
 }
 
-/** The host whose memory came nearest to its own limit; where none has one, that which held most. */
+/** The host whose memory came nearest to its own limit; where none has one, the one with the largest peak. */
 function fullestByMemory(hosts: readonly JobRecord[], total: JobRecord): JobRecord {
   const held = ({ peak_rss: peak }: JobRecord): number => (peak === null ? -1 : figureOf(peak));
   const [first, ...others] = hosts;

@@ -20,7 +20,7 @@ const GROUPS: readonly Group[] = [
   {
     heading: 'Kernel',
     source: 'taskstats',
-    // CPU time, memory over time and bytes are told by other sections.
+    // CPU time, memory-hours and bytes have sections of their own.
     shown: [
       'taskstats_cpu_delay_seconds',
       'taskstats_block_io_delay_seconds',

@@ -29,7 +29,7 @@ const sameEnds = (a: Bracket, b: Bracket): boolean =>
 
 /**
  * Every known peak with its share of the limit (where the request is about it; `shares` false: of none), when it came and
- * which command held most.
+ * which command was the largest.
  */
 export function renderPeaks(record: JobRecord, width: number, screen: Screen, shares = true): string[] {
   const rows = peakRows(record, screen, shares);

@@ -16,7 +16,7 @@ interface RunColumn extends Column {
 
 const percentCell = (share: number | null): string => (share === null ? '' : formatPercent(share));
 
-/** What can be told of a run in one cell. */
+/** The columns of a table of runs. */
 export const RUN_COLUMNS = {
   task: { head: 'task', align: 'right', cell: ({ record }) => String(record.task_id ?? '') },
   run: { head: 'run', align: 'right', cell: ({ attempt }) => String(attempt) },

@@ -11,7 +11,7 @@ import type { Screen } from '../screen/screen';
 
 /** What may run into a limit: a job, or its part on one host. */
 export interface Growing {
-  /** null: nothing to tell it from. */
+  /** null: unknown. */
   readonly host: string | null;
   readonly series: MemorySeries | null;
   readonly limit: number | null;

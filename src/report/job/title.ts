@@ -24,7 +24,7 @@ export function spread(
   return `${paintLeft(shown)}${gap}${paintRight(right)}`;
 }
 
-/** "2026-11-20 14:02:11 → 15:25:56 UTC+01:00"; the day is not told twice. */
+/** "2026-11-20 14:02:11 → 15:25:56 UTC+01:00"; the day stands once. */
 export function formatSpan(started: Date, ended: Date | null, screen: Screen): string {
   if (ended === null) return `started ${formatMoment(started)} ${formatZone(started)}`;
   const end = formatDay(ended) === formatDay(started) ? formatClock(ended) : formatMoment(ended);

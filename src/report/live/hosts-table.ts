@@ -28,7 +28,7 @@ const slotsCell = ({ slots, slotsUsed }: HostView): string => {
   return `${slotsUsed === null ? '?' : formatCount(slotsUsed)}/${formatCount(slots)}`;
 };
 
-/** What is told of a host. "used" is what its jobs have used at most so far, since requests are compared with that. */
+/** The columns of a host. "used" is what its jobs have used at most so far, since requests are compared with that. */
 export const HOST_COLUMNS: readonly LiveColumn<HostView>[] = [
   { head: 'host', atLeast: 8, shrinksTo: 10, cell: ({ name }, screen) => screen.safe(name) },
   {

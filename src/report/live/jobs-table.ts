@@ -41,7 +41,7 @@ function barCell(job: JobView, screen: Screen): string {
   return share === null ? '' : renderBar(share, BAR, screen, screen.style[shareTone(share)]);
 }
 
-/** What is told of a running job, each with how soon it gives way. */
+/** The columns of a running job, each with how soon it gives way on a narrow terminal. */
 export const JOB_COLUMNS: readonly LiveColumn<JobView>[] = [
   { head: 'job', atLeast: 7, cell: jobNumber },
   { head: 'owner', atLeast: 6, shrinksTo: 6, cell: (job, screen) => screen.safe(job.owner) },

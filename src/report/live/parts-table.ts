@@ -35,7 +35,7 @@ export function hostRows(host: HostView): readonly PartRow[] {
 
 const bytes = (value: number | null): string => (value === null ? '' : formatBytes(value));
 
-/** What is told of a job on a host, as qmemview told it. */
+/** The columns of a job on a host, those of qmemview. */
 export const PART_COLUMNS: readonly LiveColumn<PartRow>[] = [
   { head: '', atLeast: 6, cell: ({ role }) => role || ' ' },
   { head: 'job', atLeast: 7, cell: ({ part, task }) => (task === null ? jobNumber(part) : ' ') },

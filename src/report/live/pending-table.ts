@@ -3,7 +3,7 @@ import { formatCount, formatNumber } from '../format/units';
 import { namedRequest, requestText, splitRequests, stateLabel } from './labels';
 import { runningFor, type LiveColumn } from './live-column';
 
-/** What is told of a job that waits. */
+/** The columns of a waiting job. */
 export const PENDING_COLUMNS: readonly LiveColumn<PendingView>[] = [
   {
     head: 'job',

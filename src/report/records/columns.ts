@@ -25,7 +25,7 @@ import {
   formatRequested,
 } from '../format/units';
 
-/** What can be told of a line of records in one cell. */
+/** The columns of a list of records. */
 export interface RecordColumn extends Column {
   /** For the list of all columns. */
   readonly says: string;

@@ -4,7 +4,7 @@ import type { RecordSort } from '../../accounting/store';
 import type { JobRecord } from '../../record/record';
 import { limitOf } from '../../record/request';
 
-/** The records that one line tells of: one, or the tasks and runs of a job. */
+/** The records behind one line: one, or the tasks and runs of a job. */
 export type RecordLine = readonly [JobRecord, ...JobRecord[]];
 
 const wallclockOf = (record: JobRecord): number => record.wallclock_seconds ?? 0;

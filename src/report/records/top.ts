@@ -161,11 +161,11 @@ export function renderRankings(screen: Screen): string[] {
 export function renderTopJson({ one, by, groups, totals }: TopReport): string {
   const ranking = rankingOf(by, totals);
   const all = ranking.of(totals);
-  const told = groups.map(({ key, totals: own }) => {
+  const shown = groups.map(({ key, totals: own }) => {
     const value = ranking.of(own);
     return { key, value, share: all > 0 ? value / all : null, totals: own };
   });
-  const lines = told.map((group) => escapeJson(JSON.stringify(group))).join(',\n');
+  const lines = shown.map((group) => escapeJson(JSON.stringify(group))).join(',\n');
   return `{"schema":1,"ranked":${JSON.stringify(one)},"by":${JSON.stringify(by)},"by_grid_engine":${ranking.byGridEngine === true},"groups":[${lines}],\n"totals":${JSON.stringify(totals)}}\n`;
 }
 

@@ -41,7 +41,7 @@ export function renderWorstClass(classes: Classes | null, hasVerdict: boolean, s
   return ['', ...[...renderFinding(worst, screen.width - 2, screen), ...more].map((line) => `  ${line}`)];
 }
 
-/** All classes of a run, and those of which it can't be told. */
+/** All classes of a run, and those that could not be judged. */
 export function renderClasses(classes: Classes | null, width: number, screen: Screen): string[] {
   if (classes === null) return [];
   const { found, unknown } = classes;

@@ -27,7 +27,7 @@ export interface Classes {
   readonly rules_version: string;
   /** Worst first. */
   readonly found: readonly Finding[];
-  /** Classes of which it can't be told whether the run is of them: something that their rule needs is not known. */
+  /** Classes that could not be judged: something that their rule needs is not known. */
   readonly unknown: readonly string[];
 }
 
@@ -53,7 +53,7 @@ const templateText = (template: Template, subject: Subject): string =>
 const hoursOf = (value: Value, inGib: boolean): number | null =>
   typeof value === 'number' ? (inGib ? gibHoursOf(value) : value / 3600) : null;
 
-/** Whether a run is of the class of a rule; null: it can't be told. */
+/** Whether a run is of the class of a rule; null: unknown. */
 function isOf(rule: Rule, subject: Subject): boolean | null {
   const lookup = lookupIn(subject);
   const is = evaluate(rule.when, lookup);

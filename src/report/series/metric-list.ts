@@ -9,7 +9,7 @@ export interface MetricFacts {
   readonly unit: string;
   readonly kind: string;
   readonly scope: string;
-  /** What tells several values apart; null: one value only. */
+  /** The label that distinguishes several values; null: one value only. */
   readonly instance: string | null;
   readonly source: string;
   readonly reads: readonly string[];

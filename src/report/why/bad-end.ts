@@ -29,7 +29,7 @@ export interface BadEnd {
   readonly parallel: boolean;
   /** 0: none. */
   readonly signal: number;
-  /** Whether the job's own first process died by it; false: a shell told it of a child; null: not known. */
+  /** Whether the job's own first process died by it; false: a shell reported it of a child; null: not known. */
   readonly direct: boolean | null;
   readonly status: number | null;
   /** Grid Engine's `failed` code; null: no accounting line was joined. */
@@ -102,7 +102,7 @@ const largest = (...values: readonly (number | null | undefined)[]): number | nu
   return known.length === 0 ? null : Math.max(...known);
 };
 
-/** null: it ended well, still runs, or nothing tells how it ended. `records`: one run of one job (array task). */
+/** null: it ended well, still runs, or how it ended is unknown. `records`: one run of one job (array task). */
 export function badEnd(records: readonly JobRecord[], dialect: Dialect): BadEnd | null {
   const [one, ...more] = [...records].sort((a, b) => Number(a.pe_task_id !== null) - Number(b.pe_task_id !== null));
   if (one === undefined) return null;
@@ -111,8 +111,8 @@ export function badEnd(records: readonly JobRecord[], dialect: Dialect): BadEnd 
   if (first === undefined) return null;
   const subject = firstOf([first, ...others]);
   const { failed } = subject;
-  const told = run.map((record) => record.grid_engine).filter((account) => account !== null);
-  const asked = askedFor(told);
+  const accounts = run.map((record) => record.grid_engine).filter((account) => account !== null);
+  const asked = askedFor(accounts);
   return {
     records: run,
     master: one,
@@ -128,7 +128,7 @@ export function badEnd(records: readonly JobRecord[], dialect: Dialect): BadEnd 
     cpuSeconds: largest(subject.cpu_seconds, subject.grid_engine?.cpu_seconds),
     slots: Math.max(1, subject.host_slots ?? subject.slots ?? 1),
     asked,
-    hidden: asked === null && told.length > 0,
+    hidden: asked === null && accounts.length > 0,
     deletedBy: firstKnown(run, deletedBy),
     // execd marks the master's report alone, though it kills the tasks first.
     enforced: firstKnown(run, enforcedLimit),
@@ -178,6 +178,6 @@ export function limitSays(end: BadEnd): string | null {
   return end.enforced === null ? null : `Grid Engine says ${end.enforced}: it enforced a limit itself`;
 }
 
-/** What would tell, where it is missing. */
+/** What would show it, where it is missing. */
 export const ACCOUNTING_LINE = "Grid Engine's accounting line (qmemacct import)";
 export const A_SAMPLER = 'a sampler on the node';

@@ -22,8 +22,8 @@ export interface CauseAccount {
     readonly standing: Standing;
     readonly name: string;
     readonly evidence: string;
-    /** Where it is open: what would have told. */
-    readonly would_tell: string | null;
+    /** Where it is open: what would have shown it. */
+    readonly would_show: string | null;
   }[];
   /** What to ask for next time; null: nothing can be said. */
   readonly next_time: string | null;
@@ -50,12 +50,12 @@ export function causeAccounts(runs: readonly JobRun[], dialect?: Dialect): reado
         sentence: why.sentence,
         explanations: why.hypotheses
           .filter(({ suspect }) => suspect)
-          .map(({ cause, standing, name, evidence, wouldTell }) => ({
+          .map(({ cause, standing, name, evidence, wouldShow }) => ({
             cause,
             standing,
             name,
             evidence,
-            would_tell: wouldTell,
+            would_show: wouldShow,
           })),
         next_time: nextTime(needsOf(records), [why], promiseOf(group))?.line ?? null,
       },

@@ -21,7 +21,7 @@ function lines(standing: Standing, hypotheses: readonly Hypothesis[], width: num
   });
 }
 
-/** What else such an end can come of, and why that is ruled out or open; the sentence tells what fits best. */
+/** What else such an end can come of, and why that is ruled out or open; the sentence names what fits best. */
 export function renderEvidence(why: Why, width: number, screen: Screen): string[] {
   const others = why.hypotheses.filter(({ suspect, cause }) => suspect && !why.causes.includes(cause));
   return (['consistent', 'undecidable', 'contradicted'] as const)

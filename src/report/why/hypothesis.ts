@@ -49,16 +49,16 @@ export interface Hypothesis {
   /** A clause: "it held 3.9 GiB of the 4 GiB allowed on node17". */
   readonly evidence: string;
   /** Where undecidable, or barely consistent: what would have decided. */
-  readonly wouldTell: string | null;
+  readonly wouldShow: string | null;
   /** What to ask for to see whether it was that: no need that was measured. */
   readonly trial?: Trial | null;
 }
 
 /** A hypothesis of one cause, with its standing filled in. */
 export interface Judge {
-  consistent(weight: 1 | 2 | 3, evidence: string, wouldTell?: string): Hypothesis;
+  consistent(weight: 1 | 2 | 3, evidence: string, wouldShow?: string): Hypothesis;
   contradicted(evidence: string): Hypothesis;
-  undecidable(evidence: string, wouldTell?: string): Hypothesis;
+  undecidable(evidence: string, wouldShow?: string): Hypothesis;
   /** The end itself is of another kind. */
   otherwise(evidence: string): Hypothesis;
 }
@@ -69,12 +69,12 @@ export function judge(cause: Cause, name: string): Judge {
     weight: Hypothesis['weight'],
     suspect: boolean,
     evidence: string,
-    wouldTell: string | null,
-  ): Hypothesis => ({ cause, standing, weight, suspect, name, evidence, wouldTell });
+    wouldShow: string | null,
+  ): Hypothesis => ({ cause, standing, weight, suspect, name, evidence, wouldShow });
   return {
-    consistent: (weight, evidence, wouldTell) => make('consistent', weight, true, evidence, wouldTell ?? null),
+    consistent: (weight, evidence, wouldShow) => make('consistent', weight, true, evidence, wouldShow ?? null),
     contradicted: (evidence) => make('contradicted', 0, true, evidence, null),
-    undecidable: (evidence, wouldTell) => make('undecidable', 0, true, evidence, wouldTell ?? null),
+    undecidable: (evidence, wouldShow) => make('undecidable', 0, true, evidence, wouldShow ?? null),
     otherwise: (evidence) => make('contradicted', 0, false, evidence, null),
   };
 }

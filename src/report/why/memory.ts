@@ -131,14 +131,14 @@ function heldAtLimit(end: BadEnd, part: HostPart, words: Words): Hypothesis {
   const when = `${whenEnded(end, words)}${growth(end.subject)}`;
   const counted = countedByExecd(record);
   if (counted === null) return heldByBracket({ end, record, limit, of, when, judged });
-  const told = `Grid Engine counted ${formatBytes(counted)}`;
-  if (counted < limit) return judged.contradicted(`${told} ${of} (maxvmem)`);
+  const counts = `Grid Engine counted ${formatBytes(counted)}`;
+  if (counted < limit) return judged.contradicted(`${counts} ${of} (maxvmem)`);
   const held = heldOf(measure, record);
   return judged.consistent(
     2,
     held === null
-      ? `${told} ${of} (maxvmem)${when}`
-      : `it ${HOLDS[measure ?? 'rss_swap_sum']} ${amountOf(held)} ${of} (${told} as maxvmem)${when}`,
+      ? `${counts} ${of} (maxvmem)${when}`
+      : `it ${HOLDS[measure ?? 'rss_swap_sum']} ${amountOf(held)} ${of} (${counts} as maxvmem)${when}`,
   );
 }
 
@@ -237,21 +237,21 @@ export function softMemory(end: BadEnd, words: Words): Hypothesis {
 }
 
 interface Kills {
-  readonly kills: number;
+  readonly count: number;
   readonly limitReached: number | null;
   readonly host: string;
 }
 
-/** What the control groups of its parts tell; null: none was read. */
+/** What the control groups of its parts counted; null: none was read. */
 function killsOf(end: BadEnd): Kills | null {
-  const told = end.records.filter(({ metrics }) => metrics.cgroup_oom_kills !== undefined);
-  const killed = told.find(({ metrics }) => (metrics.cgroup_oom_kills ?? 0) > 0) ?? told[0];
+  const read = end.records.filter(({ metrics }) => metrics.cgroup_oom_kills !== undefined);
+  const killed = read.find(({ metrics }) => (metrics.cgroup_oom_kills ?? 0) > 0) ?? read[0];
   if (killed === undefined) return null;
   const sum = (metric: string): number | null => {
-    const known = told.flatMap(({ metrics }) => metrics[metric] ?? []);
+    const known = read.flatMap(({ metrics }) => metrics[metric] ?? []);
     return known.length === 0 ? null : known.reduce((a, b) => a + b, 0);
   };
-  return { kills: sum('cgroup_oom_kills') ?? 0, limitReached: sum('cgroup_oom_events'), host: killed.host };
+  return { count: sum('cgroup_oom_kills') ?? 0, limitReached: sum('cgroup_oom_events'), host: killed.host };
 }
 
 const couldBeOom = (end: BadEnd): boolean => end.signal === SIGKILL || (end.signal === 0 && (end.status ?? 0) > 0);
@@ -265,7 +265,7 @@ const kernelLog = (end: BadEnd, words: Words): string =>
   `the kernel's log on ${words.safe(end.subject.host)} (journalctl -k)`;
 
 /** No cgroup of the job was read: an error status alone makes nobody think of the kernel. */
-function untold(end: BadEnd, judged: Judge, words: Words): Hypothesis {
+function withoutCgroup(end: BadEnd, judged: Judge, words: Words): Hypothesis {
   return end.signal === SIGKILL
     ? judged.undecidable('nothing that was read shows it', kernelLog(end, words))
     : judged.otherwise(`it ended ${endedBy(end)}, and nothing shows a kill`);
@@ -278,11 +278,11 @@ export function outOfMemoryGroup(end: BadEnd, words: Words): Hypothesis {
   const judged = judge('cgroup-out-of-memory', "the kernel's out-of-memory killer, for a full cgroup");
   const never = notByOom(end);
   if (never !== null) return end.signal === SIGKILL ? judged.contradicted(never) : judged.otherwise(never);
-  const told = killsOf(end);
-  if (told === null) return untold(end, judged, words);
-  if (told.kills === 0) return judged.contradicted('it killed nothing in the cgroup of the job');
-  const killed = `it killed ${processes(told.kills)} in the cgroup of the job on ${words.safe(told.host)}`;
-  if (told.limitReached === 0) return judged.contradicted(`${killed}, though no limit of that was reached`);
+  const kills = killsOf(end);
+  if (kills === null) return withoutCgroup(end, judged, words);
+  if (kills.count === 0) return judged.contradicted('it killed nothing in the cgroup of the job');
+  const killed = `it killed ${processes(kills.count)} in the cgroup of the job on ${words.safe(kills.host)}`;
+  if (kills.limitReached === 0) return judged.contradicted(`${killed}, though no limit of that was reached`);
   const limit = end.subject.metrics.cgroup_memory_limit_bytes;
   const at = limit === undefined ? '' : `, which may hold ${formatRequested(limit)}`;
   return judged.consistent(end.signal === SIGKILL ? 3 : 2, `${killed}${at}`);
@@ -293,19 +293,19 @@ export function outOfMemoryNode(end: BadEnd, words: Words): Hypothesis {
   const judged = judge('node-out-of-memory', "the kernel's out-of-memory killer, for a full node");
   const never = notByOom(end);
   if (never !== null) return end.signal === SIGKILL ? judged.contradicted(never) : judged.otherwise(never);
-  const told = killsOf(end);
+  const kills = killsOf(end);
   const log = kernelLog(end, words);
-  if (told !== null && told.kills > 0) {
-    const killed = `it killed ${processes(told.kills)} of the job on ${words.safe(told.host)}`;
-    if (told.limitReached === 0)
+  if (kills !== null && kills.count > 0) {
+    const killed = `it killed ${processes(kills.count)} of the job on ${words.safe(kills.host)}`;
+    if (kills.limitReached === 0)
       return judged.consistent(3, `${killed}, and no limit of the job's cgroup had been reached`);
-    if (told.limitReached !== null) return judged.contradicted(`${killed} at the limit of the job's cgroup`);
+    if (kills.limitReached !== null) return judged.contradicted(`${killed} at the limit of the job's cgroup`);
     return judged.undecidable(killed, log);
   }
-  if (told !== null) return judged.contradicted('it killed nothing in the cgroup of the job');
+  if (kills !== null) return judged.contradicted('it killed nothing in the cgroup of the job');
   return end.direct === false && end.signal === SIGKILL
     ? judged.consistent(1, 'it takes one process of a job and leaves its shell', log)
-    : untold(end, judged, words);
+    : withoutCgroup(end, judged, words);
 }
 
 /** "25 % of h_vmem", for what lay far below; null: nothing requested, or nothing known. */

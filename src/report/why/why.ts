@@ -11,15 +11,15 @@ import { residentLimit } from './resident';
 import { cpuTime, killedAtTime, softTime } from './time';
 import { listed, PLAIN_WORDS, type Words } from './words';
 
-export const CONFIDENCES = ['told', 'likely', 'possible', 'unknown'] as const;
+export const CONFIDENCES = ['certain', 'likely', 'possible', 'unknown'] as const;
 
 /**
- * `told`: Grid Engine or the kernel says so; `likely`: one explanation fits, and better than any other; `possible`: it
+ * `certain`: Grid Engine or the kernel says so; `likely`: one explanation fits, and better than any other; `possible`: it
  * fits, but so may others; `unknown`: the evidence does not suffice.
  */
 export type Confidence = (typeof CONFIDENCES)[number];
 
-/** Why a run of a job ended badly, as far as that can be told. */
+/** Why a run of a job ended badly, as far as that is known. */
 export interface Why {
   readonly confidence: Confidence;
   /** What fits best; several where the evidence does not decide between them, none where nothing fits. */
@@ -63,7 +63,7 @@ function examineAll(end: BadEnd, words: Words): Hypothesis[] {
   );
 }
 
-/** Of the limits whose enforcement Grid Engine tells, one that fits alone is as good as told. */
+/** Of the limits whose enforcement Grid Engine reports, one that fits alone is as good as certain. */
 const ENFORCED: ReadonlySet<Cause> = new Set<Cause>(['h_vmem', 'resident-memory', 'h_rt', 'cpu-time']);
 
 function confidenceOf(end: BadEnd, best: readonly Hypothesis[], suspects: readonly Hypothesis[]): Confidence {
@@ -71,16 +71,16 @@ function confidenceOf(end: BadEnd, best: readonly Hypothesis[], suspects: readon
   if (first === undefined) return 'unknown';
   if (best.length > 1) return 'possible';
   const others = suspects.filter((one) => one !== first && one.standing !== 'contradicted');
-  if (first.weight === 3) return 'told';
+  if (first.weight === 3) return 'certain';
   const fitsAlone = !others.some(({ standing }) => standing === 'consistent');
-  if (end.enforced !== null && ENFORCED.has(first.cause) && fitsAlone) return 'told';
+  if (end.enforced !== null && ENFORCED.has(first.cause) && fitsAlone) return 'certain';
   return first.weight === 2 || others.length === 0 ? 'likely' : 'possible';
 }
 
 const capital = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
 
 function whatWouldShow(hypotheses: readonly Hypothesis[]): string {
-  const sources = [...new Set(hypotheses.flatMap(({ wouldTell }) => (wouldTell === null ? [] : [wouldTell])))];
+  const sources = [...new Set(hypotheses.flatMap(({ wouldShow }) => (wouldShow === null ? [] : [wouldShow])))];
   return sources.length === 0 ? '' : ` Evidence needed: ${listed(sources.slice(0, 2), 'or')}.`;
 }
 
@@ -102,19 +102,19 @@ function sentenceOf(
   }
   if (first.cause === 'never-ran') return `It never ran: ${first.evidence}.`;
   if (first.cause === 'failed-afterwards') return `The job was over: ${first.evidence}.`;
-  if (first.cause === 'deleted' && confidence === 'told') return `It was deleted: ${first.evidence}.`;
+  if (first.cause === 'deleted' && confidence === 'certain') return `It was deleted: ${first.evidence}.`;
   if (others.length > 0) {
     const all = best.map(({ name, evidence }) => `${name} (${evidence})`).join(' or ');
-    const undecided = best.some(({ wouldTell }) => wouldTell !== null) ? best : open;
+    const undecided = best.some(({ wouldShow }) => wouldShow !== null) ? best : open;
     return `Possible causes: ${all}.${whatWouldShow(undecided)}`;
   }
   const cause = `Probable cause: ${first.name}. ${capital(first.evidence)}.`;
-  return confidence === 'possible' ? `${cause}${whatWouldShow(first.wouldTell === null ? open : [first])}` : cause;
+  return confidence === 'possible' ? `${cause}${whatWouldShow(first.wouldShow === null ? open : [first])}` : cause;
 }
 
 /**
  * Why one run of a job (or array task) ended badly; `records`: all its hosts and tasks, with what accounting says joined.
- * null: it ended well, still runs, or nothing at all tells how it ended.
+ * null: it ended well, still runs, or how it ended is unknown.
  */
 export function whyEnded(
   records: readonly JobRecord[],

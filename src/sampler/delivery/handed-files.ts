@@ -84,7 +84,7 @@ export function clearLeftovers(outbox: string, names: readonly string[], nowMs: 
   }
 }
 
-/** Files by who owns them; links and the like are whoever's made them. */
+/** Files by who owns them; of links and the like, by who made them. */
 export function pathsByUser(
   outbox: string,
   names: readonly string[],

@@ -310,18 +310,18 @@ function duration(seconds: number): string {
 }
 
 /** A GPU that wasn't used for less than this needs no note. */
-const WORTH_TELLING_S = 60;
+const WORTH_A_NOTE_S = 60;
 
 function noteOf(use: Use): string | null {
   const { label, heldSeconds, silentSeconds, idleSeconds, usedSeconds, opened } = use;
-  if (heldSeconds < WORTH_TELLING_S) return null;
-  if (silentSeconds >= heldSeconds) return `${label} was held for ${duration(heldSeconds)} and told nothing.`;
-  const silent = silentSeconds > 0 ? ` It told nothing for ${duration(silentSeconds)} of them.` : '';
+  if (heldSeconds < WORTH_A_NOTE_S) return null;
+  if (silentSeconds >= heldSeconds) return `${label} was held for ${duration(heldSeconds)} without any reading.`;
+  const silent = silentSeconds > 0 ? ` No readings for ${duration(silentSeconds)} of them.` : '';
   if (idleSeconds + silentSeconds >= heldSeconds && !opened)
     return `${label} was held for ${duration(heldSeconds)} and never used.${silent}`;
   if (usedSeconds === 0 && opened && use.knownSeconds > 0)
     return `${label} was held for ${duration(heldSeconds)}: opened, but no reading showed it at work.${silent}`;
-  return silent === '' ? null : `${label} told nothing for ${duration(silentSeconds)} of ${duration(heldSeconds)}.`;
+  return silent === '' ? null : `${label} had no readings for ${duration(silentSeconds)} of ${duration(heldSeconds)}.`;
 }
 
 /** What the reader of a record should know of its GPUs, one line each. */

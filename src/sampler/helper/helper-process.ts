@@ -9,7 +9,7 @@ export interface Failed {
   readonly failed: 'late' | 'ended';
   /** One line, to follow "the helper process". */
   readonly how: string;
-  /** The process that it was reading; null: none, or the source does not tell. */
+  /** The process that it was reading; null: none, or the source does not say. */
   readonly at: number | null;
 }
 

@@ -117,7 +117,7 @@ export function buildRecord(parts: RecordParts): JobRecord {
   };
 }
 
-/** Memory is charged to a group, not to a process: nothing says which one held most. */
+/** Memory is charged to a group, not to a process: nothing says which one is the largest. */
 function ofGroup(ends: FootprintEnds): Bracket {
   const { lower_bytes, upper_bytes, slack_bytes, proved, exact, open, sources } = ends;
   return { lower_bytes, upper_bytes, slack_bytes, proved, exact, open, sources, at: iso(ends.at), command: null };

@@ -19,11 +19,11 @@ export interface RunDescription {
   readonly reason: string;
   /** Seconds since boot when the prolog ran. */
   readonly uptime: number;
-  /** Hard limit on address space that the hook itself was under, in KiB; null: none, or not told. */
+  /** Hard limit on address space that the hook itself was under, in KiB; null: none, or unknown. */
   readonly addressSpaceKib: number | null;
   /** Seq and host of a `qrsh -inherit` task (`1.node02`), which is a record of its own; null: the job's master task. */
   readonly peTask: string | null;
-  /** What tells the job's end: the epilog's file in the run directory, or `usage` in the spool directory. */
+  /** What marks the job's end: the epilog's file in the run directory, or `usage` in the spool directory. */
   readonly ends: 'epilog' | 'usage';
   /** `run --pid`: the processes are older than their watcher, and nobody's children of it. */
   readonly attached: boolean;

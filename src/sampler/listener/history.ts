@@ -1,7 +1,7 @@
 import type { ProcessEvent } from './process-table';
 
 /**
- * The last events of the whole machine: a sampler that comes late hears from here what its job did before. Bounded by
+ * The last events of the whole machine: a sampler that comes late gets from here what its job did before. Bounded by
  * age and by number.
  */
 export interface History {

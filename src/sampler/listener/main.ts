@@ -17,7 +17,7 @@ import { Listener } from './serve';
  * sampler that finds none starts one. Netlink gives every event of the machine to everyone who listens: with one
  * listener each event is read once, and a sampler gets those of its own job.
  *
- * take-over: the one that runs retires. This one hears the kernel before that, so no event is missed in between; jobs
+ * take-over: the one that runs retires. This one listens before that, so no event is missed in between; jobs
  * that run stay with the other, which ends when the last of them has.
  */
 

@@ -31,7 +31,7 @@ const IDLE_LOOK_EVERY_MS = 2000;
 const MANY_EVENTS = 2000;
 /** Who started it is on the way. */
 const FIRST_FOLLOWER_MS = 10_000;
-/** One that hears nothing, or that a job's limits hold, gives its place up so long after its last sampler. */
+/** One that receives nothing, or that a job's limits hold, gives its place up so long after its last sampler. */
 const MOST_LINGER_MS = 60_000;
 /** A sampler that takes nothing for so long must not fill our memory. */
 const MOST_UNSENT_BYTES = 64 * 1024 * 1024;
@@ -268,7 +268,7 @@ export class Listener {
     const idle = this.followers.size === 0 && (this.retired || nowMs > this.stayUntilMs);
     if (idle || this.cpuLimit === Infinity) return idle;
     const { user, system } = process.cpuUsage();
-    // Under a job's limit: whoever is served goes on with a successor.
+    // Under a job's limit: samplers go on with a successor.
     return (user + system) / 1e6 > this.cpuLimit * SPEND_OF_CPU_LIMIT;
   }
 

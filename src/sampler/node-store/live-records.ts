@@ -62,7 +62,7 @@ function removeQuietly(path: string): void {
   try {
     rmSync(path, { force: true });
   } catch {
-    // Not ours: whoever recovers this run removes it.
+    // Not ours: the recovery of this run removes it.
   }
 }
 

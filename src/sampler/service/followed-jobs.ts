@@ -129,7 +129,7 @@ export class FollowedJobs {
       if (againMs < nowMs - LONGEST_FAILED_PAUSE_MS) this.#failures.delete(old);
   }
 
-  /** Saves what is known of all jobs, for whoever goes on with them. */
+  /** Saves what is known of all jobs, for the service that goes on with them. */
   saveAll(): void {
     for (const { follower } of this.#followed.values()) {
       try {

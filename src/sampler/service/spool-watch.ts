@@ -12,7 +12,7 @@ export interface SpoolEntry {
 }
 
 export interface SpoolWatch {
-  /** Looks at everything: for what inotify did not tell. */
+  /** Looks at everything: for what inotify missed. */
   rescan(): void;
   close(): void;
 }

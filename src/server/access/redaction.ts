@@ -10,7 +10,7 @@ import type { JobRecord } from '../../record/record';
 import { isOwn, isShown, showsNames, type Ownership, type Access } from './access';
 
 /**
- * Who sees what, for every answer of the server. Whatever names a person or tells what they run (owner, uid, group, job
+ * Who sees what, for every answer of the server. Whatever names a person or shows what they run (owner, uid, group, job
  * name, account, command, messages) is of one kind: hidden together. Projects, queues, hosts and figures are not; a
  * host's totals count every job, shown or not.
  */
@@ -27,7 +27,7 @@ function redacted<T extends { readonly owner: string | null }>(
   return showsNames(access) ? shown : shown.map((item) => (isOwn(item.owner, access) ? item : hide(item)));
 }
 
-/** The project of a job by its number, out of lists that tell it. */
+/** The project of a job by its number, out of lists that have it. */
 function projectsByJob(
   jobs: readonly (Ownership & { readonly job: number })[],
 ): (item: { readonly job: number }) => string | null {

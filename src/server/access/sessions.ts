@@ -1,6 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto';
 
-/** Who has signed in: a user of this system, or whoever holds a token. */
+/** Who has signed in: a user of this system, or the holder of a token. */
 export type Credential = { readonly uid: number } | { readonly token: string };
 
 const SESSION_MS = 12 * 3_600_000;

@@ -45,7 +45,7 @@ export interface AccountingThreadOptions {
 }
 
 const PATIENCE_MS = 20_000;
-/** Who asks hears why there is no answer; and the next question goes to a new connection. */
+/** The caller gets the reason, and the next question a new connection. */
 const SILENCE_SHARE = 0.9;
 /** More than there can be connections (http/server.ts): who waits is answered in turn. */
 const MOST_WAITING = 2500;

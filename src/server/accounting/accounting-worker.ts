@@ -72,7 +72,7 @@ function problemOf(error: unknown): { readonly status: number; readonly detail: 
   return { status: 503, detail: `the accounting DB can't be read: ${reason}` };
 }
 
-async function tell({ id, question, access }: WorkerRequest): Promise<WorkerReply> {
+async function answer({ id, question, access }: WorkerRequest): Promise<WorkerReply> {
   try {
     const reader = await store.open();
     if (question === null) return { id };
@@ -86,7 +86,7 @@ async function tell({ id, question, access }: WorkerRequest): Promise<WorkerRepl
 
 /** The next question comes when this one has its answer. */
 parentPort?.on('message', (asked: WorkerRequest) => {
-  void tell(asked).then((reply) =>
+  void answer(asked).then((reply) =>
     parentPort?.postMessage(reply, reply.json === undefined ? [] : [reply.json.buffer as ArrayBuffer]),
   );
 });

@@ -12,6 +12,7 @@ import { kindsNear } from '../../report/rules/kinds';
 import { loadRules } from '../../report/rules/rule-set';
 import { causeAccounts } from '../../report/why/causes';
 import { RECORD_SCHEMA } from '../../record/record';
+import { answerClass, type ClassQuery } from './answer-class';
 import { MOST_RECORDS } from './answer-shapes';
 import { HttpProblem } from '../http/http-problem';
 import { redactRecords } from '../access/redaction';
@@ -22,6 +23,7 @@ import { visibleRecords, visibleSummary } from '../access/visible-answers';
 /** What callers ask of the accounting DB. */
 export type AccountingQuery =
   | { readonly what: 'job'; readonly query: JobQuery; readonly dialect?: Dialect; readonly rulesFile?: string }
+  | { readonly what: 'class'; readonly query: ClassQuery }
   | { readonly what: 'records'; readonly query: RecordsQuery }
   | { readonly what: 'summary'; readonly query: SummaryQuery & { readonly limit: number } }
   | { readonly what: 'running'; readonly query: RunningQuery }
@@ -31,6 +33,11 @@ export type AccountingQuery =
 
 /** Bad ends that are explained in one answer: about 3 MB of JSON. */
 export const MOST_CAUSES = 1000;
+
+/** Records that the caller may see, and no others. */
+function finder(access: Access, reader: AccountingReader): (asked: RecordsQuery) => Promise<readonly StoredRecord[]> {
+  return async (asked) => (await visibleRecords(asked, access, reader)).records;
+}
 
 /** A record as JSON has it (`answer-shapes.ts`). */
 function given({ record, ended, provenance }: StoredRecord): object {
@@ -52,9 +59,7 @@ async function answerJob(
       413,
       `the job has ${answer.records.length} records, above ${MOST_RECORDS}; ask task by task: /v1/job/JOB.TASK`,
     );
-  // By what the caller may see, and by nothing else.
-  const find = async (asked: RecordsQuery): Promise<readonly StoredRecord[]> =>
-    (await visibleRecords(asked, access, reader)).records;
+  const find = finder(access, reader);
   const history = new ClassHistory(find, Date.now());
   const kinds = await kindsNear(answer.records, find);
   const runs = withClasses(nextRequests(await history.advise(answer.records)), await loadRules(rulesFile), kinds.of);
@@ -114,6 +119,9 @@ async function answer(question: AccountingQuery, access: Access, reader: Account
   switch (question.what) {
     case 'job':
       return answerJob(question, access, reader);
+    case 'class':
+      checkOwner(question.query.fields.owner, access);
+      return answerClass(question.query, new ClassHistory(finder(access, reader), Date.now()), reader);
     case 'records':
       return answerRecords(question.query, access, reader);
     case 'summary':

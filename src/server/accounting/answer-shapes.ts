@@ -173,7 +173,7 @@ const classes: Shape<Classes> = part(
     {
       rules_version: described(string, 'of the rules that judged'),
       found: many(finding),
-      unknown: described(many(string), 'classes of which it can not be told, since something is not known'),
+      unknown: described(many(string), 'classes that could not be judged, since a figure is missing'),
     },
     'what the rules say of a run, worst first',
   ),
@@ -198,7 +198,7 @@ const explanation = part(
       standing: oneOf(STANDINGS),
       name: string,
       evidence: string,
-      would_tell: nullable(string),
+      would_show: nullable(string),
     },
     'one thing that such an end can come of, held against what is known',
   ),

@@ -15,7 +15,7 @@ export type Answer = (request: Request, caller: Caller, gone: AbortSignal) => Pr
 
 interface HttpOptions {
   readonly answer: Answer;
-  /** Who is at the other end, by the connection itself; null: nobody can tell (TCP). */
+  /** Who is at the other end, by the connection itself; null: unknown (TCP). */
   readonly uidOf: (socket: Socket) => number | null;
   /** Whether a server on this address goes by this `Host`. */
   readonly isOwnName: (host: string, localAddress: string) => Promise<boolean>;

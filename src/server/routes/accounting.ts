@@ -3,7 +3,10 @@ import type { RecordFilter, RecordSort, RecordsQuery } from '../../accounting/st
 import type { SummaryQuery } from '../../accounting/summary';
 import type { Dialect } from '../../gridengine/dialect';
 import { STATUSES } from '../../record/fields';
+import { nameClass } from '../../record/name-class';
+import { RISK } from '../../report/advice/class-history';
 import type { AccountingQuery } from '../accounting/answer-query';
+import { classAnswer } from '../accounting/class-shape';
 import { JSON_TYPE, makeBody } from '../http/body';
 import { HttpProblem } from '../http/http-problem';
 import {
@@ -18,6 +21,7 @@ import {
   queryWord,
   queryWords,
   type Parameters,
+  type Values,
 } from './parameter';
 import { route, type RouteAnswer, type RouteRequest, type Route, type Site } from './route';
 import {
@@ -61,7 +65,7 @@ function dialectOf({ settings, live }: Site): Dialect {
 }
 
 /** What was said of a job in an address. */
-export interface JobValues {
+interface JobValues {
   readonly job: { readonly job: number; readonly task: number | null };
   readonly all?: boolean | undefined;
   readonly at?: number | undefined;
@@ -206,6 +210,38 @@ const ownerRoute = route({
   },
 });
 
+/** A kind of job: whose and of which name; the more is given, the better the advice fits. */
+export const CLASS = {
+  owner: queryName('of this user'),
+  job_name: queryName('of this name; digits stand for any'),
+  slots: queryCount('with so many slots', 1_000_000),
+  pe: queryName('in this parallel environment'),
+  project: queryName('of this project'),
+  queue: queryName('in this queue'),
+  cluster: queryName('of this cluster (default: that of the newest run)'),
+  risk: queryShare('the share of runs that may need more (default: 0.01)'),
+} as const;
+
+/** Throws HttpProblem where it is not said whose jobs, and of which name. */
+export function classQuestion(values: Values<typeof CLASS>): AccountingQuery {
+  const { owner, job_name: name, slots = null, pe = null, project = null, queue = null, cluster = null } = values;
+  if (owner === undefined || name === undefined)
+    throw new HttpProblem(400, 'a kind of job is a user and a job name; write owner=USER&job_name=NAME');
+  const fields = { owner, jobName: nameClass(name), slots, pe, project, queue, cluster };
+  return { what: 'class', query: { fields, risk: values.risk ?? RISK } };
+}
+
+const classRoute = route({
+  path: '/v1/class',
+  description:
+    'the latest runs of a kind of job in the last year: what each needed, what to request next and at which risk, what that advice would have done for them, and how their memory went over time',
+  parameters: CLASS,
+  type: JSON_TYPE,
+  schema: classAnswer.schema,
+  problems: [403, 503],
+  answer: (asked) => ask(asked, classQuestion(asked.values)),
+});
+
 const HOUR_MS = 3_600_000;
 
 const runningRoute = route({
@@ -241,6 +277,7 @@ export const ACCOUNTING_ROUTES: readonly Route[] = [
   ownerRoute,
   recordsRoute,
   summaryRoute,
+  classRoute,
   runningRoute,
   nodesRoute,
 ];

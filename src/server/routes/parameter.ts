@@ -54,10 +54,13 @@ export function queryOptions<O extends LiveOptions>(options: O): OptionParameter
 }
 
 /** A job, or one task of an array job. */
-interface JobAndTask {
+export interface JobAndTask {
   readonly job: number;
   readonly task: number | null;
 }
+
+/** As it is written in an address. */
+export const jobText = ({ job, task }: JobAndTask): string => (task === null ? String(job) : `${job}.${task}`);
 
 function readJob(text: string): JobAndTask | null {
   const match = /^([1-9]\d{0,9})(?:\.([1-9]\d{0,9}))?$/.exec(text);
@@ -71,6 +74,27 @@ export const pathJob: Parameter<JobAndTask> & { readonly in: 'path' } = {
   expected: '4711, or 4711.3 for task 3',
   read: readJob,
 };
+
+/** Several of them, with commas between them. */
+export function queryJobs(
+  description: string,
+  most: number,
+): Parameter<readonly JobAndTask[]> & { readonly in: 'query' } {
+  return {
+    in: 'query',
+    description: `${description}, ${most} at most`,
+    schema: {
+      type: 'string',
+      pattern: '^[1-9][0-9]{0,9}(\\.[1-9][0-9]{0,9})?(,[1-9][0-9]{0,9}(\\.[1-9][0-9]{0,9})?)*$',
+    },
+    expected: `4711,4720.3: up to ${most} jobs, with commas`,
+    read: (text) => {
+      const parts = [...new Set(text.split(',').map((part) => part.trim()))];
+      const jobs = parts.flatMap((part) => readJob(part) ?? []);
+      return jobs.length === parts.length && jobs.length <= most ? jobs : null;
+    },
+  };
+}
 
 const UNIT_MS: Readonly<Record<string, number>> = { m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 };
 const LAST_MS = 253402300799999;

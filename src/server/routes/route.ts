@@ -15,7 +15,7 @@ import type { Tokens } from '../access/tokens';
 
 /** What the routes answer from. */
 export interface Site {
-  readonly settings: Pick<Settings, 'grid_engine' | 'poll_interval' | 'metrics_jobs' | 'rules_file'>;
+  readonly settings: Pick<Settings, 'grid_engine' | 'poll_interval' | 'metrics_jobs' | 'report_dir' | 'rules_file'>;
   readonly live: Pick<LiveState, 'current'>;
   /** Somebody asks for the jobs that wait; resolves when qmaster has been asked for them, or after some seconds. */
   readonly wantPending: () => Promise<void>;

@@ -7,6 +7,7 @@ import { LIVE_ROUTES } from './live';
 import { metricsRoute } from './metrics';
 import { describeRoutes } from './openapi';
 import { QMEMTOOLS_ROUTES } from './qmemtools';
+import { REPORT_ROUTES } from './reports';
 import { route, type Route } from './route';
 import { signInLinkRoute } from './sign-in-link';
 
@@ -32,6 +33,7 @@ export const ROUTES: readonly Route[] = [
   ...GRIDENGINE_XML_ROUTES,
   ...LIVE_ROUTES,
   ...ACCOUNTING_ROUTES,
+  ...REPORT_ROUTES,
   metricsRoute,
   healthRoute,
   signInLinkRoute,

@@ -19,15 +19,17 @@ const PAGES: readonly (readonly [path: string, name: string])[] = [
   ['/v1', 'Interface'],
 ];
 
-/** Of every page: nothing runs, and nothing is loaded from elsewhere. */
+/** Of every page: nothing runs but the site's own script, and nothing is loaded from elsewhere. */
 export const PAGE_HEADERS: Readonly<Record<string, string>> = {
   'Content-Security-Policy':
-    "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
+    "default-src 'none'; script-src 'self'; connect-src 'self'; style-src 'self'; img-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
   // A form says by it that it was sent from here.
   'Referrer-Policy': 'same-origin',
 };
 
 export const HTML_TYPE = 'text/html; charset=utf-8';
+
+const SCRIPT = html`<script src="/script.js" defer></script>`;
 
 function navigation(current: string): Html {
   const links = PAGES.map(([path, name]) =>
@@ -39,7 +41,7 @@ function navigation(current: string): Html {
 function userForm(user: string | null): Html {
   if (user === null) return html`<a href="${linkTo('/sign-in')}">Sign in</a>`;
   return html`<form method="post" action="/sign-out">
-    <span>Signed in by <bdi>${user}</bdi></span
+    <span>Signed in: <bdi>${user}</bdi></span
     ><button>Sign out</button>
   </form>`;
 }
@@ -53,10 +55,11 @@ export function pageDocument({ title, body }: Page, { path, user }: PageFrame): 
       <meta name="viewport" content="width=device-width,initial-scale=1" />
       <meta name="color-scheme" content="light dark" />
       <link rel="stylesheet" href="/style.css" />
+      ${SCRIPT}
       <link rel="icon" href="/icon.svg" type="image/svg+xml" />
     </head>
     <body>
-      <a class="skip" href="#main">To the content</a>
+      <a class="skip" href="#main">Skip to the content</a>
       <header>
         ${navigation(path)}
         <form action="/job" role="search">

@@ -1,6 +1,7 @@
 import { checkJson, type Shape } from '../../base/shape';
 import type { AccountingQuery } from '../accounting/answer-query';
 import { makeBody } from '../http/body';
+import { HttpProblem } from '../http/http-problem';
 import type { Parameters } from '../routes/parameter';
 import { route, type Route, type RouteAnswer, type RouteRequest } from '../routes/route';
 import { HTML_TYPE, PAGE_HEADERS, pageDocument, type Page } from './layout';
@@ -14,10 +15,10 @@ interface PageDefinition<P extends Parameters> {
   readonly make: (asked: RouteRequest<P>) => Page | Promise<Page>;
 }
 
-/** How often a browser that is asked to may load a page of what changes. */
+/** How often a browser reloads a page of what changes, where that was asked for. */
 export const RELOAD_SECONDS = 30;
 
-/** A page as it is sent; with `reload` the browser loads it again after some time. */
+/** A page as it is sent; with `reload` the browser reloads it again and again. */
 export function pageAnswer(
   page: Page,
   path: string,
@@ -61,4 +62,14 @@ export async function askAccounting<T>(
   const read = checkJson(shape, bytes.toString('utf8'), 'the answer');
   if (!read.ok) throw new Error(read.error);
   return read.value;
+}
+
+/** The same; null: no such job is known here. */
+export async function askIfKnown<T>(asked: Asker, question: AccountingQuery, shape: Shape<T>): Promise<T | null> {
+  try {
+    return await askAccounting(asked, question, shape);
+  } catch (error) {
+    if (error instanceof HttpProblem && error.httpStatus === 404) return null;
+    throw error;
+  }
 }

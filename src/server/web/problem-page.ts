@@ -16,7 +16,7 @@ export function problemPage(problem: HttpProblem): {
   const title = titleOf(problem);
   const signIn =
     problem.httpStatus === 401 || problem.httpStatus === 403 || problem.httpStatus === 404
-      ? html`<p>Perhaps you may see more when you <a href="/sign-in">sign in</a>.</p>`
+      ? html`<p>You may see more after you <a href="/sign-in">sign in</a>.</p>`
       : null;
   const body = html`<h1>${title}</h1>
     <section>

@@ -3,12 +3,14 @@
 const LIGHT = `
 --page:#f3f4f6;--card:#fff;--ink:#1c2128;--faint:#59626d;--line:#d5dae1;--link:#1d57b3;--code:#eef1f4;
 --good:#1a7544;--warning:#8f5400;--bad:#b3261e;--used:#2f6fde;--band:#8fb3f0;--rest:#dfe4ea;--mark:#b3261e;--alert:#fff5e0;
---fill-good:#2e9e66;--fill-warning:#d9962a;--fill-bad:#d04a40;--fill-none:#b9c1cb;color-scheme:light`;
+--fill-good:#2e9e66;--fill-warning:#d9962a;--fill-bad:#d04a40;--fill-none:#b9c1cb;
+--line-1:#b3261e;--line-2:#1a7544;--line-3:#8f5400;--line-4:#7a3fb0;--line-5:#00788a;color-scheme:light`;
 
 const DARK = `
 --page:#0f1216;--card:#181c22;--ink:#e4e7eb;--faint:#9fa9b4;--line:#313944;--link:#8ab4ff;--code:#262d36;
 --good:#4cc38a;--warning:#f0b04f;--bad:#ff8f87;--used:#5b93f5;--band:#34548c;--rest:#2a3038;--mark:#ff8f87;--alert:#33270f;
---fill-good:#3fb27f;--fill-warning:#d99a2b;--fill-bad:#e5635a;--fill-none:#4a545f;color-scheme:dark`;
+--fill-good:#3fb27f;--fill-warning:#d99a2b;--fill-bad:#e5635a;--fill-none:#4a545f;
+--line-1:#ff8f87;--line-2:#4cc38a;--line-3:#f0b04f;--line-4:#c49bff;--line-5:#4cc9d9;color-scheme:dark`;
 
 const PAGE = `
 *{box-sizing:border-box}
@@ -63,6 +65,12 @@ svg .ink{fill:var(--ink)}svg .area{fill:var(--used);fill-opacity:.25}svg .curve{
 svg .used{fill:var(--used)}svg .band{fill:var(--band)}svg .rest{fill:var(--rest)}
 svg .fill-good{fill:var(--fill-good)}svg .fill-warning{fill:var(--fill-warning)}svg .fill-bad{fill:var(--fill-bad)}svg .fill-none{fill:var(--fill-none)}
 svg .limit{stroke:var(--mark);stroke-width:2;stroke-dasharray:6 4}svg .limit-text{fill:var(--bad)}
+svg .asked{fill:none;stroke:var(--faint);stroke-width:1.5;stroke-dasharray:2 2}svg .fill-asked{fill:var(--faint)}
+svg .advice{stroke:var(--good);stroke-width:2;stroke-dasharray:8 3}svg .advice-text{fill:var(--good)}
+svg .line-1{stroke:var(--line-1);stroke-dasharray:7 3}svg .line-2{stroke:var(--line-2);stroke-dasharray:3 2}svg .line-3{stroke:var(--line-3);stroke-dasharray:10 3 2 3}
+svg .line-4{stroke:var(--line-4);stroke-dasharray:1 3}svg .line-5{stroke:var(--line-5);stroke-dasharray:14 4}
+svg .cursor{stroke:var(--ink);stroke-width:1}svg[data-seconds]{cursor:crosshair;touch-action:pan-y;user-select:none}
+.reading{display:flex;flex-wrap:wrap;gap:4px 10px;align-items:center;font-size:13px}.reading input{flex:1 1 100%;padding:0;margin:0}.reading output{flex:1;font-variant-numeric:tabular-nums}
 svg .axis{stroke:var(--line);stroke-width:1}
 .key{display:flex;flex-wrap:wrap;gap:2px 16px;font-size:13px;color:var(--faint);margin:4px 0}
 .key svg{display:inline-block;vertical-align:-1px;margin-right:5px}

@@ -79,9 +79,9 @@ export function pairs(items: readonly (readonly [name: string, value: Child])[])
 /** Links to the pages before and after this one of a list. */
 export function paging(page: number, hasMore: boolean, linkOf: (page: number) => string): Html | null {
   if (page === 1 && !hasMore) return null;
-  return html`<nav class="paging" aria-label="Parts of the list">
-    ${page > 1 ? html`<a href="${linkOf(page - 1)}" rel="prev">before</a>` : null}
-    <span>part ${page}</span>
+  return html`<nav class="paging" aria-label="Pages of the list">
+    ${page > 1 ? html`<a href="${linkOf(page - 1)}" rel="prev">previous</a>` : null}
+    <span>page ${page}</span>
     ${hasMore ? html`<a href="${linkOf(page + 1)}" rel="next">next</a>` : null}
   </nav>`;
 }

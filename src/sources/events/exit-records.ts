@@ -10,7 +10,7 @@ import { taskstatsAt, type Delays, type Taskstats } from './taskstats';
 export interface ExitRecord {
   /** The thread's id in the initial PID namespace. */
   readonly pid: number;
-  /** Its process; null where the kernel doesn't tell (before taskstats version 12, other than for the last of a group). */
+  /** Its process; null where the kernel doesn't say (before taskstats version 12, other than for the last of a group). */
   readonly tgid: number | null;
   /**
    * Its process has ended with it. null: not known; before version 12 the only thread of a process and one that leaves

@@ -68,7 +68,7 @@ export function openKernelEvents(options: KernelEventsOptions): KernelEvents | U
   try {
     if (options.namespacePath !== null) leave = enterNetworkNamespace(options.namespacePath);
   } catch (error) {
-    // Perhaps it is the one that this process is in: the kernel will tell.
+    // Perhaps it is the one that this process is in: the kernel will say so.
     notEntered = `can't enter ${options.namespacePath ?? ''} (${messageOf(error)})`;
   }
   const events = openProcessEvents(options.receiveBytes);
@@ -172,7 +172,7 @@ function openProcessEvents(receiveBytes: number | undefined): Stream<ProcessEven
         // Before Linux 6.6 the kernel counts listeners by what they say, not by their sockets.
         send('ignore');
       } catch {
-        // Closing is enough: the count is set right by the next event that nobody hears.
+        // Closing is enough: the count is set right by the next event that nobody receives.
       }
       socket.close();
     });

@@ -10,7 +10,7 @@ interface ForkEvent {
   /** µs of CLOCK_MONOTONIC. Taken before the event is queued: events of two CPUs may be queued in another order. */
   readonly at: number;
   /**
-   * The parent that getppid() tells, not the caller, for a thread (childPid differs from childTgid) and for a child that
+   * The parent that getppid() returns, not the caller, for a thread (childPid differs from childTgid) and for a child that
    * was made with CLONE_PARENT.
    */
   readonly parentPid: number;

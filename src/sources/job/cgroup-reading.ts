@@ -2,7 +2,7 @@ import type { Metric, Reading, Unit } from '../source';
 
 /**
  * What a control group says of all its processes together, its sub-groups included. null: this kernel, this version of
- * control groups or this node's configuration does not tell.
+ * control groups or this node's configuration does not have.
  */
 export interface CgroupReading {
   /** Memory charged now: anonymous, shared, page cache and kernel memory. */
@@ -140,7 +140,7 @@ const FIELDS: readonly (readonly [keyof CgroupReading, Metric])[] = [
 
 export const CGROUP_METRICS: readonly Metric[] = FIELDS.map(([, described]) => described);
 
-/** A reading as values of CGROUP_METRICS; what it does not tell is left out. */
+/** A reading as values of CGROUP_METRICS; what it does not have is left out. */
 export function cgroupReadings(reading: CgroupReading): readonly Reading[] {
   return FIELDS.flatMap(([field, { name }]) => {
     const value = reading[field];

@@ -105,7 +105,7 @@ function groupsBelow(directory: string): readonly string[] {
   return found;
 }
 
-/** `oom_kill` of memory.oom_control (Linux 4.13), summed over the groups; null where the kernel does not tell. */
+/** `oom_kill` of memory.oom_control (Linux 4.13), summed over the groups; null where the kernel does not have it. */
 function oomKillsBelow(directory: string): number | null {
   return sumOf(
     ...groupsBelow(directory).map((group) => parseKeyed(readText(join(group, 'memory.oom_control'))).get('oom_kill')),

@@ -67,7 +67,7 @@ interface Bounds {
   readonly untilMs: number;
 }
 
-/** DRM clients of these processes, each once: whoever comes first in the list has it. */
+/** DRM clients of these processes, each once, with the first process of the list that has it. */
 function clientsOf(
   { proc, now }: Pick<Place, 'proc' | 'now'>,
   pids: JobProcessIds,
@@ -103,7 +103,7 @@ function secondsSince(before: SeenEngine | undefined, engine: DrmEngine, atMs: n
     const from = before === undefined || engine.busyNs < before.busy ? 0 : before.busy;
     return (engine.busyNs - from) / 1e9;
   }
-  // Nobody tells the clock's rate: it is what passed since the last reading.
+  // The clock's rate is nowhere to be read: it is what passed since the last reading.
   if (before === undefined || engine.cycles < before.busy || engine.totalCycles <= before.total) return 0;
   const share = Math.min(1, (engine.cycles - before.busy) / (engine.totalCycles - before.total));
   return (share * Math.max(0, atMs - before.atMs)) / 1000;

@@ -47,7 +47,8 @@ export function readCounter(counter: Counter, calls: PerfCalls): Counter {
   return { ...counter, lanes, own, highest: Math.max(counter.highest, total(lanes).value - total(own).value) };
 }
 
-export function tell({ names, unit, lanes, own, highest }: Counter): readonly PerfReading[] {
+/** What a counter has counted so far, by each of its names. */
+export function readingsOf({ names, unit, lanes, own, highest }: Counter): readonly PerfReading[] {
   const all = total(lanes);
   const self = total(own);
   const enabled = all.enabledNs - self.enabledNs;

@@ -4,7 +4,7 @@ import { parseCpuList } from '../cpu-list';
 import { listNames, readText } from '../files';
 import { isUnavailable, unavailable, type Place, type Unavailable } from '../source';
 import { resolveEvent, type ResolvedEvent } from './perf-event-names';
-import { descriptorsOf, readCounter, tell, withoutDescriptors, type Counter } from './perf-counter';
+import { descriptorsOf, readCounter, readingsOf, withoutDescriptors, type Counter } from './perf-counter';
 import { openSet } from './perf-counter-set';
 import { openGroup, planGroups, splitGroups, type Location } from './perf-groups';
 import { perfEvents, perfFacts, type PerfReading } from './perf-metrics';
@@ -86,7 +86,7 @@ function descriptorBudget({ proc }: PerfPlace): number {
   return Math.min(MOST_DESCRIPTORS, Math.max(Math.floor(limit / 2), limit - LEFT_TO_OTHERS));
 }
 
-/** Children of a process, those of all its threads; null where the kernel doesn't tell. */
+/** Children of a process, those of all its threads; null where the kernel doesn't have it. */
 function childrenOf({ proc }: PerfPlace, pid: number): readonly number[] | null {
   const texts = listNames(`${proc}/${pid}/task`).map((thread) => readText(`${proc}/${pid}/task/${thread}/children`));
   if (texts.length === 0 || texts.includes(null)) return null;
@@ -274,7 +274,7 @@ function openAt(
     descriptors: descriptors.length,
     read: () => {
       counters = counters.map((counter) => readCounter(counter, calls));
-      return counters.flatMap(tell);
+      return counters.flatMap(readingsOf);
     },
     close: () => {
       for (const fd of open) calls.close(fd);

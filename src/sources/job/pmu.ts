@@ -8,7 +8,7 @@ export interface Pmu {
   readonly type: number;
   /** The CPUs whose own unit it is; null: all of them (or none: see nodeWide). */
   readonly cpus: readonly number[] | null;
-  /** It counts for a socket or the node, whoever runs there: of no use for one job. */
+  /** It counts for a socket or the node: of no use for one job. */
   readonly nodeWide: boolean;
 }
 

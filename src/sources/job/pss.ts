@@ -146,7 +146,7 @@ interface Known {
   readonly tooManyMaps: boolean;
 }
 
-/** Expected time for one process: by its own last reading where that tells, since huge pages cost next to nothing. */
+/** Expected time for one process: by its own last reading where it has one, since huge pages cost next to nothing. */
 function expectedSeconds(pages: number, known: Known | undefined): number {
   if (known === undefined || known.pages < TELLING_PAGES) return pages * SECONDS_PER_PAGE;
   return (known.seconds * pages) / known.pages;

@@ -1,4 +1,4 @@
-/** Memory of one address space, each page divided by how many processes map it. Bytes; null: this kernel does not tell. */
+/** Memory of one address space, each page divided by how many processes map it. Bytes; null: this kernel does not have it. */
 export interface SharedMemory {
   readonly rss: number;
   readonly pss: number;
@@ -45,7 +45,7 @@ interface Sums {
 
 /**
  * What of a PSS must be anonymous: pages that are not can't make up more of it than there are of them. Exact for a
- * mapping of one kind of page, whoever shares it.
+ * mapping of one kind of page, shared or not.
  */
 function surelyAnonymous(pss: number, rss: number, anonymous: number): number {
   return Math.max(0, Math.min(pss, pss - (rss - anonymous)));

@@ -34,7 +34,7 @@ interface Battery {
   readonly leftSeconds: number | null;
 }
 
-/** From a battery's files; drivers tell energy and power, or charge and current. */
+/** From a battery's files; drivers give energy and power, or charge and current. */
 export function batteryState(files: SupplyFiles): Battery {
   const { number } = files;
   const now = number('energy_now') ?? number('charge_now');

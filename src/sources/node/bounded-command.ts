@@ -7,7 +7,7 @@ import { plainName } from './names';
 const MOST_OUTPUT = 64 * 1024;
 const ENVIRONMENT = { PATH: '/usr/sbin:/usr/bin:/sbin:/bin', LC_ALL: 'C' };
 
-/** Words of a command line: what blanks part. No quotes, no variables, no shell: whoever needs them writes a script. */
+/** Words of a command line: what blanks part. No quotes, no variables, no shell: a script can have them. */
 export function commandWords(command: string): readonly string[] {
   return command.split(/\s+/).filter((word) => word !== '');
 }

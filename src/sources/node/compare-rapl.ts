@@ -1,6 +1,6 @@
 /** What two ways to the same energy counter say of each other. */
 interface RaplComparison {
-  /** null: the interval tells nothing. */
+  /** null: the interval has nothing to compare. */
   readonly agree: boolean | null;
   /** Difference over the larger of the two, 0 to 1. */
   readonly difference: number;

@@ -12,7 +12,7 @@ const metric = (what: string, unit: Metric['unit'], help: string, more: Partial<
   ...more,
 });
 
-/** The driver tells whole numbers of these. */
+/** The driver gives whole numbers of these. */
 const WHOLE = { resolution: 1 };
 
 const METRICS = {

@@ -11,7 +11,7 @@ export function gpusOf(readings: readonly Reading[]): readonly Gpu[] {
   const parents = new Map(
     readings.filter(({ metric }) => metric === 'nvidia_parent_index').map(({ instance, value }) => [instance, value]),
   );
-  // An instance whose GPU tells nothing has a number among that GPU's instances: no index of an environment means it.
+  // An instance whose GPU gives no index has a number among that GPU's instances: no index of an environment means it.
   const nvidia = readings.filter(
     ({ metric, instance }) => metric === 'nvidia_index' && (parents.has(instance) || !MIG.test(instance)),
   );

@@ -92,7 +92,7 @@ interface Port {
   readonly wordBytes: number;
 }
 
-/** Devices can be renamed (rdma-core names them after their slot); the driver's link tells what they are. */
+/** Devices can be renamed (rdma-core names them after their slot); the driver's link shows what they are. */
 function isOmniPath(device: string): boolean {
   if (/^(?:hfi1_|opap)/.test(basename(device))) return true;
   try {

@@ -8,7 +8,7 @@ export function plainName(text: string): string {
 
 /**
  * Names that stay apart: the first bearer of a name keeps it, the next ones become "name#2", "name#3". A bearer that was
- * seen before keeps the name that it was given, whoever has come or gone since.
+ * seen before keeps the name that it was given, whatever has come or gone since.
  */
 export function namesInOrder(): (bearer: string, name: string) => string {
   const given = new Map<string, string>();

@@ -32,7 +32,7 @@ const COUNTERS = {
 
 const KEYS = Object.keys(COUNTERS) as readonly (keyof typeof COUNTERS)[];
 
-const SPEED = gauge('speed', 'bits_per_second', 'Speed of the link, where the driver tells it.', INTERFACE);
+const SPEED = gauge('speed', 'bits_per_second', 'Speed of the link, where the driver knows it.', INTERFACE);
 const MTU = gauge('mtu', 'bytes', 'Largest packet.', INTERFACE);
 const UP = gauge('up', 'count', '1: the interface is up and has a link; 0: not.', INTERFACE);
 const FULL_DUPLEX = gauge('full_duplex', 'count', '1: full duplex; 0: half; none: unknown.', INTERFACE);

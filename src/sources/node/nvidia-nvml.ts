@@ -46,7 +46,7 @@ function findGpus(nvml: Nvml): readonly Found[] {
   return found;
 }
 
-/** GPUs and MIG instances, for whoever has to know which one an index or a UUID means. */
+/** GPUs and MIG instances by index and UUID. */
 export function nvmlGpus(nvml: Nvml): readonly Gpu[] {
   return findGpus(nvml).flatMap(({ gpu, instances }) => [gpu, ...instances.map((instance) => instance.gpu)]);
 }
@@ -86,7 +86,7 @@ function instanceState(nvml: Nvml, gpu: Gpu, handle: NvmlHandle): GpuState {
 const answers = (state: GpuState): boolean =>
   Object.values(state).some((value: GpuState[keyof GpuState]) => typeof value === 'number');
 
-/** Mean percent by process since the last reading; null where the device doesn't tell. */
+/** Mean percent by process since the last reading; null where the device doesn't say. */
 function utilizationByProcess(
   nvml: Nvml,
   id: string,

@@ -41,7 +41,7 @@ const metric = (
   ...more,
 });
 
-/** The driver tells whole numbers of these. */
+/** The driver gives whole numbers of these. */
 const WHOLE = { resolution: 1 };
 
 const OF_GPU: readonly Given<GpuState>[] = [

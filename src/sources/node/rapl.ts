@@ -101,7 +101,7 @@ export const rapl: Source = {
         const value = (counter.wraps * rangeMicrojoules + raw) / 1e6;
         readings.push({ metric: ENERGY.name, instance, value });
       }
-      // Root only since 5.10: the readings tell others' keys (CVE-2020-8694).
+      // Root only since 5.10: the readings leak others' keys (CVE-2020-8694).
       return readings.length > 0 ? readings : whyUnreadable(firstZone.path);
     };
     const first = read();

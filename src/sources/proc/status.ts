@@ -15,7 +15,7 @@ export interface StatusMemory {
 const NEWLINE = 0x0a;
 const COLON = 0x3a;
 
-/** The third and fourth letter tell the memory lines apart, as a number: strings would be made for every line. */
+/** The third and fourth letter distinguish the memory lines, as a number: strings would be made for every line. */
 const VM_PEAK = 0x5065; // Pe
 const VM_SIZE = 0x5369; // Si
 const VM_HWM = 0x4857; // HW

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
-import { describeMemoryComplex, hookPlaces } from '../../../src/cli/doctor/check-gridengine';
+import { checkComplexes, hookPlaces } from '../../../src/cli/doctor/check-gridengine';
 import { cgroupVersion, checkKernel } from '../../../src/cli/doctor/check-kernel';
 import { makeOwnedDirectory } from '../../../src/base/set-owner';
 import { checkLimits, effectiveCapabilities } from '../../../src/cli/doctor/check-limits';
@@ -92,11 +92,31 @@ describe('hooks in Grid Engine', () => {
     ]);
   });
 
-  it('meet a memory limit that the complex defines', () => {
-    const complexes =
-      '#name shortcut type relop requestable consumable default urgency\nh_vmem h_vmem MEMORY <= YES JOB 1G 0\n';
-    assert.deepEqual(describeMemoryComplex(complexes), { consumable: 'JOB', preset: '1G' });
-    assert.equal(describeMemoryComplex('h_rt h_rt TIME <= YES NO 0:0:0 0\n'), null);
+  it('name complexes by which requests of memory are read wrong, and the line that helps', () => {
+    const head = '#name shortcut type relop requestable consumable default urgency\n';
+    const own = 'site_mem sm MEMORY <= YES JOB 0 0\n';
+    const state = {
+      settingsPath: '/etc/q.toml',
+      prefix: '/opt/q',
+      isRoot: true,
+      version: null,
+      conf: null,
+      stamp: null,
+    };
+    const found = (text: string, settings = DEFAULT_SETTINGS): string[] =>
+      briefly(checkComplexes(head + text, { ...state, settings }));
+    assert.match(
+      found('h_vmem h_vmem MEMORY <= YES JOB 1G 0\n')[0] ?? '',
+      /^ok h_vmem: consumable, per job, default 1G$/,
+    );
+    assert.match(found('h_rt h_rt TIME <= YES NO 0:0:0 0\n')[0] ?? '', /^note h_vmem: no such complex/);
+    const [, order, perJob] = found(own);
+    assert.match(order ?? '', /^note site_mem: .* request_complex = \["h_vmem",.*"site_mem",.*\] into \/etc\/q.toml/);
+    assert.match(perJob ?? '', /^warning site_mem: /);
+    const { fix } = checkComplexes(head + own, { ...state, settings: DEFAULT_SETTINGS })[2] ?? {};
+    assert.match(fix ?? '', /^write job_complexes = \["mem_limit","site_mem"\]/);
+    const settings = { ...DEFAULT_SETTINGS, request_complex: ['site_mem'], job_complexes: ['site_mem'] };
+    assert.equal(found(own, settings).length, 1);
   });
 });
 

@@ -161,12 +161,12 @@ describe('the listener of a node', () => {
       finding({ kind: 'silent', why: 'x' }),
       /^warning listener: .*\/listener\/socket does not answer: x; .* > /,
     );
-    const hears = { kind: 'hello', events: null, records: null } as const;
-    assert.match(finding({ ...hears, stays: true }), /^ok listener: runs also between jobs, and hears/);
-    assert.match(finding({ ...hears, stays: false }), /^warning listener: runs under the limits of a job .* > run "q/);
+    const seen = { kind: 'hello', events: null, records: null } as const;
+    assert.match(finding({ ...seen, stays: true }), /^ok listener: runs also between jobs, and receives/);
+    assert.match(finding({ ...seen, stays: false }), /^warning listener: runs under the limits of a job .* > run "q/);
     assert.match(
-      briefly([listenerFinding({ ...hears, stays: false }, brief)])[0] ?? '',
-      /^ok listener: runs, and hears events and exit records$/,
+      briefly([listenerFinding({ ...seen, stays: false }, brief)])[0] ?? '',
+      /^ok listener: runs, and receives events and exit records$/,
     );
     assert.match(
       finding({ kind: 'hello', events: 'no CAP_NET_ADMIN', records: 'no CAP_NET_ADMIN', stays: false }),

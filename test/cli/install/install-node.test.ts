@@ -23,7 +23,7 @@ import { chooseNodeSettings } from '../../../src/cli/install/node-settings';
 import { commandPath, type SystemPlaces } from '../../../src/cli/install/places';
 import { planNodeRemoval } from '../../../src/cli/install/remove-node';
 import { readStamp } from '../../../src/cli/install/stamp';
-import type { StubNeed } from '../../../src/cli/install/stub-need';
+import type { PassThroughNeed } from '../../../src/cli/install/pass-through-need';
 import { connectListener } from '../../../src/sampler/listener/client';
 import { runningListener } from '../../../src/sampler/listener/running';
 import { loadSettings } from '../../../src/record/settings';
@@ -91,12 +91,12 @@ function otherBuild(host: Host, name: string, change: string, hook = 'prolog.sh'
 const modeOf = (path: string): string => (statSync(path).mode & 0o7777).toString(8);
 const currentOf = (host: Host): string => readlinkSync(join(host.prefix, 'current'));
 
-async function remove(host: Host, stubs: StubNeed, now = new Date(), purge = false): Promise<string[]> {
+async function remove(host: Host, passThrough: PassThroughNeed, now = new Date(), purge = false): Promise<string[]> {
   const warnings: string[] = [];
   const { prefix, settingsPath, places } = host;
   const settings = loadSettings(settingsPath);
   const source = packageRoot();
-  const steps = planNodeRemoval({ source, prefix, settings, settingsPath, places, purge, stubs, now });
+  const steps = planNodeRemoval({ source, prefix, settings, settingsPath, places, purge, passThrough, now });
   await applySteps(steps, silent, (warning) => warnings.push(warning));
   return warnings;
 }

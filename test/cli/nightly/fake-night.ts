@@ -98,7 +98,7 @@ export function fakeNight(
       mailer: () => createMailer(settings, 'login1', { connect: 2000, answer: 2000 }),
       choices: () => Promise.resolve(new Map()),
       signal: new AbortController().signal,
-      tell: (line) => void told.push(line),
+      print: (line) => void told.push(line),
       log: (line) => void logged.push(line),
       progress: () => undefined,
       ...parts,

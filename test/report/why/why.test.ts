@@ -299,13 +299,13 @@ describe('the sentence', () => {
   it('is as good as told where one limit fits that Grid Engine says it enforced', () => {
     says(
       { ...ENFORCED, ...held(3.9 * GIB, 4.1 * GIB) },
-      'told',
+      'certain',
       ['h_vmem'],
       /^Probable cause: Grid Engine's own kill at h_vmem\. It held 3\.90 GiB to 4\.10 GiB of the 4 GiB allowed on node07 when SIGKILL came at 2026-11-20T13:12:11Z\.$/,
     );
     says(
       { ...ENFORCED, ...asked('-l h_rt=600') },
-      'told',
+      'certain',
       ['h_rt'],
       /at h_rt\. It ran 0:10:00 of the 0:10:00 of h_rt when/,
     );
@@ -333,15 +333,15 @@ describe('the sentence', () => {
   it('says how to mend what kept a job from starting', () => {
     says(
       { exit_status: 0, failed: 26 },
-      'told',
+      'certain',
       ['never-ran'],
       /^It never ran: an output file could not be opened on node07 \(failed 26\): qsub -o and -e/,
     );
-    says({ exit_status: 0, failed: 28 }, 'told', ['never-ran'], /working directory .* does not exist on the node/);
-    says({ exit_status: 0, failed: 27 }, 'told', ['never-ran'], /the shell of qsub -S/);
+    says({ exit_status: 0, failed: 28 }, 'certain', ['never-ran'], /working directory .* does not exist on the node/);
+    says({ exit_status: 0, failed: 27 }, 'certain', ['never-ran'], /the shell of qsub -S/);
     says(
       { exit_status: 0, failed: 15 },
-      'told',
+      'certain',
       ['failed-afterwards'],
       /^The job was over: .* the job itself ended with exit status 0\.$/,
     );
@@ -360,7 +360,7 @@ describe('the sentence', () => {
   it('names who deleted it where that is told, whatever the name', () => {
     says(
       { ...AFTER_SIGNAL, ...asked('', { deleted_by: 'bob' }) },
-      'told',
+      'certain',
       ['deleted'],
       /^It was deleted: Grid Engine says that bob deleted it\.$/,
     );

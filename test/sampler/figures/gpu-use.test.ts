@@ -103,9 +103,9 @@ describe('a job that holds GPUs', () => {
   it('does not call idle what it could not see', () => {
     const silent = watch('0', times(10, []));
     assert.equal(gpuMetrics(silent).gpu_idle_seconds, 0);
-    assert.deepEqual(gpuNotes(silent), ['GPU 0 was held for 2 min and told nothing.']);
+    assert.deepEqual(gpuNotes(silent), ['GPU 0 was held for 2 min without any reading.']);
     const partly = watch('0', [...times(9, [rests(0)]), []]);
-    assert.deepEqual(gpuNotes(partly), ['GPU 0 was held for 2 min and never used. It told nothing for 10 s of them.']);
+    assert.deepEqual(gpuNotes(partly), ['GPU 0 was held for 2 min and never used. No readings for 10 s of them.']);
     // Utilisation that the driver doesn't tell is not 0.
     const unknown = watch('0', times(10, [of(0, 'power_watts', 30)]));
     assert.equal(gpuMetrics(unknown).gpu_idle_seconds, 0);

@@ -7,7 +7,8 @@ import type { Schema } from '../../../src/base/shape';
 import { AT, running, waiting, workedExample, answer, GIB } from '../../live/snapshots';
 import { arrayOfTwenty, firstRun, killedAtLimit, ordinary } from '../../report/sample-records';
 import { schemaFaults } from './matches-schema';
-import { NOW, startTestSite } from '../test-site';
+import { writeReport } from '../../../src/cli/nightly/report-files';
+import { NOW, startTestSite, temporaryDirectory } from '../test-site';
 import { USUAL_RULES } from '../../../src/record/request-rules';
 
 interface Operation {
@@ -64,6 +65,9 @@ const EXAMPLES: readonly string[] = [
   '/v1/records?since=2026-11-01&until=2026-12-01&states=finished,lost&failed=false&peak_at_least=1e6&sort=unused&limit=5',
   '/v1/summary?since=2026-11-01&until=2026-12-01&by=project&sort=failed&limit=3',
   '/v1/summary?job_name=a*',
+  '/v1/class?owner=bob&job_name=align_reads',
+  '/v1/reports',
+  '/v1/reports/2026-11-20',
   '/v1/running?since=0',
   '/v1/nodes?since=0',
   '/v1/health',
@@ -79,13 +83,16 @@ const PROBLEMS: readonly string[] = [
   '/v1/records?since=1d&until=2d',
   '/v1/records?states=finished,done',
   '/v1/records?peak_at_least=-1',
+  '/v1/class?owner=bob',
+  '/v1/reports/2026-11-21',
+  '/v1/reports/today',
   '/v1/summary?by=color',
   '/v1/summary?sort=toString',
 ];
 
 function pathOf(example: string): string {
   const [path = ''] = example.split('?');
-  return path.replace(/^(\/v1\/(job|owner)\/).*/, '$1{$2}');
+  return path.replace(/^(\/v1\/(job|owner)\/).*/, '$1{$2}').replace(/^(\/v1\/reports\/).*/, '$1{day}');
 }
 
 describe('the description of the interface', () => {
@@ -97,7 +104,9 @@ describe('the description of the interface', () => {
       ...arrayOfTwenty,
       { ...ordinary, job_id: 5, status: 'running' as const },
     ];
-    const site = await startTestSite(t, { records, live: fullBoard() });
+    const reports = temporaryDirectory(t);
+    writeReport(reports, '2026-11-20', 0o600, { html: '<p>', json: '{}' });
+    const site = await startTestSite(t, { records, live: fullBoard(), settings: { report_dir: reports } });
     const description = (await site.get('/v1/openapi.json')).json() as Description;
     const { schemas } = description.components;
     assert.equal(description.openapi, '3.1.0');

@@ -7,7 +7,7 @@ import { after, before, describe, it, type TestContext } from 'node:test';
 import { chromium, type Browser, type BrowserContextOptions, type Page } from 'playwright-core';
 import { check, integer, list, nullable, object, string } from '../../../src/base/shape';
 import { COMMAND } from '../../cli/serving';
-import { sampleSnapshot } from '../../live/snapshots';
+import { GIB, sampleSnapshot, workedExample } from '../../live/snapshots';
 import {
   arrayOfTwenty,
   hostile,
@@ -17,7 +17,7 @@ import {
   ordinary,
   running,
 } from '../../report/sample-records';
-import { startTestSite, temporaryDirectory, type TestSite, type TestSiteOptions } from '../test-site';
+import { liveStateOf, startTestSite, temporaryDirectory, type TestSite, type TestSiteOptions } from '../test-site';
 
 const CHROMIUM = '/usr/bin/chromium';
 const skip = existsSync(CHROMIUM) ? false : `no browser at ${CHROMIUM}`;
@@ -41,6 +41,8 @@ const PATHS: readonly (readonly [name: string, path: string])[] = [
   ['hostile', '/job/4718'],
   ['array', '/job/4720'],
   ['parallel', '/job/4800'],
+  ['class', '/class?owner=bob&job_name=align_reads'],
+  ['compare', '/compare?jobs=4711,4712,4720'],
   ['interface', '/v1'],
   ['sign-in', '/sign-in'],
   ['problem', '/job/1'],
@@ -149,7 +151,7 @@ describe('the pages in a browser', { skip }, () => {
     await page.waitForURL(`${origin}/job/4720.7`);
     // The keyboard alone reaches the content first.
     await page.keyboard.press('Tab');
-    assert.equal(await page.locator(':focus').innerText(), 'To the content');
+    assert.equal(await page.locator(':focus').innerText(), 'Skip to the content');
   });
 
   for (const [colorScheme, width] of [
@@ -168,6 +170,63 @@ describe('the pages in a browser', { skip }, () => {
       }
     });
 
+  it('let a chart be read and zoomed, by pointer and by keyboard', async (t) => {
+    const site = await startTestSite(t, { records: RECORDS });
+    const { page, origin, complaints } = await openReader(t, site);
+    await page.goto(`${origin}/job/4711`);
+    const chart = page.locator('svg[data-seconds]');
+    const reading = page.locator('.reading output');
+    const slider = page.getByLabel('Time at which the chart is read');
+    const { x, y, width } = (await chart.boundingBox()) ?? { x: 0, y: 0, width: 0 };
+    await page.mouse.move(x + width / 2, y + 100);
+    const [, gib = ''] = /^[\d:hm s]+: ([\d.]+) GiB$/.exec(await reading.innerText()) ?? [];
+    const middle = ordinary.series?.rss_bytes[120] ?? 0;
+    assert.ok(Math.abs(Number(gib) - middle / GIB) < 0.02, await reading.innerText());
+    assert.equal(await slider.inputValue(), '500');
+    await page.mouse.down();
+    await page.mouse.move(x + width * 0.75, y + 100);
+    await page.mouse.up();
+    await page.locator('svg[data-zoomed]').waitFor();
+    assert.match((await chart.locator('svg').getAttribute('viewBox')) ?? '', /^500(?:\.\d+)? 0 250(?:\.\d+)? 240$/);
+    assert.doesNotMatch(await chart.locator('.times').innerHTML(), />0</);
+    await page.getByRole('button', { name: 'Zoom out' }).click();
+    await page.getByRole('button', { name: 'Zoom out' }).click();
+    assert.equal(await chart.getAttribute('data-zoomed'), null);
+    await slider.focus();
+    await page.keyboard.press('Home');
+    assert.match(await reading.innerText(), /^start: \d+ MiB$/);
+    await page.getByRole('button', { name: 'Zoom in' }).press('Enter');
+    assert.equal(await chart.locator('svg').getAttribute('viewBox'), '0 0 500 240');
+    assert.deepEqual(complaints, []);
+  });
+
+  it('show what changes by themselves, until they are paused', async (t) => {
+    const live = liveStateOf(sampleSnapshot());
+    const site = await startTestSite(t, { records: RECORDS, live });
+    const { page, origin, complaints } = await openReader(t, site);
+    await page.clock.install();
+    await page.goto(`${origin}/`);
+    await page.getByText(/^Refreshed every 30 s/).waitFor();
+    assert.equal(await page.getByText('Reload now').count(), 0);
+    const heading = page.getByRole('heading', { name: /running jobs/ });
+    assert.match(await heading.innerText(), /^12 running jobs/);
+    live.put(workedExample());
+    await page.clock.runFor(31_000);
+    await page.getByRole('heading', { name: /^[1-9] running jobs/ }).waitFor();
+    await page.getByRole('button', { name: 'Pause' }).click();
+    live.put(sampleSnapshot());
+    await page.clock.runFor(31_000);
+    await page.getByText(/^Paused at/).waitFor();
+    assert.match(await heading.innerText(), /^[1-9] running jobs/);
+    await page.getByRole('button', { name: 'Go on' }).click();
+    await page.clock.runFor(31_000);
+    await page.getByRole('heading', { name: /^12 running jobs/ }).waitFor();
+    await site.stop();
+    await page.clock.runFor(31_000);
+    await page.getByText(/^Not refreshed since/).waitFor();
+    assert.deepEqual(complaints, []);
+  });
+
   it('are signed in to with a token, until signing out', async (t) => {
     const site = await privateSite(t);
     const { page, origin, complaints } = await openReader(t, site, { javaScriptEnabled: false });
@@ -175,7 +234,7 @@ describe('the pages in a browser', { skip }, () => {
     await page.goto(`${origin}/sign-in`);
     await page.getByLabel('Token').fill(TOKEN);
     await page.getByRole('button', { name: 'Sign in' }).click();
-    await page.getByText('Signed in by a token').waitFor();
+    await page.getByText('Signed in: a token').waitFor();
     const [cookie] = await page.context().cookies();
     assert.equal(cookie?.httpOnly, true);
     assert.equal(cookie.sameSite, 'Strict');
@@ -206,7 +265,7 @@ describe('the pages in a browser', { skip }, () => {
     );
     await page.goto(stdout.split('\n')[0] ?? '');
     await page.getByRole('button', { name: 'Sign in as alice' }).click();
-    await page.getByText('Signed in by alice').waitFor();
+    await page.getByText('Signed in: alice').waitFor();
     assert.equal((await page.goto(`${origin}/job/4712`))?.status(), 200);
     assert.equal((await page.goto(`${origin}/job/4711`))?.status(), 404);
     await page.goto(`${origin}/jobs?${NOVEMBER}`);

@@ -6,7 +6,11 @@ import { bracketBar, shareBar } from '../../../src/server/web/charts/bar';
 import { hostMap } from '../../../src/server/web/charts/host-map';
 import { memoryCurve } from '../../../src/server/web/charts/memory-curve';
 import { distribution } from '../../../src/server/web/charts/quantiles';
-import { taskCurves } from '../../../src/server/web/charts/task-curves';
+import type { ClassRun } from '../../../src/server/accounting/class-shape';
+import { compareChart } from '../../../src/server/web/charts/compare';
+import { runsChart } from '../../../src/server/web/charts/runs';
+import { courseChart } from '../../../src/server/web/charts/course';
+import { courseOf } from '../../../src/report/series/course';
 import type { Html } from '../../../src/server/web/html';
 import { unlistedHost } from '../../../src/live/host-view';
 import { GIB } from '../../live/snapshots';
@@ -31,6 +35,15 @@ const peakOf = (lower: number, more: number | null): Bracket => ({
   command: null,
 });
 
+const runOf =
+  (limit: number | null) =>
+  (needed: number, index: number): ClassRun => ({
+    ...{ cluster: 'c', job_id: index + 1, task_id: null, seconds: 60, needed_bytes: needed, requested_bytes: limit },
+    submitted_at: '2026-11-20T13:00:00.000Z',
+    ended_at: new Date(1.7e12 + index ** 3 * 1e6).toISOString(),
+    stopped: limit !== null && needed > limit,
+  });
+
 describe('charts', () => {
   it('are drawn within their bounds, whatever was measured', () => {
     fc.assert(
@@ -46,7 +59,15 @@ describe('charts', () => {
           checkNumbers(curve);
           for (const [, y = ''] of (curve?.toString() ?? '').matchAll(/[\dH.]+ ([\d.]+)H/g))
             assert.ok(Number(y) >= 22 && Number(y) <= 208, y);
-          checkNumbers(taskCurves([series, { ...series, step_seconds: step * 3 }, series], limit));
+          const course = courseOf([series, { ...series, step_seconds: step * 3 }, series]);
+          checkNumbers(course && courseChart(course, limit, 'tasks'));
+          checkNumbers(
+            compareChart([
+              { name: '1', series },
+              { name: '2', series: { ...series, step_seconds: 1 } },
+            ]),
+          );
+          checkNumbers(runsChart(values.map(runOf(limit)), { bytes: lower + 1, text: 'h_vmem=1G' }));
           checkNumbers(distribution(values, limit, 'peaks'));
           checkNumbers(bracketBar(lower, more === null ? null : lower + more, limit, 'peak'));
         },
@@ -77,9 +98,10 @@ describe('charts', () => {
       rss_bytes: Array.from({ length }, () => gib * GIB),
     });
     const nine = Array.from({ length: 9 }, (_, index) => flat(index + 1, 10));
-    const text = taskCurves([...nine, flat(20, 5)], null)?.toString() ?? '';
+    const course = courseOf([...nine, flat(20, 5)]);
+    const text = (course && courseChart(course, null, 'tasks'))?.toString() ?? '';
     const levels = (name: string): readonly string[] => {
-      const [, path = ''] = new RegExp(`class="${name}"\\s+d="M([^"]*)"`).exec(text) ?? [];
+      const [, path = ''] = new RegExp(`class="${name}"[^>]*\\sd="M([^"]*)"`).exec(text) ?? [];
       return [...new Set([...path.matchAll(/[\d.]+ ([\d.]+)/g)].map(([, y = '']) => y))];
     };
     const y = (gib: number): string => String(Math.round((208 - (gib / 21) * 186) * 10) / 10);

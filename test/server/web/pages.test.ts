@@ -9,10 +9,13 @@ import {
   killedAtLimit,
   mpiMaster,
   mpiTask,
+  openBracket,
   ordinary,
   running,
 } from '../../report/sample-records';
-import { startTestSite, type Got } from '../test-site';
+import { linkTo } from '../../../src/server/web/html';
+import { writeReport } from '../../../src/cli/nightly/report-files';
+import { startTestSite, temporaryDirectory, type Got } from '../test-site';
 
 const NOVEMBER = 'since=2026-11-01&until=2026-12-01';
 /** No store takes a complex that is no name. */
@@ -38,7 +41,9 @@ function textOf({ text }: Got): string {
 const PATHS: readonly string[] = [
   ...['/', '/?shade=slots&owner=alice', '/jobs', `/jobs?${NOVEMBER}`, '/cluster?since=2026-11-01', '/v1', '/sign-in'],
   ...RECORDS.map((record) => `/job/${jobTaskName(record)}`),
-  ...['/job/4720', '/nothing', '/job/1', '/job/x'],
+  ...['/job/4720', '/nothing', '/job/1', '/job/x', '/class', '/class?owner=nobody&job_name=none'],
+  ...['/compare', '/compare?jobs=4711,4712,4718,4720,99', '/class?owner=bob&job_name=align_reads&slots=4'],
+  linkTo('/class', { owner: hostile.owner, job_name: hostile.job_name }),
 ];
 
 describe('every page', () => {
@@ -50,10 +55,11 @@ describe('every page', () => {
       const policy = String(page.headers['content-security-policy']);
       assert.match(
         policy,
-        /^default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; base-uri 'none'/,
+        /^default-src 'none'; script-src 'self'; connect-src 'self'; style-src 'self'; img-src 'self'; form-action 'self'; base-uri 'none'/,
       );
       assert.doesNotMatch(policy, /unsafe|\*|https?:/);
-      assert.doesNotMatch(page.text, /<script|<style|\sstyle=|\son\w+=|<iframe|<b>"x"|undefined|NaN|\[object/, path);
+      const written = page.text.replace('<script src="/script.js" defer></script>', '');
+      assert.doesNotMatch(written, /<script|<style|\sstyle=|\son\w+=|<iframe|<b>"x"|undefined|NaN|\[object/, path);
       assert.doesNotMatch(page.text, /(?:href|src|action)="(?!\/(?!\/)|#)/, path);
       // eslint-disable-next-line no-control-regex -- exactly these must not be there
       assert.doesNotMatch(page.text, /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u202a-\u202e]/, path);
@@ -108,7 +114,7 @@ describe('the page of a job', () => {
 
   it('shows what Grid Engine says of a job that nobody has heard of yet', async (t) => {
     const site = await startTestSite(t, { records: [], snapshot: sampleSnapshot() });
-    assert.match(textOf(await site.get('/job/107')), /Now, by Grid Engine .* limit 512 MiB/);
+    assert.match(textOf(await site.get('/job/107')), /Now, from Grid Engine .* limit 512 MiB/);
   });
 });
 
@@ -145,10 +151,131 @@ describe('the page of jobs', () => {
 
   it("says that nothing is there, and shows nobody another's jobs", async (t) => {
     const site = await startTestSite(t, { records: RECORDS, settings: { visibility: 'own' } });
-    assert.match(textOf(await site.get(`/jobs?${NOVEMBER}`)), /No job is like that in this time/);
+    assert.match(textOf(await site.get(`/jobs?${NOVEMBER}`)), /No job of this time matches/);
     assert.equal((await site.get(`/jobs?owner=bob&${NOVEMBER}`)).status, 403);
     assert.equal((await site.get('/job/4711')).status, 404);
     assert.doesNotMatch(textOf(await site.get('/cluster?since=2026-11-01')), /bob/);
+  });
+});
+
+const DAY_MS = 86_400_000;
+
+/** The run of so many days ago; its peak in GiB. */
+function runOf(daysAgo: number, peak: number, changes: Partial<JobRecord> = {}): JobRecord {
+  const ended = Date.now() - daysAgo * DAY_MS;
+  const bytes = Math.round(peak * 1024 ** 3);
+  const time = (ms: number): string => new Date(ms).toISOString();
+  return {
+    ...ordinary,
+    ...{ job_id: 6000 + daysAgo, job_name: `step_${daysAgo}`, pe: null, slots: 1, host_slots: 1, requests: {} },
+    h_vmem: { request_bytes: 16 * 1024 ** 3, limit_bytes: 16 * 1024 ** 3, per: 'slot' },
+    ...{ submitted_at: time(ended - 7_200_000), started_at: time(ended - 3_600_000), ended_at: time(ended) },
+    ...{ peak_rss: openBracket(bytes, null, 'x'), peak_rss_swap: openBracket(bytes, null, 'x') },
+    ...{ peak_process_vmem: openBracket(bytes, null, 'x'), peak_vmem: openBracket(bytes, null, 'x') },
+    series: { start: time(ended - 3_600_000), step_seconds: 60, rss_bytes: [bytes >> 1, bytes, bytes >> 2] },
+    ...changes,
+  };
+}
+
+const STEPS = Array.from({ length: 12 }, (_, index) => runOf(12 - index, 1 + index / 20));
+
+describe('the page of a kind of job', () => {
+  it('shows the peaks of its runs, their requests, what to request and how that would have done', async (t) => {
+    const site = await startTestSite(t, { records: [...STEPS, ...RECORDS] });
+    const answer = (await site.get('/v1/class?owner=bob&job_name=step_5')).json() as {
+      readonly request: string;
+      readonly runs: readonly { readonly job_id: number; readonly needed_bytes: number }[];
+      readonly replay: { readonly runs: number; readonly advisable: number };
+      readonly course: { readonly runs: number; readonly median_bytes: readonly number[] };
+    };
+    assert.deepEqual(
+      answer.runs.map(({ job_id: job }) => job),
+      STEPS.map(({ job_id: job }) => job),
+    );
+    assert.equal(answer.runs[3]?.needed_bytes, Math.round(1.15 * 1024 ** 3));
+    assert.deepEqual([answer.replay.runs, answer.replay.advisable, answer.course.runs], [12, 9, 12]);
+    assert.equal(
+      answer.course.median_bytes.reduce((a, b) => Math.max(a, b)),
+      Math.round(1.3 * 1024 ** 3),
+    );
+    const page = await site.get('/class?owner=bob&job_name=step_5');
+    const text = textOf(page);
+    assert.match(text, /step_# of bob 12 runs of the last year/);
+    assert.ok(text.includes(`qsub ${answer.request}`), text);
+    assert.equal([...page.text.matchAll(/<circle\s/g)].length, 12);
+    assert.match(page.text, /<path\s+class="asked"\s+d="M[\d.]+ 22(?:H[\d.]+V22)+"/);
+    assert.match(text, /advised h_vmem=/);
+    assert.match(text, /12 runs, 9 of them with 3 earlier runs or more .* users' requests 9 /);
+    assert.match(page.text, /href="\/compare\?jobs=6012%2C6006%2C6001"/);
+  });
+
+  it('is led to by a job and by its user, every filter in the address', async (t) => {
+    const site = await startTestSite(t, { records: [...STEPS, ...RECORDS] });
+    const job = await site.get('/job/6003');
+    const [, link = ''] = /href="(\/class[^"]*)"/.exec(job.text) ?? [];
+    const query = new URL(link.replaceAll('&amp;', '&'), 'http://here').searchParams;
+    assert.deepEqual(
+      ['owner', 'job_name', 'slots', 'queue', 'cluster'].map((name) => query.get(name)),
+      ['bob', 'step_#', '1', 'all.q', 'biology'],
+    );
+    assert.match(textOf(await site.get(link.replaceAll('&amp;', '&'))), /step_# of bob, 1 slot, queue all\.q 12 runs/);
+    assert.match((await site.get('/jobs?owner=bob&since=30d')).text, /href="\/class\?owner=bob&amp;job_name=step_%23"/);
+  });
+
+  it("asks for a user and a name, and shows nobody another's", async (t) => {
+    const site = await startTestSite(t, { records: STEPS, settings: { visibility: 'own' } });
+    assert.equal((await site.get('/class?owner=bob')).status, 400);
+    assert.equal((await site.get('/class?owner=bob&job_name=step_1')).status, 403);
+    assert.equal((await site.get('/v1/class?owner=bob&job_name=step_1')).status, 403);
+  });
+});
+
+describe('the page that compares jobs', () => {
+  it('has a curve and a column for each, and names what is not known', async (t) => {
+    const site = await startTestSite(t, { records: RECORDS });
+    const page = await site.get('/compare?jobs=4711,4720,99');
+    assert.equal([...page.text.matchAll(/<path\s+class="curve line-\d"[^>]*\sd="M/g)].length, 2);
+    assert.match(textOf(page), /No such job is known here: 99\. .* 4711 4720\.7 \(largest of 20 tasks\)/);
+    assert.match(textOf(page), /peak of limit 9\.6 % 99 %/);
+    assert.equal((await site.get('/compare?jobs=1,x')).status, 400);
+    assert.equal((await site.get('/compare?jobs=1,2,3,4,5,6,7')).status, 400);
+    assert.match((await site.get('/job/4711')).text, /href="\/compare\?jobs=4711"/);
+  });
+
+  it("does not know another's jobs", async (t) => {
+    const site = await startTestSite(t, { records: RECORDS, settings: { visibility: 'own' } });
+    assert.match(textOf(await site.get('/compare?jobs=4711')), /No such job is known here: 4711/);
+  });
+});
+
+describe('the page of the cluster', () => {
+  it('links to the nightly reports that are kept, which are shown as they were mailed', async (t) => {
+    const reports = temporaryDirectory(t);
+    const html = '<p style="color:red">the night</p>';
+    for (const day of ['2026-11-19', '2026-11-20']) writeReport(reports, day, 0o600, { html, json: '{"a":1}' });
+    const site = await startTestSite(t, { records: RECORDS, settings: { report_dir: reports } });
+    const days = [...(await site.get('/cluster')).text.matchAll(/href="\/reports\/([^"]*)"/g)].map(([, day]) => day);
+    assert.deepEqual(days, ['2026-11-20', '2026-11-19']);
+    assert.deepEqual((await site.get('/v1/reports')).json(), { schema: 1, days });
+    assert.deepEqual((await site.get('/v1/reports/2026-11-20')).json(), { a: 1 });
+    const report = await site.get('/reports/2026-11-20');
+    assert.equal(report.text, html);
+    assert.match(
+      String(report.headers['content-security-policy']),
+      /^sandbox; default-src 'none'; style-src 'unsafe-inline'/,
+    );
+    assert.equal((await site.get('/reports/2026-11-18')).status, 404);
+    assert.equal((await site.get('/reports/..%2Fx')).status, 400);
+  });
+
+  it('shows no report to who does not see all jobs', async (t) => {
+    const reports = temporaryDirectory(t);
+    writeReport(reports, '2026-11-20', 0o600, { html: '<p>', json: '{}' });
+    const settings = { report_dir: reports, visibility: 'own' } as const;
+    const site = await startTestSite(t, { records: RECORDS, settings });
+    assert.doesNotMatch((await site.get('/cluster')).text, /reports/);
+    for (const path of ['/reports/2026-11-20', '/v1/reports/2026-11-20'])
+      assert.equal((await site.get(path)).status, 403);
   });
 });
 

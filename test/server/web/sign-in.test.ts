@@ -63,7 +63,7 @@ describe('signing in with a token', () => {
     );
     const cookie = cookieOf(signedIn);
     assert.equal((await site.get(JOB, { Cookie: `other=1; ${cookie}` })).status, 200);
-    assert.match((await site.get('/sign-in', { Cookie: cookie })).text, /Signed in by <bdi>a token<\/bdi>/);
+    assert.match((await site.get('/sign-in', { Cookie: cookie })).text, /Signed in: <bdi>a token<\/bdi>/);
     const out = await browser.post('/sign-out', {}, cookie);
     assert.match(out.headers['set-cookie']?.[0] ?? '', /^qmemacct_session=; .*Max-Age=0/);
     assert.equal((await site.get(JOB, { Cookie: cookie })).status, 401);

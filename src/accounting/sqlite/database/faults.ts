@@ -110,6 +110,6 @@ export function storeError(path: string, error: unknown, use: StoreUse = 'write'
   if (fault === null) return error;
   const denial = PERHAPS_DENIED.test(codeOf(error)) ? denialOf(path, use) : null;
   if (denial !== null) return new StoreError(path, denial.reason, denial.hint, true, error);
-  const told = fault === UNREACHABLE ? `${fault.reason} (${codeOf(error)})` : fault.reason;
-  return new StoreError(path, told, fault.hint, fault.retry, error);
+  const reason = fault === UNREACHABLE ? `${fault.reason} (${codeOf(error)})` : fault.reason;
+  return new StoreError(path, reason, fault.hint, fault.retry, error);
 }

@@ -19,7 +19,7 @@ import { networkFilesystem } from '../../network-filesystem';
 import { StoreError } from '../../store-error';
 import { storeError } from './faults';
 
-/** "qmac": tells our file from any other SQLite database. */
+/** "qmac": marks our file among SQLite databases. */
 const APPLICATION_ID = 0x716d6163;
 /** How long SQLite itself waits for a lock. */
 const WRITER_WAIT_MS = 10_000;

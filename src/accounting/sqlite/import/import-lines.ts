@@ -20,7 +20,7 @@ const CACHE_KIB = 64 * 1024;
 
 /**
  * Records that a line may be of: of its job and task, and begun when it did, or of its own run. First whether it is one
- * of ours that has met no line yet, ended well, and of which the line could only tell how it ended (`failed`) and Grid
+ * of ours that has met no line yet, ended well, and of which the line could only say how it ended (`failed`) and Grid
  * Engine's own account, as far as columns say: see `LineRows.joined`.
  */
 const CANDIDATES = `SELECT r.status <> 1 AND r.trust <= 1 AND r.failed IS NULL AND r.exit_status = 0 AND r.signal = 0
@@ -146,7 +146,7 @@ export class LineImporter {
     );
   }
 
-  /** Joins a line with the record of ours that it is surely of, if all that it tells is how the job ended. */
+  /** Joins a line with the record of ours that it is surely of, if all that it says is how the job ended. */
   private joinWell(
     rows: LineRows,
     line: PlacedLine,

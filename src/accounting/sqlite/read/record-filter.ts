@@ -16,7 +16,7 @@ export interface Condition {
   readonly cluster: number | null;
   /** The records are found by this one, in the order of time. */
   readonly index: 'record_by_job' | 'record_by_owner' | 'record_by_time';
-  /** What the roll-ups tell the days of on which there may be such records. */
+  /** What the roll-ups know the days of on which there may be such records. */
   readonly sparse: { readonly name: Dimension; readonly id: number } | null;
 }
 

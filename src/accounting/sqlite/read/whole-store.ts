@@ -50,7 +50,7 @@ const TOTALS = `SELECT c.name AS cluster, o.name AS owner, count(*) AS records,
 export function openWholeStore(path: string): WholeStore {
   const db = openForReading(path);
   const words = createWords(db);
-  const told = <T>(step: () => T): T => {
+  const withStoreErrors = <T>(step: () => T): T => {
     try {
       return step();
     } catch (error) {
@@ -58,7 +58,7 @@ export function openWholeStore(path: string): WholeStore {
     }
   };
   const one = (sql: string, ...values: number[]): number =>
-    told(
+    withStoreErrors(
       () =>
         db
           .prepare<number[], number>(sql)
@@ -77,10 +77,10 @@ export function openWholeStore(path: string): WholeStore {
   return {
     count: (after) => one('SELECT count(*) FROM record WHERE id > ?', after),
     next: (after, limit) =>
-      told(() => db.prepare<[number, number], readonly Cell[]>(NEXT).raw().all(after, limit).map(read)),
-    totals: (upTo) => told(() => db.prepare<[number], OwnerTotals>(TOTALS).all(upTo)),
+      withStoreErrors(() => db.prepare<[number, number], readonly Cell[]>(NEXT).raw().all(after, limit).map(read)),
+    totals: (upTo) => withStoreErrors(() => db.prepare<[number], OwnerTotals>(TOTALS).all(upTo)),
     files: () =>
-      told(() => {
+      withStoreErrors(() => {
         const kept = db.prepare<[number], UnreadableLine>(
           'SELECT offset, reason, text FROM unreadable_line WHERE file_id = ? ORDER BY offset',
         );

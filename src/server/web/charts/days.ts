@@ -8,7 +8,7 @@ const BOTTOM = 126;
 const TOP = 16;
 const LABELS = 6;
 
-/** Memory-hours day by day: what was in use, and what was requested beyond it; null: there is nothing to draw. */
+/** Memory-hours day by day: what was in use, and what was requested and not in use; null: there is nothing to draw. */
 export function daysChart(days: readonly SummaryGroup[]): Html | null {
   const most = days.reduce(
     (top, { totals }) => Math.max(top, totals.requested_with_used_gib_hours, totals.used_gib_hours),
@@ -44,6 +44,6 @@ export function daysChart(days: readonly SummaryGroup[]): Html | null {
     </svg>
     ${chartKey([
       { fill: 'used', text: 'in use' },
-      { fill: 'rest', text: 'requested beyond it' },
+      { fill: 'rest', text: 'requested, not in use' },
     ])}`;
 }

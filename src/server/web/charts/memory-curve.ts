@@ -3,12 +3,11 @@ import type { Bracket, MemorySeries } from '../../../record/record';
 import { formatBytes, formatRequested } from '../../../report/format/units';
 import { elapsed } from '../../../report/screen/chart';
 import { html, type Html } from '../html';
-import { axes, BOTTOM, HEIGHT, limitLine, scaleFor, WIDTH, type Scale } from './axes';
+import { axes, limitLine } from './axes';
+import { BOTTOM, HEIGHT, scaleFor, stepsPath, WIDTH, type Scale } from './scale';
 
 function curve(values: readonly number[], scale: Scale): Html {
-  const xOf = (index: number): number => Math.round((index / values.length) * WIDTH * 10) / 10;
-  const steps = values.map((bytes, index) => `${xOf(index)} ${scale.y(bytes)}H${xOf(index + 1)}`);
-  const line = `M${steps.join('L')}`;
+  const line = stepsPath(values, scale);
   return html`<svg
     x="0"
     y="0"
@@ -45,7 +44,14 @@ export function memoryCurve(series: MemorySeries, limit: number | null, peak: Br
   const words = `Memory over ${elapsed(values.length * step)}: at most ${formatBytes(most)}${
     limit === null ? ', no limit' : `, limit ${formatRequested(limit)}`
   }`;
-  return html`<svg width="100%" height="${HEIGHT}" role="img" aria-label="${words}">
+  return html`<svg
+    width="100%"
+    height="${HEIGHT}"
+    role="img"
+    aria-label="${words}"
+    data-seconds="${values.length * step}"
+    data-top="${scale.top}"
+  >
     ${peak === null ? null : peakBand(peak, scale)} ${axes(scale, values.length * step)} ${curve(values, scale)}
     ${limit === null ? null : limitLine(limit, scale)}
   </svg>`;

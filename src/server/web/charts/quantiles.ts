@@ -24,7 +24,7 @@ export function distribution(values: readonly number[], limit: number | null, wh
         >`,
   );
   const limitAt = limit !== null && limit <= top ? y(limit) : 4;
-  const words = `${what}: least ${formatBytes(sorted[0] ?? 0)}, median ${formatBytes(at(0.5))}, most ${formatBytes(most)}`;
+  const words = `${what}: smallest ${formatBytes(sorted[0] ?? 0)}, median ${formatBytes(at(0.5))}, largest ${formatBytes(most)}`;
   return html`<svg width="100%" height="${HEIGHT}" role="img" aria-label="${words}">
     <svg width="100%" height="${HEIGHT}" viewBox="0 0 ${WIDTH} ${HEIGHT}" preserveAspectRatio="none">
       <path class="area" d="M${steps}V${BOTTOM}H0Z"></path>

@@ -7,6 +7,7 @@ import { daysChart } from '../charts/days';
 import { html, linkTo, type Html } from '../html';
 import { section } from '../layout';
 import { askAccounting, pageRoute } from '../page';
+import { reportsPart } from './reports';
 import { groupsTable, sumsPart } from './sums';
 
 const GROUPS = 10;
@@ -21,7 +22,7 @@ const NAMES: Readonly<Record<Dimension, string>> = {
 
 const SPANS = ['1d', '7d', '30d', '90d', '365d'] as const;
 
-/** All jobs of a time: what they add up to, day by day, and who had most. */
+/** All jobs of a time: their sums, day by day and by user, project .... */
 export const clusterPage = pageRoute({
   path: '/cluster',
   isForm: true,
@@ -57,7 +58,7 @@ export const clusterPage = pageRoute({
         <ul class="choices">
           ${spans}
         </ul>
-        ${section('Totals', sumsPart(totals), daysChart(groups))} ${tables}`,
+        ${section('Totals', sumsPart(totals), daysChart(groups))} ${tables} ${reportsPart(asked)}`,
     };
   },
 });

@@ -2,7 +2,7 @@ import { ROUTES } from '../../routes/routes';
 import { html } from '../html';
 import { pageRoute } from '../page';
 
-/** What programs can ask, for who looks in with a browser. */
+/** What programs can ask, for people. */
 export const interfacePage = pageRoute({
   path: '/v1',
   description: 'what programs can ask here',
@@ -15,9 +15,9 @@ export const interfacePage = pageRoute({
     });
     return {
       title: 'Interface',
-      body: html`<h1>What programs can ask here</h1>
+      body: html`<h1>Interface for programs</h1>
         <section>
-          <p>qmemacct ${site.version} answers these addresses with JSON. Every page here shows what they say.</p>
+          <p>qmemacct ${site.version} answers these addresses with JSON. Every page here is made from these answers.</p>
           <dl>${items}</dl>
         </section>`,
     };

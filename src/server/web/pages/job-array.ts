@@ -6,12 +6,14 @@ import { formatCount } from '../../../report/format/units';
 import { endingLabel } from '../../../report/job/ending';
 import { latestRuns } from '../../../report/job/job-run';
 import type { RUN_COLUMNS } from '../../../report/job/run-table';
+import { courseOf } from '../../../report/series/course';
 import type { Screen } from '../../../report/screen/screen';
 import { distribution } from '../charts/quantiles';
-import { taskCurves } from '../charts/task-curves';
+import { courseChart } from '../charts/course';
 import { html, named, type Html } from '../html';
 import { section } from '../layout';
 import { pairs } from '../table';
+import { jobLinks } from './job-links';
 import { causePart, nextPart } from './job-next';
 import { runsTable, type JobPart, type JobRuns } from './job-run';
 
@@ -42,8 +44,10 @@ function tasksTable(tasks: JobRuns, screen: Screen): Html {
   const rest = tasks.length - worst.length;
   return section(
     'Tasks closest to their limit',
-    runsTable('Each task by its latest run', COLUMNS, worst, screen),
-    rest > 0 ? html`<p class="faint">And ${formatCount(rest)} more: /job/NUMBER.TASK shows each.</p>` : null,
+    runsTable('The latest run of each task', COLUMNS, worst, screen),
+    rest > 0
+      ? html`<p class="faint">And ${formatCount(rest)} more tasks; each has a page of its own: /job/NUMBER.TASK.</p>`
+      : null,
   );
 }
 
@@ -77,14 +81,13 @@ export function arrayPart({ runs, causes }: JobPart, screen: Screen): Html {
   const limits = tasks.flatMap((task) => limitOf(task.record) ?? []);
   const limit = limits.length === 0 ? null : limits.reduce((most, bytes) => Math.max(most, bytes));
   const drawn = distribution(peaks, limit, 'Peaks of the tasks');
-  const curves = taskCurves(
-    tasks.flatMap((task) => task.record.series ?? []),
-    limit,
-  );
+  const course = courseOf(tasks.flatMap((task) => task.record.series ?? []));
+  const curves = course && courseChart(course, limit, 'tasks');
   const next = tasks.map(({ next_time: one }) => one).find((one) => one !== null) ?? null;
   const line = causes.find(({ next_time: one }) => one !== null)?.next_time ?? null;
   return html`<h1>Job ${record.job_id}${record.job_name === null ? null : html` ${named(record.job_name)}`}</h1>
     <p>${record.owner === null ? null : html`${named(record.owner)} · `}${formatCount(tasks.length)} tasks</p>
+    ${jobLinks({ ...record, task_id: null })}
     ${drawn === null ? null : section('Peaks of the tasks, lowest first', drawn)}
     ${curves === null ? null : section('Memory of the tasks, each since its start', curves)}
     ${nextPart(

@@ -8,7 +8,7 @@ import { html, named, type Child, type Html } from '../html';
 import { section } from '../layout';
 import { table } from '../table';
 
-/** So many hosts are listed: those that held most. */
+/** So many hosts are listed: those with the largest peaks. */
 const LISTED = 100;
 
 function cellsOf(host: HostSum, screen: Screen): readonly Child[] {
@@ -18,17 +18,17 @@ function cellsOf(host: HostSum, screen: Screen): readonly Child[] {
     host.master ? html`${named(host.host)} (master)` : named(host.host),
     host.slots,
     host.limit_bytes === null ? '' : formatRequested(host.limit_bytes),
-    host.seen ? peak : 'not seen',
+    host.seen ? peak : 'not sampled',
     share === null ? '' : formatPercent(share),
     share === null ? null : shareBar(share),
     host.cpu_efficiency === null ? '' : formatPercent(host.cpu_efficiency),
   ];
 }
 
-/** The hosts of a parallel job, those that held most first. */
+/** The hosts of a parallel job, the largest peak first. */
 export function hostsPart({ hosts }: JobSum, screen: Screen): Html {
-  const held = ({ peak_rss: peak }: HostSum): number => (peak === null ? -1 : figureOf(peak));
-  const sorted = [...hosts].sort((a, b) => held(b) - held(a));
+  const peakOf = ({ peak_rss: peak }: HostSum): number => (peak === null ? -1 : figureOf(peak));
+  const sorted = [...hosts].sort((a, b) => peakOf(b) - peakOf(a));
   const columns = [
     { head: 'host' },
     { head: 'slots', align: 'right' },
@@ -42,10 +42,10 @@ export function hostsPart({ hosts }: JobSum, screen: Screen): Html {
   return section(
     'Hosts',
     table(
-      'What each host may use and held',
+      'Limit and peak on each host, the largest peak first',
       columns,
       sorted.slice(0, LISTED).map((host) => cellsOf(host, screen)),
     ),
-    rest > 0 ? html`<p class="faint">And ${formatCount(rest)} more, which held less.</p>` : null,
+    rest > 0 ? html`<p class="faint">And ${formatCount(rest)} more with smaller peaks.</p>` : null,
   );
 }

@@ -9,15 +9,15 @@ import { section } from '../layout';
 
 const VERDICTS: Readonly<Record<NextRequest['kind'], string>> = {
   lower: 'It requested more memory than it needs.',
-  raise: 'It came close to its limit, or went beyond it.',
+  raise: 'It came close to its limit or beyond it.',
   keep: 'The request fits.',
   ask: 'Nothing was requested.',
 };
 
-/** On what the advice rests, with the risk where past runs allow to state one. */
+/** What the advice rests on, with the risk where past runs allow to state one. */
 function reason({ risk, runs }: NextRequest): string {
-  if (risk === null || runs === null) return 'By this run alone: its peak and some headroom. No risk can be stated.';
-  return `A risk of ${formatPercent(risk)} that it needs more, by ${formatCount(runs)} runs of its kind.`;
+  if (risk === null || runs === null) return 'From the peak of this run alone, plus headroom; no risk can be stated.';
+  return `Risk that it needs more: ${formatPercent(risk)}, from ${formatCount(runs)} runs of its kind.`;
 }
 
 /** What to request next time. `line`: of a bad end, a whole `qsub` line; it goes before. `records`: all that the advice must fit. */
@@ -36,16 +36,16 @@ export function nextPart(next: NextRequest | null, line: string | null, records:
 
 const STANDINGS: Readonly<Record<CauseAccount['explanations'][number]['standing'], string>> = {
   consistent: 'fits',
-  undecidable: 'open',
+  undecidable: 'undecided',
   contradicted: 'ruled out',
 };
 
-/** Why it ended badly, and what else such an end can come of. */
+/** Why it ended badly, and the other causes that such an end can have. */
 export function causePart({ sentence, explanations }: CauseAccount): Html {
   const items = explanations.map(
-    ({ name, standing, evidence, would_tell: missing }) =>
+    ({ name, standing, evidence, would_show: missing }) =>
       html`<li>
-        ${name} (${STANDINGS[standing]}): ${evidence}${missing === null ? null : `; ${missing} would tell`}
+        ${name} (${STANDINGS[standing]}): ${evidence}${missing === null ? null : `; evidence needed: ${missing}`}
       </li>`,
   );
   return html`<p>${sentence}</p>
@@ -53,7 +53,7 @@ export function causePart({ sentence, explanations }: CauseAccount): Html {
       items.length === 0
         ? null
         : html`<details>
-            <summary>What such an end can come of</summary>
+            <summary>All causes considered</summary>
             <ul>
               ${items}
             </ul>

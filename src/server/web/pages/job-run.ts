@@ -29,6 +29,7 @@ import { html, named, type Child, type Html } from '../html';
 import { section } from '../layout';
 import { pairs, table } from '../table';
 import { hostsPart } from './job-hosts';
+import { jobLinks } from './job-links';
 import { causePart, nextPart } from './job-next';
 
 export type JobAnswer = ValueOf<typeof jobAnswer>;
@@ -41,14 +42,14 @@ export interface JobPart {
 }
 
 /** The latest run: its sums over all hosts, and the record whose memory is closest to its limit. */
-interface Latest {
+export interface Latest {
   readonly records: readonly [JobRecord, ...JobRecord[]];
   readonly total: JobRecord;
   readonly memory: JobRecord;
   readonly whole: JobWhole | null;
 }
 
-function latestOf(runs: JobRuns): Latest | null {
+export function latestOf(runs: JobRuns): Latest | null {
   const latest = latestRuns(runs);
   const [first, ...others] = latest.map(({ record }) => record);
   if (first === undefined) return null;
@@ -63,7 +64,8 @@ function titlePart(record: JobRecord, place: readonly string[], state: Html, whe
   const name = record.job_name === null ? null : html` ${named(record.job_name)}`;
   const words = place.map((part, index) => html`${index === 0 ? '' : ' · '}${named(part)}`);
   return html`<h1>Job ${jobLabel(record, screen)}${name}</h1>
-    <p>${state} · ${words} · <span class="faint">${when}</span></p>`;
+    <p>${state} · ${words} · <span class="faint">${when}</span></p>
+    ${jobLinks(record)}`;
 }
 
 function warningPart({ total, whole }: Latest, screen: Screen): Html | null {
@@ -94,12 +96,12 @@ function measuredPart({ total, memory, whole }: Latest, screen: Screen): Html {
   ] as const;
   return section(
     'Requested and used',
-    table('What was requested, and what of it was used', columns, rows),
+    table('Requested, used and efficiency', columns, rows),
     peakPart(memory, screen),
   );
 }
 
-/** The peak under its limit, as far as its ends are known. */
+/** The peak under its limit, as far as its bounds are known. */
 function peakPart(memory: JobRecord, screen: Screen): Html | null {
   const { peak_rss: peak } = memory;
   if (peak === null) return null;
@@ -109,8 +111,8 @@ function peakPart(memory: JobRecord, screen: Screen): Html | null {
   return html`<p>${words}</p>
     ${bracketBar(peak.lower_bytes, upper, limit, words)}
     ${chartKey([
-      { fill: 'used', text: 'used for certain' },
-      ...(upper !== null && upper > peak.lower_bytes ? [{ fill: 'band', text: 'up to here it may have been' }] : []),
+      { fill: 'used', text: 'used (lower bound)' },
+      ...(upper !== null && upper > peak.lower_bytes ? [{ fill: 'band', text: 'up to the upper bound' }] : []),
       { fill: 'rest', text: 'unused' },
     ])}`;
 }
@@ -124,7 +126,7 @@ function curvePart({ total, whole }: Latest): Html | null {
     drawn,
     chartKey([
       { fill: 'used', text: 'memory' },
-      ...(whole === null && total.peak_rss !== null ? [{ fill: 'band', text: 'where the peak lies' }] : []),
+      ...(whole === null && total.peak_rss !== null ? [{ fill: 'band', text: 'peak, lower to upper bound' }] : []),
     ]),
     html`<p class="faint">${curveWords(total, series)}.</p>`,
   );
@@ -138,7 +140,7 @@ function peaksPart({ total, whole }: Latest, screen: Screen): Html | null {
   );
   return rows.length === 0
     ? null
-    : section('Peaks', table('Each peak, when it came and the largest process then', columns, cells));
+    : section('Peaks', table('Each peak, its time and the largest process then', columns, cells));
 }
 
 function endPart({ total, records }: Latest, causes: JobAnswer['causes']): Html | null {

@@ -6,29 +6,22 @@ import type { Screen } from '../../../report/screen/screen';
 import { redactView } from '../../access/redaction';
 import { jobAnswer } from '../../accounting/answer-shapes';
 import { HttpProblem } from '../../http/http-problem';
-import { jobQuestion, type JobValues } from '../../routes/accounting';
-import { pathJob, queryFlag, queryName, queryTime } from '../../routes/parameter';
+import { jobQuestion } from '../../routes/accounting';
+import { jobText, pathJob, queryFlag, queryName, queryTime, type JobAndTask } from '../../routes/parameter';
 import { route } from '../../routes/route';
 import { html, linkTo, type Html } from '../html';
 import { HTML_TYPE, section } from '../layout';
-import { askAccounting, type Asker, pageRoute, redirect, RELOAD_SECONDS } from '../page';
+import { askIfKnown, type Asker, pageRoute, redirect, RELOAD_SECONDS } from '../page';
 import { webScreen } from '../screen';
 import { pairs } from '../table';
 import { arrayPart } from './job-array';
 import { runPart, type JobAnswer } from './job-run';
 
-interface Asked {
-  readonly job: number;
-  readonly task: number | null;
-}
-
-const nameOf = ({ job, task }: Asked): string => (task === null ? String(job) : `${job}.${task}`);
-
-const isAsked = ({ job, task }: JobView, asked: Asked): boolean =>
+const isAsked = ({ job, task }: JobView, asked: JobAndTask): boolean =>
   job === asked.job && (asked.task === null || task === asked.task);
 
 /** The job's runs that qmaster knows, as the caller may see them; none where it does not answer. */
-function runningViews({ site, access }: Asker, asked: Asked): readonly JobView[] {
+function runningViews({ site, access }: Asker, asked: JobAndTask): readonly JobView[] {
   const view: ClusterView | null = site.live.current()?.view ?? null;
   if (view === null) return [];
   const jobs = view.jobs.filter((job) => isAsked(job, asked));
@@ -42,31 +35,20 @@ function livePart(jobs: readonly JobView[], screen: Screen): Html | null {
     const text = head === '' ? '' : cell(first, screen);
     return text === '' ? [] : [[head, text] as const];
   });
-  const more = others.length === 0 ? null : html`<p class="faint">And ${others.length} more tasks that run now.</p>`;
-  return section('Now, by Grid Engine', pairs(items), more);
+  const more = others.length === 0 ? null : html`<p class="faint">And ${others.length} more running tasks.</p>`;
+  return section('Now, from Grid Engine', pairs(items), more);
 }
 
 function othersPart({ older_incarnations: older, newer_incarnations: newer }: JobAnswer, link: string): Html | null {
   if (older + newer === 0) return null;
-  return html`<p>${older + newer} other jobs had this number: <a href="${link}">all of them</a>.</p>`;
-}
-
-async function answerFor(asked: Asker, given: JobValues): Promise<JobAnswer | null> {
-  try {
-    return await askAccounting(asked, jobQuestion(given, asked.site), jobAnswer);
-  } catch (error) {
-    if (error instanceof HttpProblem && error.httpStatus === 404) return null;
-    throw error;
-  }
+  return html`<p>Other jobs with this number: ${older + newer}. <a href="${link}">Show all</a></p>`;
 }
 
 function reloadLink(path: string, reload: boolean): Html {
   return reload
-    ? html`<p class="only-screen">
-        This page is loaded again every ${RELOAD_SECONDS} s: <a href="${path}">stop that</a>.
-      </p>`
-    : html`<p class="only-screen">
-        It runs: <a href="${path}">load again</a>, or
+    ? html`<p class="only-screen">This page reloads every ${RELOAD_SECONDS} s: <a href="${path}">stop</a>.</p>`
+    : html`<p class="only-screen" data-live="${RELOAD_SECONDS}">
+        This job is running: <a href="${path}">reload</a> now, or
         <a href="${linkTo(path, { reload: 'true' })}">every ${RELOAD_SECONDS} s</a>.
       </p>`;
 }
@@ -76,7 +58,7 @@ const PARAMETERS = {
   all: queryFlag('every job that has had this number, not only the newest'),
   at: queryTime('the job that had this number at that time'),
   cluster: queryName('of this cluster only'),
-  reload: queryFlag('have the browser load it again and again'),
+  reload: queryFlag('have the browser reload it every 30 s'),
 };
 
 const jobPage = pageRoute({
@@ -87,10 +69,10 @@ const jobPage = pageRoute({
     const { job: wanted, reload = false, ...choice } = asked.values;
     const screen = webScreen(asked.now);
     const running = choice.at === undefined ? runningViews(asked, wanted) : [];
-    const answer = await answerFor(asked, { job: wanted, ...choice });
+    const answer = await askIfKnown(asked, jobQuestion({ job: wanted, ...choice }, asked.site), jobAnswer);
     if (answer === null && running.length === 0)
-      throw new HttpProblem(404, 'no such job is known here; it gets there by its first heartbeat, or when it ends');
-    const path = `/job/${nameOf(wanted)}`;
+      throw new HttpProblem(404, 'no such job is known here; a job appears with its first heartbeat, or when it ends');
+    const path = `/job/${jobText(wanted)}`;
     const groups = [...groupBy(answer?.records ?? [], jobKey).values()].reverse();
     const parts = groups.map((runs) => {
       const isArray = new Set(runs.map(({ record }) => record.task_id)).size > 1;
@@ -99,8 +81,8 @@ const jobPage = pageRoute({
     });
     const isRunning = running.length > 0 || groups.flat().some(({ record }) => record.status === 'running');
     return {
-      title: `Job ${nameOf(wanted)}`,
-      body: html`${parts.length === 0 ? html`<h1>Job ${nameOf(wanted)}</h1>` : parts} ${livePart(running, screen)}
+      title: `Job ${jobText(wanted)}`,
+      body: html`${parts.length === 0 ? html`<h1>Job ${jobText(wanted)}</h1>` : parts} ${livePart(running, screen)}
       ${isRunning ? reloadLink(path, reload) : null}
       ${answer === null ? null : othersPart(answer, linkTo(path, { all: 'true' }))}`,
     };
@@ -118,7 +100,7 @@ const findJob = route({
   problems: [],
   answer: ({ values: { job } }) => {
     if (job === undefined) throw new HttpProblem(400, 'no job was given; write its number, or number.task');
-    return redirect(`/job/${nameOf(job)}`);
+    return redirect(`/job/${jobText(job)}`);
   },
 });
 

@@ -15,11 +15,13 @@ import { recordsAnswer, summaryAnswer } from '../../accounting/answer-shapes';
 import { FILTER, given, intervalOf, SORTS } from '../../routes/accounting';
 import { queryCount, queryTime, queryWord, withText, type Values } from '../../routes/parameter';
 import { daysChart } from '../charts/days';
+import { field, option } from '../form';
 import { html, linkTo, named, type Child, type Html } from '../html';
 import { section } from '../layout';
 import { askAccounting, type Asker, pageRoute } from '../page';
 import { webScreen } from '../screen';
 import { paging, table, type WebColumn } from '../table';
+import { classLink } from './job-links';
 import { groupsTable, sumsPart } from './sums';
 
 /** Records of a part of the list. */
@@ -65,26 +67,16 @@ function address(
   });
 }
 
-function option(value: string, text: string, chosen: string): Html {
-  return value === chosen
-    ? html`<option value="${value}" selected>${text}</option>`
-    : html`<option value="${value}">${text}</option>`;
-}
-
-const field = (name: string, label: string, value: string): Html =>
-  html`<label>${label}<input name="${name}" value="${value}" /></label>`;
-
 function filters({ owner: user, project: group, queue: in_queue, host: on, job_name: name, ...choice }: Choice): Html {
   const ended = choice.failed === undefined ? '' : String(choice.failed);
   const sort = choice.sort ?? 'time';
   return html`<form class="filters" action="/jobs">
-    ${field('owner', 'user', user ?? '')} ${field('project', 'project', group ?? '')}
-    ${field('job_name', 'name or pattern', name ?? '')} ${field('queue', 'queue', in_queue ?? '')}
-    ${field('host', 'hosts', on ?? '')} ${field('since', 'since', choice.since?.text ?? '7d')}
-    ${field('until', 'until', choice.until?.text ?? '')}
+    ${field('owner', 'user', user)} ${field('project', 'project', group)} ${field('job_name', 'name or pattern', name)}
+    ${field('queue', 'queue', in_queue)} ${field('host', 'hosts', on)}
+    ${field('since', 'since', choice.since?.text ?? '7d')} ${field('until', 'until', choice.until?.text)}
     <label
       >ended<select name="failed">
-        ${option('', 'well or badly', ended)}${option('true', 'badly', ended)}${option('false', 'well', ended)}
+        ${option('', 'any', ended)}${option('true', 'badly', ended)}${option('false', 'well', ended)}
       </select></label
     >
     <label
@@ -94,7 +86,7 @@ function filters({ owner: user, project: group, queue: in_queue, host: on, job_n
       </select></label
     >
     <label
-      >first<select name="sort">
+      >order<select name="sort">
         ${SORTS.map((key) => option(key, SORT_NAMES[key], sort))}
       </select></label
     >
@@ -104,8 +96,8 @@ function filters({ owner: user, project: group, queue: in_queue, host: on, job_n
 }
 
 const SORT_NAMES: Readonly<Record<(typeof SORTS)[number], string>> = {
-  time: 'latest',
-  wallclock: 'longest',
+  time: 'latest first',
+  wallclock: 'longest first',
   cpu: 'most CPU time',
   peak: 'largest peak',
   requested: 'most requested',
@@ -143,7 +135,7 @@ function jobsTable(lines: readonly RecordLine[], choice: Choice, screen: Screen)
     return name === 'name' ? named(text) : text;
   };
   return table(
-    'Jobs, the tasks and runs of each in one line',
+    'One line for each job, with all its tasks and runs',
     columns,
     lines.map((line) => names.map((name) => cellOf(name, line))),
   );
@@ -160,17 +152,19 @@ function groupings({ owner: user }: Choice): readonly ('owner' | 'job_name')[] {
   return user === undefined ? ['owner', 'job_name'] : ['job_name'];
 }
 
+/** Where a kind of job of the chosen user is shown; null: no user is chosen. */
+const classOf = ({ owner: user, cluster }: Choice, name: string): string | null =>
+  classLink({ owner: user ?? null, job_name: name, ...given({ cluster }) });
+
 async function groupsPart(asked: Asker, choice: Choice, query: ReturnType<typeof queryOf>): Promise<Html> {
   const parts: (Html | null)[] = [];
   for (const by of groupings(choice)) {
     const question = { what: 'summary', query: { ...query, by, limit: GROUPS } } as const;
     const { groups } = await askAccounting(asked, question, summaryAnswer);
     const link = (key: string): string =>
-      address({
-        ...choice,
-        page: undefined,
-        ...(by === 'owner' ? { owner: key } : { job_name: key.replaceAll('#', '*') }),
-      });
+      by === 'owner'
+        ? address({ ...choice, page: undefined, owner: key })
+        : (classOf(choice, key) ?? address({ ...choice, page: undefined, job_name: key.replaceAll('#', '*') }));
     parts.push(groupsTable(by === 'owner' ? 'user' : 'kind of job', groups, link));
   }
   return html`${parts.map((part) => (part === null ? null : html`<section>${part}</section>`))}`;
@@ -213,12 +207,12 @@ export const jobsPage = pageRoute({
         ${section(
           'Jobs',
           shown.length === 0
-            ? html`<p>No job is like that in this time.</p>`
+            ? html`<p>No job of this time matches.</p>`
             : jobsTable(toJobLines(shown, sort), choice, webScreen(asked.now)),
           paging(page, more, (other) => address({ ...choice, page: other })),
           records.length > 0 && page === MOST_PARTS
             ? html`<p class="faint">
-                At most ${formatCount(MOST_PARTS * EACH)} records: narrow the filter for others.
+                At most ${formatCount(MOST_PARTS * EACH)} records are listed: narrow the filter to see others.
               </p>`
             : null,
         )}`,

@@ -19,6 +19,7 @@ import { queryCount, queryFlag, queryOptions, queryWord, type Values } from '../
 import { route } from '../../routes/route';
 import { memoryBar, shareBar } from '../charts/bar';
 import { hostMap, HOST_SHADES, SHADE_NAMES } from '../charts/host-map';
+import { field } from '../form';
 import { html, linkTo, named, type Child, type Html } from '../html';
 import { HTML_TYPE, section, type Page } from '../layout';
 import { pageAnswer, RELOAD_SECONDS } from '../page';
@@ -35,7 +36,7 @@ const PARAMETERS = {
   jobs: queryCount(`part of the jobs, ${EACH} each`, MOST_PARTS),
   hosts: queryCount(`part of the hosts, ${EACH} each`, MOST_PARTS),
   shade: queryWord('what the picture of the hosts is coloured by', HOST_SHADES),
-  reload: queryFlag('have the browser load it again and again'),
+  reload: queryFlag('have the browser reload it every 30 s'),
 };
 
 /** Without what only the page of each job has room for. */
@@ -57,13 +58,10 @@ function address(
   });
 }
 
-const field = (name: string, label: string, value: readonly string[] | undefined): Html =>
-  html`<label>${label}<input name="${name}" value="${value?.join(',') ?? ''}" /></label>`;
-
 function filters({ owner: owners, project: projects, queue: queues, host: names, shade, reload }: Choice): Html {
   return html`<form class="filters" action="/">
-    ${field('owner', 'users', owners)} ${field('project', 'projects', projects)} ${field('queue', 'queues', queues)}
-    ${field('host', 'hosts', names)}
+    ${field('owner', 'users', owners?.join(','))} ${field('project', 'projects', projects?.join(','))}
+    ${field('queue', 'queues', queues?.join(','))} ${field('host', 'hosts', names?.join(','))}
     ${shade === undefined ? null : html`<input type="hidden" name="shade" value="${shade}" />`}
     ${reload === true ? html`<input type="hidden" name="reload" value="true" />` : null}
     <button>Show</button>
@@ -129,7 +127,7 @@ function jobsPart(jobs: readonly JobView[], choice: Choice, screen: Screen): Htm
   return section(
     `${formatCount(jobs.length)} running jobs, those closest to their limit first`,
     shown.length === 0
-      ? html`<p>No job runs that is like that.</p>`
+      ? html`<p>No running job matches.</p>`
       : liveTable('Running jobs', JOBS_SHOWN, shown, jobCell, screen),
     paging(choice.jobs ?? 1, more, (jobsPage) => address(choice, { jobs: jobsPage })),
   );
@@ -155,7 +153,7 @@ function hostsPart(hosts: readonly HostView[], choice: Choice, screen: Screen): 
     ),
     section(
       `${formatCount(hosts.length)} hosts`,
-      liveTable('Hosts: used is the most so far', HOST_COLUMNS, shown, hostCell, screen),
+      liveTable('Hosts (used: the peak so far of the jobs there)', HOST_COLUMNS, shown, hostCell, screen),
       paging(choice.hosts ?? 1, more, (hostsPage) => address(choice, { hosts: hostsPage })),
     ),
   ];
@@ -164,10 +162,10 @@ function hostsPart(hosts: readonly HostView[], choice: Choice, screen: Screen): 
 function reloadPart(choice: Choice): Html {
   return choice.reload === true
     ? html`<p class="only-screen">
-        Loaded again every ${RELOAD_SECONDS} s: <a href="${address(choice, { reload: false })}">stop that</a>.
+        This page reloads every ${RELOAD_SECONDS} s: <a href="${address(choice, { reload: false })}">stop</a>.
       </p>`
-    : html`<p class="only-screen">
-        <a href="${address(choice)}">Load again</a>, or
+    : html`<p class="only-screen" data-live="${RELOAD_SECONDS}">
+        <a href="${address(choice)}">Reload</a> now, or
         <a href="${address(choice, { reload: true })}">every ${RELOAD_SECONDS} s</a>.
       </p>`;
 }
@@ -189,14 +187,14 @@ function nowOf(view: ClusterView, choice: Choice, now: number): Page {
   };
 }
 
-/** Nothing is known of the cluster, but the rest of the site may be of use. */
+/** Nothing is known of the cluster; the accounting may be. */
 function nothingYet({ message }: HttpProblem): Page {
   return {
     title: 'Now',
     body: html`<h1>Now</h1>
       <p class="alert">${message}</p>
       <section>
-        <p>Jobs that have ended are under <a href="/jobs">Jobs</a>.</p>
+        <p>Jobs that have ended: <a href="/jobs">Jobs</a>.</p>
       </section>`,
   };
 }

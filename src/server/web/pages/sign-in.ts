@@ -15,7 +15,7 @@ const USED_UP = 'this link has been used, or its five minutes are over; "qmemacc
 
 const TOKEN_FORM: Html = section(
   'With a token',
-  html`<p>Whoever holds a token of this site sees what its admins see.</p>
+  html`<p>A token of this site shows everything that its admins can see.</p>
     <form method="post" action="/sign-in" class="filters">
       <label>Token<input name="token" type="password" autocomplete="off" required /></label>
       <button>Sign in</button>
@@ -25,8 +25,8 @@ const TOKEN_FORM: Html = section(
 const SHELL: Html = section(
   'From a shell of this cluster',
   html`<p>
-    <code>qmemacct web</code> prints a link that opens these pages as you see them there, without any password. It holds
-    once, for five minutes.
+    <code>qmemacct web</code> prints a link that signs you in here without a password. It works once, within five
+    minutes.
   </p>`,
 );
 

@@ -30,8 +30,8 @@ export function sumsPart(totals: Totals): Html {
   const counts: readonly (readonly [string, number])[] = [
     ['failed', totals.failed],
     ['killed by memory', totals.killed_by_memory],
-    ['above their request', totals.above_request],
-    ['far below it', totals.far_below],
+    ['peak above the request', totals.above_request],
+    ['peak far below the request', totals.far_below],
     ['running', totals.running],
     ['not sampled', totals.unsampled],
   ];
@@ -75,5 +75,5 @@ export function groupsTable(
     { head: 'unused', align: 'right' },
     { head: 'killed by memory', align: 'right' },
   ] as const;
-  return table(`By ${what}: those with most requested memory-hours first`, columns, groups.map(cellsOf));
+  return table(`By ${what}, most requested memory-hours first`, columns, groups.map(cellsOf));
 }

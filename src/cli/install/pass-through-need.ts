@@ -23,7 +23,7 @@ function jobsThatNameUs(hooks: string, owners: ReadonlySet<number>, procRoot: st
  * Whether hooks must stay at their path on this host: someone names them; nobody does now, but an execd may have heard
  * nothing yet; or there is no Grid Engine that could.
  */
-export type StubNeed =
+export type PassThroughNeed =
   { readonly kind: 'named'; readonly reason: string } | { readonly kind: 'unnamed' } | { readonly kind: 'alone' };
 
 function findGridEngine(env: Terminal['env'], adminUser: string): readonly [CellLocation | null, Qconf | null] {
@@ -32,13 +32,13 @@ function findGridEngine(env: Terminal['env'], adminUser: string): readonly [Cell
 }
 
 /** `adminUser`: `admin_user` of qmemacct.toml. Never rejects. */
-export async function stubNeed(
+export async function passThroughNeed(
   hooks: string,
   env: Terminal['env'],
   adminUser: string,
   procRoot = '/proc',
-): Promise<StubNeed> {
-  const named = (reason: string): StubNeed => ({ kind: 'named', reason });
+): Promise<PassThroughNeed> {
+  const named = (reason: string): PassThroughNeed => ({ kind: 'named', reason });
   const jobs = jobsThatNameUs(hooks, gridEngineOwners(adminUser, procRoot), procRoot);
   if (jobs > 0) return named(`${jobs} running ${jobs === 1 ? 'job names' : 'jobs name'} them`);
   try {

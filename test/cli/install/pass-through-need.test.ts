@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process';
 import { chmodSync, chownSync, copyFileSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
-import { stubNeed } from '../../../src/cli/install/stub-need';
+import { passThroughNeed } from '../../../src/cli/install/pass-through-need';
 import { packageRoot } from '../../../src/base/package-root';
 import { apart, apartOrNot } from '../../base/apart';
 import { temporaryDirectory } from '../../support/temporary-directory';
@@ -29,7 +29,7 @@ function procOf(uid: number, config: string): string {
 }
 
 const need = async (uid: number, config: string): Promise<string> => {
-  const found = await stubNeed(HOOKS, { SGE_ROOT: '/none', PATH: '/none' }, '', procOf(uid, config));
+  const found = await passThroughNeed(HOOKS, { SGE_ROOT: '/none', PATH: '/none' }, '', procOf(uid, config));
   return found.kind === 'named' ? found.reason : found.kind;
 };
 

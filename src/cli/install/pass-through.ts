@@ -5,8 +5,8 @@ import { RUN_NAME } from '../../sampler/job/run-directory';
 import { setMode } from '../../base/set-owner';
 import { hookConfText, parseHookConf, type HookConf } from './hook-conf';
 
-/** Hooks that only start the site's own ones (hooks/stub.sh), in a directory that PREFIX/current can be switched to. */
-export const STUB = 'uninstalled';
+/** Hooks that only start the site's own ones (hooks/pass-through.sh), in a directory for PREFIX/current to point to. */
+export const PASS_THROUGH = 'uninstalled';
 
 export function readHookConf(directory: string): HookConf | null {
   try {
@@ -17,9 +17,9 @@ export function readHookConf(directory: string): HookConf | null {
 }
 
 /** Writes PREFIX/uninstalled with the hooks of `source`; `conf` is that of the version which it comes after. */
-export function writeStub(prefix: string, source: string, conf: HookConf): void {
-  const directory = join(prefix, STUB);
-  const fresh = join(prefix, `.${STUB}.${randomBytes(6).toString('hex')}`);
+export function writePassThrough(prefix: string, source: string, conf: HookConf): void {
+  const directory = join(prefix, PASS_THROUGH);
+  const fresh = join(prefix, `.${PASS_THROUGH}.${randomBytes(6).toString('hex')}`);
   mkdirSync(join(fresh, 'hooks'), { recursive: true });
   const copy = (from: string, to: string): void => {
     const path = join(fresh, 'hooks', to);
@@ -27,12 +27,12 @@ export function writeStub(prefix: string, source: string, conf: HookConf): void 
     setMode(path, 0o755);
   };
   copy('common.sh', 'common.sh');
-  copy('stub.sh', 'prolog.sh');
-  copy('stub.sh', 'epilog.sh');
+  copy('pass-through.sh', 'prolog.sh');
+  copy('pass-through.sh', 'epilog.sh');
   writeFileSync(join(fresh, 'hooks', 'hook.conf'), hookConfText(conf), { mode: 0o644 });
   setMode(fresh, 0o755);
   setMode(join(fresh, 'hooks'), 0o755);
-  const old = join(prefix, `.${STUB}.${randomBytes(6).toString('hex')}`);
+  const old = join(prefix, `.${PASS_THROUGH}.${randomBytes(6).toString('hex')}`);
   try {
     renameSync(directory, old);
   } catch (error) {

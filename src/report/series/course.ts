@@ -1,0 +1,40 @@
+import type { MemorySeries } from '../../record/record';
+
+const STEPS = 120;
+
+/** How the memory of many runs went, each since its start. At each step, of the runs that had not ended: */
+export interface Course {
+  readonly runs: number;
+  readonly step_seconds: number;
+  /** The lowest and the highest tenth of the runs begin here. */
+  readonly low_bytes: readonly number[];
+  readonly median_bytes: readonly number[];
+  readonly high_bytes: readonly number[];
+  readonly largest_bytes: readonly number[];
+}
+
+/** null: there are fewer than two runs to compare. */
+export function courseOf(all: readonly MemorySeries[]): Course | null {
+  const runs = all.filter(({ rss_bytes: values, step_seconds: step }) => values.length > 1 && step > 0);
+  if (runs.length < 2) return null;
+  const seconds = runs.reduce(
+    (longest, { rss_bytes: values, step_seconds: step }) => Math.max(longest, values.length * step),
+    0,
+  );
+  const steps = Array.from({ length: STEPS }, (_, index) => {
+    const time = (index / STEPS) * seconds;
+    return runs
+      .flatMap(({ rss_bytes: values, step_seconds: step }) => values[Math.floor(time / step)] ?? [])
+      .sort((a, b) => a - b);
+  });
+  const at = (share: number): readonly number[] =>
+    steps.map((sorted) => sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? 0);
+  return {
+    runs: runs.length,
+    step_seconds: seconds / STEPS,
+    low_bytes: at(0.1),
+    median_bytes: at(0.5),
+    high_bytes: at(0.9),
+    largest_bytes: at(1),
+  };
+}

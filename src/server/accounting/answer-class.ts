@@ -1,0 +1,70 @@
+import { Predictor } from '../../advice/predictor';
+import { MEMORY_PRIOR } from '../../advice/prior';
+import { replay } from '../../advice/replay';
+import { isParallel, sumOfJob } from '../../accounting/job-sum';
+import type { AccountingReader } from '../../accounting/store';
+import { RECORD_SCHEMA, recordKeyText, type MemorySeries } from '../../record/record';
+import type { ClassFields } from '../../report/advice/class-advice';
+import type { ClassHistory } from '../../report/advice/class-history';
+import { classObject } from '../../report/advice/class-screen';
+import type { MemoryRun } from '../../report/advice/past-runs';
+import { replayObject } from '../../report/advice/replay';
+import { courseOf } from '../../report/series/course';
+import type { ClassAnswer, ClassRun } from './class-shape';
+
+/** A kind of job, and the risk that its next run may need more. */
+export interface ClassQuery {
+  readonly fields: ClassFields;
+  readonly risk: number;
+}
+
+/** Runs whose memory over time is read: each is a question of its own. */
+const COURSE_RUNS = 50;
+
+const iso = (seconds: number): string => new Date(seconds * 1000).toISOString();
+
+function runObject({ records: [job], submit, end, seconds, needed, requested, stoppedAt }: MemoryRun): ClassRun {
+  return {
+    cluster: job.cluster,
+    job_id: job.job_id,
+    task_id: job.task_id,
+    submitted_at: iso(submit),
+    ended_at: iso(end),
+    seconds,
+    needed_bytes: needed,
+    requested_bytes: requested,
+    stopped: stoppedAt !== null,
+  };
+}
+
+/** The run's memory over time, on all of its hosts together; null: nobody sampled it. */
+async function seriesOf({ records }: MemoryRun, reader: AccountingReader): Promise<MemorySeries | null> {
+  const { cluster, job_id, task_id } = records[0];
+  const keys = new Set(records.map(recordKeyText));
+  const answer = await reader.job({ cluster, job_id, ...(task_id === null ? {} : { task_id }), all: true });
+  const [first, ...others] = answer.records.flatMap(({ record }) => (keys.has(recordKeyText(record)) ? [record] : []));
+  if (first === undefined) return null;
+  return isParallel([first, ...others]) ? sumOfJob([first, ...others], 1).series : first.series;
+}
+
+/** `history`: of what the caller may see, and of nothing else. Rejects with StoreError. */
+export async function answerClass(
+  { fields, risk }: ClassQuery,
+  history: ClassHistory,
+  reader: AccountingReader,
+): Promise<ClassAnswer> {
+  const advice = { memory: await history.memoryOf(fields, { risk }), time: await history.timeOf(fields, { risk }) };
+  const runs = (await history.memoryRuns(fields)).toSorted((a, b) => a.end - b.end);
+  const series: MemorySeries[] = [];
+  for (const run of runs.slice(-COURSE_RUNS)) {
+    const one = await seriesOf(run, reader);
+    if (one !== null) series.push(one);
+  }
+  return {
+    schema: RECORD_SCHEMA,
+    ...classObject({ fields, advice, risk }),
+    replay: runs.length === 0 ? null : replayObject(replay(runs, [risk], new Predictor(MEMORY_PRIOR))),
+    runs: runs.map(runObject),
+    course: courseOf(series),
+  };
+}

@@ -1,0 +1,115 @@
+import {
+  boolean,
+  constant,
+  described,
+  integer,
+  list,
+  nullable,
+  number,
+  object,
+  oneOf,
+  string,
+  type Shape,
+  type ValueOf,
+} from '../../base/shape';
+import { RECORD_SCHEMA } from '../../record/record';
+import type { ClassObject } from '../../report/advice/class-screen';
+import type { OutcomeObject, ReplayObject } from '../../report/advice/replay';
+import type { Course } from '../../report/series/course';
+
+/** What is answered of a kind of job. */
+
+const count = integer(0);
+const bytes = number(0);
+const many = <T>(item: Shape<T>): Shape<readonly T[]> => list(item, Infinity);
+
+const PROMISE = {
+  complex: string,
+  request: described(string, 'as qsub takes it'),
+  risk: described(nullable(number(0, 1)), 'share of runs that would need more; null: too few runs to state any'),
+  runs: count,
+  predictions: described(count, 'earlier runs for which as much was known as to state this risk'),
+  failed: described(count, 'those of them that needed more'),
+};
+
+const jobClass: Shape<ClassObject['class']> = object({
+  owner: string,
+  job_name: described(string, 'digits are one #: names that differ in them are of one kind'),
+  slots: nullable(count),
+  pe: nullable(string),
+  project: nullable(string),
+  queue: nullable(string),
+});
+
+const ADVICE = {
+  class: jobClass,
+  wanted_risk: number(0, 1),
+  request: described(nullable(string), '"-l h_vmem=2.3G,h_rt=2:30:00"; null: nothing is known'),
+  memory: nullable(
+    object({
+      ...PROMISE,
+      request_bytes: described(count, 'per slot, or per job where the complex is so consumed'),
+      per: oneOf(['slot', 'job']),
+      largest_bytes: count,
+      runs_by_grid_engine_only: described(count, "runs of which only Grid Engine's figure is known"),
+    }),
+  ),
+  time: nullable(object({ ...PROMISE, request_seconds: count, largest_seconds: number(0) })),
+} satisfies { readonly [Name in keyof ClassObject]: Shape<ClassObject[Name]> };
+
+const OUTCOME = {
+  jobs: count,
+  failed: described(count, 'jobs that would have needed more than their request'),
+  stated_risk: described(nullable(number(0, 1)), 'mean of the risks stated; null: none is'),
+  unused_byte_seconds: number(0),
+  used_byte_seconds: number(0),
+};
+const outcome: Shape<OutcomeObject> = object(OUTCOME);
+
+const replay: Shape<ReplayObject> = object(
+  {
+    runs: count,
+    advisable: described(count, 'runs before which there were enough others for any advice'),
+    advice: many(object({ risk: number(0, 1), promised: outcome, larger: outcome })),
+    users: described(nullable(outcome), "the users' own requests"),
+    rules: many(object({ name: string, ...OUTCOME })),
+  },
+  'what the advice would have done for each of these runs, knowing only those before it',
+);
+
+const run = object(
+  {
+    cluster: string,
+    job_id: count,
+    task_id: nullable(count),
+    submitted_at: string,
+    ended_at: string,
+    seconds: number(0),
+    needed_bytes: described(bytes, 'per slot (or per job), on the host that needed most'),
+    requested_bytes: described(nullable(bytes), 'the same of the limit; null: none'),
+    stopped: described(boolean, 'whether it was stopped at that limit: it needed more'),
+  },
+  'a run of which it is known what memory it needed',
+);
+export type ClassRun = ValueOf<typeof run>;
+
+const course: Shape<Course> = object(
+  {
+    runs: count,
+    step_seconds: number(0),
+    low_bytes: many(bytes),
+    median_bytes: many(bytes),
+    high_bytes: many(bytes),
+    largest_bytes: many(bytes),
+  },
+  'memory of the latest runs since the start of each: the lowest and highest tenth, median and largest at each step',
+);
+
+export const classAnswer = object({
+  schema: constant(RECORD_SCHEMA),
+  ...ADVICE,
+  replay: nullable(replay),
+  runs: described(many(run), 'in the order in which they ended'),
+  course: nullable(course),
+});
+export type ClassAnswer = ValueOf<typeof classAnswer>;

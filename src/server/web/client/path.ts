@@ -1,0 +1,26 @@
+interface Point {
+  readonly x: number;
+  readonly y: number;
+}
+
+/** The corners of a path of M, L, H and V with absolute numbers. */
+export function readPath(path: string): readonly Point[] {
+  const points: Point[] = [];
+  let [x, y] = [0, 0];
+  for (const [, command, first = '', second = ''] of path.matchAll(/([MLHV])([\d.]+)(?: ([\d.]+))?/g)) {
+    if (command === 'V') y = Number(first);
+    else x = Number(first);
+    if (second !== '') y = Number(second);
+    points.push({ x, y });
+  }
+  return points;
+}
+
+/** Its height there; null: it has begun later or ended before. */
+export function heightAt(points: readonly Point[], x: number): number | null {
+  const index = points.findIndex((point) => point.x >= x);
+  const [before, after] = [points[index - 1], points[index]];
+  if (after === undefined || (before === undefined && after.x > x)) return null;
+  if (before === undefined || after.x === before.x) return after.y;
+  return before.y + ((after.y - before.y) * (x - before.x)) / (after.x - before.x);
+}

@@ -1,0 +1,145 @@
+import { RISKS } from '../../../advice/margins';
+import { CLASS_COLUMNS, classNotes, classRows, classTitle } from '../../../report/advice/class-screen';
+import { REPLAY_COLUMNS, replayRows } from '../../../report/advice/replay';
+import { jobTaskName } from '../../../record/job-name';
+import { formatMinute } from '../../../report/format/local-time';
+import { formatBytes, formatCount, formatDuration, formatPercent, formatRequested } from '../../../report/format/units';
+import type { Screen } from '../../../report/screen/screen';
+import { classAnswer, type ClassAnswer, type ClassRun } from '../../accounting/class-shape';
+import { CLASS, classQuestion } from '../../routes/accounting';
+import type { Values } from '../../routes/parameter';
+import { courseChart } from '../charts/course';
+import { runsChart } from '../charts/runs';
+import { field, option } from '../form';
+import { html, linkTo, named, type Html } from '../html';
+import { section, type Page } from '../layout';
+import { askAccounting, pageRoute } from '../page';
+import { webScreen } from '../screen';
+import { table } from '../table';
+import { compareLink } from './job-links';
+
+/** Runs that are listed, the latest. */
+const LISTED = 25;
+
+type Choice = Values<typeof CLASS>;
+
+function filters({ owner, job_name: name, slots, pe, project, queue, cluster, risk }: Choice): Html {
+  const chosen = String(risk ?? RISKS[0]);
+  return html`<form class="filters" action="/class">
+    ${field('owner', 'user', owner)} ${field('job_name', 'name', name)} ${field('slots', 'slots', slots)}
+    ${field('pe', 'parallel environment', pe)} ${field('project', 'project', project)} ${field('queue', 'queue', queue)}
+    <label
+      >risk<select name="risk">
+        ${RISKS.map((one) => option(String(one), formatPercent(one), chosen))}
+      </select></label
+    >
+    ${cluster === undefined ? null : html`<input type="hidden" name="cluster" value="${cluster}" />`}
+    <button>Show</button>
+  </form>`;
+}
+
+function advicePart(answer: ClassAnswer, screen: Screen): Html {
+  if (answer.request === null)
+    return section(
+      'Next time',
+      html`<p>No run of the last year shows what this kind of job needs, so nothing can be advised.</p>`,
+    );
+  const notes = classNotes(answer).map((note) => html`<li>${note}</li>`);
+  return section(
+    'Next time',
+    html`<p><code>qsub ${answer.request}</code></p>`,
+    table('What the advice rests on', CLASS_COLUMNS, classRows(answer, screen)),
+    html`<ul class="faint">
+      ${notes}
+    </ul>`,
+  );
+}
+
+function peaksPart({ runs, memory }: ClassAnswer): Html | null {
+  const per = memory?.per ?? 'slot';
+  const advised = memory && { bytes: memory.request_bytes, text: `${memory.complex}=${memory.request}` };
+  const chart = runsChart(runs, advised);
+  return chart === null ? null : section(`Peaks of the runs and their requests, per ${per}`, chart);
+}
+
+function replayPart({ replay }: ClassAnswer): Html | null {
+  const rows = replay === null ? [] : replayRows(replay);
+  if (replay === null || rows.length === 0) return null;
+  return section(
+    'If the advice had been followed',
+    table(
+      `${formatCount(replay.runs)} runs, ${formatCount(replay.advisable)} of them with 3 earlier runs or more`,
+      REPLAY_COLUMNS,
+      rows,
+    ),
+    html`<p class="faint">
+      Each request rests on runs that had ended when the job was submitted. A run that needs more than its request fails
+      and is repeated with twice as much.
+    </p>`,
+  );
+}
+
+/** The smallest, the median and the largest run; null: there are not two. */
+function compareLine(runs: readonly ClassRun[]): Html | null {
+  const sorted = runs.toSorted((a, b) => a.needed_bytes - b.needed_bytes);
+  const chosen = [sorted[0], sorted[Math.floor(sorted.length / 2)], sorted.at(-1)];
+  const names = new Set(chosen.flatMap((run) => (run === undefined ? [] : [jobTaskName(run)])));
+  if (names.size < 2) return null;
+  return html`<p>
+    <a href="${compareLink([...names])}">Compare the smallest, a median and the largest run</a>
+  </p>`;
+}
+
+function runsPart({ runs }: ClassAnswer): Html | null {
+  if (runs.length === 0) return null;
+  const columns = [
+    { head: 'job' },
+    { head: 'ended' },
+    { head: 'ran', align: 'right' },
+    { head: 'requested', align: 'right' },
+    { head: 'peak', align: 'right' },
+    { head: '' },
+  ] as const;
+  const rows = runs
+    .slice(-LISTED)
+    .reverse()
+    .map((run) => [
+      html`<a href="${`/job/${jobTaskName(run)}`}">${jobTaskName(run)}</a>`,
+      formatMinute(new Date(run.ended_at)),
+      formatDuration(run.seconds),
+      run.requested_bytes === null ? '' : formatRequested(run.requested_bytes),
+      formatBytes(run.needed_bytes),
+      run.stopped ? html`<span class="bad">stopped at its limit</span>` : '',
+    ]);
+  return section('Latest runs', table('The latest runs, the newest first', columns, rows), compareLine(runs));
+}
+
+function pageOf(answer: ClassAnswer, choice: Choice, screen: Screen): Page {
+  const { owner, job_name: name } = answer.class;
+  const course = answer.course && courseChart(answer.course, null, 'runs');
+  const jobs = linkTo('/jobs', { owner, job_name: name.replaceAll('#', '*'), since: '365d' });
+  return {
+    title: `${name} of ${owner}`,
+    body: html`<h1>${named(classTitle(answer.class, screen))}</h1>
+      <p>
+        ${formatCount(answer.runs.length)} runs of the last year whose peak is known; names that differ in digits (#)
+        only are of one kind. <a href="${jobs}">All of its jobs</a>
+      </p>
+      ${filters(choice)} ${advicePart(answer, screen)} ${peaksPart(answer)}
+      ${course === null ? null : section('Memory over time, each run since its start', course)} ${replayPart(answer)}
+      ${runsPart(answer)}`,
+  };
+}
+
+/** A kind of job: what its runs needed, what to request for the next, and how that advice would have done. */
+export const classPage = pageRoute({
+  path: '/class',
+  isForm: true,
+  description:
+    'a kind of job: peaks and requests of its runs, what to request next, and how that advice would have done',
+  parameters: CLASS,
+  make: async (asked) => {
+    const answer = await askAccounting(asked, classQuestion(asked.values), classAnswer);
+    return pageOf(answer, asked.values, webScreen(asked.now));
+  },
+});

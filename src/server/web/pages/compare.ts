@@ -1,0 +1,132 @@
+import { groupBy } from '../../../base/group-by';
+import { cpuEfficiency, memoryEfficiency } from '../../../record/efficiency';
+import { jobTaskName } from '../../../record/job-name';
+import { figureOf } from '../../../record/peak-figure';
+import { limitOf } from '../../../record/request';
+import { formatPeak } from '../../../report/format/bracket';
+import { formatMinute, parseTime } from '../../../report/format/local-time';
+import { formatBytes, formatCount, formatDuration, formatPercent, formatRequested } from '../../../report/format/units';
+import { describeEnding } from '../../../report/job/ending';
+import { endingTone } from '../../../report/job/headline';
+import { jobKey } from '../../../report/job/job-run';
+import type { Screen } from '../../../report/screen/screen';
+import { jobQuestion } from '../../routes/accounting';
+import { jobText, queryJobs, type JobAndTask } from '../../routes/parameter';
+import { jobAnswer } from '../../accounting/answer-shapes';
+import { compareChart, MOST_CURVES } from '../charts/compare';
+import { field } from '../form';
+import { html, named, type Child, type Html } from '../html';
+import { section } from '../layout';
+import { askIfKnown, pageRoute, type Asker } from '../page';
+import { webScreen } from '../screen';
+import { table } from '../table';
+import { latestOf, type JobAnswer, type Latest } from './job-run';
+
+/** A job beside others: its latest run; of an array job that of the task with the largest peak. */
+interface Compared extends Latest {
+  readonly name: string;
+  /** Tasks that it stands for. */
+  readonly tasks: number;
+}
+
+const peakOf = ({ memory: { peak_rss: peak } }: Latest): number => (peak === null ? -1 : figureOf(peak));
+
+function comparedOf({ records }: JobAnswer): Compared | null {
+  const runs = [...groupBy(records, jobKey).values()].at(-1) ?? [];
+  const tasks = [...groupBy(runs, ({ record }) => record.task_id).values()].flatMap((task) => latestOf(task) ?? []);
+  const [first, ...others] = tasks;
+  if (first === undefined) return null;
+  const largest = others.reduce((most, task) => (peakOf(task) > peakOf(most) ? task : most), first);
+  return { ...largest, name: jobTaskName(largest.total), tasks: tasks.length };
+}
+
+type Figure = (job: Compared, screen: Screen) => Child;
+
+const share = (value: number | null): string => (value === null ? '' : formatPercent(value));
+
+/** Mean of the memory over the elapsed time. */
+function meanOf({ rss_byte_seconds: sum, wallclock_seconds: seconds }: Compared['total']): string {
+  return sum === null || seconds === null || seconds <= 0 ? '' : formatBytes(sum / seconds);
+}
+
+const FIGURES: readonly (readonly [name: string, figure: Figure])[] = [
+  ['name', ({ total }) => (total.job_name === null ? '' : named(total.job_name))],
+  ['user', ({ total }) => (total.owner === null ? '' : named(total.owner))],
+  ['started', ({ total }) => momentOf(total.started_at)],
+  ['host', ({ total, whole }) => (whole === null ? named(total.host) : `${formatCount(whole.sum.hosts.length)} hosts`)],
+  ['slots', ({ total }) => total.slots],
+  ['limit', ({ memory }) => limitText(memory)],
+  ['peak', ({ memory }, { glyphs }) => (memory.peak_rss === null ? '' : formatPeak(memory.peak_rss, glyphs))],
+  ['peak of limit', ({ memory }) => share(memoryEfficiency(memory))],
+  ['mean memory', ({ total }) => meanOf(total)],
+  ['elapsed', ({ total }) => (total.wallclock_seconds === null ? '' : formatDuration(total.wallclock_seconds))],
+  ['CPU time', ({ total }) => (total.cpu_seconds === null ? '' : formatDuration(total.cpu_seconds))],
+  ['CPU efficiency', ({ total }) => share(cpuEfficiency(total))],
+  ['read', ({ total }) => (total.read_bytes === null ? '' : formatBytes(total.read_bytes))],
+  ['written', ({ total }) => (total.written_bytes === null ? '' : formatBytes(total.written_bytes))],
+  ['processes', ({ total }) => total.processes],
+  ['ended', ({ total }) => html`<span class="${endingTone(total)}">${describeEnding(total)}</span>`],
+];
+
+function momentOf(time: string | null): string {
+  const moment = parseTime(time);
+  return moment === null ? '' : formatMinute(moment);
+}
+
+function limitText(memory: Compared['memory']): string {
+  const limit = limitOf(memory);
+  return limit === null ? 'none' : formatRequested(limit);
+}
+
+function figuresTable(jobs: readonly Compared[], screen: Screen): Html {
+  const columns = jobs.map(({ name, tasks }) => ({
+    head: name,
+    title: html`<a href="${`/job/${name}`}">${name}</a>${tasks > 1 ? ` (largest of ${formatCount(tasks)} tasks)` : ''}`,
+    align: 'right' as const,
+  }));
+  const rows = FIGURES.map(([name, figure]) => [name, ...jobs.map((job) => figure(job, screen))]);
+  return table('Figures of each job', [{ head: '' }, ...columns], rows);
+}
+
+interface Found {
+  readonly known: readonly Compared[];
+  /** Of which there is no record, or none that the caller may see. */
+  readonly unknown: readonly string[];
+}
+
+async function find(asked: Asker, jobs: readonly JobAndTask[]): Promise<Found> {
+  const known: Compared[] = [];
+  const unknown: string[] = [];
+  for (const job of jobs) {
+    const answer = await askIfKnown(asked, jobQuestion({ job }, asked.site), jobAnswer);
+    const compared = answer && comparedOf(answer);
+    if (compared === null) unknown.push(jobText(job));
+    else known.push(compared);
+  }
+  return { known, unknown };
+}
+
+/** Two or more jobs beside each other. */
+export const comparePage = pageRoute({
+  path: '/compare',
+  isForm: true,
+  description: 'jobs beside each other: their memory over time in one chart, and their figures',
+  parameters: { jobs: queryJobs('the jobs (tasks) to compare', MOST_CURVES) },
+  make: async (asked) => {
+    const { jobs = [] } = asked.values;
+    const { known, unknown } = await find(asked, jobs);
+    const series = known.flatMap(({ name, total }) => (total.series === null ? [] : [{ name, series: total.series }]));
+    const chart = compareChart(series);
+    const names = jobs.map(jobText).join(',');
+    return {
+      title: 'Compare',
+      body: html`<h1>Compare jobs</h1>
+        <form class="filters" action="/compare">
+          ${field('jobs', `job numbers, up to ${MOST_CURVES}, with commas`, names)}<button>Compare</button>
+        </form>
+        ${unknown.length === 0 ? null : html`<p class="alert">No such job is known here: ${unknown.join(', ')}.</p>`}
+        ${chart === null ? null : section('Memory over time, each job since its start', chart)}
+        ${known.length === 0 ? null : section('Figures', figuresTable(known, webScreen(asked.now)))}`,
+    };
+  },
+});

@@ -1,0 +1,26 @@
+import { HIDDEN } from '../../../record/hidden';
+import { jobTaskName } from '../../../record/job-name';
+import { nameClass } from '../../../record/name-class';
+import type { JobRecord } from '../../../record/record';
+import { html, linkTo, type Html } from '../html';
+
+type ClassOfJob = Pick<JobRecord, 'owner' | 'job_name'> &
+  Partial<Pick<JobRecord, 'slots' | 'pe' | 'project' | 'queue' | 'cluster'>>;
+
+/** Where the kind of a job is shown; null: its owner or name is not known. */
+export function classLink({ owner, job_name: name, slots, pe, project, queue, cluster }: ClassOfJob): string | null {
+  if (owner === null || owner === HIDDEN || name === null || name === '') return null;
+  return linkTo('/class', { owner, job_name: nameClass(name), slots, pe, project, queue, cluster });
+}
+
+/** Where jobs are compared. */
+export const compareLink = (names: readonly string[]): string => linkTo('/compare', { jobs: names.join(',') });
+
+/** Where a job leads to. */
+export function jobLinks(record: JobRecord): Html {
+  const ofKind = classLink(record);
+  return html`<ul class="choices only-screen">
+    ${ofKind === null ? null : html`<li><a href="${ofKind}">Runs of this kind</a></li>`}
+    <li><a href="${compareLink([jobTaskName(record)])}">Compare with others</a></li>
+  </ul>`;
+}

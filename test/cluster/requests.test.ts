@@ -1,0 +1,66 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { memoryEfficiency } from '../../src/record/efficiency';
+import { enforcedRequest } from '../../src/record/request';
+import { burnerCommand, mib, withSite, type Site } from './site';
+
+/** Complexes as Grid Engine has them by itself, those that the site adds, and what enforces each. */
+const COMPLEXES = {
+  h_vmem: { per: 'slot', enforced_by: ['rlimit_as', 'execd'] },
+  s_vmem: { per: 'slot', enforced_by: ['rlimit_as', 'execd'] },
+  mem_free: { per: 'slot', enforced_by: [] },
+  virtual_free: { per: 'slot', enforced_by: [] },
+  site_mem: { per: 'slot', enforced_by: [] },
+  job_mem: { per: 'job', enforced_by: [] },
+} as const;
+
+const NAMES = Object.keys(COMPLEXES) as readonly (keyof typeof COMPLEXES)[];
+
+const SETTINGS = [
+  `request_complex = ${JSON.stringify(NAMES)}`,
+  'job_complexes = ["job_mem"]',
+  'delivery_jitter_ms = 0',
+].join('\n');
+
+async function judgedByWhatTheyRequest({ cell, product }: Site): Promise<void> {
+  for (const name of ['mem_free', 'virtual_free', 'site_mem']) await cell.addMemoryComplex(name, 'YES', '100G');
+  await cell.addMemoryComplex('job_mem', 'JOB', '100G');
+  const jobs = new Map<keyof typeof COMPLEXES, string>();
+  for (const name of NAMES) {
+    const script = burnerCommand('steady', `${name}.truth`, { mib: 60, hold: 1500 });
+    jobs.set(name, await cell.submit('gealice', ['-N', name, '-pe', 'smp', '2', '-l', `${name}=300M`], script));
+  }
+  for (const job of jobs.values()) {
+    await cell.waitFinished(job);
+    await product.record(job);
+  }
+  const imported = await product.run('ge1', 'import');
+  assert.equal(imported.status, 0, imported.stderr);
+  for (const [name, job] of jobs) {
+    const record = await product.record(job);
+    const { per, enforced_by } = COMPLEXES[name];
+    assert.deepEqual(
+      enforcedRequest(record),
+      {
+        complex: name,
+        request_bytes: mib(300),
+        limit_bytes: mib(per === 'job' ? 300 : 600),
+        per,
+        enforced_by,
+      },
+      `${name}: ${JSON.stringify([record.h_vmem, record.requests, record.request_order, record.grid_engine])}`,
+    );
+    assert.ok((memoryEfficiency(record) ?? 0) > 0.09, `${name}: ${memoryEfficiency(record)}`);
+    const { stdout } = await product.run('ge1', 'job', job, '--full');
+    assert.match(stdout, new RegExp(`of ${name}\\b`), stdout);
+    assert.match(stdout, new RegExp(`Requested +${name} `), stdout);
+  }
+  const { stdout: list } = await product.run('ge1', 'jobs', '--owner', 'gealice', '--columns', 'job,request,limit');
+  for (const name of NAMES.slice(1)) assert.match(list, new RegExp(`${name} 300 MiB`), list);
+}
+
+describe('requests by any complex', { timeout: 900_000 }, () => {
+  it('are what jobs are judged by, per slot and once for the job', async (t) => {
+    await withSite(t, { settings: SETTINGS, hVmem: { consumable: 'NO', default: '0' } }, judgedByWhatTheyRequest);
+  });
+});
