@@ -58,7 +58,11 @@ function incarnations(records: readonly StoredRecord[]): readonly Incarnation[] 
     if (time - before > SAME_SUBMISSION_MS && !isRequeued(time, records)) submissions.push(time);
     before = time;
   }
-  if (submissions.length === 0) return [{ since: Math.min(...records.map(({ record }) => begun(record))), records }];
+  const [only, ...others] = submissions;
+  if (others.length === 0)
+    return [
+      { since: only ?? records.reduce((first, { record }) => Math.min(first, begun(record)), Infinity), records },
+    ];
   const indexOf = ({ record }: StoredRecord): number => {
     const time = submitted(record) ?? begun(record) + SAME_SUBMISSION_MS;
     return Math.max(

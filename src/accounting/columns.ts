@@ -187,9 +187,9 @@ function memberCodec(prefix: string, members: Readonly<Record<string, Leaf<unkno
       ),
     read: (cells, at, words) => {
       if (codecs.every((_codec, index) => (cells[at + index] ?? null) === null)) return null;
-      return Object.fromEntries(
-        codecs.map(({ member, codec }, index) => [member, codec.read(cells, at + index, words)] as const),
-      );
+      const value: Record<string, unknown> = {};
+      codecs.forEach(({ member, codec }, index) => (value[member] = codec.read(cells, at + index, words)));
+      return value;
     },
   };
 }

@@ -59,7 +59,7 @@ export function recordTest(filter: RecordFilter): Test {
     return (
       at >= filter.since &&
       at < filter.until &&
-      (['cluster', 'owner', 'project', 'queue', 'pe'] as const).every(
+      (['cluster', 'job_id', 'owner', 'project', 'queue', 'pe'] as const).every(
         (field) => filter[field] === undefined || record[field] === filter[field],
       ) &&
       (onHost === null || onHost(record.host)) &&

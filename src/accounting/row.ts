@@ -154,8 +154,8 @@ const NO_FIELDS = JSON.parse(
 ) as Readonly<Record<string, unknown>>;
 
 /** The columns of some fields, then how the record was merged, and how the fields are read from them. */
-interface RowPlan {
-  readonly columns: readonly string[];
+export interface RowPlan {
+  readonly columns: readonly Column[];
   readonly fields: typeof FIELD_CODECS;
 }
 
@@ -163,10 +163,11 @@ interface RowPlan {
 export function rowPlan(needed?: readonly FieldName[]): RowPlan {
   const fields = FIELD_CODECS.filter(({ name }) => needed?.includes(name) ?? true);
   const columns = [...fields.flatMap(({ codec }) => codec.columns), ...MERGED_COLUMNS];
-  return { columns: columns.map(({ name }) => name), fields };
+  return { columns, fields };
 }
 
-const ALL_FIELDS = rowPlan();
+/** Every field but the series, which has a table of its own. */
+export const ALL_FIELDS = rowPlan();
 
 /**
  * The record of a row that begins at `at` in `cells`; `series`: where its series begins; null: not read along. Fields that

@@ -95,6 +95,8 @@ export interface RecordFilter {
   readonly since: number;
   readonly until: number;
   readonly cluster?: string;
+  /** Every job that has had this number. */
+  readonly job_id?: number;
   readonly owner?: string;
   readonly project?: string;
   readonly queue?: string;

@@ -15,11 +15,13 @@ const TYPES = {
 
 type ParquetValue = string | number | bigint | boolean | null;
 
-function parquetValue(type: ColumnType, value: PlainValue): ParquetValue {
-  if (value === null) return null;
-  if (typeof value === 'object') return JSON.stringify(value);
-  if (type === 'integer') return BigInt(value);
-  return type === 'time' && typeof value === 'string' ? BigInt(Date.parse(value)) : value;
+const plain = (value: PlainValue): ParquetValue =>
+  typeof value === 'object' && value !== null ? JSON.stringify(value) : value;
+
+function valuesOf(type: ColumnType): (value: PlainValue) => ParquetValue {
+  if (type === 'integer') return (value) => (typeof value === 'number' ? BigInt(value) : null);
+  if (type === 'time') return (value) => (typeof value === 'string' ? BigInt(Date.parse(value)) : null);
+  return plain;
 }
 
 /** Apache Parquet; objects as JSON texts. */
@@ -30,15 +32,20 @@ export async function openParquetFormat(columns: readonly ColumnFacts[]): Promis
     columnData: columns.map(({ name, type }) => ({ name, type: TYPES[type], data: [] })),
   });
   const file = new ParquetWriter({ writer: bytes, schema, createdBy: 'qmemacct' });
-  let waiting: Row[] = [];
-  const writeGroup = (rows: readonly Row[]): void => {
-    const columnData = columns.map(({ name, type }, index) => ({
-      name,
-      data: rows.map((row) => parquetValue(type, row[index] ?? null)),
-      // Groups are passed over by their times.
-      statistics: type === 'time',
-    }));
-    void file.write({ columnData, rowGroupSize: rows.length });
+  // Groups are passed over by their times.
+  const chunks = columns.map(({ name, type }) => ({ name, statistics: type === 'time', valueOf: valuesOf(type) }));
+  let data: ParquetValue[][] = chunks.map(() => []);
+  let waiting = 0;
+  const writeGroup = (): void => {
+    const columnData = chunks.map(({ name, statistics }, index) => ({ name, statistics, data: data[index] ?? [] }));
+    void file.write({ columnData, rowGroupSize: waiting });
+    data = chunks.map(() => []);
+    waiting = 0;
+  };
+  const add = (row: Row): void => {
+    chunks.forEach(({ valueOf }, index) => data[index]?.push(valueOf(row[index] ?? null)));
+    waiting++;
+    if (waiting === GROUP) writeGroup();
   };
   /** What has been written since it was last asked for. */
   const taken = (): Uint8Array => {
@@ -48,15 +55,11 @@ export async function openParquetFormat(columns: readonly ColumnFacts[]): Promis
   };
   return {
     rows: (rows) => {
-      waiting.push(...rows);
-      while (waiting.length >= GROUP) {
-        writeGroup(waiting.slice(0, GROUP));
-        waiting = waiting.slice(GROUP);
-      }
+      rows.forEach(add);
       return taken();
     },
     end: () => {
-      if (waiting.length > 0) writeGroup(waiting);
+      if (waiting > 0) writeGroup();
       void file.finish();
       return taken();
     },

@@ -24,17 +24,26 @@ async function withoutKnown(
   if (before.length === 0) return records;
   const numbers = [...new Set(records.map(({ record }) => record.job_id))];
   const known = new Set<string>();
-  for (const reader of before) for (const { record } of await reader.jobs(numbers)) known.add(recordKeyText(record));
+  for (const reader of before)
+    for (const { record } of await reader.jobs(numbers, fieldsOf(KEY))) known.add(recordKeyText(record));
   return records.filter(({ record }) => !known.has(recordKeyText(record)));
 }
 
-/** The pages of several stores, one after the other, each record once. */
-async function* pagesOf(query: PagesQuery, readers: readonly AccountingReader[]): AsyncGenerator<FoundPage> {
+/**
+ * The pages of several stores, one after the other, each record once. `onShown`: what of others' jobs the site shows,
+ * where that is not all.
+ */
+export async function* pagesOf(
+  query: PagesQuery,
+  readers: readonly AccountingReader[],
+  onShown: (shown: Shown) => void,
+): AsyncGenerator<FoundPage> {
   let before = 0;
   for (const [index, reader] of readers.entries()) {
     let done = 0;
     for await (const page of reader.pages(query)) {
       done += page.records.length;
+      if (page.shown !== undefined) onShown(page.shown);
       const records = await withoutKnown(page.records, readers.slice(0, index));
       yield { ...page, records, done: before + done, of: before + page.of };
     }
@@ -48,17 +57,15 @@ async function* rowPages(
   rowsOf: (record: JobRecord) => readonly Row[],
   onShown: (shown: Shown) => void,
 ): AsyncGenerator<RowPage> {
-  for await (const { records, done, of, shown } of pagesOf(query, readers)) {
-    if (shown !== undefined) onShown(shown);
+  for await (const { records, done, of } of pagesOf(query, readers, onShown))
     yield { rows: records.flatMap(({ record }) => rowsOf(record)), done, of };
-  }
 }
 
 const fieldsOf = (columns: readonly PlainColumn[]): readonly FieldName[] => [
   ...new Set([...KEY, ...columns].flatMap(({ fields }) => fields)),
 ];
 
-/** One row per record. `onShown`: what of others' jobs the site shows, where that is not all. */
+/** One row per record. `onShown` as `pagesOf` says. */
 export function recordTable(
   query: PagesQuery,
   columns: readonly PlainColumn[],

@@ -38,13 +38,14 @@ export function queueWait({ submitted_at, started_at }: Pick<JobRecord, 'submitt
   return Number.isNaN(waited) ? null : Math.max(0, waited / 1000);
 }
 
-/** A record with what follows from its fields. */
-export function withDerived<T extends JobRecord>(record: T): T & Derived {
+export function derivedOf(record: JobRecord): Derived {
   return {
-    ...record,
     request: enforcedRequest(record),
     cpu_efficiency: cpuEfficiency(record),
     memory_efficiency: memoryEfficiency(record),
     queue_wait_seconds: queueWait(record),
   };
 }
+
+/** A record with what follows from its fields. */
+export const withDerived = <T extends JobRecord>(record: T): T & Derived => ({ ...record, ...derivedOf(record) });

@@ -5,14 +5,27 @@ import { DEFAULT_SETTINGS, type Settings } from './settings';
 /** The settings that these are made of. */
 export type RequestSetting = 'request_complex' | 'request_complex_by_queue' | 'job_complexes';
 
+/** Complexes by which jobs are judged, the first requested first, and the same as a record has it (null: the usual ones). */
+interface Order {
+  readonly complexes: readonly string[];
+  readonly text: string | null;
+}
+
+const orderOf = (complexes: readonly string[]): Order => ({ complexes, text: orderText(complexes) });
+
 /** How a site requests memory, as its settings say. */
 export class RequestRules {
   /** Complexes that are recorded beside h_vmem. */
   readonly recorded: ReadonlySet<string>;
   private readonly perJob: ReadonlySet<string>;
+  private readonly usual: Order;
+  private readonly byQueue: ReadonlyMap<string, Order>;
 
-  constructor(private readonly settings: Pick<Settings, RequestSetting>) {
+  constructor(settings: Pick<Settings, RequestSetting>) {
     const { request_complex: order, request_complex_by_queue: byQueue, job_complexes: perJob } = settings;
+    this.usual = orderOf(order.length > 0 ? order : REQUEST_ORDER);
+    const own = Object.entries(byQueue).filter(([, complexes]) => complexes.length > 0);
+    this.byQueue = new Map(own.map(([queue, complexes]) => [queue, orderOf(complexes)]));
     this.recorded = new Set([...MEMORY_COMPLEXES, ...order, ...Object.values(byQueue).flat()]);
     this.perJob = new Set(perJob);
   }
@@ -24,14 +37,16 @@ export class RequestRules {
 
   /** The complexes by which jobs of a queue are judged, the first requested first; null: no queue is known. */
   order(queue: string | null): readonly string[] {
-    const { request_complex: order, request_complex_by_queue: byQueue } = this.settings;
-    const own = queue !== null && Object.hasOwn(byQueue, queue) ? byQueue[queue] : undefined;
-    return [own, order].find((one) => (one?.length ?? 0) > 0) ?? REQUEST_ORDER;
+    return this.orderIn(queue).complexes;
   }
 
   /** The same as a record has it; null: the usual order. */
   orderText(queue: string | null): string | null {
-    return orderText(this.order(queue));
+    return this.orderIn(queue).text;
+  }
+
+  private orderIn(queue: string | null): Order {
+    return (queue === null ? undefined : this.byQueue.get(queue)) ?? this.usual;
   }
 }
 

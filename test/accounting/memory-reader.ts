@@ -36,7 +36,7 @@ function isChosen(record: JobRecord, filter: RecordFilter): boolean {
   const limit = limitOf(record);
   const peak = record.peak_rss?.lower_bytes;
   const failed = (record.exit_status ?? 0) !== 0 || (record.signal ?? 0) !== 0 || (record.failed ?? 0) !== 0;
-  const same = (['cluster', 'owner', 'project', 'queue', 'pe'] as const).every(
+  const same = (['cluster', 'job_id', 'owner', 'project', 'queue', 'pe'] as const).every(
     (name) => filter[name] === undefined || record[name] === filter[name],
   );
   return (

@@ -4,6 +4,7 @@ import type { Bench, BenchOptions, Section } from './bench';
 import { adviceBench } from './advice';
 import { bracketsBench } from './brackets';
 import { deliveryBench } from './delivery';
+import { exportBench } from './export';
 import { historyBench, postgresBench } from './history';
 import { hooksBench } from './hooks';
 import { importBench } from './import';
@@ -38,6 +39,7 @@ const BENCHES: readonly Bench[] = [
   historyBench,
   postgresBench,
   importBench,
+  exportBench,
   adviceBench,
 ];
 

@@ -1,11 +1,11 @@
 import type { Cell } from '../columns';
 import type { NumberedRecord, RecordFeed } from '../record-feed';
 import { connect, type ConnectOptions } from './connect';
-import { NAMED_WITHOUT_SERIES, readRows } from './rows';
+import { namedColumns, readRows } from './rows';
 
 type Row = readonly [number, ...Cell[]];
 
-const ROWS = `SELECT r.id, ${NAMED_WITHOUT_SERIES} FROM qmemacct.named_record AS r`;
+const ROWS = `SELECT r.id, ${namedColumns(false)} FROM qmemacct.named_record AS r`;
 const AMONG = '(SELECT i::bigint FROM jsonb_array_elements_text($1::text::jsonb) AS i)';
 
 function recordsOf(rows: readonly Row[]): readonly NumberedRecord[] {

@@ -7,7 +7,7 @@ import type { MergeOutcome } from '../store';
 import { dayOf } from '../sums/periods';
 import type { Connection, Transaction } from './connect';
 import { insertRows, type TypedColumn } from './insert-rows';
-import { columnType, NAMED_COLUMNS, readRows } from './rows';
+import { columnType, namedColumns, readRows } from './rows';
 import { Words } from './words';
 
 /** One writer at a time: a merger sees all that others have merged. Also the import's and the roll-ups' lock. */
@@ -33,7 +33,7 @@ export async function loadJobs(
 ): Promise<JobRecords> {
   const held = new JobRecords();
   if (list === '[]') return held;
-  const sql = `SELECT r.id, ${NAMED_COLUMNS} ${OF_JOBS.replace('qmemacct.named_record', source)} ORDER BY r.id`;
+  const sql = `SELECT r.id, ${namedColumns(true)} ${OF_JOBS.replace('qmemacct.named_record', source)} ORDER BY r.id`;
   const rows = await db.rows<readonly [number, ...Cell[]]>(sql, [list]);
   for (const [index, stored] of readRows(rows, 1).entries()) held.load(rows[index]?.[0] ?? 0, stored);
   return held;

@@ -1,6 +1,8 @@
 import { byPlace } from '../by-place';
 import { arrangeAttempts } from '../attempts';
 import type { Cell } from '../columns';
+import type { FieldName } from '../../record/fields';
+import { rowPlan } from '../row';
 import { recordTest } from '../filter-record';
 import type { StoredRecord } from '../../record/merge';
 import { countedAt, requestedBytes } from '../../record/facts';
@@ -24,7 +26,7 @@ import type { SummaryAnswer, SummaryQuery } from '../summary';
 import type { Connection } from './connect';
 import { conditionOf, Parameters, type Source } from './record-filter';
 import { readStatuses } from './node-status';
-import { NAMED_COLUMNS, NAMED_WITHOUT_SERIES, readRows } from './rows';
+import { namedColumns, readRows } from './rows';
 import { notOf, Snapshot } from './snapshot';
 import { summarise } from './sums/summarise';
 
@@ -83,8 +85,9 @@ async function listRecords(snapshot: Snapshot, query: RecordsQuery): Promise<rea
   const sorting = sort === 'time' ? null : SORTS[sort];
   const parameters = new Parameters();
   const condition = conditionOf(query, snapshot.source, parameters);
+  const plan = rowPlan(query.fields);
   const rows = await snapshot.db.rows<readonly [number, number, number | null, ...Cell[]]>(
-    `SELECT r.id, r.counted_at, ${sorting === null ? '0' : `(${sorting.sql})::double precision`} AS sort_value, ${NAMED_WITHOUT_SERIES}
+    `SELECT r.id, r.counted_at, ${sorting === null ? '0' : `(${sorting.sql})::double precision`} AS sort_value, ${namedColumns(false, plan)}
      FROM ${snapshot.source.records} AS r WHERE ${condition}${notOf(ids)}
      ORDER BY ${sorting === null ? '' : 'sort_value DESC NULLS LAST, '}r.counted_at DESC, r.id DESC LIMIT ${limit}`,
     parameters.values,
@@ -96,7 +99,7 @@ async function listRecords(snapshot: Snapshot, query: RecordsQuery): Promise<rea
     const value = sorting === null ? 0 : (sorting.value(record) ?? -Infinity);
     return [{ order: [value, at, Infinity], stored: { ...stored, record: { ...record, series: null } } }];
   });
-  const found = readRows(rows, 3).map((stored, index): Listed => {
+  const found = readRows(rows, 3, plan).map((stored, index): Listed => {
     const [id = 0, at = 0, value = null] = rows[index] ?? [];
     return { order: [value ?? -Infinity, at, id], stored };
   });
@@ -178,24 +181,25 @@ export class PostgresReader implements AccountingReader {
   ): Promise<readonly StoredRecord[]> {
     const task = task_id === undefined ? '' : ` AND coalesce(r.task_id, 0) = ${parameters.put(task_id)}::bigint`;
     const rows = await db.rows<readonly Cell[]>(
-      `SELECT ${NAMED_COLUMNS} FROM ${source.records} AS r WHERE r.job_id = ${parameters.put(job_id)}::bigint${task}${notOf(without)}`,
+      `SELECT ${namedColumns(true)} FROM ${source.records} AS r WHERE r.job_id = ${parameters.put(job_id)}::bigint${task}${notOf(without)}`,
       parameters.values,
     );
     return readRows(rows, 0);
   }
 
-  jobs(numbers: readonly number[]): Promise<readonly StoredRecord[]> {
+  jobs(numbers: readonly number[], fields?: readonly FieldName[]): Promise<readonly StoredRecord[]> {
+    const plan = rowPlan(fields);
     return this.ask(async (snapshot) => {
       const parameters = new Parameters();
       const list = `(SELECT n::bigint FROM jsonb_array_elements_text(${parameters.put(JSON.stringify(numbers))}::text::jsonb) AS n)`;
       const waiting = await snapshot.jobsOf(`i.job_id IN ${list}`, parameters);
       const ids = [...waiting.all(), ...waiting.changes().absorbed].flatMap(({ id }) => id ?? []);
       const rows = await snapshot.db.rows<readonly Cell[]>(
-        `SELECT ${NAMED_WITHOUT_SERIES} FROM ${snapshot.source.records} AS r WHERE r.job_id IN ${list}${notOf(ids)}`,
+        `SELECT ${namedColumns(false, plan)} FROM ${snapshot.source.records} AS r WHERE r.job_id IN ${list}${notOf(ids)}`,
         parameters.values,
       );
       const held = [...waiting.all()].map(({ stored }) => ({ ...stored, record: { ...stored.record, series: null } }));
-      return [...readRows(rows, 0), ...held];
+      return [...readRows(rows, 0, plan), ...held];
     });
   }
 
@@ -216,7 +220,8 @@ export class PostgresReader implements AccountingReader {
       ...stored,
       record: withSeries ? record : { ...record, series: null },
     });
-    const columns = withSeries ? NAMED_COLUMNS : NAMED_WITHOUT_SERIES;
+    const plan = rowPlan(query.fields);
+    const columns = namedColumns(withSeries, plan);
     if (waiting.length > 0) yield { records: waiting.map(asAsked), of };
     for (let at = 0; at < ids.length; at += PAGE) {
       const page = ids.slice(at, at + PAGE).join(', ');
@@ -225,7 +230,7 @@ export class PostgresReader implements AccountingReader {
           `SELECT ${columns} FROM ${source.records} AS r WHERE r.id IN (${page}) ORDER BY r.counted_at DESC, r.id DESC`,
         ),
       );
-      yield { records: readRows(rows, 0), of };
+      yield { records: readRows(rows, 0, plan), of };
     }
   }
 
@@ -239,7 +244,7 @@ export class PostgresReader implements AccountingReader {
       const waiting = await snapshot.jobsOf(`i.counted_at >= ${parameters.put(Math.ceil(since))}::bigint`, parameters);
       const ids = [...waiting.all(), ...waiting.changes().absorbed].flatMap(({ id }) => id ?? []);
       const rows = await snapshot.db.rows<readonly Cell[]>(
-        `SELECT ${NAMED_COLUMNS} FROM ${snapshot.source.records} AS r WHERE r.status = 1 AND r.revision >= $1::bigint${notOf(ids)}`,
+        `SELECT ${namedColumns(true)} FROM ${snapshot.source.records} AS r WHERE r.status = 1 AND r.revision >= $1::bigint${notOf(ids)}`,
         [Math.ceil(since)],
       );
       return [...readRows(rows, 0), ...[...waiting.all()].map(({ stored }) => stored)]

@@ -82,6 +82,7 @@ export function conditionOf(filter: RecordFilter, source: Source, parameters: Pa
     const id = `(SELECT d.id FROM qmemacct.${name} AS d WHERE md5(d.name) = md5(${place}) AND d.name = ${place})`;
     parts.push(source.all ? `r.${name}_id = ${id}` : `r.${name} = ${place}`);
   }
+  if (filter.job_id !== undefined) parts.push(`r.job_id = ${parameters.put(filter.job_id)}::bigint`);
   const { job_name: job, states } = filter;
   if (job !== undefined) {
     const isPattern = /[*?]/.test(job);

@@ -1,4 +1,4 @@
-import { COLUMNS, fromRow, SERIES_CELLS } from '../row';
+import { ALL_FIELDS, fromRow, SERIES_CELLS, type RowPlan } from '../row';
 import type { Cell, Column, Dictionary, WordCodec } from '../columns';
 import type { StoredRecord } from '../../record/merge';
 
@@ -14,13 +14,12 @@ export function textColumn(column: string): string {
   return column.replace(/_id$/, '');
 }
 
-/** The columns of a record with its series, as `readRow` takes them, of `r`: one of the views of records. */
-export const NAMED_COLUMNS = [
-  'r.series_start, r.series_step_ms, r.series_rss_bytes',
-  ...COLUMNS.map(({ name, dictionary }) => `r.${dictionary === undefined ? name : textColumn(name)}`),
-].join(', ');
-/** The same without the series. */
-export const NAMED_WITHOUT_SERIES = NAMED_COLUMNS.replace(/^[^,]*,[^,]*,[^,]*/, 'NULL, NULL, NULL');
+/** The series of `r`, one of the views of records, or nulls in its place; then the columns of a plan. */
+export function namedColumns(withSeries: boolean, { columns }: RowPlan = ALL_FIELDS): string {
+  const series = withSeries ? 'r.series_start, r.series_step_ms, r.series_rss_bytes' : 'NULL, NULL, NULL';
+  const names = columns.map(({ name, dictionary }) => `r.${dictionary === undefined ? name : textColumn(name)}`);
+  return [series, ...names].join(', ');
+}
 
 /** Strings by numbers of their own: what comes with its strings needs none of the store's. */
 class OwnNumbers implements WordCodec {
@@ -39,14 +38,23 @@ class OwnNumbers implements WordCodec {
   }
 }
 
-/** Records out of rows that have NAMED_COLUMNS from `at` on. */
-export function readRows(rows: readonly (readonly Cell[])[], at: number): readonly StoredRecord[] {
+/** Records out of rows that have `namedColumns` from `at` on. */
+export function readRows(
+  rows: readonly (readonly Cell[])[],
+  at: number,
+  plan: RowPlan = ALL_FIELDS,
+): readonly StoredRecord[] {
   const words = new OwnNumbers();
+  const from = at + SERIES_CELLS;
+  const named = plan.columns.flatMap(({ dictionary }, index) =>
+    dictionary === undefined ? [] : [{ dictionary, index: from + index }],
+  );
   return rows.map((row) => {
-    const cells = COLUMNS.map(({ dictionary }, index): Cell => {
-      const cell = row[at + SERIES_CELLS + index] ?? null;
-      return dictionary !== undefined && typeof cell === 'string' ? words.intern(dictionary, cell) : cell;
-    });
-    return fromRow([...row.slice(at, at + SERIES_CELLS), ...cells], SERIES_CELLS, 0, words);
+    const cells = [...row];
+    for (const { dictionary, index } of named) {
+      const cell = cells[index];
+      if (typeof cell === 'string') cells[index] = words.intern(dictionary, cell);
+    }
+    return fromRow(cells, from, at, words, plan);
   });
 }

@@ -47,15 +47,18 @@ function selectRecords(db: Database, words: Words, query: RecordsQuery): readonl
   if (condition === null) return [];
   const plan = rowPlan(query.fields);
   const statement = prepared<object, SelectedRow>(db, recordsQuery(condition, sort, plan.columns), 'raw');
-  const chosen: SelectedRow[] = [];
+  const chosen: { readonly id: number; readonly at: number; readonly value: number; readonly stored: StoredRecord }[] =
+    [];
   for (const { since, until } of daysOfKey(db, condition, query).toReversed()) {
     if (sort === 'time' && chosen.length >= limit) break;
-    for (const row of statement.all({ ...condition.parameters, since, until, limit })) chosen.push(row);
+    for (const row of statement.iterate({ ...condition.parameters, since, until, limit })) {
+      const [id, at, value] = row;
+      chosen.push({ id, at, value: value ?? -Infinity, stored: fromRow(row, SELECTED_AT, null, words, plan) });
+    }
   }
-  const value = ([, , known]: SelectedRow): number => known ?? -Infinity;
   if (sort !== 'time')
-    chosen.sort((a, b) => Number(value(b) > value(a)) - Number(value(b) < value(a)) || b[1] - a[1] || b[0] - a[0]);
-  return chosen.slice(0, limit).map((row) => fromRow(row, SELECTED_AT, null, words, plan));
+    chosen.sort((a, b) => Number(b.value > a.value) - Number(b.value < a.value) || b.at - a.at || b.id - a.id);
+  return chosen.slice(0, limit).map(({ stored }) => stored);
 }
 
 function reader(db: Database, words: Words): AccountingReader {
@@ -72,20 +75,18 @@ function reader(db: Database, words: Words): AccountingReader {
         const [count = 0] = prepared<object, readonly [number]>(db, COUNT_OF_JOB, 'raw').get({ job_id }) ?? [];
         const by = { task: query.task_id !== undefined, cluster: cluster !== undefined, series: count <= most };
         const sql = jobQuery(by);
-        const rows = prepared<typeof parameters, readonly Cell[]>(db, sql, 'raw').all(parameters);
-        return arrangeAttempts(
-          rows.map((row) => fromRow(row, SERIES_CELLS, 0, words)),
-          query,
-        );
+        const found: StoredRecord[] = [];
+        for (const row of prepared<typeof parameters, readonly Cell[]>(db, sql, 'raw').iterate(parameters))
+          found.push(fromRow(row, SERIES_CELLS, 0, words));
+        return arrangeAttempts(found, query);
       }),
     jobs: (numbers, fields) =>
       answer(db, () => {
         const plan = rowPlan(fields);
-        return db
-          .prepare<[string], readonly Cell[]>(jobsQuery(plan.columns))
-          .raw()
-          .all(JSON.stringify(numbers))
-          .map((row) => fromRow(row, 0, null, words, plan));
+        const statement = db.prepare<[string], readonly Cell[]>(jobsQuery(plan.columns)).raw();
+        const found: StoredRecord[] = [];
+        for (const row of statement.iterate(JSON.stringify(numbers))) found.push(fromRow(row, 0, null, words, plan));
+        return found;
       }),
     records: (query: RecordsQuery) =>
       // One transaction: the list and its totals are of the same moment.

@@ -1,13 +1,19 @@
 import { userInfo } from 'node:os';
 import type { Command } from 'commander';
 import { isHostPattern } from '../../accounting/filter-record';
-import type { AccountingReader, RecordsAnswer, RecordsQuery } from '../../accounting/store';
+import type {
+  AccountingReader,
+  RecordFilter,
+  RecordsAnswer,
+  RecordSort,
+  RecordsQuery,
+  Shown,
+} from '../../accounting/store';
 import { hostNames } from '../../live/host-names';
 import { loadSettings } from '../../record/settings';
-import { csvPieces } from '../../report/records/csv';
 import { FAR_BELOW_LIMIT } from '../../report/advice/fit';
-import { jsonPieces } from '../../report/records/json';
 import { formatMinute, formatZone } from '../../report/format/local-time';
+import type { Account } from '../../report/records/json';
 import { LIST_FIELDS, renderRecordList, renderRecordColumns, type RecordTableView } from '../../report/records/list';
 import { waitsOf } from '../../report/records/waits';
 import { Kinds } from '../../report/rules/kinds';
@@ -16,10 +22,11 @@ import type { Screen } from '../../report/screen/screen';
 import { formatCount } from '../../report/format/units';
 import { type CommandContext, CommandError, EXIT, usageError } from '../command';
 import { commandStores, realSources, type Sources, noStoreMessage, statusOfNothing } from '../stores/stores';
-import { findAttempts, findRecords, findSummary, historyOf } from '../records/find';
+import { writeAccounts, writeAll, writerOf, type AccountSources } from '../records/accounts';
+import { findRecords, findSummary, historyOf } from '../records/find';
 import { findClassLines, ruleOf, withFindings, type ClassChoice } from '../records/find-class';
 import { findJobLines, findTaskLines, type FoundLines } from '../records/find-lines';
-import { outputFormat, screenOf, warn, writeLines, writePieces } from '../output';
+import { outputFormat, screenOf, warn, writeLines, type OutputFormat } from '../output';
 import {
   addRecordFilterOptions,
   type RecordFilterOptions,
@@ -74,18 +81,15 @@ const LINES_ON_A_SCREEN = 50;
 /** About a GB of memory, and near the longest text that a program can make of them. */
 const MOST_AT_ONCE = 200_000;
 
-/**
- * The records of a query. A host of which there are none may be known under a longer or shorter spelling of its name:
- * then of that.
- */
-async function findOnHost(query: RecordsQuery, readers: readonly AccountingReader[]): Promise<RecordsAnswer> {
-  const answer = await findRecords(query, readers);
-  const { host, since, until, cluster } = query;
-  if (host === undefined || isHostPattern(host) || answer.records.length > 0) return answer;
+/** A filter by a host of which there are no records, under the longer or shorter spelling of its name that has some. */
+async function onKnownHost(filter: RecordFilter, readers: readonly AccountingReader[]): Promise<RecordFilter> {
+  const { host, since, until, cluster } = filter;
+  if (host === undefined || isHostPattern(host)) return filter;
+  const { records } = await findRecords({ ...filter, limit: 1, totals: false, fields: ['host'] }, readers);
+  if (records.length > 0) return filter;
   const interval = { since, until, ...(cluster === undefined ? {} : { cluster }) };
   const { groups } = await findSummary({ ...interval, by: 'host' }, readers);
-  const known = hostNames(groups.flatMap(({ key }) => key ?? []))(host);
-  return known === host ? answer : findRecords({ ...query, host: known }, readers);
+  return { ...filter, host: hostNames(groups.flatMap(({ key }) => key ?? []))(host) };
 }
 
 function viewOf(
@@ -122,6 +126,85 @@ function nothingFound({ nothing }: RecordSubject, { since, until }: Interval): s
   return `${nothing} ended from ${formatMinute(since)} to ${formatMinute(until)} ${formatZone(until)}; --since 30d looks further back`;
 }
 
+/** A list as the options want it. */
+interface Wanted {
+  readonly subject: RecordSubject;
+  readonly options: RecordListOptions;
+  readonly format: OutputFormat;
+  readonly interval: Interval;
+  readonly sort: RecordSort;
+  /** The lines to show. */
+  readonly most: number;
+  readonly view: RecordTableView;
+  readonly screen: Screen;
+}
+
+/** Throws a usage error on options that make no sense. */
+function wantedOf(subject: RecordSubject, options: RecordListOptions, terminal: Terminal, screen: Screen): Wanted {
+  const format = outputFormat(options);
+  if (options.columns !== undefined && format !== 'text')
+    throw usageError('--columns is for people: --json and --csv always have all fields');
+  return {
+    subject,
+    options,
+    format,
+    interval: parseInterval(options.since, options.until, terminal.now()),
+    sort: recordSortOf(options.sort),
+    most: lineLimitOf(options.limit, format === 'text' ? LINES_ON_A_SCREEN : MOST_AT_ONCE),
+    view: viewOf(subject, options, terminal, screen),
+    screen,
+  };
+}
+
+/** What a list is made of. */
+interface Sought extends AccountSources {
+  readonly filter: RecordFilter;
+}
+
+/** The lines that are wanted. Throws a usage error where there are too many records to choose them from. */
+async function findLines(
+  { options, format, sort, most, view }: Wanted,
+  { filter, readers, rules }: Sought,
+): Promise<FoundLines> {
+  const grouped = !options.tasks && format === 'text';
+  const narrow = format === 'text' && !view.chosen && options.class === undefined;
+  const query = {
+    ...filter,
+    sort,
+    limit: grouped ? MOST_AT_ONCE : most,
+    far_below: FAR_BELOW_LIMIT,
+    ...(narrow ? { fields: LIST_FIELDS } : {}),
+  };
+  const find = (asked: RecordsQuery): Promise<RecordsAnswer> => findRecords(asked, readers);
+  if (options.class !== undefined)
+    return findOfClass(query, { rules: ruleOf(options.class, rules), most, grouped }, readers, find);
+  const found = await (grouped ? findJobLines(query, most, readers, find) : findTaskLines(query, most, find));
+  const { records } = found.answer.totals;
+  const wantsAll = (grouped && sort !== 'time') || (format !== 'text' && options.limit === undefined);
+  if (wantsAll && records > MOST_AT_ONCE) throw tooMany(records);
+  return found;
+}
+
+/** Shows the lines that are wanted; resolves to how many. */
+async function showLines(wanted: Wanted, sought: Sought, terminal: Terminal): Promise<number> {
+  const { subject, format, interval, view, screen } = wanted;
+  const { answer, lines, ofClass } = await findLines(wanted, sought);
+  if (ofClass !== undefined && ofClass.leftOut > 0)
+    warn(terminal, `${formatCount(ofClass.leftOut)} runs, which are read one by one, were not; shorten the period`);
+  sayShown(answer.shown, sought.filter.owner, terminal);
+  if (format !== 'text') {
+    const records = lines.flat();
+    const judge = (found: readonly Account[]): readonly Account[] => withFindings(found, ofClass?.findings);
+    await writeAccounts([records], new Kinds(records), sought, { writer: writerOf(format), terminal, judge });
+  } else if (lines.length > 0) {
+    const read = answer.records.map(({ record }) => record);
+    const waits = { queues: subject.choice.owner === undefined ? [] : waitsOf(read), records: read.length };
+    const report = { title: subject.title(screen), ...interval, lines, totals: answer.totals, view, waits };
+    writeLines(terminal, renderRecordList(report, screen));
+  }
+  return lines.length;
+}
+
 /** Shows the records of a subject; resolves to the exit status. Rejects with CommandError, SettingsError or StoreError. */
 export async function showRecords(
   subject: RecordSubject,
@@ -129,71 +212,41 @@ export async function showRecords(
   terminal: Terminal,
   sources: Sources = realSources,
 ): Promise<number> {
-  const format = outputFormat(options);
+  outputFormat(options);
   const settings = loadSettings(options.config);
   const screen = screenOf(terminal, options, settings);
   if (options.columns === 'help') {
     writeLines(terminal, renderRecordColumns(screen));
     return EXIT.found;
   }
-  if (options.columns !== undefined && format !== 'text')
-    throw usageError('--columns is for people: --json and --csv always have all fields');
-  const interval = parseInterval(options.since, options.until, terminal.now());
-  const grouped = !options.tasks && format === 'text';
-  const lines = lineLimitOf(options.limit, format === 'text' ? LINES_ON_A_SCREEN : MOST_AT_ONCE);
-  const sort = recordSortOf(options.sort);
-  const view = viewOf(subject, options, terminal, screen);
+  const wanted = wantedOf(subject, options, terminal, screen);
+  const { format, interval, sort } = wanted;
   const rules = await loadRules(settings.rules_file);
   if (rules.problem !== null) warn(terminal, rules.problem);
   const stores = await commandStores(options.accounting, settings, terminal, sources);
-  if (stores.readers.length === 0) throw new CommandError(noStoreMessage(stores), EXIT.unavailable);
+  const { readers } = stores;
+  if (readers.length === 0) throw new CommandError(noStoreMessage(stores), EXIT.unavailable);
   try {
     stores.problems.forEach((problem) => warn(terminal, problem));
-    const query = {
+    const asked = {
       ...subject.choice,
       ...(options.cluster === undefined ? {} : { cluster: options.cluster }),
       since: interval.since.getTime(),
       until: interval.until.getTime(),
-      sort,
-      limit: grouped ? MOST_AT_ONCE : lines,
-      far_below: FAR_BELOW_LIMIT,
-      ...(format === 'text' && !view.chosen && options.class === undefined ? { fields: LIST_FIELDS } : {}),
     };
-    const find = (asked: RecordsQuery): Promise<RecordsAnswer> => findOnHost(asked, stores.readers);
-    const choice = options.class === undefined ? null : { rules: ruleOf(options.class, rules), most: lines, grouped };
-    const {
-      answer,
-      lines: shown,
-      ofClass,
-    } = await (choice !== null
-      ? findOfClass(query, choice, stores.readers, find)
-      : grouped
-        ? findJobLines(query, lines, stores.readers, find)
-        : findTaskLines(query, lines, find));
-    if (ofClass !== undefined && ofClass.leftOut > 0)
-      warn(terminal, `${formatCount(ofClass.leftOut)} runs, which are read one by one, were not; shorten the period`);
-    sayShown(answer.shown, subject.choice.owner, terminal);
-    const wantsAll = (grouped && sort !== 'time') || (format !== 'text' && options.limit === undefined);
-    if (wantsAll && answer.totals.records > MOST_AT_ONCE) throw tooMany(answer.totals.records);
-    if (answer.records.length === 0) {
-      warn(terminal, nothingFound(subject, interval));
-      if (format === 'text') return statusOfNothing(stores);
-    }
-    if (format === 'text') {
-      const read = answer.records.map(({ record }) => record);
-      const waits = { queues: subject.choice.owner === undefined ? [] : waitsOf(read), records: read.length };
-      const report = { title: subject.title(screen), ...interval, lines: shown, totals: answer.totals, view, waits };
-      writeLines(terminal, renderRecordList(report, screen));
-    } else {
-      const judging = { rules, kindOf: new Kinds(shown.flat()).of };
-      const history = historyOf(stores.readers, terminal.now());
-      const found = await findAttempts(shown.flat(), stores.readers, history, judging);
-      const accounts = withFindings(found, ofClass?.findings);
-      writePieces(terminal, format === 'json' ? jsonPieces(accounts) : csvPieces(accounts));
-    }
-    return shown.length > 0 ? EXIT.found : statusOfNothing(stores);
+    const filter = await onKnownHost(asked, readers);
+    const sought = { filter, readers, rules, history: historyOf(readers, terminal.now()) };
+    const onShown = (which: Shown): void => sayShown(which, filter.owner, terminal);
+    const isAll = sort === 'time' && options.limit === undefined && options.class === undefined;
+    const shown =
+      format !== 'text' && isAll
+        ? await writeAll(filter, sought, { writer: writerOf(format), terminal }, onShown)
+        : await showLines(wanted, sought, terminal);
+    if (shown > 0) return EXIT.found;
+    warn(terminal, nothingFound(subject, interval));
+    return statusOfNothing(stores);
   } finally {
-    await Promise.all(stores.readers.map((reader) => reader.close()));
+    await Promise.all(readers.map((reader) => reader.close()));
   }
 }
 

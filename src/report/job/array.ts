@@ -92,11 +92,15 @@ function renderSpread(records: readonly JobRecord[], screen: Screen, full: boole
 
 /** The task whose need came nearest to its limit, or that needed most. */
 function worstOf(tasks: readonly Task[]): Task | undefined {
-  const weight = (task: Task): number => fullness(decidingOf(task));
-  return tasks.reduce<Task | undefined>(
-    (worst, task) => (worst === undefined || weight(task) > weight(worst) ? task : worst),
-    undefined,
-  );
+  let worst: Task | undefined;
+  let most = -Infinity;
+  for (const task of tasks) {
+    const weight = fullness(decidingOf(task));
+    if (worst !== undefined && weight <= most) continue;
+    worst = task;
+    most = weight;
+  }
+  return worst;
 }
 
 /** "19 ok, 1 SIGKILL (task 7)". */

@@ -40,8 +40,17 @@ const sum = (line: readonly JobRecord[], of: Of<number | null>): number | null =
     return value === null ? total : (total ?? 0) + value;
   }, null);
 
-const largest = (line: RecordLine, of: Of<number | null>): JobRecord =>
-  line.reduce((most, record) => ((of(record) ?? -1) > (of(most) ?? -1) ? record : most));
+function largest(line: RecordLine, of: Of<number | null>): JobRecord {
+  let [largest] = line;
+  let most = -Infinity;
+  for (const record of line) {
+    const value = of(record) ?? -1;
+    if (value <= most) continue;
+    largest = record;
+    most = value;
+  }
+  return largest;
+}
 
 /** Of the jobs on their hosts, each once: what is given to all tasks of a host alike must not be added up. */
 const perHost = (line: RecordLine): readonly JobRecord[] => (line.length === 1 ? line : hostsOf(line));
@@ -65,7 +74,7 @@ function fullestOf(line: RecordLine): JobRecord {
 
 /** What all records of a line say, or how many different things. */
 function agreed(line: RecordLine, screen: Screen, what: string, of: Of<string | null>): string {
-  const values = new Set(line.flatMap((record) => of(record) ?? []));
+  const values = new Set(line.map(of).filter((value) => value !== null));
   return values.size <= 1 ? screen.safe([...values][0] ?? '') : `${formatCount(values.size)} ${what}`;
 }
 

@@ -2,7 +2,7 @@ import { PLAIN_COLUMNS, type PlainValue } from '../../record/plain-columns';
 import type { JobRecord } from '../../record/record';
 import type { NextRequest } from '../advice/next-request';
 import { escapeForCsv } from '../format/escape';
-import type { Account } from './json';
+import type { Account, AccountWriter } from './json';
 
 export type Cell = string | number | boolean | null;
 
@@ -58,10 +58,22 @@ export function renderCsvRows(rows: readonly (readonly Cell[])[]): string {
 }
 
 /** One line per record under stable column names, the head always. */
-export function* csvPieces(accounts: Iterable<Account>): Generator<string, void> {
-  yield renderCsvRows([COLUMNS.map(({ name }) => name)]);
-  for (const account of accounts) yield renderCsvRows([COLUMNS.map(({ cell }) => cell(account))]);
+export class CsvWriter implements AccountWriter {
+  private head = renderCsvRows([COLUMNS.map(({ name }) => name)]);
+
+  *some(accounts: Iterable<Account>): Generator<string, void> {
+    yield* this.end();
+    for (const account of accounts) yield renderCsvRows([COLUMNS.map(({ cell }) => cell(account))]);
+  }
+
+  *end(): Generator<string, void> {
+    yield this.head;
+    this.head = '';
+  }
 }
+
+/** The same of accounts that are all there. */
+export const csvPieces = (accounts: Iterable<Account>): Iterable<string> => new CsvWriter().some(accounts);
 
 /** The same as a whole. */
 export const renderCsv = (accounts: Iterable<Account>): string => [...csvPieces(accounts)].join('');

@@ -1,4 +1,4 @@
-import { categoryRequests, requestedSeconds } from '../../gridengine/category-requests';
+import { categoryRequests, requestedSeconds, type CategoryRequest } from '../../gridengine/category-requests';
 import { countedByExecd } from '../../record/cause';
 import { cpuEfficiency, DERIVED_HELP, memoryEfficiency, queueWait } from '../../record/efficiency';
 import { FIELD_NAMES, FIELDS, type FieldName } from '../../record/fields';
@@ -31,7 +31,7 @@ export interface Subject {
   /** Whether all that a request must fit is known. */
   readonly complete: boolean;
   /** What Grid Engine's line says that the job was submitted with. */
-  readonly category: string | null;
+  readonly requested: readonly CategoryRequest[];
   /** null: its like were not counted. */
   readonly kind: Kind | null;
 }
@@ -40,10 +40,11 @@ export interface Subject {
 export function subjectOf(records: readonly JobRecord[], kind: Kind | null): Subject | null {
   const [first, ...others] = records;
   if (first === undefined) return null;
-  const category = records.find(({ grid_engine: line }) => line?.category != null)?.grid_engine?.category ?? null;
-  if (!isParallel(records)) return { record: first, memory: first, complete: true, category, kind };
+  const category = records.find(({ grid_engine: line }) => line?.category != null)?.grid_engine?.category;
+  const requested = categoryRequests(category ?? '');
+  if (!isParallel(records)) return { record: first, memory: first, complete: true, requested, kind };
   const { total, fullest, needs } = wholeOf([first, ...others], 1);
-  return { record: total, memory: fullest, complete: !hasUnknownPart(needs), category, kind };
+  return { record: total, memory: fullest, complete: !hasUnknownPart(needs), requested, kind };
 }
 
 /** Something that a rule can name. */
@@ -127,8 +128,8 @@ const DERIVED: Readonly<Record<string, Fact>> = {
     const slots = subject.record.host_slots;
     return busy === null || slots === null ? null : Math.max(0, slots - busy);
   }),
-  h_rt_seconds: fact(numberType('seconds'), "its walltime limit, by Grid Engine's accounting", ({ category }) =>
-    category === null ? null : requestedSeconds(categoryRequests(category), 'h_rt'),
+  h_rt_seconds: fact(numberType('seconds'), "its walltime limit, by Grid Engine's accounting", ({ requested }) =>
+    requestedSeconds(requested, 'h_rt'),
   ),
   swap_bytes: fact(numberType('bytes'), 'most of its memory that was in swap', swapped),
   storage_wait_seconds: fact(

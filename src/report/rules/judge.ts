@@ -67,8 +67,13 @@ function findingOf({ name, severity, evidence, hint, cost }: Rule, subject: Subj
   return {
     class: name,
     severity,
-    evidence: templateText(evidence, subject),
-    hint: templateText(hint, subject),
+    // Of thousands of tasks few are shown.
+    get evidence() {
+      return templateText(evidence, subject);
+    },
+    get hint() {
+      return templateText(hint, subject);
+    },
     cost_gib_hours: cost?.in === 'GiB·h' ? hoursOf(spent, true) : null,
     cost_slot_hours: cost?.in === 'slot·h' ? hoursOf(spent, false) : null,
   };

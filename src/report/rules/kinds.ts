@@ -1,5 +1,6 @@
 import type { RecordsQuery } from '../../accounting/store';
 import { countedAt } from '../../record/facts';
+import type { FieldName } from '../../record/fields';
 import { HIDDEN } from '../../record/hidden';
 import type { StoredRecord } from '../../record/merge';
 import { nameClass } from '../../record/name-class';
@@ -20,11 +21,22 @@ const SHORT_SECONDS = 600;
 const keyOf = ({ owner, job_name: name }: JobRecord): string | null =>
   owner === null || owner === HIDDEN || name === null ? null : JSON.stringify([owner, nameClass(name)]);
 
+/** Of a record, what `Kinds` counts by. */
+export const KIND_FIELDS: readonly FieldName[] = [
+  ...(['cluster', 'job_id', 'task_id', 'pe_task_id', 'host', 'run_id'] as const),
+  ...(['owner', 'job_name', 'status', 'wallclock_seconds'] as const),
+];
+
 /** How many runs there are of each kind among some records, and how long they ran. */
 export class Kinds {
   private readonly kinds = new Map<string, Kind>();
 
   constructor(records: readonly JobRecord[] = []) {
+    this.add(records);
+  }
+
+  /** More of them. */
+  add(records: readonly JobRecord[]): void {
     for (const record of records) {
       const key = record.pe_task_id === null ? keyOf(record) : null;
       if (key === null || record.status === 'running') continue;

@@ -1,3 +1,4 @@
+import { arrangeAttempts } from '../../accounting/attempts';
 import { check, type Shape } from '../../base/shape';
 import type {
   AccountingReader,
@@ -25,10 +26,14 @@ import {
   summaryAnswer,
 } from '../accounting/answer-shapes';
 import { healthShape } from '../routes/health';
-import { ClientError, newServerClient, problemOf, type ServerClient } from './server-client';
+import { ClientError, newServerClient, problemOf, type ServerAnswer, type ServerClient } from './server-client';
 
 /** Jobs: the server answers several questions while it would wait for the next. */
 const ASKED_AT_ONCE = 16;
+
+/** HTTP: the job has more records than one answer holds. */
+const TOO_LARGE = 413;
+const DAY_MS = 86_400_000;
 
 const NOTHING: JobAnswer = { records: [], older_incarnations: 0, newer_incarnations: 0 };
 
@@ -65,10 +70,10 @@ export class RemoteReader implements AccountingReader {
 
   async job(query: JobQuery): Promise<JobAnswer> {
     const { job_id: job, task_id: task, cluster, all, at } = query;
-    const found = await this.#ask(
-      `/v1/job/${job}${task === undefined ? '' : `.${task}`}${queryText({ cluster, all, at })}`,
-      jobAnswer,
-    );
+    const target = `/v1/job/${job}${task === undefined ? '' : `.${task}`}${queryText({ cluster, all, at })}`;
+    const answer = await this.#get(target);
+    if (answer.status === TOO_LARGE) return arrangeAttempts(await this.#largeJob(query), query);
+    const found = this.#checked(answer, jobAnswer);
     if (found === null) return NOTHING;
     const { records, older_incarnations, newer_incarnations } = found;
     // The server's advice rests on what it shows; who reads here makes its own.
@@ -76,6 +81,23 @@ export class RemoteReader implements AccountingReader {
       ...{ record, ended, provenance, attempt, attempts, incarnation },
     }));
     return { records: plain, older_incarnations, newer_incarnations };
+  }
+
+  /** All records of a job that has more than one answer holds. */
+  async #largeJob({ job_id, task_id, cluster }: JobQuery): Promise<readonly StoredRecord[]> {
+    const choice = { job_id, ...(cluster === undefined ? {} : { cluster }), limit: MOST_PAGED };
+    const until = Date.now() + DAY_MS;
+    const newest = await this.#page({ ...choice, since: 0, until, totals: false });
+    // Parts of all of time would nearly all be empty: jobs that had the number before are few, and asked for apart.
+    const submitted = newest.records.map(({ record }) => Date.parse(record.submitted_at ?? '') || 0);
+    const since = submitted.reduce((first, time) => Math.min(first, time), until);
+    const parts = [
+      ...(since > 0 ? [await this.records({ ...choice, since: 0, until: since })] : []),
+      await this.records({ ...choice, since, until }),
+    ];
+    return parts
+      .flatMap(({ records }) => records)
+      .filter(({ record }) => task_id === undefined || record.task_id === task_id);
   }
 
   async jobs(numbers: readonly number[]): Promise<readonly StoredRecord[]> {
@@ -151,9 +173,16 @@ export class RemoteReader implements AccountingReader {
 
   /** null: it knows nothing of that (status 404). */
   async #ask<T>(target: string, shape: Shape<T>): Promise<T | null> {
-    const answer = await this.#client.get(target).catch((error: unknown) => {
+    return this.#checked(await this.#get(target), shape);
+  }
+
+  #get(target: string): Promise<ServerAnswer> {
+    return this.#client.get(target).catch((error: unknown) => {
       throw error instanceof ClientError ? this.#error(error.message, error) : error;
     });
+  }
+
+  #checked<T>(answer: ServerAnswer, shape: Shape<T>): T | null {
     if (answer.status === 404) return null;
     if (answer.status !== 200) throw this.#error(problemOf(answer));
     const checked = check(shape, answer.json, 'its answer');

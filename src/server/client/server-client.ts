@@ -5,7 +5,7 @@ import { socketGet } from '../../live/socket-get';
 import { problemShape } from '../http/http-problem';
 
 /** An answer of the server, as it came. */
-interface ServerAnswer {
+export interface ServerAnswer {
   readonly status: number;
   readonly json: unknown;
 }

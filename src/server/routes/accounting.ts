@@ -118,6 +118,7 @@ const INTERVAL = {
 export const FILTER = {
   ...INTERVAL,
   cluster: queryName('of this cluster'),
+  job_id: queryCount('of the jobs that have had this number', Number.MAX_SAFE_INTEGER),
   owner: queryName('of this user'),
   project: queryName('of this project'),
   queue: queryName('in this queue'),

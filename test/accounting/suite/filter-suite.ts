@@ -68,6 +68,8 @@ const FILTERS: readonly (readonly [Partial<RecordFilter>, (record: JobRecord) =>
   [{}, () => true],
   [{ cluster: 'other' }, (r) => r.cluster === 'other'],
   [{ owner: "o'hara" }, (r) => r.owner === "o'hara"],
+  [{ job_id: 14 }, (r) => r.job_id === 14],
+  [{ job_id: 14, owner: 'bob' }, (r) => r.job_id === 14 && r.owner === 'bob'],
   [{ project: 'physics', queue: 'all.q' }, (r) => r.project === 'physics' && r.queue === 'all.q'],
   [{ host: 'node4' }, (r) => r.host === 'node4'],
   ...['node*', 'node?', 'node5,n%*', 'node5.*', '*.cluster.example,node1', 'NODE_?', 'n%7,', 'n[o]de*', '?'].map(

@@ -98,6 +98,7 @@ describe('RemoteReader', () => {
     for (const choice of [
       {},
       { project: 'genome' },
+      { job_id: MANY_OWNERS[3]?.job_id ?? 0 },
       { queue: 'all.q', host: 'node07', pe: 'smp', cluster: 'biology' },
       { owner: 'dave', job_name: 'sw*p' },
       { states: ['running', 'lost'] as const },
@@ -132,6 +133,7 @@ describe('RemoteReader', () => {
       close: () => undefined,
       get: (target: string) => {
         asked.push(target);
+        if (target.startsWith('/v1/job/')) return Promise.resolve({ status: 413, json: { detail: 'too large' } });
         const query = new URLSearchParams(target.split('?')[1]);
         const [since, until] = [Number(query.get('since')), Number(query.get('until'))];
         const found = all.filter(({ at }) => at >= since && at < until);
@@ -160,6 +162,8 @@ describe('RemoteReader', () => {
     }
     assert.deepEqual(paged, records);
     assert.equal(totals.records, 9);
+    const job = await new RemoteReader(client).job({ job_id: ordinary.job_id });
+    assert.deepEqual(job.records.map(({ record }) => record.revision).sort(), all.map(({ at }) => at).sort());
     assert.match(asked[0] ?? '', /limit=10000/);
     t.diagnostic(`${asked.length} questions`);
   });

@@ -7,8 +7,8 @@ const MOST = 200;
 const kept = new WeakMap<Database, Map<string, Statement>>();
 
 /**
- * A statement of this database, prepared once: planning costs more than a short answer. For `all` and `get`, which end
- * what they begin; a statement that is iterated over is its caller's own.
+ * A statement of this database, prepared once: planning costs more than a short answer. For `all`, `get` and
+ * loops that nothing awaits in, which end what they begin.
  */
 export function prepared<P extends unknown[] | object, Row>(
   db: Database,

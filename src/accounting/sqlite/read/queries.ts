@@ -1,11 +1,12 @@
 import type { RecordSort } from '../../store';
 import type { Condition } from './record-filter';
-import { COLUMN_NAMES } from '../../row';
+import type { Column } from '../../columns';
+import { ALL_FIELDS, COLUMN_NAMES } from '../../row';
 
 /** The SQL of the store, apart from its use, so that a test can ask SQLite for the plan of each. */
 
-const rowOf = (columns: readonly string[]): string => columns.map((column) => `r.${column}`).join(', ');
-const ROW = rowOf(COLUMN_NAMES);
+const rowOf = (columns: readonly Column[]): string => columns.map(({ name }) => `r.${name}`).join(', ');
+const ROW = rowOf(ALL_FIELDS.columns);
 /** Of the chart; `fromRow` reads it. */
 const SERIES = 's.start, s.step_ms, s.rss_bytes';
 const FROM_RECORD = 'FROM record r';
@@ -57,7 +58,7 @@ export function jobQuery(by: { readonly task: boolean; readonly cluster: boolean
 export const COUNT_OF_JOB = 'SELECT count(*) FROM record WHERE job_id = @job_id';
 
 /** Parameter: the jobs' numbers, a JSON list. */
-export function jobsQuery(columns: readonly string[]): string {
+export function jobsQuery(columns: readonly Column[]): string {
   return `SELECT ${rowOf(columns)} ${FROM_RECORD} WHERE r.job_id IN (SELECT value FROM json_each(?))`;
 }
 
@@ -84,19 +85,19 @@ export const MARK_JOB_DAYS = `INSERT OR IGNORE INTO stale_day
 
 export const LAST_ROLLED_DAY = 'SELECT max(day) FROM rollup WHERE unit = 0';
 
-/** The records of a time: by the owner's index where there is one owner, else by that of time. */
-export function selected(condition: Pick<Condition, 'sql' | 'byOwner'>): string {
-  return `FROM record r INDEXED BY ${condition.byOwner ? 'record_by_owner' : 'record_by_time'}
+/** The records of a time. */
+export function selected(condition: Pick<Condition, 'sql' | 'index'>): string {
+  return `FROM record r INDEXED BY ${condition.index}
   WHERE r.counted_at >= @since AND r.counted_at < @until${condition.sql}`;
 }
 
 /** Newest first. Parameters: @since, @until, and those of the condition. */
-export function idsQuery(condition: Pick<Condition, 'sql' | 'byOwner'>): string {
+export function idsQuery(condition: Pick<Condition, 'sql' | 'index'>): string {
   return `SELECT r.id ${selected(condition)} ORDER BY r.counted_at DESC, r.id DESC`;
 }
 
 /** Rows with the series before them. Parameter: ids, a JSON list; CROSS JOIN keeps its order. */
-export function pageQuery(columns: readonly string[], withSeries: boolean): string {
+export function pageQuery(columns: readonly Column[], withSeries: boolean): string {
   return `SELECT ${withSeries ? SERIES : 'NULL, NULL, NULL'}, ${rowOf(columns)}
   FROM json_each(?) AS n CROSS JOIN record r ON r.id = n.value ${withSeries ? WITH_SERIES : ''}`;
 }
@@ -112,9 +113,9 @@ const SORTS: Readonly<Record<RecordSort, string | null>> = {
 
 /** Rows begin with id, counted_at and the value to sort by. Parameters: @since, @until, @limit, and those of the condition. */
 export function recordsQuery(
-  condition: Pick<Condition, 'sql' | 'byOwner'>,
+  condition: Pick<Condition, 'sql' | 'index'>,
   sort: RecordSort,
-  columns: readonly string[],
+  columns: readonly Column[],
 ): string {
   const value = SORTS[sort];
   return `SELECT r.id, r.counted_at, ${value ?? 'NULL'} AS sort_value, ${rowOf(columns)} ${selected(condition)}

@@ -14,7 +14,8 @@ export interface Condition {
   /** Sums count also what the job's owner alone says. */
   readonly claimed: boolean;
   readonly cluster: number | null;
-  readonly byOwner: boolean;
+  /** The records are found by this one, in the order of time. */
+  readonly index: 'record_by_job' | 'record_by_owner' | 'record_by_time';
   /** What the roll-ups know the days of on which there may be such records. */
   readonly sparse: { readonly name: Dimension; readonly id: number } | null;
 }
@@ -24,7 +25,7 @@ export const EVERY_RECORD: Condition = {
   parameters: {},
   claimed: false,
   cluster: null,
-  byOwner: false,
+  index: 'record_by_time',
   sparse: null,
 };
 
@@ -80,6 +81,7 @@ export function conditionOf(filter: RecordFilter, words: Words): Condition | nul
   };
   if (filter.host !== undefined && isHostPattern(filter.host))
     more(HOST_PATTERNS, 'hosts', JSON.stringify(parsePatterns(filter.host).map(globOf)));
+  more('r.job_id = @job_id', 'job_id', filter.job_id);
   if (filter.pe !== undefined) {
     const id = words.find('pe', filter.pe);
     if (id === null) return null;
@@ -125,7 +127,8 @@ export function conditionOf(filter: RecordFilter, words: Words): Condition | nul
     parameters,
     claimed,
     cluster: cluster ?? null,
-    byOwner: filter.owner !== undefined,
+    index:
+      filter.job_id !== undefined ? 'record_by_job' : filter.owner !== undefined ? 'record_by_owner' : 'record_by_time',
     sparse,
   };
 }

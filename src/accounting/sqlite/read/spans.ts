@@ -19,9 +19,9 @@ export function inSpans(parts: readonly Span[]): readonly Span[] {
 
 /** The parts of an interval in which there may be records that a condition selects: days, by the roll-ups. */
 export function daysOfKey(db: Database, condition: Condition, interval: Span): readonly Span[] {
-  const { sparse, byOwner } = condition;
+  const { sparse, index } = condition;
   const { since, until } = interval;
-  if (sparse === null || byOwner || until - since <= DAY_MS) return inSpans([interval]);
+  if (sparse === null || index !== 'record_by_time' || until - since <= DAY_MS) return inSpans([interval]);
   const days = prepared<object, number>(db, DAYS_OF_KEY, 'pluck').all({
     dimension: dimensionNumber(sparse.name),
     key: sparse.id,

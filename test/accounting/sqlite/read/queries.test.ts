@@ -23,7 +23,7 @@ import {
   STALE_DAYS,
   SUMMED_PERIODS,
 } from '../../../../src/accounting/sqlite/sums/rolled-rows';
-import { COLUMN_NAMES } from '../../../../src/accounting/row';
+import { COLUMNS } from '../../../../src/accounting/row';
 import { conditionOf } from '../../../../src/accounting/sqlite/read/record-filter';
 import type { Condition } from '../../../../src/accounting/sqlite/read/record-filter';
 import { DIMENSIONS, type Dimension } from '../../../../src/accounting/summary';
@@ -82,7 +82,7 @@ describe('answered from an index, never by a scan:', () => {
     ['finding a record to merge into', FIND_RECORD, 'record_by_job (job_id=? AND task_id=? AND pe_task_id=?)'],
     ['the days of a job', MARK_JOB_DAYS, 'record_by_job (job_id=? AND task_id=?)'],
     ['a job', jobQuery({ task: false, cluster: false, series: true }), 'record_by_job (job_id=?)'],
-    ['many jobs', jobsQuery(COLUMN_NAMES), 'record_by_job (job_id=?)'],
+    ['many jobs', jobsQuery(COLUMNS), 'record_by_job (job_id=?)'],
     ['a job of a cluster', jobQuery({ task: false, cluster: true, series: false }), 'record_by_job (job_id=?)'],
     ['a task', jobQuery({ task: true, cluster: false, series: true }), 'record_by_job (job_id=? AND task_id=?)'],
     ['what runs', runningQuery(false), 'record_running'],
@@ -157,8 +157,8 @@ describe('answered from an index, never by a scan:', () => {
       const condition: Condition =
         conditionOf({ since: 0, until: 1, ...filter }, createWords(db)) ?? assert.fail('nothing is known');
       for (const sql of [
-        recordsQuery(condition, 'time', COLUMN_NAMES),
-        recordsQuery(condition, 'unused', COLUMN_NAMES),
+        recordsQuery(condition, 'time', COLUMNS),
+        recordsQuery(condition, 'unused', COLUMNS),
         factsQuery(condition, DIMENSIONS),
         earlierQuery(condition, DIMENSIONS),
       ])
@@ -173,7 +173,7 @@ it('lists the newest records first without sorting', (t) => {
     [{}, 'record_by_time (counted_at>? AND counted_at<?)'],
   ] as const) {
     const condition = conditionOf({ since: 0, until: 1, ...filter }, createWords(db)) ?? assert.fail();
-    assert.deepEqual(planOf(db, recordsQuery(condition, 'time', COLUMN_NAMES), condition.parameters), [
+    assert.deepEqual(planOf(db, recordsQuery(condition, 'time', COLUMNS), condition.parameters), [
       `SEARCH r USING INDEX ${index}`,
     ]);
     const sorts = (dimensions: readonly Dimension[]): number =>

@@ -1,0 +1,49 @@
+import { rmSync } from 'node:fs';
+import { openSqliteReader } from '../../src/accounting/sqlite/sqlite-store';
+import { FORMAT_NAMES } from '../../src/export/format';
+import { recordTable } from '../../src/export/records';
+import type { RowPage, Table } from '../../src/export/table';
+import { writeTableFile } from '../../src/export/write-table';
+import { PLAIN_COLUMNS } from '../../src/record/plain-columns';
+
+/** Exports a store once, in a process of its own: STORE FORMAT FILE [ROWS]; ROWS: of one page, again and again. */
+
+export interface Exported {
+  readonly rows: number;
+  readonly ms: number;
+  readonly cpuMs: number;
+  readonly peakRssMib: number;
+}
+
+/** As many rows as were asked for, all out of the table's first page: nothing is read. */
+async function repeated(table: Table, rows: number): Promise<Table> {
+  const first: RowPage[] = [];
+  for await (const page of table.pages) {
+    first.push(page);
+    break;
+  }
+  // eslint-disable-next-line @typescript-eslint/require-await
+  async function* pages(): AsyncGenerator<RowPage> {
+    for (let written = 0; written < rows; written += first[0]?.rows.length ?? rows) yield* first;
+  }
+  return { columns: table.columns, pages: pages() };
+}
+
+async function main([path = '', format, file = '', rows]: readonly string[]): Promise<Exported> {
+  const name = FORMAT_NAMES.find((known) => known === format);
+  if (name === undefined) throw new TypeError(`no format is called ${format ?? ''}`);
+  const reader = openSqliteReader(path);
+  const query = { since: 0, until: Date.now() };
+  const stored = recordTable(query, PLAIN_COLUMNS, [reader], () => undefined);
+  const table = rows === undefined ? stored : await repeated(stored, Number(rows));
+  const before = process.cpuUsage();
+  const began = performance.now();
+  const written = await writeTableFile(table, name, file, {});
+  const ms = performance.now() - began;
+  const { user, system } = process.cpuUsage(before);
+  await reader.close();
+  rmSync(file);
+  return { rows: written, ms, cpuMs: (user + system) / 1000, peakRssMib: process.resourceUsage().maxRSS / 1024 };
+}
+
+void main(process.argv.slice(2)).then((exported) => process.stdout.write(JSON.stringify(exported)));
