@@ -9,6 +9,8 @@ import { dirname, join } from 'node:path';
 import { argv, stdout } from 'node:process';
 import { build } from 'esbuild';
 
+/** For browsers, and bundled already. */
+const PAGES = 'dist/src/server/web/script.js';
 const NATIVE = ['better-sqlite3', 'better-sqlite3-13', 'koffi'];
 
 const [built, program] = argv.slice(2);
@@ -36,7 +38,12 @@ const packageOf = (path) => /^.*node_modules\/(?:@[^/]+\/)?[^/]+/.exec(path)?.[0
 const natives = new Set(productionDependencies(built, manifest).map((path) => path.slice(built.length + 1)));
 for (const path of all) {
   const inside = packageOf(path);
-  if (path === 'package.json' || path.startsWith('dist/') || (inside !== null && !natives.has(inside))) continue;
+  if (
+    path === 'package.json' ||
+    (path.startsWith('dist/') && path !== PAGES) ||
+    (inside !== null && !natives.has(inside))
+  )
+    continue;
   mkdirSync(dirname(join(program, path)), { recursive: true });
   cpSync(join(built, path), join(program, path), { dereference: true });
 }

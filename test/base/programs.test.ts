@@ -10,6 +10,15 @@ describe('the programs that Node is started with', () => {
     for (const program of PROGRAMS) assert.ok(existsSync(programPath(program)), program);
   });
 
+  it('are found by programPath alone: in a bundle, __dirname is that of the bundle', () => {
+    const source = join(packageRoot(), 'src');
+    const files = readdirSync(source, { recursive: true, encoding: 'utf8' }).filter((path) => path.endsWith('.ts'));
+    assert.deepEqual(
+      files.filter((path) => readFileSync(join(source, path), 'utf8').includes('__dirname')),
+      ['base/package-root.ts'],
+    );
+  });
+
   it('include those that the hooks start, so that a release has them', () => {
     const directory = join(packageRoot(), 'hooks');
     const hooks = readdirSync(directory).map((name) => readFileSync(join(directory, name), 'utf8'));
