@@ -138,7 +138,7 @@ describe('packages', { skip: unableTo ?? false, timeout: 600_000 }, () => {
   it('hold each program as one file, and only native packages beside them', () => {
     const program = join(root, 'usr/lib/qmemacct');
     const scripts = lines(run('find', join(program, 'dist'), '-type', 'f', '-printf', '%P\\n'));
-    assert.deepEqual(scripts.sort(), PROGRAMS.map((path) => `src/${path}.js`).sort());
+    assert.deepEqual(scripts.sort(), [...PROGRAMS, 'server/web/script'].map((path) => `src/${path}.js`).sort());
     const packages = readdirSync(join(program, 'node_modules'));
     assert.ok(packages.includes('koffi') && packages.includes('better-sqlite3') && !packages.includes('commander'));
     assert.match(readFileSync(join(program, 'LICENSE-packages'), 'utf8'), /^commander [\d.]+: MIT$/m);
