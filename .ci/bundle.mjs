@@ -10,6 +10,8 @@ import { argv, stdout } from 'node:process';
 import { build } from 'esbuild';
 
 const NATIVE = ['better-sqlite3', 'better-sqlite3-13', 'koffi'];
+/** The script that the server sends to browsers: a bundle already. */
+const FOR_BROWSERS = 'dist/src/server/web/script.js';
 
 const [built, program] = argv.slice(2);
 const load = createRequire(import.meta.url);
@@ -36,7 +38,8 @@ const packageOf = (path) => /^.*node_modules\/(?:@[^/]+\/)?[^/]+/.exec(path)?.[0
 const natives = new Set(productionDependencies(built, manifest).map((path) => path.slice(built.length + 1)));
 for (const path of all) {
   const inside = packageOf(path);
-  if (path === 'package.json' || path.startsWith('dist/') || (inside !== null && !natives.has(inside))) continue;
+  const isBuilt = path.startsWith('dist/') && path !== FOR_BROWSERS;
+  if (path === 'package.json' || isBuilt || (inside !== null && !natives.has(inside))) continue;
   mkdirSync(dirname(join(program, path)), { recursive: true });
   cpSync(join(built, path), join(program, path), { dereference: true });
 }
