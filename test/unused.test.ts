@@ -92,8 +92,10 @@ describe('what is there is used', () => {
     const packagesOf = (texts: Iterable<string>): ReadonlySet<string> =>
       new Set([...texts].flatMap(imports).map((name) => /^(?:@[^/]+\/)?[^/]+/.exec(name)?.[0] ?? name));
     const atRunTime = packagesOf(source.values());
-    const config = readFileSync(join(packageRoot(), 'eslint.config.mjs'), 'utf8');
-    const everywhere = new Set([...packagesOf([...all.values(), config]), ...TOOLS]);
+    const tools = ['eslint.config.mjs', '.ci/bundle.mjs'].map((path) =>
+      readFileSync(join(packageRoot(), path), 'utf8'),
+    );
+    const everywhere = new Set([...packagesOf([...all.values(), ...tools]), ...TOOLS]);
     assert.deepEqual(
       [...dependencies('dependencies'), ...dependencies('optionalDependencies')].filter((name) => !atRunTime.has(name)),
       [],

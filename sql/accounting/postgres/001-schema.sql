@@ -103,15 +103,15 @@ CREATE TABLE record (
   account_id integer, -- account string (qsub -A)
   request_set_id integer, -- every other memory request or limit in force, by complex (JSON)
   request_order_id integer, -- the site's order of complexes, the first requested being what the record is judged by; null: the usual one
-  peak_rss_command_id integer, -- resident memory, summed over the distinct address spaces: what held most at that moment
+  peak_rss_command_id integer, -- resident memory, summed over the distinct address spaces: the largest process at that moment
   peak_rss_basis_id integer, -- resident memory, summed over the distinct address spaces: what the bounds rest on
-  peak_rss_swap_command_id integer, -- resident memory and swap, summed: what held most at that moment
+  peak_rss_swap_command_id integer, -- resident memory and swap, summed: the largest process at that moment
   peak_rss_swap_basis_id integer, -- resident memory and swap, summed: what the bounds rest on
-  peak_vmem_command_id integer, -- address space, summed: what held most at that moment
+  peak_vmem_command_id integer, -- address space, summed: the largest process at that moment
   peak_vmem_basis_id integer, -- address space, summed: what the bounds rest on
-  peak_process_vmem_command_id integer, -- largest address space of one process: what held most at that moment
+  peak_process_vmem_command_id integer, -- largest address space of one process: the largest process at that moment
   peak_process_vmem_basis_id integer, -- largest address space of one process: what the bounds rest on
-  peak_footprint_command_id integer, -- anonymous, shared and swapped memory, each page once: what held most at that moment
+  peak_footprint_command_id integer, -- anonymous, shared and swapped memory, each page once: the largest process at that moment
   peak_footprint_basis_id integer, -- anonymous, shared and swapped memory, each page once: what the bounds rest on
   ge_category_id integer, -- Grid Engine's own figures; null until joined with its accounting: the options of the submission, normalised
   ge_deleted_by_id integer, -- Grid Engine's own figures; null until joined with its accounting: who deleted the job

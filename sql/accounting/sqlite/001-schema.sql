@@ -61,31 +61,31 @@ CREATE TABLE record (
   peak_rss_upper_bytes INTEGER, -- resident memory, summed over the distinct address spaces: upper bound; null: open
   peak_rss_slack_bytes INTEGER, -- resident memory, summed over the distinct address spaces: error of the kernel's counters, inside both bounds
   peak_rss_at INTEGER, -- resident memory, summed over the distinct address spaces: when the lower bound was seen (ms since the epoch)
-  peak_rss_command_id INTEGER, -- resident memory, summed over the distinct address spaces: what held most at that moment
+  peak_rss_command_id INTEGER, -- resident memory, summed over the distinct address spaces: the largest process at that moment
   peak_rss_basis_id INTEGER, -- resident memory, summed over the distinct address spaces: what the bounds rest on
   peak_rss_swap_lower_bytes INTEGER, -- resident memory and swap, summed: lower bound
   peak_rss_swap_upper_bytes INTEGER, -- resident memory and swap, summed: upper bound; null: open
   peak_rss_swap_slack_bytes INTEGER, -- resident memory and swap, summed: error of the kernel's counters, inside both bounds
   peak_rss_swap_at INTEGER, -- resident memory and swap, summed: when the lower bound was seen (ms since the epoch)
-  peak_rss_swap_command_id INTEGER, -- resident memory and swap, summed: what held most at that moment
+  peak_rss_swap_command_id INTEGER, -- resident memory and swap, summed: the largest process at that moment
   peak_rss_swap_basis_id INTEGER, -- resident memory and swap, summed: what the bounds rest on
   peak_vmem_lower_bytes INTEGER, -- address space, summed: lower bound
   peak_vmem_upper_bytes INTEGER, -- address space, summed: upper bound; null: open
   peak_vmem_slack_bytes INTEGER, -- address space, summed: error of the kernel's counters, inside both bounds
   peak_vmem_at INTEGER, -- address space, summed: when the lower bound was seen (ms since the epoch)
-  peak_vmem_command_id INTEGER, -- address space, summed: what held most at that moment
+  peak_vmem_command_id INTEGER, -- address space, summed: the largest process at that moment
   peak_vmem_basis_id INTEGER, -- address space, summed: what the bounds rest on
   peak_process_vmem_lower_bytes INTEGER, -- largest address space of one process: lower bound
   peak_process_vmem_upper_bytes INTEGER, -- largest address space of one process: upper bound; null: open
   peak_process_vmem_slack_bytes INTEGER, -- largest address space of one process: error of the kernel's counters, inside both bounds
   peak_process_vmem_at INTEGER, -- largest address space of one process: when the lower bound was seen (ms since the epoch)
-  peak_process_vmem_command_id INTEGER, -- largest address space of one process: what held most at that moment
+  peak_process_vmem_command_id INTEGER, -- largest address space of one process: the largest process at that moment
   peak_process_vmem_basis_id INTEGER, -- largest address space of one process: what the bounds rest on
   peak_footprint_lower_bytes INTEGER, -- anonymous, shared and swapped memory, each page once: lower bound
   peak_footprint_upper_bytes INTEGER, -- anonymous, shared and swapped memory, each page once: upper bound; null: open
   peak_footprint_slack_bytes INTEGER, -- anonymous, shared and swapped memory, each page once: error of the kernel's counters, inside both bounds
   peak_footprint_at INTEGER, -- anonymous, shared and swapped memory, each page once: when the lower bound was seen (ms since the epoch)
-  peak_footprint_command_id INTEGER, -- anonymous, shared and swapped memory, each page once: what held most at that moment
+  peak_footprint_command_id INTEGER, -- anonymous, shared and swapped memory, each page once: the largest process at that moment
   peak_footprint_basis_id INTEGER, -- anonymous, shared and swapped memory, each page once: what the bounds rest on
   wallclock_ms INTEGER, -- elapsed time, in ms
   cpu_ms INTEGER, -- CPU time, children included, in ms

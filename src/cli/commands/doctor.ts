@@ -1,7 +1,8 @@
 import { reasonOf } from '../../base/log';
 import { basename } from 'node:path';
 import type { Command } from 'commander';
-import { type CommandContext, type GlobalOptions, EXIT, usageError } from '../command';
+import { loadSettings } from '../../record/settings';
+import { type CommandContext, type GlobalOptions, CommandError, EXIT, usageError } from '../command';
 import { checkAccounting } from '../doctor/check-accounting';
 import { checkClock, checkTools } from '../doctor/check-tools';
 import { checkGridEngine } from '../doctor/check-gridengine';
@@ -14,7 +15,9 @@ import { checkScope } from '../doctor/check-scope';
 import { checkState } from '../doctor/check-state';
 import { checkVisibility } from '../doctor/check-visibility';
 import { findingsIn, type Finding, renderFindings } from '../doctor/finding';
-import { findRole, roleFinding } from '../doctor/host-role';
+import { askAll, faultsByHost, faultsOfAll } from '../doctor/all-hosts';
+import { templateWords } from '../doctor/ask-host';
+import { executionHosts, findRole, roleFinding } from '../doctor/host-role';
 import { readNodeState, type NodeState } from '../doctor/node-state';
 import { DEFAULT_PREFIX, systemPlaces } from '../install/places';
 import { selfTest, type SelfTest } from '../install/self-test';
@@ -28,6 +31,8 @@ interface DoctorOptions extends GlobalOptions {
   readonly prefix?: string;
   readonly env?: string;
   readonly executionHost?: boolean;
+  readonly all?: boolean;
+  readonly nodeCheck?: string;
 }
 
 /** `qmemacct doctor` */
@@ -37,10 +42,15 @@ export function register(command: Command, context: CommandContext): void {
     .option('--prefix <dir>', 'where the program is installed')
     .option('--env <path>', 'with --self-test: the static "env" that "qmemacct install --env" is to be given')
     .option('--execution-host', 'look at what jobs need, also where none run so far')
+    .option('--all', 'ask the doctor of every execution host, and show what is wrong, each fault once with its hosts')
+    .option('--node-check <template>', `with --all: how to run a command on a host (default: '${SSH}')`)
     .action((_options: unknown, given: Command) =>
       context.finish(doctor(given.optsWithGlobals<DoctorOptions>(), context.terminal)),
     );
 }
+
+/** A host that asks for a password, or is away, is not waited for. */
+const SSH = 'ssh -oBatchMode=yes -oConnectTimeout=10 {host}';
 
 const { ok, note, problem } = findingsIn('self-test');
 
@@ -95,10 +105,39 @@ async function checkNode(state: NodeState, now: Date): Promise<Finding[]> {
   ];
 }
 
+/** Every execution host's own `doctor`; resolves to 0 where all answer and none has a problem, else 1. */
+async function doctorOfAll(options: DoctorOptions, terminal: Terminal): Promise<number> {
+  const { prefix = DEFAULT_PREFIX, config: settingsPath, nodeCheck = SSH } = options;
+  const hosts = await executionHosts(terminal.env, loadSettings(settingsPath).admin_user);
+  if (typeof hosts === 'string') throw new CommandError(`doctor --all: no list of hosts: ${hosts}`, EXIT.unavailable);
+  const answers = await askAll(hosts, {
+    template: templateWords(nodeCheck),
+    prefix,
+    settingsPath,
+    options: [
+      '--execution-host',
+      ...(options.selfTest ? ['--self-test'] : []),
+      ...(options.env === undefined ? [] : ['--env', options.env]),
+    ],
+  });
+  const findings = faultsOfAll(answers);
+  return show(findings, { hosts: faultsByHost(answers) }, options, terminal);
+}
+
+/** The findings, or with `more` as JSON; the exit status. */
+function show(findings: readonly Finding[], more: object, options: DoctorOptions, terminal: Terminal): number {
+  const well = findings.every(({ severity }) => severity !== 'problem');
+  if (outputFormat(options) === 'json')
+    terminal.write(`${JSON.stringify({ schema: 1, ok: well, checks: findings, ...more }, null, 1)}\n`);
+  else writeLines(terminal, renderFindings(findings, screenOf(terminal, options)));
+  return well ? EXIT.found : EXIT.nothing;
+}
+
 /** `doctor`; resolves to 0 without problems, else 1. Rejects with CommandError or SettingsError. */
 export async function doctor(options: DoctorOptions, terminal: Terminal): Promise<number> {
-  const format = outputFormat(options);
-  if (format === 'csv') throw usageError('doctor: there is no --csv of this; give --json');
+  if (outputFormat(options) === 'csv') throw usageError('doctor: there is no --csv of this; give --json');
+  if (options.all) return doctorOfAll(options, terminal);
+  if (options.nodeCheck !== undefined) throw usageError('--node-check is how --all asks the hosts: give both');
   const now = terminal.now();
   const read = (): NodeState => readNodeState(options.config, options.prefix ?? null, DEFAULT_PREFIX);
   const result = options.selfTest ? await test(read(), now, options.env) : null;
@@ -108,16 +147,12 @@ export async function doctor(options: DoctorOptions, terminal: Terminal): Promis
     roleFinding(role),
     ...checkProgram(state, role),
     ...(role.runsJobs ? await checkNode(state, now) : []),
-    ...checkAccounting(state, role),
+    ...checkAccounting(state, role, now),
     ...checkVisibility(state.settings),
     ...checkNightly(state.settings, state.isRoot, systemPlaces(), now),
     ...checkClock(now),
     ...(await checkGridEngine(state, terminal.env, role)),
     ...(result === null ? [] : findingsOf(result)),
   ];
-  const well = findings.every(({ severity }) => severity !== 'problem');
-  if (format === 'json')
-    terminal.write(`${JSON.stringify({ schema: 1, ok: well, checks: findings, self_test: result }, null, 1)}\n`);
-  else writeLines(terminal, renderFindings(findings, screenOf(terminal, options)));
-  return well ? EXIT.found : EXIT.nothing;
+  return show(findings, { self_test: result }, options, terminal);
 }

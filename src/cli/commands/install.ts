@@ -9,11 +9,11 @@ import { type CommandContext, type GlobalOptions, CommandError, EXIT, usageError
 import { askListener } from '../doctor/ask-listener';
 import { listenerFinding } from '../doctor/check-kernel-events';
 import { confirmed } from '../install/steps';
-import { installOnNode, planNode } from '../install/install-node';
+import { installOnNode, planNode, type NodeInstallation } from '../install/install-node';
 import { chooseNodeSettings, settingsOfCell } from '../install/node-settings';
 import { DEFAULT_PREFIX, systemPlaces } from '../install/places';
 import type { SelfTest } from '../install/self-test';
-import { warn, writeLines } from '../output';
+import { outputFormat, warn, writeLines } from '../output';
 import type { Terminal } from '../terminal';
 
 export interface InstallOptions extends GlobalOptions {
@@ -122,8 +122,35 @@ async function showListener(asking: Parameters<typeof listenerFinding>[1], termi
   else writeLines(terminal, [line]);
 }
 
+/** The installation without words for people; JSON says what was changed. */
+async function installForPrograms(
+  installation: NodeInstallation,
+  steps: readonly string[],
+  { dryRun }: InstallOptions,
+  terminal: Terminal,
+): Promise<number> {
+  const changed = steps.length > 0;
+  const say = (more: object): void =>
+    terminal.write(`${JSON.stringify({ schema: 1, changed, steps, ...more }, null, 1)}\n`);
+  if (dryRun) {
+    say({ activated: false, self_test: null });
+    return EXIT.found;
+  }
+  const { test, activated } = await installOnNode(
+    installation,
+    () => undefined,
+    (line) => warn(terminal, line),
+  );
+  say({ activated, self_test: { ok: test.ok, problems: test.problems } });
+  return test.ok ? EXIT.found : EXIT.unavailable;
+}
+
 async function installNode(options: InstallOptions, terminal: Terminal): Promise<number> {
   requireRoot();
+  const format = outputFormat(options);
+  if (format === 'csv') throw usageError('install: there is no --csv of this; give --json');
+  if (format === 'json' && !options.yes && !options.dryRun)
+    throw usageError('install --node --json asks nothing: give --yes or --dry-run, too');
   process.umask(0o022);
   const given = {
     ...(options.accounting === undefined ? {} : { accounting: options.accounting }),
@@ -148,6 +175,7 @@ async function installNode(options: InstallOptions, terminal: Terminal): Promise
   for (const problem of sourceSettingsProblems(ALL_SOURCE_FACTS, chosen.settings))
     warn(terminal, `${options.config}: ${problem}; as if it were not there`);
   const says = [...installation.preparations, ...installation.activations].map((step) => step.says);
+  if (format === 'json') return installForPrograms(installation, says, options, terminal);
   if (options.dryRun) {
     writeLines(terminal, says.length === 0 ? ['nothing to do but the self-test'] : says);
     return EXIT.found;

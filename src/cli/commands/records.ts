@@ -9,6 +9,7 @@ import { FAR_BELOW_LIMIT } from '../../report/advice/fit';
 import { jsonPieces } from '../../report/records/json';
 import { formatMinute, formatZone } from '../../report/format/local-time';
 import { LIST_FIELDS, renderRecordList, renderRecordColumns, type RecordTableView } from '../../report/records/list';
+import { waitsOf } from '../../report/records/waits';
 import { Kinds } from '../../report/rules/kinds';
 import { loadRules } from '../../report/rules/rule-set';
 import type { Screen } from '../../report/screen/screen';
@@ -179,7 +180,9 @@ export async function showRecords(
       if (format === 'text') return statusOfNothing(stores);
     }
     if (format === 'text') {
-      const report = { title: subject.title(screen), ...interval, lines: shown, totals: answer.totals, view };
+      const read = answer.records.map(({ record }) => record);
+      const waits = { queues: subject.choice.owner === undefined ? [] : waitsOf(read), records: read.length };
+      const report = { title: subject.title(screen), ...interval, lines: shown, totals: answer.totals, view, waits };
       writeLines(terminal, renderRecordList(report, screen));
     } else {
       const judging = { rules, kindOf: new Kinds(shown.flat()).of };

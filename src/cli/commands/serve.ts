@@ -86,6 +86,7 @@ export async function serve(options: ServeOptions, version: string, terminal: Te
   const accounting = new AccountingThread({
     path: settings.accounting,
     credentials: settings.accounting_credentials,
+    log,
   });
   const updates = new LiveUpdates({ settings, cell: liveCell(settings, terminal.env), accounting, log });
   const inbox = settleInbox(settings, log);

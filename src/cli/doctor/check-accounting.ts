@@ -9,6 +9,7 @@ import { programPath } from '../../base/programs';
 import { delivererIdentity } from '../../sampler/delivery/outbox-feeder';
 import { findingsIn, type Finding } from './finding';
 import type { HostRole } from './host-role';
+import { checkSize } from './check-size';
 import type { NodeState } from './node-state';
 import { storeProbe, type StoreProbe } from './store-answer';
 
@@ -63,7 +64,7 @@ function checkInbox({ rows, oldest, unreadable }: InboxState): Finding[] {
   ];
 }
 
-function checkStore(state: NodeState, who: string, probe: StoreProbe, { runsJobs }: Role): Finding[] {
+function checkStore(state: NodeState, who: string, probe: StoreProbe, { runsJobs }: Role, now: Date): Finding[] {
   const { accounting } = state.settings;
   const place = `${accounting}${probe.network === null ? '' : ` (${probe.network})`}`;
   if (probe.problem !== null)
@@ -82,6 +83,7 @@ function checkStore(state: NodeState, who: string, probe: StoreProbe, { runsJobs
       : note('accounting DB', `${place}: not there yet; ${who} makes it with the first record`),
   ];
   if (probe.inbox !== null) findings.push(...checkInbox(probe.inbox));
+  if (probe.size !== null) findings.push(checkSize(probe.size, now));
   if (probe.wal && probe.network !== null)
     findings.push(
       problem(
@@ -94,7 +96,7 @@ function checkStore(state: NodeState, who: string, probe: StoreProbe, { runsJobs
 }
 
 /** The accounting DB as the deliverer sees it; where no jobs run, only one that is configured. */
-export function checkAccounting(state: NodeState, role: Role): Finding[] {
+export function checkAccounting(state: NodeState, role: Role, now: Date): Finding[] {
   const { settings, settingsPath, isRoot } = state;
   if (!role.runsJobs && !existsSync(settingsPath)) return [];
   const who = settings.deliver_as === '' ? 'nobody' : settings.deliver_as;
@@ -119,7 +121,7 @@ export function checkAccounting(state: NodeState, role: Role): Finding[] {
         : [];
   if (!isRoot) return own;
   try {
-    return [...named, ...checkStore(state, who, runProbe(state, identity), role)];
+    return [...named, ...checkStore(state, who, runProbe(state, identity), role, now)];
   } catch (error) {
     return [
       ...named,

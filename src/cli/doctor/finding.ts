@@ -2,7 +2,8 @@ import { wrap } from '../../report/screen/layout';
 import type { Screen } from '../../report/screen/screen';
 
 /** How bad: a note is neither good nor bad, a warning costs figures, a problem costs records or jobs. */
-type Severity = 'ok' | 'note' | 'warning' | 'problem';
+export const SEVERITIES = ['ok', 'note', 'warning', 'problem'] as const;
+type Severity = (typeof SEVERITIES)[number];
 
 /** What one look at the node or the cluster found. */
 export interface Finding {

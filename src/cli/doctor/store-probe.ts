@@ -2,7 +2,7 @@
  * `node store-probe.js PATH|URL [CREDENTIALS]`, run as the user who delivers: what that user can do with the accounting DB, as one line of
  * JSON. A process of its own, because root must not open the file.
  */
-import { accessSync, constants, openSync, readSync, closeSync } from 'node:fs';
+import { accessSync, constants, openSync, readSync, closeSync, statfsSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { networkFilesystem } from '../../accounting/network-filesystem';
 import { isPostgresUrl } from '../../record/postgres-url';
@@ -23,7 +23,7 @@ function isWal(path: string): boolean {
 
 /** Whether that user can deliver to a PostgreSQL database: nothing, for a try. */
 async function probePostgres(url: string, credentials: string): Promise<StoreProbe> {
-  const state = { exists: true, network: null, wal: false, inbox: null };
+  const state = { exists: true, network: null, wal: false, inbox: null, size: null };
   try {
     const { openPostgresStore } = await import('../../accounting/postgres/postgres-store.js');
     const store = openPostgresStore(url, { credentials });
@@ -47,11 +47,12 @@ async function probe(path: string, credentials: string): Promise<StoreProbe> {
     const { isSafeFile } = await import('../../accounting/sqlite/database/open.js');
     exists = isSafeFile(path);
     network = networkFilesystem(exists ? path : directory);
-    if (!exists) return { exists, problem: null, network, wal: false, inbox: null };
+    if (!exists) return { exists, problem: null, network, wal: false, inbox: null, size: null };
     accessSync(path, constants.R_OK | constants.W_OK);
-    const { openSqliteReader } = await import('../../accounting/sqlite/sqlite-store.js');
-    await openSqliteReader(path).close();
-    return { exists, problem: null, network, wal: isWal(path), inbox: null };
+    const { sqliteGrowth } = await import('../../accounting/sqlite/growth.js');
+    const { bavail, bsize } = statfsSync(path);
+    const size = { ...sqliteGrowth(path, Date.now()), free: bavail * bsize };
+    return { exists, problem: null, network, wal: isWal(path), inbox: null, size };
   } catch (error) {
     return {
       exists,
@@ -59,6 +60,7 @@ async function probe(path: string, credentials: string): Promise<StoreProbe> {
       network,
       wal: false,
       inbox: null,
+      size: null,
     };
   }
 }

@@ -8,6 +8,7 @@ import { readSite } from '../../gridengine/site';
 import { loadSettings, type Settings } from '../../record/settings';
 import { CommandError, EXIT, usageError } from '../command';
 import type { InstallOptions } from '../commands/install';
+import { templateWords } from '../doctor/ask-host';
 import { screenOf, warn, writeLines } from '../output';
 import type { Terminal } from '../terminal';
 import { applyChanges } from './apply-changes';
@@ -126,7 +127,7 @@ export async function configureHooks(options: InstallOptions, terminal: Terminal
   writeLines(terminal, showChanges(plan.changes, screenOf(terminal, options)));
   if (options.dryRun) return EXIT.found;
   if (!options.hostsChecked) {
-    const template = options.nodeCheck?.split(/\s+/).filter((word) => word !== '') ?? null;
+    const template = options.nodeCheck === undefined ? null : templateWords(options.nodeCheck);
     const { prefix, config: settingsPath } = options;
     const env = options.env ?? null;
     const check = { prefix, settingsPath, stateDir: settings.state_dir, template, env };

@@ -157,7 +157,12 @@ export function wishesByName(directory: string): Promise<ReadonlyMap<string, Mai
       [...newest].flatMap(([uid, { also, mtimeMs }]) =>
         also.length === 0
           ? []
-          : [[uid, { eachJob: also.includes('each-job'), atRisk: also.includes('at-risk'), since: mtimeMs }] as const],
+          : [
+              [
+                uid,
+                { eachJob: also.includes('each-job'), atRisk: also.includes('at-risk'), since: Math.floor(mtimeMs) },
+              ] as const,
+            ],
       ),
     ),
   );

@@ -11,11 +11,12 @@ import { FAR_BELOW_LIMIT } from '../advice/fit';
 import { dayWeights, heavyDays, type DayWeight, type HeavyDays, type Stretch } from './heavy-days';
 import type { RuleSet } from '../rules/rule-set';
 import { askForClasses } from './classes';
-import type { ClassesFound } from './report';
+import type { ClassesFound, Waits } from './report';
 import type { NameFound } from './job-line';
 import { askForKilled, type KilledJobs } from './killed-jobs';
 import type { HostFindings } from './coverage';
 import { unusedGibHours } from '../records/unused';
+import { WAIT_FIELDS, waitsOf } from '../records/waits';
 import { withWholeJobs, type WholeJobs } from './whole-jobs';
 
 export type ReportReader = Pick<AccountingReader, 'summary' | 'records' | 'job'>;
@@ -63,6 +64,7 @@ export interface Material {
   readonly farBelow: { readonly names: readonly NameFound[]; readonly days: readonly string[] | null };
   readonly hosts: HostFindings;
   readonly classes: ClassesFound | null;
+  readonly waits: Waits;
 }
 
 const WASTERS = 10;
@@ -107,6 +109,18 @@ async function look(reader: ReportReader, where: HeavyDays, filter: Filter): Pro
     );
   }
   return { records, cut, days: where.days };
+}
+
+/** The newest jobs of a stretch by which waits are judged. */
+const MOST_WAITS = 5_000;
+
+async function askForWaits(reader: ReportReader, where: HeavyDays, whose: Whose): Promise<Waits> {
+  const records: JobRecord[] = [];
+  for (const stretch of where.stretches) {
+    const query = { ...whose, ...stretch, limit: MOST_WAITS, totals: false, fields: WAIT_FIELDS } as const;
+    records.push(...(await reader.records(query)).records.map(({ record }) => record));
+  }
+  return { queues: waitsOf(records), looked_at_days: where.days };
 }
 
 interface NameSums extends Omit<NameFound, keyof WholeJobs | 'promise'> {
@@ -364,6 +378,15 @@ export async function askForReport(reader: ReportReader, question: ReportQuestio
             all,
             question.rules,
           ),
+    waits: await askForWaits(
+      reader,
+      whereToLook(
+        period,
+        days(({ jobs }) => jobs),
+        READ_PER_LIST,
+      ),
+      all,
+    ),
     hosts:
       alone || period.until - period.since < SILENCE_MS
         ? { before: [], during: [], last: [] }

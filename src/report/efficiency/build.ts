@@ -67,6 +67,7 @@ function buildReport(material: Material): Report {
       looked_at_days: farBelow.days,
     },
     classes: material.classes,
+    waits: material.waits,
     hours: site.hours,
     shares: toShares(site.shares),
     coverage: coverageOf(site.coverage),

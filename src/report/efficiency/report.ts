@@ -3,6 +3,7 @@ import type { Cause } from '../why/hypothesis';
 import type { Confidence } from '../why/why';
 import type { Severity } from '../rules/rule';
 import type { Dimension, HourOfDay } from '../../accounting/summary';
+import type { QueueWaits } from '../records/waits';
 
 export const REPORT_SCHEMA = 1;
 
@@ -31,6 +32,7 @@ export interface Report {
   readonly far_below: JobList;
   /** By the rules; null: nobody asked. */
   readonly classes: ClassesFound | null;
+  readonly waits: Waits;
   /** By the local hour of the day at which the report was made. */
   readonly hours: readonly HourOfDay[];
   /** Ended records by peak over limit. */
@@ -50,6 +52,14 @@ export interface ClassesFound {
   /** false: those alone that ran longest on the busiest days, or without some charts; there may be more of a class. */
   readonly complete: boolean;
   readonly lines: readonly ClassLine[];
+}
+
+/** What asking for much costs: how long jobs waited, by queue and requested memory. */
+export interface Waits {
+  /** Those with most jobs; none: no queue had jobs of two sizes. */
+  readonly queues: readonly QueueWaits[];
+  /** null: looked for in the whole period; else only on those days (UTC). Of each stretch of days the newest 5000 count. */
+  readonly looked_at_days: readonly string[] | null;
 }
 
 /** What the runs of a class cost together, and the one that cost most. */

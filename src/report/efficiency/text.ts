@@ -7,6 +7,7 @@ import { formatCount, formatMemoryTimes, formatPercent, formatRequested } from '
 import { wrap } from '../screen/layout';
 import { costText } from '../rules/class-lines';
 import { gridEngineText } from '../records/unused';
+import { WAITS_TEXT, WAITS_TITLE, waitTable } from '../records/waits';
 import type { JobLine, JobList, KilledList, Report, ReportGroup, Sums } from './report';
 import {
   amount,
@@ -347,6 +348,15 @@ function renderClasses({ classes }: Report, screen: Screen): string[] {
   ];
 }
 
+function renderWaits({ waits }: Report, screen: Screen): string[] {
+  if (waits.queues.length === 0) return [];
+  const { columns, rows } = waitTable(waits.queues, screen.safe);
+  return [
+    ...indented(renderTable(columns, rows, screen, screen.width - 2)),
+    ...paragraph([WAITS_TEXT, listNote(waits) ?? ''].join(' ').trim(), screen).map(screen.style.faint),
+  ];
+}
+
 const ANYWHERE = [JOB, NAME, OWNER, HOST, ASKED, PEAK, ENDED, NEXT] as const;
 
 /** The report for a terminal (or a plain text mail), as wide as it is. */
@@ -402,6 +412,7 @@ export function renderReport(report: Report, screen: Screen): string[] {
     ...section('Silent nodes', renderSilent(report, screen), screen),
     ...(owner === null ? [groups, wasters, killed, farBelow] : [killed, wasters, groups]).flat(),
     ...section('Classes', renderClasses(report, screen), screen),
+    ...section(WAITS_TITLE, renderWaits(report, screen), screen),
     ...section('Memory by hour of the day: used of requested', renderHours(report, screen), screen),
     ...section('Peak over limit: records', renderShares(report, screen), screen),
     ...section('Coverage', renderCoverage(report, screen), screen),

@@ -133,7 +133,7 @@ export function killedText({ records }: JobList, { failed }: Sums): string {
 }
 
 /** How a list came about, where it is not the whole truth; null: it is. */
-export function listNote({ looked_at_days: days }: JobList): string | null {
+export function listNote({ looked_at_days: days }: Pick<JobList, 'looked_at_days'>): string | null {
   return days === null ? null : `Looked for on the ${plural(days.length, 'day')} with most of it.`;
 }
 

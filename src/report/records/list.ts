@@ -12,6 +12,7 @@ import { columnsWithoutRoom, renderTable } from '../screen/table';
 import { RECORD_COLUMNS, type RecordColumn, type RecordColumnName } from './columns';
 import type { RecordLine } from './lines';
 import { gridEngineText } from './unused';
+import { WAITS_TEXT, WAITS_TITLE, waitTable, type QueueWaits } from './waits';
 
 interface RecordListReport {
   /** "Jobs of bob": harmless text. */
@@ -23,6 +24,8 @@ interface RecordListReport {
   /** Over all records of the interval, shown or not. */
   readonly totals: Totals;
   readonly view: RecordTableView;
+  /** How long jobs waited, by queue and request, and of how many records that is; left out: nobody asked. */
+  readonly waits?: { readonly queues: readonly QueueWaits[]; readonly records: number };
 }
 
 /** The fields of a record that a list of the usual columns, its order and its notes need. */
@@ -82,6 +85,18 @@ function renderFit(totals: Totals, screen: Screen): string[] {
   return wrap(words + rest + apart, screen.width - 2).map((line) => `  ${line}`);
 }
 
+function renderWaits({ waits, totals }: RecordListReport, screen: Screen): string[] {
+  if (waits === undefined || waits.queues.length === 0) return [];
+  const { columns, rows } = waitTable(waits.queues, screen.safe);
+  const part = waits.records < totals.records ? ` Of the newest ${formatCount(waits.records)} records.` : '';
+  return [
+    '',
+    screen.style.title(WAITS_TITLE),
+    ...renderTable(columns, rows, screen, screen.width - 2).map((line) => `  ${line}`),
+    ...wrap(WAITS_TEXT + part, screen.width - 2).map((line) => screen.style.faint(`  ${line}`)),
+  ];
+}
+
 /** Jobs of an interval that have something in common: what they used of what they asked for, then a line for each. */
 export function renderRecordList(report: RecordListReport, screen: Screen): string[] {
   const { totals } = report;
@@ -117,6 +132,7 @@ export function renderRecordList(report: RecordListReport, screen: Screen): stri
     ...renderFit(totals, screen),
     '',
     ...table.lines,
+    ...renderWaits(report, screen),
     '',
     ...notes.flatMap((note) => wrap(note, screen.width)).map(style.faint),
   ];

@@ -1,5 +1,6 @@
 import { Worker } from 'node:worker_threads';
 import type { AccountingQuery } from './answer-query';
+import { printable } from '../../base/printable';
 import { programPath } from '../../base/programs';
 import type { WorkerRequest, WorkerSettings, WorkerReply } from './accounting-worker';
 import { HttpProblem } from '../http/http-problem';
@@ -40,11 +41,16 @@ export interface AccountingThreadOptions {
   readonly patienceMs?: number;
   /** Questions that may wait at a time. */
   readonly mostWaiting?: number;
+  /** Hears of questions that the DB needs `slowMs` for, or longer. */
+  readonly log?: (line: string) => void;
+  readonly slowMs?: number;
   /** The thread's program: a test may put another there. */
   readonly program?: string;
 }
 
 const PATIENCE_MS = 20_000;
+const SLOW_MS = 3000;
+const LONGEST_LOGGED = 500;
 /** The caller gets the reason, and the next question a new connection. */
 const SILENCE_SHARE = 0.9;
 /** More than there can be connections (http/server.ts): who waits is answered in turn. */
@@ -73,6 +79,7 @@ export class AccountingThread implements AccountingService {
   #worker: Worker | null = null;
   /** In the thread, whether or not somebody still waits for it. */
   #underWay: Waiting | null = null;
+  #sentAt = 0;
   #stopped = false;
   #number = 0;
   #problem: string | null = null;
@@ -148,6 +155,7 @@ export class AccountingThread implements AccountingService {
     const next = this.#queue.take();
     if (next === undefined) return;
     this.#underWay = next;
+    this.#sentAt = performance.now();
     this.#worker ??= this.#start();
     const { id, question, access } = next;
     this.#worker.postMessage({ id, question, access } satisfies WorkerRequest);
@@ -173,8 +181,17 @@ export class AccountingThread implements AccountingService {
     if (asked?.id !== reply.id) return;
     this.#underWay = null;
     this.#note(reply);
+    this.#logSlow(asked.question);
     asked.settle(reply);
     this.#next();
+  }
+
+  #logSlow(question: AccountingQuery | null): void {
+    const { log, slowMs = SLOW_MS } = this.#options;
+    const ms = performance.now() - this.#sentAt;
+    if (log === undefined || question === null || ms < slowMs) return;
+    const query = JSON.stringify(question.query).slice(0, LONGEST_LOGGED);
+    log(printable(`slow: the accounting DB needed ${(ms / 1000).toFixed(1)} s for "${question.what}" ${query}`));
   }
 
   /** What the DB itself has answered; that too many ask for it is not its fault. */

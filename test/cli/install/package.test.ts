@@ -44,6 +44,7 @@ function builtProgram(): string {
     'LICENSE',
     'README.md',
     'src',
+    'examples',
     'dist/src',
     'hooks',
     'sql',

@@ -46,6 +46,20 @@ const hasStatus =
     error instanceof HttpProblem && error.httpStatus === status && detail.test(error.message);
 
 describe('AccountingThread', () => {
+  it('logs a question that takes long, on one line whatever it asks for', async (t) => {
+    const path = join(temporaryDirectory(t), 'a.db');
+    await fill(path, [ordinary]);
+    const lines: string[] = [];
+    const slow = accountingOf(t, { path, slowMs: 0, log: (line) => lines.push(line) });
+    await slow.probe();
+    await slow.ask({ what: 'records', query: { since: 0, until: 1, owner: 'eve\n\u202e' } }, FULL_ACCESS);
+    assert.equal(lines.length, 1);
+    assert.match(lines[0] ?? '', /^slow: the accounting DB needed \d+\.\d s for "records" \{"since":0,"until":1,"owner":"eve[ -~]+"\}$/);
+    const quick = accountingOf(t, { path, slowMs: Infinity, log: (line) => lines.push(line) });
+    await job(quick, 4711);
+    assert.equal(lines.length, 1);
+  });
+
   it('gives records as the caller may see them', async (t) => {
     const path = join(temporaryDirectory(t), 'a.db');
     await fill(path, [ordinary, { ...killedAtLimit, owner: 'alice' }]);

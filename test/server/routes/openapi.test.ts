@@ -72,6 +72,7 @@ const EXAMPLES: readonly string[] = [
   '/v1/running?since=0',
   '/v1/nodes?since=0',
   '/v1/health',
+  '/v1/submission?owner=bob&job_name=sim&requests=h_vmem=4G',
   '/v1/openapi.json',
 ];
 

@@ -13,6 +13,7 @@ import {
   killedCard,
   silentCard,
   tiles,
+  waitsCard,
   wastersCard,
 } from './sections';
 
@@ -71,6 +72,7 @@ function body(report: Report): readonly Html[] {
       : [killedCard(report), wastersCard(report), groupsCard(report)]),
     farBelowCard(report),
     classesCard(report),
+    waitsCard(report),
     chartsCard(report),
     coverageCard(report),
   ];

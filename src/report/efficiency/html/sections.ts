@@ -1,6 +1,7 @@
 import { escapeForTerminal } from '../../format/escape';
 import { formatCount, formatPercent, formatRequested } from '../../format/units';
 import type { JobLine, JobList, Report, Sums } from '../report';
+import { WAITS_TEXT, WAITS_TITLE, waitTable } from '../../records/waits';
 import { costText } from '../../rules/class-lines';
 import {
   amount,
@@ -335,6 +336,12 @@ export function classesCard({ classes }: Report): Html {
     ),
     note(judgedText(classes)),
   );
+}
+
+export function waitsCard({ waits }: Report): Html {
+  if (waits.queues.length === 0) return fragment();
+  const { columns, rows } = waitTable(waits.queues, escapeForTerminal);
+  return card(WAITS_TITLE, table(columns, rows), note([WAITS_TEXT, listNote(waits) ?? ''].join(' ').trim()));
 }
 
 export function chartsCard(report: Report): Html {

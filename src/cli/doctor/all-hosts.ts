@@ -1,0 +1,86 @@
+import { boolean, list, nullable, object, oneOf, string, type ValueOf } from '../../base/shape';
+import { askDoctor, askEach, isPlainName, isThisHost, type HostQuestion } from './ask-host';
+import { findingsIn, SEVERITIES, type Finding } from './finding';
+
+const AT_ONCE = 64;
+const MOST_NAMED = 8;
+
+const answerShape = object({
+  checks: list(
+    object({ area: string, name: string, severity: oneOf(SEVERITIES), says: string, fix: nullable(string) }),
+    Infinity,
+  ),
+  ok: boolean,
+});
+
+/** What a host's own doctor found, or why it did not answer. */
+export interface HostAnswer {
+  readonly host: string;
+  /** null: it answered. */
+  readonly silent: string | null;
+  readonly checks: ValueOf<typeof answerShape>['checks'];
+}
+
+/** Asks the doctor of every host, this one's without a way there. */
+export function askAll(hosts: readonly string[], question: HostQuestion): Promise<readonly HostAnswer[]> {
+  return askEach(hosts, AT_ONCE, async (host): Promise<HostAnswer> => {
+    if (!isPlainName(host)) return { host, silent: 'not a plain host name', checks: [] };
+    const said = await askDoctor(host, answerShape, isThisHost(host) ? { ...question, template: [] } : question);
+    return 'reason' in said
+      ? { host, silent: said.reason, checks: [] }
+      : { host, silent: null, checks: said.answer.checks };
+  });
+}
+
+const isBad = ({ severity }: Finding): boolean => severity === 'problem' || severity === 'warning';
+
+function countOf(hosts: readonly string[], all: number): string {
+  const more = hosts.length - MOST_NAMED;
+  const named = `${hosts.slice(0, MOST_NAMED).join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
+  return `${hosts.length} of ${all} ${all === 1 ? 'host' : 'hosts'} (${named})`;
+}
+
+interface Fault {
+  /** Of the first of the hosts. */
+  readonly finding: Finding;
+  readonly hosts: string[];
+  sameWords: boolean;
+}
+
+/**
+ * What is wrong, each fault once with the hosts that have it, the most common first; those that did not answer before
+ * all, how many are well last.
+ */
+export function faultsOfAll(answers: readonly HostAnswer[]): readonly Finding[] {
+  const { ok, problem } = findingsIn('hosts');
+  const faults = new Map<string, Fault>();
+  for (const { host, silent, checks } of answers) {
+    const found = silent === null ? checks.filter(isBad) : [problem('no answer', silent, 'see --node-check')];
+    for (const finding of found) {
+      const key = JSON.stringify([finding.area, finding.name, finding.severity, finding.fix]);
+      const fault = faults.get(key);
+      if (fault === undefined) faults.set(key, { finding, hosts: [host], sameWords: true });
+      else {
+        // A host may have one fault twice: of two devices.
+        if (fault.hosts.at(-1) !== host) fault.hosts.push(host);
+        fault.sameWords &&= fault.finding.says === finding.says;
+      }
+    }
+  }
+  const well = answers.filter(({ silent, checks }) => silent === null && !checks.some(isBad)).length;
+  const sorted = [...faults.values()].sort((a, b) => b.hosts.length - a.hosts.length);
+  const merged = sorted.map(({ finding, hosts, sameWords }): Finding => {
+    const example = sameWords ? '' : `as on ${hosts[0] ?? ''}: `;
+    return { ...finding, says: `${countOf(hosts, answers.length)}: ${example}${finding.says}` };
+  });
+  const isSilent = ({ area }: Finding): boolean => area === 'hosts';
+  return [
+    ...merged.filter(isSilent),
+    ...merged.filter((finding) => !isSilent(finding)),
+    ok('well', `${well} of ${answers.length} hosts have neither problem nor warning`),
+  ];
+}
+
+/** For programs: what is wrong, host by host. */
+export const faultsByHost = (answers: readonly HostAnswer[]): readonly HostAnswer[] =>
+  answers.map(({ host, silent, checks }) => ({ host, silent, checks: checks.filter(isBad) }));

@@ -1,0 +1,69 @@
+import { execFile } from 'node:child_process';
+import { hostname } from 'node:os';
+import { checkJson, type Shape } from '../../base/shape';
+import { commandPath } from '../install/places';
+
+const TIMEOUT_MS = 90_000;
+
+export function isThisHost(host: string): boolean {
+  const short = (name: string): string => name.toLowerCase().split('.')[0] ?? '';
+  const own = hostname();
+  // Where both are full names, the short ones could be of two domains.
+  return host.includes('.') && own.includes('.')
+    ? host.toLowerCase() === own.toLowerCase()
+    : short(host) === short(own);
+}
+
+/** How a host is asked. */
+export interface HostQuestion {
+  /** Words of --node-check, which run a command on {host}; none: on this host. */
+  readonly template: readonly string[];
+  readonly prefix: string;
+  readonly settingsPath: string;
+  /** Further options of `doctor`. */
+  readonly options: readonly string[];
+}
+
+/** The words of --node-check. */
+export const templateWords = (template: string): readonly string[] =>
+  template.split(/\s+/).filter((word) => word !== '');
+
+/** What a host's own `doctor --json` answers, or why it does not. The template's words are arguments, no shell reads them here. */
+export function askDoctor<T>(
+  host: string,
+  shape: Shape<T>,
+  { template, prefix, settingsPath, options }: HostQuestion,
+): Promise<{ readonly answer: T } | { readonly reason: string }> {
+  const words = template.map((word) => word.replaceAll('{host}', host));
+  const doctor = ['doctor', '--json', '--prefix', prefix, '--config', settingsPath, ...options];
+  const [command = '', ...rest] = [...words, commandPath(prefix), ...doctor];
+  return new Promise((resolve) => {
+    const limits = { timeout: TIMEOUT_MS, maxBuffer: 16 * 1024 * 1024 };
+    execFile(command, rest, limits, (error, stdout, stderr) => {
+      const answer = checkJson(shape, stdout, 'the answer');
+      if (answer.ok) resolve({ answer: answer.value });
+      else {
+        const said = stderr.trim().split('\n').pop() ?? '';
+        resolve({ reason: said || (error?.message.split('\n')[0] ?? 'no answer of "qmemacct doctor"') });
+      }
+    });
+  });
+}
+
+/** Asks so many hosts at once, the next when one has answered: those that are silent hold nobody up. In their order. */
+export async function askEach<T>(
+  hosts: readonly string[],
+  atOnce: number,
+  ask: (host: string) => Promise<T>,
+): Promise<readonly T[]> {
+  const answers: T[] = [];
+  const left = hosts.entries();
+  async function work(): Promise<void> {
+    for (const [index, host] of left) answers[index] = await ask(host);
+  }
+  await Promise.all(Array.from({ length: atOnce }, work));
+  return answers;
+}
+
+/** Names go into commands of the admin's own. */
+export const isPlainName = (host: string): boolean => /^[A-Za-z0-9][\w.-]*$/.test(host);

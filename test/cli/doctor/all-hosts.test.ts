@@ -1,0 +1,89 @@
+import assert from 'node:assert/strict';
+import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { describe, it } from 'node:test';
+import { programPath } from '../../../src/base/programs';
+import { askAll, faultsByHost, faultsOfAll, type HostAnswer } from '../../../src/cli/doctor/all-hosts';
+import { askEach } from '../../../src/cli/doctor/ask-host';
+import type { Finding } from '../../../src/cli/doctor/finding';
+import { commandPath } from '../../../src/cli/install/places';
+import { temporaryDirectory } from '../../support/temporary-directory';
+
+function script(path: string, text: string): string {
+  mkdirSync(dirname(path), { recursive: true });
+  writeFileSync(path, `#!/bin/sh\n${text}\n`);
+  chmodSync(path, 0o755);
+  return path;
+}
+
+const finding = (severity: Finding['severity'], name: string, says: string, fix: string | null = null): Finding => ({
+  area: 'sources',
+  name,
+  severity,
+  says,
+  fix,
+});
+
+describe('doctor of all hosts', { timeout: 180_000 }, () => {
+  it("shows what each host's own doctor finds, and who does not answer", async () => {
+    const top = temporaryDirectory();
+    const prefix = join(top, 'opt');
+    script(commandPath(prefix), `exec '${process.execPath}' '${programPath('cli/main')}' "$@"`);
+    const way = script(
+      join(top, 'way'),
+      '[ "$1" != node3 ] || { echo "node3: no route to host" >&2; exit 255; }; shift; exec "$@"',
+    );
+    const settingsPath = join(top, 'qmemacct.toml');
+    writeFileSync(settingsPath, `state_dir = "${top}/state"\nrun_dir = "${top}/run"\n[sources.nosuch]\ninterval = 1\n`);
+    const question = { template: [way, '{host}'], prefix, settingsPath, options: ['--execution-host'] };
+    const answers = await askAll(['node1', 'node2', 'node3', '-oProxyCommand=x'], question);
+    assert.deepEqual(
+      answers.map(({ host, silent }) => `${host} ${silent ?? 'answers'}`),
+      ['node1 answers', 'node2 answers', 'node3 node3: no route to host', '-oProxyCommand=x not a plain host name'],
+    );
+    const [silent, ...faults] = faultsOfAll(answers);
+    assert.equal(silent?.severity, 'problem');
+    assert.match(silent.says, /^2 of 4 hosts \(node3, -oProxyCommand=x\): as on node3: node3: no route to host$/);
+    const settings = faults.find(({ area, name }) => area === 'sources' && name === 'settings');
+    assert.match(settings?.says ?? '', /^2 of 4 hosts \(node1, node2\): .*\[sources\.nosuch\]: no such source/);
+    assert.match(faults.at(-1)?.says ?? '', /^0 of 4 hosts have neither/);
+  });
+
+  it('names a fault once, the most common first, and hosts by name where they are few', () => {
+    const gpu = finding('warning', 'gpu', 'no driver', 'load it');
+    const answers: HostAnswer[] = Array.from({ length: 20 }, (_, index) => ({
+      host: `node${index}`,
+      silent: null,
+      checks: [
+        finding('ok', 'memory', 'can be read'),
+        ...(index === 3 ? [finding('problem', 'disk', 'full')] : []),
+        ...(index < 10 ? [{ ...gpu, says: `device ${index} has no driver` }] : []),
+      ],
+    }));
+    assert.deepEqual(
+      faultsOfAll(answers).map(({ severity, says }) => `${severity} ${says}`),
+      [
+        'warning 10 of 20 hosts (node0, node1, node2, node3, node4, node5, node6, node7 and 2 more): as on node0: device 0 has no driver',
+        'problem 1 of 20 hosts (node3): full',
+        'ok 10 of 20 hosts have neither problem nor warning',
+      ],
+    );
+    assert.deepEqual(
+      faultsByHost(answers).map(({ checks }) => checks.length),
+      [1, 1, 1, 2, 1, 1, 1, 1, 1, 1, ...Array<number>(10).fill(0)],
+    );
+  });
+
+  it('waits for no silent host before it asks the next', async () => {
+    let release: (word: string) => void = () => undefined;
+    const silent = new Promise<string>((resolve) => (release = resolve));
+    const asked: string[] = [];
+    const all = askEach(['silent', 'a', 'b', 'c'], 2, (host) => {
+      asked.push(host);
+      if (host === 'c') release('late');
+      return host === 'silent' ? silent : Promise.resolve(host);
+    });
+    assert.deepEqual(await all, ['late', 'a', 'b', 'c']);
+    assert.deepEqual(asked, ['silent', 'a', 'b', 'c']);
+  });
+});
