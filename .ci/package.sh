@@ -67,6 +67,7 @@ qmemacct completion fish >"$root/usr/share/fish/vendor_completions.d/qmemacct.fi
 cp "$built/LICENSE" "$root/usr/share/doc/qmemacct/copyright"
 cp "$built/examples/ansible.yml" "$root/usr/share/doc/qmemacct"
 "$program/bin/node" "$program/dist/src/cli/doctor/load-natives.js" >/dev/null || fail 'the native parts do not load'
+[ -s "$program/dist/src/server/web/script.js" ] || fail 'the script of the pages is not there; npm run build makes it'
 chmod -R u=rwX,go=rX "$root"
 find "$root" -exec touch -h -d "@$SOURCE_DATE_EPOCH" {} +
 

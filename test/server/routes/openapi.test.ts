@@ -66,6 +66,7 @@ const EXAMPLES: readonly string[] = [
   '/v1/summary?since=2026-11-01&until=2026-12-01&by=project&sort=failed&limit=3',
   '/v1/summary?job_name=a*',
   '/v1/class?owner=bob&job_name=align_reads',
+  '/v1/submission?owner=bob&job_name=align_reads&requests=h_vmem%3D4G&slots=4',
   '/v1/reports',
   '/v1/reports/2026-11-20',
   '/v1/running?since=0',
