@@ -9,6 +9,7 @@ export const PROGRAMS = [
   'cli/doctor/load-natives',
   'cli/doctor/store-probe',
   'cli/import/follow-worker',
+  'cli/job-mails/mail-worker',
   'cli/main',
   'sampler/flush',
   'sampler/handed-main',

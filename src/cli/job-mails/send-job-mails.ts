@@ -1,6 +1,6 @@
-import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { reasonOf } from '../../base/log';
+import { programPath } from '../../base/programs';
 import type { Settings } from '../../record/settings';
 import type { LiveUpdates } from '../../server/live/live-updates';
 import { factsOf } from './cluster-facts';
@@ -20,7 +20,7 @@ export function sendJobMails(
   log: (line: string) => void,
 ): { readonly stop: () => Promise<void> } {
   if (rule === 'nobody') return { stop: () => Promise.resolve() };
-  const worker = new Worker(join(__dirname, 'mail-worker.js'), { workerData: settings });
+  const worker = new Worker(programPath('cli/job-mails/mail-worker'), { workerData: settings });
   const ended = new Promise<void>((resolve) => worker.once('exit', () => resolve()));
   worker.on('message', (word: MailWorkerWord) => {
     if ('log' in word) log(word.log);
