@@ -54,7 +54,10 @@ describe('AccountingThread', () => {
     await slow.probe();
     await slow.ask({ what: 'records', query: { since: 0, until: 1, owner: 'eve\n\u202e' } }, FULL_ACCESS);
     assert.equal(lines.length, 1);
-    assert.match(lines[0] ?? '', /^slow: the accounting DB needed \d+\.\d s for "records" \{"since":0,"until":1,"owner":"eve[ -~]+"\}$/);
+    assert.match(
+      lines[0] ?? '',
+      /^slow: the accounting DB needed \d+\.\d s for "records" \{"since":0,"until":1,"owner":"eve[ -~]+"\}$/,
+    );
     const quick = accountingOf(t, { path, slowMs: Infinity, log: (line) => lines.push(line) });
     await job(quick, 4711);
     assert.equal(lines.length, 1);
