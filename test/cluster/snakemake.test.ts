@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { chmodSync, writeFileSync } from 'node:fs';
+import { chmodSync, copyFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { packageRoot } from '../../src/base/package-root';
@@ -17,30 +17,7 @@ const SNAKEFILE = `rule large:
     shell: "head -c 300000000 /dev/zero | tail -c 290000000 >/dev/null && date >{output}"
 `;
 
-/** As docs/user-guide.md has them. */
-const SUBMIT = `#!/bin/sh
-last=.snakemake/qmemacct.$1
-request=h_vmem=$2M
-shift 2
-if [ -e "$last" ]; then
-  status=4
-  for turn in 1 2 3 4 5 6 7 8 9 10 11 12; do
-    more=$(qmemacct job "$(cat "$last")" --retry)
-    status=$?
-    [ "$status" -eq 4 ] || break
-    sleep 5
-  done
-  [ "$status" -eq 0 ] && [ -n "$more" ] && request=$more
-fi
-qsub -terse -cwd -j y -l "$request" "$@" | tee "$last"
-`;
-
-const STATUS = `#!/bin/sh
-qstat -j "$1" >/dev/null 2>&1 && echo running && exit
-qacct -j "$1" 2>/dev/null | awk '
-  $1 == "failed" { failed = $2 } $1 == "exit_status" { status = $2; seen = 1 }
-  END { print !seen ? "running" : failed + status == 0 ? "success" : "failed" }'
-`;
+const EXAMPLES = join(packageRoot(), 'examples', 'snakemake');
 
 /** Why it can't run here; null: it can. From version 8 on, "--cluster" is a plugin's. */
 function obstacle(): string | null {
@@ -54,8 +31,8 @@ async function succeedsByItself(site: Site): Promise<void> {
   const stop = await serveOnMaster(site, []);
   const home = cell.layout.home(USER);
   writeFileSync(join(home, 'Snakefile'), SNAKEFILE);
-  for (const [name, text] of Object.entries({ 'qsub-retry': SUBMIT, 'job-status': STATUS })) {
-    writeFileSync(join(home, name), text);
+  for (const name of ['qsub-retry', 'job-status']) {
+    copyFileSync(join(EXAMPLES, name), join(home, name));
     chmodSync(join(home, name), 0o755);
   }
   const program = `mkdir -p bin .snakemake && ln -s ${join(packageRoot(), 'bin', 'qmemacct')} bin/qmemacct && PATH=$HOME/bin:$PATH`;
