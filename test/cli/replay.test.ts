@@ -47,7 +47,7 @@ describe('qmemacct replay', () => {
     const replay = await site([]);
     const none = replay();
     assert.deepEqual([none.status, none.stdout], [1, '']);
-    assert.match(none.stderr, /^qmemacct: replay: no job of this time tells what it needed/);
+    assert.match(none.stderr, /^qmemacct: replay: the memory of no job of this time is known/);
     const risk = replay('--risk', '1,many');
     assert.equal(risk.status, 2);
     assert.match(risk.stderr, /--risk: "many" is not a percentage from 0.1 to 50/);

@@ -80,7 +80,7 @@ async function storedRuns(options: ReplayOptions, terminal: Terminal): Promise<R
     }
     progress.clear();
     if (runs.length > 0) return success(new Map([[OWN_HISTORY, runs]]));
-    warn(terminal, 'replay: of no job of this time is it known what it needed; --since 365d looks further back');
+    warn(terminal, 'replay: the memory of no job of this time is known; --since 365d looks further back');
     return failure(statusOfNothing(stores));
   } finally {
     progress.clear();
