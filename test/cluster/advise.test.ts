@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
-import { join } from 'node:path';
+import { statSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { describe, it } from 'node:test';
 import { openSqliteStore } from '../../src/accounting/sqlite/sqlite-store';
 import { packageRoot } from '../../src/base/package-root';
@@ -14,11 +15,23 @@ const JSV = join(packageRoot(), 'hooks', 'advise.jsv');
 const PATIENT = { QMEMACCT_PATIENCE: '60' };
 const DAY_MS = 86_400_000;
 
-/** Past runs on one slot that needed 300 to 400 MiB. */
+/** Past runs on one slot that needed 300 to 400 MiB, stored by the user of the accounting DB. */
 async function remember({ product }: Site): Promise<void> {
+  const { uid, gid } = statSync(dirname(product.accounting));
+  process.setegid?.(gid);
+  process.seteuid?.(uid);
+  try {
+    await storeRuns(product.accounting);
+  } finally {
+    process.seteuid?.(0);
+    process.setegid?.(0);
+  }
+}
+
+async function storeRuns(path: string): Promise<void> {
   const alone = { owner: USER, slots: 1, host_slots: 1, pe: null };
   const need = (index: number): number => 0.3 + ((index * 7) % 10) / 100;
-  const store = openSqliteStore(product.accounting, 0o644);
+  const store = openSqliteStore(path, 0o644);
   await store.merge(pastJobs(60, (index) => ({ ...needing(need(index)), ...alone }), Date.now() - 2 * DAY_MS));
   await store.close();
 }
@@ -46,7 +59,7 @@ async function verified(site: Site): Promise<void> {
   await stop();
 
   stop = await serveOnMaster(site, ['advise_submissions = "rewrite"']);
-  assert.match(await requested(await submit(...held)), /^h_vmem=\d+M$/);
+  assert.match(await requested(await submit(...held)), /^h_vmem=(?!4G)[\d.]+[MG]$/);
   assert.equal(await requested(await submit(...held, '-ac', 'qmemacct_request=keep')), 'h_vmem=4G');
   const runs = await submit('-l', 'h_vmem=4G');
   const [record] = await cell.waitFinished(runs);

@@ -53,7 +53,7 @@ async function afterARest(site: Site): Promise<void> {
 }
 
 /** What doctor says where this listener gets the kernel's events. */
-const listening = (pid: number): RegExp => new RegExp(`listener.*process ${pid} runs also between jobs, and hears`);
+const listening = (pid: number): RegExp => new RegExp(`listener.*process ${pid} runs also between jobs, and receives`);
 
 async function diagnosis({ product }: Site): Promise<string> {
   return (await product.run(HOST, 'doctor', '--prefix', product.prefix)).stdout;
