@@ -65,7 +65,7 @@ qmemacct completion bash >"$root/usr/share/bash-completion/completions/qmemacct"
 qmemacct completion zsh >"$root/usr/share/zsh/site-functions/_qmemacct"
 qmemacct completion fish >"$root/usr/share/fish/vendor_completions.d/qmemacct.fish"
 cp "$built/LICENSE" "$root/usr/share/doc/qmemacct/copyright"
-cp -r "$built/examples" "$root/usr/share/doc/qmemacct"
+cp -r "$built/docs/examples" "$root/usr/share/doc/qmemacct"
 "$program/bin/node" "$program/dist/src/cli/doctor/load-natives.js" >/dev/null || fail 'the native parts do not load'
 [ -s "$program/dist/src/server/web/script.js" ] || fail 'the script of the pages is not there; npm run build makes it'
 chmod -R u=rwX,go=rX "$root"

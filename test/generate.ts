@@ -16,7 +16,7 @@ export const GENERATED: readonly { readonly path: string; readonly make: (presen
   { path: 'docs/settings.md', make: settingsReference },
   { path: 'docs/versions.md', make: supportMatrix },
   { path: 'docs/metrics.md', make: metricReference },
-  { path: 'examples/elasticsearch-template.json', make: () => `${JSON.stringify(indexTemplate(), null, 2)}\n` },
+  { path: 'docs/examples/elasticsearch-template.json', make: () => `${JSON.stringify(indexTemplate(), null, 2)}\n` },
 ];
 
 if (require.main === module)

@@ -17,7 +17,7 @@ const SNAKEFILE = `rule large:
     shell: "head -c 300000000 /dev/zero | tail -c 290000000 >/dev/null && date >{output}"
 `;
 
-const EXAMPLES = join(packageRoot(), 'examples', 'snakemake');
+const EXAMPLES = join(packageRoot(), 'docs', 'examples', 'snakemake');
 
 /** Why it can't run here; null: it can. From version 8 on, "--cluster" is a plugin's. */
 function obstacle(): string | null {

@@ -9,7 +9,7 @@ import { apart, apartOrNot } from '../../base/apart';
 import { temporaryDirectory } from '../../support/temporary-directory';
 import { fakeTerminal } from '../fake-terminal';
 
-const playbook = readFileSync(join(packageRoot(), 'examples', 'ansible.yml'), 'utf8');
+const playbook = readFileSync(join(packageRoot(), 'docs', 'examples', 'ansible.yml'), 'utf8');
 const [forNodes = ''] = [...playbook.matchAll(/cmd: \/usr\/bin\/qmemacct (install --node .*)$/gm)].map(
   ([, words]) => words,
 );

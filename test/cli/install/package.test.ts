@@ -44,7 +44,7 @@ function builtProgram(): string {
     'LICENSE',
     'README.md',
     'src',
-    'examples',
+    'docs/examples',
     'dist/src',
     'hooks',
     'sql',

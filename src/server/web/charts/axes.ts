@@ -14,7 +14,7 @@ export function amounts(scale: Scale): Html {
 }
 
 /** Amounts at the left, time since the start below. */
-export function axes(scale: Scale, seconds: number): Html {
+function axes(scale: Scale, seconds: number): Html {
   const times = timeTicks(0, seconds).map((at) => {
     const x = `${Number(((at / seconds) * 100).toFixed(2))}%`;
     return html`<line class="axis" x1="${x}" x2="${x}" y1="${BOTTOM}" y2="${BOTTOM + 5}"></line>
@@ -25,10 +25,32 @@ export function axes(scale: Scale, seconds: number): Html {
 }
 
 /** The limit as a line, at the upper edge where it is farther up. */
-export function limitLine(limit: number, scale: Scale): Html {
+function limitLine(limit: number, scale: Scale): Html {
   const above = limit > scale.top;
   const y = above ? 4 : scale.y(limit);
   const words = above ? `limit ${formatRequested(limit)}, farther up` : `limit ${formatRequested(limit)}`;
   return html`<line class="limit" x1="0" x2="100%" y1="${y}" y2="${y}"></line>
     <text class="limit-text" x="100%" y="${above ? y + 14 : y - 5}" text-anchor="end">${words}</text>`;
+}
+
+interface TimeChart {
+  /** What it shows, for those who do not see it. */
+  readonly words: string;
+  readonly seconds: number;
+  readonly scale: Scale;
+  readonly limit: number | null;
+}
+
+/** A chart over time with its axes and limit, which the script of the pages can read and zoom; `behind`: below the axes. */
+export function timeChart({ words, seconds, scale, limit }: TimeChart, curves: Html, behind: Html | null = null): Html {
+  return html`<svg
+    width="100%"
+    height="${HEIGHT}"
+    role="img"
+    aria-label="${words}"
+    data-seconds="${seconds}"
+    data-top="${scale.top}"
+  >
+    ${behind} ${axes(scale, seconds)} ${curves} ${limit === null ? null : limitLine(limit, scale)}
+  </svg>`;
 }

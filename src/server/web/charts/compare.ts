@@ -2,7 +2,7 @@ import { formatBytes } from '../../../report/format/units';
 import { elapsed } from '../../../report/screen/chart';
 import type { MemorySeries } from '../../../record/record';
 import { html, type Html } from '../html';
-import { axes } from './axes';
+import { timeChart } from './axes';
 import { HEIGHT, scaleFor, stepsPath, WIDTH } from './scale';
 
 /** As many as the stylesheet has lines for. */
@@ -42,16 +42,9 @@ export function compareChart(all: readonly NamedSeries[]): Html | null {
       </path>`,
   );
   const words = `Memory of ${curves.map(({ name }) => name).join(', ')} since the start of each, over ${elapsed(seconds)}: at most ${formatBytes(most)}`;
-  return html`<svg
-      width="100%"
-      height="${HEIGHT}"
-      role="img"
-      aria-label="${words}"
-      data-seconds="${seconds}"
-      data-top="${scale.top}"
-    >
-      ${axes(scale, seconds)}
-      <svg width="100%" height="${HEIGHT}" viewBox="0 0 ${WIDTH} ${HEIGHT}" preserveAspectRatio="none">${paths}</svg>
-    </svg>
+  const drawn = html`<svg width="100%" height="${HEIGHT}" viewBox="0 0 ${WIDTH} ${HEIGHT}" preserveAspectRatio="none">
+    ${paths}
+  </svg>`;
+  return html`${timeChart({ words, seconds, scale, limit: null }, drawn)}
     <div class="key">${curves.map(({ index, name }) => keyLine(index, name))}</div>`;
 }

@@ -2,7 +2,7 @@ import { formatBytes } from '../../../report/format/units';
 import { elapsed } from '../../../report/screen/chart';
 import type { Course } from '../../../report/series/course';
 import { html, type Html } from '../html';
-import { axes, limitLine } from './axes';
+import { timeChart } from './axes';
 import { chartKey } from './bar';
 import { BOTTOM, HEIGHT, scaleFor, WIDTH } from './scale';
 
@@ -17,25 +17,15 @@ export function courseChart(course: Course, limit: number | null, what: 'runs' |
     values.map((bytes, index) => `${Math.round((index / (values.length - 1)) * WIDTH * 10) / 10} ${scale.y(bytes)}`);
   const line = (values: readonly number[]): string => points(values).join('L');
   const words = `Memory of ${course.runs} ${what} over ${elapsed(seconds)}: at most ${formatBytes(most)}`;
-  return html`<svg
-      width="100%"
-      height="${HEIGHT}"
-      role="img"
-      aria-label="${words}"
-      data-seconds="${seconds}"
-      data-top="${scale.top}"
-    >
-      ${axes(scale, seconds)}
-      <svg width="100%" height="${HEIGHT}" viewBox="0 0 ${WIDTH} ${HEIGHT}" preserveAspectRatio="none">
-        <path class="rest" d="M0 ${BOTTOM}L${line(largest)}L${WIDTH} ${BOTTOM}Z"></path>
-        <path class="band" d="M${line(high)}L${points(low).toReversed().join('L')}Z"></path>
-        <path class="curve" data-name="median" d="M${line(median)}" vector-effect="non-scaling-stroke"></path>
-      </svg>
-      ${limit === null ? null : limitLine(limit, scale)}
-    </svg>
-    ${chartKey([
-      { fill: 'used', text: 'median' },
-      { fill: 'band', text: `the middle 80 % of the ${what}` },
-      { fill: 'rest', text: `up to the largest` },
-    ])}`;
+  const drawn = html`<svg width="100%" height="${HEIGHT}" viewBox="0 0 ${WIDTH} ${HEIGHT}" preserveAspectRatio="none">
+    <path class="rest" d="M0 ${BOTTOM}L${line(largest)}L${WIDTH} ${BOTTOM}Z"></path>
+    <path class="band" d="M${line(high)}L${points(low).toReversed().join('L')}Z"></path>
+    <path class="curve" data-name="median" d="M${line(median)}" vector-effect="non-scaling-stroke"></path>
+  </svg>`;
+  return html`${timeChart({ words, seconds, scale, limit }, drawn)}
+  ${chartKey([
+    { fill: 'used', text: 'median' },
+    { fill: 'band', text: `the middle 80 % of the ${what}` },
+    { fill: 'rest', text: `up to the largest` },
+  ])}`;
 }

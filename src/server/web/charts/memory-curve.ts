@@ -3,7 +3,7 @@ import type { Bracket, MemorySeries } from '../../../record/record';
 import { formatBytes, formatRequested } from '../../../report/format/units';
 import { elapsed } from '../../../report/screen/chart';
 import { html, type Html } from '../html';
-import { axes, limitLine } from './axes';
+import { timeChart } from './axes';
 import { BOTTOM, HEIGHT, scaleFor, stepsPath, WIDTH, type Scale } from './scale';
 
 function curve(values: readonly number[], scale: Scale): Html {
@@ -44,15 +44,9 @@ export function memoryCurve(series: MemorySeries, limit: number | null, peak: Br
   const words = `Memory over ${elapsed(values.length * step)}: at most ${formatBytes(most)}${
     limit === null ? ', no limit' : `, limit ${formatRequested(limit)}`
   }`;
-  return html`<svg
-    width="100%"
-    height="${HEIGHT}"
-    role="img"
-    aria-label="${words}"
-    data-seconds="${values.length * step}"
-    data-top="${scale.top}"
-  >
-    ${peak === null ? null : peakBand(peak, scale)} ${axes(scale, values.length * step)} ${curve(values, scale)}
-    ${limit === null ? null : limitLine(limit, scale)}
-  </svg>`;
+  return timeChart(
+    { words, seconds: values.length * step, scale, limit },
+    curve(values, scale),
+    peak === null ? null : peakBand(peak, scale),
+  );
 }
