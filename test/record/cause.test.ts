@@ -27,6 +27,7 @@ const account = (maxvmem: number): JobRecord['grid_engine'] => ({
   mem_gib_seconds: null,
   io_gib: null,
   category: null,
+  submit_command: null,
   deleted_by: null,
   lines: 1,
 });

@@ -15,6 +15,7 @@ export function accountOf(changes: Partial<GridEngineAccount> = {}): GridEngineA
     mem_gib_seconds: null,
     io_gib: null,
     category: '-l h_vmem=4G',
+    submit_command: null,
     deleted_by: null,
     lines: 1,
     ...changes,

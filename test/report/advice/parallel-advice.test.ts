@@ -22,6 +22,7 @@ const account = (maxvmem: number): GridEngineAccount => ({
   mem_gib_seconds: null,
   io_gib: null,
   category: null,
+  submit_command: null,
   deleted_by: null,
   lines: 1,
 });

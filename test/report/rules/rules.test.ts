@@ -37,6 +37,7 @@ const category = (text: string): JobRecord['grid_engine'] => ({
   mem_gib_seconds: null,
   io_gib: null,
   category: text,
+  submit_command: null,
   deleted_by: null,
   lines: 1,
 });

@@ -158,6 +158,7 @@ describe('redactRecords', () => {
       mem_gib_seconds: null,
       io_gib: null,
       category: '-u bob -l h_vmem=4G',
+      submit_command: 'qsub /home/bob/sim.sh',
       deleted_by: 'bob@login',
       lines: 1,
     },
