@@ -2,6 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import type { Bench, BenchOptions, Section } from './bench';
 import { adviceBench } from './advice';
+import { atRiskBench } from './at-risk';
 import { bracketsBench } from './brackets';
 import { deliveryBench } from './delivery';
 import { exportBench } from './export';
@@ -21,7 +22,7 @@ import { formatSection, verdict } from './table';
 /**
  * Benchmarks beside their budgets:
  *
- *   npm run bench -- [NAME...] [--runs N] [--jobs N] [--keep DIRECTORY] [--trace FILE] [--quick] [--json FILE]
+ *   npm run bench -- [NAME...] [--runs N] [--jobs N] [--keep DIRECTORY] [--trace FILE] [--db PATH] [--quick] [--json FILE]
  *
  * Exit status: 0 measured, whatever the verdicts; 1 a benchmark failed; 2 usage.
  */
@@ -41,12 +42,13 @@ const BENCHES: readonly Bench[] = [
   importBench,
   exportBench,
   adviceBench,
+  atRiskBench,
 ];
 
 function usage(): string {
   const names = BENCHES.map(({ name, about }) => `  ${name.padEnd(10)} ${about}`);
   return [
-    'usage: bench [NAME...] [--runs N] [--jobs N] [--keep DIRECTORY] [--trace FILE] [--quick] [--json FILE]',
+    'usage: bench [NAME...] [--runs N] [--jobs N] [--keep DIRECTORY] [--trace FILE] [--db PATH] [--quick] [--json FILE]',
     ...names,
   ].join('\n');
 }
@@ -77,6 +79,7 @@ async function main(argv: readonly string[]): Promise<number> {
       jobs: { type: 'string' },
       keep: { type: 'string' },
       trace: { type: 'string' },
+      db: { type: 'string' },
       quick: { type: 'boolean', default: false },
       json: { type: 'string' },
       help: { type: 'boolean', default: false },
@@ -104,6 +107,7 @@ async function main(argv: readonly string[]): Promise<number> {
     jobs,
     keep: values.keep ?? null,
     trace: values.trace ?? null,
+    db: values.db ?? null,
     quick: values.quick,
     progress: progressLine,
   };
