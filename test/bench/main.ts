@@ -9,6 +9,7 @@ import { exportBench } from './export';
 import { historyBench, postgresBench } from './history';
 import { hooksBench } from './hooks';
 import { importBench } from './import';
+import { jsvBench } from './jsv';
 import { liveBench } from './live';
 import { nodeBench } from './node';
 import { provedBench } from './proved';
@@ -29,6 +30,7 @@ import { formatSection, verdict } from './table';
 
 const BENCHES: readonly Bench[] = [
   hooksBench,
+  jsvBench,
   samplerBench,
   nodeBench,
   sourcesBench,
