@@ -73,10 +73,13 @@ const NOTES = [
 
 async function recorded(path: string): Promise<readonly Section[]> {
   const courses = await recordedCourses(path);
+  if (courses.length === 0) throw new Error(`${path} has no finished job with its memory over time`);
   const assumed = courses.flatMap((course) => {
     const most = course.samples.reduce((highest, { bytes }) => Math.max(highest, bytes), 0);
     if (course.overran || most === 0) return [];
-    return ASSUMED_SHARES.map((of) => courseUnder(of * most, { ...course, shape: `${100 * of} % of its peak` }));
+    return ASSUMED_SHARES.map((of) =>
+      courseUnder(of * most, { ...course, shape: `${Math.round(100 * of)} % of its peak` }),
+    );
   });
   const withLimit = courses.filter(({ limit }) => Number.isFinite(limit));
   return [
