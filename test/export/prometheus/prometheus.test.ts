@@ -1,6 +1,4 @@
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
-import { existsSync } from 'node:fs';
 import { it } from 'node:test';
 import { metricFacts } from '../../../src/cli/metric-facts';
 import { nodeMetrics } from '../../../src/export/prometheus/node-metrics';
@@ -8,21 +6,14 @@ import { SERVER_METRICS } from '../../../src/export/prometheus/server-metrics';
 import { HOSTILE_OWNER } from '../../live/snapshots';
 import { startTestSite } from '../../server/test-site';
 import { fullNodeText, fullSite } from './full-site';
-
-const PROMTOOL = '/usr/bin/promtool';
-const skip = !existsSync(PROMTOOL) && `${PROMTOOL} is not installed (Debian: prometheus)`;
-
-function assertGood(text: string): void {
-  const { status, stdout, stderr } = spawnSync(PROMTOOL, ['check', 'metrics'], { input: text, encoding: 'utf8' });
-  assert.deepEqual([status, stdout, stderr], [0, '', '']);
-}
+import { assertGood, noPromtool } from './promtool';
 
 const namesIn = (text: string): readonly string[] =>
   [...text.matchAll(/^# TYPE (\S+) /gm)].map(([, name = '']) => name);
 
 it(
   'promtool has nothing against what the server answers, and every metric of the table is in it',
-  { skip },
+  { skip: noPromtool },
   async (t) => {
     const { text, headers } = await (await fullSite(t, { metrics_jobs: 3 })).get('/metrics');
     assert.equal(headers['content-type'], 'text/plain; version=0.0.4; charset=utf-8');
@@ -49,7 +40,7 @@ it('names no strangers where the site says so', async (t) => {
   assert.deepEqual([...new Set(names)], ['anonymous']);
 });
 
-it('answers without a cluster and without an accounting DB', { skip }, async (t) => {
+it('answers without a cluster and without an accounting DB', { skip: noPromtool }, async (t) => {
   const site = await startTestSite(t, { snapshot: null });
   await site.get('/v1/summary?by=owner');
   const { status, text } = await site.get('/metrics');
@@ -59,16 +50,20 @@ it('answers without a cluster and without an accounting DB', { skip }, async (t)
   assert.doesNotMatch(text, /qmemacct_host_/);
 });
 
-it('promtool has nothing against what a node writes, and every metric of the table is in it', { skip }, () => {
-  const text = fullNodeText();
-  assertGood(text);
-  assert.deepEqual(
-    namesIn(text),
-    nodeMetrics(metricFacts()).map(({ name }) => name),
-  );
-  assert.match(text, /^qmemacct_node_outbox_oldest_age_seconds 5$/m);
-  assert.deepEqual(text.match(/^qmemacct_node_job_used_bytes.*$/gm), [
-    `qmemacct_node_job_used_bytes{job="2",task="",owner="${HOSTILE_OWNER}"} 7000000`,
-  ]);
-  assert.match(text, /^qmemacct_node_cpu_busy_ratio 0.42$/m);
-});
+it(
+  'promtool has nothing against what a node writes, and every metric of the table is in it',
+  { skip: noPromtool },
+  () => {
+    const text = fullNodeText();
+    assertGood(text);
+    assert.deepEqual(
+      namesIn(text),
+      nodeMetrics(metricFacts()).map(({ name }) => name),
+    );
+    assert.match(text, /^qmemacct_node_outbox_oldest_age_seconds 5$/m);
+    assert.deepEqual(text.match(/^qmemacct_node_job_used_bytes.*$/gm), [
+      `qmemacct_node_job_used_bytes{job="2",task="",owner="${HOSTILE_OWNER}"} 7000000`,
+    ]);
+    assert.match(text, /^qmemacct_node_cpu_busy_ratio 0.42$/m);
+  },
+);
