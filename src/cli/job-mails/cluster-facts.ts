@@ -28,6 +28,8 @@ export interface ClusterFacts {
   /** Whether the jobs that wait are among them. */
   readonly withPending: boolean;
   readonly risks: readonly RiskFact[];
+  /** Jobs that run and ask for a mail at their end. */
+  readonly asked: readonly { readonly job: number; readonly owner: string }[];
 }
 
 /** Ahead of the limit: time enough to act, and no guess about tomorrow. */
@@ -35,16 +37,18 @@ const WITHIN_MS = 4 * 3_600_000;
 
 /** null: qmaster has not answered. */
 export function factsOf(snapshot: Snapshot, view: ClusterView | null, now: Date): ClusterFacts | null {
-  const { running, pending } = snapshot;
+  const { running, pending, details } = snapshot;
   if (running.at === null || running.problem !== null) return null;
   const waiting = pending?.problem === null ? pending : null;
   const risks = view === null ? [] : jobsAtRisk(view, { withinMs: WITHIN_MS, nowMs: now.getTime(), share: FULL_SHARE });
   const screen = mailScreen(now);
+  const listed = new Set([...running.value, ...(waiting?.value ?? [])].map(({ job }) => job));
   return {
     cluster: snapshot.cluster,
     at: Math.min(running.at, waiting?.at ?? running.at),
-    listed: new Set([...running.value, ...(waiting?.value ?? [])].map(({ job }) => job)),
+    listed,
     withPending: waiting?.at != null,
+    asked: details.value.flatMap(({ job, owner, wantsMail }) => (wantsMail && listed.has(job) ? [{ job, owner }] : [])),
     risks: risks
       .filter(({ reason, trend }) => reason === 'full' || trend?.confidence !== 'low')
       .map((risk) => ({
