@@ -28,20 +28,24 @@ export interface ClusterFacts {
   /** Whether the jobs that wait are among them. */
   readonly withPending: boolean;
   readonly risks: readonly RiskFact[];
+  /** Jobs that run and ask for a mail at their end. */
+  readonly asked: readonly { readonly job: number; readonly owner: string }[];
 }
 
 /** null: qmaster has not answered. */
 export function factsOf(snapshot: Snapshot, view: ClusterView | null, now: Date): ClusterFacts | null {
-  const { running, pending } = snapshot;
+  const { running, pending, details } = snapshot;
   if (running.at === null || running.problem !== null) return null;
   const waiting = pending?.problem === null ? pending : null;
   const risks = view === null ? [] : jobsToWarnOf(view, now.getTime());
   const screen = mailScreen(now);
+  const listed = new Set([...running.value, ...(waiting?.value ?? [])].map(({ job }) => job));
   return {
     cluster: snapshot.cluster,
     at: Math.min(running.at, waiting?.at ?? running.at),
-    listed: new Set([...running.value, ...(waiting?.value ?? [])].map(({ job }) => job)),
+    listed,
     withPending: waiting?.at != null,
+    asked: details.value.flatMap(({ job, owner, wantsMail }) => (wantsMail && listed.has(job) ? [{ job, owner }] : [])),
     risks: risks.map((risk) => ({
       job: risk.job.job,
       name: risk.job.name,
