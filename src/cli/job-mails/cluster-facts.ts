@@ -1,4 +1,4 @@
-import { FULL_SHARE, jobsAtRisk, type AtRisk } from '../../live/at-risk';
+import { jobsToWarnOf, type AtRisk } from '../../live/at-risk';
 import type { Snapshot } from '../../live/snapshot';
 import type { ClusterView } from '../../live/cluster-view';
 import { riskLine } from '../../report/live/at-risk';
@@ -32,15 +32,12 @@ export interface ClusterFacts {
   readonly asked: readonly { readonly job: number; readonly owner: string }[];
 }
 
-/** Ahead of the limit: time enough to act, and no guess about tomorrow. */
-const WITHIN_MS = 4 * 3_600_000;
-
 /** null: qmaster has not answered. */
 export function factsOf(snapshot: Snapshot, view: ClusterView | null, now: Date): ClusterFacts | null {
   const { running, pending, details } = snapshot;
   if (running.at === null || running.problem !== null) return null;
   const waiting = pending?.problem === null ? pending : null;
-  const risks = view === null ? [] : jobsAtRisk(view, { withinMs: WITHIN_MS, nowMs: now.getTime(), share: FULL_SHARE });
+  const risks = view === null ? [] : jobsToWarnOf(view, now.getTime());
   const screen = mailScreen(now);
   const listed = new Set([...running.value, ...(waiting?.value ?? [])].map(({ job }) => job));
   return {
@@ -49,14 +46,12 @@ export function factsOf(snapshot: Snapshot, view: ClusterView | null, now: Date)
     listed,
     withPending: waiting?.at != null,
     asked: details.value.flatMap(({ job, owner, wantsMail }) => (wantsMail && listed.has(job) ? [{ job, owner }] : [])),
-    risks: risks
-      .filter(({ reason, trend }) => reason === 'full' || trend?.confidence !== 'low')
-      .map((risk) => ({
-        job: risk.job.job,
-        name: risk.job.name,
-        owner: risk.job.owner,
-        reason: risk.reason,
-        line: riskLine(risk, screen),
-      })),
+    risks: risks.map((risk) => ({
+      job: risk.job.job,
+      name: risk.job.name,
+      owner: risk.job.owner,
+      reason: risk.reason,
+      line: riskLine(risk, screen),
+    })),
   };
 }
