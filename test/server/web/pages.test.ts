@@ -95,6 +95,35 @@ describe('the page of a job', () => {
     assert.match(killed, /qsub -l h_vmem=6G/);
   });
 
+  it('charts whatever series the record holds, by the choice in the address', async (t) => {
+    const hostile = {
+      ...killedAtLimit,
+      series: ordinary.series && { ...ordinary.series, others: { constructor: [1, 5] } },
+    };
+    const site = await startTestSite(t, { records: [ordinary, hostile, mpiMaster(4), mpiTask(1)] });
+    const memory = await site.get('/job/4711?all=true');
+    assert.match(memory.text, /<strong aria-current="true">Memory<\/strong>/);
+    const links = [...memory.text.matchAll(/<a href="([^"]*series=[^"]*)">([^<]*)</g)].map(([, link = '', text]) => [
+      text,
+      link.replaceAll('&amp;', '&'),
+    ]);
+    assert.deepEqual(links, [
+      ['CPU', '/job/4711?all=true&series=cpu_cores'],
+      ['Read', '/job/4711?all=true&series=read_bytes_per_second'],
+      ['Written', '/job/4711?all=true&series=written_bytes_per_second'],
+    ]);
+    const cpu = await site.get('/job/4711?series=cpu_cores');
+    assert.match(textOf(cpu), /CPU over time Memory CPU Read Written .*4 cores .*4 slots/);
+    assert.match(cpu.text, /aria-label="CPU over 1h 24m: at most 3\.80 cores, 4 slots"/);
+    // What a record does not hold is not charted, whatever it is called.
+    for (const name of ['swap_bytes', 'constructor', '<b>'])
+      assert.match(textOf(await site.get(`/job/4711?series=${encodeURIComponent(name)}`)), /Memory over time/);
+    assert.match(textOf(await site.get('/job/4712?series=constructor')), /constructor over time/);
+    const compared = await site.get('/compare?jobs=4711,4712&series=constructor');
+    assert.equal([...compared.text.matchAll(/<path\s+class="curve line-\d"/g)].length, 1);
+    assert.match(compared.text, /href="\/compare\?jobs=4711%2C4712&amp;series=cpu_cores">CPU</);
+  });
+
   it('shows the hosts of a parallel job, and the tasks of an array job', async (t) => {
     const site = await startTestSite(t, { records: RECORDS });
     assert.match(textOf(await site.get('/job/4800')), /Hosts .* node01 \(master\)/);
@@ -172,7 +201,12 @@ function runOf(daysAgo: number, peak: number, changes: Partial<JobRecord> = {}):
     ...{ submitted_at: time(ended - 7_200_000), started_at: time(ended - 3_600_000), ended_at: time(ended) },
     ...{ peak_rss: openBracket(bytes, null, 'x'), peak_rss_swap: openBracket(bytes, null, 'x') },
     ...{ peak_process_vmem: openBracket(bytes, null, 'x'), peak_vmem: openBracket(bytes, null, 'x') },
-    series: { start: time(ended - 3_600_000), step_seconds: 60, rss_bytes: [bytes >> 1, bytes, bytes >> 2] },
+    series: {
+      start: time(ended - 3_600_000),
+      step_seconds: 60,
+      rss_bytes: [bytes >> 1, bytes, bytes >> 2],
+      others: {},
+    },
     ...changes,
   };
 }

@@ -4,8 +4,9 @@ import { jobTaskName } from '../../../record/job-name';
 import { measuredUpper } from '../../../record/peak-figure';
 import type { JobRecord } from '../../../record/record';
 import { limitOf } from '../../../record/request';
+import { MEMORY_SERIES, seriesValues } from '../../../record/series-values';
 import { describeBracket } from '../../../report/format/bracket';
-import { formatPercent, formatRequested } from '../../../report/format/units';
+import { formatCount, formatPercent, formatRequested } from '../../../report/format/units';
 import { trustFacts } from '../../../report/job/data-quality';
 import { describeEnding } from '../../../report/job/ending';
 import { endingTone } from '../../../report/job/headline';
@@ -24,9 +25,11 @@ import { curveWords } from '../../../report/screen/memory-chart';
 import type { Screen } from '../../../report/screen/screen';
 import type { jobAnswer } from '../../accounting/answer-shapes';
 import { bracketBar, chartKey, shareBar } from '../charts/bar';
-import { memoryCurve } from '../charts/memory-curve';
+import type { Limit } from '../charts/axes';
+import { curveChart } from '../charts/curve';
+import { chooseSeries, seriesTitle } from '../charts/series';
 import { html, named, type Child, type Html } from '../html';
-import { section } from '../layout';
+import { choices, section } from '../layout';
 import { pairs, table } from '../table';
 import { hostsPart } from './job-hosts';
 import { jobLinks } from './job-links';
@@ -117,18 +120,41 @@ function peakPart(memory: JobRecord, screen: Screen): Html | null {
     ])}`;
 }
 
-function curvePart({ total, whole }: Latest): Html | null {
+/** The series that is charted, and where another is shown. */
+export interface SeriesChoice {
+  readonly wanted: string | undefined;
+  readonly linkOf: (name: string) => string;
+}
+
+function requestedOf(total: JobRecord, name: string): Limit | null {
+  const limit = limitOf(total);
+  const slots = total.host_slots ?? total.slots;
+  if (name === MEMORY_SERIES) return limit === null ? null : { at: limit, text: `limit ${formatRequested(limit)}` };
+  return name === 'cpu_cores' && slots !== null ? { at: slots, text: `${formatCount(slots)} slots` } : null;
+}
+
+function curvePart({ total, whole }: Latest, { wanted, linkOf }: SeriesChoice): Html | null {
   const { series } = total;
-  const drawn = series && memoryCurve(series, limitOf(total), whole === null ? total.peak_rss : null);
-  if (series === null || drawn === null) return null;
+  if (series === null) return null;
+  const { shown: name, items } = chooseSeries([series], wanted, linkOf);
+  const values = seriesValues(series, name);
+  const peak = name === MEMORY_SERIES && whole === null ? total.peak_rss : null;
+  const drawn = curveChart({
+    ...{ series: name, values, stepSeconds: series.step_seconds },
+    ...{ limit: requestedOf(total, name), peak },
+  });
+  if (drawn === null && items.length === 0) return null;
+  const title = seriesTitle(name);
+  const key = [
+    { fill: 'used', text: title.toLowerCase() },
+    ...(peak === null ? [] : [{ fill: 'band', text: 'peak, lower to upper bound' }]),
+  ];
   return section(
-    'Memory over time',
-    drawn,
-    chartKey([
-      { fill: 'used', text: 'memory' },
-      ...(whole === null && total.peak_rss !== null ? [{ fill: 'band', text: 'peak, lower to upper bound' }] : []),
-    ]),
-    html`<p class="faint">${curveWords(total, series)}.</p>`,
+    `${title} over time`,
+    choices(items),
+    drawn ?? html`<p>There is too little of it to draw.</p>`,
+    drawn && chartKey(key),
+    name === MEMORY_SERIES ? html`<p class="faint">${curveWords(total, series)}.</p>` : null,
   );
 }
 
@@ -176,7 +202,7 @@ export function runsTable(
 }
 
 /** A job, or one task of an array job: its latest run, then all of its runs. */
-export function runPart({ runs, causes }: JobPart, screen: Screen): Html {
+export function runPart({ runs, causes }: JobPart, chart: SeriesChoice, screen: Screen): Html {
   const latest = latestOf(runs);
   if (latest === null) return html``;
   const { total, whole } = latest;
@@ -194,7 +220,7 @@ export function runPart({ runs, causes }: JobPart, screen: Screen): Html {
   const next = runs.find(({ attempt }) => attempt === last)?.next_time ?? null;
   return html`${titlePart(total, place, state, describeSpan(total, screen), screen)} ${warningPart(latest, screen)}
     ${measuredPart(latest, screen)} ${nextPart(next, own[0]?.next_time ?? null, whole?.needs ?? latest.records)}
-    ${curvePart(latest)} ${endPart(latest, own)} ${whole === null ? null : hostsPart(whole.sum, screen)}
+    ${curvePart(latest, chart)} ${endPart(latest, own)} ${whole === null ? null : hostsPart(whole.sum, screen)}
     ${peaksPart(latest, screen)}
     <div class="halves">
       ${section('Requested', pairs(asked))} ${section('Used', pairs(consumption(total, screen)))}

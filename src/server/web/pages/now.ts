@@ -21,7 +21,7 @@ import { memoryBar, shareBar } from '../charts/bar';
 import { hostMap, HOST_SHADES, SHADE_NAMES } from '../charts/host-map';
 import { field } from '../form';
 import { html, linkTo, named, type Child, type Html } from '../html';
-import { HTML_TYPE, section, type Page } from '../layout';
+import { choices, HTML_TYPE, section, type Page } from '../layout';
 import { pageAnswer, RELOAD_SECONDS } from '../page';
 import { webScreen } from '../screen';
 import { paging, table } from '../table';
@@ -136,21 +136,12 @@ function jobsPart(jobs: readonly JobView[], choice: Choice, screen: Screen): Htm
 function hostsPart(hosts: readonly HostView[], choice: Choice, screen: Screen): readonly Html[] {
   const { shade = 'used' } = choice;
   const { shown, more } = part(hosts, choice.hosts);
-  const shades = HOST_SHADES.map((by) =>
-    by === shade
-      ? html`<li><strong>${SHADE_NAMES[by]}</strong></li>`
-      : html`<li><a href="${address(choice, { shade: by })}">${SHADE_NAMES[by]}</a></li>`,
+  const shades = HOST_SHADES.map(
+    (by) => [SHADE_NAMES[by], by === shade ? null : address(choice, { shade: by })] as const,
   );
   const totals = describeTotals(totalHosts(hosts), screen).map((line) => html`<p>${line.replace(/ {2,}/, ': ')}</p>`);
   return [
-    section(
-      'All hosts',
-      hostMap(hosts, shade),
-      html`<ul class="choices">
-        ${shades}
-      </ul>`,
-      html`${totals}`,
-    ),
+    section('All hosts', hostMap(hosts, shade), choices(shades), html`${totals}`),
     section(
       `${formatCount(hosts.length)} hosts`,
       liveTable('Hosts (used: the peak so far of the jobs there)', HOST_COLUMNS, shown, hostCell, screen),
