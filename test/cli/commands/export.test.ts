@@ -19,7 +19,12 @@ const directory = temporaryDirectory();
 const state = join(directory, 'state');
 const config = join(directory, 'qmemacct.toml');
 const START = Date.parse(ordinary.started_at ?? '');
-const SERIES = { start: '2026-10-31T23:00:00.000Z', step_seconds: 1800, rss_bytes: [4096, 8192], others: { cpu_cores: [0.5, 2] } };
+const SERIES = {
+  start: '2026-10-31T23:00:00.000Z',
+  step_seconds: 1800,
+  rss_bytes: [4096, 8192],
+  others: { cpu_cores: [0.5, 2] },
+};
 
 before(async () => {
   mkdirSync(state);
