@@ -244,7 +244,7 @@ describe('the page of a kind of job', () => {
   });
 
   it('is led to by a job and by its user, every filter in the address', async (t) => {
-    const site = await startTestSite(t, { records: [...STEPS, ...RECORDS] });
+    const site = await startTestSite(t, { records: [...STEPS, ...RECORDS], now: Date.now });
     const job = await site.get('/job/6003');
     const [, link = ''] = /href="(\/class[^"]*)"/.exec(job.text) ?? [];
     const query = new URL(link.replaceAll('&amp;', '&'), 'http://here').searchParams;
@@ -254,6 +254,32 @@ describe('the page of a kind of job', () => {
     );
     assert.match(textOf(await site.get(link.replaceAll('&amp;', '&'))), /step_# of bob, 1 slot, queue all\.q 12 runs/);
     assert.match((await site.get('/jobs?owner=bob&since=30d')).text, /href="\/class\?owner=bob&amp;job_name=step_%23"/);
+  });
+
+  it('is advised on by the pages of its user and of its project', async (t) => {
+    const ofAlice = STEPS.slice(0, 4).map((record) => ({
+      ...record,
+      ...{ job_id: record.job_id + 100, owner: 'alice', job_name: 'fit', project: 'genome' },
+    }));
+    const site = await startTestSite(t, {
+      records: [...STEPS.map((record) => ({ ...record, project: 'genome' })), ...ofAlice, ...RECORDS],
+      now: Date.now,
+    });
+    const requestOf = async (owner: string, name: string): Promise<string> => {
+      const answer = (await site.get(`/v1/class?owner=${owner}&job_name=${name}`)).json() as {
+        readonly memory: { readonly complex: string; readonly request: string };
+      };
+      return `${answer.memory.complex}=${answer.memory.request}`;
+    };
+    const [step, fit] = [await requestOf('bob', 'step_5'), await requestOf('alice', 'fit')];
+    const owner = textOf(await site.get('/jobs?owner=bob&since=30d'));
+    assert.ok(new RegExp(`kind of job jobs .* request next risk step_# 12 .* ${step} [\\d.]+ %`).test(owner), owner);
+    const project = textOf(await site.get('/jobs?project=genome&since=30d'));
+    assert.ok(
+      new RegExp(`kind of job user jobs .* step_# bob 12 .* ${step} .* fit alice 4 .* ${fit}`).test(project),
+      project,
+    );
+    assert.doesNotMatch(textOf(await site.get('/jobs?since=30d')), /request next/);
   });
 
   it("asks for a user and a name, and shows nobody another's", async (t) => {
