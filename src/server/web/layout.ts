@@ -89,7 +89,7 @@ export function choices(items: readonly (readonly [text: string, link: string | 
 }
 
 /** A part of a page under a heading of its own. */
-export function section(title: string, ...children: readonly (Html | null)[]): Html {
+export function section(title: string | Html, ...children: readonly (Html | null)[]): Html {
   return html`<section>
     <h2>${title}</h2>
     ${children}

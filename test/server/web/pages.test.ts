@@ -132,6 +132,26 @@ describe('the page of a job', () => {
     assert.match(array.text, /<a href="\/job\/4720\.7">7<\/a>/);
   });
 
+  it('charts each host of a parallel job, and all of many', async (t) => {
+    const few = await startTestSite(t, { records: RECORDS });
+    const page = await few.get('/job/4800');
+    assert.doesNotMatch(page.text, /Peaks of the hosts/);
+    const [, link = ''] = /<a href="([^"]*host=[^"]*)"><bdi>node02<\/bdi>/.exec(page.text) ?? [];
+    assert.equal(link, '/job/4800?host=node02');
+    assert.match(textOf(await few.get(link)), /Memory over time on node02 All hosts together .* limit \d+ GiB/);
+    assert.match(textOf(await few.get('/job/4800?host=elsewhere')), /Memory over time (?!on)/);
+    const tasks = Array.from({ length: 5 }, (_, index) => ({
+      ...mpiTask(1),
+      ...{ host: `node${20 + index}`, pe_task_id: `1.node${20 + index}`, run_id: `1f2e3d4c.${index}.1` },
+    }));
+    const many = await startTestSite(t, { records: [mpiMaster(4), ...tasks] });
+    const text = textOf(await many.get('/job/4800'));
+    assert.match(
+      text,
+      /Peaks of the hosts, lowest first .* Memory of the hosts, each since its start .* middle 80 % of the hosts/,
+    );
+  });
+
   it('is found by the field at the top, and loaded again only where that was asked for', async (t) => {
     const site = await startTestSite(t, { records: RECORDS });
     const found = await site.get('/job?job=4720.7');

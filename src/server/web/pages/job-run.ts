@@ -4,9 +4,8 @@ import { jobTaskName } from '../../../record/job-name';
 import { measuredUpper } from '../../../record/peak-figure';
 import type { JobRecord } from '../../../record/record';
 import { limitOf } from '../../../record/request';
-import { MEMORY_SERIES, seriesValues } from '../../../record/series-values';
 import { describeBracket } from '../../../report/format/bracket';
-import { formatCount, formatPercent, formatRequested } from '../../../report/format/units';
+import { formatPercent, formatRequested } from '../../../report/format/units';
 import { trustFacts } from '../../../report/job/data-quality';
 import { describeEnding } from '../../../report/job/ending';
 import { endingTone } from '../../../report/job/headline';
@@ -21,16 +20,13 @@ import { RUN_COLUMNS } from '../../../report/job/run-table';
 import { measuredRows } from '../../../report/job/summary';
 import { describePlace, describeSpan, jobLabel } from '../../../report/job/title';
 import { consumption, requested } from '../../../report/job/usage';
-import { curveWords } from '../../../report/screen/memory-chart';
 import type { Screen } from '../../../report/screen/screen';
 import type { jobAnswer } from '../../accounting/answer-shapes';
 import { bracketBar, chartKey, shareBar } from '../charts/bar';
-import type { Limit } from '../charts/axes';
-import { curveChart } from '../charts/curve';
-import { chooseSeries, seriesTitle } from '../charts/series';
 import { html, named, type Child, type Html } from '../html';
-import { choices, section } from '../layout';
+import { section } from '../layout';
 import { pairs, table } from '../table';
+import { curvePart, type ChartChoice } from './job-chart';
 import { hostsPart } from './job-hosts';
 import { jobLinks } from './job-links';
 import { causePart, nextPart } from './job-next';
@@ -120,44 +116,6 @@ function peakPart(memory: JobRecord, screen: Screen): Html | null {
     ])}`;
 }
 
-/** The series that is charted, and where another is shown. */
-export interface SeriesChoice {
-  readonly wanted: string | undefined;
-  readonly linkOf: (name: string) => string;
-}
-
-function requestedOf(total: JobRecord, name: string): Limit | null {
-  const limit = limitOf(total);
-  const slots = total.host_slots ?? total.slots;
-  if (name === MEMORY_SERIES) return limit === null ? null : { at: limit, text: `limit ${formatRequested(limit)}` };
-  return name === 'cpu_cores' && slots !== null ? { at: slots, text: `${formatCount(slots)} slots` } : null;
-}
-
-function curvePart({ total, whole }: Latest, { wanted, linkOf }: SeriesChoice): Html | null {
-  const { series } = total;
-  if (series === null) return null;
-  const { shown: name, items } = chooseSeries([series], wanted, linkOf);
-  const values = seriesValues(series, name);
-  const peak = name === MEMORY_SERIES && whole === null ? total.peak_rss : null;
-  const drawn = curveChart({
-    ...{ series: name, values, stepSeconds: series.step_seconds },
-    ...{ limit: requestedOf(total, name), peak },
-  });
-  if (drawn === null && items.length === 0) return null;
-  const title = seriesTitle(name);
-  const key = [
-    { fill: 'used', text: title.toLowerCase() },
-    ...(peak === null ? [] : [{ fill: 'band', text: 'peak, lower to upper bound' }]),
-  ];
-  return section(
-    `${title} over time`,
-    choices(items),
-    drawn ?? html`<p>There is too little of it to draw.</p>`,
-    drawn && chartKey(key),
-    name === MEMORY_SERIES ? html`<p class="faint">${curveWords(total, series)}.</p>` : null,
-  );
-}
-
 function peaksPart({ total, whole }: Latest, screen: Screen): Html | null {
   const rows = peakRows(total, screen, whole === null);
   const columns = peakColumns(total, screen).map((column, index) => (index === 0 ? { head: 'peak of' } : column));
@@ -202,7 +160,7 @@ export function runsTable(
 }
 
 /** A job, or one task of an array job: its latest run, then all of its runs. */
-export function runPart({ runs, causes }: JobPart, chart: SeriesChoice, screen: Screen): Html {
+export function runPart({ runs, causes }: JobPart, chart: ChartChoice, screen: Screen): Html {
   const latest = latestOf(runs);
   if (latest === null) return html``;
   const { total, whole } = latest;
@@ -220,7 +178,7 @@ export function runPart({ runs, causes }: JobPart, chart: SeriesChoice, screen: 
   const next = runs.find(({ attempt }) => attempt === last)?.next_time ?? null;
   return html`${titlePart(total, place, state, describeSpan(total, screen), screen)} ${warningPart(latest, screen)}
     ${measuredPart(latest, screen)} ${nextPart(next, own[0]?.next_time ?? null, whole?.needs ?? latest.records)}
-    ${curvePart(latest, chart)} ${endPart(latest, own)} ${whole === null ? null : hostsPart(whole.sum, screen)}
+    ${curvePart(latest, chart)} ${endPart(latest, own)} ${whole === null ? null : hostsPart(whole, chart, screen)}
     ${peaksPart(latest, screen)}
     <div class="halves">
       ${section('Requested', pairs(asked))} ${section('Used', pairs(consumption(total, screen)))}

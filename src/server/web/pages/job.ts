@@ -24,6 +24,7 @@ import { askIfKnown, type Asker, pageRoute, redirect, RELOAD_SECONDS } from '../
 import { webScreen } from '../screen';
 import { pairs } from '../table';
 import { arrayPart } from './job-array';
+import type { ChartChoice } from './job-chart';
 import { runPart, type JobAnswer } from './job-run';
 
 const isAsked = ({ job, task }: JobView, asked: JobAndTask): boolean =>
@@ -53,7 +54,27 @@ function othersPart({ older_incarnations: older, newer_incarnations: newer }: Jo
   return html`<p>Other jobs with this number: ${older + newer}. <a href="${link}">Show all</a></p>`;
 }
 
-function reloadLink(choice: Values<typeof PARAMETERS>): Html {
+const PARAMETERS = {
+  job: pathJob,
+  all: queryFlag('every job that has had this number, not only the newest'),
+  at: queryTime('the job that had this number at that time'),
+  cluster: queryName('of this cluster only'),
+  series: querySeries,
+  host: queryName('of a parallel job: the host whose memory is charted'),
+  reload: queryFlag('have the browser reload it every 30 s'),
+};
+
+type Choice = Values<typeof PARAMETERS>;
+
+const flag = (value: boolean | undefined): 'true' | undefined => (value === true ? 'true' : undefined);
+
+/** The page as it stands in an address, with changes. */
+function address({ job, ...choice }: Choice, changes: Partial<Omit<Choice, 'job'>> = {}): string {
+  const { all, reload, ...others } = { ...choice, ...changes };
+  return linkTo(`/job/${jobText(job)}`, { all: flag(all), ...others, reload: flag(reload) });
+}
+
+function reloadLink(choice: Choice): Html {
   const path = address(choice, { reload: false });
   return choice.reload === true
     ? html`<p class="only-screen">This page reloads every ${RELOAD_SECONDS} s: <a href="${path}">stop</a>.</p>`
@@ -63,35 +84,13 @@ function reloadLink(choice: Values<typeof PARAMETERS>): Html {
       </p>`;
 }
 
-const PARAMETERS = {
-  job: pathJob,
-  all: queryFlag('every job that has had this number, not only the newest'),
-  at: queryTime('the job that had this number at that time'),
-  cluster: queryName('of this cluster only'),
-  series: querySeries,
-  reload: queryFlag('have the browser reload it every 30 s'),
-};
-
-/** The page as it stands in an address, with changes. */
-function address(
-  { job, all, at, cluster, series, reload }: Values<typeof PARAMETERS>,
-  changes: Partial<Pick<Values<typeof PARAMETERS>, 'all' | 'series' | 'reload'>> = {},
-): string {
-  const flags = { all, reload, ...changes };
-  return linkTo(`/job/${jobText(job)}`, {
-    all: flags.all === true ? 'true' : undefined,
-    ...{ at, cluster, series, ...(changes.series === undefined ? {} : { series: changes.series }) },
-    reload: flags.reload === true ? 'true' : undefined,
-  });
-}
-
 const jobPage = pageRoute({
   path: '/job/{job}',
   description: 'a job: what it requested and used, how it ended, what to request next time',
   parameters: PARAMETERS,
   make: async (asked) => {
-    const { job: wanted, all, at, cluster, series: charted } = asked.values;
-    const chart = { wanted: charted, linkOf: (series: string) => address(asked.values, { series }) };
+    const { job: wanted, all, at, cluster, series, host } = asked.values;
+    const chart: ChartChoice = { series, host, linkOf: (changes) => address(asked.values, changes) };
     const screen = webScreen(asked.now);
     const running = at === undefined ? runningViews(asked, wanted) : [];
     const answer = await askIfKnown(asked, jobQuestion({ job: wanted, all, at, cluster }, asked.site), jobAnswer);
