@@ -3,12 +3,11 @@ import { formatMinute, formatZone } from '../../../report/format/local-time';
 import { summaryAnswer } from '../../accounting/answer-shapes';
 import { intervalOf } from '../../routes/accounting';
 import { queryTime, withText } from '../../routes/parameter';
-import { daysChart } from '../charts/days';
 import { html, linkTo, type Html } from '../html';
 import { choices, section } from '../layout';
 import { askAccounting, pageRoute } from '../page';
 import { reportsPart } from './reports';
-import { groupsTable, sumsPart } from './sums';
+import { daysPart, groupsTable, sumsPart } from './sums';
 
 const GROUPS = 10;
 
@@ -51,7 +50,7 @@ export const clusterPage = pageRoute({
           ${formatMinute(new Date(interval.since))} → ${formatMinute(new Date(interval.until))}
           ${formatZone(new Date(interval.until))}
         </p>
-        ${choices(spans)} ${section('Totals', sumsPart(totals), daysChart(groups))} ${tables} ${reportsPart(asked)}`,
+        ${choices(spans)} ${section('Totals', sumsPart(totals))} ${daysPart(groups)} ${tables} ${reportsPart(asked)}`,
     };
   },
 });

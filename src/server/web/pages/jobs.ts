@@ -14,7 +14,6 @@ import type { Screen } from '../../../report/screen/screen';
 import { recordsAnswer, summaryAnswer } from '../../accounting/answer-shapes';
 import { FILTER, given, intervalOf, SORTS } from '../../routes/accounting';
 import { queryCount, queryTime, queryWord, withText, type Values } from '../../routes/parameter';
-import { daysChart } from '../charts/days';
 import { field, option } from '../form';
 import { html, linkTo, named, type Child, type Html } from '../html';
 import { section } from '../layout';
@@ -22,7 +21,7 @@ import { askAccounting, type Asker, pageRoute } from '../page';
 import { webScreen } from '../screen';
 import { paging, table, type WebColumn } from '../table';
 import { kindsPart } from './kinds';
-import { groupsTable, sumsPart } from './sums';
+import { daysPart, groupsTable, sumsPart } from './sums';
 
 /** Records of a part of the list. */
 const EACH = 50;
@@ -208,7 +207,7 @@ export const jobsPage = pageRoute({
       title,
       body: html`<h1>${heading}</h1>
         <p class="faint">${formatMinute(new Date(query.since))} → ${formatMinute(until)} ${formatZone(until)}</p>
-        ${filters(choice)} ${section('Totals', sumsPart(totals), daysChart(groups))}
+        ${filters(choice)} ${section('Totals', sumsPart(totals))} ${daysPart(groups)}
         ${await partsOf(asked, choice, query)}
         ${section(
           'Jobs',

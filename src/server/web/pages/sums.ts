@@ -5,7 +5,9 @@ import { gridEngineText, unusedGibHours } from '../../../report/records/unused';
 import { shareTone } from '../../../report/screen/gauge';
 import type { Tone } from '../../../report/screen/screen';
 import { shareBar } from '../charts/bar';
+import { daysChart } from '../charts/days';
 import { html, named, type Child, type Html } from '../html';
+import { section } from '../layout';
 import { pairs, table, type WebColumn } from '../table';
 
 const DOT = '·';
@@ -44,6 +46,12 @@ export function sumsPart(totals: Totals): Html {
     ['CPU', gauge(busy, `${texts.join(' of ')} ${unit}`, shareTone(Math.min(busy ?? 0, BUSY)))],
     ...counts.flatMap(([name, count]) => (count === 0 ? [] : [[name, formatCount(count)] as const])),
   ])}${apart === null ? null : html`<p class="faint">${apart}</p>`}`;
+}
+
+/** What jobs used and wasted day by day; null: there is nothing to draw. */
+export function daysPart(days: readonly SummaryGroup[]): Html | null {
+  const chart = daysChart(days);
+  return chart && section('Memory-hours by day', chart);
 }
 
 /** What `sumCells` shows. */
