@@ -1,7 +1,7 @@
 import { FIELD_NAMES, FIELDS, TRUSTS, type FieldName } from '../record/fields';
 import type { JobRecord, MemorySeries } from '../record/record';
 import { killedByMemory } from '../record/cause';
-import { boolean, integer, list, object, oneOf, string, type ValueOf } from '../base/shape';
+import { boolean, integer, list, map, number, object, oneOf, string, type ValueOf } from '../base/shape';
 import {
   compact,
   FIELD_CODECS,
@@ -146,17 +146,22 @@ export function toRow(stored: StoredRecord, words: WordCodec): Row {
   return row;
 }
 
+/** Of a series, by name. */
+const POINTS = map(list(number(), NO_END));
+
 /** Columns of the table `series` that queries read along: start, step, points. */
 export const SERIES_CELLS = 3;
 
 function seriesAt(cells: readonly Cell[], at: number): MemorySeries | null {
   const [start, step, points] = [cells[at], cells[at + 1], cells[at + 2]];
   if (typeof start !== 'number' || typeof points !== 'string') return null;
-  return {
-    start: new Date(start).toISOString(),
-    step_seconds: Number(step) / 1000,
-    rss_bytes: fromJson(NUMBERS, points, 'rss_bytes'),
-  };
+  const { rss_bytes = [], ...others } = fromJson(POINTS, points, 'points');
+  return { start: new Date(start).toISOString(), step_seconds: Number(step) / 1000, rss_bytes, others };
+}
+
+/** The same columns to be written. */
+export function seriesCells({ start, step_seconds: step, rss_bytes, others }: MemorySeries): [number, number, string] {
+  return [Date.parse(start), Math.round(step * 1000), JSON.stringify({ ...others, rss_bytes })];
 }
 
 /** What a record has where a field is not read. */

@@ -1,5 +1,5 @@
 import type { AccountingReader, PagesQuery, RecordPage, Shown } from '../accounting/store';
-import type { FieldName } from '../record/fields';
+import { OTHER_SERIES, type FieldName } from '../record/fields';
 import type { StoredRecord } from '../record/merge';
 import { PLAIN_COLUMNS, type ColumnFacts, type PlainColumn } from '../record/plain-columns';
 import { recordKeyText, type JobRecord } from '../record/record';
@@ -81,6 +81,12 @@ export const SERIES_COLUMNS: readonly ColumnFacts[] = [
   { name: 'at', type: 'time', unit: null, help: 'end of the step' },
   { name: 'step_seconds', type: 'real', unit: 'seconds', help: 'length of the step' },
   { name: 'rss_bytes', type: 'integer', unit: 'bytes', help: 'largest resident memory that was sampled in the step' },
+  ...Object.entries(OTHER_SERIES).map(([name, help]) => ({
+    name,
+    type: 'real' as const,
+    unit: name.endsWith('_bytes') ? 'bytes' : null,
+    help,
+  })),
 ];
 
 function seriesRows(record: JobRecord): readonly Row[] {
@@ -93,6 +99,7 @@ function seriesRows(record: JobRecord): readonly Row[] {
     new Date(start + (index + 1) * series.step_seconds * 1000).toISOString(),
     series.step_seconds,
     bytes,
+    ...Object.keys(OTHER_SERIES).map((name) => series.others[name]?.[index] ?? null),
   ]);
 }
 

@@ -446,6 +446,7 @@ export class JobFollower {
       hearing.afterTick(readings);
       this.streamSample(readings, () => sampler.observation());
       this.figures.look(nowMs, readings, sampler.cpuTicks(), hearing.link());
+      sampler.chart(nowMs, this.figures.charted());
     });
     if (pace.afterLook(meter.seconds()))
       this.notes.add(

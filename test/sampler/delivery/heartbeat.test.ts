@@ -21,7 +21,7 @@ const INTERVAL = 60_000;
 
 function record(job: number, revision = NOW): JobRecord {
   const key = { cluster: 'c', job_id: job, task_id: null, pe_task_id: null, host: 'h', run_id: `0badcafe.${job}.2` };
-  const series = { start: new Date(NOW - 1000).toISOString(), step_seconds: 5, rss_bytes: [1000 * job] };
+  const series = { start: new Date(NOW - 1000).toISOString(), step_seconds: 5, rss_bytes: [1000 * job], others: {} };
   return { ...emptyRecord(key, 'running', 'root', revision), owner: 'alice', cpu_seconds: 1, series };
 }
 

@@ -20,7 +20,7 @@ import {
   PUT_SERIES,
   updateRecord,
 } from '../read/queries';
-import { columnAt, COLUMN_NAMES, fromRow, SERIES_CELLS, toRow, type Row } from '../../row';
+import { columnAt, COLUMN_NAMES, fromRow, SERIES_CELLS, seriesCells, toRow, type Row } from '../../row';
 import type { StaleDays } from './stale-days';
 
 interface Candidate {
@@ -59,9 +59,7 @@ export function createMerger(db: Database, words: Words, stale: StaleDays): (rec
   const putSeries = db.prepare<[number, number, number, string]>(PUT_SERIES);
   const remove = [DELETE_RECORD, DELETE_SERIES].map((sql) => db.prepare<[number]>(sql));
   const storeSeries = (id: number, series: MemorySeries | null): void => {
-    if (series === null) return;
-    const { start, step_seconds: step, rss_bytes: points } = series;
-    putSeries.run(id, Date.parse(start), Math.round(step * 1000), JSON.stringify(points));
+    if (series !== null) putSeries.run(id, ...seriesCells(series));
   };
   const touch = (record: JobRecord, clusterId: number): void => {
     const { job_id, task_id, pe, pe_task_id } = record;
