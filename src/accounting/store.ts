@@ -56,8 +56,9 @@ export interface JobQuery {
   readonly task_id?: number;
   /** Every job that has had this number, not only the newest. */
   readonly all?: boolean;
-  /** Series are of no use where there are more records than this: a store may leave them out then (null). */
-  readonly most_series?: number;
+  /** Where the number has had more records than this, a store may leave out their series (null), and all but `fields`. */
+  readonly most_whole?: number;
+  readonly fields?: readonly FieldName[];
   /** The job that had this number at this time (ms since the epoch): the newest submitted or started by then. */
   readonly at?: number;
 }
