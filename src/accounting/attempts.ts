@@ -19,7 +19,7 @@ function submitted(record: JobRecord): number | null {
   return record.pe_task_id === null ? ms(record.submitted_at) : null;
 }
 
-/** When a record's job was first heard of: what its attempts are ordered by. */
+/** When the first word of a job came: what its attempts are ordered by. */
 function begun(record: JobRecord): number {
   return ms(record.started_at) ?? ms(record.ended_at) ?? record.revision;
 }
@@ -29,7 +29,7 @@ function compareText(a: string, b: string): number {
 }
 
 interface Incarnation {
-  /** When it was submitted; where no record knows, when it was first heard of. */
+  /** When it was submitted; where no record knows, when its first record came. */
   readonly since: number;
   readonly records: readonly StoredRecord[];
 }
