@@ -163,7 +163,7 @@ export function storeOn(db: Database, words: Words): AccountingStore {
   return {
     ...reader(db, words),
     merge: merging(db, words),
-    heard: (status) => answer(db, () => putStatus(db, status)),
+    saveHeartbeat: (status) => answer(db, () => putStatus(db, status)),
   };
 }
 

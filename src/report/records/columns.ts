@@ -10,7 +10,7 @@ import { limitOf, requestOf } from '../../record/request';
 import { formatPeak } from '../format/bracket';
 import { endingLabel, succeeded, signalName } from '../job/ending';
 import { shareTone } from '../screen/gauge';
-import { heardOf, runningLabel } from '../job/running';
+import { heartbeatOf, runningLabel } from '../job/running';
 import { formatMinute, parseTime } from '../format/local-time';
 import { hostsOf, type RecordLine } from './lines';
 import type { Screen } from '../screen/screen';
@@ -115,7 +115,7 @@ function memoryCell(line: RecordLine, screen: Screen): string {
 
 /** How a record stands among others of its job. */
 function labelOf(record: JobRecord, screen: Screen): string {
-  return heardOf(record, screen)?.silent ? 'silent' : endingLabel(record);
+  return heartbeatOf(record, screen)?.silent ? 'silent' : endingLabel(record);
 }
 
 function endingCell(line: RecordLine, screen: Screen): string {

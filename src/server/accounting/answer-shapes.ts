@@ -41,7 +41,7 @@ import {
   TRUSTS,
 } from '../../record/fields';
 import { MERGED_FIELDS, METRIC_PREFIX, REQUEST_PREFIX, type Stamp, type StoredRecord } from '../../record/merge';
-import { heardNodeShape } from '../../record/node-status';
+import { nodeHeartbeatShape } from '../../record/node-status';
 import { RECORD_SCHEMA, recordShape } from '../../record/record';
 import type { EnforcedRequest } from '../../record/request';
 import { ENFORCERS } from '../../gridengine/memory-complex';
@@ -252,7 +252,7 @@ export const recordsAnswer = part('Records', object({ schema, records: many(list
 export const runningAnswer = part('Running', object({ schema, records: many(record) }));
 
 /** What hosts last said of themselves. */
-export const nodesAnswer = part('Nodes', object({ schema, nodes: many(part('Node', heardNodeShape)) }));
+export const nodesAnswer = part('Nodes', object({ schema, nodes: many(part('Node', nodeHeartbeatShape)) }));
 
 const group: Shape<SummaryGroup> = part(
   'SummaryGroup',
