@@ -1,6 +1,4 @@
 import { execFile } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { FORMAT_NAMES, type FormatName } from '../../src/export/format';
@@ -8,6 +6,7 @@ import { formatCount } from '../../src/report/format/units';
 import type { Bench, BenchOptions, Row, Section } from './bench';
 import type { Exported } from './export-process';
 import { fillHistory } from './history-fill';
+import { temporaryDirectory } from '../support/temporary-directory';
 
 /** Exports of all columns of a store's records, beside what each format alone takes for as many rows that are in memory. */
 
@@ -32,21 +31,17 @@ function row(what: string, { rows, ms, cpuMs, peakRssMib }: Exported, budget?: n
 }
 
 async function runBench({ quick, jobs, progress }: BenchOptions): Promise<readonly Section[]> {
-  const directory = mkdtempSync(join(tmpdir(), 'qmemacct-export-bench-'));
-  try {
-    const size = jobs ?? (quick ? QUICK_JOBS : USUAL_JOBS);
-    const { store, records } = await fillHistory(directory, size, Date.now(), SEED, progress);
-    const rows: Row[] = [];
-    for (const format of FORMAT_NAMES) {
-      progress(`export: ${format}`);
-      const exported = await measure(store, format, null);
-      rows.push(row(format, exported, format === 'parquet' ? BUDGET_US : undefined));
-      rows.push(row(`${format} alone`, await measure(store, format, records)));
-    }
-    return [{ title: `export: ${formatCount(records)} records with all columns, per row`, rows }];
-  } finally {
-    rmSync(directory, { recursive: true, force: true });
+  const directory = temporaryDirectory();
+  const size = jobs ?? (quick ? QUICK_JOBS : USUAL_JOBS);
+  const { store, records } = await fillHistory(directory, size, Date.now(), SEED, progress);
+  const rows: Row[] = [];
+  for (const format of FORMAT_NAMES) {
+    progress(`export: ${format}`);
+    const exported = await measure(store, format, null);
+    rows.push(row(format, exported, format === 'parquet' ? BUDGET_US : undefined));
+    rows.push(row(`${format} alone`, await measure(store, format, records)));
   }
+  return [{ title: `export: ${formatCount(records)} records with all columns, per row`, rows }];
 }
 
 export const exportBench: Bench = {

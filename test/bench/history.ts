@@ -1,6 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { openSqliteReader } from '../../src/accounting/sqlite/sqlite-store';
 import type { AccountingReader } from '../../src/accounting/store';
@@ -14,6 +13,7 @@ import { keptHistory } from './history-kept';
 import { fillPostgres } from './history-postgres';
 import { QACCT, qacctEnvironment } from './qacct-cell';
 import { median, quantile } from './statistics';
+import { temporaryDirectory } from '../support/temporary-directory';
 
 /** What questions to years of a site cost, beside qacct on the same jobs in the same run. */
 
@@ -306,43 +306,34 @@ async function runInPostgres({ quick, jobs, progress }: BenchOptions): Promise<r
 }
 
 async function run({ quick, jobs, keep, progress }: BenchOptions): Promise<readonly Section[]> {
-  const directory = mkdtempSync(join(tmpdir(), 'qmemacct-history-'));
-  const remove = (): void => {
-    rmSync(directory, { recursive: true, force: true });
-  };
-  process.once('exit', remove);
-  try {
-    const size = jobs ?? (quick ? QUICK_JOBS : USUAL_JOBS);
-    // qacct counts its days back from now.
-    const make = keep === null ? fillHistory : keptHistory;
-    const history = await make(keep ?? directory, size, Date.now(), SEED, progress);
-    const years = ((history.until - history.since) / (365.25 * DAY_MS)).toFixed(1);
-    const openStore = (): AccountingReader => openSqliteReader(history.store);
-    const queries = await askAll(
-      history,
-      openStore,
-      () => {
-        forgetPages(history.store);
-      },
-      progress,
-    );
-    progress('history: whole commands');
-    const commands = [...ownCommands(history, directory), ...qacctRows(history, directory)];
-    return [
-      {
-        title: `history: ${history.records} records of ${years} years`,
-        rows: fillRows(history),
-        notes: [
-          `${history.weeks} weeks: the first was delivered and merged record by record, the others are its copies.`,
-        ],
-      },
-      { title: 'history: questions, in process', rows: queries },
-      { title: 'history: whole commands, beside qacct on the same jobs', rows: commands, notes: compare(commands) },
-    ];
-  } finally {
-    process.off('exit', remove);
-    remove();
-  }
+  const directory = temporaryDirectory();
+  const size = jobs ?? (quick ? QUICK_JOBS : USUAL_JOBS);
+  // qacct counts its days back from now.
+  const make = keep === null ? fillHistory : keptHistory;
+  const history = await make(keep ?? directory, size, Date.now(), SEED, progress);
+  const years = ((history.until - history.since) / (365.25 * DAY_MS)).toFixed(1);
+  const openStore = (): AccountingReader => openSqliteReader(history.store);
+  const queries = await askAll(
+    history,
+    openStore,
+    () => {
+      forgetPages(history.store);
+    },
+    progress,
+  );
+  progress('history: whole commands');
+  const commands = [...ownCommands(history, directory), ...qacctRows(history, directory)];
+  return [
+    {
+      title: `history: ${history.records} records of ${years} years`,
+      rows: fillRows(history),
+      notes: [
+        `${history.weeks} weeks: the first was delivered and merged record by record, the others are its copies.`,
+      ],
+    },
+    { title: 'history: questions, in process', rows: queries },
+    { title: 'history: whole commands, beside qacct on the same jobs', rows: commands, notes: compare(commands) },
+  ];
 }
 
 export const historyBench: Bench = {

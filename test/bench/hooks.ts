@@ -244,7 +244,6 @@ async function run(options: BenchOptions): Promise<readonly Section[]> {
     return sections;
   } finally {
     release();
-    installation.remove();
   }
 }
 

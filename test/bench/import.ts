@@ -1,6 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { closeSync, existsSync, mkdtempSync, openSync, readSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { closeSync, existsSync, openSync, readSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { importFile } from '../../src/accounting/import/import-file';
 import { beginOfFile } from '../../src/accounting/import/line-place';
@@ -13,6 +12,7 @@ import { lineText, WEEK_MS } from './history-week';
 import { intoPostgres } from './import-postgres';
 import { CLUSTER, later, row, timed } from './import-rows';
 import { QACCT, qacctEnvironment } from './qacct-cell';
+import { temporaryDirectory } from '../support/temporary-directory';
 
 /** Reading Grid Engine's accounting into an empty store, and into one of years, beside wc and qacct on the same file. */
 
@@ -116,40 +116,31 @@ async function rivals(history: History, directory: string): Promise<readonly Row
 }
 
 async function run({ quick, jobs, progress }: BenchOptions): Promise<readonly Section[]> {
-  const directory = mkdtempSync(join(tmpdir(), 'qmemacct-import-bench-'));
-  const remove = (): void => {
-    rmSync(directory, { recursive: true, force: true });
-  };
-  process.once('exit', remove);
-  try {
-    const history = await fillHistory(directory, jobs ?? (quick ? QUICK_JOBS : USUAL_JOBS), Date.now(), SEED, progress);
-    // It has to stand in the page cache, for all of them.
-    spawnSync('cat', [history.file], { stdio: 'ignore' });
-    progress('import: reading alone');
-    const parsed = await timed(() => parse(history.file));
-    progress('import: into an empty store');
-    const empty = await intoEmpty(history, directory);
-    progress('import: into a full store');
-    const full = await intoFull(history, directory);
-    progress('import: into PostgreSQL');
-    const inPostgres = await intoPostgres(history, directory);
-    const bytes = sizeOf(history.file) / history.records;
-    return [
-      {
-        title: `import: ${formatCount(history.records)} lines of ${bytes.toFixed(0)} bytes, per line`,
-        rows: [
-          row('reading and parsing alone', parsed.value, parsed),
-          ...empty,
-          ...full,
-          ...inPostgres,
-          ...(await rivals(history, directory)),
-        ],
-      },
-    ];
-  } finally {
-    process.off('exit', remove);
-    remove();
-  }
+  const directory = temporaryDirectory();
+  const history = await fillHistory(directory, jobs ?? (quick ? QUICK_JOBS : USUAL_JOBS), Date.now(), SEED, progress);
+  // It has to stand in the page cache, for all of them.
+  spawnSync('cat', [history.file], { stdio: 'ignore' });
+  progress('import: reading alone');
+  const parsed = await timed(() => parse(history.file));
+  progress('import: into an empty store');
+  const empty = await intoEmpty(history, directory);
+  progress('import: into a full store');
+  const full = await intoFull(history, directory);
+  progress('import: into PostgreSQL');
+  const inPostgres = await intoPostgres(history, directory);
+  const bytes = sizeOf(history.file) / history.records;
+  return [
+    {
+      title: `import: ${formatCount(history.records)} lines of ${bytes.toFixed(0)} bytes, per line`,
+      rows: [
+        row('reading and parsing alone', parsed.value, parsed),
+        ...empty,
+        ...full,
+        ...inPostgres,
+        ...(await rivals(history, directory)),
+      ],
+    },
+  ];
 }
 
 export const importBench: Bench = {

@@ -17,6 +17,7 @@ import { sourcesBench } from './sources';
 import { busyNote, describeMachine, thisMachine } from './machine';
 import { median } from './statistics';
 import { formatSection, verdict } from './table';
+import { removeTemporaryDirectories } from '../support/temporary-directory';
 
 /**
  * Benchmarks beside their budgets:
@@ -119,6 +120,8 @@ async function main(argv: readonly string[]): Promise<number> {
       progressLine('');
       failed = true;
       console.error(`\n${bench.name} failed: ${error instanceof Error ? error.message : String(error)}`);
+    } finally {
+      removeTemporaryDirectories();
     }
   }
   if (values.json !== undefined)

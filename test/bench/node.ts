@@ -143,7 +143,6 @@ export async function watched(scope: Scope, count: number, options: BenchOptions
     await Promise.all(running.map(({ shepherd }) => shepherd.close()));
     if (service !== null) await endService(service);
     release();
-    installation.remove();
   }
 }
 
@@ -204,7 +203,6 @@ async function shortJobs(scope: Scope, jobs: number, options: BenchOptions): Pro
   } finally {
     if (service !== null) await endService(service);
     release();
-    installation.remove();
   }
 }
 

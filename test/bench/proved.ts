@@ -85,7 +85,6 @@ async function runNode(node: number, options: BenchOptions, done: (run: ProvedRu
     }
   } finally {
     await retireListener({ run_dir: installation.runDirectory });
-    installation.remove();
   }
 }
 

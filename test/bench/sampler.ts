@@ -237,7 +237,6 @@ async function run(options: BenchOptions): Promise<readonly Section[]> {
     return sections;
   } finally {
     release();
-    installation.remove();
   }
 }
 

@@ -192,8 +192,7 @@ async function within(promise: Promise<unknown>, ms: number): Promise<boolean> {
  * the samplers share this process. Throws when a burner fails.
  */
 export async function openBracketedRuns(): Promise<BracketedRuns> {
-  const directory = temporaryDirectory();
-  chmodSync(directory, 0o755);
+  const directory = temporaryDirectory(0o755);
   const shared = settingsIn(join(directory, 'shared'));
   // Keeps the listener there between the runs.
   const keeper = await connectListener(shared.path, shared.settings, { take: () => undefined, lost: () => undefined });

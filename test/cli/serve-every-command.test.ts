@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { chmodSync, chownSync, mkdirSync, writeFileSync } from 'node:fs';
+import { chownSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { openSqliteStore } from '../../src/accounting/sqlite/sqlite-store';
@@ -23,8 +23,7 @@ describe('every command of an ordinary user, by the server', () => {
     'is asked for with nothing that the server does not know',
     { skip: process.getuid?.() !== 0 && 'needs root' },
     async (t) => {
-      const directory = temporaryDirectory();
-      chmodSync(directory, 0o755);
+      const directory = temporaryDirectory(0o755);
       const home = join(directory, 'home');
       mkdirSync(home);
       chownSync(home, NOBODY, NOBODY);

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { chmodSync, lstatSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { lstatSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { before, describe, it, type TestContext } from 'node:test';
 import { openSqliteStore } from '../../../src/accounting/sqlite/sqlite-store';
@@ -214,8 +214,7 @@ describe('qmemacct export', () => {
     "shows no more of others' jobs than the site's lists",
     { skip: process.geteuid?.() !== 0 && 'needs root' },
     async (t: TestContext) => {
-      const site = temporaryDirectory();
-      chmodSync(site, 0o755);
+      const site = temporaryDirectory(0o755);
       mkdirSync(join(site, 'accounting'), { mode: 0o700 });
       const accounting = join(site, 'accounting', 'accounting.db');
       const toml = join(site, 'qmemacct.toml');

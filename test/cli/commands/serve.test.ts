@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { chmodSync, chownSync, existsSync, mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { chownSync, existsSync, mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
@@ -24,8 +24,7 @@ interface Place {
 
 /** A site whose accounting DB is for its owner alone. */
 async function newPlace(more = ''): Promise<Place> {
-  const directory = temporaryDirectory();
-  chmodSync(directory, 0o755);
+  const directory = temporaryDirectory(0o755);
   mkdirSync(join(directory, 'accounting'), { mode: 0o755 });
   const place = {
     directory,

@@ -16,7 +16,8 @@ import { USUAL_RULES } from '../../../src/record/request-rules';
 import { LiveState } from '../../../src/server/live/live-state';
 import { HOSTILE_OWNER, running, sampleRecords, sampleSnapshot } from '../../live/snapshots';
 import { ordinary } from '../../report/sample-records';
-import { NOW, startTestSite, temporaryDirectory, type TestSite } from '../../server/test-site';
+import { NOW, startTestSite, type TestSite } from '../../server/test-site';
+import { temporaryDirectory } from '../../support/temporary-directory';
 
 const PROMETHEUS = '/usr/bin/prometheus';
 const PROMTOOL = '/usr/bin/promtool';
@@ -163,7 +164,7 @@ it(
   { skip: without(PROMETHEUS), timeout: 180_000 },
   async (t) => {
     const site = await fullSite(t);
-    const directory = temporaryDirectory(t);
+    const directory = temporaryDirectory();
     const config = join(directory, 'prometheus.yml');
     const target = `{job_name: qmemacct, scrape_interval: 1s, scrape_timeout: 1s, static_configs: [{targets: ["127.0.0.1:${site.port}"]}]}`;
     writeFileSync(config, `scrape_configs: [${target}]\n`);

@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { after as afterAll, describe, it } from 'node:test';
+import { describe, it } from 'node:test';
 import type { JobRecord } from '../../../src/record/record';
 import type { Kind } from '../../../src/report/rules/facts';
 import { growthOf } from '../../../src/report/rules/growth';
@@ -12,6 +11,7 @@ import { parseRules } from '../../../src/report/rules/rule';
 import { loadRules, type RuleSet } from '../../../src/report/rules/rule-set';
 import { SHIPPED_RULES } from '../../../src/report/rules/shipped';
 import { after, mpiHost, mpiMaster, mpiTask, openBracket, ordinary, provedBracket } from '../sample-records';
+import { temporaryDirectory } from '../../support/temporary-directory';
 
 const GIB = 1024 ** 3;
 
@@ -246,8 +246,7 @@ describe('a file of rules', () => {
     ]);
   });
 
-  const directory = mkdtempSync(join(tmpdir(), 'qmemacct-rules-'));
-  afterAll(() => rmSync(directory, { recursive: true }));
+  const directory = temporaryDirectory();
 
   it('of the site comes over the shipped ones by name, or switches them off', async () => {
     const path = join(directory, 'rules.toml');

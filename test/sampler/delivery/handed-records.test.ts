@@ -88,8 +88,7 @@ interface Node {
 }
 
 function newNode(t: TestContext): Node {
-  const state = temporaryDirectory();
-  chmodSync(state, 0o755);
+  const state = temporaryDirectory(0o755);
   const outbox = join(state, 'outbox');
   mkdirSync(outbox);
   chmodSync(outbox, 0o1733);

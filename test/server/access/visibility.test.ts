@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { openSqliteStore } from '../../../src/accounting/sqlite/sqlite-store';
@@ -10,6 +9,7 @@ import { packageRoot } from '../../../src/base/package-root';
 import type { JobRecord } from '../../../src/record/record';
 import { accountOf, modest } from '../../report/bad-ends';
 import { openBracket, ordinary } from '../../report/sample-records';
+import { temporaryDirectory } from '../../support/temporary-directory';
 
 const COMMAND = join(packageRoot(), 'bin', 'qmemacct');
 const notRoot = process.getuid?.() !== 0 && 'only root can become two other users';
@@ -61,9 +61,7 @@ async function servingAll(
   records: readonly JobRecord[],
   ...settings: readonly string[]
 ): Promise<Serving> {
-  const directory = mkdtempSync(join(tmpdir(), 'qmemacct-visibility-'));
-  chmodSync(directory, 0o755);
-  t.after(() => rmSync(directory, { recursive: true, force: true }));
+  const directory = temporaryDirectory(0o755);
   const database = join(directory, 'accounting.db');
   const config = join(directory, 'qmemacct.toml');
   const lines = [

@@ -8,7 +8,7 @@ import {
   type AccountingService,
   type AccountingThreadOptions,
 } from '../../../src/server/accounting/accounting-thread';
-import { temporaryDirectory } from '../test-site';
+import { temporaryDirectory } from '../../support/temporary-directory';
 
 /** An accounting service whose thread writes down what it is asked, and does not end job 1 before the gate is opened. */
 export interface GatedThread {
@@ -29,7 +29,7 @@ parentPort.on('message', ({ id, question }) => {
 });`;
 
 export function gatedThread(t: TestContext, options: Partial<AccountingThreadOptions> = {}): GatedThread {
-  const directory = temporaryDirectory(t);
+  const directory = temporaryDirectory();
   const program = join(directory, 'program.js');
   writeFileSync(program, PROGRAM);
   execFileSync('mkfifo', [join(directory, 'gate')]);

@@ -9,8 +9,9 @@ import { packageRoot } from '../../../src/base/package-root';
 import type { JobRecord } from '../../../src/record/record';
 import { AccountingThread } from '../../../src/server/accounting/accounting-thread';
 import { noPostgres, startServer, type Server } from '../../accounting/postgres/server';
+import { NOW, startTestSite } from '../test-site';
+import { temporaryDirectory } from '../../support/temporary-directory';
 import { killedAtLimit, ordinary } from '../../report/sample-records';
-import { NOW, startTestSite, temporaryDirectory } from '../test-site';
 
 const COMMAND = join(packageRoot(), 'bin', 'qmemacct');
 /** Users that every Debian has, by their numbers there. */
@@ -83,7 +84,7 @@ describe('a server over PostgreSQL', { skip: noPostgres }, () => {
   });
 
   it('shows two users their own jobs, who may not log in to the database themselves', { skip: notRoot }, async (t) => {
-    const directory = temporaryDirectory(t);
+    const directory = temporaryDirectory(0o755);
     const config = join(directory, 'qmemacct.toml');
     // As somebody who may read, whoever asks: those who ask have no role there.
     const url = await filled();

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { UserError } from '../../../src/base/user-error';
 import { systemdSockets, listenAt, listenAddressText, type ListenAddress } from '../../../src/server/http/listen';
-import { temporaryDirectory } from '../test-site';
+import { temporaryDirectory } from '../../support/temporary-directory';
 
 function newServer(t: TestContext): Server {
   const server = createServer();
@@ -38,7 +38,7 @@ async function deadSocket(path: string): Promise<void> {
 
 describe('listenAt', () => {
   it('makes a socket for everybody, and its directory', async (t) => {
-    const path = join(temporaryDirectory(t), 'run', 'qmemacct', 'serve.sock');
+    const path = join(temporaryDirectory(), 'run', 'qmemacct', 'serve.sock');
     const before = process.umask(0o077);
     try {
       await listenAt(newServer(t), { kind: 'socket', path });
@@ -50,7 +50,7 @@ describe('listenAt', () => {
   });
 
   it('takes the place of a server that has died, not of one that lives', async (t) => {
-    const path = join(temporaryDirectory(t), 's');
+    const path = join(temporaryDirectory(), 's');
     await deadSocket(path);
     await listenAt(newServer(t), { kind: 'socket', path });
     assert.match(await fault(t, { kind: 'socket', path }), /another server answers there/);
@@ -58,14 +58,14 @@ describe('listenAt', () => {
   });
 
   it('removes no file that is no socket', async (t) => {
-    const path = join(temporaryDirectory(t), 's');
+    const path = join(temporaryDirectory(), 's');
     writeFileSync(path, 'precious');
     assert.match(await fault(t, { kind: 'socket', path }), /a file that is no socket lies there/);
     assert.ok(lstatSync(path).isFile());
   });
 
   it('says in one line why it can not listen, and what to do', async (t) => {
-    const directory = temporaryDirectory(t);
+    const directory = temporaryDirectory();
     const first = newServer(t);
     await listenAt(first, { kind: 'tcp', address: '127.0.0.1', port: 0 });
     const { port } = first.address() as { readonly port: number };
@@ -86,8 +86,8 @@ describe('listenAt', () => {
   it(
     'says who may not make a socket there',
     { skip: process.getuid?.() !== 0 && 'only root can become another' },
-    (t) => {
-      const directory = temporaryDirectory(t);
+    () => {
+      const directory = temporaryDirectory(0o755);
       mkdirSync(join(directory, 'run'), { mode: 0o755 });
       const script =
         'const { listenAt } = require(process.argv[1]);' +

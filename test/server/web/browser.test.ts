@@ -17,7 +17,8 @@ import {
   ordinary,
   running,
 } from '../../report/sample-records';
-import { liveStateOf, startTestSite, temporaryDirectory, type TestSite, type TestSiteOptions } from '../test-site';
+import { liveStateOf, startTestSite, type TestSite, type TestSiteOptions } from '../test-site';
+import { temporaryDirectory } from '../../support/temporary-directory';
 
 const CHROMIUM = '/usr/bin/chromium';
 const skip = existsSync(CHROMIUM) ? false : `no browser at ${CHROMIUM}`;
@@ -80,7 +81,7 @@ async function openReader(t: TestContext, site: TestSite, options: BrowserContex
 }
 
 async function privateSite(t: TestContext, more: TestSiteOptions = {}): Promise<TestSite> {
-  const tokens = join(temporaryDirectory(t), 'tokens');
+  const tokens = join(temporaryDirectory(), 'tokens');
   writeFileSync(tokens, `${TOKEN}\n`);
   chmodSync(tokens, 0o600);
   return startTestSite(t, { records: RECORDS, ...more, settings: { visibility: 'own', serve_tokens: tokens } });
