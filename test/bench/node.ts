@@ -12,6 +12,7 @@ import { cpuMs, memoryCost } from './process-cost';
 import { compilerObstacle } from './reading-cost';
 import { runNameOf, startShepherd, type Shepherd } from './shepherd';
 import { sum } from './statistics';
+import { until } from '../support/until';
 
 /** What the service of the node scope costs, beside a sampler for each of the same jobs. */
 
@@ -24,7 +25,6 @@ const PSS_BUDGET: Readonly<Record<number, number>> = { 64: 70 };
 const CPU_PER_JOB_BUDGET_MS = 5;
 const SHORT_JOB_MS = 300;
 const AT_ONCE = 4;
-const WITHIN_MS = 60_000;
 
 type Scope = 'job' | 'node';
 
@@ -40,15 +40,6 @@ interface Running {
 }
 
 const command = `i=1; while [ $i -lt ${PROCESSES} ]; do STEADY & i=$((i+1)); done; wait`;
-
-async function until<T>(what: string, look: () => T | null): Promise<T> {
-  for (const deadline = Date.now() + WITHIN_MS; ;) {
-    const found = look();
-    if (found !== null) return found;
-    if (Date.now() > deadline) throw new Error(`${what} did not come within ${WITHIN_MS / 1000} s`);
-    await sleep(50);
-  }
-}
 
 const shell = (): string => shells()[0] ?? '/bin/sh';
 
@@ -82,7 +73,7 @@ function samplerOf({ installation }: Ground, { job, shepherd }: Running): number
 async function startService(installation: Installation): Promise<ChildProcess> {
   const [program = '', ...rest] = installation.service;
   const child = spawn(program, rest, { stdio: 'ignore' });
-  await until('the service', () => servicePid({ run_dir: installation.runDirectory }));
+  await until(() => servicePid({ run_dir: installation.runDirectory }), 'the service');
   return child;
 }
 
@@ -118,10 +109,10 @@ export async function watched(scope: Scope, count: number, options: BenchOptions
       options.progress(`node: ${scope} scope, job ${index + 1} of ${count}`);
       running.push(await startJob(ground, words));
     }
-    const samplers = await until('the samplers', () => {
+    const samplers = await until(() => {
       const pids = running.map((job) => samplerOf(ground, job));
       return pids.every((pid) => pid !== null) ? new Set(pids) : null;
-    });
+    }, 'the samplers');
     await sleep(SETTLE_MS);
     const windowMs = options.quick ? 10_000 : 30_000;
     const total = (): number => sum([...samplers].map(cpuMs));

@@ -12,6 +12,7 @@ import { cpuMs, memoryCost, pidsOfGroup, type MemoryCost } from './process-cost'
 import { compilerObstacle, readingCost } from './reading-cost';
 import { measureRivals } from './rivals';
 import { runNameOf, startShepherd, type Shepherd } from './shepherd';
+import { until } from '../support/until';
 
 /** What a sampler costs while a job runs, started by the real prolog, in both modes at once, beside other tools. */
 
@@ -24,7 +25,6 @@ const MODES = ['full', 'small'] as const;
 type Mode = (typeof MODES)[number];
 
 const BURNER_MIB = 2;
-const START_MS = 30_000;
 /** By then the dense first ticks are over and node.db is open: these are costs of the start, which `hooks` measures. */
 const SETTLE_MS = 8000;
 
@@ -43,16 +43,6 @@ interface Cost {
   readonly memory: MemoryCost;
   besidePercent: number;
   record: JobRecord | null;
-}
-
-async function until<T>(what: string, look: () => T | null): Promise<T> {
-  const deadline = Date.now() + START_MS;
-  for (;;) {
-    const found = look();
-    if (found !== null) return found;
-    if (Date.now() > deadline) throw new Error(`${what} did not come within ${START_MS / 1000} s`);
-    await sleep(50);
-  }
 }
 
 function samplerPid(installation: Installation, job: number, shepherd: Shepherd): number | null {
@@ -87,11 +77,11 @@ async function startJob(
     if (prolog.status !== 0) throw new Error(`the prolog left with status ${prolog.status}`);
     const startedMs = performance.now();
     const group = await shepherd.job(BENCH_GROUP, jobCommand(count));
-    const jobPids = await until(`a job of ${count} processes`, () => {
+    const jobPids = await until(() => {
       const pids = pidsOfGroup(group);
       return pids.length >= count ? pids : null;
-    });
-    const pid = await until('the sampler', () => samplerPid(installation, job, shepherd));
+    }, `a job of ${count} processes`);
+    const pid = await until(() => samplerPid(installation, job, shepherd), 'the sampler');
     return { mode, job, shepherd, jobPids, samplerPid: pid, startedMs };
   } catch (error) {
     await shepherd.close();

@@ -4,7 +4,6 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import type { TestContext } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { connect } from '../../../src/accounting/postgres/connect';
 import type { Connection } from '../../../src/accounting/postgres/connect';
 import { totalsHere } from '../../../src/accounting/postgres/lacking';
@@ -19,6 +18,7 @@ import { job, T0 } from '../suite/fixture';
 import { noPostgres, startServer } from './server';
 import type { Server } from './server';
 import { temporaryDirectory } from '../../support/temporary-directory';
+import { until } from '../../support/until';
 
 /** Of the command; what is run in here goes in steps of 20. */
 const BATCH = 250;
@@ -101,7 +101,7 @@ describe('taking a store over', { skip: noPostgres }, () => {
       child.stdout.on('data', (piece: Buffer) => (said += piece.toString()));
       const ended = once(child, 'close') as Promise<[number | null]>;
       const waits = "SELECT FROM pg_locks WHERE NOT granted AND relation = 'qmemacct.taken_over'::regclass";
-      while ((await inner.query(waits)).length === 0) await sleep(10);
+      await until(async () => (await inner.query(waits)).length > 0);
       child.kill(signal);
       if (signal === 'SIGKILL') await ended;
       return async (): Promise<[number | null, string]> => [(await ended)[0], said];

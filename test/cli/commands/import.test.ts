@@ -2,7 +2,6 @@ import assert from 'node:assert/strict';
 import { appendFileSync, chmodSync, chownSync, existsSync, mkdirSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { spawn, spawnSync } from 'node:child_process';
 import { runProgram } from '../../../src/cli/program';
 import { packageRoot } from '../../../src/base/package-root';
@@ -10,6 +9,7 @@ import { failedLine, sampleLine, sampleLines } from '../../accounting/import/sam
 import { noPostgres, startServer } from '../../accounting/postgres/server';
 import { fakeTerminal } from '../fake-terminal';
 import { temporaryDirectory } from '../../support/temporary-directory';
+import { until } from '../../support/until';
 
 interface Site {
   readonly directory: string;
@@ -185,12 +185,11 @@ describe('qmemacct import', { timeout: 180_000 }, () => {
     let said = '';
     child.stdout.on('data', (text: Buffer) => (said += text.toString()));
     child.stderr.on('data', (text: Buffer) => (said += text.toString()));
-    const hear = async (pattern: RegExp): Promise<void> => {
-      while (!pattern.test(said)) {
+    const hear = (pattern: RegExp): Promise<true> =>
+      until(() => {
         assert.equal(child.exitCode, null, said);
-        await sleep(20);
-      }
-    };
+        return pattern.test(said);
+      });
     await hear(/40 records added/);
     appendFileSync(file, sampleLine(41));
     await hear(/1 line, 1 record added/);

@@ -3,7 +3,6 @@ import { closeSync, existsSync, mkdirSync, openSync, rmSync, statSync, utimesSyn
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { StoredRecord } from '../../../src/record/merge';
 import { openSqliteReader } from '../../../src/accounting/sqlite/sqlite-store';
 import { tryLock } from '../../../src/native/libc';
@@ -13,6 +12,7 @@ import { emptyRecord, type JobRecord } from '../../../src/record/record';
 import { DEFAULT_SETTINGS, type Settings } from '../../../src/record/settings';
 import { accountingRecord, heldJob, newSite, quiet, shepherdObstacle, startJob } from '../fake-shepherd';
 import { temporaryDirectory } from '../../support/temporary-directory';
+import { until } from '../../support/until';
 
 process.env.QMEMACCT_LOG = 'stderr';
 
@@ -215,12 +215,10 @@ describe('a sampler of a running job', { skip: obstacle ?? false }, () => {
         await reader.close();
       }
     };
-    let records: readonly JobRecord[] = [];
-    const deadline = Date.now() + 60_000;
-    while (records.length === 0 && Date.now() < deadline) {
-      await sleep(200);
-      records = await heard();
-    }
+    const records = await until(async () => {
+      const found = await heard();
+      return found.length > 0 && found;
+    });
     assert.deepEqual(
       records.map(({ job_id: id, status, granted_hosts: hosts }) => [id, status, hosts]),
       [[job.number, 'running', [{ host: 'node1', slots: 2 }]]],

@@ -28,6 +28,7 @@ import {
 import { RunDirectory } from '../../../src/sampler/job/run-directory';
 import { bootId } from '../../../src/sources/proc/clock';
 import { temporaryDirectory } from '../../support/temporary-directory';
+import { until } from '../../support/until';
 
 const RUN: RunDescription = {
   version: 1,
@@ -222,9 +223,7 @@ describe('shepherdLives', () => {
     });
     t.after(() => parent.kill('SIGKILL'));
     const pid = Number(await new Promise((resolve) => parent.stdout.once('data', resolve)));
-    for (let tries = 0; tries < 6000 && startTicksOf(pid) !== null; tries++)
-      await new Promise((resolve) => setTimeout(resolve, 10));
-    assert.equal(startTicksOf(pid), null);
+    await until(() => startTicksOf(pid) === null);
   });
 });
 

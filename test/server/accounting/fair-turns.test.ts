@@ -7,8 +7,9 @@ import type { AccountingService } from '../../../src/server/accounting/accountin
 import type { Requester } from '../../../src/server/accounting/accounting-thread';
 import { HttpProblem } from '../../../src/server/http/http-problem';
 import { FULL_ACCESS } from '../../../src/server/access/access';
-import { eventually, gatedThread } from './gated-thread';
+import { gatedThread } from './gated-thread';
 import { ask, startTestSite, type Got } from '../test-site';
+import { until } from '../../support/until';
 
 const notRoot = process.getuid?.() !== 0 && 'only root can become another user';
 
@@ -47,16 +48,16 @@ describe('questions to the accounting DB', () => {
       const before = askers.length;
       const { sent, status } = from(address, site.port, job);
       asked.push(status);
-      await eventually(() => askers.length > before);
+      await until(() => askers.length > before);
       return sent;
     };
     await sendFrom('127.0.0.2', 1);
-    await eventually(() => run().length === 1);
+    await until(() => run().length === 1);
     for (const job of [11, 12, 13, 14]) await sendFrom('127.0.0.2', job);
     await sendFrom('127.0.0.3', 21);
     const leaving = await sendFrom('127.0.0.4', 31);
     leaving.destroy();
-    await eventually(() => askers[5]?.gone?.aborted === false && askers[6]?.gone?.aborted === true);
+    await until(() => askers[5]?.gone?.aborted === false && askers[6]?.gone?.aborted === true);
     await sendFrom('127.0.0.3', 22);
     open();
     assert.deepEqual(await Promise.all(asked), [200, 200, 200, 200, 200, 200, 0, 200]);
@@ -117,7 +118,7 @@ describe('connections of one user', () => {
     t.after(() => child.kill('SIGKILL'));
     let said = '';
     child.stdout.on('data', (piece: Buffer) => (said += piece.toString()));
-    await eventually(() => said.includes('"closed":'));
+    await until(() => said.includes('"closed":'));
     assert.match(said, /\{"open":32,"closed":168\}/);
     assert.match(said, /you have 32 connections here already; close some/);
     const others: Got[] = await Promise.all(

@@ -1,7 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { TestContext } from 'node:test';
 import {
   AccountingThread,
@@ -38,9 +37,4 @@ export function gatedThread(t: TestContext, options: Partial<AccountingThreadOpt
   const run = (): readonly number[] =>
     existsSync(log) ? readFileSync(log, 'utf8').trim().split('\n').map(Number) : [];
   return { accounting, run, open: () => writeFileSync(join(directory, 'gate'), 'open') };
-}
-
-/** Waits for something that comes; a test that waits for ever is ended by its runner. */
-export async function eventually(condition: () => boolean): Promise<void> {
-  while (!condition()) await sleep(5);
 }

@@ -16,6 +16,7 @@ import { arrayOfTwenty, firstRun, hostile, killedAtLimit, ordinary } from '../..
 import { memoryAccounting } from '../accounting/memory-accounting';
 import { ask, startTestSite } from '../test-site';
 import { temporaryDirectory } from '../../support/temporary-directory';
+import { until } from '../../support/until';
 
 const heartbeat = { ...ordinary, job_id: 77, status: 'running' as const, ended_at: null, run_id: '1f2e3d4c.7.7' };
 /** Merged: the accounting line knows `failed`. */
@@ -190,8 +191,9 @@ describe('RemoteReader', () => {
     );
     const site = await startTestSite(t);
     // Until the server has had its own look at the DB.
-    while ((await ask({ socketPath: site.socket }, { path: '/v1/health' })).text.includes('"problem":null'))
-      await new Promise((resolve) => setTimeout(resolve, 20));
+    await until(
+      async () => !(await ask({ socketPath: site.socket }, { path: '/v1/health' })).text.includes('"problem":null'),
+    );
     await assert.rejects(
       openRemoteReader(site.socket),
       (error: unknown) => error instanceof StoreError && error.reason.includes('does not exist'),
