@@ -10,8 +10,7 @@ import { FULL_ACCESS } from '../../../src/server/access/access';
 import { gatedThread } from './gated-thread';
 import { ask, startTestSite, type Got } from '../test-site';
 import { until } from '../../support/until';
-
-const notRoot = process.getuid?.() !== 0 && 'only root can become another user';
+import { asUser, NOBODY, notRoot } from '../../support/qmemacct';
 
 /** Asks from another address of this host, as another host would. */
 function from(
@@ -111,8 +110,8 @@ const first = Array.from({ length: Number(count) }, () => {
 describe('connections of one user', () => {
   it('are 32 at a time, and leave room for those of others', { skip: notRoot }, async (t) => {
     const site = await startTestSite(t);
-    const become = ['--reuid=65534', '--regid=65534', '--clear-groups'];
-    const child = spawn('setpriv', [...become, process.execPath, '-e', MANY_CONNECTIONS, site.socket, '200'], {
+    const [program = '', ...become] = asUser(NOBODY);
+    const child = spawn(program, [...become, process.execPath, '-e', MANY_CONNECTIONS, site.socket, '200'], {
       stdio: ['ignore', 'pipe', 'inherit'],
     });
     t.after(() => child.kill('SIGKILL'));
@@ -127,7 +126,7 @@ describe('connections of one user', () => {
     assert.deepEqual(new Set(others.map(({ status }) => status)), new Set([200]));
     child.kill('SIGKILL');
     await once(child, 'exit');
-    const again = spawn('setpriv', [...become, process.execPath, '-e', MANY_CONNECTIONS, site.socket, '1'], {
+    const again = spawn(program, [...become, process.execPath, '-e', MANY_CONNECTIONS, site.socket, '1'], {
       stdio: ['ignore', 'pipe', 'inherit'],
     });
     t.after(() => again.kill('SIGKILL'));

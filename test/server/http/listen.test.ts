@@ -8,6 +8,7 @@ import { describe, it, type TestContext } from 'node:test';
 import { UserError } from '../../../src/base/user-error';
 import { systemdSockets, listenAt, listenAddressText, type ListenAddress } from '../../../src/server/http/listen';
 import { temporaryDirectory } from '../../support/temporary-directory';
+import { asUser, NOBODY, notRoot } from '../../support/qmemacct';
 
 function newServer(t: TestContext): Server {
   const server = createServer();
@@ -83,23 +84,19 @@ describe('listenAt', () => {
     assert.match(await fault(t, { kind: 'descriptor', fd: 999 }), /descriptor 999/);
   });
 
-  it(
-    'says who may not make a socket there',
-    { skip: process.getuid?.() !== 0 && 'only root can become another' },
-    () => {
-      const directory = temporaryDirectory(0o755);
-      mkdirSync(join(directory, 'run'), { mode: 0o755 });
-      const script =
-        'const { listenAt } = require(process.argv[1]);' +
-        'listenAt(require("node:net").createServer(), { kind: "socket", path: process.argv[2] }).catch((e) => console.log(e.message))';
-      const words = ['--reuid=65534', '--regid=65534', '--clear-groups', process.execPath, '-e', script];
-      const path = join(directory, 'run', 's');
-      const { stdout } = spawnSync('setpriv', [...words, require.resolve('../../../src/server/http/listen'), path], {
-        encoding: 'utf8',
-      });
-      assert.match(stdout, /^can't listen on .*: no permission to make it there; .*--socket\n$/);
-    },
-  );
+  it('says who may not make a socket there', { skip: notRoot }, () => {
+    const directory = temporaryDirectory(0o755);
+    mkdirSync(join(directory, 'run'), { mode: 0o755 });
+    const script =
+      'const { listenAt } = require(process.argv[1]);' +
+      'listenAt(require("node:net").createServer(), { kind: "socket", path: process.argv[2] }).catch((e) => console.log(e.message))';
+    const [program, ...words] = [...asUser(NOBODY), process.execPath, '-e', script];
+    const path = join(directory, 'run', 's');
+    const { stdout } = spawnSync(program, [...words, require.resolve('../../../src/server/http/listen'), path], {
+      encoding: 'utf8',
+    });
+    assert.match(stdout, /^can't listen on .*: no permission to make it there; .*--socket\n$/);
+  });
 });
 
 describe('sockets of systemd', () => {

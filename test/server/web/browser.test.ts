@@ -6,7 +6,7 @@ import { promisify } from 'node:util';
 import { after, before, describe, it, type TestContext } from 'node:test';
 import { chromium, type Browser, type BrowserContextOptions, type Page } from 'playwright-core';
 import { check, integer, list, nullable, object, string } from '../../../src/base/shape';
-import { COMMAND } from '../../cli/serving';
+import { COMMAND } from '../../support/qmemacct';
 import { GIB, sampleSnapshot, workedExample } from '../../live/snapshots';
 import {
   arrayOfTwenty,
