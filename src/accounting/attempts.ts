@@ -120,6 +120,17 @@ function runsOf(records: readonly StoredRecord[]): readonly (readonly StoredReco
   return [...masterlessRuns(orphans), ...runs];
 }
 
+/** The tasks (`qrsh -inherit`) among the records of one job or array task of a cluster, with their masters' records. */
+export function mastersOfTasks(records: readonly StoredRecord[]): ReadonlyMap<StoredRecord, StoredRecord> {
+  const runs = incarnations(records).flatMap((job) => runsOf(job.records));
+  return new Map(
+    runs.flatMap((run) => {
+      const master = run.find(({ record }) => record.pe_task_id === null);
+      return master === undefined ? [] : run.flatMap((one) => (one === master ? [] : [[one, master] as const]));
+    }),
+  );
+}
+
 function attempts(records: readonly StoredRecord[], incarnation: number): readonly JobAttempt[] {
   return [...groupBy(records, ({ record }) => record.task_id).values()].flatMap((group) => {
     const runs = runsOf(group);

@@ -2,7 +2,16 @@ import { FIELD_NAMES, FIELDS, TRUSTS, type FieldName } from '../record/fields';
 import type { JobRecord, MemorySeries } from '../record/record';
 import { killedByMemory } from '../record/cause';
 import { boolean, integer, list, object, oneOf, string, type ValueOf } from '../base/shape';
-import { FIELD_CODECS, fromJson, NO_END, repeatedJson, type Cell, type Column, type WordCodec } from './columns';
+import {
+  compact,
+  FIELD_CODECS,
+  fromJson,
+  NO_END,
+  repeatedJson,
+  type Cell,
+  type Column,
+  type WordCodec,
+} from './columns';
 import { COVERAGE_REASONS, coverageReason, isSampled } from '../record/coverage';
 import { chargedEnergy, endedBadly, requestedBytes } from '../record/facts';
 import { provesMembership } from '../record/membership';
@@ -101,13 +110,15 @@ function provenanceCells({ provenance }: StoredRecord, words: WordCodec): Row {
   ];
 }
 
+const NO_PROVENANCE: StoredRecord['provenance'] = {};
+
 const accountsOf = repeatedJson(ACCOUNTS, 'provenance');
 
 function readProvenance(id: Cell, revisions: Cell, words: WordCodec): StoredRecord['provenance'] {
-  if (typeof id !== 'number' || revisions === null) return {};
+  if (typeof id !== 'number' || revisions === null) return NO_PROVENANCE;
   const accounts = accountsOf(words.text('provenance', id));
   const text = String(revisions);
-  const given = fromJson(NUMBERS, text.startsWith('[') ? text : `[${text}]`, 'provenance_revisions');
+  const given = text.startsWith('[') ? fromJson(NUMBERS, text, 'provenance_revisions') : [Number(text)];
   return Object.fromEntries(
     accounts.flatMap(({ trust, ended, slots }, index) =>
       slots.map((slot) => [slot, { trust, revision: given[index] ?? 0, ended }]),
@@ -148,30 +159,42 @@ function seriesAt(cells: readonly Cell[], at: number): MemorySeries | null {
   };
 }
 
-/** What a record has where a field is not read. A copy of it is far smaller than an object that grows by its fields. */
-const NO_FIELDS = JSON.parse(
-  JSON.stringify(Object.fromEntries(FIELD_NAMES.map((name) => [name, FIELDS[name].empty]))),
-) as Readonly<Record<string, unknown>>;
+/** What a record has where a field is not read. */
+const NO_FIELDS: Readonly<Record<string, unknown>> = compact(
+  Object.fromEntries(FIELD_NAMES.map((name) => [name, FIELDS[name].empty])),
+);
 
 /** The columns of some fields, then how the record was merged, and how the fields are read from them. */
 export interface RowPlan {
   readonly columns: readonly Column[];
-  readonly fields: typeof FIELD_CODECS;
+  /** With the column where each begins. */
+  readonly fields: readonly ((typeof FIELD_CODECS)[number] & { readonly at: number })[];
+  /** Where that begins which says how it was merged. */
+  readonly merged: number;
+  /** Whether it is read where fields come from: not of records of which only some fields are needed. */
+  readonly provenance: boolean;
 }
 
 /** How records are read of which only some fields are needed; left out: all of them. */
 export function rowPlan(needed?: readonly FieldName[]): RowPlan {
-  const fields = FIELD_CODECS.filter(({ name }) => needed?.includes(name) ?? true);
-  const columns = [...fields.flatMap(({ codec }) => codec.columns), ...MERGED_COLUMNS];
-  return { columns, fields };
+  const columns: Column[] = [];
+  const fields = FIELD_CODECS.filter(({ name }) => needed?.includes(name) ?? true).map((field) => {
+    const at = columns.length;
+    columns.push(...field.codec.columns);
+    return { ...field, at };
+  });
+  const merged = columns.length;
+  const provenance = needed === undefined;
+  columns.push(...MERGED_COLUMNS.slice(0, provenance ? undefined : 1));
+  return { columns, fields, merged, provenance };
 }
 
 /** Every field but the series, which has a table of its own. */
 export const ALL_FIELDS = rowPlan();
 
 /**
- * The record of a row that begins at `at` in `cells`; `series`: where its series begins; null: not read along. Fields that
- * the plan has not are empty. Throws DamagedRecord.
+ * The record of a row that begins at `at` in `cells`; `series`: where its series begins; null: not read along. What the
+ * plan has not is empty. Throws DamagedRecord.
  */
 export function fromRow(
   cells: readonly Cell[],
@@ -181,17 +204,16 @@ export function fromRow(
   plan: RowPlan = ALL_FIELDS,
 ): StoredRecord {
   const fields: Record<string, unknown> = { ...NO_FIELDS };
-  let from = at;
+  const merged = at + plan.merged;
   try {
-    for (const { name, codec } of plan.fields) {
-      fields[name] = codec.read(cells, from, words);
-      from += codec.columns.length;
-    }
-    fields.series = series === null ? null : seriesAt(cells, series);
+    for (const { name, codec, at: from } of plan.fields) fields[name] = codec.read(cells, at + from, words);
+    if (series !== null) fields.series = seriesAt(cells, series);
     return {
       record: fields as unknown as JobRecord,
-      ended: cells[from] === 1,
-      provenance: readProvenance(cells[from + 1] ?? null, cells[from + 2] ?? null, words),
+      ended: cells[merged] === 1,
+      provenance: plan.provenance
+        ? readProvenance(cells[merged + 1] ?? null, cells[merged + 2] ?? null, words)
+        : NO_PROVENANCE,
     };
   } catch (error) {
     if (error instanceof RangeError || error instanceof SyntaxError) throw new DamagedRecord(error.message);

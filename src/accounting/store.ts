@@ -136,7 +136,7 @@ export interface RecordsQuery extends RecordFilter {
   readonly limit?: number;
   /** false: the list alone is wanted, and a store need not add up (zeros): that costs more than a short list. */
   readonly totals?: false;
-  /** The fields that are needed (default: all): a store may leave the others empty, which is faster. */
+  /** The fields that are needed (default: all): a store may leave the others, and `provenance`, empty, which is faster. */
   readonly fields?: readonly FieldName[];
   /** A peak under this share of the limit counts as far below it (default 0.25). */
   readonly far_below?: number;

@@ -141,6 +141,10 @@ export const SETTINGS = {
     { least: 0, most: Infinity, unit: 's' },
     `How long it stays when no sampler is left; inf: it is a service that runs from installation on, and the first fork of every job is heard. ${AGAIN}`,
   ),
+  node_series_always: flag(
+    false,
+    'Read the node-wide sources on an idle node, too. Otherwise they are read while jobs run, and what goes to Prometheus and to sinks with what = "node" has gaps',
+  ),
   initial_network_namespace: text(
     '/proc/1/ns/net',
     'Those events reach only the initial network namespace; it is entered by this path',

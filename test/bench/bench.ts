@@ -11,6 +11,8 @@ export interface BenchOptions {
   readonly keep: string | null;
   /** File of past jobs; null: none. */
   readonly trace: string | null;
+  /** Accounting DB or node.db of real jobs; null: none. */
+  readonly db: string | null;
   /** Tells on a terminal how far it has come. */
   readonly progress: (text: string) => void;
 }

@@ -12,7 +12,7 @@ import type { History } from './history-fill';
 import { keptHistory } from './history-kept';
 import { fillPostgres } from './history-postgres';
 import { QACCT, qacctEnvironment } from './qacct-cell';
-import { median, quantile } from './statistics';
+import { median, tail } from './statistics';
 import { temporaryDirectory } from '../support/temporary-directory';
 
 /** What questions to years of a site cost, beside qacct on the same jobs in the same run. */
@@ -105,8 +105,6 @@ function forgetPages(path: string): void {
   );
   if (status !== 0) throw new Error(`the page cache could not be emptied: ${stderr}`);
 }
-
-const tail = (values: readonly number[]): string => `95 %: ${quantile(values, 0.95).toFixed(1)} ms`;
 
 /** `forget`: empties the page cache of the store; null: that can't be done. */
 async function askAll(

@@ -2,12 +2,14 @@ import { writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import type { Bench, BenchOptions, Section } from './bench';
 import { adviceBench } from './advice';
+import { atRiskBench } from './at-risk';
 import { bracketsBench } from './brackets';
 import { deliveryBench } from './delivery';
 import { exportBench } from './export';
 import { historyBench, postgresBench } from './history';
 import { hooksBench } from './hooks';
 import { importBench } from './import';
+import { jsvBench } from './jsv';
 import { liveBench } from './live';
 import { nodeBench } from './node';
 import { provedBench } from './proved';
@@ -22,13 +24,14 @@ import { removeTemporaryDirectories } from '../support/temporary-directory';
 /**
  * Benchmarks beside their budgets:
  *
- *   npm run bench -- [NAME...] [--runs N] [--jobs N] [--keep DIRECTORY] [--trace FILE] [--quick] [--json FILE]
+ *   npm run bench -- [NAME...] [--runs N] [--jobs N] [--keep DIRECTORY] [--trace FILE] [--db PATH] [--quick] [--json FILE]
  *
  * Exit status: 0 measured, whatever the verdicts; 1 a benchmark failed; 2 usage.
  */
 
 const BENCHES: readonly Bench[] = [
   hooksBench,
+  jsvBench,
   samplerBench,
   nodeBench,
   sourcesBench,
@@ -42,12 +45,13 @@ const BENCHES: readonly Bench[] = [
   importBench,
   exportBench,
   adviceBench,
+  atRiskBench,
 ];
 
 function usage(): string {
   const names = BENCHES.map(({ name, about }) => `  ${name.padEnd(10)} ${about}`);
   return [
-    'usage: bench [NAME...] [--runs N] [--jobs N] [--keep DIRECTORY] [--trace FILE] [--quick] [--json FILE]',
+    'usage: bench [NAME...] [--runs N] [--jobs N] [--keep DIRECTORY] [--trace FILE] [--db PATH] [--quick] [--json FILE]',
     ...names,
   ].join('\n');
 }
@@ -78,6 +82,7 @@ async function main(argv: readonly string[]): Promise<number> {
       jobs: { type: 'string' },
       keep: { type: 'string' },
       trace: { type: 'string' },
+      db: { type: 'string' },
       quick: { type: 'boolean', default: false },
       json: { type: 'string' },
       help: { type: 'boolean', default: false },
@@ -105,6 +110,7 @@ async function main(argv: readonly string[]): Promise<number> {
     jobs,
     keep: values.keep ?? null,
     trace: values.trace ?? null,
+    db: values.db ?? null,
     quick: values.quick,
     progress: progressLine,
   };

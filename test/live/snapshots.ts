@@ -187,6 +187,7 @@ export function detail(job: number, tasks: readonly TaskDetail[], changes: Parti
     submittedAt: SUBMITTED,
     notBefore: null,
     submitCommand: null,
+    wantsMail: false,
     predecessors: [],
     requests: [],
     pe: null,

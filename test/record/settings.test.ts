@@ -92,6 +92,7 @@ describe('parseSettings', () => {
         ...STRINGS,
         ...LISTS,
         'listener',
+        'node_series_always',
         'accept_self_reported',
         'listener_linger',
         'export',

@@ -82,7 +82,7 @@ export class Merger {
   /** Merges records, as `parseRecord` returns them, into the table. */
   async merge(inner: Transaction, records: readonly JobRecord[]): Promise<readonly MergeOutcome[]> {
     const held = await loadJobs(inner, jobList(records));
-    const outcomes = records.map((record) => held.merge(record));
+    const outcomes = held.merge(records);
     await this.write(inner, held);
     return outcomes;
   }

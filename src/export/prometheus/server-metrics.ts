@@ -15,10 +15,12 @@ export interface InboxCounts {
   readonly unreadable: number;
 }
 
-/** Ended jobs of the last 24 hours, by whose they are. */
+/** Ended jobs of the last 24 hours. */
 export interface DaySums {
   readonly owner: readonly SummaryGroup[];
   readonly project: readonly SummaryGroup[];
+  /** Digits that names differ in are one `#`. */
+  readonly job_name: readonly SummaryGroup[];
 }
 
 /** What /metrics is made of, as far as the caller may see it; null: not known. */
@@ -180,7 +182,7 @@ const seconds = (name: string, help: string, of: (totals: Totals) => number): Fi
 const counted = (name: string, help: string, of: (totals: Totals) => number): Figure<SummaryGroup> =>
   things(name, help, ({ totals }) => of(totals));
 
-/** Sums over the records of the last 24 hours of each owner or project: what they asked for, used and left unused. */
+/** Sums over the records of the last 24 hours: what was asked for, used and left unused. */
 function lastDayBy(name: keyof DaySums): readonly ServerMetric[] {
   return family<ServerFigures, SummaryGroup>({
     name,
@@ -324,5 +326,6 @@ export const SERVER_METRICS: readonly ServerMetric[] = [
   ...runningBy('queue', ({ queue }) => queue),
   ...lastDayBy('owner'),
   ...lastDayBy('project'),
+  ...lastDayBy('job_name'),
   ...JOBS,
 ];

@@ -3,6 +3,7 @@ import { countedByGridEngine } from '../../record/cause';
 import { cpuEfficiency, memoryEfficiency, queueWait } from '../../record/efficiency';
 import { jobName } from '../../record/job-name';
 import { groupBy } from '../../base/group-by';
+import { requestedBytes } from '../../record/facts';
 import { figureOf } from '../../record/peak-figure';
 import type { JobRecord, Bracket } from '../../record/record';
 import { limitOf, requestOf } from '../../record/request';
@@ -59,9 +60,9 @@ const overTime = (record: JobRecord, bytes: number | null): number | null =>
   bytes === null || record.wallclock_seconds === null ? null : bytes * record.wallclock_seconds;
 
 const unused: Of<number | null> = (record) => {
-  const limit = limitOf(record);
-  if (limit === null || record.peak_rss === null) return null;
-  return overTime(record, Math.max(0, limit - figureOf(record.peak_rss)));
+  const requested = requestedBytes(record);
+  if (requested === null || record.peak_rss === null) return null;
+  return overTime(record, Math.max(0, requested - figureOf(record.peak_rss)));
 };
 
 const heldOf = (bracket: Bracket | null): number | null => bracket && figureOf(bracket);
@@ -332,7 +333,7 @@ export const RECORD_COLUMNS = {
     head: 'requested',
     says: 'requested memory-hours, in GiB x h',
     align: 'right',
-    cell: hostSumCell((record) => overTime(record, limitOf(record)), formatGibHours),
+    cell: hostSumCell((record) => overTime(record, requestedBytes(record)), formatGibHours),
   },
   used: {
     head: 'used',

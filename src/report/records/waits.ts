@@ -40,15 +40,13 @@ interface Wait {
   readonly seconds: number;
 }
 
-type Started = Pick<JobRecord, 'cluster' | 'job_id' | 'task_id' | 'submitted_at'> & Wait;
-
-function startOf(record: JobRecord): readonly Started[] {
-  const { cluster, job_id, task_id, pe_task_id: peTask, submitted_at, started_at: started } = record;
+function waitOf(record: JobRecord): Wait | null {
+  const { pe_task_id: peTask, submitted_at: submitted, started_at: started } = record;
   const limit = limitOf(record);
+  if (peTask !== null || submitted === null || started === null || limit === null || limit <= 0) return null;
   const queue = record.queue?.split('@', 1)[0] ?? '';
-  const seconds = (Date.parse(started ?? '') - Date.parse(submitted_at ?? '')) / 1000;
-  if (peTask !== null || limit === null || limit <= 0 || queue === '' || !(seconds >= 0)) return [];
-  return [{ cluster, job_id, task_id, submitted_at, queue, limit, seconds }];
+  const seconds = (Date.parse(started) - Date.parse(submitted)) / 1000;
+  return queue === '' || !(seconds >= 0) ? null : { queue, limit, seconds };
 }
 
 function medianOf(values: readonly number[]): number {
@@ -68,10 +66,12 @@ function sizesOf(waits: readonly Wait[]): readonly WaitOfSize[] {
 
 /** The queues with most jobs, where these requested memory of at least two sizes; a job counts with its first start. */
 export function waitsOf(records: readonly JobRecord[]): readonly QueueWaits[] {
-  const firsts = new Map<string, Started>();
-  for (const start of records.flatMap(startOf)) {
-    const key = `${start.job_id} ${start.task_id ?? ''} ${start.submitted_at ?? ''} ${start.cluster}`;
-    if (start.seconds < (firsts.get(key)?.seconds ?? Infinity)) firsts.set(key, start);
+  const firsts = new Map<string, Wait>();
+  for (const record of records) {
+    const wait = waitOf(record);
+    if (wait === null) continue;
+    const key = `${record.job_id} ${record.task_id ?? ''} ${record.submitted_at ?? ''} ${record.cluster}`;
+    if (wait.seconds < (firsts.get(key)?.seconds ?? Infinity)) firsts.set(key, wait);
   }
   return [...groupBy([...firsts.values()], ({ queue }) => queue)]
     .sort(([a, some], [b, others]) => others.length - some.length || (a < b ? -1 : 1))

@@ -47,7 +47,8 @@ export class NodeReadings {
   #store: NodeStore | null = null;
   #unsaved: SeriesBatch[] = [];
   #complained = false;
-  #savedMs: number;
+  /** The first readings are kept at once. */
+  #savedMs = -Infinity;
   #timer: NodeJS.Timeout | null = null;
   #keeps = true;
 
@@ -55,10 +56,10 @@ export class NodeReadings {
     this.#settings = settings;
     this.#settingsPath = settingsPath;
     this.#publish = publish;
-    this.#savedMs = performance.now();
+    const nowMs = performance.now();
     this.#scheduled = NODE_SOURCES.flatMap((source) => {
       const { enabled, intervalMs, options } = chooseSource(source, settings);
-      return enabled ? [{ source, intervalMs, options, opened: null, dueMs: this.#savedMs, asked: false }] : [];
+      return enabled ? [{ source, intervalMs, options, opened: null, dueMs: nowMs, asked: false }] : [];
     });
   }
 

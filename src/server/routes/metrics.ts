@@ -6,7 +6,8 @@ import { route } from './route';
 
 export const metricsRoute = route({
   path: '/metrics',
-  description: 'for Prometheus: hosts, queues, owners, projects, the waste of the last 24 hours, and how the server is',
+  description:
+    'for Prometheus: hosts, queues, owners, projects, kinds of jobs, the waste of the last 24 hours, and how the server is',
   parameters: {},
   type: METRICS_TYPE,
   schema: null,

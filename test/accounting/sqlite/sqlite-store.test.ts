@@ -12,6 +12,7 @@ import { feedSuite } from '../suite/feed-suite';
 import { filterSuite } from '../suite/filter-suite';
 import { pagesSuite } from '../suite/pages-suite';
 import { joinSuite } from '../suite/join-suite';
+import { taskRequestsSuite } from '../suite/task-requests-suite';
 import { mergeSuite } from '../suite/merge-suite';
 import { pruneSuite } from '../suite/prune-suite';
 import { nodeSuite } from '../suite/node-suite';
@@ -41,6 +42,7 @@ feedSuite((t) => {
   return Promise.resolve({ store, feed });
 });
 joinSuite(open);
+taskRequestsSuite(open);
 summarySuite(open);
 pruneSuite(open);
 questionsSuite((t) => {

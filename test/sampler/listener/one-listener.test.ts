@@ -10,6 +10,7 @@ import type { Reply } from '../../../src/sampler/listener/protocol';
 import { runningListener, settingsDigest } from '../../../src/sampler/listener/running';
 import { packageRoot } from '../../../src/base/package-root';
 import { loadSettings, type Settings } from '../../../src/record/settings';
+import { NodeStore } from '../../../src/sampler/node-store/node-store';
 import { bracketsObstacle } from '../../burners/bracketed';
 import { burner } from '../../burners/build';
 import { oneOf } from '../../tries';
@@ -107,6 +108,19 @@ describe('the listener of a node', () => {
     const second = runningListener(node.settings)?.pid;
     assert.deepEqual(listenersOf(node.settingsPath), [second]);
     link.close();
+  });
+});
+
+describe('the node-wide sources', () => {
+  it('are read although no sampler has come, where the site says so', async (t) => {
+    const state = temporaryDirectory();
+    const node = newNode(t, `listener_linger = 600\nnode_series_always = true\nstate_dir = "${state}"\n`);
+    takeOver(node);
+    await until(() => existsSync(join(state, 'node.db')), 'nothing is kept');
+    const store = new NodeStore(state);
+    t.after(() => store.close());
+    const isThere = (): boolean => store.readSeries(null, ['meminfo_memtotal_bytes'], 0, Date.now()).length === 1;
+    await until(isThere, 'no series come');
   });
 });
 

@@ -18,12 +18,10 @@ import { sampleConfig } from '../../gridengine/spool-samples';
 import type { JobRecord } from '../../../src/record/record';
 import { openSqliteReader } from '../../../src/accounting/sqlite/sqlite-store';
 import { Rlimit } from '../../../src/native/libc';
-import { servicePid } from '../../../src/sampler/service/service-lock';
 import {
   heldJob,
   lapse,
   letGoSampled,
-  newSite,
   nodeSamples,
   shepherdObstacle,
   startJob,
@@ -32,9 +30,9 @@ import {
   type Job,
   type JobOptions,
   type Site,
-  type SiteOptions,
 } from '../fake-shepherd';
 import { until } from '../../support/until';
+import { nodeSite, servicePidOf, startService } from './node-site';
 
 const it = (name: string, body: (t: TestContext) => unknown): void => void test(name, (t) => unhurried(() => body(t)));
 
@@ -45,34 +43,9 @@ const HOOKED = {
   epilog: 'root@/usr/bin/env -i /bin/sh -p /opt/qmemacct/current/hooks/epilog.sh $job_id $ja_task_id',
 };
 
-function nodeSite(t: TestContext, options: SiteOptions = {}): Site {
-  const site = newSite(t, {
-    armWait: 0.05,
-    ...options,
-    settings: ['scope = "node"', 'scan_interval = 5', ...(options.settings ?? [])],
-    conf: { scope: 'node', ...options.conf },
-  });
-  mkdirSync(join(site.directory, 'active_jobs'), { recursive: true });
-  const text = readFileSync(site.settings, 'utf8');
-  writeFileSync(site.settings, `${text}execd_spool_dir = "${join(site.directory, 'spool')}"\n`);
-  return site;
-}
-
-const placesOf = (site: Site): { readonly run_dir: string } => ({ run_dir: site.runDir });
-
-/** Starts the service as its unit does; resolves to its pid when it is there. */
-async function startService(site: Site): Promise<number> {
-  spawn('/bin/sh', ['-p', join(site.hooks, 'sampler.sh')], {
-    stdio: 'ignore',
-    detached: true,
-    env: { PATH: '/usr/bin:/bin' },
-  }).unref();
-  return until(() => servicePid(placesOf(site)), 'the service');
-}
-
 async function endService(site: Site, pid: number, signal: 'SIGTERM' | 'SIGKILL'): Promise<void> {
   process.kill(pid, signal);
-  await until(() => servicePid(placesOf(site)) === null, 'the end of the service');
+  await until(() => servicePidOf(site) === null, 'the end of the service');
 }
 
 /** What the kernel says that the job took, by the shepherd's `usage`. */
@@ -146,7 +119,7 @@ describe('the service of the node scope', { skip: shepherdObstacle() ?? false, c
     assert.equal(record.exit_status, 3);
     assert.ok((record.samples ?? 0) > 5, `${record.samples ?? 0} samples`);
     assert.ok((record.sampler?.cpu_seconds ?? 9) < 2);
-    assert.equal(servicePid(placesOf(site)), service);
+    assert.equal(servicePidOf(site), service);
     assert.deepEqual(
       record.notes.filter((note) => !note.includes('proved peaks')),
       [],
@@ -336,7 +309,7 @@ describe('the service of the node scope', { skip: shepherdObstacle() ?? false, c
     const second = spawn('/bin/sh', ['-p', join(site.hooks, 'sampler.sh')], { stdio: 'ignore' });
     const status = await new Promise((resolve) => second.once('exit', resolve));
     assert.equal(status, 0);
-    assert.equal(servicePid(placesOf(site)), service);
+    assert.equal(servicePidOf(site), service);
   });
 
   it('believes no user who calls himself execd, nor a spool directory that others can write to', async (t) => {

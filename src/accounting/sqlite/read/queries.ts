@@ -22,6 +22,15 @@ export const FIND_RECORD = `SELECT r.id, ${SERIES}, ${ROW}
   WHERE r.job_id = @job_id AND r.task_id IS @task_id AND r.pe_task_id IS @pe_task_id AND r.cluster_id = @cluster_id
     AND (r.host_id = @host_id AND r.run_id = @run_id OR r.started_at BETWEEN @from AND @to)`;
 
+/**
+ * As rows of FIND_RECORD, without the series: the master's records of a job, and those of its task @pe_task_id, or of
+ * @all tasks. Parameters: @job_id, @task_id, @cluster_id.
+ */
+export const FIND_PARTS = `SELECT r.id, NULL, NULL, NULL, ${ROW}
+  ${FROM_RECORD}
+  WHERE r.job_id = @job_id AND r.task_id IS @task_id AND r.cluster_id = @cluster_id
+    AND (@all OR r.pe_task_id IS NULL OR r.pe_task_id = @pe_task_id)`;
+
 /** Parameters: a row. */
 export const INSERT_RECORD = `INSERT INTO record (${COLUMN_NAMES.join(', ')}) VALUES (${COLUMN_NAMES.map(() => '?').join(', ')})`;
 

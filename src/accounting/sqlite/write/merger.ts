@@ -5,11 +5,14 @@ import { countedAt } from '../../../record/facts';
 import { isLineOnly, SAME_START_MS } from '../../../record/join';
 import { mergeAmong } from '../../../record/match';
 import type { StoredRecord } from '../../../record/merge';
+import { mastersOfTasks } from '../../attempts';
 import type { MergeOutcome } from '../../store';
+import { bringsRequests, withRequestsOf } from '../../task-requests';
 import type { Words } from '../database/dictionary';
 import {
   DELETE_RECORD,
   DELETE_SERIES,
+  FIND_PARTS,
   FIND_RECORD,
   INDEXED_COLUMNS,
   INSERT_RECORD,
@@ -58,6 +61,23 @@ export function createMerger(db: Database, words: Words, stale: StaleDays): (rec
     const parallel = pe !== null || pe_task_id !== null || !isLineOnly(record);
     stale.touch({ job_id, task_id, cluster_id: clusterId, counted_at: countedAt(record), parallel });
   };
+  const findParts = db.prepare<Record<string, number | string | null>, readonly Cell[]>(FIND_PARTS).raw();
+  const candidateOf = (cells: readonly Cell[]): Candidate => ({
+    id: Number(cells[0]),
+    row: cells.slice(ROW_AT),
+    stored: fromRow(cells, ROW_AT, 1, words),
+  });
+  /** From masters to tasks that lack them. */
+  const passRequests = ({ job_id, task_id, pe_task_id }: JobRecord, clusterId: number): void => {
+    const all = Number(pe_task_id === null);
+    const parts = findParts.all({ job_id, task_id, pe_task_id, cluster_id: clusterId, all }).map(candidateOf);
+    const masters = mastersOfTasks(parts.map(({ stored }) => stored));
+    for (const { id, row, stored } of parts) {
+      const master = masters.get(stored);
+      const filled = master === undefined ? stored : withRequestsOf(master, stored);
+      if (filled !== stored) update(id, row, toRow(filled, words));
+    }
+  };
   return (record) => {
     const clusterId = words.intern('cluster', record.cluster);
     const started = record.started_at === null ? null : Date.parse(record.started_at);
@@ -71,19 +91,13 @@ export function createMerger(db: Database, words: Words, stale: StaleDays): (rec
       from: started === null ? null : started - SAME_START_MS,
       to: started === null ? null : started + SAME_START_MS,
     });
-    const merged = mergeAmong(
-      record,
-      rows.map((cells): Candidate => ({
-        id: Number(cells[0]),
-        row: cells.slice(ROW_AT),
-        stored: fromRow(cells, ROW_AT, 1, words),
-      })),
-    );
+    const merged = mergeAmong(record, rows.map(candidateOf));
     if (merged === null) return { ok: true, change: 'unchanged' };
     const { base, absorbed, stored } = merged;
     if (base === null) {
       storeSeries(Number(insert.run(...toRow(stored, words)).lastInsertRowid), record.series);
       touch(stored.record, clusterId);
+      if (bringsRequests(null, stored)) passRequests(stored.record, clusterId);
       return { ok: true, change: 'added' };
     }
     if (absorbed !== null) {
@@ -94,6 +108,7 @@ export function createMerger(db: Database, words: Words, stale: StaleDays): (rec
     if (stored.record.series !== base.stored.record.series) storeSeries(base.id, stored.record.series);
     touch(base.stored.record, clusterId);
     touch(stored.record, clusterId);
+    if (bringsRequests(base.stored, stored)) passRequests(stored.record, clusterId);
     return { ok: true, change: 'changed' };
   };
 }
