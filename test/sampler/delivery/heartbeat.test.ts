@@ -8,11 +8,12 @@ import { openSqliteReader } from '../../../src/accounting/sqlite/sqlite-store';
 import { tryLock } from '../../../src/native/libc';
 import { Heartbeat } from '../../../src/sampler/delivery/heartbeat';
 import { NodeStore } from '../../../src/sampler/node-store/node-store';
-import { emptyRecord, type JobRecord } from '../../../src/record/record';
+import type { JobRecord } from '../../../src/record/record';
 import { DEFAULT_SETTINGS, type Settings } from '../../../src/record/settings';
 import { accountingRecord, heldJob, newSite, quiet, shepherdObstacle, startJob } from '../fake-shepherd';
 import { temporaryDirectory } from '../../support/temporary-directory';
 import { until } from '../../support/until';
+import { recordOf } from '../../support/records';
 
 process.env.QMEMACCT_LOG = 'stderr';
 
@@ -20,9 +21,9 @@ const NOW = Date.UTC(2026, 10, 1);
 const INTERVAL = 60_000;
 
 function record(job: number, revision = NOW): JobRecord {
-  const key = { cluster: 'c', job_id: job, task_id: null, pe_task_id: null, host: 'h', run_id: `0badcafe.${job}.2` };
   const series = { start: new Date(NOW - 1000).toISOString(), step_seconds: 5, rss_bytes: [1000 * job] };
-  return { ...emptyRecord(key, 'running', 'root', revision), owner: 'alice', cpu_seconds: 1, series };
+  const run_id = `0badcafe.${job}.2`;
+  return recordOf({ job_id: job, run_id, status: 'running', revision, owner: 'alice', cpu_seconds: 1, series });
 }
 
 interface Node {

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { openSqliteStore } from '../../../src/accounting/sqlite/sqlite-store';
 import type { JobRecord } from '../../../src/record/record';
-import { accountOf, modest } from '../../report/bad-ends';
+import { tenMinutesOf, modest } from '../../report/bad-ends';
 import { openBracket, ordinary } from '../../report/sample-records';
 import { temporaryDirectory } from '../../support/temporary-directory';
 import { asUser, DAEMON, NOBODY, notRoot, qmemacct, startServing } from '../../support/qmemacct';
@@ -67,13 +67,7 @@ async function servingAll(
   return {
     run: (uid, ...words) => qmemacct(['--config', config, ...words], { uid }),
     ask: (uid, path) => {
-      const [program, ...rest] = [
-        ...asUser(uid),
-        process.execPath,
-        requester,
-        join(directory, 'serve.sock'),
-        path,
-      ];
+      const [program, ...rest] = [...asUser(uid), process.execPath, requester, join(directory, 'serve.sock'), path];
       return JSON.parse(spawnSync(program, rest, { encoding: 'utf8' }).stdout) as unknown;
     },
   };
@@ -92,7 +86,7 @@ const STOPPED: JobRecord = {
   ...{ peak_process_vmem: openBracket(2 * GIB, null, 'secret-program') },
   exit_status: 137,
   signal: 9,
-  grid_engine: accountOf({ category: '-U secret-list -l h_rt=600,h_vmem=4G', maxvmem_bytes: GIB }),
+  grid_engine: tenMinutesOf({ category: '-U secret-list -l h_rt=600,h_vmem=4G', maxvmem_bytes: GIB }),
   notes: ['secret-note'],
 };
 
