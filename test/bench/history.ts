@@ -14,6 +14,7 @@ import { fillPostgres } from './history-postgres';
 import { QACCT, qacctEnvironment } from './qacct-cell';
 import { median, tail } from './statistics';
 import { temporaryDirectory } from '../support/temporary-directory';
+import type { BudgetName } from './budgets';
 
 /** What questions to years of a site cost, beside qacct on the same jobs in the same run. */
 
@@ -25,14 +26,10 @@ const WARM_RUNS = 40;
 const COLD_RUNS = 5;
 const COMMAND_RUNS = 5;
 const QACCT_RUNS = 2;
-const RECORD_BUDGET_BYTES = 350;
-const QUERY_BUDGET_MS = 5;
-const COMMAND_BUDGET_MS = 200;
-const REPORT_BUDGET_MS = 500;
 
 interface Question {
   readonly name: string;
-  readonly budget?: number;
+  readonly budget?: BudgetName;
   /** `turn`: asks for something else each time. */
   readonly ask: (reader: AccountingReader, turn: number) => Promise<unknown>;
 }
@@ -57,12 +54,12 @@ function questions(history: Span): readonly Question[] {
   return [
     {
       name: 'job ID',
-      budget: QUERY_BUDGET_MS,
+      budget: 'query',
       ask: (reader, turn) => reader.job({ job_id: jobs[turn % jobs.length] ?? FIRST_JOB }),
     },
     {
       name: 'owner bob --since 7d',
-      budget: QUERY_BUDGET_MS,
+      budget: 'query',
       ask: (reader) => reader.records({ ...days(7), owner: 'bob' }),
     },
     { name: 'owner with most jobs --since 7d', ask: (reader) => reader.records({ ...days(7), owner: 'user000' }) },
@@ -86,7 +83,11 @@ function questions(history: Span): readonly Question[] {
       name: "a month's ten names of most waste",
       ask: (reader, turn) => reader.summary({ ...month(turn), by: 'job_name', sort: 'requested_gib_hours', limit: 10 }),
     },
-    { name: 'all the years by owner', ask: (reader) => reader.summary({ since, until, by: 'owner' }) },
+    {
+      name: 'all the years by owner',
+      budget: 'ten years by owner',
+      ask: (reader) => reader.summary({ since, until, by: 'owner' }),
+    },
   ];
 }
 
@@ -136,7 +137,7 @@ async function askAll(
         unit: 'ms',
         values: warm,
         note: tail(warm),
-        ...(budget === undefined ? {} : { budget }),
+        budget,
       });
       if (cold.length > 0)
         rows.push({ what: '  nothing of it in the page cache', unit: 'ms', values: cold, note: tail(cold) });
@@ -150,7 +151,7 @@ async function askAll(
 interface Command {
   readonly name: string;
   readonly words: (turn: number) => readonly string[];
-  readonly budget?: number;
+  readonly budget?: BudgetName;
 }
 
 /** Wall clock of a whole program; its exit status, where that is not 0. */
@@ -178,7 +179,7 @@ function measure(command: Command, runs: number, program: string, env: NodeJS.Pr
     values.push(ms);
   }
   const { name, budget } = command;
-  return { what: name, unit: 'ms', values, note: tail(values), ...(budget === undefined ? {} : { budget }) };
+  return { what: name, unit: 'ms', values, note: tail(values), budget };
 }
 
 function ownCommands(history: History, directory: string): readonly Row[] {
@@ -189,10 +190,10 @@ function ownCommands(history: History, directory: string): readonly Row[] {
   const from = ['--config', config];
   const env = { PATH: process.env.PATH, HOME: directory };
   const commands: readonly Command[] = [
-    { name: 'qmemacct job ID', budget: COMMAND_BUDGET_MS, words: () => ['job', job(), ...from] },
+    { name: 'qmemacct job ID', budget: 'whole command', words: () => ['job', job(), ...from] },
     {
       name: 'qmemacct owner bob --since 7d',
-      budget: COMMAND_BUDGET_MS,
+      budget: 'whole command',
       words: () => ['owner', 'bob', '--since', '7d', ...from],
     },
     {
@@ -202,7 +203,7 @@ function ownCommands(history: History, directory: string): readonly Row[] {
     { name: 'qmemacct top --since 30d', words: () => ['top', '--since', '30d', ...from] },
     {
       name: 'qmemacct report --since 30d',
-      budget: REPORT_BUDGET_MS,
+      budget: "a month's report",
       words: () => ['report', '--since', '30d', ...from],
     },
     { name: 'qmemacct --version', words: () => ['--version'] },
@@ -255,7 +256,7 @@ function fillRows(history: History): readonly Row[] {
       what: 'a record with all indexes',
       unit: 'bytes',
       values: [sizeOf(history.store) / history.records],
-      budget: RECORD_BUDGET_BYTES,
+      budget: 'record in SQLite',
     },
     ...(!history.hasFile
       ? []
@@ -294,7 +295,12 @@ async function runInPostgres({ quick, jobs, progress }: BenchOptions): Promise<r
         values: perSecond(history.merged, history.mergedMs),
       },
       { what: 'records rolled up', unit: 'records/s', values: perSecond(history.records, history.rolledMs) },
-      { what: 'a record with all indexes', unit: 'bytes', values: [history.bytes / history.records] },
+      {
+        what: 'a record with all indexes',
+        unit: 'bytes',
+        values: [history.bytes / history.records],
+        budget: 'record in PostgreSQL',
+      },
       ...(await askAll(history, history.open, null, progress)),
     ];
     return [{ title: `history in PostgreSQL: ${history.records} records of ${history.weeks} weeks`, rows }];

@@ -24,7 +24,6 @@ const SYNC_WITHIN_MS = 10_000;
 const US_PER_MS = 1000;
 /** Two looks at least. */
 const REST_WINDOW_MS = 5000;
-const REST_BUDGET = 0.1;
 
 function pidOfListener(settingsPath: string): number {
   const found = allPids().find((pid) => {
@@ -134,7 +133,7 @@ export async function listenerSection(options: BenchOptions): Promise<Section> {
         what: 'at rest, of one core',
         unit: '%',
         values: rest.percent,
-        ...(options.quick ? {} : { budget: REST_BUDGET }),
+        budget: options.quick ? undefined : 'listener at rest',
       },
       { what: 'processes that others forked meanwhile', unit: '1/s', values: rest.forks },
     ];

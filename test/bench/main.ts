@@ -18,8 +18,9 @@ import { serveBench } from './serve';
 import { sourcesBench } from './sources';
 import { busyNote, describeMachine, thisMachine } from './machine';
 import { median } from './statistics';
-import { formatSection, verdict } from './table';
+import { budgetSection, formatSection, verdict } from './table';
 import { removeTemporaryDirectories } from '../support/temporary-directory';
+import { BUDGETS } from './budgets';
 
 /**
  * Benchmarks beside their budgets:
@@ -67,6 +68,7 @@ function asJson(sections: readonly Section[]): unknown {
     notes: notes ?? [],
     rows: rows.map((row) => ({
       ...row,
+      at_most: row.budget === undefined ? null : BUDGETS[row.budget].most,
       median: row.values.length > 0 ? median(row.values) : null,
       verdict: verdict(row),
     })),
@@ -130,6 +132,8 @@ async function main(argv: readonly string[]): Promise<number> {
       removeTemporaryDirectories();
     }
   }
+  const budgets = budgetSection(measured);
+  if (budgets.table !== undefined) console.log(`\n${formatSection(budgets)}`);
   if (values.json !== undefined)
     writeFileSync(values.json, `${JSON.stringify({ machine, sections: asJson(measured) }, null, 2)}\n`);
   return failed ? 1 : 0;

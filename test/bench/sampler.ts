@@ -17,9 +17,11 @@ import { until } from '../support/until';
 /** What a sampler costs while a job runs, started by the real prolog, in both modes at once, beside other tools. */
 
 const COUNTS = [1, 20, 200] as const;
-const CPU_BUDGET_PERCENT: Readonly<Record<(typeof COUNTS)[number], number | null>> = { 1: null, 20: 0.2, 200: 1 };
-const RSS_BUDGET_MIB = 65;
-const PRIVATE_BUDGET_MIB = 12;
+const BUDGETS_OF = {
+  1: { cpu: undefined, memory: 'private memory, 20 processes' },
+  20: { cpu: 'sampler, 20 processes', memory: 'private memory, 20 processes' },
+  200: { cpu: 'sampler, 200 processes', memory: 'private memory, 200 processes' },
+} as const satisfies Readonly<Record<(typeof COUNTS)[number], object>>;
 const SMALL_MODE_BYTES = 300 * 1024 * 1024;
 const MODES = ['full', 'small'] as const;
 type Mode = (typeof MODES)[number];
@@ -104,14 +106,15 @@ async function finishJob(installation: Installation, { job, shepherd }: Watched)
 }
 
 function costRows(cost: Cost, count: (typeof COUNTS)[number]): readonly Row[] {
-  const budget = CPU_BUDGET_PERCENT[count];
+  const budgets = BUDGETS_OF[count];
+  const full = cost.mode === 'full';
   const rows: Row[] = [
     {
       what: `CPU of one core, ${cost.mode} mode`,
       unit: '%',
       values: [cost.percent],
-      // The budget is for the full mode; the small one is told beside it.
-      ...(budget !== null && cost.mode === 'full' ? { budget } : {}),
+      // The small mode is told beside it.
+      budget: full ? budgets.cpu : undefined,
     },
   ];
   const own = cost.record?.sampler ?? null;
@@ -122,15 +125,14 @@ function costRows(cost: Cost, count: (typeof COUNTS)[number]): readonly Row[] {
       values: [own.cpu_seconds * 1000],
       note: `${cost.record?.samples ?? 0} samples, largest RSS ${(own.max_rss_bytes / 2 ** 20).toFixed(1)} MiB`,
     });
-  const full = cost.mode === 'full';
   rows.push(
-    { what: '  RSS', unit: 'MiB', values: [cost.memory.rss], ...(full ? { budget: RSS_BUDGET_MIB } : {}) },
+    { what: '  RSS', unit: 'MiB', values: [cost.memory.rss], budget: full ? 'RSS of a sampler' : undefined },
     { what: '  PSS', unit: 'MiB', values: [cost.memory.pss] },
     {
       what: '  private dirty',
       unit: 'MiB',
       values: [cost.memory.privateDirty],
-      ...(full ? { budget: PRIVATE_BUDGET_MIB } : {}),
+      budget: full ? budgets.memory : undefined,
     },
   );
   return rows;
