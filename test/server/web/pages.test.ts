@@ -15,7 +15,8 @@ import {
 } from '../../report/sample-records';
 import { linkTo } from '../../../src/server/web/html';
 import { writeReport } from '../../../src/cli/nightly/report-files';
-import { startTestSite, temporaryDirectory, type Got } from '../test-site';
+import { startTestSite, type Got } from '../test-site';
+import { temporaryDirectory } from '../../support/temporary-directory';
 
 const NOVEMBER = 'since=2026-11-01&until=2026-12-01';
 /** No store takes a complex that is no name. */
@@ -330,7 +331,7 @@ describe('the page that compares jobs', () => {
 
 describe('the page of the cluster', () => {
   it('links to the nightly reports that are kept, which are shown as they were mailed', async (t) => {
-    const reports = temporaryDirectory(t);
+    const reports = temporaryDirectory();
     const html = '<p style="color:red">the night</p>';
     for (const day of ['2026-11-19', '2026-11-20']) writeReport(reports, day, 0o600, { html, json: '{"a":1}' });
     const site = await startTestSite(t, { records: RECORDS, settings: { report_dir: reports } });
@@ -349,7 +350,7 @@ describe('the page of the cluster', () => {
   });
 
   it('shows no report to who does not see all jobs', async (t) => {
-    const reports = temporaryDirectory(t);
+    const reports = temporaryDirectory();
     writeReport(reports, '2026-11-20', 0o600, { html: '<p>', json: '{}' });
     const settings = { report_dir: reports, visibility: 'own' } as const;
     const site = await startTestSite(t, { records: RECORDS, settings });
