@@ -149,7 +149,7 @@ function seriesAt(cells: readonly Cell[], at: number): MemorySeries | null {
 }
 
 /** What a record has where a field is not read. A copy of it is far smaller than an object that grows by its fields. */
-const NO_FIELDS = JSON.parse(
+export const NO_FIELDS = JSON.parse(
   JSON.stringify(Object.fromEntries(FIELD_NAMES.map((name) => [name, FIELDS[name].empty]))),
 ) as Readonly<Record<string, unknown>>;
 
@@ -169,6 +169,16 @@ export function rowPlan(needed?: readonly FieldName[]): RowPlan {
 /** Every field but the series, which has a table of its own. */
 export const ALL_FIELDS = rowPlan();
 
+/** What a step reads out of cells. Throws DamagedRecord where they are such that no writer makes. */
+export function withDamage<T>(step: () => T): T {
+  try {
+    return step();
+  } catch (error) {
+    if (error instanceof RangeError || error instanceof SyntaxError) throw new DamagedRecord(error.message);
+    throw error;
+  }
+}
+
 /**
  * The record of a row that begins at `at` in `cells`; `series`: where its series begins; null: not read along. Fields that
  * the plan has not are empty. Throws DamagedRecord.
@@ -180,9 +190,9 @@ export function fromRow(
   words: WordCodec,
   plan: RowPlan = ALL_FIELDS,
 ): StoredRecord {
-  const fields: Record<string, unknown> = { ...NO_FIELDS };
-  let from = at;
-  try {
+  return withDamage(() => {
+    const fields: Record<string, unknown> = { ...NO_FIELDS };
+    let from = at;
     for (const { name, codec } of plan.fields) {
       fields[name] = codec.read(cells, from, words);
       from += codec.columns.length;
@@ -193,8 +203,5 @@ export function fromRow(
       ended: cells[from] === 1,
       provenance: readProvenance(cells[from + 1] ?? null, cells[from + 2] ?? null, words),
     };
-  } catch (error) {
-    if (error instanceof RangeError || error instanceof SyntaxError) throw new DamagedRecord(error.message);
-    throw error;
-  }
+  });
 }
