@@ -51,7 +51,7 @@ const it = (name: string, body: (t: TestContext) => unknown, skip: string | bool
 
 /** The job's group as its own first process sees it. */
 function groupOf(job: Job, pid: number): JobCgroup | null {
-  const sought = { job: job.number, task: 0, key: job.key };
+  const sought = { job: job.number, task: 0, key: job.key, scope: null };
   return jobCgroup(readFileSync(`/proc/${pid}/cgroup`, 'utf8'), sought);
 }
 

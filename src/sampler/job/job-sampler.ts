@@ -1,3 +1,4 @@
+import type { JobCgroup } from '../../sources/job/job-cgroup';
 import { TICKS_PER_SECOND } from '../../sources/proc/clock';
 import type { DescriptorBudget } from '../../sources/proc/process-files';
 import { integer, map, nullable, number, object, type ValueOf } from '../../base/shape';
@@ -191,6 +192,12 @@ export class JobSampler {
     this.lineage?.setRoot(rootPid);
     this.sampling.startMs = startMs;
     this.series.startMs = startMs;
+  }
+
+  /** From now on every process of this control group is the job's. */
+  inGroup({ directories }: JobCgroup): void {
+    const directory = directories.version === 2 ? directories.directory : directories.memory;
+    this.processes.ownCgroup = directory;
   }
 
   /** When the job's first process started; null: not yet. */

@@ -137,6 +137,18 @@ describe('which processes are the job’s', () => {
     assert.deepEqual(pids(job.tick(0, { scan: true })), [81, ROOT]);
   });
 
+  it('those in its own control group, wherever they are in the tree', () => {
+    const job = newJob({ group: null });
+    const directory = temporaryDirectory();
+    job.tree.set(200, { ppid: 1, groups: [5] });
+    job.tree.set(201, { ppid: 1, groups: [5] });
+    writeFileSync(join(directory, 'cgroup.procs'), `${ROOT}\n200\n`);
+    job.processes.ownCgroup = directory;
+    assert.deepEqual(pids(job.tick(0)), [ROOT, 200]);
+    job.processes.ownCgroup = join(directory, 'gone');
+    assert.deepEqual(pids(job.tick(1)), [ROOT, 200]);
+  });
+
   it('nothing but the tree where there is no group', () => {
     const job = newJob({ group: null });
     job.tree.set(101, { ppid: ROOT });
