@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { RELOAD_SECONDS } from '../../src/server/web/page';
 import type { Bench, BenchOptions, Row, Section } from './bench';
+import type { BudgetName } from './budgets';
 import { FIRST_JOB, fillHistory, type History } from './history-fill';
 import { keptHistory } from './history-kept';
 import { startWebSite, type WebSite } from './web-site';
@@ -122,7 +123,13 @@ async function viewerRows(site: WebSite, seconds: number, progress: BenchOptions
     { what: 'what the viewers cost', unit: '%', values: [watched.cpu - alone.cpu], budget: '200 viewers' },
     { what: 'calls of qstat and qhost without viewers', unit: '1/min', values: [alone.callsPerMinute] },
     { what: 'calls of qstat and qhost with viewers', unit: '1/min', values: [watched.callsPerMinute] },
-    { what: 'a refresh', unit: 'ms', values: views.ms, budget: 'page of 10,000 running jobs', note: `${views.failures} failures` },
+    {
+      what: 'a refresh',
+      unit: 'ms',
+      values: views.ms,
+      budget: 'page of 10,000 running jobs',
+      note: `${views.failures} failures`,
+    },
   ];
 }
 
