@@ -19,7 +19,7 @@ function submitted(record: JobRecord): number | null {
   return record.pe_task_id === null ? ms(record.submitted_at) : null;
 }
 
-/** When a record's job was first heard of: what its attempts are ordered by. */
+/** When the first word of a job came: what its attempts are ordered by. */
 function begun(record: JobRecord): number {
   return ms(record.started_at) ?? ms(record.ended_at) ?? record.revision;
 }
@@ -110,6 +110,17 @@ function runsOf(records: readonly StoredRecord[]): readonly (readonly StoredReco
   const runs = masters.map((master) => [master]);
   for (const task of tasks) (runs[masterRunOf(task.record, masters)] ?? orphans).push(task);
   return [...masterlessRuns(orphans), ...runs];
+}
+
+/** The tasks (`qrsh -inherit`) among the records of one job or array task of a cluster, with their masters' records. */
+export function mastersOfTasks(records: readonly StoredRecord[]): ReadonlyMap<StoredRecord, StoredRecord> {
+  const runs = incarnations(records).flatMap(runsOf);
+  return new Map(
+    runs.flatMap((run) => {
+      const master = run.find(({ record }) => record.pe_task_id === null);
+      return master === undefined ? [] : run.flatMap((one) => (one === master ? [] : [[one, master] as const]));
+    }),
+  );
 }
 
 function attempts(records: readonly StoredRecord[], incarnation: number): JobAttempt[] {

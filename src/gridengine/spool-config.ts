@@ -65,13 +65,13 @@ export interface SpoolConfig {
   readonly priority: number | null;
   /** The job may run without its additional group when its owner is in too many groups. */
   readonly groupMayBeMissing: boolean;
-  readonly cgroup: SpoolConfigCgroup;
+  /** Null: systemd does not keep the job. */
+  readonly systemd: SystemdUnit | null;
 }
 
-/** Where systemd keeps the job, in the dialects that use it. */
-interface SpoolConfigCgroup {
-  readonly systemd: boolean;
-  readonly slice: string | null;
+/** The systemd unit to which the job's first process is moved after its fork, in the dialects that have that. */
+export interface SystemdUnit {
+  /** Its name where `config` holds it (Open Cluster Scheduler). */
   readonly scope: string | null;
 }
 
@@ -119,11 +119,10 @@ export function parseSpoolConfig(text: string): Result<SpoolConfig> {
     tmpdir: values.get('tmpdir') ?? null,
     priority: signedNumber(values.get('priority')),
     groupMayBeMissing: values.get('skip_ngroups_max_silently') === 'yes',
-    cgroup: {
-      systemd: values.get('use_systemd') === 'yes' || values.get('enable_systemd') === '1',
-      slice: word('systemd_slice'),
-      scope: word('systemd_scope'),
-    },
+    systemd:
+      values.get('use_systemd') === 'yes' || values.get('enable_systemd') === '1'
+        ? { scope: word('systemd_scope') }
+        : null,
   });
 }
 

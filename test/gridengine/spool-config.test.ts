@@ -37,7 +37,7 @@ describe('parseSpoolConfig', () => {
     assert.equal(config.priority, 0);
     assert.deepEqual(config.limits.h_vmem, { text: '1G', perJob: false });
     assert.deepEqual(config.limits.h_locks, { text: 'UNDEFINED', perJob: false });
-    assert.deepEqual(config.cgroup, { systemd: false, slice: null, scope: null });
+    assert.equal(config.systemd, null);
   });
 
   it('reads a PE task, whose id is written twice, with host_slots 0 as none', () => {
@@ -59,7 +59,7 @@ describe('parseSpoolConfig', () => {
   it('reads the additions of the daimh fork', () => {
     const config = parsed(sampleConfig({ qsub_gid: 'no\nuse_systemd=yes\nmem_limit=2G' }));
     assert.deepEqual(config.ambiguous, []);
-    assert.equal(config.cgroup.systemd, true);
+    assert.deepEqual(config.systemd, { scope: null });
     assert.equal(config.memLimit, '2G');
   });
 
@@ -69,7 +69,7 @@ describe('parseSpoolConfig', () => {
     const config = parsed(sampleConfig({ use_login_shell: `1\n${extra}`, submission_time: '1763700000123456' }));
     assert.deepEqual(config.ambiguous, []);
     assert.equal(config.submissionTimeMs, 1763700000123);
-    assert.deepEqual(config.cgroup, { systemd: true, slice: 'ocs6444-jobs.slice', scope: 'ocs6444.1516.scope' });
+    assert.deepEqual(config.systemd, { scope: 'ocs6444.1516.scope' });
   });
 
   it('accepts keys of versions that we do not know', () => {

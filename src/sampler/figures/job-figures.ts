@@ -1,13 +1,11 @@
-import { join } from 'node:path';
-import { readText } from '../../sources/files';
-import { jobCgroup } from '../../sources/job/job-cgroup';
+import type { JobCgroup } from '../../sources/job/job-cgroup';
 import { processes } from '../../sources/job/processes';
 import { TICKS_PER_SECOND } from '../../sources/proc/clock';
 import type { FootprintEnds } from '../peaks/footprint-ends';
 import type { NodeReply } from '../job/hear-kernel';
 import type { TickReadings } from '../processes/tick';
 import type { ListenerLink } from '../listener/client';
-import { runDirectoryName, type RunDescription } from '../job/run-description';
+import type { RunDescription } from '../job/run-description';
 import type * as TwoAccounts from '../job/two-accounts';
 import { newSeriesBuffer, type SeriesBatch } from '../series/series-buffer';
 import type { Settings } from '../../record/settings';
@@ -22,11 +20,15 @@ import type * as Pss from './pss';
 /** All figures of a job beyond its processes' memory and CPU time. */
 export interface JobFigures {
   started(rootPid: number): void;
+  /** The job's own control group is found. */
+  inGroup(found: JobCgroup): void;
   look(atMs: number, readings: TickReadings, cpuTicks: number, link: ListenerLink | null): void;
   node(reply: NodeReply): void;
   /** Asks the node for its figures once more, waiting at most so long, and reads everything for the last time. */
   finish(link: ListenerLink | null, withinMs: number): Promise<void>;
   metrics(): JobMetrics;
+  /** What the record charts beside memory and CPU time, as it is now. */
+  charted(): JobMetrics;
   notes(): readonly string[];
   footprint(ended: boolean): FootprintEnds | null;
   takeSeries(): SeriesBatch;
@@ -68,11 +70,10 @@ export function jobFigures(run: RunDescription, settings: Settings, earlier: Job
 
   return {
     started: (rootPid) => {
-      const membership = readText(join('/proc', String(rootPid), 'cgroup')) ?? '';
-      const found = jobCgroup(membership, { job: run.job, task: run.task, key: runDirectoryName(run) });
-      if (found !== null)
-        add('cgroup', () => (cgroup = (require('./cgroup') as typeof Cgroup).cgroupFigures(context, found)));
       for (const part of parts) part.started?.(rootPid);
+    },
+    inGroup: (found) => {
+      add('cgroup', () => (cgroup = (require('./cgroup') as typeof Cgroup).cgroupFigures(context, found)));
     },
     look: (atMs, readings, cpuTicks, link) => {
       const nowMs = performance.now();
@@ -106,6 +107,7 @@ export function jobFigures(run: RunDescription, settings: Settings, earlier: Job
       const absolute = new Set(parts.flatMap((part) => (part.absolute === true ? Object.keys(part.metrics()) : [])));
       return (require('../job/two-accounts') as typeof TwoAccounts).withEarlierMetrics(metrics, earlier, absolute);
     },
+    charted: () => Object.assign({}, ...parts.map((part) => part.charted?.() ?? {})) as JobMetrics,
     notes: () => parts.flatMap((part) => part.notes()),
     footprint: (ended) => cgroup?.footprint(ended) ?? null,
     takeSeries: () => series.take(),

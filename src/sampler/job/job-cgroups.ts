@@ -1,6 +1,6 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { JOBS_GROUP } from '../../sources/job/job-cgroup';
+import { JOBS_GROUP, processesIn } from '../../sources/job/job-cgroup';
 import { OWN_GROUP } from './leave-job';
 import { keyValues, startTicksOf } from './pid-file';
 
@@ -55,29 +55,19 @@ function subgroups(directory: string): readonly string[] {
   }
 }
 
-function processesIn(group: string): readonly string[] {
-  try {
-    return readFileSync(join(group, 'cgroup.procs'), 'latin1')
-      .split('\n')
-      .filter((pid) => /^[1-9]\d*$/.test(pid));
-  } catch {
-    return [];
-  }
-}
-
 /** Where processes of a removed group go: the shepherd's former group, else our own one, which has no limits. */
 interface Refuge {
   readonly top: string;
   readonly origin: string | undefined;
 }
 
-function moveProcess(pid: string, { top, origin }: Refuge): void {
+function moveProcess(pid: number, { top, origin }: Refuge): void {
   const own = join(top, OWN_GROUP);
   const former = origin === undefined || origin.split('/').includes('..') ? [] : [join(top, origin)];
   for (const target of [...former, own]) {
     try {
       if (target === own) mkdirSync(own, { recursive: true });
-      writeFileSync(join(target, 'cgroup.procs'), pid);
+      writeFileSync(join(target, 'cgroup.procs'), String(pid));
       return;
     } catch (error) {
       // It has ended meanwhile.

@@ -2,7 +2,12 @@ import { lstatSync } from 'node:fs';
 import { addressSpaceLimit } from '../../gridengine/address-space-limit';
 import { memoryRequests } from '../../gridengine/memory-request';
 import { parsePeHostfile } from '../../gridengine/pe-hostfile';
-import { identityMismatches, parseSpoolConfig, type SpoolConfig } from '../../gridengine/spool-config';
+import {
+  identityMismatches,
+  parseSpoolConfig,
+  type SpoolConfig,
+  type SystemdUnit,
+} from '../../gridengine/spool-config';
 import { readSpoolFile } from '../../gridengine/spool-file';
 import { parseSpoolUsage, type SpoolUsage } from '../../gridengine/spool-usage';
 import type { JobRecord, MemoryRequest } from '../../record/record';
@@ -31,6 +36,8 @@ export interface JobDescription {
   readonly host: string | null;
   /** Additional group of the job's processes; null: none. */
   readonly group: number | null;
+  /** Null: systemd does not keep it. */
+  readonly systemd: SystemdUnit | null;
   readonly array: boolean;
   readonly notes: readonly string[];
 }
@@ -54,7 +61,7 @@ const NOTHING: JobDescription['fields'] = {
 
 /** A description of a job whose `config` could not be used. */
 export function undescribed(task: number, note: string): JobDescription {
-  return { fields: NOTHING, host: null, group: null, array: task > 0, notes: [note] };
+  return { fields: NOTHING, host: null, group: null, systemd: null, array: task > 0, notes: [note] };
 }
 
 const ADDRESS_SPACE_FLOOR = 10 * 1024 * 1024;
@@ -127,6 +134,7 @@ export function describeJob(
   if (suspicious.length > 0)
     return {
       ...common,
+      systemd: null,
       fields: { ...NOTHING, h_vmem: limitInForce(run.addressSpaceKib) },
       notes: [`Grid Engine's config file may be forged (${suspicious[0] ?? ''}): nothing was taken from it.`],
     };
@@ -139,6 +147,7 @@ export function describeJob(
       : hVmem;
   return {
     ...common,
+    systemd: config.systemd,
     notes: [],
     fields: {
       owner: config.owner,

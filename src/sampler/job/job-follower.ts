@@ -3,6 +3,7 @@ import { dirname, join } from 'node:path';
 import { resourceLimit, Rlimit, sharesAddressSpace } from '../../native/libc';
 import { monotonicUs } from '../../sources/proc/clock';
 import { changedMs, readText } from '../../sources/files';
+import { jobCgroup } from '../../sources/job/job-cgroup';
 import { ProcessFiles, type DescriptorBudget } from '../../sources/proc/process-files';
 import { namesSwapArea } from '../../sources/proc/swap';
 import { list, map, number, object, text, type ValueOf } from '../../base/shape';
@@ -168,6 +169,8 @@ export class JobFollower {
   private readonly begunMs = Date.now();
   /** The job's first process has been seen. */
   private started: boolean;
+  /** Its own control group is still to be looked for. */
+  private seeksGroup = true;
   private noSwap = !swapPossible();
   private usage: SpoolUsage | null = null;
   private shepherdGoneMs: number | null = null;
@@ -234,6 +237,7 @@ export class JobFollower {
       if (this.started) {
         this.first.resume();
         if (this.first.pid !== null) this.figures.started(this.first.pid);
+        this.lookForGroup();
       }
       for (;;) {
         if (this.stopping) return 'stopped';
@@ -345,7 +349,7 @@ export class JobFollower {
     const now = Date.now();
     const endSeenMs = (this.endSeenMs ??= this.endSeenAt(now));
     if (!this.isShepherdAlive(shepherd)) this.shepherdGoneMs ??= now;
-    if (!this.started) this.lookForStart(now);
+    if (!this.started) this.lookForStart();
     if (this.surroundings.shared !== null && this.run.ends === 'epilog') this.lookForUsage();
     if (!this.started && endSeenMs !== null) this.started = await this.findEnded();
     // A wake-up for another file in the spool directory is no reason for another sample.
@@ -397,13 +401,28 @@ export class JobFollower {
     return true;
   }
 
-  private lookForStart(nowMs: number): void {
-    const startMs = this.first.find(nowMs);
+  private lookForStart(): void {
+    const startMs = this.first.find();
     const { pid } = this.first;
     if (startMs === null || pid === null) return;
     this.sampler.start(pid, startMs);
     this.started = true;
     this.figures.started(pid);
+    this.lookForGroup();
+  }
+
+  /** systemd moves the first process to its unit after the fork: until then it is looked for again. */
+  private lookForGroup(): void {
+    const { run, description, first } = this;
+    if (!this.seeksGroup || first.pid === null) return;
+    const membership = readText(`/proc/${first.pid}/cgroup`) ?? '';
+    const scope = description.systemd?.scope ?? null;
+    const found = jobCgroup(membership, { job: run.job, task: run.task, key: runDirectoryName(run), scope });
+    this.seeksGroup = found === null && description.systemd !== null;
+    if (found === null) return;
+    this.figures.inGroup(found);
+    // The shepherd is in a group that our prolog made, too.
+    if (found.origin === 'scope') this.sampler.inGroup(found);
   }
 
   /** The job's first process went before it was looked at: the kernel's events until then are remembered. */
@@ -422,10 +441,12 @@ export class JobFollower {
     const { meter } = this.surroundings;
     meter.around(() => {
       this.first.readLimit();
+      this.lookForGroup();
       const readings = sampler.tick(nowMs, pace.scansAt(nowMs, last), last);
       hearing.afterTick(readings);
       this.streamSample(readings, () => sampler.observation());
       this.figures.look(nowMs, readings, sampler.cpuTicks(), hearing.link());
+      sampler.chart(nowMs, this.figures.charted());
     });
     if (pace.afterLook(meter.seconds()))
       this.notes.add(

@@ -1,3 +1,4 @@
+import type { JobCgroup } from '../../sources/job/job-cgroup';
 import { TICKS_PER_SECOND } from '../../sources/proc/clock';
 import type { DescriptorBudget } from '../../sources/proc/process-files';
 import { integer, map, nullable, number, object, type ValueOf } from '../../base/shape';
@@ -34,7 +35,15 @@ import {
   type Sums,
 } from '../processes/totals';
 import type { OpenReason } from '../../record/record';
-import { addToSeries, copyOfSeries, newSeries, SAVED_SERIES, settleSeries, type Series } from '../series/series';
+import {
+  addOthers,
+  addToSeries,
+  copyOfSeries,
+  newSeries,
+  SAVED_SERIES,
+  settleSeries,
+  type Series,
+} from '../series/series';
 
 /** Of all samples of a job; times in ms. */
 const SAMPLING = object({
@@ -193,6 +202,12 @@ export class JobSampler {
     this.series.startMs = startMs;
   }
 
+  /** From now on every process of this control group is the job's. */
+  inGroup({ directories }: JobCgroup): void {
+    const directory = directories.version === 2 ? directories.directory : directories.memory;
+    this.processes.ownCgroup = directory;
+  }
+
   /** When the job's first process started; null: not yet. */
   startMs(): number | null {
     return this.sampling.startMs;
@@ -259,6 +274,11 @@ export class JobSampler {
     this.sumUpLiving(lineage, readings);
     this.processes.lineage = this.eventsComplete ? lineage : null;
     return adopted;
+  }
+
+  /** What else the record charts, at this moment. */
+  chart(atMs: number, amounts: Readonly<Record<string, number>>): void {
+    if (this.sampling.samples > 0) addOthers(this.series, atMs, { amounts });
   }
 
   /** CPU time of the job so far, in clock ticks. */
@@ -363,6 +383,15 @@ export class JobSampler {
     sampling.maxThreads = Math.max(sampling.maxThreads, readings.threads);
     this.lastRss = rss;
     addToSeries(this.series, atMs, rss, open);
+    const { cpu, readBytes, writtenBytes } = this.sums;
+    addOthers(this.series, atMs, {
+      amounts: { swap_bytes: readings.swap },
+      counters: {
+        cpu_cores: cpu / TICKS_PER_SECOND,
+        read_bytes_per_second: readBytes,
+        written_bytes_per_second: writtenBytes,
+      },
+    });
     this.fresh.push(toStored(readings, this.sums, sampling.startMs, this.largestKept));
   }
 

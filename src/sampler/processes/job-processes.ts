@@ -1,3 +1,4 @@
+import { processesIn } from '../../sources/job/job-cgroup';
 import { listsChildren, ProcessFiles, type DescriptorBudget } from '../../sources/proc/process-files';
 import { isDead, type Stat } from '../../sources/proc/stat';
 import { isBeingKilled } from '../../sources/proc/status';
@@ -44,8 +45,8 @@ type SavedProcesses = ValueOf<typeof SAVED_PROCESSES>;
 /** Children of these many threads are looked for at every tick; of more, only with a scan of all of /proc. */
 const MOST_THREADS_WALKED = 16;
 
-/** How a process was found: below another one of the job, by the job's group, or by the kernel's events. */
-type Way = 'tree' | 'group' | 'events';
+/** How a process was found: below another one, by the additional group, in the control group, or by the kernel's events. */
+type Way = 'tree' | 'group' | 'cgroup' | 'events';
 
 /** The processes of one job, from tick to tick. */
 export class JobProcesses {
@@ -55,6 +56,8 @@ export class JobProcesses {
   hearsEvents = false;
   /** Whose living processes are the job's, also where they have left the tree; null: the events are not complete. */
   lineage: Pick<Lineage, 'living'> | null = null;
+  /** Directory of a control group in which there are processes of the job alone; null: none. */
+  ownCgroup: string | null = null;
   /** By pid. */
   readonly tracked = new Map<number, JobProcess>();
   readonly counts: { -readonly [Name in keyof ClaimCounts]: number };
@@ -157,6 +160,7 @@ export class JobProcesses {
 
   private claimNew(atMs: number, scanAll: boolean): void {
     if (this.rootPid !== null) this.claim(this.rootPid, 'tree', atMs);
+    if (this.ownCgroup !== null) for (const pid of processesIn(this.ownCgroup)) this.claim(pid, 'cgroup', atMs);
     if (scanAll || !this.childrenListed) this.scanMachine(atMs);
     if (this.childrenListed) this.walkTree(atMs, scanAll);
     for (const pid of this.lineage?.living() ?? []) this.claim(pid, 'events', atMs);
@@ -216,7 +220,7 @@ export class JobProcesses {
     const byGroup = carriesGroup(files, rules.group);
     // An event may have been missed, or the machine looked at a while ago: the number may be another's by now.
     const stranger = way === 'tree' ? parent !== null && stat.ppid !== parent : rules.group !== null;
-    if (stranger && !byGroup) {
+    if (way !== 'cgroup' && stranger && !byGroup) {
       files.close();
       return null;
     }

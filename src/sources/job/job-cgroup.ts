@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseCgroupFile, type CgroupMembership } from '../proc/cgroup-file';
 import type { CgroupDirectories } from './cgroup';
@@ -13,6 +13,8 @@ export interface SoughtJob {
   readonly task: number;
   /** Name of the run directory, and of the group that our prolog makes. */
   readonly key: string;
+  /** The systemd unit that `config` names. */
+  readonly scope: string | null;
 }
 
 export interface JobCgroup {
@@ -28,7 +30,7 @@ export interface JobCgroup {
  * user's slice) has none.
  *
  *  - `sge-JOB.TASK.scope` or `.service` (USE_CGROUPS=systemd of the fork of daimh; TASK is 1 for what is no array job)
- *  - `ocsPORT.JOB[.TASK][.master|.PETASK].scope` (Open Cluster Scheduler with ENABLE_SYSTEMD)
+ *  - the scope that `config` names (Open Cluster Scheduler with ENABLE_SYSTEMD)
  *  - `/qmemacct-jobs/KEY`
  */
 export function ownPart(
@@ -40,12 +42,8 @@ export function ownPart(
     return words[1] === sought.key ? { path: `/${JOBS_GROUP}/${sought.key}`, origin: 'own' } : null;
   // Below a user's slice anyone can name a scope as he likes.
   if (words[0] === 'user.slice' || words.includes('..')) return null;
-  const { job, task } = sought;
-  const number = task === 0 ? `${job}(?:\\.1)?` : `${job}\\.${task}`;
-  const unit = new RegExp(
-    `^(?:sge-${job}\\.${task || 1}\\.(?:scope|service)|ocs\\d+\\.${number}(?:\\.master)?\\.scope)$`,
-  );
-  const at = words.findIndex((word) => unit.test(word));
+  const unit = `sge-${sought.job}.${sought.task || 1}`;
+  const at = words.findIndex((word) => word === sought.scope || word === `${unit}.scope` || word === `${unit}.service`);
   return at < 0 ? null : { path: `/${words.slice(0, at + 1).join('/')}`, origin: 'scope' };
 }
 
@@ -100,6 +98,18 @@ export function jobCgroup(
       pids: directory('pids'),
     },
   };
+}
+
+/** The processes in a group, those of its subgroups aside; none where it is gone. */
+export function processesIn(group: string): readonly number[] {
+  try {
+    return readFileSync(join(group, 'cgroup.procs'), 'latin1')
+      .split('\n')
+      .map(Number)
+      .filter((pid) => pid > 0);
+  } catch {
+    return [];
+  }
 }
 
 const nameOf = (path: string): string => path.slice(path.lastIndexOf('/') + 1);

@@ -3,8 +3,8 @@ import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { jobCgroup, ownPart, type SoughtJob } from '../../../src/sources/job/job-cgroup';
 
-const SERIAL: SoughtJob = { job: 1516, task: 0, key: '1516.0.0123abcd.4321.99' };
-const TASK: SoughtJob = { job: 1516, task: 7, key: '1516.7.0123abcd.4321.99' };
+const SERIAL: SoughtJob = { job: 1516, task: 0, key: '1516.0.0123abcd.4321.99', scope: 'ocs6444.1516.scope' };
+const TASK: SoughtJob = { job: 1516, task: 7, key: '1516.7.0123abcd.4321.99', scope: 'ocs6444.1516.7.master.scope' };
 
 describe('the part of a path that is the job’s', () => {
   const cases: readonly (readonly [string, SoughtJob, string | null])[] = [
@@ -28,6 +28,7 @@ describe('the part of a path that is the job’s', () => {
       '/ocs6444.slice/ocs6444-jobs.slice/ocs6444.1516.7.master.scope',
     ],
     ['/ocs6444.slice/ocs6444-jobs.slice/ocs6444.1516.7.1.node2.scope', TASK, null],
+    ['/ocs6444.slice/ocs6444-jobs.slice/ocs6444.1516.scope', { ...SERIAL, scope: null }, null],
     ['/ocs6444.slice/ocs6444-shepherds.slice/shepherd.scope', SERIAL, null],
     ['/system.slice/gridengine-exec.service', SERIAL, null],
     ['/user.slice/user-1000.slice/user@1000.service/app.slice/sge-1516.1.scope', SERIAL, null],
