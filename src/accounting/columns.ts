@@ -39,7 +39,7 @@ export interface WordCodec {
 }
 
 /** A value as the cells of its columns. `read` throws RangeError on cells that no writer makes. */
-export interface CellCodec {
+interface CellCodec {
   readonly columns: readonly Column[];
   readonly write: (value: unknown, words: WordCodec) => readonly Cell[];
   readonly read: (cells: readonly Cell[], at: number, words: WordCodec) => unknown;

@@ -1,33 +1,43 @@
 import { userInfo } from 'node:os';
 import type { Command } from 'commander';
 import { groupBy } from '../../base/group-by';
+import type { Dialect } from '../../gridengine/dialect';
 import type { ListedJob } from '../../gridengine/qstat/job-list';
 import type { StoredRecord } from '../../record/merge';
-import type { RecordsQuery } from '../../accounting/store';
-import { jobSums } from '../../accounting/job-sum';
+import type { JobQuery, RecordsQuery } from '../../accounting/store';
+import { jobSums, type JobSum } from '../../accounting/job-sum';
 import { jobTaskName } from '../../record/job-name';
 import { loadSettings, type Settings } from '../../record/settings';
 import type { ClassHistory } from '../../report/advice/class-history';
 import { nextRequests } from '../../report/advice/next-request';
-import { csvPieces } from '../../report/records/csv';
 import { ARRAY_FIELDS } from '../../report/job/array';
+import type { ArrayProgress } from '../../report/job/array-progress';
 import { renderJob, type JobReport } from '../../report/job/job';
 import { chooseTasks, type TaskChoice } from '../../report/job/choose-tasks';
 import { latestRuns, recordsOf, type JobRun, type JobViewOptions } from '../../report/job/job-run';
 import { OWNER_COLUMNS } from '../../report/records/columns';
 import { toJobLines } from '../../report/records/lines';
 import { renderRecordTable } from '../../report/records/list';
-import { jsonPieces } from '../../report/records/json';
-import { causeAccounts } from '../../report/why/causes';
+import { causeAccounts, type CauseAccount } from '../../report/why/causes';
 import { kindsNear } from '../../report/rules/kinds';
-import { withClasses } from '../../report/rules/judge';
+import { withClasses, type KindOf } from '../../report/rules/judge';
 import { loadRules, type RuleSet } from '../../report/rules/rule-set';
+import { writerOf } from '../records/accounts';
 import { findRecords, historyOf } from '../records/find';
 import { countOf } from '../records/options';
 import { askLists, withArrays } from '../job/array-tasks';
 import { type CommandContext, type GlobalOptions, CommandError, EXIT, usageError } from '../command';
 import { commandStores, realSources, type Sources, noStoreMessage, statusOfNothing } from '../stores/stores';
-import { findJob, findNewest, parseJobArguments, unite, type JobArgument, type JobSources } from '../job/find-job';
+import { RUN_FIELDS, wholeRuns } from '../job/whole-runs';
+import {
+  findJob,
+  findNewest,
+  parseJobArguments,
+  unite,
+  type FewFields,
+  type JobArgument,
+  type JobSources,
+} from '../job/find-job';
 import { renderUnfinished, unfinishedLine } from '../../report/job/unfinished';
 import { mayBeUnfinished, NOBODY_ASKED, type AskedJobs } from '../job/may-be-unfinished';
 import { realLiveSources, type LiveSources } from '../live/sources';
@@ -87,24 +97,29 @@ const label = (job: JobArgument): string => jobTaskName({ cluster: '', task_id: 
 interface Judges {
   readonly history: ClassHistory;
   readonly rules: RuleSet;
-  readonly isText: boolean;
+}
+
+/** A report, and what its runs are put into classes by: those that are read again are not yet. */
+interface JudgedReport extends JobReport {
+  readonly kindOf: KindOf;
 }
 
 async function findAll(
   jobs: readonly JobArgument[],
-  at: Date | null,
-  all: boolean,
+  query: Pick<JobQuery, 'all' | 'at'>,
   sources: JobSources,
-  { history, rules, isText }: Judges,
-): Promise<JobReport[]> {
-  const reports: JobReport[] = [];
-  const fields = isText ? [...ARRAY_FIELDS, ...rules.rules.flatMap((rule) => rule.fields)] : undefined;
+  few: FewFields,
+  { history, rules }: Judges,
+): Promise<JudgedReport[]> {
+  const reports: JudgedReport[] = [];
   for (const job of jobs) {
-    const report = await findJob({ ...job, all, ...(at === null ? {} : { at: at.getTime() }) }, sources, fields);
+    const report = await findJob({ ...job, ...query }, sources, few);
     const runs = await history.advise(report.runs);
     const find = async (query: RecordsQuery): Promise<readonly StoredRecord[]> =>
       sources.readers.length === 0 ? [] : unite((await findRecords(query, sources.readers)).records);
-    reports.push({ ...report, runs: withClasses(runs, rules, (await kindsNear(runs, find)).of) });
+    const { of: kindOf } = await kindsNear(runs, find);
+    const isOpen = few.paged && report.few_fields === true;
+    reports.push({ ...report, kindOf, runs: isOpen ? runs : withClasses(runs, rules, kindOf) });
   }
   return reports;
 }
@@ -150,7 +165,7 @@ function explainMissing(
 
 /** Records of jobs, and what Grid Engine says of those that have not ended. */
 interface Found {
-  readonly reports: readonly JobReport[];
+  readonly reports: readonly JudgedReport[];
   readonly unfinished: AskedJobs;
 }
 
@@ -172,7 +187,7 @@ function runsOfTasks(runs: readonly JobRun[], choice: TaskChoice): readonly JobR
 
 /** One job as a screen, several as a line each unless --full or --brief asks for more. */
 function renderText(
-  { reports, unfinished: { jobs: unfinished } }: Found,
+  { reports, unfinished: { jobs: unfinished } }: Pick<Found, 'unfinished'> & { readonly reports: readonly JobReport[] },
   options: JobOptions,
   settings: Settings,
   terminal: Terminal,
@@ -242,25 +257,50 @@ async function findUnfinished(
   return askUnfinished(open, settings, live, now);
 }
 
-async function writeFound(
+/** What is read of the runs of a job that has many: what its screen shows, or what is needed to read them again. */
+function fewOf(options: JobOptions, { rules }: RuleSet): FewFields {
+  const paged = outputFormat(options) !== 'text' && options.retry !== true;
+  if (paged) return { fields: taskChoiceOf(options) === null ? RUN_FIELDS : ARRAY_FIELDS, paged };
+  return { fields: [...ARRAY_FIELDS, ...rules.flatMap((rule) => rule.fields)], paged };
+}
+
+/** Writes the wanted runs for programs, those that are many page by page. Rejects with StoreError. */
+async function writeRuns(
   { reports, unfinished }: Found,
+  arrays: readonly ArrayProgress[],
   options: JobOptions,
-  settings: Settings,
-  live: LiveSources | null,
+  { readers, rules, dialect }: Pick<JobSources, 'readers'> & { readonly rules: RuleSet; readonly dialect: Dialect },
   terminal: Terminal,
 ): Promise<void> {
   const tasks = taskChoiceOf(options);
-  const runs = reports.flatMap((report) => (tasks === null ? report.runs : runsOfTasks(report.runs, tasks)));
-  if (outputFormat(options) === 'csv') {
-    writePieces(terminal, csvPieces(nextRequests(runs)));
-    return;
+  const writer = writerOf(outputFormat(options) === 'csv' ? 'csv' : 'json');
+  const sums: JobSum[] = [];
+  const causes: CauseAccount[] = [];
+  for (const report of reports) {
+    const wanted = tasks === null ? report.runs : runsOfTasks(report.runs, tasks);
+    for await (const page of wholeRuns(report, wanted, readers)) {
+      const runs = report.few_fields === true ? withClasses(page, rules, report.kindOf) : page;
+      writePieces(terminal, writer.some(nextRequests(runs)));
+      for (const sum of jobSums(runs)) sums.push(sum);
+      for (const cause of causeAccounts(runs, dialect)) causes.push(cause);
+    }
   }
-  const whole = await withArrays(reports, settings, live, terminal.now());
-  if (outputFormat(options) === 'json') {
-    const arrays = whole.flatMap((report) => [...(report.arrays?.values() ?? [])]);
-    const causes = causeAccounts(runs, settings.grid_engine);
-    writePieces(terminal, jsonPieces(nextRequests(runs), jobSums(runs), causes, arrays, unfinished.jobs));
-  } else renderText({ reports: whole, unfinished }, options, settings, terminal);
+  writePieces(terminal, writer.end(sums, causes, arrays, unfinished.jobs));
+}
+
+async function writeFound(
+  found: Found,
+  options: JobOptions,
+  settings: Settings,
+  live: LiveSources | null,
+  sources: Pick<JobSources, 'readers'> & { readonly rules: RuleSet },
+  terminal: Terminal,
+): Promise<void> {
+  const format = outputFormat(options);
+  const whole = format === 'csv' ? [] : await withArrays(found.reports, settings, live, terminal.now());
+  if (format === 'text') return renderText({ ...found, reports: whole }, options, settings, terminal);
+  const arrays = whole.flatMap((report) => [...(report.arrays?.values() ?? [])]);
+  await writeRuns(found, arrays, options, { ...sources, dialect: settings.grid_engine }, terminal);
 }
 
 /** Shows jobs; resolves to the exit status. Rejects with CommandError, SettingsError or StoreError. */
@@ -288,9 +328,9 @@ export async function showJobs(
     const jobs = await numbersOf(words, terminal, where);
     const rules = await loadRules(settings.rules_file);
     if (rules.problem !== null) warn(terminal, rules.problem);
-    const isText = outputFormat(options) === 'text';
-    const judges = { history: historyOf(stores.readers, terminal.now()), rules, isText };
-    const reports = await findAll(jobs, at, options.all ?? false, where, judges);
+    const judges = { history: historyOf(stores.readers, terminal.now()), rules };
+    const query = { all: options.all ?? false, ...(at === null ? {} : { at: at.getTime() }) };
+    const reports = await findAll(jobs, query, where, fewOf(options, rules), judges);
     const isSeries = options.series !== undefined || options.chart !== undefined;
     const unfinished =
       asked === null || isSeries ? NOBODY_ASKED : await findUnfinished(reports, settings, asked, terminal.now());
@@ -309,7 +349,9 @@ export async function showJobs(
       const { showJobSeries } = await import('../job/series.js');
       return await showJobSeries(found, options, settings.state_dir, terminal);
     }
-    if (!isSeries) await writeFound({ reports: found, unfinished }, options, settings, asked, terminal);
+    const { readers } = stores;
+    if (!isSeries)
+      await writeFound({ reports: found, unfinished }, options, settings, asked, { readers, rules }, terminal);
     return nothing ? statusOfNothing(stores) : EXIT.found;
   } finally {
     await Promise.all(stores.readers.map((reader) => reader.close()));

@@ -28,13 +28,21 @@ export function unite(records: readonly StoredRecord[]): readonly StoredRecord[]
   return [...found.values()];
 }
 
-/** Of an array with more records nobody looks at all charts, and its screen shows few fields of each task. */
+/** Of a job with more records nobody looks at all charts, and not all fields are needed of each, or not at once. */
 const MOST_WHOLE = 1000;
 
 interface Gathered {
   readonly answer: JobAnswer;
-  /** Some store had more than `most_whole`. */
-  readonly isMany: boolean;
+  readonly isFew: boolean;
+  /** All of it comes from one store. */
+  readonly isOne: boolean;
+}
+
+/** What is read of the runs of a job that has many. */
+export interface FewFields {
+  readonly fields: readonly FieldName[];
+  /** The runs are read again one page after the other: where they come from several stores all of each is needed at once. */
+  readonly paged: boolean;
 }
 
 async function gather(query: JobQuery, { readers, running }: JobSources): Promise<Gathered> {
@@ -53,26 +61,34 @@ async function gather(query: JobQuery, { readers, running }: JobSources): Promis
     ({ record: { cluster } }) =>
       (query.cluster ?? cluster) === cluster && (query.cluster !== undefined || privateWorld(cluster) === null),
   );
-  const { most_whole: most = Infinity } = query;
-  return { answer: chooseJobs(found, query), isMany: answers.some(({ records }) => records.length > most) };
+  const isFew = answers.some((answer) => answer.few_fields === true);
+  return { answer: chooseJobs(found, query), isFew, isOne };
+}
+
+/** Whether the fields that were read are enough: of many records of this number few may be the job's that is asked for. */
+function isEnough({ answer: { records }, isFew, isOne }: Gathered, paged: boolean): boolean {
+  if (!isFew) return true;
+  if (records.length <= MOST_WHOLE) return false;
+  return paged ? isOne : new Set(records.map(({ record }) => record.task_id)).size > 1;
 }
 
 /**
- * What every store and this host know of a job, put together; `fields`: of an array of more than a thousand records these
- * are enough, and their series are left out. Rejects with StoreError.
+ * What every store and this host know of a job, put together; `few`: what is enough of an array of more than a thousand
+ * records, or of any such job whose runs are read again. Rejects with StoreError.
  */
-export async function findJob(query: JobQuery, sources: JobSources, fields?: readonly FieldName[]): Promise<JobReport> {
-  const many = { most_whole: MOST_WHOLE, ...(fields === undefined ? {} : { fields }) };
+export async function findJob(query: JobQuery, sources: JobSources, few?: FewFields): Promise<JobReport> {
+  const many = few === undefined ? {} : { most_whole: MOST_WHOLE, fields: few.fields };
   const first = await gather({ ...query, ...many }, sources);
-  const isArray = new Set(first.answer.records.map(({ record }) => record.task_id)).size > 1;
-  // Of many records of this number few may be the job's that is asked for.
-  const isWhole = !first.isMany || (isArray && first.answer.records.length > MOST_WHOLE);
-  const { answer } = isWhole ? first : await gather(query, sources);
+  // All fields, but of many records not their series.
+  const whole = first.answer.records.length > MOST_WHOLE ? { most_whole: MOST_WHOLE } : {};
+  const enough = isEnough(first, few?.paged ?? false);
+  const { answer } = enough ? first : await gather({ ...query, ...whole }, sources);
   return {
     job_id: query.job_id,
     ...(query.task_id === undefined ? {} : { task_id: query.task_id }),
     ...(query.cluster === undefined ? {} : { cluster: query.cluster }),
     runs: answer.records,
+    ...(enough && first.isFew ? { few_fields: true } : {}),
     older: answer.older_incarnations,
     newer: answer.newer_incarnations,
   };

@@ -19,6 +19,8 @@ export interface JobReport {
   /** Where it is private. */
   readonly cluster?: string;
   readonly runs: readonly JobRun[];
+  /** They are many, and were read with the fields alone that their use needs. */
+  readonly few_fields?: boolean;
   readonly older: number;
   readonly newer: number;
   /** How far its array jobs are, by jobKey; left out: nobody asked. */

@@ -73,7 +73,7 @@ export class CsvWriter implements AccountWriter {
 }
 
 /** The same of accounts that are all there. */
-export const csvPieces = (accounts: Iterable<Account>): Iterable<string> => new CsvWriter().some(accounts);
+const csvPieces = (accounts: Iterable<Account>): Iterable<string> => new CsvWriter().some(accounts);
 
 /** The same as a whole. */
 export const renderCsv = (accounts: Iterable<Account>): string => [...csvPieces(accounts)].join('');

@@ -21,8 +21,8 @@ export interface Account {
 /** A machine format of accounts that come some at a time. */
 export interface AccountWriter {
   readonly some: (accounts: Iterable<Account>) => Iterable<string>;
-  /** The rest, after all of them. */
-  readonly end: () => Iterable<string>;
+  /** The rest, after all of them; what else than accounts there is, where the format has room for it. */
+  readonly end: (...more: Parameters<JsonWriter['end']>) => Iterable<string>;
 }
 
 /** The items of a JSON list, each on a line of its own, as they come. */
@@ -90,7 +90,7 @@ export class JsonWriter implements AccountWriter {
 }
 
 /** The same of accounts that are all there. */
-export function* jsonPieces(
+function* jsonPieces(
   accounts: Iterable<Account>,
   ...more: Parameters<JsonWriter['end']>
 ): Generator<string, void> {

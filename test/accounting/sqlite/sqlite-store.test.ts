@@ -65,18 +65,6 @@ describe('openSqliteReader', () => {
     await reader.close();
   });
 
-  it('leaves out the series of a job of more records than wanted', async (t) => {
-    const store = opened(t);
-    const series = { start: new Date(T0).toISOString(), step_seconds: 10, rss_bytes: [1, 2], others: {} };
-    await store.merge([1, 2].map((task) => ({ ...job(1, T0), task_id: task, run_id: `r${task}`, series })));
-    const known = async (most?: number): Promise<number> => {
-      const { records } = await store.job({ job_id: 1, ...(most === undefined ? {} : { most_whole: most }) });
-      assert.equal(records.length, 2);
-      return records.filter(({ record }) => record.series !== null).length;
-    };
-    assert.deepEqual([await known(), await known(2), await known(1)], [2, 2, 0]);
-  });
-
   it('leaves fields empty that are not asked for', async (t) => {
     const store = opened(t);
     await store.merge([job(1, T0, { notes: ['One.'], metrics: { major_faults: 3 } })]);

@@ -93,6 +93,34 @@ export function querySuite(open: OpenStore): void {
       assert.deepEqual(parts(await store.jobs([2], fields)), parts(await store.jobs([2])));
     });
 
+    it('leaves out series and fields of a job of more records than are wanted whole', async (t) => {
+      const store = await open(t);
+      const series = { start: iso(T0), step_seconds: 10, rss_bytes: [1, 2], others: {} };
+      await store.merge([1, 2].map((task) => ({ ...job(1, T0), task_id: task, run_id: `r${task}`, series })));
+      const fields = ['task_id', 'host'] as const;
+      const read = async (most?: number, task?: number): Promise<unknown> => {
+        const choice = {
+          ...(most === undefined ? {} : { most_whole: most }),
+          ...(task === undefined ? {} : { task_id: task }),
+        };
+        const { records, few_fields: few } = await store.job({ job_id: 1, fields, ...choice });
+        const known = ({ record }: StoredRecord): unknown => [
+          record.task_id,
+          record.series !== null,
+          record.owner !== null,
+        ];
+        return [few ?? false, ...records.map(known)];
+      };
+      const [whole, narrow] = [
+        [true, true],
+        [false, false],
+      ];
+      assert.deepEqual(await read(), [false, [1, ...whole], [2, ...whole]]);
+      assert.deepEqual(await read(2), [false, [1, ...whole], [2, ...whole]]);
+      assert.deepEqual(await read(1), [true, [1, ...narrow], [2, ...narrow]]);
+      assert.deepEqual(await read(1, 2), [false, [2, ...whole]]);
+    });
+
     it('narrows to a task and to a cluster', async (t) => {
       const store = await open(t);
       await store.merge([
