@@ -19,14 +19,14 @@ body{margin:0}
 a{color:var(--link)}
 :focus-visible{outline:3px solid var(--link);outline-offset:2px}
 .skip{position:absolute;left:-999px}.skip:focus{left:8px;top:8px;background:var(--card);padding:8px}
-header{display:flex;flex-wrap:wrap;gap:8px 20px;align-items:center;padding:8px 20px;background:var(--card);border-bottom:1px solid var(--line)}
+header{display:flex;flex-wrap:wrap;gap:8px 20px;align-items:center;padding:8px max(20px,calc((100% - 1460px)/2));background:var(--card);border-bottom:1px solid var(--line)}
 header nav{display:flex;flex-wrap:wrap;gap:4px 18px;flex:1}
 header nav a{padding:4px 0;text-decoration:none;border-bottom:2px solid transparent}header nav a:hover{border-color:var(--line)}
 header nav a[aria-current]{color:var(--ink);font-weight:600;border-color:var(--link)}
 .brand{display:flex;gap:8px;align-items:center;font-weight:700;color:var(--ink);text-decoration:none}
 header form,.filters{display:flex;flex-wrap:wrap;gap:6px;align-items:end}
 main{max-width:1500px;margin:0 auto;padding:12px 20px 32px}main:focus{outline:none}
-footer{padding:12px 20px;color:var(--faint);font-size:13px}
+footer{padding:12px max(20px,calc((100% - 1460px)/2));color:var(--faint);font-size:13px}
 h1{font-size:22px;line-height:28px;margin:8px 0;overflow-wrap:anywhere}
 h2{font-size:16px;line-height:22px;margin:0 0 8px}
 p.command code{display:inline-block;font-size:15px;padding:7px 11px}
@@ -64,7 +64,7 @@ tbody tr:last-child td{border-bottom:0}tbody tr:hover td{background:var(--code)}
 .choices{display:flex;flex-wrap:wrap;gap:6px 8px;list-style:none;padding:0;margin:6px 0 10px}
 .choices a,.choices strong{display:block;padding:2px 11px;border:1px solid var(--line);border-radius:14px;text-decoration:none;font-weight:400}.choices strong{background:var(--code);border-color:var(--faint);font-weight:600}
 .paging{display:flex;gap:16px;margin:8px 0 0}
-.tables{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,690px),1fr));gap:0 16px}.tables section{min-width:0}
+.tables{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,690px),1fr));gap:0 16px}.tables section{min-width:0}.tables th,.tables td{padding-right:14px}
 .halves{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,420px),1fr));gap:0 16px}
 `;
 

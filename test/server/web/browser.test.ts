@@ -57,7 +57,7 @@ const PICTURES = process.env.QMEMACCT_SCREENSHOTS;
 /** For the manual: beginnings of pages over a week of a site. */
 const SHOWN: readonly (readonly [name: string, path: string, height: number])[] = [
   ['now', '/?owner=user7&shade=requested', 900],
-  ['job', '/job/4711', 900],
+  ['job', '/job/4711', 1010],
   ['array', '/job/4720', 820],
   ['owner', '/jobs?owner=user000', 900],
   ['class', '/class?owner=user000&job_name=KIND', 900],
