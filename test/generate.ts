@@ -5,6 +5,7 @@ import { sqliteSchema } from '../src/accounting/sqlite/schema-text';
 import { packageRoot } from '../src/base/package-root';
 import { indexTemplate } from '../src/export/push/elasticsearch';
 import { fieldReference, metricReference, questionReference, settingsReference } from './reference';
+import { duckdbViews } from './duckdb-views';
 import { supportMatrix } from './support-matrix';
 
 /** `npm run generate`: writes anew what is made from the code and checked in. */
@@ -17,6 +18,7 @@ export const GENERATED: readonly { readonly path: string; readonly make: (presen
   { path: 'docs/versions.md', make: supportMatrix },
   { path: 'docs/metrics.md', make: metricReference },
   { path: 'docs/examples/elasticsearch-template.json', make: () => `${JSON.stringify(indexTemplate(), null, 2)}\n` },
+  { path: 'docs/examples/duckdb.sql', make: duckdbViews },
 ];
 
 if (require.main === module)

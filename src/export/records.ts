@@ -106,7 +106,7 @@ export const recordTable = (
   columns: readonly PlainColumn[],
   readers: readonly AccountingReader[],
   onShown: (shown: Shown) => void,
-): Table => ({ columns, pages: recordPages(query, columns, readers, onShown) });
+): Table => ({ what: 'records', columns, pages: recordPages(query, columns, readers, onShown) });
 
 export const SERIES_COLUMNS: readonly ColumnFacts[] = [
   ...KEY,
@@ -114,6 +114,9 @@ export const SERIES_COLUMNS: readonly ColumnFacts[] = [
   { name: 'step_seconds', type: 'real', unit: 'seconds', help: 'length of the step' },
   { name: 'rss_bytes', type: 'integer', unit: 'bytes', help: 'largest resident memory that was sampled in the step' },
 ];
+
+/** The last moment that a Date has: the length of a step is a user's word. */
+const LAST_MS = 8.64e15;
 
 export const keyValues = (record: JobRecord): Row => KEY.map((column) => tableValue(column, record));
 
@@ -123,7 +126,10 @@ function seriesRows(record: JobRecord): readonly Row[] {
   const key = keyValues(record);
   const start = Date.parse(series.start);
   const step = series.step_seconds;
-  return series.rss_bytes.map((bytes, index) => [...key, start + (index + 1) * step * 1000, step, bytes]);
+  return series.rss_bytes.map((bytes, index) => {
+    const at = Math.round(start + (index + 1) * step * 1000);
+    return [...key, at <= LAST_MS ? at : null, step, bytes];
+  });
 }
 
 async function* seriesPages(
@@ -143,4 +149,4 @@ export const seriesTable = (
   query: PagesQuery,
   readers: readonly AccountingReader[],
   onShown: (shown: Shown) => void,
-): Table => ({ columns: SERIES_COLUMNS, pages: seriesPages(query, readers, onShown) });
+): Table => ({ what: 'series', columns: SERIES_COLUMNS, pages: seriesPages(query, readers, onShown) });
