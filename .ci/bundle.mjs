@@ -1,12 +1,13 @@
 // node bundle.mjs BUILT PROGRAM: writes the program that was built in BUILT to the new directory PROGRAM as hosts get it:
-// each file that Node is started with is one bundle, where it lies in a checkout (dist/src/...), and the only packages
-// beside them are the native ones with what those need. PROGRAM/LICENSE-packages has the licenses of what is inside. Prints
-// the name of every package that is in PROGRAM.
+// each file that Node is started with is loader.js, where it lies in a checkout (dist/src/...), with its bundle and V8's
+// code cache of that beside it, and the only packages are the native ones with what those need.
+// PROGRAM/LICENSE-packages has the licenses of what is inside. Prints the name of every package that is in PROGRAM.
 // BUILT/src is bundled, not dist/src: what is not used of a file is left out, which CommonJS hides.
-import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { copyFileSync, cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
-import { argv, stdout } from 'node:process';
+import { argv, execPath, stdout } from 'node:process';
 import { build } from 'esbuild';
 
 // h5wasm is WebAssembly in a module of its own.
@@ -15,6 +16,7 @@ const NATIVE = ['better-sqlite3', 'better-sqlite3-13', 'koffi', 'h5wasm'];
 const [built, program] = argv.slice(2);
 const load = createRequire(import.meta.url);
 const { PROGRAMS } = load(`${built}/dist/src/base/programs.js`);
+const { samplerFlags } = load(`${built}/dist/src/base/node-flags.js`);
 const { programFiles } = load(`${built}/dist/src/cli/install/program-files.js`);
 const { productionDependencies } = load(`${built}/dist/src/cli/install/dependencies.js`);
 
@@ -51,6 +53,9 @@ const { metafile } = await build({
   entryPoints: PROGRAMS.map((path) => `src/${path}.ts`),
   outbase: 'src',
   outdir: join(program, 'dist', 'src'),
+  outExtension: { '.js': '.bundle.js' },
+  banner: { js: '(function (exports, require, module, __filename, __dirname) {' },
+  footer: { js: '})' },
   bundle: true,
   platform: 'node',
   target: 'node20',
@@ -60,6 +65,23 @@ const { metafile } = await build({
   preserveSymlinks: true,
   logLevel: 'warning',
 });
+
+// A cache is of use to those options of Node only that it was made with. The seed, which may differ, makes its bytes the
+// same each time.
+const MAKE_CACHE = `
+  const { readFileSync, writeFileSync } = require('node:fs');
+  const script = new (require('node:vm').Script)(readFileSync(0, 'utf8'), { filename: 'bundle.js' });
+  writeFileSync(process.argv[1], script.createCachedData());
+`;
+for (const path of PROGRAMS) {
+  const place = join(program, 'dist', 'src', path);
+  const isSampler = path.startsWith('sampler/') || path === 'accounting/deliverer';
+  const options = ['--random-seed=1', ...(isSampler ? samplerFlags() : [])];
+  execFileSync(execPath, [...options, '-e', MAKE_CACHE, `${place}.cache`], {
+    input: readFileSync(`${place}.bundle.js`),
+  });
+  copyFileSync(join(import.meta.dirname, 'loader.js'), `${place}.js`);
+}
 
 const bundled = [...new Set(Object.keys(metafile.inputs).map(packageOf))].filter((path) => path !== null).sort();
 const licenses = bundled.map((path) => {

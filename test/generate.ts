@@ -4,6 +4,7 @@ import { postgresSchema } from '../src/accounting/postgres/schema-text';
 import { sqliteSchema } from '../src/accounting/sqlite/schema-text';
 import { packageRoot } from '../src/base/package-root';
 import { indexTemplate } from '../src/export/push/elasticsearch';
+import { DASHBOARDS } from './dashboards/dashboards';
 import { fieldReference, metricReference, questionReference, settingsReference } from './reference';
 import { duckdbViews } from './duckdb-views';
 import { supportMatrix } from './support-matrix';
@@ -17,6 +18,7 @@ export const GENERATED: readonly { readonly path: string; readonly make: (presen
   { path: 'docs/settings.md', make: settingsReference },
   { path: 'docs/versions.md', make: supportMatrix },
   { path: 'docs/metrics.md', make: metricReference },
+  ...DASHBOARDS.map(({ file, text }) => ({ path: `docs/examples/grafana/${file}`, make: text })),
   { path: 'docs/examples/elasticsearch-template.json', make: () => `${JSON.stringify(indexTemplate(), null, 2)}\n` },
   { path: 'docs/examples/duckdb.sql', make: duckdbViews },
 ];

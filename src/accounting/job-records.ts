@@ -1,7 +1,10 @@
 import type { JobRecord } from '../record/record';
 import { mergeAmong } from '../record/match';
 import type { StoredRecord } from '../record/merge';
+import { groupBy } from '../base/group-by';
+import { mastersOfTasks } from './attempts';
 import type { MergeOutcome } from './store';
+import { withRequestsOf } from './task-requests';
 
 /** A record among those of its job. */
 export interface HeldRecord {
@@ -36,7 +39,14 @@ export class JobRecords {
     this.partOf(stored.record).push({ id, before: stored, stored });
   }
 
-  merge(record: JobRecord): MergeOutcome {
+  /** Merges accounts, one after the other. */
+  merge(records: readonly JobRecord[]): readonly MergeOutcome[] {
+    const outcomes = records.map((record) => this.mergeOne(record));
+    this.passRequests();
+    return outcomes;
+  }
+
+  private mergeOne(record: JobRecord): MergeOutcome {
     const part = this.partOf(record);
     const merged = mergeAmong(record, part);
     if (merged === null) return { ok: true, change: 'unchanged' };
@@ -53,6 +63,21 @@ export class JobRecords {
       if (goes.id !== null) this.absorbed.push(goes);
     }
     return { ok: true, change: 'changed' };
+  }
+
+  /** From masters to tasks that lack them. */
+  private passRequests(): void {
+    const jobs = groupBy([...this.all()], ({ stored: { record } }) => partName({ ...record, pe_task_id: null }));
+    for (const held of jobs.values()) {
+      const masters = mastersOfTasks(held.map(({ stored }) => stored));
+      for (const one of held) {
+        const master = masters.get(one.stored);
+        const stored = master === undefined ? one.stored : withRequestsOf(master, one.stored);
+        if (stored === one.stored) continue;
+        const part = this.partOf(stored.record);
+        part[part.indexOf(one)] = { ...one, stored };
+      }
+    }
   }
 
   *all(): Iterable<HeldRecord> {

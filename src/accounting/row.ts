@@ -1,8 +1,17 @@
 import { FIELD_NAMES, FIELDS, TRUSTS, type FieldName } from '../record/fields';
 import type { JobRecord, MemorySeries } from '../record/record';
 import { killedByMemory } from '../record/cause';
-import { boolean, integer, list, object, oneOf, string, type ValueOf } from '../base/shape';
-import { FIELD_CODECS, fromJson, NO_END, repeatedJson, type Cell, type Column, type WordCodec } from './columns';
+import { boolean, integer, list, map, number, object, oneOf, string, type ValueOf } from '../base/shape';
+import {
+  compact,
+  FIELD_CODECS,
+  fromJson,
+  NO_END,
+  repeatedJson,
+  type Cell,
+  type Column,
+  type WordCodec,
+} from './columns';
 import { COVERAGE_REASONS, coverageReason, isSampled } from '../record/coverage';
 import { chargedEnergy, endedBadly, requestedBytes } from '../record/facts';
 import { provesMembership } from '../record/membership';
@@ -101,13 +110,15 @@ function provenanceCells({ provenance }: StoredRecord, words: WordCodec): Row {
   ];
 }
 
+const NO_PROVENANCE: StoredRecord['provenance'] = {};
+
 const accountsOf = repeatedJson(ACCOUNTS, 'provenance');
 
 function readProvenance(id: Cell, revisions: Cell, words: WordCodec): StoredRecord['provenance'] {
-  if (typeof id !== 'number' || revisions === null) return {};
+  if (typeof id !== 'number' || revisions === null) return NO_PROVENANCE;
   const accounts = accountsOf(words.text('provenance', id));
   const text = String(revisions);
-  const given = fromJson(NUMBERS, text.startsWith('[') ? text : `[${text}]`, 'provenance_revisions');
+  const given = text.startsWith('[') ? fromJson(NUMBERS, text, 'provenance_revisions') : [Number(text)];
   return Object.fromEntries(
     accounts.flatMap(({ trust, ended, slots }, index) =>
       slots.map((slot) => [slot, { trust, revision: given[index] ?? 0, ended }]),
@@ -135,35 +146,52 @@ export function toRow(stored: StoredRecord, words: WordCodec): Row {
   return row;
 }
 
+/** Of a series, by name. */
+const POINTS = map(list(number(), NO_END));
+
 /** Columns of the table `series` that queries read along: start, step, points. */
 export const SERIES_CELLS = 3;
 
 function seriesAt(cells: readonly Cell[], at: number): MemorySeries | null {
   const [start, step, points] = [cells[at], cells[at + 1], cells[at + 2]];
   if (typeof start !== 'number' || typeof points !== 'string') return null;
-  return {
-    start: new Date(start).toISOString(),
-    step_seconds: Number(step) / 1000,
-    rss_bytes: fromJson(NUMBERS, points, 'rss_bytes'),
-  };
+  const { rss_bytes = [], ...others } = fromJson(POINTS, points, 'points');
+  return { start: new Date(start).toISOString(), step_seconds: Number(step) / 1000, rss_bytes, others };
 }
 
-/** What a record has where a field is not read. A copy of it is far smaller than an object that grows by its fields. */
-export const NO_FIELDS = JSON.parse(
-  JSON.stringify(Object.fromEntries(FIELD_NAMES.map((name) => [name, FIELDS[name].empty]))),
-) as Readonly<Record<string, unknown>>;
+/** The same columns to be written. */
+export function seriesCells({ start, step_seconds: step, rss_bytes, others }: MemorySeries): [number, number, string] {
+  return [Date.parse(start), Math.round(step * 1000), JSON.stringify({ ...others, rss_bytes })];
+}
+
+/** What a record has where a field is not read. */
+export const NO_FIELDS: Readonly<Record<string, unknown>> = compact(
+  Object.fromEntries(FIELD_NAMES.map((name) => [name, FIELDS[name].empty])),
+);
 
 /** The columns of some fields, then how the record was merged, and how the fields are read from them. */
 export interface RowPlan {
   readonly columns: readonly Column[];
-  readonly fields: typeof FIELD_CODECS;
+  /** With the column where each begins. */
+  readonly fields: readonly ((typeof FIELD_CODECS)[number] & { readonly at: number })[];
+  /** Where that begins which says how it was merged. */
+  readonly merged: number;
+  /** Whether it is read where fields come from: not of records of which only some fields are needed. */
+  readonly provenance: boolean;
 }
 
 /** How records are read of which only some fields are needed; left out: all of them. */
 export function rowPlan(needed?: readonly FieldName[]): RowPlan {
-  const fields = FIELD_CODECS.filter(({ name }) => needed?.includes(name) ?? true);
-  const columns = [...fields.flatMap(({ codec }) => codec.columns), ...MERGED_COLUMNS];
-  return { columns, fields };
+  const columns: Column[] = [];
+  const fields = FIELD_CODECS.filter(({ name }) => needed?.includes(name) ?? true).map((field) => {
+    const at = columns.length;
+    columns.push(...field.codec.columns);
+    return { ...field, at };
+  });
+  const merged = columns.length;
+  const provenance = needed === undefined;
+  columns.push(...MERGED_COLUMNS.slice(0, provenance ? undefined : 1));
+  return { columns, fields, merged, provenance };
 }
 
 /** Every field but the series, which has a table of its own. */
@@ -180,8 +208,8 @@ export function withDamage<T>(step: () => T): T {
 }
 
 /**
- * The record of a row that begins at `at` in `cells`; `series`: where its series begins; null: not read along. Fields that
- * the plan has not are empty. Throws DamagedRecord.
+ * The record of a row that begins at `at` in `cells`; `series`: where its series begins; null: not read along. What the
+ * plan has not is empty. Throws DamagedRecord.
  */
 export function fromRow(
   cells: readonly Cell[],
@@ -192,16 +220,15 @@ export function fromRow(
 ): StoredRecord {
   return withDamage(() => {
     const fields: Record<string, unknown> = { ...NO_FIELDS };
-    let from = at;
-    for (const { name, codec } of plan.fields) {
-      fields[name] = codec.read(cells, from, words);
-      from += codec.columns.length;
-    }
-    fields.series = series === null ? null : seriesAt(cells, series);
+    const merged = at + plan.merged;
+    for (const { name, codec, at: from } of plan.fields) fields[name] = codec.read(cells, at + from, words);
+    if (series !== null) fields.series = seriesAt(cells, series);
     return {
       record: fields as unknown as JobRecord,
-      ended: cells[from] === 1,
-      provenance: readProvenance(cells[from + 1] ?? null, cells[from + 2] ?? null, words),
+      ended: cells[merged] === 1,
+      provenance: plan.provenance
+        ? readProvenance(cells[merged + 1] ?? null, cells[merged + 2] ?? null, words)
+        : NO_PROVENANCE,
     };
   });
 }

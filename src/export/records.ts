@@ -1,5 +1,5 @@
 import type { AccountingReader, PagesQuery, RecordPage, Shown } from '../accounting/store';
-import type { FieldName } from '../record/fields';
+import { OTHER_SERIES, type FieldName } from '../record/fields';
 import type { StoredRecord } from '../record/merge';
 import { PLAIN_COLUMNS, tableColumns, tableValue, type ColumnFacts, type PlainColumn } from '../record/plain-columns';
 import { recordKeyText, type JobRecord } from '../record/record';
@@ -113,6 +113,12 @@ export const SERIES_COLUMNS: readonly ColumnFacts[] = [
   { name: 'at', type: 'time', unit: null, help: 'end of the step' },
   { name: 'step_seconds', type: 'real', unit: 'seconds', help: 'length of the step' },
   { name: 'rss_bytes', type: 'integer', unit: 'bytes', help: 'largest resident memory that was sampled in the step' },
+  ...Object.entries(OTHER_SERIES).map(([name, help]) => ({
+    name,
+    type: 'real' as const,
+    unit: name.endsWith('_bytes') ? 'bytes' : null,
+    help,
+  })),
 ];
 
 /** The last moment that a Date has: the length of a step is a user's word. */
@@ -128,7 +134,8 @@ function seriesRows(record: JobRecord): readonly Row[] {
   const step = series.step_seconds;
   return series.rss_bytes.map((bytes, index) => {
     const at = Math.round(start + (index + 1) * step * 1000);
-    return [...key, at <= LAST_MS ? at : null, step, bytes];
+    const others = Object.keys(OTHER_SERIES).map((name) => series.others[name]?.[index] ?? null);
+    return [...key, at <= LAST_MS ? at : null, step, bytes, ...others];
   });
 }
 

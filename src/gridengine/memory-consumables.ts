@@ -1,4 +1,8 @@
+import { configurationValue, readConfiguration } from './configuration';
 import { enforcersOf, MEMORY_COMPLEXES, REQUEST_ORDER } from './memory-complex';
+import type { Qconf } from './qconf';
+import { parseQueueValue } from './queue-value';
+import { showQconf } from './site';
 
 /** A complex of memory that jobs may request, by the configuration. */
 export interface ConfiguredComplex {
@@ -6,6 +10,11 @@ export interface ConfiguredComplex {
   readonly consumable: 'YES' | 'JOB' | 'NO';
   /** What a job that does not request it gets, as written there. */
   readonly preset: string;
+}
+
+/** The same, and whether the cluster, a host or a queue has a value for it: a consumable that none has limits nothing. */
+export interface OfferedComplex extends ConfiguredComplex {
+  readonly isOffered: boolean;
 }
 
 const isConsumable = (word: string): word is ConfiguredComplex['consumable'] => ['YES', 'JOB', 'NO'].includes(word);
@@ -34,18 +43,68 @@ const NAMES_MEMORY = /mem|ram|rss/i;
 const NAMES_OTHER = /gpu|disk|tmp|scratch|swap|video/i;
 
 /** Consumables of the site's own that are memory, by their names. */
-export function ownMemoryConsumables(complexes: readonly ConfiguredComplex[]): readonly string[] {
+function ownMemoryConsumables(complexes: readonly ConfiguredComplex[]): readonly string[] {
   return complexes
     .filter(({ name, consumable }) => consumable !== 'NO' && NAMES_MEMORY.test(name) && !NAMES_OTHER.test(name))
     .map(({ name }) => name)
     .filter((name) => !MEMORY_COMPLEXES.includes(name));
 }
 
+/** The names in `complex_values` of what qconf prints of a host or a queue; of a queue those of single hosts, too. */
+function namesOfComplexValues(text: string): readonly string[] {
+  const parsed = parseQueueValue(configurationValue(readConfiguration(text), 'complex_values') ?? 'NONE');
+  if (!parsed.ok) return [];
+  const values = [parsed.value.value ?? '', ...parsed.value.overrides.map(({ value }) => value)];
+  return values.flatMap((list) => [...list.matchAll(/([^\s,=]+)=/g)].map(([, name = '']) => name));
+}
+
+/** Each is a question to qmaster. Beyond these a complex is taken to be offered. */
+const MOST_ASKED = 500;
+
 /**
- * What jobs of the site request memory by, the first requested first: what is enforced, the site's own consumables, and
- * the rest of the usual order.
+ * The complexes of memory of a cell. Hosts and queues are asked one by one until each consumable is found, so mostly
+ * one or two. Rejects with QconfError.
  */
-export function requestOrderOf(complexes: readonly ConfiguredComplex[]): readonly string[] {
-  const enforced = REQUEST_ORDER.filter((name) => enforcersOf(name).length > 0);
-  return [...new Set([...enforced, ...ownMemoryConsumables(complexes), ...REQUEST_ORDER])];
+export async function readMemoryComplexes(qconf: Qconf): Promise<readonly OfferedComplex[]> {
+  const complexes = memoryComplexes(await showQconf(qconf, ['-sc']));
+  const missing = new Set(complexes.filter(({ consumable }) => consumable !== 'NO').map(({ name }) => name));
+  let asked = 0;
+  const ask = async (option: '-se' | '-sq', objects: readonly string[]): Promise<void> => {
+    for (const object of objects) {
+      if (asked++ >= MOST_ASKED) missing.clear();
+      if (missing.size === 0) return;
+      for (const name of namesOfComplexValues(await showQconf(qconf, [option, object]))) missing.delete(name);
+    }
+  };
+  const list = async (option: '-sel' | '-sql'): Promise<readonly string[]> => {
+    if (missing.size === 0) return [];
+    const text = await showQconf(qconf, [option], /^no .* (list )?defined/im);
+    return text.split(/\s+/).filter((word) => word !== '');
+  };
+  await ask('-se', ['global']);
+  await ask('-se', await list('-sel'));
+  await ask('-sq', await list('-sql'));
+  return complexes.map((complex) => ({ ...complex, isOffered: !missing.has(complex.name) }));
+}
+
+const isEnforced = (name: string): boolean => enforcersOf(name).length > 0;
+
+/** Consumables by which memory is reserved on hosts, the site's own first. */
+export function reservedConsumables(complexes: readonly OfferedComplex[]): readonly string[] {
+  const offered = new Set(complexes.filter((one) => one.consumable !== 'NO' && one.isOffered).map(({ name }) => name));
+  const usual = REQUEST_ORDER.filter((name) => !isEnforced(name));
+  return [...ownMemoryConsumables(complexes), ...usual].filter((name) => offered.has(name));
+}
+
+/** Consumables that are memory by their names, and that nothing has a value for. */
+export function withoutValue(complexes: readonly OfferedComplex[]): readonly string[] {
+  const own = ownMemoryConsumables(complexes);
+  return complexes
+    .filter(({ name, isOffered }) => !isOffered && (own.includes(name) || REQUEST_ORDER.includes(name)))
+    .map(({ name }) => name);
+}
+
+/** What jobs of the site request memory by, the first requested first: what is enforced, what is reserved, the rest. */
+export function requestOrderOf(complexes: readonly OfferedComplex[]): readonly string[] {
+  return [...new Set([...REQUEST_ORDER.filter(isEnforced), ...reservedConsumables(complexes), ...REQUEST_ORDER])];
 }

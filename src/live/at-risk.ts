@@ -23,6 +23,21 @@ interface RiskOptions {
 
 /** Where nobody asks for another share. */
 export const FULL_SHARE = 0.9;
+/** Ahead of the limit: time enough to act, and no guess about tomorrow. */
+const WARNED_WITHIN_MS = 4 * 3_600_000;
+/** Few jobs go on growing for longer than this share of the time for which they have run (`bench -- at-risk`). */
+const WARNED_WITHIN_SHARE = 1 / 4;
+
+/** Those that an owner is warned of unasked: trends count that are no guess, and reach the limit soon for the job's age. */
+export function jobsToWarnOf(view: Pick<ClusterView, 'jobs'>, nowMs: number): readonly AtRisk[] {
+  return jobsAtRisk(view, { withinMs: WARNED_WITHIN_MS, nowMs, share: FULL_SHARE }).filter(
+    ({ job: { startedAt }, reason, trend }) => {
+      if (reason === 'full') return true;
+      const age = startedAt === null ? Infinity : nowMs - startedAt;
+      return trend?.confidence !== 'low' && (trend?.limitAt ?? Infinity) - nowMs <= WARNED_WITHIN_SHARE * age;
+    },
+  );
+}
 
 /** Those that have most reason first: full ones by their share, then the others by the time that is left. */
 export function jobsAtRisk({ jobs }: Pick<ClusterView, 'jobs'>, options: RiskOptions): readonly AtRisk[] {

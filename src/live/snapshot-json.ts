@@ -112,6 +112,7 @@ const detail: Shape<JobDetail> = object({
   submittedAt: aNumber,
   notBefore: aNumber,
   submitCommand: aText,
+  wantsMail: boolean,
   predecessors: many(number()),
   requests: many(object({ ...REQUEST, amount: aNumber })),
   pe: aText,

@@ -36,7 +36,7 @@ const DAY = 86_400_000;
 /** So far apart may the records of one job be: job numbers come again after some months at the busiest sites. */
 export const JOB_SPAN_MS = 45 * DAY;
 
-/** Where a job counts in time (ms): where it ended; a running one where it was last heard of. */
+/** Where a job counts in time (ms): where it ended; a running one at its last heartbeat. */
 export function countedAt(record: JobRecord): number {
   const ended = record.ended_at ?? null;
   if (ended !== null) return Date.parse(ended);
@@ -47,7 +47,10 @@ export function countedAt(record: JobRecord): number {
 
 type SlotFacts = Pick<JobRecord, 'host_slots' | 'slots' | 'trust' | 'pe_task_id'>;
 
-/** What is requested for the record on its host, in bytes; null: nothing, or no limit. */
+/**
+ * What is requested for the record on its host, in bytes; null: nothing, or no limit. A request for the whole job is its
+ * master's alone.
+ */
 export function requestedBytes(
   record: SlotFacts & Pick<JobRecord, 'h_vmem' | 'requests' | 'request_order'>,
 ): number | null {
@@ -58,7 +61,8 @@ export function requestedBytes(
     (asked.per === 'slot' && record.host_slots === null && asked.limit_bytes !== null)
   )
     return asked.limit_bytes;
-  return asked.per === 'job' ? asked.request_bytes : asked.request_bytes * hostSlots(record);
+  if (asked.per === 'job') return record.pe_task_id === null ? asked.request_bytes : null;
+  return asked.request_bytes * hostSlots(record);
 }
 
 /** Slots on the host. A line of Grid Engine's accounting, alone, has only the job's: they stand in its master's. */

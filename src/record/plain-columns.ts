@@ -135,7 +135,7 @@ const JUDGED_BY: readonly PlainColumn[] = [
     value: (record) => requestOf(record)?.complex ?? null,
   },
   ...(['request_bytes', 'limit_bytes', 'per'] as const).map((member): PlainColumn => ({
-    name: `request_${member}`,
+    name: member === 'request_bytes' ? member : `request_${member}`,
     ...leafFacts(REQUEST[member].storage),
     help: `the request that it is judged by: ${REQUEST[member].help}`,
     fields: REQUEST_FIELDS,

@@ -2,32 +2,38 @@ import { writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import type { Bench, BenchOptions, Section } from './bench';
 import { adviceBench } from './advice';
+import { atRiskBench } from './at-risk';
 import { bracketsBench } from './brackets';
 import { deliveryBench } from './delivery';
 import { exportBench } from './export';
 import { historyBench, postgresBench } from './history';
 import { hooksBench } from './hooks';
 import { importBench } from './import';
+import { jsvBench } from './jsv';
 import { liveBench } from './live';
 import { nodeBench } from './node';
 import { provedBench } from './proved';
 import { samplerBench } from './sampler';
 import { serveBench } from './serve';
 import { sourcesBench } from './sources';
+import { webBench } from './web';
 import { busyNote, describeMachine, thisMachine } from './machine';
 import { median } from './statistics';
-import { formatSection, verdict } from './table';
+import { budgetSection, formatSection, verdict } from './table';
+import { removeTemporaryDirectories } from '../support/temporary-directory';
+import { BUDGETS } from './budgets';
 
 /**
  * Benchmarks beside their budgets:
  *
- *   npm run bench -- [NAME...] [--runs N] [--jobs N] [--keep DIRECTORY] [--trace FILE] [--quick] [--json FILE]
+ *   npm run bench -- [NAME...] [--runs N] [--jobs N] [--keep DIRECTORY] [--trace FILE] [--db PATH] [--quick] [--json FILE]
  *
  * Exit status: 0 measured, whatever the verdicts; 1 a benchmark failed; 2 usage.
  */
 
 const BENCHES: readonly Bench[] = [
   hooksBench,
+  jsvBench,
   samplerBench,
   nodeBench,
   sourcesBench,
@@ -35,18 +41,20 @@ const BENCHES: readonly Bench[] = [
   provedBench,
   liveBench,
   serveBench,
+  webBench,
   deliveryBench,
   historyBench,
   postgresBench,
   importBench,
   exportBench,
   adviceBench,
+  atRiskBench,
 ];
 
 function usage(): string {
   const names = BENCHES.map(({ name, about }) => `  ${name.padEnd(10)} ${about}`);
   return [
-    'usage: bench [NAME...] [--runs N] [--jobs N] [--keep DIRECTORY] [--trace FILE] [--quick] [--json FILE]',
+    'usage: bench [NAME...] [--runs N] [--jobs N] [--keep DIRECTORY] [--trace FILE] [--db PATH] [--quick] [--json FILE]',
     ...names,
   ].join('\n');
 }
@@ -62,6 +70,7 @@ function asJson(sections: readonly Section[]): unknown {
     notes: notes ?? [],
     rows: rows.map((row) => ({
       ...row,
+      at_most: row.budget === undefined ? null : BUDGETS[row.budget].most,
       median: row.values.length > 0 ? median(row.values) : null,
       verdict: verdict(row),
     })),
@@ -77,6 +86,7 @@ async function main(argv: readonly string[]): Promise<number> {
       jobs: { type: 'string' },
       keep: { type: 'string' },
       trace: { type: 'string' },
+      db: { type: 'string' },
       quick: { type: 'boolean', default: false },
       json: { type: 'string' },
       help: { type: 'boolean', default: false },
@@ -104,6 +114,7 @@ async function main(argv: readonly string[]): Promise<number> {
     jobs,
     keep: values.keep ?? null,
     trace: values.trace ?? null,
+    db: values.db ?? null,
     quick: values.quick,
     progress: progressLine,
   };
@@ -119,8 +130,12 @@ async function main(argv: readonly string[]): Promise<number> {
       progressLine('');
       failed = true;
       console.error(`\n${bench.name} failed: ${error instanceof Error ? error.message : String(error)}`);
+    } finally {
+      removeTemporaryDirectories();
     }
   }
+  const budgets = budgetSection(measured);
+  if (budgets.table !== undefined) console.log(`\n${formatSection(budgets)}`);
   if (values.json !== undefined)
     writeFileSync(values.json, `${JSON.stringify({ machine, sections: asJson(measured) }, null, 2)}\n`);
   return failed ? 1 : 0;

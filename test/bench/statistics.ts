@@ -14,3 +14,6 @@ export function median(values: readonly number[]): number {
 export function sum(values: readonly number[]): number {
   return values.reduce((total, value) => total + value, 0);
 }
+
+/** "95 %: 12.3 ms" of ms. */
+export const tail = (values: readonly number[]): string => `95 %: ${quantile(values, 0.95).toFixed(1)} ms`;

@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { packageRoot } from '../../src/base/package-root';
 import { SETTINGS_FILE } from '../../src/record/settings';
+import { client } from './kind';
 import { withSite, type Site } from './site';
-import { waitFor } from './wait';
+import { until } from '../support/until';
 
 const USER = 'gealice';
 const MASTER = 'ge0';
@@ -13,7 +15,7 @@ const QMEMACCT = ['node', join(packageRoot(), 'bin', 'qmemacct')] as const;
 /** What `qmemacct job` shows once it has this to say: the scheduler needs a run for its reasons. */
 async function shows({ cell }: Site, job: string, expected: RegExp): Promise<string> {
   let last = '';
-  return waitFor(
+  return until(
     async () => {
       const { stdout, stderr } = await cell.on(MASTER, [...QMEMACCT, 'job', job, '--full'], { user: USER });
       last = stdout + stderr;
@@ -33,6 +35,13 @@ async function explains(site: Site): Promise<void> {
 
   const large = await submit('large', '-l', 'h_vmem=900000G');
   await shows(site, large, /waiting, .*more memory than any host has \(h_vmem=900000G: .* has most, .*can't start/);
+
+  const quotas = '{\nname few\nenabled TRUE\nlimit users gealice to h_vmem=3G\n}\n';
+  const quotaFile = join(cell.stateDir, 'few.rqs');
+  writeFileSync(quotaFile, quotas);
+  await cell.check(MASTER, [client('qconf'), '-Arqs', quotaFile]);
+  const beyond = await submit('beyond', '-l', 'h_vmem=4G');
+  await shows(site, beyond, /resource quota few\/1 leaves no room for it now \(qquota -u gealice\)/);
 
   const held = await submit('held', '-h', '-l', 'h_vmem=1G');
   await shows(site, held, /held, .*Its owner holds it; qrls \d+ releases it\./);

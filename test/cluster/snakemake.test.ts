@@ -17,7 +17,7 @@ const SNAKEFILE = `rule large:
     shell: "head -c 300000000 /dev/zero | tail -c 290000000 >/dev/null && date >{output}"
 `;
 
-const EXAMPLES = join(packageRoot(), 'docs', 'examples', 'snakemake');
+const EXAMPLES = join(packageRoot(), 'docs', 'examples', 'workflows');
 
 /** Why it can't run here; null: it can. From version 8 on, "--cluster" is a plugin's. */
 function obstacle(): string | null {
@@ -31,7 +31,7 @@ async function succeedsByItself(site: Site): Promise<void> {
   const stop = await serveOnMaster(site, []);
   const home = cell.layout.home(USER);
   writeFileSync(join(home, 'Snakefile'), SNAKEFILE);
-  for (const name of ['qsub-retry', 'job-status']) {
+  for (const name of ['qsub-retry', 'retry-request', 'job-status']) {
     copyFileSync(join(EXAMPLES, name), join(home, name));
     chmodSync(join(home, name), 0o755);
   }

@@ -73,7 +73,7 @@ describe('Parquet in DuckDB', () => {
 
   before(async () => {
     const store = openSqliteStore(site.accounting, 0o600);
-    const series = { start: iso(T0), step_seconds: 0.5, rss_bytes: [4096, 2 ** 40] };
+    const series = { start: iso(T0), step_seconds: 0.5, rss_bytes: [4096, 2 ** 40], others: {} };
     await store.merge([
       ...fc.sample(arbitraryRecord(), { numRuns: 200, seed: 5 }),
       ...Array.from({ length: 11_000 }, (_item, index) => job(index + 1, T0 + index, index < 3 ? { series } : {})),

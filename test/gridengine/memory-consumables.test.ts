@@ -3,10 +3,13 @@ import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import {
   memoryComplexes,
-  ownMemoryConsumables,
   perJobComplexes,
+  readMemoryComplexes,
   requestOrderOf,
+  reservedConsumables,
+  withoutValue,
 } from '../../src/gridengine/memory-consumables';
+import type { Qconf } from '../../src/gridengine/qconf';
 
 /** As `qconf -sc` of 8.1.9 prints them, with some of a site's own. */
 const SC = `#name               shortcut   type        relop requestable consumable default  urgency
@@ -47,11 +50,46 @@ describe('complexes of memory', () => {
     assert.deepEqual(perJobComplexes(complexes), ['h_vmem', 'ram_gb']);
   });
 
-  it("a site's own consumables come after what is enforced and before what is only reserved", () => {
-    assert.deepEqual(ownMemoryConsumables(complexes), ['ram_gb', 'site_mem']);
-    const order = requestOrderOf(complexes);
-    assert.ok(order.indexOf('h_vmem') < order.indexOf('ram_gb'), order.join());
-    assert.ok(order.indexOf('site_mem') < order.indexOf('mem_free'), order.join());
+  /** A cell of two hosts and two queues; what it was asked is in `asked`. */
+  function cellWith(values: Readonly<Record<string, string>>, asked: string[] = []): Qconf {
+    const lists: Readonly<Record<string, string>> = { '-sc': SC, '-sel': 'ge1\nge2\n', '-sql': 'all.q\nbig.q\n' };
+    return ([option = '', object = '']) => {
+      asked.push(`${option} ${object}`.trim());
+      const shown = `hostname ${object}\nload_scaling NONE\ncomplex_values        ${values[object] ?? 'NONE'}\n`;
+      return Promise.resolve({ status: 0, stdout: lists[option] ?? shown, stderr: '' });
+    };
+  }
+
+  it('are offered where the cluster, a host or a queue has a value for them', async () => {
+    const values = {
+      global: 'scratch=9T',
+      ge1: 'h_vmem=64G,slots=8,gpu_mem=1G',
+      ge2: 'site_mem=64G',
+      'big.q': 'NONE,[ge2=ram_gb=64G]',
+    };
+    const found = await readMemoryComplexes(cellWith(values));
+    assert.deepEqual(
+      found.filter(({ isOffered }) => !isOffered).map(({ name }) => name),
+      ['mem_free'],
+    );
+  });
+
+  it('are looked for no longer than until all are found', async () => {
+    const asked: string[] = [];
+    await readMemoryComplexes(
+      cellWith({ ge1: 'h_vmem=1G,mem_free=1G,ram_gb=1G,site_mem=1G,scratch=1G,gpu_mem=1G' }, asked),
+    );
+    assert.deepEqual(asked, ['-sc', '-se global', '-sel', '-se ge1']);
+  });
+
+  it('that hosts have a value for come after what is enforced and before what only load says, own ones first', async () => {
+    const found = await readMemoryComplexes(cellWith({ ge2: 'mem_free=64G,site_mem=64G' }));
+    assert.deepEqual(reservedConsumables(found), ['site_mem', 'mem_free']);
+    assert.deepEqual(withoutValue(found), ['h_vmem', 'ram_gb']);
+    const order = requestOrderOf(found);
+    assert.deepEqual(order.slice(0, 4), ['h_vmem', 's_vmem', 'h_data', 'mem_limit']);
+    assert.deepEqual(order.slice(4, 7), ['site_mem', 'mem_free', 'h_rss']);
+    assert.ok(!order.includes('ram_gb'), order.join());
     assert.equal(new Set(order).size, order.length);
   });
 

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer, type Socket } from 'node:net';
@@ -181,6 +181,22 @@ describe('hooks/advise.jsv', () => {
       const path = await answering(t, (socket) => socket.end(answer));
       assert.deepEqual(await verify(job, { QMEMACCT_SOCKET: path }), ACCEPTED, answer.slice(0, 80));
     }
+  });
+
+  it("needs none of perl's libraries, which take longer to load than the server to answer", async (t) => {
+    const { socket } = await knowing(t);
+    const directory = temporaryDirectory();
+    const perl = execFileSync('/bin/sh', ['-c', 'command -v perl'], { encoding: 'utf8' }).trim();
+    writeFileSync(join(directory, 'NoLibraries.pm'), 'require strict; @INC = (); 1;\n');
+    writeFileSync(join(directory, 'perl'), `#!/bin/sh\nexec ${perl} -I ${directory} -MNoLibraries "$@"\n`, {
+      mode: 0o755,
+    });
+    const { said, terminal } = await verify(submission({ l_hard: 'h_vmem=16G' }), {
+      QMEMACCT_SOCKET: socket,
+      PATH: `${directory}:${process.env.PATH}`,
+    });
+    assert.deepEqual(said, ACCEPTED.said);
+    assert.match(terminal, TOO_MUCH);
   });
 
   it('submits jobs as they are where there is no perl', async () => {

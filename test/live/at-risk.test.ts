@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { jobsAtRisk, shareInUse, type AtRisk } from '../../src/live/at-risk';
+import { jobsAtRisk, jobsToWarnOf, shareInUse, type AtRisk } from '../../src/live/at-risk';
 import type { ClusterView } from '../../src/live/cluster-view';
 import { viewCluster } from '../../src/live/view';
 import type { Snapshot } from '../../src/live/snapshot';
@@ -84,6 +84,19 @@ describe('jobsAtRisk', () => {
         for (const { part } of risks) assert.notEqual(part.limit, null);
       }),
     );
+  });
+});
+
+describe('jobsToWarnOf', () => {
+  it('counts a trend that reaches the limit within a quarter of the time for which the job has run', () => {
+    const records = [running(1, 'a', growth(57 * MIB)), running(2, 'a', growth(53 * MIB))];
+    const view = viewOf(using(1, 1), records);
+    assert.equal(jobsAtRisk(view, options).length, 2);
+    assert.deepEqual(brief(jobsToWarnOf(view, AT)), [[1, 'trend', (57 * 60) / 4096]]);
+  });
+
+  it('has jobs near their limit, however old they are', () => {
+    assert.deepEqual(brief(jobsToWarnOf(viewOf(using(3.7, 1)), AT)), [[1, 'full', 0.925]]);
   });
 });
 

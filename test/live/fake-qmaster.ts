@@ -68,6 +68,7 @@ export function aDetail(job: number, rss = 1): JobDetail {
     submittedAt: null,
     notBefore: null,
     submitCommand: null,
+    wantsMail: false,
     predecessors: [],
     requests: [],
     pe: null,

@@ -109,6 +109,7 @@ const detail = fc.record(
     submittedAt: maybe(number),
     notBefore: maybe(number),
     submitCommand: maybe(text),
+    wantsMail: fc.boolean(),
     predecessors: few(number),
     requests: few(fc.tuple(request, maybe(number)).map(([of, amount]) => ({ ...of, amount }))),
     pe: maybe(text),

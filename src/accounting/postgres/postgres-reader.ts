@@ -6,7 +6,7 @@ import { rowPlan } from '../row';
 import { recordTest } from '../filter-record';
 import type { StoredRecord } from '../../record/merge';
 import { countedAt, requestedBytes } from '../../record/facts';
-import type { HeardNode } from '../../record/node-status';
+import type { NodeHeartbeat } from '../../record/node-status';
 import { tableColumns, type PlainColumn } from '../../record/plain-columns';
 import type { JobRecord } from '../../record/record';
 import { limitOf } from '../../record/request';
@@ -284,7 +284,7 @@ export class PostgresReader implements AccountingReader {
     });
   }
 
-  nodes({ since }: NodesQuery): Promise<readonly HeardNode[]> {
+  nodes({ since }: NodesQuery): Promise<readonly NodeHeartbeat[]> {
     return readStatuses(this.db, since);
   }
 

@@ -18,7 +18,7 @@ export function textColumn(column: string): string {
 
 /** The series of `r`, one of the views of records, or nulls in its place; then the columns of a plan. */
 export function namedColumns(withSeries: boolean, { columns }: Pick<RowPlan, 'columns'> = ALL_FIELDS): string {
-  const series = withSeries ? 'r.series_start, r.series_step_ms, r.series_rss_bytes' : 'NULL, NULL, NULL';
+  const series = withSeries ? 'r.series_start, r.series_step_ms, r.series_points' : 'NULL, NULL, NULL';
   const names = columns.map(({ name, dictionary }) => `r.${dictionary === undefined ? name : textColumn(name)}`);
   return [series, ...names].join(', ');
 }

@@ -90,7 +90,7 @@ export class Snapshot {
       inbox,
     );
     const held = await loadJobs(this.db, jobList(waiting.map(({ record }) => record)), this.source.records);
-    for (const { record } of waiting) held.merge(record);
+    held.merge(waiting.map(({ record }) => record));
     return held;
   }
 

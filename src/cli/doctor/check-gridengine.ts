@@ -10,15 +10,17 @@ import { findCell } from '../../gridengine/find-cell';
 import { recogniseHookCommand, type HookStage, type OurHook } from '../../gridengine/our-hook';
 import { H_VMEM } from '../../gridengine/memory-complex';
 import {
-  memoryComplexes,
-  ownMemoryConsumables,
   perJobComplexes,
+  readMemoryComplexes,
   requestOrderOf,
+  reservedConsumables,
+  withoutValue,
   type ConfiguredComplex,
+  type OfferedComplex,
 } from '../../gridengine/memory-consumables';
 import { findQconf, type Qconf } from '../../gridengine/qconf';
 import { parseQueueValue } from '../../gridengine/queue-value';
-import { readSite, showQconf, type Site } from '../../gridengine/site';
+import { readSite, type Site } from '../../gridengine/site';
 import { STAGES } from '../install/hook-plan';
 import { hookDirectory } from '../install/places';
 import { networkFilesystemOf } from '../install/local-path';
@@ -221,15 +223,23 @@ function checkHVmem(complex: ConfiguredComplex | undefined): Finding {
     : ok('h_vmem', says);
 }
 
-/** What the settings say of requests, against the complexes of `qconf -sc`. */
-export function checkComplexes(text: string, { settings, settingsPath }: NodeState): Finding[] {
-  const complexes = memoryComplexes(text);
+/** What the settings say of requests, against the complexes of the cell. */
+export function checkComplexes(
+  complexes: readonly OfferedComplex[],
+  { settings, settingsPath }: Pick<NodeState, 'settings' | 'settingsPath'>,
+): Finding[] {
   const { request_complex: order, job_complexes: perJob } = settings;
-  const missing = ownMemoryConsumables(complexes).filter((name) => !order.includes(name));
+  const missing = reservedConsumables(complexes).filter((name) => !order.includes(name));
   const perSlot = perJobComplexes(complexes).filter((name) => !perJob.includes(name));
   const line = (key: string, names: readonly string[]): string => `${key} = ${JSON.stringify(names)}`;
   return [
     checkHVmem(complexes.find(({ name }) => name === H_VMEM)),
+    ...withoutValue(complexes).map((name) =>
+      note(
+        name,
+        'a consumable that neither a host nor a queue nor the cluster has a value for: no memory is reserved by it; give hosts one (complex_values, qconf -me HOST), or make it none (qconf -mc)',
+      ),
+    ),
     ...missing.map((name) =>
       note(
         name,
@@ -294,7 +304,7 @@ async function checkSite(qconf: Qconf, state: NodeState, { runsJobs }: HostRole)
     ...checkChains(places),
     ...checkHere(site, places, state),
     ...checkParameters(site),
-    ...checkComplexes(await showQconf(qconf, ['-sc']), state),
+    ...checkComplexes(await readMemoryComplexes(qconf), state),
     ...(runsJobs ? checkScope(site) : []),
   ];
 }

@@ -5,24 +5,24 @@ import { readClusterName } from '../../gridengine/cluster-name';
 import { askDialect } from '../../gridengine/ask-dialect';
 import type { CellLocation } from '../../gridengine/find-cell';
 import {
-  memoryComplexes,
-  ownMemoryConsumables,
   perJobComplexes,
+  readMemoryComplexes,
   requestOrderOf,
+  reservedConsumables,
 } from '../../gridengine/memory-consumables';
 import { findQconf, type Qconf } from '../../gridengine/qconf';
-import { QconfError, showQconf } from '../../gridengine/site';
+import { QconfError } from '../../gridengine/site';
 import { DEFAULT_SETTINGS, loadSettings, type Settings } from '../../record/settings';
 import { settingsText } from './settings-text';
 
 /** How jobs of the cell request memory, where that is not the usual way; nothing where qmaster does not answer. */
 async function requestSettings(qconf: Qconf | null): Promise<Partial<Settings>> {
   try {
-    const complexes = qconf === null ? [] : memoryComplexes(await showQconf(qconf, ['-sc']));
+    const complexes = qconf === null ? [] : await readMemoryComplexes(qconf);
     const { job_complexes: usual } = DEFAULT_SETTINGS;
     const perJob = [...new Set([...usual, ...perJobComplexes(complexes)])];
     return {
-      ...(ownMemoryConsumables(complexes).length > 0 ? { request_complex: requestOrderOf(complexes) } : {}),
+      ...(reservedConsumables(complexes).length > 0 ? { request_complex: requestOrderOf(complexes) } : {}),
       ...(perJob.length > usual.length ? { job_complexes: perJob } : {}),
     };
   } catch (error) {

@@ -35,7 +35,7 @@ export function programFiles(root: string): readonly string[] {
   const nothing = new Set<string>();
   const files = [
     ...['package.json', 'LICENSE', 'README.md'].map((name) => join(root, name)).filter((path) => existsSync(path)),
-    ...filesBelow(join(root, 'dist', 'src'), (name) => name.endsWith('.js'), nothing),
+    ...filesBelow(join(root, 'dist', 'src'), (name) => /\.(?:js|cache)$/.test(name), nothing),
     // hook.conf is written for each installation.
     ...filesBelow(join(root, 'hooks'), (name) => name !== 'hook.conf', nothing),
     ...filesBelow(join(root, 'sql'), (name) => name.endsWith('.sql'), nothing),

@@ -1,4 +1,4 @@
-import { FULL_SHARE, jobsAtRisk, type AtRisk } from '../../live/at-risk';
+import { jobsToWarnOf, type AtRisk } from '../../live/at-risk';
 import type { Snapshot } from '../../live/snapshot';
 import type { ClusterView } from '../../live/cluster-view';
 import { riskLine } from '../../report/live/at-risk';
@@ -28,31 +28,30 @@ export interface ClusterFacts {
   /** Whether the jobs that wait are among them. */
   readonly withPending: boolean;
   readonly risks: readonly RiskFact[];
+  /** Jobs that run and ask for a mail at their end. */
+  readonly asked: readonly { readonly job: number; readonly owner: string }[];
 }
-
-/** Ahead of the limit: time enough to act, and no guess about tomorrow. */
-const WITHIN_MS = 4 * 3_600_000;
 
 /** null: qmaster has not answered. */
 export function factsOf(snapshot: Snapshot, view: ClusterView | null, now: Date): ClusterFacts | null {
-  const { running, pending } = snapshot;
+  const { running, pending, details } = snapshot;
   if (running.at === null || running.problem !== null) return null;
   const waiting = pending?.problem === null ? pending : null;
-  const risks = view === null ? [] : jobsAtRisk(view, { withinMs: WITHIN_MS, nowMs: now.getTime(), share: FULL_SHARE });
+  const risks = view === null ? [] : jobsToWarnOf(view, now.getTime());
   const screen = mailScreen(now);
+  const listed = new Set([...running.value, ...(waiting?.value ?? [])].map(({ job }) => job));
   return {
     cluster: snapshot.cluster,
     at: Math.min(running.at, waiting?.at ?? running.at),
-    listed: new Set([...running.value, ...(waiting?.value ?? [])].map(({ job }) => job)),
+    listed,
     withPending: waiting?.at != null,
-    risks: risks
-      .filter(({ reason, trend }) => reason === 'full' || trend?.confidence !== 'low')
-      .map((risk) => ({
-        job: risk.job.job,
-        name: risk.job.name,
-        owner: risk.job.owner,
-        reason: risk.reason,
-        line: riskLine(risk, screen),
-      })),
+    asked: details.value.flatMap(({ job, owner, wantsMail }) => (wantsMail && listed.has(job) ? [{ job, owner }] : [])),
+    risks: risks.map((risk) => ({
+      job: risk.job.job,
+      name: risk.job.name,
+      owner: risk.job.owner,
+      reason: risk.reason,
+      line: riskLine(risk, screen),
+    })),
   };
 }

@@ -23,6 +23,11 @@ function mailText(subject: string, lines: readonly string[], stop: string): Mail
   };
 }
 
+/** Why a mail came, and what stops others: for who turned them on with "qmemacct digest". */
+export const turnedOn = (host: string): string => `You turned it on; "qmemacct digest off" on ${host} stops it.`;
+/** For who asked for this one. */
+export const ASKED_FOR = 'The job was submitted with -ac qmemacct=mail, which asks for this mail.';
+
 function subjectOf(job: number, runs: readonly JobRun[]): string {
   const tasks = [...groupBy(runs, ({ record }) => record.task_id).values()].map((task) => recordsOf(latestRuns(task)));
   const [first] = tasks[0] ?? [];
@@ -33,18 +38,18 @@ function subjectOf(job: number, runs: readonly JobRun[]): string {
   return `Array job ${job}${name}: ${formatCount(tasks.length)} task${tasks.length === 1 ? '' : 's'} ended${well}`;
 }
 
-/** On a job that has ended, what "qmemacct job" shows. Rejects with StoreError. */
+/** On a job that has ended, what "qmemacct job" shows; `stop`: its last line. Rejects with StoreError. */
 export async function endedMail(
   { job, cluster, lastEnd }: EndedJob,
   reader: AccountingReader,
-  { dialect, host, now }: { readonly dialect: Dialect; readonly host: string; readonly now: Date },
+  { dialect, stop, now }: { readonly dialect: Dialect; readonly stop: string; readonly now: Date },
 ): Promise<MailText> {
   const found = await reader.job({ job_id: job, cluster, at: lastEnd });
   const history = new ClassHistory(async (query) => (await reader.records(query)).records, now.getTime());
   const runs = await history.advise(found.records);
   const report = { job_id: job, runs, older: 0, newer: 0 };
   const lines = renderJob(report, { allTasks: false, dialect }, mailScreen(now));
-  return mailText(subjectOf(job, runs), lines, `You turned it on; "qmemacct digest off" on ${host} stops it.`);
+  return mailText(subjectOf(job, runs), lines, stop);
 }
 
 /** On a job that may run out of memory. */
@@ -55,6 +60,5 @@ export function riskMail({ job, name, line }: RiskFact, host: string): MailText 
     `"qmemacct job ${job}" shows it, "qmemacct advise ${job}" what to request next time.`,
     'There is no other mail about this job for this reason.',
   ];
-  const stop = `You turned it on; "qmemacct digest off" on ${host} stops it.`;
-  return mailText(`Job ${job} (${name}) may run out of memory`, lines, stop);
+  return mailText(`Job ${job} (${name}) may run out of memory`, lines, turnedOn(host));
 }

@@ -1,4 +1,5 @@
 import type { AccountingReader } from '../../accounting/store';
+import { groupBy } from '../../base/group-by';
 import { formatDay } from '../../report/format/local-time';
 import type { Settings } from '../../record/settings';
 import { ownerAddress } from '../mail/address';
@@ -7,15 +8,17 @@ import { messageId } from '../mail/message';
 import type { Ledger, MailName } from '../nightly/ledger';
 import { sendOnce } from '../nightly/send-night';
 import type { MailWishes } from '../nightly/digest-choices';
+import { askedName, type AskedJobs } from './asked-jobs';
 import type { ClusterFacts, RiskFact } from './cluster-facts';
 import { endedJobs, stateOfJob } from './ended-jobs';
-import { endedMail, riskMail, type MailText } from './job-mail';
+import { ASKED_FOR, endedMail, riskMail, turnedOn, type MailText } from './job-mail';
 
 interface JobMailParts {
   readonly settings: Pick<Settings, 'mail_domain' | 'grid_engine'>;
   readonly host: string;
   readonly reader: AccountingReader;
   readonly ledger: Ledger;
+  readonly asked: AskedJobs;
   /** Made for a round with mails. Throws CommandError. */
   readonly mailer: () => Mailer;
   /** By owner. */
@@ -29,6 +32,8 @@ const HOUR_MS = 3_600_000;
 const MOST_AN_HOUR: Readonly<Record<Kind, number>> = { job: 30, risk: 5 };
 /** Records come late where a host was off. */
 const LOOK_BACK_MS = 24 * HOUR_MS;
+/** The server's and those of execution hosts. */
+const CLOCKS_APART_MS = 60_000;
 /** The ledger remembers mails this long; a job may be at risk as long. */
 const REMEMBERED_DAYS = 30;
 const MOST_KNOWN = 100_000;
@@ -42,11 +47,25 @@ interface Subject {
   readonly what: string;
 }
 
+/** Whose jobs a mail is wanted of when they have ended. */
+interface WantedEnds {
+  readonly owner: string;
+  /** Those that ended since then (ms). */
+  readonly since: number;
+  /** By `askedName`; null: all. */
+  readonly jobs: ReadonlySet<string> | null;
+}
+
 interface Round {
   mailer: Mailer | null;
   sent: number;
   /** The mail server takes no more of this round. */
   isStopped: boolean;
+}
+
+/** Of the owners who want a mail about each job. */
+function wantedEnds(wishes: ReadonlyMap<string, MailWishes>): readonly WantedEnds[] {
+  return [...wishes].flatMap(([owner, { eachJob, since }]) => (eachJob ? [{ owner, since, jobs: null }] : []));
 }
 
 /** Mails to owners about single jobs: that one has ended, or may run out of memory. Each goes at most once. */
@@ -63,14 +82,15 @@ export class JobMails {
    * Rejects with StoreError or CommandError.
    */
   async round(facts: ClusterFacts | null): Promise<{ readonly sent: number; readonly wantsPending: boolean }> {
+    if (facts !== null) this.parts.asked.look(facts, this.parts.now().getTime());
     const wishes = await this.parts.wishes();
     const round: Round = { mailer: null, sent: 0, isStopped: false };
     let wantsPending = false;
     try {
       for (const risk of facts?.risks ?? [])
         if (wishes.get(risk.owner)?.atRisk === true) await this.#warn(round, facts?.cluster ?? '', risk);
-      for (const [owner, { eachJob, since }] of wishes)
-        if (eachJob && (await this.#ended(round, owner, since, facts))) wantsPending = true;
+      for (const wanted of [...this.#askedEnds(), ...wantedEnds(wishes)])
+        if (await this.#ended(round, wanted, facts)) wantsPending = true;
     } finally {
       round.mailer?.close();
     }
@@ -78,19 +98,36 @@ export class JobMails {
     return { sent: round.sent, wantsPending };
   }
 
-  async #ended(round: Round, owner: string, since: number, facts: ClusterFacts | null): Promise<boolean> {
-    const { reader, settings, host, now } = this.parts;
+  /** The jobs that ask for a mail by themselves. */
+  #askedEnds(): readonly WantedEnds[] {
+    return [...groupBy(this.parts.asked.all(), ({ owner }) => owner)].map(([owner, jobs]) => ({
+      owner,
+      since: Math.min(...jobs.map(({ since }) => since)) - CLOCKS_APART_MS,
+      jobs: new Set(jobs.map(({ cluster, job }) => askedName(cluster, job))),
+    }));
+  }
+
+  async #ended(round: Round, wanted: WantedEnds, facts: ClusterFacts | null): Promise<boolean> {
+    const { reader, settings, host, now, asked } = this.parts;
+    const { owner, since, jobs } = wanted;
+    const stop = jobs === null ? turnedOn(host) : ASKED_FOR;
     const at = now().getTime();
     let wantsPending = false;
     for (const job of await endedJobs(owner, Math.max(since, at - LOOK_BACK_MS), at, reader)) {
-      const name = `${job.cluster} ${job.job} ${job.submittedAt}`;
-      if (this.#isGone({ kind: 'job', to: `${owner} ${name}` })) continue;
+      if (jobs?.has(askedName(job.cluster, job.job)) === false) continue;
+      const what = `${job.cluster} ${job.job} ${job.submittedAt}`;
+      const mail: MailName = { kind: 'job', to: `${owner} ${what}` };
+      if (this.#isGone(mail)) {
+        asked.forget(job.cluster, job.job);
+        continue;
+      }
       const state = stateOfJob(job, facts, at);
       wantsPending ||= state === 'ask';
       if (state !== 'over') continue;
-      await this.#send(round, { kind: 'job', owner, what: name }, () =>
-        endedMail(job, reader, { dialect: settings.grid_engine, host, now: now() }),
+      await this.#send(round, { kind: 'job', owner, what }, () =>
+        endedMail(job, reader, { dialect: settings.grid_engine, stop, now: now() }),
       );
+      if (this.#isGone(mail)) asked.forget(job.cluster, job.job);
     }
     return wantsPending;
   }

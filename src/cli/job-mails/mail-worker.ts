@@ -11,6 +11,7 @@ import { delivererIdentity } from '../../sampler/delivery/outbox-feeder';
 import { createMailer } from '../mail/mailer';
 import { wishesByName } from '../nightly/digest-choices';
 import { ledgerDirectory, openLedger, type Ledger } from '../nightly/ledger';
+import { AskedJobs } from './asked-jobs';
 import type { ClusterFacts } from './cluster-facts';
 import { JobMails } from './job-mails';
 
@@ -52,6 +53,7 @@ async function send(): Promise<void> {
       host,
       reader,
       ledger,
+      asked: new AskedJobs(join(directory, 'asked.json'), log),
       mailer: () => createMailer(settings, host),
       wishes: () => wishesByName(settings.digest_dir),
       now: () => new Date(),

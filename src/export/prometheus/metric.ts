@@ -2,6 +2,8 @@
 export interface Sample {
   readonly labels: readonly string[];
   readonly value: number;
+  /** When it was read, ms since the epoch; left out: now. */
+  readonly at?: number;
 }
 
 /** What is said of a metric: /metrics, the text file of a node, the reference and dashboards are made of it. */

@@ -44,10 +44,10 @@ function ofSource({ name, unit, kind, instance, help }: MetricFacts): NodeMetric
     help,
     labels: instance === null ? [] : [labelOf(instance)],
     samples: ({ series }) =>
-      series.flatMap(({ metric, instance: which, values }) => {
-        const value = values.at(-1);
-        if (metric !== name || value === undefined) return [];
-        return [{ labels: instance === null ? [] : [which], value: value * (converted?.factor ?? 1) }];
+      series.flatMap(({ metric, instance: which, at: times, values }) => {
+        const [value, at] = [values.at(-1), times.at(-1)];
+        if (metric !== name || value === undefined || at === undefined) return [];
+        return [{ labels: instance === null ? [] : [which], value: value * (converted?.factor ?? 1), at }];
       }),
   };
 }

@@ -9,6 +9,20 @@ const MOST = 5000;
 /** opentelemetry.proto.metrics.v1.AggregationTemporality. */
 const CUMULATIVE = 2;
 
+/** Our units as OpenTelemetry has them (UCUM); a number of things has none. */
+const UCUM: ReadonlyMap<string, string> = new Map([
+  ['bytes', 'By'],
+  ['bytes_per_second', 'By/s'],
+  ['byte_seconds', 'By.s'],
+  ['seconds', 's'],
+  ['ratio', '1'],
+  ['joules', 'J'],
+  ['watts', 'W'],
+  ['celsius', 'Cel'],
+  ['hertz', 'Hz'],
+  ['volts', 'V'],
+]);
+
 function metricOf(points: readonly Point[]): object {
   const [{ metric: name, type, unit } = { metric: '', type: 'gauge', unit: '' }] = points;
   const dataPoints = points.map(({ labels, value, at }) => ({
@@ -20,7 +34,7 @@ function metricOf(points: readonly Point[]): object {
     type === 'counter'
       ? { sum: { aggregationTemporality: CUMULATIVE, isMonotonic: true, dataPoints } }
       : { gauge: { dataPoints } };
-  return { name, unit, ...data };
+  return { name, unit: UCUM.get(unit) ?? unit, ...data };
 }
 
 /** An ExportMetricsServiceRequest as OTLP 1 writes it in JSON. */

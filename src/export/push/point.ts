@@ -1,5 +1,5 @@
 import { list, map, number, object, oneOf, string, type ValueOf } from '../../base/shape';
-import { samplesOf, type ExportedMetric, type MetricHelp } from '../prometheus/metric';
+import { samplesOf, type ExportedMetric, type MetricHelp, type Sample } from '../prometheus/metric';
 
 /** A value of a metric at a time. */
 const pointShape = object({
@@ -17,7 +17,7 @@ export type Point = ValueOf<typeof pointShape>;
 
 export const pointsShape = list(pointShape, Infinity);
 
-/** What is the same for all points of a round. */
+/** What is the same for all points of a round; `at`: of those that were not read at a time of their own. */
 interface PointFrame {
   readonly labels: Readonly<Record<string, string>>;
   readonly at: number;
@@ -25,34 +25,21 @@ interface PointFrame {
 
 function pointOf(
   { name, type, unit, labels }: MetricHelp,
-  values: readonly string[],
-  value: number,
-): Omit<Point, 'at'> {
-  return {
-    metric: name,
-    type,
-    unit,
-    labels: Object.fromEntries(labels.map((label, index) => [label, values[index] ?? ''])),
-    value,
-  };
+  { labels: values, value, at }: Sample,
+  frame: PointFrame,
+): Point {
+  const own = Object.fromEntries(labels.map((label, index) => [label, values[index] ?? '']));
+  // Labels of the site come first; those of the metric itself win. A text has no -0.
+  return { metric: name, type, unit, labels: { ...frame.labels, ...own }, value: value + 0, at: at ?? frame.at };
 }
 
-/** Labels of the site come first; those of the metric itself win. */
-function framed(points: readonly Omit<Point, 'at'>[], { labels, at }: PointFrame): readonly Point[] {
-  return (
-    points
-      .filter(({ value }) => Number.isFinite(value))
-      // A text has no -0.
-      .map((point) => ({ ...point, labels: { ...labels, ...point.labels }, value: point.value + 0, at }))
-  );
-}
+const isNumber = ({ value }: Point): boolean => Number.isFinite(value);
 
 /** The values of some metrics. What is no number is left out. */
 export function pointsOf<S>(metrics: readonly ExportedMetric<S>[], source: S, frame: PointFrame): readonly Point[] {
-  return framed(
-    metrics.flatMap((metric) => samplesOf(metric, source).map(({ labels, value }) => pointOf(metric, labels, value))),
-    frame,
-  );
+  return metrics
+    .flatMap((metric) => samplesOf(metric, source).map((sample) => pointOf(metric, sample, frame)))
+    .filter(isNumber);
 }
 
 const LINE = /^([a-z0-9_]+)(?:\{(.*)\})? (\S+)$/s;
@@ -65,19 +52,12 @@ const unescape = (text: string): string =>
 /** The same out of what `renderMetrics` has made of these metrics. */
 export function pointsOfText(text: string, metrics: readonly MetricHelp[], frame: PointFrame): readonly Point[] {
   const known = new Map(metrics.map((metric) => [metric.name, metric]));
-  return framed(
-    text.split('\n').flatMap((line) => {
-      const [, name = '', labels = '', value = ''] = LINE.exec(line) ?? [];
-      const metric = known.get(name);
-      if (metric === undefined) return [];
-      return [
-        pointOf(
-          metric,
-          [...labels.matchAll(PAIR)].map(([, quoted = '']) => unescape(quoted)),
-          Number(value),
-        ),
-      ];
-    }),
-    frame,
-  );
+  const points = text.split('\n').flatMap((line) => {
+    const [, name = '', pairs = '', value = ''] = LINE.exec(line) ?? [];
+    const metric = known.get(name);
+    if (metric === undefined) return [];
+    const labels = [...pairs.matchAll(PAIR)].map(([, quoted = '']) => unescape(quoted));
+    return [pointOf(metric, { labels, value: Number(value) }, frame)];
+  });
+  return points.filter(isNumber);
 }

@@ -45,6 +45,7 @@ export function newJob(job: number): JobDraft {
     submittedAt: null,
     notBefore: null,
     submitCommand: null,
+    wantsMail: false,
     predecessors: [],
     requests: [],
     pe: null,

@@ -15,6 +15,8 @@ export interface JobDetail {
   readonly notBefore: number | null;
   /** The command line of `qsub` (Open Cluster Scheduler, Univa); null where it is missing. */
   readonly submitCommand: string | null;
+  /** Job context `qmemacct=mail`: a mail is asked for when it has ended. */
+  readonly wantsMail: boolean;
   /** Jobs that must end first (`-hold_jid`, `-hold_jid_ad`). */
   readonly predecessors: readonly number[];
   /** With `amount` in bytes or seconds, as Grid Engine computed it (`CE_doubleval`); null where it is missing. */

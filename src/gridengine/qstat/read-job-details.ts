@@ -34,7 +34,7 @@ export function readJobDetails(
 type Section =
   | { readonly of: 'request'; readonly kind: 'hard' | 'soft' }
   | { readonly of: 'usage'; readonly rank: number }
-  | { readonly of: 'peRange' | 'structure' | 'granted' | 'predecessors' | 'ignored' };
+  | { readonly of: 'peRange' | 'structure' | 'granted' | 'predecessors' | 'context' | 'ignored' };
 
 const SECTIONS: readonly (readonly [string, Section])[] = [
   ['JB_hard_resource_list', { of: 'request', kind: 'hard' }],
@@ -45,6 +45,7 @@ const SECTIONS: readonly (readonly [string, Section])[] = [
   ['JB_ja_structure', { of: 'structure' }],
   ['JB_jid_predecessor_list', { of: 'predecessors' }],
   ['JB_ja_ad_predecessor_list', { of: 'predecessors' }],
+  ['JB_context', { of: 'context' }],
   ['JAT_scaled_usage_list', { of: 'usage', rank: 3 }],
   ['JAT_reported_usage_list', { of: 'usage', rank: 2 }],
   ['JAT_usage_list', { of: 'usage', rank: 1 }],
@@ -84,6 +85,7 @@ interface Reading {
   inPeTasks: boolean;
   peTask: PeTaskDraft | null;
   usageName: string;
+  contextName: string;
   reason: { text: string | null; readonly jobs: number[] } | null;
 }
 
@@ -110,6 +112,7 @@ function jobDetailXml(onJob: (job: JobDetail) => void, onReason: (reason: Schedu
     inPeTasks: false,
     peTask: null,
     usageName: '',
+    contextName: '',
     reason: null,
   };
   return {
@@ -128,6 +131,7 @@ function openSection(reading: Reading, section: Section): void {
   reading.section = section;
   reading.request = null;
   reading.usageName = '';
+  reading.contextName = '';
   reading.structure = [];
 }
 
@@ -291,6 +295,18 @@ const PREDECESSOR: readonly (readonly [string, Leaf])[] = [
   ],
 ];
 
+/** The environment (JB_env_list) has elements of these names, too. */
+const CONTEXT: readonly (readonly [string, Leaf])[] = [
+  ['VA_variable', (reading, content) => (reading.contextName = content.text())],
+  [
+    'VA_value',
+    ({ job, section, contextName }, content) => {
+      if (section?.of === 'context' && contextName === 'qmemacct' && content.text() === 'mail' && job !== null)
+        job.wantsMail = true;
+    },
+  ],
+];
+
 const RANGE: readonly (readonly [string, Leaf])[] = [
   [
     'RN_min',
@@ -403,6 +419,7 @@ const CLOSED: ReadonlyMap<string, Leaf> = new Map<string, Leaf>([
   ]),
   ...REQUEST,
   ...PREDECESSOR,
+  ...CONTEXT,
   ...RANGE,
   ...TASK,
   ...REASON,

@@ -11,6 +11,8 @@ export type SchedulerMessage =
   | { readonly kind: 'offers'; readonly place: Place; readonly complex: string; readonly value: string }
   /** `cannot run in PE "mpi" because it only offers 6 slots` */
   | { readonly kind: 'pe-slots'; readonly pe: string; readonly slots: number }
+  /** `cannot run because it exceeds limit "alice/////" in rule "max/1"`; resource quota set and rule: `max/1` */
+  | { readonly kind: 'quota'; readonly rule: string }
   /** `queue instance "all.q@n1" dropped because it is full` */
   | { readonly kind: 'place'; readonly place: Place; readonly why: string }
   /** Says no more than the job's state, its dependencies and its start time do. */
@@ -32,6 +34,7 @@ const CANNOT_RUN =
   /^(?:\(-l .*\) )?(?:job )?cannot run (?:(?:at|on) (host)|in (queue|queue instance)|(globally)) ?(?:"([^"]*)" )?because (.+)$/i;
 const OFFERS = /^it offers only (?:[a-z]{2}:)?([^=]+)=(\S+)/;
 const PE_SLOTS = /^cannot run in PE "([^"]*)" because it only offers (\d+) slots$/;
+const QUOTA = /\bcannot run (?:in queue instance ".*" )?because (?:it )?exceeds limit (?:".*" )?in rule "?([^"]+)"?$/;
 const DROPPED = /^queue instance "([^"]*)" (?:dropped because (?:it is )?(.+)|is (in suspend alarm.*))$/;
 const OFF = /^\(Collecting of scheduler job information is turned off\)$/;
 
@@ -46,6 +49,8 @@ export function readSchedulerMessage(text: string): SchedulerMessage {
   if (OFF.test(text)) return { kind: 'off' };
   const [, pe, slots] = PE_SLOTS.exec(text) ?? [];
   if (pe !== undefined && Number.isSafeInteger(Number(slots))) return { kind: 'pe-slots', pe, slots: Number(slots) };
+  const [, rule] = QUOTA.exec(text) ?? [];
+  if (rule !== undefined) return { kind: 'quota', rule };
   const [, full, dropped, alarm] = DROPPED.exec(text) ?? [];
   if (full !== undefined) return { kind: 'place', place: { kind: 'queue', name: full }, why: dropped ?? alarm ?? '' };
   const [, host, queue, , name = '', why = ''] = CANNOT_RUN.exec(text) ?? [];

@@ -83,6 +83,7 @@ function sentencesOf(job: UnfinishedJob, screen: Screen): string[] {
   const messages = job.reasons.map(readSchedulerMessage);
   const offers = messages.filter((message) => message.kind === 'offers');
   const places = messages.filter((message) => message.kind === 'place');
+  const quotas = new Set(messages.flatMap((message) => (message.kind === 'quota' ? [message.rule] : [])));
   return [
     ...[...groupBy(offers, ({ complex }) => complex)]
       .filter(([complex]) => complex !== job.complex || !fitsNoHost(job))
@@ -93,6 +94,10 @@ function sentencesOf(job: UnfinishedJob, screen: Screen): string[] {
             `The parallel environment ${screen.safe(message.pe)} has only ${formatCount(message.slots)} slots for it now.`,
           ]
         : [],
+    ),
+    ...[...quotas].map(
+      (rule) =>
+        `The resource quota ${screen.safe(rule)} leaves no room for it now (${command(`qquota -u ${screen.safe(job.owner)}`)}); a request above the quota itself never starts.`,
     ),
     ...[...groupBy(places, ({ why }) => why)].map(([why, group]) =>
       placesSentence(

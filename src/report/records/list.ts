@@ -106,10 +106,11 @@ export function renderRecordList(report: RecordListReport, screen: Screen): stri
     ...(totals.records === totals.jobs ? [] : [plural(totals.records, 'record')]),
     ...(totals.running > 0 ? [`${formatCount(totals.running)} running`] : []),
   ];
-  const shown = report.lines.reduce((total, line) => total + line.length, 0);
-  const complexes = [...new Set(report.lines.flat().flatMap((record) => requestOf(record)?.complex ?? []))].sort();
+  const records = report.lines.flat();
+  const judgedBy = new Set(records.map((record) => requestOf(record)?.complex ?? null));
+  const complexes = [...judgedBy].filter((complex) => complex !== null).sort();
   const legend = `limit: ${complexes.length === 0 ? 'requested memory' : complexes.map(screen.safe).join(', ')} on the host; peak: resident memory; unused: requested, never used, in GiB${glyphs.dot}h`;
-  const selfReported = report.lines.flat().filter(({ trust }) => trust === 'self-reported').length;
+  const selfReported = records.filter(({ trust }) => trust === 'self-reported').length;
   const table = renderRecordTable(report.lines, report.view, screen);
   const notes = [
     ...(report.view.chosen ? [] : [legend]),
@@ -117,8 +118,8 @@ export function renderRecordList(report: RecordListReport, screen: Screen): stri
       ? [`no room for ${table.leftOut.join(', ')}: a wider terminal, or a pipe, has it`]
       : []),
     ...(selfReported > 0 ? [`${formatCount(selfReported)} self-reported by the owner: not in the site's sums`] : []),
-    ...(shown < totals.records
-      ? [`${formatCount(shown)} of ${formatCount(totals.records)} records shown: --limit N, --sort KEY`]
+    ...(records.length < totals.records
+      ? [`${formatCount(records.length)} of ${formatCount(totals.records)} records shown: --limit N, --sort KEY`]
       : []),
   ];
   return [

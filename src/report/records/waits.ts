@@ -40,15 +40,13 @@ interface Wait {
   readonly seconds: number;
 }
 
-type Started = Pick<JobRecord, 'cluster' | 'job_id' | 'task_id' | 'submitted_at'> & Wait;
-
-function startOf(record: JobRecord): readonly Started[] {
-  const { cluster, job_id, task_id, pe_task_id: peTask, submitted_at, started_at: started } = record;
+function waitOf(record: JobRecord): Wait | null {
+  const { pe_task_id: peTask, submitted_at: submitted, started_at: started } = record;
   const limit = limitOf(record);
+  if (peTask !== null || submitted === null || started === null || limit === null || limit <= 0) return null;
   const queue = record.queue?.split('@', 1)[0] ?? '';
-  const seconds = (Date.parse(started ?? '') - Date.parse(submitted_at ?? '')) / 1000;
-  if (peTask !== null || limit === null || limit <= 0 || queue === '' || !(seconds >= 0)) return [];
-  return [{ cluster, job_id, task_id, submitted_at, queue, limit, seconds }];
+  const seconds = (Date.parse(started) - Date.parse(submitted)) / 1000;
+  return queue === '' || !(seconds >= 0) ? null : { queue, limit, seconds };
 }
 
 function medianOf(values: readonly number[]): number {
@@ -66,14 +64,36 @@ function sizesOf(waits: readonly Wait[]): readonly WaitOfSize[] {
   });
 }
 
+/** The waits of jobs and tasks to their first start. */
+class FirstStarts {
+  private readonly jobs = new Map<string, Map<number | null, Wait>>();
+  /** The job of the record before, and its tasks: mostly the next one is of the same. */
+  private job: readonly (string | number | null)[] = [];
+  private tasks = new Map<number | null, Wait>();
+
+  add(record: JobRecord): void {
+    const wait = waitOf(record);
+    if (wait === null) return;
+    const { cluster, job_id: number, submitted_at: submitted, task_id: task } = record;
+    if (this.job[0] !== number || this.job[1] !== submitted || this.job[2] !== cluster) {
+      this.job = [number, submitted, cluster];
+      const key = this.job.join(' ');
+      this.tasks = this.jobs.get(key) ?? new Map<number | null, Wait>();
+      this.jobs.set(key, this.tasks);
+    }
+    if (wait.seconds < (this.tasks.get(task)?.seconds ?? Infinity)) this.tasks.set(task, wait);
+  }
+
+  get all(): readonly Wait[] {
+    return [...this.jobs.values()].flatMap((tasks) => [...tasks.values()]);
+  }
+}
+
 /** The queues with most jobs, where these requested memory of at least two sizes; a job counts with its first start. */
 export function waitsOf(records: readonly JobRecord[]): readonly QueueWaits[] {
-  const firsts = new Map<string, Started>();
-  for (const start of records.flatMap(startOf)) {
-    const key = `${start.job_id} ${start.task_id ?? ''} ${start.submitted_at ?? ''} ${start.cluster}`;
-    if (start.seconds < (firsts.get(key)?.seconds ?? Infinity)) firsts.set(key, start);
-  }
-  return [...groupBy([...firsts.values()], ({ queue }) => queue)]
+  const firsts = new FirstStarts();
+  for (const record of records) firsts.add(record);
+  return [...groupBy(firsts.all, ({ queue }) => queue)]
     .sort(([a, some], [b, others]) => others.length - some.length || (a < b ? -1 : 1))
     .map(([queue, waits]) => ({ queue, sizes: sizesOf(waits) }))
     .filter(({ sizes }) => sizes.length > 1)

@@ -66,6 +66,7 @@ export async function kindsNear(runs: readonly JobRun[], find: FindRecords): Pro
         until: at + DAY_MS,
         limit: MOST_RUNS,
         totals: false,
+        fields: KIND_FIELDS,
       });
     }),
   );

@@ -35,7 +35,7 @@ const MOST_LINGER_MS = 60_000;
 /** A sampler that takes nothing for so long must not fill our memory. */
 const MOST_UNSENT_BYTES = 64 * 1024 * 1024;
 const SPEND_OF_CPU_LIMIT = 0.5;
-/** The node-wide sources are read while there are samplers: from so long after the first until so long after the last. */
+/** Where they are not always read, the node-wide sources are: from so long after the first sampler until so long after the last. */
 const BEFORE_NODE_MS = 5000;
 const AFTER_NODE_MS = 10_000;
 /** Somebody may have cleared the directory away: nobody would find us. */
@@ -242,6 +242,10 @@ export class Listener {
   }
 
   private lookAfterNode(nowMs: number): void {
+    if (this.settings.node_series_always && !this.retired) {
+      this.readings().resume();
+      return;
+    }
     if (this.busy === null) return;
     if (this.followers.size > 0) this.busy.lastMs = nowMs;
     if (nowMs - this.busy.lastMs > AFTER_NODE_MS) {

@@ -8,6 +8,7 @@ import { filterSuite } from '../suite/filter-suite';
 import { pagesSuite } from '../suite/pages-suite';
 import { importSuite } from '../suite/import-suite';
 import { joinSuite } from '../suite/join-suite';
+import { taskRequestsSuite } from '../suite/task-requests-suite';
 import { pruneSuite } from '../suite/prune-suite';
 import { nodeSuite } from '../suite/node-suite';
 import { querySuite } from '../suite/query-suite';
@@ -39,6 +40,7 @@ describe('PostgreSQL', { skip: noPostgres }, () => {
     return { store, feed };
   });
   joinSuite(open);
+  taskRequestsSuite(open);
   importSuite(open);
   summarySuite(open, 5);
   pruneSuite(open);

@@ -1,8 +1,6 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
-import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { connect } from '../../../src/accounting/postgres/connect';
@@ -10,6 +8,7 @@ import { StoreError } from '../../../src/accounting/store-error';
 import { packageRoot } from '../../../src/base/package-root';
 import { noPostgres, startServer } from './server';
 import type { Server } from './server';
+import { freePort } from '../../support/server-program';
 import { temporaryDirectory } from '../../support/temporary-directory';
 
 function noTls(): string | false {
@@ -21,14 +20,6 @@ const noMounts =
   (process.getuid?.() !== 0 && 'only root can mount') ||
   (spawnSync('unshare', ['--mount', 'true']).status !== 0 && 'no mount namespaces here') ||
   (!existsSync(SYSTEM_CAS) && `no ${SYSTEM_CAS} here`);
-
-async function freePort(): Promise<number> {
-  const probe = createServer();
-  await new Promise<void>((resolve) => probe.listen(0, '127.0.0.1', resolve));
-  const { port } = probe.address() as AddressInfo;
-  await new Promise((resolve) => probe.close(resolve));
-  return port;
-}
 
 /** Where the server is as another host: a name of its own, which the certificate has, and one that it has not. */
 const NAME = 'db.site.example';

@@ -51,7 +51,7 @@ export function pagesSuite(open: OpenStore): void {
 
     it('have series where they are asked for, and may leave out the rest', async (t) => {
       const store = await open(t);
-      const series = { start: iso(T0), step_seconds: 1, rss_bytes: [GIB, 2 * GIB] };
+      const series = { start: iso(T0), step_seconds: 1, rss_bytes: [GIB, 2 * GIB], others: {} };
       await store.merge([job(1, T0, { series }), job(2, T0)]);
       const some = await readPages(store, { ...ALL, fields: ['job_id', 'host', 'series'] });
       assert.deepEqual(

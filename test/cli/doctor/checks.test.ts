@@ -11,10 +11,11 @@ import type { Finding } from '../../../src/cli/doctor/finding';
 import type { NodeState } from '../../../src/cli/doctor/node-state';
 import { nodeDirectories } from '../../../src/cli/install/directories';
 import { NodeStore } from '../../../src/sampler/node-store/node-store';
-import { emptyRecord } from '../../../src/record/record';
 import { DEFAULT_SETTINGS } from '../../../src/record/settings';
+import type { OfferedComplex } from '../../../src/gridengine/memory-consumables';
 import { DIRECTORY, globalText, hostText, ourLine, queueText, siteOf } from '../install/sites';
 import { temporaryDirectory } from '../../support/temporary-directory';
+import { recordOf } from '../../support/records';
 
 const root = process.getuid?.() === 0;
 
@@ -93,30 +94,22 @@ describe('hooks in Grid Engine', () => {
   });
 
   it('name complexes by which requests of memory are read wrong, and the line that helps', () => {
-    const head = '#name shortcut type relop requestable consumable default urgency\n';
-    const own = 'site_mem sm MEMORY <= YES JOB 0 0\n';
-    const state = {
-      settingsPath: '/etc/q.toml',
-      prefix: '/opt/q',
-      isRoot: true,
-      version: null,
-      conf: null,
-      stamp: null,
-    };
-    const found = (text: string, settings = DEFAULT_SETTINGS): string[] =>
-      briefly(checkComplexes(head + text, { ...state, settings }));
-    assert.match(
-      found('h_vmem h_vmem MEMORY <= YES JOB 1G 0\n')[0] ?? '',
-      /^ok h_vmem: consumable, per job, default 1G$/,
-    );
-    assert.match(found('h_rt h_rt TIME <= YES NO 0:0:0 0\n')[0] ?? '', /^note h_vmem: no such complex/);
-    const [, order, perJob] = found(own);
+    const state = { settingsPath: '/etc/q.toml' };
+    const own = { name: 'site_mem', consumable: 'JOB', preset: '0', isOffered: true } as const;
+    const found = (complexes: readonly OfferedComplex[], settings = DEFAULT_SETTINGS): string[] =>
+      briefly(checkComplexes(complexes, { ...state, settings }));
+    const hVmem = { ...own, name: 'h_vmem', preset: '1G' };
+    assert.deepEqual(found([hVmem]).slice(0, 1), ['ok h_vmem: consumable, per job, default 1G']);
+    assert.match(found([])[0] ?? '', /^note h_vmem: no such complex/);
+    const [, order, perJob] = found([own]);
     assert.match(order ?? '', /^note site_mem: .* request_complex = \["h_vmem",.*"site_mem",.*\] into \/etc\/q.toml/);
     assert.match(perJob ?? '', /^warning site_mem: /);
-    const { fix } = checkComplexes(head + own, { ...state, settings: DEFAULT_SETTINGS })[2] ?? {};
+    const { fix } = checkComplexes([own], { ...state, settings: DEFAULT_SETTINGS })[2] ?? {};
     assert.match(fix ?? '', /^write job_complexes = \["mem_limit","site_mem"\]/);
     const settings = { ...DEFAULT_SETTINGS, request_complex: ['site_mem'], job_complexes: ['site_mem'] };
-    assert.equal(found(own, settings).length, 1);
+    assert.equal(found([own], settings).length, 1);
+    const unused = { ...own, name: 'mem_free', consumable: 'YES', isOffered: false } as const;
+    assert.match(found([unused])[1] ?? '', /^note mem_free: a consumable that neither a host .* has a value for/);
   });
 });
 
@@ -150,8 +143,7 @@ describe('the state of a node', { skip: root ? false : 'looks at what only root 
   it('tells what waits in node.db, what was refused, and runs that nobody looks after', () => {
     const state = nodeState();
     const { state_dir: stateDir } = state.settings;
-    const key = { cluster: 'c', job_id: 1, task_id: null, pe_task_id: null, host: 'h', run_id: '1.1.1' };
-    const record = emptyRecord(key, 'finished', 'usage', Date.now() - 2 * 3_600_000);
+    const record = recordOf({ trust: 'usage', revision: Date.now() - 2 * 3_600_000 });
     const store = new NodeStore(stateDir);
     for (const run of ['a', 'b']) store.finish(run, 0, record, []);
     store.refuse(store.outbox(1)[0]?.id ?? 0, 'too old');

@@ -135,10 +135,11 @@ describe('packages', { skip: unableTo ?? false, timeout: 600_000 }, () => {
     assert.ok(!versions.has('prebuild-install'), 'is needed to install only');
   });
 
-  it('hold each program as one file, and only native packages beside them', () => {
+  it('hold each program as one bundle with its code cache, and only native packages beside them', () => {
     const program = join(root, 'usr/lib/qmemacct');
     const scripts = lines(run('find', join(program, 'dist'), '-type', 'f', '-printf', '%P\\n'));
-    assert.deepEqual(scripts.sort(), [...PROGRAMS, 'server/web/script'].map((path) => `src/${path}.js`).sort());
+    const expected = PROGRAMS.flatMap((path) => ['.js', '.bundle.js', '.cache'].map((end) => `src/${path}${end}`));
+    assert.deepEqual(scripts.sort(), [...expected, 'src/server/web/script.js'].sort());
     const packages = readdirSync(join(program, 'node_modules'));
     assert.ok(packages.includes('koffi') && packages.includes('better-sqlite3') && !packages.includes('commander'));
     assert.match(readFileSync(join(program, 'LICENSE-packages'), 'utf8'), /^commander [\d.]+: MIT$/m);

@@ -5,6 +5,7 @@ import { userInfo } from 'node:os';
 import { describe, it, type TestContext } from 'node:test';
 import { openSqliteStore } from '../../../src/accounting/sqlite/sqlite-store';
 import type { AccountingStore } from '../../../src/accounting/store';
+import { AskedJobs } from '../../../src/cli/job-mails/asked-jobs';
 import { factsOf, type ClusterFacts } from '../../../src/cli/job-mails/cluster-facts';
 import { JobMails } from '../../../src/cli/job-mails/job-mails';
 import { createMailer } from '../../../src/cli/mail/mailer';
@@ -18,7 +19,7 @@ import { AT, HOSTILE_NAME, workedExample } from '../../live/snapshots';
 import { ordinary } from '../../report/sample-records';
 import { temporaryDirectory } from '../../support/temporary-directory';
 import { mailSink, type MailSink } from '../mail/mail-sink';
-import { startServing } from '../serving';
+import { startServing } from '../../support/qmemacct';
 
 const NOW = Date.parse('2026-11-20T12:00:00Z');
 const MINUTE = 60_000;
@@ -78,6 +79,7 @@ async function site(t: TestContext, records: readonly JobRecord[]): Promise<Site
       host: 'login1',
       reader: store,
       ledger,
+      asked: new AskedJobs(join(directory, 'job-mails', 'asked.json'), log),
       mailer: () => createMailer(settings, 'login1'),
       wishes: () => Promise.resolve(new Map(Object.entries(wishes))),
       now: () => new Date(clock()),
@@ -88,7 +90,7 @@ async function site(t: TestContext, records: readonly JobRecord[]): Promise<Site
 }
 
 function listing(jobs: readonly number[], changes: Partial<ClusterFacts> = {}): ClusterFacts {
-  return { cluster: 'main', at: NOW, listed: new Set(jobs), withPending: true, risks: [], ...changes };
+  return { cluster: 'main', at: NOW, listed: new Set(jobs), withPending: true, risks: [], asked: [], ...changes };
 }
 
 describe('mails on jobs that have ended', () => {
@@ -158,6 +160,43 @@ describe('mails on jobs that have ended', () => {
     assert.equal(sink.mails[0].headers.get('bcc'), undefined);
   });
 
+  it('go for a job that asks for one by its context, and for no other job of its owner', async (t) => {
+    const { begin, store, sink, subjects } = await site(t, [ended({ job_id: 4712 })]);
+    const seen = listing([4711], { asked: [{ job: 4711, owner: 'bob' }] });
+    assert.equal((await begin({}, () => NOW - HOUR).round(seen)).sent, 0);
+    await store.merge([ended(), ended({ job_id: 4713 }), ended({ job_id: 4711, owner: 'alice', cluster: 'other' })]);
+    // The server has been started again meanwhile.
+    const mails = begin({});
+    assert.equal((await mails.round(seen)).sent, 0);
+    assert.equal((await mails.round(listing([]))).sent, 1);
+    assert.equal((await mails.round(listing([]))).sent, 0);
+    assert.equal((await begin({}).round(null)).sent, 0);
+    assert.deepEqual(subjects(), ['Job 4711 (sim): exit status 0']);
+    assert.deepEqual(sink.mails[0]?.envelopeTo, ['bob@x.org']);
+    assert.match(sink.mails[0].text, /submitted with -ac qmemacct=mail, which asks for this mail\.\n$/);
+  });
+
+  it('are one for an array job that asks, and one where its owner wants all of them, too', async (t) => {
+    const { begin, store, subjects } = await site(t, []);
+    const mails = begin({ bob: EACH_JOB });
+    await mails.round(listing([4711], { asked: [{ job: 4711, owner: 'bob' }] }));
+    await store.merge([1, 2, 3].map((task) => ended({ task_id: task })));
+    assert.equal((await mails.round(listing([]))).sent, 1);
+    assert.equal((await mails.round(listing([]))).sent, 0);
+    assert.deepEqual(subjects(), ['Array job 4711 (sim): 3 tasks ended']);
+  });
+
+  it('are forgotten a day after their job was last seen', async (t) => {
+    const { begin, store } = await site(t, []);
+    let now = NOW;
+    const mails = begin({}, () => now);
+    await mails.round(listing([4711], { asked: [{ job: 4711, owner: 'bob' }] }));
+    now += 25 * HOUR;
+    await mails.round(listing([]));
+    await store.merge([ended({ ended_at: at(24 * 60) })]);
+    assert.equal((await mails.round(listing([]))).sent, 0);
+  });
+
   it('are sent by the server', { skip: process.getuid?.() !== 0 && 'needs root', timeout: 240_000 }, async (t) => {
     const directory = temporaryDirectory();
     const sink = await mailSink(t);
@@ -220,7 +259,7 @@ describe('mails on jobs that may run out of memory', () => {
     assert.equal((await mails.round(listing([], { risks: many }))).sent, 3);
   });
 
-  it('rest on what qmaster and the samplers say', () => {
+  it('and jobs that ask for a mail, rest on what qmaster and the samplers say', () => {
     const snapshot = workedExample();
     const view = viewCluster(snapshot, [], { rules: USUAL_RULES, nowMs: AT });
     const facts = factsOf(snapshot, view, new Date(AT));
@@ -229,6 +268,15 @@ describe('mails on jobs that may run out of memory', () => {
       [...new Set(snapshot.running.value.map(({ job }) => job))].sort(),
     );
     assert.equal(facts?.withPending, false);
+    assert.deepEqual(facts.asked, []);
+    const { details } = snapshot;
+    const value = details.value.map((detail) => ({ ...detail, wantsMail: true }));
+    const gone = value.flatMap((detail) => [detail, { ...detail, job: 999_999 }]);
+    const asking = factsOf({ ...snapshot, details: { ...details, value: gone } }, view, new Date(AT));
+    assert.deepEqual(
+      asking?.asked,
+      value.map(({ job, owner }) => ({ job, owner })),
+    );
     for (const { job, line } of facts.risks) assert.match(line, new RegExp(`job ${job}\\b`));
     const failed = { ...snapshot, running: { ...snapshot.running, problem: 'qmaster is down' } };
     assert.equal(factsOf(failed, view, new Date(AT)), null);

@@ -148,8 +148,9 @@ describe('OTLP', () => {
     const server = await httpServer(t, says(200, '{}'));
     const address = `http://127.0.0.1:${server.port}/v1/metrics`;
     const counter = point({
-      metric: 'qmemacct_node_cpu_forks_total',
+      metric: 'qmemacct_node_cpu_busy_seconds_total',
       type: 'counter',
+      unit: 'seconds',
       labels: { host: 'n' },
       value: 3,
     });
@@ -173,8 +174,8 @@ describe('OTLP', () => {
                   gauge: { dataPoints: [{ attributes: [], timeUnixNano, asDouble: 8 }] },
                 },
                 {
-                  name: 'qmemacct_node_cpu_forks_total',
-                  unit: '',
+                  name: 'qmemacct_node_cpu_busy_seconds_total',
+                  unit: 's',
                   sum: {
                     aggregationTemporality: 2,
                     isMonotonic: true,

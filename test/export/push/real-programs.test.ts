@@ -1,12 +1,10 @@
 import assert from 'node:assert/strict';
-import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
-import { once } from 'node:events';
+import { spawnSync, type ChildProcess } from 'node:child_process';
 import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { join } from 'node:path';
-import { it, type TestContext } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { it } from 'node:test';
 import { openMetricSink, SENT } from '../../../src/export/push/sink';
+import { eventually, freePort, startProgram } from '../../support/server-program';
 import { temporaryDirectory } from '../../support/temporary-directory';
 import { point, sinkOf } from './servers';
 
@@ -23,34 +21,6 @@ const POINTS = [
   point({ metric: 'qmemacct_node_owner_jobs', labels: { host: 'node01', owner: OWNER }, value: 3, at: NOW }),
 ];
 
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await once(server.listen(0, '127.0.0.1'), 'listening');
-  const address = server.address();
-  server.close();
-  await once(server, 'close');
-  return typeof address === 'object' && address !== null ? address.port : 0;
-}
-
-function started(t: TestContext, command: string, words: readonly string[]): ChildProcess {
-  const child = spawn(command, words, { stdio: 'ignore' });
-  t.after(async () => {
-    if (child.exitCode !== null || !child.kill('SIGKILL')) return;
-    await once(child, 'exit');
-  });
-  return child;
-}
-
-/** Tries until there is something. */
-async function eventually<T>(child: ChildProcess, attempt: () => Promise<T | null>): Promise<T> {
-  for (let tries = 0; tries < 1200 && child.exitCode === null; tries++) {
-    const result = await attempt().catch(() => null);
-    if (result !== null) return result;
-    await sleep(100);
-  }
-  return assert.fail(child.exitCode === null ? 'nothing came' : `it ended with ${child.exitCode}`);
-}
-
 /** Sends the points, as soon as the program takes them. */
 async function sent(child: ChildProcess, settings: ReturnType<typeof sinkOf>): Promise<void> {
   const sink = await openMetricSink(settings);
@@ -60,7 +30,7 @@ async function sent(child: ChildProcess, settings: ReturnType<typeof sinkOf>): P
 
 it('VictoriaMetrics has what is sent to it', { skip: without('victoria-metrics'), timeout: 240_000 }, async (t) => {
   const [http, graphite] = [await freePort(), await freePort()];
-  const child = started(t, 'victoria-metrics', [
+  const child = startProgram(t, 'victoria-metrics', [
     `-storageDataPath=${join(temporaryDirectory(), 'data')}`,
     `-httpListenAddr=127.0.0.1:${http}`,
     `-graphiteListenAddr=127.0.0.1:${graphite}`,
@@ -98,7 +68,7 @@ it('InfluxDB has what is sent to it', { skip: without('influxd'), timeout: 240_0
     `[http]\nbind-address = "127.0.0.1:${http}"`,
   ];
   writeFileSync(config, `reporting-disabled = true\n${lines.join('\n')}\n`);
-  const child = started(t, 'influxd', ['run', '-config', config]);
+  const child = startProgram(t, 'influxd', ['run', '-config', config]);
   const query = async (text: string): Promise<string> => {
     const url = `http://127.0.0.1:${http}/query?db=sink&epoch=ms&q=${encodeURIComponent(text)}`;
     return (await fetch(url, { method: 'POST' })).text();
@@ -128,7 +98,7 @@ for (const kind of ['graphite', 'graphite-pickle'] as const)
       const rest = [`LOCAL_DATA_DIR = ${whisper}`, 'MAX_CREATES_PER_MINUTE = inf', 'USER ='];
       writeFileSync(config, `[cache]\n${[...places, ...ports, ...rest].join('\n')}\n`);
       writeFileSync(join(directory, 'storage-schemas.conf'), '[all]\npattern = .*\nretentions = 1s:1d\n');
-      const child = started(t, 'carbon-cache', [`--config=${config}`, '--nodaemon', 'start']);
+      const child = startProgram(t, 'carbon-cache', [`--config=${config}`, '--nodaemon', 'start']);
       const port = kind === 'graphite' ? line : pickle;
       await sent(child, sinkOf({ kind, address: `tcp://127.0.0.1:${port}`, what: 'node' }));
       const owner = join(whisper, 'qmemacct', 'node01', 'node_owner_jobs');

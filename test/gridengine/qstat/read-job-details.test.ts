@@ -42,6 +42,7 @@ const bare: JobDetail = {
   submittedAt: null,
   notBefore: null,
   submitCommand: null,
+  wantsMail: false,
   predecessors: [],
   requests: [],
   pe: null,
@@ -59,6 +60,30 @@ const complete = (dialect: AnswerEnd['dialect']): AnswerEnd => ({
 });
 
 describe('readJobDetails', () => {
+  it('takes a mail to be asked for by job context alone, to the letter', () => {
+    const pairs = (list: string, all: readonly (readonly [string, string])[]): string =>
+      `<${list}>${all.map(([name, value]) => `<x><VA_variable>${name}</VA_variable><VA_value>${value}</VA_value></x>`).join('')}</${list}>`;
+    const wants = (...lists: readonly string[]): boolean | undefined =>
+      read(
+        `<detailed_job_info><djob_info><element><JB_job_number>7</JB_job_number>${lists.join('')}</element></djob_info></detailed_job_info>`,
+      ).jobs[0]?.wantsMail;
+    const asks = [['qmemacct', 'mail']] as const;
+    assert.equal(wants(pairs('JB_context', [['other', 'x'], ...asks])), true);
+    assert.equal(wants(pairs('JB_env_list', asks)), false);
+    assert.equal(wants(pairs('JB_context', [['k', 'v']]), pairs('JB_env_list', asks)), false);
+    for (const value of ['', 'MAIL', 'mail ', 'mail\nbob@x.org', 'off', 'mail;id', '&lt;b&gt;mail'])
+      assert.equal(wants(pairs('JB_context', [['qmemacct', value]])), false, value);
+    assert.equal(
+      wants(
+        pairs('JB_context', [
+          ['x-qmemacct', 'mail'],
+          ['mail', 'qmemacct'],
+        ]),
+      ),
+      false,
+    );
+  });
+
   it('reads wrappers with names, control characters in the environment, reasons behind the jobs', () => {
     const { jobs, reasons, end } = read(fixture('ugecore-8.0/jobs.qstat-j.xml'));
     assert.deepEqual(jobs, [

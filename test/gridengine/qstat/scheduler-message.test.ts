@@ -43,14 +43,11 @@ const MESSAGES: Readonly<Record<string, object>> = {
     why: 'it is not contained in its hard queue list (-q)',
   },
   'Job cannot run in queue instance "all.q@n1" because it exceeds limit in rule max/1': {
-    kind: 'place',
-    place: at('queue', 'all.q@n1'),
-    why: 'it exceeds limit in rule max/1',
+    kind: 'quota',
+    rule: 'max/1',
   },
-  'cannot run because it exceeds limit "alice/////" in rule "max/1"': {
-    kind: 'other',
-    text: 'cannot run because it exceeds limit "alice/////" in rule "max/1"',
-  },
+  'Job cannot run in queue instance "all.q@n1" because exceeds limit in rule max/1': { kind: 'quota', rule: 'max/1' },
+  'cannot run because it exceeds limit "alice/////" in rule "max/1"': { kind: 'quota', rule: 'max/1' },
   'Job is in hold state': { kind: 'state' },
   'job dropped because of job dependencies': { kind: 'state' },
   '(Collecting of scheduler job information is turned off)': { kind: 'off' },

@@ -28,7 +28,7 @@ describe('renderCsv', () => {
       'cluster,job_id,task_id,pe_task_id,host,run_id,owner,job_name,queue,project,pe,account,slots,' +
         'host_slots,granted_hosts,submitted_at,started_at,ended_at,exit_status,signal,failed,status,' +
         'trust,h_vmem_request_bytes,h_vmem_limit_bytes,h_vmem_per,requests,request_order,request_complex,' +
-        'request_request_bytes,request_limit_bytes,request_per,peak_rss_lower_bytes,' +
+        'request_bytes,request_limit_bytes,request_per,peak_rss_lower_bytes,' +
         'peak_rss_upper_bytes,peak_rss_slack_bytes,peak_rss_proved,peak_rss_exact,peak_rss_open,' +
         'peak_rss_sources,peak_rss_at,peak_rss_command,peak_rss_swap_lower_bytes,' +
         'peak_rss_swap_upper_bytes,peak_rss_swap_slack_bytes,peak_rss_swap_proved,peak_rss_swap_exact,' +

@@ -8,7 +8,7 @@ import { ALL_FIELDS, COLUMN_NAMES } from '../../row';
 const rowOf = (columns: readonly Column[]): string => columns.map(({ name }) => `r.${name}`).join(', ');
 const ROW = rowOf(ALL_FIELDS.columns);
 /** Of the chart; `fromRow` reads it. */
-const SERIES = 's.start, s.step_ms, s.rss_bytes';
+const SERIES = 's.start, s.step_ms, s.points';
 const FROM_RECORD = 'FROM record r';
 const WITH_SERIES = 'LEFT JOIN series s ON s.record_id = r.id';
 
@@ -21,6 +21,15 @@ export const FIND_RECORD = `SELECT r.id, ${SERIES}, ${ROW}
   ${FROM_RECORD} ${WITH_SERIES}
   WHERE r.job_id = @job_id AND r.task_id IS @task_id AND r.pe_task_id IS @pe_task_id AND r.cluster_id = @cluster_id
     AND (r.host_id = @host_id AND r.run_id = @run_id OR r.started_at BETWEEN @from AND @to)`;
+
+/**
+ * As rows of FIND_RECORD, without the series: the master's records of a job, and those of its task @pe_task_id, or of
+ * @all tasks. Parameters: @job_id, @task_id, @cluster_id.
+ */
+export const FIND_PARTS = `SELECT r.id, NULL, NULL, NULL, ${ROW}
+  ${FROM_RECORD}
+  WHERE r.job_id = @job_id AND r.task_id IS @task_id AND r.cluster_id = @cluster_id
+    AND (@all OR r.pe_task_id IS NULL OR r.pe_task_id = @pe_task_id)`;
 
 /** Parameters: a row. */
 export const INSERT_RECORD = `INSERT INTO record (${COLUMN_NAMES.join(', ')}) VALUES (${COLUMN_NAMES.map(() => '?').join(', ')})`;
@@ -45,17 +54,20 @@ export function updateRecord(columns: readonly string[]): string {
 }
 
 /** Parameters: record, start, step, points. */
-export const PUT_SERIES = 'INSERT OR REPLACE INTO series (record_id, start, step_ms, rss_bytes) VALUES (?, ?, ?, ?)';
+export const PUT_SERIES = 'INSERT OR REPLACE INTO series (record_id, start, step_ms, points) VALUES (?, ?, ?, ?)';
 
 /** Parameters: @job_id, @task_id, @cluster_id, as far as chosen. `series`: with the charts, not nulls in their place. */
-export function jobQuery(by: { readonly task: boolean; readonly cluster: boolean; readonly series: boolean }): string {
-  return `SELECT ${by.series ? SERIES : 'NULL, NULL, NULL'}, ${ROW}
+export function jobQuery(
+  by: { readonly task: boolean; readonly cluster: boolean; readonly series: boolean },
+  columns: readonly Column[] = ALL_FIELDS.columns,
+): string {
+  return `SELECT ${by.series ? SERIES : 'NULL, NULL, NULL'}, ${rowOf(columns)}
   ${FROM_RECORD} ${by.series ? WITH_SERIES : ''}
   WHERE r.job_id = @job_id${by.task ? ' AND r.task_id = @task_id' : ''}${by.cluster ? ' AND r.cluster_id = @cluster_id' : ''}`;
 }
 
-/** Parameter: @job_id. */
-export const COUNT_OF_JOB = 'SELECT count(*) FROM record WHERE job_id = @job_id';
+/** Parameter: the job's number. */
+export const COUNT_OF_JOB = 'SELECT count(*) FROM record WHERE job_id = ?';
 
 /** Parameter: the jobs' numbers, a JSON list. */
 export function jobsQuery(columns: readonly Column[]): string {

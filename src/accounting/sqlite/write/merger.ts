@@ -2,14 +2,17 @@ import type { Database } from 'better-sqlite3';
 import type { JobRecord, MemorySeries } from '../../../record/record';
 import type { Cell } from '../../columns';
 import { countedAt } from '../../../record/facts';
-import { isLineOnly, SAME_START_MS } from '../../../record/join';
+import { isLineOnly, linesOfStart, startsOfLine } from '../../../record/join';
 import { mergeAmong } from '../../../record/match';
 import type { StoredRecord } from '../../../record/merge';
+import { mastersOfTasks } from '../../attempts';
 import type { MergeOutcome } from '../../store';
+import { bringsRequests, withRequestsOf } from '../../task-requests';
 import type { Words } from '../database/dictionary';
 import {
   DELETE_RECORD,
   DELETE_SERIES,
+  FIND_PARTS,
   FIND_RECORD,
   INDEXED_COLUMNS,
   INSERT_RECORD,
@@ -17,7 +20,7 @@ import {
   PUT_SERIES,
   updateRecord,
 } from '../read/queries';
-import { columnAt, COLUMN_NAMES, fromRow, SERIES_CELLS, toRow, type Row } from '../../row';
+import { columnAt, COLUMN_NAMES, fromRow, SERIES_CELLS, seriesCells, toRow, type Row } from '../../row';
 import type { StaleDays } from './stale-days';
 
 interface Candidate {
@@ -30,6 +33,14 @@ const INDEXED = [...INDEXED_COLUMNS].map(columnAt);
 const OTHERS = OTHER_COLUMNS.map(columnAt);
 /** Of FIND_RECORD: the id, then the series. */
 const ROW_AT = 1 + SERIES_CELLS;
+
+/** From when to when (ms) accounts of the same run may start; null: it has no start. */
+function startsOf(record: JobRecord): { readonly from: number; readonly to: number } | null {
+  if (record.started_at === null) return null;
+  const startMs = Date.parse(record.started_at);
+  if (!isLineOnly(record)) return linesOfStart(startMs);
+  return startsOfLine(startMs, record.ended_at === null ? null : Date.parse(record.ended_at));
+}
 
 /**
  * Merges one record into its row; inside a write transaction. A record of Grid Engine's accounting joins ours of the
@@ -48,9 +59,7 @@ export function createMerger(db: Database, words: Words, stale: StaleDays): (rec
   const putSeries = db.prepare<[number, number, number, string]>(PUT_SERIES);
   const remove = [DELETE_RECORD, DELETE_SERIES].map((sql) => db.prepare<[number]>(sql));
   const storeSeries = (id: number, series: MemorySeries | null): void => {
-    if (series === null) return;
-    const { start, step_seconds: step, rss_bytes: points } = series;
-    putSeries.run(id, Date.parse(start), Math.round(step * 1000), JSON.stringify(points));
+    if (series !== null) putSeries.run(id, ...seriesCells(series));
   };
   const touch = (record: JobRecord, clusterId: number): void => {
     const { job_id, task_id, pe, pe_task_id } = record;
@@ -58,9 +67,26 @@ export function createMerger(db: Database, words: Words, stale: StaleDays): (rec
     const parallel = pe !== null || pe_task_id !== null || !isLineOnly(record);
     stale.touch({ job_id, task_id, cluster_id: clusterId, counted_at: countedAt(record), parallel });
   };
+  const findParts = db.prepare<Record<string, number | string | null>, readonly Cell[]>(FIND_PARTS).raw();
+  const candidateOf = (cells: readonly Cell[]): Candidate => ({
+    id: Number(cells[0]),
+    row: cells.slice(ROW_AT),
+    stored: fromRow(cells, ROW_AT, 1, words),
+  });
+  /** From masters to tasks that lack them. */
+  const passRequests = ({ job_id, task_id, pe_task_id }: JobRecord, clusterId: number): void => {
+    const all = Number(pe_task_id === null);
+    const parts = findParts.all({ job_id, task_id, pe_task_id, cluster_id: clusterId, all }).map(candidateOf);
+    const masters = mastersOfTasks(parts.map(({ stored }) => stored));
+    for (const { id, row, stored } of parts) {
+      const master = masters.get(stored);
+      const filled = master === undefined ? stored : withRequestsOf(master, stored);
+      if (filled !== stored) update(id, row, toRow(filled, words));
+    }
+  };
   return (record) => {
     const clusterId = words.intern('cluster', record.cluster);
-    const started = record.started_at === null ? null : Date.parse(record.started_at);
+    const starts = startsOf(record);
     const rows = find.all({
       job_id: record.job_id,
       task_id: record.task_id,
@@ -68,22 +94,16 @@ export function createMerger(db: Database, words: Words, stale: StaleDays): (rec
       cluster_id: clusterId,
       host_id: words.intern('host', record.host),
       run_id: record.run_id,
-      from: started === null ? null : started - SAME_START_MS,
-      to: started === null ? null : started + SAME_START_MS,
+      from: starts?.from ?? null,
+      to: starts?.to ?? null,
     });
-    const merged = mergeAmong(
-      record,
-      rows.map((cells): Candidate => ({
-        id: Number(cells[0]),
-        row: cells.slice(ROW_AT),
-        stored: fromRow(cells, ROW_AT, 1, words),
-      })),
-    );
+    const merged = mergeAmong(record, rows.map(candidateOf));
     if (merged === null) return { ok: true, change: 'unchanged' };
     const { base, absorbed, stored } = merged;
     if (base === null) {
       storeSeries(Number(insert.run(...toRow(stored, words)).lastInsertRowid), record.series);
       touch(stored.record, clusterId);
+      if (bringsRequests(null, stored)) passRequests(stored.record, clusterId);
       return { ok: true, change: 'added' };
     }
     if (absorbed !== null) {
@@ -94,6 +114,7 @@ export function createMerger(db: Database, words: Words, stale: StaleDays): (rec
     if (stored.record.series !== base.stored.record.series) storeSeries(base.id, stored.record.series);
     touch(base.stored.record, clusterId);
     touch(stored.record, clusterId);
+    if (bringsRequests(base.stored, stored)) passRequests(stored.record, clusterId);
     return { ok: true, change: 'changed' };
   };
 }

@@ -1,0 +1,134 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import type { HistoryStore } from '../../../src/accounting/history-store';
+import type { PlacedLine } from '../../../src/accounting/import/line-place';
+import { recordOfLine } from '../../../src/accounting/import/line-record';
+import type { JobRecord } from '../../../src/record/record';
+import { RequestRules } from '../../../src/record/request-rules';
+import { DEFAULT_SETTINGS } from '../../../src/record/settings';
+import { DAY, FILE, GIB, HOUR, iso, job, T0, type OpenStore } from './fixture';
+
+/** As samplers see a parallel job that asks by mem_free: its spool has no limit, on no host. */
+const SEEN = { pe: 'mpi', queue: 'all.q', h_vmem: null, requests: {} } as const;
+
+const master = (fields: Partial<JobRecord> = {}): JobRecord =>
+  job(1, T0, { ...SEEN, started_at: iso(T0 - HOUR), slots: 5, host_slots: 2, ...fields });
+
+const taskOn = (host: string, slots: number, fields: Partial<JobRecord> = {}): JobRecord =>
+  job(1, T0, {
+    ...SEEN,
+    pe_task_id: `1.${host}`,
+    host,
+    run_id: `${host}.1`,
+    host_slots: slots,
+    submitted_at: null,
+    started_at: iso(T0 - HOUR + 2000),
+    ...fields,
+  });
+
+const RULES = new RequestRules({ ...DEFAULT_SETTINGS, job_complexes: ['job_mem'] });
+
+const placedLine = (category: string): PlacedLine => ({
+  jobId: 1,
+  task: 0,
+  peTaskId: null,
+  slots: 5,
+  host: 'node1',
+  owner: 'bob',
+  jobName: 'solve',
+  account: 'sge',
+  queue: 'all.q',
+  project: null,
+  pe: 'mpi',
+  submissionTimeMs: T0 - 2 * HOUR,
+  startTimeMs: T0 - HOUR,
+  endTimeMs: T0,
+  failed: 0,
+  exitStatus: 0,
+  deletedBy: null,
+  category,
+  wallclockSeconds: 3600,
+  cpuSeconds: 3600,
+  userSeconds: 3600,
+  systemSeconds: 0,
+  memGibSeconds: 1,
+  ioGib: 0,
+  maxvmemBytes: GIB,
+  maxrssBytes: 0,
+  jobMaxrssBytes: null,
+});
+
+const lineWith = (category: string): JobRecord => recordOfLine(placedLine(category), { cluster: 'cell', rules: RULES });
+
+async function requestsOf(store: HistoryStore): Promise<Readonly<Record<string, JobRecord['requests']>>> {
+  const { records } = await store.job({ job_id: 1, all: true });
+  return Object.fromEntries(records.map(({ record }) => [record.pe_task_id ?? 'master', record.requests]));
+}
+
+async function requestedGibHours(store: HistoryStore): Promise<number> {
+  return (await store.records({ since: T0 - DAY, until: T0 + DAY })).totals.requested_gib_hours;
+}
+
+const perSlot = (slots: number) => ({ request_bytes: GIB, limit_bytes: slots * GIB, per: 'slot' });
+
+/** What the tasks of a parallel job know of its requests, in any store. */
+export function taskRequestsSuite(open: OpenStore): void {
+  describe('a task on a slave host', () => {
+    it('has what its job requests per slot by the line of its master, whichever comes first', async (t) => {
+      const parts = [master(), taskOn('node2', 3), lineWith('-l mem_free=1G,job_mem=6G -pe mpi 5')] as const;
+      const [ours, task, line] = parts;
+      for (const order of [
+        [ours, task, line],
+        [line, ours, task],
+        [task, line, ours],
+        [line, task, ours],
+      ]) {
+        const store = await open(t);
+        for (const record of order) await store.merge([record]);
+        const asked = await requestsOf(store);
+        assert.deepEqual(asked['1.node2'], { mem_free: perSlot(3) });
+        assert.deepEqual(asked.master?.mem_free, perSlot(2));
+        assert.equal(await requestedGibHours(store), 5);
+        for (const outcome of await store.merge(order)) assert.deepEqual(outcome, { ok: true, change: 'unchanged' });
+        await store.merge([{ ...task, revision: task.revision + 1, cpu_seconds: 1900 }]);
+        assert.deepEqual((await requestsOf(store))['1.node2'], { mem_free: perSlot(3) });
+      }
+    });
+
+    it('has it when the line is imported from the file, and the sums of its day say so', async (t) => {
+      const store = await open(t);
+      await store.merge([master(), taskOn('node2', 3)]);
+      assert.equal(await requestedGibHours(store), 0);
+      const lines = [placedLine('-l mem_free=1G -pe mpi 5')];
+      const { joined } = await store.importLines({ file: FILE, before: null, lines, unreadable: [], rules: RULES });
+      assert.equal(joined, 1);
+      assert.deepEqual((await requestsOf(store))['1.node2'], { mem_free: perSlot(3) });
+      assert.equal(await requestedGibHours(store), 5);
+    });
+
+    it('keeps what its own spool says, and takes nothing from another run of the job', async (t) => {
+      const store = await open(t);
+      const own = { s_vmem: { request_bytes: 2 * GIB, limit_bytes: 6 * GIB, per: 'slot' } } as const;
+      const earlier = taskOn('node3', 1, { started_at: iso(T0 - 3 * HOUR), ended_at: iso(T0 - 2.5 * HOUR) });
+      await store.merge([taskOn('node2', 3, { requests: own }), earlier, master()]);
+      await store.merge([lineWith('-l mem_free=1G,s_vmem=1G -pe mpi 5')]);
+      const asked = await requestsOf(store);
+      assert.deepEqual(asked['1.node2'], { ...own, mem_free: perSlot(3) });
+      assert.deepEqual(asked['1.node3'], {});
+    });
+
+    it('takes nothing that only the owner says of the master', async (t) => {
+      const store = await open(t);
+      const claimed = { mem_free: { request_bytes: 1, limit_bytes: 2, per: 'slot' } } as const;
+      await store.merge([taskOn('node2', 3), master({ trust: 'self-reported', requests: claimed })]);
+      assert.deepEqual((await requestsOf(store))['1.node2'], {});
+    });
+
+    it('does not count again what is requested once for the whole job', async (t) => {
+      const store = await open(t);
+      const once = { h_vmem: { request_bytes: 6 * GIB, limit_bytes: 6 * GIB, per: 'job' } } as const;
+      await store.merge([master(once), taskOn('node2', 3, once)]);
+      assert.equal(await requestedGibHours(store), 6);
+    });
+  });
+}

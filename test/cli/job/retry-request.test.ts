@@ -1,0 +1,39 @@
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, it } from 'node:test';
+import { openSqliteStore } from '../../../src/accounting/sqlite/sqlite-store';
+import { packageRoot } from '../../../src/base/package-root';
+import { killedAtLimit, ordinary, running } from '../../report/sample-records';
+import { temporaryDirectory } from '../../support/temporary-directory';
+import { COMMAND } from '../../support/qmemacct';
+
+const SCRIPT = join(packageRoot(), 'docs', 'examples', 'workflows', 'retry-request');
+
+/** What the script says of a job, of which a site knows these three. */
+async function site(): Promise<(job: number) => string> {
+  const directory = temporaryDirectory();
+  const path = (name: string): string => join(directory, name);
+  const store = openSqliteStore(path('accounting.db'), 0o600);
+  await store.merge([killedAtLimit, { ...ordinary, job_id: 4801 }, { ...running, job_id: 4802 }]);
+  await store.close();
+  writeFileSync(path('qmemacct.toml'), `accounting = "${path('accounting.db')}"\n`);
+  const command = `#!/bin/sh\nexec ${process.execPath} ${COMMAND} --config ${path('qmemacct.toml')} "$@"\n`;
+  writeFileSync(path('qmemacct'), command, { mode: 0o755 });
+  const env = { PATH: `${directory}:${process.env.PATH}`, SGE_ROOT: '/nonexistent' };
+  return (job) => execFileSync(SCRIPT, [String(job), 'h_vmem=2G', '0'], { encoding: 'utf8', env });
+}
+
+describe('docs/examples/workflows/retry-request', () => {
+  it('says what "job --retry" says where memory ended the job, else the request that was given', async () => {
+    const request = await site();
+    assert.equal(request(killedAtLimit.job_id), 'h_vmem=6G\n');
+    for (const [job, why] of [
+      [4801, 'it ended well'],
+      [4802, 'it still runs'],
+      [4803, 'nobody knows it'],
+    ] as const)
+      assert.equal(request(job), 'h_vmem=2G\n', why);
+  });
+});
