@@ -61,6 +61,7 @@ export function pageDocument({ title, body }: Page, { path, user }: PageFrame): 
     <body>
       <a class="skip" href="#main">Skip to the content</a>
       <header>
+        <a class="brand" href="/"><img src="/icon.svg" alt="" width="20" height="20" />qmemacct</a>
         ${navigation(path)}
         <form action="/job" role="search">
           <input name="job" aria-label="Job number" placeholder="Job number" inputmode="decimal" size="11" required />
