@@ -1,4 +1,4 @@
-import type { NodeHeartbeat } from '../../record/node-status';
+import type { FailingSources, NodeHeartbeat } from '../../record/node-status';
 import { formatCount, formatDuration } from '../format/units';
 
 export type NodeState = 'ok' | 'warning' | 'critical';
@@ -9,6 +9,9 @@ interface Patience {
   readonly warning: number;
   readonly critical: number;
 }
+
+/** Where nobody says otherwise. */
+export const USUAL_PATIENCE: Patience = { warning: 1800, critical: 7200 };
 
 /** A host, and what is wrong with it. */
 export interface JudgedNode {
@@ -21,6 +24,13 @@ export interface JudgedNode {
 
 /** Accounting lines are joined with records within so many seconds. */
 const CLOCK_TOLERANCE = 2;
+
+const SOURCES_NAMED = 5;
+
+function namedSources(failing: FailingSources): string {
+  const names = failing.slice(0, SOURCES_NAMED).map(({ source }) => source);
+  return [...names, ...(failing.length > SOURCES_NAMED ? ['...'] : [])].join(', ');
+}
 
 const secondsSince = (time: string, now: Date): number => Math.max(0, (now.getTime() - Date.parse(time)) / 1000);
 
@@ -45,7 +55,7 @@ function problemsOf(node: NodeHeartbeat, now: Date, patience: Patience): (readon
   if (failing.length > 0)
     found.push([
       'warning',
-      `${failing.length === 1 ? 'a source fails' : `${failing.length} sources fail`}: ${failing.map(({ source }) => source).join(', ')}`,
+      `${failing.length === 1 ? 'a source fails' : `${failing.length} sources fail`}: ${namedSources(failing)}`,
     ]);
   if (refused > 0)
     found.push([
