@@ -1,4 +1,5 @@
 import type { FieldName } from '../record/fields';
+import type { PlainColumn, TableColumn } from '../record/plain-columns';
 import type { JobRecord, RecordStatus } from '../record/record';
 import type { Totals } from '../record/totals';
 import type { StoredRecord } from '../record/merge';
@@ -24,6 +25,8 @@ export interface AccountingReader {
    * as it is when its page is read. Records that arrive meanwhile are left out.
    */
   pages(query: PagesQuery): AsyncIterable<RecordPage>;
+  /** The same as plain columns, where a store has these faster than records. */
+  tablePages?(query: RecordFilter, columns: readonly PlainColumn[]): AsyncIterable<TablePage>;
   /** Sums over an interval, group by group: from roll-ups where a whole day has one that holds, else from the records. */
   summary(query: SummaryQuery): Promise<SummaryAnswer>;
   /** Heartbeats of running jobs, with their series, by cluster, job, task, pe task and host. */
@@ -56,8 +59,9 @@ export interface JobQuery {
   readonly task_id?: number;
   /** Every job that has had this number, not only the newest. */
   readonly all?: boolean;
-  /** Series are of no use where there are more records than this: a store may leave them out then (null). */
-  readonly most_series?: number;
+  /** Where the number has had more records than this, a store may leave out their series (null), and all but `fields`. */
+  readonly most_whole?: number;
+  readonly fields?: readonly FieldName[];
   /** The job that had this number at this time (ms since the epoch): the newest submitted or started by then. */
   readonly at?: number;
 }
@@ -152,6 +156,14 @@ export interface RecordPage {
   /** Records in all pages together. */
   readonly of: number;
   readonly shown?: Shown;
+}
+
+export interface TablePage {
+  /** The columns asked for, in their order. */
+  readonly columns: readonly TableColumn[];
+  readonly rows: number;
+  /** Rows in all pages together. */
+  readonly of: number;
 }
 
 /**

@@ -30,6 +30,7 @@ export interface ServerOptions {
     | 'grid_engine'
     | 'poll_interval'
     | 'metrics_jobs'
+    | 'metrics_job_names'
     | 'report_dir'
     | 'rules_file'
     | 'advise_submissions'
@@ -118,7 +119,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     live,
     wantPending,
     accounting,
-    metrics: newMetricsAnswers(accounting, now),
+    metrics: newMetricsAnswers(accounting, settings.metrics_job_names, now),
     promises: new ClassPromises(accounting, now),
     inbox,
     cache,

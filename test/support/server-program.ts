@@ -3,7 +3,7 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 import type { TestContext } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { until } from './until';
 
 /** Servers that other people wrote, started by the tests. */
 
@@ -27,12 +27,14 @@ export function startProgram(t: TestContext, command: string, words: readonly st
   return child;
 }
 
-/** Tries until there is something; fails when the program has ended, or where nothing comes. */
-export async function eventually<T>(child: ChildProcess, attempt: () => Promise<T | null>): Promise<T> {
-  for (let tries = 0; tries < 1200 && child.exitCode === null; tries++) {
-    const result = await attempt().catch(() => null);
-    if (result !== null) return result;
-    await sleep(100);
-  }
-  return assert.fail(child.exitCode === null ? 'nothing came' : `it ended with ${child.exitCode}`);
+/** Tries until the program has something to give; rejects when it has ended. */
+export function eventually<T>(child: ChildProcess, attempt: () => Promise<T | null>): Promise<T> {
+  return until(
+    () => {
+      assert.equal(child.exitCode, null, 'it has ended');
+      return attempt().catch(() => null);
+    },
+    child.spawnfile,
+    100,
+  );
 }

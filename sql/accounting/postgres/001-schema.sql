@@ -142,12 +142,12 @@ CREATE INDEX record_by_time ON record (counted_at);
 -- Running jobs by their last heartbeat: a few rows of many.
 CREATE INDEX record_running ON record (revision) WHERE status = 1;
 
--- Memory over time, for the chart.
+-- Memory over time, and what else is charted.
 CREATE TABLE series (
   record_id bigint PRIMARY KEY,
   start     bigint NOT NULL,
   step_ms   bigint NOT NULL,
-  rss_bytes text NOT NULL -- JSON: the largest sum of each step
+  points    text NOT NULL -- JSON: the value of each step, by name: rss_bytes, cpu_cores ...
 );
 
 -- Accounts as nodes deliver them, until the merger (src/accounting/postgres/settle.ts) puts them into the table: those of
@@ -333,7 +333,7 @@ CREATE VIEW named_record AS SELECT r.*,
   (SELECT d.name FROM complex d WHERE d.id = r.request_complex_id) AS request_complex,
   s.start AS series_start,
   s.step_ms AS series_step_ms,
-  s.rss_bytes AS series_rss_bytes
+  s.points AS series_points
 FROM record r LEFT JOIN series s ON s.record_id = r.id;
 -- end of generated
 -- generated: visible

@@ -143,12 +143,12 @@ CREATE INDEX record_running ON record (revision) WHERE status = 1;
 -- What the job's owner alone says (trust 3): roll-ups do not count it.
 CREATE INDEX record_self_reported ON record (counted_at) WHERE trust = 3;
 
--- Memory over time, for the chart.
+-- Memory over time, and what else is charted.
 CREATE TABLE series (
   record_id INTEGER PRIMARY KEY,
   start     INTEGER NOT NULL,
   step_ms   INTEGER NOT NULL,
-  rss_bytes TEXT NOT NULL -- JSON: the largest sum of each step
+  points    TEXT NOT NULL -- JSON: the value of each step, by name: rss_bytes, cpu_cores ...
 );
 
 -- UTC days (since 1970) whose records have changed since they were summed up: their records are read instead.

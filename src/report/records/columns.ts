@@ -84,14 +84,17 @@ function moment(text: string | null, screen: Screen): string {
   return time === null ? '' : formatMinute(time).slice(time.getFullYear() === screen.now.getFullYear() ? 5 : 0);
 }
 
-/** The earliest of some times; ISO times in UTC are in the order of their text. */
+/** The earliest of some times. */
 function earliest(line: RecordLine, of: Of<string | null>): string | null {
-  return line.flatMap((record) => of(record) ?? []).sort()[0] ?? null;
+  return line.map(of).reduce((first, time) => (time !== null && (first === null || time < first) ? time : first));
 }
 
+/** ISO times in UTC are in the order of their text. */
+const untilOf: Of<string> = ({ ended_at: ended, started_at: started }) => ended ?? started ?? '';
+
 function untilCell(line: RecordLine, screen: Screen): string {
-  const record = largest(line, (one) => parseTime(one.ended_at ?? one.started_at)?.getTime() ?? null);
-  const text = moment(record.ended_at ?? record.started_at, screen);
+  const record = line.reduce((latest, one) => (untilOf(one) > untilOf(latest) ? one : latest));
+  const text = moment(untilOf(record), screen);
   return text === '' || record.ended_at !== null ? text : `${text} ${screen.glyphs.ellipsis}`;
 }
 

@@ -11,6 +11,7 @@ import {
   number,
   object,
   oneOf,
+  optional,
   refined,
   string,
   type Schema,
@@ -234,7 +235,18 @@ export const jobAnswer = part(
   }),
 );
 
-export const recordsAnswer = part('Records', object({ schema, records: many(record), totals, shown }));
+const listed: Shape<StoredRecord> = part('ListedRecord', {
+  ...record,
+  schema: object(
+    { ...RECORD_MEMBERS, next_time: optional(nullable(nextRequest)) },
+    'a record; next_time, where it is asked for: what to request for the next run, null: nothing can be said',
+  ).schema,
+});
+
+/** Records in one answer with `next_time`: each kind of job is a question to the accounting DB. */
+export const MOST_ADVISED = 1000;
+
+export const recordsAnswer = part('Records', object({ schema, records: many(listed), totals, shown }));
 
 /** The last heartbeats of running jobs. */
 export const runningAnswer = part('Running', object({ schema, records: many(record) }));

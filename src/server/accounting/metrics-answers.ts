@@ -11,8 +11,8 @@ const DAY_MS = 86_400_000;
 const KEEP_SUMS_MS = 300_000;
 /** As often as hosts send one. */
 const KEEP_HEARTBEATS_MS = 60_000;
-/** Series that one dimension may have: those with most requested memory. Every day brings new names of jobs. */
-const MOST_GROUPS = { owner: 1000, project: 1000, job_name: 100 } as const;
+/** Owners and projects that have series: those with most requested memory. */
+const MOST_GROUPS = 1000;
 
 /** What /metrics shows of the accounting DB. */
 export interface MetricsAnswers {
@@ -22,22 +22,29 @@ export interface MetricsAnswers {
   readonly heartbeats: KeptAnswers<readonly NodeHeartbeat[]>;
 }
 
-export function newMetricsAnswers(accounting: AccountingService, now: () => number): MetricsAnswers {
+export function newMetricsAnswers(
+  accounting: AccountingService,
+  mostJobNames: number,
+  now: () => number,
+): MetricsAnswers {
   const ask = async <T>(question: AccountingQuery, access: Access, shape: Shape<T>): Promise<T> => {
     const text = (await accounting.ask(question, access)).toString('utf8');
     const answer = checkJson(shape, text, 'the answer of the accounting DB');
     if (!answer.ok) throw new Error(answer.error);
     return answer.value;
   };
-  const groups = async (by: keyof DaySums, access: Access, until: number): Promise<DaySums['owner']> => {
-    const query = { since: until - DAY_MS, until, by, limit: MOST_GROUPS[by], sort: 'requested_gib_hours' } as const;
-    return (await ask({ what: 'summary', query }, access, summaryAnswer)).groups;
+  const day = async (access: Access, until: number): Promise<DaySums> => {
+    const groups = async (by: keyof DaySums, limit: number): Promise<DaySums['owner']> => {
+      if (limit === 0) return [];
+      const query = { since: until - DAY_MS, until, by, limit, sort: 'requested_gib_hours' } as const;
+      return (await ask({ what: 'summary', query }, access, summaryAnswer)).groups;
+    };
+    return {
+      owner: await groups('owner', MOST_GROUPS),
+      project: await groups('project', MOST_GROUPS),
+      job_name: await groups('job_name', mostJobNames),
+    };
   };
-  const day = async (access: Access, until: number): Promise<DaySums> => ({
-    owner: await groups('owner', access, until),
-    project: await groups('project', access, until),
-    job_name: await groups('job_name', access, until),
-  });
   const heartbeats = async (access: Access, until: number): Promise<readonly NodeHeartbeat[]> =>
     (await ask({ what: 'nodes', query: { since: until - 7 * DAY_MS } }, access, nodesAnswer)).nodes;
   return {

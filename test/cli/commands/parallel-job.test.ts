@@ -30,6 +30,7 @@ function heartbeat(record: JobRecord, job: number, age: number): JobRecord {
     series: record.series && {
       start: new Date(NOW - 720_000).toISOString(),
       step_seconds: 6,
+      others: {},
       rss_bytes: Array.from({ length: 115 }, (_, index) => 1e8 * (index + 1)),
     },
   };

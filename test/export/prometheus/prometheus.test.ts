@@ -38,6 +38,13 @@ it('a single job has a series where the site says so, and nowhere else', async (
   assert.match(text, /^qmemacct_running_jobs 12$/m);
 });
 
+it('a kind of job has a series unless the site says otherwise', async (t) => {
+  const series = async (metrics_job_names: number): Promise<number | undefined> =>
+    (await (await fullSite(t, { metrics_job_names })).get('/metrics')).text.match(/^qmemacct_job_name_day_jobs/gm)
+      ?.length;
+  assert.deepEqual([await series(0), await series(1), await series(100)], [undefined, 1, 2]);
+});
+
 it('names no strangers where the site says so', async (t) => {
   const { text } = await (await fullSite(t, { serve_names: 'anonymous', metrics_jobs: 100 })).get('/metrics');
   const names = Array.from(text.matchAll(/\b(?:owner|job_name)="([^"]*)"/g), ([, name]) => name);

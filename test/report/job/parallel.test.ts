@@ -50,6 +50,7 @@ describe('renderParallel', () => {
       series: {
         start: after(0),
         step_seconds: 6,
+        others: {},
         rss_bytes: Array.from({ length: 118 }, (_, index) => (record.pe_task_id === null ? 1e6 : 2e8 * (index + 1))),
       },
     });

@@ -3,16 +3,17 @@ import { closeSync, existsSync, mkdirSync, openSync, rmSync, statSync, utimesSyn
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { StoredRecord } from '../../../src/record/merge';
 import { openSqliteReader } from '../../../src/accounting/sqlite/sqlite-store';
 import { tryLock } from '../../../src/native/libc';
 import { Heartbeat } from '../../../src/sampler/delivery/heartbeat';
 import { NodeStore } from '../../../src/sampler/node-store/node-store';
-import { emptyRecord, type JobRecord } from '../../../src/record/record';
+import type { JobRecord } from '../../../src/record/record';
 import { DEFAULT_SETTINGS, type Settings } from '../../../src/record/settings';
 import { accountingRecord, heldJob, newSite, quiet, shepherdObstacle, startJob } from '../fake-shepherd';
 import { temporaryDirectory } from '../../support/temporary-directory';
+import { until } from '../../support/until';
+import { recordOf } from '../../support/records';
 
 process.env.QMEMACCT_LOG = 'stderr';
 
@@ -20,9 +21,9 @@ const NOW = Date.UTC(2026, 10, 1);
 const INTERVAL = 60_000;
 
 function record(job: number, revision = NOW): JobRecord {
-  const key = { cluster: 'c', job_id: job, task_id: null, pe_task_id: null, host: 'h', run_id: `0badcafe.${job}.2` };
-  const series = { start: new Date(NOW - 1000).toISOString(), step_seconds: 5, rss_bytes: [1000 * job] };
-  return { ...emptyRecord(key, 'running', 'root', revision), owner: 'alice', cpu_seconds: 1, series };
+  const series = { start: new Date(NOW - 1000).toISOString(), step_seconds: 5, rss_bytes: [1000 * job], others: {} };
+  const run_id = `0badcafe.${job}.2`;
+  return recordOf({ job_id: job, run_id, status: 'running', revision, owner: 'alice', cpu_seconds: 1, series });
 }
 
 interface Node {
@@ -215,12 +216,10 @@ describe('a sampler of a running job', { skip: obstacle ?? false }, () => {
         await reader.close();
       }
     };
-    let records: readonly JobRecord[] = [];
-    const deadline = Date.now() + 60_000;
-    while (records.length === 0 && Date.now() < deadline) {
-      await sleep(200);
-      records = await heard();
-    }
+    const records = await until(async () => {
+      const found = await heard();
+      return found.length > 0 && found;
+    });
     assert.deepEqual(
       records.map(({ job_id: id, status, granted_hosts: hosts }) => [id, status, hosts]),
       [[job.number, 'running', [{ host: 'node1', slots: 2 }]]],
