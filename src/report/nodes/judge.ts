@@ -1,3 +1,4 @@
+import { hostNames } from '../../live/host-names';
 import type { FailingSources, NodeHeartbeat } from '../../record/node-status';
 import { formatCount, formatDuration } from '../format/units';
 
@@ -105,4 +106,11 @@ export function judgeNodes(
       (a.state === 'ok' ? 0 : lastHeartbeat(a).localeCompare(lastHeartbeat(b))) ||
       a.host.localeCompare(b.host),
   );
+}
+
+/** Grid Engine's hosts without a heartbeat. */
+export function silentHosts(hosts: readonly string[], heartbeats: readonly NodeHeartbeat[]): readonly string[] {
+  const nameOf = hostNames(hosts);
+  const names = new Set(heartbeats.map(({ host }) => nameOf(host)));
+  return hosts.filter((host) => !names.has(nameOf(host)));
 }
