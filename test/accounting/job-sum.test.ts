@@ -227,7 +227,7 @@ describe('sumOfJob: slots, limits, load', () => {
 
   it('estimates what was held together by the series', () => {
     const series = (start: number, ...rss: readonly number[]): Partial<JobRecord> => ({
-      series: { start: iso(start), step_seconds: 10, rss_bytes: rss },
+      series: { start: iso(start), step_seconds: 10, rss_bytes: rss, others: {} },
     });
     const sum = sumOfJob(
       [
@@ -237,7 +237,12 @@ describe('sumOfJob: slots, limits, load', () => {
       1,
     );
     assert.equal(sum.together_rss_bytes, 250);
-    assert.deepEqual(sum.series, { start: iso(0), step_seconds: 10, rss_bytes: [10, 100, 70, 250, 110, 110] });
+    assert.deepEqual(sum.series, {
+      start: iso(0),
+      step_seconds: 10,
+      rss_bytes: [10, 100, 70, 250, 110, 110],
+      others: {},
+    });
     const bounded = sumOfJob([told('n1', peak(120, 130), { fields: { ...granted(1, 1), ...series(0, 10, 100) } })], 1);
     assert.equal(bounded.together_rss_bytes, 120);
   });

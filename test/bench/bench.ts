@@ -32,7 +32,8 @@ export type Unit =
   | 'KiB'
   | 's'
   | 'records/s'
-  | '1/s';
+  | '1/s'
+  | '1/min';
 
 /** One measured quantity. */
 export interface Row {

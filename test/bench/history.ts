@@ -3,6 +3,8 @@ import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { openSqliteReader } from '../../src/accounting/sqlite/sqlite-store';
 import type { AccountingReader } from '../../src/accounting/store';
+import type { ClassFields } from '../../src/report/advice/class-advice';
+import { ClassHistory } from '../../src/report/advice/class-history';
 import { packageRoot } from '../../src/base/package-root';
 import { noPostgres } from '../accounting/postgres/server';
 import { seededRandom } from '../accounting/realistic-record';
@@ -35,6 +37,19 @@ interface Question {
 }
 
 type Span = Pick<History, 'since' | 'until' | 'week' | 'weeks'>;
+
+/** Rejects where nothing is known though something must be. */
+async function adviseOn(
+  reader: AccountingReader,
+  now: number,
+  named: Pick<ClassFields, 'owner' | 'jobName'>,
+): Promise<void> {
+  const history = new ClassHistory(async (query) => (await reader.records(query)).records, now);
+  const fields = { slots: null, pe: null, project: null, queue: null, cluster: null, ...named };
+  const promise = await history.memoryOf(fields);
+  if ((promise === null) !== (named.owner === 'user000'))
+    throw new Error(`advice for ${named.owner}: ${promise?.runs}`);
+}
 
 function questions(history: Span): readonly Question[] {
   const random = seededRandom(7);
@@ -82,6 +97,16 @@ function questions(history: Span): readonly Question[] {
     {
       name: "a month's ten names of most waste",
       ask: (reader, turn) => reader.summary({ ...month(turn), by: 'job_name', sort: 'requested_gib_hours', limit: 10 }),
+    },
+    {
+      name: 'advice for a class',
+      budget: 'advice for a class',
+      ask: (reader) => adviseOn(reader, until, { owner: 'bob', jobName: 'step_#_#.sh' }),
+    },
+    {
+      name: 'advice for a name new to the owner with most jobs',
+      budget: 'advice for a class',
+      ask: (reader) => adviseOn(reader, until, { owner: 'user000', jobName: 'step_#_#.sh' }),
     },
     {
       name: 'all the years by owner',

@@ -16,6 +16,7 @@ import { provedBench } from './proved';
 import { samplerBench } from './sampler';
 import { serveBench } from './serve';
 import { sourcesBench } from './sources';
+import { webBench } from './web';
 import { busyNote, describeMachine, thisMachine } from './machine';
 import { median } from './statistics';
 import { budgetSection, formatSection, verdict } from './table';
@@ -40,6 +41,7 @@ const BENCHES: readonly Bench[] = [
   provedBench,
   liveBench,
   serveBench,
+  webBench,
   deliveryBench,
   historyBench,
   postgresBench,

@@ -76,6 +76,7 @@ export function nodeDbSection(): Section {
     series: {
       start: new Date(0).toISOString(),
       step_seconds: 51.2,
+      others: {},
       rss_bytes: samples.filter((_, index) => index % 51 === 0).map(({ rss }) => rss * 1024),
     },
   };

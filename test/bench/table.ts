@@ -17,6 +17,7 @@ const DECIMALS: Readonly<Record<Unit, number>> = {
   s: 2,
   'records/s': 0,
   '1/s': 1,
+  '1/min': 1,
 };
 
 const text = (value: number, unit: Unit): string => value.toFixed(DECIMALS[unit]);

@@ -17,7 +17,7 @@ import { loadSettings, type Settings } from '../../src/record/settings';
 import { thisMachine } from '../../src/sampler/peaks/slack';
 import { nextTick } from '../../src/sampler/job/pace';
 import { openKernelEvents } from '../../src/sources/events/kernel-events';
-import { uptimeSeconds, wallClockOfTicks } from '../../src/sources/proc/clock';
+import { wallClockOfTicks } from '../../src/sources/proc/clock';
 import { ProcessFiles } from '../../src/sources/proc/process-files';
 import { namesSwapArea } from '../../src/sources/proc/swap';
 import { isUnavailable } from '../../src/sources/source';
@@ -313,7 +313,7 @@ async function follow(
   ended: Promise<unknown>,
 ): Promise<readonly Midway[]> {
   const startTicks = startTicksOf(pid) ?? 0;
-  const startMs = wallClockOfTicks(startTicks, uptimeSeconds(), Date.now());
+  const startMs = wallClockOfTicks(startTicks);
   const midway: Midway[] = [];
   const look = async (last: boolean): Promise<void> => {
     const settledMs = Date.now();

@@ -241,7 +241,7 @@ export function running(
     job_name: `job${job}`,
     started_at: started,
     peak_rss: bracket(peak, peak + MIB),
-    series: { start: started, step_seconds: 60, rss_bytes: rss },
+    series: { start: started, step_seconds: 60, rss_bytes: rss, others: {} },
     ...changes,
   };
 }

@@ -62,7 +62,7 @@ describe('parseRecord', () => {
     ['too many notes', { notes: Array(RECORD_LIMITS.notes + 1).fill('x') }, /^notes has more than 64/],
     [
       'a series too long',
-      { series: { start: '2026-11-01T00:00:00Z', step_seconds: 1, rss_bytes: Array(241).fill(0) } },
+      { series: { start: '2026-11-01T00:00:00Z', step_seconds: 1, rss_bytes: Array(241).fill(0), others: {} } },
       /^series\.rss_bytes has more than 240/,
     ],
     ['a host without slots', { granted_hosts: [{ host: 'n1' }] }, /^granted_hosts\[0\].slots/],

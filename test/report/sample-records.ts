@@ -26,6 +26,17 @@ function risingSeries(peak: number): number[] {
   });
 }
 
+/** It reads first, then computes on most of its slots, and writes at the end. */
+function othersOfOrdinary(): Readonly<Record<string, readonly number[]>> {
+  const steps = (of: (x: number, index: number) => number): readonly number[] =>
+    Array.from({ length: 240 }, (_, index) => of(index / 239, index));
+  return {
+    cpu_cores: steps((x, index) => Number((x < 0.08 ? 0.9 : 3.3 + 0.5 * Math.sin(index / 4)).toFixed(2))),
+    read_bytes_per_second: steps((x) => (x < 0.08 ? 31_000_000 : 300_000)),
+    written_bytes_per_second: steps((x) => (x > 0.9 ? 8_700_000 : 0)),
+  };
+}
+
 /** A job on four slots that used a tenth of its memory. */
 export const ordinary: JobRecord = {
   ...emptyRecord(
@@ -77,7 +88,7 @@ export const ordinary: JobRecord = {
   unobserved_start_seconds: 0.098,
   rss_byte_seconds: 4_300_000_000_000,
   sampler: { cpu_seconds: 8.1, max_rss_bytes: 61 * MIB, mode: 'full' },
-  series: { start: after(0), step_seconds: 21, rss_bytes: risingSeries(1_600_000_000) },
+  series: { start: after(0), step_seconds: 21, rss_bytes: risingSeries(1_600_000_000), others: othersOfOrdinary() },
 };
 
 /** A job that reserved memory by mem_free, which nothing enforces: its address space is far larger than that. */
@@ -118,6 +129,7 @@ export const killedAtLimit: JobRecord = {
   series: {
     start: after(0),
     step_seconds: 6,
+    others: {},
     rss_bytes: Array.from({ length: 102 }, (_, index) => Math.round(4_230_000_000 * ((index + 1) / 102) ** 1.4)),
   },
 };
@@ -191,6 +203,7 @@ export const running: JobRecord = {
   series: {
     start: after(0),
     step_seconds: 6,
+    others: {},
     rss_bytes: Array.from({ length: 120 }, (_, index) => Math.round(612_368_384 * Math.min(1, (index + 4) / 60))),
   },
 };
@@ -368,7 +381,7 @@ export function mpiMaster(hosts: number): JobRecord {
     processes: 3,
     claimed_by_group_only: 0,
     rss_byte_seconds: 150_000_000_000,
-    series: { start: after(0), step_seconds: 42, rss_bytes: Array.from({ length: 120 }, () => 30_000_000) },
+    series: { start: after(0), step_seconds: 42, rss_bytes: Array.from({ length: 120 }, () => 30_000_000), others: {} },
   };
 }
 
@@ -401,6 +414,7 @@ export function mpiTask(number: number, task = 1): JobRecord {
     series: {
       start: after(2),
       step_seconds: 42,
+      others: {},
       rss_bytes: Array.from({ length: 120 }, (_, index) => Math.round(peak * Math.min(1, (index + 10) / 60))),
     },
   };

@@ -18,7 +18,12 @@ const directory = temporaryDirectory();
 const state = join(directory, 'state');
 const config = join(directory, 'qmemacct.toml');
 const START = Date.parse(ordinary.started_at ?? '');
-const SERIES = { start: '2026-10-31T23:00:00.000Z', step_seconds: 1800, rss_bytes: [4096, 8192] };
+const SERIES = {
+  start: '2026-10-31T23:00:00.000Z',
+  step_seconds: 1800,
+  rss_bytes: [4096, 8192],
+  others: { cpu_cores: [0.5, 2] },
+};
 
 before(async () => {
   mkdirSync(state);
@@ -81,9 +86,9 @@ describe('qmemacct export', () => {
   it('writes the memory of jobs over time', async () => {
     const { output } = await run('series', ...ALL);
     assert.deepEqual(lines(output), [
-      'cluster,job_id,task_id,pe_task_id,host,run_id,owner,at,step_seconds,rss_bytes',
-      "cell,5000,,,node1,0badcafe.5000.1,'=eve,2026-10-31T23:30:00.000Z,1800,4096",
-      "cell,5000,,,node1,0badcafe.5000.1,'=eve,2026-11-01T00:00:00.000Z,1800,8192",
+      'cluster,job_id,task_id,pe_task_id,host,run_id,owner,at,step_seconds,rss_bytes,cpu_cores,swap_bytes,read_bytes_per_second,written_bytes_per_second,gpu_percent,gpu_memory_bytes',
+      "cell,5000,,,node1,0badcafe.5000.1,'=eve,2026-10-31T23:30:00.000Z,1800,4096,0.5,,,,,",
+      "cell,5000,,,node1,0badcafe.5000.1,'=eve,2026-11-01T00:00:00.000Z,1800,8192,2,,,,,",
     ]);
   });
 

@@ -32,7 +32,7 @@ describe('migrate', { skip: noPostgres }, () => {
     t.after(() => sqlite.close());
     const { next } = realisticRecords(7);
     const jobs = Array.from({ length: 300 }, next);
-    const series = { start: iso(T0), step_seconds: 10, rss_bytes: [4096, 8192, 0] };
+    const series = { start: iso(T0), step_seconds: 10, rss_bytes: [4096, 8192, 0], others: {} };
     const own = job(5, T0, { series });
     for (const version of [heartbeatOf, (record: JobRecord) => record, accountingLineOf])
       await sqlite.merge(jobs.map(version));

@@ -166,7 +166,12 @@ describe('a job on two hosts', () => {
         pe: 'mpi',
         slots: 2,
         run_id: `1f2e3d4c.${host}.1`,
-        series: { start: after(0), step_seconds: 60, rss_bytes: Array.from({ length: 80 }, () => 157 * MIB) },
+        series: {
+          start: after(0),
+          step_seconds: 60,
+          rss_bytes: Array.from({ length: 80 }, () => 157 * MIB),
+          others: {},
+        },
         ...fields,
       },
     );

@@ -25,7 +25,7 @@ const usual: JobRecord = {
   peak_rss_swap: openBracket(8 * GIB, null, null),
   peak_process_vmem: openBracket(9 * GIB, null, null),
   metrics: {},
-  series: { start: after(0), step_seconds: 30, rss_bytes: Array.from({ length: 120 }, () => 8 * GIB) },
+  series: { start: after(0), step_seconds: 30, rss_bytes: Array.from({ length: 120 }, () => 8 * GIB), others: {} },
 };
 
 const category = (text: string): JobRecord['grid_engine'] =>
@@ -72,6 +72,7 @@ const EXAMPLES: Readonly<Record<string, Example>> = {
       series: {
         start: after(0),
         step_seconds: 30,
+        others: {},
         rss_bytes: Array.from({ length: 120 }, (_, i) => ((i + 1) * GIB) / 15),
       },
     },
@@ -276,7 +277,7 @@ describe('a file of rules', () => {
 
 describe('growth of memory', () => {
   const ofPoints = (points: readonly number[]) =>
-    growthOf({ start: after(0), step_seconds: 1, rss_bytes: [...points] });
+    growthOf({ start: after(0), step_seconds: 1, rss_bytes: [...points], others: {} });
 
   it('is told from 16 points on', () => {
     assert.equal(growthOf(null), null);

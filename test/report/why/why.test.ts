@@ -387,6 +387,7 @@ describe('the sentence', () => {
     const series = {
       start: after(0),
       step_seconds: 6,
+      others: {},
       rss_bytes: Array.from({ length: 100 }, (_, index) => index * 4e7),
     };
     assert.match(why({ ...KILLED, ...held(4 * GIB), series }).sentence, /and was still growing/);

@@ -43,6 +43,7 @@ describe('the private record', () => {
     start: new Date(0).toISOString(),
     step_seconds: 1,
     rss_bytes: Array.from({ length: 120 }, () => 2 ** 40),
+    others: {},
   };
   const record = recordOf({ series });
 

@@ -168,7 +168,7 @@ describe('records that users hand in', { skip: notRoot }, () => {
       [{ ended_at: iso(NOW + DAY) }, /still to come/],
       [{ started_at: iso(NOW + DAY), ended_at: null }, /still to come/],
       [{ peak_rss: { ...peak, at: iso(NOW + DAY) } }, /still to come/],
-      [{ series: { start: '9999-01-01T00:00:00Z', step_seconds: 1, rss_bytes: [] } }, /still to come/],
+      [{ series: { start: '9999-01-01T00:00:00Z', step_seconds: 1, rss_bytes: [], others: {} } }, /still to come/],
       [{ started_at: iso(boot - 100_000) }, /before the job could be/],
       [{ submitted_at: '1999-01-01T00:00:00Z' }, /before the job could be/],
       [{ peak_rss: { ...peak, at: '1999-01-01T00:00:00Z' } }, /before the job could be/],

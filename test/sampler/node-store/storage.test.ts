@@ -188,6 +188,7 @@ describe('storage of hooks without privilege', () => {
       start: '2026-11-01T00:00:00.000Z',
       step_seconds: 1,
       rss_bytes: Array.from({ length: 120 }, () => 2 ** 40),
+      others: {},
     };
     assert.equal(storage.finish({ ...finished, series, notes: ['x'.repeat(59_000)] }, []), 'disk');
     const [name = '', ...others] = readdirSync(outbox);

@@ -38,7 +38,7 @@ async function both(t: TestContext): Promise<Both> {
   const remote = await openRemoteReader(site.socket);
   const path = join(site.directory, 'accounting.db');
   const store = openSqliteStore(path, 0o600);
-  await store.heard(statusOf('node1'));
+  await store.saveHeartbeat(statusOf('node1'));
   await store.close();
   const direct = openSqliteReader(path);
   t.after(() => Promise.all([remote.close(), direct.close()]));

@@ -84,6 +84,7 @@ const PROBLEMS: readonly string[] = [
   '/v1/live?x=1',
   '/v1/owner/bob?since=1d&until=2d',
   '/v1/records?since=1d&until=2d',
+  '/v1/records?next_time=true&limit=1001',
   '/v1/records?states=finished,done',
   '/v1/records?peak_at_least=-1',
   '/v1/class?owner=bob',
