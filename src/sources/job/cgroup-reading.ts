@@ -42,6 +42,7 @@ const FIELDS = {
   oomEvents: events('oom_events', 'How often the limit left no room for an allocation.'),
   highEvents: events('high_events', 'How often the soft limit (memory.high) held processes back.'),
   maxEvents: events('max_events', 'How often the hard limit was reached.'),
+  refaults: events('refaults', 'Pages that were given up for want of memory and had to be read in again.'),
   memoryStalledSeconds: seconds('memory_stalled', 'Time in which some task waited for memory (PSI).'),
   memoryFullyStalledSeconds: seconds('memory_fully_stalled', 'Time in which every task waited for memory (PSI).'),
   cpuStalledSeconds: seconds('cpu_stalled', 'Time in which some task waited for a CPU (PSI).'),
@@ -60,6 +61,9 @@ export type CgroupReading = Readonly<Record<Field, number | null>>;
 const FIELD_NAMES = Object.keys(FIELDS) as readonly Field[];
 
 export const NOTHING_READ = Object.fromEntries(FIELD_NAMES.map((name) => [name, null])) as CgroupReading;
+
+/** Counts of memory.stat; the first alone until Linux 5.9. */
+export const REFAULTS = ['workingset_refault', 'workingset_refault_anon', 'workingset_refault_file'] as const;
 
 export const CGROUP_METRICS: readonly Metric[] = Object.values(FIELDS);
 
