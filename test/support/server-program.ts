@@ -27,12 +27,17 @@ export function startProgram(t: TestContext, command: string, words: readonly st
   return child;
 }
 
-/** Tries until there is something; fails when the program has ended, or where nothing comes. */
-export async function eventually<T>(child: ChildProcess, attempt: () => Promise<T | null>): Promise<T> {
+/** Tries until there is something; fails with the last error when the program has ended, or where nothing comes. */
+export async function eventually<T>(child: ChildProcess, attempt: () => T | null | Promise<T | null>): Promise<T> {
+  let problem: unknown = 'nothing came';
   for (let tries = 0; tries < 1200 && child.exitCode === null; tries++) {
-    const result = await attempt().catch(() => null);
-    if (result !== null) return result;
+    try {
+      const result = await attempt();
+      if (result !== null) return result;
+    } catch (error) {
+      problem = error;
+    }
     await sleep(100);
   }
-  return assert.fail(child.exitCode === null ? 'nothing came' : `it ended with ${child.exitCode}`);
+  return assert.fail(child.exitCode === null ? String(problem) : `it ended with ${child.exitCode}`);
 }

@@ -95,18 +95,18 @@ for (const kind of ['graphite', 'graphite-pickle'] as const)
         ...['LINE', 'PICKLE'].map((name) => `${name}_RECEIVER_INTERFACE = 127.0.0.1`),
         'CACHE_QUERY_INTERFACE = 127.0.0.1',
       ];
-      const rest = [`LOCAL_DATA_DIR = ${whisper}`, 'MAX_CREATES_PER_MINUTE = inf', 'USER ='];
+      const rest = [`LOCAL_DATA_DIR = ${whisper}`, 'MAX_CREATES_PER_MINUTE = inf', 'USER =', 'ENABLE_TAGS = False'];
       writeFileSync(config, `[cache]\n${[...places, ...ports, ...rest].join('\n')}\n`);
       writeFileSync(join(directory, 'storage-schemas.conf'), '[all]\npattern = .*\nretentions = 1s:1d\n');
       const child = startProgram(t, 'carbon-cache', [`--config=${config}`, '--nodaemon', 'start']);
       const port = kind === 'graphite' ? line : pickle;
       await sent(child, sinkOf({ kind, address: `tcp://127.0.0.1:${port}`, what: 'node' }));
       const owner = join(whisper, 'qmemacct', 'node01', 'node_owner_jobs');
-      const [file] = await eventually(child, () => Promise.resolve(readdirSync(owner)));
+      const [file] = await eventually(child, () => readdirSync(owner));
       assert.equal(file, 'eve%2C%20x=1%5C.wsp');
       const value = await eventually(child, () => {
         const { stdout } = spawnSync('whisper-dump', [join(owner, file)], { encoding: 'utf8' });
-        return Promise.resolve(/^\d+: (\d+), +([1-9]\S*)$/m.exec(stdout));
+        return /^\d+: (\d+), +([1-9]\S*)$/m.exec(stdout);
       });
       assert.deepEqual(value.slice(1).map(Number), [NOW / 1000, 3]);
     },
