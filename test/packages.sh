@@ -5,7 +5,8 @@
 set -u
 wanted='gridengine-master gridengine-exec gridengine-client gridengine-common iproute2 gcc libc6-dev procps
   sysstat linux-perf python3-psutil qemu-system-x86 busybox-static postgresql
-  chromium prometheus graphite-carbon influxdb victoria-metrics dpkg-dev rpm'
+  chromium prometheus prometheus-node-exporter graphite-carbon graphite-web influxdb victoria-metrics
+  dpkg-dev rpm'
 missing=
 for package in $wanted; do
   dpkg-query -W -f '${Status}' "$package" 2>/dev/null | grep -q 'ok installed' || missing="$missing $package"
