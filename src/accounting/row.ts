@@ -1,7 +1,7 @@
 import { FIELD_NAMES, FIELDS, TRUSTS, type FieldName } from '../record/fields';
 import type { JobRecord, MemorySeries } from '../record/record';
 import { killedByMemory } from '../record/cause';
-import { boolean, integer, list, object, oneOf, string, type ValueOf } from '../base/shape';
+import { boolean, integer, list, map, number, object, oneOf, string, type ValueOf } from '../base/shape';
 import {
   compact,
   FIELD_CODECS,
@@ -146,21 +146,26 @@ export function toRow(stored: StoredRecord, words: WordCodec): Row {
   return row;
 }
 
+/** Of a series, by name. */
+const POINTS = map(list(number(), NO_END));
+
 /** Columns of the table `series` that queries read along: start, step, points. */
 export const SERIES_CELLS = 3;
 
 function seriesAt(cells: readonly Cell[], at: number): MemorySeries | null {
   const [start, step, points] = [cells[at], cells[at + 1], cells[at + 2]];
   if (typeof start !== 'number' || typeof points !== 'string') return null;
-  return {
-    start: new Date(start).toISOString(),
-    step_seconds: Number(step) / 1000,
-    rss_bytes: fromJson(NUMBERS, points, 'rss_bytes'),
-  };
+  const { rss_bytes = [], ...others } = fromJson(POINTS, points, 'points');
+  return { start: new Date(start).toISOString(), step_seconds: Number(step) / 1000, rss_bytes, others };
+}
+
+/** The same columns to be written. */
+export function seriesCells({ start, step_seconds: step, rss_bytes, others }: MemorySeries): [number, number, string] {
+  return [Date.parse(start), Math.round(step * 1000), JSON.stringify({ ...others, rss_bytes })];
 }
 
 /** What a record has where a field is not read. */
-const NO_FIELDS: Readonly<Record<string, unknown>> = compact(
+export const NO_FIELDS: Readonly<Record<string, unknown>> = compact(
   Object.fromEntries(FIELD_NAMES.map((name) => [name, FIELDS[name].empty])),
 );
 
@@ -192,6 +197,16 @@ export function rowPlan(needed?: readonly FieldName[]): RowPlan {
 /** Every field but the series, which has a table of its own. */
 export const ALL_FIELDS = rowPlan();
 
+/** What a step reads out of cells. Throws DamagedRecord where they are such that no writer makes. */
+export function withDamage<T>(step: () => T): T {
+  try {
+    return step();
+  } catch (error) {
+    if (error instanceof RangeError || error instanceof SyntaxError) throw new DamagedRecord(error.message);
+    throw error;
+  }
+}
+
 /**
  * The record of a row that begins at `at` in `cells`; `series`: where its series begins; null: not read along. What the
  * plan has not is empty. Throws DamagedRecord.
@@ -203,9 +218,9 @@ export function fromRow(
   words: WordCodec,
   plan: RowPlan = ALL_FIELDS,
 ): StoredRecord {
-  const fields: Record<string, unknown> = { ...NO_FIELDS };
-  const merged = at + plan.merged;
-  try {
+  return withDamage(() => {
+    const fields: Record<string, unknown> = { ...NO_FIELDS };
+    const merged = at + plan.merged;
     for (const { name, codec, at: from } of plan.fields) fields[name] = codec.read(cells, at + from, words);
     if (series !== null) fields.series = seriesAt(cells, series);
     return {
@@ -215,8 +230,5 @@ export function fromRow(
         ? readProvenance(cells[merged + 1] ?? null, cells[merged + 2] ?? null, words)
         : NO_PROVENANCE,
     };
-  } catch (error) {
-    if (error instanceof RangeError || error instanceof SyntaxError) throw new DamagedRecord(error.message);
-    throw error;
-  }
+  });
 }

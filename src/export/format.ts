@@ -1,12 +1,9 @@
-import type { ColumnFacts, PlainValue } from '../record/plain-columns';
-
-/** Values in the order of the columns. */
-export type Row = readonly PlainValue[];
+import type { ColumnFacts, TableColumn } from '../record/plain-columns';
 
 /** Rows of some columns as the bytes of a file, in bounded memory. */
 export interface RowFormat {
-  /** What is to be written next; rows of which nothing is written yet are kept for later. */
-  readonly rows: (rows: readonly Row[]) => string | Uint8Array;
+  /** What is to be written next, given some rows by column; rows of which nothing is written yet are kept for later. */
+  readonly rows: (columns: readonly TableColumn[], rows: number) => string | Uint8Array;
   /** The rest. */
   readonly end: () => string | Uint8Array;
 }

@@ -19,8 +19,8 @@ export async function writeTable(
   let rows = 0;
   for await (const page of pages) {
     onPage(page);
-    rows += page.rows.length;
-    sink.write(writer.rows(page.rows));
+    rows += page.rows;
+    sink.write(writer.rows(page.columns, page.rows));
   }
   sink.write(writer.end());
   return rows;

@@ -1,5 +1,6 @@
 import {
   boolean,
+  described,
   integer,
   list,
   map,
@@ -30,6 +31,7 @@ export const RECORD_LIMITS = {
   requests: 64,
   metrics: 1000,
   seriesPoints: 240,
+  otherSeries: 16,
   hosts: 4096,
 } as const;
 
@@ -184,16 +186,34 @@ export const gridEngineAccount = object(ACCOUNT, "what Grid Engine's own account
 
 export const grantedSlots = object({ host: aName, slots: count }, 'what a parallel job was granted on a host');
 
-/** Memory over time for the chart: of each step the largest rss_sum that was sampled. */
+/** Complexes are identifiers; this leaves out what would break keys, output or SQL, not more. */
+const COMPLEX = /^[^\s\p{C}=,;:/]{1,128}$/u;
+const METRIC = /^[a-z][a-z0-9_]{0,127}$/;
+
+/** What is charted beside resident memory, where it was ever seen above 0; a record may hold others. */
+export const OTHER_SERIES = {
+  cpu_cores: 'CPU time used in a second, in cores',
+  swap_bytes: 'largest swapped memory that was sampled in the step',
+  read_bytes_per_second: 'read from storage',
+  written_bytes_per_second: 'written to storage',
+  gpu_percent: 'use of the GPUs that it holds: 100 for each at full load',
+  gpu_memory_bytes: 'largest memory on GPUs that was sampled in the step',
+} as const;
+
+/** Memory over time for the chart: of each step the largest rss_sum that was sampled; and what else was seen then. */
 export const memorySeries = object({
   start: time,
   step_seconds: seconds,
   rss_bytes: list(bytes, RECORD_LIMITS.seriesPoints),
+  others: described(
+    map(list(number(0, 1e30), RECORD_LIMITS.seriesPoints), {
+      key: METRIC,
+      what: 'series',
+      most: RECORD_LIMITS.otherSeries,
+    }),
+    `of each step: ${Object.keys(OTHER_SERIES).join(', ')}; absent: never seen above 0`,
+  ),
 });
-
-/** Complexes are identifiers; this leaves out what would break keys, output or SQL, not more. */
-const COMPLEX = /^[^\s\p{C}=,;:/]{1,128}$/u;
-const METRIC = /^[a-z][a-z0-9_]{0,127}$/;
 
 export type Trust = (typeof TRUSTS)[number];
 export type RecordStatus = (typeof STATUSES)[number];
@@ -355,7 +375,7 @@ export const FIELDS = {
     personal: false,
     help: 'what the other sources say of the whole job, by metric, in its unit (qmemacct metrics)',
   } satisfies Field<Readonly<Record<string, number>>>,
-  series: part(memorySeries, 'MemorySeries', { as: 'series' }, 'memory over time, for the chart'),
+  series: part(memorySeries, 'MemorySeries', { as: 'series' }, 'memory over time, and what else is charted'),
   notes: {
     shape: {
       ...list(anyText, RECORD_LIMITS.notes),

@@ -1,4 +1,5 @@
 import type { MemorySeries } from './record';
+import { seriesValues } from './series-values';
 
 /**
  * A part's memory over time, as far as it lived (ms). Infinity: it still lives, and its last value holds as long as any
@@ -22,8 +23,9 @@ interface Change {
   readonly by: number;
 }
 
+/** A series on the clock, in ms. */
 interface Course {
-  readonly values: readonly number[];
+  readonly series: MemorySeries;
   readonly start: number;
   readonly stepMs: number;
   /** Of its last step, or of the part. */
@@ -31,15 +33,23 @@ interface Course {
   readonly lives: boolean;
 }
 
+/** Equal steps that all parts are added up on. */
+interface Steps {
+  readonly start: number;
+  readonly end: number;
+  readonly stepMs: number;
+  readonly count: number;
+}
+
 function courseOf({ series, to }: PartSeries): Course | null {
   const start = Date.parse(series?.start ?? '');
   const stepMs = (series?.step_seconds ?? 0) * 1000;
   if (series === null || series.rss_bytes.length === 0 || Number.isNaN(start) || !(stepMs > 0)) return null;
   const end = Math.min(start + series.rss_bytes.length * stepMs, Math.max(to, start + stepMs));
-  return { values: series.rss_bytes, start, stepMs, end, lives: to === Infinity };
+  return { series, start, stepMs, end, lives: to === Infinity };
 }
 
-function changesOf({ values, start, stepMs, end, lives }: Course, last: number): readonly Change[] {
+function changesOf(values: readonly number[], { start, stepMs, end, lives }: Course, last: number): readonly Change[] {
   const changes: Change[] = [];
   let before = 0;
   for (const [index, value] of values.entries()) {
@@ -51,17 +61,16 @@ function changesOf({ values, start, stepMs, end, lives }: Course, last: number):
   return [...changes, { at: lives ? last : end, by: -before }];
 }
 
-/** The series of several parts added up where they overlap; null: none has any. */
-export function sumOfSeries(parts: readonly PartSeries[]): Together | null {
-  const readable = parts.flatMap((part) => courseOf(part) ?? []);
-  const last = readable.reduce((latest, part) => Math.max(latest, part.end), -Infinity);
-  const changes = readable.flatMap((part) => changesOf(part, last)).sort((a, b) => a.at - b.at);
-  const start = changes[0]?.at;
-  const end = changes.at(-1)?.at;
-  if (start === undefined || end === undefined || !(end > start)) return null;
-  const coarsest = readable.reduce((most, { stepMs }) => Math.max(most, stepMs), 0);
-  const stepMs = Math.max(coarsest, (end - start) / MOST_STEPS);
-  const steps = Array.from({ length: Math.min(MOST_STEPS, Math.ceil((end - start) / stepMs)) }, () => 0);
+/** One series of all parts, as `valuesOf` gives it; `highest`: at any moment, also within a step. */
+function addUp(
+  courses: readonly Course[],
+  { start, end, stepMs, count }: Steps,
+  valuesOf: (series: MemorySeries) => readonly number[],
+): { readonly highest: number; readonly values: readonly number[] } {
+  const changes = courses
+    .flatMap((course) => changesOf(valuesOf(course.series), course, end))
+    .sort((a, b) => a.at - b.at);
+  const values = Array.from({ length: count }, () => 0);
   let sum = 0;
   let highest = 0;
   for (const [index, { at, by }] of changes.entries()) {
@@ -70,12 +79,36 @@ export function sumOfSeries(parts: readonly PartSeries[]): Together | null {
     // A moment at which one part ends and another begins is no overlap.
     if (until === at) continue;
     highest = Math.max(highest, sum);
-    const last = Math.min(steps.length, Math.ceil((until - start) / stepMs));
+    const last = Math.min(count, Math.ceil((until - start) / stepMs));
     for (let step = Math.floor((at - start) / stepMs); step < last; step++)
-      steps[step] = Math.max(steps[step] ?? 0, sum);
+      values[step] = Math.max(values[step] ?? 0, sum);
   }
+  return { highest, values };
+}
+
+/** The series of several parts added up where they overlap; null: none has any. */
+export function sumOfSeries(parts: readonly PartSeries[]): Together | null {
+  const courses = parts.flatMap((part) => courseOf(part) ?? []);
+  const start = courses.reduce((first, course) => Math.min(first, course.start), Infinity);
+  const end = courses.reduce((latest, course) => Math.max(latest, course.end), -Infinity);
+  if (!(end > start)) return null;
+  const coarsest = courses.reduce((most, { stepMs }) => Math.max(most, stepMs), 0);
+  const stepMs = Math.max(coarsest, (end - start) / MOST_STEPS);
+  const steps = { start, end, stepMs, count: Math.min(MOST_STEPS, Math.ceil((end - start) / stepMs)) };
+  const memory = addUp(courses, steps, ({ rss_bytes: values }) => values);
+  const names = new Set(courses.flatMap(({ series }) => Object.keys(series.others)));
+  const others = [...names].map((name) => {
+    const { values } = addUp(courses, steps, (series) => seriesValues(series, name));
+    // What was added and taken away again leaves traces of rounding.
+    return [name, values.map((value) => Math.max(0, Math.round(value * 100) / 100))] as const;
+  });
   return {
-    highest,
-    series: { start: new Date(start).toISOString(), step_seconds: stepMs / 1000, rss_bytes: steps.map(Math.round) },
+    highest: memory.highest,
+    series: {
+      start: new Date(start).toISOString(),
+      step_seconds: stepMs / 1000,
+      rss_bytes: memory.values.map(Math.round),
+      others: Object.fromEntries(others),
+    },
   };
 }

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { emptyRecord } from '../../src/record/record';
 import type { Bracket, JobRecord, MemoryRequest } from '../../src/record/record';
-import { BRACKET_SOURCES, OPEN_REASONS, STATUSES, TRUSTS } from '../../src/record/fields';
+import { BRACKET_SOURCES, OPEN_REASONS, OTHER_SERIES, STATUSES, TRUSTS } from '../../src/record/fields';
 
 /** Random records in their normal form (as `parseRecord` returns them), for property tests. */
 
@@ -67,6 +67,12 @@ const figure = fc.oneof(
 const metrics = fc
   .array(fc.tuple(metric, figure), { maxLength: 4 })
   .map((entries): JobRecord['metrics'] => Object.fromEntries(entries));
+
+const others = fc.dictionary(
+  fc.constantFrom(...Object.keys(OTHER_SERIES)),
+  fc.array(fc.double({ min: 0, max: 1e12, noNaN: true }), { maxLength: 240 }),
+  { noNullPrototype: true },
+);
 
 const someNotes = fc.oneof(
   text,
@@ -165,7 +171,9 @@ export function arbitraryRecord(shape: { readonly keys?: number } = {}): fc.Arbi
         }),
       ),
       metrics,
-      series: orNull(plain({ start: time, step_seconds: seconds, rss_bytes: fc.array(bytes, { maxLength: 240 }) })),
+      series: orNull(
+        plain({ start: time, step_seconds: seconds, rss_bytes: fc.array(bytes, { maxLength: 240 }), others }),
+      ),
       notes: fc.array(someNotes, { maxLength: 3 }),
     }),
   }).map(({ key, status, trust, revision, fields }) => ({ ...emptyRecord(key, status, trust, revision), ...fields }));

@@ -2,26 +2,20 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { jobSums, sumOfJob, type JobSum } from '../../src/accounting/job-sum';
-import { emptyRecord } from '../../src/record/record';
 import type { Bracket, JobRecord } from '../../src/record/record';
+import { bracketOf, recordOf } from '../support/records';
 
 const T0 = Date.UTC(2026, 10, 1);
 const GIB = 2 ** 30;
 const iso = (ms: number): string => new Date(T0 + ms).toISOString();
 
 function peak(lower: number, upper: number | null, more: Partial<Bracket> = {}): Bracket {
-  return {
-    lower_bytes: lower,
-    upper_bytes: upper,
-    slack_bytes: 0,
-    proved: upper !== null,
-    exact: upper === lower,
-    open: upper === null ? ['exec'] : [],
-    sources: ['sample'],
+  return bracketOf(lower, upper, {
+    ...(upper === null && { open: ['exec'] }),
     at: iso(500),
     command: 'solver',
     ...more,
-  };
+  });
 }
 
 interface Told {
@@ -33,16 +27,13 @@ interface Told {
 
 /** A record of job 7; with a task's number, of that task. */
 function told(host: string, rss: Bracket | null, { task = null, from = 0, to = 60_000, fields = {} }: Told = {}) {
-  const key = {
-    cluster: 'c',
+  return recordOf({
     job_id: 7,
-    task_id: null,
     pe_task_id: task,
     host,
     run_id: `${host}/${task ?? ''}/${from}`,
-  };
-  return {
-    ...emptyRecord(key, to === null ? 'running' : 'finished', 'root', T0 + (to ?? 30_000)),
+    status: to === null ? 'running' : 'finished',
+    revision: T0 + (to ?? 30_000),
     started_at: iso(from),
     ended_at: to === null ? null : iso(to),
     wallclock_seconds: ((to ?? 30_000) - from) / 1000,
@@ -50,7 +41,7 @@ function told(host: string, rss: Bracket | null, { task = null, from = 0, to = 6
     h_vmem: { request_bytes: GIB, limit_bytes: GIB, per: 'slot' as const },
     host_slots: 1,
     ...fields,
-  };
+  });
 }
 
 const granted = (...slots: readonly number[]): Partial<JobRecord> => ({
@@ -236,7 +227,7 @@ describe('sumOfJob: slots, limits, load', () => {
 
   it('estimates what was held together by the series', () => {
     const series = (start: number, ...rss: readonly number[]): Partial<JobRecord> => ({
-      series: { start: iso(start), step_seconds: 10, rss_bytes: rss },
+      series: { start: iso(start), step_seconds: 10, rss_bytes: rss, others: {} },
     });
     const sum = sumOfJob(
       [
@@ -246,7 +237,12 @@ describe('sumOfJob: slots, limits, load', () => {
       1,
     );
     assert.equal(sum.together_rss_bytes, 250);
-    assert.deepEqual(sum.series, { start: iso(0), step_seconds: 10, rss_bytes: [10, 100, 70, 250, 110, 110] });
+    assert.deepEqual(sum.series, {
+      start: iso(0),
+      step_seconds: 10,
+      rss_bytes: [10, 100, 70, 250, 110, 110],
+      others: {},
+    });
     const bounded = sumOfJob([told('n1', peak(120, 130), { fields: { ...granted(1, 1), ...series(0, 10, 100) } })], 1);
     assert.equal(bounded.together_rss_bytes, 120);
   });

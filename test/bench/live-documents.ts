@@ -65,13 +65,18 @@ function request(name: string, type: number, value: string, amount: number): str
   return `<qstat_l_requests>\n${own}${tag('CE_doubleval', amount.toFixed(6))}${attributes(REQUEST, 0)}</qstat_l_requests>\n`;
 }
 
+/** What stands before and after the jobs in an answer of `qstat -j`. */
+export const DETAILS_HEAD = `<?xml version='1.0'?>\n<detailed_job_info  xmlns:xsd="${SCHEMAS}/qstat/detailed_job_info.xsd">\n<djob_info>\n`;
+export const DETAILS_TAIL = '</djob_info>\n<messages>\n<element>\n</element>\n</messages>\n</detailed_job_info>\n';
+
 function* details(jobs: number): Generator<string> {
-  yield `<?xml version='1.0'?>\n<detailed_job_info  xmlns:xsd="${SCHEMAS}/qstat/detailed_job_info.xsd">\n<djob_info>\n`;
+  yield DETAILS_HEAD;
   for (let job = 1; job <= jobs; job++) yield detail(job);
-  yield '</djob_info>\n<messages>\n<element>\n</element>\n</messages>\n</detailed_job_info>\n';
+  yield DETAILS_TAIL;
 }
 
-function detail(job: number): string {
+/** What `qstat -j` says of one job. */
+export function detail(job: number): string {
   const variables = ENVIRONMENT.map(
     ([name, value]) => `<job_sublist>\n${tag('VA_variable', name)}${tag('VA_value', value)}</job_sublist>\n`,
   );
@@ -117,9 +122,9 @@ ${tag('JB_ja_task_concurrency', 0)}${tag('JB_nurg', '0.500000')}</element>
 `;
 }
 
-function* list(jobs: number): Generator<string> {
+/** The list of jobs, of which so many run. */
+export function* list(jobs: number, running = Math.ceil(jobs / 4)): Generator<string> {
   yield `<?xml version='1.0'?>\n<job_info  xmlns:xsd="${SCHEMAS}/qstat/qstat.xsd">\n  <queue_info>\n`;
-  const running = Math.ceil(jobs / 4);
   for (let job = 1; job <= running; job++) yield listed(job, true);
   yield '  </queue_info>\n  <job_info>\n';
   for (let job = running + 1; job <= jobs; job++) yield listed(job, false);

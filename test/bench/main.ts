@@ -16,9 +16,12 @@ import { provedBench } from './proved';
 import { samplerBench } from './sampler';
 import { serveBench } from './serve';
 import { sourcesBench } from './sources';
+import { webBench } from './web';
 import { busyNote, describeMachine, thisMachine } from './machine';
 import { median } from './statistics';
-import { formatSection, verdict } from './table';
+import { budgetSection, formatSection, verdict } from './table';
+import { removeTemporaryDirectories } from '../support/temporary-directory';
+import { BUDGETS } from './budgets';
 
 /**
  * Benchmarks beside their budgets:
@@ -38,6 +41,7 @@ const BENCHES: readonly Bench[] = [
   provedBench,
   liveBench,
   serveBench,
+  webBench,
   deliveryBench,
   historyBench,
   postgresBench,
@@ -66,6 +70,7 @@ function asJson(sections: readonly Section[]): unknown {
     notes: notes ?? [],
     rows: rows.map((row) => ({
       ...row,
+      at_most: row.budget === undefined ? null : BUDGETS[row.budget].most,
       median: row.values.length > 0 ? median(row.values) : null,
       verdict: verdict(row),
     })),
@@ -125,8 +130,12 @@ async function main(argv: readonly string[]): Promise<number> {
       progressLine('');
       failed = true;
       console.error(`\n${bench.name} failed: ${error instanceof Error ? error.message : String(error)}`);
+    } finally {
+      removeTemporaryDirectories();
     }
   }
+  const budgets = budgetSection(measured);
+  if (budgets.table !== undefined) console.log(`\n${formatSection(budgets)}`);
   if (values.json !== undefined)
     writeFileSync(values.json, `${JSON.stringify({ machine, sections: asJson(measured) }, null, 2)}\n`);
   return failed ? 1 : 0;

@@ -33,7 +33,7 @@ export function replayCourse({ samples, limit, endMs }: MemoryCourse, watch: Wat
     const record = running(1, 'a', [], {
       revision: START + at,
       started_at: start,
-      series: { start, step_seconds: series.stepMs / 1000, rss_bytes: [...filled(series)] },
+      series: { start, step_seconds: series.stepMs / 1000, others: {}, rss_bytes: [...filled(series)] },
     });
     const nowMs = START + at;
     for (const { reason } of watch(viewCluster(shot, [record], { rules: USUAL_RULES, nowMs }), nowMs))

@@ -23,7 +23,7 @@ import {
   type Site,
 } from './site';
 import { openingLines, taskCommand, taskTruths, tightScript, type TightTask } from './tight';
-import { waitFor } from './wait';
+import { until } from '../support/until';
 
 const limits = { timeout: 900_000 };
 const USER = 'gealice';
@@ -161,7 +161,7 @@ async function directories(site: Site): Promise<void> {
   const script = tightScript('dirs', tasks, 'echo $SGE_TASK_ID >dirs.$SGE_TASK_ID');
   const args = ['-N', 'dirs', '-t', '3-5:2', '-pe', 'tight', '4', '-l', 'h_vmem=500M'];
   const job = await cell.submit(USER, args, script);
-  const found = await waitFor(
+  const found = await until(
     () => {
       const directories = cell.execHosts.flatMap((host) => taskDirectories(cell, host, job));
       const complete = directories.filter(({ files }) => DIRECTORY_OF_TASK.every((name) => files.includes(name)));
@@ -203,9 +203,9 @@ async function directories(site: Site): Promise<void> {
   }
   word.give();
   await cell.waitFinished(job);
-  await waitFor(
-    () => (cell.execHosts.every((host) => taskDirectories(cell, host, job).length === 0) ? true : null),
-    () => 'the removal of the directories',
+  await until(
+    () => cell.execHosts.every((host) => taskDirectories(cell, host, job).length === 0),
+    'the removal of the directories',
   );
 }
 
@@ -395,7 +395,7 @@ async function execdRestarts(site: Site): Promise<void> {
   const [running] = await cell.waitRunning(job);
   // On a busy machine the first has ended before the last begins.
   const begun = new Set<string>();
-  await waitFor(
+  await until(
     () => {
       for (const host of cell.execHosts)
         for (const directory of taskDirectories(cell, host, job)) begun.add(directory.path);
@@ -428,7 +428,7 @@ function serviceOf({ cell }: Site, host: string): ProcessId | null {
 /** Starts it as cron does every minute: while the one before is on its way out, that does nothing. */
 async function startService(site: Site, host: string): Promise<void> {
   const { cell, product } = site;
-  await waitFor(
+  await until(
     async () => {
       await cell.check(host, ['sh', '-p', join(product.prefix, 'current/hooks/sampler.sh'), '--detach']);
       await sleep(200);
@@ -442,19 +442,13 @@ async function serviceIsKilled(site: Site): Promise<void> {
   const { cell } = site;
   const tasks = [steady('master', 60, 9000), steady('other', 60, 9000)];
   const job = await submitTight(site, 'killed', 'tight', 4, tightScript('killed', tasks));
-  await waitFor(
-    () => (cell.execHosts.every((host) => taskDirectories(cell, host, job).length === 1) ? true : null),
-    () => 'both tasks',
-  );
+  await until(() => cell.execHosts.every((host) => taskDirectories(cell, host, job).length === 1), 'both tasks');
   await sleep(3500);
   for (const host of cell.execHosts) {
     const service = serviceOf(site, host);
     assert.ok(service !== null, `no service on ${host}`);
     process.kill(service.pid, 'SIGKILL');
-    await waitFor(
-      () => (isAlive(service) ? null : true),
-      () => 'the end of the service',
-    );
+    await until(() => !isAlive(service), 'the end of the service');
     await startService(site, host);
   }
   const lines = await cell.waitFinished(job);

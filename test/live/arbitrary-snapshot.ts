@@ -161,6 +161,7 @@ export const anyRecords: fc.Arbitrary<readonly JobRecord[]> = fc.array(
       fc.record({
         start: fc.oneof(fc.constant(new Date(AT).toISOString()), fc.string()),
         step_seconds: fc.oneof(fc.constantFrom(1, 60), number),
+        others: fc.constant({}),
         rss_bytes: fc.array(number, { maxLength: 30 }),
       }),
       orNull(number),

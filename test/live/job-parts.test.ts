@@ -139,7 +139,7 @@ describe('jobParts', () => {
   it('has a trend of all the records of a host against its limit there', () => {
     const rising = Array.from({ length: 30 }, (_, minute) => (minute + 1) * 10 * MIB);
     const began = new Date(AT - 30 * 60_000).toISOString();
-    const series = { start: began, step_seconds: 60, rss_bytes: rising };
+    const series = { start: began, step_seconds: 60, rss_bytes: rising, others: {} };
     const records = [running(1, 'a', rising, { series }), running(1, 'a', rising, { series, pe_task_id: '1.a' })];
     const changes = { hosts: answer([host('a', { jobs: [row(1)] })]), running: answer([listed(1, 'q@a')]) };
     assert.equal(parts(changes, { records })[0]?.trend?.limitAt, AT + (1024 / 20 - 30) * 60_000);

@@ -101,7 +101,7 @@ describe('jobView', () => {
     const began = new Date(AT - 30 * 60_000).toISOString();
     const growing = (where: string, each: number): JobRecord => {
       const rss_bytes = Array.from({ length: 30 }, (_, minute) => (minute + 1) * each);
-      return running(1, where, [], { series: { start: began, step_seconds: 60, rss_bytes } });
+      return running(1, where, [], { series: { start: began, step_seconds: 60, rss_bytes, others: {} } });
     };
     const changes = {
       hosts: answer([host('a', { jobs: [row(1)] }), host('b', { jobs: [row(1, { role: 'SLAVE' })] })]),

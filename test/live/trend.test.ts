@@ -13,7 +13,11 @@ function trend(
   limit: number | null,
   { step = 60, now = START + values.length * step * 1000 }: { readonly step?: number; readonly now?: number } = {},
 ): Trend | null {
-  return trendOf({ start: new Date(START).toISOString(), step_seconds: step, rss_bytes: values }, limit, now);
+  return trendOf(
+    { start: new Date(START).toISOString(), step_seconds: step, rss_bytes: values, others: {} },
+    limit,
+    now,
+  );
 }
 
 function ramp(length: number, from: number, each: number): readonly number[] {
@@ -134,7 +138,12 @@ describe('trendOf', () => {
   });
 
   it('reckons from when the last step was seen, not from its end', () => {
-    const series = { start: new Date(START).toISOString(), step_seconds: 60, rss_bytes: ramp(9, 0, 60 * MIB) };
+    const series = {
+      start: new Date(START).toISOString(),
+      step_seconds: 60,
+      rss_bytes: ramp(9, 0, 60 * MIB),
+      others: {},
+    };
     const values = [...series.rss_bytes, 570 * MIB];
     const seenAt = START + 570_000;
     const found = trendOf({ ...series, rss_bytes: values }, 1200 * MIB, seenAt + 20_000, seenAt);
@@ -169,7 +178,7 @@ describe('trendOf', () => {
         fc.array(number, { maxLength: 300 }),
         fc.option(number, { nil: null }),
         (start, step_seconds, rss_bytes, limit) => {
-          const found = trendOf({ start, step_seconds, rss_bytes }, limit, START);
+          const found = trendOf({ start, step_seconds, rss_bytes, others: {} }, limit, START);
           if (found === null) return;
           assert.ok(found.slope > 0);
           for (const at of [found.limitAt, found.earliest, found.latest])

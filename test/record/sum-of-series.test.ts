@@ -7,7 +7,7 @@ const T0 = Date.UTC(2026, 10, 1);
 const iso = (ms: number): string => new Date(T0 + ms).toISOString();
 
 function part(startMs: number, stepSeconds: number, rss: readonly number[], toMs = Infinity): PartSeries {
-  return { series: { start: iso(startMs), step_seconds: stepSeconds, rss_bytes: rss }, to: T0 + toMs };
+  return { series: { start: iso(startMs), step_seconds: stepSeconds, rss_bytes: rss, others: {} }, to: T0 + toMs };
 }
 
 describe('sumOfSeries', () => {
@@ -16,14 +16,14 @@ describe('sumOfSeries', () => {
     assert.equal(sumOfSeries([{ series: null, to: 0 }, part(0, 1, []), part(0, 0, [1])]), null);
     assert.deepEqual(sumOfSeries([part(0, 2, [5, 9, 3])]), {
       highest: 9,
-      series: { start: iso(0), step_seconds: 2, rss_bytes: [5, 9, 3] },
+      series: { start: iso(0), step_seconds: 2, rss_bytes: [5, 9, 3], others: {} },
     });
   });
 
   it('adds where they overlap, at the coarser step', () => {
     assert.deepEqual(sumOfSeries([part(0, 1, [1, 2, 3, 4], 4000), part(2000, 2, [10, 20])]), {
       highest: 20,
-      series: { start: iso(0), step_seconds: 2, rss_bytes: [2, 14, 20] },
+      series: { start: iso(0), step_seconds: 2, rss_bytes: [2, 14, 20], others: {} },
     });
   });
 
@@ -34,9 +34,21 @@ describe('sumOfSeries', () => {
     assert.deepEqual(late?.series.rss_bytes, [13, 6, 6, 6]);
   });
 
+  it('adds up every other series, each where a part has it', () => {
+    const including = (one: PartSeries, others: Readonly<Record<string, readonly number[]>>): PartSeries => ({
+      ...one,
+      series: one.series && { ...one.series, others },
+    });
+    const sum = sumOfSeries([
+      including(part(0, 1, [1, 1, 1, 1]), { cpu_cores: [0.1, 0.2, 0.3, 0.4], swap_bytes: [0, 7, 7, 0] }),
+      including(part(2000, 1, [1, 1]), { cpu_cores: [2, 3] }),
+    ]);
+    assert.deepEqual(sum?.series.others, { cpu_cores: [0.1, 0.2, 2.3, 3.4], swap_bytes: [0, 7, 7, 0] });
+  });
+
   it('leaves out what it can not read', () => {
     const [good, bad] = [part(0, 1, [1]), part(0, 1, [9])];
-    const series = { ...bad.series, step_seconds: 1, rss_bytes: [9], start: 'x' };
+    const series = { step_seconds: 1, rss_bytes: [9], others: {}, start: 'x' };
     assert.deepEqual(sumOfSeries([{ ...bad, series }, part(0, NaN, [9]), good])?.series, good.series);
   });
 

@@ -1,5 +1,6 @@
 import { emptyRecord, type Bracket, type JobRecord } from '../../src/record/record';
 import type { JobRun } from '../../src/report/job/job-run';
+import { bracketOf } from '../support/records';
 
 const MIB = 1024 ** 2;
 const GIB = 1024 ** 3;
@@ -13,17 +14,7 @@ export function after(seconds: number): string {
 
 /** A bracket as procfs alone gives it: open, with the kernel's mark as lower end. */
 export function openBracket(bytes: number, at: string | null, command: string | null): Bracket {
-  return {
-    lower_bytes: bytes,
-    upper_bytes: null,
-    slack_bytes: 0,
-    proved: false,
-    exact: false,
-    open: ['no-exit-records', 'no-lineage'],
-    sources: ['sample', 'mark'],
-    at,
-    command,
-  };
+  return bracketOf(bytes, null, { open: ['no-exit-records', 'no-lineage'], sources: ['sample', 'mark'], at, command });
 }
 
 function risingSeries(peak: number): number[] {
@@ -33,6 +24,17 @@ function risingSeries(peak: number): number[] {
     const shape = x < 0.35 ? 0.15 + (0.85 * x) / 0.35 : x < 0.8 ? 1 - 0.25 * (x - 0.35) : 0.35;
     return Math.round(peak * Math.min(1, Math.max(0.02, shape + wave)));
   });
+}
+
+/** It reads first, then computes on most of its slots, and writes at the end. */
+function othersOfOrdinary(): Readonly<Record<string, readonly number[]>> {
+  const steps = (of: (x: number, index: number) => number): readonly number[] =>
+    Array.from({ length: 240 }, (_, index) => of(index / 239, index));
+  return {
+    cpu_cores: steps((x, index) => Number((x < 0.08 ? 0.9 : 3.3 + 0.5 * Math.sin(index / 4)).toFixed(2))),
+    read_bytes_per_second: steps((x) => (x < 0.08 ? 31_000_000 : 300_000)),
+    written_bytes_per_second: steps((x) => (x > 0.9 ? 8_700_000 : 0)),
+  };
 }
 
 /** A job on four slots that used a tenth of its memory. */
@@ -86,7 +88,7 @@ export const ordinary: JobRecord = {
   unobserved_start_seconds: 0.098,
   rss_byte_seconds: 4_300_000_000_000,
   sampler: { cpu_seconds: 8.1, max_rss_bytes: 61 * MIB, mode: 'full' },
-  series: { start: after(0), step_seconds: 21, rss_bytes: risingSeries(1_600_000_000) },
+  series: { start: after(0), step_seconds: 21, rss_bytes: risingSeries(1_600_000_000), others: othersOfOrdinary() },
 };
 
 /** A job that reserved memory by mem_free, which nothing enforces: its address space is far larger than that. */
@@ -127,6 +129,7 @@ export const killedAtLimit: JobRecord = {
   series: {
     start: after(0),
     step_seconds: 6,
+    others: {},
     rss_bytes: Array.from({ length: 102 }, (_, index) => Math.round(4_230_000_000 * ((index + 1) / 102) ** 1.4)),
   },
 };
@@ -156,17 +159,7 @@ export const unsampled: JobRecord = {
   exit_status: 0,
   signal: 0,
   h_vmem: { request_bytes: 50 * MIB, limit_bytes: 50 * MIB, per: 'slot' },
-  peak_rss: {
-    lower_bytes: 5_242_880,
-    upper_bytes: null,
-    slack_bytes: 0,
-    proved: false,
-    exact: false,
-    open: ['no-samples'],
-    sources: ['usage'],
-    at: null,
-    command: null,
-  },
+  peak_rss: bracketOf(5_242_880, null, { open: ['no-samples'], sources: ['usage'] }),
   wallclock_seconds: 12,
   cpu_seconds: 11.2,
   notes: ['No sampler was started: h_vmem=50M leaves no room for it and the limit could not be lifted.'],
@@ -210,6 +203,7 @@ export const running: JobRecord = {
   series: {
     start: after(0),
     step_seconds: 6,
+    others: {},
     rss_bytes: Array.from({ length: 120 }, (_, index) => Math.round(612_368_384 * Math.min(1, (index + 4) / 60))),
   },
 };
@@ -226,39 +220,24 @@ export const selfReported: JobRecord = {
   host_slots: 1,
   h_vmem: { request_bytes: 2 * GIB, limit_bytes: 2 * GIB, per: 'slot' },
   requests: {},
-  peak_rss: {
-    lower_bytes: 1_610_612_736,
-    upper_bytes: 1_612_000_000,
+  peak_rss: bracketOf(1_610_612_736, 1_612_000_000, {
     slack_bytes: 262_144,
-    proved: true,
     exact: true,
-    open: [],
     sources: ['sample', 'exit-record'],
     at: after(1736),
     command: 'sim',
-  },
-  peak_rss_swap: {
-    lower_bytes: 1_610_612_736,
-    upper_bytes: 1_744_830_464,
+  }),
+  peak_rss_swap: bracketOf(1_610_612_736, 1_744_830_464, {
     slack_bytes: 262_144,
-    proved: true,
-    exact: false,
-    open: [],
     sources: ['sample', 'exit-record'],
     at: after(1736),
     command: 'sim',
-  },
-  peak_process_vmem: {
-    lower_bytes: 1_700_000_000,
-    upper_bytes: 1_700_000_000,
-    slack_bytes: 0,
-    proved: true,
-    exact: true,
-    open: [],
+  }),
+  peak_process_vmem: bracketOf(1_700_000_000, 1_700_000_000, {
     sources: ['exit-record'],
     at: after(1736),
     command: 'sim',
-  },
+  }),
   peak_vmem: null,
   cpu_seconds: 4990,
   unobserved_start_seconds: 0,
@@ -371,15 +350,10 @@ export const wellWatched: JobRecord = {
 
 /** Ends closed by exit records and lineage. */
 export function provedBracket(lower: number, upper: number, at: string | null, command: string | null): Bracket {
-  return {
-    ...openBracket(lower, at, command),
-    upper_bytes: upper,
-    slack_bytes: 262_144,
-    proved: true,
-    exact: upper - lower < MIB,
-    open: [],
-    sources: ['sample', 'mark', 'exit-record'],
-  };
+  return bracketOf(lower, upper, {
+    ...{ slack_bytes: 262_144, exact: upper - lower < MIB, sources: ['sample', 'mark', 'exit-record'] },
+    ...{ at, command },
+  });
 }
 
 const HOST_SLOTS = 16;
@@ -407,7 +381,7 @@ export function mpiMaster(hosts: number): JobRecord {
     processes: 3,
     claimed_by_group_only: 0,
     rss_byte_seconds: 150_000_000_000,
-    series: { start: after(0), step_seconds: 42, rss_bytes: Array.from({ length: 120 }, () => 30_000_000) },
+    series: { start: after(0), step_seconds: 42, rss_bytes: Array.from({ length: 120 }, () => 30_000_000), others: {} },
   };
 }
 
@@ -440,6 +414,7 @@ export function mpiTask(number: number, task = 1): JobRecord {
     series: {
       start: after(2),
       step_seconds: 42,
+      others: {},
       rss_bytes: Array.from({ length: 120 }, (_, index) => Math.round(peak * Math.min(1, (index + 10) / 60))),
     },
   };

@@ -259,6 +259,10 @@ describe(
     it('CPU time is that of the job', () => {
       const { record, truth, samples } = outcomeOf('cpu');
       const cpu = record.cpu_seconds ?? 0;
+      const { step_seconds: step = 0, others = {} } = record.series ?? {};
+      const cores = others.cpu_cores ?? [];
+      const charted = cores.reduce((sum, rate) => sum + rate * step, 0);
+      assert.ok(charted > 0 && charted <= cpu + step * Math.max(...cores), `${charted} of ${cpu}`);
       assert.ok(
         cpu >= truth.cpuSeconds - 0.02 && cpu <= 1.03 * truth.cpuSeconds + 0.1,
         `${cpu} of ${truth.cpuSeconds}`,

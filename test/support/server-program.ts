@@ -3,7 +3,7 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 import type { TestContext } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { until } from './until';
 
 /** Servers that other people wrote, started by the tests. */
 
@@ -27,17 +27,20 @@ export function startProgram(t: TestContext, command: string, words: readonly st
   return child;
 }
 
-/** Tries until there is something; fails with the last error when the program has ended, or where nothing comes. */
-export async function eventually<T>(child: ChildProcess, attempt: () => T | null | Promise<T | null>): Promise<T> {
-  let problem: unknown = 'nothing came';
-  for (let tries = 0; tries < 1200 && child.exitCode === null; tries++) {
-    try {
-      const result = await attempt();
-      if (result !== null) return result;
-    } catch (error) {
-      problem = error;
-    }
-    await sleep(100);
-  }
-  return assert.fail(child.exitCode === null ? String(problem) : `it ended with ${child.exitCode}`);
+/** Tries until the program has something to give; rejects with the last error, or when it has ended. */
+export function eventually<T>(child: ChildProcess, attempt: () => T | null | Promise<T | null>): Promise<T> {
+  let problem = 'nothing came';
+  return until(
+    async () => {
+      assert.equal(child.exitCode, null, 'it has ended');
+      try {
+        return await attempt();
+      } catch (error) {
+        problem = String(error);
+        return null;
+      }
+    },
+    () => `${child.spawnfile}: ${problem}`,
+    100,
+  );
 }

@@ -28,7 +28,7 @@ CREATE TABLE name_class (id integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY, na
 -- generated: record
 CREATE TABLE record (
   id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
-  -- Where a job counts in time: where it ended; a running one where it was last heard of.
+  -- Where a job counts in time: where it ended; a running one at its last heartbeat.
   counted_at bigint NOT NULL GENERATED ALWAYS AS (coalesce(ended_at, CASE WHEN status = 1 THEN revision ELSE coalesce(started_at, submitted_at, revision) END)) STORED,
   job_id bigint NOT NULL, -- Grid Engine's job number
   task_id bigint, -- array task; null unless the job is an array job
@@ -139,15 +139,15 @@ CREATE TABLE record (
 CREATE INDEX record_by_job ON record (job_id, coalesce(task_id, 0));
 CREATE INDEX record_by_owner ON record (owner_id, counted_at);
 CREATE INDEX record_by_time ON record (counted_at);
--- Running jobs by when they were last heard of: a few rows of many.
+-- Running jobs by their last heartbeat: a few rows of many.
 CREATE INDEX record_running ON record (revision) WHERE status = 1;
 
--- Memory over time, for the chart.
+-- Memory over time, and what else is charted.
 CREATE TABLE series (
   record_id bigint PRIMARY KEY,
   start     bigint NOT NULL,
   step_ms   bigint NOT NULL,
-  rss_bytes text NOT NULL -- JSON: the largest sum of each step
+  points    text NOT NULL -- JSON: the value of each step, by name: rss_bytes, cpu_cores ...
 );
 
 -- Accounts as nodes deliver them, until the merger (src/accounting/postgres/settle.ts) puts them into the table: those of
@@ -267,7 +267,8 @@ CREATE TABLE node (
   waiting_since      bigint,            -- the oldest of them
   refused            bigint NOT NULL,   -- records that this DB will never take
   last_job_at        bigint,            -- when a job was last measured there
-  heard_at           bigint NOT NULL,   -- by the clock of this server
+  failing_sources    text NOT NULL,     -- JSON: [{source, reason}]
+  heartbeat_at           bigint NOT NULL,   -- by the clock of this server
   clock_offset_ms    bigint NOT NULL,   -- the host's clock less that
   PRIMARY KEY (cluster, host)
 );
@@ -291,14 +292,14 @@ CREATE FUNCTION deliver(batch jsonb) RETURNS bigint LANGUAGE sql SECURITY DEFINE
 $$;
 
 -- Puts down what a host says of itself (a row of `node` without its last two columns) at a time by its own clock.
-CREATE FUNCTION heard(status jsonb, said_at bigint) RETURNS void LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, qmemacct, pg_temp AS $$
+CREATE FUNCTION heartbeat(status jsonb, said_at bigint) RETURNS void LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, qmemacct, pg_temp AS $$
   INSERT INTO qmemacct.node
   SELECT r.* FROM (SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint AS ms) AS now,
-    jsonb_populate_record(NULL::qmemacct.node, status || jsonb_build_object('heard_at', now.ms, 'clock_offset_ms', said_at - now.ms)) AS r
+    jsonb_populate_record(NULL::qmemacct.node, status || jsonb_build_object('heartbeat_at', now.ms, 'clock_offset_ms', said_at - now.ms)) AS r
   ON CONFLICT (cluster, host) DO UPDATE SET version = excluded.version, scope = excluded.scope, disabled = excluded.disabled,
     listener = excluded.listener, clock_synchronised = excluded.clock_synchronised, waiting = excluded.waiting,
-    waiting_since = excluded.waiting_since, refused = excluded.refused, last_job_at = excluded.last_job_at,
-    heard_at = excluded.heard_at, clock_offset_ms = excluded.clock_offset_ms
+    waiting_since = excluded.waiting_since, refused = excluded.refused, last_job_at = excluded.last_job_at, failing_sources = excluded.failing_sources,
+    heartbeat_at = excluded.heartbeat_at, clock_offset_ms = excluded.clock_offset_ms
 $$;
 
 -- generated: named
@@ -331,7 +332,7 @@ CREATE VIEW named_record AS SELECT r.*,
   (SELECT d.name FROM complex d WHERE d.id = r.request_complex_id) AS request_complex,
   s.start AS series_start,
   s.step_ms AS series_step_ms,
-  s.rss_bytes AS series_rss_bytes
+  s.points AS series_points
 FROM record r LEFT JOIN series s ON s.record_id = r.id;
 -- end of generated
 -- generated: visible
@@ -474,6 +475,6 @@ FROM rollup u WHERE u.unit = 0 AND u.day NOT IN (SELECT day FROM stale_day);
 -- end of generated
 
 GRANT USAGE ON SCHEMA qmemacct TO qmemacct_deliver, qmemacct_read, qmemacct_project, qmemacct_own;
-GRANT EXECUTE ON FUNCTION deliver(jsonb), heard(jsonb, bigint) TO qmemacct_deliver;
+GRANT EXECUTE ON FUNCTION deliver(jsonb), heartbeat(jsonb, bigint) TO qmemacct_deliver;
 GRANT SELECT ON ALL TABLES IN SCHEMA qmemacct TO qmemacct_read;
 GRANT SELECT ON own_record, visible_record, visible_inbox, jobs, peaks, requests, metrics, node TO qmemacct_project, qmemacct_own;

@@ -27,7 +27,7 @@ CREATE TABLE name_class (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
 -- generated: record
 CREATE TABLE record (
   id INTEGER PRIMARY KEY AUTOINCREMENT,
-  -- Where a job counts in time: where it ended; a running one where it was last heard of.
+  -- Where a job counts in time: where it ended; a running one at its last heartbeat.
   counted_at INTEGER AS (coalesce(ended_at, CASE WHEN status = 1 THEN revision ELSE coalesce(started_at, submitted_at, revision) END)) VIRTUAL,
   cluster_id INTEGER NOT NULL, -- cluster_name of the cell, else the cell
   job_id INTEGER NOT NULL, -- Grid Engine's job number
@@ -138,17 +138,17 @@ CREATE TABLE record (
 CREATE INDEX record_by_job ON record (job_id, task_id, pe_task_id);
 CREATE INDEX record_by_owner ON record (owner_id, counted_at);
 CREATE INDEX record_by_time ON record (counted_at);
--- Running jobs by when they were last heard of: a few rows of many.
+-- Running jobs by their last heartbeat: a few rows of many.
 CREATE INDEX record_running ON record (revision) WHERE status = 1;
 -- What the job's owner alone says (trust 3): roll-ups do not count it.
 CREATE INDEX record_self_reported ON record (counted_at) WHERE trust = 3;
 
--- Memory over time, for the chart.
+-- Memory over time, and what else is charted.
 CREATE TABLE series (
   record_id INTEGER PRIMARY KEY,
   start     INTEGER NOT NULL,
   step_ms   INTEGER NOT NULL,
-  rss_bytes TEXT NOT NULL -- JSON: the largest sum of each step
+  points    TEXT NOT NULL -- JSON: the value of each step, by name: rss_bytes, cpu_cores ...
 );
 
 -- UTC days (since 1970) whose records have changed since they were summed up: their records are read instead.
@@ -253,7 +253,8 @@ CREATE TABLE node (
   waiting_since      INTEGER,          -- the oldest of them
   refused            INTEGER NOT NULL, -- records that this DB will never take
   last_job_at        INTEGER,          -- when a job was last measured there
-  heard_at           INTEGER NOT NULL, -- by the host's clock
+  failing_sources    TEXT NOT NULL,    -- JSON: [{source, reason}]
+  heartbeat_at           INTEGER NOT NULL, -- by the host's clock
   PRIMARY KEY (cluster, host)
 ) WITHOUT ROWID;
 

@@ -2,7 +2,7 @@ import type { JobRecord } from '../../record/record';
 import { countedAt } from '../../record/facts';
 import { JobRecords, type HeldRecord } from '../job-records';
 import type { Cell, WordCodec } from '../columns';
-import { COLUMNS, toRow } from '../row';
+import { COLUMNS, seriesCells, toRow } from '../row';
 import type { MergeOutcome } from '../store';
 import { dayOf } from '../sums/periods';
 import type { Connection, Transaction } from './connect';
@@ -49,7 +49,7 @@ const SERIES: readonly TypedColumn[] = [
   { name: 'record_id', type: 'bigint' },
   { name: 'start', type: 'bigint' },
   { name: 'step_ms', type: 'bigint' },
-  { name: 'rss_bytes', type: 'text' },
+  { name: 'points', type: 'text' },
 ];
 
 async function markStale(db: Transaction, days: Iterable<number>): Promise<void> {
@@ -144,9 +144,7 @@ export class Merger {
       'series',
       SERIES,
       records.flatMap(({ stored: { record } }, index) => {
-        if (record.series === null) return [];
-        const { start, step_seconds: step, rss_bytes: points } = record.series;
-        return [[ids[index] ?? 0, Date.parse(start), Math.round(step * 1000), JSON.stringify(points)]];
+        return record.series === null ? [] : [[ids[index] ?? 0, ...seriesCells(record.series)]];
       }),
     );
   }

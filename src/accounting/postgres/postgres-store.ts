@@ -13,7 +13,7 @@ class PostgresStore extends PostgresReader implements AccountingStore {
     return deliver(this.db, records);
   }
 
-  heard(status: NodeStatus): Promise<void> {
+  saveHeartbeat(status: NodeStatus): Promise<void> {
     return putStatus(this.db, status);
   }
 

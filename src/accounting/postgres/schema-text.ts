@@ -15,9 +15,7 @@ function namedView(): readonly string[] {
   );
   return [
     'CREATE VIEW named_record AS SELECT r.*,',
-    [...texts, '  s.start AS series_start', '  s.step_ms AS series_step_ms', '  s.rss_bytes AS series_rss_bytes'].join(
-      ',\n',
-    ),
+    [...texts, '  s.start AS series_start', '  s.step_ms AS series_step_ms', '  s.points AS series_points'].join(',\n'),
     'FROM record r LEFT JOIN series s ON s.record_id = r.id;',
   ];
 }

@@ -15,7 +15,7 @@ export const REPORT_SCHEMA = 1;
 export interface Report {
   readonly schema: typeof REPORT_SCHEMA;
   readonly created_at: string;
-  /** Jobs that ended in it, and running ones last heard of in it; half-open. */
+  /** Jobs that ended in it, and running ones with their last heartbeat in it; half-open. */
   readonly period: { readonly since: string; readonly until: string };
   readonly clusters: readonly string[];
   /** Whose jobs alone; null: the site's. */

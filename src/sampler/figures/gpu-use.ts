@@ -53,6 +53,8 @@ interface Use {
   readonly energyJoules: number | null;
   /** Of the last reading; null: none. */
   readonly energyCounter: number | null;
+  readonly nowPercent: number | null;
+  readonly nowBytes: number | null;
 }
 
 /** What has been seen of a job's GPUs so far; a value. */
@@ -187,6 +189,8 @@ function energyShare({ own, others }: Parts): number {
   return mine + theirs > 0 ? mine / (mine + theirs) : own.length / (own.length + others.length);
 }
 
+const UNSEEN = { energyCounter: null, nowPercent: null, nowBytes: null } as const;
+
 function emptyUse(gpu: Gpu, gpus: readonly Gpu[]): Use {
   return {
     gpu,
@@ -202,7 +206,7 @@ function emptyUse(gpu: Gpu, gpus: readonly Gpu[]): Use {
     sampledPeakBytes: null,
     keptPeakBytes: null,
     energyJoules: null,
-    energyCounter: null,
+    ...UNSEEN,
   };
 }
 
@@ -229,11 +233,12 @@ function observeOne(
     heldSeconds: before.heldSeconds + seconds,
     opened: before.opened || held.pids.length > 0,
   };
-  if (moment === undefined) return { ...use, silentSeconds: use.silentSeconds + seconds, energyCounter: null };
+  if (moment === undefined) return { ...use, silentSeconds: use.silentSeconds + seconds, ...UNSEEN };
   const parts = partsOf(moment, own);
   const percent = ownPercent(wholePercent(moment, held.gpu, parts), parts);
   const joules = energySince(before, moment, seconds);
   const bytes = known(parts.own.map((process) => process.bytes));
+  const heldBytes = bytes.length === 0 ? null : sum(bytes);
   const kept = [...moment.keptPeaks].filter(([pid]) => own.has(pid)).map(([, peak]) => peak);
   const present = parts.own.length > 0 || held.pids.length > 0 || kept.length > 0;
   const computing = percent !== null && percent > 0 && (present || parts.others.length === 0);
@@ -245,10 +250,12 @@ function observeOne(
     knownSeconds: use.knownSeconds + (percent === null ? 0 : seconds),
     maxPercent: larger(use.maxPercent, percent),
     opened: use.opened || present,
-    sampledPeakBytes: larger(use.sampledPeakBytes, bytes.length === 0 ? null : sum(bytes)),
+    sampledPeakBytes: larger(use.sampledPeakBytes, heldBytes),
     keptPeakBytes: larger(use.keptPeakBytes, kept.length === 0 ? null : Math.max(...kept)),
     energyJoules: joules === null ? use.energyJoules : (use.energyJoules ?? 0) + joules * energyShare(parts),
     energyCounter: moment.values.get('energy_joules') ?? null,
+    nowPercent: percent,
+    nowBytes: heldBytes,
   };
 }
 
@@ -258,7 +265,7 @@ export function observeGpus(use: GpuUse, { atMs, readings, held, gpus, pids }: G
   const moments = momentsOf(readings, use.busy, seconds);
   const uses = new Map(use.uses);
   // What is not held any longer starts anew when it is held again: that energy was another job's.
-  for (const [id, before] of uses) uses.set(id, { ...before, energyCounter: null });
+  for (const [id, before] of uses) uses.set(id, { ...before, ...UNSEEN });
   for (const one of held.held) {
     const { id } = one.gpu;
     const before = use.uses.get(id) ?? emptyUse(one.gpu, gpus);
@@ -296,6 +303,15 @@ export function gpuMetrics({ uses }: GpuUse): Readonly<Record<string, number>> {
       value === null ? [] : [[name, Math.round(value * resolution) / resolution]],
     ),
   );
+}
+
+/** What its GPUs do now, for the chart: percent of one GPU, and bytes, over all of them. */
+export function chartedGpus({ uses }: GpuUse): Readonly<Record<string, number>> {
+  const all = [...uses.values()];
+  return {
+    gpu_percent: sum(known(all.map(({ nowPercent }) => nowPercent))),
+    gpu_memory_bytes: sum(known(all.map(({ nowBytes }) => nowBytes))),
+  };
 }
 
 /** "45 s", "12 min", "3 h 12 min", "2 d 4 h" */

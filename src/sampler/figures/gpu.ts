@@ -3,7 +3,7 @@ import { gpuPids, heldGpus, type HeldGpus } from '../../sources/job/held-gpus';
 import { gpusOf } from '../../sources/node/gpu-list';
 import { drmProcess } from '../../sources/job/drm-process';
 import type { Reading } from '../../sources/source';
-import { gpuMetrics, gpuNotes, newGpuUse, observeGpus, type GpuUse } from './gpu-use';
+import { chartedGpus, gpuMetrics, gpuNotes, newGpuUse, observeGpus, type GpuUse } from './gpu-use';
 import { trustedSpoolFile } from '../job/job-description';
 import { pidsOf, type FigurePart, type PartContext } from './part';
 
@@ -43,6 +43,7 @@ export function gpuFigures({ run }: PartContext): FigurePart {
       pids = new Set();
     },
     metrics: () => gpuMetrics(use),
+    charted: () => chartedGpus(use),
     notes: () => [...held.notes, ...gpuNotes(use)],
   };
 }

@@ -27,6 +27,8 @@ export interface JobFigures {
   /** Asks the node for its figures once more, waiting at most so long, and reads everything for the last time. */
   finish(link: ListenerLink | null, withinMs: number): Promise<void>;
   metrics(): JobMetrics;
+  /** What the record charts beside memory and CPU time, as it is now. */
+  charted(): JobMetrics;
   notes(): readonly string[];
   footprint(ended: boolean): FootprintEnds | null;
   takeSeries(): SeriesBatch;
@@ -105,6 +107,7 @@ export function jobFigures(run: RunDescription, settings: Settings, earlier: Job
       const absolute = new Set(parts.flatMap((part) => (part.absolute === true ? Object.keys(part.metrics()) : [])));
       return (require('../job/two-accounts') as typeof TwoAccounts).withEarlierMetrics(metrics, earlier, absolute);
     },
+    charted: () => Object.assign({}, ...parts.map((part) => part.charted?.() ?? {})) as JobMetrics,
     notes: () => parts.flatMap((part) => part.notes()),
     footprint: (ended) => cgroup?.footprint(ended) ?? null,
     takeSeries: () => series.take(),

@@ -39,6 +39,8 @@ export interface FigurePart {
   /** The last reading; the epilog waits meanwhile. */
   readonly finish?: () => void;
   readonly metrics: () => JobMetrics;
+  /** What the record charts of it, as it is now. */
+  readonly charted?: () => JobMetrics;
   /** The kernel itself counts from the job's beginning: nothing is to be added for what a predecessor saw. */
   readonly absolute?: boolean;
   readonly notes: () => readonly string[];

@@ -14,7 +14,7 @@ import {
   type SamplerCost,
   type Trust,
 } from '../../record/record';
-import { filled } from '../series/series';
+import { filled, othersOf } from '../series/series';
 import { markSlackBytes, type CounterPrecision } from '../peaks/slack';
 import { upperEnds } from '../peaks/upper-end-of-record';
 
@@ -145,6 +145,7 @@ function sampledFields(observation: Observation, grouped: boolean): Partial<JobR
       start: new Date(Math.round(series.startMs)).toISOString(),
       step_seconds: series.stepMs / 1000,
       rss_bytes: filled(series),
+      others: othersOf(series),
     },
   };
 }

@@ -35,7 +35,15 @@ import {
   type Sums,
 } from '../processes/totals';
 import type { OpenReason } from '../../record/record';
-import { addToSeries, copyOfSeries, newSeries, SAVED_SERIES, settleSeries, type Series } from '../series/series';
+import {
+  addOthers,
+  addToSeries,
+  copyOfSeries,
+  newSeries,
+  SAVED_SERIES,
+  settleSeries,
+  type Series,
+} from '../series/series';
 
 /** Of all samples of a job; times in ms. */
 const SAMPLING = object({
@@ -268,6 +276,11 @@ export class JobSampler {
     return adopted;
   }
 
+  /** What else the record charts, at this moment. */
+  chart(atMs: number, amounts: Readonly<Record<string, number>>): void {
+    if (this.sampling.samples > 0) addOthers(this.series, atMs, { amounts });
+  }
+
   /** CPU time of the job so far, in clock ticks. */
   cpuTicks(): number {
     return this.sums.cpu;
@@ -370,6 +383,15 @@ export class JobSampler {
     sampling.maxThreads = Math.max(sampling.maxThreads, readings.threads);
     this.lastRss = rss;
     addToSeries(this.series, atMs, rss, open);
+    const { cpu, readBytes, writtenBytes } = this.sums;
+    addOthers(this.series, atMs, {
+      amounts: { swap_bytes: readings.swap },
+      counters: {
+        cpu_cores: cpu / TICKS_PER_SECOND,
+        read_bytes_per_second: readBytes,
+        written_bytes_per_second: writtenBytes,
+      },
+    });
     this.fresh.push(toStored(readings, this.sums, sampling.startMs, this.largestKept));
   }
 

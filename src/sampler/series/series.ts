@@ -1,4 +1,14 @@
 import { list, nullable, number, object, text, type ValueOf } from '../../base/shape';
+import {
+  filledSteps,
+  finishedOthers,
+  halved,
+  NO_OTHERS,
+  savedOthers,
+  withValues,
+  type OtherSeries,
+  type OtherValues,
+} from './other-series';
 
 const MOST_STEPS = 120;
 /** More of them are left out of one sum: thousands of forked workers must not fill the memory. */
@@ -19,6 +29,7 @@ export const SAVED_SERIES = object({
   /** -1: no sample in that step. */
   values: list(number(-1), MOST_STEPS),
   open: list(nullable(OPEN_SUM), MOST_STEPS),
+  others: savedOthers(MOST_STEPS),
 });
 
 /** Memory over time in at most MOST_STEPS steps of equal length: each holds the largest sum seen in it. */
@@ -27,12 +38,13 @@ export interface Series {
   stepMs: number;
   values: number[];
   open: (OpenSum | null)[];
+  others: OtherSeries;
 }
 
 const FIRST_STEP_MS = 50;
 
 export function newSeries(startMs: number): Series {
-  return { startMs, stepMs: FIRST_STEP_MS, values: [], open: [] };
+  return { startMs, stepMs: FIRST_STEP_MS, values: [], open: [], others: NO_OTHERS };
 }
 
 const most = (sum: OpenSum | null | undefined): number =>
@@ -45,19 +57,30 @@ function halve(series: Series): void {
   const steps = Array.from({ length: Math.ceil(series.values.length / 2) }, (_, step) => 2 * step);
   series.open = steps.map((step) => larger(series.open[step], series.open[step + 1]));
   series.values = steps.map((step) => Math.max(series.values[step] ?? -1, series.values[step + 1] ?? -1));
+  series.others = halved(series.others);
   series.stepMs *= 2;
+}
+
+/** The step of that moment; steps double in length until it is one of them. */
+function stepAt(series: Series, atMs: number): number {
+  const indexOf = (): number => Math.max(0, Math.floor((atMs - series.startMs) / series.stepMs));
+  while (indexOf() >= MOST_STEPS) halve(series);
+  return indexOf();
 }
 
 /** Adds one sum (bytes) seen at `atMs`, and the images that are not in it yet; steps double in length when it is full. */
 export function addToSeries(series: Series, atMs: number, bytes: number, images: readonly OpenImage[] = []): void {
-  const indexOf = (): number => Math.max(0, Math.floor((atMs - series.startMs) / series.stepMs));
-  while (indexOf() >= MOST_STEPS) halve(series);
-  const index = indexOf();
+  const index = stepAt(series, atMs);
   while (series.values.length <= index) series.values.push(-1);
   series.values[index] = Math.max(series.values[index] ?? -1, bytes);
   while (series.open.length < series.values.length) series.open.push(null);
   if (images.length > 0 && images.length <= MOST_IMAGES)
     series.open[index] = larger(series.open[index], { certain: bytes, images });
+}
+
+/** Adds what else was seen at `atMs`, by the names that a record has for it. */
+export function addOthers(series: Series, atMs: number, values: OtherValues): void {
+  series.others = withValues(series.others, stepAt(series, atMs), Math.max(0, atMs - series.startMs), values);
 }
 
 /** The fate of images is known: true, they never ran another program, and their memory was their own. */
@@ -74,12 +97,16 @@ export function settleSeries(series: Series, fates: ReadonlyMap<string, boolean>
 }
 
 /** A series that can be settled on its own. */
-export function copyOfSeries({ startMs, stepMs, values, open }: ValueOf<typeof SAVED_SERIES>): Series {
-  return { startMs, stepMs, values: [...values], open: [...open] };
+export function copyOfSeries({ startMs, stepMs, values, open, others }: ValueOf<typeof SAVED_SERIES>): Series {
+  return { startMs, stepMs, values: [...values], open: [...open], others };
 }
 
 /** Steps without a sample take the value before them. */
-export function filled(series: Series): readonly number[] {
-  let last = 0;
-  return series.values.map((value) => (last = value < 0 ? last : value));
+export function filled({ values }: Series): readonly number[] {
+  return filledSteps(values, values.length);
+}
+
+/** The other series at the same steps. */
+export function othersOf({ values, others }: Series): Readonly<Record<string, readonly number[]>> {
+  return finishedOthers(others, values.length);
 }

@@ -75,8 +75,21 @@ export function pageDocument({ title, body }: Page, { path, user }: PageFrame): 
   return `<!DOCTYPE html>\n${document.toString()}\n`;
 }
 
+/** What can be chosen, each with its link; what is chosen has none. */
+export function choices(items: readonly (readonly [text: string, link: string | null])[]): Html | null {
+  if (items.length === 0) return null;
+  const shown = items.map(([text, link]) =>
+    link === null
+      ? html`<li><strong aria-current="true">${text}</strong></li>`
+      : html`<li><a href="${link}">${text}</a></li>`,
+  );
+  return html`<ul class="choices only-screen">
+    ${shown}
+  </ul>`;
+}
+
 /** A part of a page under a heading of its own. */
-export function section(title: string, ...children: readonly (Html | null)[]): Html {
+export function section(title: string | Html, ...children: readonly (Html | null)[]): Html {
   return html`<section>
     <h2>${title}</h2>
     ${children}

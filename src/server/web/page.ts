@@ -1,6 +1,6 @@
 import { checkJson, type Shape } from '../../base/shape';
 import type { AccountingQuery } from '../accounting/answer-query';
-import { makeBody } from '../http/body';
+import { makeBody, type Body } from '../http/body';
 import { HttpProblem } from '../http/http-problem';
 import type { Parameters } from '../routes/parameter';
 import { route, type Route, type RouteAnswer, type RouteRequest } from '../routes/route';
@@ -18,16 +18,15 @@ interface PageDefinition<P extends Parameters> {
 /** How often a browser reloads a page of what changes, where that was asked for. */
 export const RELOAD_SECONDS = 30;
 
+/** The body of a page for who has signed in. */
+export function pageBody(page: Page, path: string, { signedIn }: Pick<RouteRequest<Parameters>, 'signedIn'>): Body {
+  return makeBody(HTML_TYPE, pageDocument(page, { path, user: signedIn?.name ?? null }));
+}
+
 /** A page as it is sent; with `reload` the browser reloads it again and again. */
-export function pageAnswer(
-  page: Page,
-  path: string,
-  asked: Pick<RouteRequest<Parameters>, 'signedIn'>,
-  reload = false,
-): RouteAnswer {
-  const text = pageDocument(page, { path, user: asked.signedIn?.name ?? null });
+export function pageAnswer(body: Body, reload = false): RouteAnswer {
   const headers = reload ? { ...PAGE_HEADERS, Refresh: String(RELOAD_SECONDS) } : PAGE_HEADERS;
-  return { body: makeBody(HTML_TYPE, text), maxAge: 0, headers };
+  return { body, maxAge: 0, headers };
 }
 
 /** Leads the browser to another page of this site. */
@@ -44,7 +43,7 @@ export function pageRoute<P extends Parameters>({ make, ...definition }: PageDef
     problems: [],
     answer: async (asked) => {
       const { reload = false } = asked.values as { readonly reload?: boolean };
-      return pageAnswer(await make(asked), definition.path, asked, reload);
+      return pageAnswer(pageBody(await make(asked), definition.path, asked), reload);
     },
   });
 }

@@ -60,7 +60,7 @@ tbody tr:last-child td{border-bottom:0}
 `;
 
 const CHARTS = `
-svg{display:block;max-width:100%}svg.map{height:auto}svg text{font:12px system-ui,sans-serif;fill:var(--faint)}
+svg{display:block;max-width:100%}svg.map{height:auto}svg text{font:12px system-ui,sans-serif;fill:var(--faint);paint-order:stroke;stroke:var(--card);stroke-width:3px;stroke-linejoin:round}
 svg .ink{fill:var(--ink)}svg .area{fill:var(--used);fill-opacity:.25}svg .curve{fill:none;stroke:var(--used);stroke-width:2}
 svg .used{fill:var(--used)}svg .band{fill:var(--band)}svg .rest{fill:var(--rest)}
 svg .fill-good{fill:var(--fill-good)}svg .fill-warning{fill:var(--fill-warning)}svg .fill-bad{fill:var(--fill-bad)}svg .fill-none{fill:var(--fill-none)}

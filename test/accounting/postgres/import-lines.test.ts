@@ -82,7 +82,7 @@ describe('importLines() into PostgreSQL', { skip: noPostgres }, () => {
     const [all] = (await server.run(
       name,
       `SELECT (SELECT jsonb_agg(to_jsonb(r) - 'id' ORDER BY job_id, task_id, pe_task_id, host_id, run_id) FROM qmemacct.record AS r) AS records,
-         (SELECT jsonb_agg(rss_bytes ORDER BY rss_bytes) FROM qmemacct.series) AS series,
+         (SELECT jsonb_agg(points ORDER BY points) FROM qmemacct.series) AS series,
          (SELECT jsonb_agg(day ORDER BY day) FROM qmemacct.stale_day) AS stale`,
     )) as readonly Readonly<Record<string, unknown>>[];
     assert.ok(all !== undefined);

@@ -27,7 +27,7 @@ function accounts(): readonly JobRecord[] {
       signal: 0,
       pe: n % 4 === 0 ? 'mpi' : null,
       trust: n % 9 === 0 ? 'self-reported' : 'root',
-      series: { start: iso(end - HOUR), step_seconds: 10, rss_bytes: [1, 2, n] },
+      series: { start: iso(end - HOUR), step_seconds: 10, rss_bytes: [1, 2, n], others: {} },
     });
     const task = {
       ...master,

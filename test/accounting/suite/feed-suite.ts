@@ -14,7 +14,7 @@ export function feedSuite(open: OpenFeed): void {
       const { store, feed } = await open(t);
       assert.equal(await feed.newest(), 0);
       assert.deepEqual(await feed.after(0, 10), []);
-      const series = { start: new Date(T0).toISOString(), step_seconds: 10, rss_bytes: [1, 2] };
+      const series = { start: new Date(T0).toISOString(), step_seconds: 10, rss_bytes: [1, 2], others: {} };
       await store.merge([job(3, T0, { series, job_name: 'x\ny' }), job(1, T0 + DAY)]);
       await store.settle({});
       await store.merge([job(2, T0 - DAY)]);

@@ -76,7 +76,7 @@ export function mergeSuite(open: OpenStore, numRuns = 150): void {
 
     it('keeps the series of one revision when the next has none, and replaces it when it has', async (t) => {
       const store = await open(t);
-      const series = { start: iso(T0), step_seconds: 10, rss_bytes: [4096, 0, 8192, 1] };
+      const series = { start: iso(T0), step_seconds: 10, rss_bytes: [4096, 0, 8192, 1], others: {} };
       await store.merge([{ ...job(1, T0), series }]);
       await store.merge([{ ...job(1, T0), revision: T0 + 1 }]);
       assert.deepEqual((await store.job({ job_id: 1 })).records[0]?.record.series, series);

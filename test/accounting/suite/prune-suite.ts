@@ -11,7 +11,7 @@ const FOR_EVER: Retention = { records: 0, series: 0, rollups: 0 };
 export function pruneSuite(open: OpenStore): void {
   describe('prune', () => {
     const now = T0 + 10 * DAY + 5 * HOUR;
-    const series = { start: iso(T0), step_seconds: 10, rss_bytes: [1, 2, 3] };
+    const series = { start: iso(T0), step_seconds: 10, rss_bytes: [1, 2, 3], others: {} };
     const interval = { since: T0, until: T0 + 20 * DAY };
     /** A job a day for ten days. */
     const filled = async (store: HistoryStore): Promise<void> => {

@@ -58,7 +58,7 @@ export function querySuite(open: OpenStore): void {
 
     it('finds the records of many jobs at once, of every run and cluster', async (t) => {
       const store = await open(t);
-      const series = { start: iso(T0), step_seconds: 1, rss_bytes: [GIB] };
+      const series = { start: iso(T0), step_seconds: 1, rss_bytes: [GIB], others: {} };
       const records = [
         job(1, T0 + HOUR, { run_id: 'a.1.1' }),
         job(1, T0 + 2 * HOUR, { run_id: 'a.2.2', series }),
@@ -111,7 +111,7 @@ export function querySuite(open: OpenStore): void {
   });
 
   describe('running', () => {
-    const series = { start: iso(T0), step_seconds: 5, rss_bytes: [1, 2, 3] };
+    const series = { start: iso(T0), step_seconds: 5, rss_bytes: [1, 2, 3], others: {} };
     const heartbeat = (id: number, revision: number, fields: Partial<JobRecord> = {}): JobRecord => ({
       ...job(id, T0, { ended_at: null, status: 'running', series, ...fields }),
       revision,

@@ -1,11 +1,10 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { chmodSync, lstatSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { lstatSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { before, describe, it, type TestContext } from 'node:test';
 import { openSqliteStore } from '../../../src/accounting/sqlite/sqlite-store';
 import { exportTable, type ExportOptions } from '../../../src/cli/commands/export';
-import { runProgram } from '../../../src/cli/program';
 import { PLAIN_COLUMNS } from '../../../src/record/plain-columns';
 import { NodeStore } from '../../../src/sampler/node-store/node-store';
 import { job, T0 } from '../../accounting/suite/fixture';
@@ -13,13 +12,18 @@ import { memoryReader } from '../../accounting/memory-reader';
 import { ordinary } from '../../report/sample-records';
 import { temporaryDirectory } from '../../support/temporary-directory';
 import { fakeTerminal } from '../fake-terminal';
-import { COMMAND, startServing } from '../serving';
+import { COMMAND, startServing, runCommand, type Answer, qmemacct, NOBODY, notRoot } from '../../support/qmemacct';
 
 const directory = temporaryDirectory();
 const state = join(directory, 'state');
 const config = join(directory, 'qmemacct.toml');
 const START = Date.parse(ordinary.started_at ?? '');
-const SERIES = { start: '2026-10-31T23:00:00.000Z', step_seconds: 1800, rss_bytes: [4096, 8192] };
+const SERIES = {
+  start: '2026-10-31T23:00:00.000Z',
+  step_seconds: 1800,
+  rss_bytes: [4096, 8192],
+  others: { cpu_cores: [0.5, 2] },
+};
 
 before(async () => {
   mkdirSync(state);
@@ -42,10 +46,8 @@ before(async () => {
 
 const ALL = ['--since', '2026-01-01', '--until', '2027-01-01'];
 
-async function run(...words: readonly string[]) {
-  const terminal = fakeTerminal();
-  const status = await runProgram(['export', ...words, '--config', config], '1.2.3', terminal);
-  return { status, output: terminal.output(), warnings: terminal.warnings() };
+function run(...words: readonly string[]): Promise<Answer> {
+  return runCommand(['export', ...words, '--config', config]);
 }
 
 const lines = (text: string): readonly string[] => text.trimEnd().split('\n');
@@ -84,9 +86,9 @@ describe('qmemacct export', () => {
   it('writes the memory of jobs over time', async () => {
     const { output } = await run('series', ...ALL);
     assert.deepEqual(lines(output), [
-      'cluster,job_id,task_id,pe_task_id,host,run_id,owner,at,step_seconds,rss_bytes',
-      "cell,5000,,,node1,0badcafe.5000.1,'=eve,2026-10-31T23:30:00.000Z,1800,4096",
-      "cell,5000,,,node1,0badcafe.5000.1,'=eve,2026-11-01T00:00:00.000Z,1800,8192",
+      'cluster,job_id,task_id,pe_task_id,host,run_id,owner,at,step_seconds,rss_bytes,cpu_cores,swap_bytes,read_bytes_per_second,written_bytes_per_second,gpu_percent,gpu_memory_bytes',
+      "cell,5000,,,node1,0badcafe.5000.1,'=eve,2026-10-31T23:30:00.000Z,1800,4096,0.5,,,,,",
+      "cell,5000,,,node1,0badcafe.5000.1,'=eve,2026-11-01T00:00:00.000Z,1800,8192,2,,,,,",
     ]);
   });
 
@@ -210,37 +212,24 @@ describe('qmemacct export', () => {
     assert.match(stdout, /^cluster,job_id,.*\n$/);
   });
 
-  it(
-    "shows no more of others' jobs than the site's lists",
-    { skip: process.geteuid?.() !== 0 && 'needs root' },
-    async (t: TestContext) => {
-      const site = temporaryDirectory();
-      chmodSync(site, 0o755);
-      mkdirSync(join(site, 'accounting'), { mode: 0o700 });
-      const accounting = join(site, 'accounting', 'accounting.db');
-      const toml = join(site, 'qmemacct.toml');
-      writeFileSync(
-        toml,
-        `accounting = "${accounting}"\nserve_socket = "${site}/run/serve.sock"\nserve_port = 0\nserve_names = "anonymous"\n`,
-      );
-      const store = openSqliteStore(accounting, 0o600);
-      await store.merge([ordinary]);
-      await store.close();
-      await startServing(t, toml);
-      const columns = ['--columns', 'job_id,owner,job_name,account,peak_rss_command,notes,host'];
-      const { status, stdout, stderr } = spawnSync(
-        'setpriv',
-        ['--reuid=65534', '--regid=65534', '--clear-groups', process.execPath, COMMAND, '--config', toml].concat([
-          'export',
-          'records',
-          ...ALL,
-          ...columns,
-        ]),
-        { encoding: 'utf8', env: { PATH: process.env.PATH, HOME: '/nonexistent', SGE_ROOT: '/nonexistent' } },
-      );
-      assert.equal(status, 0, stderr);
-      assert.match(stderr, /this site shows you the jobs of others without owners and names/);
-      assert.equal(lines(stdout)[1], `${ordinary.job_id},anonymous,anonymous,,,,${ordinary.host}`);
-    },
-  );
+  it("shows no more of others' jobs than the site's lists", { skip: notRoot }, async (t: TestContext) => {
+    const site = temporaryDirectory(0o755);
+    mkdirSync(join(site, 'accounting'), { mode: 0o700 });
+    const accounting = join(site, 'accounting', 'accounting.db');
+    const toml = join(site, 'qmemacct.toml');
+    writeFileSync(
+      toml,
+      `accounting = "${accounting}"\nserve_socket = "${site}/run/serve.sock"\nserve_port = 0\nserve_names = "anonymous"\n`,
+    );
+    const store = openSqliteStore(accounting, 0o600);
+    await store.merge([ordinary]);
+    await store.close();
+    await startServing(t, toml);
+    const columns = ['--columns', 'job_id,owner,job_name,account,peak_rss_command,notes,host'];
+    const words = ['--config', toml, 'export', 'records', ...ALL, ...columns];
+    const { status, stdout, stderr } = qmemacct(words, { uid: NOBODY });
+    assert.equal(status, 0, stderr);
+    assert.match(stderr, /this site shows you the jobs of others without owners and names/);
+    assert.equal(lines(stdout)[1], `${ordinary.job_id},anonymous,anonymous,,,,${ordinary.host}`);
+  });
 });

@@ -74,6 +74,7 @@ function growing(): readonly JobRecord[] {
   const points = (of: (index: number) => number): JobRecord['series'] => ({
     start: samples.after(0),
     step_seconds: 42,
+    others: {},
     rss_bytes: Array.from({ length: 120 }, (_, index) => of(index)),
   });
   const rising = points((index) => 1e7 * (index + 5));

@@ -24,6 +24,10 @@ it(
     );
     assert.equal(text.match(/^qmemacct_job_used_bytes/gm)?.length, 3);
     assert.match(text, /^qmemacct_owner_day_jobs\{owner="a\\"b\\\\c\\nd"\} 1$/m);
+    assert.match(text, /^qmemacct_heartbeat_age_seconds\{cluster="cell",host="node01"\} 36$/m);
+    assert.match(text, /^qmemacct_heartbeat_waiting_age_seconds\{cluster="cell",host="node01"\} 7200$/m);
+    assert.match(text, /^qmemacct_heartbeat_failing_sources\{cluster="cell",host="node01"\} 1$/m);
+    assert.match(text, /^qmemacct_heartbeat_info\{cluster="cell",host="node02",version="1.2.3",scope="job"\} 1$/m);
     assert.match(text, /^qmemacct_job_name_day_jobs\{job_name="align_reads_#"\} 2$/m);
   },
 );

@@ -21,6 +21,7 @@ const job = (id: number, changes: Partial<JobRecord>): JobRecord => ({
 const leak: JobRecord['series'] = {
   start: after(0),
   step_seconds: 42,
+  others: {},
   rss_bytes: Array.from({ length: 120 }, (_, index) => 1e7 * (index + 5)),
 };
 

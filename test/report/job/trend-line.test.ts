@@ -17,6 +17,7 @@ const growing: JobRecord = {
   series: {
     start: after(123),
     step_seconds: 5,
+    others: {},
     rss_bytes: Array.from({ length: 120 }, (_, index) => Math.round(((index + 1) / 12) * GIB)),
   },
 };

@@ -22,6 +22,7 @@ const leaking: JobRecord = {
   series: {
     start: after(0),
     step_seconds: 42,
+    others: {},
     rss_bytes: Array.from({ length: 120 }, (_, index) => Math.round((PEAK * (index + 5)) / 125)),
   },
 };

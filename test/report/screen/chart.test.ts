@@ -10,6 +10,7 @@ const screen = testScreen();
 const seriesOf = (values: readonly number[], step = 1) => ({
   start: '2026-11-20T13:02:11Z',
   step_seconds: step,
+  others: {},
   rss_bytes: values,
 });
 

@@ -18,7 +18,7 @@ const standing = (bytes: number, changes: Partial<JobRecord> = {}): JobRecord =>
   peak_rss_swap: exact(bytes),
   peak_process_vmem: exact(bytes),
   peak_footprint: exact(bytes),
-  series: { start: after(0), step_seconds: 5, rss_bytes: Array.from({ length: 120 }, () => bytes) },
+  series: { start: after(0), step_seconds: 5, rss_bytes: Array.from({ length: 120 }, () => bytes), others: {} },
   ...changes,
 });
 

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import {
+  chartedGpus,
   GPU_JOB_METRICS,
   gpuMetrics,
   gpuNotes,
@@ -84,6 +85,14 @@ describe('a job that holds GPUs', () => {
       gpu_memory_peak_bytes: GIB,
       gpu_memory_peak_kept: 0,
     });
+  });
+
+  it('charts what its GPUs do now, over all that it holds', () => {
+    const [mine, more] = [of(0, 'process_memory_bytes', GIB, 10), of(1, 'process_memory_bytes', 2 * GIB, 11)];
+    const both = [works(0, 50), mine, works(1, 100), more];
+    assert.deepEqual(chartedGpus(watch('0,1', [both])), { gpu_percent: 150, gpu_memory_bytes: 3 * GIB });
+    assert.deepEqual(chartedGpus(watch('0,1', [both, [rests(0), mine]])), { gpu_percent: 0, gpu_memory_bytes: GIB });
+    assert.deepEqual(chartedGpus(watch('', [[]])), { gpu_percent: 0, gpu_memory_bytes: 0 });
   });
 
   it('tells of a GPU that was held for nothing', () => {

@@ -2,9 +2,11 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import {
+  addOthers,
   addToSeries,
   filled,
   newSeries,
+  othersOf,
   settleSeries,
   type OpenImage,
   type Series,
@@ -69,6 +71,59 @@ describe('series', () => {
         for (const [ms, bytes] of ordered) assert.ok((values[Math.floor(ms / series.stepMs)] ?? -1) >= bytes);
       }),
     );
+  });
+});
+
+describe('other series', () => {
+  /** One sample a second: `cpu` seconds of CPU time so far, `swap` bytes. */
+  function sampled(seconds: number, cpu: (second: number) => number, swap: (second: number) => number): Series {
+    const series = newSeries(START);
+    for (let second = 1; second <= seconds; second++) {
+      addToSeries(series, START + second * 1000, 1);
+      addOthers(series, START + second * 1000, {
+        amounts: { swap_bytes: swap(second) },
+        counters: { cpu_cores: cpu(second) },
+      });
+    }
+    return series;
+  }
+
+  it('have the rate of a counter at each step, and the largest amount', () => {
+    for (const seconds of [3, 100, 777, 5000]) {
+      const others = othersOf(
+        sampled(
+          seconds,
+          (second) => 3 * second,
+          (second) => (second === 2 ? 4096 : 1024),
+        ),
+      );
+      assert.deepEqual([...new Set(others.cpu_cores)], [3], String(seconds));
+      assert.ok(others.swap_bytes?.includes(4096));
+    }
+  });
+
+  it('show when a counter grew, and add up to what it came to', () => {
+    const series = sampled(
+      1000,
+      (second) => Math.max(0, second - 500) * 2,
+      () => 0,
+    );
+    const { cpu_cores: cores = [], ...others } = othersOf(series);
+    assert.deepEqual(others, {});
+    assert.equal(cores.length, series.values.length);
+    const sum = cores.reduce((all, rate) => all + (rate * series.stepMs) / 1000, 0);
+    assert.ok(Math.abs(sum - 1000) < 30, String(sum));
+    assert.deepEqual([cores[10], cores.at(-1)], [0, 2]);
+  });
+
+  it('have nothing of what was never above 0, and a value for each step', () => {
+    const series = newSeries(START);
+    assert.deepEqual(othersOf(series), {});
+    addToSeries(series, START + 10_000, 5);
+    addOthers(series, START, { amounts: { gpu_percent: 7 } });
+    const { gpu_percent: percent = [] } = othersOf(series);
+    assert.deepEqual(new Set(percent), new Set([7]));
+    assert.equal(percent.length, series.values.length);
   });
 });
 

@@ -6,7 +6,11 @@ import { promisify } from 'node:util';
 import { after, before, describe, it, type TestContext } from 'node:test';
 import { chromium, type Browser, type BrowserContextOptions, type Page } from 'playwright-core';
 import { check, integer, list, nullable, object, string } from '../../../src/base/shape';
-import { COMMAND } from '../../cli/serving';
+import { groupBy } from '../../../src/base/group-by';
+import { nameClass } from '../../../src/record/name-class';
+import { siteWeek, WEEK_MS } from '../../bench/history-week';
+import { busySnapshots } from '../../live/busy-snapshot';
+import { COMMAND } from '../../support/qmemacct';
 import { GIB, sampleSnapshot, workedExample } from '../../live/snapshots';
 import {
   arrayOfTwenty,
@@ -17,7 +21,8 @@ import {
   ordinary,
   running,
 } from '../../report/sample-records';
-import { liveStateOf, startTestSite, temporaryDirectory, type TestSite, type TestSiteOptions } from '../test-site';
+import { liveStateOf, NOW, startTestSite, type TestSite, type TestSiteOptions } from '../test-site';
+import { temporaryDirectory } from '../../support/temporary-directory';
 
 const CHROMIUM = '/usr/bin/chromium';
 const skip = existsSync(CHROMIUM) ? false : `no browser at ${CHROMIUM}`;
@@ -48,8 +53,19 @@ const PATHS: readonly (readonly [name: string, path: string])[] = [
   ['problem', '/job/1'],
 ];
 
-/** Where pictures of the pages are put, for the manual; left out: nowhere. */
+/** Where pictures are put: of all pages (NAME.png), and those for the manual (NAME.webp); left out: nowhere. */
 const PICTURES = process.env.QMEMACCT_SCREENSHOTS;
+/** For the manual: beginnings of pages over a week of a site. */
+const SHOWN: readonly (readonly [name: string, path: string, height: number])[] = [
+  ['now', '/', 820],
+  ['job', '/job/4711', 900],
+  ['array', '/job/4720', 820],
+  ['owner', '/jobs?owner=user000', 900],
+  ['class', '/class?owner=user000&job_name=KIND', 900],
+  ['cluster', '/cluster?since=7d', 820],
+];
+const PICTURE_WIDTH = 1000;
+const MOST_PICTURE_BYTES = 60_000;
 
 interface Reader {
   readonly page: Page;
@@ -80,7 +96,7 @@ async function openReader(t: TestContext, site: TestSite, options: BrowserContex
 }
 
 async function privateSite(t: TestContext, more: TestSiteOptions = {}): Promise<TestSite> {
-  const tokens = join(temporaryDirectory(t), 'tokens');
+  const tokens = join(temporaryDirectory(), 'tokens');
   writeFileSync(tokens, `${TOKEN}\n`);
   chmodSync(tokens, 0o600);
   return startTestSite(t, { records: RECORDS, ...more, settings: { visibility: 'own', serve_tokens: tokens } });
@@ -169,6 +185,37 @@ describe('the pages in a browser', { skip }, () => {
         assert.ok(Number(wide) <= width, `${name} is ${String(wide)} px wide`);
       }
     });
+
+  it(
+    'have pictures in the manual',
+    { skip: PICTURES === undefined && 'QMEMACCT_SCREENSHOTS is not set' },
+    async (t) => {
+      const week = siteWeek(1, 3000, NOW - WEEK_MS).runs.flatMap(({ record }) =>
+        record === null ? [] : { ...record, cluster: ordinary.cluster, job_id: 10_000 + record.job_id },
+      );
+      const kinds = groupBy(
+        week.filter(({ owner }) => owner === 'user000'),
+        ({ job_name: name }) => nameClass(name ?? ''),
+      );
+      const [kind] = [...kinds].sort(([, a], [, b]) => b.length - a.length)[0] ?? [''];
+      const site = await startTestSite(t, {
+        records: [...RECORDS, ...week],
+        live: liveStateOf(busySnapshots(120, 600)(NOW)),
+      });
+      const viewport = { width: PICTURE_WIDTH, height: 900 };
+      const { page, origin } = await openReader(t, site, { javaScriptEnabled: false, colorScheme: 'light', viewport });
+      const session = await page.context().newCDPSession(page);
+      mkdirSync(PICTURES ?? '', { recursive: true });
+      for (const [name, path, height] of SHOWN) {
+        await page.goto(origin + path.replace('KIND', encodeURIComponent(kind)));
+        const clip = { x: 0, y: 0, width: PICTURE_WIDTH, height, scale: 1 };
+        const { data } = await session.send('Page.captureScreenshot', { format: 'webp', quality: 75, clip });
+        const picture = Buffer.from(data, 'base64');
+        assert.ok(picture.length < MOST_PICTURE_BYTES, `${name}: ${picture.length} bytes`);
+        writeFileSync(join(PICTURES ?? '', `${name}.webp`), picture);
+      }
+    },
+  );
 
   it('let a chart be read and zoomed, by pointer and by keyboard', async (t) => {
     const site = await startTestSite(t, { records: RECORDS });

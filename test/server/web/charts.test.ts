@@ -4,16 +4,18 @@ import fc from 'fast-check';
 import type { Bracket, MemorySeries } from '../../../src/record/record';
 import { bracketBar, shareBar } from '../../../src/server/web/charts/bar';
 import { hostMap } from '../../../src/server/web/charts/host-map';
-import { memoryCurve } from '../../../src/server/web/charts/memory-curve';
+import { curveChart } from '../../../src/server/web/charts/curve';
 import { distribution } from '../../../src/server/web/charts/quantiles';
 import type { ClassRun } from '../../../src/server/accounting/class-shape';
 import { compareChart } from '../../../src/server/web/charts/compare';
 import { runsChart } from '../../../src/server/web/charts/runs';
 import { courseChart } from '../../../src/server/web/charts/course';
 import { courseOf } from '../../../src/report/series/course';
+import { formatRequested } from '../../../src/report/format/units';
 import type { Html } from '../../../src/server/web/html';
 import { unlistedHost } from '../../../src/live/host-view';
 import { GIB } from '../../live/snapshots';
+import { bracketOf } from '../../support/records';
 
 /** Every number of an attribute is one, and shares of the width are within it. */
 function checkNumbers(chart: Html | null): void {
@@ -23,17 +25,7 @@ function checkNumbers(chart: Html | null): void {
 }
 
 const bytes = fc.oneof(fc.integer({ min: 0, max: 2 ** 45 }), fc.constantFrom(0, 1));
-const peakOf = (lower: number, more: number | null): Bracket => ({
-  lower_bytes: lower,
-  upper_bytes: more === null ? null : lower + more,
-  slack_bytes: 0,
-  proved: false,
-  exact: more === 0,
-  open: [],
-  sources: ['sample'],
-  at: null,
-  command: null,
-});
+const peakOf = (lower: number, more: number | null): Bracket => bracketOf(lower, more === null ? null : lower + more);
 
 const runOf =
   (limit: number | null) =>
@@ -42,6 +34,12 @@ const runOf =
     submitted_at: '2026-11-20T13:00:00.000Z',
     ended_at: new Date(1.7e12 + index ** 3 * 1e6).toISOString(),
     stopped: limit !== null && needed > limit,
+  });
+
+const memoryChart = (series: MemorySeries, limit: number | null, peak: Bracket | null): Html | null =>
+  curveChart({
+    ...{ series: 'rss_bytes', values: series.rss_bytes, stepSeconds: series.step_seconds, peak },
+    limit: limit === null ? null : { at: limit, text: `limit ${formatRequested(limit)}` },
   });
 
 describe('charts', () => {
@@ -54,18 +52,21 @@ describe('charts', () => {
         bytes,
         fc.option(bytes),
         (values, limit, step, lower, more) => {
-          const series = { start: '2026-11-20T13:00:00.000Z', step_seconds: step, rss_bytes: values };
-          const curve = memoryCurve(series, limit, peakOf(lower, more));
+          const series = { start: '2026-11-20T13:00:00.000Z', step_seconds: step, rss_bytes: values, others: {} };
+          const curve = memoryChart(series, limit, peakOf(lower, more));
           checkNumbers(curve);
           for (const [, y = ''] of (curve?.toString() ?? '').matchAll(/[\dH.]+ ([\d.]+)H/g))
             assert.ok(Number(y) >= 22 && Number(y) <= 208, y);
           const course = courseOf([series, { ...series, step_seconds: step * 3 }, series]);
           checkNumbers(course && courseChart(course, limit, 'tasks'));
           checkNumbers(
-            compareChart([
-              { name: '1', series },
-              { name: '2', series: { ...series, step_seconds: 1 } },
-            ]),
+            compareChart(
+              [
+                { name: '1', series },
+                { name: '2', series: { ...series, step_seconds: 1 } },
+              ],
+              'rss_bytes',
+            ),
           );
           checkNumbers(runsChart(values.map(runOf(limit)), { bytes: lower + 1, text: 'h_vmem=1G' }));
           checkNumbers(distribution(values, limit, 'peaks'));
@@ -85,10 +86,22 @@ describe('charts', () => {
   });
 
   it('show the limit in scale where it is near, else at the upper edge', () => {
-    const series = { start: '2026-11-20T13:00:00.000Z', step_seconds: 60, rss_bytes: [GIB, 2 * GIB, GIB] };
-    assert.match(memoryCurve(series, 3 * GIB, null)?.toString() ?? '', /limit 3 GiB<\/text>/);
-    assert.match(memoryCurve(series, 64 * GIB, null)?.toString() ?? '', /limit 64 GiB, farther up<\/text>/);
-    assert.equal(memoryCurve({ ...series, rss_bytes: [0, 0] }, GIB, null), null);
+    const series = { start: '2026-11-20T13:00:00.000Z', step_seconds: 60, rss_bytes: [GIB, 2 * GIB, GIB], others: {} };
+    assert.match(memoryChart(series, 3 * GIB, null)?.toString() ?? '', /limit 3 GiB<\/text>/);
+    assert.match(memoryChart(series, 64 * GIB, null)?.toString() ?? '', /limit 64 GiB, farther up<\/text>/);
+    assert.equal(memoryChart({ ...series, rss_bytes: [0, 0] }, GIB, null), null);
+  });
+
+  it('show amounts of other series in their own units', () => {
+    const cores = { series: 'cpu_cores', values: [1, 3.9, 2], stepSeconds: 60, peak: null };
+    const text = curveChart({ ...cores, limit: { at: 4, text: '4 slots' } })?.toString() ?? '';
+    const ticks = [...text.matchAll(/<text x="2"[^>]*>([^<]*)</g)].map(([, tick]) => tick);
+    assert.deepEqual(ticks, ['1 core', '2 cores', '3 cores', '4 cores']);
+    assert.match(text, /aria-label="CPU over 3m: at most 3\.90 cores, 4 slots"/);
+    const read = { ...cores, series: 'read_bytes_per_second', values: [0, 3 * 1024 ** 2], limit: null };
+    assert.match(curveChart(read)?.toString() ?? '', />3 MiB\/s</);
+    const unheard = { ...cores, series: 'rack_percent', values: [0, 40], limit: null };
+    assert.match(curveChart(unheard)?.toString() ?? '', />20 %</);
   });
 
   it('show the median of many tasks, and how far the others are from it', () => {
@@ -96,6 +109,7 @@ describe('charts', () => {
       start: '2026-11-20T13:00:00.000Z',
       step_seconds: 60,
       rss_bytes: Array.from({ length }, () => gib * GIB),
+      others: {},
     });
     const nine = Array.from({ length: 9 }, (_, index) => flat(index + 1, 10));
     const course = courseOf([...nine, flat(20, 5)]);

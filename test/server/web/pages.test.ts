@@ -15,7 +15,8 @@ import {
 } from '../../report/sample-records';
 import { linkTo } from '../../../src/server/web/html';
 import { writeReport } from '../../../src/cli/nightly/report-files';
-import { startTestSite, temporaryDirectory, type Got } from '../test-site';
+import { startTestSite, type Got } from '../test-site';
+import { temporaryDirectory } from '../../support/temporary-directory';
 
 const NOVEMBER = 'since=2026-11-01&until=2026-12-01';
 /** No store takes a complex that is no name. */
@@ -95,12 +96,61 @@ describe('the page of a job', () => {
     assert.match(killed, /qsub -l h_vmem=6G/);
   });
 
+  it('charts whatever series the record holds, by the choice in the address', async (t) => {
+    const hostile = {
+      ...killedAtLimit,
+      series: ordinary.series && { ...ordinary.series, others: { constructor: [1, 5] } },
+    };
+    const site = await startTestSite(t, { records: [ordinary, hostile, mpiMaster(4), mpiTask(1)] });
+    const memory = await site.get('/job/4711?all=true');
+    assert.match(memory.text, /<strong aria-current="true">Memory<\/strong>/);
+    const links = [...memory.text.matchAll(/<a href="([^"]*series=[^"]*)">([^<]*)</g)].map(([, link = '', text]) => [
+      text,
+      link.replaceAll('&amp;', '&'),
+    ]);
+    assert.deepEqual(links, [
+      ['CPU', '/job/4711?all=true&series=cpu_cores'],
+      ['Read', '/job/4711?all=true&series=read_bytes_per_second'],
+      ['Written', '/job/4711?all=true&series=written_bytes_per_second'],
+    ]);
+    const cpu = await site.get('/job/4711?series=cpu_cores');
+    assert.match(textOf(cpu), /CPU over time Memory CPU Read Written .*4 cores .*4 slots/);
+    assert.match(cpu.text, /aria-label="CPU over 1h 24m: at most 3\.80 cores, 4 slots"/);
+    // What a record does not hold is not charted, whatever it is called.
+    for (const name of ['swap_bytes', 'constructor', '<b>'])
+      assert.match(textOf(await site.get(`/job/4711?series=${encodeURIComponent(name)}`)), /Memory over time/);
+    assert.match(textOf(await site.get('/job/4712?series=constructor')), /constructor over time/);
+    const compared = await site.get('/compare?jobs=4711,4712&series=constructor');
+    assert.equal([...compared.text.matchAll(/<path\s+class="curve line-\d"/g)].length, 1);
+    assert.match(compared.text, /href="\/compare\?jobs=4711%2C4712&amp;series=cpu_cores">CPU</);
+  });
+
   it('shows the hosts of a parallel job, and the tasks of an array job', async (t) => {
     const site = await startTestSite(t, { records: RECORDS });
     assert.match(textOf(await site.get('/job/4800')), /Hosts .* node01 \(master\)/);
     const array = await site.get('/job/4720');
     assert.match(textOf(array), /20 tasks .*Tasks closest to their limit .* 7 node08 2 GiB ≥ 1\.97 GiB 99 %/);
     assert.match(array.text, /<a href="\/job\/4720\.7">7<\/a>/);
+  });
+
+  it('charts each host of a parallel job, and all of many', async (t) => {
+    const few = await startTestSite(t, { records: RECORDS });
+    const page = await few.get('/job/4800');
+    assert.doesNotMatch(page.text, /Peaks of the hosts/);
+    const [, link = ''] = /<a href="([^"]*host=[^"]*)"><bdi>node02<\/bdi>/.exec(page.text) ?? [];
+    assert.equal(link, '/job/4800?host=node02');
+    assert.match(textOf(await few.get(link)), /Memory over time on node02 All hosts together .* limit \d+ GiB/);
+    assert.match(textOf(await few.get('/job/4800?host=elsewhere')), /Memory over time (?!on)/);
+    const tasks = Array.from({ length: 5 }, (_, index) => ({
+      ...mpiTask(1),
+      ...{ host: `node${20 + index}`, pe_task_id: `1.node${20 + index}`, run_id: `1f2e3d4c.${index}.1` },
+    }));
+    const many = await startTestSite(t, { records: [mpiMaster(4), ...tasks] });
+    const text = textOf(await many.get('/job/4800'));
+    assert.match(
+      text,
+      /Peaks of the hosts, lowest first .* Memory of the hosts, each since its start .* middle 80 % of the hosts/,
+    );
   });
 
   it('is found by the field at the top, and loaded again only where that was asked for', async (t) => {
@@ -172,7 +222,12 @@ function runOf(daysAgo: number, peak: number, changes: Partial<JobRecord> = {}):
     ...{ submitted_at: time(ended - 7_200_000), started_at: time(ended - 3_600_000), ended_at: time(ended) },
     ...{ peak_rss: openBracket(bytes, null, 'x'), peak_rss_swap: openBracket(bytes, null, 'x') },
     ...{ peak_process_vmem: openBracket(bytes, null, 'x'), peak_vmem: openBracket(bytes, null, 'x') },
-    series: { start: time(ended - 3_600_000), step_seconds: 60, rss_bytes: [bytes >> 1, bytes, bytes >> 2] },
+    series: {
+      start: time(ended - 3_600_000),
+      step_seconds: 60,
+      rss_bytes: [bytes >> 1, bytes, bytes >> 2],
+      others: {},
+    },
     ...changes,
   };
 }
@@ -210,7 +265,7 @@ describe('the page of a kind of job', () => {
   });
 
   it('is led to by a job and by its user, every filter in the address', async (t) => {
-    const site = await startTestSite(t, { records: [...STEPS, ...RECORDS] });
+    const site = await startTestSite(t, { records: [...STEPS, ...RECORDS], now: Date.now });
     const job = await site.get('/job/6003');
     const [, link = ''] = /href="(\/class[^"]*)"/.exec(job.text) ?? [];
     const query = new URL(link.replaceAll('&amp;', '&'), 'http://here').searchParams;
@@ -220,6 +275,32 @@ describe('the page of a kind of job', () => {
     );
     assert.match(textOf(await site.get(link.replaceAll('&amp;', '&'))), /step_# of bob, 1 slot, queue all\.q 12 runs/);
     assert.match((await site.get('/jobs?owner=bob&since=30d')).text, /href="\/class\?owner=bob&amp;job_name=step_%23"/);
+  });
+
+  it('is advised on by the pages of its user and of its project', async (t) => {
+    const ofAlice = STEPS.slice(0, 4).map((record) => ({
+      ...record,
+      ...{ job_id: record.job_id + 100, owner: 'alice', job_name: 'fit', project: 'genome' },
+    }));
+    const site = await startTestSite(t, {
+      records: [...STEPS.map((record) => ({ ...record, project: 'genome' })), ...ofAlice, ...RECORDS],
+      now: Date.now,
+    });
+    const requestOf = async (owner: string, name: string): Promise<string> => {
+      const answer = (await site.get(`/v1/class?owner=${owner}&job_name=${name}`)).json() as {
+        readonly memory: { readonly complex: string; readonly request: string };
+      };
+      return `${answer.memory.complex}=${answer.memory.request}`;
+    };
+    const [step, fit] = [await requestOf('bob', 'step_5'), await requestOf('alice', 'fit')];
+    const owner = textOf(await site.get('/jobs?owner=bob&since=30d'));
+    assert.ok(new RegExp(`kind of job jobs .* request next risk step_# 12 .* ${step} [\\d.]+ %`).test(owner), owner);
+    const project = textOf(await site.get('/jobs?project=genome&since=30d'));
+    assert.ok(
+      new RegExp(`kind of job user jobs .* step_# bob 12 .* ${step} .* fit alice 4 .* ${fit}`).test(project),
+      project,
+    );
+    assert.doesNotMatch(textOf(await site.get('/jobs?since=30d')), /request next/);
   });
 
   it("asks for a user and a name, and shows nobody another's", async (t) => {
@@ -250,7 +331,7 @@ describe('the page that compares jobs', () => {
 
 describe('the page of the cluster', () => {
   it('links to the nightly reports that are kept, which are shown as they were mailed', async (t) => {
-    const reports = temporaryDirectory(t);
+    const reports = temporaryDirectory();
     const html = '<p style="color:red">the night</p>';
     for (const day of ['2026-11-19', '2026-11-20']) writeReport(reports, day, 0o600, { html, json: '{"a":1}' });
     const site = await startTestSite(t, { records: RECORDS, settings: { report_dir: reports } });
@@ -269,7 +350,7 @@ describe('the page of the cluster', () => {
   });
 
   it('shows no report to who does not see all jobs', async (t) => {
-    const reports = temporaryDirectory(t);
+    const reports = temporaryDirectory();
     writeReport(reports, '2026-11-20', 0o600, { html: '<p>', json: '{}' });
     const settings = { report_dir: reports, visibility: 'own' } as const;
     const site = await startTestSite(t, { records: RECORDS, settings });

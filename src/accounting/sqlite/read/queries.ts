@@ -8,7 +8,7 @@ import { ALL_FIELDS, COLUMN_NAMES } from '../../row';
 const rowOf = (columns: readonly Column[]): string => columns.map(({ name }) => `r.${name}`).join(', ');
 const ROW = rowOf(ALL_FIELDS.columns);
 /** Of the chart; `fromRow` reads it. */
-const SERIES = 's.start, s.step_ms, s.rss_bytes';
+const SERIES = 's.start, s.step_ms, s.points';
 const FROM_RECORD = 'FROM record r';
 const WITH_SERIES = 'LEFT JOIN series s ON s.record_id = r.id';
 
@@ -54,17 +54,20 @@ export function updateRecord(columns: readonly string[]): string {
 }
 
 /** Parameters: record, start, step, points. */
-export const PUT_SERIES = 'INSERT OR REPLACE INTO series (record_id, start, step_ms, rss_bytes) VALUES (?, ?, ?, ?)';
+export const PUT_SERIES = 'INSERT OR REPLACE INTO series (record_id, start, step_ms, points) VALUES (?, ?, ?, ?)';
 
 /** Parameters: @job_id, @task_id, @cluster_id, as far as chosen. `series`: with the charts, not nulls in their place. */
-export function jobQuery(by: { readonly task: boolean; readonly cluster: boolean; readonly series: boolean }): string {
-  return `SELECT ${by.series ? SERIES : 'NULL, NULL, NULL'}, ${ROW}
+export function jobQuery(
+  by: { readonly task: boolean; readonly cluster: boolean; readonly series: boolean },
+  columns: readonly Column[] = ALL_FIELDS.columns,
+): string {
+  return `SELECT ${by.series ? SERIES : 'NULL, NULL, NULL'}, ${rowOf(columns)}
   ${FROM_RECORD} ${by.series ? WITH_SERIES : ''}
   WHERE r.job_id = @job_id${by.task ? ' AND r.task_id = @task_id' : ''}${by.cluster ? ' AND r.cluster_id = @cluster_id' : ''}`;
 }
 
-/** Parameter: @job_id. */
-export const COUNT_OF_JOB = 'SELECT count(*) FROM record WHERE job_id = @job_id';
+/** Parameter: the job's number. */
+export const COUNT_OF_JOB = 'SELECT count(*) FROM record WHERE job_id = ?';
 
 /** Parameter: the jobs' numbers, a JSON list. */
 export function jobsQuery(columns: readonly Column[]): string {

@@ -33,7 +33,7 @@ export interface WholeStore {
   readonly close: () => void;
 }
 
-const NEXT = `SELECT r.id, s.start, s.step_ms, s.rss_bytes, ${COLUMN_NAMES.map((column) => `r.${column}`).join(', ')}
+const NEXT = `SELECT r.id, s.start, s.step_ms, s.points, ${COLUMN_NAMES.map((column) => `r.${column}`).join(', ')}
   FROM record r LEFT JOIN series s ON s.record_id = r.id WHERE r.id > ? ORDER BY r.id LIMIT ?`;
 const ROW_AT = 1 + SERIES_CELLS;
 const JOB_AT = ROW_AT + columnAt('job_id');

@@ -1,36 +1,43 @@
-import { formatRequested } from '../../../report/format/units';
 import { elapsed } from '../../../report/screen/chart';
 import { html, type Html } from '../html';
-import { BOTTOM, byteTicks, HEIGHT, timeTicks, type Scale } from './scale';
+import { amountTicks, BOTTOM, HEIGHT, timeTicks, type Scale } from './scale';
+import { unitOfSeries } from './series-units';
 
-/** Amounts at the left. */
-export function amounts(scale: Scale): Html {
-  const lines = byteTicks(scale.top).map((bytes) => {
-    const y = scale.y(bytes);
+/** Amounts of a series at the left. */
+export function amounts(scale: Scale, series: string): Html {
+  const { base, tick } = unitOfSeries(series);
+  const lines = amountTicks(scale.top, base).map((amount) => {
+    const y = scale.y(amount);
     return html`<line class="axis" x1="0" x2="100%" y1="${y}" y2="${y}"></line>
-      <text x="2" y="${y - 3}">${formatRequested(bytes)}</text>`;
+      <text x="2" y="${y - 3}">${tick(amount)}</text>`;
   });
   return html`${lines}`;
 }
 
 /** Amounts at the left, time since the start below. */
-function axes(scale: Scale, seconds: number): Html {
+function axes({ scale, seconds, series }: TimeChart): Html {
   const times = timeTicks(0, seconds).map((at) => {
     const x = `${Number(((at / seconds) * 100).toFixed(2))}%`;
     return html`<line class="axis" x1="${x}" x2="${x}" y1="${BOTTOM}" y2="${BOTTOM + 5}"></line>
       <text x="${x}" y="${HEIGHT - 12}">${elapsed(at)}</text>`;
   });
-  return html`${amounts(scale)}<line class="axis" x1="0" x2="100%" y1="${BOTTOM}" y2="${BOTTOM}"></line
+  return html`${amounts(scale, series)}<line class="axis" x1="0" x2="100%" y1="${BOTTOM}" y2="${BOTTOM}"></line
     ><g class="times">${times}</g>`;
 }
 
 /** The limit as a line, at the upper edge where it is farther up. */
-function limitLine(limit: number, scale: Scale): Html {
-  const above = limit > scale.top;
-  const y = above ? 4 : scale.y(limit);
-  const words = above ? `limit ${formatRequested(limit)}, farther up` : `limit ${formatRequested(limit)}`;
+function limitLine({ at, text }: Limit, scale: Scale): Html {
+  const above = at > scale.top;
+  const y = above ? 4 : scale.y(at);
+  const words = above ? `${text}, farther up` : text;
   return html`<line class="limit" x1="0" x2="100%" y1="${y}" y2="${y}"></line>
     <text class="limit-text" x="100%" y="${above ? y + 14 : y - 5}" text-anchor="end">${words}</text>`;
+}
+
+/** What was requested, as a line. */
+export interface Limit {
+  readonly at: number;
+  readonly text: string;
 }
 
 interface TimeChart {
@@ -38,11 +45,14 @@ interface TimeChart {
   readonly words: string;
   readonly seconds: number;
   readonly scale: Scale;
-  readonly limit: number | null;
+  readonly limit: Limit | null;
+  /** Name of the series that is drawn. */
+  readonly series: string;
 }
 
 /** A chart over time with its axes and limit, which the script of the pages can read and zoom; `behind`: below the axes. */
-export function timeChart({ words, seconds, scale, limit }: TimeChart, curves: Html, behind: Html | null = null): Html {
+export function timeChart(chart: TimeChart, curves: Html, behind: Html | null = null): Html {
+  const { words, seconds, scale, limit, series } = chart;
   return html`<svg
     width="100%"
     height="${HEIGHT}"
@@ -50,7 +60,8 @@ export function timeChart({ words, seconds, scale, limit }: TimeChart, curves: H
     aria-label="${words}"
     data-seconds="${seconds}"
     data-top="${scale.top}"
+    data-series="${series}"
   >
-    ${behind} ${axes(scale, seconds)} ${curves} ${limit === null ? null : limitLine(limit, scale)}
+    ${behind} ${axes(chart)} ${curves} ${limit === null ? null : limitLine(limit, scale)}
   </svg>`;
 }

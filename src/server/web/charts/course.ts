@@ -1,13 +1,14 @@
-import { formatBytes } from '../../../report/format/units';
+import { formatBytes, formatRequested } from '../../../report/format/units';
 import { elapsed } from '../../../report/screen/chart';
 import type { Course } from '../../../report/series/course';
+import { MEMORY_SERIES } from '../../../record/series-values';
 import { html, type Html } from '../html';
 import { timeChart } from './axes';
 import { chartKey } from './bar';
 import { BOTTOM, HEIGHT, scaleFor, WIDTH } from './scale';
 
-/** The memory of many runs (or tasks: `what`) since the start of each, as one; null: none of them used any. */
-export function courseChart(course: Course, limit: number | null, what: 'runs' | 'tasks'): Html | null {
+/** The memory of many runs (tasks, hosts: `what`) since the start of each, as one; null: none of them used any. */
+export function courseChart(course: Course, limit: number | null, what: 'runs' | 'tasks' | 'hosts'): Html | null {
   const { low_bytes: low, median_bytes: median, high_bytes: high, largest_bytes: largest } = course;
   const seconds = median.length * course.step_seconds;
   const most = largest.reduce((a, b) => Math.max(a, b), 0);
@@ -22,7 +23,8 @@ export function courseChart(course: Course, limit: number | null, what: 'runs' |
     <path class="band" d="M${line(high)}L${points(low).toReversed().join('L')}Z"></path>
     <path class="curve" data-name="median" d="M${line(median)}" vector-effect="non-scaling-stroke"></path>
   </svg>`;
-  return html`${timeChart({ words, seconds, scale, limit }, drawn)}
+  const limitLine = limit === null ? null : { at: limit, text: `limit ${formatRequested(limit)}` };
+  return html`${timeChart({ words, seconds, scale, limit: limitLine, series: MEMORY_SERIES }, drawn)}
   ${chartKey([
     { fill: 'used', text: 'median' },
     { fill: 'band', text: `the middle 80 % of the ${what}` },

@@ -5,13 +5,14 @@ import { html, type Html } from '../html';
 import { chartKey } from './bar';
 
 /** What the picture of all hosts is coloured by. */
-export const HOST_SHADES = ['used', 'requested', 'slots'] as const;
+export const HOST_SHADES = ['used', 'requested', 'slots', 'stranded'] as const;
 type HostShade = (typeof HOST_SHADES)[number];
 
 export const SHADE_NAMES: Readonly<Record<HostShade, string>> = {
   used: 'memory in use now',
   requested: 'memory requested',
   slots: 'slots taken',
+  stranded: 'memory stranded',
 };
 
 const CELL = 16;
@@ -21,7 +22,8 @@ const MOST_ACROSS = 50;
 /** Share of the host, 0 to 1 or more; null: not known. */
 function shadeOf(host: HostView, by: HostShade): number | null {
   if (by === 'slots') return shareOf(host.slotsUsed, host.slots);
-  return shareOf(by === 'used' ? host.used : host.requested, host.capacity ?? host.memoryTotal);
+  const amounts = { used: host.used, requested: host.requested, stranded: host.strandedMemory };
+  return shareOf(amounts[by], host.capacity ?? host.memoryTotal);
 }
 
 /** All hosts in their order, each a square: the darker, the more of it is taken. */

@@ -2,6 +2,7 @@ import { jobTaskName } from '../../../record/job-name';
 import { formatMinute } from '../../../report/format/local-time';
 import { formatBytes, formatCount, formatRequested } from '../../../report/format/units';
 import type { ClassRun } from '../../accounting/class-shape';
+import { MEMORY_SERIES } from '../../../record/series-values';
 import { html, type Html } from '../html';
 import { amounts } from './axes';
 import { chartKey } from './bar';
@@ -86,7 +87,7 @@ export function runsChart(
     advised === null ? '' : `; advised ${advised.text}`
   }`;
   return html`<svg width="100%" height="${HEIGHT}" role="img" aria-label="${words}">
-      ${amounts(scale)}
+      ${amounts(scale, MEMORY_SERIES)}
       <line class="axis" x1="0" x2="100%" y1="${BOTTOM}" y2="${BOTTOM}"></line>
       ${dates(runs)} ${requestedLine(runs, scale, x)}
       ${advised === null ? null : advisedLine(advised.bytes, advised.text, scale)} ${points}

@@ -12,26 +12,26 @@ const MOST_TICKS = 5;
 const FAR = 2.5;
 
 export interface Scale {
-  /** Bytes at the upper edge. */
+  /** The amount at the upper edge. */
   readonly top: number;
-  readonly y: (bytes: number) => number;
+  readonly y: (amount: number) => number;
 }
 
 /** So that all of `most` and, where it is near, the limit has room. */
 export function scaleFor(most: number, limit: number | null): Scale {
   const within = limit !== null && limit <= most * FAR;
   const top = (within ? Math.max(most, limit) : most) * 1.05;
-  return { top, y: (bytes) => Math.round((BOTTOM - (Math.min(bytes, top) / top) * (BOTTOM - TOP)) * 10) / 10 };
+  return { top, y: (amount) => Math.round((BOTTOM - (Math.min(amount, top) / top) * (BOTTOM - TOP)) * 10) / 10 };
 }
 
 /** What stands at that height. */
-export function bytesAt(y: number, top: number): number {
+export function amountAt(y: number, top: number): number {
   return ((BOTTOM - y) / (BOTTOM - TOP)) * top;
 }
 
-/** Round amounts up to `top`. */
-export function byteTicks(top: number): readonly number[] {
-  const unit = 1024 ** Math.floor(Math.log(top) / Math.log(1024));
+/** Round amounts up to `top`, in units that are powers of `base`. */
+export function amountTicks(top: number, base: number): readonly number[] {
+  const unit = base ** Math.floor(Math.log(top) / Math.log(base));
   const steps = [0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500].map((step) => step * unit);
   const step = steps.find((one) => top / one <= MOST_TICKS) ?? top;
   return Array.from({ length: Math.floor(top / step) }, (_, index) => (index + 1) * step);
@@ -51,5 +51,5 @@ export function timeTicks(from: number, to: number): readonly number[] {
 /** Values at equal steps of time, over so much of the width. */
 export function stepsPath(values: readonly number[], scale: Scale, share = 1): string {
   const x = (index: number): number => Math.round((index / values.length) * share * WIDTH * 10) / 10;
-  return `M${values.map((bytes, index) => `${x(index)} ${scale.y(bytes)}H${x(index + 1)}`).join('L')}`;
+  return `M${values.map((amount, index) => `${x(index)} ${scale.y(amount)}H${x(index + 1)}`).join('L')}`;
 }

@@ -1,6 +1,7 @@
-import { formatBytes, formatDuration } from '../../../report/format/units';
+import { formatDuration } from '../../../report/format/units';
 import { elapsed } from '../../../report/screen/chart';
-import { BOTTOM, bytesAt, HEIGHT, timeTicks, WIDTH } from '../charts/scale';
+import { amountAt, BOTTOM, HEIGHT, timeTicks, WIDTH } from '../charts/scale';
+import { unitOfSeries } from '../charts/series-units';
 import { heightAt, readPath } from './path';
 
 const SVG = 'http://www.w3.org/2000/svg';
@@ -26,10 +27,11 @@ function button(text: string, pressed: () => void): HTMLButtonElement {
   return element;
 }
 
-/** A chart of memory over time that can be read at a time, and zoomed: by pointer, or by a slider and buttons below it. */
+/** A chart over time that can be read at a time, and zoomed: by pointer, or by a slider and buttons below it. */
 export class TimeChart {
   private readonly seconds: number;
   private readonly top: number;
+  private readonly series: string;
   private readonly curves: readonly { readonly name: string; readonly points: ReturnType<typeof readPath> }[];
   private readonly cursor: Element;
   private readonly slider = document.createElement('input');
@@ -43,6 +45,7 @@ export class TimeChart {
   constructor(private readonly svg: SVGSVGElement) {
     this.seconds = Number(svg.dataset.seconds);
     this.top = Number(svg.dataset.top);
+    this.series = svg.dataset.series ?? '';
     this.curves = [...svg.querySelectorAll('path.curve')].map((path) => ({
       name: path.getAttribute('data-name') ?? '',
       points: readPath(path.getAttribute('d') ?? ''),
@@ -104,7 +107,7 @@ export class TimeChart {
     this.slider.value = String(Math.round(place * STEPS));
     const values = this.curves.flatMap(({ name, points }) => {
       const y = heightAt(points, share * WIDTH);
-      return y === null ? [] : [`${name} ${formatBytes(Math.max(0, bytesAt(y, this.top)))}`.trim()];
+      return y === null ? [] : [`${name} ${unitOfSeries(this.series).text(Math.max(0, amountAt(y, this.top)))}`.trim()];
     });
     const time = share === 0 ? 'start' : formatDuration(share * this.seconds);
     const text = `${time}: ${values.join(', ')}`;

@@ -3,12 +3,11 @@ import { formatMinute, formatZone } from '../../../report/format/local-time';
 import { summaryAnswer } from '../../accounting/answer-shapes';
 import { intervalOf } from '../../routes/accounting';
 import { queryTime, withText } from '../../routes/parameter';
-import { daysChart } from '../charts/days';
 import { html, linkTo, type Html } from '../html';
-import { section } from '../layout';
+import { choices, section } from '../layout';
 import { askAccounting, pageRoute } from '../page';
 import { reportsPart } from './reports';
-import { groupsTable, sumsPart } from './sums';
+import { daysPart, groupsTable, sumsPart } from './sums';
 
 const GROUPS = 10;
 
@@ -43,11 +42,7 @@ export const clusterPage = pageRoute({
       const made = groupsTable(NAMES[by], answer.groups, link);
       if (made !== null) tables.push(html`<section>${made}</section>`);
     }
-    const spans = SPANS.map((span) =>
-      span === since
-        ? html`<li><strong>${span}</strong></li>`
-        : html`<li><a href="${linkTo('/cluster', { since: span })}">${span}</a></li>`,
-    );
+    const spans = SPANS.map((span) => [span, span === since ? null : linkTo('/cluster', { since: span })] as const);
     return {
       title: 'Cluster',
       body: html`<h1>All jobs</h1>
@@ -55,10 +50,7 @@ export const clusterPage = pageRoute({
           ${formatMinute(new Date(interval.since))} → ${formatMinute(new Date(interval.until))}
           ${formatZone(new Date(interval.until))}
         </p>
-        <ul class="choices">
-          ${spans}
-        </ul>
-        ${section('Totals', sumsPart(totals), daysChart(groups))} ${tables} ${reportsPart(asked)}`,
+        ${choices(spans)} ${section('Totals', sumsPart(totals))} ${daysPart(groups)} ${tables} ${reportsPart(asked)}`,
     };
   },
 });

@@ -14,9 +14,10 @@ import { jobQuestion } from '../../routes/accounting';
 import { jobText, queryJobs, type JobAndTask } from '../../routes/parameter';
 import { jobAnswer } from '../../accounting/answer-shapes';
 import { compareChart, MOST_CURVES } from '../charts/compare';
+import { chooseSeries, querySeries, seriesTitle } from '../charts/series';
 import { field } from '../form';
-import { html, named, type Child, type Html } from '../html';
-import { section } from '../layout';
+import { html, linkTo, named, type Child, type Html } from '../html';
+import { choices, section } from '../layout';
 import { askIfKnown, pageRoute, type Asker } from '../page';
 import { webScreen } from '../screen';
 import { table } from '../table';
@@ -110,22 +111,33 @@ async function find(asked: Asker, jobs: readonly JobAndTask[]): Promise<Found> {
 export const comparePage = pageRoute({
   path: '/compare',
   isForm: true,
-  description: 'jobs beside each other: their memory over time in one chart, and their figures',
-  parameters: { jobs: queryJobs('the jobs (tasks) to compare', MOST_CURVES) },
+  description: 'jobs beside each other: their memory (or CPU, swap ...) over time in one chart, and their figures',
+  parameters: { jobs: queryJobs('the jobs (tasks) to compare', MOST_CURVES), series: querySeries },
   make: async (asked) => {
-    const { jobs = [] } = asked.values;
+    const { jobs = [], series: wanted } = asked.values;
     const { known, unknown } = await find(asked, jobs);
     const series = known.flatMap(({ name, total }) => (total.series === null ? [] : [{ name, series: total.series }]));
-    const chart = compareChart(series);
     const names = jobs.map(jobText).join(',');
+    const { shown, items } = chooseSeries(
+      series.map((one) => one.series),
+      wanted,
+      (name) => linkTo('/compare', { jobs: names, series: name }),
+    );
+    const chart = compareChart(series, shown);
     return {
       title: 'Compare',
       body: html`<h1>Compare jobs</h1>
         <form class="filters" action="/compare">
-          ${field('jobs', `job numbers, up to ${MOST_CURVES}, with commas`, names)}<button>Compare</button>
+          ${field('jobs', `job numbers, up to ${MOST_CURVES}, with commas`, names)}
+          ${wanted === undefined ? null : html`<input type="hidden" name="series" value="${wanted}" />`}
+          <button>Compare</button>
         </form>
         ${unknown.length === 0 ? null : html`<p class="alert">No such job is known here: ${unknown.join(', ')}.</p>`}
-        ${chart === null ? null : section('Memory over time, each job since its start', chart)}
+        ${
+          chart === null
+            ? null
+            : section(`${seriesTitle(shown)} over time, each job since its start`, choices(items), chart)
+        }
         ${known.length === 0 ? null : section('Figures', figuresTable(known, webScreen(asked.now)))}`,
     };
   },

@@ -20,14 +20,13 @@ import { RUN_COLUMNS } from '../../../report/job/run-table';
 import { measuredRows } from '../../../report/job/summary';
 import { describePlace, describeSpan, jobLabel } from '../../../report/job/title';
 import { consumption, requested } from '../../../report/job/usage';
-import { curveWords } from '../../../report/screen/memory-chart';
 import type { Screen } from '../../../report/screen/screen';
 import type { jobAnswer } from '../../accounting/answer-shapes';
 import { bracketBar, chartKey, shareBar } from '../charts/bar';
-import { memoryCurve } from '../charts/memory-curve';
 import { html, named, type Child, type Html } from '../html';
 import { section } from '../layout';
 import { pairs, table } from '../table';
+import { curvePart, type ChartChoice } from './job-chart';
 import { hostsPart } from './job-hosts';
 import { jobLinks } from './job-links';
 import { causePart, nextPart } from './job-next';
@@ -117,21 +116,6 @@ function peakPart(memory: JobRecord, screen: Screen): Html | null {
     ])}`;
 }
 
-function curvePart({ total, whole }: Latest): Html | null {
-  const { series } = total;
-  const drawn = series && memoryCurve(series, limitOf(total), whole === null ? total.peak_rss : null);
-  if (series === null || drawn === null) return null;
-  return section(
-    'Memory over time',
-    drawn,
-    chartKey([
-      { fill: 'used', text: 'memory' },
-      ...(whole === null && total.peak_rss !== null ? [{ fill: 'band', text: 'peak, lower to upper bound' }] : []),
-    ]),
-    html`<p class="faint">${curveWords(total, series)}.</p>`,
-  );
-}
-
 function peaksPart({ total, whole }: Latest, screen: Screen): Html | null {
   const rows = peakRows(total, screen, whole === null);
   const columns = peakColumns(total, screen).map((column, index) => (index === 0 ? { head: 'peak of' } : column));
@@ -176,7 +160,7 @@ export function runsTable(
 }
 
 /** A job, or one task of an array job: its latest run, then all of its runs. */
-export function runPart({ runs, causes }: JobPart, screen: Screen): Html {
+export function runPart({ runs, causes }: JobPart, chart: ChartChoice, screen: Screen): Html {
   const latest = latestOf(runs);
   if (latest === null) return html``;
   const { total, whole } = latest;
@@ -194,7 +178,7 @@ export function runPart({ runs, causes }: JobPart, screen: Screen): Html {
   const next = runs.find(({ attempt }) => attempt === last)?.next_time ?? null;
   return html`${titlePart(total, place, state, describeSpan(total, screen), screen)} ${warningPart(latest, screen)}
     ${measuredPart(latest, screen)} ${nextPart(next, own[0]?.next_time ?? null, whole?.needs ?? latest.records)}
-    ${curvePart(latest)} ${endPart(latest, own)} ${whole === null ? null : hostsPart(whole.sum, screen)}
+    ${curvePart(latest, chart)} ${endPart(latest, own)} ${whole === null ? null : hostsPart(whole, chart, screen)}
     ${peaksPart(latest, screen)}
     <div class="halves">
       ${section('Requested', pairs(asked))} ${section('Used', pairs(consumption(total, screen)))}

@@ -7,14 +7,24 @@ import { redactView } from '../../access/redaction';
 import { jobAnswer } from '../../accounting/answer-shapes';
 import { HttpProblem } from '../../http/http-problem';
 import { jobQuestion } from '../../routes/accounting';
-import { jobText, pathJob, queryFlag, queryName, queryTime, type JobAndTask } from '../../routes/parameter';
+import {
+  jobText,
+  pathJob,
+  queryFlag,
+  queryName,
+  queryTime,
+  type JobAndTask,
+  type Values,
+} from '../../routes/parameter';
 import { route } from '../../routes/route';
+import { querySeries } from '../charts/series';
 import { html, linkTo, type Html } from '../html';
 import { HTML_TYPE, section } from '../layout';
 import { askIfKnown, type Asker, pageRoute, redirect, RELOAD_SECONDS } from '../page';
 import { webScreen } from '../screen';
 import { pairs } from '../table';
 import { arrayPart } from './job-array';
+import type { ChartChoice } from './job-chart';
 import { runPart, type JobAnswer } from './job-run';
 
 const isAsked = ({ job, task }: JobView, asked: JobAndTask): boolean =>
@@ -44,47 +54,60 @@ function othersPart({ older_incarnations: older, newer_incarnations: newer }: Jo
   return html`<p>Other jobs with this number: ${older + newer}. <a href="${link}">Show all</a></p>`;
 }
 
-function reloadLink(path: string, reload: boolean): Html {
-  return reload
-    ? html`<p class="only-screen">This page reloads every ${RELOAD_SECONDS} s: <a href="${path}">stop</a>.</p>`
-    : html`<p class="only-screen" data-live="${RELOAD_SECONDS}">
-        This job is running: <a href="${path}">reload</a> now, or
-        <a href="${linkTo(path, { reload: 'true' })}">every ${RELOAD_SECONDS} s</a>.
-      </p>`;
-}
-
 const PARAMETERS = {
   job: pathJob,
   all: queryFlag('every job that has had this number, not only the newest'),
   at: queryTime('the job that had this number at that time'),
   cluster: queryName('of this cluster only'),
+  series: querySeries,
+  host: queryName('of a parallel job: the host whose memory is charted'),
   reload: queryFlag('have the browser reload it every 30 s'),
 };
+
+type Choice = Values<typeof PARAMETERS>;
+
+const flag = (value: boolean | undefined): 'true' | undefined => (value === true ? 'true' : undefined);
+
+/** The page as it stands in an address, with changes. */
+function address({ job, ...choice }: Choice, changes: Partial<Omit<Choice, 'job'>> = {}): string {
+  const { all, reload, ...others } = { ...choice, ...changes };
+  return linkTo(`/job/${jobText(job)}`, { all: flag(all), ...others, reload: flag(reload) });
+}
+
+function reloadLink(choice: Choice): Html {
+  const path = address(choice, { reload: false });
+  return choice.reload === true
+    ? html`<p class="only-screen">This page reloads every ${RELOAD_SECONDS} s: <a href="${path}">stop</a>.</p>`
+    : html`<p class="only-screen" data-live="${RELOAD_SECONDS}">
+        This job is running: <a href="${path}">reload</a> now, or
+        <a href="${address(choice, { reload: true })}">every ${RELOAD_SECONDS} s</a>.
+      </p>`;
+}
 
 const jobPage = pageRoute({
   path: '/job/{job}',
   description: 'a job: what it requested and used, how it ended, what to request next time',
   parameters: PARAMETERS,
   make: async (asked) => {
-    const { job: wanted, reload = false, ...choice } = asked.values;
+    const { job: wanted, all, at, cluster, series, host } = asked.values;
+    const chart: ChartChoice = { series, host, linkOf: (changes) => address(asked.values, changes) };
     const screen = webScreen(asked.now);
-    const running = choice.at === undefined ? runningViews(asked, wanted) : [];
-    const answer = await askIfKnown(asked, jobQuestion({ job: wanted, ...choice }, asked.site), jobAnswer);
+    const running = at === undefined ? runningViews(asked, wanted) : [];
+    const answer = await askIfKnown(asked, jobQuestion({ job: wanted, all, at, cluster }, asked.site), jobAnswer);
     if (answer === null && running.length === 0)
       throw new HttpProblem(404, 'no such job is known here; a job appears with its first heartbeat, or when it ends');
-    const path = `/job/${jobText(wanted)}`;
     const groups = [...groupBy(answer?.records ?? [], jobKey).values()].reverse();
     const parts = groups.map((runs) => {
       const isArray = new Set(runs.map(({ record }) => record.task_id)).size > 1;
       const given = { runs, causes: answer?.causes ?? [] };
-      return isArray ? arrayPart(given, screen) : runPart(given, screen);
+      return isArray ? arrayPart(given, screen) : runPart(given, chart, screen);
     });
     const isRunning = running.length > 0 || groups.flat().some(({ record }) => record.status === 'running');
     return {
       title: `Job ${jobText(wanted)}`,
       body: html`${parts.length === 0 ? html`<h1>Job ${jobText(wanted)}</h1>` : parts} ${livePart(running, screen)}
-      ${isRunning ? reloadLink(path, reload) : null}
-      ${answer === null ? null : othersPart(answer, linkTo(path, { all: 'true' }))}`,
+      ${isRunning ? reloadLink(asked.values) : null}
+      ${answer === null ? null : othersPart(answer, address(asked.values, { all: true }))}`,
     };
   },
 });

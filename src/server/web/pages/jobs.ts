@@ -14,15 +14,14 @@ import type { Screen } from '../../../report/screen/screen';
 import { recordsAnswer, summaryAnswer } from '../../accounting/answer-shapes';
 import { FILTER, given, intervalOf, SORTS } from '../../routes/accounting';
 import { queryCount, queryTime, queryWord, withText, type Values } from '../../routes/parameter';
-import { daysChart } from '../charts/days';
 import { field, option } from '../form';
 import { html, linkTo, named, type Child, type Html } from '../html';
 import { section } from '../layout';
 import { askAccounting, type Asker, pageRoute } from '../page';
 import { webScreen } from '../screen';
 import { paging, table, type WebColumn } from '../table';
-import { classLink } from './job-links';
-import { groupsTable, sumsPart } from './sums';
+import { kindsPart } from './kinds';
+import { daysPart, groupsTable, sumsPart } from './sums';
 
 /** Records of a part of the list. */
 const EACH = 50;
@@ -147,27 +146,33 @@ function titleOf({ owner: user, project: group }: Choice): readonly [string, Htm
   return ['Jobs', html`Jobs`];
 }
 
-/** Groups that are worth a table: of an owner the kinds of jobs, of a project its owners, of all both. */
-function groupings({ owner: user }: Choice): readonly ('owner' | 'job_name')[] {
-  return user === undefined ? ['owner', 'job_name'] : ['job_name'];
+/** The users, or the names, that requested most. */
+async function groupsPart(
+  asked: Asker,
+  choice: Choice,
+  query: ReturnType<typeof queryOf>,
+  by: 'owner' | 'job_name',
+): Promise<Html | null> {
+  const question = { what: 'summary', query: { ...query, by, limit: GROUPS } } as const;
+  const { groups } = await askAccounting(asked, question, summaryAnswer);
+  const linkOf = (key: string): string =>
+    address({
+      ...choice,
+      page: undefined,
+      ...(by === 'owner' ? { owner: key } : { job_name: key.replaceAll('#', '*') }),
+    });
+  const made = groupsTable(by === 'owner' ? 'user' : 'kind of job', groups, linkOf);
+  return made && html`<section>${made}</section>`;
 }
 
-/** Where a kind of job of the chosen user is shown; null: no user is chosen. */
-const classOf = ({ owner: user, cluster }: Choice, name: string): string | null =>
-  classLink({ owner: user ?? null, job_name: name, ...given({ cluster }) });
-
-async function groupsPart(asked: Asker, choice: Choice, query: ReturnType<typeof queryOf>): Promise<Html> {
-  const parts: (Html | null)[] = [];
-  for (const by of groupings(choice)) {
-    const question = { what: 'summary', query: { ...query, by, limit: GROUPS } } as const;
-    const { groups } = await askAccounting(asked, question, summaryAnswer);
-    const link = (key: string): string =>
-      by === 'owner'
-        ? address({ ...choice, page: undefined, owner: key })
-        : (classOf(choice, key) ?? address({ ...choice, page: undefined, job_name: key.replaceAll('#', '*') }));
-    parts.push(groupsTable(by === 'owner' ? 'user' : 'kind of job', groups, link));
-  }
-  return html`${parts.map((part) => (part === null ? null : html`<section>${part}</section>`))}`;
+/** Of a user the kinds of jobs, of a project its users and their kinds of jobs, of all users and names. */
+async function partsOf(asked: Asker, choice: Choice, query: ReturnType<typeof queryOf>): Promise<Html> {
+  const users = choice.owner === undefined ? await groupsPart(asked, choice, query, 'owner') : null;
+  const kinds =
+    choice.owner === undefined && choice.project === undefined
+      ? await groupsPart(asked, choice, query, 'job_name')
+      : await kindsPart(asked, query);
+  return html`${users} ${kinds}`;
 }
 
 type Filter = Pick<Choice, keyof typeof CHOICES>;
@@ -190,20 +195,20 @@ export const jobsPage = pageRoute({
     const choice = asked.values;
     const { page = 1, sort = 'time' } = choice;
     const query = queryOf(choice, asked.now);
-    const wanted = { what: 'records', query: { ...query, sort, limit: page * EACH + 1 } } as const;
-    const { records, totals } = await askAccounting(asked, wanted, recordsAnswer);
+    const wanted = { what: 'records', query: { ...query, sort, limit: page * EACH + 1, totals: false } } as const;
+    const { records } = await askAccounting(asked, wanted, recordsAnswer);
     const days = { what: 'summary', query: { ...query, by: 'day', limit: 400 } } as const;
-    const { groups } = await askAccounting(asked, days, summaryAnswer);
+    const { groups, totals } = await askAccounting(asked, days, summaryAnswer);
     const shown = records.slice((page - 1) * EACH, page * EACH).map(({ record }) => record);
     const more = records.length > page * EACH && page < MOST_PARTS;
     const [title, heading] = titleOf(choice);
-    const chart = daysChart(groups);
     const until = new Date(query.until);
     return {
       title,
       body: html`<h1>${heading}</h1>
         <p class="faint">${formatMinute(new Date(query.since))} → ${formatMinute(until)} ${formatZone(until)}</p>
-        ${filters(choice)} ${section('Totals', sumsPart(totals), chart)} ${await groupsPart(asked, choice, query)}
+        ${filters(choice)} ${section('Totals', sumsPart(totals))} ${daysPart(groups)}
+        ${await partsOf(asked, choice, query)}
         ${section(
           'Jobs',
           shown.length === 0

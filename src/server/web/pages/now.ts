@@ -21,8 +21,8 @@ import { memoryBar, shareBar } from '../charts/bar';
 import { hostMap, HOST_SHADES, SHADE_NAMES } from '../charts/host-map';
 import { field } from '../form';
 import { html, linkTo, named, type Child, type Html } from '../html';
-import { HTML_TYPE, section, type Page } from '../layout';
-import { pageAnswer, RELOAD_SECONDS } from '../page';
+import { choices, HTML_TYPE, section, type Page } from '../layout';
+import { pageAnswer, pageBody, RELOAD_SECONDS } from '../page';
 import { webScreen } from '../screen';
 import { paging, table } from '../table';
 
@@ -136,21 +136,12 @@ function jobsPart(jobs: readonly JobView[], choice: Choice, screen: Screen): Htm
 function hostsPart(hosts: readonly HostView[], choice: Choice, screen: Screen): readonly Html[] {
   const { shade = 'used' } = choice;
   const { shown, more } = part(hosts, choice.hosts);
-  const shades = HOST_SHADES.map((by) =>
-    by === shade
-      ? html`<li><strong>${SHADE_NAMES[by]}</strong></li>`
-      : html`<li><a href="${address(choice, { shade: by })}">${SHADE_NAMES[by]}</a></li>`,
+  const shades = HOST_SHADES.map(
+    (by) => [SHADE_NAMES[by], by === shade ? null : address(choice, { shade: by })] as const,
   );
   const totals = describeTotals(totalHosts(hosts), screen).map((line) => html`<p>${line.replace(/ {2,}/, ': ')}</p>`);
   return [
-    section(
-      'All hosts',
-      hostMap(hosts, shade),
-      html`<ul class="choices">
-        ${shades}
-      </ul>`,
-      html`${totals}`,
-    ),
+    section('All hosts', hostMap(hosts, shade), choices(shades), html`${totals}`),
     section(
       `${formatCount(hosts.length)} hosts`,
       liveTable('Hosts (used: the peak so far of the jobs there)', HOST_COLUMNS, shown, hostCell, screen),
@@ -199,6 +190,24 @@ function nothingYet({ message }: HttpProblem): Page {
   };
 }
 
+const MOST_SHARED = 50;
+
+/** Pages of the newest state of things, whoever looks at them: only the frame around them says who that is. */
+class SharedPages {
+  #state: object | null = null;
+  readonly #pages = new Map<string, Page>();
+
+  get(state: object, key: string, make: () => Page): Page {
+    if (state !== this.#state || this.#pages.size >= MOST_SHARED) this.#pages.clear();
+    this.#state = state;
+    const page = this.#pages.get(key) ?? make();
+    this.#pages.set(key, page);
+    return page;
+  }
+}
+
+const shared = new SharedPages();
+
 /** The running cluster: jobs at risk, all jobs, all hosts. Made once for all who see the same. */
 export const nowPage = route({
   path: '/',
@@ -213,13 +222,13 @@ export const nowPage = route({
     const { reload = false } = values;
     try {
       const { live, view } = requireView({ site });
-      const key = `now ${JSON.stringify(values)} ${signedIn?.name ?? ''} ${accessKey(access)}`;
-      const make = (): Page => nowOf(redactView(view, access), values, now);
-      const body = site.cache.get(live, key, () => pageAnswer(make(), '/', asked).body);
-      return { ...pageAnswer({ title: '', body: html`` }, '/', asked, reload), body };
+      const key = `now ${JSON.stringify(values)} ${accessKey(access)}`;
+      const make = (): Page => shared.get(live, key, () => nowOf(redactView(view, access), values, now));
+      const body = site.cache.get(live, `${key} ${signedIn?.name ?? ''}`, () => pageBody(make(), '/', asked));
+      return pageAnswer(body, reload);
     } catch (error) {
-      if (error instanceof HttpProblem && error.httpStatus === 503) return pageAnswer(nothingYet(error), '/', asked);
-      throw error;
+      if (!(error instanceof HttpProblem) || error.httpStatus !== 503) throw error;
+      return pageAnswer(pageBody(nothingYet(error), '/', asked));
     }
   },
 });

@@ -5,8 +5,10 @@ import { gridEngineText, unusedGibHours } from '../../../report/records/unused';
 import { shareTone } from '../../../report/screen/gauge';
 import type { Tone } from '../../../report/screen/screen';
 import { shareBar } from '../charts/bar';
+import { daysChart } from '../charts/days';
 import { html, named, type Child, type Html } from '../html';
-import { pairs, table } from '../table';
+import { section } from '../layout';
+import { pairs, table, type WebColumn } from '../table';
 
 const DOT = '·';
 /** All slots busy is as it should be. */
@@ -46,6 +48,35 @@ export function sumsPart(totals: Totals): Html {
   ])}${apart === null ? null : html`<p class="faint">${apart}</p>`}`;
 }
 
+/** What jobs used and wasted day by day; null: there is nothing to draw. */
+export function daysPart(days: readonly SummaryGroup[]): Html | null {
+  const chart = daysChart(days);
+  return chart && section('Memory-hours by day', chart);
+}
+
+/** What `sumCells` shows. */
+export const SUM_COLUMNS: readonly WebColumn[] = [
+  { head: 'jobs', align: 'right' },
+  { head: 'requested', align: 'right' },
+  { head: 'in use', align: 'right' },
+  { head: 'share', bar: true },
+  { head: 'unused', align: 'right' },
+  { head: 'killed by memory', align: 'right' },
+];
+
+/** The sums of a group of jobs, for a line of a table. */
+export function sumCells(totals: Totals): readonly Child[] {
+  const share = usedShare(totals);
+  return [
+    formatCount(totals.jobs),
+    formatMemoryTime(totals.requested_gib_hours, DOT),
+    share === null ? '' : formatPercent(share),
+    share === null ? null : shareBar(share),
+    formatMemoryTime(unusedGibHours(totals), DOT),
+    totals.killed_by_memory === 0 ? '' : formatCount(totals.killed_by_memory),
+  ];
+}
+
 /** Groups of jobs by their sums, as the answer has them. `linkOf`: where a group's own page is. */
 export function groupsTable(
   what: string,
@@ -53,27 +84,13 @@ export function groupsTable(
   linkOf: (key: string) => string | null,
 ): Html | null {
   if (groups.length === 0) return null;
-  const cellsOf = ({ key, totals }: SummaryGroup): readonly Child[] => {
-    const share = usedShare(totals);
+  const nameOf = (key: string | null): Child => {
     const link = key === null ? null : linkOf(key);
-    return [
-      key === null ? '(none)' : link === null ? named(key) : html`<a href="${link}">${named(key)}</a>`,
-      formatCount(totals.jobs),
-      formatMemoryTime(totals.requested_gib_hours, DOT),
-      share === null ? '' : formatPercent(share),
-      share === null ? null : shareBar(share),
-      formatMemoryTime(unusedGibHours(totals), DOT),
-      totals.killed_by_memory === 0 ? '' : formatCount(totals.killed_by_memory),
-    ];
+    return key === null ? '(none)' : link === null ? named(key) : html`<a href="${link}">${named(key)}</a>`;
   };
-  const columns = [
-    { head: what },
-    { head: 'jobs', align: 'right' },
-    { head: 'requested', align: 'right' },
-    { head: 'in use', align: 'right' },
-    { head: 'share', bar: true },
-    { head: 'unused', align: 'right' },
-    { head: 'killed by memory', align: 'right' },
-  ] as const;
-  return table(`By ${what}, most requested memory-hours first`, columns, groups.map(cellsOf));
+  return table(
+    `By ${what}, most requested memory-hours first`,
+    [{ head: what }, ...SUM_COLUMNS],
+    groups.map(({ key, totals }) => [nameOf(key), ...sumCells(totals)]),
+  );
 }

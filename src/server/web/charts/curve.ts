@@ -1,10 +1,11 @@
 import { measuredUpper } from '../../../record/peak-figure';
-import type { Bracket, MemorySeries } from '../../../record/record';
-import { formatBytes, formatRequested } from '../../../report/format/units';
+import type { Bracket } from '../../../record/record';
 import { elapsed } from '../../../report/screen/chart';
 import { html, type Html } from '../html';
-import { timeChart } from './axes';
+import { timeChart, type Limit } from './axes';
 import { BOTTOM, HEIGHT, scaleFor, stepsPath, WIDTH, type Scale } from './scale';
+import { seriesTitle } from './series';
+import { unitOfSeries } from './series-units';
 
 function curve(values: readonly number[], scale: Scale): Html {
   const line = stepsPath(values, scale);
@@ -34,18 +35,26 @@ function peakBand(peak: Bracket, scale: Scale): Html {
   ></rect>`;
 }
 
-/** Memory over time, with the limit as a line and the peak as a band; null: there is too little to draw. */
-export function memoryCurve(series: MemorySeries, limit: number | null, peak: Bracket | null): Html | null {
-  const { rss_bytes: values, step_seconds: step } = series;
-  const most = values.reduce((largest, bytes) => Math.max(largest, bytes), 0);
-  if (values.length < 2 || most <= 0 || !(step > 0)) return null;
+interface Curve {
+  /** Name of the series. */
+  readonly series: string;
+  readonly values: readonly number[];
+  readonly stepSeconds: number;
+  readonly limit: Limit | null;
+  /** Shown as a band. */
+  readonly peak: Bracket | null;
+}
+
+/** A series over time, with what was requested as a line and the peak as a band; null: there is too little to draw. */
+export function curveChart({ series, values, stepSeconds, limit, peak }: Curve): Html | null {
+  const most = values.reduce((largest, amount) => Math.max(largest, amount), 0);
+  if (values.length < 2 || most <= 0 || !(stepSeconds > 0)) return null;
   const upper = peak === null ? 0 : (measuredUpper(peak) ?? peak.lower_bytes);
-  const scale = scaleFor(Math.max(most, upper), limit);
-  const words = `Memory over ${elapsed(values.length * step)}: at most ${formatBytes(most)}${
-    limit === null ? ', no limit' : `, limit ${formatRequested(limit)}`
-  }`;
+  const scale = scaleFor(Math.max(most, upper), limit?.at ?? null);
+  const seconds = values.length * stepSeconds;
+  const words = `${seriesTitle(series)} over ${elapsed(seconds)}: at most ${unitOfSeries(series).text(most)}, ${limit?.text ?? 'no limit'}`;
   return timeChart(
-    { words, seconds: values.length * step, scale, limit },
+    { words, seconds, scale, limit, series },
     curve(values, scale),
     peak === null ? null : peakBand(peak, scale),
   );

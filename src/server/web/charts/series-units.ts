@@ -1,0 +1,31 @@
+import { formatBytes, formatNumber, formatRequested } from '../../../report/format/units';
+
+/** What the values of a series over time are, by its name; also used by the script in the browser. */
+
+const RATE = '_per_second';
+
+interface SeriesUnit {
+  /** A power of it is the unit of large amounts. */
+  readonly base: 1024 | 1000;
+  readonly text: (value: number) => string;
+  /** Of a round value. */
+  readonly tick: (value: number) => string;
+}
+
+const counted = (unit: string): SeriesUnit => ({
+  base: 1000,
+  text: (value) => `${formatNumber(value)}${unit}`,
+  tick: (value) => `${Number(value.toPrecision(6))}${value === 1 ? unit.replace(/s$/, '') : unit}`,
+});
+
+/** By what the name ends in; without a known end it counts something. */
+export function unitOfSeries(name: string): SeriesUnit {
+  const [quantity, per] = name.endsWith(RATE) ? [name.slice(0, -RATE.length), '/s'] : [name, ''];
+  if (quantity.endsWith('_bytes') || quantity === 'bytes')
+    return {
+      base: 1024,
+      text: (value) => formatBytes(value) + per,
+      tick: (value) => formatRequested(value) + per,
+    };
+  return counted((quantity.endsWith('_cores') ? ' cores' : quantity.endsWith('_percent') ? ' %' : '') + per);
+}

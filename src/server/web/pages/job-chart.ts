@@ -1,0 +1,72 @@
+import type { JobRecord, MemorySeries } from '../../../record/record';
+import { limitOf } from '../../../record/request';
+import { MEMORY_SERIES, seriesValues } from '../../../record/series-values';
+import { formatCount, formatRequested } from '../../../report/format/units';
+import type { JobWhole } from '../../../report/job/job-whole';
+import { growingHost } from '../../../report/job/running';
+import { curveWords } from '../../../report/screen/memory-chart';
+import type { Limit } from '../charts/axes';
+import { chartKey } from '../charts/bar';
+import { curveChart } from '../charts/curve';
+import { chooseSeries, seriesTitle } from '../charts/series';
+import { html, named, type Html } from '../html';
+import { choices, section } from '../layout';
+import type { Latest } from './job-run';
+
+/** Which series of which host is charted, and where another is. */
+export interface ChartChoice {
+  readonly series: string | undefined;
+  readonly host: string | undefined;
+  readonly linkOf: (changes: { readonly series?: string; readonly host?: string | undefined }) => string;
+}
+
+/** What the job held on each host that was seen, and the record of that host. */
+export function seriesOfHosts({
+  hosts,
+  parts,
+}: JobWhole): readonly { readonly record: JobRecord; readonly series: MemorySeries | null }[] {
+  return hosts.map((record, index) => ({
+    record,
+    series: growingHost(record.host, parts[index] ?? [], limitOf(record)).series,
+  }));
+}
+
+function requestedOf(record: JobRecord, series: string): Limit | null {
+  const limit = limitOf(record);
+  const slots = record.host_slots ?? record.slots;
+  if (series === MEMORY_SERIES) return limit === null ? null : { at: limit, text: `limit ${formatRequested(limit)}` };
+  return series === 'cpu_cores' && slots !== null
+    ? { at: slots, text: `${formatCount(slots)} slot${slots === 1 ? '' : 's'}` }
+    : null;
+}
+
+/** The chosen series over time with what was requested: of the job, or of one host of a parallel job. */
+export function curvePart({ total, whole }: Latest, { series: wanted, host, linkOf }: ChartChoice): Html | null {
+  const here = whole && seriesOfHosts(whole).find(({ record }) => record.host === host);
+  const { record, series } = here ?? { record: total, series: total.series };
+  if (series === null) return null;
+  const { shown, items } = chooseSeries([series], wanted, (name) => linkOf({ series: name }));
+  const isMemory = shown === MEMORY_SERIES;
+  const peak = isMemory && whole === null ? record.peak_rss : null;
+  const drawn = curveChart({
+    series: shown,
+    values: seriesValues(series, shown),
+    stepSeconds: series.step_seconds,
+    limit: requestedOf(record, shown),
+    peak,
+  });
+  if (drawn === null && items.length === 0) return null;
+  const title = seriesTitle(shown);
+  return section(
+    here == null ? `${title} over time` : html`${title} over time on ${named(record.host)}`,
+    here == null ? null : html`<p><a href="${linkOf({ host: undefined })}">All hosts together</a></p>`,
+    choices(items),
+    drawn ?? html`<p>There is too little of it to draw.</p>`,
+    drawn &&
+      chartKey([
+        { fill: 'used', text: title },
+        ...(peak === null ? [] : [{ fill: 'band', text: 'peak, lower to upper bound' }]),
+      ]),
+    isMemory && here == null ? html`<p class="faint">${curveWords(record, series)}.</p>` : null,
+  );
+}

@@ -1,0 +1,94 @@
+import type { SummaryGroup, SummaryQuery } from '../../../accounting/summary';
+import type { MemoryPromise } from '../../../report/advice/class-advice';
+import { formatPercent } from '../../../report/format/units';
+import { summaryAnswer } from '../../accounting/answer-shapes';
+import { html, named, type Child, type Html } from '../html';
+import { askAccounting, type Asker } from '../page';
+import { table } from '../table';
+import { classLink } from './job-links';
+import { sumCells, SUM_COLUMNS } from './sums';
+
+/** Kinds that are listed: those that requested most. */
+const LISTED = 10;
+/** Of a project: so many users, and kinds of each, are looked at. */
+const USERS = 5;
+
+type Query = SummaryQuery & { readonly limit: number };
+
+interface Kind extends SummaryGroup {
+  readonly owner: string;
+  readonly name: string;
+}
+
+/** The kinds of jobs of one user. */
+async function kindsOf(asked: Asker, owner: string, query: Omit<Query, 'by' | 'limit'>): Promise<readonly Kind[]> {
+  const question = { what: 'summary', query: { ...query, owner, by: 'job_name', limit: LISTED } } as const;
+  const { groups } = await askAccounting(asked, question, summaryAnswer);
+  return groups.flatMap((group) => (group.key === null ? [] : [{ ...group, owner, name: group.key }]));
+}
+
+function adviceCells(promise: MemoryPromise | null): readonly Child[] {
+  if (promise === null) return ['', ''];
+  const { complex, text, per, risk } = promise;
+  return [
+    html`<code>${complex}=${text}</code>${per === 'job' ? ' per job' : ''}`,
+    risk === null ? 'not known' : formatPercent(risk),
+  ];
+}
+
+function kindsTable(kinds: readonly Kind[], advice: readonly (MemoryPromise | null)[], cluster: string | null): Html {
+  const several = new Set(kinds.map(({ owner }) => owner)).size > 1;
+  const rows = kinds.map((kind, index) => {
+    const { owner, name, totals } = kind;
+    const link = classLink({ owner, job_name: name, ...(cluster === null ? {} : { cluster }) });
+    return [
+      link === null ? named(name) : html`<a href="${link}">${named(name)}</a>`,
+      several ? named(owner) : null,
+      ...sumCells(totals),
+      ...adviceCells(advice[index] ?? null),
+    ];
+  });
+  return table(
+    'By kind of job, most requested memory-hours first',
+    [
+      { head: 'kind of job' },
+      { head: 'user' },
+      ...SUM_COLUMNS,
+      { head: 'request next' },
+      { head: 'risk', align: 'right' },
+    ],
+    rows,
+  );
+}
+
+/** The kinds of jobs of a user, or of the users of a project who requested most, each with what to request next. */
+export async function kindsPart(asked: Asker, query: Omit<Query, 'by' | 'limit'>): Promise<Html | null> {
+  const users =
+    query.owner === undefined
+      ? (
+          await askAccounting(
+            asked,
+            { what: 'summary', query: { ...query, by: 'owner', limit: USERS } } as const,
+            summaryAnswer,
+          )
+        ).groups.flatMap(({ key }) => key ?? [])
+      : [query.owner];
+  const found: Kind[] = [];
+  for (const user of users) found.push(...(await kindsOf(asked, user, query)));
+  const kinds = found.sort((a, b) => b.totals.requested_gib_hours - a.totals.requested_gib_hours).slice(0, LISTED);
+  if (kinds.length === 0) return null;
+  const { cluster = null } = query;
+  const unknown = { slots: null, pe: null, project: null, queue: null };
+  const advice = await Promise.all(
+    kinds.map(({ owner, name }) =>
+      asked.site.promises.of({ owner, jobName: name, ...unknown, cluster }, asked.access, asked.requester.key),
+    ),
+  );
+  return html`<section>
+    ${kindsTable(kinds, advice, cluster)}
+    <p class="faint">
+      Request next: what past runs of the kind advise. Risk: the share of runs that would need more, where there are
+      enough runs to state it.
+    </p>
+  </section>`;
+}

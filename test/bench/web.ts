@@ -1,0 +1,172 @@
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { Agent } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { RELOAD_SECONDS } from '../../src/server/web/page';
+import type { Bench, BenchOptions, Row, Section } from './bench';
+import type { BudgetName } from './budgets';
+import { FIRST_JOB, fillHistory, type History } from './history-fill';
+import { keptHistory } from './history-kept';
+import { startWebSite, type WebSite } from './web-site';
+import { see, watchPages } from './web-viewers';
+
+/** How long the pages of `qmemacct serve` take over years of a site and 10,000 running jobs, and what viewers cost. */
+
+const SEED = 1;
+const QUICK_RECORDS = 100_000;
+const USUAL_RECORDS = 1_000_000;
+const RUNNING = 10_000;
+const VIEWERS = 200;
+
+type Page = readonly [what: string, path: (turn: number) => string, budget: BudgetName];
+
+/** Each turn asks for another page, so that nothing is answered from what was made before. */
+function pagesOf({ week, weeks }: History): readonly Page[] {
+  const jobs = week.jobs * weeks;
+  const job = (turn: number): number => FIRST_JOB + ((turn * 7919) % jobs);
+  const kind = week.runs.find(({ record }) => record?.owner === 'bob')?.record?.job_name ?? 'none';
+  const live: Page[] = [
+    ['now', (turn) => `/?jobs=${1 + turn}&hosts=1`, 'page of 10,000 running jobs'],
+    ['now, one user', (turn) => `/?owner=user${turn % 97}`, 'page of 10,000 running jobs'],
+    ['a running job', (turn) => `/job/${1 + turn}?all=true`, 'page of 10,000 running jobs'],
+  ];
+  const kept: Page[] = [
+    ['a job', (turn) => `/job/${job(turn)}`, 'page over the history'],
+    [
+      'three jobs compared',
+      (turn) => `/compare?jobs=${[1, 2, 3].map((step) => job(turn + step)).join()}`,
+      'page over the history',
+    ],
+    ['a kind of job', () => `/class?owner=bob&job_name=${encodeURIComponent(kind)}`, 'page over the history'],
+    ['all jobs, 7 days', () => '/jobs', 'page over the history'],
+    ['all jobs, 30 days', () => '/jobs?since=30d', 'page over the history'],
+    ['a user, 7 days', () => '/jobs?owner=bob', 'page over the history'],
+    ['a user, 30 days', () => '/jobs?owner=bob&since=30d', 'page over the history'],
+    ['the user with most jobs, 30 days', () => '/jobs?owner=user000&since=30d', 'page over the history'],
+    ['a project, 7 days', (turn) => `/jobs?project=group${turn % 40}`, 'page over the history'],
+    ['the cluster, 30 days', () => '/cluster', 'page over the history'],
+    ['the cluster, a year', () => '/cluster?since=365d', 'page over the history'],
+  ];
+  return [...live, ...kept];
+}
+
+const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
+
+/** Until the server knows all running jobs. */
+async function untilLive(site: WebSite, agent: Agent): Promise<void> {
+  const { text } = await see(site.port, '/v1/live?limit=1', agent);
+  if (!text.includes('"job_id"')) {
+    await sleep(500);
+    await untilLive(site, agent);
+  }
+}
+
+async function pageRows(
+  site: WebSite,
+  history: History,
+  runs: number,
+  progress: BenchOptions['progress'],
+): Promise<readonly Row[]> {
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+  await untilLive(site, agent);
+  const rows: Row[] = [];
+  for (const [what, path, budget] of pagesOf(history)) {
+    progress(`web: ${what}`);
+    const ms: number[] = [];
+    let bytes = 0;
+    for (let turn = 0; turn < runs; turn++) {
+      const seen = await see(site.port, path(turn), agent);
+      if (seen.status !== 200) throw new Error(`${path(turn)} was answered with status ${seen.status}`);
+      ms.push(seen.ms);
+      bytes = Math.max(bytes, seen.bytes);
+    }
+    const note = `the first ${(ms[0] ?? 0).toFixed(0)} ms; ${Math.round(bytes / 1024)} KiB packed`;
+    rows.push({ what, unit: 'ms', values: ms.slice(1), budget, note });
+  }
+  agent.destroy();
+  return rows;
+}
+
+interface Span {
+  /** Percent of a core. */
+  readonly cpu: number;
+  readonly callsPerMinute: number;
+}
+
+async function during(site: WebSite, work: () => Promise<unknown>): Promise<Span> {
+  const [cpu, calls, began] = [site.cpuSeconds(), site.calls(), performance.now()];
+  await work();
+  const seconds = (performance.now() - began) / 1000;
+  return {
+    cpu: ((site.cpuSeconds() - cpu) / seconds) * 100,
+    callsPerMinute: ((site.calls() - calls) / seconds) * 60,
+  };
+}
+
+async function viewerRows(site: WebSite, seconds: number, progress: BenchOptions['progress']): Promise<readonly Row[]> {
+  progress('web: no viewers');
+  const alone = await during(site, () => sleep(seconds * 1000));
+  progress(`web: ${VIEWERS} viewers`);
+  const paths = ['/', '/', '/?owner=user7', '/?queue=all.q', '/?shade=slots', '/job/17', '/job/4711', '/?jobs=2'];
+  let views = { ms: [] as readonly number[], failures: 0 };
+  const watched = await during(site, async () => {
+    views = await watchPages(site.port, paths, { viewers: VIEWERS, everySeconds: RELOAD_SECONDS, seconds });
+  });
+  return [
+    {
+      what: 'the server without viewers',
+      unit: '%',
+      values: [alone.cpu],
+      note: 'of a core: it reads what qstat prints',
+    },
+    { what: `the server with ${VIEWERS} viewers`, unit: '%', values: [watched.cpu] },
+    { what: 'what the viewers cost', unit: '%', values: [watched.cpu - alone.cpu], budget: '200 viewers' },
+    { what: 'calls of qstat and qhost without viewers', unit: '1/min', values: [alone.callsPerMinute] },
+    { what: 'calls of qstat and qhost with viewers', unit: '1/min', values: [watched.callsPerMinute] },
+    {
+      what: 'a refresh',
+      unit: 'ms',
+      values: views.ms,
+      budget: 'page of 10,000 running jobs',
+      note: `${views.failures} failures`,
+    },
+  ];
+}
+
+async function run({ quick, jobs, keep, progress }: BenchOptions): Promise<readonly Section[]> {
+  const directory = mkdtempSync(join(tmpdir(), 'qmemacct-bench-web-'));
+  const remove = (): void => rmSync(directory, { recursive: true, force: true });
+  process.once('exit', remove);
+  try {
+    const size = jobs ?? (quick ? QUICK_RECORDS : USUAL_RECORDS);
+    const make = keep === null ? fillHistory : keptHistory;
+    const history = await make(keep ?? directory, size, Date.now(), SEED, progress);
+    const clients = join(directory, 'cell');
+    mkdirSync(clients);
+    const site = await startWebSite(clients, history.store, RUNNING);
+    try {
+      return [
+        {
+          title: `web: pages over ${history.records} records of ${history.weeks} weeks, ${RUNNING} running jobs`,
+          rows: await pageRows(site, history, quick ? 10 : 30, progress),
+          notes: ['time to the last byte, one request after the other; this program shares the machine'],
+        },
+        {
+          title: `web: ${VIEWERS} viewers of running jobs, each page refreshed every ${RELOAD_SECONDS} s`,
+          rows: await viewerRows(site, quick ? 60 : 180, progress),
+        },
+      ];
+    } finally {
+      await site.stop();
+    }
+  } finally {
+    process.off('exit', remove);
+    remove();
+  }
+}
+
+export const webBench: Bench = {
+  name: 'web',
+  about: 'the pages over years of a site (--jobs, --keep) and 10,000 running jobs; 200 viewers at once',
+  run,
+};
