@@ -60,8 +60,11 @@ export default tseslint.config(
       '@typescript-eslint/restrict-template-expressions': ['error', { allowNumber: true, allowBoolean: true }],
       '@typescript-eslint/no-non-null-assertion': 'error',
       '@typescript-eslint/consistent-type-imports': 'error',
-      // What few runs need is loaded when it is needed. (createRequire: what a bundle leaves outside.)
-      '@typescript-eslint/no-require-imports': ['error', { allow: ['^\\.', '^smol-toml$'] }],
+      // What few runs need is loaded when it is needed. ('node:module' would cost every sampler the start of Node's ESM loader.)
+      '@typescript-eslint/no-require-imports': [
+        'error',
+        { allow: ['^\\.', '^smol-toml$', '^koffi$', '^better-sqlite3'] },
+      ],
       '@typescript-eslint/switch-exhaustiveness-check': 'error',
       '@typescript-eslint/no-confusing-void-expression': ['error', { ignoreArrowShorthand: true }],
       '@typescript-eslint/prefer-nullish-coalescing': 'off',

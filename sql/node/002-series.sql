@@ -19,3 +19,9 @@ CREATE TABLE series (
   packed      BLOB    NOT NULL
 ) STRICT;
 CREATE INDEX series_of_job ON series (job, loose, at);
+
+-- Of the node's sources those that give nothing now though the site switched them on by name, or they worked before.
+CREATE TABLE failing_source (
+  source      TEXT PRIMARY KEY,
+  reason      TEXT NOT NULL
+) STRICT, WITHOUT ROWID;

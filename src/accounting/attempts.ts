@@ -19,7 +19,7 @@ function submitted(record: JobRecord): number | null {
   return record.pe_task_id === null ? ms(record.submitted_at) : null;
 }
 
-/** When a record's job was first heard of: what its attempts are ordered by. */
+/** When the first word of a job came: what its attempts are ordered by. */
 function begun(record: JobRecord): number {
   return ms(record.started_at) ?? ms(record.ended_at) ?? record.revision;
 }
@@ -28,21 +28,16 @@ function compareText(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }
 
-interface Incarnation {
-  /** When it was submitted; where no record knows, when it was first heard of. */
-  readonly since: number;
-  readonly records: readonly StoredRecord[];
-}
-
 /**
  * Whether a run of the job was over shortly before: Open Cluster Scheduler submits a job anew that is to run again. It
  * takes days until a number comes round.
  */
 function isRequeued(time: number, records: readonly StoredRecord[]): boolean {
-  return records.some(({ record }) => {
-    const begun = ms(record.started_at);
-    const over = ms(record.ended_at) ?? begun;
-    return begun !== null && over !== null && begun < time && time - over < REQUEUED_WITHIN_MS;
+  // ISO times in UTC are in the order of their text.
+  const submission = new Date(time).toISOString();
+  return records.some(({ record: { started_at: begun, ended_at: ended } }) => {
+    if (begun === null || begun >= submission) return false;
+    return time - Date.parse(ended ?? begun) < REQUEUED_WITHIN_MS;
   });
 }
 
@@ -50,19 +45,17 @@ function isRequeued(time: number, records: readonly StoredRecord[]): boolean {
  * The jobs that have had one number in one cluster, oldest first: job numbers wrap, and what distinguishes two such jobs
  * is when they were submitted. A record that does not know belongs to the last job submitted before it began.
  */
-function incarnations(records: readonly StoredRecord[]): readonly Incarnation[] {
+function incarnations(records: readonly StoredRecord[]): readonly (readonly StoredRecord[])[] {
   const submissions: number[] = [];
-  const known = records.flatMap(({ record }) => submitted(record) ?? []).sort((a, b) => a - b);
+  const known = [...new Set(records.map(({ record }) => (record.pe_task_id === null ? record.submitted_at : null)))]
+    .flatMap((time) => ms(time) ?? [])
+    .sort((a, b) => a - b);
   let before = -Infinity;
   for (const time of known) {
     if (time - before > SAME_SUBMISSION_MS && !isRequeued(time, records)) submissions.push(time);
     before = time;
   }
-  const [only, ...others] = submissions;
-  if (others.length === 0)
-    return [
-      { since: only ?? records.reduce((first, { record }) => Math.min(first, begun(record)), Infinity), records },
-    ];
+  if (submissions.length < 2) return [records];
   const indexOf = ({ record }: StoredRecord): number => {
     const time = submitted(record) ?? begun(record) + SAME_SUBMISSION_MS;
     return Math.max(
@@ -71,8 +64,8 @@ function incarnations(records: readonly StoredRecord[]): readonly Incarnation[] 
     );
   };
   return submissions
-    .map((since, index) => ({ since, records: records.filter((record) => indexOf(record) === index) }))
-    .filter((incarnation) => incarnation.records.length > 0);
+    .map((_, index) => records.filter((record) => indexOf(record) === index))
+    .filter((incarnation) => incarnation.length > 0);
 }
 
 function byBeginning({ record: a }: StoredRecord, { record: b }: StoredRecord): number {
@@ -110,7 +103,6 @@ function masterlessRuns(tasks: readonly StoredRecord[]): readonly (readonly Stor
 
 /** The runs of one job or array task, each with the master's record, where there is one, and those of its tasks. */
 function runsOf(records: readonly StoredRecord[]): readonly (readonly StoredRecord[])[] {
-  if (records.length === 1) return [records];
   const sorted = [...records].sort(byBeginning);
   const masters = sorted.filter(({ record }) => record.pe_task_id === null);
   const tasks = sorted.filter(({ record }) => record.pe_task_id !== null);
@@ -122,7 +114,7 @@ function runsOf(records: readonly StoredRecord[]): readonly (readonly StoredReco
 
 /** The tasks (`qrsh -inherit`) among the records of one job or array task of a cluster, with their masters' records. */
 export function mastersOfTasks(records: readonly StoredRecord[]): ReadonlyMap<StoredRecord, StoredRecord> {
-  const runs = incarnations(records).flatMap((job) => runsOf(job.records));
+  const runs = incarnations(records).flatMap(runsOf);
   return new Map(
     runs.flatMap((run) => {
       const master = run.find(({ record }) => record.pe_task_id === null);
@@ -131,8 +123,10 @@ export function mastersOfTasks(records: readonly StoredRecord[]): ReadonlyMap<St
   );
 }
 
-function attempts(records: readonly StoredRecord[], incarnation: number): readonly JobAttempt[] {
+function attempts(records: readonly StoredRecord[], incarnation: number): JobAttempt[] {
   return [...groupBy(records, ({ record }) => record.task_id).values()].flatMap((group) => {
+    const [first, ...others] = group;
+    if (first !== undefined && others.length === 0) return { ...first, incarnation, attempt: 1, attempts: 1 };
     const runs = runsOf(group);
     return runs.flatMap((run, index) =>
       run.map((stored) => ({ ...stored, incarnation, attempt: index + 1, attempts: runs.length })),
@@ -144,28 +138,44 @@ function comparePlaces({ record: a }: JobAttempt, { record: b }: JobAttempt): nu
   return (a.task_id ?? 0) - (b.task_id ?? 0) || compareText(a.pe_task_id ?? '', b.pe_task_id ?? '');
 }
 
-/**
- * Numbers the attempts of every job among `records` (all of one job number), and picks, cluster by cluster, the newest
- * job of that number, or the newest as of `at` (ms since the epoch), or all of them.
- */
-export function arrangeAttempts(
-  records: readonly StoredRecord[],
-  choice: { readonly all?: boolean; readonly at?: number },
-): JobAnswer {
-  const { all, at } = choice;
-  let older = 0;
-  let newer = 0;
+/** All records of one job number as runs of its jobs, cluster by cluster, the oldest job first. */
+function numberAttempts(records: readonly StoredRecord[]): readonly JobAttempt[] {
   const clusters = [...groupBy(records, ({ record }) => record.cluster).values()].sort((a, b) =>
     compareText(a[0]?.record.cluster ?? '', b[0]?.record.cluster ?? ''),
   );
-  const chosen = clusters.flatMap((ofCluster) => {
-    const jobs = incarnations(ofCluster);
-    const numbered = jobs.map((job, index) => attempts(job.records, index + 1).toSorted(comparePlaces));
-    if (all) return numbered.flat();
-    const newest = at === undefined ? jobs.length - 1 : jobs.findLastIndex((job) => job.since <= at);
+  return clusters.flatMap((ofCluster) =>
+    incarnations(ofCluster).flatMap((job, index) => attempts(job, index + 1).sort(comparePlaces)),
+  );
+}
+
+/** Which jobs of a number are wanted: all, or in each cluster the newest, or the newest as of `at` (ms since the epoch). */
+interface JobChoice {
+  readonly all?: boolean;
+  readonly at?: number;
+}
+
+/** When a job was submitted; where no record knows, when it was first heard of. */
+function sinceOf(runs: readonly JobAttempt[]): number {
+  const earliest = (times: readonly number[]): number => times.reduce((first, time) => Math.min(first, time), Infinity);
+  const known = runs.flatMap(({ record }) => submitted(record) ?? []);
+  return earliest(known.length > 0 ? known : runs.map(({ record }) => begun(record)));
+}
+
+/** The wanted jobs among runs that are numbered, all of one job number and in their order. */
+export function chooseJobs(runs: readonly JobAttempt[], { all, at }: JobChoice): JobAnswer {
+  if (all) return { records: runs, older_incarnations: 0, newer_incarnations: 0 };
+  let older = 0;
+  let newer = 0;
+  const chosen = [...groupBy(runs, ({ record }) => record.cluster).values()].flatMap((ofCluster) => {
+    const jobs = [...groupBy(ofCluster, ({ incarnation }) => incarnation).values()];
+    const newest = at === undefined ? jobs.length - 1 : jobs.findLastIndex((job) => sinceOf(job) <= at);
     older += Math.max(0, newest);
     newer += jobs.length - 1 - newest;
-    return numbered[newest] ?? [];
+    return jobs[newest] ?? [];
   });
   return { records: chosen, older_incarnations: older, newer_incarnations: newer };
 }
+
+/** Numbers the attempts of every job among `records` (all of one job number), and picks the wanted jobs. */
+export const arrangeAttempts = (records: readonly StoredRecord[], choice: JobChoice): JobAnswer =>
+  chooseJobs(numberAttempts(records), choice);

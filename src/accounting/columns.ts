@@ -10,6 +10,7 @@ import {
   type Storage,
 } from '../record/fields';
 import type { WordList } from '../record/fields';
+import { flat, type TableValue } from '../record/plain-columns';
 import { joinNote, splitNote } from './note-template';
 
 /** The fields of the record as plain columns of a store, made from the table of fields. */
@@ -42,6 +43,17 @@ interface CellCodec {
   readonly columns: readonly Column[];
   readonly write: (value: unknown, words: WordCodec) => readonly Cell[];
   readonly read: (cells: readonly Cell[], at: number, words: WordCodec) => unknown;
+  /** As it stands in a table, or a member of it, without the rest of what `read` makes. */
+  readonly plain: (member?: string) => PlainCell;
+}
+
+/** What a table has of some cells. */
+export interface PlainCell {
+  /** The first of them, from where the value begins. */
+  readonly at: number;
+  /** It follows from that cell alone, and many rows have the same. */
+  readonly repeated: boolean;
+  readonly read: (cells: readonly Cell[], at: number, words: WordCodec) => TableValue;
 }
 
 /** Of a list in a store. */
@@ -66,13 +78,22 @@ function textIn(cell: Cell | undefined, column: string): string | null {
   return cell ?? null;
 }
 
-/** A column of numbers. `write`: of what the field's shape allows but null. */
+/** A column of numbers. `write`: of what the field's shape allows but null; `plain`: where it is not as `read`. */
 function numeric(
   column: Column,
   write: (value: never, words: WordCodec) => number,
-  read: (cell: number, words: WordCodec) => unknown,
+  read: (cell: number, words: WordCodec) => TableValue,
+  plain = read,
 ): CellCodec {
   return {
+    plain: () => ({
+      at: 0,
+      repeated: column.dictionary !== undefined,
+      read: (cells, at, words) => {
+        const cell = numberIn(cells[at], column.name);
+        return cell === null ? null : plain(cell, words);
+      },
+    }),
     columns: [column],
     write: (value, words) => [value === null ? null : write(value as never, words)],
     read: (cells, at, words) => {
@@ -82,9 +103,17 @@ function numeric(
   };
 }
 
-/** A column of texts. */
+/** A column of texts, which stand in a table as they are. */
 function textual(column: Column, write: (value: never) => string, read: (cell: string) => unknown): CellCodec {
   return {
+    plain: () => ({
+      at: 0,
+      repeated: false,
+      read: (cells, at) => {
+        const cell = textIn(cells[at], column.name);
+        return cell === null || isEmpty(read(cell)) ? null : cell;
+      },
+    }),
     columns: [column],
     write: (value) => [value === null ? null : write(value as never)],
     read: (cells, at) => {
@@ -104,6 +133,9 @@ const same = <T>(value: T): T => value;
 
 /** A copy of plain data of which copies (`{ ...x }`) are made faster, and are smaller, than objects that grow member by member. */
 export const compact = <T extends object>(value: T): T => JSON.parse(JSON.stringify(value)) as T;
+
+const isEmpty = (value: unknown): boolean =>
+  typeof value === 'object' && value !== null && Object.keys(value).length === 0;
 
 const MOST_KNOWN = 10_000;
 
@@ -138,6 +170,7 @@ function leafCodec(name: string, shape: Shape<unknown>, storage: Storage, help: 
         { name, type: 'integer', help: `${help} (ms since the epoch)` },
         (value: string) => msOf(value),
         (cell) => new Date(cell).toISOString(),
+        same,
       );
     case 'choice': {
       const { of } = storage;
@@ -185,6 +218,12 @@ function memberCodec(prefix: string, members: Readonly<Record<string, Leaf<unkno
   const empty = compact(Object.fromEntries(codecs.map(({ member }) => [member, null])));
   return {
     columns: codecs.flatMap(({ codec }) => codec.columns),
+    plain: (wanted) => {
+      const index = codecs.findIndex(({ member }) => member === wanted);
+      const cell = codecs[index]?.codec.plain();
+      if (cell === undefined) throw new RangeError(`${prefix} has no member ${wanted ?? ''}`);
+      return { ...cell, at: index };
+    },
     write: (value, words) =>
       codecs.flatMap(({ member, codec }) =>
         codec.write((value as Readonly<Record<string, unknown>> | null)?.[member] ?? null, words),
@@ -198,9 +237,23 @@ function memberCodec(prefix: string, members: Readonly<Record<string, Leaf<unkno
   };
 }
 
+/** A cell that is the number of a string. */
+function wordCell(at: number, name: string, text: (id: number, words: WordCodec) => TableValue): PlainCell {
+  return {
+    at,
+    repeated: true,
+    read: (cells, place, words) => {
+      const id = numberIn(cells[place], name);
+      return id === null ? null : text(id, words);
+    },
+  };
+}
+
 const { proved, exact, open, sources } = BRACKET;
 /** How a peak was found. */
 const basisShape = object({ proved, exact, open, sources });
+/** Members with a column of numbers, in its order. */
+const BRACKET_NUMBERS = ['lower_bytes', 'upper_bytes', 'slack_bytes', 'at'];
 
 /** Ends, slack, time and command of a peak; how it was found repeats: `{proved, exact, open, sources}`. */
 function bracketCodec(name: string, help: string): CellCodec {
@@ -219,6 +272,15 @@ function bracketCodec(name: string, help: string): CellCodec {
       { ...column('command_id', BRACKET.command.help), dictionary: 'command' },
       { ...column('basis_id', BRACKET.sources.help), dictionary: 'bracket_basis' },
     ],
+    plain: (member = '') => {
+      const at = BRACKET_NUMBERS.indexOf(member);
+      if (at >= 0) return { at, repeated: false, read: (cells, place) => numberIn(cells[place], name) };
+      if (member === 'command') return wordCell(4, name, (id, words) => words.text('command', id));
+      return wordCell(5, name, (id, words) => {
+        const basis: Readonly<Record<string, unknown>> = basisOf(words.text('bracket_basis', id));
+        return flat(basis[member]);
+      });
+    },
     write: (value, words) => {
       if (value === null) return [null, null, null, null, null, null];
       const { lower_bytes, upper_bytes, slack_bytes, at, command, ...basis } = value as Bracket;
@@ -253,14 +315,23 @@ function bracketCodec(name: string, help: string): CellCodec {
   };
 }
 
-const isEmpty = (value: object): boolean => Object.keys(value).length === 0;
+/** A list or a map that `read` makes of several cells; null where it is empty. */
+const jsonCells = (read: CellCodec['read']): PlainCell => ({
+  at: 0,
+  repeated: false,
+  read: (cells, at, words) => {
+    const value = read(cells, at, words);
+    return value === null || isEmpty(value) ? null : JSON.stringify(value);
+  },
+});
 
 /** All memory requests of a job: of many jobs the same. */
 function requestsCodec(name: string, help: string): CellCodec {
   const requestsOf = repeatedJson(FIELDS.requests.shape, name);
   return {
     columns: [{ name: 'request_set_id', type: 'integer', dictionary: 'request_set', help: `${help} (JSON)` }],
-    write: (value, words) => [isEmpty(value as object) ? null : words.intern('request_set', JSON.stringify(value))],
+    plain: () => wordCell(0, name, (id, words) => JSON.stringify(requestsOf(words.text('request_set', id)))),
+    write: (value, words) => [isEmpty(value) ? null : words.intern('request_set', JSON.stringify(value))],
     read: (cells, at, words) => {
       const id = numberIn(cells[at], name);
       return id === null ? {} : requestsOf(words.text('request_set', id));
@@ -280,33 +351,43 @@ const metricSet: Shape<Readonly<Record<string, number>>> = {
 /** The names repeat; the values, in their order, are the record's. */
 function metricsCodec(help: string): CellCodec {
   const setOf = repeatedJson(metricSet, 'metric_set');
+  const read: CellCodec['read'] = (cells, at, words) => {
+    const [set, values] = [numberIn(cells[at], 'metric_set_id'), textIn(cells[at + 1], 'metric_values')];
+    if (set === null || values === null) return {};
+    const metrics: Record<string, number> = { ...setOf(words.text('metric_set', set)) };
+    const figures = fromJson(FIGURES, values, 'metric_values');
+    for (const [index, metric] of Object.keys(metrics).entries()) metrics[metric] = figures[index] ?? 0;
+    return metrics;
+  };
   return {
+    plain: () => jsonCells(read),
     columns: [
       { name: 'metric_set_id', type: 'integer', dictionary: 'metric_set', help: `${help}: names (JSON)` },
       { name: 'metric_values', type: 'text', help: `${help}: values in the order of the names (JSON)` },
     ],
     write: (value, words) =>
-      isEmpty(value as object)
+      isEmpty(value)
         ? [null, null]
         : [
             words.intern('metric_set', JSON.stringify(Object.keys(value as object))),
             JSON.stringify(Object.values(value as object)),
           ],
-    read: (cells, at, words) => {
-      const [set, values] = [numberIn(cells[at], 'metric_set_id'), textIn(cells[at + 1], 'metric_values')];
-      if (set === null || values === null) return {};
-      const metrics: Record<string, number> = { ...setOf(words.text('metric_set', set)) };
-      const figures = fromJson(FIGURES, values, 'metric_values');
-      for (const [index, metric] of Object.keys(metrics).entries()) metrics[metric] = figures[index] ?? 0;
-      return metrics;
-    },
+    read,
   };
 }
 
 /** Notes repeat but for their numbers. */
 function notesCodec(name: string, help: string): CellCodec {
   const templatesOf = repeatedJson(NAMES, name);
+  const read: CellCodec['read'] = (cells, at, words) => {
+    const [id, given] = [numberIn(cells[at], name), textIn(cells[at + 1], 'note_numbers')];
+    if (id === null) return [];
+    const templates = templatesOf(words.text('notes', id));
+    const numbers = given === null ? [] : fromJson(list(list(number(), NO_END), NO_END), given, 'note_numbers');
+    return templates.map((template, index) => joinNote({ template, numbers: numbers[index] ?? [] }));
+  };
   return {
+    plain: () => jsonCells(read),
     columns: [
       {
         name: `${name}_id`,
@@ -325,18 +406,12 @@ function notesCodec(name: string, help: string): CellCodec {
         numbers.every(({ length }) => length === 0) ? null : JSON.stringify(numbers),
       ];
     },
-    read: (cells, at, words) => {
-      const [id, given] = [numberIn(cells[at], name), textIn(cells[at + 1], 'note_numbers')];
-      if (id === null) return [];
-      const templates = templatesOf(words.text('notes', id));
-      const numbers = given === null ? [] : fromJson(list(list(number(), NO_END), NO_END), given, 'note_numbers');
-      return templates.map((template, index) => joinNote({ template, numbers: numbers[index] ?? [] }));
-    },
+    read,
   };
 }
 
 /** A field that has a table of its own. */
-const ELSEWHERE: CellCodec = { columns: [], write: () => [], read: () => null };
+const ELSEWHERE: CellCodec = { columns: [], write: () => [], read: () => null, plain: () => jsonCells(() => null) };
 
 function fieldCodec(name: FieldName): CellCodec {
   const { shape, storage, help }: Pick<Field, 'shape' | 'storage' | 'help'> = FIELDS[name];

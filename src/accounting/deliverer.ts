@@ -122,7 +122,7 @@ async function deliver(options: DelivererOptions): Promise<number> {
       return EXIT.store;
     }
     const status = rows.findLast((row) => 'node' in row);
-    if (status !== undefined) await patiently((opened) => opened.heard(status.node));
+    if (status !== undefined) await patiently((opened) => opened.saveHeartbeat(status.node));
   }
   return EXIT.done;
 }

@@ -1,7 +1,12 @@
-import { check, integer, nullable, object, oneOf, string } from '../base/shape';
-import type { HeardNode, NodeStatus } from '../record/node-status';
+import { check, checkJson, fail, integer, nullable, object, oneOf, refined, string } from '../base/shape';
+import { failingSourcesShape, type FailingSources, type NodeHeartbeat, type NodeStatus } from '../record/node-status';
 
 const flag = integer(0, 1);
+
+const failingSources = refined(string, (json): FailingSources => {
+  const read = checkJson(failingSourcesShape, json, 'failing_sources');
+  return read.ok ? read.value : fail(read.error);
+});
 
 /** A row of the table `node`, the same in both stores. Times: ms since the epoch. */
 const rowShape = object({
@@ -16,14 +21,15 @@ const rowShape = object({
   waiting_since: nullable(integer(0)),
   refused: integer(0),
   last_job_at: nullable(integer(0)),
-  heard_at: integer(0),
+  failing_sources: failingSources,
+  heartbeat_at: integer(0),
   clock_offset_ms: nullable(integer()),
 });
 
 const flagOf = (value: boolean | null): 0 | 1 | null => (value === null ? null : value ? 1 : 0);
 const msOf = (time: string | null): number | null => (time === null ? null : Date.parse(time));
 
-/** What a host says, by column; when it was heard of is the store's to add. */
+/** What a host says, by column; the time of the heartbeat is the store's to add. */
 export function nodeRow(status: NodeStatus): Readonly<Record<string, string | number | null>> {
   return {
     ...status,
@@ -32,6 +38,7 @@ export function nodeRow(status: NodeStatus): Readonly<Record<string, string | nu
     clock_synchronised: flagOf(status.clock_synchronised),
     waiting_since: msOf(status.waiting_since),
     last_job_at: msOf(status.last_job_at),
+    failing_sources: JSON.stringify(status.failing_sources),
   };
 }
 
@@ -39,7 +46,7 @@ const toFlag = (value: number | null): boolean | null => (value === null ? null 
 const toTime = (ms: number | null): string | null => (ms === null ? null : new Date(ms).toISOString());
 
 /** The rows that can be read, in their order: hosts may write what they like into PostgreSQL. */
-export function heardNodes(rows: readonly object[]): readonly HeardNode[] {
+export function nodeHeartbeats(rows: readonly object[]): readonly NodeHeartbeat[] {
   return rows.flatMap((row) => {
     const read = check(rowShape, row, 'the row');
     if (!read.ok) return [];
@@ -51,7 +58,7 @@ export function heardNodes(rows: readonly object[]): readonly HeardNode[] {
       clock_synchronised: toFlag(value.clock_synchronised),
       waiting_since: toTime(value.waiting_since),
       last_job_at: toTime(value.last_job_at),
-      heard_at: new Date(value.heard_at).toISOString(),
+      heartbeat_at: new Date(value.heartbeat_at).toISOString(),
       clock_offset_seconds: offset === null ? null : offset / 1000,
     };
   });

@@ -165,7 +165,7 @@ export function seriesCells({ start, step_seconds: step, rss_bytes, others }: Me
 }
 
 /** What a record has where a field is not read. */
-const NO_FIELDS: Readonly<Record<string, unknown>> = compact(
+export const NO_FIELDS: Readonly<Record<string, unknown>> = compact(
   Object.fromEntries(FIELD_NAMES.map((name) => [name, FIELDS[name].empty])),
 );
 
@@ -197,6 +197,16 @@ export function rowPlan(needed?: readonly FieldName[]): RowPlan {
 /** Every field but the series, which has a table of its own. */
 export const ALL_FIELDS = rowPlan();
 
+/** What a step reads out of cells. Throws DamagedRecord where they are such that no writer makes. */
+export function withDamage<T>(step: () => T): T {
+  try {
+    return step();
+  } catch (error) {
+    if (error instanceof RangeError || error instanceof SyntaxError) throw new DamagedRecord(error.message);
+    throw error;
+  }
+}
+
 /**
  * The record of a row that begins at `at` in `cells`; `series`: where its series begins; null: not read along. What the
  * plan has not is empty. Throws DamagedRecord.
@@ -208,9 +218,9 @@ export function fromRow(
   words: WordCodec,
   plan: RowPlan = ALL_FIELDS,
 ): StoredRecord {
-  const fields: Record<string, unknown> = { ...NO_FIELDS };
-  const merged = at + plan.merged;
-  try {
+  return withDamage(() => {
+    const fields: Record<string, unknown> = { ...NO_FIELDS };
+    const merged = at + plan.merged;
     for (const { name, codec, at: from } of plan.fields) fields[name] = codec.read(cells, at + from, words);
     if (series !== null) fields.series = seriesAt(cells, series);
     return {
@@ -220,8 +230,5 @@ export function fromRow(
         ? readProvenance(cells[merged + 1] ?? null, cells[merged + 2] ?? null, words)
         : NO_PROVENANCE,
     };
-  } catch (error) {
-    if (error instanceof RangeError || error instanceof SyntaxError) throw new DamagedRecord(error.message);
-    throw error;
-  }
+  });
 }

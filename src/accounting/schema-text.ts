@@ -65,7 +65,7 @@ function recordTable({ id, type, computed, integer }: Dialect): readonly string[
   return [
     'CREATE TABLE record (',
     `  ${id},`,
-    '  -- Where a job counts in time: where it ended; a running one where it was last heard of.',
+    '  -- Where a job counts in time: where it ended; a running one at its last heartbeat.',
     `  ${countedAt},`,
     ...columns.map((column, index) => {
       const must = MUST.has(column.name) && !MAY_BE_EMPTY.has(column.name) ? ' NOT NULL' : '';

@@ -1,8 +1,9 @@
 import type { FieldName } from '../record/fields';
+import type { PlainColumn, TableColumn } from '../record/plain-columns';
 import type { JobRecord, RecordStatus } from '../record/record';
 import type { Totals } from '../record/totals';
 import type { StoredRecord } from '../record/merge';
-import type { HeardNode, NodeStatus } from '../record/node-status';
+import type { NodeHeartbeat, NodeStatus } from '../record/node-status';
 import type { SummaryAnswer, SummaryQuery } from './summary';
 
 /**
@@ -24,12 +25,14 @@ export interface AccountingReader {
    * as it is when its page is read. Records that arrive meanwhile are left out.
    */
   pages(query: PagesQuery): AsyncIterable<RecordPage>;
+  /** The same as plain columns, where a store has these faster than records. */
+  tablePages?(query: RecordFilter, columns: readonly PlainColumn[]): AsyncIterable<TablePage>;
   /** Sums over an interval, group by group: from roll-ups where a whole day has one that holds, else from the records. */
   summary(query: SummaryQuery): Promise<SummaryAnswer>;
-  /** What was heard of running jobs, with their series: heartbeats, by cluster, job, task, pe task and host. */
+  /** Heartbeats of running jobs, with their series, by cluster, job, task, pe task and host. */
   running(query: RunningQuery): Promise<readonly StoredRecord[]>;
-  /** What hosts last said of themselves, those heard of since then (ms since the epoch), by cluster and host. */
-  nodes(query: NodesQuery): Promise<readonly HeardNode[]>;
+  /** Last heartbeats of hosts since then (ms since the epoch), by cluster and host. */
+  nodes(query: NodesQuery): Promise<readonly NodeHeartbeat[]>;
   close(): Promise<void>;
 }
 
@@ -40,7 +43,7 @@ export interface AccountingStore extends AccountingReader {
    */
   merge(records: readonly JobRecord[]): Promise<readonly MergeOutcome[]>;
   /** Puts down what this host says of itself now, in place of what it said before. */
-  heard(status: NodeStatus): Promise<void>;
+  saveHeartbeat(status: NodeStatus): Promise<void>;
 }
 
 /** `error`: this record can't be stored, the others are. */
@@ -56,8 +59,9 @@ export interface JobQuery {
   readonly task_id?: number;
   /** Every job that has had this number, not only the newest. */
   readonly all?: boolean;
-  /** Series are of no use where there are more records than this: a store may leave them out then (null). */
-  readonly most_series?: number;
+  /** Where the number has had more records than this, a store may leave out their series (null), and all but `fields`. */
+  readonly most_whole?: number;
+  readonly fields?: readonly FieldName[];
   /** The job that had this number at this time (ms since the epoch): the newest submitted or started by then. */
   readonly at?: number;
 }
@@ -68,6 +72,8 @@ export interface JobAnswer {
   /** Jobs with the same number, submitted before and after those in `records` (job numbers wrap). */
   readonly older_incarnations: number;
   readonly newer_incarnations: number;
+  /** Series and other fields than the query's are left out: there are more than `most_whole`. */
+  readonly few_fields?: boolean;
 }
 
 export interface JobAttempt extends StoredRecord {
@@ -81,7 +87,7 @@ export interface JobAttempt extends StoredRecord {
 export interface RunningQuery {
   /** Left out: every cluster in the store. */
   readonly cluster?: string;
-  /** Heard of then or later (ms since the epoch): a job whose node died keeps saying that it runs. */
+  /** A heartbeat then or later (ms since the epoch): a job whose node died keeps saying that it runs. */
   readonly since: number;
 }
 
@@ -91,7 +97,7 @@ export interface NodesQuery {
 
 /** Which records: those that count in the interval and satisfy every part that is given. */
 export interface RecordFilter {
-  /** Half-open, ms since the epoch. A job counts where it ended, a running one where it was last heard of. */
+  /** Half-open, ms since the epoch. A job counts where it ended, a running one at its last heartbeat. */
   readonly since: number;
   readonly until: number;
   readonly cluster?: string;
@@ -152,6 +158,14 @@ export interface RecordPage {
   /** Records in all pages together. */
   readonly of: number;
   readonly shown?: Shown;
+}
+
+export interface TablePage {
+  /** The columns asked for, in their order. */
+  readonly columns: readonly TableColumn[];
+  readonly rows: number;
+  /** Rows in all pages together. */
+  readonly of: number;
 }
 
 /**

@@ -13,6 +13,8 @@ export interface Shape<T> {
   /** The value in its normal form. Throws ShapeError. `undefined` stands for an absent member. */
   readonly read: (value: unknown) => T;
   readonly schema: Schema;
+  /** An object may leave it out. */
+  readonly isOptional?: boolean;
 }
 
 export type ValueOf<S> = S extends Shape<infer T> ? T : never;
@@ -224,7 +226,7 @@ export function object<M extends Members>(members: M, description?: string): Sha
       type: 'object',
       ...(description === undefined ? {} : { description }),
       properties: Object.fromEntries(entries.map(([key, { schema }]) => [key, schema])),
-      required: Object.keys(members),
+      required: entries.flatMap(([key, shape]) => (shape.isOptional === true ? [] : [key])),
     },
   };
 }
@@ -234,6 +236,7 @@ export function optional<T>(shape: Shape<T>): Shape<T> {
   return {
     read: (value) => (value === null || value === undefined ? (undefined as T) : shape.read(value)),
     schema: shape.schema,
+    isOptional: true,
   };
 }
 

@@ -1,17 +1,14 @@
-import type { ColumnFacts, PlainValue } from '../record/plain-columns';
-import { renderCsvRows, type Cell } from '../report/records/csv';
+import type { ColumnFacts } from '../record/plain-columns';
+import { escapeForCsv } from '../report/format/escape';
+import { renderCsvRows } from '../report/records/csv';
 import type { RowFormat } from './format';
+import { lineFormat } from './lines';
 
-const cellOf = (value: PlainValue): Cell =>
-  typeof value === 'object' && value !== null ? JSON.stringify(value) : value;
-
-/** A head and one line per row, safe for a spreadsheet; objects as JSON. */
-export function csvFormat(columns: readonly ColumnFacts[]): RowFormat {
-  let head = renderCsvRows([columns.map(({ name }) => name)]);
-  const taken = (): string => {
-    const text = head;
-    head = '';
-    return text;
-  };
-  return { rows: (rows) => taken() + renderCsvRows(rows.map((row) => row.map(cellOf))), end: taken };
-}
+/** A head and one line per row, safe for a spreadsheet. */
+export const csvFormat = (columns: readonly ColumnFacts[]): RowFormat =>
+  lineFormat(
+    renderCsvRows([columns.map(({ name }) => name)]),
+    columns.map(({ type }, index) => ({ type, before: index === 0 ? '' : ',' })),
+    '\n',
+    { text: escapeForCsv, json: escapeForCsv, time: (iso) => iso, none: '' },
+  );

@@ -1,7 +1,7 @@
-import type { ColumnFacts, ColumnType, PlainValue } from '../record/plain-columns';
-import type { Row, RowFormat } from './format';
+import type { ColumnFacts, ColumnType, TableColumn, TableValue } from '../record/plain-columns';
+import type { RowFormat } from './format';
 
-/** Rows that are in memory, and in the file a group that is read as a whole. */
+/** As soon as so many rows are in memory they become a group of the file, which is read as a whole. */
 const GROUP = 10_000;
 
 const TYPES = {
@@ -15,14 +15,11 @@ const TYPES = {
 
 type ParquetValue = string | number | bigint | boolean | null;
 
-const plain = (value: PlainValue): ParquetValue =>
-  typeof value === 'object' && value !== null ? JSON.stringify(value) : value;
+/** Whole numbers as Parquet's writer wants them. */
+const whole = (value: TableValue): bigint | null => (typeof value === 'number' ? BigInt(value) : null);
 
-function valuesOf(type: ColumnType): (value: PlainValue) => ParquetValue {
-  if (type === 'integer') return (value) => (typeof value === 'number' ? BigInt(value) : null);
-  if (type === 'time') return (value) => (typeof value === 'string' ? BigInt(Date.parse(value)) : null);
-  return plain;
-}
+const valuesOf = (type: ColumnType, values: TableColumn): readonly ParquetValue[] =>
+  type === 'integer' || type === 'time' ? values.map(whole) : values;
 
 /** Apache Parquet; objects as JSON texts. */
 export async function openParquetFormat(columns: readonly ColumnFacts[]): Promise<RowFormat> {
@@ -32,20 +29,18 @@ export async function openParquetFormat(columns: readonly ColumnFacts[]): Promis
     columnData: columns.map(({ name, type }) => ({ name, type: TYPES[type], data: [] })),
   });
   const file = new ParquetWriter({ writer: bytes, schema, createdBy: 'qmemacct' });
-  // Groups are passed over by their times.
-  const chunks = columns.map(({ name, type }) => ({ name, statistics: type === 'time', valueOf: valuesOf(type) }));
-  let data: ParquetValue[][] = chunks.map(() => []);
+  let pages: (readonly TableColumn[])[] = [];
   let waiting = 0;
   const writeGroup = (): void => {
-    const columnData = chunks.map(({ name, statistics }, index) => ({ name, statistics, data: data[index] ?? [] }));
+    const columnData = columns.map(({ name, type }, index) => ({
+      name,
+      // Groups are passed over by their times.
+      statistics: type === 'time',
+      data: pages.flatMap((page) => valuesOf(type, page[index] ?? [])),
+    }));
     void file.write({ columnData, rowGroupSize: waiting });
-    data = chunks.map(() => []);
+    pages = [];
     waiting = 0;
-  };
-  const add = (row: Row): void => {
-    chunks.forEach(({ valueOf }, index) => data[index]?.push(valueOf(row[index] ?? null)));
-    waiting++;
-    if (waiting === GROUP) writeGroup();
   };
   /** What has been written since it was last asked for. */
   const taken = (): Uint8Array => {
@@ -54,8 +49,10 @@ export async function openParquetFormat(columns: readonly ColumnFacts[]): Promis
     return written;
   };
   return {
-    rows: (rows) => {
-      rows.forEach(add);
+    rows: (page, rows) => {
+      pages.push(page);
+      waiting += rows;
+      if (waiting >= GROUP) writeGroup();
       return taken();
     },
     end: () => {

@@ -1,10 +1,9 @@
 import type { AccountingReader, PagesQuery, RecordPage, Shown } from '../accounting/store';
 import { OTHER_SERIES, type FieldName } from '../record/fields';
 import type { StoredRecord } from '../record/merge';
-import { PLAIN_COLUMNS, type ColumnFacts, type PlainColumn } from '../record/plain-columns';
+import { PLAIN_COLUMNS, tableColumns, tableValue, type ColumnFacts, type PlainColumn } from '../record/plain-columns';
 import { recordKeyText, type JobRecord } from '../record/record';
-import type { Row } from './format';
-import type { RowPage, Table } from './table';
+import { columnsOfRows, type Row, type RowPage, type Table } from './table';
 
 /** Which run it is, and whose. */
 export const KEY = PLAIN_COLUMNS.filter(({ name }) =>
@@ -29,6 +28,37 @@ async function withoutKnown(
   return records.filter(({ record }) => !known.has(recordKeyText(record)));
 }
 
+/** How much of several stores has been read, one after the other. */
+class StoresRead {
+  #before = 0;
+  #here = 0;
+
+  /** After so many more records of a store that has `of`. */
+  add(records: number, of: number): { readonly done: number; readonly of: number } {
+    this.#here += records;
+    return { done: this.#before + this.#here, of: this.#before + of };
+  }
+
+  next(): void {
+    this.#before += this.#here;
+    this.#here = 0;
+  }
+}
+
+async function* pagesOfStore(
+  query: PagesQuery,
+  [reader, ...before]: readonly [AccountingReader, ...AccountingReader[]],
+  read: StoresRead,
+  onShown: (shown: Shown) => void,
+): AsyncGenerator<FoundPage> {
+  for await (const page of reader.pages(query)) {
+    if (page.shown !== undefined) onShown(page.shown);
+    const records = await withoutKnown(page.records, before);
+    yield { ...page, records, ...read.add(page.records.length, page.of) };
+  }
+  read.next();
+}
+
 /**
  * The pages of several stores, one after the other, each record once. `onShown`: what of others' jobs the site shows,
  * where that is not all.
@@ -38,43 +68,45 @@ export async function* pagesOf(
   readers: readonly AccountingReader[],
   onShown: (shown: Shown) => void,
 ): AsyncGenerator<FoundPage> {
-  let before = 0;
-  for (const [index, reader] of readers.entries()) {
-    let done = 0;
-    for await (const page of reader.pages(query)) {
-      done += page.records.length;
-      if (page.shown !== undefined) onShown(page.shown);
-      const records = await withoutKnown(page.records, readers.slice(0, index));
-      yield { ...page, records, done: before + done, of: before + page.of };
-    }
-    before += done;
-  }
-}
-
-async function* rowPages(
-  query: PagesQuery,
-  readers: readonly AccountingReader[],
-  rowsOf: (record: JobRecord) => readonly Row[],
-  onShown: (shown: Shown) => void,
-): AsyncGenerator<RowPage> {
-  for await (const { records, done, of } of pagesOf(query, readers, onShown))
-    yield { rows: records.flatMap(({ record }) => rowsOf(record)), done, of };
+  const read = new StoresRead();
+  for (const [index, reader] of readers.entries())
+    yield* pagesOfStore(query, [reader, ...readers.slice(0, index)], read, onShown);
 }
 
 const fieldsOf = (columns: readonly PlainColumn[]): readonly FieldName[] => [
   ...new Set([...KEY, ...columns].flatMap(({ fields }) => fields)),
 ];
 
-/** One row per record. `onShown` as `pagesOf` says. */
-export function recordTable(
+async function* recordPages(
   query: PagesQuery,
   columns: readonly PlainColumn[],
   readers: readonly AccountingReader[],
   onShown: (shown: Shown) => void,
-): Table {
-  const rowsOf = (record: JobRecord): readonly Row[] => [columns.map(({ value }) => value(record))];
-  return { columns, pages: rowPages({ ...query, fields: fieldsOf(columns) }, readers, rowsOf, onShown) };
+): AsyncGenerator<RowPage> {
+  const read = new StoresRead();
+  for (const [index, reader] of readers.entries()) {
+    const before = readers.slice(0, index);
+    // What stores before may have is found record by record.
+    if (before.length === 0 && reader.tablePages !== undefined) {
+      for await (const page of reader.tablePages(query, columns)) yield { ...page, ...read.add(page.rows, page.of) };
+      read.next();
+      continue;
+    }
+    const fields = fieldsOf(columns);
+    for await (const page of pagesOfStore({ ...query, fields }, [reader, ...before], read, onShown)) {
+      const records = page.records.map(({ record }) => record);
+      yield { ...page, columns: tableColumns(columns, records), rows: records.length };
+    }
+  }
 }
+
+/** One row per record. `onShown` as `pagesOf` says. */
+export const recordTable = (
+  query: PagesQuery,
+  columns: readonly PlainColumn[],
+  readers: readonly AccountingReader[],
+  onShown: (shown: Shown) => void,
+): Table => ({ what: 'records', columns, pages: recordPages(query, columns, readers, onShown) });
 
 export const SERIES_COLUMNS: readonly ColumnFacts[] = [
   ...KEY,
@@ -89,26 +121,39 @@ export const SERIES_COLUMNS: readonly ColumnFacts[] = [
   })),
 ];
 
+/** The last moment that a Date has: the length of a step is a user's word. */
+const LAST_MS = 8.64e15;
+
+export const keyValues = (record: JobRecord): Row => KEY.map((column) => tableValue(column, record));
+
 function seriesRows(record: JobRecord): readonly Row[] {
   const { series } = record;
   if (series === null) return [];
-  const key = KEY.map(({ value }) => value(record));
+  const key = keyValues(record);
   const start = Date.parse(series.start);
-  return series.rss_bytes.map((bytes, index) => [
-    ...key,
-    new Date(start + (index + 1) * series.step_seconds * 1000).toISOString(),
-    series.step_seconds,
-    bytes,
-    ...Object.keys(OTHER_SERIES).map((name) => series.others[name]?.[index] ?? null),
-  ]);
+  const step = series.step_seconds;
+  return series.rss_bytes.map((bytes, index) => {
+    const at = Math.round(start + (index + 1) * step * 1000);
+    const others = Object.keys(OTHER_SERIES).map((name) => series.others[name]?.[index] ?? null);
+    return [...key, at <= LAST_MS ? at : null, step, bytes, ...others];
+  });
 }
 
-/** One row per step of each record's chart: its memory over time. */
-export function seriesTable(
+async function* seriesPages(
   query: PagesQuery,
   readers: readonly AccountingReader[],
   onShown: (shown: Shown) => void,
-): Table {
+): AsyncGenerator<RowPage> {
   const fields = [...fieldsOf(KEY), 'series'] as const;
-  return { columns: SERIES_COLUMNS, pages: rowPages({ ...query, fields }, readers, seriesRows, onShown) };
+  for await (const { records, done, of } of pagesOf({ ...query, fields }, readers, onShown)) {
+    const rows = records.flatMap(({ record }) => seriesRows(record));
+    yield { columns: columnsOfRows(rows, SERIES_COLUMNS), rows: rows.length, done, of };
+  }
 }
+
+/** One row per step of each record's chart: its memory over time. */
+export const seriesTable = (
+  query: PagesQuery,
+  readers: readonly AccountingReader[],
+  onShown: (shown: Shown) => void,
+): Table => ({ what: 'series', columns: SERIES_COLUMNS, pages: seriesPages(query, readers, onShown) });

@@ -3,9 +3,8 @@ import { emptyRecord, recordOfJson, type JobRecord } from '../record/record';
 import type { MetricSeries } from '../report/series/metric-series';
 import type { NodeReader } from '../sampler/node-store/node-reader';
 import type { StoredSeries } from '../sampler/series/series-table';
-import type { Row } from './format';
-import { KEY } from './records';
-import type { RowPage, Table } from './table';
+import { KEY, keyValues } from './records';
+import { columnsOfRows, type Row, type RowPage, type Table } from './table';
 
 /** What is read at once of one job: some thousand samples. */
 const SPAN_MS = 3_600_000;
@@ -28,15 +27,14 @@ interface SamplesQuery {
 }
 
 /** What the columns of the job say; null: of the host. */
-function keyOf(record: JobRecord | null, host: string): Row {
-  return KEY.map(({ name, value }) => (record === null ? (name === 'host' ? host : null) : value(record)));
-}
+const keyOf = (record: JobRecord | null, host: string): Row =>
+  record === null ? KEY.map(({ name }) => (name === 'host' ? host : null)) : keyValues(record);
 
 const UNKNOWN = { cluster: '', job_id: 0, task_id: null, pe_task_id: null, run_id: '' };
 
 function rowsOf(key: Row, series: readonly MetricSeries[]): readonly Row[] {
   return series.flatMap(({ metric, instance, unit, kind, at, values }) =>
-    values.map((value, index) => [...key, metric, instance, unit, kind, new Date(at[index] ?? 0).toISOString(), value]),
+    values.map((value, index) => [...key, metric, instance, unit, kind, at[index] ?? 0, value]),
   );
 }
 
@@ -53,13 +51,15 @@ export function sampleTable(
       const known = parsed.ok ? parsed.value : emptyRecord({ ...UNKNOWN, host, run_id: run }, 'lost', 'root', 0);
       return { run, key: keyOf(known, host), from: Math.max(since, started), to: Math.min(until - 1, changed) };
     });
-    const all = [{ run: null, key: keyOf(null, host), from: since, to: until - 1 }, ...jobs];
+    const [first, last] = reader.nodeSpan() ?? [Infinity, 0];
+    const node = { run: null, key: keyOf(null, host), from: Math.max(since, first), to: Math.min(until - 1, last) };
+    const all = [node, ...jobs];
     for (const [done, { run, key, from, to }] of all.entries())
       for (let at = from; at <= to; at += SPAN_MS) {
-        const stored = reader.readSeries(run, metrics, at, Math.min(to, at + SPAN_MS - 1));
-        yield { rows: rowsOf(key, describe(stored)), done, of: all.length };
+        const rows = rowsOf(key, describe(reader.readSeries(run, metrics, at, Math.min(to, at + SPAN_MS - 1))));
+        yield { columns: columnsOfRows(rows, SAMPLE_COLUMNS), rows: rows.length, done, of: all.length };
         await new Promise((resolve) => setImmediate(resolve));
       }
   }
-  return { columns: SAMPLE_COLUMNS, pages: pages() };
+  return { what: 'samples', columns: SAMPLE_COLUMNS, pages: pages() };
 }

@@ -1,8 +1,6 @@
-import { createRequire } from 'node:module';
-import type * as Koffi from 'koffi' with { 'resolution-mode': 'import' };
+import { loadKoffi } from './koffi';
 
-// koffi ships a CommonJS build, but its types claim ESM only.
-const koffi = createRequire(__filename)('koffi') as typeof Koffi;
+const koffi = loadKoffi();
 
 const library = koffi.load('libc.so.6');
 const cAdjtimex = library.func('int adjtimex(void *buffer)') as (buffer: Buffer) => number;

@@ -1,10 +1,8 @@
 import { closeSync, openSync } from 'node:fs';
-import { createRequire } from 'node:module';
-import type * as Koffi from 'koffi' with { 'resolution-mode': 'import' };
+import { loadKoffi } from './koffi';
 import { UserError } from '../base/user-error';
 
-// koffi ships a CommonJS build, but its types claim ESM only.
-const koffi = createRequire(__filename)('koffi') as typeof Koffi;
+const koffi = loadKoffi();
 
 /**
  * The few C library calls that Node has no name for. Loading costs about 6 ms, so callers import this lazily.

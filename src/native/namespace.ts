@@ -1,10 +1,8 @@
 import { closeSync, constants, openSync, statSync } from 'node:fs';
-import { createRequire } from 'node:module';
-import type * as Koffi from 'koffi' with { 'resolution-mode': 'import' };
+import { loadKoffi } from './koffi';
 import { LibcError } from './libc';
 
-// koffi ships a CommonJS build, but its types claim ESM only.
-const koffi = createRequire(__filename)('koffi') as typeof Koffi;
+const koffi = loadKoffi();
 
 const cSetns = koffi.load('libc.so.6').func('int setns(int fd, int type)') as (fd: number, type: number) => number;
 

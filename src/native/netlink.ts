@@ -1,10 +1,8 @@
-import { createRequire } from 'node:module';
 import { endianness } from 'node:os';
-import type * as Koffi from 'koffi' with { 'resolution-mode': 'import' };
+import { loadKoffi } from './koffi';
 import { LibcError } from './libc';
 
-// koffi ships a CommonJS build, but its types claim ESM only.
-const koffi = createRequire(__filename)('koffi') as typeof Koffi;
+const koffi = loadKoffi();
 
 const library = koffi.load('libc.so.6');
 

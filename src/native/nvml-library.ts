@@ -1,5 +1,5 @@
-import { createRequire } from 'node:module';
 import type * as Koffi from 'koffi' with { 'resolution-mode': 'import' };
+import { loadKoffi } from './koffi';
 
 /** Loading libnvidia-ml and calling it. Every failure is a value. */
 
@@ -70,8 +70,8 @@ export class NvmlLibrary {
   static load(path: string): NvmlResult<NvmlLibrary> {
     const before = loaded.get(path);
     if (before !== undefined) return before;
-    // koffi ships a CommonJS build, but its types claim ESM only. Loaded late: most hosts have no GPU.
-    const koffi = createRequire(__filename)('koffi') as typeof Koffi;
+    // Late: most hosts have no GPU.
+    const koffi = loadKoffi();
     try {
       const library = new NvmlLibrary(koffi.load(path));
       loaded.set(path, library);

@@ -1,10 +1,8 @@
 import type { Socket } from 'node:net';
-import { createRequire } from 'node:module';
-import type * as Koffi from 'koffi' with { 'resolution-mode': 'import' };
+import { loadKoffi } from './koffi';
 import { LibcError } from './libc';
 
-// koffi ships a CommonJS build, but its types claim ESM only.
-const koffi = createRequire(__filename)('koffi') as typeof Koffi;
+const koffi = loadKoffi();
 
 /** Who is at the other end of a unix socket, as the kernel noted it when the connection was made. */
 export interface PeerCredentials {

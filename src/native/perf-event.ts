@@ -1,7 +1,6 @@
 import { closeSync, constants, openSync, readSync } from 'node:fs';
-import { createRequire } from 'node:module';
 import { endianness } from 'node:os';
-import type * as Koffi from 'koffi' with { 'resolution-mode': 'import' };
+import { loadKoffi } from './koffi';
 import { explainPerfError, type PerfRefusal } from './perf-error';
 
 /**
@@ -125,8 +124,7 @@ let loaded: CLibrary | undefined;
 
 function cLibrary(): CLibrary {
   if (loaded !== undefined) return loaded;
-  // koffi ships a CommonJS build, but its types claim ESM only.
-  const koffi = createRequire(__filename)('koffi') as typeof Koffi;
+  const koffi = loadKoffi();
   const library = koffi.load('libc.so.6');
   const syscall = library.func('long syscall(long number, ...)') as (number: number, ...rest: unknown[]) => number;
   const ioctl = library.func('int ioctl(int fd, unsigned long request, ...)') as (

@@ -1,4 +1,3 @@
-import { createRequire } from 'node:module';
 import type Sqlite from 'better-sqlite3';
 
 /**
@@ -13,7 +12,7 @@ export const SQLITE_PACKAGE = packageFor(Number(process.versions.napi));
 function packageFor(nodeApi: number): 'better-sqlite3' | 'better-sqlite3-13' {
   if (nodeApi < NODE_API_OF_13) return 'better-sqlite3';
   try {
-    createRequire(__filename).resolve('better-sqlite3-13');
+    require.resolve('better-sqlite3-13');
     return 'better-sqlite3-13';
   } catch {
     // An installation without optional packages: the compiled one serves every Node before 24.19.
@@ -21,7 +20,9 @@ function packageFor(nodeApi: number): 'better-sqlite3' | 'better-sqlite3-13' {
   }
 }
 
-const loaded = createRequire(__filename)(SQLITE_PACKAGE) as typeof Sqlite;
+const loaded = (
+  SQLITE_PACKAGE === 'better-sqlite3' ? require('better-sqlite3') : require('better-sqlite3-13')
+) as typeof Sqlite;
 
 export const SqliteDatabase = loaded;
 export const { SqliteError } = loaded;

@@ -1,9 +1,7 @@
-import { createRequire } from 'node:module';
-import type * as Koffi from 'koffi' with { 'resolution-mode': 'import' };
+import { loadKoffi } from './koffi';
 import { LibcError } from './libc';
 
-// koffi ships a CommonJS build, but its types claim ESM only.
-const koffi = createRequire(__filename)('koffi') as typeof Koffi;
+const koffi = loadKoffi();
 
 /** `struct statvfs` of 64-bit glibc. */
 const layout = koffi.struct({

@@ -36,7 +36,7 @@ const DAY = 86_400_000;
 /** So far apart may the records of one job be: job numbers come again after some months at the busiest sites. */
 export const JOB_SPAN_MS = 45 * DAY;
 
-/** Where a job counts in time (ms): where it ended; a running one where it was last heard of. */
+/** Where a job counts in time (ms): where it ended; a running one at its last heartbeat. */
 export function countedAt(record: JobRecord): number {
   const ended = record.ended_at ?? null;
   if (ended !== null) return Date.parse(ended);

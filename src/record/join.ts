@@ -2,7 +2,20 @@ import type { JobRecord } from './record';
 import { LINE_RUN } from './coverage';
 
 /** By how much one start differs between Grid Engine's accounting and our own records: whole seconds, another clock's. */
-export const SAME_START_MS = 2000;
+const SAME_START_MS = 2000;
+/** On a loaded host the shepherd notes its time long before it forks the job. */
+const LATEST_START_MS = 600_000;
+
+/** From when to when (ms) a process of ours starts if it is the first of a line's run: no run begins before the last ended. */
+export function startsOfLine(startMs: number, endMs: number | null): { readonly from: number; readonly to: number } {
+  const last = Math.min(endMs === null ? startMs : endMs - 1, startMs + LATEST_START_MS);
+  return { from: startMs - SAME_START_MS, to: Math.max(startMs + SAME_START_MS, last) };
+}
+
+/** From when to when (ms) lines start that a record of ours may be of. */
+export function linesOfStart(startMs: number): { readonly from: number; readonly to: number } {
+  return { from: startMs - LATEST_START_MS, to: startMs + SAME_START_MS };
+}
 
 /** Whether only Grid Engine's accounting knows the record: it carries no run id of its own yet. */
 export function isLineOnly({ run_id }: Pick<JobRecord, 'run_id'>): boolean {
@@ -24,9 +37,12 @@ export function sameHost(a: string, b: string): boolean {
 export function startsApart(a: JobRecord, b: JobRecord): number | null {
   if (isLineOnly(a) === isLineOnly(b) || !sameHost(a.host, b.host)) return null;
   if (a.owner !== b.owner && a.owner !== null && b.owner !== null) return null;
-  if (a.started_at === null || b.started_at === null) return null;
-  const apart = Math.abs(Date.parse(a.started_at) - Date.parse(b.started_at));
-  return apart <= SAME_START_MS ? apart : null;
+  const [line, ours] = isLineOnly(a) ? [a, b] : [b, a];
+  if (line.started_at === null || ours.started_at === null) return null;
+  const lineMs = Date.parse(line.started_at);
+  const oursMs = Date.parse(ours.started_at);
+  const { from, to } = startsOfLine(lineMs, line.ended_at === null ? null : Date.parse(line.ended_at));
+  return oursMs >= from && oursMs <= to ? Math.abs(oursMs - lineMs) : null;
 }
 
 /** Grid Engine's figures of one line differ by rounding between two forms of the file. */

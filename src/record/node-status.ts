@@ -1,7 +1,11 @@
-import { boolean, integer, name, nullable, number, object, oneOf, time, type ValueOf } from '../base/shape';
+import { boolean, integer, list, name, nullable, number, object, oneOf, text, time, type ValueOf } from '../base/shape';
 import { RECORD_LIMITS } from './fields';
 
 const aName = name(RECORD_LIMITS.stringBytes);
+
+/** Sources that give nothing, and why. */
+export const failingSourcesShape = list(object({ source: name(64), reason: text(1000) }), 100);
+export type FailingSources = ValueOf<typeof failingSourcesShape>;
 
 const STATUS = {
   cluster: aName,
@@ -22,17 +26,19 @@ const STATUS = {
   refused: integer(0),
   /** When a job was last measured there. */
   last_job_at: nullable(time),
+  /** Of the node's data sources those that the site switched on by name, or that worked before. */
+  failing_sources: failingSourcesShape,
 };
 
-/** What the qmemacct of a host says of itself, whenever it delivers. */
+/** What the qmemacct of a host says of itself with each heartbeat and each delivery. */
 export const nodeStatusShape = object(STATUS);
 export type NodeStatus = ValueOf<typeof nodeStatusShape>;
 
-/** The last status of a host that the accounting DB has heard of. */
-export const heardNodeShape = object({
+/** The last heartbeat of a host, as the accounting DB has it. */
+export const nodeHeartbeatShape = object({
   ...STATUS,
-  heard_at: time,
+  heartbeat_at: time,
   /** The host's clock less the accounting DB's; null: not known (SQLite has no clock of its own). */
   clock_offset_seconds: nullable(number()),
 });
-export type HeardNode = ValueOf<typeof heardNodeShape>;
+export type NodeHeartbeat = ValueOf<typeof nodeHeartbeatShape>;

@@ -19,9 +19,16 @@ export interface ColumnFacts {
 /** What a column holds: of the type `json` an object or a list. */
 export type PlainValue = string | number | boolean | object | null;
 
+/** The same in a table of many rows: a time in ms since the epoch, an object or a list as JSON. */
+export type TableValue = string | number | boolean | null;
+/** A column of some rows. */
+export type TableColumn = readonly TableValue[];
+
 export interface PlainColumn extends ColumnFacts {
   /** What it is made from. */
   readonly fields: readonly FieldName[];
+  /** Of its only field, which is an object. */
+  readonly member?: string;
   readonly value: (record: JobRecord) => PlainValue;
 }
 
@@ -47,7 +54,7 @@ const leafFacts = (storage: Storage): Pick<ColumnFacts, 'type' | 'unit'> => ({
 });
 
 /** Lists of words are one text. */
-const flat = (value: unknown): PlainValue => {
+export const flat = (value: unknown): TableValue => {
   if (typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean') return value;
   return Array.isArray(value) ? value.join(' ') : null;
 };
@@ -64,6 +71,7 @@ function memberColumns(
       : leafFacts(storage)),
     help: help === undefined ? FIELDS[field].help : `${FIELDS[field].help}: ${help}`,
     fields: [field],
+    member,
     value: (record) => {
       const value = record[field] as Readonly<Record<string, unknown>> | null;
       return value === null ? null : flat(value[member]);
@@ -172,3 +180,14 @@ export const PLAIN_COLUMNS: readonly PlainColumn[] = FIELD_NAMES.flatMap((name) 
   ...fieldColumns(name),
   ...(DERIVED[name] ?? []),
 ]);
+
+/** A column's value as a table has it. */
+export function tableValue({ type, value }: PlainColumn, record: JobRecord): TableValue {
+  const plain = value(record);
+  if (typeof plain === 'object') return plain === null ? null : JSON.stringify(plain);
+  return type === 'time' && typeof plain === 'string' ? Date.parse(plain) : plain;
+}
+
+/** Records as a table. */
+export const tableColumns = (columns: readonly PlainColumn[], records: readonly JobRecord[]): readonly TableColumn[] =>
+  columns.map((column) => records.map((record) => tableValue(column, record)));

@@ -5,7 +5,7 @@ import type { Settings } from '../record/settings';
 import type { InboxCounts } from '../export/prometheus/server-metrics';
 import { AccountingThread, type AccountingService } from './accounting/accounting-thread';
 import { ClassPromises } from './accounting/class-promises';
-import { LastDay } from './accounting/day-sums';
+import { newMetricsAnswers } from './accounting/metrics-answers';
 import { AnswerCache } from './http/answer-cache';
 import { callerKey, accessOf } from './access/caller';
 import { Sessions } from './access/sessions';
@@ -30,6 +30,7 @@ export interface ServerOptions {
     | 'grid_engine'
     | 'poll_interval'
     | 'metrics_jobs'
+    | 'metrics_job_names'
     | 'report_dir'
     | 'rules_file'
     | 'advise_submissions'
@@ -118,7 +119,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     live,
     wantPending,
     accounting,
-    lastDay: new LastDay(accounting, now),
+    metrics: newMetricsAnswers(accounting, settings.metrics_job_names, now),
     promises: new ClassPromises(accounting, now),
     inbox,
     cache,

@@ -3,16 +3,15 @@ import { describe, it } from 'node:test';
 import { arrangeAttempts } from '../../src/accounting/attempts';
 import { asStored } from '../../src/record/merge';
 import type { StoredRecord } from '../../src/record/merge';
-import { emptyRecord } from '../../src/record/record';
 import type { JobRecord } from '../../src/record/record';
+import { recordOf } from '../support/records';
 
 const T0 = Date.UTC(2026, 10, 1);
 const DAY = 86_400_000;
 const iso = (ms: number): string => new Date(ms).toISOString();
 
 function run(runId: string, fields: Partial<JobRecord>): StoredRecord {
-  const key = { cluster: 'cell', job_id: 7, task_id: null, pe_task_id: null, host: 'node1', run_id: runId };
-  return asStored({ ...emptyRecord(key, 'finished', 'root', T0), ...fields });
+  return asStored(recordOf({ job_id: 7, run_id: runId, revision: T0, ...fields }));
 }
 
 function told(

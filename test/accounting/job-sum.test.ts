@@ -2,26 +2,20 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { jobSums, sumOfJob, type JobSum } from '../../src/accounting/job-sum';
-import { emptyRecord } from '../../src/record/record';
 import type { Bracket, JobRecord } from '../../src/record/record';
+import { bracketOf, recordOf } from '../support/records';
 
 const T0 = Date.UTC(2026, 10, 1);
 const GIB = 2 ** 30;
 const iso = (ms: number): string => new Date(T0 + ms).toISOString();
 
 function peak(lower: number, upper: number | null, more: Partial<Bracket> = {}): Bracket {
-  return {
-    lower_bytes: lower,
-    upper_bytes: upper,
-    slack_bytes: 0,
-    proved: upper !== null,
-    exact: upper === lower,
-    open: upper === null ? ['exec'] : [],
-    sources: ['sample'],
+  return bracketOf(lower, upper, {
+    ...(upper === null && { open: ['exec'] }),
     at: iso(500),
     command: 'solver',
     ...more,
-  };
+  });
 }
 
 interface Told {
@@ -33,16 +27,13 @@ interface Told {
 
 /** A record of job 7; with a task's number, of that task. */
 function told(host: string, rss: Bracket | null, { task = null, from = 0, to = 60_000, fields = {} }: Told = {}) {
-  const key = {
-    cluster: 'c',
+  return recordOf({
     job_id: 7,
-    task_id: null,
     pe_task_id: task,
     host,
     run_id: `${host}/${task ?? ''}/${from}`,
-  };
-  return {
-    ...emptyRecord(key, to === null ? 'running' : 'finished', 'root', T0 + (to ?? 30_000)),
+    status: to === null ? 'running' : 'finished',
+    revision: T0 + (to ?? 30_000),
     started_at: iso(from),
     ended_at: to === null ? null : iso(to),
     wallclock_seconds: ((to ?? 30_000) - from) / 1000,
@@ -50,7 +41,7 @@ function told(host: string, rss: Bracket | null, { task = null, from = 0, to = 6
     h_vmem: { request_bytes: GIB, limit_bytes: GIB, per: 'slot' as const },
     host_slots: 1,
     ...fields,
-  };
+  });
 }
 
 const granted = (...slots: readonly number[]): Partial<JobRecord> => ({

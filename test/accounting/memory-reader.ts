@@ -8,7 +8,7 @@ import type { AccountingReader, RecordFilter } from '../../src/accounting/store'
 import type { SummaryAnswer, SummaryQuery } from '../../src/accounting/summary';
 import { isHost } from '../../src/report/live/filter';
 import { sortRecords } from '../../src/report/records/lines';
-import type { HeardNode } from '../../src/record/node-status';
+import type { NodeHeartbeat } from '../../src/record/node-status';
 import { emptyRecord, type JobRecord } from '../../src/record/record';
 import { plainSummary } from './suite/plain-summary';
 import { limitOf } from '../../src/record/request';
@@ -66,7 +66,7 @@ function withFields(stored: StoredRecord, fields: readonly FieldName[] = FIELD_N
 export function memoryReader(
   records: readonly JobRecord[],
   asked: RecordFilter[] = [],
-  nodes: readonly HeardNode[] = [],
+  nodes: readonly NodeHeartbeat[] = [],
 ): AccountingReader {
   const stored = records.map(asStored);
   const summarise = (query: SummaryQuery): SummaryAnswer =>
@@ -109,7 +109,7 @@ export function memoryReader(
     },
     running: ({ since }) =>
       Promise.resolve(stored.filter(({ record }) => record.status === 'running' && record.revision >= since)),
-    nodes: ({ since }) => Promise.resolve(nodes.filter(({ heard_at }) => Date.parse(heard_at) >= since)),
+    nodes: ({ since }) => Promise.resolve(nodes.filter(({ heartbeat_at }) => Date.parse(heartbeat_at) >= since)),
     close: () => Promise.resolve(),
   };
 }

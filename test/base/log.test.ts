@@ -3,11 +3,11 @@ import { execFile, spawnSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { LimitedLog, SharedLogLimit } from '../../src/base/log-limit';
 import { temporaryDirectory } from '../support/temporary-directory';
 import { reasonOf } from '../../src/base/log';
+import { until } from '../support/until';
 
 const noLogger = !existsSync('/usr/bin/logger') && 'there is no logger';
 
@@ -36,8 +36,7 @@ async function logged(program: string, lines: number): Promise<readonly string[]
   assert.equal(status, 0, stderr);
   const read = (): readonly string[] => readFileSync(file, 'utf8').split('\n').slice(0, -1);
   // The loggers outlive the program.
-  while (read().length < lines) await sleep(5);
-  return read();
+  return until(() => read().length >= lines && read());
 }
 
 describe('the system log', () => {

@@ -1,21 +1,20 @@
 import assert from 'node:assert/strict';
-import { chmodSync, lchownSync, lstatSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { lchownSync, lstatSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { accountingDirectorySteps } from '../../src/cli/install/accounting-directory';
 import { directorySteps } from '../../src/cli/install/directories';
 import type { Step } from '../../src/cli/install/steps';
 import { makeNightPlaces } from '../../src/cli/nightly/report-files';
-import { DEFAULT_SETTINGS } from '../../src/record/settings';
 import { temporaryDirectory } from '../support/temporary-directory';
+import { DEFAULT_SETTINGS } from '../../src/record/settings';
 
 const asRoot = { skip: process.getuid?.() === 0 ? false : 'gives files away, which root alone can' };
 const USER = 65_534;
 
 /** `user/link` is a user's, and leads for now to `root`, with `inside` in it. */
 function trap(): string {
-  const top = temporaryDirectory();
-  chmodSync(top, 0o755);
+  const top = temporaryDirectory(0o755);
   for (const name of ['root', 'root/inside', 'user']) mkdirSync(join(top, name), { mode: 0o700 });
   writeFileSync(join(top, 'root/file'), '', { mode: 0o600 });
   symlinkSync('../root', join(top, 'user/link'));

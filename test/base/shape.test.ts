@@ -89,6 +89,6 @@ describe('a shape', () => {
 
   it('describes itself as a JSON Schema', () => {
     assert.deepEqual(nullable(oneOf(['x'])).schema, { type: ['string', 'null'], enum: ['x', null] });
-    assert.deepEqual(person.schema.required, ['name', 'age', 'nick', 'tags']);
+    assert.deepEqual(person.schema.required, ['name', 'age', 'tags']);
   });
 });

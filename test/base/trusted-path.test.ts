@@ -9,8 +9,7 @@ const asRoot = { skip: process.getuid?.() === 0 ? false : 'gives files away, whi
 const USER = 65_534;
 
 function place(): string {
-  const top = temporaryDirectory();
-  chmodSync(top, 0o755);
+  const top = temporaryDirectory(0o755);
   mkdirSync(join(top, 'a/b'), { recursive: true });
   writeFileSync(join(top, 'a/b/file'), '');
   return top;

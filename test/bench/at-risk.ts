@@ -46,7 +46,7 @@ function lineOf(name: string, played: readonly Played[], when: (warned: Warnings
     share(right.length, overran),
     lead(median(leads)),
     lead(quantile(leads, 0.1)),
-    ((1000 * (warned.length - right.length)) / hours).toFixed(1),
+    hours === 0 ? '-' : ((1000 * (warned.length - right.length)) / hours).toFixed(1),
   ];
 }
 

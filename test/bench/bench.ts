@@ -1,3 +1,4 @@
+import type { BudgetName } from './budgets';
 /** What a benchmark hands back, and what it is given. */
 
 export interface BenchOptions {
@@ -40,8 +41,8 @@ export interface Row {
   readonly unit: Unit;
   /** Every single measurement; empty: it could not be measured, for the reason in `note`. */
   readonly values: readonly number[];
-  /** The median must not be above this. */
-  readonly budget?: number;
+  /** What the median is held against. */
+  readonly budget?: BudgetName | undefined;
   readonly note?: string;
 }
 

@@ -1,7 +1,6 @@
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
-import { chmodSync, chownSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { chmodSync, chownSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -9,7 +8,6 @@ import { isDeepStrictEqual } from 'node:util';
 import { openPostgresReader } from '../../src/accounting/postgres/postgres-store';
 import { openSqliteReader } from '../../src/accounting/sqlite/sqlite-store';
 import type { AccountingReader } from '../../src/accounting/store';
-import { samplerFlags } from '../../src/base/node-flags';
 import type { JobRecord } from '../../src/record/record';
 import type { Settings } from '../../src/record/settings';
 import { noPostgres, startServer } from '../accounting/postgres/server';
@@ -20,6 +18,8 @@ import type { Bench, BenchOptions, Row, Section } from './bench';
 import { recordsOfNode } from './delivery-site';
 import type { Account, Go, Order } from './delivery-site';
 import { quantile, sum } from './statistics';
+import { temporaryDirectory } from '../support/temporary-directory';
+import { samplerFlags } from '../../src/base/node-flags';
 
 /** A whole site's nodes finish their jobs within ten seconds: how long until the store has every record, once. */
 
@@ -253,9 +253,8 @@ async function run({ quick, progress }: BenchOptions): Promise<readonly Section[
   const sections: Section[] = [];
   for (const make of TARGETS)
     for (const { name, measure } of WAYS) {
-      const directory = mkdtempSync(join(tmpdir(), 'qmemacct-delivery-'));
       // The deliverers, who are nobody, have to come through.
-      chmodSync(directory, 0o711);
+      const directory = temporaryDirectory(0o711);
       const target = await make(directory);
       try {
         progress(`delivery into ${target.name}: ${name}`);
@@ -264,7 +263,6 @@ async function run({ quick, progress }: BenchOptions): Promise<readonly Section[
         sections.push(section(`delivery into ${target.name}, ${name}`, nodes, measured));
       } finally {
         await target.stop();
-        rmSync(directory, { recursive: true, force: true });
       }
     }
   return sections;

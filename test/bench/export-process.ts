@@ -24,9 +24,9 @@ async function repeated(table: Table, rows: number): Promise<Table> {
   }
   // eslint-disable-next-line @typescript-eslint/require-await
   async function* pages(): AsyncGenerator<RowPage> {
-    for (let written = 0; written < rows; written += first[0]?.rows.length ?? rows) yield* first;
+    for (let written = 0; written < rows; written += first[0]?.rows ?? rows) yield* first;
   }
-  return { columns: table.columns, pages: pages() };
+  return { ...table, pages: pages() };
 }
 
 async function main([path = '', format, file = '', rows]: readonly string[]): Promise<Exported> {

@@ -1,9 +1,10 @@
 import { spawnSync } from 'node:child_process';
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { openSqliteReader } from '../../src/accounting/sqlite/sqlite-store';
 import type { AccountingReader } from '../../src/accounting/store';
+import type { ClassFields } from '../../src/report/advice/class-advice';
+import { ClassHistory } from '../../src/report/advice/class-history';
 import { packageRoot } from '../../src/base/package-root';
 import { noPostgres } from '../accounting/postgres/server';
 import { seededRandom } from '../accounting/realistic-record';
@@ -14,6 +15,8 @@ import { keptHistory } from './history-kept';
 import { fillPostgres } from './history-postgres';
 import { QACCT, qacctEnvironment } from './qacct-cell';
 import { median, tail } from './statistics';
+import { temporaryDirectory } from '../support/temporary-directory';
+import type { BudgetName } from './budgets';
 
 /** What questions to years of a site cost, beside qacct on the same jobs in the same run. */
 
@@ -25,19 +28,28 @@ const WARM_RUNS = 40;
 const COLD_RUNS = 5;
 const COMMAND_RUNS = 5;
 const QACCT_RUNS = 2;
-const RECORD_BUDGET_BYTES = 350;
-const QUERY_BUDGET_MS = 5;
-const COMMAND_BUDGET_MS = 200;
-const REPORT_BUDGET_MS = 500;
 
 interface Question {
   readonly name: string;
-  readonly budget?: number;
+  readonly budget?: BudgetName;
   /** `turn`: asks for something else each time. */
   readonly ask: (reader: AccountingReader, turn: number) => Promise<unknown>;
 }
 
 type Span = Pick<History, 'since' | 'until' | 'week' | 'weeks'>;
+
+/** Rejects where nothing is known though something must be. */
+async function adviseOn(
+  reader: AccountingReader,
+  now: number,
+  named: Pick<ClassFields, 'owner' | 'jobName'>,
+): Promise<void> {
+  const history = new ClassHistory(async (query) => (await reader.records(query)).records, now);
+  const fields = { slots: null, pe: null, project: null, queue: null, cluster: null, ...named };
+  const promise = await history.memoryOf(fields);
+  if ((promise === null) !== (named.owner === 'user000'))
+    throw new Error(`advice for ${named.owner}: ${promise?.runs}`);
+}
 
 function questions(history: Span): readonly Question[] {
   const random = seededRandom(7);
@@ -57,12 +69,12 @@ function questions(history: Span): readonly Question[] {
   return [
     {
       name: 'job ID',
-      budget: QUERY_BUDGET_MS,
+      budget: 'query',
       ask: (reader, turn) => reader.job({ job_id: jobs[turn % jobs.length] ?? FIRST_JOB }),
     },
     {
       name: 'owner bob --since 7d',
-      budget: QUERY_BUDGET_MS,
+      budget: 'query',
       ask: (reader) => reader.records({ ...days(7), owner: 'bob' }),
     },
     { name: 'owner with most jobs --since 7d', ask: (reader) => reader.records({ ...days(7), owner: 'user000' }) },
@@ -86,7 +98,21 @@ function questions(history: Span): readonly Question[] {
       name: "a month's ten names of most waste",
       ask: (reader, turn) => reader.summary({ ...month(turn), by: 'job_name', sort: 'requested_gib_hours', limit: 10 }),
     },
-    { name: 'all the years by owner', ask: (reader) => reader.summary({ since, until, by: 'owner' }) },
+    {
+      name: 'advice for a class',
+      budget: 'advice for a class',
+      ask: (reader) => adviseOn(reader, until, { owner: 'bob', jobName: 'step_#_#.sh' }),
+    },
+    {
+      name: 'advice for a name new to the owner with most jobs',
+      budget: 'advice for a class',
+      ask: (reader) => adviseOn(reader, until, { owner: 'user000', jobName: 'step_#_#.sh' }),
+    },
+    {
+      name: 'all the years by owner',
+      budget: 'ten years by owner',
+      ask: (reader) => reader.summary({ since, until, by: 'owner' }),
+    },
   ];
 }
 
@@ -136,7 +162,7 @@ async function askAll(
         unit: 'ms',
         values: warm,
         note: tail(warm),
-        ...(budget === undefined ? {} : { budget }),
+        budget,
       });
       if (cold.length > 0)
         rows.push({ what: '  nothing of it in the page cache', unit: 'ms', values: cold, note: tail(cold) });
@@ -150,7 +176,7 @@ async function askAll(
 interface Command {
   readonly name: string;
   readonly words: (turn: number) => readonly string[];
-  readonly budget?: number;
+  readonly budget?: BudgetName;
 }
 
 /** Wall clock of a whole program; its exit status, where that is not 0. */
@@ -178,7 +204,7 @@ function measure(command: Command, runs: number, program: string, env: NodeJS.Pr
     values.push(ms);
   }
   const { name, budget } = command;
-  return { what: name, unit: 'ms', values, note: tail(values), ...(budget === undefined ? {} : { budget }) };
+  return { what: name, unit: 'ms', values, note: tail(values), budget };
 }
 
 function ownCommands(history: History, directory: string): readonly Row[] {
@@ -189,10 +215,10 @@ function ownCommands(history: History, directory: string): readonly Row[] {
   const from = ['--config', config];
   const env = { PATH: process.env.PATH, HOME: directory };
   const commands: readonly Command[] = [
-    { name: 'qmemacct job ID', budget: COMMAND_BUDGET_MS, words: () => ['job', job(), ...from] },
+    { name: 'qmemacct job ID', budget: 'whole command', words: () => ['job', job(), ...from] },
     {
       name: 'qmemacct owner bob --since 7d',
-      budget: COMMAND_BUDGET_MS,
+      budget: 'whole command',
       words: () => ['owner', 'bob', '--since', '7d', ...from],
     },
     {
@@ -202,7 +228,7 @@ function ownCommands(history: History, directory: string): readonly Row[] {
     { name: 'qmemacct top --since 30d', words: () => ['top', '--since', '30d', ...from] },
     {
       name: 'qmemacct report --since 30d',
-      budget: REPORT_BUDGET_MS,
+      budget: "a month's report",
       words: () => ['report', '--since', '30d', ...from],
     },
     { name: 'qmemacct --version', words: () => ['--version'] },
@@ -255,7 +281,7 @@ function fillRows(history: History): readonly Row[] {
       what: 'a record with all indexes',
       unit: 'bytes',
       values: [sizeOf(history.store) / history.records],
-      budget: RECORD_BUDGET_BYTES,
+      budget: 'record in SQLite',
     },
     ...(!history.hasFile
       ? []
@@ -294,7 +320,12 @@ async function runInPostgres({ quick, jobs, progress }: BenchOptions): Promise<r
         values: perSecond(history.merged, history.mergedMs),
       },
       { what: 'records rolled up', unit: 'records/s', values: perSecond(history.records, history.rolledMs) },
-      { what: 'a record with all indexes', unit: 'bytes', values: [history.bytes / history.records] },
+      {
+        what: 'a record with all indexes',
+        unit: 'bytes',
+        values: [history.bytes / history.records],
+        budget: 'record in PostgreSQL',
+      },
       ...(await askAll(history, history.open, null, progress)),
     ];
     return [{ title: `history in PostgreSQL: ${history.records} records of ${history.weeks} weeks`, rows }];
@@ -304,43 +335,34 @@ async function runInPostgres({ quick, jobs, progress }: BenchOptions): Promise<r
 }
 
 async function run({ quick, jobs, keep, progress }: BenchOptions): Promise<readonly Section[]> {
-  const directory = mkdtempSync(join(tmpdir(), 'qmemacct-history-'));
-  const remove = (): void => {
-    rmSync(directory, { recursive: true, force: true });
-  };
-  process.once('exit', remove);
-  try {
-    const size = jobs ?? (quick ? QUICK_JOBS : USUAL_JOBS);
-    // qacct counts its days back from now.
-    const make = keep === null ? fillHistory : keptHistory;
-    const history = await make(keep ?? directory, size, Date.now(), SEED, progress);
-    const years = ((history.until - history.since) / (365.25 * DAY_MS)).toFixed(1);
-    const openStore = (): AccountingReader => openSqliteReader(history.store);
-    const queries = await askAll(
-      history,
-      openStore,
-      () => {
-        forgetPages(history.store);
-      },
-      progress,
-    );
-    progress('history: whole commands');
-    const commands = [...ownCommands(history, directory), ...qacctRows(history, directory)];
-    return [
-      {
-        title: `history: ${history.records} records of ${years} years`,
-        rows: fillRows(history),
-        notes: [
-          `${history.weeks} weeks: the first was delivered and merged record by record, the others are its copies.`,
-        ],
-      },
-      { title: 'history: questions, in process', rows: queries },
-      { title: 'history: whole commands, beside qacct on the same jobs', rows: commands, notes: compare(commands) },
-    ];
-  } finally {
-    process.off('exit', remove);
-    remove();
-  }
+  const directory = temporaryDirectory();
+  const size = jobs ?? (quick ? QUICK_JOBS : USUAL_JOBS);
+  // qacct counts its days back from now.
+  const make = keep === null ? fillHistory : keptHistory;
+  const history = await make(keep ?? directory, size, Date.now(), SEED, progress);
+  const years = ((history.until - history.since) / (365.25 * DAY_MS)).toFixed(1);
+  const openStore = (): AccountingReader => openSqliteReader(history.store);
+  const queries = await askAll(
+    history,
+    openStore,
+    () => {
+      forgetPages(history.store);
+    },
+    progress,
+  );
+  progress('history: whole commands');
+  const commands = [...ownCommands(history, directory), ...qacctRows(history, directory)];
+  return [
+    {
+      title: `history: ${history.records} records of ${years} years`,
+      rows: fillRows(history),
+      notes: [
+        `${history.weeks} weeks: the first was delivered and merged record by record, the others are its copies.`,
+      ],
+    },
+    { title: 'history: questions, in process', rows: queries },
+    { title: 'history: whole commands, beside qacct on the same jobs', rows: commands, notes: compare(commands) },
+  ];
 }
 
 export const historyBench: Bench = {

@@ -2,6 +2,7 @@ import { formatCount } from '../../src/report/format/units';
 import type { JobRecord } from '../../src/record/record';
 import type { Row } from './bench';
 import { FIRST_JOB } from './history-fill';
+import type { BudgetName } from './budgets';
 
 /** What the import's rows are made of, for all stores. */
 
@@ -26,10 +27,10 @@ export function row(
   what: string,
   lines: number,
   { us, cpuUs }: Pick<Timed<unknown>, 'us' | 'cpuUs'>,
-  budget?: number,
+  budget?: BudgetName,
 ): Row {
   const note = `${formatCount((lines * 1e6) / us)} lines/s; CPU ${(cpuUs / lines).toFixed(1)} us a line`;
-  return { what, unit: 'us', values: [us / lines], note, ...(budget === undefined ? {} : { budget }) };
+  return { what, unit: 'us', values: [us / lines], note, budget };
 }
 
 /** A run's record some weeks after, under a later number. */

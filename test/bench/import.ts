@@ -1,6 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { closeSync, existsSync, mkdtempSync, openSync, readSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { closeSync, existsSync, openSync, readSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { importFile } from '../../src/accounting/import/import-file';
 import { beginOfFile } from '../../src/accounting/import/line-place';
@@ -13,6 +12,7 @@ import { lineText, WEEK_MS } from './history-week';
 import { intoPostgres } from './import-postgres';
 import { CLUSTER, later, row, timed } from './import-rows';
 import { QACCT, qacctEnvironment } from './qacct-cell';
+import { temporaryDirectory } from '../support/temporary-directory';
 
 /** Reading Grid Engine's accounting into an empty store, and into one of years, beside wc and qacct on the same file. */
 
@@ -20,9 +20,6 @@ const SEED = 1;
 const QUICK_JOBS = 200_000;
 const USUAL_JOBS = 2_000_000;
 const CHUNK = 1 << 20;
-/** 200,000 lines a second into an empty store, 50,000 into a full one with the join and the roll-up. */
-const EMPTY_BUDGET_US = 5;
-const FULL_BUDGET_US = 20;
 /** Weeks that come to the full store. */
 const MORE_WEEKS = 2;
 
@@ -51,7 +48,7 @@ async function intoEmpty(history: History, directory: string): Promise<readonly 
       throw new Error(`${added} of ${history.records}: ${problem ?? ''}`);
     const rolled = await timed(() => store.rollUp({}));
     return [
-      row('a line into an empty store', lines, taken, EMPTY_BUDGET_US),
+      row('a line into an empty store', lines, taken, 'line into an empty store'),
       row(`its roll-up afterwards, ${rolled.value} days`, added, rolled),
       { what: 'a record with all indexes', unit: 'bytes', values: [sizeOf(path) / added] },
     ];
@@ -86,7 +83,7 @@ async function intoFull(history: History, directory: string): Promise<readonly R
     return [
       row(`a line into ${formatCount(history.records)} records, ${joined} of ${lines} joined`, lines, taken),
       row('its roll-up afterwards', lines, rolled),
-      row('both together', lines, both, FULL_BUDGET_US),
+      row('both together', lines, both, 'line into years, half joined'),
     ];
   } finally {
     await store.close();
@@ -116,40 +113,31 @@ async function rivals(history: History, directory: string): Promise<readonly Row
 }
 
 async function run({ quick, jobs, progress }: BenchOptions): Promise<readonly Section[]> {
-  const directory = mkdtempSync(join(tmpdir(), 'qmemacct-import-bench-'));
-  const remove = (): void => {
-    rmSync(directory, { recursive: true, force: true });
-  };
-  process.once('exit', remove);
-  try {
-    const history = await fillHistory(directory, jobs ?? (quick ? QUICK_JOBS : USUAL_JOBS), Date.now(), SEED, progress);
-    // It has to stand in the page cache, for all of them.
-    spawnSync('cat', [history.file], { stdio: 'ignore' });
-    progress('import: reading alone');
-    const parsed = await timed(() => parse(history.file));
-    progress('import: into an empty store');
-    const empty = await intoEmpty(history, directory);
-    progress('import: into a full store');
-    const full = await intoFull(history, directory);
-    progress('import: into PostgreSQL');
-    const inPostgres = await intoPostgres(history, directory);
-    const bytes = sizeOf(history.file) / history.records;
-    return [
-      {
-        title: `import: ${formatCount(history.records)} lines of ${bytes.toFixed(0)} bytes, per line`,
-        rows: [
-          row('reading and parsing alone', parsed.value, parsed),
-          ...empty,
-          ...full,
-          ...inPostgres,
-          ...(await rivals(history, directory)),
-        ],
-      },
-    ];
-  } finally {
-    process.off('exit', remove);
-    remove();
-  }
+  const directory = temporaryDirectory();
+  const history = await fillHistory(directory, jobs ?? (quick ? QUICK_JOBS : USUAL_JOBS), Date.now(), SEED, progress);
+  // It has to stand in the page cache, for all of them.
+  spawnSync('cat', [history.file], { stdio: 'ignore' });
+  progress('import: reading alone');
+  const parsed = await timed(() => parse(history.file));
+  progress('import: into an empty store');
+  const empty = await intoEmpty(history, directory);
+  progress('import: into a full store');
+  const full = await intoFull(history, directory);
+  progress('import: into PostgreSQL');
+  const inPostgres = await intoPostgres(history, directory);
+  const bytes = sizeOf(history.file) / history.records;
+  return [
+    {
+      title: `import: ${formatCount(history.records)} lines of ${bytes.toFixed(0)} bytes, per line`,
+      rows: [
+        row('reading and parsing alone', parsed.value, parsed),
+        ...empty,
+        ...full,
+        ...inPostgres,
+        ...(await rivals(history, directory)),
+      ],
+    },
+  ];
 }
 
 export const importBench: Bench = {

@@ -1,18 +1,15 @@
 import { tuningFlags } from '../../src/base/node-flags';
 import {
-  chmodSync,
   chownSync,
   copyFileSync,
   existsSync,
   mkdirSync,
-  mkdtempSync,
   readdirSync,
   realpathSync,
-  rmSync,
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
-import { hostname, tmpdir } from 'node:os';
+import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { connectListener } from '../../src/sampler/listener/client';
 import { loadSettings } from '../../src/record/settings';
@@ -20,6 +17,7 @@ import { NodeStore } from '../../src/sampler/node-store/node-store';
 import { delivererIdentity } from '../../src/sampler/delivery/outbox-feeder';
 import { packageRoot } from '../../src/base/package-root';
 import { sampleConfig } from '../gridengine/spool-samples';
+import { temporaryDirectory } from '../support/temporary-directory';
 
 /** A private installation of hooks, state and accounting DB under os.tmpdir(). */
 export interface Installation {
@@ -41,7 +39,6 @@ export interface Installation {
   readonly service: readonly string[];
   /** Keeps a listener there, as on a node where jobs run all the time; resolves to what lets it go. */
   keepListener(): Promise<() => void>;
-  remove(): void;
 }
 
 /** Longest wait of the prolog that waits. */
@@ -79,13 +76,8 @@ function hooksDirectory(directory: string, name: string, settings: string, armWa
  * with the last sampler.
  */
 export function install(scope: 'job' | 'node' = 'job', listener: 'lasting' | 'brief' = 'brief'): Installation {
-  const directory = mkdtempSync(join(tmpdir(), 'qmemacct-bench-'));
-  const remove = (): void => {
-    rmSync(directory, { recursive: true, force: true, maxRetries: 5 });
-  };
-  process.once('exit', remove);
   // The deliverer, who is nobody, has to come through.
-  chmodSync(directory, 0o711);
+  const directory = temporaryDirectory(0o711);
   const state = join(directory, 'state');
   const accounting = join(directory, 'accounting');
   mkdirSync(join(state, 'run'), { recursive: true, mode: 0o711 });
@@ -163,10 +155,6 @@ export function install(scope: 'job' | 'node' = 'job', listener: 'lasting' | 'br
         lost: () => undefined,
       });
       return () => link?.close();
-    },
-    remove: () => {
-      process.off('exit', remove);
-      remove();
     },
   };
 }

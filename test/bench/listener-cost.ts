@@ -1,8 +1,7 @@
 import { retireListener } from '../../src/sampler/listener/directory';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Lineage } from '../../src/sampler/processes/lineage';
@@ -16,6 +15,7 @@ import { bracketsObstacle } from '../burners/bracketed';
 import { burner } from '../burners/build';
 import type { BenchOptions, Row, Section } from './bench';
 import { cpuMs } from './process-cost';
+import { temporaryDirectory } from '../support/temporary-directory';
 
 /** What the listener pays for a process of the node that comes and goes, and what for nothing at all. */
 
@@ -24,7 +24,6 @@ const SYNC_WITHIN_MS = 10_000;
 const US_PER_MS = 1000;
 /** Two looks at least. */
 const REST_WINDOW_MS = 5000;
-const REST_BUDGET = 0.1;
 
 function pidOfListener(settingsPath: string): number {
   const found = allPids().find((pid) => {
@@ -83,7 +82,7 @@ export async function listenerSection(options: BenchOptions): Promise<Section> {
   const title = `the node's listener, per process that is forked and ends (fork, exit, exit record), ${CHILDREN} at a time`;
   const obstacle = bracketsObstacle();
   if (obstacle !== null) return { title, rows: [{ what: 'CPU', unit: 'us', values: [], note: obstacle }] };
-  const directory = mkdtempSync(join(tmpdir(), 'qmemacct-bench-'));
+  const directory = temporaryDirectory();
   try {
     const path = join(directory, 'qmemacct.toml');
     writeFileSync(path, `run_dir = ${JSON.stringify(join(directory, 'run'))}\n`);
@@ -134,13 +133,12 @@ export async function listenerSection(options: BenchOptions): Promise<Section> {
         what: 'at rest, of one core',
         unit: '%',
         values: rest.percent,
-        ...(options.quick ? {} : { budget: REST_BUDGET }),
+        budget: options.quick ? undefined : 'listener at rest',
       },
       { what: 'processes that others forked meanwhile', unit: '1/s', values: rest.forks },
     ];
     return { title, rows, notes: ['CPU time. Others who fork on this machine meanwhile are counted in it.'] };
   } finally {
     await retireListener({ run_dir: join(directory, 'run') });
-    rmSync(directory, { recursive: true, force: true });
   }
 }

@@ -12,7 +12,6 @@ import type { BenchOptions, Row, Section } from './bench';
 /** Screens of 160 columns and 50 rows, of which most jobs are not seen. */
 const ROWS = 50;
 const screen = liveScreen({ width: 160, colour: true });
-const STEADY_MS = 1000;
 
 function timed(act: () => unknown): number {
   const start = performance.now();
@@ -56,7 +55,7 @@ function rowsOf(jobs: number, runs: number): readonly Row[] {
     renderJobsJson({ view, jobs: many, pending: null }),
   );
   return [
-    { what: 'a refresh with new figures', unit: 'ms', values: refreshes, budget: STEADY_MS },
+    { what: 'a refresh with new figures', unit: 'ms', values: refreshes, budget: 'refresh of the watch' },
     { what: 'a key that scrolls', unit: 'ms', values: scrolls },
     { what: 'a key that sorts', unit: 'ms', values: sorts },
     { what: 'all of them printed (no --watch)', unit: 'ms', values: wholes },

@@ -19,7 +19,9 @@ import { sourcesBench } from './sources';
 import { webBench } from './web';
 import { busyNote, describeMachine, thisMachine } from './machine';
 import { median } from './statistics';
-import { formatSection, verdict } from './table';
+import { budgetSection, formatSection, verdict } from './table';
+import { removeTemporaryDirectories } from '../support/temporary-directory';
+import { BUDGETS } from './budgets';
 
 /**
  * Benchmarks beside their budgets:
@@ -68,6 +70,7 @@ function asJson(sections: readonly Section[]): unknown {
     notes: notes ?? [],
     rows: rows.map((row) => ({
       ...row,
+      at_most: row.budget === undefined ? null : BUDGETS[row.budget].most,
       median: row.values.length > 0 ? median(row.values) : null,
       verdict: verdict(row),
     })),
@@ -127,8 +130,12 @@ async function main(argv: readonly string[]): Promise<number> {
       progressLine('');
       failed = true;
       console.error(`\n${bench.name} failed: ${error instanceof Error ? error.message : String(error)}`);
+    } finally {
+      removeTemporaryDirectories();
     }
   }
+  const budgets = budgetSection(measured);
+  if (budgets.table !== undefined) console.log(`\n${formatSection(budgets)}`);
   if (values.json !== undefined)
     writeFileSync(values.json, `${JSON.stringify({ machine, sections: asJson(measured) }, null, 2)}\n`);
   return failed ? 1 : 0;

@@ -1,18 +1,17 @@
-import { mkdtempSync, rmSync, statSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { NodeStore } from '../../src/sampler/node-store/node-store';
 import type { StoredProcess, StoredSample } from '../../src/sampler/node-store/sample-table';
 import { DEFAULT_SETTINGS } from '../../src/record/settings';
 import { realisticRecords, seededRandom } from '../accounting/realistic-record';
 import type { Section } from './bench';
+import { temporaryDirectory } from '../support/temporary-directory';
 
 /** An hour of one job in node.db: 3,600 samples of 20 processes, written every five seconds as the sampler does. */
 
 const SAMPLES = 3600;
 const PROCESSES = 20;
 const SAMPLES_PER_SAVE = 5;
-const BYTES_PER_VALUE = 8;
 /** rss, vmem, swap, anonymous, cpu, processes, threads, read, written. */
 const VALUES_PER_SAMPLE = 9;
 /** rss, cpu. */
@@ -66,46 +65,42 @@ function hour(): readonly StoredSample[] {
 }
 
 export function nodeDbSection(): Section {
-  const directory = mkdtempSync(join(tmpdir(), 'qmemacct-bench-'));
-  try {
-    const path = join(directory, 'node.db');
-    const size = (suffix: string): number => statSync(`${path}${suffix}`, { throwIfNoEntry: false })?.size ?? 0;
-    new NodeStore(directory).close();
-    const empty = size('');
-    const samples = hour();
-    const record = {
-      ...realisticRecords(3).next(),
-      series: {
-        start: new Date(0).toISOString(),
-        step_seconds: 51.2,
-        others: {},
-        rss_bytes: samples.filter((_, index) => index % 51 === 0).map(({ rss }) => rss * 1024),
-      },
-    };
-    const values = samples.reduce(
-      (total, { largest, othersRss }) =>
-        total + VALUES_PER_SAMPLE + VALUES_PER_PROCESS * (largest.length + (othersRss > 0 ? 1 : 0)),
-      0,
-    );
-    const store = new NodeStore(directory);
-    const before = process.cpuUsage();
-    for (let at = 0; at < SAMPLES; at += SAMPLES_PER_SAVE)
-      store.saveProgress('1.0.00000000.1.1', 0, record, samples.slice(at, at + SAMPLES_PER_SAVE));
-    const { user, system } = process.cpuUsage(before);
-    const log = size('-wal');
-    store.close();
-    const bytes = size('') - empty;
-    const saves = SAMPLES / SAMPLES_PER_SAVE;
-    return {
-      title: `node.db: ${SAMPLES} samples of ${PROCESSES} processes (${values} measured values)`,
-      rows: [
-        { what: 'bytes per measured value', unit: 'bytes', values: [bytes / values], budget: BYTES_PER_VALUE },
-        { what: 'bytes per sample', unit: 'bytes', values: [bytes / SAMPLES] },
-        { what: 'write-ahead log, once per node', unit: 'KiB', values: [log / 1024] },
-        { what: `CPU of one save (${SAMPLES_PER_SAVE} samples)`, unit: 'ms', values: [(user + system) / 1000 / saves] },
-      ],
-    };
-  } finally {
-    rmSync(directory, { recursive: true, force: true });
-  }
+  const directory = temporaryDirectory();
+  const path = join(directory, 'node.db');
+  const size = (suffix: string): number => statSync(`${path}${suffix}`, { throwIfNoEntry: false })?.size ?? 0;
+  new NodeStore(directory).close();
+  const empty = size('');
+  const samples = hour();
+  const record = {
+    ...realisticRecords(3).next(),
+    series: {
+      start: new Date(0).toISOString(),
+      step_seconds: 51.2,
+      others: {},
+      rss_bytes: samples.filter((_, index) => index % 51 === 0).map(({ rss }) => rss * 1024),
+    },
+  };
+  const values = samples.reduce(
+    (total, { largest, othersRss }) =>
+      total + VALUES_PER_SAMPLE + VALUES_PER_PROCESS * (largest.length + (othersRss > 0 ? 1 : 0)),
+    0,
+  );
+  const store = new NodeStore(directory);
+  const before = process.cpuUsage();
+  for (let at = 0; at < SAMPLES; at += SAMPLES_PER_SAVE)
+    store.saveProgress('1.0.00000000.1.1', 0, record, samples.slice(at, at + SAMPLES_PER_SAVE));
+  const { user, system } = process.cpuUsage(before);
+  const log = size('-wal');
+  store.close();
+  const bytes = size('') - empty;
+  const saves = SAMPLES / SAMPLES_PER_SAVE;
+  return {
+    title: `node.db: ${SAMPLES} samples of ${PROCESSES} processes (${values} measured values)`,
+    rows: [
+      { what: 'bytes per measured value', unit: 'bytes', values: [bytes / values], budget: 'node.db per value' },
+      { what: 'bytes per sample', unit: 'bytes', values: [bytes / SAMPLES] },
+      { what: 'write-ahead log, once per node', unit: 'KiB', values: [log / 1024] },
+      { what: `CPU of one save (${SAMPLES_PER_SAVE} samples)`, unit: 'ms', values: [(user + system) / 1000 / saves] },
+    ],
+  };
 }

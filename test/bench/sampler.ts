@@ -12,19 +12,21 @@ import { cpuMs, memoryCost, pidsOfGroup, type MemoryCost } from './process-cost'
 import { compilerObstacle, readingCost } from './reading-cost';
 import { measureRivals } from './rivals';
 import { runNameOf, startShepherd, type Shepherd } from './shepherd';
+import { until } from '../support/until';
 
 /** What a sampler costs while a job runs, started by the real prolog, in both modes at once, beside other tools. */
 
 const COUNTS = [1, 20, 200] as const;
-const CPU_BUDGET_PERCENT: Readonly<Record<(typeof COUNTS)[number], number | null>> = { 1: null, 20: 0.2, 200: 1 };
-const RSS_BUDGET_MIB = 65;
-const PRIVATE_BUDGET_MIB = 12;
+const BUDGETS_OF = {
+  1: { cpu: undefined, memory: 'private memory, 20 processes' },
+  20: { cpu: 'sampler, 20 processes', memory: 'private memory, 20 processes' },
+  200: { cpu: 'sampler, 200 processes', memory: 'private memory, 200 processes' },
+} as const satisfies Readonly<Record<(typeof COUNTS)[number], object>>;
 const SMALL_MODE_BYTES = 300 * 1024 * 1024;
 const MODES = ['full', 'small'] as const;
 type Mode = (typeof MODES)[number];
 
 const BURNER_MIB = 2;
-const START_MS = 30_000;
 /** By then the dense first ticks are over and node.db is open: these are costs of the start, which `hooks` measures. */
 const SETTLE_MS = 8000;
 
@@ -43,16 +45,6 @@ interface Cost {
   readonly memory: MemoryCost;
   besidePercent: number;
   record: JobRecord | null;
-}
-
-async function until<T>(what: string, look: () => T | null): Promise<T> {
-  const deadline = Date.now() + START_MS;
-  for (;;) {
-    const found = look();
-    if (found !== null) return found;
-    if (Date.now() > deadline) throw new Error(`${what} did not come within ${START_MS / 1000} s`);
-    await sleep(50);
-  }
 }
 
 function samplerPid(installation: Installation, job: number, shepherd: Shepherd): number | null {
@@ -87,11 +79,11 @@ async function startJob(
     if (prolog.status !== 0) throw new Error(`the prolog left with status ${prolog.status}`);
     const startedMs = performance.now();
     const group = await shepherd.job(BENCH_GROUP, jobCommand(count));
-    const jobPids = await until(`a job of ${count} processes`, () => {
+    const jobPids = await until(() => {
       const pids = pidsOfGroup(group);
       return pids.length >= count ? pids : null;
-    });
-    const pid = await until('the sampler', () => samplerPid(installation, job, shepherd));
+    }, `a job of ${count} processes`);
+    const pid = await until(() => samplerPid(installation, job, shepherd), 'the sampler');
     return { mode, job, shepherd, jobPids, samplerPid: pid, startedMs };
   } catch (error) {
     await shepherd.close();
@@ -114,14 +106,15 @@ async function finishJob(installation: Installation, { job, shepherd }: Watched)
 }
 
 function costRows(cost: Cost, count: (typeof COUNTS)[number]): readonly Row[] {
-  const budget = CPU_BUDGET_PERCENT[count];
+  const budgets = BUDGETS_OF[count];
+  const full = cost.mode === 'full';
   const rows: Row[] = [
     {
       what: `CPU of one core, ${cost.mode} mode`,
       unit: '%',
       values: [cost.percent],
-      // The budget is for the full mode; the small one is told beside it.
-      ...(budget !== null && cost.mode === 'full' ? { budget } : {}),
+      // The small mode is told beside it.
+      budget: full ? budgets.cpu : undefined,
     },
   ];
   const own = cost.record?.sampler ?? null;
@@ -132,15 +125,14 @@ function costRows(cost: Cost, count: (typeof COUNTS)[number]): readonly Row[] {
       values: [own.cpu_seconds * 1000],
       note: `${cost.record?.samples ?? 0} samples, largest RSS ${(own.max_rss_bytes / 2 ** 20).toFixed(1)} MiB`,
     });
-  const full = cost.mode === 'full';
   rows.push(
-    { what: '  RSS', unit: 'MiB', values: [cost.memory.rss], ...(full ? { budget: RSS_BUDGET_MIB } : {}) },
+    { what: '  RSS', unit: 'MiB', values: [cost.memory.rss], budget: full ? 'RSS of a sampler' : undefined },
     { what: '  PSS', unit: 'MiB', values: [cost.memory.pss] },
     {
       what: '  private dirty',
       unit: 'MiB',
       values: [cost.memory.privateDirty],
-      ...(full ? { budget: PRIVATE_BUDGET_MIB } : {}),
+      budget: full ? budgets.memory : undefined,
     },
   );
   return rows;
@@ -237,7 +229,6 @@ async function run(options: BenchOptions): Promise<readonly Section[]> {
     return sections;
   } finally {
     release();
-    installation.remove();
   }
 }
 

@@ -1,13 +1,13 @@
 import { spawn, type ChildProcessByStdio } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Readable, Writable } from 'node:stream';
 import { openSqliteStore } from '../../src/accounting/sqlite/sqlite-store';
 import { ordinary } from '../report/sample-records';
 import type { Bench, BenchOptions, Row, Section } from './bench';
 import { loadServer } from './http-load';
+import { temporaryDirectory } from '../support/temporary-directory';
 
 /** `qmemacct serve` with 500 clients at once, who share this machine with it. */
 
@@ -35,7 +35,7 @@ function rssMib(server: Server, field: 'VmRSS' | 'VmHWM'): number {
 }
 
 async function siteSection(site: (typeof SITES)[number], { quick, progress }: BenchOptions): Promise<Section> {
-  const directory = mkdtempSync(join(tmpdir(), 'qmemacct-bench-serve-'));
+  const directory = temporaryDirectory();
   const words = [join(__dirname, 'serve-site.js'), directory, String(site.hosts), String(site.jobs)];
   const store = openSqliteStore(join(directory, 'accounting.db'), 0o600);
   await store.merge([ordinary]);
@@ -60,7 +60,6 @@ async function siteSection(site: (typeof SITES)[number], { quick, progress }: Be
   } finally {
     server.stdin.end();
     server.kill('SIGTERM');
-    rmSync(directory, { recursive: true, force: true });
   }
 }
 

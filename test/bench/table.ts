@@ -1,5 +1,6 @@
 import type { Row, Section, Unit } from './bench';
 import { median, quantile } from './statistics';
+import { BUDGETS } from './budgets';
 
 const DECIMALS: Readonly<Record<Unit, number>> = {
   ms: 1,
@@ -26,18 +27,21 @@ export type Verdict = 'within' | 'over' | 'not measured' | '';
 export function verdict(row: Row): Verdict {
   if (row.budget === undefined) return '';
   if (row.values.length === 0) return 'not measured';
-  return median(row.values) <= row.budget ? 'within' : 'over';
+  const { most, unit } = BUDGETS[row.budget];
+  if (unit !== row.unit) throw new TypeError(`${row.what}: ${row.unit} is not the ${unit} of its budget`);
+  return median(row.values) <= most ? 'within' : 'over';
 }
 
 function verdictText(row: Row): string {
   const said = verdict(row);
   if (said !== 'over' || row.budget === undefined) return said;
-  const excess = median(row.values) - row.budget;
-  return `OVER by ${text(excess, row.unit)} ${row.unit} (${((excess / row.budget) * 100).toFixed(0)} %)`;
+  const { most } = BUDGETS[row.budget];
+  const excess = median(row.values) - most;
+  const percent = most > 0 ? ` (${((excess / most) * 100).toFixed(0)} %)` : '';
+  return `OVER by ${text(excess, row.unit)} ${row.unit}${percent}`;
 }
 
 const HEAD = ['', 'median', 'unit', 'min - max', 'p99', 'n', 'budget', 'verdict'] as const;
-const LEFT_ALIGNED: ReadonlySet<number> = new Set([0, 2, 7]);
 
 function cells(row: Row): readonly string[] {
   const { values, unit } = row;
@@ -49,18 +53,23 @@ function cells(row: Row): readonly string[] {
     many ? `${text(Math.min(...values), unit)} - ${text(Math.max(...values), unit)}` : '',
     values.length >= 20 ? text(quantile(values, 0.99), unit) : '',
     many ? String(values.length) : '',
-    row.budget === undefined ? '' : text(row.budget, unit),
+    row.budget === undefined ? '' : text(BUDGETS[row.budget].most, unit),
     [verdictText(row), row.note].filter(Boolean).join('; '),
   ];
 }
 
-function aligned(lines: readonly (readonly string[])[], leftAligned: ReadonlySet<number>): readonly string[] {
-  const widths = (lines[0] ?? []).map((_, column) => Math.max(...lines.map((line) => line[column]?.length ?? 0)));
+/** The first line is the head. Columns of numbers stand to the right. */
+function aligned(lines: readonly (readonly string[])[]): readonly string[] {
+  const [head = [], ...body] = lines;
+  const columns = head.map((_, column) => ({
+    width: Math.max(...lines.map((line) => line[column]?.length ?? 0)),
+    ofNumbers: column > 0 && body.every((line) => /^[-\d]|^$/.test(line[column] ?? '')),
+  }));
   return lines.map((line) =>
     line
       .map((cell, column) => {
-        const width = widths[column] ?? 0;
-        return leftAligned.has(column) ? cell.padEnd(width) : cell.padStart(width);
+        const { width = 0, ofNumbers = false } = columns[column] ?? {};
+        return ofNumbers ? cell.padStart(width) : cell.padEnd(width);
       })
       .join('  ')
       .trimEnd(),
@@ -70,10 +79,24 @@ function aligned(lines: readonly (readonly string[])[], leftAligned: ReadonlySet
 /** A section as aligned columns. */
 export function formatSection({ title, rows, table = [], notes = [] }: Section): string {
   const body = [
-    ...(rows.length > 0 ? aligned([HEAD, ...rows.map(cells)], LEFT_ALIGNED) : []),
+    ...(rows.length > 0 ? aligned([HEAD, ...rows.map(cells)]) : []),
     ...(rows.length > 0 && table.length > 0 ? [''] : []),
-    ...aligned(table, new Set([0])),
+    ...aligned(table),
     ...notes,
   ];
   return [title, ...body.map((line) => (line === '' ? '' : `  ${line}`))].join('\n');
+}
+
+/** Every row of these that has a budget, beside it and the source of it. */
+export function budgetSection(sections: readonly Section[]): Section {
+  const lines = sections
+    .flatMap(({ rows }) => rows)
+    .flatMap((row) => {
+      if (row.budget === undefined) return [];
+      const { most, unit, source } = BUDGETS[row.budget];
+      const measured = row.values.length === 0 ? '-' : text(median(row.values), unit);
+      return [[row.budget, row.what.trim(), measured, text(most, unit), unit, verdictText(row), source]];
+    });
+  const head = ['budget', 'of', 'measured', 'at most', 'unit', 'verdict', 'source'];
+  return { title: 'budgets', rows: [], ...(lines.length > 0 && { table: [head, ...lines] }) };
 }

@@ -4,7 +4,7 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
-import { COMMAND } from '../cli/serving';
+import { COMMAND } from '../support/qmemacct';
 import { detail, DETAILS_HEAD, DETAILS_TAIL, document, list } from './live-documents';
 
 /** `qmemacct serve` over a store, with clients of Grid Engine that print the documents of a busy cluster. */

@@ -17,13 +17,14 @@ import { loadSettings, type Settings } from '../../src/record/settings';
 import { thisMachine } from '../../src/sampler/peaks/slack';
 import { nextTick } from '../../src/sampler/job/pace';
 import { openKernelEvents } from '../../src/sources/events/kernel-events';
-import { uptimeSeconds, wallClockOfTicks } from '../../src/sources/proc/clock';
+import { wallClockOfTicks } from '../../src/sources/proc/clock';
 import { ProcessFiles } from '../../src/sources/proc/process-files';
 import { namesSwapArea } from '../../src/sources/proc/swap';
 import { isUnavailable } from '../../src/sources/source';
 import { burner, burnersObstacle, readTruth, type Burner, type Truth } from './build';
 import { samplePlainly, type PlainFigures } from './plain-sampler';
 import { temporaryDirectory } from '../support/temporary-directory';
+import { until } from '../support/until';
 
 /** One run of a burner under a sampler. */
 export interface BurnerJob {
@@ -192,8 +193,7 @@ async function within(promise: Promise<unknown>, ms: number): Promise<boolean> {
  * the samplers share this process. Throws when a burner fails.
  */
 export async function openBracketedRuns(): Promise<BracketedRuns> {
-  const directory = temporaryDirectory();
-  chmodSync(directory, 0o755);
+  const directory = temporaryDirectory(0o755);
   const shared = settingsIn(join(directory, 'shared'));
   // Keeps the listener there between the runs.
   const keeper = await connectListener(shared.path, shared.settings, { take: () => undefined, lost: () => undefined });
@@ -294,14 +294,13 @@ const isOver = (pid: number): boolean => /^(|Z|X)$/.test(new ProcessFiles(pid, {
 /** Waits until those who left the burner's tree have ended: whoever inherits them may take its time. */
 async function allOver(truthFile: string): Promise<void> {
   const [truth] = readTruth(truthFile);
-  for (const { pid } of truth?.processes ?? [])
-    for (let tries = 0; !isOver(pid) && tries < 6000; tries++) await sleep(5);
+  for (const { pid } of truth?.processes ?? []) await until(() => isOver(pid));
 }
 
 /** The listener takes its socket with it when it ends. */
 async function waitForEnd(settings: Settings): Promise<void> {
   const socket = join(settings.run_dir, 'listener', 'socket');
-  for (let tries = 0; existsSync(socket) && tries < 1200; tries++) await sleep(50);
+  await until(() => !existsSync(socket));
 }
 
 /** The sampler's loop: a reading at each of its ticks and one at the end, each settled by the kernel's events. */
@@ -314,7 +313,7 @@ async function follow(
   ended: Promise<unknown>,
 ): Promise<readonly Midway[]> {
   const startTicks = startTicksOf(pid) ?? 0;
-  const startMs = wallClockOfTicks(startTicks, uptimeSeconds(), Date.now());
+  const startMs = wallClockOfTicks(startTicks);
   const midway: Midway[] = [];
   const look = async (last: boolean): Promise<void> => {
     const settledMs = Date.now();

@@ -4,12 +4,12 @@ import { once } from 'node:events';
 import { chmodSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, it } from 'node:test';
-import { setTimeout as delay } from 'node:timers/promises';
 
 import { burner, burnerNames, burnersObstacle, readTruth, type Burner, type Truth } from './build.js';
 import { runWatched, type Run } from './watched.js';
 import { oneOf } from '../tries.js';
 import { temporaryDirectory } from '../support/temporary-directory';
+import { until } from '../support/until';
 
 const MiB = 1024 * 1024;
 
@@ -200,19 +200,16 @@ describe('burners', { skip: burnersObstacle() ?? false }, () => {
 
   it('leave no process behind when they are killed', async () => {
     for (const name of ['fork-large-parent', 'vfork', 'many-children'] as const satisfies readonly Burner[]) {
-      const options = ['--mib=8', name === 'many-children' ? '--life=90000' : '--hold=90000'];
+      const options = ['--mib=8', name === 'many-children' ? '--life=900000' : '--hold=900000'];
       const victim = spawn(burner(name), options, { stdio: 'ignore' });
-      let children = childrenOf(victim.pid ?? -1);
-      for (const end = Date.now() + 60_000; children.length === 0 && Date.now() < end;) {
-        await delay(20);
-        children = childrenOf(victim.pid ?? -1);
-      }
+      const children = await until(() => {
+        const found = childrenOf(victim.pid ?? -1);
+        return found.length > 0 && found;
+      }, `a child of ${name}`);
       victim.kill('SIGKILL');
       await once(victim, 'exit');
-      assert.ok(children.length > 0, `${name} had no child`);
-      // They would live for 60 s more.
-      for (const end = Date.now() + 30_000; children.some(isAlive) && Date.now() < end;) await delay(20);
-      assert.deepEqual(children.filter(isAlive), [], name);
+      // They would live longer than this waits.
+      await until(() => !children.some(isAlive), `the end of the children of ${name}`);
     }
   });
 });

@@ -1,13 +1,12 @@
 import assert from 'node:assert/strict';
-import { spawnSync, type SpawnSyncReturns } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { qhost819 } from '../gridengine/qhost/qhost-samples';
 import { list819 } from '../gridengine/qstat/job-list-samples';
 import { temporaryDirectory } from '../support/temporary-directory';
+import { qmemacct } from '../support/qmemacct';
 
-const main = join(__dirname, '..', '..', 'src', 'cli', 'main.js');
 const directory = temporaryDirectory();
 
 /** A cell whose clients print what is in their files, and keep a list of what was asked. */
@@ -39,9 +38,8 @@ function makeCell(name: string, qhost: string, qstat: string): NodeJS.ProcessEnv
   };
 }
 
-function qmemacct(env: NodeJS.ProcessEnv, ...words: readonly string[]): SpawnSyncReturns<string> {
-  const args = [main, ...words, '--config', env.CONFIG ?? ''];
-  return spawnSync(process.execPath, args, { encoding: 'utf8', env, timeout: 120_000 });
+function answer(env: NodeJS.ProcessEnv, ...words: readonly string[]): ReturnType<typeof qmemacct> {
+  return qmemacct([...words, '--config', env.CONFIG ?? ''], { env });
 }
 
 describe('the live commands, with the clients of Grid Engine', () => {
@@ -53,11 +51,11 @@ describe('the live commands, with the clients of Grid Engine', () => {
   );
 
   it('show what these answer', () => {
-    const live = qmemacct(good, 'live', '--json');
+    const live = answer(good, 'live', '--json');
     assert.equal(live.status, 0, live.stderr);
     const { jobs } = JSON.parse(live.stdout) as { readonly jobs: readonly { readonly job_id: number }[] };
     assert.ok(jobs.some(({ job_id: job }) => job === 103));
-    const hosts = qmemacct(good, 'hosts', '-u');
+    const hosts = answer(good, 'hosts', '-u');
     assert.equal(hosts.status, 0, hosts.stderr);
     assert.match(hosts.stdout, /\nnode01 [^]*master +103 +bob +weird<&">x /);
   });
@@ -65,7 +63,7 @@ describe('the live commands, with the clients of Grid Engine', () => {
   it('end with 3 and one line on why where nothing answers', () => {
     const dead = makeCell('dead', 'echo "error: commlib error: got select error" >&2; exit 1', 'exit 1');
     for (const command of ['live', 'hosts']) {
-      const { status, stdout, stderr } = qmemacct(dead, command);
+      const { status, stdout, stderr } = answer(dead, command);
       assert.deepEqual([status, stdout], [3, ''], stderr);
       assert.match(stderr, /^(qmemacct: .+\n){1,3}$/);
       assert.doesNotMatch(stderr, /bug/);

@@ -4,11 +4,9 @@ import { userInfo } from 'node:os';
 import { join } from 'node:path';
 import { before, describe, it } from 'node:test';
 import { openSqliteStore } from '../../src/accounting/sqlite/sqlite-store';
-import { runProgram } from '../../src/cli/program';
-import type { Terminal } from '../../src/cli/terminal';
 import { arrayOfTwenty, firstRun, killedAtLimit, ordinary } from '../report/sample-records';
-import { fakeTerminal } from './fake-terminal';
 import { temporaryDirectory } from '../support/temporary-directory';
+import { runCommand, type Answer } from '../support/qmemacct';
 
 process.env.TZ = 'Europe/Berlin';
 
@@ -22,19 +20,7 @@ before(async () => {
   await store.close();
 });
 
-interface Run {
-  readonly status: number;
-  readonly output: string;
-  readonly warnings: string;
-}
-
-async function run(words: readonly string[], changes: Partial<Terminal> = {}): Promise<Run> {
-  const terminal = fakeTerminal(changes);
-  const status = await runProgram(words, '1.2.3', terminal);
-  return { status, output: terminal.output(), warnings: terminal.warnings() };
-}
-
-const withStore = (...words: readonly string[]): Promise<Run> => run([...words, '--accounting', database]);
+const withStore = (...words: readonly string[]): Promise<Answer> => runCommand([...words, '--accounting', database]);
 
 interface Json {
   readonly schema: number;
@@ -43,8 +29,8 @@ interface Json {
 
 describe('qmemacct', () => {
   it('has a version and a help that names the commands', async () => {
-    assert.deepEqual(await run(['--version']), { status: 0, output: '1.2.3\n', warnings: '' });
-    const help = await run(['--help']);
+    assert.deepEqual(await runCommand(['--version']), { status: 0, output: '1.2.3\n', warnings: '' });
+    const help = await runCommand(['--help']);
     assert.equal(help.status, 0);
     assert.match(help.output, /\n {2}job +what a job used [^]*\n {2}owner +a user's jobs /);
   });
@@ -54,7 +40,7 @@ describe('qmemacct', () => {
       ['job', '--help'],
       ['help', 'job'],
     ]) {
-      const { status, output } = await run(words);
+      const { status, output } = await runCommand(words);
       assert.equal(status, 0);
       assert.match(output, /^Usage: qmemacct job \[options\] \[job\.\.\.\]\n[^]*--all-hosts/);
     }
@@ -72,7 +58,7 @@ describe('qmemacct', () => {
       ['owner', 'bob', '--limit', '0'],
       ['job', '1', '--at', 'noon'],
     ]) {
-      const { status, output, warnings } = await run(words);
+      const { status, output, warnings } = await runCommand(words);
       assert.deepEqual([status, output], [2, ''], words.join(' '));
       assert.match(warnings, /^qmemacct: (?:.+\n){1,3}$/);
     }
@@ -81,7 +67,7 @@ describe('qmemacct', () => {
   it('ends with 2 on a configuration that can not be used', async () => {
     const config = join(directory, 'bad.toml');
     writeFileSync(config, 'intervall = 1\n');
-    const { status, warnings } = await run(['job', '1', '--config', config]);
+    const { status, warnings } = await runCommand(['job', '1', '--config', config]);
     assert.equal(status, 2);
     assert.match(warnings, /^qmemacct: .*bad\.toml: unknown key "intervall"; known are .*\n$/);
   });
@@ -89,19 +75,19 @@ describe('qmemacct', () => {
   it('ends with 3 where no store can be read', async () => {
     const config = join(directory, 'good.toml');
     writeFileSync(config, `accounting = "${directory}/nothing.db"\nrun_dir = "${directory}"\n`);
-    const missing = await run(['job', '1', '--config', config]);
+    const missing = await runCommand(['job', '1', '--config', config]);
     assert.equal(missing.status, 3);
     assert.match(missing.warnings, /^qmemacct: there is no accounting DB yet: none of .*\n$/);
     const broken = join(directory, 'broken.db');
     writeFileSync(broken, 'no database at all');
-    const corrupt = await run(['owner', 'bob', '--accounting', broken]);
+    const corrupt = await runCommand(['owner', 'bob', '--accounting', broken]);
     assert.equal(corrupt.status, 3);
     assert.match(corrupt.warnings, /^qmemacct: the accounting DB .*broken\.db can't be read: .*\n$/);
   });
 
   it('shows a stack only with --debug', async () => {
-    assert.doesNotMatch((await run(['job', '0'])).warnings, /at .*\.js/);
-    assert.match((await run(['job', '0', '--debug'])).warnings, /at .*\.js/);
+    assert.doesNotMatch((await runCommand(['job', '0'])).warnings, /at .*\.js/);
+    assert.match((await runCommand(['job', '0', '--debug'])).warnings, /at .*\.js/);
   });
 });
 
@@ -138,14 +124,14 @@ describe('qmemacct job', () => {
       { ...firstRun, job_id: 9, owner: 'somebody' },
     ]);
     await store.close();
-    const job = (...words: readonly string[]): Promise<Run> => run(['job', ...words, '--accounting', mine]);
+    const job = (...words: readonly string[]): Promise<Answer> => runCommand(['job', ...words, '--accounting', mine]);
     assert.match((await job()).output, /^Job 4712 /);
     assert.match((await job('last')).output, /^Job 4712 /);
     assert.match((await job('align_reads')).output, /^Job 4711 /);
     const none = await job('no_such_name');
     assert.equal(none.status, 1);
     assert.match(none.warnings, /no job named no_such_name of .* is known/);
-    const listed = await run(['owner', '--since', '2026-11-20', '--until', '2026-11-21', '--accounting', mine]);
+    const listed = await runCommand(['owner', '--since', '2026-11-20', '--until', '2026-11-21', '--accounting', mine]);
     assert.match(listed.output, /^Jobs of /);
   });
 

@@ -1,24 +1,23 @@
 import assert from 'node:assert/strict';
-import { spawnSync, type SpawnSyncReturns } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { openSqliteStore } from '../../src/accounting/sqlite/sqlite-store';
 import type { JobRecord } from '../../src/record/record';
 import { pastJobs } from '../report/past-jobs';
-import { COMMAND } from './serving';
+import { qmemacct } from '../support/qmemacct';
 import { temporaryDirectory } from '../support/temporary-directory';
 
-async function site(records: readonly JobRecord[]): Promise<(...words: readonly string[]) => SpawnSyncReturns<string>> {
+async function site(
+  records: readonly JobRecord[],
+): Promise<(...words: readonly string[]) => ReturnType<typeof qmemacct>> {
   const directory = temporaryDirectory();
   const config = join(directory, 'qmemacct.toml');
   writeFileSync(config, `accounting = "${directory}/site.db"\n`);
   const store = openSqliteStore(join(directory, 'site.db'), 0o600);
   await store.merge(records);
   await store.close();
-  const env = { PATH: process.env.PATH, HOME: directory, LANG: 'C.UTF-8', COLUMNS: '120' };
-  return (...words) =>
-    spawnSync(process.execPath, [COMMAND, '--config', config, 'replay', ...words], { encoding: 'utf8', env });
+  return (...words) => qmemacct(['--config', config, 'replay', ...words], { env: { COLUMNS: '120' } });
 }
 
 describe('qmemacct replay', () => {

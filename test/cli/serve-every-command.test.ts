@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { chmodSync, chownSync, mkdirSync, writeFileSync } from 'node:fs';
+import { chownSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { openSqliteStore } from '../../src/accounting/sqlite/sqlite-store';
@@ -8,10 +8,8 @@ import { createProgram } from '../../src/cli/program';
 import { MANY_OWNERS } from '../report/many-owners';
 import { NO_READERS, type Tried } from './every-command';
 import { fakeTerminal } from './fake-terminal';
-import { startServing } from './serving';
+import { startServing, asUser, NOBODY, notRoot } from '../support/qmemacct';
 import { temporaryDirectory } from '../support/temporary-directory';
-
-const NOBODY = 65534;
 
 /** What an option can be given for only where something else is: not what this test is about. */
 const NEEDS_A_TERMINAL = '--watch needs a terminal';
@@ -19,70 +17,63 @@ const NEEDS_A_TERMINAL = '--watch needs a terminal';
 const NO_GRID_ENGINE = /^qmemacct: qmemacct serve gave no answer \(.*: HTTP status 503\); qmaster is asked$/m;
 
 describe('every command of an ordinary user, by the server', () => {
-  it(
-    'is asked for with nothing that the server does not know',
-    { skip: process.getuid?.() !== 0 && 'needs root' },
-    async (t) => {
-      const directory = temporaryDirectory();
-      chmodSync(directory, 0o755);
-      const home = join(directory, 'home');
-      mkdirSync(home);
-      chownSync(home, NOBODY, NOBODY);
-      mkdirSync(join(directory, 'accounting'), { mode: 0o700 });
-      const config = join(directory, 'qmemacct.toml');
-      const lines = [
-        `accounting = "${directory}/accounting/accounting.db"`,
-        `serve_socket = "${directory}/run/serve.sock"`,
-        `run_dir = "${directory}/none"`,
-        `state_dir = "${directory}/state"`,
-        'serve_port = 0',
-        'cluster = "cell"',
-        'mail_server = "/bin/true"',
-        'mail_admins = ["root@localhost"]',
-      ];
-      writeFileSync(config, lines.join('\n'));
-      const store = openSqliteStore(join(directory, 'accounting', 'accounting.db'), 0o600);
-      await store.merge(MANY_OWNERS);
-      await store.close();
-      await startServing(t, config);
+  it('is asked for with nothing that the server does not know', { skip: notRoot }, async (t) => {
+    const directory = temporaryDirectory(0o755);
+    const home = join(directory, 'home');
+    mkdirSync(home);
+    chownSync(home, NOBODY, NOBODY);
+    mkdirSync(join(directory, 'accounting'), { mode: 0o700 });
+    const config = join(directory, 'qmemacct.toml');
+    const lines = [
+      `accounting = "${directory}/accounting/accounting.db"`,
+      `serve_socket = "${directory}/run/serve.sock"`,
+      `run_dir = "${directory}/none"`,
+      `state_dir = "${directory}/state"`,
+      'serve_port = 0',
+      'cluster = "cell"',
+      'mail_server = "/bin/true"',
+      'mail_admins = ["root@localhost"]',
+    ];
+    writeFileSync(config, lines.join('\n'));
+    const store = openSqliteStore(join(directory, 'accounting', 'accounting.db'), 0o600);
+    await store.merge(MANY_OWNERS);
+    await store.close();
+    await startServing(t, config);
 
-      const become = [`--reuid=${NOBODY}`, `--regid=${NOBODY}`, '--clear-groups'];
-      const { stdout, stderr } = spawnSync(
-        'setpriv',
-        [...become, process.execPath, require.resolve('./every-command'), config],
-        { cwd: home, encoding: 'utf8', env: { PATH: process.env.PATH, HOME: home, SGE_ROOT: '/nonexistent' } },
+    const everyCommand = [process.execPath, require.resolve('./every-command'), config];
+    const [setpriv = '', ...words] = [...asUser(NOBODY), ...everyCommand];
+    const env = { PATH: process.env.PATH, HOME: home, SGE_ROOT: '/nonexistent' };
+    const { stdout, stderr } = spawnSync(setpriv, words, { cwd: home, encoding: 'utf8', env });
+    assert.equal(stderr, '');
+    const all = stdout
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line) as Tried);
+    const bad = all.filter(
+      ({ status, warnings }) =>
+        /the server at|qmemacct serve|samplers are missing|is a bug/.test(warnings.replace(NO_GRID_ENGINE, '')) ||
+        (status === 2 && !warnings.includes(NEEDS_A_TERMINAL)),
+    );
+    assert.deepEqual(bad, []);
+    const program = await createProgram([], {
+      terminal: fakeTerminal(),
+      version: '1',
+      finish: () => Promise.resolve(),
+    });
+    const names = program.commands.map((command) => command.name());
+    assert.deepEqual(
+      NO_READERS.filter((name) => !names.includes(name)),
+      [],
+    );
+    assert.deepEqual(
+      new Set(all.map(({ words }) => words[0])),
+      new Set(names.filter((name) => !NO_READERS.includes(name))),
+    );
+    // The server was asked, and had something to say.
+    for (const name of ['advise', 'job', 'jobs', 'owner', 'project', 'host', 'top', 'report'])
+      assert.ok(
+        all.some(({ words, status }) => words[0] === name && status === 0),
+        name,
       );
-      assert.equal(stderr, '');
-      const all = stdout
-        .trim()
-        .split('\n')
-        .map((line) => JSON.parse(line) as Tried);
-      const bad = all.filter(
-        ({ status, warnings }) =>
-          /the server at|qmemacct serve|samplers are missing|is a bug/.test(warnings.replace(NO_GRID_ENGINE, '')) ||
-          (status === 2 && !warnings.includes(NEEDS_A_TERMINAL)),
-      );
-      assert.deepEqual(bad, []);
-      const program = await createProgram([], {
-        terminal: fakeTerminal(),
-        version: '1',
-        finish: () => Promise.resolve(),
-      });
-      const names = program.commands.map((command) => command.name());
-      assert.deepEqual(
-        NO_READERS.filter((name) => !names.includes(name)),
-        [],
-      );
-      assert.deepEqual(
-        new Set(all.map(({ words }) => words[0])),
-        new Set(names.filter((name) => !NO_READERS.includes(name))),
-      );
-      // The server was asked, and had something to say.
-      for (const name of ['advise', 'job', 'jobs', 'owner', 'project', 'host', 'top', 'report'])
-        assert.ok(
-          all.some(({ words, status }) => words[0] === name && status === 0),
-          name,
-        );
-    },
-  );
+  });
 });

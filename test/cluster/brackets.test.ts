@@ -25,7 +25,7 @@ import {
   wordFor,
   type Site,
 } from './site';
-import { waitFor } from './wait';
+import { until } from '../support/until';
 
 const limits = { timeout: 900_000 };
 const HOST = 'ge1';
@@ -261,7 +261,7 @@ async function outlives(site: Site): Promise<void> {
     const word = wordFor(cell, USER, 'outlives');
     const script = `${burnerCommand('daemon', 'outlives.truth', { mib: 70, hold: UNTIL_TOLD })}; ${word.wait}`;
     const job = await submit(site, HOST, ['-N', 'outlives'], script);
-    await waitFor(
+    await until(
       () => liveRecords(site, HOST).find(({ peak_rss: peak }) => (peak?.lower_bytes ?? 0) >= mib(70)) ?? null,
       () => `a sample of the daemon; the live records are ${JSON.stringify(liveRecords(site, HOST))}`,
     );
@@ -288,8 +288,8 @@ async function deleted(site: Site): Promise<void> {
       .processes(HOST)
       .filter(({ command }) => /deleted\d\.truth/.test(command))
       .map(({ pid }) => Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? 0) * 1024);
-  await waitFor(
-    () => held().filter((bytes) => bytes >= mib(300)).length === 2 || null,
+  await until(
+    () => held().filter((bytes) => bytes >= mib(300)).length === 2,
     () => `the burners of ${job}: ${held().join(' ')} bytes`,
   );
   await cell.qdel([job]);
@@ -309,10 +309,7 @@ async function killedListener(site: Site): Promise<void> {
   const listener = listenerOf(site, HOST);
   assert.ok(listener !== null, 'no listener');
   process.kill(listener.pid, 'SIGKILL');
-  await waitFor(
-    () => ![undefined, listener.pid].includes(listenerOf(site, HOST)?.pid) || null,
-    () => 'the next listener',
-  );
+  await until(() => ![undefined, listener.pid].includes(listenerOf(site, HOST)?.pid), 'the next listener');
   await sleep(3000);
   word.give();
   const { record } = await ended(site, job);
@@ -338,7 +335,7 @@ async function epilogSeconds({ cell }: Site, job: string): Promise<number> {
   };
   const last = told('last');
   assert.ok(last !== null);
-  const end = await waitFor(
+  const end = await until(
     () => told(`epilog.${job}`),
     () => `the chained epilog of ${job}`,
   );
@@ -393,10 +390,7 @@ async function firstOnAFreshHost(site: Site): Promise<void> {
     const listener = listenerOf(site, FRESH_HOST);
     if (listener !== null) {
       process.kill(listener.pid, 'SIGKILL');
-      await waitFor(
-        () => !isAlive(listener) || null,
-        () => 'the end of the listener',
-      );
+      await until(() => !isAlive(listener), 'the end of the listener');
     }
     const file = `armed${++tries}.truth`;
     const script = `${burnerCommand('steady', file, { mib: 80, hold: 1000 })}; true`;

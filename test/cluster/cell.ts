@@ -13,7 +13,7 @@ import { configure, writeFiles, type ConfigOptions } from './setup';
 import { isHeld, readState, thisProcess, writeState, type CellHost, type CellState } from './state';
 import { heldNamespaces, tearDown } from './teardown';
 import { chooseUsers } from './users';
-import { PATIENCE_MS } from './wait';
+import { PATIENCE_MS } from '../support/until';
 
 export type { AccountingRecord, ListedTask } from './formats';
 export type { OnOptions } from './hosts';

@@ -8,7 +8,7 @@ import { upCell, type Cell } from './cell';
 import { client } from './kind';
 import { configureHooks, KEEP_FROM_THE_MACHINE, settingsOf } from './product';
 import { siteObstacle } from './site';
-import { waitFor } from './wait';
+import { until } from '../support/until';
 
 const USER = 'gealice';
 
@@ -31,7 +31,7 @@ async function installOn({ cell, prefix, accounting }: Place, host: string, ...m
 /** What the user's own command says, until it says this. */
 async function seen(cell: Cell, words: readonly string[], wanted: RegExp): Promise<string> {
   let last = '';
-  return waitFor(
+  return until(
     async () => {
       const { stdout, stderr } = await cell.on(cell.master, ['qmemacct', ...words], { user: USER });
       last = stdout + stderr;

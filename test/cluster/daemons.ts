@@ -5,7 +5,7 @@ import type { Hosts } from './hosts';
 import { client, kind } from './kind';
 import type { Layout } from './layout';
 import { isAlive, type ProcessId } from './processes';
-import { waitFor } from './wait';
+import { until } from '../support/until';
 
 /** Starts and stops the daemons of a cell. */
 export class Daemons {
@@ -17,8 +17,8 @@ export class Daemons {
   /** Starts qmaster where none runs; returns when it answers. */
   async startMaster(): Promise<void> {
     if (this.qmaster() === null) await this.launch(this.hosts.master, 'sge_qmaster');
-    await waitFor(
-      async () => ((await this.hosts.on(this.hosts.master, [client('qconf'), '-sconf'])).status === 0 ? true : null),
+    await until(
+      async () => (await this.hosts.on(this.hosts.master, [client('qconf'), '-sconf'])).status === 0,
       () => `an answer from qmaster; its log says:\n${tail(this.layout.masterMessages)}`,
     );
   }
@@ -28,10 +28,7 @@ export class Daemons {
     const master = this.daemon(this.hosts.master, 'sge_qmaster');
     if (master === null) return;
     await this.hosts.check(this.hosts.master, [client('qconf'), '-km']);
-    await waitFor(
-      () => (isAlive(master) ? null : true),
-      () => 'end of qmaster',
-    );
+    await until(() => !isAlive(master), 'end of qmaster');
   }
 
   /** Returns when these hosts' queue instances take jobs. */
@@ -51,8 +48,8 @@ export class Daemons {
     const execd = this.execd(host);
     if (execd === null) return;
     process.kill(execd.pid, signal);
-    await waitFor(
-      () => (isAlive(execd) ? null : true),
+    await until(
+      () => !isAlive(execd),
       () => `end of execd on ${host}`,
     );
   }
@@ -83,8 +80,8 @@ export class Daemons {
   }
 
   private async hearFrom(names: readonly string[]): Promise<void> {
-    await waitFor(
-      async () => ((await this.areReachable(names)) ? true : null),
+    await until(
+      async () => await this.areReachable(names),
       () => `a load report from ${names.join(', ')}; the logs say:\n${this.logs(names)}`,
     );
   }

@@ -28,7 +28,7 @@ import {
   wordFor,
   type Site,
 } from './site';
-import { PATIENCE_MS, waitFor } from './wait';
+import { until } from '../support/until';
 
 const limits = { timeout: 900_000 };
 
@@ -38,17 +38,16 @@ interface Sampler {
 }
 
 /** The sampler that looks after a job. */
-async function samplerOf({ cell }: Site, job: string): Promise<Sampler> {
-  for (const end = Date.now() + PATIENCE_MS; Date.now() < end;) {
+function samplerOf({ cell }: Site, job: string): Promise<Sampler> {
+  return until(() => {
     for (const host of cell.execHosts) {
       const found = cell
         .processes(host)
         .find(({ command }) => command.includes('sampler/main.js') && command.includes(`job=${job} `));
       if (found !== undefined) return { pid: found.pid, host };
     }
-    await sleep(50);
-  }
-  throw new Error(`job ${job}: no sampler`);
+    return null;
+  }, `the sampler of job ${job}`);
 }
 
 async function killedSampler(site: Site): Promise<void> {
@@ -174,8 +173,8 @@ async function anotherBuild(site: Site): Promise<void> {
   const second = await cell.submit('gealice', ['-q', 'all.q@ge1', '-N', 'after', '-l', 'h_vmem=1G'], sampled.wait);
   await samplerOf(site, second);
   const live = join(cell.productDir('ge1', '/run/qmemacct'), 'live');
-  await waitFor(
-    () => readdirSync(live).some((name) => isSampled(join(live, name), second)) || null,
+  await until(
+    () => readdirSync(live).some((name) => isSampled(join(live, name), second)),
     () => `a sample of job ${second}`,
   );
   sampled.give();

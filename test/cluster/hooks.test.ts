@@ -5,7 +5,7 @@ import { describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { configureHooks } from './product';
 import { assertHolds, assertQueuesWell, burnerCommand, truthOf, withSite, type Site } from './site';
-import { waitFor } from './wait';
+import { until } from '../support/until';
 
 const limits = { timeout: 900_000 };
 
@@ -106,8 +106,8 @@ async function slowProlog(site: Site): Promise<void> {
   await setSiteHooks(site, hook, 'none');
   const waits = await cell.submit('gealice', ['-N', 'waits'], 'sleep 0.5');
   const deleted = await cell.submit('gealice', ['-N', 'gone'], 'sleep 30');
-  await waitFor(
-    () => existsSync(join(cell.layout.home('gealice'), `slow.${deleted}`)) || null,
+  await until(
+    () => existsSync(join(cell.layout.home('gealice'), `slow.${deleted}`)),
     () => `the prolog of ${deleted}`,
   );
   await sleep(1000);
@@ -155,17 +155,17 @@ async function plainHooks(site: Site): Promise<void> {
     burnerCommand('steady', 'plaintiny.truth', { mib: 30, hold: 300 }),
   );
   for (const job of [serial, small, tiny]) await cell.waitFinished(job);
-  await waitFor(
+  await until(
     async () => {
-      await sleep(500);
       for (const host of cell.execHosts) {
         const flushed = await product.run(host, 'flush');
         assert.equal(flushed.status, 0, flushed.stderr);
       }
       const found = await Promise.all([serial, small, tiny].map((job) => product.present(job)));
-      return found.every((records) => records.length > 0) || null;
+      return found.every((records) => records.length > 0);
     },
-    () => 'the records of all three',
+    'the records of all three',
+    500,
   );
   for (const [job, file] of [
     [serial, 'plain'],

@@ -5,7 +5,7 @@ import type { Hosts, OnOptions } from './hosts';
 import { client, kind } from './kind';
 import type { Layout } from './layout';
 import { describeFailure } from './run';
-import { waitFor } from './wait';
+import { until } from '../support/until';
 
 const qstatEveryMs = 1000;
 /** How long after a job's end its accounting record may come. */
@@ -69,18 +69,18 @@ export class Jobs {
       }
       return tasks.length === 0 ? true : null;
     };
-    await waitFor(isOver, async () => `end of job ${job}\n${await this.explain(job)}`, 100);
+    await until(isOver, async () => `end of job ${job}\n${await this.explain(job)}`, 100);
     const deadline = Date.now() + recordGraceMs;
     const records = (): AccountingRecord[] | null => {
       const found = this.accounting(job);
       return found.length > 0 || Date.now() > deadline ? found : null;
     };
-    return waitFor(records, () => `records of job ${job}`, 100);
+    return until(records, () => `records of job ${job}`, 100);
   }
 
   /** Waits until so many tasks of the job run, and returns those. */
   waitRunning(job: string, count: number): Promise<ListedTask[]> {
-    return waitFor(
+    return until(
       async () => {
         const running = (await this.list()).filter((task) => task.job === job && /^h?r/.test(task.state));
         return running.length >= count ? running : null;

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { assertHolds, assertQueuesWell, burnerCommand, mib, truthOf, withSite, wordFor, type Site } from './site';
-import { waitFor } from './wait';
+import { until } from '../support/until';
 
 const limits = { timeout: 900_000 };
 
@@ -33,8 +33,8 @@ async function noRoomForASampler(t: TestContext, site: Site): Promise<void> {
     ['-N', 'beside', '-l', 'h_vmem=1G', '-q', `all.q@${host}`],
     burnerCommand('steady', 'beside.truth', { mib: 20, hold: 240_000, until: word.path }),
   );
-  await waitFor(
-    () => cell.processes(host).some(({ command }) => command.includes('listener/main.js')) || null,
+  await until(
+    () => cell.processes(host).some(({ command }) => command.includes('listener/main.js')),
     () => `the listener of ${host}`,
   );
   const script = burnerCommand('steady', 'tiny.truth', { mib: 30, hold: 500 });
@@ -111,12 +111,12 @@ async function littleCpuTime({ cell, product }: Site): Promise<void> {
       .flatMap((host) => cell.processes(host))
       .filter(({ command }) => command.includes('sampler/main.js') && command.includes(`job=${job} `))
       .map(({ pid }) => pid);
-  const first = await waitFor(
+  const first = await until(
     () => samplers()[0] ?? null,
     () => `a sampler of ${job}`,
   );
-  await waitFor(
-    () => samplers().some((pid) => pid !== first) || null,
+  await until(
+    () => samplers().some((pid) => pid !== first),
     () => `a second sampler of ${job}`,
   );
   await sleep(1500);

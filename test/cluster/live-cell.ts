@@ -10,7 +10,7 @@ import type { CommandResult } from './run';
 import { Settings, type Changes } from './settings';
 import type { CellHost, CellState, CellUser } from './state';
 import { tearDown } from './teardown';
-import { PATIENCE_MS } from './wait';
+import { PATIENCE_MS } from '../support/until';
 
 /** A Grid Engine cell that is up. Times are milliseconds; what fails rejects with what Grid Engine said. */
 export class Cell {

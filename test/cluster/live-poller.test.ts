@@ -7,8 +7,8 @@ import type { Answer, Snapshot } from '../../src/live/snapshot';
 import { checkedSnapshot } from '../../src/live/snapshot-json';
 import { clusterObstacle, upCell, type Cell } from './cell';
 import { client, kind } from './kind';
-import { waitFor } from './wait';
 import { temporaryDirectory } from '../support/temporary-directory';
+import { until } from '../support/until';
 
 /** What a watching command showed at one time. */
 interface Shown {
@@ -54,7 +54,7 @@ function watch(t: TestContext, cell: Cell, host: string): Watcher {
     shown,
     until: (what, wanted) => {
       const from = shown.length;
-      return waitFor(
+      return until(
         () => shown.slice(from).find(wanted) ?? null,
         () => `${what}; the last shown was ${JSON.stringify(shown.at(-1), null, 1).slice(0, 4000)}`,
       );

@@ -39,8 +39,8 @@ import {
   type Word,
 } from './site';
 import { taskTruths, tightScript, type TightTask } from './tight';
-import { waitFor } from './wait';
 import { watchAs } from './watcher';
+import { until } from '../support/until';
 
 const limits = { timeout: 900_000 };
 const MASTER = 'ge0';
@@ -80,8 +80,8 @@ async function startServer({ cell }: Site): Promise<ChildProcess> {
   const server = spawn(argv[0] ?? '', argv.slice(1), { env, cwd: '/', stdio: ['ignore', 'ignore', 'pipe'] });
   let said = '';
   server.stderr.setEncoding('utf8').on('data', (text: string) => (said += text));
-  await waitFor(
-    () => (said.includes(': serves ') ? true : null),
+  await until(
+    () => said.includes(': serves '),
     () => `a server: ${said}`,
   );
   return server;
@@ -154,7 +154,7 @@ async function look(site: Site, jobs: Jobs): Promise<Looked> {
       tasks.every(({ maxvmem, slaves }) => [maxvmem, ...slaves.map((slave) => slave.maxvmem)].every((one) => one > 0)),
     );
   let settledAt: number | null = null;
-  return waitFor(
+  return until(
     async () => {
       const before = await askClients(site.cell, ids);
       // The server and the CLI ask every second.
@@ -383,7 +383,7 @@ async function tellsTasksToCome(site: Site): Promise<void> {
   const job = await cell.submit('gealice', ['-N', 'tocome', '-t', '1-3', '-tc', '1', '-l', 'h_vmem=300M'], script);
   const seenBy = async (user: string, line: RegExp, ...options: readonly string[]): Promise<void> => {
     let last = '';
-    await waitFor(
+    await until(
       async () => {
         const { stdout, stderr } = await cell.on(MASTER, [...QMEMACCT, 'job', job, ...options], { user });
         last = stdout + stderr;
@@ -425,8 +425,8 @@ async function runShortJobs(
   const begun = Date.now();
   await cell.check(MASTER, [client('qmod'), '-e', 'all.q']);
   const ended = (): number => cell.accounting().filter(({ job_number: job }) => jobs.has(job)).length;
-  await waitFor(
-    () => (ended() >= count ? true : null),
+  await until(
+    () => ended() >= count,
     () => `the end of ${count} jobs: ${ended()} have ended`,
     100,
   );
@@ -438,7 +438,7 @@ async function recordsOf({ product }: Site, jobs: ReadonlySet<string>): Promise<
   const found = new Map<string, JobRecord>();
   const reader = openSqliteReader(product.accounting);
   try {
-    return await waitFor(
+    return await until(
       async () => {
         for (const job of jobs) {
           if (found.has(job)) continue;

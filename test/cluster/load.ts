@@ -1,7 +1,7 @@
 import type { Cell } from './cell';
 import { client } from './kind';
 import { slotsPerHost } from './setup';
-import { PATIENCE_MS, waitFor } from './wait';
+import { PATIENCE_MS, until } from '../support/until';
 
 /** How many qsub run at the same time: more would only wait for each other. */
 const submitters = 4;
@@ -77,7 +77,7 @@ interface TaskCounts {
 /** Returns when the cell's tasks are as wanted. */
 async function waitForTasks(cell: Cell, wanted: (counts: TaskCounts) => boolean): Promise<void> {
   let counts: TaskCounts = { running: 0, all: 0 };
-  await waitFor(
+  await until(
     async () => {
       const tasks = await cell.tasks();
       counts = { running: tasks.filter(({ state }) => state === 'r').length, all: tasks.length };

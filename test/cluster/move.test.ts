@@ -9,7 +9,7 @@ import { SETTINGS_FILE } from '../../src/record/settings';
 import { noPostgres, startServer, type Server } from '../accounting/postgres/server';
 import { OWNERS, qacctSums, recordSums } from './owner-sums';
 import { withSite, type Site } from './site';
-import { waitFor } from './wait';
+import { until } from '../support/until';
 
 const PASSWORD = 'node:secret';
 const CREDENTIALS = '/etc/qmemacct/pgpass';
@@ -18,7 +18,7 @@ const NIGHTLY = '/etc/qmemacct/nightly.toml';
 const ACCESS = ['local all site_admin trust', 'local all qmemacct scram-sha-256', 'local all all peer'];
 
 /** Works until its owner makes a file of that name: until it has been seen, however slow the machine is. */
-const until = (file: string): string =>
+const awaits = (file: string): string =>
   `while [ ! -e ~/${file} ]; do for i in $(seq 2000); do :; done; sleep 0.2; done`;
 
 /** What a site's admin does, with the real commands. */
@@ -80,8 +80,8 @@ async function moved(t: TestContext, site: Site, server: Server): Promise<void> 
   const inPostgres = async (job: string): Promise<readonly string[]> =>
     (await store.job({ job_id: Number(job), all: true })).records.map(({ record }) => record.status);
   const arrived = (job: string): Promise<true> =>
-    waitFor(
-      async () => ((await inPostgres(job)).includes('finished') ? true : null),
+    until(
+      async () => (await inPostgres(job)).includes('finished'),
       async () => {
         const flushed = await Promise.all(cell.execHosts.map((host) => product.run(host, 'flush')));
         return `job ${job} in PostgreSQL; ${flushed.map(({ stdout, stderr }) => `${stdout}${stderr}`).join('; ')}`;
@@ -95,19 +95,19 @@ async function moved(t: TestContext, site: Site, server: Server): Promise<void> 
 
   /** A sampler has told of all its tasks while they ran. */
   const heard = (job: string, statuses: () => Promise<readonly string[]>, tasks = 1): Promise<true> =>
-    waitFor(
-      async () => ((await statuses()).filter((status) => status === 'running').length >= tasks ? true : null),
+    until(
+      async () => (await statuses()).filter((status) => status === 'running').length >= tasks,
       () => `${tasks} heartbeats of job ${job}`,
     );
 
   // While the site has an SQLite file.
   const long = [
-    await submit('gealice', 'ge1', until('first'), '-N', 'long1'),
-    await submit('gebob', 'ge2', until('second'), '-N', 'long2'),
+    await submit('gealice', 'ge1', awaits('first'), '-N', 'long1'),
+    await submit('gebob', 'ge2', awaits('second'), '-N', 'long2'),
   ] as const;
-  const between = await submit('gealice', 'ge2', until('first'), '-N', 'between');
-  const early = await submit('gealice', 'ge1', until('early'), '-N', 'array', '-t', '1-3');
-  const fails = await submit('gebob', 'ge2', `${until('early')}; exit 3`, '-N', 'fails', '-pe', 'smp', '2');
+  const between = await submit('gealice', 'ge2', awaits('first'), '-N', 'between');
+  const early = await submit('gealice', 'ge1', awaits('early'), '-N', 'array', '-t', '1-3');
+  const fails = await submit('gebob', 'ge2', `${awaits('early')}; exit 3`, '-N', 'fails', '-pe', 'smp', '2');
   for (const job of [...long, between, fails]) await heard(job, () => inFile(job));
   await heard(early, () => inFile(early), 3);
   for (const user of OWNERS) await go(user, 'early');
@@ -127,8 +127,8 @@ async function moved(t: TestContext, site: Site, server: Server): Promise<void> 
   await switchOver('ge2');
   await go('gebob', 'second');
   const late = [
-    await submit('gealice', 'ge2', until('late'), '-N', 'late'),
-    await submit('gebob', 'ge1', until('late'), '-N', 'late'),
+    await submit('gealice', 'ge2', awaits('late'), '-N', 'late'),
+    await submit('gebob', 'ge1', awaits('late'), '-N', 'late'),
   ] as const;
   for (const job of late) await heard(job, () => inPostgres(job));
   for (const user of OWNERS) await go(user, 'late');

@@ -10,7 +10,7 @@ import type { Report } from '../../src/report/efficiency/report';
 import { formatDay } from '../../src/report/format/local-time';
 import { readMail, type ReadMail } from '../cli/mail/read-mail';
 import { burnerCommand, withSite, type Site } from './site';
-import { waitFor } from './wait';
+import { until } from '../support/until';
 
 const HOST = 'ge1';
 const PORT = 2525;
@@ -91,10 +91,7 @@ async function night(site: Site): Promise<void> {
     const first = await run();
     assert.equal(first.status, 0, first.stderr);
     assert.equal(first.stdout, `done: ${day}; 2 mails sent\n`);
-    await waitFor(
-      () => (sink.mails.length >= 2 ? true : null),
-      () => 'both mails came',
-    );
+    await until(() => sink.mails.length >= 2, 'both mails came');
     assert.deepEqual(
       sink.mails.map(({ to }) => to),
       ['gealice@example.org', 'ops@example.org'],

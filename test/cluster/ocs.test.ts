@@ -5,7 +5,7 @@ import { describe, it } from 'node:test';
 import { parseSpoolConfig } from '../../src/gridengine/spool-config';
 import { clusterObstacle, upCell, type Cell } from './cell';
 import { kind } from './kind';
-import { waitFor } from './wait';
+import { until } from '../support/until';
 
 const USER = 'gealice';
 const limits = { timeout: 900_000 };
@@ -78,8 +78,8 @@ async function spoolFiles(cell: Cell): Promise<void> {
   const [task] = await cell.waitRunning(job);
   const host = task?.queue?.split('@')[1] ?? '';
   const directory = join(cell.layout.spool, 'execd', host, 'active_jobs', `${job}.1`);
-  await waitFor(
-    () => existsSync(join(directory, 'job_pid')) || null,
+  await until(
+    () => existsSync(join(directory, 'job_pid')),
     () => `${directory}/job_pid`,
   );
   const has = (name: string): boolean => existsSync(join(directory, name));

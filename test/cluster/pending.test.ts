@@ -6,7 +6,7 @@ import { packageRoot } from '../../src/base/package-root';
 import { SETTINGS_FILE } from '../../src/record/settings';
 import { client } from './kind';
 import { withSite, type Site } from './site';
-import { waitFor } from './wait';
+import { until } from '../support/until';
 
 const USER = 'gealice';
 const MASTER = 'ge0';
@@ -15,7 +15,7 @@ const QMEMACCT = ['node', join(packageRoot(), 'bin', 'qmemacct')] as const;
 /** What `qmemacct job` shows once it has this to say: the scheduler needs a run for its reasons. */
 async function shows({ cell }: Site, job: string, expected: RegExp): Promise<string> {
   let last = '';
-  return waitFor(
+  return until(
     async () => {
       const { stdout, stderr } = await cell.on(MASTER, [...QMEMACCT, 'job', job, '--full'], { user: USER });
       last = stdout + stderr;

@@ -8,7 +8,7 @@ import { packageRoot } from '../../src/base/package-root';
 import type { JobAttempt } from '../../src/accounting/store';
 import type { Cell, CommandResult } from './cell';
 import { kind } from './kind';
-import { PATIENCE_MS } from './wait';
+import { PATIENCE_MS } from '../support/until';
 
 const QMEMACCT = ['node', join(packageRoot(), 'bin', 'qmemacct')] as const;
 

@@ -7,7 +7,7 @@ import { proveKernelEvents } from '../../src/sources/events/prove-kernel-events'
 import { isUnavailable } from '../../src/sources/source';
 import type { ProcessId } from './processes';
 import { assertHolds, assertQueuesWell, burnerCommand, truthOf, withSite, type Site } from './site';
-import { waitFor } from './wait';
+import { until } from '../support/until';
 
 const HOST = 'ge1';
 const USER = 'gealice';
@@ -70,7 +70,7 @@ async function afterABoot(site: Site): Promise<void> {
   await cell.check(HOST, `rm -rf /run/qmemacct/listener; /bin/sh -p ${script} --detach`);
   // Its process is there before it gets events: only after that can a job be proved.
   let seen = '';
-  await waitFor(
+  await until(
     async () => {
       seen = await diagnosis(site);
       const now = listenersOf(site).find(({ pid }) => pid !== before);
@@ -89,10 +89,7 @@ async function afterABoot(site: Site): Promise<void> {
 async function uninstalled(site: Site): Promise<void> {
   const { product } = site;
   await product.run(HOST, 'uninstall', '--node', '--yes', '--prefix', product.prefix);
-  await waitFor(
-    () => listenersOf(site).length === 0 || null,
-    () => 'the end of the listener',
-  );
+  await until(() => listenersOf(site).length === 0, 'the end of the listener');
 }
 
 describe('jobs of an installation with default settings, on a real Grid Engine', () => {

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { burner } from '../burners/build';
 import { upCell, type Cell } from './cell';
 import { client } from './kind';
-import { waitFor } from './wait';
+import { until } from '../support/until';
 
 /** One answer of qstat or qhost, its standard output in the file of this name. */
 interface Answer {
@@ -106,20 +106,17 @@ async function busy(cell: Cell): Promise<readonly string[]> {
     await submit('gealice', '-N tied -pe mpi 2 -q all.q@ge1 -l hostname=ge2 -masterq all.q'),
     await submit('gealice', '-h -N words -b y', '', '/bin/echo', 'a\nb', '\t<c>', "d'e"),
   ];
-  await waitFor(
-    async () => ((await cell.tasks()).some(({ job, state }) => job === broken && state === 'Eqw') ? true : null),
-    () => 'the job without a directory in the error state',
+  await until(
+    async () => (await cell.tasks()).some(({ job, state }) => job === broken && state === 'Eqw'),
+    'the job without a directory in the error state',
   );
-  await waitFor(
-    async () => {
-      const details = await cell.qstat(['-j', `${tight},${first}`, '-xml']);
-      return ['PET_id', 'past_usage', 'maxvmem'].every((word) => details.split(word).length > 2) ? true : null;
-    },
-    () => 'usage of running and ended tasks',
-  );
-  await waitFor(
-    async () => ((await cell.tasks()).some(({ job, state }) => job === again && state === 'Rr') ? true : null),
-    () => 'the second run of a job',
+  await until(async () => {
+    const details = await cell.qstat(['-j', `${tight},${first}`, '-xml']);
+    return ['PET_id', 'past_usage', 'maxvmem'].every((word) => details.split(word).length > 2) ? true : null;
+  }, 'usage of running and ended tasks');
+  await until(
+    async () => (await cell.tasks()).some(({ job, state }) => job === again && state === 'Rr'),
+    'the second run of a job',
   );
   return [tight, first, smp, array, stopped, again, broken, ...waiting];
 }
@@ -159,8 +156,8 @@ async function loseHost(cell: Cell, host: string, [, , , , stopped = '']: readon
   await cell.setGlobal({ max_unheard: '00:00:10' });
   await cell.stopExecd(host, 'SIGKILL');
   await cell.qdel([stopped]);
-  await waitFor(
-    async () => ((await cell.queueStates()).get(`all.q@${host}`)?.includes('u') === true ? true : null),
+  await until(
+    async () => (await cell.queueStates()).get(`all.q@${host}`)?.includes('u') === true,
     () => `${host} unheard of`,
     1000,
   );

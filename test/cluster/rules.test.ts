@@ -5,7 +5,7 @@ import { describe, it } from 'node:test';
 import { anything, checkJson, list, object, string } from '../../src/base/shape';
 import { SETTINGS_FILE } from '../../src/record/settings';
 import { burnerCommand, withSite, type Site } from './site';
-import { waitFor } from './wait';
+import { until } from '../support/until';
 
 const USER = 'gealice';
 
@@ -107,11 +107,7 @@ async function judged(site: Site): Promise<void> {
     CASES.map(({ name, args, script }) => cell.submit(USER, ['-N', name, ...args], script)),
   );
   await Promise.all(jobs.map((job) => product.record(job)));
-  await waitFor(
-    () => jobs.every((job) => cell.accounting(job).length > 0) || null,
-    () => 'the accounting lines',
-    100,
-  );
+  await until(() => jobs.every((job) => cell.accounting(job).length > 0), 'the accounting lines', 100);
   const imported = await product.run('ge1', 'import', cell.layout.accounting);
   assert.equal(imported.status, 0, imported.stderr);
   for (const [index, { name, has, hasNot }] of CASES.entries()) {

@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { PATIENCE_MS } from './wait';
+import { PATIENCE_MS } from '../support/until';
 
 export interface CommandResult {
   /** The exit status, or 128 + the signal's number as a shell has it. */

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { packageRoot } from '../../src/base/package-root';
 import { SETTINGS_FILE } from '../../src/record/settings';
 import type { Site } from './site';
-import { waitFor } from './wait';
+import { until } from '../support/until';
 
 const MASTER = 'ge0';
 const SERVE = ['node', join(packageRoot(), 'bin', 'qmemacct'), 'serve'] as const;
@@ -20,8 +20,8 @@ export async function serveOnMaster(
   const server = spawn(argv[0] ?? '', argv.slice(1), { env, cwd: '/', stdio: ['ignore', 'ignore', 'pipe'] });
   let said = '';
   server.stderr.on('data', (piece: Buffer) => (said += piece.toString()));
-  await waitFor(
-    () => (said.includes('serves ') ? true : null),
+  await until(
+    () => said.includes('serves '),
     () => `a server: ${said}`,
   );
   return async () => {

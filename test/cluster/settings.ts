@@ -6,7 +6,7 @@ import type { Hosts } from './hosts';
 import { client } from './kind';
 import type { Layout } from './layout';
 import { describeFailure, type CommandResult } from './run';
-import { waitFor } from './wait';
+import { until } from '../support/until';
 
 export type Changes = Readonly<Record<string, string>>;
 
@@ -95,8 +95,8 @@ export class Settings {
     const sensor = this.makeSensor();
     await this.changeConfig('global', { load_sensor: sensor });
     try {
-      await waitFor(
-        () => (this.missing(sensor).length === 0 ? true : null),
+      await until(
+        () => this.missing(sensor).length === 0,
         () => `execd of ${this.missing(sensor).join(', ')} took the changed configuration up`,
       );
     } finally {

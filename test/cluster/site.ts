@@ -5,7 +5,7 @@ import type { Bracket } from '../../src/record/record';
 import { burner, burnersObstacle, readTruth, type BurnerProgram, type Truth } from '../burners/build';
 import { clusterObstacle, upCell, type Cell, type UpOptions } from './cell';
 import { installProduct, type Product, type ProductOptions } from './product';
-import { PATIENCE_MS } from './wait';
+import { PATIENCE_MS } from '../support/until';
 
 /** A cell with the product installed. */
 export interface Site {

@@ -4,7 +4,7 @@ import type { Layout } from './layout';
 import { namespaceTypes } from './layout';
 import { killIn, namespaceOf, processesIn } from './processes';
 import { runChecked } from './run';
-import { waitFor } from './wait';
+import { until } from '../support/until';
 
 /** Ends and removes whatever is left of the cell in this directory, half-made ones too. */
 export async function tearDown(layout: Layout): Promise<void> {
@@ -35,7 +35,7 @@ async function endProcesses(layout: Layout): Promise<void> {
   if (processesIn(namespaces).some(({ pid }) => pid === process.pid)) {
     throw new Error('this process runs on a host of the cell: bring the cell down from outside of it');
   }
-  await waitFor(
+  await until(
     () => {
       const left = processesIn(namespaces);
       for (const process of left) killIn(namespaces, process);

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { replay } from '../cli/watch/replay';
 import type { Cell } from './cell';
-import { waitFor } from './wait';
+import { until } from '../support/until';
 
 /** Somebody who watches at a terminal of 120 x 24. */
 export interface Watcher {
@@ -43,7 +43,7 @@ export function watchAs(cell: Cell, host: string, user: string, words: readonly 
   return {
     screen,
     sees: (what, wanted) =>
-      waitFor(
+      until(
         () => {
           const lines = screen();
           return wanted(lines) ? lines : null;
@@ -53,8 +53,8 @@ export function watchAs(cell: Cell, host: string, user: string, words: readonly 
       ),
     type: (keys) => void child.stdin.write(keys),
     ended: async () => {
-      await waitFor(
-        () => (over ? true : null),
+      await until(
+        () => over,
         () => `the end of ${words.join(' ')}:\n${screen().join('\n')}`,
       );
       return text;

@@ -9,7 +9,7 @@ import { SETTINGS_FILE } from '../../src/record/settings';
 import { client, kind } from './kind';
 import { burnerCommand, withSite, type Site } from './site';
 import { openingLines } from './tight';
-import { waitFor } from './wait';
+import { until } from '../support/until';
 
 const USER = 'gealice';
 
@@ -39,11 +39,7 @@ async function tasksByName({ product }: Site, job: string, name: string): Promis
 /** All lines written, all records delivered, the ones joined with the others by the real command. */
 async function importWhenAllIsTold({ cell, product }: Site, jobs: readonly string[], unsampled: string): Promise<void> {
   await Promise.all(jobs.map((job) => product.record(job)));
-  await waitFor(
-    () => [...jobs, unsampled].every((job) => cell.accounting(job).length > 0) || null,
-    () => 'the accounting lines',
-    100,
-  );
+  await until(() => [...jobs, unsampled].every((job) => cell.accounting(job).length > 0), 'the accounting lines', 100);
   await cell.check(cell.master, [client('qdel'), unsampled]);
   const imported = await product.run('ge1', 'import', cell.layout.accounting);
   assert.equal(imported.status, 0, imported.stderr);

@@ -230,10 +230,12 @@ const HEALTH: Dashboard = {
       },
       'per_second',
     ),
-    ranking('Hosts with most records that wait', '{{host}}', 'qmemacct_node_outbox_records'),
-    ranking('Hosts whose records wait longest', '{{host}}', 'qmemacct_node_outbox_oldest_age_seconds'),
-    ranking('Records that the accounting DB refused', '{{host}}', 'qmemacct_node_outbox_refused_records'),
-    ranking('Hosts by version', '{{version}}', 'count by (version) (qmemacct_node_build_info)'),
+    ranking('Hosts with the oldest heartbeat', '{{host}}', 'qmemacct_heartbeat_age_seconds'),
+    ranking('Hosts with most records that wait', '{{host}}', 'qmemacct_heartbeat_waiting_records'),
+    ranking('Hosts whose records wait longest', '{{host}}', 'qmemacct_heartbeat_waiting_age_seconds'),
+    ranking('Records that the accounting DB refused', '{{host}}', 'qmemacct_heartbeat_refused_records'),
+    ranking('Hosts with most data sources that fail', '{{host}}', 'qmemacct_heartbeat_failing_sources'),
+    ranking('Hosts by version', '{{version}}', 'count by (version) (qmemacct_heartbeat_info)'),
   ],
 };
 

@@ -3,11 +3,11 @@ import { spawn } from 'node:child_process';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { clientRunner, type ClientAnswer } from '../../src/gridengine/client-command';
 import { readJobList } from '../../src/gridengine/qstat/read-job-list';
 import { temporaryDirectory } from '../support/temporary-directory';
 import { collector, fakeClients, type FakeClients } from './fake-clients';
+import { until } from '../support/until';
 
 interface Bench {
   readonly directory: string;
@@ -50,11 +50,6 @@ function alive(path: string): readonly number[] {
     });
 }
 
-async function untilGone(path: string): Promise<void> {
-  for (let tries = 0; tries < 1500 && alive(path).length > 0; tries++) await sleep(20);
-  assert.deepEqual(alive(path), []);
-}
-
 describe('a client of Grid Engine', () => {
   it('gets the arguments, English, its cell, no input, and its output reaches the reader', async () => {
     const b = bench();
@@ -94,7 +89,7 @@ describe('a client of Grid Engine', () => {
       assert.equal(unreachable, true);
       assert.ok(tookMs < 200_000, `took ${tookMs} ms`);
       isOver = isWhole(pids);
-      if (isOver) await untilGone(pids);
+      if (isOver) await until(() => alive(pids).length === 0);
     }
   });
 
@@ -230,10 +225,10 @@ describe('a client of Grid Engine', () => {
       readJobList(() => undefined),
       stop.signal,
     );
-    while (!existsSync(pids)) await sleep(20);
+    await until(() => existsSync(pids));
     stop.abort();
     assert.match((await answer).problem ?? '', /was stopped before it had answered/);
-    await untilGone(pids);
+    await until(() => alive(pids).length === 0);
     const early = await b.run(
       'qstat',
       ASK,
@@ -259,11 +254,11 @@ describe('a client of Grid Engine', () => {
       const child = spawn(process.execPath, [program], {
         env: { ...process.env, PATH: `${b.fake.bin}:/usr/bin:/bin` },
       });
-      while (!existsSync(pids)) await sleep(20);
+      await until(() => existsSync(pids));
       const ended = new Promise((resolve) => child.once('exit', (_, by) => resolve(by)));
       child.kill(signal);
       assert.equal(await ended, signal);
-      await untilGone(pids);
+      await until(() => alive(pids).length === 0);
     }
   });
 });

@@ -20,8 +20,7 @@ interface Fake {
 }
 
 function newRoot(adminUser: string): Fake {
-  const root = temporaryDirectory();
-  chmodSync(root, 0o755);
+  const root = temporaryDirectory(0o755);
   mkdirSync(join(root, 'default/common'), { recursive: true });
   mkdirSync(join(root, 'bin/lx-amd64'), { recursive: true });
   writeFileSync(join(root, 'default/common/bootstrap'), `admin_user ${adminUser}\n`);

@@ -6,15 +6,9 @@ import type { Snapshot } from '../../src/live/snapshot';
 import { fakeQmaster, healthy } from './fake-qmaster';
 import { oneOf } from '../tries';
 import { anEmptySnapshot } from './snapshot-server';
+import { until } from '../support/until';
 
 const fail = (error: unknown): void => assert.fail(String(error));
-
-async function until(condition: () => boolean): Promise<void> {
-  for (const end = performance.now() + 60_000; !condition();) {
-    assert.ok(performance.now() < end, 'not within 60 s');
-    await sleep(10);
-  }
-}
 
 describe('polling', () => {
   it('looks at once and then at every interval, on absolute times', () =>

@@ -3,6 +3,7 @@ import type { JobDetail, PeTaskDetail, TaskDetail, Usage } from '../../src/gride
 import type { ListedJob, RequestText } from '../../src/gridengine/qstat/job-list';
 import type { Answer, Snapshot } from '../../src/live/snapshot';
 import { emptyRecord, type Bracket, type JobRecord } from '../../src/record/record';
+import { bracketOf } from '../support/records';
 
 export const GIB = 2 ** 30;
 export const MIB = 2 ** 20;
@@ -214,17 +215,7 @@ export function snapshot(changes: Partial<Snapshot> = {}): Snapshot {
 /** A bracket that holds, from `lower` to `upper` bytes; null: open. */
 export function bracket(lower: number, upper: number | null): Bracket {
   const open = upper === null ? (['no-lineage'] as const) : [];
-  return {
-    lower_bytes: lower,
-    upper_bytes: upper,
-    slack_bytes: 0,
-    proved: upper !== null,
-    exact: false,
-    open,
-    sources: ['sample'],
-    at: null,
-    command: 'burn',
-  };
+  return bracketOf(lower, upper, { exact: false, open, command: 'burn' });
 }
 
 /** What a sampler says of a job that runs, by a heartbeat of `AT`: `rss` per minute since the start of the job. */

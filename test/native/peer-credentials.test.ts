@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chmodSync } from 'node:fs';
 import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
@@ -9,8 +8,7 @@ import { peerCredentials, type PeerCredentials } from '../../src/native/peer-cre
 import { temporaryDirectory } from '../support/temporary-directory';
 
 async function listening(t: TestContext): Promise<{ readonly server: Server; readonly path: string }> {
-  const directory = temporaryDirectory();
-  chmodSync(directory, 0o755);
+  const directory = temporaryDirectory(0o755);
   const server = createServer();
   const path = join(directory, 's');
   server.listen({ path, readableAll: true, writableAll: true });

@@ -5,6 +5,8 @@ import { killedByMemory, memoryEnd } from '../../src/record/cause';
 import type { Bracket, JobRecord } from '../../src/record/record';
 import { killedAtLimit, ordinary, openBracket } from '../report/sample-records';
 import { arbitraryRecord } from '../accounting/arbitrary-record';
+import { accountOf } from '../support/records';
+import type { GridEngineAccount } from '../../src/record/record';
 
 const GIB = 1024 ** 3;
 
@@ -17,19 +19,8 @@ const grown = (bracket: Bracket | null, by: number): Bracket | null =>
         upper_bytes: bracket.upper_bytes === null ? null : bracket.upper_bytes + by,
       };
 
-const account = (maxvmem: number): JobRecord['grid_engine'] => ({
-  wallclock_seconds: 600,
-  cpu_seconds: 590,
-  user_seconds: null,
-  system_seconds: null,
-  maxvmem_bytes: maxvmem,
-  maxrss_bytes: null,
-  mem_gib_seconds: null,
-  io_gib: null,
-  category: null,
-  deleted_by: null,
-  lines: 1,
-});
+const account = (maxvmem: number): GridEngineAccount =>
+  accountOf({ wallclock_seconds: 600, cpu_seconds: 590, maxvmem_bytes: maxvmem });
 
 const KILLED = { exit_status: 137, signal: 9 };
 const NO_PEAKS = { peak_rss: null, peak_rss_swap: null, peak_vmem: null, peak_process_vmem: null };

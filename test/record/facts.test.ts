@@ -4,7 +4,7 @@ import { chargedEnergy, countedAt, hostSlots, requestedBytes } from '../../src/r
 import type { MemoryRequest } from '../../src/record/record';
 import { GIB, HOUR, job, lineOf, T0 } from '../accounting/suite/fixture';
 
-it('counts a job where it ended, a running one where it was last heard of', () => {
+it('counts a job where it ended, a running one at its last heartbeat', () => {
   const unknown = { ended_at: null, started_at: null, submitted_at: null } as const;
   assert.equal(countedAt(job(1, T0)), T0);
   assert.equal(countedAt(job(1, T0, { status: 'running', ended_at: null, revision: T0 + 5 })), T0 + 5);

@@ -21,5 +21,16 @@ it('tells how far apart the starts of one run are, of a line and of ours', () =>
   assert.equal(startsApart(ours, { ...line, owner: 'eve' }), null);
   assert.equal(startsApart({ ...ours, owner: null }, line), 1900);
   assert.equal(startsApart({ ...ours, started_at: null }, line), null);
-  assert.equal(startsApart({ ...ours, started_at: iso(T0 - HOUR + 2001) }, line), null);
+});
+
+it('takes a start within the time of the line for that of its run, however late, and none outside of it', () => {
+  const line = lineOf(job(1, T0));
+  const startsAt = (ms: number): number | null =>
+    startsApart(line, job(1, T0, { started_at: iso(ms), ended_at: iso(T0) }));
+  assert.equal(startsAt(T0 - HOUR + 30_000), 30_000);
+  assert.equal(startsAt(T0 - HOUR - 2001), null);
+  assert.equal(startsAt(T0 - HOUR + 600_001), null);
+  const short = lineOf(job(1, T0, { started_at: iso(T0 - 5000) }));
+  assert.equal(startsApart(short, job(1, T0, { started_at: iso(T0 - 1) })), 4999);
+  assert.equal(startsApart(short, job(1, T0, { started_at: iso(T0) })), null);
 });

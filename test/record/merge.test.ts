@@ -3,14 +3,12 @@ import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { asStored, mergeRecords } from '../../src/record/merge';
 import type { StoredRecord } from '../../src/record/merge';
-import { emptyRecord } from '../../src/record/record';
 import type { JobRecord, RecordStatus, Trust } from '../../src/record/record';
 import { arbitraryRecord } from '../accounting/arbitrary-record';
-
-const KEY = { cluster: 'cell', job_id: 7, task_id: null, pe_task_id: null, host: 'node1', run_id: '0badcafe.1.2' };
+import { recordOf } from '../support/records';
 
 function made(trust: Trust, status: RecordStatus, revision: number, fields: Partial<JobRecord> = {}): StoredRecord {
-  return asStored({ ...emptyRecord(KEY, status, trust, revision), ...fields });
+  return asStored(recordOf({ status, trust, revision, ...fields }));
 }
 
 /** Merges both ways round, which must not matter. */

@@ -2,22 +2,12 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { RECORD_LIMITS } from '../../src/record/fields';
-import { emptyRecord, parseRecord, type JobRecord } from '../../src/record/record';
+import { parseRecord } from '../../src/record/record';
 import { arbitraryRecord } from '../accounting/arbitrary-record';
+import { bracketOf, recordOf } from '../support/records';
 
-const KEY = { cluster: 'cell', job_id: 7, task_id: null, pe_task_id: null, host: 'node1', run_id: '0badcafe.1.2' };
-const PLAIN: JobRecord = emptyRecord(KEY, 'finished', 'root', 1);
-const BRACKET = {
-  lower_bytes: 1,
-  upper_bytes: 2,
-  slack_bytes: 0,
-  proved: true,
-  exact: false,
-  open: [],
-  sources: ['sample'],
-  at: null,
-  command: null,
-};
+const PLAIN = recordOf();
+const BRACKET = bracketOf(1, 2);
 
 function errorOf(value: unknown): string | null {
   const parsed = parseRecord(value);
@@ -92,8 +82,9 @@ describe('parseRecord', () => {
   });
 
   it('takes absent fields for unknown ones and drops fields that it does not know', () => {
-    const { status, trust, revision } = PLAIN;
-    assert.deepEqual(parseRecord({ ...KEY, status, trust, revision, colour: 'red' }), { ok: true, value: PLAIN });
+    const { cluster, job_id, host, run_id, status, trust, revision } = PLAIN;
+    const given = { cluster, job_id, task_id: null, pe_task_id: null, host, run_id, status, trust, revision };
+    assert.deepEqual(parseRecord({ ...given, colour: 'red' }), { ok: true, value: PLAIN });
   });
 
   it('brings times, sets, zeros and strings into their normal form', () => {

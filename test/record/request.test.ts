@@ -3,10 +3,11 @@ import { describe, it } from 'node:test';
 import { withDerived } from '../../src/record/efficiency';
 import { mergeAmong } from '../../src/record/match';
 import { asStored } from '../../src/record/merge';
-import { emptyRecord, type JobRecord, type MemoryRequest } from '../../src/record/record';
+import type { JobRecord, MemoryRequest } from '../../src/record/record';
 import { complexOf, enforcedRequest, limitOf, requestOf, withLimit } from '../../src/record/request';
 import { RequestRules, USUAL_RULES } from '../../src/record/request-rules';
 import { DEFAULT_SETTINGS } from '../../src/record/settings';
+import { recordOf } from '../support/records';
 
 const GIB = 2 ** 30;
 
@@ -16,50 +17,43 @@ const asked = (gib: number, slots = 1): MemoryRequest => ({
   per: 'slot',
 });
 
-const KEY = { cluster: 'c', job_id: 1, task_id: null, pe_task_id: null, host: 'node1', run_id: 'cafe.1.1' };
-
-const record = (fields: Partial<JobRecord>): JobRecord => ({
-  ...emptyRecord(KEY, 'finished', 'root', 1),
-  ...fields,
-});
-
 describe('requestOf', () => {
   it('is the first in the usual order that limits or reserves memory', () => {
-    const both = record({ h_vmem: asked(8), requests: { mem_free: asked(4), virtual_free: asked(2) } });
+    const both = recordOf({ h_vmem: asked(8), requests: { mem_free: asked(4), virtual_free: asked(2) } });
     assert.deepEqual(requestOf(both), { complex: 'h_vmem', ...asked(8) });
     assert.deepEqual(requestOf({ ...both, h_vmem: null }), { complex: 'mem_free', ...asked(4) });
-    assert.equal(requestOf(record({})), null);
-    assert.equal(requestOf(record({ requests: { gpu_mem: asked(1) } })), null);
+    assert.equal(requestOf(recordOf({})), null);
+    assert.equal(requestOf(recordOf({ requests: { gpu_mem: asked(1) } })), null);
   });
 
   it('follows the order of the site, with names of its own', () => {
     const all = { h_vmem: asked(8), requests: { mem_free: asked(4), site_mem: asked(3) } };
-    assert.equal(limitOf(record({ ...all, request_order: 'site_mem,h_vmem' })), 3 * GIB);
-    assert.equal(limitOf(record({ ...all, request_order: 'mem_free' })), 4 * GIB);
-    assert.equal(limitOf(record({ ...all, request_order: 'constructor' })), null);
-    assert.equal(complexOf(record({ request_order: 'site_mem,h_vmem' })), 'site_mem');
-    assert.equal(complexOf(record({})), 'h_vmem');
+    assert.equal(limitOf(recordOf({ ...all, request_order: 'site_mem,h_vmem' })), 3 * GIB);
+    assert.equal(limitOf(recordOf({ ...all, request_order: 'mem_free' })), 4 * GIB);
+    assert.equal(limitOf(recordOf({ ...all, request_order: 'constructor' })), null);
+    assert.equal(complexOf(recordOf({ request_order: 'site_mem,h_vmem' })), 'site_mem');
+    assert.equal(complexOf(recordOf({})), 'h_vmem');
   });
 
   it('takes what sets no limit only where nothing else does', () => {
     const none = { request_bytes: null, limit_bytes: null, per: 'slot' } as const;
-    assert.equal(requestOf(record({ h_vmem: none, requests: { mem_free: asked(4) } }))?.complex, 'mem_free');
-    assert.deepEqual(requestOf(record({ h_vmem: none })), { complex: 'h_vmem', ...none });
+    assert.equal(requestOf(recordOf({ h_vmem: none, requests: { mem_free: asked(4) } }))?.complex, 'mem_free');
+    assert.deepEqual(requestOf(recordOf({ h_vmem: none })), { complex: 'h_vmem', ...none });
   });
 
   it('is what withLimit changes, and nothing else', () => {
-    const both = record({ h_vmem: asked(8), requests: { mem_free: asked(4) }, request_order: 'mem_free' });
+    const both = recordOf({ h_vmem: asked(8), requests: { mem_free: asked(4) }, request_order: 'mem_free' });
     const changed = withLimit(both, GIB);
     assert.equal(limitOf(changed), GIB);
     assert.deepEqual(changed.h_vmem, both.h_vmem);
-    assert.equal(withLimit(record({}), GIB).h_vmem, null);
+    assert.equal(withLimit(recordOf({}), GIB).h_vmem, null);
   });
 });
 
 describe('enforcedRequest', () => {
   it('says what enforces a complex: limits are, what is reserved is not', () => {
     const by = (fields: Partial<JobRecord>): readonly string[] | undefined =>
-      enforcedRequest(record(fields))?.enforced_by;
+      enforcedRequest(recordOf(fields))?.enforced_by;
     assert.deepEqual(by({ h_vmem: asked(1) }), ['rlimit_as', 'execd']);
     assert.deepEqual(by({ requests: { s_vmem: asked(1) } }), ['rlimit_as', 'execd']);
     assert.deepEqual(by({ requests: { h_data: asked(1) } }), ['rlimit_data']);
@@ -71,7 +65,7 @@ describe('enforcedRequest', () => {
   });
 
   it('stands beside the fields in JSON', () => {
-    const { request } = withDerived(record({ requests: { mem_free: asked(4) } }));
+    const { request } = withDerived(recordOf({ requests: { mem_free: asked(4) } }));
     assert.deepEqual(request, { complex: 'mem_free', ...asked(4), enforced_by: [] });
   });
 });
@@ -101,7 +95,7 @@ describe('RequestRules', () => {
 
 describe('a line of accounting that joins a record of ours', () => {
   const START = '2026-11-20T12:00:00.000Z';
-  const ours = record({ host_slots: 2, slots: 6, pe: 'mpi', started_at: START, owner: 'bob' });
+  const ours = recordOf({ host_slots: 2, slots: 6, pe: 'mpi', started_at: START, owner: 'bob' });
   const line: JobRecord = {
     ...ours,
     run_id: 'accounting.1763640000000',

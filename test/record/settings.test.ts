@@ -35,6 +35,7 @@ const NUMBERS: readonly (readonly [keyof Settings, number, number])[] = [
   ['command_timeout', 1, 600],
   ['serve_port', 0, 65535],
   ['metrics_jobs', 0, 10000],
+  ['metrics_job_names', 0, 10000],
   ['keep_records_days', 0, 36500],
   ['keep_charts_days', 0, 36500],
   ['keep_rollups_days', 0, 36500],

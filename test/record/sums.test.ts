@@ -5,7 +5,7 @@ import fc from 'fast-check';
 import { factsOf } from '../../src/record/facts';
 import { addFacts, addShiftedHours, newSums, shareInSteps, stepsOf } from '../../src/record/sums';
 import type { Sums } from '../../src/record/sums';
-import { accountOf } from '../report/bad-ends';
+import { tenMinutesOf } from '../report/bad-ends';
 import { GIB, HOUR, job, peakOf, T0 } from '../accounting/suite/fixture';
 import type { MemoryRequest } from '../../src/record/record';
 
@@ -95,7 +95,7 @@ it('sums requests of all complexes up alike, each by its own limit', () => {
 });
 
 it("sums Grid Engine's figure up apart, and only where there is no peak", () => {
-  const account = accountOf({ maxvmem_bytes: 2 * GIB });
+  const account = tenMinutesOf({ maxvmem_bytes: 2 * GIB });
   const sums = newSums();
   const add = (changes: Parameters<typeof job>[2]): void =>
     addFacts(sums, factsOf(job(1, T0, { wallclock_seconds: 3600, grid_engine: account, ...changes }), true), T0, 5);
@@ -112,7 +112,7 @@ it("sums Grid Engine's figure up apart, and only where there is no peak", () => 
   assert.deepEqual(apart(), [1, asked, 2]);
   assert.equal(totals.peak_gib_hours, peak);
   // What was reserved, not what was held.
-  add({ peak_rss: null, grid_engine: accountOf({ maxvmem_bytes: job(1, T0).h_vmem?.limit_bytes ?? 0 }) });
+  add({ peak_rss: null, grid_engine: tenMinutesOf({ maxvmem_bytes: job(1, T0).h_vmem?.limit_bytes ?? 0 }) });
   add({ peak_rss: null, grid_engine: null });
   assert.deepEqual([...apart(), totals.without_peak], [1, asked, 2, 3]);
 });

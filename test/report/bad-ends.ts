@@ -1,25 +1,16 @@
 import type { GridEngineAccount, JobRecord } from '../../src/record/record';
 import { after, openBracket, ordinary, provedBracket } from './sample-records';
+import { accountOf } from '../support/records';
 
 const GIB = 1024 ** 3;
 
 /** What accounting may say of a job of ten minutes. */
-export function accountOf(changes: Partial<GridEngineAccount> = {}): GridEngineAccount {
-  return {
-    wallclock_seconds: 600,
-    cpu_seconds: 500,
-    user_seconds: 490,
-    system_seconds: 10,
-    maxvmem_bytes: null,
-    maxrss_bytes: null,
-    mem_gib_seconds: null,
-    io_gib: null,
+export const tenMinutesOf = (fields: Partial<GridEngineAccount> = {}): GridEngineAccount =>
+  accountOf({
+    ...{ wallclock_seconds: 600, cpu_seconds: 500, user_seconds: 490, system_seconds: 10 },
     category: '-l h_vmem=4G',
-    deleted_by: null,
-    lines: 1,
-    ...changes,
-  };
-}
+    ...fields,
+  });
 
 /** One slot and 4 GiB of h_vmem, of which it used a quarter in ten minutes; it ended well. */
 export const modest: JobRecord = {
@@ -51,25 +42,25 @@ export const BAD_ENDS = {
     ...modest,
     ...KILLED,
     failed: 37,
-    grid_engine: accountOf({ category: '-U staff -l h_rt=600,h_vmem=4G', maxvmem_bytes: 1.05 * GIB }),
+    grid_engine: tenMinutesOf({ category: '-U staff -l h_rt=600,h_vmem=4G', maxvmem_bytes: 1.05 * GIB }),
   },
   'refused-memory': {
     ...modest,
     exit_status: 1,
     signal: 0,
     peak_process_vmem: openBracket(3.97 * GIB, after(580), 'python3'),
-    grid_engine: accountOf({ maxvmem_bytes: 1.05 * GIB }),
+    grid_engine: tenMinutesOf({ maxvmem_bytes: 1.05 * GIB }),
     failed: 0,
   },
   deleted: {
     ...modest,
     ...KILLED,
     failed: 100,
-    grid_engine: accountOf({ category: '-l h_rt=36000,h_vmem=4G', maxvmem_bytes: 1.05 * GIB }),
+    grid_engine: tenMinutesOf({ category: '-l h_rt=36000,h_vmem=4G', maxvmem_bytes: 1.05 * GIB }),
   },
   'out-of-memory': { ...modest, ...KILLED, metrics: { cgroup_oom_kills: 1, cgroup_oom_events: 1 } },
   'killed-nobody-knows-why': { ...modest, ...KILLED, host: 'node\u001b[31m07' },
-  crashed: { ...modest, exit_status: 139, signal: 11, failed: 100, grid_engine: accountOf() },
+  crashed: { ...modest, exit_status: 139, signal: 11, failed: 100, grid_engine: tenMinutesOf() },
   'never-ran': {
     ...modest,
     status: 'unsampled',
@@ -99,6 +90,6 @@ export const BAD_ENDS = {
     written_chars: null,
     sampler: null,
     notes: ['It never started: an output file could not be opened.'],
-    grid_engine: accountOf({ wallclock_seconds: 0, cpu_seconds: 0 }),
+    grid_engine: tenMinutesOf({ wallclock_seconds: 0, cpu_seconds: 0 }),
   },
 } satisfies Readonly<Record<string, JobRecord>>;

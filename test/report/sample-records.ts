@@ -1,5 +1,6 @@
 import { emptyRecord, type Bracket, type JobRecord } from '../../src/record/record';
 import type { JobRun } from '../../src/report/job/job-run';
+import { bracketOf } from '../support/records';
 
 const MIB = 1024 ** 2;
 const GIB = 1024 ** 3;
@@ -13,17 +14,7 @@ export function after(seconds: number): string {
 
 /** A bracket as procfs alone gives it: open, with the kernel's mark as lower end. */
 export function openBracket(bytes: number, at: string | null, command: string | null): Bracket {
-  return {
-    lower_bytes: bytes,
-    upper_bytes: null,
-    slack_bytes: 0,
-    proved: false,
-    exact: false,
-    open: ['no-exit-records', 'no-lineage'],
-    sources: ['sample', 'mark'],
-    at,
-    command,
-  };
+  return bracketOf(bytes, null, { open: ['no-exit-records', 'no-lineage'], sources: ['sample', 'mark'], at, command });
 }
 
 function risingSeries(peak: number): number[] {
@@ -168,17 +159,7 @@ export const unsampled: JobRecord = {
   exit_status: 0,
   signal: 0,
   h_vmem: { request_bytes: 50 * MIB, limit_bytes: 50 * MIB, per: 'slot' },
-  peak_rss: {
-    lower_bytes: 5_242_880,
-    upper_bytes: null,
-    slack_bytes: 0,
-    proved: false,
-    exact: false,
-    open: ['no-samples'],
-    sources: ['usage'],
-    at: null,
-    command: null,
-  },
+  peak_rss: bracketOf(5_242_880, null, { open: ['no-samples'], sources: ['usage'] }),
   wallclock_seconds: 12,
   cpu_seconds: 11.2,
   notes: ['No sampler was started: h_vmem=50M leaves no room for it and the limit could not be lifted.'],
@@ -239,39 +220,24 @@ export const selfReported: JobRecord = {
   host_slots: 1,
   h_vmem: { request_bytes: 2 * GIB, limit_bytes: 2 * GIB, per: 'slot' },
   requests: {},
-  peak_rss: {
-    lower_bytes: 1_610_612_736,
-    upper_bytes: 1_612_000_000,
+  peak_rss: bracketOf(1_610_612_736, 1_612_000_000, {
     slack_bytes: 262_144,
-    proved: true,
     exact: true,
-    open: [],
     sources: ['sample', 'exit-record'],
     at: after(1736),
     command: 'sim',
-  },
-  peak_rss_swap: {
-    lower_bytes: 1_610_612_736,
-    upper_bytes: 1_744_830_464,
+  }),
+  peak_rss_swap: bracketOf(1_610_612_736, 1_744_830_464, {
     slack_bytes: 262_144,
-    proved: true,
-    exact: false,
-    open: [],
     sources: ['sample', 'exit-record'],
     at: after(1736),
     command: 'sim',
-  },
-  peak_process_vmem: {
-    lower_bytes: 1_700_000_000,
-    upper_bytes: 1_700_000_000,
-    slack_bytes: 0,
-    proved: true,
-    exact: true,
-    open: [],
+  }),
+  peak_process_vmem: bracketOf(1_700_000_000, 1_700_000_000, {
     sources: ['exit-record'],
     at: after(1736),
     command: 'sim',
-  },
+  }),
   peak_vmem: null,
   cpu_seconds: 4990,
   unobserved_start_seconds: 0,
@@ -384,15 +350,10 @@ export const wellWatched: JobRecord = {
 
 /** Ends closed by exit records and lineage. */
 export function provedBracket(lower: number, upper: number, at: string | null, command: string | null): Bracket {
-  return {
-    ...openBracket(lower, at, command),
-    upper_bytes: upper,
-    slack_bytes: 262_144,
-    proved: true,
-    exact: upper - lower < MIB,
-    open: [],
-    sources: ['sample', 'mark', 'exit-record'],
-  };
+  return bracketOf(lower, upper, {
+    ...{ slack_bytes: 262_144, exact: upper - lower < MIB, sources: ['sample', 'mark', 'exit-record'] },
+    ...{ at, command },
+  });
 }
 
 const HOST_SLOTS = 16;

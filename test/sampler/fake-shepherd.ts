@@ -29,6 +29,7 @@ import { startTicksOf } from '../../src/sampler/job/pid-file';
 import { bootId } from '../../src/sources/proc/clock';
 import { sampleConfig } from '../gridengine/spool-samples';
 import { temporaryDirectory } from '../support/temporary-directory';
+import { until } from '../support/until';
 
 export const NODE_MAJOR = Number(process.versions.node.split('.')[0]);
 
@@ -54,15 +55,6 @@ function shepherdProgram(): string {
   if (status !== 0) throw new Error(`shepherd.c: ${error?.message ?? stderr}`);
   built = program;
   return program;
-}
-
-export async function until<T>(what: string, look: () => T | null | false, ms = 60_000): Promise<T> {
-  for (const deadline = Date.now() + ms; ;) {
-    const found = look();
-    if (found !== null && found !== false) return found;
-    if (Date.now() > deadline) throw new Error(`${what}: not within ${ms} ms`);
-    await delay(20);
-  }
 }
 
 export interface SiteOptions {
@@ -183,35 +175,27 @@ function processesOf(site: Site): readonly number[] {
 }
 
 async function endSamplers(site: Site): Promise<void> {
-  await until(
-    'the end of what the hooks started',
-    () => {
-      const pids = processesOf(site);
-      for (const pid of pids) {
-        try {
-          process.kill(pid, 'SIGKILL');
-        } catch {
-          // Gone by itself.
-        }
+  await until(() => {
+    const pids = processesOf(site);
+    for (const pid of pids) {
+      try {
+        process.kill(pid, 'SIGKILL');
+      } catch {
+        // Gone by itself.
       }
-      return pids.length === 0;
-    },
-    60_000,
-  );
+    }
+    return pids.length === 0;
+  }, 'the end of what the hooks started');
 }
 
 /** Waits until nothing that this site's hooks started is left. */
-export function quiet(site: Site, ms = 60_000): Promise<boolean> {
+export function quiet(site: Site): Promise<boolean> {
   let idle = 0;
-  return until(
-    'the end of sampler and delivery',
-    () => {
-      // For a moment, while it executes a program, a process has no command line.
-      idle = processesOf(site).length === 0 ? idle + 1 : 0;
-      return idle > 5;
-    },
-    ms,
-  );
+  return until(() => {
+    // For a moment, while it executes a program, a process has no command line.
+    idle = processesOf(site).length === 0 ? idle + 1 : 0;
+    return idle > 5;
+  }, 'the end of sampler and delivery');
 }
 
 export interface Step {
@@ -349,14 +333,10 @@ export function startJob(site: Site, command: readonly string[], options: JobOpt
     key,
     ended,
     step: (name) =>
-      until(
-        `${name} of job ${number}`,
-        () => {
-          if (over && steps[name] === undefined) throw new Error(`the shepherd of job ${number} ended before ${name}`);
-          return steps[name] ?? null;
-        },
-        60_000,
-      ),
+      until(() => {
+        if (over && steps[name] === undefined) throw new Error(`the shepherd of job ${number} ended before ${name}`);
+        return steps[name] ?? null;
+      }, `${name} of job ${number}`),
     sampler: () => {
       const places = [join(site.state, 'run'), join(site.state, 'plain'), join(site.runDir, 'run')];
       for (const place of places)
@@ -420,7 +400,7 @@ export async function lapse(ms: number): Promise<void> {
 
 /** Lets a job go `ms` after its sampler has said that it is there. */
 export async function letGoSampled(job: Job, { letGo }: Held, ms: number): Promise<void> {
-  await until(`the sampler of job ${job.number}`, () => job.sampler());
+  await until(() => job.sampler(), `the sampler of job ${job.number}`);
   await job.step('start');
   await lapse(ms);
   letGo();

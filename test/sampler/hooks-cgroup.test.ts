@@ -14,18 +14,9 @@ import { isUnavailable } from '../../src/sources/source';
 import { openCgroup } from '../../src/sources/job/cgroup';
 import { JOBS_GROUP, jobCgroup, type JobCgroup } from '../../src/sources/job/job-cgroup';
 import { burner, burnersObstacle } from '../burners/build';
-import {
-  heldJob,
-  newSite,
-  quiet,
-  shepherdObstacle,
-  startJob,
-  unhurried,
-  until,
-  type Job,
-  type Site,
-} from './fake-shepherd';
+import { heldJob, newSite, quiet, shepherdObstacle, startJob, unhurried, type Job, type Site } from './fake-shepherd';
 import { temporaryDirectory } from '../support/temporary-directory';
+import { until } from '../support/until';
 
 const MIB = 1024 * 1024;
 const ROOT = '/sys/fs/cgroup';
@@ -88,7 +79,7 @@ describe('a cgroup of the job’s own (v1, live)', { skip: obstacle ?? false, co
     const job = startJob(site, [burner('steady'), '--mib=64', '--hold=6000']);
     cleanUp(t, job);
     const { pid } = await job.step('start');
-    const sampler = await until('the sampler', () => job.sampler());
+    const sampler = await until(() => job.sampler(), 'the sampler');
     const found = groupOf(job, pid);
     assert.ok(found !== null);
     assert.equal(found.origin, 'own');
@@ -102,11 +93,11 @@ describe('a cgroup of the job’s own (v1, live)', { skip: obstacle ?? false, co
 
     const group = openCgroup(found.directories, { sys: '/sys' });
     assert.ok(!isUnavailable(group));
-    const reading = await until('the memory of the burner', () => {
+    const reading = await until(() => {
       const now = group.read();
       // The kernel brings memory.stat up to date a moment after the counters.
       return !isUnavailable(now) && (now.peakBytes ?? 0) >= 64 * MIB && (now.anonBytes ?? 0) > 60 * MIB ? now : null;
-    });
+    }, 'the memory of the burner');
     // Beside the 64 MiB: libc, page tables, the shepherd's pages since the move.
     assert.ok((reading.peakBytes ?? 0) < 72 * MIB, JSON.stringify(reading));
     assert.ok((reading.anonBytes ?? 0) <= (reading.peakBytes ?? 0));
@@ -131,17 +122,19 @@ describe('a cgroup of the job’s own (v1, live)', { skip: obstacle ?? false, co
     const job = startJob(site, hold.command);
     cleanUp(t, job);
     await job.step('start');
-    const left = await until('the process that stays', () =>
-      existsSync(join(site.directory, 'left'))
-        ? Number(readFileSync(join(site.directory, 'left'), 'utf8')) || null
-        : null,
+    const left = await until(
+      () =>
+        existsSync(join(site.directory, 'left'))
+          ? Number(readFileSync(join(site.directory, 'left'), 'utf8')) || null
+          : null,
+      'the process that stays',
     );
     t.after(() => {
       // The clean-up of the site may have met it.
       if (existsSync(`/proc/${left}`)) process.kill(left, 'SIGKILL');
     });
     assert.match(pathIn(left, 'memory') ?? '', /qmemacct-jobs/);
-    process.kill(await until('the sampler', () => job.sampler()), 'SIGKILL');
+    process.kill(await until(() => job.sampler(), 'the sampler'), 'SIGKILL');
     hold.letGo();
     const steps = await job.ended;
     assert.equal(steps.epilog?.status, 0);
@@ -155,7 +148,7 @@ describe('a cgroup of the job’s own (v1, live)', { skip: obstacle ?? false, co
     const job = startJob(site, ['/bin/sleep', '300']);
     cleanUp(t, job);
     const { pid } = await job.step('start');
-    process.kill(await until('the sampler', () => job.sampler()), 'SIGKILL');
+    process.kill(await until(() => job.sampler(), 'the sampler'), 'SIGKILL');
     job.killShepherd();
     await job.ended;
     assert.ok(groupsOf(job.key).length > 0);

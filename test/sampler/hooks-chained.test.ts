@@ -4,7 +4,8 @@ import { appendFileSync, chownSync, existsSync, mkdirSync, readFileSync, writeFi
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { packageRoot } from '../../src/base/package-root';
-import { newSite, quiet, shepherdObstacle, startJob, until, type JobOptions, type Site } from './fake-shepherd';
+import { newSite, quiet, shepherdObstacle, startJob, type JobOptions, type Site } from './fake-shepherd';
+import { until } from '../support/until';
 
 const SHELLS = ['/bin/dash', '/bin/bash'].filter((shell) => existsSync(shell));
 const NOBODY = 65534;
@@ -65,7 +66,7 @@ async function assertRefused(outcome: Outcome): Promise<void> {
   assert.equal(outcome.seen, null, 'the hook ran');
   assert.equal(outcome.prolog, 100);
   assert.equal(outcome.epilog, 0);
-  const lines = await until('the log', () => (outcome.log().split('\n').length > 2 ? outcome.log() : null));
+  const lines = await until(() => (outcome.log().split('\n').length > 2 ? outcome.log() : null), 'the log');
   assert.match(lines, /job \d+\.1: the site's prolog\.sh was not started/);
   assert.match(lines, /epilog\.sh was not started/);
   assert.match(lines, /USER@\//);

@@ -20,12 +20,12 @@ import {
   shepherdObstacle,
   startJob,
   unhurried,
-  until,
   type Job,
   type Site,
   type Steps,
   NODE_MAJOR,
 } from './fake-shepherd';
+import { until } from '../support/until';
 
 const it = (name: string, body: (t: TestContext) => unknown): void => void test(name, (t) => unhurried(() => body(t)));
 
@@ -58,7 +58,7 @@ async function delivered(site: Site, job: Job): Promise<JobRecord> {
 }
 
 function sampler(job: Job): Promise<number> {
-  return until('the sampler’s pid file', () => job.sampler());
+  return until(() => job.sampler(), 'the sampler’s pid file');
 }
 
 function hasSaved(site: Site, job: Job): boolean {
@@ -202,7 +202,7 @@ describe('a sampler that dies or hangs', { skip: shepherdObstacle() ?? false, co
     const pid = await sampler(job);
     await job.step('start');
     const began = Date.now();
-    await until('saved samples', () => hasSaved(site, job));
+    await until(() => hasSaved(site, job), 'saved samples');
     process.kill(pid, 'SIGKILL');
     await lapse(1000);
     const seconds = (Date.now() - began) / 1000;
@@ -431,10 +431,10 @@ describe('limits of the job that can’t be lifted', { skip: shepherdObstacle() 
     ];
     const job = startJob(site, ['/bin/sh', '-c', script.join('\n')], { shepherd: [limit(Rlimit.CPU, 2)] });
     const first = await sampler(job);
-    const second = await until('a second sampler', () => {
+    const second = await until(() => {
       const now = job.sampler();
       return now !== null && now !== first ? now : null;
-    });
+    }, 'a second sampler');
     assert.notEqual(second, first);
     const handedOver = Date.now();
     await lapse(2000);

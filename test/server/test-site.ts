@@ -1,6 +1,4 @@
-import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
 import { request as httpRequest, type Agent, type IncomingHttpHeaders } from 'node:http';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { openSqliteStore } from '../../src/accounting/sqlite/sqlite-store';
@@ -13,6 +11,7 @@ import { startServer, type ServerOptions } from '../../src/server/start-server';
 import type { UserNames } from '../../src/server/access/name-service';
 import { AT, workedExample } from '../live/snapshots';
 import { USUAL_RULES } from '../../src/record/request-rules';
+import { temporaryDirectory } from '../support/temporary-directory';
 
 export const NOW = AT + 5000;
 
@@ -27,13 +26,6 @@ export const testNames: UserNames = {
   },
   group: (name) => Promise.resolve(name === 'staff' ? 50 : null),
 };
-
-export function temporaryDirectory(t: Pick<TestContext, 'after'>): string {
-  const directory = mkdtempSync(join(tmpdir(), 'qmemacct-server-'));
-  chmodSync(directory, 0o755);
-  t.after(() => rmSync(directory, { recursive: true, force: true }));
-  return directory;
-}
 
 /** A live state that shows a snapshot as of `NOW`. */
 export function liveStateOf(snapshot: Snapshot | null, changes: { readonly now?: () => number } = {}): LiveState {
@@ -102,7 +94,7 @@ export interface TestSiteOptions extends Partial<Omit<ServerOptions, 'settings'>
 /** A server on a port of its own and on a socket, for the worked example unless another state is given. */
 export async function startTestSite(t: Pick<TestContext, 'after'>, options: TestSiteOptions = {}): Promise<TestSite> {
   const { snapshot = workedExample(), records, settings = {}, ...rest } = options;
-  const directory = temporaryDirectory(t);
+  const directory = temporaryDirectory(0o755);
   const socket = join(directory, 'serve.sock');
   const accounting = join(directory, 'accounting.db');
   if (records !== undefined) {

@@ -3,7 +3,7 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 import type { TestContext } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { until } from './until';
 
 /** Servers that other people wrote, started by the tests. */
 
@@ -27,12 +27,20 @@ export function startProgram(t: TestContext, command: string, words: readonly st
   return child;
 }
 
-/** Tries until there is something; fails when the program has ended, or where nothing comes. */
-export async function eventually<T>(child: ChildProcess, attempt: () => Promise<T | null>): Promise<T> {
-  for (let tries = 0; tries < 1200 && child.exitCode === null; tries++) {
-    const result = await attempt().catch(() => null);
-    if (result !== null) return result;
-    await sleep(100);
-  }
-  return assert.fail(child.exitCode === null ? 'nothing came' : `it ended with ${child.exitCode}`);
+/** Tries until the program has something to give; rejects with the last error, or when it has ended. */
+export function eventually<T>(child: ChildProcess, attempt: () => T | null | Promise<T | null>): Promise<T> {
+  let problem = 'nothing came';
+  return until(
+    async () => {
+      assert.equal(child.exitCode, null, 'it has ended');
+      try {
+        return await attempt();
+      } catch (error) {
+        problem = String(error);
+        return null;
+      }
+    },
+    () => `${child.spawnfile}: ${problem}`,
+    100,
+  );
 }

@@ -15,6 +15,7 @@ CREATE TABLE pe (id integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY, name text 
 CREATE TABLE account (id integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY, name text COLLATE "C" NOT NULL); CREATE UNIQUE INDEX ON account (md5(name));
 CREATE TABLE command (id integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY, name text COLLATE "C" NOT NULL); CREATE UNIQUE INDEX ON command (md5(name));
 CREATE TABLE category (id integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY, name text COLLATE "C" NOT NULL); CREATE UNIQUE INDEX ON category (md5(name));
+CREATE TABLE submit_command (id integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY, name text COLLATE "C" NOT NULL); CREATE UNIQUE INDEX ON submit_command (md5(name));
 CREATE TABLE complex (id integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY, name text COLLATE "C" NOT NULL); CREATE UNIQUE INDEX ON complex (md5(name));
 CREATE TABLE bracket_basis (id integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY, name text COLLATE "C" NOT NULL); CREATE UNIQUE INDEX ON bracket_basis (md5(name));
 CREATE TABLE request_set (id integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY, name text COLLATE "C" NOT NULL); CREATE UNIQUE INDEX ON request_set (md5(name));
@@ -28,7 +29,7 @@ CREATE TABLE name_class (id integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY, na
 -- generated: record
 CREATE TABLE record (
   id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
-  -- Where a job counts in time: where it ended; a running one where it was last heard of.
+  -- Where a job counts in time: where it ended; a running one at its last heartbeat.
   counted_at bigint NOT NULL GENERATED ALWAYS AS (coalesce(ended_at, CASE WHEN status = 1 THEN revision ELSE coalesce(started_at, submitted_at, revision) END)) STORED,
   job_id bigint NOT NULL, -- Grid Engine's job number
   task_id bigint, -- array task; null unless the job is an array job
@@ -114,6 +115,7 @@ CREATE TABLE record (
   peak_footprint_command_id integer, -- anonymous, shared and swapped memory, each page once: the largest process at that moment
   peak_footprint_basis_id integer, -- anonymous, shared and swapped memory, each page once: what the bounds rest on
   ge_category_id integer, -- Grid Engine's own figures; null until joined with its accounting: the options of the submission, normalised
+  ge_submit_command_id integer, -- Grid Engine's own figures; null until joined with its accounting: the command line of the submission, without values of variables and arguments of the script
   ge_deleted_by_id integer, -- Grid Engine's own figures; null until joined with its accounting: who deleted the job
   metric_set_id integer, -- what the other sources say of the whole job, by metric, in its unit (qmemacct metrics): names (JSON)
   notes_id integer, -- what the reader should know about these figures: texts with \u0001 for each number (JSON)
@@ -139,7 +141,7 @@ CREATE TABLE record (
 CREATE INDEX record_by_job ON record (job_id, coalesce(task_id, 0));
 CREATE INDEX record_by_owner ON record (owner_id, counted_at);
 CREATE INDEX record_by_time ON record (counted_at);
--- Running jobs by when they were last heard of: a few rows of many.
+-- Running jobs by their last heartbeat: a few rows of many.
 CREATE INDEX record_running ON record (revision) WHERE status = 1;
 
 -- Memory over time, and what else is charted.
@@ -239,6 +241,7 @@ CREATE TABLE imported_file (
   inode      numeric NOT NULL,
   "offset"   bigint NOT NULL,
   lines      bigint NOT NULL,
+  imported_at timestamptz NOT NULL DEFAULT now(), -- last lines of it
   UNIQUE (cluster, head, head_bytes)
 );
 CREATE TABLE unreadable_line (
@@ -267,7 +270,8 @@ CREATE TABLE node (
   waiting_since      bigint,            -- the oldest of them
   refused            bigint NOT NULL,   -- records that this DB will never take
   last_job_at        bigint,            -- when a job was last measured there
-  heard_at           bigint NOT NULL,   -- by the clock of this server
+  failing_sources    text NOT NULL,     -- JSON: [{source, reason}]
+  heartbeat_at           bigint NOT NULL,   -- by the clock of this server
   clock_offset_ms    bigint NOT NULL,   -- the host's clock less that
   PRIMARY KEY (cluster, host)
 );
@@ -291,14 +295,14 @@ CREATE FUNCTION deliver(batch jsonb) RETURNS bigint LANGUAGE sql SECURITY DEFINE
 $$;
 
 -- Puts down what a host says of itself (a row of `node` without its last two columns) at a time by its own clock.
-CREATE FUNCTION heard(status jsonb, said_at bigint) RETURNS void LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, qmemacct, pg_temp AS $$
+CREATE FUNCTION heartbeat(status jsonb, said_at bigint) RETURNS void LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, qmemacct, pg_temp AS $$
   INSERT INTO qmemacct.node
   SELECT r.* FROM (SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint AS ms) AS now,
-    jsonb_populate_record(NULL::qmemacct.node, status || jsonb_build_object('heard_at', now.ms, 'clock_offset_ms', said_at - now.ms)) AS r
+    jsonb_populate_record(NULL::qmemacct.node, status || jsonb_build_object('heartbeat_at', now.ms, 'clock_offset_ms', said_at - now.ms)) AS r
   ON CONFLICT (cluster, host) DO UPDATE SET version = excluded.version, scope = excluded.scope, disabled = excluded.disabled,
     listener = excluded.listener, clock_synchronised = excluded.clock_synchronised, waiting = excluded.waiting,
-    waiting_since = excluded.waiting_since, refused = excluded.refused, last_job_at = excluded.last_job_at,
-    heard_at = excluded.heard_at, clock_offset_ms = excluded.clock_offset_ms
+    waiting_since = excluded.waiting_since, refused = excluded.refused, last_job_at = excluded.last_job_at, failing_sources = excluded.failing_sources,
+    heartbeat_at = excluded.heartbeat_at, clock_offset_ms = excluded.clock_offset_ms
 $$;
 
 -- generated: named
@@ -324,6 +328,7 @@ CREATE VIEW named_record AS SELECT r.*,
   (SELECT d.name FROM command d WHERE d.id = r.peak_footprint_command_id) AS peak_footprint_command,
   (SELECT d.name FROM bracket_basis d WHERE d.id = r.peak_footprint_basis_id) AS peak_footprint_basis,
   (SELECT d.name FROM category d WHERE d.id = r.ge_category_id) AS ge_category,
+  (SELECT d.name FROM submit_command d WHERE d.id = r.ge_submit_command_id) AS ge_submit_command,
   (SELECT d.name FROM owner d WHERE d.id = r.ge_deleted_by_id) AS ge_deleted_by,
   (SELECT d.name FROM metric_set d WHERE d.id = r.metric_set_id) AS metric_set,
   (SELECT d.name FROM notes d WHERE d.id = r.notes_id) AS notes,
@@ -403,6 +408,7 @@ CREATE VIEW jobs AS SELECT
   r.ge_mem_gib_seconds,
   r.ge_io_gib,
   r.ge_category,
+  r.ge_submit_command,
   r.ge_deleted_by,
   r.ge_lines,
   r.revision,
@@ -474,6 +480,6 @@ FROM rollup u WHERE u.unit = 0 AND u.day NOT IN (SELECT day FROM stale_day);
 -- end of generated
 
 GRANT USAGE ON SCHEMA qmemacct TO qmemacct_deliver, qmemacct_read, qmemacct_project, qmemacct_own;
-GRANT EXECUTE ON FUNCTION deliver(jsonb), heard(jsonb, bigint) TO qmemacct_deliver;
+GRANT EXECUTE ON FUNCTION deliver(jsonb), heartbeat(jsonb, bigint) TO qmemacct_deliver;
 GRANT SELECT ON ALL TABLES IN SCHEMA qmemacct TO qmemacct_read;
 GRANT SELECT ON own_record, visible_record, visible_inbox, jobs, peaks, requests, metrics, node TO qmemacct_project, qmemacct_own;

@@ -13,6 +13,7 @@ CREATE TABLE pe (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
 CREATE TABLE account (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
 CREATE TABLE command (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
 CREATE TABLE category (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
+CREATE TABLE submit_command (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
 CREATE TABLE complex (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
 CREATE TABLE bracket_basis (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
 CREATE TABLE request_set (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
@@ -27,7 +28,7 @@ CREATE TABLE name_class (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
 -- generated: record
 CREATE TABLE record (
   id INTEGER PRIMARY KEY AUTOINCREMENT,
-  -- Where a job counts in time: where it ended; a running one where it was last heard of.
+  -- Where a job counts in time: where it ended; a running one at its last heartbeat.
   counted_at INTEGER AS (coalesce(ended_at, CASE WHEN status = 1 THEN revision ELSE coalesce(started_at, submitted_at, revision) END)) VIRTUAL,
   cluster_id INTEGER NOT NULL, -- cluster_name of the cell, else the cell
   job_id INTEGER NOT NULL, -- Grid Engine's job number
@@ -115,6 +116,7 @@ CREATE TABLE record (
   ge_mem_gib_seconds REAL, -- Grid Engine's own figures; null until joined with its accounting: memory integrated over time (mem)
   ge_io_gib REAL, -- Grid Engine's own figures; null until joined with its accounting: transferred by calls (io)
   ge_category_id INTEGER, -- Grid Engine's own figures; null until joined with its accounting: the options of the submission, normalised
+  ge_submit_command_id INTEGER, -- Grid Engine's own figures; null until joined with its accounting: the command line of the submission, without values of variables and arguments of the script
   ge_deleted_by_id INTEGER, -- Grid Engine's own figures; null until joined with its accounting: who deleted the job
   ge_lines INTEGER, -- Grid Engine's own figures; null until joined with its accounting: accounting lines of this run
   metric_set_id INTEGER, -- what the other sources say of the whole job, by metric, in its unit (qmemacct metrics): names (JSON)
@@ -138,7 +140,7 @@ CREATE TABLE record (
 CREATE INDEX record_by_job ON record (job_id, task_id, pe_task_id);
 CREATE INDEX record_by_owner ON record (owner_id, counted_at);
 CREATE INDEX record_by_time ON record (counted_at);
--- Running jobs by when they were last heard of: a few rows of many.
+-- Running jobs by their last heartbeat: a few rows of many.
 CREATE INDEX record_running ON record (revision) WHERE status = 1;
 -- What the job's owner alone says (trust 3): roll-ups do not count it.
 CREATE INDEX record_self_reported ON record (counted_at) WHERE trust = 3;
@@ -229,6 +231,7 @@ CREATE TABLE imported_file (
   inode      INTEGER NOT NULL,
   offset     INTEGER NOT NULL,
   lines      INTEGER NOT NULL,
+  imported_at INTEGER NOT NULL, -- last lines of it
   UNIQUE (cluster_id, head, head_bytes)
 );
 -- Lines that could not be read, as they are (Latin-1).
@@ -253,7 +256,8 @@ CREATE TABLE node (
   waiting_since      INTEGER,          -- the oldest of them
   refused            INTEGER NOT NULL, -- records that this DB will never take
   last_job_at        INTEGER,          -- when a job was last measured there
-  heard_at           INTEGER NOT NULL, -- by the host's clock
+  failing_sources    TEXT NOT NULL,    -- JSON: [{source, reason}]
+  heartbeat_at           INTEGER NOT NULL, -- by the host's clock
   PRIMARY KEY (cluster, host)
 ) WITHOUT ROWID;
 
@@ -314,6 +318,7 @@ CREATE VIEW jobs AS SELECT
   r.ge_mem_gib_seconds,
   r.ge_io_gib,
   (SELECT name FROM category WHERE id = r.ge_category_id) AS ge_category,
+  (SELECT name FROM submit_command WHERE id = r.ge_submit_command_id) AS ge_submit_command,
   (SELECT name FROM owner WHERE id = r.ge_deleted_by_id) AS ge_deleted_by,
   r.ge_lines,
   r.revision,

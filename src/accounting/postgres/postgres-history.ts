@@ -45,7 +45,7 @@ export class PostgresHistory extends PostgresReader implements HistoryStore {
     return outcomes;
   }
 
-  heard(status: NodeStatus): Promise<void> {
+  saveHeartbeat(status: NodeStatus): Promise<void> {
     return putStatus(this.db, status);
   }
 

@@ -6,7 +6,8 @@ import { rowPlan } from '../row';
 import { recordTest } from '../filter-record';
 import type { StoredRecord } from '../../record/merge';
 import { countedAt, requestedBytes } from '../../record/facts';
-import type { HeardNode } from '../../record/node-status';
+import type { NodeHeartbeat } from '../../record/node-status';
+import { tableColumns, type PlainColumn } from '../../record/plain-columns';
 import type { JobRecord } from '../../record/record';
 import { limitOf } from '../../record/request';
 import { noTotals } from '../../record/totals';
@@ -16,23 +17,28 @@ import type {
   JobQuery,
   NodesQuery,
   PagesQuery,
+  RecordFilter,
   RecordPage,
   RecordsAnswer,
   RecordSort,
   RecordsQuery,
   RunningQuery,
+  TablePage,
 } from '../store';
+import { TablePlan } from '../table-plan';
 import type { SummaryAnswer, SummaryQuery } from '../summary';
 import type { Connection } from './connect';
 import { conditionOf, Parameters, type Source } from './record-filter';
 import { readStatuses } from './node-status';
-import { namedColumns, readRows } from './rows';
+import { namedColumns, readRows, readTable } from './rows';
 import { notOf, Snapshot } from './snapshot';
 import { summarise } from './sums/summarise';
 
 const DEFAULT_LIMIT = 50;
 /** Records in a page. */
 const PAGE = 1000;
+/** Rows that no records are made of. */
+const TABLE_PAGE = 4000;
 const READING = 'isolation level repeatable read read only';
 
 /** Where the caller's role may read; the first that it may. */
@@ -116,7 +122,7 @@ interface SelectedPages {
   readonly waiting: readonly StoredRecord[];
 }
 
-async function selectPages(snapshot: Snapshot, query: PagesQuery): Promise<SelectedPages> {
+async function selectPages(snapshot: Snapshot, query: RecordFilter): Promise<SelectedPages> {
   const { records, ids } = await snapshot.unsettled(query);
   const parameters = new Parameters();
   const condition = conditionOf(query, snapshot.source, parameters);
@@ -159,32 +165,46 @@ export class PostgresReader implements AccountingReader {
         ].join(' AND ');
       const waiting = await snapshot.jobsOf(condition('i'), parameters);
       const touched = [...waiting.all()];
-      const own = new Parameters();
-      const rows = await this.readWhere(snapshot, query, own, [
-        ...touched.flatMap(({ id }) => id ?? []),
-        ...waiting.changes().absorbed.flatMap(({ id }) => id ?? []),
-      ]);
+      const without = [...touched, ...waiting.changes().absorbed].flatMap(({ id }) => id ?? []);
+      const many = await this.hasMany(snapshot, query);
+      const rows = await this.readWhere(snapshot, query, without, many);
       const found = [...rows, ...touched.map(({ stored }) => stored)].filter(
         ({ record }) =>
           (query.cluster === undefined || record.cluster === query.cluster) &&
           (query.task_id === undefined || record.task_id === query.task_id),
       );
-      return arrangeAttempts(found, query);
+      return { ...arrangeAttempts(found, query), ...(many ? { few_fields: true } : {}) };
     });
+  }
+
+  /** Whether a job has more records than are wanted whole. */
+  private async hasMany(
+    { db, source }: Snapshot,
+    { job_id, task_id, most_whole: most }: JobQuery,
+  ): Promise<boolean> {
+    if (most === undefined || task_id !== undefined) return false;
+    const parameters = new Parameters();
+    const [row] = await db.rows<readonly [number]>(
+      `SELECT count(*)::integer FROM ${source.records} AS r WHERE r.job_id = ${parameters.put(job_id)}::bigint`,
+      parameters.values,
+    );
+    return (row?.[0] ?? 0) > most;
   }
 
   private async readWhere(
     { db, source }: Snapshot,
-    { job_id, task_id }: JobQuery,
-    parameters: Parameters,
+    { job_id, task_id, fields }: JobQuery,
     without: readonly number[],
+    many: boolean,
   ): Promise<readonly StoredRecord[]> {
+    const parameters = new Parameters();
+    const plan = rowPlan(many ? fields : undefined);
     const task = task_id === undefined ? '' : ` AND coalesce(r.task_id, 0) = ${parameters.put(task_id)}::bigint`;
     const rows = await db.rows<readonly Cell[]>(
-      `SELECT ${namedColumns(true)} FROM ${source.records} AS r WHERE r.job_id = ${parameters.put(job_id)}::bigint${task}${notOf(without)}`,
+      `SELECT ${namedColumns(!many, plan)} FROM ${source.records} AS r WHERE r.job_id = ${parameters.put(job_id)}::bigint${task}${notOf(without)}`,
       parameters.values,
     );
-    return readRows(rows, 0);
+    return readRows(rows, 0, plan);
   }
 
   jobs(numbers: readonly number[], fields?: readonly FieldName[]): Promise<readonly StoredRecord[]> {
@@ -221,16 +241,36 @@ export class PostgresReader implements AccountingReader {
       record: withSeries ? record : { ...record, series: null },
     });
     const plan = rowPlan(query.fields);
-    const columns = namedColumns(withSeries, plan);
     if (waiting.length > 0) yield { records: waiting.map(asAsked), of };
-    for (let at = 0; at < ids.length; at += PAGE) {
-      const page = ids.slice(at, at + PAGE).join(', ');
-      const rows = await this.ask(({ db, source }) =>
+    for await (const rows of this.rowsOf(ids, namedColumns(withSeries, plan), PAGE))
+      yield { records: readRows(rows, 0, plan), of };
+  }
+
+  async *tablePages(query: RecordFilter, columns: readonly PlainColumn[]): AsyncGenerator<TablePage> {
+    const { ids, waiting } = await this.ask((snapshot) => selectPages(snapshot, query));
+    const of = ids.length + waiting.length;
+    const plan = new TablePlan(columns);
+    if (waiting.length > 0) {
+      const records = waiting.map(({ record }) => record);
+      yield { columns: tableColumns(columns, records), rows: records.length, of };
+    }
+    for await (const rows of this.rowsOf(ids, namedColumns(false, plan), TABLE_PAGE))
+      yield { columns: readTable(rows, plan), rows: rows.length, of };
+  }
+
+  /** Rows of the table, some at a time. */
+  private async *rowsOf(
+    ids: readonly number[],
+    columns: string,
+    size: number,
+  ): AsyncGenerator<readonly (readonly Cell[])[]> {
+    for (let at = 0; at < ids.length; at += size) {
+      const page = ids.slice(at, at + size).join(', ');
+      yield await this.ask(({ db, source }) =>
         db.rows<readonly Cell[]>(
           `SELECT ${columns} FROM ${source.records} AS r WHERE r.id IN (${page}) ORDER BY r.counted_at DESC, r.id DESC`,
         ),
       );
-      yield { records: readRows(rows, 0, plan), of };
     }
   }
 
@@ -258,7 +298,7 @@ export class PostgresReader implements AccountingReader {
     });
   }
 
-  nodes({ since }: NodesQuery): Promise<readonly HeardNode[]> {
+  nodes({ since }: NodesQuery): Promise<readonly NodeHeartbeat[]> {
     return readStatuses(this.db, since);
   }
 

@@ -1,4 +1,6 @@
+import type { TableColumn } from '../../record/plain-columns';
 import { ALL_FIELDS, fromRow, SERIES_CELLS, type RowPlan } from '../row';
+import type { TablePlan } from '../table-plan';
 import type { Cell, Column, Dictionary, WordCodec } from '../columns';
 import type { StoredRecord } from '../../record/merge';
 
@@ -15,7 +17,7 @@ export function textColumn(column: string): string {
 }
 
 /** The series of `r`, one of the views of records, or nulls in its place; then the columns of a plan. */
-export function namedColumns(withSeries: boolean, { columns }: RowPlan = ALL_FIELDS): string {
+export function namedColumns(withSeries: boolean, { columns }: Pick<RowPlan, 'columns'> = ALL_FIELDS): string {
   const series = withSeries ? 'r.series_start, r.series_step_ms, r.series_points' : 'NULL, NULL, NULL';
   const names = columns.map(({ name, dictionary }) => `r.${dictionary === undefined ? name : textColumn(name)}`);
   return [series, ...names].join(', ');
@@ -38,16 +40,12 @@ class OwnNumbers implements WordCodec {
   }
 }
 
-/** Records out of rows that have `namedColumns` from `at` on. */
-export function readRows(
-  rows: readonly (readonly Cell[])[],
-  at: number,
-  plan: RowPlan = ALL_FIELDS,
-): readonly StoredRecord[] {
-  const words = new OwnNumbers();
-  const from = at + SERIES_CELLS;
-  const named = plan.columns.flatMap(({ dictionary }, index) =>
-    dictionary === undefined ? [] : [{ dictionary, index: from + index }],
+type Rows = readonly (readonly Cell[])[];
+
+/** Rows that have `namedColumns` from `at` on, with numbers in place of strings. */
+function numbered(rows: Rows, at: number, columns: readonly Column[], words: OwnNumbers): Rows {
+  const named = columns.flatMap(({ dictionary }, index) =>
+    dictionary === undefined ? [] : [{ dictionary, index: at + SERIES_CELLS + index }],
   );
   return rows.map((row) => {
     const cells = [...row];
@@ -55,6 +53,18 @@ export function readRows(
       const cell = cells[index];
       if (typeof cell === 'string') cells[index] = words.intern(dictionary, cell);
     }
-    return fromRow(cells, from, at, words, plan);
+    return cells;
   });
+}
+
+/** Records out of rows that have `namedColumns` from `at` on. */
+export function readRows(rows: Rows, at: number, plan: RowPlan = ALL_FIELDS): readonly StoredRecord[] {
+  const words = new OwnNumbers();
+  return numbered(rows, at, plan.columns, words).map((cells) => fromRow(cells, at + SERIES_CELLS, at, words, plan));
+}
+
+/** Plain columns out of rows that have `namedColumns`. */
+export function readTable(rows: Rows, plan: TablePlan): readonly TableColumn[] {
+  const words = new OwnNumbers();
+  return plan.read(numbered(rows, 0, plan.columns, words), SERIES_CELLS, words);
 }

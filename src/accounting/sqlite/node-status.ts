@@ -1,18 +1,18 @@
 import type { Database } from 'better-sqlite3';
-import type { HeardNode, NodeStatus } from '../../record/node-status';
-import { heardNodes, nodeRow } from '../node-row';
+import type { NodeHeartbeat, NodeStatus } from '../../record/node-status';
+import { nodeHeartbeats, nodeRow } from '../node-row';
 import { prepared } from './database/prepared';
 
 /** Puts down what this host says of itself now, in place of what it said before. */
 export function putStatus(db: Database, status: NodeStatus): void {
-  const row = { ...nodeRow(status), heard_at: Date.now() };
+  const row = { ...nodeRow(status), heartbeat_at: Date.now() };
   const names = Object.keys(row);
   const sql = `INSERT OR REPLACE INTO node (${names.join(', ')}) VALUES (${names.map((name) => `@${name}`).join(', ')})`;
   prepared<object, never>(db, sql).run(row);
 }
 
-/** Hosts heard of since then (ms since the epoch). */
-export function readStatuses(db: Database, since: number): readonly HeardNode[] {
-  const sql = 'SELECT *, NULL AS clock_offset_ms FROM node WHERE heard_at >= @since ORDER BY cluster, host';
-  return heardNodes(prepared<object, object>(db, sql).all({ since }));
+/** Hosts with a heartbeat since then (ms since the epoch). */
+export function readStatuses(db: Database, since: number): readonly NodeHeartbeat[] {
+  const sql = 'SELECT *, NULL AS clock_offset_ms FROM node WHERE heartbeat_at >= @since ORDER BY cluster, host';
+  return nodeHeartbeats(prepared<object, object>(db, sql).all({ since }));
 }

@@ -14,7 +14,7 @@ import { openForReading, openForWriting } from './database/open';
 import { putStatus, readStatuses } from './node-status';
 import { prepared } from './database/prepared';
 import { COUNT_OF_JOB, jobQuery, jobsQuery, recordsQuery, runningQuery } from './read/queries';
-import { recordPages } from './read/pages';
+import { recordPages, tablePages } from './read/pages';
 import { conditionOf } from './read/record-filter';
 import type { Cell } from '../columns';
 import { fromRow, rowPlan, SERIES_CELLS } from '../row';
@@ -61,6 +61,12 @@ function selectRecords(db: Database, words: Words, query: RecordsQuery): readonl
   return chosen.slice(0, limit).map(({ stored }) => stored);
 }
 
+/** Whether a job has more records than are wanted whole. */
+function hasMany(db: Database, { job_id, task_id, most_whole: most }: JobQuery): boolean {
+  if (most === undefined || task_id !== undefined) return false;
+  return (prepared<[number], number>(db, COUNT_OF_JOB, 'pluck').get(job_id) ?? 0) > most;
+}
+
 function reader(db: Database, words: Words): AccountingReader {
   /** The cluster's number: undefined where none is asked for, null where the store has none of that name. */
   const clusterId = (cluster: string | undefined): number | null | undefined =>
@@ -71,14 +77,14 @@ function reader(db: Database, words: Words): AccountingReader {
         const cluster = clusterId(query.cluster);
         if (cluster === null) return arrangeAttempts([], query);
         const parameters = { job_id: query.job_id, task_id: query.task_id, cluster_id: cluster };
-        const { job_id, most_series: most = Infinity } = query;
-        const [count = 0] = prepared<object, readonly [number]>(db, COUNT_OF_JOB, 'raw').get({ job_id }) ?? [];
-        const by = { task: query.task_id !== undefined, cluster: cluster !== undefined, series: count <= most };
-        const sql = jobQuery(by);
+        const many = hasMany(db, query);
+        const by = { task: query.task_id !== undefined, cluster: cluster !== undefined, series: !many };
+        const plan = rowPlan(many ? query.fields : undefined);
+        const statement = prepared<object, readonly Cell[]>(db, jobQuery(by, plan.columns), 'raw');
         const found: StoredRecord[] = [];
-        for (const row of prepared<typeof parameters, readonly Cell[]>(db, sql, 'raw').iterate(parameters))
-          found.push(fromRow(row, SERIES_CELLS, 0, words));
-        return arrangeAttempts(found, query);
+        for (const row of statement.iterate(parameters))
+          found.push(fromRow(row, SERIES_CELLS, many ? null : 0, words, plan));
+        return { ...arrangeAttempts(found, query), ...(many ? { few_fields: true } : {}) };
       }),
     jobs: (numbers, fields) =>
       answer(db, () => {
@@ -100,6 +106,7 @@ function reader(db: Database, words: Words): AccountingReader {
         }))(),
       ),
     pages: (query) => recordPages(db, words, query),
+    tablePages: (query, columns) => tablePages(db, words, query, columns),
     summary: (query: SummaryQuery) => answer(db, () => db.transaction(() => summarise(db, words, query))()),
     running: ({ cluster, since }: RunningQuery) =>
       answer(db, () => {
@@ -157,7 +164,7 @@ export function storeOn(db: Database, words: Words): AccountingStore {
   return {
     ...reader(db, words),
     merge: merging(db, words),
-    heard: (status) => answer(db, () => putStatus(db, status)),
+    saveHeartbeat: (status) => answer(db, () => putStatus(db, status)),
   };
 }
 

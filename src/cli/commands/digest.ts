@@ -14,7 +14,10 @@ interface DigestOptions extends GlobalOptions {
 export function register(command: Command, context: CommandContext): void {
   command
     .addArgument(new Argument('[state]', 'on, off, or status').choices(['on', 'off', 'status']).default('status'))
-    .option('--each-job', 'also a mail when a job has ended, one for an array job')
+    .option(
+      '--each-job',
+      'also a mail when a job has ended, one for an array job; for a single job: qsub -ac qmemacct=mail',
+    )
     .option('--at-risk', 'also a mail when a job may run out of memory, once for a reason')
     .action((word: string, _options: unknown, given: Command) =>
       context.finish(digest(word, given.optsWithGlobals<DigestOptions>(), context.terminal)),

@@ -10,6 +10,7 @@ import { loadSettings, type Settings } from '../../record/settings';
 import type { ClassHistory } from '../../report/advice/class-history';
 import { nextRequests } from '../../report/advice/next-request';
 import { csvPieces } from '../../report/records/csv';
+import { ARRAY_FIELDS } from '../../report/job/array';
 import { renderJob, type JobReport } from '../../report/job/job';
 import { chooseTasks, type TaskChoice } from '../../report/job/choose-tasks';
 import { latestRuns, recordsOf, type JobRun, type JobViewOptions } from '../../report/job/job-run';
@@ -86,6 +87,7 @@ const label = (job: JobArgument): string => jobTaskName({ cluster: '', task_id: 
 interface Judges {
   readonly history: ClassHistory;
   readonly rules: RuleSet;
+  readonly isText: boolean;
 }
 
 async function findAll(
@@ -93,11 +95,12 @@ async function findAll(
   at: Date | null,
   all: boolean,
   sources: JobSources,
-  { history, rules }: Judges,
+  { history, rules, isText }: Judges,
 ): Promise<JobReport[]> {
   const reports: JobReport[] = [];
+  const fields = isText ? [...ARRAY_FIELDS, ...rules.rules.flatMap((rule) => rule.fields)] : undefined;
   for (const job of jobs) {
-    const report = await findJob({ ...job, all, ...(at === null ? {} : { at: at.getTime() }) }, sources);
+    const report = await findJob({ ...job, all, ...(at === null ? {} : { at: at.getTime() }) }, sources, fields);
     const runs = await history.advise(report.runs);
     const find = async (query: RecordsQuery): Promise<readonly StoredRecord[]> =>
       sources.readers.length === 0 ? [] : unite((await findRecords(query, sources.readers)).records);
@@ -285,7 +288,8 @@ export async function showJobs(
     const jobs = await numbersOf(words, terminal, where);
     const rules = await loadRules(settings.rules_file);
     if (rules.problem !== null) warn(terminal, rules.problem);
-    const judges = { history: historyOf(stores.readers, terminal.now()), rules };
+    const isText = outputFormat(options) === 'text';
+    const judges = { history: historyOf(stores.readers, terminal.now()), rules, isText };
     const reports = await findAll(jobs, at, options.all ?? false, where, judges);
     const isSeries = options.series !== undefined || options.chart !== undefined;
     const unfinished =

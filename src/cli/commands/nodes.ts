@@ -1,8 +1,7 @@
 import type { Command } from 'commander';
-import { hostNames } from '../../live/host-names';
-import type { HeardNode } from '../../record/node-status';
+import type { NodeHeartbeat } from '../../record/node-status';
 import { loadSettings } from '../../record/settings';
-import { judgeNodes, worstState, type NodeState } from '../../report/nodes/judge';
+import { judgeNodes, silentHosts, worstState, type NodeState } from '../../report/nodes/judge';
 import { renderCheck, renderNodes, renderNodesCsv, renderNodesJson } from '../../report/nodes/nodes';
 import { parseTimeArgument } from '../arguments';
 import { type CommandContext, type GlobalOptions, CommandError, EXIT, usageError } from '../command';
@@ -21,8 +20,8 @@ export interface NodesOptions extends GlobalOptions {
 /** `qmemacct nodes --check` */
 export function register(command: Command, context: CommandContext): void {
   command
-    .option('--since <time>', 'hosts heard of since then, and all that Grid Engine lists', '7d')
-    .option('--warning <time>', 'silent, or a record waiting, for so long: a warning (30m, 2h, 1d)', '30m')
+    .option('--since <time>', 'hosts with a heartbeat since then, and all that Grid Engine lists', '7d')
+    .option('--warning <time>', 'no heartbeat, or a record waiting, for so long: a warning (30m, 2h, 1d)', '30m')
     .option('--critical <time>', 'the same, critical', '2h')
     .option('--check', 'one line for Nagios or Icinga; status 0 OK, 1 WARNING, 2 CRITICAL, 3 UNKNOWN')
     .action((_options: unknown, given: Command) =>
@@ -42,13 +41,6 @@ function secondsOf(option: string, text: string, now: Date): number {
   const seconds = (now.getTime() - parseTimeArgument(option, text, now).getTime()) / 1000;
   if (seconds <= 0) throw usageError(`${option} ${text}: give a span of time, as 30m, 2h or 1d`);
   return seconds;
-}
-
-/** Grid Engine's hosts that none of the nodes is. */
-function unheardOf(hosts: readonly string[], heard: readonly HeardNode[]): readonly string[] {
-  const nameOf = hostNames(hosts);
-  const names = new Set(heard.map(({ host }) => nameOf(host)));
-  return hosts.filter((host) => !names.has(nameOf(host)));
 }
 
 /** Shows the hosts; resolves to the exit status. Rejects with CommandError, SettingsError or StoreError. */
@@ -72,19 +64,18 @@ export async function showNodes(
   });
   const [reader] = stores.readers;
   if (reader === undefined) throw new CommandError(noStoreMessage(stores), EXIT.unavailable);
-  let heard: readonly HeardNode[];
+  let heartbeats: readonly NodeHeartbeat[];
   try {
-    heard = await reader.nodes({ since });
+    heartbeats = await reader.nodes({ since });
   } finally {
     await reader.close();
   }
   const hosts = await sources.hosts(terminal.env, settings.admin_user);
-  if (typeof hosts === 'string' && !options.check)
-    warn(terminal, `hosts that were never heard of are not listed: ${hosts}`);
-  const nodes = judgeNodes(heard, typeof hosts === 'string' ? [] : unheardOf(hosts, heard), now, patience);
+  if (typeof hosts === 'string' && !options.check) warn(terminal, `hosts without a heartbeat are not listed: ${hosts}`);
+  const nodes = judgeNodes(heartbeats, typeof hosts === 'string' ? [] : silentHosts(hosts, heartbeats), now, patience);
   if (nodes.length === 0)
     throw new CommandError(
-      `no host was heard of since ${options.since}; each is with its first delivery, or by "qmemacct flush"`,
+      `no host has sent a heartbeat since ${options.since}; each sends its first with a job's record, or by "qmemacct flush"`,
       options.check ? EXIT.unavailable : EXIT.nothing,
     );
   if (options.check) writeLines(terminal, [renderCheck(nodes)]);

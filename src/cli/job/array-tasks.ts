@@ -13,18 +13,18 @@ import type { LiveSources } from '../live/sources';
 /** A command about jobs waits no longer than this for what Grid Engine says of tasks to come. */
 const PATIENCE_MS = 2000;
 
-/** An array job of which nothing was heard for longer than a weekend is not asked for. */
+/** An array job without a heartbeat for longer than a weekend is not asked for. */
 const RECENT_MS = 3 * 86_400_000;
 
-const heardAt = ({ status, revision, ended_at: ended, started_at: started }: JobRecord): number =>
+const lastKnown = ({ status, revision, ended_at: ended, started_at: started }: JobRecord): number =>
   status === 'running' ? revision : (parseTime(ended ?? started)?.getTime() ?? 0);
 
-/** Whether a job was heard of lately. */
-export const isRecent = (record: JobRecord, now: number): boolean => now - heardAt(record) <= RECENT_MS;
+/** Whether a job had a heartbeat lately. */
+export const isRecent = (record: JobRecord, now: number): boolean => now - lastKnown(record) <= RECENT_MS;
 
 const latest = (times: readonly number[]): number => times.reduce((a, b) => Math.max(a, b), 0);
 
-/** Runs of the array jobs that may have tasks to come: of the newest job of the number, heard of lately. */
+/** Runs of the array jobs that may have tasks to come: of the newest job of the number, with a heartbeat lately. */
 function unfinished({ runs, newer, task_id: task }: JobReport, now: number): readonly JobRun[] {
   if (newer > 0 || task !== undefined) return [];
   return [...groupBy(runs, ({ record }) => record.cluster)].flatMap(([cluster, ofCluster]) => {

@@ -1,5 +1,6 @@
-import { arrangeAttempts } from '../../accounting/attempts';
-import type { AccountingReader, JobQuery } from '../../accounting/store';
+import { arrangeAttempts, chooseJobs } from '../../accounting/attempts';
+import type { AccountingReader, JobAnswer, JobAttempt, JobQuery } from '../../accounting/store';
+import type { FieldName } from '../../record/fields';
 import { privateWorld, privateCluster } from '../../record/job-name';
 import { asStored, mergeRecords, type StoredRecord } from '../../record/merge';
 import { recordKeyText, type JobRecord } from '../../record/record';
@@ -27,24 +28,46 @@ export function unite(records: readonly StoredRecord[]): readonly StoredRecord[]
   return [...found.values()];
 }
 
-/** Nobody looks at so many charts; one task's has its own. */
-const MOST_SERIES = 1000;
+/** Of an array with more records nobody looks at all charts, and its screen shows few fields of each task. */
+const MOST_WHOLE = 1000;
 
-/** What every store and this host know of a job, put together. Rejects with StoreError. */
-export async function findJob(query: JobQuery, sources: JobSources): Promise<JobReport> {
+interface Gathered {
+  readonly answer: JobAnswer;
+  /** Some store had more than `most_whole`. */
+  readonly isMany: boolean;
+}
+
+async function gather(query: JobQuery, { readers, running }: JobSources): Promise<Gathered> {
   // All jobs of this number: which of them is the newest is seen only when all sources are together.
-  const asked = { ...query, all: true, most_series: MOST_SERIES };
-  const answers = await Promise.all(sources.readers.map((reader) => reader.job(asked)));
-  const live = (await sources.running()).filter(
+  const answers = await Promise.all(readers.map((reader) => reader.job({ ...query, all: true })));
+  const live = (await running()).filter(
     (record) => record.job_id === query.job_id && (query.task_id ?? record.task_id) === record.task_id,
   );
-  const all = unite([...answers.flatMap(({ records }) => records), ...live.map(asStored)]);
+  const [first = [], ...others] = answers.map(({ records }) => records).filter(({ length }) => length > 0);
+  const isOne = others.length === 0 && live.length === 0;
+  const unitedRuns = (): readonly JobAttempt[] =>
+    arrangeAttempts(unite([...first, ...others.flat(), ...live.map(asStored)]), { all: true }).records;
+  const all = isOne ? first : unitedRuns();
   // A number is a cluster's job: private runs have names.
   const found = all.filter(
     ({ record: { cluster } }) =>
       (query.cluster ?? cluster) === cluster && (query.cluster !== undefined || privateWorld(cluster) === null),
   );
-  const answer = arrangeAttempts(found, query);
+  const { most_whole: most = Infinity } = query;
+  return { answer: chooseJobs(found, query), isMany: answers.some(({ records }) => records.length > most) };
+}
+
+/**
+ * What every store and this host know of a job, put together; `fields`: of an array of more than a thousand records these
+ * are enough, and their series are left out. Rejects with StoreError.
+ */
+export async function findJob(query: JobQuery, sources: JobSources, fields?: readonly FieldName[]): Promise<JobReport> {
+  const many = { most_whole: MOST_WHOLE, ...(fields === undefined ? {} : { fields }) };
+  const first = await gather({ ...query, ...many }, sources);
+  const isArray = new Set(first.answer.records.map(({ record }) => record.task_id)).size > 1;
+  // Of many records of this number few may be the job's that is asked for.
+  const isWhole = !first.isMany || (isArray && first.answer.records.length > MOST_WHOLE);
+  const { answer } = isWhole ? first : await gather(query, sources);
   return {
     job_id: query.job_id,
     ...(query.task_id === undefined ? {} : { task_id: query.task_id }),

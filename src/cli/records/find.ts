@@ -2,6 +2,7 @@ import { addRecords, addSummaries, chooseGroups } from '../../accounting/add-sum
 import type { AccountingReader, RecordsAnswer, RecordsQuery } from '../../accounting/store';
 import type { SummaryAnswer, SummaryQuery } from '../../accounting/summary';
 import { ClassHistory } from '../../report/advice/class-history';
+import type { FindJobs } from '../../report/records/accounts';
 import { unite } from '../job/find-job';
 
 /**
@@ -25,6 +26,14 @@ export async function findSummary(query: SummaryQuery, readers: readonly Account
     answers.reduce((sum, answer) => addSummaries(sum, answer)),
     query,
   );
+}
+
+/** The records of jobs in every store. */
+export function jobsIn(readers: readonly AccountingReader[]): FindJobs {
+  return async (numbers, fields) => {
+    const found = (await Promise.all(readers.map((reader) => reader.jobs(numbers, fields)))).flat();
+    return readers.length > 1 ? unite(found) : found;
+  };
 }
 
 /** The past runs of jobs in every store. */

@@ -5,6 +5,7 @@ import type { ClusterView, HostView, JobView } from '../../live/cluster-view';
 import { peakOfPart, useOfPart } from '../../live/job-parts';
 import type { Answer, Snapshot } from '../../live/snapshot';
 import { sumOfKnown } from '../../live/usage-memory';
+import type { NodeHeartbeat } from '../../record/node-status';
 import type { Totals } from '../../record/totals';
 import { unusedGibHours } from '../../report/records/unused';
 import { family, single, type ExportedMetric, type Figure } from './metric';
@@ -28,6 +29,8 @@ interface ServerFigures {
   readonly snapshot: Snapshot | null;
   readonly view: ClusterView | null;
   readonly day: DaySums | null;
+  /** The last one of each host. */
+  readonly heartbeats: readonly NodeHeartbeat[];
   readonly accountingProblem: string | null;
   /** null: the server has no inbox to empty. */
   readonly inbox: InboxCounts | null;
@@ -173,11 +176,11 @@ const byteSeconds = (name: string, help: string, gibHours: (totals: Totals) => n
   help,
   value: ({ totals }) => gibHours(totals) * GIB_HOUR,
 });
-const seconds = (name: string, help: string, of: (totals: Totals) => number): Figure<SummaryGroup> => ({
+const seconds = <T>(name: string, help: string, value: Figure<T>['value']): Figure<T> => ({
   name: `${name}_seconds`,
   unit: 'seconds',
   help,
-  value: ({ totals }) => of(totals),
+  value,
 });
 const counted = (name: string, help: string, of: (totals: Totals) => number): Figure<SummaryGroup> =>
   things(name, help, ({ totals }) => of(totals));
@@ -199,8 +202,8 @@ function lastDayBy(name: keyof DaySums): readonly ServerMetric[] {
       byteSeconds('day_used', 'Memory used, over time', ({ used_gib_hours: used }) => used),
       byteSeconds('day_peak', 'Peak of memory x elapsed time', ({ peak_gib_hours: peak }) => peak),
       byteSeconds('day_unused', 'Waste: memory requested and never used, of records with a peak', unusedGibHours),
-      seconds('day_cpu', 'CPU time', ({ cpu_seconds: cpu }) => cpu),
-      seconds('day_slot', 'Elapsed time x slots', ({ slot_seconds: slot }) => slot),
+      seconds('day_cpu', 'CPU time', ({ totals }) => totals.cpu_seconds),
+      seconds('day_slot', 'Elapsed time x slots', ({ totals }) => totals.slot_seconds),
     ],
   });
 }
@@ -292,6 +295,55 @@ const HEALTH: readonly ServerMetric[] = [
   ),
 ];
 
+const sinceTime = (time: string | null, nowMs: number): number | null =>
+  age(time === null ? null : Date.parse(time), nowMs);
+
+/** What qmemacct on each host said last. */
+const HEARTBEATS: readonly ServerMetric[] = [
+  {
+    name: 'qmemacct_heartbeat_info',
+    type: 'gauge',
+    unit: '',
+    help: 'Always 1; how qmemacct is installed on the host',
+    labels: ['cluster', 'host', 'version', 'scope'],
+    samples: ({ heartbeats }) =>
+      heartbeats.map(({ cluster, host, version, scope }) => ({ labels: [cluster, host, version, scope], value: 1 })),
+  },
+  ...family<ServerFigures, { readonly heartbeat: NodeHeartbeat; readonly nowMs: number }>({
+    name: 'heartbeat',
+    labels: ['cluster', 'host'],
+    items: ({ heartbeats, nowMs }) => heartbeats.map((heartbeat) => ({ heartbeat, nowMs })),
+    labelsOf: ({ heartbeat: { cluster, host } }) => [cluster, host],
+    figures: [
+      seconds('age', 'Age of the last heartbeat of the host', ({ heartbeat, nowMs }) =>
+        sinceTime(heartbeat.heartbeat_at, nowMs),
+      ),
+      things('waiting_records', 'Records that wait there for delivery', ({ heartbeat }) => heartbeat.waiting),
+      seconds('waiting_age', 'Age of the oldest of them', ({ heartbeat, nowMs }) =>
+        sinceTime(heartbeat.waiting_since, nowMs),
+      ),
+      things(
+        'refused_records',
+        'Records that the accounting DB refused for good',
+        ({ heartbeat }) => heartbeat.refused,
+      ),
+      seconds('job_age', 'How long ago a job was last measured there', ({ heartbeat, nowMs }) =>
+        sinceTime(heartbeat.last_job_at, nowMs),
+      ),
+      things('listener', '1: the listener runs; 0: it does not, and should', ({ heartbeat: { listener } }) =>
+        listener === null ? null : Number(listener),
+      ),
+      things('disabled', '1: the hooks are switched off there', ({ heartbeat }) => Number(heartbeat.disabled)),
+      things('failing_sources', 'Data sources that fail', ({ heartbeat }) => heartbeat.failing_sources.length),
+      seconds(
+        'clock_offset',
+        "The host's clock less that of the accounting DB",
+        ({ heartbeat }) => heartbeat.clock_offset_seconds,
+      ),
+    ],
+  }),
+];
+
 /** The largest by the memory that they use, as many as the site allows. */
 function largestJobs({ view, mostJobs }: ServerFigures): readonly JobView[] {
   if (view === null || mostJobs === 0) return [];
@@ -319,6 +371,7 @@ const JOBS: readonly ServerMetric[] = family<ServerFigures, JobView>({
 /** What /metrics of the server answers, in order. */
 export const SERVER_METRICS: readonly ServerMetric[] = [
   ...HEALTH,
+  ...HEARTBEATS,
   ...HOSTS,
   ...QUEUES,
   ...runningBy('owner', ({ owner }) => owner),

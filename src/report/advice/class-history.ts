@@ -21,8 +21,10 @@ const LOOK_BACK_DAYS = 365;
 const MOST_RECORDS = 400;
 /** Advice states this risk where nobody asks for another. */
 export const RISK = 0.01;
-/** Questions of one command or answer. */
-const MOST_QUESTIONS = 50;
+/** Kinds whose runs stay in memory; those of others are asked for again. */
+const KINDS_KEPT = 50;
+/** A list names many kinds of jobs: of each the promise stays. */
+const PROMISES_KEPT = 10_000;
 /** A server takes no longer one. */
 const LONGEST_NAME = 512;
 
@@ -35,10 +37,26 @@ function withoutOldest(found: readonly StoredRecord[]): readonly StoredRecord[] 
   return found.filter(({ record }) => record.job_id !== oldest.job_id || record.task_id !== oldest.task_id);
 }
 
-/** The past runs of jobs by owner and name, asked for once each. */
+/** The answers that were wanted last. */
+class Latest<T> {
+  private readonly kept = new Map<string, T>();
+
+  constructor(private readonly most: number) {}
+
+  get(key: string, make: () => T): T {
+    const answer = this.kept.get(key) ?? make();
+    this.kept.delete(key);
+    this.kept.set(key, answer);
+    const [oldest] = this.kept.keys();
+    if (this.kept.size > this.most && oldest !== undefined) this.kept.delete(oldest);
+    return answer;
+  }
+}
+
+/** The past runs of jobs by owner and name, as good as asked for once each. */
 export class ClassHistory {
-  private readonly answers = new Map<string, Promise<readonly StoredRecord[]>>();
-  private readonly promises = new Map<string, Promise<MemoryPromise | null>>();
+  private readonly answers = new Latest<Promise<readonly StoredRecord[]>>(KINDS_KEPT);
+  private readonly promises = new Latest<Promise<MemoryPromise | null>>(PROMISES_KEPT);
 
   /** `find` as a store's `records`, which may reject with StoreError; `now`: ms; `mostRecords`: of one kind. */
   constructor(
@@ -62,15 +80,15 @@ export class ClassHistory {
     return classRuns(await this.runsLike(fields), fields);
   }
 
-  /** The latest records of the owner's jobs of names that differ in their digits only; none: too much was asked for. */
+  /** The latest records of the owner's jobs of names that differ in their digits only. */
   private runsLike({ owner, jobName }: ClassFields): Promise<readonly StoredRecord[]> {
     const pattern = jobName.replace(/\d+|#/g, '*');
     if (owner === '' || owner === HIDDEN || pattern === '' || pattern.length > LONGEST_NAME) return Promise.resolve([]);
-    const key = JSON.stringify([owner, pattern]);
-    const known = this.answers.get(key);
-    if (known !== undefined) return known;
-    if (this.answers.size >= MOST_QUESTIONS) return Promise.resolve([]);
-    const answer = this.find({
+    return this.answers.get(JSON.stringify([owner, pattern]), () => this.ask(owner, pattern));
+  }
+
+  private async ask(owner: string, pattern: string): Promise<readonly StoredRecord[]> {
+    const found = await this.find({
       owner,
       job_name: pattern,
       states: ['finished', 'unsampled', 'lost'],
@@ -78,9 +96,8 @@ export class ClassHistory {
       until: this.now + 1,
       limit: this.mostRecords,
       totals: false,
-    }).then((found) => (found.length < this.mostRecords ? found : withoutOldest(found)));
-    this.answers.set(key, answer);
-    return answer;
+    });
+    return found.length < this.mostRecords ? found : withoutOldest(found);
   }
 
   /** The same runs, each with what past runs of its job's kind promise. */
@@ -100,9 +117,6 @@ export class ClassHistory {
     if (job?.owner == null || job.job_name === null) return Promise.resolve(null);
     const { owner, job_name, slots, pe, project, queue, cluster } = job;
     const fields = { owner, jobName: nameClass(job_name), slots, pe, project, queue, cluster };
-    const key = JSON.stringify(fields);
-    const promise = this.promises.get(key) ?? this.memoryOf(fields);
-    this.promises.set(key, promise);
-    return promise;
+    return this.promises.get(JSON.stringify(fields), () => this.memoryOf(fields));
   }
 }

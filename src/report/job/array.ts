@@ -2,6 +2,7 @@ import { cpuEfficiency, queueWait } from '../../record/efficiency';
 import { jobName, jobTaskName } from '../../record/job-name';
 import { groupBy } from '../../base/group-by';
 import { isParallel } from '../../accounting/job-sum';
+import type { FieldName } from '../../record/fields';
 import { figureOf } from '../../record/peak-figure';
 import type { JobRecord } from '../../record/record';
 import { adviseMost, adviseRequest } from '../advice/advice';
@@ -21,11 +22,29 @@ import { renderRunTable } from './run-table';
 import type { Screen } from '../screen/screen';
 import { renderSection, SECTION_INDENT, wrap } from '../screen/layout';
 import { renderTable } from '../screen/table';
-import { describePlace, formatSpan, spread } from './title';
+import { describePlace, formatSpan, renderSubmission, spread } from './title';
 import { formatBytes, formatCount, formatDuration, formatPercent } from '../format/units';
 import { whyEnded, type Why } from '../why/why';
 import { wordsOf } from '../why/words';
 import { renderClassCounts } from '../rules/class-lines';
+
+/** The fields of each task's record that the screen of an array is made from. */
+export const ARRAY_FIELDS: readonly FieldName[] = [
+  ...(['cluster', 'job_id', 'task_id', 'pe_task_id', 'host', 'run_id', 'status', 'trust', 'revision'] as const),
+  ...(['owner', 'job_name', 'queue', 'project', 'pe', 'slots', 'host_slots', 'granted_hosts'] as const),
+  ...(['submitted_at', 'started_at', 'ended_at', 'exit_status', 'signal', 'failed', 'grid_engine'] as const),
+  ...([
+    'h_vmem',
+    'requests',
+    'request_order',
+    'wallclock_seconds',
+    'cpu_seconds',
+    'samples',
+    'metrics',
+    'notes',
+  ] as const),
+  ...(['peak_rss', 'peak_rss_swap', 'peak_process_vmem', 'peak_footprint'] as const),
+];
 
 /** So many tasks are listed with --full; --tasks lists all. */
 const LISTED_UNASKED = 24;
@@ -67,14 +86,13 @@ function median(sorted: Float64Array): number {
 
 function renderSpread(records: readonly JobRecord[], screen: Screen, full: boolean): string[] {
   const rows = [...MEASURES, ...(full ? [QUEUE_WAIT] : [])].flatMap(({ name, of, format }) => {
-    const known = records.flatMap((record) => {
-      const value = of(record);
-      return value === null ? [] : [{ value, task: record.task_id }];
-    });
-    if (known.length === 0) return [];
-    const values = Float64Array.from(known, ({ value }) => value).sort();
-    const most = known.reduce((largest, one) => (one.value >= largest.value ? one : largest));
-    return [[name, format(values[0] ?? 0), format(median(values)), format(most.value), String(most.task ?? '')]];
+    const known = records.filter((record) => of(record) !== null);
+    const unsorted = Float64Array.from(known, (record) => of(record) ?? 0);
+    if (unsorted.length === 0) return [];
+    const values = unsorted.toSorted();
+    const most = values.at(-1) ?? 0;
+    const task = known[unsorted.lastIndexOf(most)]?.task_id;
+    return [[name, format(values[0] ?? 0), format(median(values)), format(most), String(task ?? '')]];
   });
   return renderTable(
     [
@@ -117,14 +135,13 @@ function endings(records: readonly JobRecord[], screen: Screen): string {
 }
 
 function span(records: readonly JobRecord[], screen: Screen): string {
-  const times = (field: 'started_at' | 'ended_at'): number[] =>
-    records.flatMap((record) => parseTime(record[field])?.getTime() ?? []);
-  const started = times('started_at');
+  // ISO times in UTC are in the order of their text.
+  const times = (field: 'started_at' | 'ended_at'): string[] => records.flatMap((record) => record[field] ?? []);
   const ended = times('ended_at');
-  if (started.length === 0) return '';
-  const first = new Date(started.reduce((least, time) => Math.min(least, time)));
-  const last = ended.length < records.length ? null : new Date(ended.reduce((most, time) => Math.max(most, time)));
-  return formatSpan(first, last, screen);
+  const first = parseTime(times('started_at').reduce<string | null>((a, b) => (a !== null && a < b ? a : b), null));
+  if (first === null) return '';
+  const last = ended.length < records.length ? null : ended.reduce((a, b) => (a > b ? a : b));
+  return formatSpan(first, parseTime(last), screen);
 }
 
 /** How many tasks ran into the limit, and what the others needed: a larger request may be needed for a few only. */
@@ -250,6 +267,7 @@ export function renderArray(runs: readonly JobRun[], options: JobViewOptions, sc
     ]),
     ...section('Classes', renderClassCounts(masters, screen.width - SECTION_INDENT, screen)),
     ...section('', listed ? renderRunTable(TASK_COLUMNS, rows, screen.width - SECTION_INDENT, screen) : []),
+    ...renderSubmission(records, screen.width - 2, screen).map((line) => style.faint(`  ${line}`)),
     ...(listed
       ? []
       : [`  Each task: ${style.title(`--tasks`)}; one of them: ${style.title(`qmemacct job ${jobTaskName(worst)}`)}`]),

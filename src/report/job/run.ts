@@ -4,7 +4,7 @@ import { renderConsumption, renderRequests } from './usage';
 import { describeEnding, endingSignal, succeeded, signalName } from './ending';
 import { renderGauges } from '../screen/gauge';
 import { renderGridEngine } from './grid-engine';
-import { heardOf, runningLabel, growingJob, renderTrend } from './running';
+import { heartbeatOf, runningLabel, growingJob, renderTrend } from './running';
 import { endingTone, recordGauges, renderVerdict } from './headline';
 import { nextTime } from '../advice/next-time';
 import { latestRuns, promiseOf, recordsOf, type JobRun } from './job-run';
@@ -15,7 +15,7 @@ import { renderPeaks } from './peaks';
 import { renderRunTable } from './run-table';
 import type { Screen } from '../screen/screen';
 import { renderSection, SECTION_INDENT, wrap } from '../screen/layout';
-import { describePlace, describeSpan, jobLabel, spread } from './title';
+import { describePlace, describeSpan, jobLabel, renderSubmission, spread } from './title';
 import { renderTrust } from './data-quality';
 import { formatDuration } from '../format/units';
 import { renderEvidence } from '../why/evidence-lines';
@@ -40,13 +40,13 @@ export function warningWords(record: JobRecord, screen: Screen): string | null {
       return null;
     case 'running': {
       const started = parseTime(record.started_at);
-      const heard = heardOf(record, screen);
-      const until = heard?.silent ? record.revision : screen.now.getTime();
+      const heartbeat = heartbeatOf(record, screen);
+      const until = heartbeat?.silent ? record.revision : screen.now.getTime();
       const since = started === null ? '' : ` for ${formatDuration((until - started.getTime()) / 1000)}`;
-      if (heard === null) return `It has been running${since}: these are the figures so far.`;
-      const age = formatDuration(heard.seconds);
-      if (!heard.silent) return `It has been running${since}: these are the figures of ${age} ago.`;
-      return `It had been running${since} when its node was last heard of, ${age} ago: since then the node, its sampler or the way to the accounting DB is down, or the job has ended unseen.`;
+      if (heartbeat === null) return `It has been running${since}: these are the figures so far.`;
+      const age = formatDuration(heartbeat.seconds);
+      if (!heartbeat.silent) return `It has been running${since}: these are the figures of ${age} ago.`;
+      return `It had been running${since} at its last heartbeat, ${age} ago: since then the node, its sampler or the way to the accounting DB is down, or the job has ended unseen.`;
     }
     case 'lost':
       return 'The sampler was lost before the job ended: the job may have used more than it saw.';
@@ -118,7 +118,7 @@ export function renderRun(runs: readonly JobRun[], screen: Screen, dialect: Dial
         ...renderVerdict(record, records, nextTime(records, [why], promiseOf(latest)), screen, why),
       ]),
     ),
-    ...blank(section('Requested', renderRequests(record, screen))),
+    ...blank(section('Requested', [...renderRequests(record, screen), ...renderSubmission(records, room, screen)])),
     ...blank(section('Peaks', renderPeaks(record, room, screen))),
     ...blank(section('Used', renderConsumption(record, screen))),
     ...renderMetrics(record, room, screen).flatMap(({ heading, lines }) => blank(section(heading, lines))),

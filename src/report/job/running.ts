@@ -41,7 +41,7 @@ const timeOf = (ms: number, screen: Screen): string => {
 
 /** "At this rate it reaches its limit at 14:53 ..."; nothing where it does not, or where the word of it is too old. */
 export function renderTrend(record: JobRecord, parts: readonly Growing[], screen: Screen): string[] {
-  if (record.status !== 'running' || heardOf(record, screen)?.silent) return [];
+  if (record.status !== 'running' || heartbeatOf(record, screen)?.silent) return [];
   const now = screen.now.getTime();
   const trends = parts.flatMap(({ host, series, limit }) => {
     const trend = series === null ? null : trendOf(series, limit, now, Math.min(now, record.revision));
@@ -67,24 +67,24 @@ const MISSED_HEARTBEATS = 5;
 const USUAL_HEARTBEAT = 60;
 
 /** How old the word of a running job is. */
-interface HeardOf {
+interface Heartbeat {
   readonly seconds: number;
-  /** It should have been heard of again by now: its node, or the way from there, is down, or it has ended unseen. */
+  /** Its next heartbeat is overdue: its node, or the way from there, is down, or it has ended unseen. */
   readonly silent: boolean;
 }
 
 /** null: the job does not run by that word, or it is as fresh as can be. */
-export function heardOf(record: JobRecord, screen: Screen): HeardOf | null {
+export function heartbeatOf(record: JobRecord, screen: Screen): Heartbeat | null {
   if (record.status !== 'running') return null;
   const seconds = (screen.now.getTime() - record.revision) / 1000;
   if (seconds <= FRESH_SECONDS) return null;
   return { seconds, silent: seconds > MISSED_HEARTBEATS * (screen.heartbeatSeconds || USUAL_HEARTBEAT) };
 }
 
-/** "running", "running, 43 s ago", "not heard of since 2026-11-20 13:02:11". */
+/** "running", "running, 43 s ago", "no heartbeat since 2026-11-20 13:02:11". */
 export function runningLabel(record: JobRecord, screen: Screen): string {
-  const heard = heardOf(record, screen);
-  if (heard === null) return 'running';
-  if (heard.silent) return `not heard of since ${formatMoment(new Date(record.revision))}`;
-  return `running, ${formatDuration(heard.seconds)} ago`;
+  const heartbeat = heartbeatOf(record, screen);
+  if (heartbeat === null) return 'running';
+  if (heartbeat.silent) return `no heartbeat since ${formatMoment(new Date(record.revision))}`;
+  return `running, ${formatDuration(heartbeat.seconds)} ago`;
 }

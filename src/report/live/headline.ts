@@ -27,7 +27,7 @@ function rangeText(newest: number, oldest: number): string {
 
 /**
  * Of when the rows are, and how old each part of them is: "17:12:04", "17:12:04, 3 s old", "17:12:04: list 1 s, usage
- * 24 s, ours 3 to 9 s old" (usage: what Grid Engine says the jobs use; ours: what we sampled). Empty: nothing has been heard of the cluster yet.
+ * 24 s, ours 3 to 9 s old" (usage: what Grid Engine says the jobs use; ours: what we sampled). Empty: nothing is known of the cluster yet.
  */
 export function whenText({ times }: Times, rows: RowsOf, screen: Screen): string {
   const now = screen.now.getTime();

@@ -1,26 +1,37 @@
-import type { HeardNode } from '../../record/node-status';
+import { hostNames } from '../../live/host-names';
+import type { FailingSources, NodeHeartbeat } from '../../record/node-status';
 import { formatCount, formatDuration } from '../format/units';
 
 export type NodeState = 'ok' | 'warning' | 'critical';
 const STATES: readonly NodeState[] = ['ok', 'warning', 'critical'];
 
-/** Seconds without a word from a host, or that a record waits there, from which that is a warning, and critical. */
+/** Seconds without a heartbeat of a host, or that a record waits there, from which that is a warning, and critical. */
 interface Patience {
   readonly warning: number;
   readonly critical: number;
 }
 
+/** Where nobody says otherwise. */
+export const USUAL_PATIENCE: Patience = { warning: 1800, critical: 7200 };
+
 /** A host, and what is wrong with it. */
 export interface JudgedNode {
   readonly host: string;
-  /** null: never heard of. */
-  readonly node: HeardNode | null;
+  /** null: no heartbeat. */
+  readonly node: NodeHeartbeat | null;
   readonly state: NodeState;
   readonly problems: readonly string[];
 }
 
 /** Accounting lines are joined with records within so many seconds. */
 const CLOCK_TOLERANCE = 2;
+
+const SOURCES_NAMED = 5;
+
+function namedSources(failing: FailingSources): string {
+  const names = failing.slice(0, SOURCES_NAMED).map(({ source }) => source);
+  return [...names, ...(failing.length > SOURCES_NAMED ? ['...'] : [])].join(', ');
+}
 
 const secondsSince = (time: string, now: Date): number => Math.max(0, (now.getTime() - Date.parse(time)) / 1000);
 
@@ -29,12 +40,12 @@ function stateAfter(seconds: number, { warning, critical }: Patience): NodeState
   return seconds >= warning ? 'warning' : 'ok';
 }
 
-function problemsOf(node: HeardNode, now: Date, patience: Patience): (readonly [NodeState, string])[] {
-  const silent = secondsSince(node.heard_at, now);
+function problemsOf(node: NodeHeartbeat, now: Date, patience: Patience): (readonly [NodeState, string])[] {
+  const silent = secondsSince(node.heartbeat_at, now);
   const waits = node.waiting_since === null ? 0 : secondsSince(node.waiting_since, now);
-  const { waiting, refused, clock_offset_seconds: offset } = node;
+  const { waiting, refused, clock_offset_seconds: offset, failing_sources: failing } = node;
   const found: (readonly [NodeState, string])[] = [
-    [stateAfter(silent, patience), `silent for ${formatDuration(silent)}`],
+    [stateAfter(silent, patience), `no heartbeat for ${formatDuration(silent)}`],
     [
       stateAfter(waits, patience),
       `${formatCount(waiting)} ${waiting === 1 ? 'record waits' : 'records wait'}, oldest ${formatDuration(waits)}`,
@@ -42,6 +53,11 @@ function problemsOf(node: HeardNode, now: Date, patience: Patience): (readonly [
   ];
   if (node.listener === false) found.push(['warning', 'no listener']);
   if (node.disabled) found.push(['warning', 'disabled']);
+  if (failing.length > 0)
+    found.push([
+      'warning',
+      `${failing.length === 1 ? 'a source fails' : `${failing.length} sources fail`}: ${namedSources(failing)}`,
+    ]);
   if (refused > 0)
     found.push([
       'warning',
@@ -57,37 +73,44 @@ function problemsOf(node: HeardNode, now: Date, patience: Patience): (readonly [
 const worst = (states: readonly NodeState[]): NodeState =>
   STATES[Math.max(0, ...states.map((state) => STATES.indexOf(state)))] ?? 'ok';
 
-/** How well all of them are. */
+/** The worst state of all. */
 export const worstState = (nodes: readonly JudgedNode[]): NodeState => worst(nodes.map(({ state }) => state));
 
 /**
- * Every host that was heard of, and of Grid Engine's (`unheard`) those that were not: the worst first, then those heard of
- * longest ago, then by name.
+ * Every host with a heartbeat, and those of Grid Engine's without one (`silent`): the worst first, then those with the
+ * oldest heartbeat, then by name.
  */
 export function judgeNodes(
-  heard: readonly HeardNode[],
-  unheard: readonly string[],
+  heartbeats: readonly NodeHeartbeat[],
+  silent: readonly string[],
   now: Date,
   patience: Patience,
 ): readonly JudgedNode[] {
   const judged = [
-    ...heard.map((node): JudgedNode => {
+    ...heartbeats.map((node): JudgedNode => {
       const problems = problemsOf(node, now, patience);
       const state = worst(problems.map(([one]) => one));
       return { host: node.host, node, state, problems: problems.map(([, says]) => says) };
     }),
-    ...unheard.map((host): JudgedNode => ({
+    ...silent.map((host): JudgedNode => ({
       host,
       node: null,
       state: 'warning',
-      problems: ['not heard of in this time'],
+      problems: ['no heartbeat in this time'],
     })),
   ];
-  const heardAt = ({ node }: JudgedNode): string => node?.heard_at ?? '';
+  const lastHeartbeat = ({ node }: JudgedNode): string => node?.heartbeat_at ?? '';
   return judged.sort(
     (a, b) =>
       STATES.indexOf(b.state) - STATES.indexOf(a.state) ||
-      (a.state === 'ok' ? 0 : heardAt(a).localeCompare(heardAt(b))) ||
+      (a.state === 'ok' ? 0 : lastHeartbeat(a).localeCompare(lastHeartbeat(b))) ||
       a.host.localeCompare(b.host),
   );
+}
+
+/** Grid Engine's hosts without a heartbeat. */
+export function silentHosts(hosts: readonly string[], heartbeats: readonly NodeHeartbeat[]): readonly string[] {
+  const nameOf = hostNames(hosts);
+  const names = new Set(heartbeats.map(({ host }) => nameOf(host)));
+  return hosts.filter((host) => !names.has(nameOf(host)));
 }

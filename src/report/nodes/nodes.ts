@@ -1,4 +1,4 @@
-import type { HeardNode } from '../../record/node-status';
+import type { NodeHeartbeat } from '../../record/node-status';
 import { escapeForTerminal, escapeJson } from '../format/escape';
 import { formatCount, formatDuration } from '../format/units';
 import { renderCsvRows } from '../records/csv';
@@ -6,11 +6,11 @@ import type { Screen } from '../screen/screen';
 import { renderTable, type Column } from '../screen/table';
 import { worstState, type JudgedNode, type NodeState } from './judge';
 
-const COLUMNS: readonly Column[] = [
+export const NODE_COLUMNS: readonly Column[] = [
   { head: 'host', shrinksTo: 10 },
   { head: 'cluster', dispensable: 1 },
   { head: 'state' },
-  { head: 'heard of', align: 'right' },
+  { head: 'last heartbeat', align: 'right' },
   { head: 'waiting', align: 'right' },
   { head: 'last job', align: 'right', dispensable: 4 },
   { head: 'version', dispensable: 3 },
@@ -31,11 +31,11 @@ function ago(time: string | null, { now }: Screen): string {
     : `${formatDuration(Math.max(0, Math.round((now.getTime() - Date.parse(time)) / 1000)))} ago`;
 }
 
-function clockCell({ clock_offset_seconds: offset }: HeardNode): string {
+function clockCell({ clock_offset_seconds: offset }: NodeHeartbeat): string {
   return offset === null ? '' : `${offset < 0 ? '-' : '+'}${formatDuration(Math.abs(offset))}`;
 }
 
-const listenerCell = ({ listener }: HeardNode): string => (listener === null ? '' : listener ? 'runs' : 'none');
+const listenerCell = ({ listener }: NodeHeartbeat): string => (listener === null ? '' : listener ? 'runs' : 'none');
 
 const versionOf = ({ node }: JudgedNode): string | null => node?.version ?? null;
 
@@ -44,7 +44,7 @@ function row({ host, node, state, problems }: JudgedNode, clusters: boolean, scr
     node === null
       ? Array<string>(7).fill('')
       : [
-          ago(node.heard_at, screen),
+          ago(node.heartbeat_at, screen),
           formatCount(node.waiting),
           ago(node.last_job_at, screen),
           screen.safe(node.version),
@@ -73,25 +73,27 @@ function versionsText(nodes: readonly JudgedNode[]): string {
 const waitingOf = (nodes: readonly JudgedNode[]): number =>
   nodes.reduce((sum, { node }) => sum + (node?.waiting ?? 0), 0);
 
-/** All hosts at a glance, the totals first. */
-export function renderNodes(nodes: readonly JudgedNode[], screen: Screen): string[] {
+/** "40 hosts: 1 critical, 39 ok; 12 records wait; versions: 1.2.3 (40)". */
+export function nodesText(nodes: readonly JudgedNode[], screen: Screen): string {
   const [critical, warning] = [countOf(nodes, 'critical'), countOf(nodes, 'warning')];
   const states = [
     ...(critical > 0 ? [screen.style.bad(`${formatCount(critical)} critical`)] : []),
     ...(warning > 0 ? [screen.style.warning(`${formatCount(warning)} with a warning`)] : []),
-    `${formatCount(countOf(nodes, 'ok'))} well`,
+    `${formatCount(countOf(nodes, 'ok'))} ok`,
   ];
   const hosts = `${formatCount(nodes.length)} ${nodes.length === 1 ? 'host' : 'hosts'}`;
+  return `${hosts}: ${states.join(', ')}; ${formatCount(waitingOf(nodes))} records wait; versions: ${screen.safe(versionsText(nodes))}`;
+}
+
+/** A row of `NODE_COLUMNS` for each host. */
+export function nodeCells(nodes: readonly JudgedNode[], screen: Screen): readonly (readonly string[])[] {
   const clusters = new Set(nodes.flatMap(({ node }) => node?.cluster ?? [])).size > 1;
-  return [
-    `${hosts}: ${states.join(', ')}; ${formatCount(waitingOf(nodes))} records wait; versions: ${screen.safe(versionsText(nodes))}`,
-    '',
-    ...renderTable(
-      COLUMNS,
-      nodes.map((node) => row(node, clusters, screen)),
-      screen,
-    ),
-  ];
+  return nodes.map((node) => row(node, clusters, screen));
+}
+
+/** All hosts at a glance, the totals first. */
+export function renderNodes(nodes: readonly JudgedNode[], screen: Screen): string[] {
+  return [nodesText(nodes, screen), '', ...renderTable(NODE_COLUMNS, nodeCells(nodes, screen), screen)];
 }
 
 /** For programs. */
@@ -120,8 +122,14 @@ const CSV_COLUMNS = [
   'waiting_since',
   'refused',
   'last_job_at',
-  'heard_at',
-] as const satisfies readonly (keyof HeardNode)[];
+  'heartbeat_at',
+  'failing_sources',
+] as const satisfies readonly (keyof NodeHeartbeat)[];
+
+function csvCell(node: NodeHeartbeat | null, name: (typeof CSV_COLUMNS)[number]): string | number | boolean | null {
+  if (node === null) return null;
+  return name === 'failing_sources' ? node[name].map(({ source }) => source).join(' ') : node[name];
+}
 
 export function renderNodesCsv(nodes: readonly JudgedNode[]): string {
   return renderCsvRows([
@@ -130,7 +138,7 @@ export function renderNodesCsv(nodes: readonly JudgedNode[]): string {
       host,
       state,
       problems.join('; '),
-      ...CSV_COLUMNS.map((name) => node?.[name] ?? null),
+      ...CSV_COLUMNS.map((name) => csvCell(node, name)),
     ]),
   ]);
 }
@@ -142,7 +150,7 @@ export function renderCheck(nodes: readonly JudgedNode[]): string {
   const bad = nodes.filter(({ state }) => state !== 'ok');
   const named = bad.slice(0, NAMED).map(({ host, problems }) => `${host}: ${problems.join(', ')}`);
   const more = bad.length > NAMED ? [`${bad.length - NAMED} more`] : [];
-  const says = bad.length === 0 ? 'all are well' : `${bad.length} not well: ${[...named, ...more].join('; ')}`;
+  const says = bad.length === 0 ? 'all are ok' : `${bad.length} not ok: ${[...named, ...more].join('; ')}`;
   const figures = `hosts=${nodes.length} warning=${countOf(nodes, 'warning')} critical=${countOf(nodes, 'critical')} waiting=${waitingOf(nodes)}`;
   // What stands behind the bar is figures to the monitoring.
   const text = escapeForTerminal(`${nodes.length} hosts, ${says}`, false).replaceAll('|', '/');

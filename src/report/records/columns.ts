@@ -10,7 +10,7 @@ import { limitOf, requestOf } from '../../record/request';
 import { formatPeak } from '../format/bracket';
 import { endingLabel, succeeded, signalName } from '../job/ending';
 import { shareTone } from '../screen/gauge';
-import { heardOf, runningLabel } from '../job/running';
+import { heartbeatOf, runningLabel } from '../job/running';
 import { formatMinute, parseTime } from '../format/local-time';
 import { hostsOf, type RecordLine } from './lines';
 import type { Screen } from '../screen/screen';
@@ -84,14 +84,17 @@ function moment(text: string | null, screen: Screen): string {
   return time === null ? '' : formatMinute(time).slice(time.getFullYear() === screen.now.getFullYear() ? 5 : 0);
 }
 
-/** The earliest of some times; ISO times in UTC are in the order of their text. */
+/** The earliest of some times. */
 function earliest(line: RecordLine, of: Of<string | null>): string | null {
-  return line.flatMap((record) => of(record) ?? []).sort()[0] ?? null;
+  return line.map(of).reduce((first, time) => (time !== null && (first === null || time < first) ? time : first));
 }
 
+/** ISO times in UTC are in the order of their text. */
+const untilOf: Of<string> = ({ ended_at: ended, started_at: started }) => ended ?? started ?? '';
+
 function untilCell(line: RecordLine, screen: Screen): string {
-  const record = largest(line, (one) => parseTime(one.ended_at ?? one.started_at)?.getTime() ?? null);
-  const text = moment(record.ended_at ?? record.started_at, screen);
+  const record = line.reduce((latest, one) => (untilOf(one) > untilOf(latest) ? one : latest));
+  const text = moment(untilOf(record), screen);
   return text === '' || record.ended_at !== null ? text : `${text} ${screen.glyphs.ellipsis}`;
 }
 
@@ -112,7 +115,7 @@ function memoryCell(line: RecordLine, screen: Screen): string {
 
 /** How a record stands among others of its job. */
 function labelOf(record: JobRecord, screen: Screen): string {
-  return heardOf(record, screen)?.silent ? 'silent' : endingLabel(record);
+  return heartbeatOf(record, screen)?.silent ? 'silent' : endingLabel(record);
 }
 
 function endingCell(line: RecordLine, screen: Screen): string {

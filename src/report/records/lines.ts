@@ -40,13 +40,15 @@ export function toLines(records: readonly JobRecord[], sort: RecordSort): Record
 
 /** A line per job, its tasks and runs together, largest or latest first. */
 export function toJobLines(records: readonly JobRecord[], sort: RecordSort): RecordLine[] {
-  const submissions = groupBy(
-    records.filter(({ pe_task_id: task }) => task === null),
-    ({ cluster, job_id: job }) => `${cluster} ${job}`,
-  );
+  const submissions = records.every(({ pe_task_id: task }) => task === null)
+    ? null
+    : groupBy(
+        records.filter(({ pe_task_id: task }) => task === null),
+        ({ cluster, job_id: job }) => `${cluster} ${job}`,
+      );
   const jobs = groupBy(records, (record) => {
     const { cluster, job_id: job, pe_task_id: task } = record;
-    const submitted = task === null ? record.submitted_at : submissionOf(record, submissions.get(`${cluster} ${job}`));
+    const submitted = task === null ? record.submitted_at : submissionOf(record, submissions?.get(`${cluster} ${job}`));
     return [cluster, job, submitted ?? ''].join(' ');
   });
   return sortLines(
@@ -66,6 +68,7 @@ function submissionOf(task: JobRecord, masters: readonly JobRecord[] = []): stri
  * its whole host, as its master is, so of a host only one may be counted.
  */
 export function hostsOf(line: readonly JobRecord[]): readonly JobRecord[] {
+  if (line.every((one) => one.pe_task_id === null)) return line;
   const masters = new Set(line.flatMap((one) => (one.pe_task_id === null ? [placeOf(one)] : [])));
   return line.filter(
     (one) => one.pe_task_id === null || (one.pe_task_id.startsWith('1.') && !masters.has(placeOf(one))),

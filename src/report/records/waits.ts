@@ -64,16 +64,36 @@ function sizesOf(waits: readonly Wait[]): readonly WaitOfSize[] {
   });
 }
 
+/** The waits of jobs and tasks to their first start. */
+class FirstStarts {
+  private readonly jobs = new Map<string, Map<number | null, Wait>>();
+  /** The job of the record before, and its tasks: mostly the next one is of the same. */
+  private job: readonly (string | number | null)[] = [];
+  private tasks = new Map<number | null, Wait>();
+
+  add(record: JobRecord): void {
+    const wait = waitOf(record);
+    if (wait === null) return;
+    const { cluster, job_id: number, submitted_at: submitted, task_id: task } = record;
+    if (this.job[0] !== number || this.job[1] !== submitted || this.job[2] !== cluster) {
+      this.job = [number, submitted, cluster];
+      const key = this.job.join(' ');
+      this.tasks = this.jobs.get(key) ?? new Map<number | null, Wait>();
+      this.jobs.set(key, this.tasks);
+    }
+    if (wait.seconds < (this.tasks.get(task)?.seconds ?? Infinity)) this.tasks.set(task, wait);
+  }
+
+  get all(): readonly Wait[] {
+    return [...this.jobs.values()].flatMap((tasks) => [...tasks.values()]);
+  }
+}
+
 /** The queues with most jobs, where these requested memory of at least two sizes; a job counts with its first start. */
 export function waitsOf(records: readonly JobRecord[]): readonly QueueWaits[] {
-  const firsts = new Map<string, Wait>();
-  for (const record of records) {
-    const wait = waitOf(record);
-    if (wait === null) continue;
-    const key = `${record.job_id} ${record.task_id ?? ''} ${record.submitted_at ?? ''} ${record.cluster}`;
-    if (wait.seconds < (firsts.get(key)?.seconds ?? Infinity)) firsts.set(key, wait);
-  }
-  return [...groupBy([...firsts.values()], ({ queue }) => queue)]
+  const firsts = new FirstStarts();
+  for (const record of records) firsts.add(record);
+  return [...groupBy(firsts.all, ({ queue }) => queue)]
     .sort(([a, some], [b, others]) => others.length - some.length || (a < b ? -1 : 1))
     .map(([queue, waits]) => ({ queue, sizes: sizesOf(waits) }))
     .filter(({ sizes }) => sizes.length > 1)

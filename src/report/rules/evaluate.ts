@@ -10,14 +10,20 @@ export type Lookup = (name: string) => Value;
 
 const known = (value: number): number | null => (Number.isFinite(value) ? value : null);
 
+type Compiled = (lookup: Lookup) => Value;
+type Binary = Expression & { readonly kind: 'binary' };
+
 /** Kleene's logic: what one side decides needs not the other. */
-function junction(expression: Expression & { readonly kind: 'binary' }, lookup: Lookup): boolean | null {
-  const decides = expression.operator === 'or';
-  const left = evaluate(expression.left, lookup);
-  if (left === decides) return decides;
-  const right = evaluate(expression.right, lookup);
-  if (right === decides) return decides;
-  return left === null || right === null ? null : !decides;
+function junction({ operator, left, right }: Binary): Compiled {
+  const decides = operator === 'or';
+  const [first, second] = [compiled(left), compiled(right)];
+  return (lookup) => {
+    const a = first(lookup);
+    if (a === decides) return decides;
+    const b = second(lookup);
+    if (b === decides) return decides;
+    return a === null || b === null ? null : !decides;
+  };
 }
 
 const ARITHMETIC: Readonly<Partial<Record<Operator, (a: number, b: number) => number>>> = {
@@ -36,19 +42,27 @@ const COMPARED: Readonly<Partial<Record<Operator, (a: number, b: number) => bool
   '!=': (a, b) => a !== b,
 };
 
-function ofNumbers(operator: Operator, a: number, b: number): Value {
-  const value = ARITHMETIC[operator]?.(a, b);
-  return value === undefined ? (COMPARED[operator]?.(a, b) ?? null) : known(value);
+function ofNumbers(operator: Operator): (a: number, b: number) => Value {
+  const arithmetic = ARITHMETIC[operator];
+  if (arithmetic !== undefined) return (a, b) => known(arithmetic(a, b));
+  return COMPARED[operator] ?? (() => null);
 }
 
-function ofBinary(expression: Expression & { readonly kind: 'binary' }, lookup: Lookup): Value {
-  const { operator } = expression;
-  if (operator === 'and' || operator === 'or') return junction(expression, lookup);
-  const a = evaluate(expression.left, lookup);
-  const b = evaluate(expression.right, lookup);
-  if (typeof a === 'number' && typeof b === 'number') return ofNumbers(operator, a, b);
-  if (typeof a !== 'string' || typeof b !== 'string') return null;
+function ofTexts(operator: Operator, a: string, b: string): boolean | null {
   return operator === '=' ? a === b : operator === '!=' ? a !== b : null;
+}
+
+function ofBinary(expression: Binary): Compiled {
+  const { operator } = expression;
+  if (operator === 'and' || operator === 'or') return junction(expression);
+  const [left, right] = [compiled(expression.left), compiled(expression.right)];
+  const numbers = ofNumbers(operator);
+  return (lookup) => {
+    const a = left(lookup);
+    const b = right(lookup);
+    if (typeof a === 'number' && typeof b === 'number') return numbers(a, b);
+    return typeof a === 'string' && typeof b === 'string' ? ofTexts(operator, a, b) : null;
+  };
 }
 
 function ofCall(name: CallName, values: readonly Value[]): Value {
@@ -62,29 +76,53 @@ function ofCall(name: CallName, values: readonly Value[]): Value {
   return name === 'min' ? Math.min(...numbers) : Math.max(...numbers);
 }
 
-/** The value of an expression that was checked; null: something that it needs is not known. */
-export function evaluate(expression: Expression, lookup: Lookup): Value {
+function compile(expression: Expression): Compiled {
   switch (expression.kind) {
-    case 'number':
-      return Number(expression.digits) * literalUnit(expression.unit, expression.at).factor;
+    case 'number': {
+      const value = Number(expression.digits) * literalUnit(expression.unit, expression.at).factor;
+      return () => value;
+    }
     case 'text':
-      return expression.text;
+      return () => expression.text;
     case 'name':
-      return lookup(expression.name);
+      return (lookup) => lookup(expression.name);
     case 'not': {
-      const value = evaluate(expression.of, lookup);
-      return typeof value === 'boolean' ? !value : null;
+      const of = compiled(expression.of);
+      return (lookup) => {
+        const value = of(lookup);
+        return typeof value === 'boolean' ? !value : null;
+      };
     }
     case 'minus': {
-      const value = evaluate(expression.of, lookup);
-      return typeof value === 'number' ? -value : null;
+      const of = compiled(expression.of);
+      return (lookup) => {
+        const value = of(lookup);
+        return typeof value === 'number' ? -value : null;
+      };
     }
-    case 'call':
-      return ofCall(
-        expression.name,
-        expression.of.map((of) => evaluate(of, lookup)),
-      );
+    case 'call': {
+      const values = expression.of.map(compiled);
+      return (lookup) =>
+        ofCall(
+          expression.name,
+          values.map((of) => of(lookup)),
+        );
+    }
     case 'binary':
-      return ofBinary(expression, lookup);
+      return ofBinary(expression);
   }
 }
+
+const COMPILED = new WeakMap<Expression, Compiled>();
+
+/** The same of thousands of tasks: what an expression is made of is looked at once. */
+function compiled(expression: Expression): Compiled {
+  const before = COMPILED.get(expression);
+  if (before !== undefined) return before;
+  const made = compile(expression);
+  COMPILED.set(expression, made);
+  return made;
+}
+
+/** The value of an expression that was checked; null: something that it needs is not known. */
+export const evaluate = (expression: Expression, lookup: Lookup): Value => compiled(expression)(lookup);

@@ -36,12 +36,23 @@ export interface Subject {
   readonly kind: Kind | null;
 }
 
+let latest: { readonly category: string; readonly requests: readonly CategoryRequest[] } = {
+  category: '',
+  requests: [],
+};
+
+/** Tasks of one array have the same. */
+function requestedBy(category: string): readonly CategoryRequest[] {
+  if (category !== latest.category) latest = { category, requests: categoryRequests(category) };
+  return latest.requests;
+}
+
 /** The records of one run, its master first; null: of none. */
 export function subjectOf(records: readonly JobRecord[], kind: Kind | null): Subject | null {
   const [first, ...others] = records;
   if (first === undefined) return null;
   const category = records.find(({ grid_engine: line }) => line?.category != null)?.grid_engine?.category;
-  const requested = categoryRequests(category ?? '');
+  const requested = requestedBy(category ?? '');
   if (!isParallel(records)) return { record: first, memory: first, complete: true, requested, kind };
   const { total, fullest, needs } = wholeOf([first, ...others], 1);
   return { record: total, memory: fullest, complete: !hasUnknownPart(needs), requested, kind };
@@ -52,6 +63,8 @@ export interface Fact {
   readonly type: Type;
   readonly help: string;
   readonly of: (subject: Subject) => Value;
+  /** What it is read from, where that is a field, or a member of one. */
+  readonly field?: FieldName;
   /** It is made from the chart of memory over time, which lists are read without. */
   readonly needsSeries?: boolean;
   /** By Grid Engine's figure, since nobody measured: marked with ~. */
@@ -194,7 +207,7 @@ function storedFact({ name, as, schema, help }: Stored, read: (record: JobRecord
 }
 
 function member(value: unknown, name: string): unknown {
-  return typeof value === 'object' && value !== null ? Object.entries(value).find(([key]) => key === name)?.[1] : null;
+  return typeof value === 'object' && value !== null ? Reflect.get(value, name) : null;
 }
 
 /** A field of the record, or its members, as CSV names them. */
@@ -218,16 +231,22 @@ function fieldFacts(field: FieldName): [string, Fact][] {
 
 /** Everything that a rule can name beside metrics. */
 export const FACTS: ReadonlyMap<string, Fact> = new Map([
-  ...FIELD_NAMES.flatMap(fieldFacts),
+  ...FIELD_NAMES.flatMap((field) => fieldFacts(field).map(([name, of]) => [name, { ...of, field }] as const)),
   ...Object.entries(DERIVED),
 ]);
 
+const metricFacts = new Map<string, Fact>();
+
 /** A metric of the record, in the language's own units. */
 export function metricFact(name: string): Fact {
+  const known = metricFacts.get(name);
+  if (known !== undefined) return known;
   const unit = unitOfMetric(name);
   const { factor } = dimensionOf(unit);
-  return fact(numberType(unit), 'a metric', ({ record: { metrics } }) => {
+  const made = fact(numberType(unit), 'a metric', ({ record: { metrics } }) => {
     const value = metrics[name];
     return value === undefined ? null : value * factor;
   });
+  metricFacts.set(name, made);
+  return made;
 }

@@ -40,30 +40,31 @@ const lookupIn =
 
 const PLAIN_GLYPHS = { dot: '·', degree: '°' };
 
-function figureText({ of, type }: Exclude<TemplatePart, string>, subject: Subject): string {
-  const value = evaluate(of, lookupIn(subject));
+function figureText({ of, type }: Exclude<TemplatePart, string>, subject: Subject, lookup: Lookup): string {
+  const value = evaluate(of, lookup);
   if (typeof value !== 'number' || type.kind !== 'number') return value === null ? 'unknown' : String(value);
   const about = namesIn(of).some((name) => factOf(name).byGridEngine?.(subject) === true) ? '~' : '';
   return about + formatValue(value, type.of ?? PLAIN, type.isShare, PLAIN_GLYPHS);
 }
 
-const templateText = (template: Template, subject: Subject): string =>
-  template.map((part) => (typeof part === 'string' ? part : figureText(part, subject))).join('');
+function templateText(template: Template, subject: Subject): string {
+  const lookup = lookupIn(subject);
+  return template.map((part) => (typeof part === 'string' ? part : figureText(part, subject, lookup))).join('');
+}
 
 const hoursOf = (value: Value, inGib: boolean): number | null =>
   typeof value === 'number' ? (inGib ? gibHoursOf(value) : value / 3600) : null;
 
 /** Whether a run is of the class of a rule; null: unknown. */
-function isOf(rule: Rule, subject: Subject): boolean | null {
-  const lookup = lookupIn(subject);
+function isOf(rule: Rule, lookup: Lookup): boolean | null {
   const is = evaluate(rule.when, lookup);
   if (typeof is !== 'boolean') return null;
   // What is not so whatever is missing is not so.
   return is && rule.requires.some((name) => lookup(name) === null) ? null : is;
 }
 
-function findingOf({ name, severity, evidence, hint, cost }: Rule, subject: Subject): Finding {
-  const spent = cost === null ? null : evaluate(cost.of, lookupIn(subject));
+function findingOf({ name, severity, evidence, hint, cost }: Rule, subject: Subject, lookup: Lookup): Finding {
+  const spent = cost === null ? null : evaluate(cost.of, lookup);
   return {
     class: name,
     severity,
@@ -84,10 +85,12 @@ export function judge({ rules, version }: RuleSet, records: readonly JobRecord[]
   const subject = subjectOf(records, kind);
   const found: Finding[] = [];
   const unknown: string[] = [];
-  for (const rule of subject === null ? [] : rules) {
-    const is = subject === null ? null : isOf(rule, subject);
+  if (subject === null) return { rules_version: version, found, unknown };
+  const lookup = lookupIn(subject);
+  for (const rule of rules) {
+    const is = isOf(rule, lookup);
     if (is === null) unknown.push(rule.name);
-    else if (subject !== null && is) found.push(findingOf(rule, subject));
+    else if (is) found.push(findingOf(rule, subject, lookup));
   }
   return { rules_version: version, found, unknown };
 }
@@ -108,10 +111,11 @@ export function withClasses<Run extends JobRun>(
   rules: RuleSet,
   kindOf: KindOf = () => null,
 ): readonly (Run & { readonly classes: Classes })[] {
-  const judged = [...groupBy(runs, runKey)].map(([key, group]) => {
+  const judged = new Map<Run, Classes>();
+  for (const group of groupBy(runs, runKey).values()) {
     const records = recordsOf(latestRuns(group));
-    return [key, judge(rules, records, records[0] === undefined ? null : kindOf(records[0]))] as const;
-  });
-  const known = new Map(judged);
-  return runs.map((run) => ({ ...run, classes: known.get(runKey(run)) ?? judge(rules, [run.record], null) }));
+    const classes = judge(rules, records, records[0] === undefined ? null : kindOf(records[0]));
+    for (const run of group) judged.set(run, classes);
+  }
+  return runs.map((run) => ({ ...run, classes: judged.get(run) ?? judge(rules, [run.record], null) }));
 }

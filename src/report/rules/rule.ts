@@ -1,4 +1,5 @@
 import { reasonOf } from '../../base/log';
+import type { FieldName } from '../../record/fields';
 import { nearestName } from '../../base/nearest-name';
 import { failure, success, type Result } from '../../base/result';
 import { anything, check, list, map, object, nullable, oneOf, string, type Shape } from '../../base/shape';
@@ -42,6 +43,8 @@ export interface Rule {
   readonly cost: Cost | null;
   /** It can't be decided without the chart of memory over time. */
   readonly needsSeries: boolean;
+  /** The fields that it names, whole or a member of them; what it says beside these is made from others. */
+  readonly fields: readonly FieldName[];
 }
 
 /** The rules of one file; `off`: names of rules of other files that do not apply. */
@@ -141,6 +144,17 @@ class RuleReader {
 
 const needsSeries = (of: Expression): boolean => namesIn(of).some((name) => FACTS.get(name)?.needsSeries === true);
 
+function fieldsOf(
+  { requires, evidence, hint, cost }: Omit<Rule, 'when' | 'needsSeries' | 'fields'>,
+  when: Expression,
+): readonly FieldName[] {
+  const parts = [...evidence, ...hint, ...(cost === null ? [] : [cost])].flatMap((part) =>
+    typeof part === 'string' ? [] : [part.of],
+  );
+  const names = [...requires, ...[when, ...parts].flatMap(namesIn)];
+  return [...new Set(names.flatMap((name) => FACTS.get(name)?.field ?? []))];
+}
+
 function readRule(reader: RuleReader, name: string, value: unknown): Rule | 'off' | null {
   if (!NAME.test(name)) reader.problem('name', 'is not small letters, digits and "-", at most 40');
   const given = check(map(anything), value, 'the rule');
@@ -170,7 +184,8 @@ function readRule(reader: RuleReader, name: string, value: unknown): Rule | 'off
     hint: reader.template('hint', hint ?? ''),
     cost: cost === null ? null : reader.cost(cost),
   };
-  return condition === null ? null : { ...rule, when: condition, needsSeries: needsSeries(condition) };
+  if (condition === null) return null;
+  return { ...rule, when: condition, needsSeries: needsSeries(condition), fields: fieldsOf(rule, condition) };
 }
 
 /**

@@ -104,6 +104,7 @@ const largest = (...values: readonly (number | null | undefined)[]): number | nu
 
 /** null: it ended well, still runs, or how it ended is unknown. `records`: one run of one job (array task). */
 export function badEnd(records: readonly JobRecord[], dialect: Dialect): BadEnd | null {
+  if (!records.some(isBad)) return null;
   const [one, ...more] = [...records].sort((a, b) => Number(a.pe_task_id !== null) - Number(b.pe_task_id !== null));
   if (one === undefined) return null;
   const run = [one, ...more] as const;

@@ -34,5 +34,6 @@ export function ownStatus(store: NodeStore, settings: Settings, sent = 0): NodeS
     waiting_since: timeOf(oldest),
     refused,
     last_job_at: timeOf(store.lastJobMs()),
+    failing_sources: store.failing(),
   };
 }

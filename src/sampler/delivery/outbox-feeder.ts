@@ -1,6 +1,5 @@
 import { spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
-import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { DeliveryLock } from './delivery-lock';
 import type { Destination } from './destination';
@@ -88,10 +87,15 @@ async function deliverOnce(
     child.stderr.setEncoding('utf8').on('data', (text: string) => {
       complaint = (complaint + text).slice(-2000);
     });
-    createInterface({ input: child.stdout }).on('line', (line) => {
-      const answer = checkJson(answerShape, line, 'the answer');
-      if (answer.ok) book(answer.value);
-      else complaint = `unreadable answer of the deliverer (${answer.error}): ${line.slice(0, 200)}`;
+    let unread = '';
+    child.stdout.setEncoding('utf8').on('data', (text: string) => {
+      const lines = (unread + text).split('\n');
+      unread = lines.pop() ?? '';
+      for (const line of lines) {
+        const answer = checkJson(answerShape, line, 'the answer');
+        if (answer.ok) book(answer.value);
+        else complaint = `unreadable answer of the deliverer (${answer.error}): ${line.slice(0, 200)}`;
+      }
     });
     child.on('close', (code) => {
       const last = complaint.trim().split('\n').pop() ?? '';

@@ -1,4 +1,4 @@
-import { uptimeSeconds, wallClockOfTicks } from '../../sources/proc/clock';
+import { wallClockOfTicks } from '../../sources/proc/clock';
 import { readText } from '../../sources/files';
 import { parseAddressSpaceLimit } from '../../sources/proc/limits';
 import { ProcessFiles } from '../../sources/proc/process-files';
@@ -17,7 +17,7 @@ export class FirstProcess {
   constructor(private readonly run: RunDescription) {}
 
   /** Looks for it. Returns when it started (ms since the epoch); null: it is not there (yet). */
-  find(nowMs: number): number | null {
+  find(): number | null {
     const pid = readJobPid(this.run.spool);
     if (pid === null) return null;
     const files = new ProcessFiles(pid, { left: 0 });
@@ -25,7 +25,7 @@ export class FirstProcess {
     if (stat === null || (!this.run.attached && stat.startTicks < this.run.shepherdStart)) return null;
     this.pid = pid;
     this.uid = files.status(realUid);
-    return wallClockOfTicks(stat.startTicks, uptimeSeconds(), nowMs);
+    return wallClockOfTicks(stat.startTicks);
   }
 
   /** The job was begun under another sampler: its first process may have gone by now. */

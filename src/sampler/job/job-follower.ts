@@ -349,7 +349,7 @@ export class JobFollower {
     const now = Date.now();
     const endSeenMs = (this.endSeenMs ??= this.endSeenAt(now));
     if (!this.isShepherdAlive(shepherd)) this.shepherdGoneMs ??= now;
-    if (!this.started) this.lookForStart(now);
+    if (!this.started) this.lookForStart();
     if (this.surroundings.shared !== null && this.run.ends === 'epilog') this.lookForUsage();
     if (!this.started && endSeenMs !== null) this.started = await this.findEnded();
     // A wake-up for another file in the spool directory is no reason for another sample.
@@ -401,8 +401,8 @@ export class JobFollower {
     return true;
   }
 
-  private lookForStart(nowMs: number): void {
-    const startMs = this.first.find(nowMs);
+  private lookForStart(): void {
+    const startMs = this.first.find();
     const { pid } = this.first;
     if (startMs === null || pid === null) return;
     this.sampler.start(pid, startMs);

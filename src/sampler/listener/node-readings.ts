@@ -1,5 +1,6 @@
 import { Helper } from '../helper/helper';
 import { reasonOf, warn } from '../../base/log';
+import { printable } from '../../base/printable';
 import { NodeStore } from '../node-store/node-store';
 import { newSeriesBuffer, type SeriesBatch } from '../series/series-buffer';
 import type { Settings } from '../../record/settings';
@@ -22,6 +23,8 @@ const SAVE_EVERY_MS = 60_000;
 /** Batches kept while node.db can't be written. */
 const MOST_UNSAVED = 10;
 
+const LONGEST_REASON = 200;
+
 const CHARGED: readonly string[] = ['rapl', 'raplperf'];
 const GPU: readonly string[] = ['nvidia', 'drm'];
 
@@ -32,6 +35,8 @@ interface Scheduled {
   opened: OpenSource | null;
   dueMs: number;
   asked: boolean;
+  /** It should give readings: the site has switched it on by name, or it has given some. */
+  expected: boolean;
 }
 
 /** The node-wide sources, read once for all jobs, and kept in node.db. */
@@ -43,6 +48,9 @@ export class NodeReadings {
   readonly #buffer = newSeriesBuffer(NODE_SOURCES.flatMap(({ metrics }) => metrics));
   readonly #scheduled: readonly Scheduled[];
   readonly #gpus = new Map<string, readonly Reading[]>();
+  readonly #failing = new Map<string, string>();
+  /** As in node.db. */
+  #savedFailing: string | null = null;
   #helper: Helper | null = null;
   #store: NodeStore | null = null;
   #unsaved: SeriesBatch[] = [];
@@ -59,7 +67,9 @@ export class NodeReadings {
     const nowMs = performance.now();
     this.#scheduled = NODE_SOURCES.flatMap((source) => {
       const { enabled, intervalMs, options } = chooseSource(source, settings);
-      return enabled ? [{ source, intervalMs, options, opened: null, dueMs: nowMs, asked: false }] : [];
+      if (!enabled) return [];
+      const expected = settings.sources[source.name]?.enabled === true;
+      return [{ source, intervalMs, options, opened: null, dueMs: nowMs, asked: false, expected }];
     });
   }
 
@@ -115,8 +125,11 @@ export class NodeReadings {
       one.opened = null;
       one.dueMs = performance.now() + OPEN_AGAIN_AFTER_MS;
       this.#gpus.delete(name);
+      if (one.expected) this.#failing.set(name, printable(readings.unavailable, false).slice(0, LONGEST_REASON));
       return;
     }
+    one.expected = true;
+    this.#failing.delete(name);
     this.#buffer.add(name, Date.now(), readings);
     if (GPU.includes(name)) this.#gpus.set(name, readings);
     if (GPU.includes(name) || CHARGED.includes(name)) this.#publish();
@@ -156,6 +169,7 @@ export class NodeReadings {
         this.#store.saveSeries(null, first);
         this.#unsaved.shift();
       }
+      if (this.#keeps) this.#saveFailing();
     } catch (error) {
       if (!this.#complained) warn(`node.db: ${reasonOf(error)}; the node's own series are not kept`);
       this.#complained = true;
@@ -166,6 +180,15 @@ export class NodeReadings {
       }
       this.#store = null;
     }
+  }
+
+  #saveFailing(): void {
+    const sources = [...this.#failing].map(([source, reason]) => ({ source, reason }));
+    const text = JSON.stringify(sources);
+    if (text === this.#savedFailing) return;
+    this.#store ??= new NodeStore(this.#settings.state_dir);
+    this.#store.saveFailing(sources);
+    this.#savedFailing = text;
   }
 
   #tick(): void {

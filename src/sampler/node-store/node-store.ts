@@ -1,4 +1,5 @@
 import type { Database, Statement } from 'better-sqlite3';
+import type { FailingSources } from '../../record/node-status';
 import type { JobRecord } from '../../record/record';
 import { createSampleReader } from '../series/sample-series';
 import type { SeriesBatch } from '../series/series-buffer';
@@ -154,6 +155,19 @@ export class NodeStore {
     if (job === undefined) return [];
     const sampled = this.#sampleReader.series(job.id, names, fromMs, toMs);
     return [...sampled, ...this.#series.read(job.id, names, fromMs, toMs)];
+  }
+
+  /** In place of the failing sources that were saved before. */
+  saveFailing(sources: FailingSources): void {
+    const insert = this.#database.prepare<[string, string]>('INSERT INTO failing_source VALUES (?, ?)');
+    this.change(() => {
+      this.#database.exec('DELETE FROM failing_source');
+      for (const { source, reason } of sources) insert.run(source, reason);
+    });
+  }
+
+  failing(): FailingSources {
+    return this.#database.prepare<[], FailingSources[number]>('SELECT * FROM failing_source ORDER BY source').all();
   }
 
   /** Puts together what was saved in many small pieces: finished jobs, past hours of the node. */

@@ -178,7 +178,7 @@ export class Lineage {
     const { members } = this;
     if (event.kind === 'fork') {
       if (members.has(event.parent) || event.child === this.rootPid) {
-        // The fork of one that was adopted may be heard of afterwards.
+        // The fork of one that was adopted may come in afterwards.
         if (!members.has(event.child)) this.processes++;
         members.set(event.child, { executed: false, sampled: false });
       }

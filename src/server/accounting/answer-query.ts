@@ -8,6 +8,8 @@ import { escapeJson } from '../../report/format/escape';
 import type { ClassFields } from '../../report/advice/class-advice';
 import { ClassHistory } from '../../report/advice/class-history';
 import { nextRequests } from '../../report/advice/next-request';
+import { Accounts, type FindJobs } from '../../report/records/accounts';
+import type { Account } from '../../report/records/json';
 import { withClasses } from '../../report/rules/judge';
 import { kindsNear } from '../../report/rules/kinds';
 import { loadRules } from '../../report/rules/rule-set';
@@ -25,7 +27,8 @@ import { visibleRecords, visibleSummary } from '../access/visible-answers';
 export type AccountingQuery =
   | { readonly what: 'job'; readonly query: JobQuery; readonly dialect?: Dialect; readonly rulesFile?: string }
   | { readonly what: 'class'; readonly query: ClassQuery }
-  | { readonly what: 'records'; readonly query: RecordsQuery }
+  /** `nextTime`: each record with what to request for the next run. */
+  | { readonly what: 'records'; readonly query: RecordsQuery; readonly nextTime?: boolean }
   | { readonly what: 'summary'; readonly query: SummaryQuery & { readonly limit: number } }
   | { readonly what: 'running'; readonly query: RunningQuery }
   | { readonly what: 'nodes'; readonly query: NodesQuery }
@@ -89,10 +92,33 @@ function checkOwner(owner: string | undefined, access: Access): void {
     throw new HttpProblem(403, 'this site shows you your own jobs only; ask as their owner, or as an admin');
 }
 
-async function answerRecords(query: RecordsQuery, access: Access, reader: AccountingReader): Promise<object> {
+/** What to request for the next run of each record, by all runs of its job that the caller may see. */
+async function nextTimes(
+  records: readonly StoredRecord[],
+  access: Access,
+  reader: AccountingReader,
+): Promise<readonly Pick<Account, 'next_time'>[]> {
+  const findJobs: FindJobs = async (numbers, fields) =>
+    redactRecords(await reader.jobs(numbers, fields && [...fields, 'owner', 'project']), access);
+  const history = new ClassHistory(finder(access, reader), Date.now());
+  const accounts = await new Accounts(findJobs, history, null).of(records.map(({ record }) => record));
+  return accounts.map(({ next_time }) => ({ next_time }));
+}
+
+async function answerRecords(
+  { query, nextTime = false }: AccountingQuery & { readonly what: 'records' },
+  access: Access,
+  reader: AccountingReader,
+): Promise<object> {
   checkOwner(query.owner, access);
   const { records, totals } = await visibleRecords(query, access, reader);
-  return { schema: RECORD_SCHEMA, records: records.map(given), totals, shown: access.level };
+  const next = nextTime ? await nextTimes(records, access, reader) : [];
+  return {
+    schema: RECORD_SCHEMA,
+    records: records.map((stored, index) => ({ ...given(stored), ...next[index] })),
+    totals,
+    shown: access.level,
+  };
 }
 
 async function answerSummary(
@@ -126,7 +152,7 @@ async function answer(question: AccountingQuery, access: Access, reader: Account
       checkOwner(question.query.fields.owner, access);
       return answerClass(question.query, new ClassHistory(finder(access, reader), Date.now()), reader);
     case 'records':
-      return answerRecords(question.query, access, reader);
+      return answerRecords(question, access, reader);
     case 'summary':
       return answerSummary(question.query, access, reader);
     case 'running':

@@ -11,6 +11,7 @@ import {
   number,
   object,
   oneOf,
+  optional,
   refined,
   string,
   type Schema,
@@ -40,7 +41,7 @@ import {
   TRUSTS,
 } from '../../record/fields';
 import { MERGED_FIELDS, METRIC_PREFIX, REQUEST_PREFIX, type Stamp, type StoredRecord } from '../../record/merge';
-import { heardNodeShape } from '../../record/node-status';
+import { nodeHeartbeatShape } from '../../record/node-status';
 import { RECORD_SCHEMA, recordShape } from '../../record/record';
 import type { EnforcedRequest } from '../../record/request';
 import { ENFORCERS } from '../../gridengine/memory-complex';
@@ -234,13 +235,24 @@ export const jobAnswer = part(
   }),
 );
 
-export const recordsAnswer = part('Records', object({ schema, records: many(record), totals, shown }));
+const listed: Shape<StoredRecord> = part('ListedRecord', {
+  ...record,
+  schema: object(
+    { ...RECORD_MEMBERS, next_time: optional(nullable(nextRequest)) },
+    'a record; next_time, where it is asked for: what to request for the next run, null: nothing can be said',
+  ).schema,
+});
+
+/** Records in one answer with `next_time`: each kind of job is a question to the accounting DB. */
+export const MOST_ADVISED = 1000;
+
+export const recordsAnswer = part('Records', object({ schema, records: many(listed), totals, shown }));
 
 /** The last heartbeats of running jobs. */
 export const runningAnswer = part('Running', object({ schema, records: many(record) }));
 
 /** What hosts last said of themselves. */
-export const nodesAnswer = part('Nodes', object({ schema, nodes: many(part('Node', heardNodeShape)) }));
+export const nodesAnswer = part('Nodes', object({ schema, nodes: many(part('Node', nodeHeartbeatShape)) }));
 
 const group: Shape<SummaryGroup> = part(
   'SummaryGroup',

@@ -15,7 +15,7 @@ import type {
 import type { SummaryAnswer, SummaryQuery } from '../../accounting/summary';
 import { StoreError } from '../../accounting/store-error';
 import type { StoredRecord } from '../../record/merge';
-import type { HeardNode } from '../../record/node-status';
+import type { NodeHeartbeat } from '../../record/node-status';
 import {
   jobAnswer,
   MOST_GROUPS,
@@ -154,7 +154,7 @@ export class RemoteReader implements AccountingReader {
     return (await this.#found(`/v1/running${queryText({ ...query })}`, runningAnswer)).records;
   }
 
-  async nodes(query: NodesQuery): Promise<readonly HeardNode[]> {
+  async nodes(query: NodesQuery): Promise<readonly NodeHeartbeat[]> {
     return (await this.#found(`/v1/nodes${queryText({ ...query })}`, nodesAnswer)).nodes;
   }
 

@@ -26,6 +26,7 @@ import {
 import { route, type RouteAnswer, type RouteRequest, type Route, type Site } from './route';
 import {
   jobAnswer,
+  MOST_ADVISED,
   MOST_GROUPS,
   MOST_RECORDS,
   nodesAnswer,
@@ -139,6 +140,18 @@ export const FILTER = {
 
 const far_below = queryShare('a peak below this share of the limit counts as far below it (default: 0.25)');
 
+const next_time = queryFlag(
+  `with what to request for the next run of each record, as /v1/job has it (at most ${MOST_ADVISED} records)`,
+);
+
+/** Throws HttpProblem where more records are to be advised on than one answer has. */
+function recordsQuestion(query: RecordsQuery, nextTime = false): AccountingQuery {
+  if (!nextTime) return { what: 'records', query };
+  if ((query.limit ?? 0) > MOST_ADVISED)
+    throw new HttpProblem(400, `next_time goes with at most ${MOST_ADVISED} records; write limit=${MOST_ADVISED}`);
+  return { what: 'records', query, nextTime };
+}
+
 /** Every part of a query, so that whatever a reader can ask is known here. */
 const RECORDS = {
   ...FILTER,
@@ -163,14 +176,14 @@ const recordsRoute = route({
   path: '/v1/records',
   description:
     'the records of a time that satisfy every filter given, out of the accounting DB, without their series, and totals over all of them',
-  parameters: RECORDS,
+  parameters: { ...RECORDS, next_time },
   type: JSON_TYPE,
   schema: recordsAnswer.schema,
   problems: [403, 503],
   answer: (asked) => {
-    const { since, until, totals, ...choice } = asked.values;
+    const { since, until, totals, next_time: nextTime, ...choice } = asked.values;
     const query = { ...intervalOf(since, until, asked.now), ...given(choice) };
-    return ask(asked, { what: 'records', query: totals === false ? { ...query, totals } : query });
+    return ask(asked, recordsQuestion(totals === false ? { ...query, totals } : query, nextTime));
   },
 });
 
@@ -200,13 +213,14 @@ const ownerRoute = route({
     limit: queryCount('at most so many records (default: 50)', MOST_RECORDS),
     far_below,
     cluster: queryName('of this cluster only'),
+    next_time,
   },
   type: JSON_TYPE,
   schema: recordsAnswer.schema,
   problems: [403, 503],
   answer: (asked) => {
-    const { since, until, ...choice } = asked.values;
-    return ask(asked, { what: 'records', query: { ...intervalOf(since, until, asked.now), ...given(choice) } });
+    const { since, until, next_time: nextTime, ...choice } = asked.values;
+    return ask(asked, recordsQuestion({ ...intervalOf(since, until, asked.now), ...given(choice) }, nextTime));
   },
 });
 
@@ -265,7 +279,7 @@ const nodesRoute = route({
   path: '/v1/nodes',
   description:
     "what the qmemacct of each host last said of itself, with its deliveries: version, records that wait, listener, clock (schema 1); offset: the host's clock less the accounting DB's",
-  parameters: { since: queryTime('heard of since then (default: 7d)') },
+  parameters: { since: queryTime('a heartbeat since then (default: 7d)') },
   type: JSON_TYPE,
   schema: nodesAnswer.schema,
   problems: [503],

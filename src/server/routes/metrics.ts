@@ -7,18 +7,19 @@ import { route } from './route';
 export const metricsRoute = route({
   path: '/metrics',
   description:
-    'for Prometheus: hosts, queues, owners, projects, kinds of jobs, the waste of the last 24 hours, and how the server is',
+    'for Prometheus: hosts, queues, owners, projects, kinds of jobs, the waste of the last 24 hours, heartbeats of hosts, and how the server is',
   parameters: {},
   type: METRICS_TYPE,
   schema: null,
   problems: [],
   answer: async ({ site, access, now }) => {
-    const day = await site.lastDay.sums(access);
+    const [day, heartbeats] = await Promise.all([site.metrics.day.get(access), site.metrics.heartbeats.get(access)]);
     const live = site.live.current();
     const figures = {
       snapshot: live?.snapshot ?? null,
       view: live?.view ? redactView(live.view, access) : null,
       day,
+      heartbeats: heartbeats ?? [],
       accountingProblem: site.accounting.problem(),
       inbox: site.inbox(),
       version: site.version,

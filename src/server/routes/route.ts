@@ -3,7 +3,7 @@ import type { Settings } from '../../record/settings';
 import type { InboxCounts } from '../../export/prometheus/server-metrics';
 import type { AccountingService, Requester } from '../accounting/accounting-thread';
 import type { ClassPromises } from '../accounting/class-promises';
-import type { LastDay } from '../accounting/day-sums';
+import type { MetricsAnswers } from '../accounting/metrics-answers';
 import type { Sessions } from '../access/sessions';
 import type { AnswerCache } from '../http/answer-cache';
 import type { Body } from '../http/body';
@@ -24,7 +24,7 @@ export interface Site {
   /** Somebody asks for the jobs that wait; resolves when qmaster has been asked for them, or after some seconds. */
   readonly wantPending: () => Promise<void>;
   readonly accounting: AccountingService;
-  readonly lastDay: LastDay;
+  readonly metrics: MetricsAnswers;
   readonly promises: ClassPromises;
   /** null: there is no inbox here to be emptied. */
   readonly inbox: () => InboxCounts | null;

@@ -16,6 +16,7 @@ const PAGES: readonly (readonly [path: string, name: string])[] = [
   ['/', 'Now'],
   ['/jobs', 'Jobs'],
   ['/cluster', 'Cluster'],
+  ['/nodes', 'Hosts'],
   ['/v1', 'Interface'],
 ];
 

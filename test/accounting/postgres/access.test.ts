@@ -55,16 +55,16 @@ describe('who may do what in PostgreSQL', { skip: noPostgres }, () => {
   it("gives the hooks' role the two functions, and nothing else", async () => {
     const one = JSON.stringify([job(9, T0)]).replaceAll("'", "''");
     await attempt('hooks', `SELECT qmemacct.deliver('${one}')`);
-    const heard = `SELECT qmemacct.heard('${JSON.stringify(nodeRow(statusOf('node1')))}', 1000)`;
+    const heard = `SELECT qmemacct.heartbeat('${JSON.stringify(nodeRow(statusOf('node1')))}', 1000)`;
     await attempt('hooks', heard);
     for (const role of ['stranger', 'reports']) await assert.rejects(attempt(role, heard), refused);
     for (const role of ['reports', 'bob', 'eve']) {
-      const [node] = (await attempt(role, 'SELECT host, heard_at, clock_offset_ms FROM qmemacct.node')) as {
-        readonly heard_at: number;
+      const [node] = (await attempt(role, 'SELECT host, heartbeat_at, clock_offset_ms FROM qmemacct.node')) as {
+        readonly heartbeat_at: number;
         readonly clock_offset_ms: number;
       }[];
       // The server's clock, not the caller's.
-      assert.equal(node?.clock_offset_ms, 1000 - (node?.heard_at ?? 0));
+      assert.equal(node?.clock_offset_ms, 1000 - (node?.heartbeat_at ?? 0));
     }
     for (const sql of [
       'SELECT * FROM qmemacct.record',

@@ -2,7 +2,6 @@ import assert from 'node:assert/strict';
 import { chmodSync, chownSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import type {} from 'node:test';
 import { asStored, mergeRecords } from '../../../src/record/merge';
 import { openPostgresHistory } from '../../../src/accounting/postgres/postgres-history';
 import { openPostgresReader, openPostgresStore } from '../../../src/accounting/postgres/postgres-store';
@@ -35,8 +34,7 @@ describe('delivery to PostgreSQL', { skip: noPostgres }, () => {
   }
 
   function credentials(line: string, mode = 0o600): string {
-    const directory = temporaryDirectory();
-    chmodSync(directory, 0o711);
+    const directory = temporaryDirectory(0o711);
     const path = join(directory, 'pgpass');
     writeFileSync(path, `# for the hooks\n${line}\n`, { mode });
     chmodSync(path, mode);

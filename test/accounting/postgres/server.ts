@@ -2,10 +2,10 @@ import { spawn, spawnSync } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { chmodSync, chownSync, existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { connect } from '../../../src/accounting/postgres/connect';
 import { initDatabase } from '../../../src/accounting/postgres/schema';
 import { temporaryDirectory } from '../../support/temporary-directory';
+import { until } from '../../support/until';
 
 /** A real PostgreSQL of the test's own: in a temporary directory, on a private socket, gone after the test. */
 
@@ -64,7 +64,6 @@ export interface ServerOptions {
   readonly access?: readonly string[];
 }
 
-const READY_MS = 120_000;
 
 export async function startServer(options: ServerOptions = {}): Promise<Server> {
   const bin = programs();
@@ -120,11 +119,10 @@ export async function startServer(options: ServerOptions = {}): Promise<Server> 
     });
     child = started;
     const asked = ['-q', '-h', directory, '-p', String(options.port ?? 5432)];
-    const deadline = Date.now() + READY_MS;
-    while (spawnSync(join(bin, 'pg_isready'), asked).status !== 0) {
-      if (started.exitCode !== null || Date.now() > deadline) throw new Error(`postgres did not start: ${log}`);
-      await sleep(20);
-    }
+    await until(() => {
+      if (started.exitCode !== null) throw new Error(`postgres did not start: ${log}`);
+      return spawnSync(join(bin, 'pg_isready'), asked).status === 0;
+    }, 'postgres');
   };
   const stop = async (signal: NodeJS.Signals): Promise<void> => {
     const running = child;

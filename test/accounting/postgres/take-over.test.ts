@@ -4,7 +4,6 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import type { TestContext } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { connect } from '../../../src/accounting/postgres/connect';
 import type { Connection } from '../../../src/accounting/postgres/connect';
 import { totalsHere } from '../../../src/accounting/postgres/lacking';
@@ -14,11 +13,12 @@ import { openSqliteHistory } from '../../../src/accounting/sqlite/sqlite-history
 import { openWholeStore } from '../../../src/accounting/sqlite/read/whole-store';
 import { StoreError } from '../../../src/accounting/store-error';
 import { SqliteDatabase } from '../../../src/native/sqlite';
-import { packageRoot } from '../../../src/base/package-root';
 import { job, T0 } from '../suite/fixture';
 import { noPostgres, startServer } from './server';
 import type { Server } from './server';
 import { temporaryDirectory } from '../../support/temporary-directory';
+import { until } from '../../support/until';
+import { COMMAND } from '../../support/qmemacct';
 
 /** Of the command; what is run in here goes in steps of 20. */
 const BATCH = 250;
@@ -26,7 +26,6 @@ const COUNT = 90;
 /** Without grace and without a checkpoint; its sessions end with it, so that it can be started again at once. */
 const AT_ONCE = 'SIGQUIT';
 const OWNERS = ['alice', 'bob', 'carol'] as const;
-const COMMAND = join(packageRoot(), 'bin', 'qmemacct');
 
 const numbered = (id: number, more: object = {}): ReturnType<typeof job> =>
   job(id, T0 + id * 1000, { owner: OWNERS[id % 3] ?? '', cpu_seconds: id + 0.125, wallclock_seconds: 2 * id, ...more });
@@ -101,7 +100,7 @@ describe('taking a store over', { skip: noPostgres }, () => {
       child.stdout.on('data', (piece: Buffer) => (said += piece.toString()));
       const ended = once(child, 'close') as Promise<[number | null]>;
       const waits = "SELECT FROM pg_locks WHERE NOT granted AND relation = 'qmemacct.taken_over'::regclass";
-      while ((await inner.query(waits)).length === 0) await sleep(10);
+      await until(async () => (await inner.query(waits)).length > 0);
       child.kill(signal);
       if (signal === 'SIGKILL') await ended;
       return async (): Promise<[number | null, string]> => [(await ended)[0], said];

@@ -70,7 +70,7 @@ describe('openSqliteReader', () => {
     const series = { start: new Date(T0).toISOString(), step_seconds: 10, rss_bytes: [1, 2], others: {} };
     await store.merge([1, 2].map((task) => ({ ...job(1, T0), task_id: task, run_id: `r${task}`, series })));
     const known = async (most?: number): Promise<number> => {
-      const { records } = await store.job({ job_id: 1, ...(most === undefined ? {} : { most_series: most }) });
+      const { records } = await store.job({ job_id: 1, ...(most === undefined ? {} : { most_whole: most }) });
       assert.equal(records.length, 2);
       return records.filter(({ record }) => record.series !== null).length;
     };

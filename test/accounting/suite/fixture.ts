@@ -3,6 +3,7 @@ import type { TestContext } from 'node:test';
 import type { HistoryStore, ImportedFile } from '../../../src/accounting/history-store';
 import { emptyRecord } from '../../../src/record/record';
 import type { Bracket, JobRecord } from '../../../src/record/record';
+import { bracketOf, recordOf } from '../../support/records';
 
 /** A new, empty store of the test's own, gone after the test. */
 export type OpenStore = (t: TestContext) => Promise<HistoryStore>;
@@ -16,16 +17,12 @@ export const iso = (ms: number): string => new Date(ms).toISOString();
 
 /** A job of an hour, which ended then, as a root sampler saw it. */
 export function job(id: number, endedAt: number, fields: Partial<JobRecord> = {}): JobRecord {
-  const key = {
+  return recordOf({
     cluster: 'cell',
     job_id: id,
-    task_id: null,
-    pe_task_id: null,
     host: 'node1',
     run_id: `0badcafe.${id}.1`,
-  };
-  return {
-    ...emptyRecord({ ...key, ...fields }, 'finished', 'root', endedAt),
+    revision: endedAt,
     owner: 'bob',
     submitted_at: iso(endedAt - 2 * HOUR),
     started_at: iso(endedAt - HOUR),
@@ -34,21 +31,11 @@ export function job(id: number, endedAt: number, fields: Partial<JobRecord> = {}
     host_slots: 2,
     cpu_seconds: 1800,
     h_vmem: { request_bytes: 4 * GIB, limit_bytes: 8 * GIB, per: 'slot' },
-    peak_rss: {
-      lower_bytes: GIB,
-      upper_bytes: null,
-      slack_bytes: 0,
-      proved: false,
-      exact: false,
-      open: ['exec'],
-      sources: ['sample'],
-      at: iso(endedAt - 1),
-      command: 'sort',
-    },
+    peak_rss: bracketOf(GIB, null, { open: ['exec'], at: iso(endedAt - 1), command: 'sort' }),
     rss_byte_seconds: 3600 * 0.5 * GIB,
     samples: 3600,
     ...fields,
-  };
+  });
 }
 
 /** A peak of rss of that many bytes, for `job`. */
@@ -86,6 +73,7 @@ export function lineOf(record: JobRecord, fields: Partial<JobRecord> = {}): JobR
       mem_gib_seconds: 3600,
       io_gib: 0.5,
       category: '-l h_vmem=4G',
+      submit_command: null,
       deleted_by: null,
       lines: 1,
     },

@@ -48,6 +48,18 @@ export function joinSuite(open: OpenStore): void {
       assert.deepEqual(stored.record.grid_engine, line.grid_engine);
     });
 
+    it('joins a record whose first process was forked long after Grid Engine noted the start', async (t) => {
+      const late = { ...ours, started_at: iso(T0 - HOUR + 45_000) };
+      for (const order of [
+        [late, line],
+        [line, late],
+      ]) {
+        const store = await open(t);
+        for (const record of order) await store.merge([record]);
+        assert.deepEqual(await runsOf(store, 1), [`${ours.run_id} node1 +`]);
+      }
+    });
+
     it('joins in one batch as in several', async (t) => {
       const store = await open(t);
       const outcomes = await store.merge([line, ours, line]);

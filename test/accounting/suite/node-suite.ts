@@ -17,6 +17,7 @@ export function statusOf(host: string, changes: Partial<NodeStatus> = {}): NodeS
     waiting_since: null,
     refused: 0,
     last_job_at: null,
+    failing_sources: [],
     ...changes,
   };
 }
@@ -36,30 +37,31 @@ export function nodeSuite(open: OpenStore): void {
         waiting_since: iso(T0),
         refused: 2,
         last_job_at: iso(T0 + HOUR),
+        failing_sources: [{ source: 'ipmi', reason: 'ipmitool: "no device"' }],
       });
       const quiet = statusOf('node1', { cluster: 'other', listener: false, clock_synchronised: false });
-      for (const status of [statusOf('node2'), statusOf('node1'), quiet, late]) await store.heard(status);
+      for (const status of [statusOf('node2'), statusOf('node1'), quiet, late]) await store.saveHeartbeat(status);
       const found = await store.nodes({ since: 0 });
       const said = [statusOf('node1'), late, quiet];
       assert.deepEqual(
         found,
         said.map((status, index) => ({
           ...status,
-          heard_at: found[index]?.heard_at,
+          heartbeat_at: found[index]?.heartbeat_at,
           clock_offset_seconds: found[index]?.clock_offset_seconds,
         })),
       );
-      for (const { heard_at: heard, clock_offset_seconds: offset } of found) {
+      for (const { heartbeat_at: heard, clock_offset_seconds: offset } of found) {
         assert.ok(Date.parse(heard) >= before && Date.parse(heard) <= Date.now(), heard);
         // Both clocks are this machine's; SQLite has none of its own.
         assert.ok(offset === null || Math.abs(offset) <= (Date.now() - before) / 1000, String(offset));
       }
     });
 
-    it('leaves out what was not heard of since then', async (t) => {
+    it('leaves out hosts without a heartbeat since then', async (t) => {
       const store = await open(t);
-      await store.heard(statusOf('node1'));
-      const [{ heard_at: heard } = assert.fail()] = await store.nodes({ since: 0 });
+      await store.saveHeartbeat(statusOf('node1'));
+      const [{ heartbeat_at: heard } = assert.fail()] = await store.nodes({ since: 0 });
       assert.equal((await store.nodes({ since: Date.parse(heard) })).length, 1);
       assert.deepEqual(await store.nodes({ since: Date.parse(heard) + 1 }), []);
     });

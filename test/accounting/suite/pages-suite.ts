@@ -1,10 +1,15 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import fc from 'fast-check';
 import type { AccountingReader, PagesQuery } from '../../../src/accounting/store';
+import { PLAIN_COLUMNS, tableColumns, type TableValue } from '../../../src/record/plain-columns';
 import type { JobRecord } from '../../../src/record/record';
+import { arbitraryRecord } from '../arbitrary-record';
 import { DAY, GIB, iso, job, T0 } from './fixture';
 import type { OpenStore } from './fixture';
 
+const EVER = { since: 0, until: Number.MAX_SAFE_INTEGER };
+const SOME = ['job_id', 'notes', 'peak_rss_open', 'request_limit_bytes', 'cpu_efficiency'];
 const ALL = { since: 0, until: T0 + 9 * DAY };
 
 export async function readPages(reader: AccountingReader, query: PagesQuery): Promise<readonly JobRecord[]> {
@@ -58,6 +63,25 @@ export function pagesSuite(open: OpenStore): void {
       );
       const [, first] = await readPages(store, ALL);
       assert.deepEqual([first?.job_id, first?.series, first?.owner], [1, null, 'bob']);
+    });
+
+    it('say the same as plain columns', async (t) => {
+      const store = await open(t);
+      const records = fc.sample(arbitraryRecord(), { numRuns: 200, seed: 7 });
+      const lines = records.slice(0, 50).map((record) => ({ ...record, trust: 'accounting' as const }));
+      await store.merge([...records, ...lines, ...MANY]);
+      for (const columns of [PLAIN_COLUMNS, PLAIN_COLUMNS.filter(({ name }) => SOME.includes(name)).reverse()]) {
+        const expected = tableColumns(columns, await readPages(store, EVER));
+        const found: TableValue[][] = columns.map(() => []);
+        let read = 0;
+        for await (const page of store.tablePages?.(EVER, columns) ?? []) {
+          read += page.rows;
+          assert.ok(page.of >= read);
+          for (const [index, values] of page.columns.entries()) found[index]?.push(...values);
+        }
+        assert.ok(read > 2000);
+        for (const [index, { name }] of columns.entries()) assert.deepEqual(found[index], expected[index], name);
+      }
     });
 
     it('have each record once while others arrive and change', async (t) => {

@@ -5,17 +5,10 @@ import { userInfo } from 'node:os';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { openSqliteStore } from '../../../src/accounting/sqlite/sqlite-store';
-import { runProgram } from '../../../src/cli/program';
 import type { JobRecord } from '../../../src/record/record';
 import { needing, pastJobs } from '../../report/past-jobs';
 import { temporaryDirectory } from '../../support/temporary-directory';
-import { fakeTerminal } from '../fake-terminal';
-
-interface Answer {
-  readonly status: number;
-  readonly output: string;
-  readonly warnings: string;
-}
+import { runCommand, type Answer } from '../../support/qmemacct';
 
 interface Site {
   readonly directory: string;
@@ -30,11 +23,7 @@ async function site(records: readonly JobRecord[]): Promise<Site> {
   const store = openSqliteStore(join(directory, 'site.db'), 0o600);
   await store.merge(records);
   await store.close();
-  const command = async (...words: readonly string[]): Promise<Answer> => {
-    const terminal = fakeTerminal();
-    const status = await runProgram(['--config', config, ...words], '1', terminal);
-    return { status, output: terminal.output(), warnings: terminal.warnings() };
-  };
+  const command = (...words: readonly string[]): Promise<Answer> => runCommand(['--config', config, ...words]);
   return { directory, command, advise: (...words) => command('advise', ...words) };
 }
 

@@ -1,11 +1,10 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { chmodSync, lstatSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { lstatSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { before, describe, it, type TestContext } from 'node:test';
 import { openSqliteStore } from '../../../src/accounting/sqlite/sqlite-store';
 import { exportTable, type ExportOptions } from '../../../src/cli/commands/export';
-import { runProgram } from '../../../src/cli/program';
 import { PLAIN_COLUMNS } from '../../../src/record/plain-columns';
 import { NodeStore } from '../../../src/sampler/node-store/node-store';
 import { job, T0 } from '../../accounting/suite/fixture';
@@ -13,7 +12,7 @@ import { memoryReader } from '../../accounting/memory-reader';
 import { ordinary } from '../../report/sample-records';
 import { temporaryDirectory } from '../../support/temporary-directory';
 import { fakeTerminal } from '../fake-terminal';
-import { COMMAND, startServing } from '../serving';
+import { COMMAND, startServing, runCommand, type Answer, qmemacct, NOBODY, notRoot } from '../../support/qmemacct';
 
 const directory = temporaryDirectory();
 const state = join(directory, 'state');
@@ -47,10 +46,8 @@ before(async () => {
 
 const ALL = ['--since', '2026-01-01', '--until', '2027-01-01'];
 
-async function run(...words: readonly string[]) {
-  const terminal = fakeTerminal();
-  const status = await runProgram(['export', ...words, '--config', config], '1.2.3', terminal);
-  return { status, output: terminal.output(), warnings: terminal.warnings() };
+function run(...words: readonly string[]): Promise<Answer> {
+  return runCommand(['export', ...words, '--config', config]);
 }
 
 const lines = (text: string): readonly string[] => text.trimEnd().split('\n');
@@ -121,7 +118,7 @@ describe('qmemacct export', () => {
 
   it('refuses what makes no sense in one line', async () => {
     for (const [words, problem] of [
-      [['records', '--format', 'xlsx'], /xlsx.*csv, jsonl, parquet/],
+      [['records', '--format', 'xlsx'], /xlsx.*csv, jsonl, parquet, hdf5/],
       [['everything'], /records, series, samples/],
       [['records', '--format', 'parquet'], /--format parquet needs --output FILE/],
       [['records', '--columns', 'salary'], /"salary" is no column/],
@@ -156,10 +153,15 @@ describe('qmemacct export', () => {
       return;
     }
     t.after(() => spawnSync('umount', [place]));
-    const { status, warnings } = await run('records', ...ALL, '--output', join(place, 'all.csv'));
-    assert.equal(status, 3);
-    assert.match(warnings, /all\.csv: no room is left there; nothing was kept; make room or name another place\n$/);
-    assert.deepEqual(readdirSync(place), []);
+    for (const format of ['csv', 'parquet', 'hdf5']) {
+      const { status, warnings } = await run('records', ...ALL, '--format', format, '--output', join(place, 'all'));
+      assert.equal(status, 3);
+      assert.match(
+        warnings,
+        /^qmemacct: .*all: no room is left there; nothing was kept; make room or name another place\n$/,
+      );
+      assert.deepEqual(readdirSync(place), []);
+    }
   });
 
   it('keeps the file that was there until the new one is whole', async () => {
@@ -215,37 +217,24 @@ describe('qmemacct export', () => {
     assert.match(stdout, /^cluster,job_id,.*\n$/);
   });
 
-  it(
-    "shows no more of others' jobs than the site's lists",
-    { skip: process.geteuid?.() !== 0 && 'needs root' },
-    async (t: TestContext) => {
-      const site = temporaryDirectory();
-      chmodSync(site, 0o755);
-      mkdirSync(join(site, 'accounting'), { mode: 0o700 });
-      const accounting = join(site, 'accounting', 'accounting.db');
-      const toml = join(site, 'qmemacct.toml');
-      writeFileSync(
-        toml,
-        `accounting = "${accounting}"\nserve_socket = "${site}/run/serve.sock"\nserve_port = 0\nserve_names = "anonymous"\n`,
-      );
-      const store = openSqliteStore(accounting, 0o600);
-      await store.merge([ordinary]);
-      await store.close();
-      await startServing(t, toml);
-      const columns = ['--columns', 'job_id,owner,job_name,account,peak_rss_command,notes,host'];
-      const { status, stdout, stderr } = spawnSync(
-        'setpriv',
-        ['--reuid=65534', '--regid=65534', '--clear-groups', process.execPath, COMMAND, '--config', toml].concat([
-          'export',
-          'records',
-          ...ALL,
-          ...columns,
-        ]),
-        { encoding: 'utf8', env: { PATH: process.env.PATH, HOME: '/nonexistent', SGE_ROOT: '/nonexistent' } },
-      );
-      assert.equal(status, 0, stderr);
-      assert.match(stderr, /this site shows you the jobs of others without owners and names/);
-      assert.equal(lines(stdout)[1], `${ordinary.job_id},anonymous,anonymous,,,,${ordinary.host}`);
-    },
-  );
+  it("shows no more of others' jobs than the site's lists", { skip: notRoot }, async (t: TestContext) => {
+    const site = temporaryDirectory(0o755);
+    mkdirSync(join(site, 'accounting'), { mode: 0o700 });
+    const accounting = join(site, 'accounting', 'accounting.db');
+    const toml = join(site, 'qmemacct.toml');
+    writeFileSync(
+      toml,
+      `accounting = "${accounting}"\nserve_socket = "${site}/run/serve.sock"\nserve_port = 0\nserve_names = "anonymous"\n`,
+    );
+    const store = openSqliteStore(accounting, 0o600);
+    await store.merge([ordinary]);
+    await store.close();
+    await startServing(t, toml);
+    const columns = ['--columns', 'job_id,owner,job_name,account,peak_rss_command,notes,host'];
+    const words = ['--config', toml, 'export', 'records', ...ALL, ...columns];
+    const { status, stdout, stderr } = qmemacct(words, { uid: NOBODY });
+    assert.equal(status, 0, stderr);
+    assert.match(stderr, /this site shows you the jobs of others without owners and names/);
+    assert.equal(lines(stdout)[1], `${ordinary.job_id},anonymous,anonymous,,,,${ordinary.host}`);
+  });
 });

@@ -9,9 +9,9 @@ import { makePrivateState } from '../../../src/cli/run/private-state';
 import { ownStorePath } from '../../../src/cli/stores/stores';
 import { DeliveryLock } from '../../../src/sampler/delivery/delivery-lock';
 import { NodeStore } from '../../../src/sampler/node-store/node-store';
-import { emptyRecord } from '../../../src/record/record';
 import { fakeTerminal } from '../fake-terminal';
 import { temporaryDirectory } from '../../support/temporary-directory';
+import { recordOf } from '../../support/records';
 
 interface Undelivered {
   readonly env: Record<string, string>;
@@ -28,9 +28,13 @@ function undelivered(): Undelivered {
   writeFileSync(config, `state_dir = "${join(home, 'nothing')}"\n`);
   const accounting = ownStorePath(env);
   const state = makePrivateState(join(dirname(accounting), 'run-state'), { cluster: 'local', accounting });
-  const key = { cluster: 'local', job_id: 7, task_id: null, pe_task_id: null, host: 'here', run_id: '0123abcd.1.1' };
   const store = new NodeStore(state.directory);
-  store.finish('7.0.0123abcd.1.1', 0, emptyRecord(key, 'finished', 'usage', 1_700_000_000_000), []);
+  store.finish(
+    '7.0.0123abcd.1.1',
+    0,
+    recordOf({ cluster: 'local', job_id: 7, trust: 'usage', revision: 1_700_000_000_000 }),
+    [],
+  );
   store.close();
   return { env, accounting, words: (...more) => ['flush', '--config', config, ...more] };
 }

@@ -1,20 +1,14 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { LiveSources } from '../../../src/cli/live/sources';
-import { runProgram } from '../../../src/cli/program';
 import { AT, noAnswer, sampleSnapshot } from '../../live/snapshots';
 import { fakeLiveSources } from '../fake-live-sources';
-import { fakeTerminal } from '../fake-terminal';
+import { runCommand, type Answer } from '../../support/qmemacct';
 
 process.env.TZ = 'Europe/Berlin';
 
-async function hosts(
-  words: readonly string[],
-  sources: LiveSources = fakeLiveSources(),
-): Promise<{ readonly status: number; readonly output: string; readonly warnings: string }> {
-  const terminal = fakeTerminal({ now: () => new Date(AT + 3000) });
-  const status = await runProgram(['hosts', ...words, '--config', '/nonexistent'], '1.2.3', terminal, { sources });
-  return { status, output: terminal.output(), warnings: terminal.warnings() };
+function hosts(words: readonly string[], sources: LiveSources = fakeLiveSources()): Promise<Answer> {
+  return runCommand(['hosts', ...words, '--config', '/nonexistent'], { now: () => new Date(AT + 3000) }, { sources });
 }
 
 interface Json {

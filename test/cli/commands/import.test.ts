@@ -2,20 +2,20 @@ import assert from 'node:assert/strict';
 import { appendFileSync, chmodSync, chownSync, existsSync, mkdirSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { spawn, spawnSync } from 'node:child_process';
-import { runProgram } from '../../../src/cli/program';
 import { packageRoot } from '../../../src/base/package-root';
 import { failedLine, sampleLine, sampleLines } from '../../accounting/import/sample-lines';
 import { noPostgres, startServer } from '../../accounting/postgres/server';
 import { fakeTerminal } from '../fake-terminal';
 import { temporaryDirectory } from '../../support/temporary-directory';
+import { until } from '../../support/until';
+import { runCommand, type Answer, NOBODY, notRoot, qmemacct } from '../../support/qmemacct';
 
 interface Site {
   readonly directory: string;
   readonly file: string;
   readonly config: string;
-  readonly run: (...words: readonly string[]) => Promise<{ status: number; output: string; warnings: string }>;
+  readonly run: (...words: readonly string[]) => Promise<Answer>;
 }
 
 /** A site whose accounting file is `file`, and whose accounting DB belongs to whoever runs this. */
@@ -33,11 +33,7 @@ function site(settings = '', store?: string): Site {
     directory,
     file,
     config,
-    run: async (...words) => {
-      const terminal = fakeTerminal();
-      const status = await runProgram([...words, '--config', config], '0', terminal);
-      return { status, output: terminal.output(), warnings: terminal.warnings() };
-    },
+    run: (...words): Promise<Answer> => runCommand([...words, '--config', config]),
   };
 }
 
@@ -146,14 +142,11 @@ describe('qmemacct import', { timeout: 180_000 }, () => {
       sampleLine(job + 1, { owner: ownerOf(job), start: start + job }),
     );
     writeFileSync(file, lines.join(''));
-    const ordinary = ['setpriv', '--reuid=65534', '--regid=65534', '--clear-groups'];
-    const become = process.getuid?.() === 0 ? ordinary : ['env'];
-    if (become === ordinary) chownSync(home, 65_534, 65_534);
+    const uid = notRoot === false ? NOBODY : null;
+    if (uid !== null) chownSync(home, uid, uid);
     const run = (...words: readonly string[]): string => {
-      const command = [process.execPath, join(packageRoot(), 'dist/src/cli/main.js'), ...words];
-      const [program, ...rest] = [...become, ...command, '--config', join(home, 'qmemacct.toml')];
-      const env = { PATH: '/usr/bin:/bin', HOME: home, LANG: 'C.UTF-8', TZ: 'UTC' };
-      const { status, stdout, stderr } = spawnSync(program, rest, { encoding: 'utf8', env, cwd: '/' });
+      const env = { PATH: '/usr/bin:/bin', HOME: home, TZ: 'UTC' };
+      const { status, stdout, stderr } = qmemacct([...words, '--config', join(home, 'qmemacct.toml')], { uid, env });
       assert.equal(status, 0, stderr);
       return stdout;
     };
@@ -185,12 +178,11 @@ describe('qmemacct import', { timeout: 180_000 }, () => {
     let said = '';
     child.stdout.on('data', (text: Buffer) => (said += text.toString()));
     child.stderr.on('data', (text: Buffer) => (said += text.toString()));
-    const hear = async (pattern: RegExp): Promise<void> => {
-      while (!pattern.test(said)) {
+    const hear = (pattern: RegExp): Promise<true> =>
+      until(() => {
         assert.equal(child.exitCode, null, said);
-        await sleep(20);
-      }
-    };
+        return pattern.test(said);
+      });
     await hear(/40 records added/);
     appendFileSync(file, sampleLine(41));
     await hear(/1 line, 1 record added/);

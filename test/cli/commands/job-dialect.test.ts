@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { before, describe, it } from 'node:test';
 import { openSqliteStore } from '../../../src/accounting/sqlite/sqlite-store';
 import { runProgram } from '../../../src/cli/program';
-import { accountOf, modest } from '../../report/bad-ends';
+import { tenMinutesOf, modest } from '../../report/bad-ends';
 import { openBracket } from '../../report/sample-records';
 import { fakeTerminal } from '../fake-terminal';
 import { temporaryDirectory } from '../../support/temporary-directory';
@@ -19,7 +19,7 @@ const killed = {
   exit_status: 137,
   signal: 9,
   peak_vmem: openBracket(4.2 * GIB, null, null),
-  grid_engine: accountOf({ wallclock_seconds: 600 }),
+  grid_engine: tenMinutesOf({ wallclock_seconds: 600 }),
 };
 
 before(async () => {

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { LiveSources } from '../../../src/cli/live/sources';
-import { runProgram } from '../../../src/cli/program';
 import type { Terminal } from '../../../src/cli/terminal';
 import {
   AT,
@@ -15,24 +14,20 @@ import {
   answer,
 } from '../../live/snapshots';
 import { fakeLiveSources } from '../fake-live-sources';
-import { fakeTerminal } from '../fake-terminal';
+import { runCommand, type Answer } from '../../support/qmemacct';
 
 process.env.TZ = 'Europe/Berlin';
 
-interface Run {
-  readonly status: number;
-  readonly output: string;
-  readonly warnings: string;
-}
-
-async function live(
+function live(
   words: readonly string[],
   sources: LiveSources = fakeLiveSources(),
   changes: Partial<Terminal> = {},
-): Promise<Run> {
-  const terminal = fakeTerminal({ now: () => new Date(AT + 3000), ...changes });
-  const status = await runProgram(['live', ...words, '--config', '/nonexistent'], '1.2.3', terminal, { sources });
-  return { status, output: terminal.output(), warnings: terminal.warnings() };
+): Promise<Answer> {
+  return runCommand(
+    ['live', ...words, '--config', '/nonexistent'],
+    { now: () => new Date(AT + 3000), ...changes },
+    { sources },
+  );
 }
 
 interface Json {

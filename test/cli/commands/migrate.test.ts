@@ -4,18 +4,15 @@ import { after, before, describe, it } from 'node:test';
 import { openPostgresHistory } from '../../../src/accounting/postgres/postgres-history';
 import { openSqliteHistory } from '../../../src/accounting/sqlite/sqlite-history';
 import type { StoredRecord } from '../../../src/record/merge';
-import { runProgram } from '../../../src/cli/program';
 import type { JobRecord } from '../../../src/record/record';
 import { noPostgres, startServer, type Server } from '../../accounting/postgres/server';
 import { accountingLineOf, heartbeatOf, realisticRecords } from '../../accounting/realistic-record';
 import { DAY, iso, job, lineOf, T0 } from '../../accounting/suite/fixture';
-import { fakeTerminal } from '../fake-terminal';
 import { temporaryDirectory } from '../../support/temporary-directory';
+import { runCommand, type Answer } from '../../support/qmemacct';
 
-async function run(...words: readonly string[]): Promise<{ status: number; output: string; warnings: string }> {
-  const terminal = fakeTerminal({});
-  const status = await runProgram(words, '1.2.3', terminal);
-  return { status, output: terminal.output(), warnings: terminal.warnings() };
+function run(...words: readonly string[]): Promise<Answer> {
+  return runCommand(words);
 }
 
 describe('migrate', { skip: noPostgres }, () => {

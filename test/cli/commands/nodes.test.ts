@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { showNodes, type NodesOptions, type NodesSources } from '../../../src/cli/commands/nodes';
-import type { HeardNode } from '../../../src/record/node-status';
+import type { NodeHeartbeat } from '../../../src/record/node-status';
 import { memoryReader } from '../../accounting/memory-reader';
 import { statusOf } from '../../accounting/suite/node-suite';
 import { assertGolden } from '../../report/golden';
@@ -10,18 +10,30 @@ import { fakeTerminal } from '../fake-terminal';
 const NOW = Date.parse('2026-11-21T12:00:00Z');
 const ago = (minutes: number): string => new Date(NOW - minutes * 60_000).toISOString();
 
-function heard(host: string, minutes: number, changes: Partial<HeardNode> = {}): HeardNode {
-  return { ...statusOf(host), heard_at: ago(minutes), clock_offset_seconds: 0.012, last_job_at: ago(200), ...changes };
+function heartbeat(host: string, minutes: number, changes: Partial<NodeHeartbeat> = {}): NodeHeartbeat {
+  return {
+    ...statusOf(host),
+    heartbeat_at: ago(minutes),
+    clock_offset_seconds: 0.012,
+    last_job_at: ago(200),
+    ...changes,
+  };
 }
 
-const WELL = heard('node01.cluster.example', 1);
-const NODES: readonly HeardNode[] = [
-  WELL,
-  heard('node02', 45, { version: '1.2.2' }),
-  heard('node03', 3, { waiting: 1200, waiting_since: ago(300), scope: 'node' }),
-  heard('node04', 5, { disabled: true, listener: false, refused: 1, clock_offset_seconds: -7.5 }),
-  heard('node05', 2, { clock_offset_seconds: null, clock_synchronised: false, last_job_at: null }),
-  heard('gone', 60 * 24 * 8),
+const OK = heartbeat('node01.cluster.example', 1);
+const NODES: readonly NodeHeartbeat[] = [
+  OK,
+  heartbeat('node02', 45, { version: '1.2.2' }),
+  heartbeat('node03', 3, { waiting: 1200, waiting_since: ago(300), scope: 'node' }),
+  heartbeat('node04', 5, { disabled: true, listener: false, refused: 1, clock_offset_seconds: -7.5 }),
+  heartbeat('node05', 2, { clock_offset_seconds: null, clock_synchronised: false, last_job_at: null }),
+  heartbeat('node07', 1, {
+    failing_sources: [
+      { source: 'ipmi', reason: 'ipmitool took longer than 5 s' },
+      { source: 'rapl', reason: 'no RAPL domain in /sys/class/powercap' },
+    ],
+  }),
+  heartbeat('gone', 60 * 24 * 8),
 ];
 
 interface Run {
@@ -32,8 +44,8 @@ interface Run {
 
 async function nodes(
   options: Partial<NodesOptions> = {},
-  known: readonly HeardNode[] = NODES,
-  hosts: readonly string[] | string = ['node01', 'node02', 'node03', 'node04', 'node05', 'node06'],
+  known: readonly NodeHeartbeat[] = NODES,
+  hosts: readonly string[] | string = ['node01', 'node02', 'node03', 'node04', 'node05', 'node06', 'node07'],
 ): Promise<Run> {
   const terminal = fakeTerminal();
   const sources: NodesSources = {
@@ -56,43 +68,51 @@ describe('qmemacct nodes', () => {
     assertGolden('nodes', output.trimEnd().split('\n'));
   });
 
-  it('says where it knows no hosts but those that were heard of', async () => {
-    const { output, warnings } = await nodes({}, [WELL], 'qconf is not here');
-    assert.match(output, /^1 host: 1 well; /);
-    assert.match(warnings, /never heard of are not listed: qconf is not here/);
+  it('says where it knows no hosts but those with a heartbeat', async () => {
+    const { output, warnings } = await nodes({}, [OK], 'qconf is not here');
+    assert.match(output, /^1 host: 1 ok; /);
+    assert.match(warnings, /without a heartbeat are not listed: qconf is not here/);
   });
 
   it('gives programs the same', async () => {
     const { totals, nodes: all } = JSON.parse((await nodes({ json: true })).output) as {
       readonly totals: object;
-      readonly nodes: readonly { readonly host: string; readonly state: string; readonly waiting?: number }[];
+      readonly nodes: readonly {
+        readonly host: string;
+        readonly state: string;
+        readonly waiting?: number;
+        readonly failing_sources?: readonly object[];
+      }[];
     };
-    assert.deepEqual(totals, { hosts: 6, ok: 1, warning: 4, critical: 1, waiting: 1200 });
+    assert.deepEqual(totals, { hosts: 7, ok: 1, warning: 5, critical: 1, waiting: 1200 });
     assert.deepEqual([all[0]?.host, all[0]?.state, all[0]?.waiting], ['node03', 'critical', 1200]);
     const [head, first, ...others] = (await nodes({ csv: true })).output.trimEnd().split(/\r?\n/);
     assert.match(head ?? '', /^host,state,problems,cluster,version,/);
     assert.match(first ?? '', /^node03,critical,/);
-    assert.equal(others.length, 5);
+    assert.equal(others.length, 6);
+    const failing = all.find(({ host }) => host === 'node07');
+    assert.deepEqual(failing?.failing_sources?.[0], { source: 'ipmi', reason: 'ipmitool took longer than 5 s' });
+    assert.match(others.join('\n'), /^node07,warning,"?2 sources fail: ipmi, rapl"?,.*,ipmi rapl$/m);
   });
 
   it('answers a check with a line and its status', async () => {
     const check = { check: true };
-    const well = await nodes(check, [WELL], ['node01']);
+    const well = await nodes(check, [OK], ['node01']);
     assert.deepEqual(
       [well.status, well.output],
-      [0, 'QMEMACCT OK - 1 hosts, all are well | hosts=1 warning=0 critical=0 waiting=0\n'],
+      [0, 'QMEMACCT OK - 1 hosts, all are ok | hosts=1 warning=0 critical=0 waiting=0\n'],
     );
-    const silent = [heard('a|b\n', 45)];
+    const silent = [heartbeat('a|b\n', 45)];
     const warned = await nodes(check, silent, []);
     assert.equal(warned.status, 1);
-    assert.match(warned.output, /^QMEMACCT WARNING - .*a\/b.*silent for 0:45:00 \| hosts=1 warning=1 .*\n$/);
+    assert.match(warned.output, /^QMEMACCT WARNING - .*a\/b.*no heartbeat for 0:45:00 \| hosts=1 warning=1 .*\n$/);
     assert.equal((await nodes({ ...check, critical: '40m' }, silent, [])).status, 2);
     assert.equal((await nodes({ ...check, warning: '1h' }, silent, [])).status, 0);
     const all = await nodes(check);
     assert.equal(all.status, 2);
-    assert.match(all.output, /^QMEMACCT CRITICAL - 6 hosts, 5 not well: node03: /);
-    assert.equal((await nodes(check, [WELL], ['node01', 'node02'])).status, 1);
-    await assert.rejects(nodes(check, [], []), { status: 3, message: /no host was heard of since 7d/ });
+    assert.match(all.output, /^QMEMACCT CRITICAL - 7 hosts, 6 not ok: node03: /);
+    assert.equal((await nodes(check, [OK], ['node01', 'node02'])).status, 1);
+    await assert.rejects(nodes(check, [], []), { status: 3, message: /no host has sent a heartbeat since 7d/ });
     await assert.rejects(nodes({ ...check, critical: 'now' }), { status: 2, message: /--critical now: give a span/ });
   });
 });

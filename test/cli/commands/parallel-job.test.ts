@@ -87,19 +87,19 @@ describe('qmemacct job, of a parallel job', () => {
 });
 
 describe('qmemacct job, of a job that runs on another host', () => {
-  it('shows what was heard of it last, and where it is going', async () => {
+  it('shows its last heartbeat, and where it is going', async () => {
     const text = await output('job', '4901');
     assert.match(text, /running, 43 s ago$/m);
     assert.match(text, /these are the figures of 43 s ago/);
     assert.match(text, /At this rate it reaches its limit at 13:\d\d: /);
   });
 
-  it('does not call running what nobody has heard of for hours', async () => {
+  it('does not call running what has sent no heartbeat for hours', async () => {
     const text = await output('job', '4902');
-    assert.match(text, /not heard of since 2026-11-21 10:00:00$/m);
+    assert.match(text, /no heartbeat since 2026-11-21 10:00:00$/m);
     assert.doesNotMatch(text, /At this rate/);
     const owned = await output('owner', 'bob', '--since', '2d');
-    assert.match(owned, /4902 .* not heard of since 2026-11-21 10:00:00/);
+    assert.match(owned, /4902 .* no heartbeat since 2026-11-21 10:00:00/);
     assert.match(owned, /4901 .* running, 43 s ago/);
     assert.match(await output('owner', 'bob', '--since', '2d'), /4903 .* 3 running/);
   });

@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
@@ -7,45 +6,38 @@ import { openSqliteStore } from '../../../src/accounting/sqlite/sqlite-store';
 import { parseJobArguments } from '../../../src/cli/job/find-job';
 import { jobName, jobTaskName, privateWorld } from '../../../src/record/job-name';
 import { ordinary } from '../../report/sample-records';
-import { COMMAND } from '../serving';
+import { qmemacct } from '../../support/qmemacct';
 import { temporaryDirectory } from '../../support/temporary-directory';
 
-interface Ran {
-  readonly status: number | null;
-  readonly stdout: string;
-  readonly stderr: string;
-}
-
 /** A site whose own job 1 is of node17, and a user who has run nothing privately yet. */
-async function newUser(): Promise<(...words: readonly string[]) => Ran> {
+async function newUser(): Promise<(...words: readonly string[]) => ReturnType<typeof qmemacct>> {
   const directory = temporaryDirectory();
   const config = join(directory, 'qmemacct.toml');
   writeFileSync(config, `accounting = "${directory}/site.db"\nrun_dir = "${directory}/none"\nlistener = false\n`);
   const site = openSqliteStore(join(directory, 'site.db'), 0o600);
   await site.merge([{ ...ordinary, job_id: 1, job_name: 'of_the_cluster' }]);
   await site.close();
-  const env = { PATH: process.env.PATH, HOME: directory, LANG: 'C.UTF-8', COLUMNS: '120' };
-  return (...words) => spawnSync(process.execPath, [COMMAND, '--config', config, ...words], { encoding: 'utf8', env });
+  return (...words) => qmemacct(['--config', config, ...words], { env: { HOME: directory, COLUMNS: '120' } });
 }
 
 describe('a private run', () => {
   it('has a name that is no job number, by which it is shown, and lists say so', async () => {
-    const qmemacct = await newUser();
-    const run = qmemacct('run', '--', 'sleep', '0.3');
+    const user = await newUser();
+    const run = user('run', '--', 'sleep', '0.3');
     assert.equal(run.status, 0, run.stderr);
     assert.match(run.stderr, /\brun-1\b/);
-    const cluster = qmemacct('job', '1');
+    const cluster = user('job', '1');
     assert.equal(cluster.status, 0, cluster.stderr);
     assert.match(cluster.stdout, /of_the_cluster/);
     assert.doesNotMatch(cluster.stdout, /sleep|had this number|run-1/);
-    const own = qmemacct('job', 'run-1');
+    const own = user('job', 'run-1');
     assert.equal(own.status, 0, own.stderr);
     assert.match(own.stdout, /run-1[^]*sleep/);
     assert.doesNotMatch(own.stdout, /of_the_cluster/);
-    const list = qmemacct('jobs', '--since', '2020-01-01').stdout;
+    const list = user('jobs', '--since', '2020-01-01').stdout;
     assert.match(list, /^run-1 .*sleep/m);
     assert.match(list, /^1 .*of_the_cluster/m);
-    const none = qmemacct('job', 'run-2');
+    const none = user('job', 'run-2');
     assert.equal(none.status, 1);
     assert.match(none.stderr, /job run-2: nothing known/);
   });

@@ -2,21 +2,12 @@ import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
-import { runProgram } from '../../../src/cli/program';
 import { parseRules } from '../../../src/report/rules/rule';
 import { temporaryDirectory } from '../../support/temporary-directory';
-import { fakeTerminal } from '../fake-terminal';
+import { runCommand, type Answer } from '../../support/qmemacct';
 
-interface Run {
-  readonly status: number;
-  readonly output: string;
-  readonly warnings: string;
-}
-
-async function rules(...words: readonly string[]): Promise<Run> {
-  const terminal = fakeTerminal();
-  const status = await runProgram(['--config', '/nonexistent.toml', 'rules', ...words], '1', terminal);
-  return { status, output: terminal.output(), warnings: terminal.warnings() };
+function rules(...words: readonly string[]): Promise<Answer> {
+  return runCommand(['--config', '/nonexistent.toml', 'rules', ...words]);
 }
 
 describe('qmemacct rules', () => {

@@ -13,6 +13,7 @@ import { ordinary, unsampled } from '../../report/sample-records';
 import { oneOf } from '../../tries';
 import { fakeTerminal } from '../fake-terminal';
 import { temporaryDirectory } from '../../support/temporary-directory';
+import { runCommand, type Answer } from '../../support/qmemacct';
 
 process.env.TZ = 'Europe/Berlin';
 
@@ -71,10 +72,8 @@ before(async () => {
 });
 // The sampler of a private run may still be closing its store.
 
-async function run(...words: readonly string[]) {
-  const terminal = fakeTerminal();
-  const status = await runProgram([...words, '--config', config], '1.2.3', terminal);
-  return { status, output: terminal.output(), warnings: terminal.warnings() };
+function run(...words: readonly string[]): Promise<Answer> {
+  return runCommand([...words, '--config', config]);
 }
 
 const WINDOW = ['--since', '2026-11-20 14:00', '--until', '2026-11-20 15:00'];
@@ -139,13 +138,8 @@ describe('qmemacct node', () => {
 
   it("writes what was read last for node_exporter's textfile collector, all of it or nothing", async () => {
     const now = new Date(START + 100_000);
-    const write = async (
-      ...words: readonly string[]
-    ): Promise<{ status: number; output: string; warnings: string }> => {
-      const terminal = fakeTerminal({ now: () => now });
-      const status = await runProgram(['node', '--config', config, ...words], '1.2.3', terminal);
-      return { status, output: terminal.output(), warnings: terminal.warnings() };
-    };
+    const write = (...words: readonly string[]): Promise<Answer> =>
+      runCommand(['node', '--config', config, ...words], { now: () => now });
     const { status, output } = await write('--prometheus');
     assert.equal(status, 0);
     assert.match(output, /^qmemacct_node_loadavg_1min 1\.9$/m);

@@ -1,19 +1,16 @@
 import assert from 'node:assert/strict';
-import { spawn, spawnSync } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chmodSync, chownSync, existsSync, mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { chownSync, existsSync, mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { openSqliteStore } from '../../../src/accounting/sqlite/sqlite-store';
 import { listenAt } from '../../../src/server/http/listen';
 import { ask } from '../../server/test-site';
-import { COMMAND, startServing, type Serving } from '../serving';
+import { COMMAND, startServing, type Serving, NOBODY, notRoot, qmemacct } from '../../support/qmemacct';
 import { killedAtLimit, ordinary } from '../../report/sample-records';
 import { temporaryDirectory } from '../../support/temporary-directory';
-
-const NOBODY = 65534;
-const notRoot = process.getuid?.() !== 0 && 'only root can become another user';
 
 interface Place {
   readonly directory: string;
@@ -24,8 +21,7 @@ interface Place {
 
 /** A site whose accounting DB is for its owner alone. */
 async function newPlace(more = ''): Promise<Place> {
-  const directory = temporaryDirectory();
-  chmodSync(directory, 0o755);
+  const directory = temporaryDirectory(0o755);
   mkdirSync(join(directory, 'accounting'), { mode: 0o755 });
   const place = {
     directory,
@@ -50,22 +46,14 @@ async function newPlace(more = ''): Promise<Place> {
 
 const serving = (t: TestContext, { config }: Place): Promise<Serving> => startServing(t, config);
 
-interface Run {
-  readonly status: number | null;
-  readonly stdout: string;
-  readonly stderr: string;
-}
+type Run = ReturnType<typeof qmemacct>;
 
 function asNobody(place: Place, ...words: readonly string[]): Run {
   return asNobodyAt('/nonexistent', place, ...words);
 }
 
 function asNobodyAt(home: string, place: Place, ...words: readonly string[]): Run {
-  const become = [`--reuid=${NOBODY}`, `--regid=${NOBODY}`, '--clear-groups'];
-  return spawnSync('setpriv', [...become, process.execPath, COMMAND, '--config', place.config, ...words], {
-    encoding: 'utf8',
-    env: { PATH: process.env.PATH, HOME: home, LANG: 'C.UTF-8' },
-  });
+  return qmemacct(['--config', place.config, ...words], { uid: NOBODY, env: { HOME: home } });
 }
 
 interface Shown {
@@ -102,8 +90,7 @@ describe('qmemacct serve', () => {
   it('says in a line why it can not listen (status 3), or what makes no sense (status 2)', async (t) => {
     const place = await newPlace();
     await serving(t, place);
-    const again = (...words: readonly string[]): Run =>
-      spawnSync(process.execPath, [COMMAND, '--config', place.config, 'serve', ...words], { encoding: 'utf8' });
+    const again = (...words: readonly string[]): Run => qmemacct(['--config', place.config, 'serve', ...words]);
     const cases: readonly (readonly [words: readonly string[], status: number, said: RegExp])[] = [
       [[], 3, /^qmemacct: can't listen on .*serve\.sock: another server answers there; stop it, or give --socket\n$/],
       [['--socket', 'none', '--port', '70000'], 2, /^qmemacct: --port: "70000" is not a port; write 0 to 65535\n$/],

@@ -2,8 +2,9 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { printLink } from '../../../src/cli/commands/web';
-import { startTestSite, temporaryDirectory } from '../../server/test-site';
+import { startTestSite } from '../../server/test-site';
 import { fakeTerminal } from '../fake-terminal';
+import { temporaryDirectory } from '../../support/temporary-directory';
 
 const options = (socket: string): Parameters<typeof printLink>[0] => ({ config: '/nonexistent', color: false, socket });
 
@@ -30,8 +31,8 @@ describe('qmemacct web', () => {
     assert.equal(seconds, 300);
   });
 
-  it('says what is missing where no server answers', async (t) => {
-    const socket = join(temporaryDirectory(t), 'serve.sock');
+  it('says what is missing where no server answers', async () => {
+    const socket = join(temporaryDirectory(), 'serve.sock');
     await assert.rejects(printLink(options(socket), fakeTerminal()), /qmemacct serve at .*: there is none/);
   });
 });

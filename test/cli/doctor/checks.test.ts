@@ -11,11 +11,11 @@ import type { Finding } from '../../../src/cli/doctor/finding';
 import type { NodeState } from '../../../src/cli/doctor/node-state';
 import { nodeDirectories } from '../../../src/cli/install/directories';
 import { NodeStore } from '../../../src/sampler/node-store/node-store';
-import { emptyRecord } from '../../../src/record/record';
 import { DEFAULT_SETTINGS } from '../../../src/record/settings';
 import type { OfferedComplex } from '../../../src/gridengine/memory-consumables';
 import { DIRECTORY, globalText, hostText, ourLine, queueText, siteOf } from '../install/sites';
 import { temporaryDirectory } from '../../support/temporary-directory';
+import { recordOf } from '../../support/records';
 
 const root = process.getuid?.() === 0;
 
@@ -143,8 +143,7 @@ describe('the state of a node', { skip: root ? false : 'looks at what only root 
   it('tells what waits in node.db, what was refused, and runs that nobody looks after', () => {
     const state = nodeState();
     const { state_dir: stateDir } = state.settings;
-    const key = { cluster: 'c', job_id: 1, task_id: null, pe_task_id: null, host: 'h', run_id: '1.1.1' };
-    const record = emptyRecord(key, 'finished', 'usage', Date.now() - 2 * 3_600_000);
+    const record = recordOf({ trust: 'usage', revision: Date.now() - 2 * 3_600_000 });
     const store = new NodeStore(stateDir);
     for (const run of ['a', 'b']) store.finish(run, 0, record, []);
     store.refuse(store.outbox(1)[0]?.id ?? 0, 'too old');

@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { chmodSync, copyFileSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { chmodSync, copyFileSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { runProgram } from '../../../src/cli/program';
 import type { Finding } from '../../../src/cli/doctor/finding';
 import { packageRoot } from '../../../src/base/package-root';
-import { ALL_SOURCE_FACTS } from '../../../src/sources/registry';
 import { apart, apartOrNot } from '../../base/apart';
 import { fakeTerminal } from '../fake-terminal';
 import { temporaryDirectory } from '../../support/temporary-directory';
+import { ALL_SOURCE_FACTS } from '../../../src/sources/registry';
 
 const asRoot = { skip: process.getuid?.() === 0 ? false : 'takes rights away, which root alone can' };
 
@@ -37,7 +37,7 @@ interface Answer {
 }
 
 describe('doctor', { timeout: 180_000 }, () => {
-  const nothing = temporaryDirectory();
+  const nothing = temporaryDirectory(0o755);
   const config = join(nothing, 'qmemacct.toml');
   writeFileSync(config, `state_dir = "${join(nothing, 'state')}"\nrun_dir = "${join(nothing, 'run')}"\n`);
   const words = ['doctor', '--config', config, '--prefix', join(nothing, 'opt')];
@@ -89,9 +89,8 @@ describe('doctor', { timeout: 180_000 }, () => {
 
   /** doctor as a program of its own, with fewer rights. */
   function findingsWith(rights: readonly string[], toml = ''): readonly Finding[] {
-    const own = join(mkdtempSync(join(nothing, 'as-')), 'qmemacct.toml');
+    const own = join(temporaryDirectory(0o755), 'qmemacct.toml');
     writeFileSync(own, readFileSync(config, 'utf8') + toml);
-    for (const path of [nothing, dirname(own)]) chmodSync(path, 0o755);
     const program = join(packageRoot(), 'dist', 'src', 'cli', 'main.js');
     const [command, ...more] = [
       ...rights,

@@ -13,8 +13,8 @@ import { NAMESPACE_FIX, ROOT_FIX, openKernelEvents } from '../../../src/sources/
 import type { KernelEventsProof } from '../../../src/sources/events/prove-kernel-events';
 import { isUnavailable, unavailable } from '../../../src/sources/source';
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { temporaryDirectory } from '../../support/temporary-directory';
+import { until } from '../../support/until';
 
 const briefly = (findings: readonly Finding[]): string[] =>
   findings.map(({ severity, name, says, fix }) => `${severity} ${name}: ${says}${fix === null ? '' : ` > ${fix}`}`);
@@ -255,10 +255,7 @@ describe('on this machine', { skip: obstacle(), timeout: 120_000 }, () => {
     assert.ok(link !== null);
     assert.match((await check())[3] ?? '', /^ok listener: process \d+ runs/);
     link.close();
-    for (let tries = 0; existsSync(listenerPaths(settings).socket); tries++) {
-      assert.ok(tries < 1000, 'the listener has not ended');
-      await sleep(50);
-    }
+    await until(() => !existsSync(listenerPaths(settings).socket), 'the end of the listener');
     assert.match((await check())[3] ?? '', /^note listener: none runs/);
   });
 });

@@ -12,8 +12,9 @@ import { NodeStore } from '../../../src/sampler/node-store/node-store';
 import { runningRecords } from '../../../src/sampler/node-store/live-records';
 import { assertGood, noPromtool } from '../../export/prometheus/promtool';
 import { httpServer, says, tcpServer } from '../../export/push/servers';
-import { heldJob, shepherdObstacle, startJob, until, type Site } from '../../sampler/fake-shepherd';
+import { heldJob, shepherdObstacle, startJob, type Site } from '../../sampler/fake-shepherd';
 import { nodeSite, startService } from '../../sampler/service/node-site';
+import { until } from '../../support/until';
 
 const MAIN = join(packageRoot(), 'dist', 'src', 'cli', 'main.js');
 const HOST = hostname();
@@ -30,15 +31,15 @@ async function nodeAtWork(t: TestContext, sinks: readonly (readonly [kind: strin
   const job = startJob(site, heldJob(site).command);
   await job.step('start');
   const settings = loadSettings(site.settings);
-  await until('a record of the job', () => runningRecords(settings).some(({ peak_rss: peak }) => peak !== null));
-  await until('series of the node', () => {
+  await until(() => runningRecords(settings).some(({ peak_rss: peak }) => peak !== null), 'a record of the job');
+  await until(() => {
     const store = new NodeStore(site.state);
     try {
       return store.readSeries(null, ['meminfo_memtotal_bytes'], 0, Date.now()).length > 0;
     } finally {
       store.close();
     }
-  });
+  }, 'series of the node');
   return site;
 }
 
@@ -85,7 +86,7 @@ const otlpBody = object({
 /** User time of all CPUs so far, in s. */
 const userSeconds = (): number => cpus().reduce((sum, { times }) => sum + times.user / 1000, 0);
 
-describe('figures of a node', { skip: shepherdObstacle() ?? false, timeout: 300_000 }, () => {
+describe('figures of a node', { skip: shepherdObstacle() ?? false, timeout: 900_000 }, () => {
   it('go from its service to each sink, with plain names, in base units, at the time of their reading', async (t) => {
     const lines: string[] = [];
     const graphite = await tcpServer(t, (socket) => {

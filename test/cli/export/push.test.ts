@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
-import { spawn, type ChildProcess } from 'node:child_process';
+import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { createServer } from 'node:http';
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { packageRoot } from '../../../src/base/package-root';
@@ -14,6 +14,7 @@ import { temporaryDirectory } from '../../support/temporary-directory';
 import { httpServer, sinkSettings, tcpServer, type Asked } from '../../export/push/servers';
 
 const MAIN = join(packageRoot(), 'dist', 'src', 'cli', 'main.js');
+const ANALYSE = '/usr/bin/systemd-analyze';
 const NOW = Date.now();
 
 /** Elasticsearch, as far as it is asked: it keeps each id once. */
@@ -228,5 +229,14 @@ describe('qmemacct export push', { timeout: 600_000 }, () => {
     });
     writeFileSync(place.config, '');
     assert.match((await run(place)).said, /has no \[\[export\]\]; docs\/settings\.md says how/);
+  });
+
+  it('has a unit that systemd takes', { skip: !existsSync(ANALYSE) && 'no systemd-analyze' }, () => {
+    const example = readFileSync(join(packageRoot(), 'docs', 'examples', 'qmemacct-export.service'), 'utf8');
+    const unit = join(temporaryDirectory(), 'qmemacct-export.service');
+    writeFileSync(unit, example.replace('/usr/local/bin/qmemacct', '/bin/true'));
+    const { status, stderr } = spawnSync(ANALYSE, ['verify', unit], { encoding: 'utf8' });
+    const about = stderr.split('\n').filter((line) => line.includes('qmemacct-export'));
+    assert.deepEqual([status, about], [0, []], stderr);
   });
 });

@@ -18,8 +18,7 @@ interface Place {
 }
 
 function openToAll(uid: number): Place {
-  const top = temporaryDirectory();
-  chmodSync(top, 0o755);
+  const top = temporaryDirectory(0o755);
   const directory = join(top, 'accounting');
   mkdirSync(directory);
   chownSync(directory, uid, uid);

@@ -61,6 +61,13 @@ describe('the bundles of a release', () => {
     assert.equal(fits(main, ['--jitless']), false);
   });
 
+  it('spare every job the parts of Node that its sampler can do without', () => {
+    const text = readFileSync(`${placeOf('sampler/main')}.bundle.js`, 'utf8');
+    const loaded = new Set([...text.matchAll(/\brequire\("node:([\w/]+)"\)/g)].map(([, name]) => name));
+    assert.ok(loaded.has('fs'));
+    for (const name of ['crypto', 'module', 'readline']) assert.ok(!loaded.has(name), name);
+  });
+
   it('are what an installation copies, caches included', () => {
     const files = programFiles(root);
     for (const program of PROGRAMS)

@@ -41,9 +41,8 @@ interface Host {
 }
 
 function newHost(): Host {
-  const top = temporaryDirectory();
   // The deliverer, who is not root, has to get through.
-  chmodSync(top, 0o711);
+  const top = temporaryDirectory(0o711);
   const places = { units: null, cron: join(top, 'cron.d'), tmpfiles: null, commands: join(top, 'bin') };
   for (const path of [places.cron, places.commands]) mkdirSync(path);
   return { top, prefix: join(top, 'opt'), state: join(top, 'state'), settingsPath: join(top, 'etc', 'x.toml'), places };

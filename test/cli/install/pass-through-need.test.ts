@@ -12,8 +12,7 @@ const USER = 65_534;
 const HOOKS = '/opt/x/current/hooks';
 
 function directory(): string {
-  const path = temporaryDirectory();
-  chmodSync(path, 0o755);
+  const path = temporaryDirectory(0o755);
   return path;
 }
 

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { chmodSync, existsSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { loaderReason } from '../../../src/cli/install/elf';
@@ -27,8 +27,7 @@ interface Cluster {
 
 /** A cell of one host whose qconf says that it is this Grid Engine; only its clients are there. */
 function clusterOf(helpFirstLine: string, prolog = 'none', epilog = 'none'): Cluster {
-  const directory = temporaryDirectory();
-  chmodSync(directory, 0o755);
+  const directory = temporaryDirectory(0o755);
   const texts = { global: globalText(prolog, epilog), queue: queueText(), hosts: 'ge1\n' };
   for (const [name, text] of Object.entries(texts)) writeFileSync(join(directory, name), text);
   mkdirSync(join(directory, 'bin'));

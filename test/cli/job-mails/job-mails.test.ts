@@ -19,7 +19,7 @@ import { AT, HOSTILE_NAME, workedExample } from '../../live/snapshots';
 import { ordinary } from '../../report/sample-records';
 import { temporaryDirectory } from '../../support/temporary-directory';
 import { mailSink, type MailSink } from '../mail/mail-sink';
-import { startServing } from '../serving';
+import { startServing } from '../../support/qmemacct';
 
 const NOW = Date.parse('2026-11-20T12:00:00Z');
 const MINUTE = 60_000;

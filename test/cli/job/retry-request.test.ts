@@ -7,7 +7,7 @@ import { openSqliteStore } from '../../../src/accounting/sqlite/sqlite-store';
 import { packageRoot } from '../../../src/base/package-root';
 import { killedAtLimit, ordinary, running } from '../../report/sample-records';
 import { temporaryDirectory } from '../../support/temporary-directory';
-import { COMMAND } from '../serving';
+import { COMMAND } from '../../support/qmemacct';
 
 const SCRIPT = join(packageRoot(), 'docs', 'examples', 'workflows', 'retry-request');
 

@@ -1,18 +1,19 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir, userInfo } from 'node:os';
+import { writeFileSync } from 'node:fs';
+import { userInfo } from 'node:os';
 import { join } from 'node:path';
-import { after, before, describe, it } from 'node:test';
+import { before, describe, it } from 'node:test';
 import { openSqliteStore } from '../../../src/accounting/sqlite/sqlite-store';
 import { showJobs, type JobOptions } from '../../../src/cli/commands/job';
 import type { LiveSources } from '../../../src/cli/live/sources';
 import { aDetail, fakeQmaster } from '../../live/fake-qmaster';
 import { answer, host, snapshot, waiting } from '../../live/snapshots';
 import { ordinary } from '../../report/sample-records';
-import { fakeLiveSources } from '../fake-live-sources';
 import { fakeTerminal, type FakeTerminal } from '../fake-terminal';
+import { temporaryDirectory } from '../../support/temporary-directory';
+import { fakeLiveSources } from '../fake-live-sources';
 
-const directory = mkdtempSync(join(tmpdir(), 'qmemacct-unfinished-'));
+const directory = temporaryDirectory();
 const config = join(directory, 'settings.toml');
 const HELD = 9001;
 const FAILED = 9002;
@@ -28,7 +29,6 @@ before(async () => {
   assert.ok((await store.merge([failed, ordinary])).every(({ ok }) => ok));
   await store.close();
 });
-after(() => rmSync(directory, { recursive: true, force: true }));
 
 interface Shown {
   readonly status: number;

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { namesOf, readChoices, choiceOf, wishesByName, writeChoice } from '../../../src/cli/nightly/digest-choices';
 import { temporaryDirectory } from '../../support/temporary-directory';
+import { asUser, NOBODY } from '../../support/qmemacct';
 
 const uid = process.geteuid?.() ?? -1;
 const name = (owner: number, rest = '0123456789abcdef'): string => `${owner}.${rest}`;
@@ -73,8 +74,8 @@ describe('choices about digests', () => {
       const last = process.argv[1] + '/65534.ffffffffffffffff';
       require('node:fs').writeFileSync(last, 'on');
       require('node:fs').utimesSync(last, Date.now() / 1000 + 9, Date.now() / 1000 + 9);`;
-    const become = ['--reuid=65534', '--regid=65534', '--clear-groups'];
-    const run = spawnSync('setpriv', [...become, process.execPath, '-e', flood, directory], { encoding: 'utf8' });
+    const [program, ...words] = [...asUser(NOBODY), process.execPath, '-e', flood, directory];
+    const run = spawnSync(program, words, { encoding: 'utf8' });
     assert.equal(run.stderr, '');
     const choices = readChoices(directory);
     assert.deepEqual(

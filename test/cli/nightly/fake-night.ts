@@ -25,7 +25,7 @@ export function fakeHistory(done: string[], changes: Partial<HistoryStore> = {})
     running: never,
     nodes: never,
     merge: never,
-    heard: never,
+    saveHeartbeat: never,
     importedFiles: never,
     importLines: never,
     unreadableLines: never,

@@ -13,23 +13,18 @@ import { temporaryStore } from '../../accounting/temporary-store';
 import { seededRandom } from '../../accounting/realistic-record';
 import { mailSink } from '../mail/mail-sink';
 import { fakeNight } from './fake-night';
-import { emptyRecord, type JobRecord } from '../../../src/record/record';
+import type { JobRecord } from '../../../src/record/record';
+import { bracketOf, recordOf } from '../../support/records';
 
 const GIB = 1024 ** 3;
 const night = nightOf('2026-11-20') ?? assert.fail();
 
 /** A finished job of four hours that used a quarter of its 8 GiB. */
 function job(id: number, owner: string, ended: number): JobRecord {
-  const key = {
+  return recordOf({
     cluster: 'testcluster',
     job_id: id,
-    task_id: null,
-    pe_task_id: null,
-    host: 'node1',
-    run_id: `0123abcd.${id}.1`,
-  };
-  return {
-    ...emptyRecord(key, 'finished', 'root', ended),
+    revision: ended,
     owner,
     job_name: `align_${owner}`,
     slots: 1,
@@ -42,18 +37,8 @@ function job(id: number, owner: string, ended: number): JobRecord {
     samples: 100,
     h_vmem: { request_bytes: 8 * GIB, limit_bytes: 8 * GIB, per: 'slot' },
     rss_byte_seconds: GIB * 4 * 3600,
-    peak_rss: {
-      lower_bytes: 2 * GIB,
-      upper_bytes: 2 * GIB,
-      slack_bytes: 0,
-      proved: true,
-      exact: true,
-      open: [],
-      sources: ['mark'],
-      at: null,
-      command: 'align',
-    },
-  };
+    peak_rss: bracketOf(2 * GIB, 2 * GIB),
+  });
 }
 
 async function wholeNight(t: TestContext, directory: string, accounting: string): Promise<void> {

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { AccountingReader } from '../../../src/accounting/store';
-import { Accounts, writeAll } from '../../../src/cli/records/accounts';
-import { historyOf } from '../../../src/cli/records/find';
+import { writeAll } from '../../../src/cli/records/accounts';
+import { Accounts } from '../../../src/report/records/accounts';
+import { historyOf, jobsIn } from '../../../src/cli/records/find';
 import type { JobRecord } from '../../../src/record/record';
 import { loadRules } from '../../../src/report/rules/rule-set';
 import { memoryReader } from '../../accounting/memory-reader';
@@ -32,7 +33,7 @@ describe('Accounts', () => {
     });
     const shown = [third, other, elsewhere, second];
     const judging = { rules: await loadRules(''), kindOf: () => null };
-    const accounts = new Accounts(readers, historyOf(readers, NOW), judging);
+    const accounts = new Accounts(jobsIn(readers), historyOf(readers, NOW), judging);
     const found = await accounts.of(shown);
     assert.deepEqual(
       found.map(({ record, attempt }) => [record, attempt]),
@@ -61,7 +62,7 @@ describe('Accounts', () => {
     const parts = [mpiMaster(2), mpiTask(1), mpiTask(2)];
     const reader = memoryReader([...parts, run(1, 1)]);
     const judging = { rules: await loadRules(''), kindOf: () => null };
-    const accounts = new Accounts([reader], historyOf([reader], NOW), judging);
+    const accounts = new Accounts(jobsIn([reader]), historyOf([reader], NOW), judging);
     const together = await accounts.of([...parts, run(1, 1)]);
     const apart = [];
     for (const part of [...parts, run(1, 1)]) apart.push(...(await accounts.of([part])));

@@ -2,16 +2,10 @@ import assert from 'node:assert/strict';
 import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
-import { runProgram } from '../../../src/cli/program';
 import { sampleLine } from '../../accounting/import/sample-lines';
 import { temporaryDirectory } from '../../support/temporary-directory';
 import { fakeTerminal } from '../fake-terminal';
-
-interface Answer {
-  readonly status: number;
-  readonly output: string;
-  readonly warnings: string;
-}
+import { runCommand, type Answer } from '../../support/qmemacct';
 
 /** A host with Grid Engine's accounting and nothing of ours. */
 function host(lines: string): { readonly directory: string; readonly run: (...words: string[]) => Promise<Answer> } {
@@ -24,11 +18,7 @@ function host(lines: string): { readonly directory: string; readonly run: (...wo
   );
   return {
     directory,
-    run: async (...words) => {
-      const terminal = { ...fakeTerminal(), env: { HOME: directory } };
-      const status = await runProgram([...words, '--config', config], '0', terminal);
-      return { status, output: terminal.output(), warnings: terminal.warnings() };
-    },
+    run: (...words): Promise<Answer> => runCommand([...words, '--config', config], { env: { HOME: directory } }),
   };
 }
 

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { execFileSync, spawn, type ChildProcess } from 'node:child_process';
 import { join } from 'node:path';
 import { afterEach, describe, it } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { replay } from './replay';
+import { until } from '../../support/until';
 
 const program = join(__dirname, 'watch-program.js');
 
@@ -20,8 +20,6 @@ interface Session {
   readonly resize: (columns: number, rows: number) => Promise<void>;
   readonly ended: Promise<unknown>;
 }
-
-const PATIENCE_MS = 60_000;
 
 const started = new Set<ChildProcess>();
 
@@ -59,26 +57,19 @@ function start(
   let text = '';
   child.stdout.setEncoding('utf8').on('data', (piece: string) => (text += piece));
   let size = { columns: 100, rows: 20 };
-  const until = async <T>(look: () => T | null): Promise<T> => {
-    const deadline = Date.now() + PATIENCE_MS;
-    for (;;) {
-      const found = look();
-      if (found !== null) return found;
-      if (Date.now() > deadline) throw new Error(`not seen in:\n${replay(text, size).join('\n')}`);
-      await sleep(20);
-    }
-  };
+  const seen = <T>(look: () => T | null): Promise<T> =>
+    until(look, () => `something else than:\n${replay(text, size).join('\n')}`);
   const place = async (): Promise<{ readonly tty: string; readonly pid: number }> => {
-    const [, tty = '', pid = ''] = await until(() => /tty=(\S+)[^]*pid=(\d+)/.exec(text));
+    const [, tty = '', pid = ''] = await seen(() => /tty=(\S+)[^]*pid=(\d+)/.exec(text));
     return { tty, pid: Number(pid) };
   };
   return {
     output: () => text,
     type: (keys) => void child.stdin.write(keys),
     place,
-    prints: (what) => until(() => what.exec(text)),
+    prints: (what) => seen(() => what.exec(text)),
     sees: (what) =>
-      until(() => {
+      seen(() => {
         const lines = replay(text, size);
         return what.test(lines.join('\n')) ? lines : null;
       }),

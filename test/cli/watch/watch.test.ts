@@ -8,6 +8,7 @@ import type { ClusterView } from '../../../src/live/cluster-view';
 import { NO_FILTER } from '../../../src/report/live/filter';
 import { startWatching } from '../../../src/report/live/watch-state';
 import { liveScreen, sampleView } from '../../report/live/sample-view';
+import { until } from '../../support/until';
 
 interface FakeTty extends WatchTty {
   readonly writes: string[];
@@ -41,13 +42,6 @@ function fakeTty(): FakeTty {
       };
     },
   };
-}
-
-async function until(condition: () => boolean): Promise<void> {
-  for (const end = performance.now() + 60_000; !condition();) {
-    assert.ok(performance.now() < end, 'not within 60 s');
-    await sleep(5);
-  }
 }
 
 /** Nothing is asked a second time. */

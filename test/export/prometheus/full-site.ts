@@ -4,12 +4,15 @@ import { metricFacts } from '../../../src/cli/metric-facts';
 import { renderMetrics } from '../../../src/export/prometheus/metric';
 import { nodeMetrics } from '../../../src/export/prometheus/node-metrics';
 import { viewCluster } from '../../../src/live/view';
+import type { NodeHeartbeat } from '../../../src/record/node-status';
 import type { JobRecord } from '../../../src/record/record';
 import { USUAL_RULES } from '../../../src/record/request-rules';
 import type { Settings } from '../../../src/record/settings';
 import { LiveState } from '../../../src/server/live/live-state';
+import { statusOf } from '../../accounting/suite/node-suite';
 import { HOSTILE_OWNER, running, sampleRecords, sampleSnapshot } from '../../live/snapshots';
 import { killedAtLimit, ordinary } from '../../report/sample-records';
+import { memoryAccounting } from '../../server/accounting/memory-accounting';
 import { NOW, startTestSite, type TestSite } from '../../server/test-site';
 
 /** Where everything that Prometheus can be given has a value. */
@@ -21,6 +24,13 @@ function ended(job_id: number, owner: string, from: JobRecord = ordinary): JobRe
   const times = { submitted_at: ago(4), started_at: ago(3), ended_at: ago(1), revision: NOW - HOUR_MS };
   return { ...from, ...times, job_id, job_name: `${from.job_name ?? ''}_${job_id}`, owner, project: 'genome' };
 }
+
+const heartbeat: NodeHeartbeat = {
+  ...statusOf('node01', { waiting: 3, waiting_since: ago(2), refused: 1, last_job_at: ago(0.5) }),
+  failing_sources: [{ source: 'ipmi', reason: 'ipmitool took longer than 5 s' }],
+  heartbeat_at: ago(0.01),
+  clock_offset_seconds: -0.25,
+};
 
 /** The server of such a site. */
 export function fullSite(t: TestContext, settings: Partial<Settings> = {}): Promise<TestSite> {
@@ -34,7 +44,10 @@ export function fullSite(t: TestContext, settings: Partial<Settings> = {}): Prom
   live.put(sampleSnapshot());
   return startTestSite(t, {
     live,
-    records: [ended(1, 'alice'), ended(2, 'bob', killedAtLimit), ended(3, 'a"b\\c\nd')],
+    accounting: memoryAccounting(
+      [ended(1, 'alice'), ended(2, 'bob', killedAtLimit), ended(3, 'a"b\\c\nd')],
+      [heartbeat, { ...heartbeat, host: 'node02', failing_sources: [], listener: null, waiting_since: null }],
+    ),
     inbox: () => ({ settled: 5, unreadable: 1 }),
     settings,
   });

@@ -24,6 +24,10 @@ it(
     );
     assert.equal(text.match(/^qmemacct_job_used_bytes/gm)?.length, 3);
     assert.match(text, /^qmemacct_owner_day_jobs\{owner="a\\"b\\\\c\\nd"\} 1$/m);
+    assert.match(text, /^qmemacct_heartbeat_age_seconds\{cluster="cell",host="node01"\} 36$/m);
+    assert.match(text, /^qmemacct_heartbeat_waiting_age_seconds\{cluster="cell",host="node01"\} 7200$/m);
+    assert.match(text, /^qmemacct_heartbeat_failing_sources\{cluster="cell",host="node01"\} 1$/m);
+    assert.match(text, /^qmemacct_heartbeat_info\{cluster="cell",host="node02",version="1.2.3",scope="job"\} 1$/m);
     assert.match(text, /^qmemacct_job_name_day_jobs\{job_name="align_reads_#"\} 2$/m);
   },
 );
@@ -32,6 +36,13 @@ it('a single job has a series where the site says so, and nowhere else', async (
   const { text } = await (await fullSite(t)).get('/metrics');
   assert.doesNotMatch(text, /\bjob="/);
   assert.match(text, /^qmemacct_running_jobs 12$/m);
+});
+
+it('a kind of job has a series unless the site says otherwise', async (t) => {
+  const series = async (metrics_job_names: number): Promise<number | undefined> =>
+    (await (await fullSite(t, { metrics_job_names })).get('/metrics')).text.match(/^qmemacct_job_name_day_jobs/gm)
+      ?.length;
+  assert.deepEqual([await series(0), await series(1), await series(100)], [undefined, 1, 2]);
 });
 
 it('names no strangers where the site says so', async (t) => {

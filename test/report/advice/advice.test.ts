@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { adviseRequest, roundRequest } from '../../../src/report/advice/advice';
-import { accountOf } from '../bad-ends';
+import { tenMinutesOf } from '../bad-ends';
 import {
   arrayOfTwenty,
   killedAtLimit,
@@ -65,7 +65,7 @@ describe('adviseRequest', () => {
     assert.deepEqual([advice?.kind, advice?.request, advice?.complex], ['lower', 'mem_free=500M', 'mem_free']);
     assert.equal(advice?.need.quantity, 'peak_footprint');
     // Grid Engine may have added up address spaces.
-    const counted = { ...reservingOnly, grid_engine: accountOf({ maxvmem_bytes: 44 * GIB }) };
+    const counted = { ...reservingOnly, grid_engine: tenMinutesOf({ maxvmem_bytes: 44 * GIB }) };
     assert.equal(adviseRequest([counted])?.request, 'mem_free=500M');
     const unsized = { ...reservingOnly, h_vmem: null, requests: {}, request_order: 'site_mem' };
     assert.deepEqual([adviseRequest([unsized])?.kind, adviseRequest([unsized])?.request], ['ask', 'site_mem=500M']);

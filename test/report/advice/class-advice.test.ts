@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import { asStored } from '../../../src/record/merge';
 import type { JobRecord } from '../../../src/record/record';
 import { adviseMemory, adviseTime, type ClassFields } from '../../../src/report/advice/class-advice';
-import { accountOf } from '../bad-ends';
+import { tenMinutesOf } from '../bad-ends';
 import { needing, pastJobs } from '../past-jobs';
 import { killedAtLimit, mpiMaster, mpiTask } from '../sample-records';
 
@@ -132,7 +132,7 @@ describe('adviseClass', () => {
       peak_rss: null,
       peak_rss_swap: null,
       peak_process_vmem: null,
-      grid_engine: accountOf({ maxvmem_bytes: 6 * GIB }),
+      grid_engine: tenMinutesOf({ maxvmem_bytes: 6 * GIB }),
     }));
     const { memory } = advise(imported);
     assert.deepEqual([memory?.runs, memory?.countedOnly, memory?.largest], [12, 12, (6 * GIB) / 4]);

@@ -7,7 +7,7 @@ import { adviseMost, adviseRequest } from '../../../src/report/advice/advice';
 import { exactSize, nextTime, roundTime } from '../../../src/report/advice/next-time';
 import { whyEnded } from '../../../src/report/why/why';
 import type { JobRecord } from '../../../src/record/record';
-import { accountOf } from '../bad-ends';
+import { tenMinutesOf } from '../bad-ends';
 import { arrayOfTwenty, killedAtLimit, openBracket, ordinary } from '../sample-records';
 
 const GIB = 1024 ** 3;
@@ -24,7 +24,7 @@ const single: JobRecord = { ...ordinary, pe: null, slots: 1, host_slots: 1 };
 const asked = (category: string, changes: Partial<JobRecord> = {}): JobRecord => ({
   ...single,
   h_vmem: { request_bytes: 4 * GIB, limit_bytes: 4 * GIB, per: 'slot' },
-  grid_engine: accountOf({ category, wallclock_seconds: 5025 }),
+  grid_engine: tenMinutesOf({ category, wallclock_seconds: 5025 }),
   ...changes,
 });
 const KILLED = { exit_status: 137, signal: 9, failed: 37 };
@@ -108,9 +108,9 @@ describe('nextTime', () => {
   it('raises what a job that nobody sampled was killed at', () => {
     const unseen = { ...asked('-l h_vmem=4G', KILLED), status: 'unsampled', trust: 'accounting' } as const;
     const bare = { ...unseen, peak_rss: null, peak_rss_swap: null, peak_vmem: null, peak_process_vmem: null };
-    const counted = { ...bare, grid_engine: accountOf({ category: '-l h_vmem=4G', maxvmem_bytes: 4.2 * GIB }) };
+    const counted = { ...bare, grid_engine: tenMinutesOf({ category: '-l h_vmem=4G', maxvmem_bytes: 4.2 * GIB }) };
     assert.equal(lineOf(counted), 'qsub -l h_vmem=6G');
-    const more = { ...bare, grid_engine: accountOf({ category: '-l h_vmem=4G', maxvmem_bytes: 9 * GIB }) };
+    const more = { ...bare, grid_engine: tenMinutesOf({ category: '-l h_vmem=4G', maxvmem_bytes: 9 * GIB }) };
     assert.equal(lineOf(more), 'qsub -l h_vmem=11G');
   });
 

@@ -8,23 +8,13 @@ import { nextTime } from '../../../src/report/advice/next-time';
 import { emptyRecord, type GridEngineAccount, type JobRecord } from '../../../src/record/record';
 import { after, asRuns, openBracket, ordinary } from '../sample-records';
 import { testScreen } from '../screens';
+import { accountOf } from '../../support/records';
 
 const MIB = 1024 ** 2;
 const GIB = 1024 ** 3;
 
-const account = (maxvmem: number): GridEngineAccount => ({
-  wallclock_seconds: 5025,
-  cpu_seconds: 100,
-  user_seconds: null,
-  system_seconds: null,
-  maxvmem_bytes: maxvmem,
-  maxrss_bytes: null,
-  mem_gib_seconds: null,
-  io_gib: null,
-  category: null,
-  deleted_by: null,
-  lines: 1,
-});
+const account = (maxvmem: number): GridEngineAccount =>
+  accountOf({ wallclock_seconds: 5025, cpu_seconds: 100, maxvmem_bytes: maxvmem });
 
 const small = openBracket(20 * MIB, after(10), 'mpirun');
 

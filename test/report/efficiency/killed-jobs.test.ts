@@ -7,7 +7,7 @@ import { renderReportHtml } from '../../../src/report/efficiency/html/page';
 import { renderReport } from '../../../src/report/efficiency/text';
 import { causeAccounts } from '../../../src/report/why/causes';
 import type { JobRecord } from '../../../src/record/record';
-import { accountOf, modest } from '../bad-ends';
+import { tenMinutesOf, modest } from '../bad-ends';
 import { asRuns, mpiMaster, mpiTask, openBracket } from '../sample-records';
 import { testScreen } from '../screens';
 import { memoryReader } from './memory-reader';
@@ -33,10 +33,10 @@ const RECORDS: readonly JobRecord[] = [
     job_id: 13,
     job_name: 'both',
     failed: 37,
-    grid_engine: accountOf({ category: '-l h_rt=600,h_vmem=4G', maxvmem_bytes: 4.1 * GIB }),
+    grid_engine: tenMinutesOf({ category: '-l h_rt=600,h_vmem=4G', maxvmem_bytes: 4.1 * GIB }),
   },
   // Grid Engine says 100, not 37, which in 8.1.9 speaks against its own kill.
-  { ...atLimit, job_id: 14, job_name: 'deleted', failed: 100, grid_engine: accountOf() },
+  { ...atLimit, job_id: 14, job_name: 'deleted', failed: 100, grid_engine: tenMinutesOf() },
 ];
 
 const linesOf = async (records: readonly JobRecord[], dialect: 'sge8.1.9' | 'unknown'): Promise<KilledList> =>

@@ -1,4 +1,5 @@
 import { emptyRecord, type Bracket, type JobRecord } from '../../../src/record/record';
+import { bracketOf } from '../../support/records';
 
 const GIB = 1024 ** 3;
 const DAY_MS = 86_400_000;
@@ -16,17 +17,9 @@ function numbers(seed: number): () => number {
 }
 
 function bracket(bytes: number): Bracket {
-  return {
-    lower_bytes: Math.round(bytes),
-    upper_bytes: null,
-    slack_bytes: 0,
-    proved: false,
-    exact: false,
-    open: ['no-exit-records'],
-    sources: ['sample', 'mark'],
-    at: null,
-    command: 'python3',
-  };
+  return bracketOf(Math.round(bytes), null, {
+    ...{ open: ['no-exit-records'], sources: ['sample', 'mark'], command: 'python3' },
+  });
 }
 
 interface Kind {

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import { displayWidth } from '../../../src/report/screen/text-width';
 import { renderJob, type JobReport } from '../../../src/report/job/job';
 import type { JobRun } from '../../../src/report/job/job-run';
-import { accountOf } from '../bad-ends';
+import { tenMinutesOf } from '../bad-ends';
 import { assertGolden } from '../golden';
 import {
   arrayOfTwenty,
@@ -49,13 +49,18 @@ const samples: Readonly<Record<string, JobReport>> = {
   ordinary: reportOf(asRuns([ordinary])),
   'reserving-only': reportOf(asRuns([reservingOnly])),
   'reserving-only-killed': reportOf(
-    asRuns([{ ...reservingOnly, exit_status: 137, signal: 9, failed: 100, grid_engine: accountOf({}) }]),
+    asRuns([{ ...reservingOnly, exit_status: 137, signal: 9, failed: 100, grid_engine: tenMinutesOf({}) }]),
   ),
   'killed-at-limit': reportOf(asRuns([killedAtLimit])),
   unsampled: reportOf(asRuns([unsampled])),
   'only-its-accounting-line': reportOf(
     asRuns([
-      { ...unsampled, trust: 'accounting', peak_rss: null, grid_engine: accountOf({ maxvmem_bytes: 24 * 1024 ** 2 }) },
+      {
+        ...unsampled,
+        trust: 'accounting',
+        peak_rss: null,
+        grid_engine: tenMinutesOf({ maxvmem_bytes: 24 * 1024 ** 2 }),
+      },
     ]),
   ),
   lost: reportOf(asRuns([lost])),

@@ -12,6 +12,7 @@ import { sampleReport } from '../efficiency/sample-report';
 import { NIGHT } from '../efficiency/sample-cluster';
 import { after, asRuns, ordinary } from '../sample-records';
 import { testScreen } from '../screens';
+import { bracketOf } from '../../support/records';
 
 const MIB = 1024 ** 2;
 const GIB = 1024 ** 3;
@@ -20,17 +21,9 @@ const screen = testScreen();
 
 /** Proved, by what the kernel tells; with `limit` among the sources the upper end is no more than that. */
 function peak(lower: number, upper: number, ...sources: readonly Bracket['sources'][number][]): Bracket {
-  return {
-    lower_bytes: lower,
-    upper_bytes: upper,
-    slack_bytes: 0,
-    proved: true,
-    exact: false,
-    open: [],
-    sources: ['mark', 'exit-record', ...sources],
-    at: after(10),
-    command: 'sim',
-  };
+  return bracketOf(lower, upper, {
+    ...{ exact: false, sources: ['mark', 'exit-record', ...sources], at: after(10), command: 'sim' },
+  });
 }
 
 function job(limit: number, peaks: Partial<JobRecord>, fields: Partial<JobRecord> = {}): JobRecord {

@@ -62,8 +62,8 @@ describe('renderParallel', () => {
     const growing = shown(asRuns([beating(mpiMaster(2), 5), one, beating(mpiTask(2), 5)]));
     assert.match(growing, /At this rate it reaches its limit on node0[12] at 14:1\d/);
     const silent = shown(asRuns(four.map((record) => beating(record, 3 * 3600))));
-    assert.match(silent, /not heard of since 2026-11-20 11:14:14$/m);
-    assert.match(silent, /was last heard of, 3:00:00 ago: since then/);
+    assert.match(silent, /no heartbeat since 2026-11-20 11:14:14$/m);
+    assert.match(silent, /at its last heartbeat, 3:00:00 ago: since then/);
     assert.doesNotMatch(silent, /At this rate/);
   });
 

@@ -6,7 +6,7 @@ import { displayWidth } from '../../../src/report/screen/text-width';
 import { MANY_OWNERS_COLUMNS, OWNER_COLUMNS } from '../../../src/report/records/columns';
 import { toJobLines, toLines } from '../../../src/report/records/lines';
 import { renderRecordList } from '../../../src/report/records/list';
-import { accountOf } from '../bad-ends';
+import { tenMinutesOf } from '../bad-ends';
 import { assertGolden } from '../golden';
 import {
   after,
@@ -111,7 +111,7 @@ describe('renderRecordList', () => {
   });
 
   it("shows Grid Engine's figure where no peak was measured, marked as such", () => {
-    const counted = { ...unsampled, peak_rss: null, grid_engine: accountOf({ maxvmem_bytes: 6 * 1024 ** 3 }) };
+    const counted = { ...unsampled, peak_rss: null, grid_engine: tenMinutesOf({ maxvmem_bytes: 6 * 1024 ** 3 }) };
     const lines = renderRecordList({ ...report, lines: toLines([ordinary, counted], 'time') }, testScreen()).join('\n');
     assert.match(lines, /tiny\.sh .* ~6\.00 GiB /);
     assert.match(

@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { after as afterAll, describe, it } from 'node:test';
+import { describe, it } from 'node:test';
 import type { JobRecord } from '../../../src/record/record';
 import type { Kind } from '../../../src/report/rules/facts';
 import { growthOf } from '../../../src/report/rules/growth';
@@ -12,6 +11,8 @@ import { parseRules } from '../../../src/report/rules/rule';
 import { loadRules, type RuleSet } from '../../../src/report/rules/rule-set';
 import { SHIPPED_RULES } from '../../../src/report/rules/shipped';
 import { after, mpiHost, mpiMaster, mpiTask, openBracket, ordinary, provedBracket } from '../sample-records';
+import { temporaryDirectory } from '../../support/temporary-directory';
+import { accountOf } from '../../support/records';
 
 const GIB = 1024 ** 3;
 
@@ -27,19 +28,8 @@ const usual: JobRecord = {
   series: { start: after(0), step_seconds: 30, rss_bytes: Array.from({ length: 120 }, () => 8 * GIB), others: {} },
 };
 
-const category = (text: string): JobRecord['grid_engine'] => ({
-  wallclock_seconds: 3600,
-  cpu_seconds: 13_600,
-  user_seconds: null,
-  system_seconds: null,
-  maxvmem_bytes: null,
-  maxrss_bytes: null,
-  mem_gib_seconds: null,
-  io_gib: null,
-  category: text,
-  deleted_by: null,
-  lines: 1,
-});
+const category = (text: string): JobRecord['grid_engine'] =>
+  accountOf({ wallclock_seconds: 3600, cpu_seconds: 13_600, category: text });
 
 const withMetrics = (metrics: JobRecord['metrics']): JobRecord => ({ ...usual, metrics });
 const idleGpu = { gpu_held: 1, gpu_held_time_seconds: 3600 };
@@ -247,8 +237,7 @@ describe('a file of rules', () => {
     ]);
   });
 
-  const directory = mkdtempSync(join(tmpdir(), 'qmemacct-rules-'));
-  afterAll(() => rmSync(directory, { recursive: true }));
+  const directory = temporaryDirectory();
 
   it('of the site comes over the shipped ones by name, or switches them off', async () => {
     const path = join(directory, 'rules.toml');

@@ -10,7 +10,7 @@ import { nextTime } from '../../../src/report/advice/next-time';
 import { whyEnded, type Why } from '../../../src/report/why/why';
 import type { Bracket, GridEngineAccount, JobRecord } from '../../../src/record/record';
 import { arbitraryRecord } from '../../accounting/arbitrary-record';
-import { accountOf, modest } from '../bad-ends';
+import { tenMinutesOf, modest } from '../bad-ends';
 import { after, mpiMaster, mpiTask, openBracket, provedBracket } from '../sample-records';
 
 const GIB = 1024 ** 3;
@@ -26,7 +26,7 @@ const held = (bytes: number, upper: number | null = null): Partial<JobRecord> =>
 };
 const space = (bytes: number): Partial<JobRecord> => ({ peak_process_vmem: openBracket(bytes, null, 'java') });
 const asked = (category: string, changes: Partial<GridEngineAccount> = {}): Partial<JobRecord> => ({
-  grid_engine: accountOf({ category, ...changes }),
+  grid_engine: tenMinutesOf({ category, ...changes }),
 });
 const TWO_GIB = { request_bytes: 2 * GIB, limit_bytes: 2 * GIB, per: 'slot' } as const;
 const RESIDENT: Partial<JobRecord> = { requests: { h_rss: TWO_GIB, s_rss: TWO_GIB } };
@@ -405,7 +405,7 @@ describe('a parallel job', () => {
   });
 
   it("is explained by what Grid Engine counted of a task, whatever the sampler's looks fell on", () => {
-    const line = accountOf({ category: '-l h_vmem=2G -pe orte 64', maxvmem_bytes: 32.1 * GIB });
+    const line = tenMinutesOf({ category: '-l h_vmem=2G -pe orte 64', maxvmem_bytes: 32.1 * GIB });
     const master = { ...mpiMaster(4), exit_status: 137, signal: 0, failed: 0, ended_at: after(4005) };
     const seen = (bracket: Bracket | null): JobRecord => ({
       ...killed,
@@ -416,7 +416,7 @@ describe('a parallel job', () => {
     });
     for (const dialect of ['sge8.1.9', 'unknown'] as const)
       for (const bracket of [null, openBracket(GIB, null, null), openBracket(31 * GIB, null, null)]) {
-        const run = [{ ...master, grid_engine: accountOf({ maxvmem_bytes: 0.1 * GIB }) }, seen(bracket)];
+        const run = [{ ...master, grid_engine: tenMinutesOf({ maxvmem_bytes: 0.1 * GIB }) }, seen(bracket)];
         const told = whyEnded(run, undefined, dialect);
         assert.deepEqual([told?.causes, told?.confidence], [['h_vmem'], 'likely'], told?.sentence);
         assert.match(told?.sentence ?? '', /Grid Engine counted 32\.1 GiB/);
@@ -425,7 +425,7 @@ describe('a parallel job', () => {
   });
 
   it('was not killed at h_vmem for the sum over all hosts in its only line', () => {
-    const line = accountOf({ category: '-l h_vmem=2G -pe orte 64', maxvmem_bytes: 32.1 * GIB });
+    const line = tenMinutesOf({ category: '-l h_vmem=2G -pe orte 64', maxvmem_bytes: 32.1 * GIB });
     const low = provedBracket(GIB, 1.1 * GIB, null, null);
     const dead = { ...killed, failed: 100, peak_rss: low, peak_rss_swap: low, peak_vmem: low };
     const told = whyEnded([{ ...mpiMaster(4), ...AFTER_SIGNAL, grid_engine: line }, dead]);
@@ -433,11 +433,11 @@ describe('a parallel job', () => {
   });
 
   it('was stopped at h_rt where its master was, though the tasks died before it', () => {
-    const line = accountOf({ category: '-l h_rt=4000', wallclock_seconds: 4001 });
+    const line = tenMinutesOf({ category: '-l h_rt=4000', wallclock_seconds: 4001 });
     const master = { ...mpiMaster(4), ...ENFORCED, ended_at: after(4001), wallclock_seconds: 4001, grid_engine: line };
     const task = { ...mpiTask(1), ...AFTER_SIGNAL, ended_at: after(4000) };
     assert.deepEqual(whyEnded([master, task], undefined, 'sge8.1.9')?.causes, ['h_rt']);
-    const softly = { ...accountOf({ category: '-l s_rt=4000' }), wallclock_seconds: 4001 };
+    const softly = { ...tenMinutesOf({ category: '-l s_rt=4000' }), wallclock_seconds: 4001 };
     const warned = { ...master, ...bySignal(10), failed: 100, grid_engine: softly };
     assert.deepEqual(whyEnded([warned, task], undefined, 'sge8.1.9')?.causes, ['s_rt']);
   });
@@ -471,8 +471,8 @@ describe('whatever the records say', () => {
   });
   const accounts = fc.constantFrom(
     null,
-    accountOf(),
-    accountOf({ category: '-l h_rt=60,h_cpu=30', maxvmem_bytes: GIB }),
+    tenMinutesOf(),
+    tenMinutesOf({ category: '-l h_rt=60,h_cpu=30', maxvmem_bytes: GIB }),
   );
   const records = fc.array(
     fc

@@ -5,19 +5,16 @@ import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { keyOfRun, readPrivateRecord, writePrivateRecord } from '../../../src/sampler/delivery/finish';
 import { describeJob, undescribed } from '../../../src/sampler/job/job-description';
-import { emptyRecord, recordKeyText, type JobRecord } from '../../../src/record/record';
-import { parseRunDescription, type RunDescription } from '../../../src/sampler/job/run-description';
+import { recordKeyText } from '../../../src/record/record';
+import type { RunDescription } from '../../../src/sampler/job/run-description';
 import { DEFAULT_SETTINGS } from '../../../src/record/settings';
 import { sampleConfig } from '../../gridengine/spool-samples';
 import { temporaryDirectory } from '../../support/temporary-directory';
 import { USUAL_RULES } from '../../../src/record/request-rules';
+import { recordOf } from '../../support/records';
+import { runOf } from '../../support/runs';
 
-function run(task: number): RunDescription {
-  const lines = ['version=1', 'job=1516', `task=${task}`, 'spool=/s', 'shepherd_pid=7', 'shepherd_start=8'];
-  const parsed = parseRunDescription([...lines, 'boot=0badcafe-1234', 'hooks=root', 'memory=full', 'end=1'].join('\n'));
-  assert.ok(parsed !== null);
-  return parsed;
-}
+const run = (task: number): RunDescription => runOf({ job: 1516, task, shepherdPid: 7, shepherdStart: 8 });
 
 describe('keyOfRun', () => {
   it('names cluster, job, host and run', () => {
@@ -42,14 +39,13 @@ describe('keyOfRun', () => {
 });
 
 describe('the private record', () => {
-  const key = { cluster: 'c', job_id: 1, task_id: null, pe_task_id: null, host: 'h', run_id: 'r' };
   const series = {
     start: new Date(0).toISOString(),
     step_seconds: 1,
     rss_bytes: Array.from({ length: 120 }, () => 2 ** 40),
     others: {},
   };
-  const record: JobRecord = { ...emptyRecord(key, 'finished', 'root', 1), series };
+  const record = recordOf({ series });
 
   it('is read as it was written, by root alone', () => {
     const directory = temporaryDirectory();

@@ -21,49 +21,33 @@ import {
   type HandedPass,
 } from '../../../src/sampler/delivery/handed-records';
 import { NodeStore } from '../../../src/sampler/node-store/node-store';
-import { emptyRecord, type Bracket, type JobRecord } from '../../../src/record/record';
-import {
-  formatRunDescription,
-  runDirectoryName,
-  runId,
-  type RunDescription,
-} from '../../../src/sampler/job/run-description';
+import type { JobRecord } from '../../../src/record/record';
+import { formatRunDescription, runDirectoryName, runId } from '../../../src/sampler/job/run-description';
 import { DEFAULT_SETTINGS, type Settings } from '../../../src/record/settings';
 import { tidyNode } from '../../../src/sampler/node-store/storage';
 import { bootId, uptimeSeconds } from '../../../src/sources/proc/clock';
 import { sampleConfig } from '../../gridengine/spool-samples';
 import { temporaryDirectory } from '../../support/temporary-directory';
+import { recordOf, bracketOf } from '../../support/records';
+import { runOf } from '../../support/runs';
 
 process.env.QMEMACCT_LOG = 'stderr';
 
 const NOBODY = 65534;
 const DAY = 86_400_000;
 const NOW = Date.now();
-const RUN: RunDescription = {
-  version: 1,
-  job: 1516,
-  task: 0,
-  spool: '/var/spool/ge/active_jobs/1516.1',
-  shepherdPid: 2 ** 22 - 1,
-  shepherdStart: 5,
-  boot: bootId(),
-  hooks: 'plain',
-  memory: 'none',
-  reason: 'no room',
-  uptime: 10,
-  addressSpaceKib: null,
-  attached: false,
-  peTask: null,
-  ends: 'epilog',
-};
+const RUN = runOf({ job: 1516, boot: bootId(), hooks: 'plain', memory: 'none', reason: 'no room' });
 
 const iso = (ms: number): string => new Date(ms).toISOString();
 
 /** What an honest sampler hands in for "nobody". */
 function record(changes: Partial<JobRecord> = {}): JobRecord {
-  const key = { cluster: 'c', job_id: 1516, task_id: null, pe_task_id: null, host: hostname(), run_id: runId(RUN) };
-  return {
-    ...emptyRecord(key, 'finished', 'self-reported', NOW - 500),
+  return recordOf({
+    job_id: 1516,
+    host: hostname(),
+    run_id: runId(RUN),
+    trust: 'self-reported',
+    revision: NOW - 500,
     owner: 'nobody',
     submitted_at: iso(NOW - 3_000),
     started_at: iso(NOW - 2_000),
@@ -71,7 +55,7 @@ function record(changes: Partial<JobRecord> = {}): JobRecord {
     samples: 40,
     metrics: { process_rss_bytes: 5 },
     ...changes,
-  };
+  });
 }
 
 const text = (changes: Partial<JobRecord> = {}): string => JSON.stringify(record(changes));
@@ -88,8 +72,7 @@ interface Node {
 }
 
 function newNode(t: TestContext): Node {
-  const state = temporaryDirectory();
-  chmodSync(state, 0o755);
+  const state = temporaryDirectory(0o755);
   const outbox = join(state, 'outbox');
   mkdirSync(outbox);
   chmodSync(outbox, 0o1733);
@@ -179,10 +162,7 @@ describe('records that users hand in', { skip: notRoot }, () => {
   it('are refused with times when the job can’t have been', (t) => {
     const node = newNode(t);
     const boot = NOW - uptimeSeconds() * 1000;
-    const peak: Bracket = {
-      ...{ lower_bytes: 1, upper_bytes: null, slack_bytes: 0, proved: false, exact: false, open: [], sources: [] },
-      ...{ at: null, command: null },
-    };
+    const peak = bracketOf(1);
     for (const [changes, why] of [
       [{ revision: NOW + 100_000 }, /still to come/],
       [{ ended_at: iso(NOW + DAY) }, /still to come/],

@@ -3,16 +3,17 @@ import { closeSync, existsSync, mkdirSync, openSync, rmSync, statSync, utimesSyn
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { StoredRecord } from '../../../src/record/merge';
 import { openSqliteReader } from '../../../src/accounting/sqlite/sqlite-store';
 import { tryLock } from '../../../src/native/libc';
 import { Heartbeat } from '../../../src/sampler/delivery/heartbeat';
 import { NodeStore } from '../../../src/sampler/node-store/node-store';
-import { emptyRecord, type JobRecord } from '../../../src/record/record';
+import type { JobRecord } from '../../../src/record/record';
 import { DEFAULT_SETTINGS, type Settings } from '../../../src/record/settings';
 import { accountingRecord, heldJob, newSite, quiet, shepherdObstacle, startJob } from '../fake-shepherd';
 import { temporaryDirectory } from '../../support/temporary-directory';
+import { until } from '../../support/until';
+import { recordOf } from '../../support/records';
 
 process.env.QMEMACCT_LOG = 'stderr';
 
@@ -20,9 +21,9 @@ const NOW = Date.UTC(2026, 10, 1);
 const INTERVAL = 60_000;
 
 function record(job: number, revision = NOW): JobRecord {
-  const key = { cluster: 'c', job_id: job, task_id: null, pe_task_id: null, host: 'h', run_id: `0badcafe.${job}.2` };
   const series = { start: new Date(NOW - 1000).toISOString(), step_seconds: 5, rss_bytes: [1000 * job], others: {} };
-  return { ...emptyRecord(key, 'running', 'root', revision), owner: 'alice', cpu_seconds: 1, series };
+  const run_id = `0badcafe.${job}.2`;
+  return recordOf({ job_id: job, run_id, status: 'running', revision, owner: 'alice', cpu_seconds: 1, series });
 }
 
 interface Node {
@@ -31,7 +32,7 @@ interface Node {
   /** Puts off or brings forward what is due. */
   readonly setDue: (atMs: number) => void;
   readonly dueMs: () => number;
-  readonly heardOf: () => Promise<readonly StoredRecord[]>;
+  readonly heartbeatOf: () => Promise<readonly StoredRecord[]>;
 }
 
 function newNode(t: TestContext): Node {
@@ -51,7 +52,7 @@ function newNode(t: TestContext): Node {
       utimesSync(file, atMs / 1000, atMs / 1000);
     },
     dueMs: () => statSync(file).mtimeMs,
-    heardOf: async () => {
+    heartbeatOf: async () => {
       const reader = openSqliteReader(accounting);
       try {
         return await reader.running({ since: 0 });
@@ -70,12 +71,12 @@ const jobsOf = (found: readonly StoredRecord[]): readonly number[] => found.map(
 
 describe('Heartbeat', () => {
   it('tells of every running job of the node, whoever saved it, and of its end afterwards', async (t) => {
-    const { settings, store, setDue, heardOf } = newNode(t);
+    const { settings, store, setDue, heartbeatOf } = newNode(t);
     save(store, record(1), record(2, NOW - 2 * INTERVAL), record(3));
     store.finish('4.0.x', NOW, { ...record(4), status: 'finished' }, []);
     setDue(NOW);
     assert.equal(await new Heartbeat(settings).beat(store, NOW), 'delivered');
-    const found = await heardOf();
+    const found = await heartbeatOf();
     assert.deepEqual(jobsOf(found), [1, 2, 3]);
     assert.deepEqual(found[0]?.record, record(1));
     const reader = openSqliteReader(settings.accounting);
@@ -152,7 +153,7 @@ describe('Heartbeat', () => {
   });
 
   it('fails quietly, and comes again', async (t) => {
-    const { settings, store, setDue, heardOf } = newNode(t);
+    const { settings, store, setDue, heartbeatOf } = newNode(t);
     save(store, record(1));
     writeFileSync(settings.accounting, 'no database at all, and long enough'.repeat(100));
     const heart = new Heartbeat(settings);
@@ -161,7 +162,7 @@ describe('Heartbeat', () => {
     rmSync(settings.accounting);
     setDue(NOW);
     assert.equal(await heart.beat(store, NOW), 'delivered');
-    assert.deepEqual(jobsOf(await heardOf()), [1]);
+    assert.deepEqual(jobsOf(await heartbeatOf()), [1]);
     const nowhere = new Heartbeat({ ...settings, state_dir: join(settings.state_dir, 'missing') });
     assert.equal(await nowhere.beat(store, NOW), 'failed');
   });
@@ -183,7 +184,7 @@ describe('Heartbeat', () => {
   });
 
   it('never undoes an end that was delivered meanwhile', async (t) => {
-    const { settings, store, setDue, heardOf } = newNode(t);
+    const { settings, store, setDue, heartbeatOf } = newNode(t);
     save(store, record(1));
     setDue(NOW);
     const heart = new Heartbeat(settings);
@@ -192,7 +193,7 @@ describe('Heartbeat', () => {
     const end = { ...record(1, NOW + 10), status: 'finished', cpu_seconds: 2 } as const;
     assert.equal(await deliverRecord(end, () => settings), null);
     assert.equal(await delivery, 'delivered');
-    assert.deepEqual(await heardOf(), []);
+    assert.deepEqual(await heartbeatOf(), []);
     const reader = openSqliteReader(settings.accounting);
     t.after(() => reader.close());
     assert.deepEqual((await reader.job({ job_id: 1 })).records[0]?.record, end);
@@ -215,12 +216,10 @@ describe('a sampler of a running job', { skip: obstacle ?? false }, () => {
         await reader.close();
       }
     };
-    let records: readonly JobRecord[] = [];
-    const deadline = Date.now() + 60_000;
-    while (records.length === 0 && Date.now() < deadline) {
-      await sleep(200);
-      records = await heard();
-    }
+    const records = await until(async () => {
+      const found = await heard();
+      return found.length > 0 && found;
+    });
     assert.deepEqual(
       records.map(({ job_id: id, status, granted_hosts: hosts }) => [id, status, hosts]),
       [[job.number, 'running', [{ host: 'node1', slots: 2 }]]],

@@ -15,20 +15,15 @@ import {
   deliverRecord,
   deliverRecords,
 } from '../../../src/sampler/delivery/outbox-feeder';
-import { emptyRecord, type JobRecord } from '../../../src/record/record';
+import type { JobRecord } from '../../../src/record/record';
 import { DEFAULT_SETTINGS, type Settings } from '../../../src/record/settings';
 import { temporaryDirectory } from '../../support/temporary-directory';
+import { recordOf } from '../../support/records';
 
 process.env.QMEMACCT_LOG = 'stderr';
 
-function record(job: number): JobRecord {
-  const key = { cluster: 'c', job_id: job, task_id: null, pe_task_id: null, host: 'h', run_id: '0badcafe.1.2' };
-  return {
-    ...emptyRecord(key, 'finished', 'root', Date.UTC(2026, 10, 1)),
-    owner: 'alice',
-    started_at: '2026-10-31T23:00:00.000Z',
-  };
-}
+const record = (job: number): JobRecord =>
+  recordOf({ job_id: job, revision: Date.UTC(2026, 10, 1), owner: 'alice', started_at: '2026-10-31T23:00:00.000Z' });
 
 interface Node {
   readonly settings: Settings;

@@ -7,7 +7,7 @@ import { tryLock } from '../../../src/native/libc';
 import { writePrivateRecord } from '../../../src/sampler/delivery/finish';
 import { NodeStore } from '../../../src/sampler/node-store/node-store';
 import { cpuEfficiency, memoryEfficiency } from '../../../src/record/efficiency';
-import { emptyRecord, parseRecord, type Bracket, type JobRecord } from '../../../src/record/record';
+import { parseRecord, type JobRecord } from '../../../src/record/record';
 import { recoverOrphans } from '../../../src/sampler/delivery/recover';
 import { startTicksOf } from '../../../src/sampler/job/pid-file';
 import {
@@ -20,6 +20,8 @@ import { DEFAULT_SETTINGS, type Settings } from '../../../src/record/settings';
 import { bootId } from '../../../src/sources/proc/clock';
 import { sampleConfig } from '../../gridengine/spool-samples';
 import { temporaryDirectory } from '../../support/temporary-directory';
+import { recordOf, bracketOf } from '../../support/records';
+import { runOf } from '../../support/runs';
 
 process.env.QMEMACCT_LOG = 'stderr';
 
@@ -28,23 +30,7 @@ const USAGE =
   'exit_status=3\nsignal=0\nstart_time=1763700012\nend_time=1763700075\nru_wallclock=63\nru_utime=12.5\nru_stime=0.5\nru_maxrss=315172\n';
 
 /** A run whose shepherd has gone. */
-const RUN: RunDescription = {
-  version: 1,
-  job: 1516,
-  task: 0,
-  spool: '/var/spool/ge/active_jobs/1516.1',
-  shepherdPid: 2 ** 22 - 1,
-  shepherdStart: 5,
-  boot: bootId(),
-  hooks: 'root',
-  memory: 'full',
-  reason: '',
-  uptime: 10,
-  addressSpaceKib: null,
-  attached: false,
-  peTask: null,
-  ends: 'epilog',
-};
+const RUN = runOf({ job: 1516, spool: '/var/spool/ge/active_jobs/1516.1', boot: bootId(), uptime: 10 });
 /** One whose shepherd lives: this process plays it. */
 const LIVING: RunDescription = { ...RUN, shepherdPid: process.pid, shepherdStart: startTicksOf(process.pid) ?? 0 };
 
@@ -97,22 +83,13 @@ function recovered(node: Node, run: RunDescription = RUN): JobRecord {
   return record;
 }
 
-const bracketOf = (bytes: number): Bracket => ({
-  lower_bytes: bytes,
-  upper_bytes: null,
-  slack_bytes: 0,
-  proved: false,
-  exact: false,
-  open: ['no-lineage'],
-  sources: ['sample'],
-  at: null,
-  command: 'solver',
-});
-
 function saved(run: RunDescription, changes: Partial<JobRecord> = {}): JobRecord {
-  const key = { cluster: 'c', job_id: run.job, task_id: null, pe_task_id: null, host: 'ge1', run_id: runId(run) };
-  return {
-    ...emptyRecord(key, 'running', 'root', 77),
+  return recordOf({
+    job_id: run.job,
+    host: 'ge1',
+    run_id: runId(run),
+    status: 'running',
+    revision: 77,
     owner: 'alice',
     started_at: '2025-11-21T04:40:12.250Z',
     samples: 40,
@@ -123,7 +100,7 @@ function saved(run: RunDescription, changes: Partial<JobRecord> = {}): JobRecord
     peak_rss: bracketOf(GIB),
     peak_vmem: bracketOf(3 * GIB),
     ...changes,
-  };
+  });
 }
 
 const COPIES = { config: sampleConfig(), usage: USAGE, copied: '1\n' };

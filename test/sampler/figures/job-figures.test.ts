@@ -12,28 +12,13 @@ import type { RunDescription } from '../../../src/sampler/job/run-description';
 import { DEFAULT_SETTINGS, type Settings } from '../../../src/record/settings';
 import { TICKS_PER_SECOND } from '../../../src/sources/proc/clock';
 import { temporaryDirectory } from '../../support/temporary-directory';
+import { runOf } from '../../support/runs';
 
 /** Numbers that no process here has. */
 const PIDS = [4_200_001, 4_200_002];
 const MIB = 2 ** 20;
 
-const run = (spool: string): RunDescription => ({
-  version: 1,
-  job: 999_999_991,
-  task: 0,
-  spool,
-  shepherdPid: 4_200_000,
-  shepherdStart: 1,
-  boot: '0badcafe-0000-0000-0000-000000000000',
-  hooks: 'root',
-  memory: 'full',
-  reason: '',
-  uptime: 1,
-  addressSpaceKib: null,
-  attached: false,
-  peTask: null,
-  ends: 'epilog',
-});
+const run = (spool: string): RunDescription => runOf({ job: 999_999_991, spool });
 
 function tick(pids: readonly number[], rss = 0): TickReadings {
   const none = {

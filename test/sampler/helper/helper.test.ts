@@ -12,6 +12,7 @@ import { isUnavailable, type Reading, type Unavailable } from '../../../src/sour
 import { oneOf } from '../../tries';
 import { temporaryDirectory } from '../../support/temporary-directory';
 import { silentFileSystem } from './silent-fuse';
+import { until } from '../../support/until';
 
 /** Of sources that hang; the others have all the time that a busy machine may take. */
 const DEADLINE_MS = 400;
@@ -46,14 +47,6 @@ function exists(pid: number | null): boolean {
     return pid !== null && !readFileSync(`/proc/${pid}/stat`, 'latin1').includes(') Z ');
   } catch {
     return false;
-  }
-}
-
-async function until(what: string, test: () => boolean, ms = 60_000): Promise<void> {
-  const end = performance.now() + ms;
-  while (!test()) {
-    assert.ok(performance.now() < end, `${what}: not within ${ms} ms`);
-    await delay(10);
   }
 }
 
@@ -139,7 +132,7 @@ describe('the helper process', () => {
       assert.equal(why(await helper.read(source)), reason);
       assert.deepEqual(values(await helper.read('good')), [42]);
       assert.equal(helper.state().started, 2);
-      await until('the old one is gone', () => !exists(pid) && helper.state().abandoned === 0);
+      await until(() => !exists(pid) && helper.state().abandoned === 0, 'the old one is gone');
     });
 
   it('tells that it can not be started', async (t) => {
@@ -153,15 +146,15 @@ describe('the helper process', () => {
     const helper = helperWith(t, '');
     const [pid = 0] = values(await helper.read('pid'));
     process.kill(pid, 'SIGKILL');
-    await until('its end is known', () => helper.state().pid === null);
+    await until(() => helper.state().pid === null, 'its end is known');
     assert.notDeepEqual(values(await helper.read('pid')), [pid]);
   });
 
   it('ends when nobody has asked it for a while', async (t) => {
     const helper = helperWith(t, '', { idleMs: 100 });
     const [pid = 0] = values(await helper.read('pid'));
-    await until('it is gone', () => !exists(pid));
-    await until('nothing is counted as abandoned', () => helper.state().abandoned === 0);
+    await until(() => !exists(pid), 'it is gone');
+    await until(() => helper.state().abandoned === 0, 'nothing is counted as abandoned');
     assert.deepEqual(values(await helper.read('good')), [42]);
     assert.equal(helper.state().started, 2);
   });
@@ -193,7 +186,7 @@ describe('the helper process', () => {
     assert.ok(exists(pid));
     parent.kill('SIGKILL');
     await once(parent, 'exit');
-    await until('the helper has ended', () => !exists(pid));
+    await until(() => !exists(pid), 'the helper has ended');
   });
 
   it('answers no more than 64 requests at a time', async (t) => {
@@ -217,7 +210,7 @@ describe('a source that hangs', () => {
     assert.equal(why(hung), 'did not answer within 0.4 s');
     assert.deepEqual(values(good), [42]);
     assert.ok(took >= DEADLINE_MS && took < DEADLINE_MS + 30_000, `${took} ms`);
-    await until('it is gone', () => !exists(pid) && helper.state().abandoned === 0);
+    await until(() => !exists(pid) && helper.state().abandoned === 0, 'it is gone');
   });
 
   it('is given its time from when the process is there', (t) =>
@@ -280,7 +273,7 @@ describe('a source that hangs', () => {
     for (let i = 1; i <= 4; i++) {
       assert.equal(why(await helper.read(i <= 2 ? 'file' : 'otherfile')), 'did not answer within 0.2 s');
       if (i < 4) assert.deepEqual(values(await helper.read('good')), [42]);
-      await until('it is abandoned', () => helper.state().abandoned === i);
+      await until(() => helper.state().abandoned === i, 'it is abandoned');
       await delay(200);
       assert.equal(helper.state().abandoned, i);
     }
@@ -288,7 +281,7 @@ describe('a source that hangs', () => {
     assert.match(why(await helper.read('good')), /^4 helper processes hang in the kernel/);
     assert.ok(performance.now() - before < LONG_MS / 2);
     await silent.end();
-    await until('they have ended', () => helper.state().abandoned === 0);
+    await until(() => helper.state().abandoned === 0, 'they have ended');
     assert.deepEqual(values(await helper.read('good')), [42]);
   });
 });

@@ -18,6 +18,7 @@ import {
 import { DEFAULT_SETTINGS, type Settings } from '../../../src/record/settings';
 import { fork } from '../listener/events';
 import { temporaryDirectory } from '../../support/temporary-directory';
+import { until } from '../../support/until';
 
 /** A listener that says what the test wants; as long as it holds the lock nobody starts a real one. */
 interface FakeListener {
@@ -117,14 +118,6 @@ function hear(t: TestContext, { settings }: FakeListener): Heard {
 
 /** Of a tick nothing but the fact matters here. */
 const TICK = {} as TickReadings;
-
-async function until(condition: () => boolean, what: string, withinMs = 60_000): Promise<void> {
-  const end = performance.now() + withinMs;
-  while (!condition()) {
-    assert.ok(performance.now() < end, `${what}: not within ${withinMs} ms`);
-    await sleep(10);
-  }
-}
 
 const count = (told: readonly string[], word: string): number => told.filter((one) => one === word).length;
 

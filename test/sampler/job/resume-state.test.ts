@@ -11,19 +11,13 @@ import {
   resumableRuns,
   writeResumeState,
 } from '../../../src/sampler/job/resume-state';
-import { parseRunDescription, runDirectoryName, type RunDescription } from '../../../src/sampler/job/run-description';
+import { runDirectoryName, type RunDescription } from '../../../src/sampler/job/run-description';
 import { thisMachine } from '../../../src/sampler/peaks/slack';
 import { DEFAULT_SETTINGS, type Settings } from '../../../src/record/settings';
 import { temporaryDirectory } from '../../support/temporary-directory';
+import { runOf } from '../../support/runs';
 
 process.env.QMEMACCT_LOG = 'stderr';
-
-function runOf(job: number): RunDescription {
-  const text = `version=1\njob=${job}\ntask=0\nspool=/s\nshepherd_pid=7\nshepherd_start=8\nboot=0badcafe-1\nhooks=root\nmemory=full\nuptime=1\nend=1\n`;
-  const run = parseRunDescription(text);
-  assert.ok(run !== null);
-  return run;
-}
 
 /** What a sampler knows of a real process: this one. */
 function stateOf(text = 'a "quoted" name'): SavedFollower {
@@ -65,35 +59,35 @@ const fileOf = (settings: Settings, run: RunDescription): string =>
 describe('what a service leaves for its successor', () => {
   it('is there again, for root alone, until it is removed', () => {
     const settings = settingsIn();
-    assert.equal(readResumeState(settings, runOf(1)), null);
+    assert.equal(readResumeState(settings, runOf({ job: 1 })), null);
     assert.deepEqual(resumableRuns(settings), new Set());
-    removeResumeState(settings, runOf(1));
-    writeResumeState(settings, runOf(1), { ...STATE, cpuSeconds: 1 });
-    writeResumeState(settings, runOf(1), STATE);
-    writeResumeState(settings, runOf(2), STATE);
-    assert.deepEqual(readResumeState(settings, runOf(1)), { state: STATE, missed: null });
-    assert.deepEqual(resumableRuns(settings), new Set([1, 2].map((job) => runDirectoryName(runOf(job)))));
+    removeResumeState(settings, runOf({ job: 1 }));
+    writeResumeState(settings, runOf({ job: 1 }), { ...STATE, cpuSeconds: 1 });
+    writeResumeState(settings, runOf({ job: 1 }), STATE);
+    writeResumeState(settings, runOf({ job: 2 }), STATE);
+    assert.deepEqual(readResumeState(settings, runOf({ job: 1 })), { state: STATE, missed: null });
+    assert.deepEqual(resumableRuns(settings), new Set([1, 2].map((job) => runDirectoryName(runOf({ job })))));
     assert.equal(statSync(join(settings.run_dir, 'resume')).mode & 0o777, 0o700);
-    assert.equal(statSync(fileOf(settings, runOf(1))).mode & 0o777, 0o600);
+    assert.equal(statSync(fileOf(settings, runOf({ job: 1 }))).mode & 0o777, 0o600);
     assert.equal(readdirSync(join(settings.run_dir, 'resume')).length, 2);
-    removeResumeState(settings, runOf(1));
-    assert.equal(readResumeState(settings, runOf(1)), null);
-    assert.notEqual(readResumeState(settings, runOf(2)), null);
+    removeResumeState(settings, runOf({ job: 1 }));
+    assert.equal(readResumeState(settings, runOf({ job: 1 })), null);
+    assert.notEqual(readResumeState(settings, runOf({ job: 2 })), null);
   });
 
   it('says how long nobody looked, where the listener has forgotten that time', () => {
     const settings = settingsIn();
-    writeResumeState(settings, runOf(1), STATE);
+    writeResumeState(settings, runOf({ job: 1 }), STATE);
     const now = Date.now();
-    assert.equal(readResumeState(settings, runOf(1), now + 44_000)?.missed, null);
-    assert.match(readResumeState(settings, runOf(1), now + 90_000)?.missed ?? '', /for about (89|90) s/);
+    assert.equal(readResumeState(settings, runOf({ job: 1 }), now + 44_000)?.missed, null);
+    assert.match(readResumeState(settings, runOf({ job: 1 }), now + 90_000)?.missed ?? '', /for about (89|90) s/);
     // The clock was set back.
-    assert.equal(readResumeState(settings, runOf(1), now - 1e6)?.missed, null);
+    assert.equal(readResumeState(settings, runOf({ job: 1 }), now - 1e6)?.missed, null);
   });
 
   it('is of no use to another boot', () => {
     const settings = settingsIn();
-    const run = runOf(1);
+    const run = runOf({ job: 1 });
     writeResumeState(settings, run, STATE);
     const path = fileOf(settings, run);
     const whole = JSON.parse(readFileSync(path, 'utf8')) as object;
@@ -103,7 +97,7 @@ describe('what a service leaves for its successor', () => {
 
   it('is refused with the reason where it has another shape or is torn, in the file as from hand to hand', () => {
     const settings = settingsIn();
-    const run = runOf(1);
+    const run = runOf({ job: 1 });
     writeResumeState(settings, run, STATE);
     const path = fileOf(settings, run);
     const text = readFileSync(path, 'utf8');
@@ -133,8 +127,8 @@ describe('what a service leaves for its successor', () => {
     const settings = settingsIn();
     mkdirSync(settings.run_dir);
     writeFileSync(join(settings.run_dir, 'resume'), 'no directory');
-    writeResumeState(settings, runOf(1), STATE);
-    assert.equal(readResumeState(settings, runOf(1)), null);
+    writeResumeState(settings, runOf({ job: 1 }), STATE);
+    assert.equal(readResumeState(settings, runOf({ job: 1 })), null);
     assert.deepEqual(resumableRuns(settings), new Set());
     rmSync(join(settings.run_dir, 'resume'));
   });

@@ -28,24 +28,19 @@ import {
 import { RunDirectory } from '../../../src/sampler/job/run-directory';
 import { bootId } from '../../../src/sources/proc/clock';
 import { temporaryDirectory } from '../../support/temporary-directory';
+import { until } from '../../support/until';
+import { runOf } from '../../support/runs';
 
-const RUN: RunDescription = {
-  version: 1,
+const RUN = runOf({
   job: 1516,
   task: 3,
   spool: '/var/spool/ge/execd/node1/active_jobs/1516.3',
   shepherdPid: 4321,
   shepherdStart: 987654,
   boot: '0badcafe-1234-4567-89ab-0123456789ab',
-  hooks: 'root',
-  memory: 'full',
-  reason: '',
   uptime: 9876.54,
   addressSpaceKib: 8388608,
-  attached: false,
-  peTask: null,
-  ends: 'epilog',
-};
+});
 
 const line = fc.string({ maxLength: 40 }).filter((text) => !text.includes('\n'));
 const whole = fc.integer({ min: 0, max: Number.MAX_SAFE_INTEGER });
@@ -222,9 +217,7 @@ describe('shepherdLives', () => {
     });
     t.after(() => parent.kill('SIGKILL'));
     const pid = Number(await new Promise((resolve) => parent.stdout.once('data', resolve)));
-    for (let tries = 0; tries < 6000 && startTicksOf(pid) !== null; tries++)
-      await new Promise((resolve) => setTimeout(resolve, 10));
-    assert.equal(startTicksOf(pid), null);
+    await until(() => startTicksOf(pid) === null);
   });
 });
 

@@ -15,7 +15,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { OWNERS_FILES, watchDirectory, type DirectoryWatch } from '../../../src/sampler/job/watch-directory';
 import { oneOf } from '../../tries';
 import { temporaryDirectory } from '../../support/temporary-directory';
-import { until } from '../fake-shepherd';
+import { until } from '../../support/until';
 
 interface Heard {
   readonly directory: string;
@@ -44,7 +44,7 @@ describe('a watched directory', () => {
     const { directory, names } = listenTo(t);
     for (const name of OWNERS_FILES) writeFileSync(join(directory, name), 'x');
     writeFileSync(join(directory, 'usage'), 'x');
-    await until('the file', () => names.includes('usage'));
+    await until(() => names.includes('usage'), 'the file');
     assert.deepEqual(new Set(names), new Set(['usage']));
   });
 
@@ -55,7 +55,7 @@ describe('a watched directory', () => {
   it('tells once that it has gone', async (t) => {
     const { directory, names, gone } = listenTo(t);
     rmdirSync(directory);
-    await until('its end', () => gone() > 0);
+    await until(() => gone() > 0, 'its end');
     mkdirSync(directory);
     writeFileSync(join(directory, 'later'), '');
     await delay(100);
@@ -68,9 +68,9 @@ describe('a watched directory', () => {
     rmSync(directory, { recursive: true });
     mkdirSync(directory);
     writeFileSync(join(directory, 'early'), '');
-    await until('word of anything', () => names.includes(null));
+    await until(() => names.includes(null), 'word of anything');
     writeFileSync(join(directory, 'config'), '');
-    await until('the file', () => names.includes('config'));
+    await until(() => names.includes('config'), 'the file');
     assert.equal(gone(), 0);
   });
 
@@ -79,7 +79,7 @@ describe('a watched directory', () => {
     chmodSync(directory, 0o700);
     await delay(50);
     writeFileSync(join(directory, 'pid'), '');
-    await until('the file', () => names.includes('pid'));
+    await until(() => names.includes('pid'), 'the file');
     assert.equal(gone(), 0);
   });
 
@@ -110,9 +110,9 @@ describe('a watched directory', () => {
       writeFileSync(join(directory, 'usage'), '');
       await delay(50);
       assert.equal(names.length, before, 'heard in its pause');
-      await until('the end of the pause', () => names.includes(null));
+      await until(() => names.includes(null), 'the end of the pause');
       writeFileSync(join(directory, 'pid'), '');
-      await until('the file', () => names.includes('pid'));
+      await until(() => names.includes('pid'), 'the file');
       assert.equal(gone(), 0);
     }));
 
@@ -129,6 +129,6 @@ describe('a watched directory', () => {
     const before = watches();
     watch.close();
     for (let index = 0; index < 50; index++) listenTo(t).watch.close();
-    await until('their end', () => watches() <= before);
+    await until(() => watches() <= before, 'their end');
   });
 });

@@ -6,15 +6,8 @@ import { Rlimit } from '../../../src/native/libc';
 import { connectListener } from '../../../src/sampler/listener/client';
 import { loadSettings } from '../../../src/record/settings';
 import type { JobRecord } from '../../../src/record/record';
-import {
-  accountingRecord,
-  newSite,
-  shepherdObstacle,
-  startJob,
-  until,
-  type JobOptions,
-  type Site,
-} from '../fake-shepherd';
+import { accountingRecord, newSite, shepherdObstacle, startJob, type JobOptions, type Site } from '../fake-shepherd';
+import { until } from '../../support/until';
 
 /** Too little for any Node. */
 const TINY = 50 * 1024 * 1024;
@@ -35,7 +28,7 @@ async function listeningSite(t: TestContext, settings: readonly string[] = []): 
 async function arrived(site: Site, job: number): Promise<JobRecord> {
   let record: JobRecord | null = null;
   let asking = false;
-  return until('the record', () => {
+  return until(() => {
     if (!asking) {
       asking = true;
       // The DB may be half made when it is first looked at.
@@ -47,7 +40,7 @@ async function arrived(site: Site, job: number): Promise<JobRecord> {
         });
     }
     return record;
-  });
+  }, 'the record');
 }
 
 async function runTiny(site: Site, options: JobOptions = {}): Promise<JobRecord> {
@@ -69,7 +62,7 @@ describe('what a hook left without room for Node', { skip: shepherdObstacle() ??
     assert.equal((await runTiny(site)).trust, 'usage');
     // Also the second one, which falls into the pause after the first.
     await runTiny(site);
-    await until('nothing left', () => readdirSync(join(site.state, 'run')).length === 0);
+    await until(() => readdirSync(join(site.state, 'run')).length === 0, 'nothing left');
   });
 
   it('is accounted also where the hooks have no privilege', async (t) => {
@@ -81,7 +74,7 @@ describe('what a hook left without room for Node', { skip: shepherdObstacle() ??
       shepherd: ['uid=65534'],
     });
     assert.equal(record.trust, 'self-reported');
-    await until('nothing left', () => readdirSync(join(site.state, 'outbox')).length === 0);
+    await until(() => readdirSync(join(site.state, 'outbox')).length === 0, 'nothing left');
   });
 
   it('is accounted when the listener comes later', async (t) => {

@@ -15,6 +15,7 @@ import { bracketsObstacle } from '../../burners/bracketed';
 import { burner } from '../../burners/build';
 import { oneOf } from '../../tries';
 import { temporaryDirectory } from '../../support/temporary-directory';
+import { until } from '../../support/until';
 
 const IGNORE = { take: () => undefined, lost: () => undefined };
 const SYNC_WITHIN_MS = 60_000;
@@ -31,13 +32,6 @@ function listenersOf(settingsPath: string): readonly number[] {
       }
     })
     .map(Number);
-}
-
-async function until(what: string, isSo: () => boolean): Promise<void> {
-  for (let tries = 0; !isSo(); tries++) {
-    assert.ok(tries < 1200, what);
-    await sleep(50);
-  }
 }
 
 interface Node {
@@ -98,7 +92,7 @@ describe('the listener of a node', () => {
       await sleep(500);
       assert.ok(await links[0]?.sync(SYNC_WITHIN_MS), 'it left a sampler alone');
       links[0]?.close();
-      await until('it lingers', () => listenersOf(settingsPath).length === 0);
+      await until(() => listenersOf(settingsPath).length === 0, 'it lingers');
       assert.ok(!existsSync(listenerPaths(settings).socket));
       await retireListener(settings);
     }));
@@ -109,7 +103,7 @@ describe('the listener of a node', () => {
     const first = runningListener(node.settings)?.pid;
     rmSync(listenerPaths(node.settings).directory, { recursive: true });
     const link = await node.connect();
-    await until('the first stays', () => !listenersOf(node.settingsPath).includes(first ?? 0));
+    await until(() => !listenersOf(node.settingsPath).includes(first ?? 0), 'the first stays');
     assert.ok(await link.sync(SYNC_WITHIN_MS), 'the second went with it');
     const second = runningListener(node.settings)?.pid;
     assert.deepEqual(listenersOf(node.settingsPath), [second]);
@@ -122,11 +116,11 @@ describe('the node-wide sources', () => {
     const state = temporaryDirectory();
     const node = newNode(t, `listener_linger = 600\nnode_series_always = true\nstate_dir = "${state}"\n`);
     takeOver(node);
-    await until('nothing is kept', () => existsSync(join(state, 'node.db')));
+    await until(() => existsSync(join(state, 'node.db')), 'nothing is kept');
     const store = new NodeStore(state);
     t.after(() => store.close());
     const isThere = (): boolean => store.readSeries(null, ['meminfo_memtotal_bytes'], 0, Date.now()).length === 1;
-    await until('no series come', isThere);
+    await until(isThere, 'no series come');
   });
 });
 
@@ -184,7 +178,7 @@ describe('the listener as a service', { skip: bracketsObstacle() ?? false }, () 
       [],
     );
     running.close();
-    await until('the old one stays', () => !listenersOf(node.settingsPath).includes(first));
+    await until(() => !listenersOf(node.settingsPath).includes(first), 'the old one stays');
     assert.deepEqual(listenersOf(node.settingsPath), [second]);
     assert.ok(await next.sync(SYNC_WITHIN_MS));
     next.close();

@@ -4,22 +4,15 @@ import { mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { removeLiveFile, runningRecords, writeLiveFile } from '../../../src/sampler/node-store/live-records';
-import { emptyRecord, type JobRecord } from '../../../src/record/record';
-import { parseRunDescription, runId, type RunDescription } from '../../../src/sampler/job/run-description';
+import type { JobRecord } from '../../../src/record/record';
+import { runId, type RunDescription } from '../../../src/sampler/job/run-description';
 import { DEFAULT_SETTINGS, type Settings } from '../../../src/record/settings';
 import { temporaryDirectory } from '../../support/temporary-directory';
+import { recordOf } from '../../support/records';
+import { runOf } from '../../support/runs';
 
-function run(job: number): RunDescription {
-  const text = `version=1\njob=${job}\ntask=0\nspool=/s\nshepherd_pid=7\nshepherd_start=8\nboot=0badcafe-1\nhooks=root\nmemory=full\nuptime=1\nend=1\n`;
-  const parsed = parseRunDescription(text);
-  assert.ok(parsed !== null);
-  return parsed;
-}
-
-function record(job: number): JobRecord {
-  const key = { cluster: 'c', job_id: job, task_id: null, pe_task_id: null, host: 'h', run_id: runId(run(job)) };
-  return emptyRecord(key, 'running', 'root', 1);
-}
+const run = (job: number): RunDescription => runOf({ job });
+const record = (job: number): JobRecord => recordOf({ job_id: job, run_id: runId(run(job)), status: 'running' });
 
 function settingsIn(): Settings {
   return { ...DEFAULT_SETTINGS, run_dir: join(temporaryDirectory(), 'run') };

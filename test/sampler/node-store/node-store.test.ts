@@ -9,35 +9,30 @@ import { NodeStore } from '../../../src/sampler/node-store/node-store';
 import type { StoredSample } from '../../../src/sampler/node-store/sample-table';
 import { unpackVarints } from '../../../src/sampler/series/varints';
 import { packageRoot } from '../../../src/base/package-root';
-import { emptyRecord, type JobRecord } from '../../../src/record/record';
+import type { JobRecord } from '../../../src/record/record';
 import { temporaryDirectory } from '../../support/temporary-directory';
+import { recordOf, sampleOf } from '../../support/records';
 
 const MIB = 2 ** 20;
 const RUN = '1516.0.0badcafe.1.2';
 
-function record(job: number, changes: Partial<JobRecord> = {}): JobRecord {
-  const key = { cluster: 'c', job_id: job, task_id: null, pe_task_id: null, host: 'h', run_id: '0badcafe.1.2' };
-  return { ...emptyRecord(key, 'running', 'root', 1000), ...changes };
-}
+const record = (job: number, changes: Partial<JobRecord> = {}): JobRecord =>
+  recordOf({ job_id: job, status: 'running', revision: 1000, ...changes });
 
-function sample(at: number, changes: Partial<StoredSample> = {}): StoredSample {
-  return {
-    at,
+const LARGEST = [{ pid: 7, start: 8, command: 'sh', rss: 60, cpu: 5 }];
+const sample = (at: number, changes: Partial<StoredSample> = {}): StoredSample =>
+  sampleOf(at, {
     rss: 100,
     vmem: 200,
-    swap: 0,
     anonymous: 90,
     cpu: 10,
     processes: 2,
     threads: 2,
-    read: 0,
-    written: 0,
-    largest: [{ pid: 7, start: 8, command: 'sh', rss: 60, cpu: 5 }],
+    largest: LARGEST,
     othersRss: 40,
     othersCpu: 5,
     ...changes,
-  };
-}
+  });
 
 function opened(t: TestContext, directory = temporaryDirectory()): NodeStore & { readonly directory: string } {
   const store = new NodeStore(directory);

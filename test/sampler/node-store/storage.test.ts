@@ -4,49 +4,22 @@ import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { openSqliteReader } from '../../../src/accounting/sqlite/sqlite-store';
 import { NodeStore } from '../../../src/sampler/node-store/node-store';
-import type { StoredSample } from '../../../src/sampler/node-store/sample-table';
-import { emptyRecord, type JobRecord } from '../../../src/record/record';
-import {
-  parseRunDescription,
-  runDirectoryName,
-  runId,
-  type RunDescription,
-} from '../../../src/sampler/job/run-description';
+import type { JobRecord } from '../../../src/record/record';
+import { runDirectoryName, runId, type RunDescription } from '../../../src/sampler/job/run-description';
 import { DEFAULT_SETTINGS, type Settings } from '../../../src/record/settings';
 import { chooseStorage, tidyNode, type Storage } from '../../../src/sampler/node-store/storage';
 import { temporaryDirectory } from '../../support/temporary-directory';
+import { recordOf, sampleOf } from '../../support/records';
+import { runOf } from '../../support/runs';
 
 process.env.QMEMACCT_LOG = 'stderr';
 
-function runOf(hooks: 'root' | 'plain'): RunDescription {
-  const lines = ['version=1', 'job=5', 'task=0', 'spool=/s', 'shepherd_pid=7', 'shepherd_start=8', 'boot=0badcafe-1'];
-  const run = parseRunDescription([...lines, `hooks=${hooks}`, 'memory=full', 'end=1'].join('\n'));
-  assert.ok(run !== null);
-  return run;
-}
-
-const RUN = runOf('root');
-const KEY = { cluster: 'c', job_id: 5, task_id: null, pe_task_id: null, host: 'h', run_id: runId(RUN) };
-const running: JobRecord = { ...emptyRecord(KEY, 'running', 'root', 1000), started_at: '2026-11-01T00:00:00.000Z' };
+const RUN = runOf({ job: 5 });
+const running = recordOf({
+  ...{ job_id: 5, run_id: runId(RUN), status: 'running', revision: 1000 },
+  started_at: '2026-11-01T00:00:00.000Z',
+});
 const finished: JobRecord = { ...running, status: 'finished', revision: 2000 };
-
-function sample(at: number): StoredSample {
-  return {
-    at,
-    rss: 1,
-    vmem: 1,
-    swap: 0,
-    anonymous: 1,
-    cpu: 1,
-    processes: 1,
-    threads: 1,
-    read: 0,
-    written: 0,
-    largest: [],
-    othersRss: 0,
-    othersCpu: 0,
-  };
-}
 
 interface Place {
   readonly settings: Settings;
@@ -93,13 +66,13 @@ describe('storage in node.db', () => {
   it('saves as it goes on, finishes on the disk, delivers and cleans up', async (t) => {
     const { settings, choose, directory } = newPlace();
     const storage = choose();
-    storage.saveProgress(running, [sample(0)]);
+    storage.saveProgress(running, [sampleOf(0)]);
     const store = new NodeStore(settings.state_dir);
     t.after(() => {
       store.close();
     });
     assert.equal(store.job(runDirectoryName(RUN))?.finished, false);
-    assert.equal(storage.finish(finished, [sample(100)]), 'disk');
+    assert.equal(storage.finish(finished, [sampleOf(100)]), 'disk');
     assert.equal(storage.keepsDirectory(), false);
     assert.equal(store.job(runDirectoryName(RUN))?.finished, true);
     assert.equal(store.outbox(9).length, 1);
@@ -115,7 +88,7 @@ describe('storage in node.db', () => {
     const storage = choose();
     const now = Date.now();
     writeFileSync(join(settings.state_dir, 'heartbeat'), '');
-    storage.saveProgress({ ...running, revision: now }, [sample(0)]);
+    storage.saveProgress({ ...running, revision: now }, [sampleOf(0)]);
     const end = { ...finished, revision: now + 1 };
     await storage.afterwards(() => undefined);
     const reader = openSqliteReader(settings.accounting);
@@ -142,7 +115,7 @@ describe('storage in node.db', () => {
       deliver: true,
       shared: null,
     });
-    storage.saveProgress(running, [sample(0)]);
+    storage.saveProgress(running, [sampleOf(0)]);
     assert.equal(storage.finish(finished, []), 'memory');
     let cleaned = false;
     await storage.afterwards(() => {
@@ -164,9 +137,9 @@ describe('storage in node.db', () => {
       deliver: true,
       shared: null,
     });
-    for (let at = 0; at < 50; at++) storage.saveProgress(running, [sample(at)]);
+    for (let at = 0; at < 50; at++) storage.saveProgress(running, [sampleOf(at)]);
     mkdirSync(late.state_dir);
-    assert.equal(storage.finish(finished, [sample(50)]), 'disk');
+    assert.equal(storage.finish(finished, [sampleOf(50)]), 'disk');
     const store = new NodeStore(late.state_dir);
     t.after(() => {
       store.close();
@@ -179,7 +152,7 @@ describe('storage under a limit of file size', () => {
   it('is a file of its own, which stays until someone takes it in', async () => {
     const { settings, directory, choose } = newPlace();
     const storage = choose({ fileSizeLimit: 65536 });
-    storage.saveProgress(running, [sample(0)]);
+    storage.saveProgress(running, [sampleOf(0)]);
     const path = join(directory, 'record.json');
     assert.equal((JSON.parse(readFileSync(path, 'utf8')) as JobRecord).status, 'lost');
     assert.equal(storage.finish(finished, []), 'disk');
@@ -208,8 +181,8 @@ describe('storage of hooks without privilege', () => {
     const { settings, choose } = newPlace();
     const outbox = join(settings.state_dir, 'outbox');
     mkdirSync(outbox);
-    const storage = choose({ run: runOf('plain') });
-    storage.saveProgress(running, [sample(0)]);
+    const storage = choose({ run: runOf({ job: 5, hooks: 'plain' }) });
+    storage.saveProgress(running, [sampleOf(0)]);
     assert.deepEqual(readdirSync(outbox), []);
     const series = {
       start: '2026-11-01T00:00:00.000Z',
@@ -230,9 +203,9 @@ describe('storage of hooks without privilege', () => {
 
   it('says that it could not where there is no outbox', () => {
     const { settings, choose } = newPlace();
-    assert.equal(choose({ run: runOf('plain') }).finish(finished, []), 'memory');
+    assert.equal(choose({ run: runOf({ job: 5, hooks: 'plain' }) }).finish(finished, []), 'memory');
     writeFileSync(join(settings.state_dir, 'outbox'), '');
-    assert.equal(choose({ run: runOf('plain') }).finish(finished, []), 'memory');
+    assert.equal(choose({ run: runOf({ job: 5, hooks: 'plain' }) }).finish(finished, []), 'memory');
   });
 });
 

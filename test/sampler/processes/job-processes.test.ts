@@ -9,6 +9,7 @@ import { JobProcesses, SAVED_PROCESSES, type ClaimRules } from '../../../src/sam
 import type { TickReadings } from '../../../src/sampler/processes/tick';
 import { procTree, type ProcTree } from '../proc-tree';
 import { temporaryDirectory } from '../../support/temporary-directory';
+import { until } from '../../support/until';
 
 const SHEPHERD = 90;
 const ROOT = 100;
@@ -632,14 +633,11 @@ describe('a process that sleeps', () => {
     const tick = (last = false): TickReadings => processes.tick(Date.now(), false, () => false, last);
     const cpuOf = (readings: TickReadings): number => readings.processes[0]?.cpuTicks ?? -1;
     /** Ticks until it is taken for asleep, as it is once it waits for a line. */
-    const untilAsleep = async (): Promise<TickReadings> => {
-      for (const end = Date.now() + 60_000; ;) {
+    const untilAsleep = (): Promise<TickReadings> =>
+      until(() => {
         const readings = tick();
-        if (asleep(readings)) return readings;
-        assert.ok(Date.now() < end, 'not asleep within 60 s');
-        await delay(50);
-      }
-    };
+        return asleep(readings) && readings;
+      });
     await delay(200);
     const before = await untilAsleep();
     const done = once(child.stdout, 'data');

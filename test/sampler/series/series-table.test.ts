@@ -7,20 +7,19 @@ import { SqliteDatabase } from '../../../src/native/sqlite';
 import { NodeStore } from '../../../src/sampler/node-store/node-store';
 import type { StoredSample } from '../../../src/sampler/node-store/sample-table';
 import { packageRoot } from '../../../src/base/package-root';
-import { emptyRecord, type JobRecord } from '../../../src/record/record';
+import type { JobRecord } from '../../../src/record/record';
 import type { SeriesBatch } from '../../../src/sampler/series/series-buffer';
 import { seededRandom } from '../../accounting/realistic-record';
 import { temporaryDirectory } from '../../support/temporary-directory';
+import { recordOf } from '../../support/records';
 
 const RUN = '1516.0.0badcafe.1.2';
 const START = Date.UTC(2026, 10, 20);
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
 
-function record(changes: Partial<JobRecord> = {}): JobRecord {
-  const key = { cluster: 'c', job_id: 1516, task_id: null, pe_task_id: null, host: 'h', run_id: '0badcafe.1.2' };
-  return { ...emptyRecord(key, 'running', 'root', START), ...changes };
-}
+const record = (changes: Partial<JobRecord> = {}): JobRecord =>
+  recordOf({ job_id: 1516, status: 'running', revision: START, ...changes });
 
 interface Opened extends NodeStore {
   /** node.db past the store. */

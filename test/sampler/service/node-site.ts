@@ -3,7 +3,8 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { servicePid } from '../../../src/sampler/service/service-lock';
-import { newSite, until, type Site, type SiteOptions } from '../fake-shepherd';
+import { newSite, type Site, type SiteOptions } from '../fake-shepherd';
+import { until } from '../../support/until';
 
 /** A private installation whose scope is the node. */
 export function nodeSite(t: TestContext, options: SiteOptions = {}): Site {
@@ -29,5 +30,5 @@ export async function startService(site: Site): Promise<number> {
     detached: true,
     env: { PATH: '/usr/bin:/bin' },
   }).unref();
-  return until('the service', () => servicePidOf(site));
+  return until(() => servicePidOf(site), 'the service');
 }

@@ -26,12 +26,12 @@ import {
   shepherdObstacle,
   startJob,
   unhurried,
-  until,
   type Held,
   type Job,
   type JobOptions,
   type Site,
 } from '../fake-shepherd';
+import { until } from '../../support/until';
 import { nodeSite, servicePidOf, startService } from './node-site';
 
 const it = (name: string, body: (t: TestContext) => unknown): void => void test(name, (t) => unhurried(() => body(t)));
@@ -45,7 +45,7 @@ const HOOKED = {
 
 async function endService(site: Site, pid: number, signal: 'SIGTERM' | 'SIGKILL'): Promise<void> {
   process.kill(pid, signal);
-  await until('the end of the service', () => servicePidOf(site) === null);
+  await until(() => servicePidOf(site) === null, 'the end of the service');
 }
 
 /** What the kernel says that the job took, by the shepherd's `usage`. */
@@ -63,24 +63,27 @@ function assertCpu(job: Job, record: JobRecord): void {
 function workingJob(site: Site): Held & { readonly worked: () => Promise<unknown> } {
   const done = join(site.directory, `worked-${works++}`);
   const work = `sh -c 'ulimit -c 0; ulimit -t 1; while :; do :; done' 2>'${done}.err'; sleep 600 & : >'${done}'`;
-  return { ...heldJob(site, 'kill $!; exit 3', work), worked: () => until('the work', () => existsSync(done)) };
+  return { ...heldJob(site, 'kill $!; exit 3', work), worked: () => until(() => existsSync(done), 'the work') };
 }
 let works = 0;
 
-async function recordsOf(site: Site, job: number, count = 1): Promise<readonly JobRecord[]> {
-  for (const deadline = Date.now() + 60_000; Date.now() < deadline;) {
-    await delay(100);
-    try {
-      const store = openSqliteReader(site.accounting);
-      const { records } = await store.job({ job_id: job });
-      await store.close();
-      const finished = records.map(({ record }) => record).filter(({ status }) => status !== 'running');
-      if (finished.length >= count) return finished;
-    } catch {
-      // The first record makes the file.
-    }
-  }
-  throw new Error(`job ${job}: no ${count} records came`);
+function recordsOf(site: Site, job: number, count = 1): Promise<readonly JobRecord[]> {
+  return until(
+    async () => {
+      try {
+        const store = openSqliteReader(site.accounting);
+        const { records } = await store.job({ job_id: job });
+        await store.close();
+        const finished = records.map(({ record }) => record).filter(({ status }) => status !== 'running');
+        return finished.length >= count && finished;
+      } catch {
+        // The first record makes the file.
+        return null;
+      }
+    },
+    `${count} records of job ${job}`,
+    100,
+  );
 }
 
 async function recordOf(site: Site, job: Job): Promise<JobRecord> {
@@ -93,13 +96,13 @@ const start = (site: Site, command: readonly string[], options: JobOptions = {})
   startJob(site, command, { ...options, config: { ...HOOKED, ...options.config } });
 
 const sampled = (site: Site, job: Job): Promise<true> =>
-  until('samples in node.db', () => {
+  until(() => {
     try {
-      return nodeSamples(site, job.key).length > 2 ? true : null;
+      return nodeSamples(site, job.key).length > 2;
     } catch {
       return null;
     }
-  });
+  }, 'samples in node.db');
 
 describe('the service of the node scope', { skip: shepherdObstacle() ?? false, concurrency: 3 }, () => {
   it('takes a job from its prolog, hears it from its first fork, and answers its epilog', async (t) => {
@@ -218,10 +221,10 @@ describe('the service of the node scope', { skip: shepherdObstacle() ?? false, c
     const text = readFileSync(site.settings, 'utf8').replace('scope = "node"', 'scope = "job"');
     writeFileSync(site.settings, text);
     await endService(site, service, 'SIGTERM');
-    const sampler = await until('a sampler of its own', () => {
+    const sampler = await until(() => {
       const pid = job.sampler();
       return pid === service ? null : pid;
-    });
+    }, 'a sampler of its own');
     assert.notEqual(sampler, service);
     await lapse(500);
     work.letGo();
@@ -263,7 +266,7 @@ describe('the service of the node scope', { skip: shepherdObstacle() ?? false, c
     const hold = heldJob(site);
     const job = start(site, hold.command);
     await job.step('start');
-    await until('the service at work', () => job.sampler());
+    await until(() => job.sampler(), 'the service at work');
     await delay(500);
     await endService(site, service, 'SIGKILL');
     hold.letGo();
@@ -284,15 +287,13 @@ describe('the service of the node scope', { skip: shepherdObstacle() ?? false, c
     // The service saves a job's progress every 20 s.
     const hold = heldJob(site);
     const job = start(site, hold.command);
-    let heard: readonly JobRecord[] = [];
-    const deadline = Date.now() + 90_000;
-    while (heard.length === 0 && Date.now() < deadline) {
-      await delay(200);
-      if (!existsSync(site.accounting)) continue;
+    const heard = await until(async () => {
+      if (!existsSync(site.accounting)) return null;
       const store = openSqliteReader(site.accounting);
-      heard = (await store.running({ since: 0 })).map(({ record }) => record);
+      const records = (await store.running({ since: 0 })).map(({ record }) => record);
       await store.close();
-    }
+      return records.length > 0 && records;
+    }, 'the heartbeat');
     assert.deepEqual(
       heard.map((record) => [record.job_id, record.status, record.granted_hosts]),
       [[job.number, 'running', [{ host: 'node1', slots: 2 }]]],

@@ -13,8 +13,8 @@ import {
 } from '../../../src/sampler/listener/protocol';
 import { SharedListener } from '../../../src/sampler/service/shared-listener';
 import { DEFAULT_SETTINGS } from '../../../src/record/settings';
-import { until } from '../fake-shepherd';
 import { temporaryDirectory } from '../../support/temporary-directory';
+import { until } from '../../support/until';
 
 interface Played {
   readonly shared: SharedListener;
@@ -167,8 +167,8 @@ describe('a connection that many jobs share', () => {
       [1, 1, 1],
     );
     await until(
-      'its end',
       () => listener.sockets[0]?.destroyed === true || listener.sockets[0]?.readableEnded === true,
+      'its end',
     );
     listener.answers = true;
     const again = await Promise.all(members.map(() => join(listener)));
@@ -183,7 +183,7 @@ describe('a connection that many jobs share', () => {
     const members = await Promise.all(Array.from({ length: 64 }, () => join(listener)));
     members[0]?.link.follow([10]);
     listener.sockets[0]?.destroy();
-    await until('word of it', () => members.every(({ lost }) => lost() === 1));
+    await until(() => members.every(({ lost }) => lost() === 1), 'word of it');
     const again = await Promise.all(members.map(() => join(listener)));
     assert.equal(listener.sockets.length, 2);
     again[5]?.link.follow([10]);
@@ -208,7 +208,7 @@ describe('a connection that many jobs share', () => {
     assert.equal(await other.link.sync(60_000), true);
     assert.deepEqual([one.replies, other.replies], [[], []]);
     listener.sockets[0]?.destroy();
-    await until('word of it', () => other.lost() === 1);
+    await until(() => other.lost() === 1, 'word of it');
     assert.equal(one.lost(), 0);
   });
 

@@ -3,39 +3,14 @@ import { existsSync, mkdirSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { SqliteDatabase } from '../../../src/native/sqlite';
-import { emptyRecord, type JobRecord } from '../../../src/record/record';
-import type { RunDescription } from '../../../src/sampler/job/run-description';
 import { shareStore } from '../../../src/sampler/service/shared-store';
 import { DEFAULT_SETTINGS } from '../../../src/record/settings';
 import { chooseStorage, type SharedStore, type Storage } from '../../../src/sampler/node-store/storage';
 import { temporaryDirectory } from '../../support/temporary-directory';
+import { recordOf } from '../../support/records';
+import { runOf } from '../../support/runs';
 
 const deaf = { saved: (): void => undefined, committed: (): void => undefined };
-
-function runOf(job: number): RunDescription {
-  return {
-    version: 1,
-    job,
-    task: 0,
-    spool: '/s',
-    shepherdPid: job,
-    shepherdStart: 5,
-    boot: '0badcafe-1',
-    hooks: 'root',
-    memory: 'full',
-    reason: '',
-    uptime: 1,
-    addressSpaceKib: null,
-    attached: false,
-    peTask: null,
-    ends: 'usage',
-  };
-}
-
-function recordOf(job: number): JobRecord {
-  const key = { cluster: 'c', job_id: job, task_id: null, pe_task_id: null, host: 'h', run_id: `0badcafe.${job}.5` };
-  return emptyRecord(key, 'running', 'root', 1);
-}
 
 interface Jobs {
   readonly state: string;
@@ -51,7 +26,7 @@ function jobs(count: number): Jobs {
   const shared = shareStore(state, deaf);
   const storage = Array.from({ length: count }, (_, job) =>
     chooseStorage({
-      run: runOf(job),
+      run: runOf({ job, shepherdPid: job, ends: 'usage' }),
       directory: null,
       settings: { ...DEFAULT_SETTINGS, state_dir: state },
       fileSizeLimit: Infinity,
@@ -64,7 +39,8 @@ function jobs(count: number): Jobs {
     state,
     shared,
     storage,
-    save: (job) => storage[job]?.saveProgress(recordOf(job), []),
+    save: (job) =>
+      storage[job]?.saveProgress(recordOf({ job_id: job, run_id: `0badcafe.${job}.5`, status: 'running' }), []),
     saved: () => {
       const database = new SqliteDatabase(join(state, 'node.db'), { readonly: true });
       const runs = database.prepare<[], string>('SELECT run FROM job').pluck().all();
@@ -140,11 +116,11 @@ describe('node.db of many jobs', () => {
     renameSync(state, `${state}.away`);
     t.after(() => rmSync(`${state}.away`, { recursive: true, force: true }));
     save(0);
-    assert.equal(storage[0]?.finish({ ...recordOf(0), status: 'finished' }, []), 'memory');
+    assert.equal(storage[0]?.finish(recordOf({ job_id: 0, run_id: '0badcafe.0.5' }), []), 'memory');
     assert.equal(existsSync(state), false);
     mkdirSync(state);
     pass(6000);
-    assert.equal(storage[0].finish({ ...recordOf(0), status: 'finished' }, []), 'disk');
+    assert.equal(storage[0].finish(recordOf({ job_id: 0, run_id: '0badcafe.0.5' }), []), 'disk');
     assert.deepEqual(saved(), [0]);
   });
 });

@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { watchSpools, type SpoolEntry, type SpoolWatch } from '../../../src/sampler/service/spool-watch';
-import { until } from '../fake-shepherd';
 import { temporaryDirectory } from '../../support/temporary-directory';
+import { until } from '../../support/until';
 
 interface Spools {
   readonly directory: string;
@@ -30,7 +30,7 @@ function watchSome(t: TestContext, before: (directory: string) => void = () => u
     watch,
     times,
     told: async (path, more = 0) => {
-      await until(`word of ${path}`, () => times(path) > more);
+      await until(() => times(path) > more, `word of ${path}`);
       return heard.findLast((entry) => entry.path === join(directory, path)) as SpoolEntry;
     },
   };

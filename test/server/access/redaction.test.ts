@@ -8,6 +8,7 @@ import { mayAskFor, FULL_ACCESS, accessKey, type Access } from '../../../src/ser
 import { ordinary } from '../../report/sample-records';
 import { AT, answer, detail, taskDetail, usage, waiting, workedExample } from '../../live/snapshots';
 import { USUAL_RULES } from '../../../src/record/request-rules';
+import { accountOf } from '../../support/records';
 
 const alice: Access = { level: 'anonymous', user: 'alice' };
 const onlyAlice: Access = { level: 'own', user: 'alice' };
@@ -148,19 +149,12 @@ describe('redactRecords', () => {
     job_name: 'mpi-of-bob',
     account: 'account-of-bob',
     notes: ['message-of-bob'],
-    grid_engine: {
-      wallclock_seconds: 1,
-      cpu_seconds: 1,
-      user_seconds: null,
-      system_seconds: null,
+    grid_engine: accountOf({
       maxvmem_bytes: 1024,
-      maxrss_bytes: null,
-      mem_gib_seconds: null,
-      io_gib: null,
       category: '-u bob -l h_vmem=4G',
+      submit_command: 'qsub /home/bob/sim.sh',
       deleted_by: 'bob@login',
-      lines: 1,
-    },
+    }),
     peak_rss: ordinary.peak_rss === null ? null : { ...ordinary.peak_rss, command: 'mpi-of-bob' },
   };
   const records = [asStored(record), asStored({ ...ordinary, owner: 'alice' }), asStored({ ...ordinary, owner: null })];

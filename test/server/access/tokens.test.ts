@@ -3,14 +3,14 @@ import { chmodSync, chownSync, mkdirSync, rmSync, symlinkSync, writeFileSync } f
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { Tokens } from '../../../src/server/access/tokens';
-import { temporaryDirectory } from '../test-site';
+import { temporaryDirectory } from '../../support/temporary-directory';
 
 const ONE = 'one-token-for-the-site';
 const TWO = 'another-token-for-the-site';
 
 describe('Tokens', () => {
-  it('knows the tokens of its file, and none without one', (t) => {
-    const path = join(temporaryDirectory(t), 'tokens');
+  it('knows the tokens of its file, and none without one', () => {
+    const path = join(temporaryDirectory(), 'tokens');
     writeFileSync(path, `# for the portal\n${ONE}\n\n  ${TWO}  \r\n`, { mode: 0o600 });
     const tokens = new Tokens(path);
     assert.deepEqual(
@@ -21,8 +21,8 @@ describe('Tokens', () => {
     assert.deepEqual([new Tokens('').has(''), new Tokens('').problem()], [false, null]);
   });
 
-  it('reads it again when it has changed, gone or come', (t) => {
-    const path = join(temporaryDirectory(t), 'tokens');
+  it('reads it again when it has changed, gone or come', () => {
+    const path = join(temporaryDirectory(), 'tokens');
     const tokens = new Tokens(path);
     assert.equal(tokens.has(ONE), false);
     assert.match(tokens.problem() ?? '', /tokens can't be used: ENOENT.*; no token is accepted$/);
@@ -34,8 +34,8 @@ describe('Tokens', () => {
     assert.equal(tokens.has(TWO), false);
   });
 
-  it('uses no file that others can read, that is a link, no file, or holds what can be guessed', (t) => {
-    const directory = temporaryDirectory(t);
+  it('uses no file that others can read, that is a link, no file, or holds what can be guessed', () => {
+    const directory = temporaryDirectory();
     const path = join(directory, 'tokens');
     writeFileSync(path, ONE, { mode: 0o600 });
     chmodSync(path, 0o640);
@@ -53,8 +53,8 @@ describe('Tokens', () => {
     assert.equal(short.has('secret'), false);
   });
 
-  it('uses no file of another user', { skip: process.getuid?.() !== 0 && 'only root can give files away' }, (t) => {
-    const path = join(temporaryDirectory(t), 'tokens');
+  it('uses no file of another user', { skip: process.getuid?.() !== 0 && 'only root can give files away' }, () => {
+    const path = join(temporaryDirectory(), 'tokens');
     writeFileSync(path, ONE, { mode: 0o600 });
     chownSync(path, 65534, 65534);
     assert.match(new Tokens(path).problem() ?? '', /belongs to uid 65534/);

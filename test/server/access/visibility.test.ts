@@ -1,22 +1,14 @@
 import assert from 'node:assert/strict';
-import { spawn, spawnSync } from 'node:child_process';
-import { once } from 'node:events';
-import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { spawnSync } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { openSqliteStore } from '../../../src/accounting/sqlite/sqlite-store';
-import { packageRoot } from '../../../src/base/package-root';
 import type { JobRecord } from '../../../src/record/record';
-import { accountOf, modest } from '../../report/bad-ends';
+import { tenMinutesOf, modest } from '../../report/bad-ends';
 import { openBracket, ordinary } from '../../report/sample-records';
-
-const COMMAND = join(packageRoot(), 'bin', 'qmemacct');
-const notRoot = process.getuid?.() !== 0 && 'only root can become two other users';
-
-/** Users that every Debian has, by their numbers there. */
-const DAEMON = 1;
-const NOBODY = 65534;
+import { temporaryDirectory } from '../../support/temporary-directory';
+import { asUser, DAEMON, NOBODY, notRoot, qmemacct, startServing } from '../../support/qmemacct';
 
 const ago = (hours: number): string => new Date(Date.now() - hours * 3_600_000).toISOString();
 
@@ -36,13 +28,7 @@ const RECORDS = [
   job(6, 'nobody', 'secret', { trust: 'self-reported' }),
 ];
 
-interface Run {
-  readonly status: number | null;
-  readonly stdout: string;
-  readonly stderr: string;
-}
-
-type RunAs = (uid: number, ...words: readonly string[]) => Run;
+type RunAs = (uid: number, ...words: readonly string[]) => ReturnType<typeof qmemacct>;
 
 /** Asks the server for a path, as it comes; by a program of its own, so that another user can. */
 const ASK = `
@@ -61,9 +47,7 @@ async function servingAll(
   records: readonly JobRecord[],
   ...settings: readonly string[]
 ): Promise<Serving> {
-  const directory = mkdtempSync(join(tmpdir(), 'qmemacct-visibility-'));
-  chmodSync(directory, 0o755);
-  t.after(() => rmSync(directory, { recursive: true, force: true }));
+  const directory = temporaryDirectory(0o755);
   const database = join(directory, 'accounting.db');
   const config = join(directory, 'qmemacct.toml');
   const lines = [
@@ -77,26 +61,15 @@ async function servingAll(
   const store = openSqliteStore(database, 0o600);
   await store.merge(records);
   await store.close();
-  const server = spawn(process.execPath, [COMMAND, '--config', config, 'serve'], {
-    stdio: ['ignore', 'inherit', 'pipe'],
-    env: { PATH: process.env.PATH, SGE_ROOT: '/nonexistent' },
-  });
-  t.after(() => server.kill('SIGKILL'));
-  let said = '';
-  server.stderr.on('data', (piece: Buffer) => (said += piece.toString()));
-  while (!said.includes('serves ') && server.exitCode === null) await once(server.stderr, 'data');
+  await startServing(t, config);
   const requester = join(directory, 'ask.cjs');
   writeFileSync(requester, ASK);
-  const as = (uid: number, ...words: readonly string[]): Run => {
-    const become = [`--reuid=${uid}`, `--regid=${uid}`, '--clear-groups'];
-    return spawnSync('setpriv', [...become, process.execPath, ...words], {
-      encoding: 'utf8',
-      env: { PATH: process.env.PATH, HOME: '/nonexistent', LANG: 'C.UTF-8' },
-    });
-  };
   return {
-    run: (uid, ...words) => as(uid, COMMAND, '--config', config, ...words),
-    ask: (uid, path) => JSON.parse(as(uid, requester, join(directory, 'serve.sock'), path).stdout) as unknown,
+    run: (uid, ...words) => qmemacct(['--config', config, ...words], { uid }),
+    ask: (uid, path) => {
+      const [program, ...rest] = [...asUser(uid), process.execPath, requester, join(directory, 'serve.sock'), path];
+      return JSON.parse(spawnSync(program, rest, { encoding: 'utf8' }).stdout) as unknown;
+    },
   };
 }
 
@@ -113,7 +86,7 @@ const STOPPED: JobRecord = {
   ...{ peak_process_vmem: openBracket(2 * GIB, null, 'secret-program') },
   exit_status: 137,
   signal: 9,
-  grid_engine: accountOf({ category: '-U secret-list -l h_rt=600,h_vmem=4G', maxvmem_bytes: GIB }),
+  grid_engine: tenMinutesOf({ category: '-U secret-list -l h_rt=600,h_vmem=4G', maxvmem_bytes: GIB }),
   notes: ['secret-note'],
 };
 
@@ -127,7 +100,7 @@ interface Told {
   readonly status?: number;
 }
 
-const numbers = ({ status, stdout, stderr }: Run): readonly number[] => {
+const numbers = ({ status, stdout, stderr }: ReturnType<RunAs>): readonly number[] => {
   assert.equal(status, 0, stderr);
   const { records } = JSON.parse(stdout) as { readonly records: readonly { readonly job_id: number }[] };
   return records.map(({ job_id: id }) => id).toSorted((a, b) => a - b);
@@ -139,7 +112,7 @@ interface Top {
 }
 
 /** What a ranking tells: its keys with the number of records, and the number of all. */
-const ranked = ({ status, stdout, stderr }: Run): unknown => {
+const ranked = ({ status, stdout, stderr }: ReturnType<RunAs>): unknown => {
   assert.equal(status, 0, stderr);
   const { groups, totals } = JSON.parse(stdout) as Top;
   const pairs = groups.map(({ key, totals: own }) => [key, own.records]);

@@ -12,7 +12,7 @@ import {
 import { HttpProblem } from '../../../src/server/http/http-problem';
 import { FULL_ACCESS, type Access } from '../../../src/server/access/access';
 import { killedAtLimit, ordinary } from '../../report/sample-records';
-import { temporaryDirectory } from '../test-site';
+import { temporaryDirectory } from '../../support/temporary-directory';
 
 async function fill(path: string, records: readonly JobRecord[]): Promise<void> {
   const store = openSqliteStore(path, 0o600);
@@ -47,7 +47,7 @@ const hasStatus =
 
 describe('AccountingThread', () => {
   it('logs a question that takes long, on one line whatever it asks for', async (t) => {
-    const path = join(temporaryDirectory(t), 'a.db');
+    const path = join(temporaryDirectory(), 'a.db');
     await fill(path, [ordinary]);
     const lines: string[] = [];
     const slow = accountingOf(t, { path, slowMs: 0, log: (line) => lines.push(line) });
@@ -64,7 +64,7 @@ describe('AccountingThread', () => {
   });
 
   it('gives records as the caller may see them', async (t) => {
-    const path = join(temporaryDirectory(t), 'a.db');
+    const path = join(temporaryDirectory(), 'a.db');
     await fill(path, [ordinary, { ...killedAtLimit, owner: 'alice' }]);
     const accounting = accountingOf(t, { path });
     assert.deepEqual(
@@ -88,7 +88,7 @@ describe('AccountingThread', () => {
   });
 
   it('counts only the jobs that the caller may see as older and newer ones', async (t) => {
-    const path = join(temporaryDirectory(t), 'a.db');
+    const path = join(temporaryDirectory(), 'a.db');
     const later = {
       ...ordinary,
       owner: 'alice',
@@ -112,7 +112,7 @@ describe('AccountingThread', () => {
   });
 
   it('tells why the DB cannot be read, and reads it when it has come or was replaced', async (t) => {
-    const directory = temporaryDirectory(t);
+    const directory = temporaryDirectory();
     const path = join(directory, 'a.db');
     const accounting = accountingOf(t, { path });
     await assert.rejects(job(accounting, 4711), hasStatus(503, /accounting DB.*does not exist/));
@@ -132,7 +132,7 @@ describe('AccountingThread', () => {
   });
 
   it('gives up a DB that hangs, and refuses what can not be answered soon', async (t) => {
-    const program = join(temporaryDirectory(t), 'hangs.js');
+    const program = join(temporaryDirectory(), 'hangs.js');
     writeFileSync(program, "require('node:worker_threads').parentPort.on('message', () => undefined);");
     const accounting = accountingOf(t, { path: '/nowhere', program, patienceMs: 50, mostWaiting: 2 });
     const asked = [job(accounting, 1), job(accounting, 2), job(accounting, 3)].map((one) =>
@@ -144,7 +144,7 @@ describe('AccountingThread', () => {
   });
 
   it('starts its thread again when it has died', async (t) => {
-    const program = join(temporaryDirectory(t), 'dies.js');
+    const program = join(temporaryDirectory(), 'dies.js');
     const text =
       "const { parentPort } = require('node:worker_threads');" +
       "parentPort.on('message', ({ id, question }) => {" +

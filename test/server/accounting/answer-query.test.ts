@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { anything, checkJson, list, object } from '../../../src/base/shape';
+import { anything, checkJson, integer, list, object } from '../../../src/base/shape';
 import { judge } from '../../../src/report/rules/judge';
 import { loadRules } from '../../../src/report/rules/rule-set';
-import { answerQuery, MOST_CAUSES } from '../../../src/server/accounting/answer-query';
+import { answerQuery, MOST_CAUSES, type AccountingQuery } from '../../../src/server/accounting/answer-query';
 import { FULL_ACCESS, type Access } from '../../../src/server/access/access';
 import { memoryReader } from '../../accounting/memory-reader';
 import { BAD_ENDS } from '../../report/bad-ends';
@@ -43,6 +43,61 @@ describe('what is told of a job', () => {
     assert.deepEqual(await nextOf({ level: 'own', user: 'bob' }), known);
     const alone = { ...known, request_bytes: Math.trunc(2.4 * 1024 ** 3), risk: null, runs: null };
     assert.deepEqual(await nextOf({ level: 'anonymous', user: 'alice' }), alone);
+  });
+});
+
+describe('advice for a user who may see his own jobs only', () => {
+  const day = Date.now() - 86_400_000;
+  const his = pastJobs(60, () => needing(8), day);
+  const hers = pastJobs(60, () => needing(14), day).map((record) => ({
+    ...record,
+    owner: 'alice',
+    job_id: record.job_id + 500,
+    run_id: `alice.${record.run_id}`,
+  }));
+  const bob: Access = { level: 'own', user: 'bob' };
+  const fields = { owner: 'bob', jobName: his[0]?.job_name ?? '', slots: null, pe: null, project: null, queue: null };
+  const questions: readonly AccountingQuery[] = [
+    { what: 'promise', query: { fields: { ...fields, cluster: null }, now: Date.now() } },
+    { what: 'class', query: { fields: { ...fields, cluster: null }, risk: 0.01 } },
+    { what: 'records', query: { since: 0, until: Date.now(), owner: 'bob', limit: 5 }, nextTime: true },
+  ];
+
+  it('rests on all of his own runs, and on nobody else’s of the same name', async () => {
+    for (const question of questions) {
+      const alone = await answerQuery(question, FULL_ACCESS, memoryReader(his));
+      const among = await answerQuery(question, bob, memoryReader([...hers, ...his]));
+      const shown = (text: string): string => text.replace('"shown":"all"', '"shown":"own"');
+      assert.equal(among, shown(alone), question.what);
+      assert.match(among, /"runs":60/, question.what);
+    }
+  });
+
+  it('is none about others', async () => {
+    const alice: Access = { level: 'own', user: 'alice' };
+    const ask = (question: AccountingQuery | undefined): Promise<string> =>
+      answerQuery(question ?? assert.fail(), alice, memoryReader(his));
+    const [promise, ofClass, records] = questions;
+    assert.equal(await ask(promise), '{"promise":null}\n');
+    for (const question of [ofClass, records]) await assert.rejects(ask(question), { httpStatus: 403 });
+  });
+
+  it('is the same in a list as of the job alone, and left out where it is not asked for', async () => {
+    const listShape = object({ records: list(object({ job_id: integer(), next_time: anything }), 100) });
+    const ask = async (question: AccountingQuery): Promise<readonly { job_id: number; next_time: unknown }[]> => {
+      const read = checkJson(listShape, await answerQuery(question, bob, memoryReader([...hers, ...his])), 'it');
+      assert.ok(read.ok);
+      return read.value.records;
+    };
+    const query = { since: 0, until: Date.now(), limit: 3 };
+    const listed = await ask({ what: 'records', query, nextTime: true });
+    assert.equal(listed.length, 3);
+    for (const { job_id, next_time } of listed) {
+      const [alone] = await ask({ what: 'job', query: { job_id } });
+      assert.deepEqual(next_time, alone?.next_time);
+    }
+    const plain = await answerQuery({ what: 'records', query }, bob, memoryReader(his));
+    assert.ok(!plain.includes('next_time'));
   });
 });
 

@@ -7,10 +7,10 @@ import type { AccountingService } from '../../../src/server/accounting/accountin
 import type { Requester } from '../../../src/server/accounting/accounting-thread';
 import { HttpProblem } from '../../../src/server/http/http-problem';
 import { FULL_ACCESS } from '../../../src/server/access/access';
-import { eventually, gatedThread } from './gated-thread';
+import { gatedThread } from './gated-thread';
 import { ask, startTestSite, type Got } from '../test-site';
-
-const notRoot = process.getuid?.() !== 0 && 'only root can become another user';
+import { until } from '../../support/until';
+import { asUser, NOBODY, notRoot } from '../../support/qmemacct';
 
 /** Asks from another address of this host, as another host would. */
 function from(
@@ -47,16 +47,16 @@ describe('questions to the accounting DB', () => {
       const before = askers.length;
       const { sent, status } = from(address, site.port, job);
       asked.push(status);
-      await eventually(() => askers.length > before);
+      await until(() => askers.length > before);
       return sent;
     };
     await sendFrom('127.0.0.2', 1);
-    await eventually(() => run().length === 1);
+    await until(() => run().length === 1);
     for (const job of [11, 12, 13, 14]) await sendFrom('127.0.0.2', job);
     await sendFrom('127.0.0.3', 21);
     const leaving = await sendFrom('127.0.0.4', 31);
     leaving.destroy();
-    await eventually(() => askers[5]?.gone?.aborted === false && askers[6]?.gone?.aborted === true);
+    await until(() => askers[5]?.gone?.aborted === false && askers[6]?.gone?.aborted === true);
     await sendFrom('127.0.0.3', 22);
     open();
     assert.deepEqual(await Promise.all(asked), [200, 200, 200, 200, 200, 200, 0, 200]);
@@ -110,14 +110,14 @@ const first = Array.from({ length: Number(count) }, () => {
 describe('connections of one user', () => {
   it('are 32 at a time, and leave room for those of others', { skip: notRoot }, async (t) => {
     const site = await startTestSite(t);
-    const become = ['--reuid=65534', '--regid=65534', '--clear-groups'];
-    const child = spawn('setpriv', [...become, process.execPath, '-e', MANY_CONNECTIONS, site.socket, '200'], {
+    const [program = '', ...become] = asUser(NOBODY);
+    const child = spawn(program, [...become, process.execPath, '-e', MANY_CONNECTIONS, site.socket, '200'], {
       stdio: ['ignore', 'pipe', 'inherit'],
     });
     t.after(() => child.kill('SIGKILL'));
     let said = '';
     child.stdout.on('data', (piece: Buffer) => (said += piece.toString()));
-    await eventually(() => said.includes('"closed":'));
+    await until(() => said.includes('"closed":'));
     assert.match(said, /\{"open":32,"closed":168\}/);
     assert.match(said, /you have 32 connections here already; close some/);
     const others: Got[] = await Promise.all(
@@ -126,7 +126,7 @@ describe('connections of one user', () => {
     assert.deepEqual(new Set(others.map(({ status }) => status)), new Set([200]));
     child.kill('SIGKILL');
     await once(child, 'exit');
-    const again = spawn('setpriv', [...become, process.execPath, '-e', MANY_CONNECTIONS, site.socket, '1'], {
+    const again = spawn(program, [...become, process.execPath, '-e', MANY_CONNECTIONS, site.socket, '1'], {
       stdio: ['ignore', 'pipe', 'inherit'],
     });
     t.after(() => again.kill('SIGKILL'));

@@ -1,14 +1,13 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { TestContext } from 'node:test';
 import {
   AccountingThread,
   type AccountingService,
   type AccountingThreadOptions,
 } from '../../../src/server/accounting/accounting-thread';
-import { temporaryDirectory } from '../test-site';
+import { temporaryDirectory } from '../../support/temporary-directory';
 
 /** An accounting service whose thread writes down what it is asked, and does not end job 1 before the gate is opened. */
 export interface GatedThread {
@@ -29,7 +28,7 @@ parentPort.on('message', ({ id, question }) => {
 });`;
 
 export function gatedThread(t: TestContext, options: Partial<AccountingThreadOptions> = {}): GatedThread {
-  const directory = temporaryDirectory(t);
+  const directory = temporaryDirectory();
   const program = join(directory, 'program.js');
   writeFileSync(program, PROGRAM);
   execFileSync('mkfifo', [join(directory, 'gate')]);
@@ -38,9 +37,4 @@ export function gatedThread(t: TestContext, options: Partial<AccountingThreadOpt
   const run = (): readonly number[] =>
     existsSync(log) ? readFileSync(log, 'utf8').trim().split('\n').map(Number) : [];
   return { accounting, run, open: () => writeFileSync(join(directory, 'gate'), 'open') };
-}
-
-/** Waits for something that comes; a test that waits for ever is ended by its runner. */
-export async function eventually(condition: () => boolean): Promise<void> {
-  while (!condition()) await sleep(5);
 }

@@ -1,23 +1,18 @@
 import assert from 'node:assert/strict';
-import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { openPostgresHistory } from '../../../src/accounting/postgres/postgres-history';
-import { packageRoot } from '../../../src/base/package-root';
 import type { JobRecord } from '../../../src/record/record';
 import { AccountingThread } from '../../../src/server/accounting/accounting-thread';
 import { noPostgres, startServer, type Server } from '../../accounting/postgres/server';
+import { NOW, startTestSite } from '../test-site';
+import { temporaryDirectory } from '../../support/temporary-directory';
 import { killedAtLimit, ordinary } from '../../report/sample-records';
-import { NOW, startTestSite, temporaryDirectory } from '../test-site';
+import { DAEMON, NOBODY, notRoot, qmemacct, startServing } from '../../support/qmemacct';
 
-const COMMAND = join(packageRoot(), 'bin', 'qmemacct');
-/** Users that every Debian has, by their numbers there. */
-const DAEMON = 1;
-const NOBODY = 65534;
 const HOUR = 3_600_000;
-const notRoot = process.getuid?.() !== 0 && 'only root can become two other users';
 
 const at = (hoursAgo: number): string => new Date(NOW - hoursAgo * HOUR).toISOString();
 
@@ -83,7 +78,7 @@ describe('a server over PostgreSQL', { skip: noPostgres }, () => {
   });
 
   it('shows two users their own jobs, who may not log in to the database themselves', { skip: notRoot }, async (t) => {
-    const directory = temporaryDirectory(t);
+    const directory = temporaryDirectory(0o755);
     const config = join(directory, 'qmemacct.toml');
     // As somebody who may read, whoever asks: those who ask have no role there.
     const url = await filled();
@@ -96,25 +91,10 @@ describe('a server over PostgreSQL', { skip: noPostgres }, () => {
         'serve_port = 0',
       ].join('\n');
     writeFileSync(config, lines(url));
-    const env = { PATH: process.env.PATH, SGE_ROOT: '/nonexistent', HOME: '/nonexistent', LANG: 'C.UTF-8' };
-    const serving = spawn(process.execPath, [COMMAND, '--config', config, 'serve'], {
-      stdio: ['ignore', 'inherit', 'pipe'],
-      env,
-    });
-    t.after(() => serving.kill('SIGKILL'));
-    let said = '';
-    serving.stderr.on('data', (piece: Buffer) => (said += piece.toString()));
-    while (!said.includes('serves ') && serving.exitCode === null) await once(serving.stderr, 'data');
+    const serving = await startServing(t, config);
     writeFileSync(config, lines(url.replace('site_admin@', '')));
-    const asked = (
-      uid: number,
-      ...words: readonly string[]
-    ): ReturnType<typeof spawnSync> & { stdout: string; stderr: string } =>
-      spawnSync(
-        'setpriv',
-        [`--reuid=${uid}`, `--regid=${uid}`, '--clear-groups', process.execPath, COMMAND, '--config', config, ...words],
-        { encoding: 'utf8', env },
-      );
+    const asked = (uid: number, ...words: readonly string[]): ReturnType<typeof qmemacct> =>
+      qmemacct(['--config', config, ...words], { uid });
     const numbers = (uid: number): readonly number[] => {
       const { status, stdout, stderr } = asked(uid, 'jobs', '--since', '3650d', '--json');
       assert.equal(status, 0, stderr);
@@ -124,8 +104,8 @@ describe('a server over PostgreSQL', { skip: noPostgres }, () => {
     assert.deepEqual(numbers(NOBODY), [1, 4]);
     assert.deepEqual(numbers(DAEMON), [2, 3]);
     assert.equal(asked(NOBODY, 'job', '2').status, 1);
-    serving.kill('SIGTERM');
-    await once(serving, 'exit');
+    serving.child.kill('SIGTERM');
+    await once(serving.child, 'exit');
     const alone = asked(NOBODY, 'job', '1');
     assert.equal(alone.status, 3);
     assert.match(alone.stderr, /does not let this user in .*; no "qmemacct serve" at .* answers for it/);

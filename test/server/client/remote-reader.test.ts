@@ -14,7 +14,9 @@ import { memoryReader } from '../../accounting/memory-reader';
 import { MANY_OWNERS } from '../../report/many-owners';
 import { arrayOfTwenty, firstRun, hostile, killedAtLimit, ordinary } from '../../report/sample-records';
 import { memoryAccounting } from '../accounting/memory-accounting';
-import { ask, startTestSite, temporaryDirectory } from '../test-site';
+import { ask, startTestSite } from '../test-site';
+import { temporaryDirectory } from '../../support/temporary-directory';
+import { until } from '../../support/until';
 
 const heartbeat = { ...ordinary, job_id: 77, status: 'running' as const, ended_at: null, run_id: '1f2e3d4c.7.7' };
 /** Merged: the accounting line knows `failed`. */
@@ -36,7 +38,7 @@ async function both(t: TestContext): Promise<Both> {
   const remote = await openRemoteReader(site.socket);
   const path = join(site.directory, 'accounting.db');
   const store = openSqliteStore(path, 0o600);
-  await store.heard(statusOf('node1'));
+  await store.saveHeartbeat(statusOf('node1'));
   await store.close();
   const direct = openSqliteReader(path);
   t.after(() => Promise.all([remote.close(), direct.close()]));
@@ -182,15 +184,16 @@ describe('RemoteReader', () => {
   });
 
   it('is not there where no server is, and tells a server that can not read the DB either', async (t) => {
-    const missing = join(temporaryDirectory(t), 's');
+    const missing = join(temporaryDirectory(), 's');
     await assert.rejects(
       openRemoteReader(missing),
       (error: unknown) => error instanceof ClientError && error.code === 'ENOENT',
     );
     const site = await startTestSite(t);
     // Until the server has had its own look at the DB.
-    while ((await ask({ socketPath: site.socket }, { path: '/v1/health' })).text.includes('"problem":null'))
-      await new Promise((resolve) => setTimeout(resolve, 20));
+    await until(
+      async () => !(await ask({ socketPath: site.socket }, { path: '/v1/health' })).text.includes('"problem":null'),
+    );
     await assert.rejects(
       openRemoteReader(site.socket),
       (error: unknown) => error instanceof StoreError && error.reason.includes('does not exist'),
@@ -226,7 +229,7 @@ describe('RemoteReader', () => {
     const server = createServer((_request, response) => {
       response.writeHead(answer?.[0] ?? 0).end(answer?.[1]);
     });
-    const socket = join(temporaryDirectory(t), 's');
+    const socket = join(temporaryDirectory(), 's');
     await new Promise<void>((resolve) => void server.listen(socket, resolve));
     t.after(() => server.close());
     const client = newServerClient(socket);
@@ -244,7 +247,7 @@ describe('RemoteReader', () => {
 
   it('does not wait for ever', async (t) => {
     const server = createServer(() => undefined);
-    const socket = join(temporaryDirectory(t), 's');
+    const socket = join(temporaryDirectory(), 's');
     await new Promise<void>((resolve) => void server.listen(socket, resolve));
     t.after(() => {
       server.closeAllConnections();

@@ -7,7 +7,8 @@ import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { UserError } from '../../../src/base/user-error';
 import { systemdSockets, listenAt, listenAddressText, type ListenAddress } from '../../../src/server/http/listen';
-import { temporaryDirectory } from '../test-site';
+import { temporaryDirectory } from '../../support/temporary-directory';
+import { asUser, NOBODY, notRoot } from '../../support/qmemacct';
 
 function newServer(t: TestContext): Server {
   const server = createServer();
@@ -38,7 +39,7 @@ async function deadSocket(path: string): Promise<void> {
 
 describe('listenAt', () => {
   it('makes a socket for everybody, and its directory', async (t) => {
-    const path = join(temporaryDirectory(t), 'run', 'qmemacct', 'serve.sock');
+    const path = join(temporaryDirectory(), 'run', 'qmemacct', 'serve.sock');
     const before = process.umask(0o077);
     try {
       await listenAt(newServer(t), { kind: 'socket', path });
@@ -50,7 +51,7 @@ describe('listenAt', () => {
   });
 
   it('takes the place of a server that has died, not of one that lives', async (t) => {
-    const path = join(temporaryDirectory(t), 's');
+    const path = join(temporaryDirectory(), 's');
     await deadSocket(path);
     await listenAt(newServer(t), { kind: 'socket', path });
     assert.match(await fault(t, { kind: 'socket', path }), /another server answers there/);
@@ -58,14 +59,14 @@ describe('listenAt', () => {
   });
 
   it('removes no file that is no socket', async (t) => {
-    const path = join(temporaryDirectory(t), 's');
+    const path = join(temporaryDirectory(), 's');
     writeFileSync(path, 'precious');
     assert.match(await fault(t, { kind: 'socket', path }), /a file that is no socket lies there/);
     assert.ok(lstatSync(path).isFile());
   });
 
   it('says in one line why it can not listen, and what to do', async (t) => {
-    const directory = temporaryDirectory(t);
+    const directory = temporaryDirectory();
     const first = newServer(t);
     await listenAt(first, { kind: 'tcp', address: '127.0.0.1', port: 0 });
     const { port } = first.address() as { readonly port: number };
@@ -83,23 +84,19 @@ describe('listenAt', () => {
     assert.match(await fault(t, { kind: 'descriptor', fd: 999 }), /descriptor 999/);
   });
 
-  it(
-    'says who may not make a socket there',
-    { skip: process.getuid?.() !== 0 && 'only root can become another' },
-    (t) => {
-      const directory = temporaryDirectory(t);
-      mkdirSync(join(directory, 'run'), { mode: 0o755 });
-      const script =
-        'const { listenAt } = require(process.argv[1]);' +
-        'listenAt(require("node:net").createServer(), { kind: "socket", path: process.argv[2] }).catch((e) => console.log(e.message))';
-      const words = ['--reuid=65534', '--regid=65534', '--clear-groups', process.execPath, '-e', script];
-      const path = join(directory, 'run', 's');
-      const { stdout } = spawnSync('setpriv', [...words, require.resolve('../../../src/server/http/listen'), path], {
-        encoding: 'utf8',
-      });
-      assert.match(stdout, /^can't listen on .*: no permission to make it there; .*--socket\n$/);
-    },
-  );
+  it('says who may not make a socket there', { skip: notRoot }, () => {
+    const directory = temporaryDirectory(0o755);
+    mkdirSync(join(directory, 'run'), { mode: 0o755 });
+    const script =
+      'const { listenAt } = require(process.argv[1]);' +
+      'listenAt(require("node:net").createServer(), { kind: "socket", path: process.argv[2] }).catch((e) => console.log(e.message))';
+    const [program, ...words] = [...asUser(NOBODY), process.execPath, '-e', script];
+    const path = join(directory, 'run', 's');
+    const { stdout } = spawnSync(program, [...words, require.resolve('../../../src/server/http/listen'), path], {
+      encoding: 'utf8',
+    });
+    assert.match(stdout, /^can't listen on .*: no permission to make it there; .*--socket\n$/);
+  });
 });
 
 describe('sockets of systemd', () => {

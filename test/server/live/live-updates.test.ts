@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Source } from '../../../src/live/polling';
 import { liveCell } from '../../../src/live/poll-tools';
 import { DEFAULT_SETTINGS } from '../../../src/record/settings';
@@ -8,6 +7,7 @@ import type { AccountingService } from '../../../src/server/accounting/accountin
 import { HttpProblem } from '../../../src/server/http/http-problem';
 import { LiveUpdates } from '../../../src/server/live/live-updates';
 import { answer, GIB, noAnswer, running, snapshot, waiting, workedExample } from '../../live/snapshots';
+import { until } from '../../support/until';
 
 const settings = { ...DEFAULT_SETTINGS, poll_interval: 0.02 };
 
@@ -28,11 +28,6 @@ function updatesOf(t: TestContext, source: (pending: () => boolean) => Source, a
   const updates = new LiveUpdates({ settings, cell: liveCell(settings, {}), accounting, log, source });
   t.after(() => updates.stop());
   return { updates, lines };
-}
-
-async function until(condition: () => boolean): Promise<void> {
-  for (let tries = 0; tries < 6000 && !condition(); tries++) await sleep(10);
-  assert.ok(condition());
 }
 
 describe('startLiveUpdates', () => {

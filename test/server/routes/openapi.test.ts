@@ -8,8 +8,9 @@ import { AT, running, waiting, workedExample, answer, GIB } from '../../live/sna
 import { arrayOfTwenty, firstRun, killedAtLimit, ordinary } from '../../report/sample-records';
 import { schemaFaults } from './matches-schema';
 import { writeReport } from '../../../src/cli/nightly/report-files';
-import { NOW, startTestSite, temporaryDirectory } from '../test-site';
+import { NOW, startTestSite } from '../test-site';
 import { USUAL_RULES } from '../../../src/record/request-rules';
+import { temporaryDirectory } from '../../support/temporary-directory';
 
 interface Operation {
   readonly operationId: string;
@@ -83,6 +84,7 @@ const PROBLEMS: readonly string[] = [
   '/v1/live?x=1',
   '/v1/owner/bob?since=1d&until=2d',
   '/v1/records?since=1d&until=2d',
+  '/v1/records?next_time=true&limit=1001',
   '/v1/records?states=finished,done',
   '/v1/records?peak_at_least=-1',
   '/v1/class?owner=bob',
@@ -106,7 +108,7 @@ describe('the description of the interface', () => {
       ...arrayOfTwenty,
       { ...ordinary, job_id: 5, status: 'running' as const },
     ];
-    const reports = temporaryDirectory(t);
+    const reports = temporaryDirectory();
     writeReport(reports, '2026-11-20', 0o600, { html: '<p>', json: '{}' });
     const site = await startTestSite(t, { records, live: fullBoard(), settings: { report_dir: reports } });
     const description = (await site.get('/v1/openapi.json')).json() as Description;

@@ -9,8 +9,8 @@ import { check, integer, list, nullable, object, string } from '../../../src/bas
 import { groupBy } from '../../../src/base/group-by';
 import { nameClass } from '../../../src/record/name-class';
 import { siteWeek, WEEK_MS } from '../../bench/history-week';
-import { COMMAND } from '../../cli/serving';
 import { busySnapshots } from '../../live/busy-snapshot';
+import { COMMAND } from '../../support/qmemacct';
 import { GIB, sampleSnapshot, workedExample } from '../../live/snapshots';
 import {
   arrayOfTwenty,
@@ -21,7 +21,8 @@ import {
   ordinary,
   running,
 } from '../../report/sample-records';
-import { liveStateOf, NOW, startTestSite, temporaryDirectory, type TestSite, type TestSiteOptions } from '../test-site';
+import { liveStateOf, NOW, startTestSite, type TestSite, type TestSiteOptions } from '../test-site';
+import { temporaryDirectory } from '../../support/temporary-directory';
 
 const CHROMIUM = '/usr/bin/chromium';
 const skip = existsSync(CHROMIUM) ? false : `no browser at ${CHROMIUM}`;
@@ -95,7 +96,7 @@ async function openReader(t: TestContext, site: TestSite, options: BrowserContex
 }
 
 async function privateSite(t: TestContext, more: TestSiteOptions = {}): Promise<TestSite> {
-  const tokens = join(temporaryDirectory(t), 'tokens');
+  const tokens = join(temporaryDirectory(), 'tokens');
   writeFileSync(tokens, `${TOKEN}\n`);
   chmodSync(tokens, 0o600);
   return startTestSite(t, { records: RECORDS, ...more, settings: { visibility: 'own', serve_tokens: tokens } });

@@ -15,6 +15,7 @@ import { formatRequested } from '../../../src/report/format/units';
 import type { Html } from '../../../src/server/web/html';
 import { unlistedHost } from '../../../src/live/host-view';
 import { GIB } from '../../live/snapshots';
+import { bracketOf } from '../../support/records';
 
 /** Every number of an attribute is one, and shares of the width are within it. */
 function checkNumbers(chart: Html | null): void {
@@ -24,17 +25,7 @@ function checkNumbers(chart: Html | null): void {
 }
 
 const bytes = fc.oneof(fc.integer({ min: 0, max: 2 ** 45 }), fc.constantFrom(0, 1));
-const peakOf = (lower: number, more: number | null): Bracket => ({
-  lower_bytes: lower,
-  upper_bytes: more === null ? null : lower + more,
-  slack_bytes: 0,
-  proved: false,
-  exact: more === 0,
-  open: [],
-  sources: ['sample'],
-  at: null,
-  command: null,
-});
+const peakOf = (lower: number, more: number | null): Bracket => bracketOf(lower, more === null ? null : lower + more);
 
 const runOf =
   (limit: number | null) =>

@@ -4,15 +4,8 @@ import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { Sessions } from '../../../src/server/access/sessions';
 import { ordinary } from '../../report/sample-records';
-import {
-  ask,
-  NOW,
-  startTestSite,
-  temporaryDirectory,
-  type Got,
-  type TestSite,
-  type TestSiteOptions,
-} from '../test-site';
+import { ask, NOW, startTestSite, type Got, type TestSite, type TestSiteOptions } from '../test-site';
+import { temporaryDirectory } from '../../support/temporary-directory';
 
 const TOKEN = 'a-token-of-this-site';
 const JOB = `/v1/job/${ordinary.job_id}`;
@@ -41,7 +34,7 @@ async function privateSite(
   t: TestContext,
   more: TestSiteOptions = {},
 ): Promise<TestSite & { readonly tokens: string }> {
-  const tokens = join(temporaryDirectory(t), 'tokens');
+  const tokens = join(temporaryDirectory(), 'tokens');
   writeFileSync(tokens, `${TOKEN}\n`);
   chmodSync(tokens, 0o600);
   const settings = { visibility: 'own', serve_tokens: tokens } as const;

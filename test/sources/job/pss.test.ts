@@ -4,13 +4,13 @@ import { once } from 'node:events';
 import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
-import { setTimeout as delay } from 'node:timers/promises';
 import { pss } from '../../../src/sources/job/pss';
 import { isUnavailable, type OpenProcessSource, type Place, type Reading } from '../../../src/sources/source';
 import { burner, burnersObstacle, type Burner } from '../../burners/build';
 import { temporaryDirectory } from '../../support/temporary-directory';
 import { oneOf } from '../../tries';
 import { placeOf, pssFixture } from './fixtures';
+import { until } from '../../support/until';
 
 const KIB = 1024;
 const MIB = 1024 * KIB;
@@ -186,19 +186,15 @@ describe('pss of real processes', { skip: burnersObstacle() ?? false }, () => {
   const childrenOf = (pid: number): readonly number[] =>
     readFileSync(`/proc/${pid}/task/${pid}/children`, 'latin1').trim().split(' ').filter(Boolean).map(Number);
 
-  /** Reads until `enough`, for at most 60 s. */
-  async function readUntil(
+  function readUntil(
     source: OpenProcessSource,
     pids: () => readonly number[],
     enough: (readings: readonly Reading[]) => boolean,
   ): Promise<readonly Reading[]> {
-    const end = performance.now() + 60_000;
-    for (;;) {
+    return until(() => {
       const readings = readAll(source, pids());
-      if (enough(readings)) return readings;
-      assert.ok(performance.now() < end, JSON.stringify(readings));
-      await delay(20);
-    }
+      return enough(readings) && readings;
+    });
   }
 
   it('divides a shared map among those that touch it', async (t) => {

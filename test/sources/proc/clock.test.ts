@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { describe, it } from 'node:test';
-import { bootId, TICKS_PER_SECOND, uptimeSeconds, wallClockOfTicks } from '../../../src/sources/proc/clock';
+import { bootId, uptimeSeconds, wallClockOfTicks } from '../../../src/sources/proc/clock';
 import { parseStat } from '../../../src/sources/proc/stat';
 import { fixtureRoot } from './fixtures';
 
@@ -18,12 +18,6 @@ describe('clock', () => {
     assert.ok(uptimeSeconds() > 0);
   });
 
-  it('turns ticks after boot into a time of day', () => {
-    const now = Date.UTC(2026, 10, 1);
-    assert.equal(wallClockOfTicks(100 * TICKS_PER_SECOND, 100, now), now);
-    assert.equal(wallClockOfTicks(99.5 * TICKS_PER_SECOND, 100, now), now - 500);
-  });
-
   it('finds the start of a process', async (t) => {
     const before = Date.now();
     const child = spawn('cat');
@@ -33,13 +27,7 @@ describe('clock', () => {
     const text = readFileSync(`/proc/${child.pid ?? 0}/stat`);
     const stat = parseStat(text, text.length);
     assert.ok(stat !== null);
-    for (let tries = 5; ; tries--) {
-      const asked = Date.now();
-      const start = wallClockOfTicks(stat.startTicks, uptimeSeconds(), asked);
-      // The machine may have been away between the two clocks.
-      if (Date.now() - asked > 100 && tries > 1) continue;
-      assert.ok(start > before - 200 && start < after + 200, `${start} is not in [${before}, ${after}]`);
-      return;
-    }
+    const start = wallClockOfTicks(stat.startTicks);
+    assert.ok(start > before - 200 && start < after + 200, `${start} is not in [${before}, ${after}]`);
   });
 });

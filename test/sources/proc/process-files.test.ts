@@ -16,6 +16,7 @@ import { hasGroup } from '../../../src/sources/proc/status';
 import { burner, burnersObstacle } from '../../burners/build';
 import { fixtureRoot, KERNEL_THREAD, PROCESS, ZOMBIE } from './fixtures';
 import { temporaryDirectory } from '../../support/temporary-directory';
+import { until } from '../../support/until';
 
 function started(t: TestContext, command: string, ...args: readonly string[]): ChildProcess & { readonly pid: number } {
   const child = spawn(command, args, { stdio: 'ignore' });
@@ -28,15 +29,6 @@ function started(t: TestContext, command: string, ...args: readonly string[]): C
 async function ended(child: ChildProcess): Promise<void> {
   child.kill('SIGKILL');
   if (child.exitCode === null && child.signalCode === null) await once(child, 'exit');
-}
-
-async function until<T>(look: () => T | null | false, ms = 60_000): Promise<T> {
-  for (const deadline = Date.now() + ms; ;) {
-    const found = look();
-    if (found !== null && found !== false) return found;
-    if (Date.now() > deadline) throw new Error('nothing came in time');
-    await delay(10);
-  }
 }
 
 const openDescriptors = (): number => readdirSync('/proc/self/fd').length;

@@ -1,6 +1,6 @@
 import type { Database, Statement, Transaction } from 'better-sqlite3';
 import { LINE_RUN } from '../../../record/coverage';
-import { SAME_START_MS } from '../../../record/join';
+import { startsOfLine } from '../../../record/join';
 import type { JobRecord } from '../../../record/record';
 import { USUAL_RULES } from '../../../record/request-rules';
 import type { Cell } from '../../columns';
@@ -127,7 +127,9 @@ export class LineImporter {
   }
 
   private candidatesOf(line: PlacedLine, clusterId: number): readonly Candidate[] {
-    const { startTimeMs } = line;
+    const { startTimeMs, endTimeMs } = line;
+    // Of a job that never started: no record but that of the same line.
+    const starts = startTimeMs === null ? null : startsOfLine(startTimeMs, endTimeMs);
     const hostId = this.words.find('host', lineHost(line)) ?? -1;
     return this.candidates.all(
       hostId,
@@ -138,9 +140,8 @@ export class LineImporter {
       taskOf(line),
       line.peTaskId,
       clusterId,
-      // Of a job that never started: no record but that of the same line.
-      startTimeMs === null ? null : startTimeMs - SAME_START_MS,
-      startTimeMs === null ? null : startTimeMs + SAME_START_MS,
+      starts?.from ?? null,
+      starts?.to ?? null,
       hostId,
       lineRunId(line),
     );

@@ -1,7 +1,9 @@
 import type { Database } from 'better-sqlite3';
 import type { Cell } from '../../columns';
 import { fromRow, rowPlan, SERIES_CELLS } from '../../row';
-import type { PagesQuery, RecordPage } from '../../store';
+import type { PlainColumn } from '../../../record/plain-columns';
+import type { PagesQuery, RecordFilter, RecordPage, TablePage } from '../../store';
+import { TablePlan } from '../../table-plan';
 import type { Words } from '../database/dictionary';
 import { storeError } from '../database/faults';
 import { prepared } from '../database/prepared';
@@ -10,8 +12,10 @@ import { conditionOf } from './record-filter';
 import { daysOfKey } from './spans';
 
 const PAGE = 1000;
+/** Of rows that no records are made of. */
+const TABLE_PAGE = 4000;
 
-function selectIds(db: Database, words: Words, query: PagesQuery): readonly number[] {
+function selectIds(db: Database, words: Words, query: RecordFilter): readonly number[] {
   const condition = conditionOf(query, words);
   if (condition === null) return [];
   const statement = prepared<object, number>(db, idsQuery(condition), 'pluck');
@@ -21,23 +25,59 @@ function selectIds(db: Database, words: Words, query: PagesQuery): readonly numb
   return ids;
 }
 
+/** How rows are read. */
+interface Reading<Page> {
+  /** As `pageQuery`. */
+  readonly sql: string;
+  /** Rows of a page. */
+  readonly size: number;
+  readonly page: (rows: readonly (readonly Cell[])[], of: number) => Page;
+}
+
 /**
- * As AccountingReader's. The numbers of the records are chosen at once (8 bytes each) and their rows read page by page:
- * a reader that held its place in the table would keep writers waiting. Throws StoreError.
+ * The numbers of the records are chosen at once (8 bytes each) and their rows read page by page: a reader that held its
+ * place in the table would keep writers waiting. Throws StoreError.
  */
-export async function* recordPages(db: Database, words: Words, query: PagesQuery): AsyncGenerator<RecordPage> {
+async function* pagesOf<Page>(
+  db: Database,
+  words: Words,
+  query: RecordFilter,
+  { sql, size, page }: Reading<Page>,
+): AsyncGenerator<Page> {
   try {
     const ids = db.transaction(() => selectIds(db, words, query))();
-    const plan = rowPlan(query.fields);
-    const sql = pageQuery(plan.columns, query.fields?.includes('series') ?? false);
     const statement = prepared<[string], readonly Cell[]>(db, sql, 'raw');
-    for (let at = 0; at < ids.length; at += PAGE) {
-      const rows = statement.all(JSON.stringify(ids.slice(at, at + PAGE)));
-      yield { records: rows.map((row) => fromRow(row, SERIES_CELLS, 0, words, plan)), of: ids.length };
+    for (let at = 0; at < ids.length; at += size) {
+      yield page(statement.all(JSON.stringify(ids.slice(at, at + size))), ids.length);
       // Others have their turn: signals, timers.
       await new Promise((resolve) => setImmediate(resolve));
     }
   } catch (error) {
     throw storeError(db.name, error, 'read');
   }
+}
+
+/** As AccountingReader's. Throws StoreError. */
+export function recordPages(db: Database, words: Words, query: PagesQuery): AsyncGenerator<RecordPage> {
+  const plan = rowPlan(query.fields);
+  return pagesOf(db, words, query, {
+    sql: pageQuery(plan.columns, query.fields?.includes('series') ?? false),
+    size: PAGE,
+    page: (rows, of) => ({ records: rows.map((row) => fromRow(row, SERIES_CELLS, 0, words, plan)), of }),
+  });
+}
+
+/** As AccountingReader's. Throws StoreError. */
+export function tablePages(
+  db: Database,
+  words: Words,
+  query: RecordFilter,
+  columns: readonly PlainColumn[],
+): AsyncGenerator<TablePage> {
+  const plan = new TablePlan(columns);
+  return pagesOf(db, words, query, {
+    sql: pageQuery(plan.columns, false),
+    size: TABLE_PAGE,
+    page: (rows, of) => ({ columns: plan.read(rows, SERIES_CELLS, words), rows: rows.length, of }),
+  });
 }

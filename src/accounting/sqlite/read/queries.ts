@@ -57,14 +57,17 @@ export function updateRecord(columns: readonly string[]): string {
 export const PUT_SERIES = 'INSERT OR REPLACE INTO series (record_id, start, step_ms, points) VALUES (?, ?, ?, ?)';
 
 /** Parameters: @job_id, @task_id, @cluster_id, as far as chosen. `series`: with the charts, not nulls in their place. */
-export function jobQuery(by: { readonly task: boolean; readonly cluster: boolean; readonly series: boolean }): string {
-  return `SELECT ${by.series ? SERIES : 'NULL, NULL, NULL'}, ${ROW}
+export function jobQuery(
+  by: { readonly task: boolean; readonly cluster: boolean; readonly series: boolean },
+  columns: readonly Column[] = ALL_FIELDS.columns,
+): string {
+  return `SELECT ${by.series ? SERIES : 'NULL, NULL, NULL'}, ${rowOf(columns)}
   ${FROM_RECORD} ${by.series ? WITH_SERIES : ''}
   WHERE r.job_id = @job_id${by.task ? ' AND r.task_id = @task_id' : ''}${by.cluster ? ' AND r.cluster_id = @cluster_id' : ''}`;
 }
 
-/** Parameter: @job_id. */
-export const COUNT_OF_JOB = 'SELECT count(*) FROM record WHERE job_id = @job_id';
+/** Parameter: the job's number. */
+export const COUNT_OF_JOB = 'SELECT count(*) FROM record WHERE job_id = ?';
 
 /** Parameter: the jobs' numbers, a JSON list. */
 export function jobsQuery(columns: readonly Column[]): string {

@@ -30,20 +30,16 @@ type Earlier = readonly [
 ];
 const EARLIER_KEYS = 4;
 
-const PAGE = 5_000;
 const MOST_CLASSES = 50_000;
 
 const keyColumns = (dimensions: readonly Dimension[]): string =>
   dimensions.map((name) => `, ${name === 'job_name' ? JOB_NAME_ID : `r.${name}_id`}`).join('');
 
-/**
- * What sums need of records, oldest first. Parameters: @since, @until, those of the condition; @after: the id of the last
- * row read so far, which counts at @since; @limit.
- */
+/** What sums need of records, oldest first. Parameters: @since, @until, those of the condition. */
 export function factsQuery(condition: Condition, dimensions: readonly Dimension[]): string {
   return `SELECT r.id, r.counted_at, r.cluster_id, r.job_id, r.task_id, ${factColumns(SAME_JOB)}${keyColumns(dimensions)}
-  ${selected(condition)} AND ${counted('r', condition.claimed)} AND (r.counted_at > @since OR r.id > @after)
-  ORDER BY r.counted_at, r.id LIMIT @limit`;
+  ${selected(condition)} AND ${counted('r', condition.claimed)}
+  ORDER BY r.counted_at, r.id`;
 }
 
 /**
@@ -72,26 +68,17 @@ export class FactReader {
     private readonly dimensions: readonly Dimension[],
   ) {}
 
-  /** The records that a condition selects in a span, oldest first, some at a time. */
-  *records(condition: Condition, span: Span): Generator<FactRow, void> {
-    const page = prepared<object, Row>(this.db, factsQuery(condition, this.dimensions), 'raw');
-    let since = Math.max(span.since, 0);
-    let after = -1;
-    for (;;) {
-      const rows = page.all({ ...condition.parameters, since, until: span.until, after, limit: PAGE });
-      for (const row of rows)
-        yield {
-          countedAt: row[1],
-          cluster: this.words.text('cluster', row[2]),
-          job: jobKey(row[2], row[3], row[4]),
-          keys: this.keysOf(row, FACTS + FACT_COLUMNS),
-          facts: factsAt(row, FACTS),
-        };
-      const last = rows.at(-1);
-      if (last === undefined || rows.length < PAGE) return;
-      since = last[1];
-      after = last[0];
-    }
+  /** The records that a condition selects in a span, oldest first. */
+  *records(condition: Condition, { since, until }: Span): Generator<FactRow, void> {
+    const statement = prepared<object, Row>(this.db, factsQuery(condition, this.dimensions), 'raw');
+    for (const row of statement.iterate({ ...condition.parameters, since: Math.max(since, 0), until }))
+      yield {
+        countedAt: row[1],
+        cluster: this.words.text('cluster', row[2]),
+        job: jobKey(row[2], row[3], row[4]),
+        keys: this.keysOf(row, FACTS + FACT_COLUMNS),
+        facts: factsAt(row, FACTS),
+      };
   }
 
   /** Those of the same jobs of before the day that a part is in, since `earliest` at most. */

@@ -1,0 +1,115 @@
+import { arrangeAttempts } from '../../accounting/attempts';
+import { groupBy } from '../../base/group-by';
+import type { FieldName } from '../../record/fields';
+import type { StoredRecord } from '../../record/merge';
+import { recordKeyText, type JobRecord } from '../../record/record';
+import type { ClassHistory } from '../advice/class-history';
+import { nextRequests } from '../advice/next-request';
+import { runKey, type JobRun } from '../job/job-run';
+import { withClasses, type KindOf } from '../rules/judge';
+import type { RuleSet } from '../rules/rule-set';
+import type { Account } from './json';
+
+/** By what runs are put into classes. */
+interface Judging {
+  readonly rules: RuleSet;
+  readonly kindOf: KindOf;
+}
+
+/** The records of some jobs, as a store's `jobs` has them. Rejects with StoreError. */
+export type FindJobs = (numbers: readonly number[], fields?: readonly FieldName[]) => Promise<readonly StoredRecord[]>;
+
+/** What is said of a record beside its fields. */
+type Said = Omit<Account, 'record'>;
+
+/** The runs of a job number, as far as its records do not show them one by one. */
+interface JobRuns {
+  /** Records of runs that are not the first of the first job of this number, by their keys. */
+  readonly later: ReadonlyMap<string, Pick<JobRun, 'attempt' | 'incarnation'>>;
+  /** What is said of all records, by their keys, where several of them are one run; else none. */
+  readonly said: ReadonlyMap<string, Said>;
+}
+
+/** What `arrangeAttempts` needs. */
+const RUN_FIELDS: readonly FieldName[] = [
+  ...(['cluster', 'job_id', 'task_id', 'pe_task_id', 'host', 'run_id', 'revision'] as const),
+  ...(['submitted_at', 'started_at', 'ended_at'] as const),
+];
+
+const FIRST = { attempt: 1, incarnation: 1 };
+
+/** Jobs in one question: their records, which can be many for each, are in memory. */
+const ASKED_AT_ONCE = 2000;
+
+/**
+ * What machines are shown of records, page by page: which run of its job each is, what to request for the next and, where
+ * they are judged, its classes. A store numbers the runs of whole jobs; of these is kept what the next page may need.
+ */
+export class Accounts {
+  private jobs: ReadonlyMap<number, JobRuns> = new Map();
+
+  constructor(
+    private readonly findJobs: FindJobs,
+    private readonly history: ClassHistory,
+    private readonly judging: Judging | null,
+  ) {}
+
+  /** Rejects with StoreError. */
+  async of(records: readonly JobRecord[]): Promise<readonly Account[]> {
+    await this.turnTo([...new Set(records.map(({ job_id: job }) => job))]);
+    const said = new Map<JobRecord, Said>();
+    const alone: JobRun[] = [];
+    for (const record of records) {
+      const key = recordKeyText(record);
+      const job = this.jobs.get(record.job_id);
+      const known = job?.said.get(key);
+      if (known === undefined) alone.push({ record, ...(job?.later.get(key) ?? FIRST) });
+      else said.set(record, known);
+    }
+    for (const { record, ...rest } of await this.judged(alone)) said.set(record, rest);
+    return records.map((record) => ({ record, ...(said.get(record) ?? { attempt: 1, next_time: null }) }));
+  }
+
+  private async turnTo(numbers: readonly number[]): Promise<void> {
+    const jobs = new Map<number, JobRuns>();
+    const asked: number[] = [];
+    for (const number of numbers) {
+      const known = this.jobs.get(number);
+      if (known === undefined) asked.push(number);
+      else jobs.set(number, known);
+    }
+    for (let first = 0; first < asked.length; first += ASKED_AT_ONCE)
+      await this.ask(asked.slice(first, first + ASKED_AT_ONCE), jobs);
+    this.jobs = jobs;
+  }
+
+  private async ask(numbers: readonly number[], jobs: Map<number, JobRuns>): Promise<void> {
+    const parallel: number[] = [];
+    for (const [number, ofJob] of await this.find(numbers, RUN_FIELDS)) {
+      const runs = arrangeAttempts(ofJob, { all: true }).records;
+      const later = runs.flatMap(({ record, attempt, incarnation }) =>
+        attempt === 1 && incarnation === 1 ? [] : [[recordKeyText(record), { attempt, incarnation }] as const],
+      );
+      jobs.set(number, { later: new Map(later), said: new Map() });
+      if (new Set(runs.map(runKey)).size < runs.length) parallel.push(number);
+    }
+    for (const [number, ofJob] of await this.find(parallel)) {
+      const judged = await this.judged(arrangeAttempts(ofJob, { all: true }).records);
+      const said = judged.map(({ record, ...rest }) => [recordKeyText(record), rest] as const);
+      jobs.set(number, { later: new Map(), said: new Map(said) });
+    }
+  }
+
+  private async find(
+    numbers: readonly number[],
+    fields?: readonly FieldName[],
+  ): Promise<ReadonlyMap<number, readonly StoredRecord[]>> {
+    if (numbers.length === 0) return new Map();
+    return groupBy(await this.findJobs(numbers, fields), ({ record }) => record.job_id);
+  }
+
+  private async judged(runs: readonly JobRun[]): Promise<readonly Account[]> {
+    const advised = nextRequests(await this.history.advise(runs));
+    return this.judging === null ? advised : withClasses(advised, this.judging.rules, this.judging.kindOf);
+  }
+}

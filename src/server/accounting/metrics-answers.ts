@@ -1,0 +1,54 @@
+import { checkJson, type Shape } from '../../base/shape';
+import type { DaySums } from '../../export/prometheus/server-metrics';
+import type { NodeHeartbeat } from '../../record/node-status';
+import type { Access } from '../access/access';
+import type { AccountingService } from './accounting-thread';
+import type { AccountingQuery } from './answer-query';
+import { nodesAnswer, summaryAnswer } from './answer-shapes';
+import { KeptAnswers } from './kept-answers';
+
+const DAY_MS = 86_400_000;
+const KEEP_SUMS_MS = 300_000;
+/** As often as hosts send one. */
+const KEEP_HEARTBEATS_MS = 60_000;
+/** Owners and projects that have series: those with most requested memory. */
+const MOST_GROUPS = 1000;
+
+/** What /metrics shows of the accounting DB. */
+export interface MetricsAnswers {
+  /** Sums of the last 24 hours. */
+  readonly day: KeptAnswers<DaySums>;
+  /** The last one of each host, of the last seven days. */
+  readonly heartbeats: KeptAnswers<readonly NodeHeartbeat[]>;
+}
+
+export function newMetricsAnswers(
+  accounting: AccountingService,
+  mostJobNames: number,
+  now: () => number,
+): MetricsAnswers {
+  const ask = async <T>(question: AccountingQuery, access: Access, shape: Shape<T>): Promise<T> => {
+    const text = (await accounting.ask(question, access)).toString('utf8');
+    const answer = checkJson(shape, text, 'the answer of the accounting DB');
+    if (!answer.ok) throw new Error(answer.error);
+    return answer.value;
+  };
+  const day = async (access: Access, until: number): Promise<DaySums> => {
+    const groups = async (by: keyof DaySums, limit: number): Promise<DaySums['owner']> => {
+      if (limit === 0) return [];
+      const query = { since: until - DAY_MS, until, by, limit, sort: 'requested_gib_hours' } as const;
+      return (await ask({ what: 'summary', query }, access, summaryAnswer)).groups;
+    };
+    return {
+      owner: await groups('owner', MOST_GROUPS),
+      project: await groups('project', MOST_GROUPS),
+      job_name: await groups('job_name', mostJobNames),
+    };
+  };
+  const heartbeats = async (access: Access, until: number): Promise<readonly NodeHeartbeat[]> =>
+    (await ask({ what: 'nodes', query: { since: until - 7 * DAY_MS } }, access, nodesAnswer)).nodes;
+  return {
+    day: new KeptAnswers(day, KEEP_SUMS_MS, now),
+    heartbeats: new KeptAnswers(heartbeats, KEEP_HEARTBEATS_MS, now),
+  };
+}

@@ -1,0 +1,73 @@
+import { spawn, spawnSync, type ChildProcess, type SpawnSyncReturns } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import type { TestContext } from 'node:test';
+import { packageRoot } from '../../src/base/package-root';
+import { runProgram } from '../../src/cli/program';
+import type { Terminal } from '../../src/cli/terminal';
+import { fakeTerminal } from '../cli/fake-terminal';
+
+export const COMMAND = join(packageRoot(), 'bin', 'qmemacct');
+
+/** Users that every Debian has, by their numbers there. */
+export const DAEMON = 1;
+export const NOBODY = 65534;
+
+export const notRoot = process.getuid?.() !== 0 && 'only root can become another user';
+
+/** The words before a command that run it as that user, in that group alone. */
+export function asUser(uid: number): readonly string[] {
+  return ['setpriv', `--reuid=${uid}`, `--regid=${uid}`, '--clear-groups'];
+}
+
+export interface Answer {
+  readonly status: number;
+  readonly output: string;
+  readonly warnings: string;
+}
+
+/** A command in this process, on a terminal of its own. */
+export async function runCommand(
+  words: readonly string[],
+  changes: Partial<Terminal> = {},
+  live: Parameters<typeof runProgram>[3] = {},
+): Promise<Answer> {
+  const terminal = fakeTerminal(changes);
+  const status = await runProgram(words, '1.2.3', terminal, live);
+  return { status, output: terminal.output(), warnings: terminal.warnings() };
+}
+
+export interface ProcessOptions {
+  /** Null: who runs the test. */
+  readonly uid?: number | null;
+  /** Beside PATH. */
+  readonly env?: NodeJS.ProcessEnv;
+}
+
+/** A command as a process of its own, to its end, without a Grid Engine. */
+export function qmemacct(words: readonly string[], { uid = null, env }: ProcessOptions = {}): SpawnSyncReturns<string> {
+  const [program = '', ...rest] = [...(uid === null ? [] : asUser(uid)), process.execPath, COMMAND, ...words];
+  return spawnSync(program, rest, {
+    encoding: 'utf8',
+    cwd: '/',
+    env: { PATH: process.env.PATH, HOME: '/nonexistent', SGE_ROOT: '/nonexistent', LANG: 'C.UTF-8', ...env },
+  });
+}
+
+export interface Serving {
+  readonly child: ChildProcess;
+  readonly said: () => string;
+}
+
+/** `qmemacct serve` as a process of its own, which listens when this resolves. */
+export async function startServing(t: TestContext, config: string, words: readonly string[] = []): Promise<Serving> {
+  const child = spawn(process.execPath, [COMMAND, '--config', config, 'serve', ...words], {
+    stdio: ['ignore', 'inherit', 'pipe'],
+    env: { PATH: process.env.PATH, SGE_ROOT: '/nonexistent' },
+  });
+  t.after(() => child.kill('SIGKILL'));
+  let said = '';
+  child.stderr.on('data', (piece: Buffer) => (said += piece.toString()));
+  while (!said.includes('serves ') && child.exitCode === null) await once(child.stderr, 'data');
+  return { child, said: () => said };
+}
