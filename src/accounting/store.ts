@@ -72,6 +72,8 @@ export interface JobAnswer {
   /** Jobs with the same number, submitted before and after those in `records` (job numbers wrap). */
   readonly older_incarnations: number;
   readonly newer_incarnations: number;
+  /** Series and other fields than the query's are left out: there are more than `most_whole`. */
+  readonly few_fields?: boolean;
 }
 
 export interface JobAttempt extends StoredRecord {

@@ -1,5 +1,6 @@
 import type { AccountingLineProblem, AccountingRecord } from './accounting-record';
 import { epochToMs } from './epoch-time';
+import { withoutSecrets } from './qsub-options';
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -54,6 +55,7 @@ export function jsonAccountingLine(line: string): AccountingRecord | AccountingL
   const arId = count('arid');
   const rssBytes = amount('maxrss') ?? 0;
   const vmem = amount('maxvmem');
+  const submitted = word('submit_cmd_line');
   return {
     queue: text('qname'),
     host: text('hostname'),
@@ -88,6 +90,7 @@ export function jsonAccountingLine(line: string): AccountingRecord | AccountingL
     memGibSeconds: amount('mem') ?? 0,
     ioGib: amount('io') ?? 0,
     category: word('category'),
+    submitCommand: submitted === null ? null : withoutSecrets(submitted),
     iowSeconds: amount('iow') ?? 0,
     peTaskId: word('pe_taskid'),
     maxvmemBytes: vmem === null ? null : Math.round(vmem),

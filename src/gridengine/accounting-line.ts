@@ -231,6 +231,7 @@ export function accountingReader(): AccountingReader {
       memGibSeconds: numbers[37] as number,
       ioGib: numbers[38] as number,
       category: category === '' || category === 'NONE' ? null : category,
+      submitCommand: null,
       iowSeconds: numberAt(tail),
       peTaskId: wordOrNull(tail + 1),
       maxvmemBytes: Math.round(numberAt(tail + 2)),

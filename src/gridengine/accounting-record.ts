@@ -40,6 +40,8 @@ export interface AccountingRecord {
   readonly ioGib: number;
   /** The request as command line options; the user chooses it. */
   readonly category: string | null;
+  /** The command line of the submission, without what may be secret (`withoutSecrets`). */
+  readonly submitCommand: string | null;
   readonly iowSeconds: number;
   /** `SEQ.HOST` of a `qrsh -inherit` task. */
   readonly peTaskId: string | null;

@@ -45,9 +45,42 @@ function readOptions(words: readonly string[]): CommandLine {
   return { options, operands: words.slice(next) };
 }
 
-/** The words of a line, in quotes or not. */
+const QUOTED = /"([^"]*)"|'([^']*)'/g;
+
+/** The words of a line, in quotes or not, or in part. */
 const wordsOf = (line: string): readonly string[] =>
-  [...line.matchAll(/"([^"]*)"|'([^']*)'|(\S+)/g)].map(([, double, single, bare]) => double ?? single ?? bare ?? '');
+  (line.match(/(?:"[^"]*"|'[^']*'|\S)+/g) ?? []).map((word) => word.replace(QUOTED, '$1$2'));
+
+/** A word in quotes, or what follows its equals sign. */
+const WHOLE_QUOTED = /(^|[\s=])(?:"[^"]*"|'[^']*')(?=\s|$)/g;
+
+const LEFT_OUT = '...';
+
+const quoted = (word: string): string => (/^[\w@%+=:,./*?!|-]+$/.test(word) ? word : `'${word}'`);
+
+/** Names of variables, without their values. */
+const namesOf = (variables: string): string =>
+  variables
+    .split(',')
+    .map((variable) => variable.split('=', 1)[0] ?? '')
+    .filter((name) => /^\w+$/.test(name))
+    .join(',');
+
+/**
+ * A submission's command line without what may be secret: the values of variables (`-v`), and the arguments of the script
+ * or command, for which "..." stands. Of a line with other quotes than around words nothing is left but the command.
+ */
+export function withoutSecrets(line: string): string {
+  const [command = '', ...words] = wordsOf(line);
+  if (/["']/.test(line.replace(WHOLE_QUOTED, '$1'))) return `${command} ${LEFT_OUT}`;
+  const {
+    options,
+    operands: [script, ...others],
+  } = readOptions(words);
+  const kept = options.flatMap(({ name, values }) => [`-${name}`, ...(name === 'v' ? values.map(namesOf) : values)]);
+  const run = script === undefined ? [] : [script, ...(others.length === 0 ? [] : [LEFT_OUT])];
+  return [command, ...kept, ...run].map(quoted).join(' ');
+}
 
 /** The options in a script: those of its lines that begin with the prefix. */
 function scriptOptions(text: string, prefix: string): readonly Option[] {

@@ -72,6 +72,7 @@ export const WORD_LISTS = [
   'account',
   'command',
   'category',
+  'submit_command',
   'complex',
 ] as const;
 export type WordList = (typeof WORD_LISTS)[number];
@@ -174,6 +175,10 @@ const ACCOUNT = {
   mem_gib_seconds: meaning('memory integrated over time (mem)', orNull(real('GiB seconds'))),
   io_gib: meaning('transferred by calls (io)', orNull(real('GiB'))),
   category: meaning('the options of the submission, normalised', orNull(word('category'))),
+  submit_command: meaning(
+    'the command line of the submission, without values of variables and arguments of the script',
+    orNull(word('submit_command')),
+  ),
   deleted_by: meaning('who deleted the job', orNull(word('owner'))),
   lines: meaning('accounting lines of this run', whole(1)),
 };

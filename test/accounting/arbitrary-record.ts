@@ -159,6 +159,7 @@ export function arbitraryRecord(shape: { readonly keys?: number } = {}): fc.Arbi
           mem_gib_seconds: orNull(seconds),
           io_gib: orNull(seconds),
           category: orNull(text),
+          submit_command: orNull(text),
           deleted_by: orNull(text),
           lines: fc.integer({ min: 1, max: 99 }),
         }),

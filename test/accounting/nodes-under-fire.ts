@@ -127,6 +127,7 @@ function accountOf({ wallclock_seconds, cpu_seconds }: JobRecord): GridEngineAcc
     mem_gib_seconds: 0,
     io_gib: 0,
     category: null,
+    submit_command: null,
     deleted_by: null,
     lines: 1,
   };

@@ -91,6 +91,7 @@ export function lineRecord(run: WeekRun, line: AccountingRecord): JobRecord {
       mem_gib_seconds: line.memGibSeconds,
       io_gib: line.ioGib,
       category: line.category,
+      submit_command: null,
       deleted_by: null,
       lines: 1,
     },

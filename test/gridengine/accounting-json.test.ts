@@ -68,6 +68,15 @@ describe('jsonAccountingLine', () => {
     assert.deepEqual([old.project, old.peTaskId, old.arId, old.layout], [null, null, null, 'json']);
   });
 
+  it('reads the submission, not its secrets', () => {
+    const submit = (text?: string): string | null => read(line({}, { submit_cmd_line: text })).submitCommand;
+    assert.equal(
+      submit('qsub -cwd -l h_rt=600 -v NAP=1 /home/alice/job.sh x'),
+      'qsub -cwd -l h_rt=600 -v NAP /home/alice/job.sh ...',
+    );
+    assert.deepEqual([submit('NONE'), submit()], [null, null]);
+  });
+
   it('knows no maxvmem where it was not collected', () => {
     const rest = { ...figures, maxvmem: undefined };
     assert.equal(read(line({ rusage, eusage: rest })).maxvmemBytes, null);

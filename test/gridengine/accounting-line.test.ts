@@ -65,6 +65,7 @@ describe('parseAccountingLine', () => {
       maxvmemBytes: 322961408,
       arId: null,
       jobMaxrssBytes: null,
+      submitCommand: null,
       deletedBy: null,
       layout: 45,
     });

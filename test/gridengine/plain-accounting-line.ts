@@ -89,6 +89,7 @@ export function plainAccountingLine(line: string): AccountingRecord | 'no-record
     maxvmemBytes: Math.round(number(tail + 2)),
     arId: arId === 0 ? null : arId,
     jobMaxrssBytes: univa && number(tail + 7) > 0 ? Math.round(number(tail + 7)) : null,
+    submitCommand: null,
     deletedBy: univa ? word(text(tail + 6)) : null,
     layout,
   };

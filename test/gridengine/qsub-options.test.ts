@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { categoryRequests } from '../../src/gridengine/category-requests';
-import { readSubmission, type Submission } from '../../src/gridengine/qsub-options';
+import { readSubmission, withoutSecrets, type Submission } from '../../src/gridengine/qsub-options';
 
 const read = (words: string, script = ''): Submission => readSubmission(words.split(' '), () => script);
 
@@ -65,6 +65,36 @@ echo '#$ -N late'
         const { slots, requests } = readSubmission(['-q', ...pieces, 'sim.sh'], () => pieces.join(''));
         assert.ok(slots === null || slots > 0);
         categoryRequests(requests);
+      }),
+    );
+  });
+});
+
+describe('withoutSecrets', () => {
+  it('keeps what was asked for, not the values of variables or the arguments', () => {
+    const pairs: readonly (readonly [string, string])[] = [
+      ['qsub -cwd -N arr -t 1-4:1 -tc 1 -l h_rt=600 job.sh', 'qsub -cwd -N arr -t 1-4:1 -tc 1 -l h_rt=600 job.sh'],
+      [
+        "qsub -v NAP=400,A=b,HOME -pe make 2 /home/a/job.sh x 'y z'",
+        'qsub -v NAP,A,HOME -pe make 2 /home/a/job.sh ...',
+      ],
+      ["qsub -N 'two words' -b y sleep 60", "qsub -N 'two words' -b y sleep ..."],
+      ["qsub -v 'KEY=se cret' -b y tool --password=secret", 'qsub -v KEY -b y tool ...'],
+      ['qsub -v KEY="se cret,B=secret" sim.sh', 'qsub -v KEY,B sim.sh'],
+      ["qsub -v KEY='se cret", 'qsub ...'],
+      [`qsub -v KEY=a" secret" sim.sh`, 'qsub ...'],
+      ['qsub -V -terse', 'qsub -V -terse'],
+    ];
+    for (const [line, kept] of pairs) assert.equal(withoutSecrets(line), kept);
+  });
+
+  it('lets no value through, however it is written', () => {
+    const value = fc.stringMatching(/^[A-Za-z0-9=\\$-]{0,20}$/).map((text) => `${text}secret`);
+    const quoted = fc.stringMatching(/^[A-Za-z0-9 =\\$-]{0,20}$/).map((text) => `'${text}secret'`);
+    fc.assert(
+      fc.property(fc.oneof(value, quoted), fc.constantFrom('', "it's", 'a"b'), (text, other) => {
+        const kept = withoutSecrets(`qsub -v KEY=${text} -N sim run.sh ${other} ${text}`);
+        assert.ok(kept.startsWith('qsub ') && !kept.includes('secret'), kept);
       }),
     );
   });

@@ -37,6 +37,7 @@ export function accountOf(fields: Partial<GridEngineAccount> = {}): GridEngineAc
     mem_gib_seconds: null,
     io_gib: null,
     category: null,
+    submit_command: null,
     deleted_by: null,
     lines: 1,
     ...fields,

@@ -15,6 +15,7 @@ CREATE TABLE pe (id integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY, name text 
 CREATE TABLE account (id integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY, name text COLLATE "C" NOT NULL); CREATE UNIQUE INDEX ON account (md5(name));
 CREATE TABLE command (id integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY, name text COLLATE "C" NOT NULL); CREATE UNIQUE INDEX ON command (md5(name));
 CREATE TABLE category (id integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY, name text COLLATE "C" NOT NULL); CREATE UNIQUE INDEX ON category (md5(name));
+CREATE TABLE submit_command (id integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY, name text COLLATE "C" NOT NULL); CREATE UNIQUE INDEX ON submit_command (md5(name));
 CREATE TABLE complex (id integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY, name text COLLATE "C" NOT NULL); CREATE UNIQUE INDEX ON complex (md5(name));
 CREATE TABLE bracket_basis (id integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY, name text COLLATE "C" NOT NULL); CREATE UNIQUE INDEX ON bracket_basis (md5(name));
 CREATE TABLE request_set (id integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY, name text COLLATE "C" NOT NULL); CREATE UNIQUE INDEX ON request_set (md5(name));
@@ -114,6 +115,7 @@ CREATE TABLE record (
   peak_footprint_command_id integer, -- anonymous, shared and swapped memory, each page once: the largest process at that moment
   peak_footprint_basis_id integer, -- anonymous, shared and swapped memory, each page once: what the bounds rest on
   ge_category_id integer, -- Grid Engine's own figures; null until joined with its accounting: the options of the submission, normalised
+  ge_submit_command_id integer, -- Grid Engine's own figures; null until joined with its accounting: the command line of the submission, without values of variables and arguments of the script
   ge_deleted_by_id integer, -- Grid Engine's own figures; null until joined with its accounting: who deleted the job
   metric_set_id integer, -- what the other sources say of the whole job, by metric, in its unit (qmemacct metrics): names (JSON)
   notes_id integer, -- what the reader should know about these figures: texts with \u0001 for each number (JSON)
@@ -239,6 +241,7 @@ CREATE TABLE imported_file (
   inode      numeric NOT NULL,
   "offset"   bigint NOT NULL,
   lines      bigint NOT NULL,
+  imported_at timestamptz NOT NULL DEFAULT now(), -- last lines of it
   UNIQUE (cluster, head, head_bytes)
 );
 CREATE TABLE unreadable_line (
@@ -325,6 +328,7 @@ CREATE VIEW named_record AS SELECT r.*,
   (SELECT d.name FROM command d WHERE d.id = r.peak_footprint_command_id) AS peak_footprint_command,
   (SELECT d.name FROM bracket_basis d WHERE d.id = r.peak_footprint_basis_id) AS peak_footprint_basis,
   (SELECT d.name FROM category d WHERE d.id = r.ge_category_id) AS ge_category,
+  (SELECT d.name FROM submit_command d WHERE d.id = r.ge_submit_command_id) AS ge_submit_command,
   (SELECT d.name FROM owner d WHERE d.id = r.ge_deleted_by_id) AS ge_deleted_by,
   (SELECT d.name FROM metric_set d WHERE d.id = r.metric_set_id) AS metric_set,
   (SELECT d.name FROM notes d WHERE d.id = r.notes_id) AS notes,
@@ -404,6 +408,7 @@ CREATE VIEW jobs AS SELECT
   r.ge_mem_gib_seconds,
   r.ge_io_gib,
   r.ge_category,
+  r.ge_submit_command,
   r.ge_deleted_by,
   r.ge_lines,
   r.revision,

@@ -13,6 +13,7 @@ CREATE TABLE pe (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
 CREATE TABLE account (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
 CREATE TABLE command (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
 CREATE TABLE category (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
+CREATE TABLE submit_command (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
 CREATE TABLE complex (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
 CREATE TABLE bracket_basis (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
 CREATE TABLE request_set (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
@@ -115,6 +116,7 @@ CREATE TABLE record (
   ge_mem_gib_seconds REAL, -- Grid Engine's own figures; null until joined with its accounting: memory integrated over time (mem)
   ge_io_gib REAL, -- Grid Engine's own figures; null until joined with its accounting: transferred by calls (io)
   ge_category_id INTEGER, -- Grid Engine's own figures; null until joined with its accounting: the options of the submission, normalised
+  ge_submit_command_id INTEGER, -- Grid Engine's own figures; null until joined with its accounting: the command line of the submission, without values of variables and arguments of the script
   ge_deleted_by_id INTEGER, -- Grid Engine's own figures; null until joined with its accounting: who deleted the job
   ge_lines INTEGER, -- Grid Engine's own figures; null until joined with its accounting: accounting lines of this run
   metric_set_id INTEGER, -- what the other sources say of the whole job, by metric, in its unit (qmemacct metrics): names (JSON)
@@ -229,6 +231,7 @@ CREATE TABLE imported_file (
   inode      INTEGER NOT NULL,
   offset     INTEGER NOT NULL,
   lines      INTEGER NOT NULL,
+  imported_at INTEGER NOT NULL, -- last lines of it
   UNIQUE (cluster_id, head, head_bytes)
 );
 -- Lines that could not be read, as they are (Latin-1).
@@ -315,6 +318,7 @@ CREATE VIEW jobs AS SELECT
   r.ge_mem_gib_seconds,
   r.ge_io_gib,
   (SELECT name FROM category WHERE id = r.ge_category_id) AS ge_category,
+  (SELECT name FROM submit_command WHERE id = r.ge_submit_command_id) AS ge_submit_command,
   (SELECT name FROM owner WHERE id = r.ge_deleted_by_id) AS ge_deleted_by,
   r.ge_lines,
   r.revision,

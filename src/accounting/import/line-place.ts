@@ -10,7 +10,16 @@ import type { AccountingRecord } from '../../gridengine/accounting-line';
 export type PlacedLine = Pick<
   AccountingRecord,
   | ('jobId' | 'task' | 'peTaskId' | 'slots' | 'host' | 'owner' | 'jobName' | 'account' | 'queue' | 'project' | 'pe')
-  | ('submissionTimeMs' | 'startTimeMs' | 'endTimeMs' | 'failed' | 'exitStatus' | 'deletedBy' | 'category')
+  | (
+      | 'submissionTimeMs'
+      | 'startTimeMs'
+      | 'endTimeMs'
+      | 'failed'
+      | 'exitStatus'
+      | 'deletedBy'
+      | 'category'
+      | 'submitCommand'
+    )
   | ('wallclockSeconds' | 'cpuSeconds' | 'userSeconds' | 'systemSeconds' | 'memGibSeconds' | 'ioGib')
   | ('maxvmemBytes' | 'maxrssBytes' | 'jobMaxrssBytes')
 > & { readonly place?: string | null };

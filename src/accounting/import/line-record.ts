@@ -99,6 +99,7 @@ export function lineAccount(line: PlacedLine): GridEngineAccount {
     mem_gib_seconds: amount(line.memGibSeconds),
     io_gib: amount(line.ioGib),
     category: clipped(line.category),
+    submit_command: clipped(line.submitCommand),
     deleted_by: clipped(line.deletedBy),
     lines: 1,
   };

@@ -35,6 +35,7 @@ export const ACCOUNT_COLUMNS = [
   'ge_mem_gib_seconds',
   'ge_io_gib',
   'ge_category_id',
+  'ge_submit_command_id',
   'ge_deleted_by_id',
 ] as const;
 
@@ -224,7 +225,8 @@ export class LineRows {
       account.mem_gib_seconds,
       account.io_gib,
       categoryId,
-      account.deleted_by === null ? null : this.words.intern('owner', account.deleted_by),
+      this.idOf('submit_command', account.submit_command),
+      this.idOf('owner', account.deleted_by),
     );
   }
 

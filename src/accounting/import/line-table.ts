@@ -4,7 +4,7 @@ import type { PlacedLine } from './line-place';
 const NUMBERS = 17;
 const END_TIME = 5;
 /** Columns of texts, as numbers in the table's list of them; 0: null. */
-const TEXTS = 11;
+const TEXTS = 12;
 
 /** Lines packed into arrays, that go from thread to thread for nothing. */
 export interface PackedLines {
@@ -59,6 +59,7 @@ export class LinePacker {
     texts[at++] = this.number(line.pe);
     texts[at++] = this.number(line.peTaskId);
     texts[at++] = this.number(line.category);
+    texts[at++] = this.number(line.submitCommand);
     texts[at++] = this.number(line.deletedBy);
     texts[at] = this.number(line.place ?? null);
     this.length++;
@@ -138,8 +139,9 @@ export function* unpacked({ length, numbers, texts, words }: PackedLines): Gener
       pe: textOrNull(t + 6),
       peTaskId: textOrNull(t + 7),
       category: textOrNull(t + 8),
-      deletedBy: textOrNull(t + 9),
-      place: textOrNull(t + 10),
+      submitCommand: textOrNull(t + 9),
+      deletedBy: textOrNull(t + 10),
+      place: textOrNull(t + 11),
     };
   }
 }

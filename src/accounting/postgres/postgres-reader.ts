@@ -165,32 +165,46 @@ export class PostgresReader implements AccountingReader {
         ].join(' AND ');
       const waiting = await snapshot.jobsOf(condition('i'), parameters);
       const touched = [...waiting.all()];
-      const own = new Parameters();
-      const rows = await this.readWhere(snapshot, query, own, [
-        ...touched.flatMap(({ id }) => id ?? []),
-        ...waiting.changes().absorbed.flatMap(({ id }) => id ?? []),
-      ]);
+      const without = [...touched, ...waiting.changes().absorbed].flatMap(({ id }) => id ?? []);
+      const many = await this.hasMany(snapshot, query);
+      const rows = await this.readWhere(snapshot, query, without, many);
       const found = [...rows, ...touched.map(({ stored }) => stored)].filter(
         ({ record }) =>
           (query.cluster === undefined || record.cluster === query.cluster) &&
           (query.task_id === undefined || record.task_id === query.task_id),
       );
-      return arrangeAttempts(found, query);
+      return { ...arrangeAttempts(found, query), ...(many ? { few_fields: true } : {}) };
     });
+  }
+
+  /** Whether a job has more records than are wanted whole. */
+  private async hasMany(
+    { db, source }: Snapshot,
+    { job_id, task_id, most_whole: most }: JobQuery,
+  ): Promise<boolean> {
+    if (most === undefined || task_id !== undefined) return false;
+    const parameters = new Parameters();
+    const [row] = await db.rows<readonly [number]>(
+      `SELECT count(*)::integer FROM ${source.records} AS r WHERE r.job_id = ${parameters.put(job_id)}::bigint`,
+      parameters.values,
+    );
+    return (row?.[0] ?? 0) > most;
   }
 
   private async readWhere(
     { db, source }: Snapshot,
-    { job_id, task_id }: JobQuery,
-    parameters: Parameters,
+    { job_id, task_id, fields }: JobQuery,
     without: readonly number[],
+    many: boolean,
   ): Promise<readonly StoredRecord[]> {
+    const parameters = new Parameters();
+    const plan = rowPlan(many ? fields : undefined);
     const task = task_id === undefined ? '' : ` AND coalesce(r.task_id, 0) = ${parameters.put(task_id)}::bigint`;
     const rows = await db.rows<readonly Cell[]>(
-      `SELECT ${namedColumns(true)} FROM ${source.records} AS r WHERE r.job_id = ${parameters.put(job_id)}::bigint${task}${notOf(without)}`,
+      `SELECT ${namedColumns(!many, plan)} FROM ${source.records} AS r WHERE r.job_id = ${parameters.put(job_id)}::bigint${task}${notOf(without)}`,
       parameters.values,
     );
-    return readRows(rows, 0);
+    return readRows(rows, 0, plan);
   }
 
   jobs(numbers: readonly number[], fields?: readonly FieldName[]): Promise<readonly StoredRecord[]> {

@@ -77,14 +77,14 @@ function reader(db: Database, words: Words): AccountingReader {
         const cluster = clusterId(query.cluster);
         if (cluster === null) return arrangeAttempts([], query);
         const parameters = { job_id: query.job_id, task_id: query.task_id, cluster_id: cluster };
-        const series = !hasMany(db, query);
-        const by = { task: query.task_id !== undefined, cluster: cluster !== undefined, series };
-        const plan = rowPlan(series ? undefined : query.fields);
+        const many = hasMany(db, query);
+        const by = { task: query.task_id !== undefined, cluster: cluster !== undefined, series: !many };
+        const plan = rowPlan(many ? query.fields : undefined);
         const statement = prepared<object, readonly Cell[]>(db, jobQuery(by, plan.columns), 'raw');
         const found: StoredRecord[] = [];
         for (const row of statement.iterate(parameters))
-          found.push(fromRow(row, SERIES_CELLS, series ? 0 : null, words, plan));
-        return arrangeAttempts(found, query);
+          found.push(fromRow(row, SERIES_CELLS, many ? null : 0, words, plan));
+        return { ...arrangeAttempts(found, query), ...(many ? { few_fields: true } : {}) };
       }),
     jobs: (numbers, fields) =>
       answer(db, () => {

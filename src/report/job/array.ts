@@ -22,7 +22,7 @@ import { renderRunTable } from './run-table';
 import type { Screen } from '../screen/screen';
 import { renderSection, SECTION_INDENT, wrap } from '../screen/layout';
 import { renderTable } from '../screen/table';
-import { describePlace, formatSpan, spread } from './title';
+import { describePlace, formatSpan, renderSubmission, spread } from './title';
 import { formatBytes, formatCount, formatDuration, formatPercent } from '../format/units';
 import { whyEnded, type Why } from '../why/why';
 import { wordsOf } from '../why/words';
@@ -267,6 +267,7 @@ export function renderArray(runs: readonly JobRun[], options: JobViewOptions, sc
     ]),
     ...section('Classes', renderClassCounts(masters, screen.width - SECTION_INDENT, screen)),
     ...section('', listed ? renderRunTable(TASK_COLUMNS, rows, screen.width - SECTION_INDENT, screen) : []),
+    ...renderSubmission(records, screen.width - 2, screen).map((line) => style.faint(`  ${line}`)),
     ...(listed
       ? []
       : [`  Each task: ${style.title(`--tasks`)}; one of them: ${style.title(`qmemacct job ${jobTaskName(worst)}`)}`]),

@@ -87,6 +87,7 @@ export function wholeAccount(records: readonly JobRecord[]): GridEngineAccount |
     mem_gib_seconds: sum('mem_gib_seconds'),
     io_gib: sum('io_gib'),
     category: first.category,
+    submit_command: first.submit_command,
     deleted_by: accounts.find((account) => account.deleted_by !== null)?.deleted_by ?? null,
     lines: accounts.reduce((lines, account) => lines + account.lines, 0),
   };

@@ -17,7 +17,7 @@ import { blank, renderEnding, renderWarning, RUNS_COLUMNS, statusText } from './
 import { renderRunTable } from './run-table';
 import type { Screen } from '../screen/screen';
 import { renderSection, SECTION_INDENT, wrap } from '../screen/layout';
-import { describeSpan, jobLabel, spread } from './title';
+import { describeSpan, jobLabel, renderSubmission, spread } from './title';
 import { growingHost, renderTrend } from './running';
 import { renderTrust } from './data-quality';
 import { formatBytes, formatCount, formatPercent, formatRequested } from '../format/units';
@@ -148,7 +148,10 @@ export function renderParallel(runs: readonly JobRun[], options: JobViewOptions,
       ...renderTogether(whole, screen),
       ...renderWholeFit(whole, nextTime(whole.needs, [why], promiseOf(latest)), screen, why),
     ]),
-    ...section('Requested', renderRequests({ ...total, host_slots: total.slots }, screen, where)),
+    ...section('Requested', [
+      ...renderRequests({ ...total, host_slots: total.slots }, screen, where),
+      ...renderSubmission(records, room, screen),
+    ]),
     // Each host knows its own limit only: they stand in their table.
     ...section('Peaks', renderPeaks(total, room, screen, false)),
     ...section('Hosts', renderHostTable(sum, options.allHosts ?? options.allTasks, room, screen)),

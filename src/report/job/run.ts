@@ -15,7 +15,7 @@ import { renderPeaks } from './peaks';
 import { renderRunTable } from './run-table';
 import type { Screen } from '../screen/screen';
 import { renderSection, SECTION_INDENT, wrap } from '../screen/layout';
-import { describePlace, describeSpan, jobLabel, spread } from './title';
+import { describePlace, describeSpan, jobLabel, renderSubmission, spread } from './title';
 import { renderTrust } from './data-quality';
 import { formatDuration } from '../format/units';
 import { renderEvidence } from '../why/evidence-lines';
@@ -118,7 +118,7 @@ export function renderRun(runs: readonly JobRun[], screen: Screen, dialect: Dial
         ...renderVerdict(record, records, nextTime(records, [why], promiseOf(latest)), screen, why),
       ]),
     ),
-    ...blank(section('Requested', renderRequests(record, screen))),
+    ...blank(section('Requested', [...renderRequests(record, screen), ...renderSubmission(records, room, screen)])),
     ...blank(section('Peaks', renderPeaks(record, room, screen))),
     ...blank(section('Used', renderConsumption(record, screen))),
     ...renderMetrics(record, room, screen).flatMap(({ heading, lines }) => blank(section(heading, lines))),

@@ -25,7 +25,7 @@ import { wholeOf } from './job-whole';
 import { renderParallelTitle, renderWholeFit } from './parallel';
 import { blank, renderTitle, renderWarning, statusText } from './run';
 import { growingHost, growingJob, renderTrend } from './running';
-import { jobLabel } from './title';
+import { jobLabel, renderSubmission } from './title';
 
 const CHART_ROWS = 4;
 const BAR_WIDTH = 16;
@@ -195,8 +195,8 @@ function renderSmallChart({ total }: Subject, screen: Screen): string[] {
 }
 
 /**
- * A job on a terminal of 24 lines, or `mostLines`: state, requested and used, cause and advice, memory over time, data quality. The chart
- * gives way where the words need its room.
+ * A job on a terminal of 24 lines, or `mostLines`: state, requested and used, cause and advice, memory over time, how it was submitted, data
+ * quality. The submission gives way where the others need its room, then the chart.
  */
 export function renderSummary(
   runs: readonly JobRun[],
@@ -218,9 +218,17 @@ export function renderSummary(
     ...subject.verdict,
     ...renderWorstClass(subject.classes, subject.verdict.length > 0, screen),
   ];
-  const end = ['', ...renderQuality(subject, screen), screen.style.faint(`  ${again}More: --full, --json`)];
+  const end = [...renderQuality(subject, screen), screen.style.faint(`  ${again}More: --full, --json`)];
   const chart = blank(renderSmallChart(subject, screen));
-  return start.length + chart.length + end.length > mostLines ? [...start, ...end] : [...start, ...chart, ...end];
+  const submission = renderSubmission(recordsOf(latest), screen.width - 2, screen);
+  const submitted = submission.map((line) => screen.style.faint(`  ${line}`));
+  const room = mostLines - start.length - end.length;
+  const choices = [
+    [...chart, '', ...submitted],
+    [...chart, ''],
+    ['', ...submitted],
+  ];
+  return [...start, ...(choices.find(({ length }) => length <= room) ?? ['']), ...end];
 }
 
 /** Six lines, as seff has them. */

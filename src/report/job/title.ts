@@ -41,6 +41,13 @@ export function describeSpan(record: JobRecord, screen: Screen): string {
   return formatSpan(started, ended, screen) + ran;
 }
 
+/** The command line of the submission, clipped to a line; nothing where it is not known. */
+export function renderSubmission(records: readonly JobRecord[], width: number, screen: Screen): string[] {
+  const known = records.find(({ grid_engine: account }) => account?.submit_command != null);
+  const command = known?.grid_engine?.submit_command ?? null;
+  return command === null ? [] : [truncate(`Submitted: ${screen.safe(command)}`, width, screen.glyphs.ellipsis)];
+}
+
 /** Who, where, with how many slots. */
 export function describePlace(record: JobRecord, screen: Screen): string[] {
   const queue =

@@ -96,7 +96,9 @@ function hideField(name: FieldName, value: JobRecord[FieldName]): unknown {
   if (value === null) return null;
   if (storage.as === 'bracket') return Object.assign({}, value, { command: null });
   // The submission's options may name a person, a file or what is run.
-  return name === 'grid_engine' ? Object.assign({}, value, { category: HIDDEN, deleted_by: null }) : value;
+  return name === 'grid_engine'
+    ? Object.assign({}, value, { category: HIDDEN, submit_command: null, deleted_by: null })
+    : value;
 }
 
 function hideRecord(record: JobRecord): JobRecord {

@@ -53,6 +53,7 @@ export function arbitraryLine(jobs = 1e6): fc.Arbitrary<AccountingRecord & Pick<
       jobMaxrssBytes: orNull(fc.nat()),
       maxvmemBytes: orNull(fc.oneof(fc.nat(), fc.constant(2 ** 30))),
       category: orNull(category),
+      submitCommand: orNull(fc.constantFrom('qsub sim.sh', `qsub -v A ${'x'.repeat(5000)}`)),
       deletedBy: orNull(fc.constantFrom('root@ge0', 'bob@login1,root@ge0')),
     })
     .map(({ start, runs, told, place, ...rest }) => ({

@@ -38,10 +38,18 @@ describe('recordOfLine', () => {
       mem_gib_seconds: 3.75,
       io_gib: 0.015625,
       category: '-l h_vmem=1G',
+      submit_command: null,
       deleted_by: null,
       lines: 1,
     });
     assert.match(made.notes.join(), /no hooks ran/);
+  });
+
+  it('keeps the submission, as far as a record has room for it', () => {
+    const kept = (submitCommand: string): string =>
+      record({ submitCommand }).grid_engine?.submit_command ?? assert.fail();
+    assert.equal(kept('qsub -cwd sim.sh'), 'qsub -cwd sim.sh');
+    assert.equal(Buffer.byteLength(kept(`qsub -N ${'\u00e9'.repeat(4000)}`)), 4096);
   });
 
   it('tells the signal where Grid Engine does', () => {

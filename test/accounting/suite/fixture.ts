@@ -73,6 +73,7 @@ export function lineOf(record: JobRecord, fields: Partial<JobRecord> = {}): JobR
       mem_gib_seconds: 3600,
       io_gib: 0.5,
       category: '-l h_vmem=4G',
+      submit_command: null,
       deleted_by: null,
       lines: 1,
     },

@@ -45,6 +45,7 @@ const placedLine = (category: string): PlacedLine => ({
   endTimeMs: T0,
   failed: 0,
   exitStatus: 0,
+  submitCommand: null,
   deletedBy: null,
   category,
   wallclockSeconds: 3600,

@@ -22,6 +22,7 @@ const account: GridEngineAccount = {
   mem_gib_seconds: 18_000,
   io_gib: 3.25,
   category: '-l h_vmem=4G',
+  submit_command: 'qsub -cwd -N blast -l h_vmem=4G,h_rt=7200 -pe smp 4 -v SAMPLES,OUT /home/alice/jobs/blast.sh ...',
   deleted_by: null,
   lines: 1,
 };
@@ -39,6 +40,22 @@ describe('renderGridEngine', () => {
     const runs = [{ record: { ...with_({}), series: null }, attempt: 1, incarnation: 1 }];
     const report = { job_id: 4711, runs, older: 0, newer: 0 };
     assertGolden('joined', renderJob(report, { detail: 'full', allTasks: false }, testScreen()));
+  });
+
+  it('is submitted on one line, in short where there is room for it', () => {
+    const shown = (changes: Partial<GridEngineAccount>, more: Partial<JobRecord> = {}): readonly string[] => {
+      const runs = [{ record: { ...with_(changes), ...more }, attempt: 1, incarnation: 1 }];
+      return renderJob({ job_id: 4711, runs, older: 0, newer: 0 }, { allTasks: false }, testScreen({ width: 60 }));
+    };
+    const lines = (text: readonly string[]): readonly string[] => text.filter((one) => one.includes('Submitted'));
+    const [line = '', ...others] = lines(shown({}, { series: null }));
+    assert.match(line, /^ {2}Submitted: qsub -cwd -N blast .*…$/);
+    assert.deepEqual([displayWidth(line), others], [60, []]);
+    assert.deepEqual(lines(shown({ submit_command: null }, { series: null })), []);
+    assert.ok(shown({}).length <= 24);
+    const hostileLine = lines(shown({ submit_command: `qsub ${hostile.job_name ?? ''}` }, { series: null })).join();
+    assert.match(hostileLine, /Submitted: qsub/);
+    assert.doesNotMatch(hostileLine, /\p{C}/u);
   });
 
   it('says nothing where Grid Engine’s line has not come', () => {

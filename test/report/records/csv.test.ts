@@ -45,7 +45,7 @@ describe('renderCsv', () => {
         'read_chars,written_chars,claimed_by_tree_only,claimed_by_group_only,samples,interval_seconds,' +
         'longest_gap_seconds,unobserved_start_seconds,rss_byte_seconds,sampler_cpu_seconds,' +
         'sampler_max_rss_bytes,sampler_mode,ge_wallclock_seconds,ge_cpu_seconds,ge_user_seconds,' +
-        'ge_system_seconds,ge_maxvmem_bytes,ge_maxrss_bytes,ge_mem_gib_seconds,ge_io_gib,ge_category,' +
+        'ge_system_seconds,ge_maxvmem_bytes,ge_maxrss_bytes,ge_mem_gib_seconds,ge_io_gib,ge_category,ge_submit_command,' +
         'ge_deleted_by,ge_lines,metrics,notes,revision,attempt,next_time_kind,next_time_complex,' +
         'next_time_request_bytes,next_time_risk,next_time_runs,classes\n',
     );

@@ -149,7 +149,12 @@ describe('redactRecords', () => {
     job_name: 'mpi-of-bob',
     account: 'account-of-bob',
     notes: ['message-of-bob'],
-    grid_engine: accountOf({ maxvmem_bytes: 1024, category: '-u bob -l h_vmem=4G', deleted_by: 'bob@login' }),
+    grid_engine: accountOf({
+      maxvmem_bytes: 1024,
+      category: '-u bob -l h_vmem=4G',
+      submit_command: 'qsub /home/bob/sim.sh',
+      deleted_by: 'bob@login',
+    }),
     peak_rss: ordinary.peak_rss === null ? null : { ...ordinary.peak_rss, command: 'mpi-of-bob' },
   };
   const records = [asStored(record), asStored({ ...ordinary, owner: 'alice' }), asStored({ ...ordinary, owner: null })];

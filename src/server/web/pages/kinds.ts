@@ -86,9 +86,13 @@ export async function kindsPart(asked: Asker, query: Omit<Query, 'by' | 'limit'>
   );
   return html`<section>
     ${kindsTable(kinds, advice, cluster)}
-    <p class="faint">
-      Request next: what past runs of the kind advise. Risk: the share of runs that would need more, where there are
-      enough runs to state it.
-    </p>
+    ${
+      advice.every((one) => one === null)
+        ? null
+        : html`<p class="faint">
+            Request next: what past runs of the kind advise. Risk: the share of runs that would need more, where there
+            are enough runs to state it.
+          </p>`
+    }
   </section>`;
 }
