@@ -10,7 +10,8 @@ import { dirname, join } from 'node:path';
 import { argv, execPath, stdout } from 'node:process';
 import { build } from 'esbuild';
 
-const NATIVE = ['better-sqlite3', 'better-sqlite3-13', 'koffi'];
+// h5wasm is WebAssembly in a module of its own.
+const NATIVE = ['better-sqlite3', 'better-sqlite3-13', 'koffi', 'h5wasm'];
 
 const [built, program] = argv.slice(2);
 const load = createRequire(import.meta.url);

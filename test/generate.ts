@@ -6,6 +6,7 @@ import { packageRoot } from '../src/base/package-root';
 import { indexTemplate } from '../src/export/push/elasticsearch';
 import { DASHBOARDS } from './dashboards/dashboards';
 import { fieldReference, metricReference, questionReference, settingsReference } from './reference';
+import { duckdbViews } from './duckdb-views';
 import { supportMatrix } from './support-matrix';
 
 /** `npm run generate`: writes anew what is made from the code and checked in. */
@@ -19,6 +20,7 @@ export const GENERATED: readonly { readonly path: string; readonly make: (presen
   { path: 'docs/metrics.md', make: metricReference },
   ...DASHBOARDS.map(({ file, text }) => ({ path: `docs/examples/grafana/${file}`, make: text })),
   { path: 'docs/examples/elasticsearch-template.json', make: () => `${JSON.stringify(indexTemplate(), null, 2)}\n` },
+  { path: 'docs/examples/duckdb.sql', make: duckdbViews },
 ];
 
 if (require.main === module)

@@ -1,11 +1,12 @@
 #!/bin/sh
 # Installs the Debian packages that the tests can use: a real Grid Engine, a C compiler, rivals to compare with, qemu,
-# PostgreSQL, a browser, Prometheus, what makes packages.
+# PostgreSQL, a browser, Prometheus and others that figures are sent to, what makes packages, what reads HDF5.
 # Where that can't be done, it says so and the tests that need them print that they were skipped.
 set -u
 wanted='gridengine-master gridengine-exec gridengine-client gridengine-common iproute2 gcc libc6-dev procps
   sysstat linux-perf python3-psutil qemu-system-x86 busybox-static postgresql
-  chromium prometheus dpkg-dev rpm'
+  chromium prometheus prometheus-node-exporter graphite-carbon graphite-web influxdb victoria-metrics
+  dpkg-dev rpm hdf5-tools python3-tables'
 missing=
 for package in $wanted; do
   dpkg-query -W -f '${Status}' "$package" 2>/dev/null | grep -q 'ok installed' || missing="$missing $package"

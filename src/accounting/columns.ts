@@ -331,7 +331,7 @@ function requestsCodec(name: string, help: string): CellCodec {
   return {
     columns: [{ name: 'request_set_id', type: 'integer', dictionary: 'request_set', help: `${help} (JSON)` }],
     plain: () => wordCell(0, name, (id, words) => JSON.stringify(requestsOf(words.text('request_set', id)))),
-    write: (value, words) => [isEmpty(value as object) ? null : words.intern('request_set', JSON.stringify(value))],
+    write: (value, words) => [isEmpty(value) ? null : words.intern('request_set', JSON.stringify(value))],
     read: (cells, at, words) => {
       const id = numberIn(cells[at], name);
       return id === null ? {} : requestsOf(words.text('request_set', id));
@@ -366,7 +366,7 @@ function metricsCodec(help: string): CellCodec {
       { name: 'metric_values', type: 'text', help: `${help}: values in the order of the names (JSON)` },
     ],
     write: (value, words) =>
-      isEmpty(value as object)
+      isEmpty(value)
         ? [null, null]
         : [
             words.intern('metric_set', JSON.stringify(Object.keys(value as object))),

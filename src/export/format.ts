@@ -1,4 +1,15 @@
-import type { ColumnFacts, TableColumn } from '../record/plain-columns';
+import type { TableColumn } from '../record/plain-columns';
+import type { OutputFile } from './output-file';
+import type { Table } from './table';
+
+/** Where bytes go. */
+export interface Sink {
+  readonly write: (piece: string | Uint8Array) => void;
+  /** For a format that writes a file by itself. */
+  readonly file?: OutputFile;
+}
+
+type Described = Omit<Table, 'pages'>;
 
 /** Rows of some columns as the bytes of a file, in bounded memory. */
 export interface RowFormat {
@@ -6,28 +17,38 @@ export interface RowFormat {
   readonly rows: (columns: readonly TableColumn[], rows: number) => string | Uint8Array;
   /** The rest. */
   readonly end: () => string | Uint8Array;
+  /** In place of `end`, where something failed. */
+  readonly abandon?: () => void;
 }
 
 /** What rows can be written as; each kind is loaded when it is used. `binary`: nothing for a terminal or a pipe. */
 const FORMATS = {
   csv: {
     binary: false,
-    open: async (columns: readonly ColumnFacts[]) => (await import('./csv.js')).csvFormat(columns),
+    open: async ({ columns }: Described) => (await import('./csv.js')).csvFormat(columns),
   },
   jsonl: {
     binary: false,
-    open: async (columns: readonly ColumnFacts[]) => (await import('./jsonl.js')).jsonLinesFormat(columns),
+    open: async ({ columns }: Described) => (await import('./jsonl.js')).jsonLinesFormat(columns),
   },
   parquet: {
     binary: true,
-    open: async (columns: readonly ColumnFacts[]) => (await import('./parquet.js')).openParquetFormat(columns),
+    open: async ({ columns }: Described) => (await import('./parquet.js')).openParquetFormat(columns),
+  },
+  hdf5: {
+    binary: true,
+    open: async (table: Described, { file }: Sink) => {
+      if (file === undefined) throw new TypeError('HDF5 is written to a file');
+      return (await import('./hdf5.js')).openHdf5Format(table, file);
+    },
   },
 } as const;
 
 export type FormatName = keyof typeof FORMATS;
-export const FORMAT_NAMES = ['csv', 'jsonl', 'parquet'] as const satisfies readonly FormatName[];
+export const FORMAT_NAMES = ['csv', 'jsonl', 'parquet', 'hdf5'] as const satisfies readonly FormatName[];
 
 export const isBinary = (name: FormatName): boolean => FORMATS[name].binary;
 
-export const openFormat = (name: FormatName, columns: readonly ColumnFacts[]): Promise<RowFormat> =>
-  FORMATS[name].open(columns);
+/** Rejects with UserError where a format needs what is not installed. */
+export const openFormat = (name: FormatName, table: Described, sink: Sink): Promise<RowFormat> =>
+  FORMATS[name].open(table, sink);

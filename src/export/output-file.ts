@@ -27,7 +27,8 @@ function outputError(path: string, error: unknown): OutputError {
  * since it may say more than others may see. Methods throw OutputError.
  */
 export class OutputFile {
-  readonly #temporary: string;
+  /** Where its bytes are until then. */
+  readonly temporary: string;
   readonly #fd: number;
 
   constructor(readonly path: string) {
@@ -35,9 +36,9 @@ export class OutputFile {
     if (present !== undefined && !present.isFile())
       throw new OutputError(path, 'it is not a regular file', 'name a file, or "-" for the standard output');
     const own = `${process.pid}.${Math.random().toString(36).slice(2)}`;
-    this.#temporary = join(dirname(path), `.${basename(path)}.${own}.part`);
+    this.temporary = join(dirname(path), `.${basename(path)}.${own}.part`);
     try {
-      this.#fd = openSync(this.#temporary, 'wx', 0o600);
+      this.#fd = openSync(this.temporary, 'wx', 0o600);
     } catch (error) {
       throw outputError(path, error);
     }
@@ -52,11 +53,16 @@ export class OutputFile {
     }
   }
 
+  /** What is wrong with this file, given what a step on it threw. */
+  failed(error: unknown): OutputError {
+    return outputError(this.path, error);
+  }
+
   /** Gives the file its name; in place of one that had it. */
   finish(): void {
     try {
       fsyncSync(this.#fd);
-      renameSync(this.#temporary, this.path);
+      renameSync(this.temporary, this.path);
     } catch (error) {
       throw outputError(this.path, error);
     }
@@ -65,6 +71,6 @@ export class OutputFile {
   /** To be called in the end, whatever happened: what is not finished is removed. */
   close(): void {
     closeSync(this.#fd);
-    rmSync(this.#temporary, { force: true });
+    rmSync(this.temporary, { force: true });
   }
 }

@@ -106,7 +106,7 @@ export const recordTable = (
   columns: readonly PlainColumn[],
   readers: readonly AccountingReader[],
   onShown: (shown: Shown) => void,
-): Table => ({ columns, pages: recordPages(query, columns, readers, onShown) });
+): Table => ({ what: 'records', columns, pages: recordPages(query, columns, readers, onShown) });
 
 export const SERIES_COLUMNS: readonly ColumnFacts[] = [
   ...KEY,
@@ -121,6 +121,9 @@ export const SERIES_COLUMNS: readonly ColumnFacts[] = [
   })),
 ];
 
+/** The last moment that a Date has: the length of a step is a user's word. */
+const LAST_MS = 8.64e15;
+
 export const keyValues = (record: JobRecord): Row => KEY.map((column) => tableValue(column, record));
 
 function seriesRows(record: JobRecord): readonly Row[] {
@@ -129,13 +132,11 @@ function seriesRows(record: JobRecord): readonly Row[] {
   const key = keyValues(record);
   const start = Date.parse(series.start);
   const step = series.step_seconds;
-  return series.rss_bytes.map((bytes, index) => [
-    ...key,
-    start + (index + 1) * step * 1000,
-    step,
-    bytes,
-    ...Object.keys(OTHER_SERIES).map((name) => series.others[name]?.[index] ?? null),
-  ]);
+  return series.rss_bytes.map((bytes, index) => {
+    const at = Math.round(start + (index + 1) * step * 1000);
+    const others = Object.keys(OTHER_SERIES).map((name) => series.others[name]?.[index] ?? null);
+    return [...key, at <= LAST_MS ? at : null, step, bytes, ...others];
+  });
 }
 
 async function* seriesPages(
@@ -155,4 +156,4 @@ export const seriesTable = (
   query: PagesQuery,
   readers: readonly AccountingReader[],
   onShown: (shown: Shown) => void,
-): Table => ({ columns: SERIES_COLUMNS, pages: seriesPages(query, readers, onShown) });
+): Table => ({ what: 'series', columns: SERIES_COLUMNS, pages: seriesPages(query, readers, onShown) });

@@ -51,7 +51,9 @@ export function sampleTable(
       const known = parsed.ok ? parsed.value : emptyRecord({ ...UNKNOWN, host, run_id: run }, 'lost', 'root', 0);
       return { run, key: keyOf(known, host), from: Math.max(since, started), to: Math.min(until - 1, changed) };
     });
-    const all = [{ run: null, key: keyOf(null, host), from: since, to: until - 1 }, ...jobs];
+    const [first, last] = reader.nodeSpan() ?? [Infinity, 0];
+    const node = { run: null, key: keyOf(null, host), from: Math.max(since, first), to: Math.min(until - 1, last) };
+    const all = [node, ...jobs];
     for (const [done, { run, key, from, to }] of all.entries())
       for (let at = from; at <= to; at += SPAN_MS) {
         const rows = rowsOf(key, describe(reader.readSeries(run, metrics, at, Math.min(to, at + SPAN_MS - 1))));
@@ -59,5 +61,5 @@ export function sampleTable(
         await new Promise((resolve) => setImmediate(resolve));
       }
   }
-  return { columns: SAMPLE_COLUMNS, pages: pages() };
+  return { what: 'samples', columns: SAMPLE_COLUMNS, pages: pages() };
 }

@@ -11,6 +11,7 @@ export interface RowPage {
 
 /** What can be exported: columns, and rows that are read page by page. */
 export interface Table {
+  readonly what: 'records' | 'series' | 'samples';
   readonly columns: readonly ColumnFacts[];
   readonly pages: AsyncIterable<RowPage>;
 }

@@ -1,29 +1,29 @@
 import { replaceFile } from '../base/replace-file';
-import { openFormat, type FormatName } from './format';
+import { openFormat, type FormatName, type Sink } from './format';
 import { OutputFile } from './output-file';
 import type { RowPage, Table } from './table';
 
-/** Where bytes go. */
-export interface Sink {
-  readonly write: (piece: string | Uint8Array) => void;
-}
-
 /** Writes a table page by page; resolves to how many rows it had. `onPage` may throw to end it. */
 export async function writeTable(
-  { columns, pages }: Table,
+  table: Table,
   format: FormatName,
   sink: Sink,
   onPage: (page: RowPage) => void = () => undefined,
 ): Promise<number> {
-  const writer = await openFormat(format, columns);
+  const writer = await openFormat(format, table, sink);
   let rows = 0;
-  for await (const page of pages) {
-    onPage(page);
-    rows += page.rows;
-    sink.write(writer.rows(page.columns, page.rows));
+  try {
+    for await (const page of table.pages) {
+      onPage(page);
+      rows += page.rows;
+      sink.write(writer.rows(page.columns, page.rows));
+    }
+    sink.write(writer.end());
+    return rows;
+  } catch (error) {
+    writer.abandon?.();
+    throw error;
   }
-  sink.write(writer.end());
-  return rows;
 }
 
 export const schemaPath = (path: string): string => `${path}.schema.json`;
@@ -41,9 +41,9 @@ export async function writeTableFile(
 ): Promise<number> {
   const file = new OutputFile(path);
   try {
-    const rows = await writeTable(table, format, file, onPage);
+    const rows = await writeTable(table, format, { write: (piece) => file.write(piece), file }, onPage);
     const columns = table.columns.map(({ name, type, unit, help }) => ({ name, type, unit, meaning: help }));
-    const schema = { schema: 1, ...facts, format, rows, columns };
+    const schema = { schema: 1, what: table.what, ...facts, format, rows, columns };
     replaceFile(schemaPath(path), `${JSON.stringify(schema, null, 2)}\n`, 0o600);
     file.finish();
     return rows;

@@ -4,7 +4,7 @@ import { RECORD_LIMITS } from './fields';
 const aName = name(RECORD_LIMITS.stringBytes);
 
 /** Sources that give nothing, and why. */
-export const failingSourcesShape = list(object({ source: aName, reason: text(RECORD_LIMITS.stringBytes) }), 100);
+export const failingSourcesShape = list(object({ source: name(64), reason: text(1000) }), 100);
 export type FailingSources = ValueOf<typeof failingSourcesShape>;
 
 const STATUS = {

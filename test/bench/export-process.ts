@@ -26,7 +26,7 @@ async function repeated(table: Table, rows: number): Promise<Table> {
   async function* pages(): AsyncGenerator<RowPage> {
     for (let written = 0; written < rows; written += first[0]?.rows ?? rows) yield* first;
   }
-  return { columns: table.columns, pages: pages() };
+  return { ...table, pages: pages() };
 }
 
 async function main([path = '', format, file = '', rows]: readonly string[]): Promise<Exported> {

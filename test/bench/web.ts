@@ -52,12 +52,12 @@ function pagesOf({ week, weeks }: History): readonly Page[] {
 
 const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
-/** Until the server knows all running jobs. */
-async function untilLive(site: WebSite, agent: Agent): Promise<void> {
-  const { text } = await see(site.port, '/v1/live?limit=1', agent);
-  if (!text.includes('"job_id"')) {
+/** Until the server knows all running jobs and what they use. */
+async function untilLive(port: number): Promise<void> {
+  for (;;) {
+    const answer = await fetch(`http://127.0.0.1:${port}/v1/live?limit=1`);
+    if (answer.ok && /"usage_at":"/.test(await answer.text())) return;
     await sleep(500);
-    await untilLive(site, agent);
   }
 }
 
@@ -68,7 +68,7 @@ async function pageRows(
   progress: BenchOptions['progress'],
 ): Promise<readonly Row[]> {
   const agent = new Agent({ keepAlive: true, maxSockets: 1 });
-  await untilLive(site, agent);
+  await untilLive(site.port);
   const rows: Row[] = [];
   for (const [what, path, budget] of pagesOf(history)) {
     progress(`web: ${what}`);

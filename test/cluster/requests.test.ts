@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { sumOfJob } from '../../src/accounting/job-sum';
 import { memoryEfficiency } from '../../src/record/efficiency';
 import { enforcedRequest } from '../../src/record/request';
 import { burnerCommand, mib, withSite, type Site } from './site';
+import { tightScript } from './tight';
 
 /** Complexes as Grid Engine has them by itself, those that the site adds, and what enforces each. */
 const COMPLEXES = {
@@ -20,11 +22,14 @@ const SETTINGS = [
   `request_complex = ${JSON.stringify(NAMES)}`,
   'job_complexes = ["job_mem"]',
   'delivery_jitter_ms = 0',
+  // Tasks on slave hosts have records of their own.
+  'scope = "node"',
 ].join('\n');
 
 async function judgedByWhatTheyRequest({ cell, product }: Site): Promise<void> {
   for (const name of ['mem_free', 'virtual_free', 'site_mem']) await cell.addMemoryComplex(name, 'YES', '100G');
   await cell.addMemoryComplex('job_mem', 'JOB', '100G');
+  await slaveHostsAreJudged({ cell, product });
   const jobs = new Map<keyof typeof COMPLEXES, string>();
   for (const name of NAMES) {
     const script = burnerCommand('steady', `${name}.truth`, { mib: 60, hold: 1500 });
@@ -59,8 +64,39 @@ async function judgedByWhatTheyRequest({ cell, product }: Site): Promise<void> {
   for (const name of NAMES.slice(1)) assert.match(list, new RegExp(`${name} 300 MiB`), list);
 }
 
+/** With one accounting line for the whole job, which alone names the request. */
+const ON_TWO_HOSTS = ['-N', 'two', '-pe', 'tight-summary', '4', '-l', 'mem_free=300M'] as const;
+
+async function slaveHostsAreJudged({ cell, product }: Site): Promise<void> {
+  const steady = { burner: 'steady', options: { mib: 60, hold: 1500 } } as const;
+  const script = tightScript('two', [
+    { ...steady, on: 'master' },
+    { ...steady, on: 'other' },
+  ]);
+  const job = await cell.submit('gealice', [...ON_TWO_HOSTS], script);
+  await cell.waitFinished(job);
+  await product.records(job, 3);
+  const imported = await product.run('ge1', 'import');
+  assert.equal(imported.status, 0, imported.stderr);
+  const records = (await product.records(job, 3)).map(({ record }) => record);
+  for (const record of records)
+    assert.deepEqual(
+      record.requests.mem_free,
+      { request_bytes: mib(300), limit_bytes: mib(300) * (record.host_slots ?? 0), per: 'slot' },
+      `${record.pe_task_id ?? 'master'} on ${record.host}: ${JSON.stringify(record.requests)}`,
+    );
+  const [first, ...others] = records;
+  assert.ok(first !== undefined);
+  const sum = sumOfJob([first, ...others], 1);
+  assert.equal(sum.limit_bytes, mib(4 * 300));
+  for (const { host, slots, limit_bytes, memory_efficiency } of sum.hosts) {
+    assert.equal(limit_bytes, mib(300) * (slots ?? 0), host);
+    assert.ok((memory_efficiency ?? 0) > 0.09, `${host}: ${memory_efficiency}`);
+  }
+}
+
 describe('requests by any complex', { timeout: 900_000 }, () => {
-  it('are what jobs are judged by, per slot and once for the job', async (t) => {
+  it('are what jobs and their tasks on other hosts are judged by, per slot and once for the job', async (t) => {
     await withSite(t, { settings: SETTINGS, hVmem: { consumable: 'NO', default: '0' } }, judgedByWhatTheyRequest);
   });
 });

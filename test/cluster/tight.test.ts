@@ -255,10 +255,14 @@ async function recordsOf(
   return records;
 }
 
+/** Open Cluster Scheduler removes a task's directory at once: a loaded machine comes too late to read its end there. */
+const isLost = ({ status, pe_task_id: task }: JobRecord): boolean =>
+  kind.dialect === 'ocs' && task !== null && status === 'lost';
+
 function taskRecord(records: ReadonlyMap<string | null, JobRecord>, id: string | null): JobRecord {
   const record = records.get(id);
   assert.ok(record !== undefined, `no record of ${id ?? 'the master'}, but of ${[...records.keys()].join(', ')}`);
-  assert.equal(record.status, 'finished');
+  if (!isLost(record)) assert.equal(record.status, 'finished');
   if (id !== null) assert.equal(record.host, id.split('.')[1]);
   return record;
 }
@@ -281,7 +285,7 @@ function assertAgrees(record: JobRecord, line: AccountingRecord): void {
       line.qname,
       line.hostname,
       line.granted_pe,
-      Number(line.exit_status),
+      isLost(record) ? null : Number(line.exit_status),
     ],
     `${what}; ${record.notes.join(' ')}`,
   );
@@ -413,7 +417,10 @@ async function execdRestarts(site: Site): Promise<void> {
   for (const [id, truth] of truths) assertTaskHolds(taskRecord(records, id), truth);
   const [, masterHost] = running?.queue?.split('@') ?? [];
   assert.equal(taskRecord(records, null).host, masterHost);
-  for (const id of records.keys()) assert.equal(taskRecord(records, id).exit_status, 0);
+  for (const id of records.keys()) {
+    const record = taskRecord(records, id);
+    assert.equal(record.exit_status, isLost(record) ? null : 0);
+  }
 }
 
 /** The sampler's service on a host. */

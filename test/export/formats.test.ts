@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { FORMAT_NAMES, type FormatName } from '../../src/export/format';
+import type { FormatName } from '../../src/export/format';
 import { writeTable, writeTableFile } from '../../src/export/write-table';
 import { columnsOfRows, type Row, type RowPage, type Table } from '../../src/export/table';
 import { PLAIN_COLUMNS, tableValue, type ColumnFacts } from '../../src/record/plain-columns';
@@ -20,7 +20,7 @@ function tableOf(columns: readonly ColumnFacts[], rows: readonly Row[], page = 7
       yield await Promise.resolve({ columns: values, rows: some.length, done: at, of: rows.length });
     }
   }
-  return { columns, pages: pages() };
+  return { what: 'records', columns, pages: pages() };
 }
 
 const rowOf = (record: JobRecord): Row => PLAIN_COLUMNS.map((column) => tableValue(column, record));
@@ -88,8 +88,10 @@ describe('an exported table', () => {
         );
         assert.ok(cells.length === rows.length && cells.every((row) => row.length === PLAIN_COLUMNS.length));
         for (const [at, record] of records.entries())
-          for (const [index, { type, value }] of PLAIN_COLUMNS.entries())
-            if (type !== 'text' && type !== 'json') assert.equal(cells[at]?.[index], String(value(record) ?? ''));
+          for (const [index, { type, value }] of PLAIN_COLUMNS.entries()) {
+            const plain = value(record);
+            if (type !== 'text' && typeof plain !== 'object') assert.equal(cells[at]?.[index], String(plain));
+          }
       }),
       { numRuns: 20 },
     );
@@ -112,7 +114,7 @@ describe('an exported table', () => {
   });
 
   it('may be empty', async () => {
-    for (const format of FORMAT_NAMES) {
+    for (const format of ['csv', 'jsonl', 'parquet'] as const) {
       const bytes = await written(tableOf(PLAIN_COLUMNS, []), format);
       if (format === 'parquet') assert.deepEqual(await readParquet(bytes), []);
       else assert.equal(bytes.toString().split('\n').length, format === 'csv' ? 2 : 1);

@@ -23,7 +23,7 @@ const KINDS = ['align', 'train', 'fit', 'merge', 'sim'] as const;
 const SLOTS = 16;
 const HOST_GIB = 62;
 
-/** A cluster with so many jobs of one slot on its hosts; of each 40 jobs one comes close to its limit. Makes one at a time. */
+/** A cluster with so many jobs of one slot on its hosts; of each 67 jobs one comes close to its limit. Makes one at a time. */
 export function busySnapshots(hosts: number, jobs: number): (at: number) => Snapshot {
   const rows: QhostJob[][] = Array.from({ length: hosts }, () => []);
   const requested = Array.from({ length: hosts }, () => 0);
@@ -34,7 +34,7 @@ export function busySnapshots(hosts: number, jobs: number): (at: number) => Snap
     const gib = REQUESTS_GIB[index % REQUESTS_GIB.length] ?? 4;
     const who = { owner: `user${index % USERS}`, name: `${KINDS[index % KINDS.length] ?? ''}_${index % 97}` };
     const where = (index * 7) % hosts;
-    const share = index % 40 === 0 ? 0.97 : 0.1 + ((index * 37) % 80) / 100;
+    const share = index % 67 === 7 ? 0.97 : 0.1 + ((index * 37) % 80) / 100;
     requested[where] = (requested[where] ?? 0) + gib;
     rows[where]?.push(row(job, who));
     running.push(listed(job, `all.q@node${where}`, { ...who, requests: [hard(`${gib}G`)] }));

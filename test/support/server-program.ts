@@ -27,14 +27,20 @@ export function startProgram(t: TestContext, command: string, words: readonly st
   return child;
 }
 
-/** Tries until the program has something to give; rejects when it has ended. */
-export function eventually<T>(child: ChildProcess, attempt: () => Promise<T | null>): Promise<T> {
+/** Tries until the program has something to give; rejects with the last error, or when it has ended. */
+export function eventually<T>(child: ChildProcess, attempt: () => T | null | Promise<T | null>): Promise<T> {
+  let problem = 'nothing came';
   return until(
-    () => {
+    async () => {
       assert.equal(child.exitCode, null, 'it has ended');
-      return attempt().catch(() => null);
+      try {
+        return await attempt();
+      } catch (error) {
+        problem = String(error);
+        return null;
+      }
     },
-    child.spawnfile,
+    () => `${child.spawnfile}: ${problem}`,
     100,
   );
 }

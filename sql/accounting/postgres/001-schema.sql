@@ -241,6 +241,7 @@ CREATE TABLE imported_file (
   inode      numeric NOT NULL,
   "offset"   bigint NOT NULL,
   lines      bigint NOT NULL,
+  imported_at timestamptz NOT NULL DEFAULT now(), -- last lines of it
   UNIQUE (cluster, head, head_bytes)
 );
 CREATE TABLE unreadable_line (

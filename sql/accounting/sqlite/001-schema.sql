@@ -231,6 +231,7 @@ CREATE TABLE imported_file (
   inode      INTEGER NOT NULL,
   offset     INTEGER NOT NULL,
   lines      INTEGER NOT NULL,
+  imported_at INTEGER NOT NULL, -- last lines of it
   UNIQUE (cluster_id, head, head_bytes)
 );
 -- Lines that could not be read, as they are (Latin-1).

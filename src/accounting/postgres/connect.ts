@@ -55,6 +55,35 @@ function osUser(): string {
   }
 }
 
+type UnlessSilent = <T>(work: (heard: () => void) => Promise<T>) => Promise<T>;
+
+/** A server that falls silent must not hold a deliverer, or all who ask `serve`, for ever. `heard`: it has not. */
+function silenceLimit(text: string, silenceMs: number): UnlessSilent {
+  return async (work) => {
+    let timer: NodeJS.Timeout | undefined;
+    let over = false;
+    let giveUp: (fault: StoreError) => void = () => undefined;
+    const silence = new Promise<never>((_resolve, reject) => (giveUp = reject));
+    const heard = (): void => {
+      clearTimeout(timer);
+      if (over) return;
+      timer = setTimeout(
+        () => giveUp(new StoreError(text, 'the server has fallen silent', 'see that it runs', true)),
+        silenceMs,
+      );
+    };
+    heard();
+    try {
+      return await Promise.race([work(heard), silence]);
+    } catch (error) {
+      throw storeError(text, error);
+    } finally {
+      over = true;
+      clearTimeout(timer);
+    }
+  };
+}
+
 /** Opens the database of a URL. Throws StoreError where the URL or the credentials can't be used. */
 export function connect(url: string, options: ConnectOptions = {}): Connection {
   const location = locationOf(url);
@@ -93,31 +122,7 @@ export function connect(url: string, options: ConnectOptions = {}): Connection {
   ): Promise<readonly Row[]> => [
     ...((await on.unsafe(statement, [...values]).values()) as readonly unknown[] as readonly Row[]),
   ];
-  const { silenceMs = SILENCE_MS } = options;
-  /** A server that falls silent must not hold a deliverer, or all who ask `serve`, for ever. `heard`: it has not. */
-  const unlessSilent = async <T>(work: (heard: () => void) => Promise<T>): Promise<T> => {
-    let timer: NodeJS.Timeout | undefined;
-    let over = false;
-    let giveUp: (fault: StoreError) => void = () => undefined;
-    const silence = new Promise<never>((_resolve, reject) => (giveUp = reject));
-    const heard = (): void => {
-      clearTimeout(timer);
-      if (over) return;
-      timer = setTimeout(
-        () => giveUp(new StoreError(text, 'the server has fallen silent', 'see that it runs', true)),
-        silenceMs,
-      );
-    };
-    heard();
-    try {
-      return await Promise.race([work(heard), silence]);
-    } catch (error) {
-      throw storeError(text, error);
-    } finally {
-      over = true;
-      clearTimeout(timer);
-    }
-  };
+  const unlessSilent = silenceLimit(text, options.silenceMs ?? SILENCE_MS);
   return {
     text,
     query: (statement, values) => unlessSilent(() => ask(sql, statement, values)),

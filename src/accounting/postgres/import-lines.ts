@@ -40,7 +40,8 @@ async function storeFile(db: Pick<Transaction, 'query'>, file: ImportedFile, id:
           values,
         )
       : await db.query<{ id: number }>(
-          `UPDATE qmemacct.imported_file SET (${names}) = ($1, $2, $3, $4, $5, $6, $7, $8) WHERE id = $9 RETURNING id`,
+          `UPDATE qmemacct.imported_file SET (${names}, imported_at) = ($1, $2, $3, $4, $5, $6, $7, $8, now())
+           WHERE id = $9 RETURNING id`,
           [...values, id],
         );
   return row?.id ?? 0;
@@ -132,6 +133,14 @@ export function importLines(merger: Merger, batch: ImportBatch): Promise<ImportO
       conflict: false,
     };
   });
+}
+
+/** When lines were last imported (ms since the epoch); null: never. */
+export async function lastImport(db: Pick<Connection, 'query'>): Promise<number | null> {
+  const [row] = await db.query<{ readonly at: number | null }>(
+    'SELECT (extract(epoch FROM max(imported_at)) * 1000)::double precision AS at FROM qmemacct.imported_file',
+  );
+  return row?.at ?? null;
 }
 
 export function importedFiles(db: Connection, cluster: string): Promise<readonly ImportedFile[]> {

@@ -5,6 +5,7 @@ import { connect, type ConnectOptions } from './connect';
 import { deliver, tryDelivery } from './inbox';
 import { putStatus } from './node-status';
 import { PostgresReader } from './postgres-reader';
+import { lastImport } from './import-lines';
 import { inboxState, type InboxState } from './settle';
 
 /** The PostgreSQL store as the hooks have it: what they deliver waits in its inbox for the merger. */
@@ -20,6 +21,11 @@ class PostgresStore extends PostgresReader implements AccountingStore {
   /** What waits in the inbox; null: this role may not look. */
   inboxState(): Promise<InboxState | null> {
     return inboxState(this.db).catch(() => null);
+  }
+
+  /** When lines were last imported (ms since the epoch); null: never, or this role may not look. */
+  lastImport(): Promise<number | null> {
+    return lastImport(this.db).catch(() => null);
   }
 
   /** Delivers nothing, to see whether it could. Rejects with StoreError. */

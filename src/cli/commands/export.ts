@@ -155,7 +155,7 @@ export async function exportTable(
       const rows = await writeTable(opened.table, format, { write: (piece) => terminal.write(String(piece)) }, onPage);
       return rows > 0 ? EXIT.found : opened.statusOfNothing;
     }
-    const facts = { what: subject, since: interval.since, until: interval.until };
+    const facts = { since: interval.since, until: interval.until };
     const rows = await writeTableFile(opened.table, format, output, facts, onPage);
     progress.clear();
     warn(terminal, `${formatCount(rows)} rows in ${output}, their columns in ${schemaPath(output)}`);

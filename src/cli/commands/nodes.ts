@@ -1,8 +1,7 @@
 import type { Command } from 'commander';
-import { hostNames } from '../../live/host-names';
 import type { NodeHeartbeat } from '../../record/node-status';
 import { loadSettings } from '../../record/settings';
-import { judgeNodes, worstState, type NodeState } from '../../report/nodes/judge';
+import { judgeNodes, silentHosts, worstState, type NodeState } from '../../report/nodes/judge';
 import { renderCheck, renderNodes, renderNodesCsv, renderNodesJson } from '../../report/nodes/nodes';
 import { parseTimeArgument } from '../arguments';
 import { type CommandContext, type GlobalOptions, CommandError, EXIT, usageError } from '../command';
@@ -42,13 +41,6 @@ function secondsOf(option: string, text: string, now: Date): number {
   const seconds = (now.getTime() - parseTimeArgument(option, text, now).getTime()) / 1000;
   if (seconds <= 0) throw usageError(`${option} ${text}: give a span of time, as 30m, 2h or 1d`);
   return seconds;
-}
-
-/** Grid Engine's hosts without a heartbeat. */
-function silentHosts(hosts: readonly string[], heartbeats: readonly NodeHeartbeat[]): readonly string[] {
-  const nameOf = hostNames(hosts);
-  const names = new Set(heartbeats.map(({ host }) => nameOf(host)));
-  return hosts.filter((host) => !names.has(nameOf(host)));
 }
 
 /** Shows the hosts; resolves to the exit status. Rejects with CommandError, SettingsError or StoreError. */

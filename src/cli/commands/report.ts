@@ -91,6 +91,7 @@ function allOf(readers: readonly AccountingReader[]): ReportReader {
       const answers = await Promise.all(readers.map((reader) => reader.job(query)));
       return answers.find(({ records }) => records.length > 0) ?? NO_JOB;
     },
+    nodes: async (query) => (await Promise.all(readers.map((reader) => reader.nodes(query)))).flat(),
   };
 }
 

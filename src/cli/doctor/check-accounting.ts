@@ -7,6 +7,7 @@ import { checkJson } from '../../base/shape';
 import { packageRoot } from '../../base/package-root';
 import { programPath } from '../../base/programs';
 import { delivererIdentity } from '../../sampler/delivery/outbox-feeder';
+import { formatDuration } from '../../report/format/units';
 import { findingsIn, type Finding } from './finding';
 import type { HostRole } from './host-role';
 import { checkSize } from './check-size';
@@ -83,6 +84,10 @@ function checkStore(state: NodeState, who: string, probe: StoreProbe, { runsJobs
       : note('accounting DB', `${place}: not there yet; ${who} makes it with the first record`),
   ];
   if (probe.inbox !== null) findings.push(...checkInbox(probe.inbox));
+  if (probe.imported !== null) {
+    const age = formatDuration(Math.max(0, Math.round((now.getTime() - probe.imported) / 1000)));
+    findings.push(ok('import', `lines of Grid Engine's accounting last came ${age} ago`));
+  }
   if (probe.size !== null) findings.push(checkSize(probe.size, now));
   if (probe.wal && probe.network !== null)
     findings.push(

@@ -11,6 +11,8 @@ export const storeProbe = object({
   wal: boolean,
   /** What waits in PostgreSQL's inbox; null: that user may not look. */
   inbox: nullable(object({ rows: number(), oldest: number(), unreadable: number() })),
+  /** When lines of Grid Engine's accounting were last imported (ms since the epoch); null: never, or that user may not look. */
+  imported: nullable(number()),
   /** As `Growth`, and the bytes that are free on its disk; null: PostgreSQL's disk is another host's. */
   size: nullable(object({ bytes: number(), spare_bytes: number(), bytes_a_day: nullable(number()), free: number() })),
 });

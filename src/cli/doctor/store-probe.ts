@@ -23,14 +23,14 @@ function isWal(path: string): boolean {
 
 /** Whether that user can deliver to a PostgreSQL database: nothing, for a try. */
 async function probePostgres(url: string, credentials: string): Promise<StoreProbe> {
-  const state = { exists: true, network: null, wal: false, inbox: null, size: null };
+  const state = { exists: true, network: null, wal: false, inbox: null, imported: null, size: null };
   try {
     const { openPostgresStore } = await import('../../accounting/postgres/postgres-store.js');
     const store = openPostgresStore(url, { credentials });
     await store.tryDelivery();
-    const inbox = await store.inboxState();
+    const [inbox, imported] = [await store.inboxState(), await store.lastImport()];
     await store.close();
-    return { ...state, problem: null, inbox };
+    return { ...state, problem: null, inbox, imported };
   } catch (error) {
     return { ...state, problem: error instanceof Error ? error.message : String(error) };
   }
@@ -41,27 +41,22 @@ async function probe(path: string, credentials: string): Promise<StoreProbe> {
   const directory = dirname(path);
   let exists = false;
   let network: string | null = null;
+  const nothing = { wal: false, inbox: null, imported: null, size: null };
   try {
     accessSync(directory, constants.W_OK | constants.X_OK);
     // As the deliverer does, which says the same words.
     const { isSafeFile } = await import('../../accounting/sqlite/database/open.js');
     exists = isSafeFile(path);
     network = networkFilesystem(exists ? path : directory);
-    if (!exists) return { exists, problem: null, network, wal: false, inbox: null, size: null };
+    if (!exists) return { exists, problem: null, network, ...nothing };
     accessSync(path, constants.R_OK | constants.W_OK);
     const { sqliteGrowth } = await import('../../accounting/sqlite/growth.js');
+    const { lastImport } = await import('../../accounting/sqlite/import/imported-files.js');
     const { bavail, bsize } = statfsSync(path);
     const size = { ...sqliteGrowth(path, Date.now()), free: bavail * bsize };
-    return { exists, problem: null, network, wal: isWal(path), inbox: null, size };
+    return { exists, problem: null, network, wal: isWal(path), inbox: null, imported: lastImport(path), size };
   } catch (error) {
-    return {
-      exists,
-      problem: error instanceof Error ? error.message : String(error),
-      network,
-      wal: false,
-      inbox: null,
-      size: null,
-    };
+    return { exists, problem: error instanceof Error ? error.message : String(error), network, ...nothing };
   }
 }
 

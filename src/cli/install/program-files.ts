@@ -5,6 +5,8 @@ import { productionDependencies } from './dependencies';
 
 /** Of a dependency only this is used at run time; native ones bring their sources and object files along. */
 const USED = /\.(?:js|cjs|mjs|json|node)$|^(?:LICENSE|LICENCE|COPYING)/i;
+/** The same library for browsers, and its tests. */
+const UNUSED = /\/h5wasm\/(?:dist\/(?:esm|iife)|src|test)\//;
 const UNUSED_DIRECTORIES = new Set(['node_modules', 'obj', 'obj.target', '.deps', '.bin']);
 
 function filesBelow(directory: string, wanted: (name: string) => boolean, skip: ReadonlySet<string>): string[] {
@@ -39,7 +41,7 @@ export function programFiles(root: string): readonly string[] {
     ...filesBelow(join(root, 'sql'), (name) => name.endsWith('.sql'), nothing),
     ...productionDependencies(root).flatMap((place) =>
       filesBelow(place, (name) => USED.test(name), UNUSED_DIRECTORIES).filter(
-        (path) => !basename(path).startsWith('test_') && !isEsmTwin(path),
+        (path) => !basename(path).startsWith('test_') && !UNUSED.test(path) && !isEsmTwin(path),
       ),
     ),
   ];

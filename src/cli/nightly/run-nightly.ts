@@ -77,152 +77,206 @@ function sum(a: MailCounts, b: MailCounts): MailCounts {
   };
 }
 
-/** Takes one step: a failure is noted and stops nothing but itself. */
-type Attempt = <T>(what: string, step: () => Promise<T> | T) => Promise<T | null>;
+type Choices = ReadonlyMap<string, DigestChoice>;
 
-async function tidy(store: HistoryStore, parts: NightlyParts, attempt: Attempt): Promise<void> {
-  const { settings, signal, print, now } = parts;
-  const work = (step: string): LongWork => ({
-    signal,
-    onProgress: (done, of) => {
-      parts.progress(step, done, of);
-    },
-  });
-  await attempt('import', async () => {
-    print(`import: ${await parts.importAccounting(store, work('import'))}`);
-  });
-  await attempt('roll-up', async () => {
-    print(`roll-up: ${formatCount(await store.rollUp(work('roll-up')))} days summed`);
-  });
-  await attempt('prune', async () => {
-    const rules = {
-      records: settings.keep_records_days,
-      series: settings.keep_charts_days,
-      rollups: settings.keep_rollups_days,
-    };
-    const { records, series, rollups } = await store.prune(rules, now.getTime(), work('prune'));
-    print(
-      `prune: ${formatCount(records)} records, ${formatCount(series)} charts, ${formatCount(rollups)} sums removed`,
-    );
-  });
+/** What a night's mails are made of and sent by. */
+interface Sending {
+  readonly store: HistoryStore;
+  readonly site: NightReport;
+  readonly mailer: Mailer;
+  /** Null: they can't be read. */
+  readonly choices: Choices | null;
 }
 
-/** `nightly`, with the ledger in hand: every night that is due, each step as well as it can be done. */
-export async function runNightly(
-  parts: NightlyParts,
-  ledger: Ledger,
-  options: NightlyOptions,
-): Promise<NightlyOutcome> {
-  const { settings, now, host, signal, print } = parts;
-  const known = knownOf(ledger, options.mail && wantsMail(settings));
-  const asked = options.date === undefined ? null : parseNight(options.date, now);
-  const { due, skipped } =
-    asked === null
-      ? dueNights(now, known)
-      : { due: options.force || !known(asked.day).startsWith('settled') ? [asked] : [], skipped: [] };
-  const by = asked === null ? 'due' : 'date';
-  const nights = due.length === 0 && asked === null && options.force ? [lastNight(now)] : due;
+/** One run of `nightly`: what it has done so far, and what went wrong. */
+class NightlyRun {
+  private readonly done: string[] = [];
+  private readonly open: string[] = [];
+  private readonly unreported: string[] = [];
+  private readonly troubles: string[] = [];
+  private mails = NO_MAILS;
+  private readonly sends: boolean;
 
-  const troubles: string[] = [];
-  const trouble = (line: string): void => {
-    troubles.push(line);
-    parts.log(line);
+  constructor(
+    private readonly parts: NightlyParts,
+    private readonly ledger: Ledger,
+    private readonly options: NightlyOptions,
+  ) {
+    this.sends = options.mail && wantsMail(parts.settings);
+  }
+
+  async run(): Promise<NightlyOutcome> {
+    const { nights, skipped } = this.chosen();
+    this.skip(skipped);
+    if (nights.length > 0) await this.take(nights);
+    const { done, unreported, open, mails, troubles } = this;
+    const interrupted = nights.length > 0 && this.stopped();
+    return { done, open: [...unreported, ...open].sort(), skipped, mails, troubles, interrupted };
+  }
+
+  private chosen(): { readonly nights: readonly Night[]; readonly skipped: readonly string[] } {
+    const { now } = this.parts;
+    const { date, force = false } = this.options;
+    const known = knownOf(this.ledger, this.sends);
+    if (date !== undefined) {
+      const asked = parseNight(date, now);
+      return { nights: force || !known(asked.day).startsWith('settled') ? [asked] : [], skipped: [] };
+    }
+    const { due, skipped } = dueNights(now, known);
+    return { nights: due.length === 0 && force ? [lastNight(now)] : due, skipped };
+  }
+
+  private stopped(): boolean {
+    return this.parts.signal.aborted;
+  }
+
+  private readonly trouble = (line: string): void => {
+    this.troubles.push(line);
+    this.parts.log(line);
   };
-  const stopped = (): boolean => signal.aborted;
-  const attempt: Attempt = async (what, step) => {
-    if (stopped()) return null;
+
+  /** Takes one step: a failure is noted and stops nothing but itself. */
+  private async attempt<T>(what: string, step: () => Promise<T> | T): Promise<T | null> {
+    if (this.stopped()) return null;
     try {
       return await step();
     } catch (error) {
-      if (!stopped()) trouble(`${what}: ${reasonOf(error)}`);
+      if (!this.stopped()) this.trouble(`${what}: ${reasonOf(error)}`);
       return null;
     }
-  };
-  const at = new Date().toISOString();
-  for (const day of skipped) ledger.settle(day, { state: 'skipped', by, mailed: false, at, host });
-  if (skipped.length > 0) {
-    const first = skipped[0] ?? '';
-    const last = skipped.at(-1) ?? '';
-    trouble(`missed too long ago for a report: ${first === last ? first : `${first} to ${last}`} (${skipped.length})`);
   }
-  if (nights.length === 0) return { done: [], open: [], skipped, mails: NO_MAILS, troubles, interrupted: false };
 
-  const mailer = options.mail && wantsMail(settings) ? await attempt('mail', parts.mailer) : null;
-  const mailBroken = options.mail && wantsMail(settings) && mailer === null;
-  const choices =
-    settings.mail_owners === 'nobody' ? new Map<string, DigestChoice>() : await attempt('digests', parts.choices);
-  const done: string[] = [];
-  const open: string[] = [];
-  const unreported: string[] = [];
-  let mails = NO_MAILS;
-  const store = await attempt('accounting DB', parts.openStore);
-  try {
-    if (store !== null) await tidy(store, parts, attempt);
-    for (const night of nights) {
-      const { day } = night;
-      // One that is done, and is done again by force, stays done whatever comes.
-      if (ledger.night(day) === null) ledger.begin(day, by);
-      const site = store === null ? null : await attempt(`report of ${day}`, () => parts.report(store, night, null));
-      if (site === null || store === null) {
-        unreported.push(day);
-        continue;
+  private settle(day: string, state: 'done' | 'skipped', mailed: boolean): void {
+    const by = this.options.date === undefined ? 'due' : 'date';
+    this.ledger.settle(day, { state, by, mailed, at: new Date().toISOString(), host: this.parts.host });
+  }
+
+  private skip(days: readonly string[]): void {
+    for (const day of days) this.settle(day, 'skipped', false);
+    const [first, last] = [days[0], days.at(-1)];
+    if (first === undefined || last === undefined) return;
+    const span = first === last ? first : `${first} to ${last}`;
+    this.trouble(`missed too long ago for a report: ${span} (${days.length})`);
+  }
+
+  private async take(nights: readonly Night[]): Promise<void> {
+    const { parts } = this;
+    const mailer = this.sends ? await this.attempt('mail', parts.mailer) : null;
+    const choices: Choices | null =
+      parts.settings.mail_owners === 'nobody' ? new Map() : await this.attempt('digests', parts.choices);
+    const store = await this.attempt('accounting DB', parts.openStore);
+    try {
+      if (store !== null) await this.tidy(store);
+      for (const night of nights) {
+        // One that is done, and is done again by force, stays done whatever comes.
+        if (this.ledger.night(night.day) === null)
+          this.ledger.begin(night.day, this.options.date === undefined ? 'due' : 'date');
+        const what = `report of ${night.day}`;
+        const site = store === null ? null : await this.attempt(what, () => parts.report(store, night, null));
+        if (site === null || store === null) this.unreported.push(night.day);
+        else {
+          await this.writeReport(night.day, site);
+          const left = mailer === null ? 0 : await this.mail(night, { store, site, mailer, choices });
+          const mailBroken = this.sends && (mailer === null || choices === null);
+          if (this.stopped() || left > 0 || mailBroken) this.open.push(night.day);
+          else {
+            this.settle(night.day, 'done', mailer !== null || !wantsMail(parts.settings));
+            this.done.push(night.day);
+          }
+        }
       }
-      const { report_dir: directory, accounting_mode: mode } = settings;
-      if (directory !== '')
-        await attempt(`report of ${day}`, () => {
-          writeReport(directory, day, parseInt(mode, 8), site);
-          print(`report: ${directory}/${day}.html`);
-        });
-      let counts = NO_MAILS;
-      if (mailer !== null && !stopped()) {
-        const sent = await attempt(`mails of ${day}`, () =>
-          sendNight({
-            context: { cluster: parts.cluster, day, host, now },
-            ledger,
-            mailer,
-            rule: settings,
-            site,
-            ownerReport: (owner) => parts.report(store, night, owner),
-            // Without the choices nobody has said yes, and anybody may have said no.
-            choices: choices ?? new Map(site.owners.map((owner) => [owner, 'off'])),
-            again: options.force ?? false,
-            signal,
-            troubles,
-            trouble,
-            onProgress: (count, of) => {
-              parts.progress(`mails of ${day}`, count, of);
-            },
-          }),
-        );
-        counts = sent ?? { ...NO_MAILS, left: 1 };
-        mails = sum(mails, counts);
-      }
-      if (stopped() || counts.left > 0 || mailBroken || (mailer !== null && choices === null)) open.push(day);
-      else {
-        const mailed = mailer !== null || !wantsMail(settings);
-        ledger.settle(day, { state: 'done', by, mailed, at: new Date().toISOString(), host });
-        done.push(day);
-      }
+      await this.forget();
+      if (mailer !== null) await this.mailTroubles(mailer);
+    } finally {
+      mailer?.close();
+      await store?.close();
     }
-    await attempt('report_dir', () => {
-      if (settings.report_dir === '' || settings.keep_rollups_days === 0 || done.length === 0) return;
+  }
+
+  private async tidy(store: HistoryStore): Promise<void> {
+    const { settings, signal, print, now, progress } = this.parts;
+    const work = (step: string): LongWork => ({ signal, onProgress: (done, of) => progress(step, done, of) });
+    await this.attempt('import', async () => {
+      print(`import: ${await this.parts.importAccounting(store, work('import'))}`);
+    });
+    await this.attempt('roll-up', async () => {
+      print(`roll-up: ${formatCount(await store.rollUp(work('roll-up')))} days summed`);
+    });
+    await this.attempt('prune', async () => {
+      const rules = {
+        records: settings.keep_records_days,
+        series: settings.keep_charts_days,
+        rollups: settings.keep_rollups_days,
+      };
+      const { records, series, rollups } = await store.prune(rules, now.getTime(), work('prune'));
+      print(
+        `prune: ${formatCount(records)} records, ${formatCount(series)} charts, ${formatCount(rollups)} sums removed`,
+      );
+    });
+  }
+
+  private async writeReport(day: string, site: NightReport): Promise<void> {
+    const { report_dir: directory, accounting_mode: mode } = this.parts.settings;
+    if (directory === '') return;
+    await this.attempt(`report of ${day}`, () => {
+      writeReport(directory, day, parseInt(mode, 8), site);
+      this.parts.print(`report: ${directory}/${day}.html`);
+    });
+  }
+
+  /** Resolves to how many mails are still to be sent. */
+  private async mail(night: Night, { store, site, mailer, choices }: Sending): Promise<number> {
+    const { cluster, host, now, settings, signal, report, progress } = this.parts;
+    const { day } = night;
+    if (this.stopped()) return 0;
+    const counts = (await this.attempt(`mails of ${day}`, () =>
+      sendNight({
+        context: { cluster, day, host, now },
+        ledger: this.ledger,
+        mailer,
+        rule: settings,
+        site,
+        ownerReport: (owner) => report(store, night, owner),
+        // Without the choices nobody has said yes, and anybody may have said no.
+        choices: choices ?? new Map(site.owners.map((owner) => [owner, 'off'])),
+        again: this.options.force ?? false,
+        signal,
+        troubles: this.troubles,
+        trouble: this.trouble,
+        onProgress: (count, of) => progress(`mails of ${day}`, count, of),
+      }),
+    )) ?? { ...NO_MAILS, left: 1 };
+    this.mails = sum(this.mails, counts);
+    return counts.left;
+  }
+
+  private async forget(): Promise<void> {
+    const { settings, now } = this.parts;
+    await this.attempt('report_dir', () => {
+      if (settings.report_dir === '' || settings.keep_rollups_days === 0 || this.done.length === 0) return;
       pruneReports(settings.report_dir, daysBefore(now, settings.keep_rollups_days));
     });
-    await attempt('ledger', () => {
-      ledger.forgetBefore(daysBefore(now, FORGET_MAILS_AFTER_DAYS));
+    await this.attempt('ledger', () => {
+      this.ledger.forgetBefore(daysBefore(now, FORGET_MAILS_AFTER_DAYS));
     });
-    const day = unreported.at(-1);
-    if (mailer !== null && day !== undefined && !stopped())
-      for (const to of settings.mail_admins) {
-        // Once a day, for as long as it lasts.
-        const name: MailName = { kind: 'trouble', to: `${to} ${formatDay(now)}` };
-        const context = { mailer, cluster: parts.cluster, day, host, now };
-        const make = () => Promise.resolve(troubleMail(context, name, to, [...troubles]));
-        await attempt('mail', () => sendOnce({ ledger, mailer, again: false, trouble }, day, name, make));
-      }
-  } finally {
-    mailer?.close();
-    await store?.close();
   }
-  return { done, open: [...unreported, ...open].sort(), skipped, mails, troubles, interrupted: stopped() };
+
+  private async mailTroubles(mailer: Mailer): Promise<void> {
+    const { settings, cluster, host, now } = this.parts;
+    const day = this.unreported.at(-1);
+    if (day === undefined || this.stopped()) return;
+    for (const to of settings.mail_admins) {
+      // Once a day, for as long as it lasts.
+      const name: MailName = { kind: 'trouble', to: `${to} ${formatDay(now)}` };
+      const context = { mailer, cluster, day, host, now };
+      const make = () => Promise.resolve(troubleMail(context, name, to, [...this.troubles]));
+      const sending = { ledger: this.ledger, mailer, again: false, trouble: this.trouble };
+      await this.attempt('mail', () => sendOnce(sending, day, name, make));
+    }
+  }
+}
+
+/** `nightly`, with the ledger in hand: every night that is due, each step as well as it can be done. */
+export function runNightly(parts: NightlyParts, ledger: Ledger, options: NightlyOptions): Promise<NightlyOutcome> {
+  return new NightlyRun(parts, ledger, options).run();
 }

@@ -30,123 +30,158 @@ export interface Watched {
   readonly signal: NodeJS.Signals | null;
 }
 
+class Watching {
+  readonly ended: Promise<Watched>;
+  private readonly select = rememberingSelect();
+  private readonly stop = new AbortController();
+  private state: WatchState;
+  private view: ClusterView | null = null;
+  private extent: Extent = { lines: 0, room: 1 };
+  private drawn: Drawn | null = null;
+  private asking = false;
+  private suspended = false;
+  private nextAt = 0;
+  private stopListening = (): void => undefined;
+  private ticking: NodeJS.Timeout | undefined;
+  private resuming: NodeJS.Timeout | undefined;
+  private end: (watched: Watched) => void = () => undefined;
+  private fail: (error: unknown) => void = () => undefined;
+
+  constructor(private readonly job: WatchJob) {
+    this.state = job.start;
+    this.ended = new Promise((resolve, reject) => {
+      this.end = resolve;
+      this.fail = (error) => reject(error instanceof Error ? error : new Error(String(error)));
+    });
+  }
+
+  begin(): void {
+    this.listen();
+    this.redraw();
+    this.ask();
+    this.ticking = setInterval(() => this.guard(() => this.tick()), Math.min(TICK, this.job.interval));
+  }
+
+  close(): void {
+    clearInterval(this.ticking);
+    clearTimeout(this.resuming);
+    this.stop.abort();
+  }
+
+  /** The terminal is as it was before. */
+  restore(): void {
+    this.stopListening();
+    this.stopListening = () => undefined;
+    this.job.tty.write(SCREEN_CODES.leave);
+  }
+
+  /** What goes wrong in a callback is the watching's own failure. */
+  private guard(act: () => void): void {
+    try {
+      act();
+    } catch (error) {
+      this.fail(error);
+    }
+  }
+
+  private draw(): void {
+    if (this.suspended) return;
+    const { tty, screen } = this.job;
+    const { columns, rows } = tty.size();
+    const selection = this.view === null ? null : this.select(this.state, this.view);
+    const frame = renderWatch(this.state, this.view, selection, screen(columns), rows);
+    this.extent = frame.extent;
+    const { text, drawn } = drawFrame(this.drawn, frame.lines, columns, rows);
+    this.drawn = drawn;
+    if (text !== '') tty.write(text);
+  }
+
+  private ask(): void {
+    if (this.asking) return;
+    this.asking = true;
+    const waiting = this.state.page === 'pending';
+    this.job
+      .fetch(waiting, this.stop.signal)
+      .then((answer) => {
+        this.asking = false;
+        // Somebody has turned to the jobs that wait meanwhile.
+        const incomplete = !waiting && this.state.page === 'pending' && answer.pending === null;
+        this.nextAt = incomplete ? 0 : Date.now() + this.job.interval;
+        if (!this.state.paused || this.view === null) this.view = answer;
+        this.draw();
+      })
+      .catch(this.fail);
+  }
+
+  private tick(): void {
+    if (!this.state.paused && Date.now() >= this.nextAt) this.ask();
+    this.draw();
+  }
+
+  private typed(key: string): void {
+    if (key === 'ctrl-l') this.drawn = null;
+    else if (key === 'ctrl-z') {
+      this.suspend();
+      return;
+    }
+    const before = this.state;
+    this.state = stepWatch(before, key, this.extent);
+    if (this.state.quit) {
+      this.end({ view: this.view, signal: null });
+      return;
+    }
+    // What can't be shown yet is asked for at once.
+    if (this.state.page === 'pending' && before.page !== 'pending' && this.view?.pending === null) this.ask();
+    this.draw();
+  }
+
+  private suspend(): void {
+    this.restore();
+    this.suspended = true;
+    process.kill(process.pid, 'SIGTSTP');
+    // Stopped, no time passes; without a shell that could bring us back the signal does nothing, and we go on.
+    this.resuming = setTimeout(() => this.guard(() => this.resume()), RESUME_MS);
+  }
+
+  private resume(): void {
+    this.suspended = false;
+    this.listen();
+    this.redraw();
+  }
+
+  private redraw(): void {
+    this.job.tty.write(SCREEN_CODES.enter);
+    this.drawn = null;
+    this.draw();
+  }
+
+  private listen(): void {
+    this.stopListening = this.job.tty.listen({
+      key: (key) => this.guard(() => this.typed(key)),
+      resize: () => {
+        this.drawn = null;
+        this.guard(() => this.draw());
+      },
+      resumed: () => this.guard(() => this.redraw()),
+      end: (signal) => this.end({ view: this.view, signal }),
+    });
+  }
+}
+
 /**
  * Shows the cluster until somebody quits or a signal comes. However it ends, the terminal is as it was before. Rejects
  * with what `fetch` rejected with.
  */
-export async function watch({ start, fetch, interval, screen, tty }: WatchJob): Promise<Watched> {
-  const select = rememberingSelect();
-  const stop = new AbortController();
-  let state = start;
-  let view: ClusterView | null = null;
-  let extent: Extent = { lines: 0, room: 1 };
-  let drawn: Drawn | null = null;
-  let asking = false;
-  let suspended = false;
-  let nextAt = 0;
-
-  const draw = (): void => {
-    if (suspended) return;
-    const { columns, rows } = tty.size();
-    const selection = view === null ? null : select(state, view);
-    const frame = renderWatch(state, view, selection, screen(columns), rows);
-    ({ extent } = frame);
-    const { text, drawn: now } = drawFrame(drawn, frame.lines, columns, rows);
-    drawn = now;
-    if (text !== '') tty.write(text);
-  };
-
-  let stopListening = (): void => undefined;
-  let ticking: NodeJS.Timeout | undefined;
-  let resuming: NodeJS.Timeout | undefined;
-  const restore = (): void => {
-    stopListening();
-    stopListening = () => undefined;
-    tty.write(SCREEN_CODES.leave);
-  };
+export async function watch(job: WatchJob): Promise<Watched> {
+  const watching = new Watching(job);
+  const restore = (): void => watching.restore();
   // An end that nobody foresaw leaves the terminal usable, too.
   process.once('exit', restore);
   try {
-    return await new Promise<Watched>((resolve, reject) => {
-      // What goes wrong in a callback is the watching's own failure.
-      const guarded = (act: () => void) => (): void => {
-        try {
-          act();
-        } catch (error) {
-          reject(error instanceof Error ? error : new Error(String(error)));
-        }
-      };
-      const ask = (): void => {
-        if (asking) return;
-        asking = true;
-        const waiting = state.page === 'pending';
-        fetch(waiting, stop.signal).then((answer) => {
-          asking = false;
-          // Somebody has turned to the jobs that wait meanwhile.
-          const incomplete = !waiting && state.page === 'pending' && answer.pending === null;
-          nextAt = incomplete ? 0 : Date.now() + interval;
-          if (!state.paused || view === null) view = answer;
-          guarded(draw)();
-        }, reject);
-      };
-      const tick = (): void => {
-        if (!state.paused && Date.now() >= nextAt) ask();
-        draw();
-      };
-      const typed = (key: string): void => {
-        if (key === 'ctrl-l') drawn = null;
-        else if (key === 'ctrl-z') {
-          suspend();
-          return;
-        }
-        const before = state;
-        state = stepWatch(state, key, extent);
-        if (state.quit) {
-          resolve({ view, signal: null });
-          return;
-        }
-        // What can't be shown yet is asked for at once.
-        if (state.page === 'pending' && before.page !== 'pending' && view?.pending === null) ask();
-        draw();
-      };
-      const suspend = (): void => {
-        stopListening();
-        tty.write(SCREEN_CODES.leave);
-        suspended = true;
-        process.kill(process.pid, 'SIGTSTP');
-        // Stopped, no time passes; without a shell that could bring us back the signal does nothing, and we go on.
-        resuming = setTimeout(guarded(resume), RESUME_MS);
-      };
-      const resume = (): void => {
-        suspended = false;
-        listen();
-        redraw();
-      };
-      const redraw = (): void => {
-        tty.write(SCREEN_CODES.enter);
-        drawn = null;
-        draw();
-      };
-      const listen = (): void => {
-        stopListening = tty.listen({
-          key: (key) => guarded(() => typed(key))(),
-          resize: guarded(() => {
-            drawn = null;
-            draw();
-          }),
-          resumed: guarded(redraw),
-          end: (signal) => resolve({ view, signal }),
-        });
-      };
-      listen();
-      redraw();
-      ask();
-      ticking = setInterval(guarded(tick), Math.min(TICK, interval));
-    });
+    watching.begin();
+    return await watching.ended;
   } finally {
-    clearInterval(ticking);
-    clearTimeout(resuming);
-    stop.abort();
+    watching.close();
     process.off('exit', restore);
     restore();
   }

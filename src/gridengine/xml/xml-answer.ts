@@ -8,51 +8,59 @@ const mostUnknown = 100_000;
 
 const schemaAttributes = ['xmlns:xsd', 'xsi:schemaLocation', 'xsi:noNamespaceSchemaLocation', 'xmlns'];
 
-/**
- * An answer in XML: the document that `root` opens goes to `handler`, from its root tag to the end of it; what stands
- * around it, and the documents by which Grid Engine says that it can't answer (`comunication_error`, `unknown_jobs`), go
- * into the end. `job_info` is root and child, so the end of the document is where as many are closed as were opened.
- */
-export function readXmlAnswer(root: string, handler: XmlHandler): AnswerReader {
-  let opened = false;
-  let nested = 0;
-  let complete = false;
-  let dialect: Dialect = 'unknown';
-  let said: string | null = null;
-  let tags = false;
-  let refused = false;
-  let inUnknown = false;
-  const unknownJobs: string[] = [];
+/** What stands around the document, or in its place: `comunication_error`, `unknown_jobs`, or words. */
+class Around {
+  said: string | null = null;
+  dialect: Dialect = 'unknown';
+  refused = false;
+  inUnknown = false;
+  readonly unknownJobs: string[] = [];
 
-  function hear(content: XmlContent): void {
-    said ??= firstLine(content.text());
+  hear(content: XmlContent): void {
+    this.said ??= firstLine(content.text());
   }
 
-  function openOther(tag: string, content: XmlContent): void {
-    hear(content);
-    if (tag === 'comunication_error' || tag === 'communication_error') refused = true;
+  open(tag: string, content: XmlContent): void {
+    this.hear(content);
+    if (tag === 'comunication_error' || tag === 'communication_error') this.refused = true;
     else if (tag === 'unknown_jobs') {
-      inUnknown = true;
-      dialect = dialectOf(content);
+      this.inUnknown = true;
+      this.dialect = dialectOf(content);
     }
   }
 
-  function closeOther(tag: string, content: XmlContent): void {
-    if (inUnknown && tag === 'unknown_jobs') {
-      inUnknown = false;
-      complete = true;
-    } else if (inUnknown) {
+  /** Whether that was the end of `unknown_jobs`. */
+  close(tag: string, content: XmlContent): boolean {
+    if (this.inUnknown && tag === 'unknown_jobs') {
+      this.inUnknown = false;
+      return true;
+    }
+    if (this.inUnknown) {
       const id = firstLine(content.text());
-      if (id !== null && unknownJobs.length < mostUnknown) unknownJobs.push(id);
-    } else if (refused) hearReason(tag, content);
-    else hear(content);
+      if (id !== null && this.unknownJobs.length < mostUnknown) this.unknownJobs.push(id);
+    } else if (this.refused) this.hearReason(tag, content);
+    else this.hear(content);
+    return false;
   }
 
   /** `comunication_error` holds Grid Engine's answer list: `AN_status`, `AN_text`, `AN_quality`. */
-  function hearReason(tag: string, content: XmlContent): void {
+  private hearReason(tag: string, content: XmlContent): void {
     const line = firstLine(content.text());
-    if (line !== null && (tag === 'AN_text' || (said === null && !/^\d+$/.test(line)))) said = line;
+    if (line !== null && (tag === 'AN_text' || (this.said === null && !/^\d+$/.test(line)))) this.said = line;
   }
+}
+
+/**
+ * An answer in XML: the document that `root` opens goes to `handler`, from its root tag to the end of it; what stands
+ * around it goes into the end. `job_info` is root and child, so the end of the document is where as many are closed as
+ * were opened.
+ */
+export function readXmlAnswer(root: string, handler: XmlHandler): AnswerReader {
+  const around = new Around();
+  let opened = false;
+  let nested = 0;
+  let complete = false;
+  let tags = false;
 
   const scanner = new XmlScanner({
     open(tag, content) {
@@ -62,16 +70,16 @@ export function readXmlAnswer(root: string, handler: XmlHandler): AnswerReader {
         if (tag === root) nested += 1;
         handler.open(tag, content);
       } else if (tag === root) {
-        hear(content);
+        around.hear(content);
+        around.dialect = dialectOf(content);
         opened = true;
         nested = 1;
-        dialect = dialectOf(content);
         handler.open(tag, content);
-      } else openOther(tag, content);
+      } else around.open(tag, content);
     },
     close(tag, content) {
       tags = true;
-      if (!opened) closeOther(tag, content);
+      if (!opened) complete = around.close(tag, content) || complete;
       else if (!complete) {
         handler.close(tag, content);
         if (tag === root) nested -= 1;
@@ -79,21 +87,22 @@ export function readXmlAnswer(root: string, handler: XmlHandler): AnswerReader {
       }
     },
     end(content) {
-      if (!opened || complete) hear(content);
+      if (!opened || complete) around.hear(content);
     },
   });
 
   function state(): AnswerEnd['state'] {
     if (complete) return 'complete';
-    if (opened || inUnknown) return 'truncated';
-    if (refused || (said !== null && soundsLikeGridEngine(said))) return 'refused';
-    return tags || said !== null ? 'foreign' : 'empty';
+    if (opened || around.inUnknown) return 'truncated';
+    if (around.refused || (around.said !== null && soundsLikeGridEngine(around.said))) return 'refused';
+    return tags || around.said !== null ? 'foreign' : 'empty';
   }
 
   return {
     write: (piece) => scanner.write(piece),
     end() {
       scanner.end();
+      const { said, dialect, unknownJobs } = around;
       const ids = tags ? [] : unknownIn(said ?? '');
       if (ids.length > 0) return { state: 'complete', said, dialect, unknownJobs: ids };
       return { state: state(), said, dialect, unknownJobs };

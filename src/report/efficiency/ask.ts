@@ -4,6 +4,7 @@ import type { AccountingReader, RecordsQuery } from '../../accounting/store';
 import type { Dimension, SummaryAnswer, SummaryGroup } from '../../accounting/summary';
 import type { Dialect } from '../../gridengine/dialect';
 import type { StoredRecord } from '../../record/merge';
+import type { NodeHeartbeat } from '../../record/node-status';
 import { recordKeyText, type JobRecord } from '../../record/record';
 import type { Promised } from '../advice/class-advice';
 import { ClassHistory } from '../advice/class-history';
@@ -19,7 +20,7 @@ import { unusedGibHours } from '../records/unused';
 import { WAIT_FIELDS, waitsOf } from '../records/waits';
 import { withWholeJobs, type WholeJobs } from './whole-jobs';
 
-export type ReportReader = Pick<AccountingReader, 'summary' | 'records' | 'job'>;
+export type ReportReader = Pick<AccountingReader, 'summary' | 'records' | 'job' | 'nodes'>;
 
 export interface ReportQuestion {
   readonly since: Date;
@@ -63,6 +64,7 @@ export interface Material {
   /** Names of those owners' jobs that mostly stayed far below their limit. */
   readonly farBelow: { readonly names: readonly NameFound[]; readonly days: readonly string[] | null };
   readonly hosts: HostFindings;
+  readonly heartbeats: readonly NodeHeartbeat[];
   readonly classes: ClassesFound | null;
   readonly waits: Waits;
 }
@@ -313,6 +315,16 @@ async function askForHosts(reader: ReportReader, period: Place, lost: boolean, d
   return { before: before.groups, during: during.groups, last };
 }
 
+/** Of a time long past they would be of no interest. */
+async function askForHeartbeats(
+  reader: ReportReader,
+  { now, until, cluster }: ReportQuestion,
+): Promise<readonly NodeHeartbeat[]> {
+  if (now.getTime() - until.getTime() > DAY_MS) return [];
+  const heartbeats = await reader.nodes({ since: now.getTime() - WEEK_MS });
+  return heartbeats.filter((heartbeat) => cluster === null || heartbeat.cluster === cluster);
+}
+
 /**
  * Asks a store for a report's figures: sums from its roll-ups, and a bounded number of records for the lists of single
  * jobs, on the days that weigh most where the period has more. Rejects with StoreError.
@@ -391,5 +403,6 @@ export async function askForReport(reader: ReportReader, question: ReportQuestio
       alone || period.until - period.since < SILENCE_MS
         ? { before: [], during: [], last: [] }
         : await askForHosts(reader, here, site.coverage['sampler-lost'] > 0, days),
+    heartbeats: alone ? [] : await askForHeartbeats(reader, question),
   };
 }

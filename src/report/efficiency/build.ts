@@ -1,6 +1,6 @@
 import { FAR_BELOW_LIMIT } from '../advice/fit';
 import { type Material, askForReport, type ReportQuestion, type ReportReader } from './ask';
-import { coverageOf, hostsWithoutJobs, silentNodes } from './coverage';
+import { coverageOf, hostProblems, hostsWithoutJobs, silentNodes } from './coverage';
 import { lineOfKilled, lineOfName, type NameFound } from './job-line';
 import { REPORT_SCHEMA, type JobLine, type Report, type ShareOfLimit } from './report';
 import { unusedByGridEngine, unusedGibHours } from '../records/unused';
@@ -73,6 +73,7 @@ function buildReport(material: Material): Report {
     coverage: coverageOf(site.coverage),
     silent_nodes: silentNodes(material.hosts),
     hosts_without_jobs: hostsWithoutJobs(material.hosts),
+    host_problems: hostProblems(material.heartbeats, question.now),
   };
 }
 

@@ -1,7 +1,9 @@
 import type { SummaryGroup } from '../../accounting/summary';
 import type { CoverageReason } from '../../record/coverage';
 import type { JobRecord } from '../../record/record';
-import type { SilentNode, Coverage } from './report';
+import type { NodeHeartbeat } from '../../record/node-status';
+import { judgeNodes, USUAL_PATIENCE } from '../nodes/judge';
+import type { HostProblems, SilentNode, Coverage } from './report';
 
 export interface HostFindings {
   /** By host: the week before the period, and the period. */
@@ -43,6 +45,13 @@ export function silentNodes({ before, during, last }: HostFindings): SilentNode[
 export function hostsWithoutJobs({ before, during }: HostFindings): string[] {
   const present = keys(during.filter(({ totals }) => totals.records > 0));
   return [...keys(before.filter(({ totals }) => totals.records > 0))].filter((host) => !present.has(host)).sort();
+}
+
+/** Hosts whose last heartbeat shows a problem. */
+export function hostProblems(heartbeats: readonly NodeHeartbeat[], now: Date): HostProblems[] {
+  return judgeNodes(heartbeats, [], now, USUAL_PATIENCE)
+    .filter(({ state }) => state !== 'ok')
+    .map(({ host, node, state, problems }) => ({ cluster: node?.cluster ?? '', host, state, problems }));
 }
 
 type Unsampled = Exclude<CoverageReason, 'sampled'>;

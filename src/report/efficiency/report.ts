@@ -3,6 +3,7 @@ import type { Cause } from '../why/hypothesis';
 import type { Confidence } from '../why/why';
 import type { Severity } from '../rules/rule';
 import type { Dimension, HourOfDay } from '../../accounting/summary';
+import type { NodeState } from '../nodes/judge';
 import type { QueueWaits } from '../records/waits';
 
 export const REPORT_SCHEMA = 1;
@@ -42,6 +43,16 @@ export interface Report {
   readonly silent_nodes: readonly SilentNode[];
   /** Hosts that had jobs in the week before the period and none in it: idle, or gone. */
   readonly hosts_without_jobs: readonly string[];
+  /** Whose last heartbeat shows a problem, the worst first; of the site's report on a time that ended less than a day before. */
+  readonly host_problems: readonly HostProblems[];
+}
+
+/** As "qmemacct nodes" has it when the report is made. */
+export interface HostProblems {
+  readonly cluster: string;
+  readonly host: string;
+  readonly state: NodeState;
+  readonly problems: readonly string[];
 }
 
 /** Classes of jobs by the rules, the worst first. */

@@ -324,6 +324,16 @@ function renderSilent(report: Report, screen: Screen): string[] {
   ];
 }
 
+function renderHostProblems({ host_problems: hosts }: Report, screen: Screen): string[] {
+  const { style } = screen;
+  const lines = hosts.slice(0, HOSTS_NAMED).flatMap(({ host, state, problems }) => {
+    const name = (state === 'critical' ? style.bad : style.warning)(screen.safe(host));
+    return wrap(`${name}  ${screen.safe(problems.join('; '))}`, screen.width - 2).map((line) => `  ${line}`);
+  });
+  const more = hosts.length - HOSTS_NAMED;
+  return [...lines, ...paragraph(more > 0 ? `and ${formatCount(more)} more: see "qmemacct nodes".` : null, screen)];
+}
+
 function renderClasses({ classes }: Report, screen: Screen): string[] {
   if (classes === null || classes.lines.length === 0) return [];
   const rows = classes.lines.map((line) => {
@@ -376,6 +386,8 @@ export function renderReport(report: Report, screen: Screen): string[] {
       '',
       '  No job ended in this time.',
       ...section('Silent nodes', renderSilent(report, screen), screen),
+      ...section('Hosts with problems', renderHostProblems(report, screen), screen),
+      ...section('Hosts with problems', renderHostProblems(report, screen), screen),
     ];
   const groups = section(`By ${DIMENSION_NAMES[report.by]}`, renderGroups(report, screen), screen);
   const wasters = section(
@@ -410,6 +422,7 @@ export function renderReport(report: Report, screen: Screen): string[] {
     ...paragraph(leftOutText(site), screen).map(style.faint),
     ...paragraph(gridEngineText(site, glyphs.dot), screen),
     ...section('Silent nodes', renderSilent(report, screen), screen),
+    ...section('Hosts with problems', renderHostProblems(report, screen), screen),
     ...(owner === null ? [groups, wasters, killed, farBelow] : [killed, wasters, groups]).flat(),
     ...section('Classes', renderClasses(report, screen), screen),
     ...section(WAITS_TITLE, renderWaits(report, screen), screen),

@@ -1,4 +1,5 @@
-import type { NodeHeartbeat } from '../../record/node-status';
+import { hostNames } from '../../live/host-names';
+import type { FailingSources, NodeHeartbeat } from '../../record/node-status';
 import { formatCount, formatDuration } from '../format/units';
 
 export type NodeState = 'ok' | 'warning' | 'critical';
@@ -9,6 +10,9 @@ interface Patience {
   readonly warning: number;
   readonly critical: number;
 }
+
+/** Where nobody says otherwise. */
+export const USUAL_PATIENCE: Patience = { warning: 1800, critical: 7200 };
 
 /** A host, and what is wrong with it. */
 export interface JudgedNode {
@@ -21,6 +25,13 @@ export interface JudgedNode {
 
 /** Accounting lines are joined with records within so many seconds. */
 const CLOCK_TOLERANCE = 2;
+
+const SOURCES_NAMED = 5;
+
+function namedSources(failing: FailingSources): string {
+  const names = failing.slice(0, SOURCES_NAMED).map(({ source }) => source);
+  return [...names, ...(failing.length > SOURCES_NAMED ? ['...'] : [])].join(', ');
+}
 
 const secondsSince = (time: string, now: Date): number => Math.max(0, (now.getTime() - Date.parse(time)) / 1000);
 
@@ -45,7 +56,7 @@ function problemsOf(node: NodeHeartbeat, now: Date, patience: Patience): (readon
   if (failing.length > 0)
     found.push([
       'warning',
-      `${failing.length === 1 ? 'a source fails' : `${failing.length} sources fail`}: ${failing.map(({ source }) => source).join(', ')}`,
+      `${failing.length === 1 ? 'a source fails' : `${failing.length} sources fail`}: ${namedSources(failing)}`,
     ]);
   if (refused > 0)
     found.push([
@@ -95,4 +106,11 @@ export function judgeNodes(
       (a.state === 'ok' ? 0 : lastHeartbeat(a).localeCompare(lastHeartbeat(b))) ||
       a.host.localeCompare(b.host),
   );
+}
+
+/** Grid Engine's hosts without a heartbeat. */
+export function silentHosts(hosts: readonly string[], heartbeats: readonly NodeHeartbeat[]): readonly string[] {
+  const nameOf = hostNames(hosts);
+  const names = new Set(heartbeats.map(({ host }) => nameOf(host)));
+  return hosts.filter((host) => !names.has(nameOf(host)));
 }

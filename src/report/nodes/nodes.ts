@@ -6,7 +6,7 @@ import type { Screen } from '../screen/screen';
 import { renderTable, type Column } from '../screen/table';
 import { worstState, type JudgedNode, type NodeState } from './judge';
 
-const COLUMNS: readonly Column[] = [
+export const NODE_COLUMNS: readonly Column[] = [
   { head: 'host', shrinksTo: 10 },
   { head: 'cluster', dispensable: 1 },
   { head: 'state' },
@@ -73,8 +73,8 @@ function versionsText(nodes: readonly JudgedNode[]): string {
 const waitingOf = (nodes: readonly JudgedNode[]): number =>
   nodes.reduce((sum, { node }) => sum + (node?.waiting ?? 0), 0);
 
-/** All hosts at a glance, the totals first. */
-export function renderNodes(nodes: readonly JudgedNode[], screen: Screen): string[] {
+/** "40 hosts: 1 critical, 39 ok; 12 records wait; versions: 1.2.3 (40)". */
+export function nodesText(nodes: readonly JudgedNode[], screen: Screen): string {
   const [critical, warning] = [countOf(nodes, 'critical'), countOf(nodes, 'warning')];
   const states = [
     ...(critical > 0 ? [screen.style.bad(`${formatCount(critical)} critical`)] : []),
@@ -82,16 +82,18 @@ export function renderNodes(nodes: readonly JudgedNode[], screen: Screen): strin
     `${formatCount(countOf(nodes, 'ok'))} ok`,
   ];
   const hosts = `${formatCount(nodes.length)} ${nodes.length === 1 ? 'host' : 'hosts'}`;
+  return `${hosts}: ${states.join(', ')}; ${formatCount(waitingOf(nodes))} records wait; versions: ${screen.safe(versionsText(nodes))}`;
+}
+
+/** A row of `NODE_COLUMNS` for each host. */
+export function nodeCells(nodes: readonly JudgedNode[], screen: Screen): readonly (readonly string[])[] {
   const clusters = new Set(nodes.flatMap(({ node }) => node?.cluster ?? [])).size > 1;
-  return [
-    `${hosts}: ${states.join(', ')}; ${formatCount(waitingOf(nodes))} records wait; versions: ${screen.safe(versionsText(nodes))}`,
-    '',
-    ...renderTable(
-      COLUMNS,
-      nodes.map((node) => row(node, clusters, screen)),
-      screen,
-    ),
-  ];
+  return nodes.map((node) => row(node, clusters, screen));
+}
+
+/** All hosts at a glance, the totals first. */
+export function renderNodes(nodes: readonly JudgedNode[], screen: Screen): string[] {
+  return [nodesText(nodes, screen), '', ...renderTable(NODE_COLUMNS, nodeCells(nodes, screen), screen)];
 }
 
 /** For programs. */

@@ -1,6 +1,6 @@
 import { readText } from '../../sources/files';
 import { cgroupFacts, openCgroup } from '../../sources/job/cgroup';
-import { cgroupReadings, oomNote, type CgroupReading } from '../../sources/job/cgroup-reading';
+import { cgroupReadings, OF_THE_JOB, oomNote, type CgroupReading } from '../../sources/job/cgroup-reading';
 import type { JobCgroup } from '../../sources/job/job-cgroup';
 import { parseMeminfo } from '../../sources/node/meminfo';
 import { ProcessFiles } from '../../sources/proc/process-files';
@@ -22,30 +22,6 @@ export interface CgroupFigures extends FigurePart {
 }
 
 const KIB = 1024;
-
-/** Totals that stand for the whole job when it has ended; the others are of a moment. */
-export const OF_THE_JOB: ReadonlySet<string> = new Set([
-  'cgroup_peak_bytes',
-  'cgroup_swap_peak_bytes',
-  'cgroup_memory_swap_peak_bytes',
-  'cgroup_memory_limit_bytes',
-  'cgroup_cpu_seconds',
-  'cgroup_cpu_user_seconds',
-  'cgroup_cpu_system_seconds',
-  'cgroup_throttled_seconds',
-  'cgroup_io_read_bytes',
-  'cgroup_io_write_bytes',
-  'cgroup_tasks_peak',
-  'cgroup_oom_kills',
-  'cgroup_oom_events',
-  'cgroup_high_events',
-  'cgroup_max_events',
-  'cgroup_memory_stalled_seconds',
-  'cgroup_memory_fully_stalled_seconds',
-  'cgroup_cpu_stalled_seconds',
-  'cgroup_io_stalled_seconds',
-  'cgroup_io_fully_stalled_seconds',
-]);
 
 /** Figures of the job's own control group, in which `rootPid` is; null: it has none. */
 export function cgroupFigures({ run, settings, series }: PartContext, found: JobCgroup): CgroupFigures | null {

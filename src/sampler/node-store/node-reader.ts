@@ -19,6 +19,8 @@ export interface NodeReader {
     fromMs: number,
     toMs: number,
   ) => readonly StoredSeries[];
+  /** From when to when the node's own series are, in ms since the epoch; null: there are none. */
+  readonly nodeSpan: () => readonly [from: number, to: number] | null;
   readonly outbox: () => OutboxState;
   readonly loads: (fromMs: number, toMs: number) => Loads;
   readonly close: () => void;
@@ -51,6 +53,11 @@ export function openNodeReader(stateDirectory: string): NodeReader {
     const sampled = database.prepare<[number, number], SampledRun>(
       'SELECT run, record, started, changed FROM job WHERE changed >= ? AND started <= ? ORDER BY started',
     );
+    const span = database
+      .prepare<[], [from: number | null, to: number | null]>(
+        'SELECT min(at), max(at + span) FROM series WHERE job IS NULL',
+      )
+      .raw();
     return {
       path,
       runs: (fromMs, toMs) => sampled.all(fromMs, toMs),
@@ -60,6 +67,10 @@ export function openNodeReader(stateDirectory: string): NodeReader {
         const job = runs.get(run);
         if (job === undefined) return [];
         return [...samples.series(job.id, names, fromMs, toMs), ...series.read(job.id, names, fromMs, toMs)];
+      },
+      nodeSpan: () => {
+        const [from, to] = span.get() ?? [];
+        return from == null || to == null ? null : [from, to];
       },
       outbox: () => outboxState(database),
       loads: (fromMs, toMs) => readLoads(database, fromMs, toMs),

@@ -100,7 +100,11 @@ export class Tick {
     // Already at the last reading: both of its parts were made of the same pages.
     const rested = ran !== null && ran === process.ran;
     process.ran = ran;
-    const stat = files.stat();
+    const stat = files.stat() ?? files.reopen().stat();
+    if (stat === null && files.exists()) {
+      this.takeUnread(process);
+      return;
+    }
     if (stat?.startTicks !== process.startTicks) {
       this.takeGone(process);
       return;
@@ -207,9 +211,16 @@ export class Tick {
     this.job.forget(process);
   }
 
+  /** No descriptor was to be had: if it were taken for gone, it would count twice when it can be read again. */
+  private takeUnread(process: JobProcess): void {
+    this.failedReads++;
+    if (process.counters !== null) this.counters.set(process.id, process.counters);
+  }
+
   private takeCounters(process: JobProcess, stat: Stat): Counters {
     const counters = this.job.countersOf(process, stat);
     this.counters.set(process.id, counters);
+    process.counters = counters;
     process.parent = counters.parent;
     process.threads = stat.threads;
     this.sums.threads += stat.threads;

@@ -1,7 +1,8 @@
 import { list, map, number, object, type ValueOf } from '../../base/shape';
 
 /** At each step what was seen last or largest in it; -1: nothing was. */
-type Column = readonly number[];
+type Column = number[];
+type Columns = Record<string, Column>;
 
 /** What a successor process gets. */
 export function savedOthers(mostSteps: number) {
@@ -10,7 +11,11 @@ export function savedOthers(mostSteps: number) {
 }
 
 /** What is charted beside resident memory: amounts by the largest of each step, counters by where they last stood. */
-export type OtherSeries = ValueOf<ReturnType<typeof savedOthers>>;
+export interface OtherSeries {
+  times: Column;
+  amounts: Columns;
+  counters: Columns;
+}
 
 /** What one moment says. Counters never fall. */
 export interface OtherValues {
@@ -18,45 +23,45 @@ export interface OtherValues {
   readonly counters?: Readonly<Record<string, number>>;
 }
 
-export const NO_OTHERS: OtherSeries = { times: [], amounts: {}, counters: {} };
+export const newOthers = (): OtherSeries => ({ times: [], amounts: {}, counters: {} });
 
-function put(column: Column, index: number, value: number): Column {
-  const longer = [...column, ...Array.from({ length: Math.max(0, index + 1 - column.length) }, () => -1)];
-  longer[index] = Math.max(longer[index] ?? -1, value);
-  return longer;
+const copyOf = (columns: Readonly<Record<string, readonly number[]>>): Columns =>
+  Object.fromEntries(Object.entries(columns).map(([name, column]) => [name, [...column]]));
+
+export function copyOfOthers({ times, amounts, counters }: ValueOf<ReturnType<typeof savedOthers>>): OtherSeries {
+  return { times: [...times], amounts: copyOf(amounts), counters: copyOf(counters) };
 }
 
-type Columns = Readonly<Record<string, Column>>;
-
-const putAll = (columns: Columns, index: number, values: Readonly<Record<string, number>> = {}): Columns => ({
-  ...columns,
-  ...Object.fromEntries(Object.entries(values).map(([name, value]) => [name, put(columns[name] ?? [], index, value)])),
-});
-
-/** With what was seen in a step, `ms` after the start. */
-export function withValues(others: OtherSeries, index: number, ms: number, values: OtherValues): OtherSeries {
-  return {
-    times: values.counters === undefined ? others.times : put(others.times, index, ms),
-    amounts: putAll(others.amounts, index, values.amounts),
-    counters: putAll(others.counters, index, values.counters),
-  };
+function put(column: Column, index: number, value: number): void {
+  while (column.length <= index) column.push(-1);
+  column[index] = Math.max(column[index] ?? -1, value);
 }
 
-const halfOf = (column: Column): Column =>
-  Array.from({ length: Math.ceil(column.length / 2) }, (_, step) =>
-    Math.max(column[2 * step] ?? -1, column[2 * step + 1] ?? -1),
-  );
+function putAll(columns: Columns, index: number, values: Readonly<Record<string, number>>): void {
+  for (const name in values) put((columns[name] ??= []), index, values[name] ?? -1);
+}
 
-const halvesOf = (columns: Columns): Columns =>
-  Object.fromEntries(Object.entries(columns).map(([name, column]) => [name, halfOf(column)]));
+/** Adds what was seen in a step, `ms` after the start. */
+export function addValues(others: OtherSeries, index: number, ms: number, { amounts, counters }: OtherValues): void {
+  if (amounts !== undefined) putAll(others.amounts, index, amounts);
+  if (counters === undefined) return;
+  put(others.times, index, ms);
+  putAll(others.counters, index, counters);
+}
 
-/** In steps of twice the length. */
-export function halved({ times, amounts, counters }: OtherSeries): OtherSeries {
-  return { times: halfOf(times), amounts: halvesOf(amounts), counters: halvesOf(counters) };
+function halve(column: Column): void {
+  const steps = Math.ceil(column.length / 2);
+  for (let step = 0; step < steps; step++) column[step] = Math.max(column[2 * step] ?? -1, column[2 * step + 1] ?? -1);
+  column.length = steps;
+}
+
+/** Makes each step twice as long. */
+export function halveOthers({ times, amounts, counters }: OtherSeries): void {
+  for (const column of [times, ...Object.values(amounts), ...Object.values(counters)]) halve(column);
 }
 
 /** Steps without a value take the one before them. */
-export function filledSteps(column: Column, steps: number): readonly number[] {
+export function filledSteps(column: readonly number[], steps: number): readonly number[] {
   let last = 0;
   return Array.from({ length: steps }, (_, index) => {
     const value = column[index] ?? -1;
@@ -65,7 +70,7 @@ export function filledSteps(column: Column, steps: number): readonly number[] {
 }
 
 /** By how much the counter grew in a second, from where it stood in one step to where it stood in the next. */
-function rates(stood: Column, times: Column, steps: number): readonly number[] {
+function rates(stood: readonly number[], times: readonly number[], steps: number): readonly number[] {
   const made: number[] = [];
   let [before, since] = [0, 0];
   for (const [index, ms] of times.entries()) {

@@ -1,11 +1,12 @@
 import { list, nullable, number, object, text, type ValueOf } from '../../base/shape';
 import {
+  addValues,
+  copyOfOthers,
   filledSteps,
   finishedOthers,
-  halved,
-  NO_OTHERS,
+  halveOthers,
+  newOthers,
   savedOthers,
-  withValues,
   type OtherSeries,
   type OtherValues,
 } from './other-series';
@@ -44,7 +45,7 @@ export interface Series {
 const FIRST_STEP_MS = 50;
 
 export function newSeries(startMs: number): Series {
-  return { startMs, stepMs: FIRST_STEP_MS, values: [], open: [], others: NO_OTHERS };
+  return { startMs, stepMs: FIRST_STEP_MS, values: [], open: [], others: newOthers() };
 }
 
 const most = (sum: OpenSum | null | undefined): number =>
@@ -57,7 +58,7 @@ function halve(series: Series): void {
   const steps = Array.from({ length: Math.ceil(series.values.length / 2) }, (_, step) => 2 * step);
   series.open = steps.map((step) => larger(series.open[step], series.open[step + 1]));
   series.values = steps.map((step) => Math.max(series.values[step] ?? -1, series.values[step + 1] ?? -1));
-  series.others = halved(series.others);
+  halveOthers(series.others);
   series.stepMs *= 2;
 }
 
@@ -80,7 +81,7 @@ export function addToSeries(series: Series, atMs: number, bytes: number, images:
 
 /** Adds what else was seen at `atMs`, by the names that a record has for it. */
 export function addOthers(series: Series, atMs: number, values: OtherValues): void {
-  series.others = withValues(series.others, stepAt(series, atMs), Math.max(0, atMs - series.startMs), values);
+  addValues(series.others, stepAt(series, atMs), Math.max(0, atMs - series.startMs), values);
 }
 
 /** The fate of images is known: true, they never ran another program, and their memory was their own. */
@@ -98,7 +99,7 @@ export function settleSeries(series: Series, fates: ReadonlyMap<string, boolean>
 
 /** A series that can be settled on its own. */
 export function copyOfSeries({ startMs, stepMs, values, open, others }: ValueOf<typeof SAVED_SERIES>): Series {
-  return { startMs, stepMs, values: [...values], open: [...open], others };
+  return { startMs, stepMs, values: [...values], open: [...open], others: copyOfOthers(others) };
 }
 
 /** Steps without a sample take the value before them. */

@@ -16,6 +16,7 @@ const PAGES: readonly (readonly [path: string, name: string])[] = [
   ['/', 'Now'],
   ['/jobs', 'Jobs'],
   ['/cluster', 'Cluster'],
+  ['/nodes', 'Hosts'],
   ['/v1', 'Interface'],
 ];
 
@@ -61,6 +62,7 @@ export function pageDocument({ title, body }: Page, { path, user }: PageFrame): 
     <body>
       <a class="skip" href="#main">Skip to the content</a>
       <header>
+        <a class="brand" href="/"><img src="/icon.svg" alt="" width="20" height="20" />qmemacct</a>
         ${navigation(path)}
         <form action="/job" role="search">
           <input name="job" aria-label="Job number" placeholder="Job number" inputmode="decimal" size="11" required />

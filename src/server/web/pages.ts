@@ -6,6 +6,7 @@ import { FILES } from './pages/files';
 import { interfacePage } from './pages/interface';
 import { JOB_PAGES } from './pages/job';
 import { jobsPage } from './pages/jobs';
+import { nodesPage } from './pages/nodes';
 import { nowPage } from './pages/now';
 import { reportPage } from './pages/reports';
 import { SIGN_IN } from './pages/sign-in';
@@ -18,6 +19,7 @@ export const PAGES: readonly Route[] = [
   classPage,
   comparePage,
   clusterPage,
+  nodesPage,
   reportPage,
   interfacePage,
   ...SIGN_IN,

@@ -28,8 +28,16 @@ function classOf({ align, bar }: WebColumn, cell: Child): string {
   return typeof cell === 'string' && cell.length <= SHORT ? 'short' : '';
 }
 
-/** A table under a caption; columns without any content are left out. It scrolls sideways where there is no room. */
-export function table(caption: string, columns: readonly WebColumn[], rows: readonly (readonly Child[])[]): Html {
+/**
+ * A table under a caption, which is not seen where a heading says the same; columns without any content are left out. It
+ * scrolls sideways where there is no room.
+ */
+export function table(
+  caption: string,
+  columns: readonly WebColumn[],
+  rows: readonly (readonly Child[])[],
+  unseen = false,
+): Html {
   const shown = columns.flatMap((column, index) =>
     rows.some((row) => !isEmpty(row[index])) ? [{ column, index }] : [],
   );
@@ -46,7 +54,7 @@ export function table(caption: string, columns: readonly WebColumn[], rows: read
   const withHead = shown.some(({ column }) => column.head !== '');
   return html`<div class="scroll" tabindex="0" role="region" aria-label="${caption}">
     <table>
-      <caption>
+      <caption class="${unseen ? 'unseen' : ''}">
         ${caption}
       </caption>
       ${
@@ -74,6 +82,18 @@ export function pairs(items: readonly (readonly [name: string, value: Child])[])
         <dd>${value}</dd>`,
   );
   return html`<dl class="pairs">${rows}</dl>`;
+}
+
+/** Figures that stand beside each other, each under its name. */
+export function tiles(items: readonly (readonly [name: string, value: Child])[]): Html {
+  const shown = items.map(
+    ([name, value]) =>
+      html`<div>
+        <dt>${name}</dt>
+        <dd>${value}</dd>
+      </div>`,
+  );
+  return html`<dl class="tiles">${shown}</dl>`;
 }
 
 /** Links to the pages before and after this one of a list. */

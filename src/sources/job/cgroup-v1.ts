@@ -2,7 +2,7 @@ import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { readText } from '../files';
 import { TICKS_PER_SECOND } from '../proc/clock';
-import { NOTHING_READ, type CgroupReading } from './cgroup-reading';
+import { NOTHING_READ, REFAULTS, type CgroupReading } from './cgroup-reading';
 import { parseAmount, parseKeyed, scaled, sumOf } from './cgroup-text';
 
 /**
@@ -82,6 +82,7 @@ export function readingOfV1(
     tasksPeak: parseAmount(read('pids', 'pids.peak')),
     oomKills,
     maxEvents: amount('memory.failcnt'),
+    refaults: sumOf(...REFAULTS.map((name) => memory.get(`total_${name}`))),
   };
 }
 

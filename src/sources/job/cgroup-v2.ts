@@ -1,7 +1,7 @@
 import { closeSync, constants, openSync, readSync, statfsSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { readText } from '../files';
-import { NOTHING_READ, type CgroupReading } from './cgroup-reading';
+import { NOTHING_READ, REFAULTS, type CgroupReading } from './cgroup-reading';
 import { parseAmount, parseKeyed, scaled, sumOf } from './cgroup-text';
 
 /** Control groups, version 2 (cgroup-v2.rst). Every figure of a group covers the groups below it. */
@@ -68,6 +68,7 @@ export function readingOfV2(read: ReadFile, stacked: (device: string) => boolean
     oomEvents: events.get('oom') ?? null,
     highEvents: events.get('high') ?? null,
     maxEvents: events.get('max') ?? null,
+    refaults: sumOf(...REFAULTS.map((name) => memory.get(name))),
     memoryStalledSeconds: memoryStall?.some ?? null,
     memoryFullyStalledSeconds: memoryStall?.full ?? null,
     cpuStalledSeconds: cpuStall?.some ?? null,

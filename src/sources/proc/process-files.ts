@@ -120,6 +120,17 @@ export class ProcessFiles {
     }
   }
 
+  /** Opens each file anew at its next read: the number may be another process's by now, or there was no descriptor left. */
+  reopen(): this {
+    this.close();
+    return this;
+  }
+
+  /** Whether there is a process of this number; takes no descriptor. */
+  exists(): boolean {
+    return existsSync(this.base);
+  }
+
   close(): void {
     for (const fd of this.kept.values()) {
       closeSync(fd);

@@ -82,8 +82,8 @@ const ANSWERS: Readonly<Record<string, readonly (readonly unknown[])[]>> = {
 const plain = (value: unknown): unknown =>
   typeof value === 'string' && /^-?\d+(\.\d+)?$/.test(value) ? Number(value) : value;
 
-/** What people ask in SQL. */
-export function questionsSuite(open: OpenViews): void {
+/** What people ask in SQL. `lacking`: views that are not there. */
+export function questionsSuite(open: OpenViews, lacking: readonly string[] = []): void {
   describe('views', () => {
     it('answer the questions of the manual', async (t) => {
       const { store, ask } = await open(t);
@@ -91,7 +91,9 @@ export function questionsSuite(open: OpenViews): void {
       await store.rollUp({});
       assert.deepEqual(questionFiles(), Object.keys(ANSWERS));
       for (const [file, expected] of Object.entries(ANSWERS)) {
-        const rows = await ask(readFileSync(join(QUESTIONS, file), 'utf8'));
+        const question = readFileSync(join(QUESTIONS, file), 'utf8');
+        if (lacking.some((view) => question.includes(`FROM ${view}\n`))) continue;
+        const rows = await ask(question);
         assert.deepEqual(
           rows.map((row) => Object.values(row).map(plain)),
           expected,
@@ -105,6 +107,7 @@ export function questionsSuite(open: OpenViews): void {
       await store.merge(RECORDS);
       await store.rollUp({});
       for (const { name, columns } of VIEWS) {
+        if (lacking.includes(name)) continue;
         const names = columns.map((column) => column.name);
         const [row = {}] = await ask(`SELECT * FROM ${name}`);
         assert.deepEqual(Object.keys(row), name === 'daily' ? [...names, ...TOTALS_NAMES] : names, name);

@@ -118,7 +118,7 @@ describe('qmemacct export', () => {
 
   it('refuses what makes no sense in one line', async () => {
     for (const [words, problem] of [
-      [['records', '--format', 'xlsx'], /xlsx.*csv, jsonl, parquet/],
+      [['records', '--format', 'xlsx'], /xlsx.*csv, jsonl, parquet, hdf5/],
       [['everything'], /records, series, samples/],
       [['records', '--format', 'parquet'], /--format parquet needs --output FILE/],
       [['records', '--columns', 'salary'], /"salary" is no column/],
@@ -153,10 +153,15 @@ describe('qmemacct export', () => {
       return;
     }
     t.after(() => spawnSync('umount', [place]));
-    const { status, warnings } = await run('records', ...ALL, '--output', join(place, 'all.csv'));
-    assert.equal(status, 3);
-    assert.match(warnings, /all\.csv: no room is left there; nothing was kept; make room or name another place\n$/);
-    assert.deepEqual(readdirSync(place), []);
+    for (const format of ['csv', 'parquet', 'hdf5']) {
+      const { status, warnings } = await run('records', ...ALL, '--format', format, '--output', join(place, 'all'));
+      assert.equal(status, 3);
+      assert.match(
+        warnings,
+        /^qmemacct: .*all: no room is left there; nothing was kept; make room or name another place\n$/,
+      );
+      assert.deepEqual(readdirSync(place), []);
+    }
   });
 
   it('keeps the file that was there until the new one is whole', async () => {

@@ -48,7 +48,7 @@ async function report(
       throw new Error('not asked for here');
     },
     running: () => Promise.reject(new Error('not asked for here')),
-    nodes: () => Promise.reject(new Error('not asked for here')),
+    nodes: () => Promise.resolve([]),
     close: () => Promise.resolve(),
   };
   const status = await showReport({ ...OPTIONS, ...options }, terminal, {

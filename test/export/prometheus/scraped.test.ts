@@ -8,11 +8,13 @@ import { anything, list, map, object, optional, string, type Shape, type ValueOf
 import { sampleSnapshot } from '../../live/snapshots';
 import { eventually, freePort, startProgram } from '../../support/server-program';
 import { temporaryDirectory } from '../../support/temporary-directory';
-import { httpServer, says } from '../push/servers';
 import { fullNodeText, fullSite } from './full-site';
 
 const PROMETHEUS = '/usr/bin/prometheus';
-const skip = !existsSync(PROMETHEUS) && `${PROMETHEUS} is not installed (Debian: prometheus)`;
+const NODE_EXPORTER = '/usr/bin/prometheus-node-exporter';
+const skip =
+  ![PROMETHEUS, NODE_EXPORTER].every((program) => existsSync(program)) &&
+  'without Debian packages prometheus and prometheus-node-exporter';
 const EXAMPLES = join(packageRoot(), 'docs', 'examples');
 
 const many = <T>(item: Shape<T>): Shape<readonly T[]> => list(item, Infinity);
@@ -60,6 +62,20 @@ async function prometheusOf(
   return { program, query, found };
 }
 
+/** node_exporter with a file that a node has written, and nothing of its own; its port. */
+async function nodeExporterOf(t: TestContext, text: string): Promise<number> {
+  const directory = temporaryDirectory();
+  writeFileSync(join(directory, 'qmemacct.prom'), text);
+  const port = await freePort();
+  startProgram(t, NODE_EXPORTER, [
+    `--web.listen-address=127.0.0.1:${port}`,
+    '--collector.disable-defaults',
+    '--collector.textfile',
+    `--collector.textfile.directory=${directory}`,
+  ]);
+  return port;
+}
+
 const dashboard = object({
   panels: many(object({ title: string, targets: many(object({ expr: string })) })),
   templating: object({ list: many(object({ name: string, type: string, query: optional(string) })) }),
@@ -84,13 +100,13 @@ function questionsOf(file: string): readonly { readonly place: string; readonly 
 
 it(
   'a real Prometheus scrapes the server and a node, and has series for every panel and variable of the dashboards',
-  { skip, timeout: 300_000 },
+  { skip, timeout: 900_000 },
   async (t) => {
     const token = join(temporaryDirectory(), 'token');
     writeFileSync(token, 'abcdefghijklmnop0123456789\n', { mode: 0o600 });
     const site = await fullSite(t, { metrics_jobs: 3, visibility: 'own', serve_tokens: token });
-    const node = await httpServer(t, says(200, fullNodeText(), { 'content-type': 'text/plain; version=0.0.4' }));
-    const { program, query, found } = await prometheusOf(t, { token, server: site.port, node: node.port });
+    const node = await nodeExporterOf(t, fullNodeText());
+    const { program, query, found } = await prometheusOf(t, { token, server: site.port, node });
 
     const hosts = await found('qmemacct_host_up');
     assert.deepEqual(
@@ -105,6 +121,9 @@ it(
     assert.equal(hostile?.metric.owner, 'a"b\\c\nd');
     const [ofNode] = await found('qmemacct_node_cpu_busy_ratio');
     assert.deepEqual([ofNode?.metric.host, ofNode?.value[1]], ['127.0.0.1', '0.42']);
+
+    const [faults] = await found('node_textfile_scrape_error');
+    assert.equal(faults?.value[1], '0');
 
     const files = readdirSync(join(EXAMPLES, 'grafana')).filter((name) => name.endsWith('.json'));
     assert.ok(files.length > 0);

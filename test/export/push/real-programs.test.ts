@@ -1,14 +1,15 @@
 import assert from 'node:assert/strict';
 import { spawnSync, type ChildProcess } from 'node:child_process';
-import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { it } from 'node:test';
+import { checkJson, list, number, object, string, type ValueOf } from '../../../src/base/shape';
 import { openMetricSink, SENT } from '../../../src/export/push/sink';
 import { eventually, freePort, startProgram } from '../../support/server-program';
 import { temporaryDirectory } from '../../support/temporary-directory';
 import { point, sinkOf } from './servers';
 
-/** Sinks against the programs that sites have, where they are installed (Debian: graphite-carbon, influxdb, victoria-metrics). */
+/** Sinks against the programs that sites have, where they are installed (Debian: graphite-carbon, graphite-web, influxdb, victoria-metrics). */
 
 const found = (program: string): boolean => spawnSync('sh', ['-c', `command -v ${program}`]).status === 0;
 const without = (...programs: readonly string[]): string | false =>
@@ -28,7 +29,7 @@ async function sent(child: ChildProcess, settings: ReturnType<typeof sinkOf>): P
   assert.deepEqual(await sink.send(POINTS), SENT);
 }
 
-it('VictoriaMetrics has what is sent to it', { skip: without('victoria-metrics'), timeout: 240_000 }, async (t) => {
+it('VictoriaMetrics has what is sent to it', { skip: without('victoria-metrics'), timeout: 900_000 }, async (t) => {
   const [http, graphite] = [await freePort(), await freePort()];
   const child = startProgram(t, 'victoria-metrics', [
     `-storageDataPath=${join(temporaryDirectory(), 'data')}`,
@@ -57,7 +58,7 @@ it('VictoriaMetrics has what is sent to it', { skip: without('victoria-metrics')
   assert.deepEqual(read.sort(), expected);
 });
 
-it('InfluxDB has what is sent to it', { skip: without('influxd'), timeout: 240_000 }, async (t) => {
+it('InfluxDB has what is sent to it', { skip: without('influxd'), timeout: 900_000 }, async (t) => {
   const directory = temporaryDirectory();
   const [http, rpc] = [await freePort(), await freePort()];
   const config = join(directory, 'influxdb.conf');
@@ -79,10 +80,42 @@ it('InfluxDB has what is sent to it', { skip: without('influxd'), timeout: 240_0
   assert.ok(answer.includes(`[[${NOW},"node01","eve, x=1/",3]]`), answer);
 });
 
+const GRAPHITE_WEB = '/usr/lib/python3/dist-packages/graphite/settings.py';
+
+/** Graphite's pages, of the files in `whisper` beside it. */
+const GRAPHITE_SETTINGS = `
+import os
+from graphite.settings import *
+STORAGE_DIR = LOG_DIR = os.path.dirname(os.path.abspath(__file__))
+INDEX_FILE = os.path.join(STORAGE_DIR, 'index')
+WHISPER_DIR = os.path.join(STORAGE_DIR, 'whisper')
+STANDARD_DIRS = [WHISPER_DIR]
+CARBONLINK_HOSTS = []
+SECRET_KEY = 'test'
+`;
+const ASK_GRAPHITE = `
+import sys, django
+django.setup()
+from django.test import Client
+query = {'target': sys.argv[1], 'from': '-1h', 'format': 'json', 'noNullPoints': 'true'}
+sys.stdout.buffer.write(Client().get('/render/', query).content)
+`;
+const rendered = list(object({ target: string, datapoints: list(list(number(), 2), 10) }), 10);
+
+/** What graphite-web says of a target; null: nothing. */
+function askGraphite(directory: string, target: string): ValueOf<typeof rendered> | null {
+  writeFileSync(join(directory, 'site_settings.py'), GRAPHITE_SETTINGS);
+  const env = { PATH: '/usr/bin:/bin', PYTHONPATH: directory, DJANGO_SETTINGS_MODULE: 'site_settings' };
+  const { stdout, stderr } = spawnSync('/usr/bin/python3', ['-c', ASK_GRAPHITE, target], { encoding: 'utf8', env });
+  const answer = checkJson(rendered, stdout, stderr);
+  if (!answer.ok) throw new Error(answer.error);
+  return answer.value.some(({ datapoints }) => datapoints.length > 0) ? answer.value : null;
+}
+
 for (const kind of ['graphite', 'graphite-pickle'] as const)
   it(
-    `carbon has what is sent to it (${kind})`,
-    { skip: without('carbon-cache', 'whisper-dump'), timeout: 240_000 },
+    `carbon has what is sent to it, and graphite-web shows it (${kind})`,
+    { skip: without('carbon-cache') || (!existsSync(GRAPHITE_WEB) && 'no graphite-web'), timeout: 900_000 },
     async (t) => {
       const directory = temporaryDirectory();
       const [line, pickle, query] = [await freePort(), await freePort(), await freePort()];
@@ -95,19 +128,17 @@ for (const kind of ['graphite', 'graphite-pickle'] as const)
         ...['LINE', 'PICKLE'].map((name) => `${name}_RECEIVER_INTERFACE = 127.0.0.1`),
         'CACHE_QUERY_INTERFACE = 127.0.0.1',
       ];
-      const rest = [`LOCAL_DATA_DIR = ${whisper}`, 'MAX_CREATES_PER_MINUTE = inf', 'USER ='];
+      const rest = [`LOCAL_DATA_DIR = ${whisper}`, 'MAX_CREATES_PER_MINUTE = inf', 'USER =', 'ENABLE_TAGS = False'];
       writeFileSync(config, `[cache]\n${[...places, ...ports, ...rest].join('\n')}\n`);
       writeFileSync(join(directory, 'storage-schemas.conf'), '[all]\npattern = .*\nretentions = 1s:1d\n');
       const child = startProgram(t, 'carbon-cache', [`--config=${config}`, '--nodaemon', 'start']);
       const port = kind === 'graphite' ? line : pickle;
       await sent(child, sinkOf({ kind, address: `tcp://127.0.0.1:${port}`, what: 'node' }));
-      const owner = join(whisper, 'qmemacct', 'node01', 'node_owner_jobs');
-      const [file] = await eventually(child, () => Promise.resolve(readdirSync(owner)));
-      assert.equal(file, 'eve%2C%20x=1%5C.wsp');
-      const value = await eventually(child, () => {
-        const { stdout } = spawnSync('whisper-dump', [join(owner, file)], { encoding: 'utf8' });
-        return Promise.resolve(/^\d+: (\d+), +([1-9]\S*)$/m.exec(stdout));
-      });
-      assert.deepEqual(value.slice(1).map(Number), [NOW / 1000, 3]);
+      const target = 'qmemacct.node01.node_owner_jobs.eve%2C%20x=1%5C';
+      await eventually(child, () => existsSync(join(whisper, `${target.replaceAll('.', '/')}.wsp`)) || null);
+      for (const asked of [target, 'qmemacct.*.node_owner_jobs.*']) {
+        const answer = await eventually(child, () => askGraphite(directory, asked));
+        assert.deepEqual(answer, [{ target, datapoints: [[3, NOW / 1000]] }]);
+      }
     },
   );

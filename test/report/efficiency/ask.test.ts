@@ -133,6 +133,7 @@ describe('askForReport', () => {
       },
       records: (query) => (asked.push(query), store.records(query)),
       job: (query) => store.job(query),
+      nodes: (query) => store.nodes(query),
     };
     const report = await makeReport(reader, MONTH);
     assert.ok(asked.length < 150, String(asked.length));

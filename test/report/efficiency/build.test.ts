@@ -3,8 +3,13 @@ import { describe, it } from 'node:test';
 import type { ReportReader } from '../../../src/report/efficiency/ask';
 import { makeReport } from '../../../src/report/efficiency/build';
 import type { JobList } from '../../../src/report/efficiency/report';
+import { renderReportHtml } from '../../../src/report/efficiency/html/page';
+import { renderReport } from '../../../src/report/efficiency/text';
+import type { NodeHeartbeat } from '../../../src/record/node-status';
 import type { JobRecord } from '../../../src/record/record';
 import { killedAtLimit, ordinary, reservingOnly } from '../sample-records';
+import { statusOf } from '../../accounting/suite/node-suite';
+import { testScreen } from '../screens';
 import { memoryReader } from './memory-reader';
 import { HOSTILE, NIGHT, sampleCluster } from './sample-cluster';
 import { QUESTION, sampleReport } from './sample-report';
@@ -131,6 +136,28 @@ describe('makeReport', () => {
     assert.deepEqual(report.hosts_without_jobs, ['node99']);
   });
 
+  it('names the hosts whose last heartbeat shows a problem, where it is about the time just past', async () => {
+    const heartbeat = { ...statusOf('node01'), heartbeat_at: '2026-11-21T00:59:00.000Z', clock_offset_seconds: 0 };
+    const source = { source: 'ipmi', reason: 'ipmitool took longer than 5 s' };
+    const heartbeats: readonly NodeHeartbeat[] = [
+      heartbeat,
+      { ...heartbeat, host: 'node02', failing_sources: [source] },
+      { ...heartbeat, host: 'node03', heartbeat_at: '2026-11-20T01:00:00.000Z' },
+      { ...heartbeat, host: 'node04', cluster: 'other', listener: false },
+    ];
+    const reader = memoryReader(sampleCluster(), heartbeats);
+    const report = await makeReport(reader, { ...QUESTION, cluster: 'cell' });
+    assert.deepEqual(report.host_problems, [
+      { cluster: 'cell', host: 'node03', state: 'critical', problems: ['no heartbeat for 1d 0h'] },
+      { cluster: 'cell', host: 'node02', state: 'warning', problems: ['a source fails: ipmi'] },
+    ]);
+    const text = renderReport(report, testScreen()).join('\n');
+    assert.match(text, /Hosts with problems\n+ +node03 {2}no heartbeat for 1d 0h\n +node02 {2}a source fails: ipmi\n/);
+    assert.match(renderReportHtml(report), /Hosts with problems/);
+    const later = new Date(QUESTION.until.getTime() + 2 * 86_400_000);
+    assert.deepEqual((await makeReport(reader, { ...QUESTION, now: later })).host_problems, []);
+  });
+
   it('counts every ended record in the coverage', async () => {
     const { coverage, site } = await sampleReport();
     assert.equal(coverage.records, site.records - site.running);
@@ -144,6 +171,7 @@ describe('makeReport', () => {
       summary: (query) => (asked.push(query.owner), whole.summary(query)),
       records: (query) => (asked.push(query.owner), whole.records(query)),
       job: (query) => whole.job(query),
+      nodes: () => assert.fail('hosts are no matter of one owner'),
     };
     const report = await makeReport(reader, { ...QUESTION, owner: 'tanaka', by: 'job_name' });
     assert.deepEqual([...new Set(asked)], ['tanaka']);

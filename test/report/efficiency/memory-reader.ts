@@ -8,11 +8,13 @@ import type { ReportReader } from '../../../src/report/efficiency/ask';
 import { countedByGridEngine, killedByMemory } from '../../../src/record/cause';
 import { succeeded } from '../../../src/report/job/ending';
 import { limitOf } from '../../../src/record/request';
+import type { NodeHeartbeat } from '../../../src/record/node-status';
 import type { JobRecord } from '../../../src/record/record';
 
 /** A store of a few thousand records in memory, of single-host jobs: what the report asks of a store, in a few lines. */
-export function memoryReader(all: readonly JobRecord[]): ReportReader {
+export function memoryReader(all: readonly JobRecord[], heartbeats: readonly NodeHeartbeat[] = []): ReportReader {
   return {
+    nodes: () => Promise.resolve(heartbeats),
     summary: (query) => {
       const records = select(all, query);
       const byKey = new Map<string | null, JobRecord[]>();

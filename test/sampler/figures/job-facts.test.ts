@@ -6,7 +6,7 @@ import {
   energyMetrics,
   newEnergyAccount,
 } from '../../../src/sampler/figures/energy-charges';
-import { OF_THE_JOB } from '../../../src/sampler/figures/cgroup';
+import { OF_THE_JOB } from '../../../src/sources/job/cgroup-reading';
 import { GPU_JOB_METRICS, gpuMetrics, newGpuUse, observeGpus } from '../../../src/sampler/figures/gpu-use';
 import { ALL_FACTS, JOB_FACTS } from '../../../src/sampler/figures/job-facts';
 import { Lineage, lineageMetrics } from '../../../src/sampler/processes/lineage';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { writeFileSync } from 'node:fs';
+import { renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -281,6 +281,18 @@ describe('what a tick reads', () => {
     assert.deepEqual(pids(readings), [ROOT]);
     assert.equal(readings.counters.get('101.1000')?.cpu, 9);
     assert.equal(readings.failedReads, 0);
+  });
+
+  it('a process that is there and can’t be read as it was, not as one that has gone and comes again', () => {
+    const job = newJob();
+    job.tick(0);
+    const stat = join(job.tree.root, String(ROOT), 'stat');
+    renameSync(stat, `${stat}.away`);
+    const unread = job.tick(1);
+    assert.deepEqual([[...unread.counters.keys()], unread.failedReads], [[...job.tick(0).counters.keys()], 1]);
+    renameSync(`${stat}.away`, stat);
+    assert.equal(job.tick(2).failedReads, 0);
+    assert.equal(job.processes.counts.seen, 1);
   });
 
   it('tells reads that failed, and marks that fell', () => {

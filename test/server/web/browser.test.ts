@@ -57,8 +57,8 @@ const PATHS: readonly (readonly [name: string, path: string])[] = [
 const PICTURES = process.env.QMEMACCT_SCREENSHOTS;
 /** For the manual: beginnings of pages over a week of a site. */
 const SHOWN: readonly (readonly [name: string, path: string, height: number])[] = [
-  ['now', '/', 820],
-  ['job', '/job/4711', 900],
+  ['now', '/?owner=user7&shade=requested', 900],
+  ['job', '/job/4711', 1010],
   ['array', '/job/4720', 820],
   ['owner', '/jobs?owner=user000', 900],
   ['class', '/class?owner=user000&job_name=KIND', 900],
@@ -209,7 +209,7 @@ describe('the pages in a browser', { skip }, () => {
       for (const [name, path, height] of SHOWN) {
         await page.goto(origin + path.replace('KIND', encodeURIComponent(kind)));
         const clip = { x: 0, y: 0, width: PICTURE_WIDTH, height, scale: 1 };
-        const { data } = await session.send('Page.captureScreenshot', { format: 'webp', quality: 75, clip });
+        const { data } = await session.send('Page.captureScreenshot', { format: 'webp', quality: 50, clip });
         const picture = Buffer.from(data, 'base64');
         assert.ok(picture.length < MOST_PICTURE_BYTES, `${name}: ${picture.length} bytes`);
         writeFileSync(join(PICTURES ?? '', `${name}.webp`), picture);

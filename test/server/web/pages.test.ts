@@ -15,7 +15,9 @@ import {
 } from '../../report/sample-records';
 import { linkTo } from '../../../src/server/web/html';
 import { writeReport } from '../../../src/cli/nightly/report-files';
-import { startTestSite, type Got } from '../test-site';
+import { statusOf } from '../../accounting/suite/node-suite';
+import { memoryAccounting } from '../accounting/memory-accounting';
+import { NOW, startTestSite, type Got } from '../test-site';
 import { temporaryDirectory } from '../../support/temporary-directory';
 
 const NOVEMBER = 'since=2026-11-01&until=2026-12-01';
@@ -40,7 +42,16 @@ function textOf({ text }: Got): string {
 }
 
 const PATHS: readonly string[] = [
-  ...['/', '/?shade=slots&owner=alice', '/jobs', `/jobs?${NOVEMBER}`, '/cluster?since=2026-11-01', '/v1', '/sign-in'],
+  ...[
+    '/',
+    '/?shade=slots&owner=alice',
+    '/jobs',
+    `/jobs?${NOVEMBER}`,
+    '/cluster?since=2026-11-01',
+    '/nodes',
+    '/v1',
+    '/sign-in',
+  ],
   ...RECORDS.map((record) => `/job/${jobTaskName(record)}`),
   ...['/job/4720', '/nothing', '/job/1', '/job/x', '/class', '/class?owner=nobody&job_name=none'],
   ...['/compare', '/compare?jobs=4711,4712,4718,4720,99', '/class?owner=bob&job_name=align_reads&slots=4'],
@@ -384,5 +395,25 @@ describe('the page of the running cluster', () => {
     const page = await site.get('/');
     assert.equal(page.status, 200);
     assert.match(textOf(page), /nothing is known of the cluster yet/);
+  });
+});
+
+describe('the page of the hosts', () => {
+  it('shows the last heartbeat of each, the worst first, and those of Grid Engine without one', async (t) => {
+    const heartbeat = { ...statusOf('node01'), heartbeat_at: new Date(NOW - 60_000).toISOString() };
+    const source = { source: '<b>"x"', reason: 'broken' };
+    const accounting = memoryAccounting(
+      [],
+      [
+        { ...heartbeat, clock_offset_seconds: 0.01 },
+        { ...heartbeat, host: 'node77', clock_offset_seconds: null, failing_sources: [source] },
+      ],
+    );
+    const text = textOf(await (await startTestSite(t, { accounting, snapshot: sampleSnapshot() })).get('/nodes'));
+    assert.match(text, /Hosts \d+ hosts: \d+ with a warning, 1 ok; 0 records wait; versions: 1\.2\.3 \(2\)/);
+    assert.match(text, /node77 warning 0:01:00 ago .* a source fails: <b>"x" node01 ok 0:01:00 ago/);
+    assert.match(text, /node02 warning no heartbeat in this time/);
+    const none = await startTestSite(t, { accounting: memoryAccounting([]), snapshot: null });
+    assert.match(textOf(await none.get('/nodes')), /No host has sent a heartbeat in the last 7 days/);
   });
 });

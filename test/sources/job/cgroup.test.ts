@@ -90,6 +90,7 @@ describe('cgroup v2', () => {
       oomEvents: 0,
       highEvents: 0,
       maxEvents: 0,
+      refaults: 0,
       memoryStalledSeconds: 0,
       memoryFullyStalledSeconds: 0,
       cpuStalledSeconds: 0.050206,
@@ -170,6 +171,7 @@ describe('cgroup v1', () => {
     assert.equal(reading.shmemBytes, 0);
     assert.equal(reading.memoryLimitBytes, null);
     assert.equal(reading.tasksPeak, 4);
+    assert.equal(reading.refaults, 5);
     assert.ok((reading.peakBytes ?? 0) > 28 * MIB);
     // No disk was counted: that is not the same as nothing read.
     assert.equal(reading.ioReadBytes, null);
@@ -317,7 +319,7 @@ describe('garbage', () => {
 
   it('makes no reading absurd', () => {
     const assertSane = (reading: CgroupReading): void => {
-      for (const [field, value] of Object.entries(reading) as [string, number | null][])
+      for (const [field, value] of Object.entries(reading))
         assert.ok(value === null || (Number.isFinite(value) && value >= 0), `${field} = ${value}`);
     };
     fc.assert(

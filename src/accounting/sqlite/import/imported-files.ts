@@ -2,9 +2,20 @@ import type { Database, Statement } from 'better-sqlite3';
 import type { ImportBatch, ImportedFile, KeptLine } from '../../history-store';
 import { rowOfBatch, type FileRow } from '../../import/known-file';
 import type { Words } from '../database/dictionary';
+import { openForReading } from '../database/open';
 
 const COLUMNS = 'c.name AS cluster, f.head, f.head_bytes AS headBytes, f.path, f.device, f.inode, f.offset, f.lines';
 const FROM = 'FROM imported_file f JOIN cluster c ON c.id = f.cluster_id WHERE f.cluster_id = ?';
+
+/** When lines were last imported into the store at `path` (ms since the epoch); null: never. Throws StoreError. */
+export function lastImport(path: string): number | null {
+  const db = openForReading(path);
+  try {
+    return db.prepare<[], number | null>('SELECT max(imported_at) FROM imported_file').pluck().get() ?? null;
+  } finally {
+    db.close();
+  }
+}
 
 /** Which accounting files have been imported, how far, and what could not be read. */
 export class ImportedFiles {
@@ -22,12 +33,12 @@ export class ImportedFiles {
     this.all = db.prepare(`SELECT ${COLUMNS} ${FROM}`);
     this.find = db.prepare(`SELECT f.id, ${COLUMNS} ${FROM} AND f.head = ? AND f.head_bytes = ?`);
     this.add = db.prepare(
-      `INSERT INTO imported_file (head, head_bytes, path, device, inode, offset, lines, cluster_id)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
+      `INSERT INTO imported_file (head, head_bytes, path, device, inode, offset, lines, imported_at, cluster_id)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     );
     this.change = db.prepare(
-      `UPDATE imported_file SET head = ?, head_bytes = ?, path = ?, device = ?, inode = ?, offset = ?, lines = ?
-       WHERE id = ?`,
+      `UPDATE imported_file SET head = ?, head_bytes = ?, path = ?, device = ?, inode = ?, offset = ?, lines = ?,
+         imported_at = ? WHERE id = ?`,
     );
     this.keep = db.prepare(
       'INSERT OR REPLACE INTO unreadable_line (file_id, offset, reason, text) VALUES (?, ?, ?, ?)',
@@ -61,7 +72,7 @@ export class ImportedFiles {
 
   store({ file, unreadable }: ImportBatch, row: number | 'new', clusterId: number): void {
     const { head, headBytes, path, device, inode, offset, lines } = file;
-    const values = [head, headBytes, path, device, inode, offset, lines];
+    const values = [head, headBytes, path, device, inode, offset, lines, Date.now()];
     let id = row;
     if (id === 'new') id = Number(this.add.run(...values, clusterId).lastInsertRowid);
     else this.change.run(...values, id);

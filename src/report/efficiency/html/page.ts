@@ -11,6 +11,7 @@ import {
   farBelowCard,
   groupsCard,
   killedCard,
+  hostProblemsCard,
   silentCard,
   tiles,
   waitsCard,
@@ -63,10 +64,12 @@ function overview(report: Report): Html {
 }
 
 function body(report: Report): readonly Html[] {
-  if (report.site.records === 0) return [card('No jobs', sentence('No job ended in this time.')), silentCard(report)];
+  if (report.site.records === 0)
+    return [card('No jobs', sentence('No job ended in this time.')), silentCard(report), hostProblemsCard(report)];
   return [
     overview(report),
     silentCard(report),
+    hostProblemsCard(report),
     ...(report.owner === null
       ? [groupsCard(report), wastersCard(report), killedCard(report)]
       : [killedCard(report), wastersCard(report), groupsCard(report)]),

@@ -412,3 +412,24 @@ export function silentCard(report: Report): Html {
   );
   return card('Silent nodes', box, quiet);
 }
+
+export function hostProblemsCard({ host_problems: hosts }: Report): Html {
+  if (hosts.length === 0) return fragment();
+  const items = hosts
+    .slice(0, HOSTS_NAMED)
+    .map(({ host, state, problems }) =>
+      element(
+        'p',
+        look('margin:0 0 4px;font-size:14px;line-height:20px', 'ink'),
+        element('strong', look('', state === 'critical' ? 'bad' : 'warning'), named(host)),
+        ': ',
+        named(problems.join('; ')),
+      ),
+    );
+  const more = hosts.length - HOSTS_NAMED;
+  return card(
+    'Hosts with problems',
+    ...items,
+    more > 0 ? note(`and ${formatCount(more)} more: see "qmemacct nodes".`) : null,
+  );
+}

@@ -9,7 +9,7 @@ export function amounts(scale: Scale, series: string): Html {
   const lines = amountTicks(scale.top, base).map((amount) => {
     const y = scale.y(amount);
     return html`<line class="axis" x1="0" x2="100%" y1="${y}" y2="${y}"></line>
-      <text x="2" y="${y - 3}">${tick(amount)}</text>`;
+      <text x="-8" y="${y + 4}" text-anchor="end">${tick(amount)}</text>`;
   });
   return html`${lines}`;
 }
@@ -54,6 +54,7 @@ interface TimeChart {
 export function timeChart(chart: TimeChart, curves: Html, behind: Html | null = null): Html {
   const { words, seconds, scale, limit, series } = chart;
   return html`<svg
+    class="plot"
     width="100%"
     height="${HEIGHT}"
     role="img"

@@ -86,7 +86,7 @@ export function runsChart(
   const words = `Peaks of ${formatCount(runs.length)} runs: at most ${formatBytes(needed)}${
     advised === null ? '' : `; advised ${advised.text}`
   }`;
-  return html`<svg width="100%" height="${HEIGHT}" role="img" aria-label="${words}">
+  return html`<svg class="plot" width="100%" height="${HEIGHT}" role="img" aria-label="${words}">
       ${amounts(scale, MEMORY_SERIES)}
       <line class="axis" x1="0" x2="100%" y1="${BOTTOM}" y2="${BOTTOM}"></line>
       ${dates(runs)} ${requestedLine(runs, scale, x)}

@@ -47,7 +47,7 @@ function advicePart(answer: ClassAnswer, screen: Screen): Html {
   const notes = classNotes(answer).map((note) => html`<li>${note}</li>`);
   return section(
     'Next time',
-    html`<p><code>qsub ${answer.request}</code></p>`,
+    html`<p class="command"><code>qsub ${answer.request}</code></p>`,
     table('What the advice rests on', CLASS_COLUMNS, classRows(answer, screen)),
     html`<ul class="faint">
       ${notes}
@@ -111,7 +111,7 @@ function runsPart({ runs }: ClassAnswer): Html | null {
       formatBytes(run.needed_bytes),
       run.stopped ? html`<span class="bad">stopped at its limit</span>` : '',
     ]);
-  return section('Latest runs', table('The latest runs, the newest first', columns, rows), compareLine(runs));
+  return section('Latest runs', table('The latest runs, the newest first', columns, rows, true), compareLine(runs));
 }
 
 function pageOf(answer: ClassAnswer, choice: Choice, screen: Screen): Page {
@@ -122,8 +122,8 @@ function pageOf(answer: ClassAnswer, choice: Choice, screen: Screen): Page {
     title: `${name} of ${owner}`,
     body: html`<h1>${named(classTitle(answer.class, screen))}</h1>
       <p>
-        ${formatCount(answer.runs.length)} runs of the last year whose peak is known; names that differ in digits (#)
-        only are of one kind. <a href="${jobs}">All of its jobs</a>
+        ${formatCount(answer.runs.length)} run${answer.runs.length === 1 ? '' : 's'} of the last year whose peak is
+        known; names that differ in digits (#) only are of one kind. <a href="${jobs}">All of its jobs</a>
       </p>
       ${filters(choice)} ${advicePart(answer, screen)} ${peaksPart(answer)}
       ${course === null ? null : section('Memory over time, each run since its start', course)} ${replayPart(answer)}

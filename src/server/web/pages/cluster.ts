@@ -50,7 +50,9 @@ export const clusterPage = pageRoute({
           ${formatMinute(new Date(interval.since))} → ${formatMinute(new Date(interval.until))}
           ${formatZone(new Date(interval.until))}
         </p>
-        ${choices(spans)} ${section('Totals', sumsPart(totals))} ${daysPart(groups)} ${tables} ${reportsPart(asked)}`,
+        ${choices(spans)} ${section('Totals', sumsPart(totals))} ${daysPart(groups)}
+        <div class="tables">${tables}</div>
+        ${reportsPart(asked)}`,
     };
   },
 });

@@ -86,7 +86,7 @@ function figuresTable(jobs: readonly Compared[], screen: Screen): Html {
     align: 'right' as const,
   }));
   const rows = FIGURES.map(([name, figure]) => [name, ...jobs.map((job) => figure(job, screen))]);
-  return table('Figures of each job', [{ head: '' }, ...columns], rows);
+  return table('Figures of each job', [{ head: '' }, ...columns], rows, true);
 }
 
 interface Found {
@@ -128,7 +128,7 @@ export const comparePage = pageRoute({
       title: 'Compare',
       body: html`<h1>Compare jobs</h1>
         <form class="filters" action="/compare">
-          ${field('jobs', `job numbers, up to ${MOST_CURVES}, with commas`, names)}
+          <span class="wide">${field('jobs', `job numbers, up to ${MOST_CURVES}, with commas`, names)}</span>
           ${wanted === undefined ? null : html`<input type="hidden" name="series" value="${wanted}" />`}
           <button>Compare</button>
         </form>

@@ -62,11 +62,12 @@ export function curvePart({ total, whole }: Latest, { series: wanted, host, link
     here == null ? null : html`<p><a href="${linkOf({ host: undefined })}">All hosts together</a></p>`,
     choices(items),
     drawn ?? html`<p>There is too little of it to draw.</p>`,
-    drawn &&
-      chartKey([
-        { fill: 'used', text: title },
-        ...(peak === null ? [] : [{ fill: 'band', text: 'peak, lower to upper bound' }]),
-      ]),
+    drawn && peak
+      ? chartKey([
+          { fill: 'used', text: title },
+          { fill: 'band', text: 'peak, lower to upper bound' },
+        ])
+      : null,
     isMemory && here == null ? html`<p class="faint">${curveWords(record, series)}.</p>` : null,
   );
 }

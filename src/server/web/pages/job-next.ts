@@ -23,13 +23,17 @@ function reason({ risk, runs }: NextRequest): string {
 /** What to request next time. `line`: of a bad end, a whole `qsub` line; it goes before. `records`: all that the advice must fit. */
 export function nextPart(next: NextRequest | null, line: string | null, records: readonly JobRecord[]): Html | null {
   if (line !== null)
-    return section('Next time', html`<p><code>${line}</code></p>`, next && html`<p>${reason(next)}</p>`);
+    return section(
+      'Next time',
+      html`<p class="command"><code>${line}</code></p>`,
+      next && html`<p>${reason(next)}</p>`,
+    );
   if (next === null) return null;
   const request = `qsub -l ${next.complex}=${roundRequest(next.request_bytes).text}`;
   return section(
     'Next time',
     html`<p>${next.kind === 'keep' && hasUnknownPart(records) ? NOT_WHOLE : VERDICTS[next.kind]}</p>`,
-    next.kind === 'keep' ? null : html`<p><code>${request}</code></p>`,
+    next.kind === 'keep' ? null : html`<p class="command"><code>${request}</code></p>`,
     html`<p class="faint">${reason(next)}</p>`,
   );
 }

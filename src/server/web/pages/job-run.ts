@@ -95,7 +95,7 @@ function measuredPart({ total, memory, whole }: Latest, screen: Screen): Html {
   ] as const;
   return section(
     'Requested and used',
-    table('Requested, used and efficiency', columns, rows),
+    table('Requested, used and efficiency', columns, rows, true),
     peakPart(memory, screen),
   );
 }

@@ -11,6 +11,7 @@ import {
 } from '../../../report/records/columns';
 import { toJobLines, type RecordLine } from '../../../report/records/lines';
 import type { Screen } from '../../../report/screen/screen';
+import type { SummaryGroup } from '../../../accounting/summary';
 import { recordsAnswer, summaryAnswer } from '../../accounting/answer-shapes';
 import { FILTER, given, intervalOf, SORTS } from '../../routes/accounting';
 import { queryCount, queryTime, queryWord, withText, type Values } from '../../routes/parameter';
@@ -147,14 +148,16 @@ function titleOf({ owner: user, project: group }: Choice): readonly [string, Htm
 }
 
 /** The users, or the names, that requested most. */
-async function groupsPart(
+async function groupsOf(
   asked: Asker,
-  choice: Choice,
   query: ReturnType<typeof queryOf>,
   by: 'owner' | 'job_name',
-): Promise<Html | null> {
+): Promise<readonly SummaryGroup[]> {
   const question = { what: 'summary', query: { ...query, by, limit: GROUPS } } as const;
-  const { groups } = await askAccounting(asked, question, summaryAnswer);
+  return (await askAccounting(asked, question, summaryAnswer)).groups;
+}
+
+function groupsPart(groups: readonly SummaryGroup[], choice: Choice, by: 'owner' | 'job_name'): Html | null {
   const linkOf = (key: string): string =>
     address({
       ...choice,
@@ -166,13 +169,18 @@ async function groupsPart(
 }
 
 /** Of a user the kinds of jobs, of a project its users and their kinds of jobs, of all users and names. */
-async function partsOf(asked: Asker, choice: Choice, query: ReturnType<typeof queryOf>): Promise<Html> {
-  const users = choice.owner === undefined ? await groupsPart(asked, choice, query, 'owner') : null;
+async function partsOf(asked: Asker, choice: Choice, query: ReturnType<typeof queryOf>): Promise<Html | null> {
+  if (choice.owner !== undefined) return kindsPart(asked, query, [choice.owner]);
+  const users = await groupsOf(asked, query, 'owner');
   const kinds =
-    choice.owner === undefined && choice.project === undefined
-      ? await groupsPart(asked, choice, query, 'job_name')
-      : await kindsPart(asked, query);
-  return html`${users} ${kinds}`;
+    choice.project === undefined
+      ? groupsPart(await groupsOf(asked, query, 'job_name'), choice, 'job_name')
+      : await kindsPart(
+          asked,
+          query,
+          users.flatMap(({ key }) => key ?? []),
+        );
+  return html`${groupsPart(users, choice, 'owner')} ${kinds}`;
 }
 
 type Filter = Pick<Choice, keyof typeof CHOICES>;

@@ -10,7 +10,7 @@ import { sumCells, SUM_COLUMNS } from './sums';
 
 /** Kinds that are listed: those that requested most. */
 const LISTED = 10;
-/** Of a project: so many users, and kinds of each, are looked at. */
+/** So many users are looked at. */
 const USERS = 5;
 
 type Query = SummaryQuery & { readonly limit: number };
@@ -61,20 +61,14 @@ function kindsTable(kinds: readonly Kind[], advice: readonly (MemoryPromise | nu
   );
 }
 
-/** The kinds of jobs of a user, or of the users of a project who requested most, each with what to request next. */
-export async function kindsPart(asked: Asker, query: Omit<Query, 'by' | 'limit'>): Promise<Html | null> {
-  const users =
-    query.owner === undefined
-      ? (
-          await askAccounting(
-            asked,
-            { what: 'summary', query: { ...query, by: 'owner', limit: USERS } } as const,
-            summaryAnswer,
-          )
-        ).groups.flatMap(({ key }) => key ?? [])
-      : [query.owner];
+/** The kinds of jobs of these users, those who requested most first, each with what to request next. */
+export async function kindsPart(
+  asked: Asker,
+  query: Omit<Query, 'by' | 'limit'>,
+  users: readonly string[],
+): Promise<Html | null> {
   const found: Kind[] = [];
-  for (const user of users) found.push(...(await kindsOf(asked, user, query)));
+  for (const user of users.slice(0, USERS)) found.push(...(await kindsOf(asked, user, query)));
   const kinds = found.sort((a, b) => b.totals.requested_gib_hours - a.totals.requested_gib_hours).slice(0, LISTED);
   if (kinds.length === 0) return null;
   const { cluster = null } = query;
@@ -86,9 +80,13 @@ export async function kindsPart(asked: Asker, query: Omit<Query, 'by' | 'limit'>
   );
   return html`<section>
     ${kindsTable(kinds, advice, cluster)}
-    <p class="faint">
-      Request next: what past runs of the kind advise. Risk: the share of runs that would need more, where there are
-      enough runs to state it.
-    </p>
+    ${
+      advice.every((one) => one === null)
+        ? null
+        : html`<p class="faint">
+            Request next: what past runs of the kind advise. Risk: the share of runs that would need more, where there
+            are enough runs to state it.
+          </p>`
+    }
   </section>`;
 }

@@ -141,7 +141,7 @@ function hostsPart(hosts: readonly HostView[], choice: Choice, screen: Screen): 
   );
   const totals = describeTotals(totalHosts(hosts), screen).map((line) => html`<p>${line.replace(/ {2,}/, ': ')}</p>`);
   return [
-    section('All hosts', hostMap(hosts, shade), choices(shades), html`${totals}`),
+    section('All hosts', choices(shades), hostMap(hosts, shade), html`${totals}`),
     section(
       `${formatCount(hosts.length)} hosts`,
       liveTable('Hosts (used: the peak so far of the jobs there)', HOST_COLUMNS, shown, hostCell, screen),
@@ -166,7 +166,7 @@ function nowOf(view: ClusterView, choice: Choice, now: number): Page {
   const { owner: owners, project: projects, queue: queues, host: names } = choice;
   const filter = { owner: owners, project: projects, queue: queues, host: names };
   const problem = problemLine(view, screen);
-  const cluster = view.cluster === '' ? null : html` in ${named(view.cluster)}`;
+  const cluster = view.cluster === '' ? null : html` <span class="faint">${named(view.cluster)}</span>`;
   return {
     title: 'Now',
     body: html`<h1>Now${cluster}</h1>

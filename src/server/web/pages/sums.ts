@@ -8,7 +8,7 @@ import { shareBar } from '../charts/bar';
 import { daysChart } from '../charts/days';
 import { html, named, type Child, type Html } from '../html';
 import { section } from '../layout';
-import { pairs, table, type WebColumn } from '../table';
+import { table, tiles, type WebColumn } from '../table';
 
 const DOT = '·';
 /** All slots busy is as it should be. */
@@ -22,7 +22,7 @@ function usedShare({ used_gib_hours: used, requested_with_used_gib_hours: asked 
 const cpuShare = ({ cpu_seconds: cpu, slot_seconds: slots }: Totals): number | null => (slots > 0 ? cpu / slots : null);
 
 function gauge(share: number | null, words: string, tone?: Tone): Child {
-  return share === null ? words : html`${words} (${formatPercent(share)}) ${shareBar(share, tone)}`;
+  return share === null ? words : html`${formatPercent(share)} <small>${words}</small> ${shareBar(share, tone)}`;
 }
 
 /** What jobs together requested and used. */
@@ -39,8 +39,8 @@ export function sumsPart(totals: Totals): Html {
   ];
   const busy = cpuShare(totals);
   const apart = gridEngineText(totals, DOT);
-  return html`${pairs([
-    ['jobs', `${formatCount(totals.jobs)} (${formatCount(totals.records)} records)`],
+  return html`${tiles([
+    ['jobs', html`${formatCount(totals.jobs)} <small>(${formatCount(totals.records)} records)</small>`],
     ['memory in use', gauge(usedShare(totals), memory.join(' of '))],
     ['unused', formatMemoryTime(unusedGibHours(totals), DOT)],
     ['CPU', gauge(busy, `${texts.join(' of ')} ${unit}`, shareTone(Math.min(busy ?? 0, BUSY)))],

@@ -34,6 +34,7 @@ function withNames(report: Report, text: string): Report {
     wasters: [{ ...waster, name: text }, ...wasters],
     silent_nodes: [{ host: text, kind: 'lost', records: 1, last_at: null }],
     hosts_without_jobs: [text],
+    host_problems: [{ cluster: text, host: text, state: 'warning', problems: [text] }],
   };
 }
 
