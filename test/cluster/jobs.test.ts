@@ -168,7 +168,10 @@ async function hundredAtOnce({ cell, product }: Site): Promise<void> {
     records.map(({ record }) => record.task_id).sort((a, b) => Number(a) - Number(b)),
     Array.from({ length: 100 }, (_, index) => index + 1),
   );
-  assert.ok(records.every(({ attempt, record }) => attempt === 1 && record.exit_status === 0));
+  // Open Cluster Scheduler removes the spool directory at once: its line says what was too late to be read there.
+  const right = kind.dialect === 'ocs' ? [0, null] : [0];
+  const wrong = records.filter(({ attempt, record }) => attempt !== 1 || !right.includes(record.exit_status));
+  assert.deepEqual(wrong, []);
 }
 
 describe('jobs on a real Grid Engine', () => {

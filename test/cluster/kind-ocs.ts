@@ -26,6 +26,7 @@ export function openClusterScheduler(name: string, archive: RegExp): CellKind {
     wantsStaticEnv: true,
     tasksNameTheirSlots: false,
     failedAtLimit: '100',
+    losesExitStatus: false,
     parallelEnvironment: { ign_sreq_on_mhost: 'FALSE', master_forks_slaves: 'FALSE', daemon_forks_slaves: 'FALSE' },
     obstacle: () => {
       if (findArchive(archive) === null) return `${VARIABLE} names no directory with a build of ${name}`;

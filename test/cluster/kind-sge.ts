@@ -35,6 +35,7 @@ export const sonOfGridEngine: CellKind = {
   wantsStaticEnv: false,
   tasksNameTheirSlots: true,
   failedAtLimit: '37',
+  losesExitStatus: false,
   parallelEnvironment: { qsort_args: 'NONE' },
   obstacle: () => {
     const file = neededFiles.find((path) => !existsSync(path));

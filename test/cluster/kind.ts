@@ -26,6 +26,8 @@ export interface CellKind {
   readonly tasksNameTheirSlots: boolean;
   /** `failed` of a job that execd killed for a limit. */
   readonly failedAtLimit: '37' | '100';
+  /** Accounting has exit status 0 for a job of a tight parallel environment that ran no task (CS-2632 of its makers). */
+  readonly losesExitStatus: boolean;
   /** What one of its parallel environments has beside the fields that all kinds know. */
   readonly parallelEnvironment: Readonly<Record<string, string>>;
   /** Why it can't be made on this machine, with what would change that; null where it can. */
@@ -38,7 +40,7 @@ export interface CellKind {
 
 const kinds: readonly CellKind[] = [
   sonOfGridEngine,
-  openClusterScheduler('ocs9.1', /ocs-9\.1\..*\.tar\.xz$/),
+  { ...openClusterScheduler('ocs9.1', /ocs-9\.1\..*\.tar\.xz$/), losesExitStatus: true },
   openClusterScheduler('ocs9.2', /ocs-9\.2\..*\.tar\.xz$/),
 ];
 

@@ -1,3 +1,5 @@
+import type { ExitRecord } from '../../sources/events/exit-records';
+
 /**
  * What the kernel says of a whole process at its end: its threads' exit records (taskstats), added up. Marks are the
  * largest of them: each describes the one address space of all. Bytes, nanoseconds, counts.
@@ -43,35 +45,24 @@ export interface ExitAccount extends Readonly<Record<ExitField, number>> {
 }
 
 /** What `exitAccount` takes from one thread's record. */
-export interface ThreadRecord {
-  readonly pid: number;
-  readonly uid: number;
-  readonly comm: string;
-  /** null where the kernel doesn't count it: then the sum of the two that follow stands in. */
-  readonly cpuNs: number | null;
-  readonly userUs: number;
-  readonly systemUs: number;
-  readonly minorFaults: number;
-  readonly majorFaults: number;
-  readonly hiwaterRssBytes: number;
-  readonly hiwaterVmBytes: number;
-  readonly readChars: number;
-  readonly writeChars: number;
-  readonly readSyscalls: number;
-  readonly writeSyscalls: number;
-  readonly readBytes: number;
-  readonly writeBytes: number;
-  readonly cancelledWriteBytes: number;
-  readonly voluntarySwitches: number;
-  readonly involuntarySwitches: number;
-  /** MiB times µs, as the kernel counts them. */
-  readonly coremem: number;
-  readonly virtmem: number;
+export type ThreadRecord = Pick<
+  ExitRecord,
+  | 'pid'
+  | 'uid'
+  | 'comm'
+  | 'userUs'
+  | 'systemUs'
+  | 'hiwaterRssBytes'
+  | 'hiwaterVmBytes'
+  | 'coremem'
+  | 'virtmem'
+  | Extract<ExitField, keyof ExitRecord>
+> & {
   /** null: this kernel doesn't count them. */
   readonly delays: Readonly<
-    Record<'cpu' | 'blockIo' | 'swapIn' | 'freePages' | 'thrashing' | 'compact', { readonly ns: number } | null>
+    Record<Exclude<keyof ExitRecord['delays'], 'wpcopy' | 'irq'>, { readonly ns: number } | null>
   >;
-}
+};
 
 const MIB = 1024 * 1024;
 
