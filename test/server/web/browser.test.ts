@@ -209,7 +209,12 @@ describe('the pages in a browser', { skip }, () => {
       for (const [name, path, height] of SHOWN) {
         await page.goto(origin + path.replace('KIND', encodeURIComponent(kind)));
         const clip = { x: 0, y: 0, width: PICTURE_WIDTH, height, scale: 1 };
-        const { data } = await session.send('Page.captureScreenshot', { format: 'webp', quality: 50, clip });
+        const { data } = await session.send('Page.captureScreenshot', {
+          format: 'webp',
+          quality: 50,
+          clip,
+          captureBeyondViewport: true,
+        });
         const picture = Buffer.from(data, 'base64');
         assert.ok(picture.length < MOST_PICTURE_BYTES, `${name}: ${picture.length} bytes`);
         writeFileSync(join(PICTURES ?? '', `${name}.webp`), picture);
