@@ -127,7 +127,10 @@ export function addToTotals(totals: MutableTotals, added: Contribution, farBelow
   }
   if (facts.limit === null) totals.without_limit++;
   else if (facts.peak !== null && facts.peak > facts.limit) totals.above_request++;
-  if (facts.failed) totals.failed++;
+  if (facts.failed) {
+    totals.failed++;
+    totals.failed_slot_seconds += slotMs / 1000;
+  }
   if (facts.killed) totals.killed_by_memory++;
   if (facts.running) totals.running++;
   else {

@@ -38,6 +38,7 @@ export const TOTALS = {
   energy_joules: amount('energy that the jobs were charged with, of those records that know'),
   slot_seconds_with_energy: amount('slot seconds of those records'),
   failed: count('records of jobs that ended badly'),
+  failed_slot_seconds: amount('slot seconds of those records'),
   killed_by_memory: count('those that memory ended'),
   unsampled: count('ended records without a sample'),
   without_limit: count('records without a limit'),

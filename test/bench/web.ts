@@ -1,6 +1,5 @@
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { mkdirSync } from 'node:fs';
 import { Agent } from 'node:http';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { RELOAD_SECONDS } from '../../src/server/web/page';
 import type { Bench, BenchOptions, Row, Section } from './bench';
@@ -9,6 +8,8 @@ import { FIRST_JOB, fillHistory, type History } from './history-fill';
 import { keptHistory } from './history-kept';
 import { startWebSite, type WebSite } from './web-site';
 import { see, watchPages } from './web-viewers';
+import { temporaryDirectory } from '../support/temporary-directory';
+import { until } from '../support/until';
 
 /** How long the pages of `qmemacct serve` take over years of a site and 10,000 running jobs, and what viewers cost. */
 
@@ -54,11 +55,14 @@ const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout
 
 /** Until the server knows all running jobs and what they use. */
 async function untilLive(port: number): Promise<void> {
-  for (;;) {
-    const answer = await fetch(`http://127.0.0.1:${port}/v1/live?limit=1`);
-    if (answer.ok && /"usage_at":"/.test(await answer.text())) return;
-    await sleep(500);
-  }
+  await until(
+    async () => {
+      const answer = await fetch(`http://127.0.0.1:${port}/v1/live?limit=1`);
+      return answer.ok && (await answer.text()).includes('"usage_at":"');
+    },
+    'the usage of jobs',
+    500,
+  );
 }
 
 async function pageRows(
@@ -134,34 +138,27 @@ async function viewerRows(site: WebSite, seconds: number, progress: BenchOptions
 }
 
 async function run({ quick, jobs, keep, progress }: BenchOptions): Promise<readonly Section[]> {
-  const directory = mkdtempSync(join(tmpdir(), 'qmemacct-bench-web-'));
-  const remove = (): void => rmSync(directory, { recursive: true, force: true });
-  process.once('exit', remove);
+  const directory = temporaryDirectory();
+  const size = jobs ?? (quick ? QUICK_RECORDS : USUAL_RECORDS);
+  const make = keep === null ? fillHistory : keptHistory;
+  const history = await make(keep ?? directory, size, Date.now(), SEED, progress);
+  const clients = join(directory, 'cell');
+  mkdirSync(clients);
+  const site = await startWebSite(clients, history.store, RUNNING);
   try {
-    const size = jobs ?? (quick ? QUICK_RECORDS : USUAL_RECORDS);
-    const make = keep === null ? fillHistory : keptHistory;
-    const history = await make(keep ?? directory, size, Date.now(), SEED, progress);
-    const clients = join(directory, 'cell');
-    mkdirSync(clients);
-    const site = await startWebSite(clients, history.store, RUNNING);
-    try {
-      return [
-        {
-          title: `web: pages over ${history.records} records of ${history.weeks} weeks, ${RUNNING} running jobs`,
-          rows: await pageRows(site, history, quick ? 10 : 30, progress),
-          notes: ['time to the last byte, one request after the other; this program shares the machine'],
-        },
-        {
-          title: `web: ${VIEWERS} viewers of running jobs, each page refreshed every ${RELOAD_SECONDS} s`,
-          rows: await viewerRows(site, quick ? 60 : 180, progress),
-        },
-      ];
-    } finally {
-      await site.stop();
-    }
+    return [
+      {
+        title: `web: pages over ${history.records} records of ${history.weeks} weeks, ${RUNNING} running jobs`,
+        rows: await pageRows(site, history, quick ? 10 : 30, progress),
+        notes: ['time to the last byte, one request after the other; this program shares the machine'],
+      },
+      {
+        title: `web: ${VIEWERS} viewers of running jobs, each page refreshed every ${RELOAD_SECONDS} s`,
+        rows: await viewerRows(site, quick ? 60 : 180, progress),
+      },
+    ];
   } finally {
-    process.off('exit', remove);
-    remove();
+    await site.stop();
   }
 }
 

@@ -81,6 +81,14 @@ it('compares peaks with limits in twentieths', () => {
   assert.deepEqual([2 * GIB - 1, 2 * GIB].map(far), [1, 0]);
 });
 
+it('keeps the slot time of jobs that ended badly apart', () => {
+  const sums = newSums();
+  for (const exit_status of [0, 1, null])
+    addFacts(sums, factsOf(job(1, T0, { exit_status, wallclock_seconds: 600, host_slots: 4 }), true), T0, 5);
+  const { failed, failed_slot_seconds: lost, slot_seconds: all } = sums.totals;
+  assert.deepEqual([failed, lost, all], [1, 2400, 7200]);
+});
+
 it('sums requests of all complexes up alike, each by its own limit', () => {
   const sums = newSums();
   const add = (fields: Parameters<typeof job>[2]): void =>

@@ -205,6 +205,7 @@ CREATE TABLE rollup (
   energy_joules double precision NOT NULL, -- energy that the jobs were charged with, of those records that know
   slot_seconds_with_energy double precision NOT NULL, -- slot seconds of those records
   failed bigint NOT NULL, -- records of jobs that ended badly
+  failed_slot_seconds double precision NOT NULL, -- slot seconds of those records
   killed_by_memory bigint NOT NULL, -- those that memory ended
   unsampled bigint NOT NULL, -- ended records without a sample
   without_limit bigint NOT NULL, -- records without a limit
@@ -475,7 +476,7 @@ CREATE VIEW daily AS SELECT
   u.cluster,
   CASE u.dimension WHEN 0 THEN 'cluster' WHEN 1 THEN 'owner' WHEN 2 THEN 'project' WHEN 3 THEN 'queue' WHEN 4 THEN 'host' WHEN 5 THEN 'job_name' END AS dimension,
   CASE u.dimension WHEN 1 THEN nullif(u.key, '') WHEN 2 THEN nullif(u.key, '') WHEN 3 THEN nullif(u.key, '') WHEN 4 THEN nullif(u.key, '') WHEN 5 THEN nullif(u.key, '') END AS key,
-  u.records, u.jobs, u.running, u.requested_gib_hours, u.requested_with_used_gib_hours, u.requested_with_peak_gib_hours, u.used_gib_hours, u.peak_gib_hours, u.requested_with_grid_engine_gib_hours, u.grid_engine_gib_hours, u.cpu_seconds, u.slot_seconds, u.above_request, u.far_below, u.limit_gib_hours, u.energy_joules, u.slot_seconds_with_energy, u.failed, u.killed_by_memory, u.unsampled, u.without_limit, u.without_peak, u.with_grid_engine, u.without_used
+  u.records, u.jobs, u.running, u.requested_gib_hours, u.requested_with_used_gib_hours, u.requested_with_peak_gib_hours, u.used_gib_hours, u.peak_gib_hours, u.requested_with_grid_engine_gib_hours, u.grid_engine_gib_hours, u.cpu_seconds, u.slot_seconds, u.above_request, u.far_below, u.limit_gib_hours, u.energy_joules, u.slot_seconds_with_energy, u.failed, u.failed_slot_seconds, u.killed_by_memory, u.unsampled, u.without_limit, u.without_peak, u.with_grid_engine, u.without_used
 FROM rollup u WHERE u.unit = 0 AND u.day NOT IN (SELECT day FROM stale_day);
 -- end of generated
 

@@ -21,6 +21,7 @@ const SUMS = [
   'energy_kwh',
   'energy_coverage',
   'failed',
+  'failed_core_hours',
   'killed_by_memory',
   'above_request',
   'far_below',

@@ -122,6 +122,8 @@ export interface Sums {
   readonly energy_kwh: number | null;
   readonly energy_coverage: number;
   readonly failed: number;
+  /** Wallclock x slots of those: what they took from others, mostly for nothing. */
+  readonly failed_core_hours: number;
   readonly killed_by_memory: number;
   readonly above_request: number;
   readonly far_below: number;

@@ -41,6 +41,7 @@ export function toSums(totals: Totals, fitting: Fitting): Sums {
     energy_kwh: totals.slot_seconds_with_energy > 0 ? totals.energy_joules / JOULES_PER_KWH : null,
     energy_coverage: ratio(totals.slot_seconds_with_energy, totals.slot_seconds) ?? 0,
     failed: totals.failed,
+    failed_core_hours: totals.failed_slot_seconds / SECONDS_PER_HOUR,
     killed_by_memory: totals.killed_by_memory,
     above_request: totals.above_request,
     far_below: totals.far_below,

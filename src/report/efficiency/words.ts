@@ -123,13 +123,13 @@ export function farBelowText({ records }: JobList): string {
   return `${plural(records, 'record')} with a peak under ${percent} of the limit.`;
 }
 
-export function killedText({ records }: JobList, { failed }: Sums): string {
+export function killedText({ records }: JobList, { failed, failed_core_hours: hours }: Sums): string {
   if (failed === 0) return 'No job ended badly.';
   const by =
     records === 0
       ? 'by the looks of it none by its memory'
       : `${formatCount(records)} of them by the memory limit, by the looks of it`;
-  return `${plural(failed, 'record')} ended badly, ${by}.`;
+  return `${plural(failed, 'record')} ended badly (${amount(hours)} core hours), ${by}.`;
 }
 
 /** How a list came about, where it is not the whole truth; null: it is. */

@@ -243,6 +243,7 @@ export function querySuite(open: OpenStore): void {
         energy_joules: 0,
         slot_seconds_with_energy: 0,
         failed: 0,
+        failed_slot_seconds: 0,
         killed_by_memory: 0,
         unsampled: 0,
         without_limit: 1,

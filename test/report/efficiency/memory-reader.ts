@@ -146,6 +146,7 @@ export function totalsOf(records: readonly JobRecord[]): Totals {
     energy_joules: sum((record) => energy(record) ?? 0),
     slot_seconds_with_energy: sum((record) => (energy(record) === undefined ? 0 : slots(record))),
     failed: count((record) => succeeded(record) === false),
+    failed_slot_seconds: sum((record) => (succeeded(record) === false ? slots(record) : 0)),
     killed_by_memory: count(killedByMemory),
     unsampled: count((record) => record.status !== 'running' && !isSampled(record)),
     without_limit: count((record) => limitOf(record) === null),

@@ -42,6 +42,7 @@ const totals: Totals = {
   energy_joules: 0,
   slot_seconds_with_energy: 0,
   failed: 0,
+  failed_slot_seconds: 0,
   killed_by_memory: 0,
   unsampled: 0,
   above_request: 0,
