@@ -36,7 +36,7 @@ export async function openParquetFormat(columns: readonly ColumnFacts[]): Promis
       name,
       // Groups are passed over by their times.
       statistics: type === 'time',
-      data: pages.flatMap((page) => valuesOf(type, page[index] ?? [])),
+      data: ([] as ParquetValue[]).concat(...pages.map((page) => valuesOf(type, page[index] ?? []))),
     }));
     void file.write({ columnData, rowGroupSize: waiting });
     pages = [];

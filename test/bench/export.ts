@@ -45,6 +45,6 @@ async function runBench({ quick, jobs, progress }: BenchOptions): Promise<readon
 
 export const exportBench: Bench = {
   name: 'export',
-  about: 'the records of a store as csv, jsonl and parquet (--jobs 1000000), beside each format alone',
+  about: 'the records of a store as csv, jsonl, parquet and hdf5 (--jobs 1000000), beside each format alone',
   run: runBench,
 };

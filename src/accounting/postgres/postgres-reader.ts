@@ -37,8 +37,6 @@ import { summarise } from './sums/summarise';
 const DEFAULT_LIMIT = 50;
 /** Records in a page. */
 const PAGE = 1000;
-/** Rows that no records are made of. */
-const TABLE_PAGE = 4000;
 const READING = 'isolation level repeatable read read only';
 
 /** Where the caller's role may read; the first that it may. */
@@ -242,7 +240,7 @@ export class PostgresReader implements AccountingReader {
     });
     const plan = rowPlan(query.fields);
     if (waiting.length > 0) yield { records: waiting.map(asAsked), of };
-    for await (const rows of this.rowsOf(ids, namedColumns(withSeries, plan), PAGE))
+    for await (const rows of this.rowsOf(ids, namedColumns(withSeries, plan)))
       yield { records: readRows(rows, 0, plan), of };
   }
 
@@ -254,18 +252,14 @@ export class PostgresReader implements AccountingReader {
       const records = waiting.map(({ record }) => record);
       yield { columns: tableColumns(columns, records), rows: records.length, of };
     }
-    for await (const rows of this.rowsOf(ids, namedColumns(false, plan), TABLE_PAGE))
+    for await (const rows of this.rowsOf(ids, namedColumns(false, plan)))
       yield { columns: readTable(rows, plan), rows: rows.length, of };
   }
 
   /** Rows of the table, some at a time. */
-  private async *rowsOf(
-    ids: readonly number[],
-    columns: string,
-    size: number,
-  ): AsyncGenerator<readonly (readonly Cell[])[]> {
-    for (let at = 0; at < ids.length; at += size) {
-      const page = ids.slice(at, at + size).join(', ');
+  private async *rowsOf(ids: readonly number[], columns: string): AsyncGenerator<readonly (readonly Cell[])[]> {
+    for (let at = 0; at < ids.length; at += PAGE) {
+      const page = ids.slice(at, at + PAGE).join(', ');
       yield await this.ask(({ db, source }) =>
         db.rows<readonly Cell[]>(
           `SELECT ${columns} FROM ${source.records} AS r WHERE r.id IN (${page}) ORDER BY r.counted_at DESC, r.id DESC`,

@@ -11,9 +11,8 @@ import { idsQuery, pageQuery } from './queries';
 import { conditionOf } from './record-filter';
 import { daysOfKey } from './spans';
 
-const PAGE = 1000;
-/** Of rows that no records are made of. */
-const TABLE_PAGE = 4000;
+/** Small enough that most of a page is gone before the garbage collector looks. */
+const PAGE = 500;
 
 function selectIds(db: Database, words: Words, query: RecordFilter): readonly number[] {
   const condition = conditionOf(query, words);
@@ -29,8 +28,6 @@ function selectIds(db: Database, words: Words, query: RecordFilter): readonly nu
 interface Reading<Page> {
   /** As `pageQuery`. */
   readonly sql: string;
-  /** Rows of a page. */
-  readonly size: number;
   readonly page: (rows: readonly (readonly Cell[])[], of: number) => Page;
 }
 
@@ -42,13 +39,13 @@ async function* pagesOf<Page>(
   db: Database,
   words: Words,
   query: RecordFilter,
-  { sql, size, page }: Reading<Page>,
+  { sql, page }: Reading<Page>,
 ): AsyncGenerator<Page> {
   try {
     const ids = db.transaction(() => selectIds(db, words, query))();
     const statement = prepared<[string], readonly Cell[]>(db, sql, 'raw');
-    for (let at = 0; at < ids.length; at += size) {
-      yield page(statement.all(JSON.stringify(ids.slice(at, at + size))), ids.length);
+    for (let at = 0; at < ids.length; at += PAGE) {
+      yield page(statement.all(JSON.stringify(ids.slice(at, at + PAGE))), ids.length);
       // Others have their turn: signals, timers.
       await new Promise((resolve) => setImmediate(resolve));
     }
@@ -62,7 +59,6 @@ export function recordPages(db: Database, words: Words, query: PagesQuery): Asyn
   const plan = rowPlan(query.fields);
   return pagesOf(db, words, query, {
     sql: pageQuery(plan.columns, query.fields?.includes('series') ?? false),
-    size: PAGE,
     page: (rows, of) => ({ records: rows.map((row) => fromRow(row, SERIES_CELLS, 0, words, plan)), of }),
   });
 }
@@ -77,7 +73,6 @@ export function tablePages(
   const plan = new TablePlan(columns);
   return pagesOf(db, words, query, {
     sql: pageQuery(plan.columns, false),
-    size: TABLE_PAGE,
     page: (rows, of) => ({ columns: plan.read(rows, SERIES_CELLS, words), rows: rows.length, of }),
   });
 }
