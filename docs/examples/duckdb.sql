@@ -62,6 +62,7 @@ CREATE VIEW jobs AS SELECT
   ge_mem_gib_seconds,
   ge_io_gib,
   ge_category,
+  ge_submit_command,
   ge_deleted_by,
   ge_lines,
   revision,
