@@ -1,8 +1,11 @@
 #!/bin/sh
-# Installs the Debian packages that the tests can use: a real Grid Engine, a C compiler, rivals to compare with, qemu,
+# Installs what the tests can use, of Debian and DuckDB: a real Grid Engine, a C compiler, rivals to compare with, qemu,
 # PostgreSQL, a browser, Prometheus and others that figures are sent to, what makes packages, what reads HDF5.
 # Where that can't be done, it says so and the tests that need them print that they were skipped.
 set -u
+# 70 MB, for one test.
+[ -d node_modules/@duckdb ] || npm install --no-save --ignore-scripts --no-audit --no-fund @duckdb/node-api >/dev/null 2>&1 ||
+  echo 'skipped: @duckdb/node-api could not be installed'
 wanted='gridengine-master gridengine-exec gridengine-client gridengine-common iproute2 gcc libc6-dev procps
   sysstat linux-perf python3-psutil qemu-system-x86 busybox-static postgresql
   chromium prometheus prometheus-node-exporter graphite-carbon graphite-web influxdb victoria-metrics

@@ -1,7 +1,6 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { packageRoot } from '../src/base/package-root';
-import { kindsOf } from './runner/groups';
 
 /** What docs/ says of the versions of Grid Engine: what the tests run on each, and what stands for the others. */
 
@@ -17,7 +16,7 @@ const VERSIONS = [
 
 interface Capability {
   readonly name: string;
-  /** Below `test/`, as the runner calls them; any of them run there is enough. */
+  /** The tests that show it, below `test/`. */
   readonly scenarios: readonly string[];
   /** A recorded answer of Grid Engine's that shows it, in the folder of its version. */
   readonly recorded?: string;
@@ -40,8 +39,8 @@ const CAPABILITIES: readonly Capability[] = [
   { name: 'perf counters', scenarios: ['cluster/perf'] },
 ];
 
-function standing({ scenarios, recorded }: Capability, { kind, fixtures }: (typeof VERSIONS)[number]): string {
-  if (kind !== null && scenarios.some((name) => kindsOf(name).includes(kind))) return 'run';
+function standing({ recorded }: Capability, { kind, fixtures }: (typeof VERSIONS)[number]): string {
+  if (kind !== null) return 'run';
   const folders = join(packageRoot(), 'test/gridengine/fixtures');
   if (recorded !== undefined && fixtures.some((folder) => existsSync(join(folders, folder, recorded))))
     return 'recorded';
@@ -60,15 +59,20 @@ export function supportMatrix(): string {
   return [
     '# Versions of Grid Engine',
     '',
-    'Made from the lists of tests (`test/runner/groups.ts`) by `npm run generate`.',
+    'Made from the lists of tests (`test/support-matrix.ts`) by `npm run generate`.',
     '',
-    '- **run**: the test suite does it on a cluster of this version that it brings up itself',
+    '- **run**: the tests do it on a cluster of this version that they bring up themselves (`npm test`, on Open Cluster',
+    '  Scheduler in part `npm run test:ocs`)',
     '- **recorded**: read from answers that were recorded on such a cluster',
-    "- **source**: written by the version's own source and manual pages; the suite does not run it there",
+    "- **source**: written by the version's own source and manual pages; no test runs it there",
     '',
     ...table(
-      ['', ...VERSIONS.map(({ name }) => name)],
-      CAPABILITIES.map((capability) => [capability.name, ...VERSIONS.map((version) => standing(capability, version))]),
+      ['', ...VERSIONS.map(({ name }) => name), 'tests'],
+      CAPABILITIES.map((capability) => [
+        capability.name,
+        ...VERSIONS.map((version) => standing(capability, version)),
+        capability.scenarios.join(', '),
+      ]),
     ),
     '',
     '8.1.9 is Son of Grid Engine as Debian packages it; its fork (daimh) is supported by source. OCS is',

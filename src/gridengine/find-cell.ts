@@ -1,5 +1,5 @@
 import { existsSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { untrusted, UntrustedError } from '../base/trusted-path';
 import { parseBootstrap } from './bootstrap';
 import { daemons } from './daemons';
@@ -29,6 +29,8 @@ type Environment = Readonly<Record<string, string | undefined>>;
 interface FindCellOptions {
   /** `admin_user` of qmemacct.toml; empty: not set. */
   readonly adminUser: string;
+  /** `cell` of qmemacct.toml; empty or left out: not set. */
+  readonly cell?: string;
   readonly procRoot?: string;
 }
 
@@ -75,12 +77,13 @@ function forRoot({ root, cell }: CellLocation, bootstrap: string, options: FindC
 }
 
 /**
- * The cell that this machine belongs to: by the environment, Debian's defaults, a running daemon, or the usual places.
+ * The cell that this machine belongs to: by the environment, the settings, Debian's defaults, a running daemon, or the usual places.
  * As root: throws UntrustedError where somebody else than root and Grid Engine's admin user could change it.
  */
 export function findCell(env: Environment, options: FindCellOptions): CellLocation | null {
   const places = [
     (): Environment => env,
+    (): Environment => (options.cell ? { SGE_ROOT: dirname(options.cell), SGE_CELL: basename(options.cell) } : {}),
     (): Environment => assignments(readIfThere('/etc/default/gridengine')),
     (): Environment => environmentOfDaemon(options),
     ...USUAL_ROOTS.map((root) => (): Environment => ({ SGE_ROOT: root })),

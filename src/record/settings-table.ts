@@ -48,6 +48,10 @@ export const SETTINGS = {
     '',
     "Grid Engine's admin user (\"install\" writes it): root believes and runs what this user's and root's own accounts alone can change. Empty: the one that a running execd shows; where none runs, a system account that owns SGE_ROOT. Needed for an ordinary account (uid 1000 or more) on hosts without execd",
   ),
+  cell: pathOrNone(
+    '',
+    'Directory SGE_ROOT/SGE_CELL of Grid Engine ("install" writes it), for programs without SGE_ROOT in their environment, as daemons are. Empty: by a running daemon, or the usual places',
+  ),
   execd_spool_dir: pathOrNone(
     '',
     "Directory that holds HOST/active_jobs. Empty: Grid Engine's configuration says where",

@@ -108,6 +108,8 @@ async function tuneScheduler(settings: Settings): Promise<void> {
     // Spreads jobs that start together over the hosts; as the queue has no load thresholds, it holds none back.
     ['job_load_adjustments', 'np_load_avg=0.50'],
     ['max_pending_tasks_per_job', '1000'],
+    // Open Cluster Scheduler's default is false.
+    ['schedd_job_info', 'true'],
   ];
   await settings.qconfFile('-Msconf', 'scheduler', formatSettings(new Map([...scheduler, ...changes])));
 }

@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { before, describe, it, type TestContext } from 'node:test';
-import { DuckDBInstance, type DuckDBConnection } from '@duckdb/node-api';
 import fc from 'fast-check';
 import { openSqliteHistory } from '../../src/accounting/sqlite/sqlite-history';
 import { openSqliteStore } from '../../src/accounting/sqlite/sqlite-store';
@@ -17,6 +16,24 @@ import { ordinary } from '../report/sample-records';
 import { temporaryDirectory } from '../support/temporary-directory';
 
 type Values = Readonly<Record<string, unknown>>;
+
+interface DuckDBConnection {
+  runAndReadAll(sql: string): Promise<{ getRowObjectsJS(): readonly Values[] }>;
+  run(sql: string): Promise<unknown>;
+  closeSync(): void;
+}
+
+interface DuckDB {
+  readonly DuckDBInstance: {
+    create(path: string): Promise<{ connect(): Promise<DuckDBConnection>; closeSync(): void }>;
+  };
+}
+
+/** 70 MB, so it is no dependency. */
+const PACKAGE = ['@duckdb', 'node-api'].join('/');
+
+const isThere = existsSync(join(packageRoot(), 'node_modules', PACKAGE));
+const skip = isThere ? false : `no ${PACKAGE}: npm install --no-save ${PACKAGE}`;
 
 const EVER = ['--since', '1970-01-02', '--until', '9999-01-01'];
 
@@ -46,6 +63,7 @@ class Site {
 }
 
 async function connect(t: TestContext): Promise<DuckDBConnection> {
+  const { DuckDBInstance } = (await import(PACKAGE)) as DuckDB;
   const instance = await DuckDBInstance.create(':memory:');
   const connection = await instance.connect();
   t.after(() => {
@@ -68,7 +86,7 @@ interface Schema {
   readonly columns: readonly { readonly name: string; readonly type: string }[];
 }
 
-describe('Parquet in DuckDB', () => {
+describe('Parquet in DuckDB', { skip }, () => {
   const site = new Site();
 
   before(async () => {
@@ -114,7 +132,7 @@ describe('Parquet in DuckDB', () => {
     });
 });
 
-describe('exported records in DuckDB', () => {
+describe('exported records in DuckDB', { skip }, () => {
   questionsSuite(
     (t) => {
       const site = new Site();

@@ -2,7 +2,7 @@ import { readdirSync } from 'node:fs';
 import { join, sep } from 'node:path';
 import { KIND_VARIABLE } from '../cluster/kind';
 
-export type GroupName = 'unit' | 'load' | 'cluster' | 'vm';
+export type GroupName = 'unit' | 'load' | 'cluster' | 'ocs' | 'vm';
 
 /** What a file needs while it runs: a processor, a Grid Engine cell of its own beside others, or the whole machine. */
 export type Need = 'processor' | 'cell' | 'machine';
@@ -37,8 +37,11 @@ const LONGEST = [
   'cluster/import',
 ];
 
-/** Beside Debian's 8.1.9, on which every file runs: what may come out differently on Open Cluster Scheduler. */
-const ALSO_ON: Readonly<Record<string, readonly string[]>> = {
+/**
+ * Every file of `cluster/` runs on Debian's 8.1.9 and on both versions of Open Cluster Scheduler. What may come out
+ * differently there is of the group `cluster`, too; the rest is of the group `ocs`.
+ */
+const IN_CLUSTER_ALSO_ON: Readonly<Record<string, readonly string[]>> = {
   'ocs9.1': [
     'cluster/cell',
     'cluster/why',
@@ -61,6 +64,7 @@ const NEED_OF_GROUP: Readonly<Record<GroupName, Need>> = {
   unit: 'processor',
   load: 'processor',
   cluster: 'cell',
+  ocs: 'cell',
   vm: 'machine',
 };
 
@@ -77,17 +81,15 @@ export function groupsNamed(names: readonly string[]): readonly GroupName[] {
   });
 }
 
-/** The same file for each other kind of Grid Engine that it runs on. */
+/** The same file for each other kind of Grid Engine. */
 function onOtherKinds(file: TestFile): readonly TestFile[] {
-  return Object.entries(ALSO_ON)
-    .filter(([, names]) => names.includes(file.name))
-    .map(([kind]) => ({ ...file, name: `${file.name}@${kind}`, environment: { [KIND_VARIABLE]: kind } }));
-}
-
-/** The kinds of Grid Engine that a file with a cell of its own runs on. */
-export function kindsOf(name: string): readonly string[] {
-  const others = Object.entries(ALSO_ON).flatMap(([kind, names]) => (names.includes(name) ? [kind] : []));
-  return NOT_ON_SGE.includes(name) ? others : ['sge8.1.9', ...others];
+  if (file.group !== 'cluster') return [];
+  return Object.entries(IN_CLUSTER_ALSO_ON).map(([kind, names]) => ({
+    ...file,
+    name: `${file.name}@${kind}`,
+    group: names.includes(file.name) ? 'cluster' : 'ocs',
+    environment: { [KIND_VARIABLE]: kind },
+  }));
 }
 
 /** Every test file below the directory, the longest first. */

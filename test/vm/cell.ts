@@ -46,6 +46,7 @@ export async function runCellScript(body: string, options: CellOptions = {}): Pr
   const result = await runInVm({
     script,
     timeoutMs: options.timeoutMs ?? 300_000,
+    ...(options.systemd === undefined ? {} : { systemd: options.systemd }),
     ...(options.memoryMiB === undefined ? {} : { memoryMiB: options.memoryMiB }),
     ...(options.outDir === undefined ? {} : { outDir: options.outDir }),
   });

@@ -48,14 +48,53 @@ $bb mount -t tmpfs -o mode=755 tmpfs $root/run
 $bb mkdir $shared
 $bb mount -t 9p -o "$nine" shared $shared || fail 'cannot mount the shared directory'
 
+# systemd as the first process of the machine, with a bus and the script as its only services.
+start_systemd() {
+  units=$root/run/systemd/system
+  $bb mkdir -p $units
+  # What a booting machine does beside takes minutes under emulation.
+  for unit in $root/lib/systemd/system/sysinit.target.wants/* $root/etc/systemd/system/sysinit.target.wants/*; do
+    $bb ln -sf /dev/null "$units/${unit##*/}"
+  done
+  $bb cat >$units/dbus.socket <<'END'
+[Unit]
+DefaultDependencies=no
+[Socket]
+ListenStream=/run/dbus/system_bus_socket
+END
+  $bb cat >$units/dbus.service <<'END'
+[Unit]
+DefaultDependencies=no
+Requires=dbus.socket
+[Service]
+Type=notify
+ExecStart=/usr/bin/dbus-daemon --system --address=systemd: --nofork --nopidfile --systemd-activation
+StandardError=null
+END
+  $bb cat >$units/vm.service <<'END'
+[Unit]
+DefaultDependencies=no
+Requires=dbus.service
+After=dbus.service
+[Service]
+Type=oneshot
+TimeoutStartSec=infinity
+Environment=HOME=/root VM_OUT=/run/vm PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
+ExecStart=/bin/sh -c '/bin/sh /run/vm/script.sh </dev/null >/run/vm/output.txt 2>&1; echo $? >/run/vm/status; sync; echo o >/proc/sysrq-trigger'
+END
+  $bb umount /proc /sys
+  exec $bb switch_root $root /lib/systemd/systemd --unit=vm.service --log-target=console --log-level=warning
+}
+
+$bb ip link set lo up
+$bb hostname vm
+case " $($bb cat /proc/cmdline) " in *' vm.systemd '*) start_systemd ;; esac
+
 cgroups=$root/sys/fs/cgroup
 $bb mount -t cgroup2 cgroup2 $cgroups || fail 'cannot mount cgroup2'
 for controller in $($bb cat $cgroups/cgroup.controllers); do
   echo "+$controller" >$cgroups/cgroup.subtree_control
 done
-
-$bb ip link set lo up
-$bb hostname vm
 
 echo "vm: started after $($bb cut -d ' ' -f 1 /proc/uptime) s"
 $bb env -i PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin HOME=/root VM_OUT=/run/vm \

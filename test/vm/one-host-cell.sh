@@ -123,8 +123,13 @@ cell_daemons() {
     cell_until 120 cell_is_ready
 }
 
-# As under systemd, execd and its jobs are in a control group of their own.
+# A service of systemd where that runs; else, as under it, execd and its jobs are in a control group of their own.
 cell_exec_daemon() {
+  if [ -d /run/systemd/system ]; then
+    systemd-run --quiet --unit=ocs6444-execd --slice=ocs6444.slice --property=DefaultDependencies=no \
+      --property=Type=forking --setenv=SGE_ROOT --setenv=SGE_CELL --setenv=PATH "$(command -v sge_execd)"
+    return
+  fi
   mkdir -p "$cell_control_group" &&
     for controller in $(cat /sys/fs/cgroup/cgroup.controllers); do
       echo "+$controller" >"${cell_control_group%/*}/cgroup.subtree_control" || return

@@ -14,6 +14,8 @@ export interface VmOptions {
   readonly timeoutMs: number;
   /** Memory of the machine; half of it is room for files written in it. Default 3072. */
   readonly memoryMiB?: number;
+  /** systemd is the machine's first process, and the script a service of it. */
+  readonly systemd?: boolean;
   /** Directory of the host to share as $VM_OUT, made if missing, kept. Default: one that is removed afterwards. */
   readonly outDir?: string;
 }
@@ -79,7 +81,7 @@ export async function runInVm(options: VmOptions): Promise<VmResult> {
   const init = path.join(repositoryRoot(), 'test', 'vm', 'init.sh');
   writeFileSync(initramfs, buildInitramfs(programs.busybox.file, init, kernel.modules));
 
-  const args = qemuArguments(kernel.image, initramfs, shared, options.memoryMiB ?? 3072);
+  const args = qemuArguments(kernel.image, initramfs, shared, options);
   const run = await runQemu(args, options.timeoutMs);
   const output = existsSync(outputFile) ? readFileSync(outputFile, 'utf8') : '';
   if (!existsSync(statusFile)) {
@@ -91,7 +93,13 @@ export async function runInVm(options: VmOptions): Promise<VmResult> {
   return { status: Number(readFileSync(statusFile, 'utf8')), output, console: run.console, ms: run.ms };
 }
 
-function qemuArguments(image: string, initramfs: string, shared: string, memoryMiB: number): readonly string[] {
+function qemuArguments(
+  image: string,
+  initramfs: string,
+  shared: string,
+  { memoryMiB = 3072, systemd = false }: VmOptions,
+): readonly string[] {
+  const append = `console=ttyS0 quiet panic=-1 mitigations=off cgroup_no_v1=all${systemd ? ' vm.systemd' : ''}`;
   return [
     ...['-accel', 'tcg,thread=multi', '-cpu', 'max', '-smp', '2', '-m', String(memoryMiB)],
     ...['-display', 'none', '-monitor', 'none', '-serial', 'stdio', '-nic', 'none', '-no-reboot'],
@@ -101,7 +109,7 @@ function qemuArguments(image: string, initramfs: string, shared: string, memoryM
     ...['-fsdev', `local,id=shared,path=${shared.replaceAll(',', ',,')},security_model=none`],
     ...['-device', 'virtio-9p-pci,fsdev=shared,mount_tag=shared'],
     ...['-kernel', image, '-initrd', initramfs],
-    ...['-append', 'console=ttyS0 quiet panic=-1 mitigations=off cgroup_no_v1=all'],
+    ...['-append', append],
   ];
 }
 

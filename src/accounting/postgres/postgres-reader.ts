@@ -176,10 +176,7 @@ export class PostgresReader implements AccountingReader {
   }
 
   /** Whether a job has more records than are wanted whole. */
-  private async hasMany(
-    { db, source }: Snapshot,
-    { job_id, task_id, most_whole: most }: JobQuery,
-  ): Promise<boolean> {
+  private async hasMany({ db, source }: Snapshot, { job_id, task_id, most_whole: most }: JobQuery): Promise<boolean> {
     if (most === undefined || task_id !== undefined) return false;
     const parameters = new Parameters();
     const [row] = await db.rows<readonly [number]>(

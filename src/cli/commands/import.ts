@@ -52,7 +52,8 @@ function filesOf(
     const site = siteFiles(settings, env);
     return { ...site, cluster: options.cluster ?? site.cluster };
   }
-  const cluster = options.cluster ?? clusterOf(settings, findCell(env, { adminUser: settings.admin_user }));
+  const cluster =
+    options.cluster ?? clusterOf(settings, findCell(env, { adminUser: settings.admin_user, cell: settings.cell }));
   return { cluster, paths: given.map((path) => resolve(path)), directory: null };
 }
 

@@ -298,7 +298,10 @@ async function writeFound(
 ): Promise<void> {
   const format = outputFormat(options);
   const whole = format === 'csv' ? [] : await withArrays(found.reports, settings, live, terminal.now());
-  if (format === 'text') return renderText({ ...found, reports: whole }, options, settings, terminal);
+  if (format === 'text') {
+    renderText({ ...found, reports: whole }, options, settings, terminal);
+    return;
+  }
   const arrays = whole.flatMap((report) => [...(report.arrays?.values() ?? [])]);
   await writeRuns(found, arrays, options, { ...sources, dialect: settings.grid_engine }, terminal);
 }

@@ -53,7 +53,7 @@ const count = (number: number, one: string, many = `${one}s`): string => `${numb
 
 function clusterName(settings: Settings, env: Terminal['env']): string {
   if (settings.cluster !== '') return settings.cluster;
-  const cell = findCell(env, { adminUser: settings.admin_user });
+  const cell = findCell(env, { adminUser: settings.admin_user, cell: settings.cell });
   return cell === null ? '' : readClusterName(cell.root, cell.cell).name;
 }
 

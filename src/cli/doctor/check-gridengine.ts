@@ -312,7 +312,7 @@ async function checkSite(qconf: Qconf, state: NodeState, { runsJobs }: HostRole)
 /** Where Grid Engine has our hooks, and what of its configuration matters to them. */
 export async function checkGridEngine(state: NodeState, env: Terminal['env'], role: HostRole): Promise<Finding[]> {
   try {
-    const cell = findCell(env, { adminUser: state.settings.admin_user });
+    const cell = findCell(env, { adminUser: state.settings.admin_user, cell: state.settings.cell });
     const qconf = findQconf(env, cell);
     if (qconf === null)
       return [note('cell', cell === null ? 'none on this host' : 'qconf is not here: only the node was checked')];

@@ -11,7 +11,7 @@ import { CommandError, EXIT } from '../command';
 import type { Terminal } from '../terminal';
 import { accountingFilesIn, clusterOf, commonDirectory, sizeOnDisk } from './accounting-files';
 
-type SiteSettings = Pick<Settings, 'cluster' | 'accounting_files' | 'admin_user' | RequestSetting>;
+type SiteSettings = Pick<Settings, 'cluster' | 'accounting_files' | 'admin_user' | 'cell' | RequestSetting>;
 
 export interface SiteFiles {
   readonly cluster: string;
@@ -35,7 +35,7 @@ function filesIn(directory: string): readonly string[] {
 
 /** The files that are to be imported where none are named. Throws CommandError, UntrustedError (findCell). */
 export function siteFiles(settings: SiteSettings, env: Terminal['env']): SiteFiles {
-  const cell = findCell(env, { adminUser: settings.admin_user });
+  const cell = findCell(env, { adminUser: settings.admin_user, cell: settings.cell });
   const cluster = clusterOf(settings, cell);
   if (settings.accounting_files.length > 0) return { cluster, paths: settings.accounting_files, directory: null };
   if (cell === null)

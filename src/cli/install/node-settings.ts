@@ -43,6 +43,7 @@ export async function settingsOfCell(
   const dialect = (await askDialect(qconf))?.dialect ?? 'unknown';
   return {
     cluster: readClusterName(cell.root, cell.cell).name,
+    cell: join(cell.root, cell.cell),
     ...(dialect === 'unknown' ? {} : { grid_engine: dialect }),
     ...(await requestSettings(qconf)),
     // Where root itself is the admin user, nobody is the better deliverer.

@@ -49,8 +49,14 @@ export async function* wholeRuns(
   runs: readonly JobRun[],
   readers: readonly AccountingReader[],
 ): AsyncGenerator<readonly JobRun[]> {
-  if (report.few_fields !== true) return yield runs;
-  if (runs.length > MOST_HELD) return yield* runPages(report, runs, readers);
+  if (report.few_fields !== true) {
+    yield runs;
+    return;
+  }
+  if (runs.length > MOST_HELD) {
+    yield* runPages(report, runs, readers);
+    return;
+  }
   const found = new Map<string, JobRun>();
   for await (const page of runPages(report, runs, readers))
     for (const run of page) found.set(recordKeyText(run.record), run);

@@ -36,7 +36,7 @@ const OFFERS = /^it offers only (?:[a-z]{2}:)?([^=]+)=(\S+)/;
 const PE_SLOTS = /^cannot run in PE "([^"]*)" because it only offers (\d+) slots$/;
 const QUOTA = /\bcannot run (?:in queue instance ".*" )?because (?:it )?exceeds limit (?:".*" )?in rule "?([^"]+)"?$/;
 const DROPPED = /^queue instance "([^"]*)" (?:dropped because (?:it is )?(.+)|is (in suspend alarm.*))$/;
-const OFF = /^\(Collecting of scheduler job information is turned off\)$/;
+const OFF = /^\(Collecting of scheduler job information is turned off\b.*\)$/;
 
 const placeOf = (host: string | undefined, queue: string | undefined, name: string): Place => ({
   kind: host !== undefined ? 'host' : queue !== undefined ? 'queue' : 'cluster',

@@ -90,10 +90,7 @@ export class JsonWriter implements AccountWriter {
 }
 
 /** The same of accounts that are all there. */
-function* jsonPieces(
-  accounts: Iterable<Account>,
-  ...more: Parameters<JsonWriter['end']>
-): Generator<string, void> {
+function* jsonPieces(accounts: Iterable<Account>, ...more: Parameters<JsonWriter['end']>): Generator<string, void> {
   const writer = new JsonWriter();
   yield* writer.some(accounts);
   yield* writer.end(...more);

@@ -64,7 +64,6 @@ export interface ServerOptions {
   readonly access?: readonly string[];
 }
 
-
 export async function startServer(options: ServerOptions = {}): Promise<Server> {
   const bin = programs();
   if (bin === null) throw new Error(String(noPostgres));

@@ -51,6 +51,8 @@ const MESSAGES: Readonly<Record<string, object>> = {
   'Job is in hold state': { kind: 'state' },
   'job dropped because of job dependencies': { kind: 'state' },
   '(Collecting of scheduler job information is turned off)': { kind: 'off' },
+  '(Collecting of scheduler job information is turned off - use qalter -w p job_id to verify if the job can be scheduled)':
+    { kind: 'off' },
 };
 
 describe('readSchedulerMessage', () => {

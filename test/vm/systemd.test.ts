@@ -1,0 +1,124 @@
+import assert from 'node:assert/strict';
+import * as path from 'node:path';
+import { test } from 'node:test';
+import { parseRecord, type JobRecord } from '../../src/record/record';
+import { burner, burnersObstacle } from '../burners/build';
+import { cellObstacle, facts, quoted, runCellScript } from './cell';
+import { repositoryRoot } from './repository';
+
+const timeoutMs = 600_000;
+const MIB = 1024 * 1024;
+
+/**
+ * Open Cluster Scheduler with ENABLE_SYSTEMD as its source has it (daemons/shepherd/ocs_shepherd_systemd.cc), done by
+ * root beside a shepherd of 8.1.9: `config` names a scope, to which the job's first process is moved after its fork,
+ * with MemoryMax; after SIGKILL to the process group the unit is stopped.
+ */
+const script = (steady: string): string => `
+  qmemacct() { node ${quoted(path.join(repositoryRoot(), 'bin', 'qmemacct'))} "$@"; }
+  mkdir -p /etc/qmemacct
+  echo 'delivery_jitter_ms = 0' >/etc/qmemacct/qmemacct.toml
+  qmemacct install --node --yes --prefix /opt/qmemacct >"$VM_OUT/install" 2>&1 || { cat "$VM_OUT/install"; exit 1; }
+  active=/var/spool/gridengine/execd/vmhost/active_jobs
+  cat >/opt/prolog.sh <<'END'
+#!/bin/sh
+sed -i "/^use_login_shell=/a enable_systemd=1\\nsystemd_slice=ocs6444-jobs.slice\\nsystemd_scope=ocs6444.$1.scope" /var/spool/gridengine/execd/vmhost/active_jobs/$1.1/config
+exec /bin/sh -p /opt/qmemacct/current/hooks/prolog.sh "$@"
+END
+  cat >/home/gealice/in-scope <<'END'
+#!/bin/sh
+until grep -q '[.]scope$' /proc/self/cgroup; do sleep 0.1; done
+exec "$@"
+END
+  chmod 755 /opt/prolog.sh /home/gealice/in-scope
+  submit() { cell_submit -l h_vmem=1G -b y -shell n /home/gealice/in-scope "$@"; }
+  sampler_of() { # JOB: pid of its sampler, once that has started
+    cell_until 120 sh -c "grep -q pid= /var/lib/qmemacct/run/$1.0.*/pid"
+    sed -n 's/^pid=//p' /var/lib/qmemacct/run/$1.0.*/pid
+  }
+  to_scope() { # JOB BYTES
+    sampler_of "$1" >/dev/null
+    cell_until 60 test -s "$active/$1.1/job_pid"
+    sleep 5 # The sampler has looked at the process by then.
+    busctl call org.freedesktop.systemd1 /org/freedesktop/systemd1 org.freedesktop.systemd1.Manager StartTransientUnit \\
+      'ssa(sv)a(sa(sv))' "ocs6444.$1.scope" fail 5 PIDs au 1 "$(cat "$active/$1.1/job_pid")" \\
+      Slice s ocs6444-jobs.slice CPUAccounting b true MemoryAccounting b true MemoryMax t "$2" 0 >/dev/null
+  }
+
+  whole=$(submit ${steady} --mib=120 --hold=10000)
+  full=$(submit ${steady} --mib=200 --hold=10000)
+  stopped=$(submit /bin/sleep 600)
+  to_scope "$whole" 1073741824
+  fact sampler "$(cat "/proc/$(sampler_of "$whole")/cgroup")"
+  fact job "$(cat "/proc/$(cat "$active/$whole.1/job_pid")/cgroup")"
+  to_scope "$full" 83886080
+  to_scope "$stopped" 1073741824
+  kill -KILL -- "-$(cat "$active/$stopped.1/job_pid")"
+  busctl call org.freedesktop.systemd1 /org/freedesktop/systemd1 org.freedesktop.systemd1.Manager StopUnit \\
+    ss "ocs6444.$stopped.scope" replace >/dev/null
+  for job in $whole $full $stopped; do cell_wait "$job" 120; done
+  fact exit "$(cell_field "$full" exit_status) $(cell_field "$stopped" exit_status)"
+
+  left=$(submit /bin/sleep 20)
+  to_scope "$left" 1073741824
+  sampler=$(sampler_of "$left")
+  systemctl stop ocs6444-execd
+  fact shepherds "$(grep -l sge_shepherd /proc/[0-9]*/comm | wc -l)"
+  fact survivor "$(cat "/proc/$sampler/cgroup")"
+  gone() { ! [ -d "/proc/$sampler" ]; }
+  cell_until 120 gone
+
+  qmemacct import $SGE_ROOT/$SGE_CELL/common/accounting >"$VM_OUT/import" 2>&1 || cat "$VM_OUT/import"
+  qmemacct flush >/dev/null 2>&1
+  known() { qmemacct job "$1" >/dev/null 2>&1; }
+  cell_until 120 known "$left"
+  for job in $whole $full $stopped $left; do fact "record.$job" "$(qmemacct --json job $job | tr -d '\\n')"; done
+  for job in $full $stopped; do fact "why.$job" "$(qmemacct job $job | tr -s ' \\n' ' ')"; done
+  fact jobs "$whole $full $stopped $left"`;
+
+void test(
+  'jobs in scopes of systemd, as Open Cluster Scheduler has them',
+  { timeout: timeoutMs + 60_000 },
+  async (t) => {
+    const obstacle = cellObstacle() ?? burnersObstacle();
+    if (obstacle !== null) {
+      t.skip(obstacle);
+      return;
+    }
+    const result = await runCellScript(script(burner('steady')), {
+      systemd: true,
+      prolog: 'root@/usr/bin/env -i /opt/prolog.sh $job_id $ja_task_id',
+      epilog: 'root@/usr/bin/env -i /bin/sh -p /opt/qmemacct/current/hooks/epilog.sh $job_id $ja_task_id',
+      timeoutMs,
+    });
+    t.diagnostic(`ended after ${result.ms} ms`);
+    assert.equal(result.status, 0, result.output);
+    const found = facts(result.output);
+    const fact = (name: string): string => found.get(name) ?? assert.fail(`no fact ${name}\n${result.output}`);
+    const jobs = fact('jobs').split(' ');
+    const recordOf = (index: number): JobRecord => {
+      const { records } = JSON.parse(fact(`record.${jobs[index] ?? ''}`)) as { readonly records: readonly unknown[] };
+      const record = parseRecord(records[0]);
+      assert.ok(record.ok, JSON.stringify(record));
+      return record.value;
+    };
+
+    assert.equal(fact('sampler'), '0::/qmemacct');
+    assert.equal(fact('job'), `0::/ocs6444.slice/ocs6444-jobs.slice/ocs6444.${jobs[0] ?? ''}.scope`);
+    const footprint = recordOf(0).peak_footprint;
+    assert.ok(footprint?.upper_bytes != null, JSON.stringify(recordOf(0).notes));
+    assert.deepEqual([footprint.sources, footprint.proved], [['cgroup'], true]);
+    assert.ok(footprint.lower_bytes >= 110 * MIB && footprint.upper_bytes < 136 * MIB, JSON.stringify(footprint));
+    assert.equal(recordOf(0).metrics.cgroup_oom_kills, 0);
+
+    assert.equal(recordOf(1).metrics.cgroup_oom_kills, 1);
+    assert.match(fact(`why.${jobs[1] ?? ''}`), /out-of-memory killer, for a full cgroup/);
+    assert.equal(fact('exit'), '137 137');
+    assert.equal(recordOf(2).signal, 9);
+
+    // The end of execd's service takes the shepherd along; sampler and record stay.
+    assert.equal(fact('shepherds'), '0');
+    assert.equal(fact('survivor'), '0::/qmemacct');
+    assert.equal(recordOf(3).status, 'lost');
+  },
+);
