@@ -94,6 +94,7 @@ describe('parseSettings', () => {
         ...LISTS,
         'listener',
         'node_series_always',
+        'cell',
         'accept_self_reported',
         'listener_linger',
         'export',

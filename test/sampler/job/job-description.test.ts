@@ -36,6 +36,7 @@ describe('describeJob', () => {
     assert.deepEqual(described(sampleConfig()), {
       host: 'ge1',
       group: 20007,
+      systemd: null,
       array: false,
       notes: [],
       fields: {

@@ -193,7 +193,7 @@ describe('storage of hooks without privilege', () => {
     assert.equal(storage.finish({ ...finished, series, notes: ['x'.repeat(59_000)] }, []), 'disk');
     const [name = '', ...others] = readdirSync(outbox);
     assert.deepEqual(others, []);
-    assert.match(name, /^5\.0\.[0-9a-f]{24}$/);
+    assert.match(name, /^5\.0\.\d+\.[0-9a-z]+$/);
     assert.equal(statSync(join(outbox, name)).mode & 0o777, 0o600);
     const handed = JSON.parse(readFileSync(join(outbox, name), 'utf8')) as JobRecord;
     assert.equal(handed.status, 'finished');

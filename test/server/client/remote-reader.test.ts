@@ -267,5 +267,13 @@ const TOTALS = [
   ...['requested_with_peak_gib_hours', 'used_gib_hours', 'peak_gib_hours', 'cpu_seconds', 'slot_seconds'],
   ...['requested_with_grid_engine_gib_hours', 'grid_engine_gib_hours', 'with_grid_engine'],
   ...['above_request', 'far_below', 'limit_gib_hours', 'energy_joules', 'slot_seconds_with_energy'],
-  ...['failed', 'killed_by_memory', 'unsampled', 'without_limit', 'without_peak', 'without_used'],
+  ...[
+    'failed',
+    'failed_slot_seconds',
+    'killed_by_memory',
+    'unsampled',
+    'without_limit',
+    'without_peak',
+    'without_used',
+  ],
 ];
