@@ -5,7 +5,7 @@ import { describe, it } from 'node:test';
 import { packageRoot } from '../../src/base/package-root';
 import { SETTINGS_FILE } from '../../src/record/settings';
 import { upCell, type Cell } from './cell';
-import { client } from './kind';
+import { client, kind } from './kind';
 import { configureHooks, KEEP_FROM_THE_MACHINE, settingsOf } from './product';
 import { siteObstacle } from './site';
 import { until } from '../support/until';
@@ -48,7 +48,8 @@ async function deleted({ cell, accounting }: Place, say: (line: string) => void)
   await cell.check(cell.master, [client('qdel'), job]);
   await cell.waitFinished(job);
   const began = Date.now();
-  const screen = await seen(cell, ['job', job, '--full'], /failed 100, as for a deleted/);
+  const cause = kind.dialect === 'ocs' ? /Grid Engine says that \S+ deleted it/ : /failed 100, as for a deleted/;
+  const screen = await seen(cell, ['job', job, '--full'], cause);
   say(`known to its user ${((Date.now() - began) / 1000).toFixed(1)} s after its accounting line`);
   assert.match(screen, /of the 1 GiB|1 GiB/);
   const own = await cell.on(cell.master, ['test', '-r', accounting], { user: USER });
