@@ -38,9 +38,12 @@ export function cgroupFigures({ run, settings, series }: PartContext, found: Job
   let last: CgroupReading | null = null;
   let state = NO_FOOTPRINT;
   let dueMs = 0;
+  /** systemd removes a scope as soon as it is empty: what was in it after the last reading is not known. */
+  let missed = false;
 
   function read(atMs: number): void {
     const reading = group?.read() ?? null;
+    missed = reading === null || isUnavailable(reading);
     if (reading === null || isUnavailable(reading)) return;
     last = reading;
     state = observeFootprint(state, reading, atMs);
@@ -79,7 +82,7 @@ export function cgroupFigures({ run, settings, series }: PartContext, found: Job
             othersBytes: others,
             // Whoever is in a scope was started in it; into our own the shepherd goes before it starts the job.
             fromStart: true,
-            toEnd: ended,
+            toEnd: ended && !missed,
             coversSubgroups: group.coversSubgroups(),
           }),
     close: () => group?.close(),
