@@ -114,10 +114,10 @@ void test(
     assert.equal(recordOf(0).metrics.cgroup_oom_kills, 0);
 
     // systemd stops a scope in which the kernel ended a process, before its count of such ends can be read.
-  const [full, stopped] = fact('exit').trim().split(' ');
-  assert.notEqual(full, '0');
-  assert.equal(stopped, '137');
-  assert.equal(recordOf(2).signal, 9);
+    const [full, stopped] = fact('exit').trim().split(' ');
+    assert.notEqual(full, '0');
+    assert.equal(stopped, '137');
+    assert.equal(recordOf(2).signal, 9);
 
     // The end of execd's service takes the shepherd along; sampler and record stay.
     assert.equal(fact('shepherds'), '0');
