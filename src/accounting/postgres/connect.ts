@@ -2,7 +2,7 @@ import { userInfo } from 'node:os';
 import postgres from 'postgres';
 import { StoreError } from '../store-error';
 import { readPassword } from './credentials';
-import { isStoreFault, storeError } from './faults';
+import { isConnectionLost, isStoreFault, storeError } from './faults';
 import { locationOf } from './location';
 import type { Location } from './location';
 import { certificatesIn, systemCertificates } from './trusted-certificates';
@@ -55,16 +55,16 @@ function osUser(): string {
   }
 }
 
-type UnlessSilent = <T>(work: (heard: () => void) => Promise<T>) => Promise<T>;
+type WithSilenceLimit = <T>(work: (answered: () => void) => Promise<T>) => Promise<T>;
 
-/** A server that falls silent must not hold a deliverer, or all who ask `serve`, for ever. `heard`: it has not. */
-function silenceLimit(text: string, silenceMs: number): UnlessSilent {
+/** A server that falls silent must not hold a deliverer, or all who ask `serve`, for ever. `answered`: it has answered a step. */
+function silenceLimit(text: string, silenceMs: number): WithSilenceLimit {
   return async (work) => {
     let timer: NodeJS.Timeout | undefined;
     let over = false;
     let giveUp: (fault: StoreError) => void = () => undefined;
     const silence = new Promise<never>((_resolve, reject) => (giveUp = reject));
-    const heard = (): void => {
+    const answered = (): void => {
       clearTimeout(timer);
       if (over) return;
       timer = setTimeout(
@@ -72,9 +72,9 @@ function silenceLimit(text: string, silenceMs: number): UnlessSilent {
         silenceMs,
       );
     };
-    heard();
+    answered();
     try {
-      return await Promise.race([work(heard), silence]);
+      return await Promise.race([work(answered), silence]);
     } catch (error) {
       throw storeError(text, error);
     } finally {
@@ -82,6 +82,58 @@ function silenceLimit(text: string, silenceMs: number): UnlessSilent {
       clearTimeout(timer);
     }
   };
+}
+
+type Client = postgres.Sql<{ int8: number }>;
+type Asked = Client | postgres.TransactionSql<{ int8: number }>;
+
+async function ask<Row extends object>(on: Asked, sql: string, values: readonly Value[] = []): Promise<readonly Row[]> {
+  return [...(await on.unsafe<Row[]>(sql, [...values]))];
+}
+
+async function askRows<Row extends readonly unknown[]>(
+  on: Asked,
+  sql: string,
+  values: readonly Value[] = [],
+): Promise<readonly Row[]> {
+  return [...((await on.unsafe(sql, [...values]).values()) as readonly unknown[] as readonly Row[])];
+}
+
+/**
+ * Once a connection has gone, the client would send the rest of its transaction (statements, ROLLBACK, COMMIT) through
+ * no socket, which ends the process, or in the session that it opens next (porsager/postgres#1208). So nothing of a
+ * transaction is settled after that; that its connection has closed fails it as a whole.
+ */
+async function transact<T>(
+  { sql, text }: { readonly sql: Client; readonly text: string },
+  work: (inner: Transaction) => Promise<T>,
+  mode: string,
+  answered: () => void,
+): Promise<T> {
+  const never = new Promise<never>(() => undefined);
+  let open = true;
+  const step = async <R>(statement: () => Promise<R>): Promise<R> => {
+    if (!open) return never;
+    answered();
+    try {
+      return await statement();
+    } catch (error) {
+      if (isConnectionLost(error)) open = false;
+      throw storeError(text, error);
+    } finally {
+      answered();
+    }
+  };
+  try {
+    return (await sql.begin(mode, (inner) =>
+      work({
+        query: (statement, values) => step(() => ask(inner, statement, values)),
+        rows: (statement, values) => step(() => askRows(inner, statement, values)),
+      }).finally(() => (open ? undefined : never)),
+    )) as T;
+  } finally {
+    open = false;
+  }
 }
 
 /** Opens the database of a URL. Throws StoreError where the URL or the credentials can't be used. */
@@ -109,43 +161,13 @@ export function connect(url: string, options: ConnectOptions = {}): Connection {
     connection: { application_name: 'qmemacct' },
     ...(password === null ? {} : { password }),
   });
-  type Asked = postgres.Sql | postgres.TransactionSql;
-  const ask = async <Row extends object>(
-    on: Asked,
-    statement: string,
-    values: readonly Value[] = [],
-  ): Promise<readonly Row[]> => [...(await on.unsafe<Row[]>(statement, [...values]))];
-  const askRows = async <Row extends readonly unknown[]>(
-    on: Asked,
-    statement: string,
-    values: readonly Value[] = [],
-  ): Promise<readonly Row[]> => [
-    ...((await on.unsafe(statement, [...values]).values()) as readonly unknown[] as readonly Row[]),
-  ];
-  const unlessSilent = silenceLimit(text, options.silenceMs ?? SILENCE_MS);
+  const withSilenceLimit = silenceLimit(text, options.silenceMs ?? SILENCE_MS);
   return {
     text,
-    query: (statement, values) => unlessSilent(() => ask(sql, statement, values)),
-    rows: (statement, values) => unlessSilent(() => askRows(sql, statement, values)),
+    query: (statement, values) => withSilenceLimit(() => ask(sql, statement, values)),
+    rows: (statement, values) => withSilenceLimit(() => askRows(sql, statement, values)),
     transaction: <T>(work: (inner: Transaction) => Promise<T>, mode = '') =>
-      unlessSilent(async (heard) => {
-        const listening = async <R>(step: Promise<R>): Promise<R> => {
-          heard();
-          try {
-            return await step;
-          } catch (error) {
-            throw storeError(text, error);
-          } finally {
-            heard();
-          }
-        };
-        return (await sql.begin(mode, (inner) =>
-          work({
-            query: (statement, values) => listening(ask(inner, statement, values)),
-            rows: (statement, values) => listening(askRows(inner, statement, values)),
-          }),
-        )) as T;
-      }),
+      withSilenceLimit((answered) => transact({ sql, text }, work, mode, answered)),
     close: () => sql.end({ timeout: 5 }),
   };
 }
