@@ -1,5 +1,7 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { described, integer, list, nullable, number, object, oneOf, string, type ValueOf } from '../../base/shape';
 import { JSON_TYPE, makeBody } from '../http/body';
+import type { AccountingService } from '../accounting/accounting-thread';
 import type { LiveCluster } from '../live/live-state';
 import { route } from './route';
 
@@ -23,6 +25,15 @@ function problemsOf(live: LiveCluster | null): readonly string[] {
   return [...new Set([hosts, running, details].flatMap(({ problem }) => problem ?? []))];
 }
 
+/** A DB that hangs is not waited for. */
+const RECHECK_MS = 1000;
+
+/** Why the accounting DB can't be read: one that could not be is tried again, since clients give up with what this says. */
+async function problemNow(accounting: AccountingService): Promise<string | null> {
+  if (accounting.problem() !== null) await Promise.race([accounting.probe(), sleep(RECHECK_MS)]);
+  return accounting.problem();
+}
+
 export const healthRoute = route({
   path: '/v1/health',
   description: 'whether the server has what it needs; status 200 as long as it answers at all',
@@ -30,11 +41,11 @@ export const healthRoute = route({
   type: JSON_TYPE,
   schema: healthShape.schema,
   problems: [],
-  answer: ({ site, now }) => {
+  answer: async ({ site, now }) => {
     const live = site.live.current();
     const at = live?.view?.at ?? null;
     const problems = problemsOf(live);
-    const problem = site.accounting.problem();
+    const problem = await problemNow(site.accounting);
     const health: ValueOf<typeof healthShape> = {
       status: problems.length === 0 && problem === null ? 'ok' : 'degraded',
       version: site.version,

@@ -198,6 +198,12 @@ describe('RemoteReader', () => {
       openRemoteReader(site.socket),
       (error: unknown) => error instanceof StoreError && error.reason.includes('does not exist'),
     );
+    // As soon as the DB is there, the server can read it.
+    const store = openSqliteStore(join(site.directory, 'accounting.db'), 0o600);
+    await store.merge([ordinary]);
+    await store.close();
+    const reader = await openRemoteReader(site.socket);
+    await reader.close();
   });
 
   it('believes nothing that can not be', async (t) => {
