@@ -1,6 +1,7 @@
 import { groupBy } from '../../base/group-by';
 import type { Dialect } from '../../gridengine/dialect';
 import { jobTaskName } from '../../record/job-name';
+import type { JobRecord } from '../../record/record';
 import { nextTime } from '../../report/advice/next-time';
 import { escapeJson } from '../../report/format/escape';
 import { succeeded } from '../../report/job/ending';
@@ -29,10 +30,18 @@ interface Ended {
   readonly why: Why | null;
 }
 
-/** It runs, or Grid Engine's line, which would decide, has not been read. */
-function isOpen({ run, why }: Ended): boolean {
+/** A host delivers its record within some 10 s of the job's end; the line in the accounting file is often read before. */
+const DELIVERY_MS = 60_000;
+
+/** Only Grid Engine's line is known, and what was sampled, which would decide, may still come. */
+function isOnItsWay({ status, ended_at }: JobRecord, now: Date): boolean {
+  return status === 'unsampled' && ended_at !== null && now.getTime() - Date.parse(ended_at) < DELIVERY_MS;
+}
+
+/** It runs, or one of both accounts of its end, the sampler's and Grid Engine's line, is still to come. */
+function isOpen({ run, why }: Ended, now: Date): boolean {
   const records = recordsOf(run);
-  if (records.some(({ status }) => status === 'running')) return true;
+  if (records.some((record) => record.status === 'running' || isOnItsWay(record, now))) return true;
   if (why === null) return !records.some((record) => succeeded(record) === true);
   return why.causes.length === 0 && records.every(({ grid_engine: line }) => line === null);
 }
@@ -40,10 +49,10 @@ function isOpen({ run, why }: Ended): boolean {
 const isOfMemory = ({ why }: Ended): boolean => why?.causes.some((cause) => MEMORY_CAUSES.has(cause)) ?? false;
 
 /** From the last run of every task; while one of them runs, nothing is decided. */
-export function retryOf({ runs }: Pick<JobReport, 'runs'>, dialect: Dialect): Retry {
+export function retryOf({ runs }: Pick<JobReport, 'runs'>, dialect: Dialect, now: Date): Retry {
   const tasks = [...groupBy(runs, ({ record }) => record.task_id).values()].map(latestRuns);
   const ended = tasks.map((run) => ({ run, why: whyEnded(recordsOf(run), undefined, dialect) }));
-  if (ended.length === 0 || ended.some(isOpen)) return NOT_YET;
+  if (ended.length === 0 || ended.some((one) => isOpen(one, now))) return NOT_YET;
   const short = ended.filter(isOfMemory);
   if (short.length === 0) {
     const sentence = ended.find(({ why }) => why !== null)?.why?.sentence;
@@ -63,7 +72,7 @@ export function retryOf({ runs }: Pick<JobReport, 'runs'>, dialect: Dialect): Re
  * otherwise, 4 not known yet.
  */
 export function showRetry(report: JobReport, format: OutputFormat, dialect: Dialect, terminal: Terminal): number {
-  const { memory, request, sentence } = retryOf(report, dialect);
+  const { memory, request, sentence } = retryOf(report, dialect, terminal.now());
   const { job_id, task_id = null } = report;
   if (format === 'json')
     terminal.write(

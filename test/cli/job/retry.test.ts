@@ -2,13 +2,16 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { retryOf, showRetry } from '../../../src/cli/job/retry';
 import type { JobRecord } from '../../../src/record/record';
-import { asRuns, killedAtLimit, ordinary, running } from '../../report/sample-records';
+import { asRuns, killedAtLimit, ordinary, running, unsampled } from '../../report/sample-records';
 import { fakeTerminal } from '../fake-terminal';
 
 const GIB = 1024 ** 3;
 
-function shown(records: readonly JobRecord[], json = false): { status: number; output: string; warnings: string } {
-  const terminal = fakeTerminal();
+function shown(
+  records: readonly JobRecord[],
+  json = false,
+  terminal = fakeTerminal(),
+): { status: number; output: string; warnings: string } {
   const report = { job_id: 4712, runs: asRuns([...records]), older: 0, newer: 0 };
   const status = showRetry(report, json ? 'json' : 'text', 'unknown', terminal);
   return { status, output: terminal.output(), warnings: terminal.warnings() };
@@ -26,7 +29,7 @@ describe('qmemacct job --retry', () => {
   it('asks for what past runs of its kind promise, where that is more', () => {
     const promise = { amount: 9 * GIB, risk: 0.01, runs: 40, largest: 8 * GIB, predictions: 20, failed: 0 };
     const runs = asRuns([killedAtLimit]).map((run) => ({ ...run, promise }));
-    assert.equal(retryOf({ runs }, 'unknown').request, 'h_vmem=9G');
+    assert.equal(retryOf({ runs }, 'unknown', new Date()).request, 'h_vmem=9G');
   });
 
   it('is 1 where it ended otherwise, and 4 where that is not known yet', () => {
@@ -40,5 +43,14 @@ describe('qmemacct job --retry', () => {
     assert.equal(shown([]).status, 4);
     const open = { ...killedAtLimit, task_id: 2, status: 'running' as const, ended_at: null };
     assert.match(shown([{ ...killedAtLimit, task_id: 1 }, open], true).output, /"ended_by_memory":null,"request":null/);
+  });
+
+  it('waits a minute for what was sampled where Grid Engine alone has said how it ended', () => {
+    const failed = { ...unsampled, exit_status: 1 };
+    const secondsLater = (seconds: number): number => {
+      const now = (): Date => new Date(Date.parse(failed.ended_at ?? '') + 1000 * seconds);
+      return shown([failed], false, fakeTerminal({ now })).status;
+    };
+    assert.deepEqual([secondsLater(5), secondsLater(59), secondsLater(61)], [4, 4, 1]);
   });
 });
