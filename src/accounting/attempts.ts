@@ -19,7 +19,7 @@ function submitted(record: JobRecord): number | null {
   return record.pe_task_id === null ? ms(record.submitted_at) : null;
 }
 
-/** When the first word of a job came: what its attempts are ordered by. */
+/** When a run began, or the earliest time that its record knows: attempts are in this order. */
 function begun(record: JobRecord): number {
   return ms(record.started_at) ?? ms(record.ended_at) ?? record.revision;
 }
@@ -154,7 +154,7 @@ interface JobChoice {
   readonly at?: number;
 }
 
-/** When a job was submitted; where no record knows, when it was first heard of. */
+/** When a job was submitted; where no record knows, when its first run began. */
 function sinceOf(runs: readonly JobAttempt[]): number {
   const earliest = (times: readonly number[]): number => times.reduce((first, time) => Math.min(first, time), Infinity);
   const known = runs.flatMap(({ record }) => submitted(record) ?? []);

@@ -118,7 +118,11 @@ function readProvenance(id: Cell, revisions: Cell, words: WordCodec): StoredReco
   if (typeof id !== 'number' || revisions === null) return NO_PROVENANCE;
   const accounts = accountsOf(words.text('provenance', id));
   const text = String(revisions);
-  const given = text.startsWith('[') ? fromJson(NUMBERS, text, 'provenance_revisions') : [Number(text)];
+  const one = Number(text);
+  // Mostly there is one account: a number needs no parser of JSON.
+  const given = Number.isSafeInteger(one)
+    ? [one]
+    : fromJson(NUMBERS, text.startsWith('[') ? text : `[${text}]`, 'provenance_revisions');
   return Object.fromEntries(
     accounts.flatMap(({ trust, ended, slots }, index) =>
       slots.map((slot) => [slot, { trust, revision: given[index] ?? 0, ended }]),

@@ -192,7 +192,7 @@ function nothingYet({ message }: HttpProblem): Page {
 
 const MOST_SHARED = 50;
 
-/** Pages of the newest state of things, whoever looks at them: only the frame around them says who that is. */
+/** Pages of the latest live data, without the frame, which names the user: one for all users who may see the same. */
 class SharedPages {
   #state: object | null = null;
   readonly #pages = new Map<string, Page>();
