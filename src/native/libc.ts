@@ -34,6 +34,11 @@ const rusage = koffi.struct({
 });
 
 const cFlock = library.func('int flock(int fd, int operation)') as (fd: number, operation: number) => number;
+const cLseek = library.func('int64 lseek(int fd, int64 offset, int whence)') as (
+  fd: number,
+  offset: number,
+  whence: number,
+) => number;
 const cMkfifo = library.func('int mkfifo(const char *path, uint32_t mode)') as (path: string, mode: number) => number;
 const cGetrlimit = library.func('getrlimit', 'int', ['int', koffi.out(koffi.pointer(rlimit))]) as (
   resource: number,
@@ -81,6 +86,13 @@ export function lockFile(path: string): number | null {
   }
   closeSync(file);
   return null;
+}
+
+const SEEK_END = 2;
+
+/** Moves an open descriptor behind all that there is to read. */
+export function seekToEnd(fd: number): void {
+  check('lseek', cLseek(fd, 0, SEEK_END));
 }
 
 /** Creates a FIFO. */

@@ -80,12 +80,27 @@ function isRefused(record: JobRecord, limit: number, space: number | null): bool
   return stopped && OF_THE_JOB.has(record.failed) && space !== null && space >= CLOSE_TO_LIMIT * limit;
 }
 
+interface OomKills {
+  readonly count: number;
+  /** For the limit of a control group; false: for want of memory on the node; null: not known. */
+  readonly atLimit: boolean | null;
+}
+
+/** What the kernel's OOM killer did to the job on its host, by the job's cgroup or the kernel's log; null: neither says. */
+export function oomKills({ metrics }: JobRecord): OomKills | null {
+  const counted = metrics.cgroup_oom_kills;
+  const reached = metrics.cgroup_oom_events;
+  const ofGroup = metrics.taskstats_cgroup_oom_kills ?? 0;
+  const logged = ofGroup + (metrics.taskstats_node_oom_kills ?? 0);
+  if (logged > 0) return { count: Math.max(counted ?? 0, logged), atLimit: ofGroup > 0 };
+  return counted === undefined ? null : { count: counted, atLimit: reached === undefined ? null : reached > 0 };
+}
+
 /** The killed process may have been a child of which its parent made an error. */
 function isOutOfMemory(record: JobRecord): boolean {
   const signal = endingSignal(record);
-  const kills = record.metrics.cgroup_oom_kills ?? 0;
   const stopped = signal === SIGKILL || (signal === 0 && (record.exit_status ?? 0) !== 0);
-  return stopped && kills > 0 && enforcedLimit(record) === null;
+  return stopped && (oomKills(record)?.count ?? 0) > 0 && enforcedLimit(record) === null;
 }
 
 /** null: it ended well or never started, or it is not known how it ended. */

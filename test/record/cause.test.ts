@@ -38,6 +38,7 @@ describe('killedByMemory', () => {
     is(false, { exit_status: 143, peak_process_vmem: openBracket(15 * GIB, null, null) });
     is(true, { ...KILLED, metrics: { cgroup_oom_kills: 1 } });
     is(true, { exit_status: 1, metrics: { cgroup_oom_kills: 1 } });
+    is(true, { ...KILLED, metrics: { taskstats_node_oom_kills: 1 } });
     is(false, { exit_status: 139, metrics: { cgroup_oom_kills: 1 } });
     is(false, { exit_status: 1, metrics: { cgroup_oom_kills: 0 } });
   });

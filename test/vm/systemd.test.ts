@@ -73,6 +73,7 @@ END
   known() { qmemacct job "$1" >/dev/null 2>&1; }
   cell_until 120 known "$left"
   for job in $whole $full $stopped $left; do fact "record.$job" "$(qmemacct --json job $job | tr -d '\\n')"; done
+  fact retry "$(qmemacct --json job --retry $full)"
   fact jobs "$whole $full $stopped $left"`;
 
 void test(
@@ -111,11 +112,13 @@ void test(
       (footprint?.lower_bytes ?? 0) > 0 && (footprint?.lower_bytes ?? 0) < 128 * MIB,
       JSON.stringify(footprint),
     );
-    assert.equal(recordOf(0).metrics.cgroup_oom_kills, 0);
+    assert.equal(recordOf(0).metrics.cgroup_oom_kills, undefined);
 
-    // systemd stops a scope in which the kernel ended a process, before its count of such ends can be read.
+    // systemd stops a scope in which the kernel ended a process, before its count of such ends can be read; the log has it.
     const [full, stopped] = fact('exit').trim().split(' ');
     assert.notEqual(full, '0');
+    assert.ok((recordOf(1).metrics.taskstats_cgroup_oom_kills ?? 0) > 0, JSON.stringify(recordOf(1).metrics));
+    assert.match(fact('retry'), /"ended_by_memory":true.*out-of-memory killer, for a full cgroup/);
     assert.equal(stopped, '137');
     assert.equal(recordOf(2).signal, 9);
 

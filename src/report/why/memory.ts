@@ -1,4 +1,4 @@
-import { AFTER_REFUSAL, CLOSE_TO_LIMIT, countedByExecd } from '../../record/cause';
+import { AFTER_REFUSAL, CLOSE_TO_LIMIT, countedByExecd, oomKills } from '../../record/cause';
 import { judgedEnd, measuredUpper, shareOf } from '../../record/peak-figure';
 import { LIMIT_SAYING, limitsTasksToASlot, tellsWhoDeletes } from '../../gridengine/dialect';
 import { memoryMeaning, type MemoryMeaning, type MemoryMeasure } from '../../gridengine/memory-meaning';
@@ -238,20 +238,18 @@ export function softMemory(end: BadEnd, words: Words): Hypothesis {
 
 interface Kills {
   readonly count: number;
-  readonly limitReached: number | null;
+  readonly atLimit: boolean | null;
   readonly host: string;
 }
 
-/** What the control groups of its parts counted; null: none was read. */
+/** What the OOM killer did to the job on all its hosts; null: nothing is known of it. */
 function killsOf(end: BadEnd): Kills | null {
-  const read = end.records.filter(({ metrics }) => metrics.cgroup_oom_kills !== undefined);
-  const killed = read.find(({ metrics }) => (metrics.cgroup_oom_kills ?? 0) > 0) ?? read[0];
-  if (killed === undefined) return null;
-  const sum = (metric: string): number | null => {
-    const known = read.flatMap(({ metrics }) => metrics[metric] ?? []);
-    return known.length === 0 ? null : known.reduce((a, b) => a + b, 0);
-  };
-  return { count: sum('cgroup_oom_kills') ?? 0, limitReached: sum('cgroup_oom_events'), host: killed.host };
+  const known = end.records.flatMap((record) => {
+    const kills = oomKills(record);
+    return kills === null ? [] : [{ ...kills, host: record.host }];
+  });
+  const first = known.find(({ count }) => count > 0) ?? known[0];
+  return first === undefined ? null : { ...first, count: known.reduce((sum, { count }) => sum + count, 0) };
 }
 
 const couldBeOom = (end: BadEnd): boolean => end.signal === SIGKILL || (end.signal === 0 && (end.status ?? 0) > 0);
@@ -282,7 +280,7 @@ export function outOfMemoryGroup(end: BadEnd, words: Words): Hypothesis {
   if (kills === null) return withoutCgroup(end, judged, words);
   if (kills.count === 0) return judged.contradicted('it killed nothing in the cgroup of the job');
   const killed = `it killed ${processes(kills.count)} in the cgroup of the job on ${words.safe(kills.host)}`;
-  if (kills.limitReached === 0) return judged.contradicted(`${killed}, though no limit of that was reached`);
+  if (kills.atLimit === false) return judged.contradicted(`${killed}, though no limit of that was reached`);
   const limit = end.subject.metrics.cgroup_memory_limit_bytes;
   const at = limit === undefined ? '' : `, which may hold ${formatRequested(limit)}`;
   return judged.consistent(end.signal === SIGKILL ? 3 : 2, `${killed}${at}`);
@@ -297,9 +295,9 @@ export function outOfMemoryNode(end: BadEnd, words: Words): Hypothesis {
   const log = kernelLog(end, words);
   if (kills !== null && kills.count > 0) {
     const killed = `it killed ${processes(kills.count)} of the job on ${words.safe(kills.host)}`;
-    if (kills.limitReached === 0)
+    if (kills.atLimit === false)
       return judged.consistent(3, `${killed}, and no limit of the job's cgroup had been reached`);
-    if (kills.limitReached !== null) return judged.contradicted(`${killed} at the limit of the job's cgroup`);
+    if (kills.atLimit === true) return judged.contradicted(`${killed} at the limit of the job's cgroup`);
     return judged.undecidable(killed, log);
   }
   if (kills !== null) return judged.contradicted('it killed nothing in the cgroup of the job');

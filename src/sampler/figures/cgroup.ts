@@ -60,14 +60,19 @@ export function cgroupFigures({ run, settings, series }: PartContext, found: Job
     finish: () => {
       read(Date.now());
     },
-    metrics: () =>
-      last === null
-        ? {}
-        : Object.fromEntries(
-            cgroupReadings(last)
-              .filter(({ metric }) => OF_THE_JOB.has(metric))
-              .map(({ metric, value }) => [metric, value]),
-          ),
+    metrics: () => {
+      if (last === null) return {};
+      // That nothing was killed until the last reading does not say that nothing was.
+      const { oomKills, oomEvents } = last;
+      const known = missed
+        ? { ...last, oomKills: oomKills === 0 ? null : oomKills, oomEvents: oomEvents === 0 ? null : oomEvents }
+        : last;
+      return Object.fromEntries(
+        cgroupReadings(known)
+          .filter(({ metric }) => OF_THE_JOB.has(metric))
+          .map(({ metric, value }) => [metric, value]),
+      );
+    },
     notes: () => {
       const killed = last === null ? null : oomNote(last);
       return killed === null ? notes : [...notes, killed];

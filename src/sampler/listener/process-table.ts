@@ -1,3 +1,4 @@
+import type { OomKill } from '../../sources/events/oom-kills';
 import { addThread, type ExitAccount, type ThreadRecord } from './exit-account';
 
 /** The kernel's events of single threads; microseconds of the monotonic clock. */
@@ -23,8 +24,17 @@ export type ProcessEvent =
       readonly thread: number;
     }
   | { readonly kind: 'exec'; readonly at: number; readonly pid: number }
+  | ProcessExit;
+
+interface ProcessExit {
+  readonly kind: 'exit';
+  readonly at: number;
+  readonly pid: number;
   /** null: no exit record of any thread came. */
-  | { readonly kind: 'exit'; readonly at: number; readonly pid: number; readonly account: ExitAccount | null };
+  readonly account: ExitAccount | null;
+  /** null: the OOM killer did not end it, as far as the kernel's log could be read. */
+  readonly oomKill: OomKill | null;
+}
 
 /** An exit record that may never be read. */
 export interface SentRecord {
@@ -44,6 +54,7 @@ interface Entry {
   threads: Set<number>;
   most: number;
   account: ExitAccount | null;
+  oomKill: OomKill | null;
   /** Threads that went without a record. */
   missing: boolean;
 }
@@ -56,6 +67,7 @@ class LoneExit {
   constructor(
     readonly at: number,
     readonly pid: number,
+    readonly oomKill: OomKill | null,
     private record: SentRecord | null,
   ) {}
 
@@ -67,23 +79,34 @@ class LoneExit {
   }
 }
 
+const newEntry = (tids: readonly number[]): Entry => ({
+  threads: new Set(tids),
+  most: tids.length,
+  account: null,
+  oomKill: null,
+  missing: false,
+});
+
 /** Records whose exit events were lost must not fill the memory. */
 const MOST_RECORDS = 20_000;
 
 /**
  * Makes processes out of threads: a process ends with the last of its threads, which need not be its first. `existing`:
  * threads of the processes that were there before the first event (of those with one thread none need be given).
+ * `oomKillOf`: what a thread that has ended was killed for.
  */
-export function newProcessTable(existing: ReadonlyMap<number, readonly number[]>): ProcessTable {
+export function newProcessTable(
+  existing: ReadonlyMap<number, readonly number[]>,
+  oomKillOf: (pid: number) => OomKill | null = () => null,
+): ProcessTable {
   const entries = new Map<number, Entry>();
   const records = new Map<number, SentRecord>();
-  for (const [tgid, tids] of existing)
-    entries.set(tgid, { threads: new Set(tids), most: tids.length, account: null, missing: false });
+  for (const [tgid, tids] of existing) entries.set(tgid, newEntry(tids));
 
   function entryOf(tgid: number): Entry {
     let entry = entries.get(tgid);
     if (entry === undefined) {
-      entry = { threads: new Set([tgid]), most: 1, account: null, missing: false };
+      entry = newEntry([tgid]);
       entries.set(tgid, entry);
     }
     return entry;
@@ -109,14 +132,16 @@ export function newProcessTable(existing: ReadonlyMap<number, readonly number[]>
     }
     const sent = records.get(event.pid) ?? null;
     records.delete(event.pid);
+    const oomKill = oomKillOf(event.pid);
     const entry = entries.get(event.tgid);
     if (entry === undefined) {
       // One thread from its beginning to its end, as most processes have.
       if (event.pid !== event.tgid) return null;
-      return new LoneExit(at, event.tgid, sent);
+      return new LoneExit(at, event.tgid, oomKill, sent);
     }
     const record = sent?.read() ?? null;
     entry.threads.delete(event.pid);
+    entry.oomKill ??= oomKill;
     if (record !== null || entry.account !== null)
       entry.account = addThread(entry.account, record, event.tgid, entry.most);
     if (record === null) entry.missing = true;
@@ -128,6 +153,7 @@ export function newProcessTable(existing: ReadonlyMap<number, readonly number[]>
       at,
       pid: event.tgid,
       account: account === null ? null : { ...account, whole: account.whole && !entry.missing },
+      oomKill: entry.oomKill,
     };
   }
 

@@ -1,3 +1,4 @@
+import type { OomKill } from '../../sources/events/oom-kills';
 import { EXIT_FIELDS, type ExitAccount } from './exit-account';
 import type { NodeCharges } from './node-charges';
 import type { ProcessEvent } from './process-table';
@@ -53,13 +54,15 @@ export function encodeReply(reply: Reply): string {
   if (reply.kind === 'fork') return `["f",${reply.at},${reply.parent},${reply.child},${reply.thread}]\n`;
   if (reply.kind === 'exec') return `["x",${reply.at},${reply.pid}]\n`;
   if (reply.kind !== 'exit') return `${JSON.stringify(reply)}\n`;
-  const { account } = reply;
-  if (account === null) return `["e",${reply.at},${reply.pid}]\n`;
+  const { account, oomKill } = reply;
+  const head = `"e",${reply.at},${reply.pid},${JSON.stringify(oomKill)}`;
+  if (account === null) return `[${head}]\n`;
   const numbers = EXIT_FIELDS.map((field) => account[field]).join(',');
   const flags = (account.final ? 1 : 0) + (account.whole ? 2 : 0);
-  return `["e",${reply.at},${reply.pid},${account.uid},${flags},${JSON.stringify(account.command)},${numbers}]\n`;
+  return `[${head},${account.uid},${flags},${JSON.stringify(account.command)},${numbers}]\n`;
 }
 
+const isOomKill = (value: unknown): value is OomKill => value === 'cgroup' || value === 'node';
 const isNumber = (value: unknown): value is number => typeof value === 'number' && Number.isFinite(value);
 const number = (value: unknown): number => (isNumber(value) ? value : 0);
 
@@ -75,7 +78,10 @@ export function decodeReply(line: string): Reply | null {
   const [kind, at, pid, ...rest] = data as readonly unknown[];
   if (!isNumber(at) || !isNumber(pid)) return null;
   if (kind === 'x') return { kind: 'exec', at, pid };
-  if (kind === 'e') return { kind: 'exit', at, pid, account: decodeAccount(rest) };
+  if (kind === 'e') {
+    const [oomKill, ...account] = rest;
+    return { kind: 'exit', at, pid, account: decodeAccount(account), oomKill: isOomKill(oomKill) ? oomKill : null };
+  }
   const [child, thread] = rest;
   return kind === 'f' && isNumber(child) && isNumber(thread) ? { kind: 'fork', at, parent: pid, child, thread } : null;
 }

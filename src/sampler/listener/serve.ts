@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { resourceLimit, Rlimit } from '../../native/libc';
 import type { KernelEvents } from '../../sources/events/kernel-events';
 import type { KeptExitRecord } from '../../sources/events/kept-exit-records';
+import { OomKills } from '../../sources/events/oom-kills';
 import type { ProcessEvent as KernelEvent } from '../../sources/events/process-events';
 import { bootId, monotonicUs } from '../../sources/proc/clock';
 import { isUnavailable, type Unavailable } from '../../sources/source';
@@ -41,6 +42,8 @@ const AFTER_NODE_MS = 10_000;
 /** Somebody may have cleared the directory away: nobody would find us. */
 const PLACE_EVERY_MS = 10_000;
 
+const SIGKILL = 9;
+
 interface Follower {
   readonly socket: Socket;
   unsent: string[];
@@ -54,6 +57,7 @@ function reasonFor(state: 'open' | Unavailable): string | null {
 export class Listener {
   private readonly opened: KernelEvents | null;
   private readonly hello: Reply;
+  private readonly oomKills = new OomKills();
   private readonly table: ProcessTable;
   private readonly followers = new Set<Follower>();
   private readonly router: Router<Follower>;
@@ -93,7 +97,9 @@ export class Listener {
       stays: this.lingerMs === Infinity,
     };
     // After the sockets have been opened: of a thread that ends in between an event comes, which takes it off the list.
-    this.table = newProcessTable(this.opened === null ? new Map() : existingThreads());
+    this.table = newProcessTable(this.opened === null ? new Map() : existingThreads(), (pid) =>
+      this.oomKills.ended(pid),
+    );
     this.router = newRouter<Follower>((follower, reply) => follower.unsent.push(encodeReply(reply)));
     this.server = createServer((socket) => {
       this.greet(socket);
@@ -215,6 +221,7 @@ export class Listener {
       record: (record) => records.push(record),
     });
     this.table.records(records);
+    if (events.some((event) => event.kind === 'exit' && event.signal === SIGKILL)) this.oomKills.read();
     this.router.events(this.table.events(events.sort((a, b) => a.at - b.at)));
     // After the events: these, too, are remembered for nobody who comes later, since what was lost is among them.
     if (lostEvents) this.router.lost('events', monotonicUs());
@@ -298,6 +305,7 @@ export class Listener {
     this.ending = true;
     if (!this.retired) this.leavePlace();
     this.left?.close();
+    this.oomKills.close();
     this.charges?.close();
     void (this.node?.close() ?? Promise.resolve()).finally(this.ended);
   }

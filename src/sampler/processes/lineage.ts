@@ -1,3 +1,4 @@
+import type { OomKill } from '../../sources/events/oom-kills';
 import type { ExitAccount } from '../listener/exit-account';
 import { EXIT_FIELDS } from '../listener/exit-account';
 import type { ProcessEvent } from '../listener/process-table';
@@ -20,6 +21,8 @@ const TOTALS = object({
   sums: object(eachField<Shape<number>>(number())),
   /** Of every process that ended each thread's record came. */
   whole: boolean,
+  /** Ended by the kernel's OOM killer, for a full control group, and for want of memory on the node. */
+  oomKills: object({ cgroup: integer(0), node: integer(0) }),
 });
 export type LineageTotals = ValueOf<typeof TOTALS>;
 
@@ -55,6 +58,7 @@ export class Lineage {
   private ended: number;
   private unsampled: number;
   private whole: boolean;
+  private readonly oomKills: Record<OomKill, number>;
   private rootPid: number | null = null;
   /** Events that the next `settle` takes. */
   private waiting: ProcessEvent[] = [];
@@ -76,6 +80,7 @@ export class Lineage {
     this.ended = saved?.totals.ended ?? 0;
     this.unsampled = saved?.totals.unsampled ?? 0;
     this.whole = saved?.totals.whole ?? true;
+    this.oomKills = { ...(saved?.totals.oomKills ?? { cgroup: 0, node: 0 }) };
     this.latest = saved?.latest ?? 0;
   }
 
@@ -141,7 +146,7 @@ export class Lineage {
 
   totals(): LineageTotals {
     const { processes, ended, unsampled, whole } = this;
-    return { processes, ended, unsampled, sums: { ...this.sums }, whole };
+    return { processes, ended, unsampled, sums: { ...this.sums }, whole, oomKills: { ...this.oomKills } };
   }
 
   /**
@@ -191,10 +196,11 @@ export class Lineage {
       member.executed = true;
       return null;
     }
-    const { account } = event;
+    const { account, oomKill } = event;
     members.delete(pid);
     this.ended++;
     if (!member.sampled) this.unsampled++;
+    if (oomKill !== null) this.oomKills[oomKill]++;
     this.whole &&= account?.whole ?? false;
     if (account !== null) for (const field of EXIT_FIELDS) this.sums[field] += account[field];
     return { pid, executed: member.executed, account };
@@ -213,8 +219,16 @@ const ns = (value: number): number => Math.round(value / 1e6) / 1000;
 const us = (value: number): number => Math.round(value / 1e6);
 
 /** What the exit records say of the whole job, under the metric names of the `taskstats` source. */
-export function lineageMetrics({ processes, ended, unsampled, sums }: LineageTotals): Readonly<Record<string, number>> {
+export function lineageMetrics({
+  processes,
+  ended,
+  unsampled,
+  sums,
+  oomKills,
+}: LineageTotals): Readonly<Record<string, number>> {
   return {
+    ...(oomKills.cgroup > 0 ? { taskstats_cgroup_oom_kills: oomKills.cgroup } : {}),
+    ...(oomKills.node > 0 ? { taskstats_node_oom_kills: oomKills.node } : {}),
     taskstats_processes: processes,
     taskstats_ended_processes: ended,
     taskstats_unsampled_processes: unsampled,

@@ -15,11 +15,21 @@ const delay = (name: string, what: string): Metric =>
 /** What the kernel's exit records say of a job: of all its processes, also those that no sample ever saw. */
 export const taskstats: Omit<Source, 'open'> = {
   name: 'taskstats',
-  reads: ['netlink: process connector (fork, exec, exit)', 'netlink: TASKSTATS exit records'],
+  reads: [
+    'netlink: process connector (fork, exec, exit)',
+    'netlink: TASKSTATS exit records',
+    '/dev/kmsg (victims of the OOM killer)',
+  ],
   metrics: [
     metric('processes', 'count', 'Processes that were forked in the job.'),
     metric('ended_processes', 'count', 'Processes whose end the kernel reported.'),
     metric('unsampled_processes', 'count', 'Processes that lived and ended between two samples.'),
+    metric(
+      'cgroup_oom_kills',
+      'count',
+      'Processes that the OOM killer ended for a full cgroup; absent: none was seen.',
+    ),
+    metric('node_oom_kills', 'count', 'Processes that it ended for want of memory on the node; absent: none was seen.'),
     metric('cpu_seconds', 'seconds', 'CPU time of processes that have ended, by the scheduler (exact).', 1000),
     metric('minor_faults', 'count', 'Page faults without input, of processes that have ended.'),
     metric('major_faults', 'count', 'Page faults that waited for input, of processes that have ended.'),

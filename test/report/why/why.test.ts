@@ -212,6 +212,18 @@ const TABLE: readonly Row[] = [
     'no limit was reached',
     { ...KILLED, metrics: { cgroup_oom_kills: 1, cgroup_oom_events: 0 } },
   ],
+  [
+    'cgroup-out-of-memory',
+    'consistent',
+    "in the kernel's log",
+    { ...KILLED, metrics: { cgroup_oom_kills: 0, taskstats_cgroup_oom_kills: 1 } },
+  ],
+  [
+    'cgroup-out-of-memory',
+    'contradicted',
+    'for the node, by the log',
+    { ...KILLED, metrics: { taskstats_node_oom_kills: 1 } },
+  ],
   ['cgroup-out-of-memory', 'undecidable', 'no cgroup', KILLED],
   [
     'node-out-of-memory',
@@ -219,6 +231,7 @@ const TABLE: readonly Row[] = [
     'killed without a limit',
     { ...KILLED, metrics: { cgroup_oom_kills: 1, cgroup_oom_events: 0 } },
   ],
+  ['node-out-of-memory', 'consistent', "in the kernel's log", { ...KILLED, metrics: { taskstats_node_oom_kills: 1 } }],
   ['node-out-of-memory', 'consistent', 'one process of the job', TOLD_BY_SHELL],
   [
     'node-out-of-memory',

@@ -14,6 +14,7 @@ export const exit = (at: number, pid: number, account: ExitAccount | null = null
   at,
   pid,
   account,
+  oomKill: null,
 });
 
 /** All figures 0 but these. */

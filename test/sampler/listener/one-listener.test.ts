@@ -1,6 +1,7 @@
 import { listenerPaths, retireListener } from '../../../src/sampler/listener/directory';
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
@@ -14,6 +15,7 @@ import { NodeStore } from '../../../src/sampler/node-store/node-store';
 import { bracketsObstacle } from '../../burners/bracketed';
 import { burner } from '../../burners/build';
 import { oneOf } from '../../tries';
+import { noOomKill, overfull } from '../../support/limited-group';
 import { temporaryDirectory } from '../../support/temporary-directory';
 import { until } from '../../support/until';
 
@@ -125,6 +127,21 @@ describe('the node-wide sources', () => {
 });
 
 describe('the listener as a service', { skip: bracketsObstacle() ?? false }, () => {
+  it('says whom the OOM killer ended', { skip: noOomKill }, async (t) => {
+    const ends = new Map<number, string | null>();
+    const link = await newNode(t, '').connect((reply) => {
+      if (reply.kind === 'exit') ends.set(reply.pid, reply.oomKill);
+    });
+    link.follow([process.pid]);
+    const victim = overfull(t);
+    const other = spawn('sleep', ['600'], { stdio: 'ignore' });
+    other.kill('SIGKILL');
+    await Promise.all([victim, other].map((child) => once(child, 'exit')));
+    assert.ok(await link.sync(SYNC_WITHIN_MS), 'the listener does not answer');
+    link.close();
+    assert.deepEqual([ends.get(victim.pid ?? 0), ends.get(other.pid ?? 0)], ['cgroup', null]);
+  });
+
   it('stays when its last sampler has gone, and the next one hears of its job from the first fork', async (t) => {
     const node = newNode(t, '');
     const first = await node.connect();

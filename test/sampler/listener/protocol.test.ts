@@ -41,7 +41,13 @@ const reply: fc.Arbitrary<Reply> = fc.oneof(
   record({ kind: kind('hello'), events: reason, records: reason, stays: fc.boolean() }),
   record({ kind: kind('fork'), at: number, parent: number, child: number, thread: number }),
   record({ kind: kind('exec'), at: number, pid: number }),
-  record({ kind: kind('exit'), at: number, pid: number, account: fc.option(account) }),
+  record({
+    kind: kind('exit'),
+    at: number,
+    pid: number,
+    account: fc.option(account),
+    oomKill: fc.constantFrom(null, 'cgroup' as const, 'node' as const),
+  }),
   record({ kind: kind('lost'), what: fc.constantFrom('events' as const, 'records' as const) }),
   record({ kind: kind('synced'), id: number }),
   record({ kind: kind('values'), id: number, readings, unavailable: reason }),
@@ -106,7 +112,7 @@ describe('replies', () => {
   });
 
   it('of an older version with fewer figures have 0 for the others', () => {
-    const decoded = decodeReply('["e",5,7,1000,3,"a",2,9]');
+    const decoded = decodeReply('["e",5,7,null,1000,3,"a",2,9]');
     assert.ok(decoded?.kind === 'exit' && decoded.account !== null);
     assert.deepEqual([decoded.account.threads, decoded.account.threadExits, decoded.account.rssBytes], [2, 9, 0]);
     assert.deepEqual([decoded.account.final, decoded.account.whole], [true, true]);

@@ -11,7 +11,7 @@ const fork = (at: number, parent: number, child: number): ProcessEvent => ({
   thread: parent,
 });
 const exec = (at: number, pid: number): ProcessEvent => ({ kind: 'exec', at, pid });
-const exit = (at: number, pid: number): ProcessEvent => ({ kind: 'exit', at, pid, account: null });
+const exit = (at: number, pid: number): ProcessEvent => ({ kind: 'exit', at, pid, account: null, oomKill: null });
 
 /** What each follower heard: the moments of its events. */
 function routed(): { readonly router: Router<string>; readonly heard: (follower: string) => readonly number[] } {

@@ -77,7 +77,7 @@ function seen({ faults, threadExits = 4, replacer = 100, whole = true, living = 
   return {
     asked,
     observed: observation({
-      totals: { processes: 4, ended: 4, unsampled: 0, sums, whole },
+      totals: { processes: 4, ended: 4, unsampled: 0, sums, whole, oomKills: { cgroup: 0, node: 0 } },
       upper: (bounds) => {
         asked.push(bounds);
         return { ...KNOWN, ...result };

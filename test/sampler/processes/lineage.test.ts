@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { Lineage, SAVED_LINEAGE } from '../../../src/sampler/processes/lineage';
+import { Lineage, lineageMetrics, SAVED_LINEAGE } from '../../../src/sampler/processes/lineage';
 import type { ProcessEvent } from '../../../src/sampler/listener/process-table';
 import type { Sweep } from '../../../src/sampler/peaks/upper-ends';
 import { exec, exit, exitAccount, fork } from '../listener/events';
@@ -50,6 +50,16 @@ describe('a lineage', () => {
     assert.deepEqual([sums.minorFaults, sums.cpuNs, sums.majorFaults], [14, 10_000_000, 0]);
     assert.deepEqual([lineage.isLiving(ROOT), lineage.isLiving(101)], [true, false]);
     assert.deepEqual(lineage.settle(sweep(30, [ROOT])).ended, []);
+  });
+
+  it('counts whom the OOM killer ended, and says so where it was anyone', () => {
+    const lineage = begun();
+    assert.equal(lineageMetrics(lineage.totals()).taskstats_cgroup_oom_kills, undefined);
+    const killed = { kind: 'exit', at: 8, pid: 101, account: null, oomKill: 'cgroup' } as const;
+    lineage.addEvents([fork(5, ROOT, 101), fork(6, ROOT, 102), killed, exit(9, 102)]);
+    lineage.settle(sweep(20, [ROOT]));
+    const { taskstats_cgroup_oom_kills: cgroup, taskstats_node_oom_kills: node } = lineageMetrics(lineage.totals());
+    assert.deepEqual([cgroup, node], [1, undefined]);
   });
 
   it('takes events in the order of time, in whatever order they come, and those of other jobs not at all', () => {

@@ -85,7 +85,7 @@ const fork = (parent: number, child: number, at = child): Reply => ({
   thread: parent,
 });
 const exec = (pid: number, at = pid): Reply => ({ kind: 'exec', at, pid });
-const exit = (pid: number, at = pid): Reply => ({ kind: 'exit', at, pid, account: null });
+const exit = (pid: number, at = pid): Reply => ({ kind: 'exit', at, pid, account: null, oomKill: null });
 const pidsOf = (replies: readonly Reply[]): readonly string[] =>
   replies.map((reply) =>
     reply.kind === 'fork' ? `fork ${reply.child}` : 'pid' in reply ? `${reply.kind} ${reply.pid}` : reply.kind,
