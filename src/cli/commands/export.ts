@@ -18,6 +18,7 @@ import {
   recordChoiceOf,
   type RecordFilterOptions,
 } from '../records/options';
+import { daysToWrite } from '../export/days';
 import type { PushOptions } from '../export/push';
 import { sayShown } from '../records/subject';
 import { describeSeries, openNodeDatabase, parseMetricNames, requireReader } from '../stores/node-database';
@@ -34,6 +35,7 @@ export interface ExportOptions extends GlobalOptions, RecordFilterOptions {
   readonly output: string;
   readonly columns?: string;
   readonly metric?: string;
+  readonly eachDay?: boolean;
   readonly accounting?: string;
 }
 
@@ -44,6 +46,10 @@ export function register(command: Command, context: CommandContext): void {
   addRecordFilterOptions(addIntervalOptions(command.addArgument(new Argument('<what>', what).choices(SUBJECTS))))
     .addOption(new Option('--format <format>', 'of the file').choices(FORMAT_NAMES).default('csv'))
     .option('--output <file>', 'written whole or not at all, FILE.schema.json beside it; "-": the standard output', '-')
+    .option(
+      '--each-day',
+      '--output is a directory: a file for each UTC day that is over, unless it is there; interrupted, it goes on',
+    )
     .option('--columns <names>', 'of records these only, in this order: job_id,owner (default: all)')
     .option('--metric <names>', 'of samples these only: "a,b"; the name of a source stands for all of its metrics')
     .option('--accounting <path>', "read this accounting DB, not the site's and your own")
@@ -73,7 +79,7 @@ function columnsOf(text: string): readonly PlainColumn[] {
 }
 
 interface Opened {
-  readonly table: Table;
+  readonly table: (interval: Interval) => Table;
   readonly statusOfNothing: number;
   readonly close: () => void | Promise<void>;
 }
@@ -81,27 +87,28 @@ interface Opened {
 async function openRecords(
   subject: 'records' | 'series',
   options: ExportOptions,
-  { since, until }: Interval,
   settings: Settings,
   [terminal, sources]: readonly [Terminal, Sources],
 ): Promise<Opened> {
   if (options.metric !== undefined) throw usageError('--metric is for samples');
   if (options.columns !== undefined && subject !== 'records') throw usageError('--columns is for records');
   const columns = options.columns === undefined ? PLAIN_COLUMNS : columnsOf(options.columns);
-  const query = { ...recordChoiceOf(options), since: since.getTime(), until: until.getTime() };
+  const choice = recordChoiceOf(options);
   const stores = await commandStores(options.accounting, settings, terminal, sources);
   if (stores.readers.length === 0) throw new CommandError(noStoreMessage(stores), EXIT.unavailable);
   stores.problems.forEach((problem) => warn(terminal, problem));
   let said = false;
   const onShown = (shown: Shown): void => {
-    if (!said) sayShown(shown, query.owner, terminal);
+    if (!said) sayShown(shown, choice.owner, terminal);
     said = true;
   };
   return {
-    table:
-      subject === 'records'
+    table: ({ since, until }) => {
+      const query = { ...choice, since: since.getTime(), until: until.getTime() };
+      return subject === 'records'
         ? recordTable(query, columns, stores.readers, onShown)
-        : seriesTable(query, stores.readers, onShown),
+        : seriesTable(query, stores.readers, onShown);
+    },
     statusOfNothing: statusOfNothing(stores),
     close: async () => {
       await Promise.all(stores.readers.map((reader) => reader.close()));
@@ -109,24 +116,28 @@ async function openRecords(
   };
 }
 
-async function openSamples(options: ExportOptions, { since, until }: Interval, settings: Settings): Promise<Opened> {
+async function openSamples(options: ExportOptions, settings: Settings): Promise<Opened> {
   const { accounting, columns } = options;
   if (Object.keys(recordChoiceOf(options)).length > 0 || accounting !== undefined || columns !== undefined)
     throw usageError('samples are all of this host: only --since, --until and --metric choose among them');
   const metrics = options.metric === undefined ? [] : parseMetricNames('--metric', options.metric);
   const reader = requireReader(await openNodeDatabase(settings.state_dir));
-  const query = { since: since.getTime(), until: until.getTime(), metrics };
   return {
-    table: sampleTable(query, hostname(), reader, describeSeries),
+    table: ({ since, until }) =>
+      sampleTable({ since: since.getTime(), until: until.getTime(), metrics }, hostname(), reader, describeSeries),
     statusOfNothing: EXIT.nothing,
     close: () => reader.close(),
   };
 }
 
-function checkOutput({ json, csv, format, output }: ExportOptions): void {
+function checkOutput({ json, csv, format, output, eachDay }: ExportOptions): void {
   if (json || csv) throw usageError(`--json and --csv are not for export; write --format ${json ? 'jsonl' : 'csv'}`);
+  if (output === '-' && eachDay) throw usageError('--each-day needs --output DIRECTORY');
   if (output === '-' && isBinary(format)) throw usageError(`--format ${format} needs --output FILE`);
 }
+
+const whatIsKept = ({ eachDay }: ExportOptions): string =>
+  eachDay ? 'the days before are kept; run it again to go on' : 'nothing was kept; begin anew';
 
 /** Writes what was asked for; resolves to the exit status. Rejects with CommandError, OutputError or StoreError. */
 export async function exportTable(
@@ -142,24 +153,36 @@ export async function exportTable(
   const settings = loadSettings(options.config);
   const opened =
     subject === 'samples'
-      ? await openSamples(options, interval, settings)
-      : await openRecords(subject, options, interval, settings, [terminal, sources]);
+      ? await openSamples(options, settings)
+      : await openRecords(subject, options, settings, [terminal, sources]);
   const progress = progressLine(progressTo);
   const { signal, release } = interruption();
   const onPage = ({ done, of }: RowPage): void => {
-    if (signal.aborted) throw new CommandError('interrupted: nothing was kept; begin anew', EXIT.unavailable);
+    if (signal.aborted) throw new CommandError(`interrupted: ${whatIsKept(options)}`, EXIT.unavailable);
     progress.show('export', done, of);
   };
   try {
     if (output === '-') {
-      const rows = await writeTable(opened.table, format, { write: (piece) => terminal.write(String(piece)) }, onPage);
+      const rows = await writeTable(
+        opened.table(interval),
+        format,
+        { write: (piece) => terminal.write(String(piece)) },
+        onPage,
+      );
       return rows > 0 ? EXIT.found : opened.statusOfNothing;
     }
-    const facts = { since: interval.since, until: interval.until };
-    const rows = await writeTableFile(opened.table, format, output, facts, onPage);
-    progress.clear();
-    warn(terminal, `${formatCount(rows)} rows in ${output}, their columns in ${schemaPath(output)}`);
-    return rows > 0 ? EXIT.found : opened.statusOfNothing;
+    const parts = options.eachDay
+      ? daysToWrite(output, [subject, format], interval, terminal.now())
+      : [{ path: output, interval }];
+    let rows = 0;
+    for (const { path, interval: part } of parts) {
+      const written = await writeTableFile(opened.table(part), format, path, { ...part }, onPage);
+      rows += written;
+      progress.clear();
+      warn(terminal, `${formatCount(written)} rows in ${path}, their columns in ${schemaPath(path)}`);
+    }
+    if (parts.length === 0) warn(terminal, `${output} has a file for every day that is over`);
+    return rows > 0 || options.eachDay ? EXIT.found : opened.statusOfNothing;
   } finally {
     progress.clear();
     release();

@@ -164,6 +164,30 @@ describe('qmemacct export', () => {
     }
   });
 
+  it('writes a file for each day that is over, and goes on where the last run ended', async () => {
+    const output = temporaryDirectory();
+    const time = (hours: number): string => `${new Date(T0 + hours * 3_600_000).toISOString().slice(0, 16)}Z`;
+    const words = ['records', '--since', time(-36), '--each-day', '--format', 'jsonl', '--output', output];
+    const first = await run(...words, '--until', time(24));
+    assert.equal(first.status, 0, first.warnings);
+    const day = (ms: number): string => `records-${new Date(ms).toISOString().slice(0, 10)}.jsonl`;
+    const files = readdirSync(output).filter((name) => name.endsWith('.jsonl'));
+    const rowsOf = (name: string): number => readFileSync(join(output, name), 'utf8').split('\n').length - 1;
+    assert.equal(
+      files.reduce((rows, name) => rows + rowsOf(name), 0),
+      3001,
+    );
+    assert.ok(files.includes(day(T0)), files.join());
+    assert.ok(!files.includes(day(T0 - 36 * 3_600_000)), 'the first day is not whole');
+    writeFileSync(join(output, day(T0)), 'as it was\n');
+    const again = await run(...words, '--until', time(48));
+    assert.deepEqual(lines(again.warnings).length, 1, again.warnings);
+    assert.equal(readFileSync(join(output, day(T0)), 'utf8'), 'as it was\n');
+    const nothing = await run(...words, '--until', time(48));
+    assert.equal(nothing.status, 0);
+    assert.match(nothing.warnings, /has a file for every day that is over\n$/);
+  });
+
   it('keeps the file that was there until the new one is whole', async () => {
     const place = temporaryDirectory();
     const output = join(place, 'x.csv');

@@ -1,0 +1,33 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { DAY_MS, dayOf, isoDay } from '../../accounting/sums/periods';
+import type { FormatName } from '../../export/format';
+import type { Interval } from '../arguments';
+
+/** A file to be written, and what of the time goes into it. */
+export interface OutputPart {
+  readonly path: string;
+  readonly interval: Interval;
+}
+
+const SUFFIX: Readonly<Record<FormatName, string>> = { csv: 'csv', jsonl: 'jsonl', parquet: 'parquet', hdf5: 'h5' };
+
+/**
+ * One file in `directory` for each whole UTC day of the interval that is over at `now`: "records-2026-11-01.csv". Days
+ * whose file is there are left out, so that an export goes on where the last one ended.
+ */
+export function daysToWrite(
+  directory: string,
+  [subject, format]: readonly [string, FormatName],
+  { since, until }: Interval,
+  now: Date,
+): readonly OutputPart[] {
+  const first = Math.ceil(since.getTime() / DAY_MS);
+  const end = dayOf(Math.min(until.getTime(), now.getTime()));
+  return Array.from({ length: Math.max(0, end - first) }, (_none, index) => first + index)
+    .map((day) => ({
+      path: join(directory, `${subject}-${isoDay(day)}.${SUFFIX[format]}`),
+      interval: { since: new Date(day * DAY_MS), until: new Date((day + 1) * DAY_MS) },
+    }))
+    .filter(({ path }) => !existsSync(path));
+}
