@@ -1,49 +1,17 @@
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
 import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { createInterface } from 'node:readline';
 import { describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { nightOf } from '../../src/cli/nightly/night';
 import type { Report } from '../../src/report/efficiency/report';
 import { formatDay } from '../../src/report/format/local-time';
-import { readMail, type ReadMail } from '../cli/mail/read-mail';
+import { mailSettings, startSink } from './mail-sink';
 import { burnerCommand, withSite, type Site } from './site';
 import { until } from '../support/until';
 
 const HOST = 'ge1';
-const PORT = 2525;
-const SETTINGS = [
-  `mail_server = "smtp://127.0.0.1:${PORT}"`,
-  'mail_from = "qmemacct@example.org"',
-  'mail_admins = ["ops@example.org"]',
-  'mail_domain = "example.org"',
-  'mail_owners = "listed"',
-].join('\n');
-
-interface Sink {
-  readonly mails: { readonly to: string; readonly mail: ReadMail }[];
-  readonly end: () => void;
-}
-
-async function startSink({ cell }: Site): Promise<Sink> {
-  const { argv, env } = cell.command(HOST, [process.execPath, join(__dirname, 'night-sink.js'), String(PORT)]);
-  const child = spawn(argv[0] ?? '', argv.slice(1), { env, stdio: ['ignore', 'pipe', 'inherit'] });
-  const mails: { readonly to: string; readonly mail: ReadMail }[] = [];
-  await new Promise<void>((resolve, reject) => {
-    child.on('exit', reject);
-    createInterface({ input: child.stdout }).on('line', (line) => {
-      if (line === 'ready') {
-        resolve();
-        return;
-      }
-      const { to, raw } = JSON.parse(line) as { to: string[]; raw: string };
-      mails.push({ to: to.join(' '), mail: readMail(raw) });
-    });
-  });
-  return { mails, end: () => child.kill() };
-}
+const SETTINGS = [...mailSettings, 'mail_admins = ["ops@example.org"]'].join('\n');
 
 /** Two owners' jobs, one of which dies at its limit; resolves to the day on which they ended. */
 async function dayOfJobs({ cell, product }: Site): Promise<{ readonly day: string; readonly killed: string }> {
@@ -85,7 +53,7 @@ async function night(site: Site): Promise<void> {
   await untilMidnightIsFar();
   const { day, killed } = await dayOfJobs(site);
   const morning = new Date((nightOf(day) ?? assert.fail()).until.getTime() + 3 * 3_600_000).toISOString();
-  const sink = await startSink(site);
+  const sink = await startSink(site, HOST);
   try {
     const run = () => cell.on(HOST, [process.execPath, join(__dirname, 'run-night.js'), morning]);
     const first = await run();
