@@ -28,7 +28,7 @@ export interface Need {
 interface ClassRequest {
   /** Bytes per slot, or seconds. */
   readonly amount: number;
-  /** The risk that this request can promise: the wanted one, or the smallest larger one. */
+  /** The risk that this request can promise. */
   readonly risk: number;
   /** On how many runs it rests. */
   readonly runs: number;
@@ -41,6 +41,9 @@ interface Moment {
   /** Peaks that about a share of RISKS of the known runs exceeded. */
   readonly bases: readonly number[];
 }
+
+/** What such requests waste in the mean, less what is needed: a run that needs more is lost, and tried again with twice as much. */
+const costOf = (amount: number, risk: number): number => amount * (1 + 2 * risk);
 
 /** Runs that are likely to need alike, in the order in which they ended. */
 export class JobClass {
@@ -62,16 +65,23 @@ export class JobClass {
     return this.moment;
   }
 
-  /** The request for the next run at this risk, or at the smallest larger one that can be promised; null: none can. */
+  /**
+   * The request for the next run: of those with at most this risk the one that wastes least in the mean, else at the
+   * smallest larger risk that can be promised; null: none can.
+   */
   request(wanted: number): ClassRequest | null {
     const { runs, group, bases } = this.now();
     if (!this.isAdvisable) return null;
+    let best: ClassRequest | null = null;
     for (const [index, risk] of RISKS.entries()) {
-      if (risk < wanted || (risk < SMALL_RISK && runs < LEAST_RUNS_SMALL_RISK)) continue;
+      if (risk > wanted && best !== null) break;
+      if (risk < SMALL_RISK && runs < LEAST_RUNS_SMALL_RISK) continue;
       const factor = this.margins.factor(index, group);
-      if (factor <= MOST_FACTOR) return { amount: (bases[index] ?? 0) * factor, risk, runs };
+      if (factor > MOST_FACTOR) continue;
+      const amount = (bases[index] ?? 0) * factor;
+      if (best === null || costOf(amount, risk) < costOf(best.amount, best.risk)) best = { amount, risk, runs };
     }
-    return null;
+    return best;
   }
 
   /** A run has ended; `then`: what was known when it was submitted. */

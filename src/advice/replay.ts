@@ -32,7 +32,7 @@ export interface ReplayAnswer {
   /** By wanted risk. */
   readonly advice: readonly {
     readonly risk: number;
-    /** Promised at the wanted risk. */
+    /** Promised at the wanted risk, or a smaller one. */
     readonly promised: Outcome;
     /** Promised at a larger one only: few runs, or runs that differ much. */
     readonly larger: Outcome;
@@ -96,7 +96,7 @@ export function replay(runs: readonly PastRun[], risks: readonly number[], predi
       advisable++;
       for (const { risk, promised, larger } of advice) {
         const request = jobClass.request(risk);
-        if (request !== null) (request.risk === risk ? promised : larger).add(run, request.amount, request.risk);
+        if (request !== null) (request.risk <= risk ? promised : larger).add(run, request.amount, request.risk);
       }
       for (const { request, tally } of plain) tally.add(run, request(jobClass), null);
       if (run.requested !== null) users.add(run, run.requested, null);

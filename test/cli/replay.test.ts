@@ -26,7 +26,7 @@ describe('qmemacct replay', () => {
     const shown = replay('--since', '2026-10-01', '--risk', '5');
     assert.equal(shown.status, 0, shown.stderr);
     assert.match(shown.stdout, /^accounting DB: 40 jobs, 37 with 3 earlier runs or more$/m);
-    assert.match(shown.stdout, /^advice, risk 5.0 % +\d+ +5\.00 % +0\.00 %/m);
+    assert.match(shown.stdout, /^advice, risk up to 5.0 % +37 +3\.92 % +0\.00 %/m);
     assert.match(shown.stdout, /^users' requests +37 +0\.00 %/m);
     assert.match(
       replay('--since', '2026-10-01', '--csv').stdout,

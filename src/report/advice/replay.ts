@@ -57,7 +57,7 @@ function row(what: string, outcome: OutcomeObject): readonly (readonly string[])
 export function replayRows({ advice, users, rules }: ReplayObject): readonly (readonly string[])[] {
   return [
     ...advice.flatMap(({ risk, promised, larger }) => [
-      ...row(`advice, risk ${formatPercent(risk)}`, promised),
+      ...row(`advice, risk up to ${formatPercent(risk)}`, promised),
       ...row('  at a larger risk', larger),
     ]),
     ...(users === null ? [] : row("users' requests", users)),
