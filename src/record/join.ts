@@ -1,14 +1,18 @@
 import type { JobRecord } from './record';
 import { LINE_RUN } from './coverage';
+import { CUT_OFF_MS } from './record-end';
 
 /** By how much one start differs between Grid Engine's accounting and our own records: whole seconds, another clock's. */
 const SAME_START_MS = 2000;
 /** On a loaded host the shepherd notes its time long before it forks the job. */
 const LATEST_START_MS = 600_000;
 
+/** The last moment (ms) before the end that a line gives: a short job may start late in the second that its end was cut to. */
+const beforeEnd = (endMs: number): number => (endMs % 1000 === 0 ? endMs + CUT_OFF_MS : endMs - 1);
+
 /** From when to when (ms) a process of ours starts if it is the first of a line's run: no run begins before the last ended. */
 export function startsOfLine(startMs: number, endMs: number | null): { readonly from: number; readonly to: number } {
-  const last = Math.min(endMs === null ? startMs : endMs - 1, startMs + LATEST_START_MS);
+  const last = Math.min(endMs === null ? startMs : beforeEnd(endMs), startMs + LATEST_START_MS);
   return { from: startMs - SAME_START_MS, to: Math.max(startMs + SAME_START_MS, last) };
 }
 

@@ -1,7 +1,7 @@
 import type { JobRecord } from './record';
 
 /** Grid Engine's own times are whole seconds, the fraction cut off. */
-const CUT_OFF_MS = 999;
+export const CUT_OFF_MS = 999;
 
 /**
  * The latest moment at which anything of a record may have lived. Processes may go on after the job's own end; what a

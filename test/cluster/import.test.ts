@@ -68,7 +68,10 @@ async function importedWhileJobsRun(site: Site): Promise<void> {
       `${owner}: CPU ${ours.cpu}, qacct ${theirs.cpu}`,
     );
   }
-  assert.equal(records.length, 10);
+  const runs = records.map(({ job_id, task_id, run_id, started_at, ended_at, failed }) =>
+    [job_id, task_id, run_id, started_at, ended_at, failed].join(' '),
+  );
+  assert.equal(records.length, 10, runs.join('\n'));
   for (const record of records) {
     assert.notEqual(record.trust, 'accounting', `job ${record.job_id}: only its line is known`);
     assert.notEqual(record.failed, null, `job ${record.job_id} has met no line`);

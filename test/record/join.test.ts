@@ -32,5 +32,10 @@ it('takes a start within the time of the line for that of its run, however late,
   assert.equal(startsAt(T0 - HOUR + 600_001), null);
   const short = lineOf(job(1, T0, { started_at: iso(T0 - 5000) }));
   assert.equal(startsApart(short, job(1, T0, { started_at: iso(T0 - 1) })), 4999);
-  assert.equal(startsApart(short, job(1, T0, { started_at: iso(T0) })), null);
+  // Its end is of whole seconds: the job may have started and ended in the second after it.
+  assert.equal(startsApart(short, job(1, T0, { started_at: iso(T0 + 999) })), 5999);
+  assert.equal(startsApart(short, job(1, T0, { started_at: iso(T0 + 1000) })), null);
+  const exact = { ...short, ended_at: iso(T0 + 500) };
+  assert.equal(startsApart(exact, job(1, T0, { started_at: iso(T0 + 499) })), 5499);
+  assert.equal(startsApart(exact, job(1, T0, { started_at: iso(T0 + 500) })), null);
 });
