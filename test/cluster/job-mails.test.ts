@@ -8,7 +8,6 @@ import { withSite, wordFor, type Site } from './site';
 import { until } from '../support/until';
 
 const MASTER = 'ge0';
-const ASKS = ['-ac', 'qmemacct=mail'];
 
 async function mailsOfJobs(site: Site): Promise<void> {
   const { cell, product } = site;

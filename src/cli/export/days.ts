@@ -5,7 +5,7 @@ import type { FormatName } from '../../export/format';
 import type { Interval } from '../arguments';
 
 /** A file to be written, and what of the time goes into it. */
-export interface OutputPart {
+interface OutputPart {
   readonly path: string;
   readonly interval: Interval;
 }
