@@ -60,6 +60,12 @@ function chosen(): CellKind {
 /** The kind of Grid Engine of this process's cells. */
 export const kind = chosen();
 
+/**
+ * Exit status that records of jobs that ended well have before their lines are read. Open Cluster Scheduler removes the
+ * spool directory at once: a loaded machine comes too late to read it there.
+ */
+export const goodEnds: readonly (number | null)[] = kind.dialect === 'ocs' ? [0, null] : [0];
+
 /** A client program itself: Debian's on PATH is a shell script that looks for SGE_ROOT and takes five times as long. */
 export function client(name: 'qacct' | 'qconf' | 'qdel' | 'qhost' | 'qmod' | 'qstat' | 'qsub'): string {
   return join(kind.binaries, name);
