@@ -7,6 +7,7 @@ import { figureOf, judgedEnd, shareOf } from './peak-figure';
 export const CLOSE_TO_LIMIT = 0.9;
 
 const SIGKILL = 9;
+const SIGTERM = 15;
 
 /**
  * Refused memory mostly ends so (or with an error status): an illegal instruction or a trap (V8, Go), an abort (C++,
@@ -96,10 +97,10 @@ export function oomKills({ metrics }: JobRecord): OomKills | null {
   return counted === undefined ? null : { count: counted, atLimit: reached === undefined ? null : reached > 0 };
 }
 
-/** The killed process may have been a child of which its parent made an error. */
+/** The killed process may have been a child of which its parent made an error; systemd stops its scope by SIGTERM. */
 function isOutOfMemory(record: JobRecord): boolean {
   const signal = endingSignal(record);
-  const stopped = signal === SIGKILL || (signal === 0 && (record.exit_status ?? 0) !== 0);
+  const stopped = signal === SIGKILL || signal === SIGTERM || (signal === 0 && (record.exit_status ?? 0) !== 0);
   return stopped && (oomKills(record)?.count ?? 0) > 0 && enforcedLimit(record) === null;
 }
 

@@ -39,6 +39,8 @@ describe('killedByMemory', () => {
     is(true, { ...KILLED, metrics: { cgroup_oom_kills: 1 } });
     is(true, { exit_status: 1, metrics: { cgroup_oom_kills: 1 } });
     is(true, { ...KILLED, metrics: { taskstats_node_oom_kills: 1 } });
+    is(true, { exit_status: 143, metrics: { taskstats_cgroup_oom_kills: 1 } });
+    is(false, { exit_status: 143 });
     is(false, { exit_status: 139, metrics: { cgroup_oom_kills: 1 } });
     is(false, { exit_status: 1, metrics: { cgroup_oom_kills: 0 } });
   });

@@ -165,6 +165,7 @@ export const SIGKILL = 9;
 export const SIGUSR1 = 10;
 export const SIGSEGV = 11;
 export const SIGUSR2 = 12;
+export const SIGTERM = 15;
 export const SIGXCPU = 24;
 export const SIGXFSZ = 25;
 

@@ -8,7 +8,7 @@ import { complexOf, limitOf, limitsCgroup } from '../../record/request';
 import { needOf } from '../advice/fit';
 import { formatBytes, formatDuration, formatPercent, formatRequested } from '../format/units';
 import { endedBy, whenEnded, type BadEnd, type HostPart } from './bad-end';
-import { A_SAMPLER, ACCOUNTING_LINE, AFTER_SIGNAL, limitSays, SIGKILL, SIGXCPU } from './bad-end';
+import { A_SAMPLER, ACCOUNTING_LINE, AFTER_SIGNAL, limitSays, SIGKILL, SIGTERM, SIGXCPU } from './bad-end';
 import { judge, strongest, type Hypothesis, type Judge } from './hypothesis';
 import { largeRequest } from './large-request';
 import { amountOf, type Words } from './words';
@@ -252,7 +252,11 @@ function killsOf(end: BadEnd): Kills | null {
   return first === undefined ? null : { ...first, count: known.reduce((sum, { count }) => sum + count, 0) };
 }
 
-const couldBeOom = (end: BadEnd): boolean => end.signal === SIGKILL || (end.signal === 0 && (end.status ?? 0) > 0);
+/** systemd stops a scope, by SIGTERM, in which the kernel has ended a process. */
+const couldBeOom = (end: BadEnd): boolean =>
+  end.signal === SIGKILL ||
+  (end.signal === 0 && (end.status ?? 0) > 0) ||
+  (end.signal === SIGTERM && (killsOf(end)?.count ?? 0) > 0);
 
 function notByOom(end: BadEnd): string | null {
   if (!couldBeOom(end)) return `it ended ${endedBy(end)}, the kernel's killer sends SIGKILL`;
@@ -283,7 +287,7 @@ export function outOfMemoryGroup(end: BadEnd, words: Words): Hypothesis {
   if (kills.atLimit === false) return judged.contradicted(`${killed}, though no limit of that was reached`);
   const limit = end.subject.metrics.cgroup_memory_limit_bytes;
   const at = limit === undefined ? '' : `, which may hold ${formatRequested(limit)}`;
-  return judged.consistent(end.signal === SIGKILL ? 3 : 2, `${killed}${at}`);
+  return judged.consistent(end.signal === 0 ? 2 : 3, `${killed}${at}`);
 }
 
 /** The kernel's OOM killer, for want of memory on the node. */

@@ -220,6 +220,12 @@ const TABLE: readonly Row[] = [
   ],
   [
     'cgroup-out-of-memory',
+    'consistent',
+    'systemd stops the scope then',
+    { ...bySignal(15), metrics: { taskstats_cgroup_oom_kills: 1 } },
+  ],
+  [
+    'cgroup-out-of-memory',
     'contradicted',
     'for the node, by the log',
     { ...KILLED, metrics: { taskstats_node_oom_kills: 1 } },
