@@ -98,9 +98,12 @@ void test(
     const jobs = fact('jobs').split(' ');
     const recordOf = (index: number): JobRecord => {
       const { records } = JSON.parse(fact(`record.${jobs[index] ?? ''}`)) as { readonly records: readonly unknown[] };
-      const record = parseRecord(records[0]);
-      assert.ok(record.ok, JSON.stringify(record));
-      return record.value;
+      // Of a shepherd that was killed Grid Engine's line knows no start, so that it stays a record of its own.
+      const ours = records.flatMap((given) => {
+        const record = parseRecord(given);
+        return record.ok && record.value.trust === 'root' ? [record.value] : [];
+      });
+      return ours[0] ?? assert.fail(JSON.stringify(records));
     };
 
     assert.equal(fact('sampler'), '0::/qmemacct');
