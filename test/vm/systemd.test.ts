@@ -45,7 +45,7 @@ END
       Slice s ocs6444-jobs.slice CPUAccounting b true MemoryAccounting b true MemoryMax t "$2" 0 >/dev/null
   }
 
-  whole=$(submit ${steady} --mib=120 --hold=10000)
+  whole=$(submit ${steady} --mib=120 --hold=40000)
   full=$(submit /bin/sh -c 'sleep 10; ${steady} --mib=200 --hold=3000; sleep 8; exit 7')
   stopped=$(submit /bin/sleep 600)
   to_scope "$whole" 1073741824
