@@ -115,7 +115,7 @@ void test(
       (footprint?.lower_bytes ?? 0) > 0 && (footprint?.lower_bytes ?? 0) < 128 * MIB,
       JSON.stringify(footprint),
     );
-    assert.equal(recordOf(0).metrics.cgroup_oom_kills, undefined);
+    assert.equal(recordOf(0).metrics.cgroup_oom_kills ?? 0, 0);
 
     // systemd stops a scope in which the kernel ended a process, before its count of such ends can be read; the log has it.
     const [full, stopped] = fact('exit').trim().split(' ');
