@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { after, before, describe, it } from 'node:test';
 import type { TestContext } from 'node:test';
 import { connect } from '../../../src/accounting/postgres/connect';
-import type { Connection } from '../../../src/accounting/postgres/connect';
+import type { Connection, Transaction } from '../../../src/accounting/postgres/connect';
 import { StoreError } from '../../../src/accounting/store-error';
 import { until } from '../../support/until';
 import { noPostgres, startServer } from './server';
@@ -37,6 +37,14 @@ describe('a transaction whose connection goes', { skip: noPostgres }, () => {
     await sleep(50);
   }
 
+  /** Writes in a transaction, and ends its session. */
+  async function writeAndLose(inner: Transaction): Promise<void> {
+    const [row] = await inner.query<{ pid: number }>(
+      'INSERT INTO written VALUES (1) RETURNING pg_backend_pid() AS pid',
+    );
+    await endSession(row?.pid ?? 0);
+  }
+
   async function assertNothingWritten(db: Connection): Promise<void> {
     assert.deepEqual(await db.query('SELECT step FROM written'), []);
   }
@@ -44,9 +52,7 @@ describe('a transaction whose connection goes', { skip: noPostgres }, () => {
   it('fails as a whole, also between two statements', async (t) => {
     const db = opened(t);
     const failed = db.transaction(async (inner) => {
-      await inner.query('INSERT INTO written VALUES (1)');
-      const [row] = await inner.query<{ pid: number }>(SESSION);
-      await endSession(row?.pid ?? 0);
+      await writeAndLose(inner);
       await inner.query('INSERT INTO written VALUES (2)');
     });
     // It waits for the connection, and gets the next one.
@@ -58,11 +64,7 @@ describe('a transaction whose connection goes', { skip: noPostgres }, () => {
 
   it('fails where only the commit was left', async (t) => {
     const db = opened(t);
-    const failed = db.transaction(async (inner) => {
-      await inner.query('INSERT INTO written VALUES (3)');
-      const [row] = await inner.query<{ pid: number }>(SESSION);
-      await endSession(row?.pid ?? 0);
-    });
+    const failed = db.transaction(writeAndLose);
     await assert.rejects(failed, isPassing);
     await assertNothingWritten(db);
   });
