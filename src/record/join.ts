@@ -1,3 +1,4 @@
+import { failedCode } from '../gridengine/failed-code';
 import type { JobRecord } from './record';
 import { LINE_RUN } from './coverage';
 import { CUT_OFF_MS } from './record-end';
@@ -16,11 +17,6 @@ export function startsOfLine(startMs: number, endMs: number | null): { readonly 
   return { from: startMs - SAME_START_MS, to: Math.max(startMs + SAME_START_MS, last) };
 }
 
-/** From when to when (ms) lines start that a record of ours may be of. */
-export function linesOfStart(startMs: number): { readonly from: number; readonly to: number } {
-  return { from: startMs - LATEST_START_MS, to: startMs + SAME_START_MS };
-}
-
 /** Whether only Grid Engine's accounting knows the record: it carries no run id of its own yet. */
 export function isLineOnly({ run_id }: Pick<JobRecord, 'run_id'>): boolean {
   return run_id.startsWith(LINE_RUN);
@@ -34,17 +30,23 @@ export function sameHost(a: string, b: string): boolean {
   return shortA === shortB && (domainA.length === 0 || domainB.length === 0);
 }
 
+/** Of a shepherd or host that crashed Grid Engine's line has no start: the job may have run all the same. */
+function mayHaveBeenLost({ failed }: JobRecord): boolean {
+  return failed !== null && failed !== 0 && failedCode(failed).ran === null;
+}
+
 /**
  * How far apart the starts of an accounting line's record and of ours are, in ms, where the two (of one cluster, job,
- * task and pe task) are one run; null: they are not.
+ * task and pe task) are one run; null: they are not. A line without a start is of the first run that was lost.
  */
 export function startsApart(a: JobRecord, b: JobRecord): number | null {
   if (isLineOnly(a) === isLineOnly(b) || !sameHost(a.host, b.host)) return null;
   if (a.owner !== b.owner && a.owner !== null && b.owner !== null) return null;
   const [line, ours] = isLineOnly(a) ? [a, b] : [b, a];
-  if (line.started_at === null || ours.started_at === null) return null;
-  const lineMs = Date.parse(line.started_at);
+  if (ours.started_at === null) return null;
   const oursMs = Date.parse(ours.started_at);
+  if (line.started_at === null) return mayHaveBeenLost(line) && ours.status === 'lost' ? oursMs : null;
+  const lineMs = Date.parse(line.started_at);
   const { from, to } = startsOfLine(lineMs, line.ended_at === null ? null : Date.parse(line.ended_at));
   return oursMs >= from && oursMs <= to ? Math.abs(oursMs - lineMs) : null;
 }

@@ -209,6 +209,14 @@ async function crashedShepherd(site: Site): Promise<void> {
   const record = await product.record(job);
   assert.equal(record.status, 'lost');
   assert.ok((record.samples ?? 0) > 0);
+  // Grid Engine's line of it has no start.
+  await until(() => cell.accounting(job).length > 0, 'the accounting line', 100);
+  assert.equal((await product.run('ge1', 'import', cell.layout.accounting)).status, 0);
+  const attempts = await product.present(job);
+  assert.deepEqual(
+    attempts.map((one) => [one.record.status, one.record.failed, one.record.samples]),
+    [['lost', 19, record.samples]],
+  );
   await cell.clearErrors();
 }
 

@@ -43,7 +43,9 @@ export function lineQueue(line: PlacedLine): string | null {
 /** Why there are no samples. */
 export function lineNote(line: PlacedLine): string {
   if (hasStarted(line)) return NOT_SEEN;
-  return line.failed === 0 ? 'It never started.' : `It never started: ${failedCode(line.failed).meaning}.`;
+  if (line.failed === 0) return 'It never started.';
+  const { ran, meaning } = failedCode(line.failed);
+  return `${ran === null ? 'Whether it started is not known' : 'It never started'}: ${meaning}.`;
 }
 
 function lineSignal({ failed, exitStatus }: PlacedLine): number | null {

@@ -51,10 +51,16 @@ export function importSuite(open: OpenStore): void {
     it('stores lines that meet each other and the sampler as merging does, in batches of any size', async (t) => {
       const seen = { ...realisticRecords(5).next(), cluster: 'cell', task_id: null, pe_task_id: null, host: 'ge1' };
       const ours = fc
-        .record({ job_id: fc.integer({ min: 1, max: 3 }), at: fc.nat({ max: 12 }), boot: fc.nat({ max: 3 }) })
-        .map(({ job_id, at, boot }): JobRecord => {
+        .record({
+          job_id: fc.integer({ min: 1, max: 3 }),
+          at: fc.nat({ max: 12 }),
+          boot: fc.nat({ max: 3 }),
+          lost: fc.boolean(),
+        })
+        .map(({ job_id, at, boot, lost }): JobRecord => {
           const started = new Date(1_763_700_000_200 + at * 500).toISOString();
-          return { ...seen, job_id, owner: 'alice', started_at: started, run_id: `0000000${boot}.1.${at}` };
+          const status = lost ? 'lost' : seen.status;
+          return { ...seen, job_id, status, owner: 'alice', started_at: started, run_id: `0000000${boot}.1.${at}` };
         });
       await fc.assert(
         fc.asyncProperty(

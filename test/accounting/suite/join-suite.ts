@@ -112,6 +112,34 @@ export function joinSuite(open: OpenStore): void {
       );
     });
 
+    it('without a start is of the run that was lost, where Grid Engine does not know whether the job ran', async (t) => {
+      const lost: JobRecord = { ...ours, status: 'lost', ended_at: null, exit_status: null, signal: null };
+      const crashed = lineOf(ours, { run_id: 'accounting.0.5.1', started_at: null, ended_at: null, failed: 19 });
+      const again = job(1, T0 + 5 * HOUR, { run_id: '0badcafe.1.9' });
+      for (const order of [
+        [lost, crashed],
+        [crashed, lost],
+        [heartbeat, crashed, lost],
+        [lost, again, crashed, lineOf(again)],
+        [again, lineOf(again), crashed, lost],
+      ]) {
+        const store = await open(t);
+        for (const record of order) await store.merge([record]);
+        const runs = order.includes(again) ? ['0badcafe.1.9 node1 +'] : [];
+        assert.deepEqual(await runsOf(store, 1), [`${ours.run_id} node1 +`, ...runs]);
+        const first = (await recordsOf(store, 1)).find(({ record }) => record.run_id === ours.run_id);
+        assert.deepEqual([first?.record.status, first?.record.failed], ['lost', 19]);
+        for (const outcome of await store.merge(order)) assert.deepEqual(outcome, { ok: true, change: 'unchanged' });
+      }
+      const store = await open(t);
+      await store.merge([lost, { ...crashed, failed: 8 }]);
+      await store.merge([
+        { ...lost, job_id: 2, status: 'finished' },
+        { ...crashed, job_id: 2 },
+      ]);
+      for (const id of [1, 2]) assert.equal((await runsOf(store, id)).length, 2);
+    });
+
     it("joins the record of its own parallel task, not the master's", async (t) => {
       const store = await open(t);
       const task = (id: string, host: string, run: string): JobRecord =>

@@ -6,7 +6,7 @@ import { USUAL_RULES } from '../../../record/request-rules';
 import type { Cell } from '../../columns';
 import type { ImportBatch, ImportOutcome } from '../../history-store';
 import type { PlacedLine } from '../../import/line-place';
-import { lineHost, lineRevision, lineRunId } from '../../import/line-record';
+import { lineHost, lineRevision } from '../../import/line-record';
 import { ACCOUNT_COLUMNS, LineRows } from '../../import/line-rows';
 import type { MergeOutcome } from '../../store';
 import type { Words } from '../database/dictionary';
@@ -19,21 +19,20 @@ import { seenKeys } from './seen-keys';
 const CACHE_KIB = 64 * 1024;
 
 /**
- * Records that a line may be of: of its job and task, and begun when it did, or of its own run. First whether it is one
- * of ours that has met no line yet, ended well, and of which the line could only say how it ended (`failed`) and Grid
- * Engine's own account, as far as columns say: see `LineRows.joined`.
+ * Records of a line's job and task. First whether it is one of ours that began when the line did, has met no line yet,
+ * ended well, and of which the line could only say how it ended (`failed`) and Grid Engine's own account, as far as
+ * columns say: see `LineRows.joined`.
  */
 const CANDIDATES = `SELECT r.status <> 1 AND r.trust <= 1 AND r.failed IS NULL AND r.exit_status = 0 AND r.signal = 0
     AND r.ended = 1 AND r.ge_lines IS NULL AND r.provenance_id IS NULL AND r.run_id NOT GLOB '${LINE_RUN}*'
-    AND r.host_id = ? AND r.owner_id = ?
+    AND r.host_id = ? AND r.owner_id = ? AND r.started_at BETWEEN ? AND ?
     AND (r.project_id IS NOT NULL OR ?) AND (r.pe_id IS NOT NULL OR ?)
     AND r.job_name_id IS NOT NULL AND r.queue_id IS NOT NULL AND r.account_id IS NOT NULL AND r.slots IS NOT NULL
     AND r.host_slots IS NOT NULL AND r.submitted_at IS NOT NULL AND r.ended_at IS NOT NULL
     AND r.wallclock_ms IS NOT NULL AND r.cpu_ms IS NOT NULL,
     r.id, r.h_vmem_per IS NOT NULL, r.request_order_id IS NOT NULL, r.request_set_id
   FROM record r
-  WHERE r.job_id = ? AND r.task_id IS ? AND r.pe_task_id IS ? AND r.cluster_id = ?
-    AND (r.started_at BETWEEN ? AND ? OR r.host_id = ? AND r.run_id = ?) LIMIT 2`;
+  WHERE r.job_id = ? AND r.task_id IS ? AND r.pe_task_id IS ? AND r.cluster_id = ? LIMIT 2`;
 /** No column of an index, nor any that sums are made of: a job that ended well has still ended well. */
 const JOIN = `UPDATE record SET failed = 0, ge_lines = 1, ${ACCOUNT_COLUMNS.map((column) => `${column} = ?`).join(', ')},
     provenance_id = ?, provenance_revisions = ? WHERE id = ?`;
@@ -128,22 +127,18 @@ export class LineImporter {
 
   private candidatesOf(line: PlacedLine, clusterId: number): readonly Candidate[] {
     const { startTimeMs, endTimeMs } = line;
-    // Of a job that never started: no record but that of the same line.
     const starts = startTimeMs === null ? null : startsOfLine(startTimeMs, endTimeMs);
-    const hostId = this.words.find('host', lineHost(line)) ?? -1;
     return this.candidates.all(
-      hostId,
+      this.words.find('host', lineHost(line)) ?? -1,
       this.words.find('owner', line.owner) ?? -1,
+      starts?.from ?? null,
+      starts?.to ?? null,
       Number(line.project === null),
       Number(line.pe === null),
       line.jobId,
       taskOf(line),
       line.peTaskId,
       clusterId,
-      starts?.from ?? null,
-      starts?.to ?? null,
-      hostId,
-      lineRunId(line),
     );
   }
 

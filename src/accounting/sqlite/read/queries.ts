@@ -14,13 +14,11 @@ const WITH_SERIES = 'LEFT JOIN series s ON s.record_id = r.id';
 
 /**
  * Rows begin with the series where it is read along (3 columns), before that with what a query names first.
- * Parameters: @job_id, @task_id, @pe_task_id, @cluster_id, @host_id, @run_id; @from, @to: when a record that it may join
- * has started.
+ * Parameters: @job_id, @task_id, @pe_task_id, @cluster_id.
  */
 export const FIND_RECORD = `SELECT r.id, ${SERIES}, ${ROW}
   ${FROM_RECORD} ${WITH_SERIES}
-  WHERE r.job_id = @job_id AND r.task_id IS @task_id AND r.pe_task_id IS @pe_task_id AND r.cluster_id = @cluster_id
-    AND (r.host_id = @host_id AND r.run_id = @run_id OR r.started_at BETWEEN @from AND @to)`;
+  WHERE r.job_id = @job_id AND r.task_id IS @task_id AND r.pe_task_id IS @pe_task_id AND r.cluster_id = @cluster_id`;
 
 /**
  * As rows of FIND_RECORD, without the series: the master's records of a job, and those of its task @pe_task_id, or of

@@ -2,7 +2,7 @@ import type { Database } from 'better-sqlite3';
 import type { JobRecord, MemorySeries } from '../../../record/record';
 import type { Cell } from '../../columns';
 import { countedAt } from '../../../record/facts';
-import { isLineOnly, linesOfStart, startsOfLine } from '../../../record/join';
+import { isLineOnly } from '../../../record/join';
 import { mergeAmong } from '../../../record/match';
 import type { StoredRecord } from '../../../record/merge';
 import { mastersOfTasks } from '../../attempts';
@@ -33,14 +33,6 @@ const INDEXED = [...INDEXED_COLUMNS].map(columnAt);
 const OTHERS = OTHER_COLUMNS.map(columnAt);
 /** Of FIND_RECORD: the id, then the series. */
 const ROW_AT = 1 + SERIES_CELLS;
-
-/** From when to when (ms) accounts of the same run may start; null: it has no start. */
-function startsOf(record: JobRecord): { readonly from: number; readonly to: number } | null {
-  if (record.started_at === null) return null;
-  const startMs = Date.parse(record.started_at);
-  if (!isLineOnly(record)) return linesOfStart(startMs);
-  return startsOfLine(startMs, record.ended_at === null ? null : Date.parse(record.ended_at));
-}
 
 /**
  * Merges one record into its row; inside a write transaction. A record of Grid Engine's accounting joins ours of the
@@ -86,16 +78,11 @@ export function createMerger(db: Database, words: Words, stale: StaleDays): (rec
   };
   return (record) => {
     const clusterId = words.intern('cluster', record.cluster);
-    const starts = startsOf(record);
     const rows = find.all({
       job_id: record.job_id,
       task_id: record.task_id,
       pe_task_id: record.pe_task_id,
       cluster_id: clusterId,
-      host_id: words.intern('host', record.host),
-      run_id: record.run_id,
-      from: starts?.from ?? null,
-      to: starts?.to ?? null,
     });
     const merged = mergeAmong(record, rows.map(candidateOf));
     if (merged === null) return { ok: true, change: 'unchanged' };
