@@ -66,7 +66,7 @@ function sqliteTarget(directory: string): Target {
 }
 
 async function postgresTarget(): Promise<Target> {
-  const server = await startServer({ settings: ['max_connections = 300'] });
+  const server = await startServer({ settings: ['max_connections = 300', 'fsync = on'] });
   // The deliverers, who are nobody, come through to the socket.
   chmodSync(server.directory, 0o711);
   const database = await server.database();

@@ -9,7 +9,13 @@ import { siteWeek, WEEK_MS, type Week } from './history-week';
 
 const RUNS_PER_WEEK = 50_000;
 /** As a site would set it on a machine of this size. */
-const SETTINGS = ['shared_buffers = 2GB', 'work_mem = 32MB', 'max_wal_size = 4GB', 'max_locks_per_transaction = 1024'];
+const SETTINGS = [
+  'fsync = on',
+  'shared_buffers = 2GB',
+  'work_mem = 32MB',
+  'max_wal_size = 4GB',
+  'max_locks_per_transaction = 1024',
+];
 
 export interface PostgresHistory {
   readonly records: number;

@@ -16,7 +16,7 @@ const BATCH = 500;
 /** The same file into a PostgreSQL of the bench's own on this host, with its defaults but for 128 MiB of buffers. */
 export async function intoPostgres(history: History, directory: string): Promise<readonly Row[]> {
   if (noPostgres !== false) return [{ what: 'into PostgreSQL', unit: 'us', values: [], note: noPostgres }];
-  const server = await startServer({ settings: ['shared_buffers = 128MB'] });
+  const server = await startServer({ settings: ['shared_buffers = 128MB', 'fsync = on'] });
   try {
     const name = await server.database();
     const store = openPostgresHistory(server.url(name));

@@ -19,7 +19,7 @@ describe('a transaction whose connection goes', { skip: noPostgres }, () => {
   let server: Server;
   let database: string;
   before(async () => {
-    server = await startServer({ settings: ['fsync = off'] });
+    server = await startServer();
     database = await server.database();
     await server.run(database, 'CREATE TABLE written (step int)');
   });

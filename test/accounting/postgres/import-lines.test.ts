@@ -74,7 +74,7 @@ const EMPTIED = 'record, series, stale_day, imported_file, unreadable_line';
 
 describe('importLines() into PostgreSQL', { skip: noPostgres }, () => {
   let server: Server;
-  before(async () => void (server = await startServer({ settings: ['synchronous_commit = off', 'fsync = off'] })));
+  before(async () => void (server = await startServer()));
   after(() => server.remove());
 
   /** All that lines and records have become, but for the order in which they came; afterwards the store is empty. */

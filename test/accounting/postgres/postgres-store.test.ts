@@ -20,14 +20,14 @@ import type { Server } from './server';
 
 describe('PostgreSQL', { skip: noPostgres }, () => {
   let server: Server;
-  before(async () => void (server = await startServer({ settings: ['synchronous_commit = off'] })));
+  before(async () => void (server = await startServer()));
   after(() => server.remove());
   const open: OpenStore = async (t) => {
     const store = openPostgresHistory(server.url(await server.database()));
     t.after(() => store.close());
     return store;
   };
-  // Each run waits for the disk several times.
+  // Each run makes a database or two.
   mergeSuite(open, 15);
   querySuite(open);
   nodeSuite(open);

@@ -7,7 +7,7 @@ import type { Server } from './server';
 
 let server: Server;
 before(async () => {
-  if (noPostgres === false) server = await startServer({ settings: ['synchronous_commit = off'] });
+  if (noPostgres === false) server = await startServer();
 });
 after(async () => {
   if (noPostgres === false) await server.remove();

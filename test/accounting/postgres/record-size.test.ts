@@ -14,7 +14,7 @@ const BUDGET_WITHOUT_STRINGS = RECORDS < 50_000;
 
 let server: Server;
 before(async () => {
-  if (noPostgres === false) server = await startServer({ settings: ['synchronous_commit = off'] });
+  if (noPostgres === false) server = await startServer();
 });
 after(async () => {
   if (noPostgres === false) await server.remove();

@@ -17,7 +17,7 @@ const DIRECTORY = join(packageRoot(), 'sql', 'accounting', 'postgres');
 
 describe('initDatabase', { skip: noPostgres }, () => {
   let server: Server;
-  before(async () => void (server = await startServer({ settings: ['fsync = off'] })));
+  before(async () => void (server = await startServer()));
   after(() => server.remove());
 
   it('makes the schema once, and refuses one of a later qmemacct', async () => {

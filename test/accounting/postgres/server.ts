@@ -75,7 +75,6 @@ export async function startServer(options: ServerOptions = {}): Promise<Server> 
   const admin = 'site_admin';
   const made = spawnSync(
     join(bin, 'initdb'),
-    // --no-sync: of initdb's own files only; the server syncs as by default.
     ['-D', data, '-U', admin, '-A', 'trust', '--no-locale', '-E', 'UTF8', '--no-sync', '--no-instructions'],
     { ...who, cwd: '/', encoding: 'utf8', env: { PATH: '/usr/bin:/bin' } },
   );
@@ -94,6 +93,8 @@ export async function startServer(options: ServerOptions = {}): Promise<Server> 
     "listen_addresses = ''",
     'shared_buffers = 32MB',
     'max_connections = 120',
+    // Nothing here is about power cuts: what a killed process has written is kept by the kernel.
+    'fsync = off',
     ...(options.settings ?? []),
   ]);
   for (const [name, text] of Object.entries(options.files ?? {})) {

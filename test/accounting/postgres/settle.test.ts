@@ -100,7 +100,7 @@ function assertNear(actual: unknown, expected: unknown, place = ''): void {
 
 describe('the inbox', { skip: noPostgres }, () => {
   let server: Server;
-  before(async () => void (server = await startServer({ settings: ['fsync = off'] })));
+  before(async () => void (server = await startServer()));
   after(() => server.remove());
 
   const waiting = async (name: string): Promise<readonly object[]> =>

@@ -27,7 +27,7 @@ describe('the projects that a PostgreSQL role shares', { skip: noPostgres }, () 
   let server: Server;
   let name: string;
   before(async () => {
-    server = await startServer({ settings: ['fsync = off'] });
+    server = await startServer();
     name = await server.database();
     const store = openPostgresHistory(server.url(name));
     const records = ['genome', 'proteins', 'NONE', 'none', ''].map((project, at) =>

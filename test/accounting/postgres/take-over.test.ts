@@ -46,7 +46,7 @@ function onlyOnce(work: () => Promise<unknown>): { readonly begin: () => void; r
 describe('taking a store over', { skip: noPostgres }, () => {
   let server: Server;
   // It is killed, but the machine goes on.
-  before(async () => void (server = await startServer({ settings: ['fsync = off'] })));
+  before(async () => void (server = await startServer()));
   after(() => server.remove());
 
   interface Move {

@@ -199,7 +199,7 @@ describe('qmemacct import', { timeout: 180_000 }, () => {
   it('puts jobs that never started where their lines stand', () => neverStarted(site()));
 
   it('puts them there in PostgreSQL, too', { skip: noPostgres }, async (t) => {
-    const server = await startServer({ settings: ['fsync = off'] });
+    const server = await startServer();
     t.after(() => server.remove());
     await neverStarted(site('', server.url(await server.database())));
   });

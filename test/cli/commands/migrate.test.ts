@@ -17,7 +17,7 @@ function run(...words: readonly string[]): Promise<Answer> {
 
 describe('migrate', { skip: noPostgres }, () => {
   let server: Server;
-  before(async () => void (server = await startServer({ settings: ['synchronous_commit = off'] })));
+  before(async () => void (server = await startServer()));
   after(() => server.remove());
 
   function file(): string {

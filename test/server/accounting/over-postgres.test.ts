@@ -50,7 +50,6 @@ describe('a server over PostgreSQL', { skip: noPostgres }, () => {
   before(async () => {
     server = await startServer({
       shared: true,
-      settings: ['fsync = off'],
       access: ['local all site_admin trust', 'local all all peer'],
     });
   });
