@@ -100,81 +100,21 @@ function text(bytes: Buffer, from: number, to: number): string {
   return bytes.toString('latin1', from, to);
 }
 
-/**
- * A reader of all known forms of accounting lines. It keeps the short strings that it has made, since they repeat a
- * thousand times in a file: make one for a file, not one for a line.
- */
-export function accountingReader(): AccountingReader {
-  const strings = byteStrings(8192, 96, text);
-  /** Where each field of the present line begins; one more where the line ends, plus one. */
-  const starts = new Int32Array(MOST_FIELDS + 1);
-  const numbers = new Float64Array(BEFORE_CATEGORY);
-  let bytes: Buffer = Buffer.alloc(0);
-  let count = 0;
+/** The fields of one line after the other. It keeps the short strings that it has made: they repeat a thousand times. */
+class LineFields {
+  count = 0;
+  private readonly strings = byteStrings(8192, 96, text);
+  /** Where each field begins; one more where the line ends, plus one. */
+  private readonly starts = new Int32Array(MOST_FIELDS + 1);
+  private bytes: Buffer = Buffer.alloc(0);
 
-  // No functions inside the reader below: it would make them anew for each line.
-  function start(index: number): number {
-    return starts[index] as number;
-  }
-  function end(index: number): number {
-    return (starts[index + 1] as number) - 1;
-  }
-  function numberAt(index: number): number {
-    return readDecimal(bytes, start(index), end(index));
-  }
-  function isInteger(index: number): boolean {
-    const from = start(index);
-    const length = end(index) - from;
-    if (length === 1) return bytes[from] === ZERO || integer.test(bytes.toString('latin1', from, from + 1));
-    return length <= 21 && integer.test(bytes.toString('latin1', from, from + length));
-  }
-  function wordIn(from: number, to: number): string {
-    let hash = HASH_START;
-    for (let at = from; at < to; at++) hash = hashByte(hash, bytes[at] as number);
-    return strings(bytes, from, to, hash);
-  }
-  function word(index: number): string {
-    return wordIn(start(index), end(index));
-  }
-  function wordOrNull(index: number): string | null {
-    const read = word(index);
-    return read === '' || read === 'NONE' ? null : read;
-  }
-  function timeAt(index: number): number | null {
-    const from = start(index);
-    const to = end(index);
-    // Ten digits are seconds; the rarer forms are read as everywhere else.
-    let digits = 0;
-    while (from + digits < to && ((bytes[from + digits] as number) ^ ZERO) < 10) digits++;
-    if (digits === 10 && from + digits === to) return (numbers[index] as number) * 1000;
-    return epochToMs(bytes.toString('latin1', from, to));
-  }
-  function isPeTask(index: number): boolean {
-    const task = word(index);
-    return task === 'NONE' || peTask.test(task);
-  }
-  function fits(layout: ColonLayout): boolean {
-    const tail = count - (layout - BEFORE_CATEGORY - 1);
-    if (tail <= BEFORE_CATEGORY || Number.isNaN(numberAt(tail)) || Number.isNaN(numberAt(tail + 2))) return false;
-    if (!isPeTask(tail + 1)) return false;
-    if (layout === 43) return true;
-    if (!isInteger(tail + 3) || !isInteger(tail + 4)) return false;
-    return layout < FIRST_WITH_DELETED_BY || !Number.isNaN(numberAt(tail + 7));
-  }
-  function findLayout(): ColonLayout | null {
-    const layouts = numberAt(8) >= MOST_SECONDS ? UNIVA : CLASSIC;
-    for (const candidate of layouts) if (fits(candidate)) return candidate;
-    return null;
-  }
-
-  return (given, from, to) => {
-    if (to - from <= 1 || given[from] === HASH) return NO_RECORD;
-    if (given[from] === BRACE) return jsonAccountingLine(bytesToText(given, from, to));
-    bytes = given;
-    count = 1;
+  /** Turns to another line; null, or what is wrong with it. */
+  turnTo(bytes: Buffer, from: number, to: number): AccountingLineProblem | null {
+    const { starts } = this;
+    let count = 1;
     starts[0] = from;
     for (let at = from; at < to; at++) {
-      const byte = given[at] as number;
+      const byte = bytes[at] as number;
       if (byte > COLON) continue;
       // Where a machine crashed, a file may have a hole of zeros.
       if (byte === 0) return malformed('a zero byte');
@@ -182,64 +122,158 @@ export function accountingReader(): AccountingReader {
       if (count === MOST_FIELDS) return malformed(`more than ${MOST_FIELDS} fields`);
       starts[count++] = at + 1;
     }
-    if (count < FEWEST_FIELDS) return malformed(`${count} fields, a record has at least ${FEWEST_FIELDS}`);
     starts[count] = to + 1;
-    const layout = findLayout();
-    if (layout === null) return malformed(`${count} fields that fit no known layout`);
-    for (let index = 5; index < BEFORE_CATEGORY; index++) {
-      if (index === 6 || (index >= 31 && index <= 33)) continue;
-      const number = numberAt(index);
-      if (Number.isNaN(number)) return malformed(`field ${index + 1} is not a number`);
-      numbers[index] = number;
-    }
-    const tail = count - (layout - BEFORE_CATEGORY - 1);
-    const priority = numbers[7] as number;
-    const arId = layout === 43 ? 0 : numberAt(tail + 3);
-    const isUnivas = layout >= FIRST_WITH_DELETED_BY;
-    const jobMaxrss = isUnivas ? numberAt(tail + 7) : 0;
-    const category = wordIn(start(BEFORE_CATEGORY), end(tail - 1));
-    return {
-      queue: word(0),
-      host: word(1),
-      group: word(2),
-      owner: word(3),
-      jobName: word(4),
-      jobId: numbers[5] as number,
-      account: word(6),
-      priority: Number.isSafeInteger(priority) ? priority : signed64(given.toString('latin1', start(7), end(7))),
-      submissionTimeMs: timeAt(8),
-      startTimeMs: timeAt(9),
-      endTimeMs: timeAt(10),
-      failed: numbers[11] as number,
-      exitStatus: numbers[12] as number,
-      wallclockSeconds: numbers[13] as number,
-      userSeconds: numbers[14] as number,
-      systemSeconds: numbers[15] as number,
-      maxrssBytes: Math.round((numbers[16] as number) * 1024),
-      minorFaults: numbers[21] as number,
-      majorFaults: numbers[22] as number,
-      blocksIn: numbers[24] as number,
-      blocksOut: numbers[25] as number,
-      voluntarySwitches: numbers[29] as number,
-      involuntarySwitches: numbers[30] as number,
-      project: wordOrNull(31),
-      department: wordOrNull(32),
-      pe: wordOrNull(33),
-      slots: numbers[34] as number,
-      task: numbers[35] as number,
-      cpuSeconds: numbers[36] as number,
-      memGibSeconds: numbers[37] as number,
-      ioGib: numbers[38] as number,
-      category: category === '' || category === 'NONE' ? null : category,
-      submitCommand: null,
-      iowSeconds: numberAt(tail),
-      peTaskId: wordOrNull(tail + 1),
-      maxvmemBytes: Math.round(numberAt(tail + 2)),
-      arId: arId === 0 ? null : arId,
-      jobMaxrssBytes: jobMaxrss > 0 ? Math.round(jobMaxrss) : null,
-      deletedBy: isUnivas ? wordOrNull(tail + 6) : null,
-      layout,
-    };
+    this.bytes = bytes;
+    this.count = count;
+    return count < FEWEST_FIELDS ? malformed(`${count} fields, a record has at least ${FEWEST_FIELDS}`) : null;
+  }
+
+  /** As the file has it. */
+  latin1(index: number): string {
+    return this.bytes.toString('latin1', this.start(index), this.end(index));
+  }
+
+  numberAt(index: number): number {
+    return readDecimal(this.bytes, this.start(index), this.end(index));
+  }
+
+  isInteger(index: number): boolean {
+    const length = this.end(index) - this.start(index);
+    if (length === 1 && this.bytes[this.start(index)] === ZERO) return true;
+    return length <= 21 && integer.test(this.latin1(index));
+  }
+
+  /** Of one field, or of those up to another, with the colons between them. */
+  word(index: number, last = index): string {
+    const from = this.start(index);
+    const to = this.end(last);
+    let hash = HASH_START;
+    for (let at = from; at < to; at++) hash = hashByte(hash, this.bytes[at] as number);
+    return this.strings(this.bytes, from, to, hash);
+  }
+
+  wordOrNull(index: number, last = index): string | null {
+    const read = this.word(index, last);
+    return read === '' || read === 'NONE' ? null : read;
+  }
+
+  /** `seconds`: the field as a number. */
+  timeAt(index: number, seconds: number): number | null {
+    const from = this.start(index);
+    const to = this.end(index);
+    // Ten digits are seconds; the rarer forms are read as everywhere else.
+    let digits = 0;
+    while (from + digits < to && ((this.bytes[from + digits] as number) ^ ZERO) < 10) digits++;
+    return digits === 10 && from + digits === to ? seconds * 1000 : epochToMs(this.latin1(index));
+  }
+
+  private start(index: number): number {
+    return this.starts[index] as number;
+  }
+
+  private end(index: number): number {
+    return (this.starts[index + 1] as number) - 1;
+  }
+}
+
+/** Where the fields after the category begin. */
+const tailOf = ({ count }: LineFields, layout: ColonLayout): number => count - (layout - BEFORE_CATEGORY - 1);
+
+function fits(fields: LineFields, layout: ColonLayout): boolean {
+  const tail = tailOf(fields, layout);
+  if (tail <= BEFORE_CATEGORY || Number.isNaN(fields.numberAt(tail)) || Number.isNaN(fields.numberAt(tail + 2)))
+    return false;
+  const task = fields.word(tail + 1);
+  if (task !== 'NONE' && !peTask.test(task)) return false;
+  if (layout === 43) return true;
+  if (!fields.isInteger(tail + 3) || !fields.isInteger(tail + 4)) return false;
+  return layout < FIRST_WITH_DELETED_BY || !Number.isNaN(fields.numberAt(tail + 7));
+}
+
+function layoutOf(fields: LineFields): ColonLayout | null {
+  const layouts = fields.numberAt(8) >= MOST_SECONDS ? UNIVA : CLASSIC;
+  for (const candidate of layouts) if (fits(fields, candidate)) return candidate;
+  return null;
+}
+
+/** The fields before the category that are numbers. */
+const NUMBERS = Array.from({ length: BEFORE_CATEGORY }, (_, index) => index).filter(
+  (index) => index === 5 || (index > 6 && (index < 31 || index > 33)),
+);
+
+/** Reads the numbers before the category; null, or what is wrong. */
+function readNumbers(fields: LineFields, numbers: Float64Array): AccountingLineProblem | null {
+  for (const index of NUMBERS) {
+    const number = fields.numberAt(index);
+    if (Number.isNaN(number)) return malformed(`field ${index + 1} is not a number`);
+    numbers[index] = number;
+  }
+  return null;
+}
+
+function recordOf(fields: LineFields, numbers: Float64Array, layout: ColonLayout): AccountingRecord {
+  const number = (index: number): number => numbers[index] as number;
+  const tail = tailOf(fields, layout);
+  const priority = number(7);
+  const arId = layout === 43 ? 0 : fields.numberAt(tail + 3);
+  const isUnivas = layout >= FIRST_WITH_DELETED_BY;
+  const jobMaxrss = isUnivas ? fields.numberAt(tail + 7) : 0;
+  return {
+    queue: fields.word(0),
+    host: fields.word(1),
+    group: fields.word(2),
+    owner: fields.word(3),
+    jobName: fields.word(4),
+    jobId: number(5),
+    account: fields.word(6),
+    priority: Number.isSafeInteger(priority) ? priority : signed64(fields.latin1(7)),
+    submissionTimeMs: fields.timeAt(8, number(8)),
+    startTimeMs: fields.timeAt(9, number(9)),
+    endTimeMs: fields.timeAt(10, number(10)),
+    failed: number(11),
+    exitStatus: number(12),
+    wallclockSeconds: number(13),
+    userSeconds: number(14),
+    systemSeconds: number(15),
+    maxrssBytes: Math.round(number(16) * 1024),
+    minorFaults: number(21),
+    majorFaults: number(22),
+    blocksIn: number(24),
+    blocksOut: number(25),
+    voluntarySwitches: number(29),
+    involuntarySwitches: number(30),
+    project: fields.wordOrNull(31),
+    department: fields.wordOrNull(32),
+    pe: fields.wordOrNull(33),
+    slots: number(34),
+    task: number(35),
+    cpuSeconds: number(36),
+    memGibSeconds: number(37),
+    ioGib: number(38),
+    category: fields.wordOrNull(BEFORE_CATEGORY, tail - 1),
+    submitCommand: null,
+    iowSeconds: fields.numberAt(tail),
+    peTaskId: fields.wordOrNull(tail + 1),
+    maxvmemBytes: Math.round(fields.numberAt(tail + 2)),
+    arId: arId === 0 ? null : arId,
+    jobMaxrssBytes: jobMaxrss > 0 ? Math.round(jobMaxrss) : null,
+    deletedBy: isUnivas ? fields.wordOrNull(tail + 6) : null,
+    layout,
+  };
+}
+
+/** A reader of all known forms of accounting lines: make one for a file, not one for a line. */
+export function accountingReader(): AccountingReader {
+  const fields = new LineFields();
+  const numbers = new Float64Array(BEFORE_CATEGORY);
+  return (bytes, from, to) => {
+    if (to - from <= 1 || bytes[from] === HASH) return NO_RECORD;
+    if (bytes[from] === BRACE) return jsonAccountingLine(bytesToText(bytes, from, to));
+    const problem = fields.turnTo(bytes, from, to);
+    if (problem !== null) return problem;
+    const layout = layoutOf(fields);
+    if (layout === null) return malformed(`${fields.count} fields that fit no known layout`);
+    return readNumbers(fields, numbers) ?? recordOf(fields, numbers, layout);
   };
 }
 
