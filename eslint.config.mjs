@@ -85,6 +85,7 @@ export default tseslint.config(
       ],
     },
   },
+  { files: ['src/**/*.ts'], rules: { 'max-lines-per-function': ['error', 80], 'max-params': ['error', 5] } },
   { files: ['**/*.mjs', '**/*.js'], ...tseslint.configs.disableTypeChecked },
   {
     files: ['**/*.js'],

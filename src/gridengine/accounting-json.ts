@@ -15,6 +15,48 @@ function fieldsOf(value: unknown): Fields {
 /** Too large for a double where it is negative; a quotation mark inside a string has a backslash before it. */
 const PRIORITY = /(?<!\\)"priority":(\d{16,20})[,}]/;
 
+/** The members of one line. */
+class LineMembers {
+  private readonly places: readonly Fields[];
+
+  constructor(private readonly top: Fields) {
+    const usage = fieldsOf(top.usage);
+    this.places = [usage.eusage, usage.usage, usage.rusage, top].map(fieldsOf);
+  }
+
+  /** A figure of the usage; null: there is none. */
+  amount(name: string): number | null {
+    const value = this.places.find((place) => Object.hasOwn(place, name))?.[name];
+    return typeof value === 'number' && Number.isFinite(value) ? value : null;
+  }
+
+  count(name: string): number {
+    const value = this.top[name];
+    return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : 0;
+  }
+
+  text(name: string): string {
+    const value = this.top[name];
+    return typeof value === 'string' ? value : '';
+  }
+
+  word(name: string): string | null {
+    const value = this.text(name);
+    return value === '' || value === 'NONE' ? null : value;
+  }
+
+  time(name: string): number | null {
+    const value = this.top[name];
+    return typeof value === 'number' && value > 0 ? epochToMs(String(value)) : null;
+  }
+
+  priority(line: string): number {
+    const exact = PRIORITY.exec(line)?.[1];
+    if (exact !== undefined) return Number(BigInt.asIntN(64, BigInt(exact)));
+    return typeof this.top.priority === 'number' ? this.top.priority : 0;
+  }
+}
+
 /**
  * A line of Open Cluster Scheduler's `accounting.jsonl`: 9.0 has its figures in `usage.usage`, 9.1 and later in
  * `usage.eusage`, the first development versions in the line itself. What was null there is left out.
@@ -27,76 +69,58 @@ export function jsonAccountingLine(line: string): AccountingRecord | AccountingL
     return { kind: 'malformed', detail: 'no valid JSON' };
   }
   if (!isFields(parsed)) return { kind: 'malformed', detail: 'no JSON object' };
-  const top = parsed;
-  const usage = fieldsOf(top.usage);
-  const places = [usage.eusage, usage.usage, usage.rusage, top].map(fieldsOf);
-  const found = (name: string): unknown => places.find((place) => Object.hasOwn(place, name))?.[name];
-  const amount = (name: string): number | null => {
-    const value = found(name);
-    return typeof value === 'number' && Number.isFinite(value) ? value : null;
-  };
-  const count = (name: string): number => {
-    const value = top[name];
-    return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : 0;
-  };
-  const text = (name: string): string => (typeof top[name] === 'string' ? top[name] : '');
-  const word = (name: string): string | null => {
-    const value = text(name);
-    return value === '' || value === 'NONE' ? null : value;
-  };
-  const time = (name: string): number | null =>
-    typeof top[name] === 'number' && top[name] > 0 ? epochToMs(String(top[name])) : null;
+  const members = new LineMembers(parsed);
+  if (members.count('job_number') === 0) return { kind: 'malformed', detail: 'no job_number' };
+  if (members.text('owner') === '') return { kind: 'malformed', detail: 'no owner' };
+  return recordOf(members, line);
+}
 
-  const jobId = count('job_number');
-  if (jobId === 0) return { kind: 'malformed', detail: 'no job_number' };
-  if (text('owner') === '') return { kind: 'malformed', detail: 'no owner' };
-  const exact = PRIORITY.exec(line)?.[1];
-  const priority = typeof top.priority === 'number' ? top.priority : 0;
-  const arId = count('arid');
-  const rssBytes = amount('maxrss') ?? 0;
-  const vmem = amount('maxvmem');
-  const submitted = word('submit_cmd_line');
+function recordOf(members: LineMembers, line: string): AccountingRecord {
+  const arId = members.count('arid');
+  const rssBytes = members.amount('maxrss') ?? 0;
+  const vmem = members.amount('maxvmem');
+  const submitted = members.word('submit_cmd_line');
   return {
-    queue: text('qname'),
-    host: text('hostname'),
-    group: text('group'),
-    owner: text('owner'),
-    jobName: text('job_name'),
-    jobId,
-    account: text('account'),
-    priority: exact === undefined ? priority : Number(BigInt.asIntN(64, BigInt(exact))),
-    submissionTimeMs: time('submission_time'),
-    startTimeMs: time('start_time'),
-    endTimeMs: time('end_time'),
-    failed: count('failed'),
-    exitStatus: count('exit_status'),
+    queue: members.text('qname'),
+    host: members.text('hostname'),
+    group: members.text('group'),
+    owner: members.text('owner'),
+    jobName: members.text('job_name'),
+    jobId: members.count('job_number'),
+    account: members.text('account'),
+    priority: members.priority(line),
+    submissionTimeMs: members.time('submission_time'),
+    startTimeMs: members.time('start_time'),
+    endTimeMs: members.time('end_time'),
+    failed: members.count('failed'),
+    exitStatus: members.count('exit_status'),
     // `wallclock` of eusage counts from the shepherd's start to the last report, hooks and all; qacct adds this one up.
-    wallclockSeconds: amount('ru_wallclock') ?? amount('wallclock') ?? 0,
-    userSeconds: amount('ru_utime') ?? 0,
-    systemSeconds: amount('ru_stime') ?? 0,
-    maxrssBytes: Math.round((amount('ru_maxrss') ?? 0) * 1024),
-    minorFaults: amount('ru_minflt') ?? 0,
-    majorFaults: amount('ru_majflt') ?? 0,
-    blocksIn: amount('ru_inblock') ?? 0,
-    blocksOut: amount('ru_oublock') ?? 0,
-    voluntarySwitches: amount('ru_nvcsw') ?? 0,
-    involuntarySwitches: amount('ru_nivcsw') ?? 0,
-    project: word('project'),
-    department: word('department'),
-    pe: word('granted_pe'),
-    slots: count('slots'),
-    task: count('task_number'),
-    cpuSeconds: amount('cpu') ?? 0,
-    memGibSeconds: amount('mem') ?? 0,
-    ioGib: amount('io') ?? 0,
-    category: word('category'),
+    wallclockSeconds: members.amount('ru_wallclock') ?? members.amount('wallclock') ?? 0,
+    userSeconds: members.amount('ru_utime') ?? 0,
+    systemSeconds: members.amount('ru_stime') ?? 0,
+    maxrssBytes: Math.round((members.amount('ru_maxrss') ?? 0) * 1024),
+    minorFaults: members.amount('ru_minflt') ?? 0,
+    majorFaults: members.amount('ru_majflt') ?? 0,
+    blocksIn: members.amount('ru_inblock') ?? 0,
+    blocksOut: members.amount('ru_oublock') ?? 0,
+    voluntarySwitches: members.amount('ru_nvcsw') ?? 0,
+    involuntarySwitches: members.amount('ru_nivcsw') ?? 0,
+    project: members.word('project'),
+    department: members.word('department'),
+    pe: members.word('granted_pe'),
+    slots: members.count('slots'),
+    task: members.count('task_number'),
+    cpuSeconds: members.amount('cpu') ?? 0,
+    memGibSeconds: members.amount('mem') ?? 0,
+    ioGib: members.amount('io') ?? 0,
+    category: members.word('category'),
     submitCommand: submitted === null ? null : withoutSecrets(submitted),
-    iowSeconds: amount('iow') ?? 0,
-    peTaskId: word('pe_taskid'),
+    iowSeconds: members.amount('iow') ?? 0,
+    peTaskId: members.word('pe_taskid'),
     maxvmemBytes: vmem === null ? null : Math.round(vmem),
     arId: arId === 0 ? null : arId,
     jobMaxrssBytes: rssBytes > 0 ? Math.round(rssBytes) : null,
-    deletedBy: word('deleted_by'),
+    deletedBy: members.word('deleted_by'),
     layout: 'json',
   };
 }

@@ -32,6 +32,7 @@ const cGetsockopt = library.func('int getsockopt(int fd, int level, int name, vo
 ) => number;
 const cSendto = library.func(
   'long sendto(int fd, void *data, size_t length, int flags, void *address, uint32_t addressLength)',
+  // eslint-disable-next-line max-params -- as sendto(2) has them
 ) as (fd: number, data: Buffer, length: number, flags: number, address: Buffer, addressLength: number) => number;
 const cRecvmmsg = library.func('int recvmmsg(int fd, void *messages, uint32_t count, int flags, void *timeout)') as (
   fd: number,

@@ -288,12 +288,17 @@ async function writeRuns(
   writePieces(terminal, writer.end(sums, causes, arrays, unfinished.jobs));
 }
 
+interface WriteSources extends Pick<JobSources, 'readers'> {
+  readonly rules: RuleSet;
+  readonly settings: Settings;
+  /** null: the cluster is not asked. */
+  readonly live: LiveSources | null;
+}
+
 async function writeFound(
   found: Found,
   options: JobOptions,
-  settings: Settings,
-  live: LiveSources | null,
-  sources: Pick<JobSources, 'readers'> & { readonly rules: RuleSet },
+  { readers, rules, settings, live }: WriteSources,
   terminal: Terminal,
 ): Promise<void> {
   const format = outputFormat(options);
@@ -303,7 +308,7 @@ async function writeFound(
     return;
   }
   const arrays = whole.flatMap((report) => [...(report.arrays?.values() ?? [])]);
-  await writeRuns(found, arrays, options, { ...sources, dialect: settings.grid_engine }, terminal);
+  await writeRuns(found, arrays, options, { readers, rules, dialect: settings.grid_engine }, terminal);
 }
 
 /** Shows jobs; resolves to the exit status. Rejects with CommandError, SettingsError or StoreError. */
@@ -354,7 +359,7 @@ export async function showJobs(
     }
     const { readers } = stores;
     if (!isSeries)
-      await writeFound({ reports: found, unfinished }, options, settings, asked, { readers, rules }, terminal);
+      await writeFound({ reports: found, unfinished }, options, { readers, rules, settings, live: asked }, terminal);
     return nothing ? statusOfNothing(stores) : EXIT.found;
   } finally {
     await Promise.all(stores.readers.map((reader) => reader.close()));

@@ -153,7 +153,7 @@ export function renderWatch(
   const room = Math.max(1, rows - above.length - heads - foot.length - 1);
   const extent = { lines: selection?.rows.length ?? 0, room };
   const top = clampTop(state.top, extent);
-  const table = listOf(state, view, selection, top, room, screen);
+  const table = listOf(state, view, selection, { top, room }, screen);
   const list = [...table.head, ...table.body].slice(0, heads + room);
   const blank = Array.from({ length: Math.max(0, rows - above.length - list.length - foot.length - 1) }, () => '');
   const lines = [...above, ...list, ...blank, ...foot, lastLine(state, extent, top, screen)];
@@ -168,8 +168,7 @@ function listOf(
   state: WatchState,
   view: ClusterView | null,
   selection: Selection | null,
-  top: number,
-  room: number,
+  { top, room }: { readonly top: number; readonly room: number },
   screen: Screen,
 ): Table {
   if (state.help) return { head: [], body: helpLines(screen) };
