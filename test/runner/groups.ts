@@ -35,6 +35,10 @@ const LONGEST = [
   'cluster/hostile',
   'cluster/jobs',
   'cluster/import',
+  'cluster/rules',
+  'cluster/job-mails',
+  'cluster/snakemake',
+  'cluster/perf',
 ];
 
 /**
