@@ -43,8 +43,9 @@ function obstacle(): string | null {
   return status === 0 ? null : `perf stat does not work: ${stderr.trim()}`;
 }
 
-/** On a machine that is busy with other things the sampler may come later than the prolog waits. */
+/** On a machine that is busy with other things the sampler may come later than the prolog waits, and says so. */
 const TRIES = 4;
+const isLate = (note: string): boolean => note.includes('began after the job');
 
 async function record(
   { cell, product }: Site,
@@ -59,15 +60,26 @@ async function record(
     assert.deepEqual([line?.failed, line?.exit_status], ['0', '0']);
     const found = await product.record(job);
     const notes = found.notes.filter((note) => /perf counters|not counted/i.test(note));
-    if (notes.length === 0) return found;
-    assert.ok(tries < TRIES && notes.every((note) => note.includes('began after the job')), notes.join('\n'));
+    assert.ok(notes.every(isLate), notes.join('\n'));
+    if (notes.length === 0 || tries === TRIES) return found;
   }
 }
 
-function assertEqual(event: Event, ours: JobRecord, theirs: Readonly<Record<string, number>>, within = 0.01): void {
+/** Times grow with what else the machine does. */
+const WITHIN: Readonly<Record<Event, number>> = {
+  'page-faults': 0.01,
+  'context-switches': 0.01,
+  'cpu-migrations': 0.01,
+  'task-clock': 0.05,
+};
+
+/** Counters that came late have counted less. */
+function assertEqual(event: Event, ours: JobRecord, theirs: Readonly<Record<string, number>>): void {
   const [own, other] = [ours.metrics[METRICS[event]] ?? NaN, theirs[event] ?? NaN];
   assert.ok(other > 0, `${event}: perf stat has none`);
-  assert.ok(Math.abs(own - other) <= within * other, `${event}: ${own}, and perf stat has ${other}`);
+  const words = `${event}: ${own}, and perf stat has ${other}`;
+  assert.ok(own <= (1 + WITHIN[event]) * other, words);
+  assert.ok(own >= (1 - WITHIN[event]) * other || ours.notes.some(isLate), words);
 }
 
 /** Both count the same run; perf itself (some 40 ms) and the epilog's first moments are the job's, and few beside this. */
@@ -97,8 +109,7 @@ async function anotherRun(
   const ours = await record(site, 'gealice', program, command);
   await site.cell.check(HOST, [...stat(file), '--', ...command]);
   const theirs = perfStat(file);
-  // The time of a second run depends on what else the machine does.
-  assertEqual(event, ours, theirs, event === 'task-clock' ? 0.05 : 0.01);
+  assertEqual(event, ours, theirs);
   return `${event}: ours ${ours.metrics[METRICS[event]] ?? NaN}, perf stat ${theirs[event] ?? NaN}`;
 }
 

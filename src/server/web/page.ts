@@ -63,12 +63,12 @@ export async function askAccounting<T>(
   return read.value;
 }
 
-/** The same; null: no such job is known here. */
+/** The same; null: it is not known here, or not for this caller. */
 export async function askIfKnown<T>(asked: Asker, question: AccountingQuery, shape: Shape<T>): Promise<T | null> {
   try {
     return await askAccounting(asked, question, shape);
   } catch (error) {
-    if (error instanceof HttpProblem && error.httpStatus === 404) return null;
+    if (error instanceof HttpProblem && (error.httpStatus === 404 || error.httpStatus === 403)) return null;
     throw error;
   }
 }

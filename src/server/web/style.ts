@@ -78,6 +78,7 @@ svg .asked{fill:none;stroke:var(--faint);stroke-width:1.5;stroke-dasharray:2 2}s
 svg .advice{stroke:var(--good);stroke-width:2;stroke-dasharray:8 3}svg .advice-text{fill:var(--good)}
 svg .line-1{stroke:var(--line-1);stroke-dasharray:7 3}svg .line-2{stroke:var(--line-2);stroke-dasharray:3 2}svg .line-3{stroke:var(--line-3);stroke-dasharray:10 3 2 3}
 svg .line-4{stroke:var(--line-4);stroke-dasharray:1 3}svg .line-5{stroke:var(--line-5);stroke-dasharray:14 4}
+svg .typical{stroke:var(--faint);stroke-width:3;stroke-dasharray:5 5}
 svg .cursor{stroke:var(--ink);stroke-width:1}svg[data-seconds]{cursor:crosshair;touch-action:pan-y;user-select:none}
 .reading{display:flex;flex-wrap:wrap;gap:4px 10px;align-items:center;font-size:13px}.reading input{flex:1 1 100%;height:auto;padding:0;margin:0}.reading output{flex:1;font-variant-numeric:tabular-nums}
 svg .axis{stroke:var(--line);stroke-width:1}

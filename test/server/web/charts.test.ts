@@ -67,6 +67,7 @@ describe('charts', () => {
                 { name: '2', series: { ...series, step_seconds: 1 } },
               ],
               'rss_bytes',
+              course,
             ),
           );
           checkNumbers(runsChart(values.map(runOf(limit)), { bytes: lower + 1, text: 'h_vmem=1G' }));

@@ -334,6 +334,20 @@ describe('the page that compares jobs', () => {
     assert.match((await site.get('/job/4711')).text, /href="\/compare\?jobs=4711"/);
   });
 
+  it('has the median of runs of their kind, where they are of one', async (t) => {
+    const site = await startTestSite(t, { records: [...STEPS, ...RECORDS], now: Date.now });
+    const curves = async (jobs: string): Promise<readonly (string | undefined)[]> => {
+      const { text } = await site.get(`/compare?jobs=${jobs}`);
+      return [...text.matchAll(/<path\s+class="curve ([a-z\d-]+)"\s+data-name="([^"]*)"\s+d="M/g)].map(([, ...of]) =>
+        of.join(': '),
+      );
+    };
+    const typical = 'typical: the median of 12 runs of this kind';
+    assert.deepEqual(await curves('6003'), ['line-0: 6003', typical]);
+    assert.deepEqual(await curves('6003,6001'), ['line-0: 6003', 'line-1: 6001', typical]);
+    assert.deepEqual(await curves('6003,4711'), ['line-0: 6003', 'line-1: 4711']);
+  });
+
   it("does not know another's jobs", async (t) => {
     const site = await startTestSite(t, { records: RECORDS, settings: { visibility: 'own' } });
     assert.match(textOf(await site.get('/compare?jobs=4711')), /No such job is known here: 4711/);

@@ -1,6 +1,7 @@
 import { elapsed } from '../../../report/screen/chart';
 import type { MemorySeries } from '../../../record/record';
-import { seriesValues } from '../../../record/series-values';
+import { MEMORY_SERIES, seriesValues } from '../../../record/series-values';
+import type { Course } from '../../../report/series/course';
 import { html, type Html } from '../html';
 import { timeChart } from './axes';
 import { HEIGHT, scaleFor, stepsPath, WIDTH } from './scale';
@@ -15,28 +16,47 @@ interface NamedSeries {
   readonly series: MemorySeries;
 }
 
-function keyLine(index: number, name: string): Html {
+interface Curve {
+  readonly name: string;
+  /** Of the stylesheet. */
+  readonly line: string;
+  readonly values: readonly number[];
+  readonly seconds: number;
+}
+
+function keyLine({ line, name }: Curve): Html {
   return html`<span
     ><svg width="22" height="10" aria-hidden="true">
-      <line class="curve line-${index}" x1="0" x2="22" y1="5" y2="5"></line></svg
+      <line class="curve ${line}" x1="0" x2="22" y1="5" y2="5"></line></svg
     >${name}</span
   >`;
 }
 
-/** One series of several jobs, each since its start; null: there is nothing to draw. */
-export function compareChart(all: readonly NamedSeries[], what: string): Html | null {
-  const curves = all.flatMap(({ name, series }, index) => {
-    const values = seriesValues(series, what);
-    return values.length === 0 ? [] : [{ name, values, index, seconds: values.length * series.step_seconds }];
-  });
+function curveOf(name: string, line: string, values: readonly number[], step: number): Curve {
+  return { name, line, values, seconds: values.length * step };
+}
+
+/**
+ * One series of several jobs, each since its start, and how the memory of runs of their kind went in the median (null: not
+ * known); null: there is nothing to draw.
+ */
+export function compareChart(all: readonly NamedSeries[], what: string, kind: Course | null): Html | null {
+  const jobs = all.map(({ name, series }, index) =>
+    curveOf(name, `line-${index}`, seriesValues(series, what), series.step_seconds),
+  );
+  const typical =
+    kind === null || what !== MEMORY_SERIES
+      ? []
+      : [curveOf(`the median of ${kind.runs} runs of this kind`, 'typical', kind.median_bytes, kind.step_seconds)];
+  const curves = [...jobs, ...typical].filter(({ values }) => values.length > 0);
   const seconds = curves.reduce((longest, one) => Math.max(longest, one.seconds), 0);
   const most = curves.reduce((top, { values }) => values.reduce((a, b) => Math.max(a, b), top), 0);
   if (most <= 0 || !(seconds > 0)) return null;
   const scale = scaleFor(most, null);
   const paths = curves.map(
-    ({ index, name, values, seconds: own }) =>
+    ({ line, name, values, seconds: own }) =>
       html`<path
-        class="curve line-${index}"
+        class="curve ${line}"
         data-name="${name}"
         d="${stepsPath(values, scale, own / seconds)}"
         vector-effect="non-scaling-stroke"
@@ -49,5 +69,5 @@ export function compareChart(all: readonly NamedSeries[], what: string): Html | 
     ${paths}
   </svg>`;
   return html`${timeChart({ words, seconds, scale, limit: null, series: what }, drawn)}
-    <div class="key">${curves.map(({ index, name }) => keyLine(index, name))}</div>`;
+    <div class="key">${curves.map(keyLine)}</div>`;
 }

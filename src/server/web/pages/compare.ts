@@ -10,9 +10,11 @@ import { describeEnding } from '../../../report/job/ending';
 import { endingTone } from '../../../report/job/headline';
 import { jobKey } from '../../../report/job/job-run';
 import type { Screen } from '../../../report/screen/screen';
-import { jobQuestion } from '../../routes/accounting';
+import type { Course } from '../../../report/series/course';
+import { classQuestion, jobQuestion } from '../../routes/accounting';
 import { jobText, queryJobs, type JobAndTask } from '../../routes/parameter';
 import { jobAnswer } from '../../accounting/answer-shapes';
+import { classAnswer } from '../../accounting/class-shape';
 import { compareChart, MOST_CURVES } from '../charts/compare';
 import { chooseSeries, querySeries, seriesTitle } from '../charts/series';
 import { field } from '../form';
@@ -21,6 +23,7 @@ import { choices, section } from '../layout';
 import { askIfKnown, pageRoute, type Asker } from '../page';
 import { webScreen } from '../screen';
 import { table } from '../table';
+import { classLink, kindOfJob } from './job-links';
 import { latestOf, type JobAnswer, type Latest } from './job-run';
 
 /** A job beside others: its latest run; of an array job that of the task with the largest peak. */
@@ -107,11 +110,20 @@ async function find(asked: Asker, jobs: readonly JobAndTask[]): Promise<Found> {
   return { known, unknown };
 }
 
-/** Two or more jobs beside each other. */
+/** How runs of the one kind that all jobs are of went; null: they are of several kinds, or there are too few runs. */
+async function courseOfKind(asked: Asker, jobs: readonly Compared[]): Promise<Course | null> {
+  const [kind, ...others] = new Map(jobs.map(({ total }) => [classLink(total), kindOfJob(total)])).values();
+  if (kind === undefined || kind === null || others.length > 0) return null;
+  const answer = await askIfKnown(asked, classQuestion({ ...kind, risk: undefined }), classAnswer);
+  return answer?.course ?? null;
+}
+
+/** Jobs beside each other, and beside runs of their kind. */
 export const comparePage = pageRoute({
   path: '/compare',
   isForm: true,
-  description: 'jobs beside each other: their memory (or CPU, swap ...) over time in one chart, and their figures',
+  description:
+    'jobs beside each other: their memory (or CPU, swap ...) over time in one chart, with the median of runs of their kind, and their figures',
   parameters: { jobs: queryJobs('the jobs (tasks) to compare', MOST_CURVES), series: querySeries },
   make: async (asked) => {
     const { jobs = [], series: wanted } = asked.values;
@@ -123,7 +135,7 @@ export const comparePage = pageRoute({
       wanted,
       (name) => linkTo('/compare', { jobs: names, series: name }),
     );
-    const chart = compareChart(series, shown);
+    const chart = compareChart(series, shown, await courseOfKind(asked, known));
     return {
       title: 'Compare',
       body: html`<h1>Compare jobs</h1>

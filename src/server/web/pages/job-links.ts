@@ -2,15 +2,32 @@ import { HIDDEN } from '../../../record/hidden';
 import { jobTaskName } from '../../../record/job-name';
 import { nameClass } from '../../../record/name-class';
 import type { JobRecord } from '../../../record/record';
+import type { CLASS } from '../../routes/accounting';
+import type { Values } from '../../routes/parameter';
 import { html, linkTo, type Html } from '../html';
 
 type ClassOfJob = Pick<JobRecord, 'owner' | 'job_name'> &
   Partial<Pick<JobRecord, 'slots' | 'pe' | 'project' | 'queue' | 'cluster'>>;
 
-/** Where the kind of a job is shown; null: its owner or name is not known. */
-export function classLink({ owner, job_name: name, slots, pe, project, queue, cluster }: ClassOfJob): string | null {
+/** The kind of a job; null: its owner or name is not known. */
+export function kindOfJob(job: ClassOfJob): Omit<Values<typeof CLASS>, 'risk'> | null {
+  const { owner, job_name: name, slots, pe, project, queue, cluster } = job;
   if (owner === null || owner === HIDDEN || name === null || name === '') return null;
-  return linkTo('/class', { owner, job_name: nameClass(name), slots, pe, project, queue, cluster });
+  return {
+    owner,
+    job_name: nameClass(name),
+    slots: slots ?? undefined,
+    pe: pe ?? undefined,
+    project: project ?? undefined,
+    queue: queue ?? undefined,
+    cluster,
+  };
+}
+
+/** Where the kind of a job is shown; null: its owner or name is not known. */
+export function classLink(job: ClassOfJob): string | null {
+  const kind = kindOfJob(job);
+  return kind && linkTo('/class', kind);
 }
 
 /** Where jobs are compared. */
