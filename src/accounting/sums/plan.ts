@@ -4,8 +4,11 @@ import { DIMENSIONS, type Dimension, type SummaryQuery } from '../summary';
 import { zoneOffset } from '../summary-answer';
 import { DAY_MS, periodEnd, periodStart, type Period, type Span, type Unit } from './periods';
 
-/** What a query may hold beside one dimension, and be answered from roll-ups. */
-const BESIDE: ReadonlySet<string> = new Set(['since', 'until', 'cluster', 'by', 'sort', 'limit', 'far_below']);
+/** What a query, of a list's totals too, may hold beside one dimension, and be answered from roll-ups. */
+const BESIDE: ReadonlySet<string> = new Set([
+  ...['since', 'until', 'cluster', 'by', 'sort', 'limit', 'far_below'],
+  ...['fields', 'totals'],
+]);
 
 /** A query that roll-ups can answer, apart from the ends of its interval. */
 export interface RolledQuery {

@@ -47,6 +47,8 @@ export function pruneSuite(open: OpenStore): void {
       assert.deepEqual([pruned.records, pruned.complete], [7, true]);
       assert.deepEqual(await ids(store), [10, 9, 8, 7]);
       assertSameSummary(await store.summary({ ...interval, by: 'owner' }), before);
+      const { totals } = await store.records({ ...interval, limit: 1, fields: ['job_id'] });
+      assert.equal(totals.records, before.totals.records);
       assert.equal((await store.job({ job_id: 1 })).records.length, 0);
       assert.deepEqual((await store.job({ job_id: 7 })).records[0]?.record.series, series);
       assert.equal((await store.prune({ ...FOR_EVER, records: 4 }, now, {})).records, 0);
