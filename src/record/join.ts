@@ -30,9 +30,13 @@ export function sameHost(a: string, b: string): boolean {
   return shortA === shortB && (domainA.length === 0 || domainB.length === 0);
 }
 
-/** Of a shepherd or host that crashed Grid Engine's line has no start: the job may have run all the same. */
-function mayHaveBeenLost({ failed }: JobRecord): boolean {
-  return failed !== null && failed !== 0 && failedCode(failed).ran === null;
+/**
+ * Whether a line without a start may be of the run that `ours` calls lost: that of a shepherd or host that crashed has none.
+ * It confirms nothing of what a job's owner alone says.
+ */
+function isOfLostRun({ failed }: JobRecord, { status, trust }: JobRecord): boolean {
+  const mayHaveRun = failed !== null && failed !== 0 && failedCode(failed).ran === null;
+  return mayHaveRun && status === 'lost' && trust !== 'self-reported';
 }
 
 /**
@@ -45,7 +49,7 @@ export function startsApart(a: JobRecord, b: JobRecord): number | null {
   const [line, ours] = isLineOnly(a) ? [a, b] : [b, a];
   if (ours.started_at === null) return null;
   const oursMs = Date.parse(ours.started_at);
-  if (line.started_at === null) return mayHaveBeenLost(line) && ours.status === 'lost' ? oursMs : null;
+  if (line.started_at === null) return isOfLostRun(line, ours) ? oursMs : null;
   const lineMs = Date.parse(line.started_at);
   const { from, to } = startsOfLine(lineMs, line.ended_at === null ? null : Date.parse(line.ended_at));
   return oursMs >= from && oursMs <= to ? Math.abs(oursMs - lineMs) : null;

@@ -136,8 +136,10 @@ export function joinSuite(open: OpenStore): void {
       await store.merge([
         { ...lost, job_id: 2, status: 'finished' },
         { ...crashed, job_id: 2 },
+        { ...lost, job_id: 3, trust: 'self-reported' },
+        { ...crashed, job_id: 3 },
       ]);
-      for (const id of [1, 2]) assert.equal((await runsOf(store, id)).length, 2);
+      for (const id of [1, 2, 3]) assert.equal((await runsOf(store, id)).length, 2);
     });
 
     it("joins the record of its own parallel task, not the master's", async (t) => {
