@@ -214,10 +214,10 @@ describe('hearing the kernel', () => {
     listener.mute = false;
     await listener.start();
     await until(() => count(told, 'listen') === 3, 'the one after it');
-    const follows = listener.requests.filter(({ kind }) => kind === 'follow').length;
+    const follows = (): number => listener.requests.filter(({ kind }) => kind === 'follow').length;
+    await until(() => follows() === 3, 'what it is asked');
     await sleep(2500);
-    assert.equal(count(told, 'listen'), 3);
-    assert.equal(listener.requests.filter(({ kind }) => kind === 'follow').length, follows);
+    assert.deepEqual([count(told, 'listen'), follows()], [3, 3]);
   });
 
   it('hears nothing more once closed', async (t) => {
