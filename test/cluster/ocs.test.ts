@@ -3,8 +3,9 @@ import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'n
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { parseSpoolConfig } from '../../src/gridengine/spool-config';
+import { parseAccountingLine } from '../gridengine/parse-accounting-line';
 import { clusterObstacle, upCell, type Cell } from './cell';
-import { kind } from './kind';
+import { client, kind } from './kind';
 import { until } from '../support/until';
 
 const USER = 'gealice';
@@ -109,6 +110,32 @@ async function failingEpilog(cell: Cell): Promise<void> {
   await cell.clearErrors();
 }
 
+/** Values of the site's own that an epilog adds to the accounting stand beside those of the job. */
+async function ownUsage(cell: Cell): Promise<void> {
+  const reporting = 'accounting=true reporting=false flush_time=00:00:15 accounting_flush_time=00:00:00';
+  const body = 'echo site_watts=42 >>"$SGE_JOB_SPOOL_DIR/usage"';
+  await cell.setGlobal({
+    epilog: `root@${hook(cell, 'usage', body)}`,
+    reporting_params: `${reporting} usage_patterns=site:site_*`,
+  });
+  const job = await cell.submit(USER, ['-o', '/dev/null', '-j', 'y', '-l', 'h_vmem=700M'], 'exit 3');
+  await cell.waitFinished(job);
+  const text = readFileSync(cell.layout.accounting, 'utf8').trim().split('\n').at(-1) ?? '';
+  assert.match(text, /"site":\{"site_watts":42(\.0)?\}/);
+  const line = parseAccountingLine(text);
+  assert.ok(line.ok, text);
+  const { jobId, exitStatus, failed, startTimeMs, endTimeMs } = line.value;
+  assert.deepEqual([jobId, exitStatus, failed], [Number(job), 3, 0]);
+  assert.ok(startTimeMs !== null && endTimeMs !== null, text);
+}
+
+/** The complex of that name is another product's. */
+async function noMemLimit(cell: Cell): Promise<void> {
+  const complexes = await cell.check(cell.master, [client('qconf'), '-sc']);
+  assert.match(complexes, /^h_rss /m);
+  assert.doesNotMatch(complexes, /^mem_limit /m);
+}
+
 describe('what Open Cluster Scheduler does', () => {
   it('is what the product takes for granted', limits, async (t) => {
     const obstacle = clusterObstacle();
@@ -124,6 +151,8 @@ describe('what Open Cluster Scheduler does', () => {
       await t.test('requests by scope are in the spool directory as typed', () => requests(cell));
       await t.test('files of the spool directory', () => spoolFiles(cell));
       await t.test('a failing epilog runs a finished job again', () => failingEpilog(cell));
+      await t.test("an epilog's own usage in the accounting", () => ownUsage(cell));
+      await t.test('no complex mem_limit', () => noMemLimit(cell));
     } finally {
       await cell.down();
     }
