@@ -43,7 +43,7 @@ export interface Server {
   readonly database: () => Promise<string>;
   /** Runs statements as the admin. */
   readonly run: (database: string, sql: string) => Promise<readonly object[]>;
-  /** Ends it at once, as a power cut would, or with grace. */
+  /** Ends it at once (SIGKILL, SIGQUIT), or with grace. */
   readonly stop: (signal: NodeJS.Signals) => Promise<void>;
   /** Starts it again where it was. */
   readonly start: () => Promise<void>;

@@ -45,7 +45,6 @@ function onlyOnce(work: () => Promise<unknown>): { readonly begin: () => void; r
 
 describe('taking a store over', { skip: noPostgres }, () => {
   let server: Server;
-  // It is killed, but the machine goes on.
   before(async () => void (server = await startServer()));
   after(() => server.remove());
 

@@ -114,7 +114,7 @@ async function find(asked: Asker, jobs: readonly JobAndTask[]): Promise<Found> {
 async function courseOfKind(asked: Asker, jobs: readonly Compared[]): Promise<Course | null> {
   const [kind, ...others] = new Map(jobs.map(({ total }) => [classLink(total), kindOfJob(total)])).values();
   if (kind === undefined || kind === null || others.length > 0) return null;
-  const answer = await askIfKnown(asked, classQuestion({ ...kind, risk: undefined }), classAnswer);
+  const answer = await askIfKnown(asked, classQuestion(kind), classAnswer);
   return answer?.course ?? null;
 }
 

@@ -10,7 +10,7 @@ type ClassOfJob = Pick<JobRecord, 'owner' | 'job_name'> &
   Partial<Pick<JobRecord, 'slots' | 'pe' | 'project' | 'queue' | 'cluster'>>;
 
 /** The kind of a job; null: its owner or name is not known. */
-export function kindOfJob(job: ClassOfJob): Omit<Values<typeof CLASS>, 'risk'> | null {
+export function kindOfJob(job: ClassOfJob): Values<typeof CLASS> | null {
   const { owner, job_name: name, slots, pe, project, queue, cluster } = job;
   if (owner === null || owner === HIDDEN || name === null || name === '') return null;
   return {
@@ -21,6 +21,7 @@ export function kindOfJob(job: ClassOfJob): Omit<Values<typeof CLASS>, 'risk'> |
     project: project ?? undefined,
     queue: queue ?? undefined,
     cluster,
+    risk: undefined,
   };
 }
 
