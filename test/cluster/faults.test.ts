@@ -57,7 +57,10 @@ async function killedSampler(site: Site): Promise<void> {
   const job = await cell.submit('gealice', ['-N', 'killed', '-l', 'h_vmem=1G'], `${script}; exit 4`);
   await cell.waitRunning(job);
   const sampler = await samplerOf(site, job);
-  await sleep(6500);
+  await until(
+    async () => (await product.present(job)).some(({ record }) => (record.samples ?? 0) > 0),
+    `a heartbeat of job ${job} with samples`,
+  );
   process.kill(sampler.pid, 'SIGKILL');
   await sleep(1500);
   word.give();

@@ -17,7 +17,7 @@ function assertAgrees(record: JobRecord, line: AccountingRecord | undefined): vo
   assert.equal(record.queue, line.qname);
   assert.equal(record.host, line.hostname);
   assert.equal(record.slots, Number(line.slots));
-  assert.equal(record.exit_status, Number(line.exit_status));
+  assert.equal(record.exit_status, Number(line.exit_status), `${record.status}: ${record.notes.join(' ')}`);
   assert.ok(Math.abs(seconds(record.submitted_at) - Number(line.submission_time)) <= 2, 'submission time');
   assert.ok(Math.abs(seconds(record.started_at) - Number(line.start_time)) <= 2, 'start time');
   assert.ok(Math.abs(seconds(record.ended_at) - Number(line.end_time)) <= 2, 'end time');

@@ -230,6 +230,8 @@ describe('a sampler that dies or hangs', { skip: shepherdObstacle() ?? false, co
     hold.letGo();
     const steps = await job.ended;
     assertHarmless(steps);
+    // As execd does, which waits for nobody.
+    rmSync(job.spool, { recursive: true });
     process.kill(pid, 'SIGCONT');
     await quiet(site);
     const record = await delivered(site, job);

@@ -9,7 +9,7 @@ import { namesSwapArea } from '../../sources/proc/swap';
 import { list, map, number, object, text, type ValueOf } from '../../base/shape';
 import { ownerOfSpool } from '../../base/user-name';
 import { RequestRules } from '../../record/request-rules';
-import type { SpoolUsage } from '../../gridengine/spool-usage';
+import { parseSpoolUsage, type SpoolUsage } from '../../gridengine/spool-usage';
 import { destinationNow } from '../delivery/destination';
 import { keyOfRun } from '../delivery/finish';
 import { jobFigures, type JobFigures } from '../figures/job-figures';
@@ -468,9 +468,14 @@ export class JobFollower {
     return spent;
   }
 
-  /** Grid Engine removes the file soon after it wrote it. */
+  /** Grid Engine removes the file soon after it wrote it: an epilog that could not wait for us has left a copy. */
   private lookForUsage(): SpoolUsage | null {
-    if (this.usage === null && existsSync(join(this.run.spool, 'usage'))) this.usage = readUsage(this.run.spool);
+    const { run, directory } = this;
+    if (this.usage === null && existsSync(join(run.spool, 'usage'))) this.usage = readUsage(run.spool);
+    if (this.usage === null && directory?.hasCopies() === true) {
+      const copy = directory.copy('usage');
+      this.usage = copy === null ? null : parseSpoolUsage(copy);
+    }
     return this.usage;
   }
 
