@@ -15,7 +15,7 @@ const QMEMACCT = ['node', join(packageRoot(), 'bin', 'qmemacct')] as const;
 /** The product as a site has it: installed on every execution host, hooks configured by `qmemacct install`. */
 export interface Product {
   readonly accounting: string;
-  /** Where `install --node` put the program, for all hosts. */
+  /** Where `install --node` put the program. */
   readonly prefix: string;
   /** Runs `qmemacct ARGUMENTS` on a host as root. */
   run(host: string, ...words: readonly string[]): Promise<CommandResult>;
@@ -62,10 +62,7 @@ function fail(result: CommandResult, what: string): never {
 /** Installs the built project on the cell's execution hosts and configures the hooks, with the real commands. */
 export async function installProduct(cell: Cell, options: ProductOptions = {}): Promise<Product> {
   const prefix = join(cell.stateDir, 'opt');
-  const accountingDirectory = join(cell.stateDir, 'accounting');
-  const accounting = join(accountingDirectory, 'accounting.db');
-  mkdirSync(accountingDirectory, { recursive: true });
-  chmodSync(accountingDirectory, 0o755);
+  const accounting = newAccounting(cell);
   for (const host of cell.execHosts) {
     await cell.check(host, KEEP_FROM_THE_MACHINE);
     await installOn(cell, host, prefix, accounting);
@@ -76,9 +73,25 @@ export async function installProduct(cell: Cell, options: ProductOptions = {}): 
     else await cell.check(host, END_LISTENER);
   }
   await configureHooks(cell, prefix, options.plain ?? false);
+  return productOf(cell, { prefix, accounting });
+}
 
+/** Where the accounting DB of a cell is to be: its directory is made. */
+export function newAccounting(cell: Cell): string {
+  const directory = join(cell.stateDir, 'accounting');
+  mkdirSync(directory, { recursive: true });
+  chmodSync(directory, 0o755);
+  return join(directory, 'accounting.db');
+}
+
+/** What is installed on a cell; `command`: what root starts it with there. */
+export function productOf(
+  cell: Cell,
+  { prefix, accounting }: Pick<Product, 'prefix' | 'accounting'>,
+  command: readonly string[] = QMEMACCT,
+): Product {
   const run = (host: string, ...words: readonly string[]): Promise<CommandResult> =>
-    cell.on(host, [...QMEMACCT, ...words]);
+    cell.on(host, [...command, ...words]);
 
   async function present(job: string | number): Promise<readonly JobAttempt[]> {
     if (!existsSync(accounting)) return [];
@@ -132,11 +145,17 @@ export async function setArmWait(cell: Cell, { prefix, accounting }: Product, ms
   }
 }
 
+/** What `install` is to be told of a static `env`, where this kind of Grid Engine wants one for hooks of root. */
+export function envOptions(cell: Cell): readonly string[] {
+  if (!kind.wantsStaticEnv) return [];
+  const env = join(cell.stateDir, 'env');
+  if (!existsSync(env)) symlinkSync('/bin/busybox', env);
+  return ['--env', env];
+}
+
 /** Sets the hooks by `qmemacct install` on the master, and waits until every execd uses them. */
 export async function configureHooks(cell: Cell, prefix: string, plain: boolean): Promise<void> {
-  const env = join(cell.stateDir, 'env');
-  if (kind.wantsStaticEnv && !existsSync(env)) symlinkSync('/bin/busybox', env);
-  const safe = kind.wantsStaticEnv ? ['--env', env] : [];
+  const safe = envOptions(cell);
   const words = ['install', '--yes', '--hosts-checked', '--prefix', prefix, ...(plain ? ['--plain'] : safe)];
   const result = await cell.on(cell.master, [...QMEMACCT, ...words]);
   if (result.status !== 0) fail(result, 'install');

@@ -28,6 +28,7 @@ const LONGEST = [
   'cluster/brackets',
   'cluster/live',
   'cluster/proved',
+  'cluster/rollout',
   'cluster/hooks',
   'cluster/tight',
   'cluster/faults',

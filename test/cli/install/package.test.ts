@@ -1,68 +1,15 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { cpSync, mkdirSync, readFileSync, readdirSync, realpathSync, symlinkSync, writeFileSync } from 'node:fs';
-import { dirname, join, relative } from 'node:path';
+import { cpSync, mkdirSync, readFileSync, readdirSync, realpathSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { before, describe, it } from 'node:test';
 import { packageRoot } from '../../../src/base/package-root';
 import { PROGRAMS } from '../../../src/base/programs';
-import { productionDependencies } from '../../../src/cli/install/dependencies';
 import { sampleLines } from '../../accounting/import/sample-lines';
+import { builtProgram, makePackages, packageIn, packagesObstacle, runTool as run } from '../../support/packages';
 import { temporaryDirectory } from '../../support/temporary-directory';
 
-function run(command: string, ...words: readonly string[]): string {
-  const { status, stdout, stderr, error } = spawnSync(command, words, {
-    encoding: 'utf8',
-    cwd: '/',
-    env: { PATH: process.env.PATH, HOME: process.env.HOME, LC_ALL: 'C', SOURCE_DATE_EPOCH: '1700000000' },
-    maxBuffer: 64 * 1024 * 1024,
-  });
-  assert.equal(status, 0, `${command} ${words.join(' ')}: ${error?.message ?? stderr}`);
-  return stdout;
-}
-
 const lines = (text: string): string[] => text.split('\n').filter((line) => line !== '');
-
-/** What is not here to make packages with; null: all is. */
-function obstacle(): string | null {
-  if (process.getuid?.() !== 0) return 'chroot and mknod are for root';
-  const missing = ['dpkg-deb', 'dpkg-shlibdeps', 'rpmbuild', 'npm', 'objdump', 'ldd'].filter(
-    (tool) => spawnSync('/bin/sh', ['-c', `command -v ${tool}`]).status !== 0,
-  );
-  return missing.length === 0 ? null : `not found: ${missing.join(', ')}`;
-}
-
-/** The program as it is built here, with the native parts that are there: those for musl would not find their libraries. */
-function builtProgram(): string {
-  const root = packageRoot();
-  const built = join(temporaryDirectory(), 'built');
-  const packages = productionDependencies(root).map((path) => relative(root, path));
-  const isPrebuilt = (path: string): boolean => path.includes('@koromix');
-  const own = [
-    'package.json',
-    'package-lock.json',
-    'tsconfig.json',
-    'LICENSE',
-    'README.md',
-    'src',
-    'docs/examples',
-    'dist/src',
-    'hooks',
-    'sql',
-  ];
-  for (const file of [...own, ...packages.filter(isPrebuilt)])
-    cpSync(join(root, file), join(built, file), { recursive: true, filter: (path) => !path.includes('musl') });
-  for (const path of packages.filter((one) => !isPrebuilt(one))) {
-    mkdirSync(dirname(join(built, path)), { recursive: true });
-    symlinkSync(realpathSync(join(root, path)), join(built, path));
-  }
-  return built;
-}
-
-function makePackages(built: string): string {
-  const out = join(temporaryDirectory(), 'out');
-  run('sh', join(packageRoot(), '.ci', 'package.sh'), built, out);
-  return out;
-}
 
 /** Copies programs into a root that has nothing else, with the libraries that they and `libraries` are linked with. */
 function furnish(root: string, programs: readonly string[], libraries: readonly string[]): void {
@@ -74,14 +21,13 @@ function furnish(root: string, programs: readonly string[], libraries: readonly 
   }
 }
 
-const unableTo = obstacle();
+const unableTo = process.getuid?.() === 0 ? packagesObstacle() : 'chroot and mknod are for root';
 
 describe('packages', { skip: unableTo ?? false, timeout: 600_000 }, () => {
   let built = '';
   let out = '';
   let root = '';
-  const fileOf = (end: string): string =>
-    join(out, readdirSync(out).find((name) => name.endsWith(end)) ?? assert.fail(`no ${end}`));
+  const fileOf = (end: string): string => packageIn(out, end);
 
   before(() => {
     built = builtProgram();
@@ -143,6 +89,17 @@ describe('packages', { skip: unableTo ?? false, timeout: 600_000 }, () => {
     const packages = readdirSync(join(program, 'node_modules'));
     assert.ok(packages.includes('koffi') && packages.includes('better-sqlite3') && !packages.includes('commander'));
     assert.match(readFileSync(join(program, 'LICENSE-packages'), 'utf8'), /^commander [\d.]+: MIT$/m);
+  });
+
+  it('are put in place, found whole and taken away by rpm, with the same files as by dpkg', () => {
+    const system = join(temporaryDirectory(), 'system');
+    mkdirSync(system);
+    const rpm = (...words: readonly string[]): string => run('rpm', '--root', system, ...words);
+    rpm('--nodeps', '-i', fileOf('.rpm'));
+    assert.equal(rpm('--nodeps', '-V', 'qmemacct'), '');
+    assert.equal(run('diff', '-r', '--no-dereference', join(system, 'usr'), join(root, 'usr')), '');
+    rpm('-e', 'qmemacct');
+    assert.deepEqual(lines(run('find', join(system, 'usr'), '-name', '*qmemacct*')), []);
   });
 
   it('measure a command: the sampler, its listener and the deliverer are found and work', () => {
