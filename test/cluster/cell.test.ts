@@ -7,6 +7,7 @@ import { attachCell, clusterObstacle, productDirs, upCell, type Cell } from './c
 import { kind, spoolRoot } from './kind';
 import { isAlive, type CellProcess } from './processes';
 import { mountsBelow } from './teardown';
+import { until } from '../support/until';
 
 const limits = { timeout: 600_000 };
 /** For a cell that another test file is using. */
@@ -20,7 +21,7 @@ describe('a Grid Engine cell', () => {
       return;
     }
     const cell = await upCell({ waitMs });
-    let running: CellProcess[];
+    let running: readonly CellProcess[] = [];
     try {
       await runsASerialJob(cell);
       await runsAnArrayOnBothHosts(cell);
@@ -37,8 +38,10 @@ describe('a Grid Engine cell', () => {
       // A job that still runs, and what it put into a session of its own, must go too.
       const job = await cell.submit('gealice', [], 'setsid sleep 600 & sleep 600');
       await cell.waitRunning(job);
-      running = cell.processes();
-      assert.equal(running.filter(({ command }) => command === 'sleep 600').length, 2);
+      await until(() => {
+        running = cell.processes();
+        return running.filter(({ command }) => command === 'sleep 600').length === 2;
+      }, 'both processes');
     } finally {
       await cell.down();
     }

@@ -50,6 +50,13 @@ function samplerOf({ cell }: Site, job: string): Promise<Sampler> {
   }, `the sampler of job ${job}`);
 }
 
+/** Until the accounting DB has a heartbeat of the job with samples. */
+const hasSamples = ({ product }: Site, job: string): Promise<true> =>
+  until(
+    async () => (await product.present(job)).some(({ record }) => (record.samples ?? 0) > 0),
+    `a heartbeat of job ${job} with samples`,
+  );
+
 async function killedSampler(site: Site): Promise<void> {
   const { cell, product } = site;
   const word = wordFor(cell, 'gealice', 'killed');
@@ -57,10 +64,7 @@ async function killedSampler(site: Site): Promise<void> {
   const job = await cell.submit('gealice', ['-N', 'killed', '-l', 'h_vmem=1G'], `${script}; exit 4`);
   await cell.waitRunning(job);
   const sampler = await samplerOf(site, job);
-  await until(
-    async () => (await product.present(job)).some(({ record }) => (record.samples ?? 0) > 0),
-    `a heartbeat of job ${job} with samples`,
-  );
+  await hasSamples(site, job);
   process.kill(sampler.pid, 'SIGKILL');
   await sleep(1500);
   word.give();
@@ -204,7 +208,7 @@ async function crashedShepherd(site: Site): Promise<void> {
   const job = await cell.submit('gebob', ['-N', 'crash', '-r', 'n', '-l', 'h_vmem=1G'], script);
   await cell.waitRunning(job);
   const sampler = await samplerOf(site, job);
-  await sleep(1500);
+  await hasSamples(site, job);
   const shepherd = cell.processes(sampler.host).find(({ command }) => command.startsWith(`sge_shepherd-${job}`));
   assert.ok(shepherd !== undefined, 'no shepherd');
   process.kill(shepherd.pid, 'SIGKILL');

@@ -1,8 +1,11 @@
 import assert from 'node:assert/strict';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import type { AccountingRecord } from './cell';
 import { goodEnds, kind } from './kind';
 import type { JobRecord } from '../../src/record/record';
+import { until } from '../support/until';
 import { assertHolds, assertQueuesWell, burnerCommand, mib, truthOf, withSite, type Site } from './site';
 
 const limits = { timeout: 900_000 };
@@ -113,8 +116,9 @@ async function diesAtItsLimit({ cell, product }: Site): Promise<void> {
 }
 
 async function deletedJob({ cell, product }: Site): Promise<void> {
-  const job = await cell.submit('gebob', ['-N', 'deleted'], 'sleep 60');
-  await cell.waitRunning(job);
+  const job = await cell.submit('gebob', ['-N', 'deleted'], 'touch ~/deleted.begun; sleep 60');
+  // To qmaster a job runs while its prolog does.
+  await until(() => existsSync(join(cell.layout.home('gebob'), 'deleted.begun')), `the script of job ${job}`);
   await cell.qdel([job], 'gebob');
   const [line] = await cell.waitFinished(job);
   const record = await product.record(job);

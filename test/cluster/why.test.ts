@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { nextTime } from '../../src/report/advice/next-time';
@@ -275,14 +276,18 @@ describe('why a job was killed', () => {
         const jobs = await Promise.all(
           CASES.map(({ request, pe, script }, index) => {
             const parallel = pe === undefined ? [] : ['-pe', pe[0], String(pe[1])];
-            return cell.submit(USER, ['-N', `case${index}`, '-l', request, ...parallel], script);
+            const begins = `: >~/case${index}.begun\n${script}`;
+            return cell.submit(USER, ['-N', `case${index}`, '-l', request, ...parallel], begins);
           }),
         );
         await Promise.all(
           CASES.map(async ({ then }, index) => {
             const job = jobs[index] ?? '';
             if (then === undefined) return;
-            await cell.waitRunning(job);
+            await until(
+              () => existsSync(join(cell.layout.home(USER), `case${index}.begun`)),
+              `the script of job ${job}`,
+            );
             await sleep(1500);
             await then(site, job);
           }),
