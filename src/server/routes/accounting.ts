@@ -110,6 +110,14 @@ export function intervalOf(
   return interval;
 }
 
+/**
+ * The same, where it is two days or more from the beginning of its first day (UTC): that day is whole, and the sums of
+ * days answer all but today.
+ */
+export function wholeDays({ since, until }: ReturnType<typeof intervalOf>): ReturnType<typeof intervalOf> {
+  return { since: until - since < 2 * DAY_MS ? since : Math.floor(since / DAY_MS) * DAY_MS, until };
+}
+
 const INTERVAL = {
   since: queryTime('from then on (default: 7d)'),
   until: queryTime('up to, and without, then (default: now)'),

@@ -1,7 +1,7 @@
 import { DIMENSIONS, type Dimension } from '../../../accounting/summary';
 import { formatMinute, formatZone } from '../../../report/format/local-time';
 import { summaryAnswer } from '../../accounting/answer-shapes';
-import { intervalOf } from '../../routes/accounting';
+import { intervalOf, wholeDays } from '../../routes/accounting';
 import { queryTime, withText } from '../../routes/parameter';
 import { html, linkTo, type Html } from '../html';
 import { choices, section } from '../layout';
@@ -26,11 +26,13 @@ export const clusterPage = pageRoute({
   path: '/cluster',
   isForm: true,
   description: 'all jobs of a time by days, users, projects, queues, hosts and kinds',
-  parameters: { since: withText(queryTime('from then on (default: 30d)')) },
+  parameters: {
+    since: withText(queryTime('from then on, of two days or more from the beginning of that day, UTC (default: 30d)')),
+  },
   make: async (asked) => {
     const since = asked.values.since?.text ?? '30d';
     const from = asked.values.since?.value ?? asked.now - 30 * 86_400_000;
-    const interval = intervalOf(from, asked.now, asked.now);
+    const interval = wholeDays(intervalOf(from, asked.now, asked.now));
     const days = { what: 'summary', query: { ...interval, by: 'day', limit: 400 } } as const;
     const { totals, groups } = await askAccounting(asked, days, summaryAnswer);
     const tables: Html[] = [];

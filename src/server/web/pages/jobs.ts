@@ -13,7 +13,7 @@ import { toJobLines, type RecordLine } from '../../../report/records/lines';
 import type { Screen } from '../../../report/screen/screen';
 import type { SummaryGroup } from '../../../accounting/summary';
 import { recordsAnswer, summaryAnswer } from '../../accounting/answer-shapes';
-import { FILTER, given, intervalOf, SORTS } from '../../routes/accounting';
+import { FILTER, given, intervalOf, SORTS, wholeDays } from '../../routes/accounting';
 import { queryCount, queryTime, queryWord, withText, type Values } from '../../routes/parameter';
 import { field, option } from '../form';
 import { html, linkTo, named, type Child, type Html } from '../html';
@@ -43,7 +43,7 @@ const CHOICES = {
 };
 const PARAMETERS = {
   ...CHOICES,
-  since: withText(queryTime('from then on (default: 7d)')),
+  since: withText(queryTime('from then on, of two days or more from the beginning of that day, UTC (default: 7d)')),
   until: withText(queryTime('up to, and without, then (default: now)')),
   sort: queryWord('largest or latest first (default: time)', SORTS),
   page: queryCount(`part of the list, ${EACH} records each`, MOST_PARTS),
@@ -190,7 +190,7 @@ const filterOf = ({ cluster, owner, project, queue, host, job_name, states, fail
 });
 
 function queryOf(choice: Choice, now: number): ReturnType<typeof intervalOf> & ReturnType<typeof given<Filter>> {
-  return { ...intervalOf(choice.since?.value, choice.until?.value, now), ...given(filterOf(choice)) };
+  return { ...wholeDays(intervalOf(choice.since?.value, choice.until?.value, now)), ...given(filterOf(choice)) };
 }
 
 /** The jobs of a user, of a project, or of all: what they add up to, and each of them. */
