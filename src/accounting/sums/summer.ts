@@ -79,12 +79,12 @@ export class Summer {
     this.steps = stepsOf(query.far_below ?? DEFAULT_FAR_BELOW);
   }
 
-  /** A record of a part that is read record by record, oldest first; with the key of the query's `by` alone. */
-  addRecord({ countedAt, cluster, job, keys, facts }: FactRow): void {
+  /** A record of a part that is read record by record, oldest first; the key of the query's `by` stands at `keyAt`. */
+  addRecord({ countedAt, cluster, job, keys, facts }: FactRow, keyAt = 0): void {
     const day = dayOf(countedAt);
     if (day !== this.day) this.turnTo(day);
     this.read++;
-    const key = this.keyOf(day, cluster, keys[0] ?? null);
+    const key = this.keyOf(day, cluster, keys[keyAt] ?? null);
     const group = this.groupOf(key);
     const contribution = contributionOf(facts, countedAt);
     addToTotals(this.sums.totals, contribution, this.steps);
@@ -102,13 +102,13 @@ export class Summer {
   }
 
   /** After a part, where the plan has roll-ups: the earlier records of its jobs that the query selects, too. */
-  endPart(earlier: Iterable<EarlierRow>): void {
+  endPart(earlier: Iterable<EarlierRow>, keyAt = 0): void {
     const again = new Set<JobKey>();
     const againByGroup = new Map<GroupKey, Set<JobKey>>();
     for (const { job, cluster, keys } of earlier) {
       if (this.seen.has(job)) again.add(job);
       if (this.query.by === 'day') continue;
-      const key = this.keyOf(this.day, cluster, keys[0] ?? null);
+      const key = this.keyOf(this.day, cluster, keys[keyAt] ?? null);
       if (this.seenByGroup.get(key)?.has(job)) againByGroup.set(key, (againByGroup.get(key) ?? new Set()).add(job));
     }
     this.sums.totals.jobs -= again.size;

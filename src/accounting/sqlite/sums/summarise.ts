@@ -2,11 +2,12 @@ import type { Database } from 'better-sqlite3';
 import { SELF_REPORTED } from '../../sums/fact-columns';
 import { planOf, rolledQuery } from '../../sums/plan';
 import { Summer } from '../../sums/summer';
-import type { SummaryAnswer, SummaryQuery } from '../../summary';
+import { DIMENSIONS, type SummaryAnswer, type SummaryQuery } from '../../summary';
 import type { Words } from '../database/dictionary';
 import { prepared } from '../database/prepared';
 import { conditionOf } from '../read/record-filter';
 import { daysOfKey } from '../read/spans';
+import { KeptFacts } from './kept-facts';
 import { FactReader } from './record-facts';
 import { RolledReader, type RolledChoice } from './rolled-rows';
 
@@ -22,22 +23,31 @@ function withoutNeedlessClaims(db: Database, query: SummaryQuery): SummaryQuery 
 }
 
 /** Sums over an interval, by roll-ups as far as these hold; inside one transaction. */
-export function summarise(db: Database, words: Words, asked: SummaryQuery): SummaryAnswer {
-  const query = withoutNeedlessClaims(db, asked);
+export function summarise(db: Database, words: Words, wanted: SummaryQuery): SummaryAnswer {
+  const query = withoutNeedlessClaims(db, wanted);
   const condition = conditionOf(query, words);
   const rolledReader = new RolledReader(db, words);
-  const wanted = condition === null ? null : rolledQuery(query);
-  const plan = planOf(query, wanted, wanted && rolledReader.state(wanted));
+  const days = condition === null ? null : rolledQuery(query);
+  const plan = planOf(query, days, days && rolledReader.state(days));
   const summer = new Summer(query, plan);
   if (condition === null) return summer.answer();
   const { by, since } = query;
   const { rolled } = plan;
-  const facts = new FactReader(db, words, by === 'day' || by === 'cluster' ? [] : [by]);
-  for (const part of rolled === null ? daysOfKey(db, condition, query) : plan.parts) {
-    for (const row of facts.records(condition, part)) summer.addRecord(row);
-    if (rolled !== null) summer.endPart(facts.earlier(condition, part, since));
+  const asked = by === 'day' || by === 'cluster' ? null : by;
+  if (rolled === null) {
+    const facts = new FactReader(db, words, asked === null ? [] : [asked]);
+    for (const part of daysOfKey(db, condition, query))
+      for (const row of facts.records(condition, part)) summer.addRecord(row);
+    return summer.answer();
   }
-  if (rolled === null) return summer.answer();
+  // With the keys of all dimensions: the next question is by another one.
+  const facts = new FactReader(db, words, DIMENSIONS);
+  const kept = KeptFacts.of(db);
+  const keyAt = asked === null ? 0 : DIMENSIONS.indexOf(asked);
+  for (const part of plan.parts) {
+    for (const row of kept.records(facts, condition, part)) summer.addRecord(row, keyAt);
+    summer.endPart(kept.earlier(facts, condition, part, since), keyAt);
+  }
   const { dimension, value, periods, groups } = rolled;
   const key = dimension === null || value === null ? null : words.find(dimension, value);
   const own: RolledChoice = { dimension, key, cluster: condition.cluster, periods };
