@@ -2,7 +2,7 @@ import { readdirSync } from 'node:fs';
 import { join, sep } from 'node:path';
 import { KIND_VARIABLE } from '../cluster/kind';
 
-export type GroupName = 'unit' | 'load' | 'cluster' | 'ocs' | 'vm';
+export type GroupName = 'unit' | 'load' | 'cluster' | 'ocs' | 'rollout' | 'vm';
 
 /** What a file needs while it runs: a processor, a Grid Engine cell of its own beside others, or the whole machine. */
 export type Need = 'processor' | 'cell' | 'machine';
@@ -28,7 +28,6 @@ const LONGEST = [
   'cluster/brackets',
   'cluster/live',
   'cluster/proved',
-  'cluster/rollout',
   'cluster/hooks',
   'cluster/tight',
   'cluster/faults',
@@ -70,6 +69,7 @@ const NEED_OF_GROUP: Readonly<Record<GroupName, Need>> = {
   load: 'processor',
   cluster: 'cell',
   ocs: 'cell',
+  rollout: 'machine',
   vm: 'machine',
 };
 

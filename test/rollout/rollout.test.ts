@@ -9,9 +9,9 @@ import { SETTINGS_FILE } from '../../src/record/settings';
 import { builtProgram, makePackages, missingTools, packageIn, packagesObstacle, runTool } from '../support/packages';
 import { temporaryDirectory } from '../support/temporary-directory';
 import { until } from '../support/until';
-import { clusterObstacle, upCell, type Cell } from './cell';
-import { envOptions, newAccounting, productOf, settingsOf, type Product } from './product';
-import { mib, wordFor } from './site';
+import { clusterObstacle, upCell, type Cell } from '../cluster/cell';
+import { envOptions, newAccounting, productOf, settingsOf, type Product } from '../cluster/product';
+import { mib, wordFor } from '../cluster/site';
 
 /** A release on its way over a cell, as an admin brings it there: the Debian package, the manual's playbook, ssh. */
 
