@@ -216,9 +216,17 @@ async function upgrade(fleet: Fleet, deb: string, version: string): Promise<void
     assert.equal(only?.record.trust, 'root');
     assert.ok((only.record.peak_rss?.lower_bytes ?? 0) > mib(57), JSON.stringify(only.record.peak_rss));
   }
+  // What a host says of itself is the word of the last sampler that delivered: here of the newer version's.
+  await product.records(await submit(fleet, second, HOLD));
   const answer = object({ nodes: list(object({ host: string, version: string }), 10) });
-  const { nodes } = checkedJson(answer, await succeeded(product, first, 'nodes', '--json'));
-  assert.equal(nodes.find(({ host }) => host === second)?.version, NEWER);
+  await until(
+    async () => {
+      const { nodes } = checkedJson(answer, await succeeded(product, first, 'nodes', '--json'));
+      return nodes.find(({ host }) => host === second)?.version === NEWER;
+    },
+    `version ${NEWER} of ${second}`,
+    500,
+  );
 }
 
 /** A job that runs meanwhile is measured to its end; the next one is none of ours. */
