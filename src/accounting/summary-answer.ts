@@ -13,17 +13,23 @@ interface RawSummary {
   readonly read: number;
 }
 
-function compareKeys(a: string | null, b: string | null): number {
+export function compareKeys(a: string | null, b: string | null): number {
   if (a === null || b === null) return Number(a === null) - Number(b === null);
   return a < b ? -1 : a > b ? 1 : 0;
+}
+
+/** By which sum groups are put in order, largest first; null: by their keys. */
+export function sortOf({ by, sort }: Pick<SummaryQuery, 'by' | 'sort'>): keyof Totals | null {
+  return sort ?? (by === 'day' ? null : 'requested_gib_hours');
 }
 
 /** Groups largest first (days in their order), as many as are asked for. */
 export function chosenGroups(
   groups: readonly SummaryGroup[],
-  { by, sort, limit }: Pick<SummaryQuery, 'by' | 'sort' | 'limit'>,
+  query: Pick<SummaryQuery, 'by' | 'sort' | 'limit'>,
 ): readonly SummaryGroup[] {
-  const name = sort ?? (by === 'day' ? null : 'requested_gib_hours');
+  const { limit } = query;
+  const name = sortOf(query);
   const sorted = groups.toSorted(
     (a, b) => (name === null ? 0 : b.totals[name] - a.totals[name]) || compareKeys(a.key, b.key),
   );

@@ -5,6 +5,9 @@ interface FailedCode {
   readonly ran: boolean | null;
 }
 
+/** `failed`: the job died by a signal. */
+export const AFTER_SIGNAL = 100;
+
 /** The values of `failed` in accounting(5), after sge_status(5). */
 const table: readonly (readonly [number, string, boolean | null])[] = [
   [0, 'ran and ended by itself', true],
@@ -42,7 +45,7 @@ const table: readonly (readonly [number, string, boolean | null])[] = [
   [36, 'a configured daemon for remote start-up is wrong', false],
   [37, 'killed by Grid Engine for a limit: h_rt, h_cpu or h_vmem', true],
   [38, 'the additional group could not be set', false],
-  [100, 'killed by a signal after it had started (limit, qdel, host or shepherd died)', true],
+  [AFTER_SIGNAL, 'killed by a signal after it had started (limit, qdel, host or shepherd died)', true],
 ];
 
 const byCode: ReadonlyMap<number, FailedCode> = new Map(

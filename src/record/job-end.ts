@@ -1,3 +1,4 @@
+import { AFTER_SIGNAL, failedCode } from '../gridengine/failed-code';
 import type { JobRecord } from './record';
 
 /** The signal that ended the job, as itself or as a shell's 128 + n; 0: none. */
@@ -11,6 +12,15 @@ export function endingSignal(record: JobRecord): number {
 export function succeeded(record: JobRecord): boolean | null {
   if (record.exit_status === null && record.signal === null) return null;
   return (record.exit_status ?? 0) === 0 && (record.signal ?? 0) === 0 && (record.failed ?? 0) === 0;
+}
+
+/**
+ * Whether nobody saw the job end: its shepherd or host died, as far as is known. Where Grid Engine's accounting says
+ * that it ran to an end of its own, only the sampler did not see it.
+ */
+export function endUnseen({ status, failed }: JobRecord): boolean {
+  if (status !== 'lost') return false;
+  return failed === null || failed === AFTER_SIGNAL || failedCode(failed).ran !== true;
 }
 
 const LIMIT_ENFORCED = 37;
@@ -31,7 +41,7 @@ export function deletedBy({ grid_engine: account }: JobRecord): string | null {
 }
 
 /** `failed`: the job died by a signal; Grid Engine enforced a limit, by SIGKILL. */
-const DIED: ReadonlySet<number | null> = new Set([37, 100]);
+const DIED: ReadonlySet<number | null> = new Set([LIMIT_ENFORCED, AFTER_SIGNAL]);
 
 /**
  * Whether the ending signal hit the job's own first process; false: its shell lived on and reported a child that died so.

@@ -12,7 +12,7 @@ import {
 } from '../../record/sums';
 import { addTotals, noTotals, type MutableTotals, type Totals } from '../../record/totals';
 import type { SummaryAnswer, SummaryGroup, SummaryQuery } from '../summary';
-import { summaryAnswer, zoneOffset } from '../summary-answer';
+import { compareKeys, sortOf, summaryAnswer, zoneOffset } from '../summary-answer';
 import { addBinCells, type BinCells } from './bins';
 import { dayOf, isoDay } from './periods';
 import type { SumPlan } from './plan';
@@ -136,7 +136,22 @@ export class Summer {
     }
   }
 
-  /** Rows of the plan's groups, with bins where `needsBins`; those of several periods may be one. */
+  /** The sum by which the groups that the answer lists can be chosen before the others are read; null: it lists all. */
+  get chosenBy(): keyof Totals | null {
+    const sort = sortOf(this.query);
+    // What is taken off the jobs is known last, and what is far below is counted from the bins.
+    return this.query.limit === undefined || this.needsBins || sort === 'jobs' ? null : sort;
+  }
+
+  /** The groups that the answer lists, by what roll-ups add to the sum that they are `chosenBy`. */
+  listed(name: keyof Totals, rolled: Iterable<readonly [GroupKey, number]>): ReadonlySet<GroupKey> {
+    const values = new Map([...this.groups].map(([key, totals]) => [key, totals[name]]));
+    for (const [key, value] of rolled) values.set(key, (values.get(key) ?? 0) + value);
+    const sorted = [...values].sort(([a, x], [b, y]) => y - x || compareKeys(a, b));
+    return new Set(sorted.slice(0, this.query.limit).map(([key]) => key));
+  }
+
+  /** Rows of the plan's groups, of those listed at least, with bins where `needsBins`; those of several periods may be one. */
   addGroups(rows: Iterable<RolledRow>): void {
     for (const row of rows) addTotals(this.groupOf(row.key), this.rolled(row).totals);
   }

@@ -1,4 +1,5 @@
 import type { UnfinishedJob } from '../../live/unfinished-job';
+import { endUnseen } from '../../record/job-end';
 import type { JobRecord } from '../../record/record';
 import type { JobReport } from '../../report/job/job';
 import { latestRuns } from '../../report/job/job-run';
@@ -15,8 +16,9 @@ export const NOBODY_ASKED: AskedJobs = { jobs: [], problem: null };
 /** Exit statuses by which a job asks to run again, and to be put into the error state (sge_diagnostics(1)). */
 const ASKS_AGAIN: ReadonlySet<number | null> = new Set([99, 100]);
 
-const mayRunAgain = ({ status, failed, exit_status: exit }: JobRecord): boolean =>
-  status !== 'running' && (status === 'lost' || ASKS_AGAIN.has(exit) || (failed ?? 0) !== 0);
+const mayRunAgain = (record: JobRecord): boolean =>
+  record.status !== 'running' &&
+  (endUnseen(record) || ASKS_AGAIN.has(record.exit_status) || (record.failed ?? 0) !== 0);
 
 /** Whether Grid Engine may still list the job: there is no record of it, or its last run may be followed by another. */
 export function mayBeUnfinished({ cluster, newer, runs }: JobReport, now: Date): boolean {

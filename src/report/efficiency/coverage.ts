@@ -1,5 +1,6 @@
 import type { SummaryGroup } from '../../accounting/summary';
 import type { CoverageReason } from '../../record/coverage';
+import { endUnseen } from '../../record/job-end';
 import type { JobRecord } from '../../record/record';
 import type { NodeHeartbeat } from '../../record/node-status';
 import { judgeNodes, USUAL_PATIENCE } from '../nodes/judge';
@@ -30,7 +31,7 @@ export function silentNodes({ before, during, last }: HostFindings): SilentNode[
   );
   const records = new Map(during.map(({ key, totals }) => [key, totals.records]));
   const lost = last
-    .filter(({ status }) => status === 'lost')
+    .filter(endUnseen)
     .map(({ host, revision }): SilentNode => ({
       host,
       kind: 'lost',

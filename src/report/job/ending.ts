@@ -1,5 +1,5 @@
 import { constants } from 'node:os';
-import { endingSignal } from '../../record/job-end';
+import { endingSignal, endUnseen } from '../../record/job-end';
 import type { JobRecord } from '../../record/record';
 
 /** Grid Engine's `failed` codes that a user meets, in words. */
@@ -42,7 +42,7 @@ export function describeEnding(record: JobRecord): string {
 
 /** The same for a table cell: "ok", "exit 1", "SIGKILL", "running", "lost". */
 export function endingLabel(record: JobRecord): string {
-  if (record.status === 'running' || record.status === 'lost') return record.status;
+  if (record.status === 'running' || endUnseen(record)) return record.status;
   const signal = endingSignal(record);
   if (signal > 0) return signalName(signal);
   if (record.exit_status !== null && record.exit_status !== 0) return `exit ${record.exit_status}`;

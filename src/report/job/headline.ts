@@ -5,6 +5,7 @@ import { limitOf } from '../../record/request';
 import type { Promised } from '../advice/class-advice';
 import { hasUnknownPart, HEADROOM, RAISE, type Advice } from '../advice/advice';
 import { formatHeld, formatPeak } from '../format/bracket';
+import { endUnseen } from '../../record/job-end';
 import { endingSignal, succeeded } from './ending';
 import { fitOf, needOf, type Fit } from '../advice/fit';
 import { shareTone, type Gauge } from '../screen/gauge';
@@ -166,6 +167,6 @@ export function renderVerdict(
 
 /** Green for what went well, red for what did not. */
 export function endingTone(record: JobRecord): Tone {
-  if (record.status !== 'finished') return 'warning';
+  if (record.status === 'running' || record.status === 'unsampled' || endUnseen(record)) return 'warning';
   return succeeded(record) === false || endingSignal(record) > 0 ? 'bad' : 'good';
 }

@@ -1,4 +1,5 @@
 import type { Dialect } from '../../gridengine/dialect';
+import { endUnseen } from '../../record/job-end';
 import type { JobRecord } from '../../record/record';
 import { renderConsumption, renderRequests } from './usage';
 import { describeEnding, endingSignal, succeeded, signalName } from './ending';
@@ -26,7 +27,7 @@ import { wordsOf } from '../why/words';
 /** How it stands with the job, for the right end of its title. */
 export function statusText(record: JobRecord, screen: Screen): string {
   if (record.status === 'running') return runningLabel(record, screen);
-  if (record.status !== 'finished') return record.status;
+  if (record.status === 'unsampled' || endUnseen(record)) return record.status;
   const signal = endingSignal(record);
   if (signal > 0) return `killed by ${signalName(signal)}`;
   if (succeeded(record) === false) return `failed, ${describeEnding(record).split(';')[0] ?? ''}`;
@@ -49,7 +50,7 @@ export function warningWords(record: JobRecord, screen: Screen): string | null {
       return `It had been running${since} at its last heartbeat, ${age} ago: since then the node, its sampler or the way to the accounting DB is down, or the job has ended unseen.`;
     }
     case 'lost':
-      return 'The sampler was lost before the job ended: the job may have used more than it saw.';
+      return 'Its end was not sampled: the job may have used more than the samples show.';
     case 'unsampled':
       return `It was not sampled: the figures are Grid Engine's own. ${screen.safe(record.notes.join(' '))}`;
   }

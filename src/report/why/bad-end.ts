@@ -172,9 +172,6 @@ export const SIGXFSZ = 25;
 /** SIGILL, SIGTRAP, SIGABRT, SIGBUS, SIGFPE, SIGSEGV, SIGSYS. */
 export const CRASHES: ReadonlySet<number> = new Set([4, 5, 6, 7, 8, 11, 31]);
 
-/** `failed`: the job died by a signal. */
-export const AFTER_SIGNAL = 100;
-
 /** What speaks against every end that is not a limit's, where Grid Engine says that it enforced one. */
 export function limitSays(end: BadEnd): string | null {
   return end.enforced === null ? null : `Grid Engine says ${end.enforced}: it enforced a limit itself`;

@@ -1,6 +1,7 @@
+import { AFTER_SIGNAL } from '../../gridengine/failed-code';
 import { CLOSE_TO_LIMIT } from '../../record/cause';
 import { formatBytes } from '../format/units';
-import { endedBy, endName, endTime, type BadEnd, AFTER_SIGNAL, CRASHES, SIGSEGV, SIGXFSZ } from './bad-end';
+import { endedBy, endName, endTime, type BadEnd, CRASHES, SIGSEGV, SIGXFSZ } from './bad-end';
 import { judge, type Hypothesis } from './hypothesis';
 import { shareOfRequest } from './memory';
 import type { Words } from './words';

@@ -1,10 +1,10 @@
 import { tellsWhoDeletes } from '../../gridengine/dialect';
+import { AFTER_SIGNAL } from '../../gridengine/failed-code';
 import {
   endedBy,
   endTime,
   type BadEnd,
   ACCOUNTING_LINE,
-  AFTER_SIGNAL,
   CRASHES,
   limitSays,
   SIGKILL,

@@ -1,3 +1,4 @@
+import { AFTER_SIGNAL } from '../../gridengine/failed-code';
 import { AFTER_REFUSAL, CLOSE_TO_LIMIT, countedByExecd, oomKills } from '../../record/cause';
 import { judgedEnd, measuredUpper, shareOf } from '../../record/peak-figure';
 import { LIMIT_SAYING, limitsTasksToASlot, tellsWhoDeletes } from '../../gridengine/dialect';
@@ -8,7 +9,7 @@ import { complexOf, limitOf, limitsCgroup } from '../../record/request';
 import { needOf } from '../advice/fit';
 import { formatBytes, formatDuration, formatPercent, formatRequested } from '../format/units';
 import { endedBy, whenEnded, type BadEnd, type HostPart } from './bad-end';
-import { A_SAMPLER, ACCOUNTING_LINE, AFTER_SIGNAL, limitSays, SIGKILL, SIGTERM, SIGXCPU } from './bad-end';
+import { A_SAMPLER, ACCOUNTING_LINE, limitSays, SIGKILL, SIGTERM, SIGXCPU } from './bad-end';
 import { judge, strongest, type Hypothesis, type Judge } from './hypothesis';
 import { largeRequest } from './large-request';
 import { amountOf, type Words } from './words';

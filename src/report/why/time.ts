@@ -1,8 +1,9 @@
+import { AFTER_SIGNAL } from '../../gridengine/failed-code';
 import { endingSignal } from '../../record/job-end';
 import { requestedSeconds } from '../../gridengine/category-requests';
 import { formatDuration } from '../format/units';
 import { endedBy, whenEnded, type BadEnd } from './bad-end';
-import { ACCOUNTING_LINE, AFTER_SIGNAL, SIGKILL, SIGUSR1, SIGXCPU } from './bad-end';
+import { ACCOUNTING_LINE, SIGKILL, SIGUSR1, SIGXCPU } from './bad-end';
 import { judge, type Hypothesis, type Judge } from './hypothesis';
 import { notByExecd } from './memory';
 import type { Words } from './words';

@@ -132,7 +132,8 @@ export function summarySuite(open: OpenStore, numRuns = 40): void {
           fc.constantFrom(0, 1, DAY, DAY + HOUR / 2),
           fc.constantFrom(DAYS * DAY, 2 * DAY, 3 * DAY - 1),
           fc.constantFrom(0.25, 0.1, 0.333),
-          async (steps, by, from, to, far_below) => {
+          fc.constantFrom(null, 'jobs', 'far_below', 'cpu_seconds'),
+          async (steps, by, from, to, far_below, sort) => {
             const store = await open(t);
             for (const step of steps)
               if (step === 'roll-up') await store.rollUp({});
@@ -140,9 +141,11 @@ export function summarySuite(open: OpenStore, numRuns = 40): void {
             const all = await everyRecord(store);
             for (const [filter, selects] of QUERIES) {
               const filtered = { ...filter, since: T0 + from, until: T0 + to, far_below };
-              const query: SummaryQuery = { ...filtered, by };
+              const query: SummaryQuery = { ...filtered, by, ...(sort === null ? {} : { sort }) };
               const chosen = (record: JobRecord): boolean => selects(record, all);
-              assertSameSummary(await store.summary(query), plainSummary(all, query, chosen));
+              const answer = await store.summary(query);
+              assertSameSummary(answer, plainSummary(all, query, chosen));
+              assert.deepEqual(await store.summary({ ...query, limit: 2 }), { ...answer, groups: answer.groups.slice(0, 2) });
               const { totals } = await store.records({ ...filtered, limit: 1 });
               assert.equal(totals.jobs, plainSummary(all, query, chosen).totals.jobs);
             }
@@ -299,6 +302,8 @@ export function summarySuite(open: OpenStore, numRuns = 40): void {
           ['other', 1],
           [null, 1],
         ]);
+        assert.deepEqual(await groups({ sort: 'jobs', limit: 1 }), [['step_#_of_#', 2]]);
+        assert.deepEqual(await groups({ sort: 'cpu_seconds', limit: 1, far_below: 0.1 }), [['other', 1]]);
         assert.deepEqual(await groups({ by: 'day' }), [
           ['2026-11-01', 2],
           ['2026-11-02', 2],

@@ -24,7 +24,8 @@ describe('silentNodes', () => {
 
   it('names hosts whose last record is of a lost sampler, once', () => {
     const during = [host('a', 4, 4), host(lost.host, 2, 0)];
-    const last = [lost, { ...ordinary, host: 'z' }, { ...lost, host: 'a' }];
+    const ended = { ...lost, host: 'y', failed: 0, exit_status: 0 };
+    const last = [lost, { ...ordinary, host: 'z' }, { ...lost, host: 'a' }, ended];
     assert.deepEqual(
       silentNodes({ before, during, last }).map(({ host: name, kind, records }) => [name, kind, records]),
       [

@@ -26,6 +26,8 @@ describe('how a job ended', () => {
     assert.equal(label({ exit_status: null, signal: null }), 'ended');
     assert.equal(endingLabel(running), 'running');
     assert.equal(endingLabel(lost), 'lost');
+    assert.equal(endingLabel({ ...lost, failed: 19, exit_status: 0 }), 'lost');
+    assert.equal(endingLabel({ ...lost, failed: 0, exit_status: 3 }), 'exit 3', 'the accounting saw the end');
     assert.equal(endingLabel(unsampled), 'unsampled');
   });
 

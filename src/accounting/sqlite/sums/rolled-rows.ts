@@ -1,5 +1,5 @@
 import type { Database } from 'better-sqlite3';
-import { TOTALS_NAMES, totalsAt } from '../../../record/totals';
+import { TOTALS_NAMES, totalsAt, type Totals } from '../../../record/totals';
 import { DIMENSIONS, type Dimension } from '../../summary';
 import type { BinCell } from '../../sums/bins';
 import { UNITS, type Period, type Unit } from '../../sums/periods';
@@ -17,15 +17,15 @@ export const SUMMED_PERIODS = `SELECT DISTINCT unit, day FROM rollup_bins
   WHERE dimension = 0 AND key = 0 AND unit IN (1, 2) AND day >= @first AND day < @end`;
 
 interface Choice {
-  /** One key of the dimension, not all. */
-  readonly key: boolean;
+  /** Some keys of the dimension, not all. */
+  readonly keys: boolean;
   readonly cluster: boolean;
 }
 
-/** Parameters: @unit, @days (JSON), @dimension, @key, @cluster as chosen. */
-function rolled(table: string, { key, cluster }: Choice): string {
+/** Parameters: @unit, @days (JSON), @dimension, @keys (JSON), @cluster as chosen. */
+function rolled(table: string, { keys, cluster }: Choice): string {
   return `FROM ${table} WHERE u.unit = @unit AND u.day IN (SELECT value FROM json_each(@days)) AND u.dimension = @dimension${
-    key ? ' AND u.key = @key' : ''
+    keys ? ' AND u.key IN (SELECT value FROM json_each(@keys))' : ''
   }${cluster ? ' AND u.cluster_id = @cluster' : ''}`;
 }
 
@@ -39,6 +39,11 @@ export function rolledQuery(choice: Choice): string {
 export function groupsQuery(choice: Choice): string {
   return `SELECT 0, 0, u.key, NULL, NULL, NULL, ${TOTALS_NAMES.map((name) => `sum(u.${name})`).join(', ')}
   ${rolled('rollup u', choice)} GROUP BY u.key`;
+}
+
+/** One sum of all periods together: key, sum. */
+export function valuesQuery(name: keyof Totals, choice: Choice): string {
+  return `SELECT u.key, sum(u.${name}) ${rolled('rollup u', choice)} GROUP BY u.key`;
 }
 
 /** Jobs that were counted before, in the same interval: key, cluster, how many. Parameters: the same, and @since. */
@@ -76,7 +81,7 @@ export const TOTALS_AT = 6;
 export interface RolledChoice {
   readonly dimension: Dimension | null;
   /** In the dictionary; null: all. */
-  readonly key: number | null;
+  readonly keys: readonly number[] | null;
   readonly cluster: number | null;
   readonly periods: readonly Period[];
 }
@@ -112,6 +117,13 @@ export class RolledReader {
     }
   }
 
+  /** One sum of each group, by its number in the dictionary; a group may come several times. */
+  *values(choice: RolledChoice, name: keyof Totals): Generator<readonly [number, GroupKey, number], void> {
+    const dimension = dimensionNumber(choice.dimension);
+    for (const [key, value] of this.read<[number, number]>((made) => valuesQuery(name, made), choice))
+      yield [key, keyText(this.words, dimension, key), value];
+  }
+
   /** Jobs that were counted in an earlier period, since the interval's beginning. */
   *again(choice: RolledChoice, since: number): Generator<AgainRow, void> {
     const dimension = dimensionNumber(choice.dimension);
@@ -120,13 +132,14 @@ export class RolledReader {
   }
 
   private *read<Row>(sql: (choice: Choice) => string, choice: RolledChoice, more: object = {}): Generator<Row, void> {
-    const { dimension, key, cluster, periods } = choice;
-    const statement = prepared<object, Row>(this.db, sql({ key: key !== null, cluster: cluster !== null }), 'raw');
+    const { dimension, keys, cluster, periods } = choice;
+    const statement = prepared<object, Row>(this.db, sql({ keys: keys !== null, cluster: cluster !== null }), 'raw');
+    const chosen = { dimension: dimensionNumber(dimension), keys: JSON.stringify(keys), cluster };
     const daysOf = (unit: Unit): readonly number[] => periods.filter((it) => it.unit === unit).map(({ day }) => day);
     for (const [number, unit] of UNITS.entries()) {
       const days = JSON.stringify(daysOf(unit));
       if (days === '[]') continue;
-      yield* statement.all({ ...more, unit: number, days, dimension: dimensionNumber(dimension), key, cluster });
+      yield* statement.all({ ...more, ...chosen, unit: number, days });
     }
   }
 }

@@ -22,6 +22,18 @@ function withoutNeedlessClaims(db: Database, query: SummaryQuery): SummaryQuery 
   return any === 0 ? { ...query, claimed: false } : query;
 }
 
+/** Of many groups only those that the answer lists: a group's sums are 27 columns of each day. */
+function listedOnly(groups: RolledChoice, summer: Summer, reader: RolledReader): RolledChoice {
+  const { chosenBy } = summer;
+  if (chosenBy === null) return groups;
+  const values = [...reader.values(groups, chosenBy)];
+  const listed = summer.listed(
+    chosenBy,
+    values.map(([, key, value]) => [key, value]),
+  );
+  return { ...groups, keys: [...new Set(values.flatMap(([number, key]) => (listed.has(key) ? [number] : [])))] };
+}
+
 /** Sums over an interval, by roll-ups as far as these hold; inside one transaction. */
 export function summarise(db: Database, words: Words, wanted: SummaryQuery): SummaryAnswer {
   const query = withoutNeedlessClaims(db, wanted);
@@ -50,11 +62,11 @@ export function summarise(db: Database, words: Words, wanted: SummaryQuery): Sum
   }
   const { dimension, value, periods, groups } = rolled;
   const key = dimension === null || value === null ? null : words.find(dimension, value);
-  const own: RolledChoice = { dimension, key, cluster: condition.cluster, periods };
+  const own: RolledChoice = { dimension, keys: key === null ? null : [key], cluster: condition.cluster, periods };
   summer.addRolled(rolledReader.rows(own, true));
   summer.subtractAgain(rolledReader.again(own, since));
   if (groups !== null) {
-    const others = { ...own, dimension: groups.by, periods: groups.periods };
+    const others = listedOnly({ ...own, dimension: groups.by, periods: groups.periods }, summer, rolledReader);
     summer.addGroups(rolledReader.rows(others, summer.needsBins));
     summer.subtractAgainOfGroups(rolledReader.again(others, since));
   }

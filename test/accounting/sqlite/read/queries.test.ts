@@ -43,7 +43,7 @@ function emptyStore(t: TestContext): Database {
 const PARAMETERS = Object.fromEntries(
   [
     ...['job_id', 'task_id', 'pe_task_id', 'cluster_id', 'host_id', 'run_id', 'from', 'to', 'since', 'until', 'limit'],
-    ...['after', 'day', 'first', 'end', 'key', 'cluster', 'dimension', 'earliest', 'day_start', 'unit', 'days'],
+    ...['after', 'day', 'first', 'end', 'key', 'cluster', 'dimension', 'earliest', 'day_start', 'unit', 'days', 'keys'],
   ].map((name) => [name, 1]),
 );
 
@@ -75,7 +75,7 @@ function assertSearches(steps: readonly string[], index: string): void {
   );
 }
 
-const ALL = { key: true, cluster: true };
+const ALL = { keys: true, cluster: true };
 
 describe('answered from an index, never by a scan:', () => {
   const queries: readonly (readonly [string, string, string])[] = [
@@ -109,7 +109,7 @@ describe('answered from an index, never by a scan:', () => {
       );
     };
     for (const cluster of [false, true]) {
-      const choice = { key: false, cluster };
+      const choice = { keys: false, cluster };
       for (const sql of [rolledQuery(choice), groupsQuery(choice)])
         has(planOf(db, sql), 'u USING PRIMARY KEY (unit=? AND day=? AND dimension=?)');
     }
