@@ -27,9 +27,9 @@ export interface Column {
   readonly help: string;
 }
 
-/** Dictionaries of a store: those of the fields, and of what repeats as a whole (JSON). */
+/** Dictionaries of a store: those of the fields, of what repeats as a whole (JSON), and of roll-ups (SQLite). */
 export type Dictionary =
-  WordList | 'bracket_basis' | 'request_set' | 'metric_set' | 'notes' | 'provenance' | 'name_class';
+  WordList | 'bracket_basis' | 'request_set' | 'metric_set' | 'notes' | 'provenance' | 'name_class' | 'rollup_key';
 
 /** Strings as small numbers, and back. */
 export interface WordCodec {

@@ -3,7 +3,7 @@ import { TOTALS, TOTALS_NAMES } from '../record/totals';
 import { FIELD_CODECS, type Column, type Dictionary } from './columns';
 import { COLUMNS } from './row';
 import { DIMENSIONS } from './summary';
-import { dictionaryOf } from './sums/roll-up';
+import { dictionaryOf, GROUPING_SETS } from './sums/grouping-sets';
 import { choiceText, jobsView, peaksView, requestsView } from './views';
 
 /** The parts of sql/accounting that are made from the tables of fields and of sums, for one kind of database. */
@@ -16,7 +16,6 @@ const DICTIONARIES: readonly Dictionary[] = [
   'metric_set',
   'notes',
   'provenance',
-  'name_class',
 ];
 
 /** How a kind of database writes what all have. */
@@ -95,6 +94,14 @@ export function withGenerated(sql: string, dialect: Dialect): string {
     (_all, head: string, name: string, end: string) => `${head}${(parts[name]?.() ?? []).join('\n')}\n${end}`,
   );
 }
+
+/** What the numbers of roll-ups' dimensions stand for. */
+export const GROUPING_SET_NAMES = GROUPING_SETS.map(
+  (set, number) => `${number} ${set.join("'s ").replaceAll('job_name', 'name class') || 'all of a cluster'}`,
+).join(', ');
+
+/** Which roll-ups `u` the view of days shows. */
+export const DAILY = `FROM rollup u WHERE u.unit = 0 AND u.dimension <= ${DIMENSIONS.length} AND u.day NOT IN (SELECT day FROM stale_day);`;
 
 /** By dimension of a roll-up's row `u`: what it is called, and the string of its key. */
 export function rolledKey(word: (dictionary: Dictionary, column: string) => string): readonly string[] {

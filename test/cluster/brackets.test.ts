@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { setPriority } from 'node:os';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -12,7 +13,7 @@ import { burner, type BurnerProgram } from '../burners/build';
 import type { AccountingRecord } from './cell';
 import { setArmWait } from './product';
 import { isAlive, type ProcessId } from './processes';
-import { oneOf } from '../tries';
+import { FIRST, oneOf } from '../tries';
 import { client } from './kind';
 import {
   assertHolds,
@@ -383,9 +384,11 @@ async function stoppedListener(site: Site): Promise<void> {
 
 async function firstOnAFreshHost(site: Site): Promise<void> {
   await setArmWait(site.cell, site.product, 900);
+  // What the host starts from here on does not wait for the machine's other work.
+  for (const { pid } of site.cell.processes(FRESH_HOST)) setPriority(pid, FIRST);
   assert.equal(listenerOf(site, FRESH_HOST), null);
   let tries = 0;
-  // The prolog waits for 0.9 s: where the machine stands still meanwhile, sampler and listener come too late.
+  // The prolog waits for 0.9 s: where the machine stands still meanwhile, sampler and listener come too late, and say so.
   await oneOf(4, async () => {
     const listener = listenerOf(site, FRESH_HOST);
     if (listener !== null) {
@@ -396,8 +399,10 @@ async function firstOnAFreshHost(site: Site): Promise<void> {
     const script = `${burnerCommand('steady', file, { mib: 80, hold: 1000 })}; true`;
     const { record } = await run(site, FRESH_HOST, ['-N', 'armed'], script);
     const truth = truthOf(site.cell, USER, file);
-    assertProved(record.peak_rss);
-    assertHolds(record.peak_rss, truth.rssSum, truth.uncertainty, 0.97);
+    const { peak_rss: peak } = record;
+    assertHolds(peak, truth.rssSum, truth.uncertainty, 0.97);
+    if (peak?.proved === false) assertOpen(peak, 'start-gap');
+    assertProved(peak);
   });
 }
 

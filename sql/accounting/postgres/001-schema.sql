@@ -22,7 +22,6 @@ CREATE TABLE request_set (id integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY, n
 CREATE TABLE metric_set (id integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY, name text COLLATE "C" NOT NULL); CREATE UNIQUE INDEX ON metric_set (md5(name));
 CREATE TABLE notes (id integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY, name text COLLATE "C" NOT NULL); CREATE UNIQUE INDEX ON notes (md5(name));
 CREATE TABLE provenance (id integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY, name text COLLATE "C" NOT NULL); CREATE UNIQUE INDEX ON provenance (md5(name));
-CREATE TABLE name_class (id integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY, name text COLLATE "C" NOT NULL); CREATE UNIQUE INDEX ON name_class (md5(name));
 -- end of generated
 
 -- One row per key (cluster, job, task, pe task, host, run).
@@ -184,9 +183,9 @@ INSERT INTO pruned VALUES (0);
 CREATE TABLE rollup (
   unit smallint NOT NULL, -- 0 day, 1 month, 2 year
   day integer NOT NULL, -- the first UTC day of it, since 1970
-  dimension smallint NOT NULL, -- 0 all of a cluster, 1 owner, 2 project, 3 queue, 4 host, 5 name class
+  dimension smallint NOT NULL, -- 0 all of a cluster, 1 owner, 2 project, 3 queue, 4 host, 5 name class, 6 owner's name class, 7 project's owner, 8 project's owner's name class
   cluster text COLLATE "C" NOT NULL,
-  key text COLLATE "C" NOT NULL, -- the owner, project ...; '': none
+  key text COLLATE "C" NOT NULL, -- the owner, project ...; of several a line each; '': none
   records bigint NOT NULL, -- records
   jobs bigint NOT NULL, -- distinct jobs and array tasks
   running bigint NOT NULL, -- records of jobs that still run
@@ -477,7 +476,7 @@ CREATE VIEW daily AS SELECT
   CASE u.dimension WHEN 0 THEN 'cluster' WHEN 1 THEN 'owner' WHEN 2 THEN 'project' WHEN 3 THEN 'queue' WHEN 4 THEN 'host' WHEN 5 THEN 'job_name' END AS dimension,
   CASE u.dimension WHEN 1 THEN nullif(u.key, '') WHEN 2 THEN nullif(u.key, '') WHEN 3 THEN nullif(u.key, '') WHEN 4 THEN nullif(u.key, '') WHEN 5 THEN nullif(u.key, '') END AS key,
   u.records, u.jobs, u.running, u.requested_gib_hours, u.requested_with_used_gib_hours, u.requested_with_peak_gib_hours, u.used_gib_hours, u.peak_gib_hours, u.requested_with_grid_engine_gib_hours, u.grid_engine_gib_hours, u.cpu_seconds, u.slot_seconds, u.above_request, u.far_below, u.limit_gib_hours, u.energy_joules, u.slot_seconds_with_energy, u.failed, u.failed_slot_seconds, u.killed_by_memory, u.unsampled, u.without_limit, u.without_peak, u.with_grid_engine, u.without_used
-FROM rollup u WHERE u.unit = 0 AND u.day NOT IN (SELECT day FROM stale_day);
+FROM rollup u WHERE u.unit = 0 AND u.dimension <= 5 AND u.day NOT IN (SELECT day FROM stale_day);
 -- end of generated
 
 GRANT USAGE ON SCHEMA qmemacct TO qmemacct_deliver, qmemacct_read, qmemacct_project, qmemacct_own;

@@ -20,7 +20,6 @@ CREATE TABLE request_set (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
 CREATE TABLE metric_set (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
 CREATE TABLE notes (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
 CREATE TABLE provenance (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
-CREATE TABLE name_class (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
 -- end of generated
 
 -- One row per key (cluster, job, task, pe task, host, run). No UNIQUE index says so, since that would cost 17 bytes a
@@ -163,11 +162,13 @@ INSERT INTO pruned_series VALUES (0);
 
 -- Sums of the records of a day, or of the days of a month or year, as `Totals` names them.
 -- generated: rollup
+CREATE TABLE name_class (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
+CREATE TABLE rollup_key (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
 CREATE TABLE rollup (
   unit INTEGER NOT NULL, -- 0 day, 1 month, 2 year
   day INTEGER NOT NULL, -- the first UTC day of it, since 1970
-  dimension INTEGER NOT NULL, -- 0 all of a cluster, 1 owner, 2 project, 3 queue, 4 host, 5 name class
-  key INTEGER NOT NULL, -- in the dictionary of the dimension; 0: records without one
+  dimension INTEGER NOT NULL, -- 0 all of a cluster, 1 owner, 2 project, 3 queue, 4 host, 5 name class, 6 owner's name class, 7 project's owner, 8 project's owner's name class
+  key INTEGER NOT NULL, -- in the dictionary of the dimension; of several in rollup_key; 0: records without one
   cluster_id INTEGER NOT NULL,
   records INTEGER NOT NULL, -- records
   jobs INTEGER NOT NULL, -- distinct jobs and array tasks
@@ -387,5 +388,5 @@ CREATE VIEW daily AS SELECT
   CASE u.dimension WHEN 0 THEN 'cluster' WHEN 1 THEN 'owner' WHEN 2 THEN 'project' WHEN 3 THEN 'queue' WHEN 4 THEN 'host' WHEN 5 THEN 'job_name' END AS dimension,
   CASE u.dimension WHEN 1 THEN (SELECT name FROM owner WHERE id = u.key) WHEN 2 THEN (SELECT name FROM project WHERE id = u.key) WHEN 3 THEN (SELECT name FROM queue WHERE id = u.key) WHEN 4 THEN (SELECT name FROM host WHERE id = u.key) WHEN 5 THEN (SELECT name FROM name_class WHERE id = u.key) END AS key,
   u.records, u.jobs, u.running, u.requested_gib_hours, u.requested_with_used_gib_hours, u.requested_with_peak_gib_hours, u.used_gib_hours, u.peak_gib_hours, u.requested_with_grid_engine_gib_hours, u.grid_engine_gib_hours, u.cpu_seconds, u.slot_seconds, u.above_request, u.far_below, u.limit_gib_hours, u.energy_joules, u.slot_seconds_with_energy, u.failed, u.failed_slot_seconds, u.killed_by_memory, u.unsampled, u.without_limit, u.without_peak, u.with_grid_engine, u.without_used
-FROM rollup u WHERE u.unit = 0 AND u.day NOT IN (SELECT day FROM stale_day);
+FROM rollup u WHERE u.unit = 0 AND u.dimension <= 5 AND u.day NOT IN (SELECT day FROM stale_day);
 -- end of generated

@@ -1,7 +1,7 @@
 import { MEMBER_DAYS } from '../../record/membership';
 import { TOTALS_NAMES } from '../../record/totals';
 import { COLUMNS } from '../row';
-import { rolledKey, totalsColumns, withGenerated, type Dialect } from '../schema-text';
+import { DAILY, type Dialect, GROUPING_SET_NAMES, rolledKey, totalsColumns, withGenerated } from '../schema-text';
 import { columnType, textColumn } from './rows';
 
 /** The generated parts of sql/accounting/postgres. */
@@ -45,9 +45,9 @@ function rollUpTable(): readonly string[] {
     'CREATE TABLE rollup (',
     '  unit smallint NOT NULL, -- 0 day, 1 month, 2 year',
     '  day integer NOT NULL, -- the first UTC day of it, since 1970',
-    '  dimension smallint NOT NULL, -- 0 all of a cluster, 1 owner, 2 project, 3 queue, 4 host, 5 name class',
+    `  dimension smallint NOT NULL, -- ${GROUPING_SET_NAMES}`,
     '  cluster text COLLATE "C" NOT NULL,',
-    '  key text COLLATE "C" NOT NULL, -- the owner, project ...; \'\': none',
+    '  key text COLLATE "C" NOT NULL, -- the owner, project ...; of several a line each; \'\': none',
     ...totalsColumns(POSTGRES),
     '  hours text, -- JSON: 24 requested GiB h, 24 used GiB h, 24 slot hours, by UTC hour of the day; NULL: zeros',
     '  shares text, -- JSON: ended records by peak over limit in steps of 5 %, the last at the limit or above',
@@ -65,7 +65,7 @@ function dailyView(): readonly string[] {
     '  u.cluster,',
     ...rolledKey(() => "nullif(u.key, '')"),
     `  ${TOTALS_NAMES.map((name) => `u.${name}`).join(', ')}`,
-    'FROM rollup u WHERE u.unit = 0 AND u.day NOT IN (SELECT day FROM stale_day);',
+    DAILY,
   ];
 }
 

@@ -1,5 +1,5 @@
 import { TOTALS_NAMES } from '../../record/totals';
-import { rolledKey, totalsColumns, withGenerated, type Dialect } from '../schema-text';
+import { DAILY, GROUPING_SET_NAMES, rolledKey, totalsColumns, withGenerated, type Dialect } from '../schema-text';
 
 /** The generated parts of sql/accounting/sqlite. */
 
@@ -7,11 +7,12 @@ const word: Dialect['word'] = (dictionary, column) => `(SELECT name FROM ${dicti
 
 function rollUpTable(): readonly string[] {
   return [
+    ...(['name_class', 'rollup_key'] as const).map(SQLITE.dictionary),
     'CREATE TABLE rollup (',
     '  unit INTEGER NOT NULL, -- 0 day, 1 month, 2 year',
     '  day INTEGER NOT NULL, -- the first UTC day of it, since 1970',
-    '  dimension INTEGER NOT NULL, -- 0 all of a cluster, 1 owner, 2 project, 3 queue, 4 host, 5 name class',
-    '  key INTEGER NOT NULL, -- in the dictionary of the dimension; 0: records without one',
+    `  dimension INTEGER NOT NULL, -- ${GROUPING_SET_NAMES}`,
+    '  key INTEGER NOT NULL, -- in the dictionary of the dimension; of several in rollup_key; 0: records without one',
     '  cluster_id INTEGER NOT NULL,',
     ...totalsColumns(SQLITE),
     '  PRIMARY KEY (unit, day, dimension, key, cluster_id)',
@@ -27,7 +28,7 @@ function dailyView(): readonly string[] {
     `  ${word('cluster', 'u.cluster_id')} AS cluster,`,
     ...rolledKey(word),
     `  ${TOTALS_NAMES.map((name) => `u.${name}`).join(', ')}`,
-    'FROM rollup u WHERE u.unit = 0 AND u.day NOT IN (SELECT day FROM stale_day);',
+    DAILY,
   ];
 }
 

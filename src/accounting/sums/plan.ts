@@ -2,9 +2,10 @@ import { DEFAULT_FAR_BELOW, SHARE_STEPS, stepsOf } from '../../record/sums';
 import { isHostPattern } from '../filter-record';
 import { DIMENSIONS, type Dimension, type SummaryQuery } from '../summary';
 import { zoneOffset } from '../summary-answer';
+import { groupingSet, groupKey, GROUPING_SETS, hasBins, keyOf } from './grouping-sets';
 import { DAY_MS, periodEnd, periodStart, type Period, type Span, type Unit } from './periods';
 
-/** What a query, of a list's totals too, may hold beside one dimension, and be answered from roll-ups. */
+/** What a query, of a list's totals too, may hold beside dimensions, and be answered from roll-ups. */
 const BESIDE: ReadonlySet<string> = new Set([
   ...['since', 'until', 'cluster', 'by', 'sort', 'limit', 'far_below'],
   ...['fields', 'totals'],
@@ -12,9 +13,12 @@ const BESIDE: ReadonlySet<string> = new Set([
 
 /** A query that roll-ups can answer, apart from the ends of its interval. */
 export interface RolledQuery {
-  /** The one dimension that is filtered by; null: none. */
-  readonly dimension: Dimension | null;
-  readonly value: string | null;
+  /** The grouping set of the dimensions that are filtered by. */
+  readonly set: number;
+  /** Its key; null: none is filtered by. */
+  readonly key: string | null;
+  /** That of the groups, within `key`; null: those of `set` itself are asked for, or no dimension's. */
+  readonly groups: number | null;
   /** Whole days: from `first` to before `end`. */
   readonly first: number;
   readonly end: number;
@@ -22,20 +26,29 @@ export interface RolledQuery {
 
 /** null: only the records can answer it. */
 export function rolledQuery(query: SummaryQuery): RolledQuery | null {
-  const { since, until, by } = query;
-  const [asked, ...more] = Object.entries(query).filter(
-    ([name, value]) => value !== undefined && !BESIDE.has(name) && !(name === 'claimed' && value === false),
-  );
-  const dimension = DIMENSIONS.find((name) => name === asked?.[0] && name !== 'job_name') ?? null;
-  const value = asked === undefined ? null : String(asked[1]);
-  if (more.length > 0 || (asked !== undefined && dimension === null)) return null;
-  if (dimension === 'host' && value !== null && isHostPattern(value)) return null;
-  if (dimension !== null && by !== 'day' && by !== 'cluster' && by !== dimension) return null;
+  const { since, until, by, host } = query;
+  const filtered = new Set<Dimension>();
+  for (const [name, value] of Object.entries(query)) {
+    if (value === undefined || BESIDE.has(name) || (name === 'claimed' && value === false)) continue;
+    const dimension = DIMENSIONS.find((one) => one === name);
+    // A name is not all of its class.
+    if (dimension === undefined || dimension === 'job_name') return null;
+    filtered.add(dimension);
+  }
+  if (host !== undefined && isHostPattern(host)) return null;
   const steps = stepsOf(query.far_below ?? DEFAULT_FAR_BELOW);
   if (!Number.isInteger(steps) || steps > SHARE_STEPS) return null;
   const first = Math.ceil(since / DAY_MS);
   const end = Math.floor(until / DAY_MS);
-  return first < end ? { dimension, value, first, end } : null;
+  const set = groupingSet(filtered);
+  if (set === null || first >= end) return null;
+  const values = DIMENSIONS.map((name) => (query[name] === undefined ? null : groupKey(name, query[name])));
+  const asked = { set, key: keyOf(set, values), groups: null, first, end };
+  if (by === 'day' || by === 'cluster') return asked;
+  if (filtered.has(by)) return GROUPING_SETS[set]?.at(-1) === by ? asked : null;
+  const groups = groupingSet(new Set([...filtered, by]), by);
+  if (groups === null || (steps !== stepsOf(DEFAULT_FAR_BELOW) && !hasBins(groups))) return null;
+  return { ...asked, groups };
 }
 
 /** What of the days of a `RolledQuery` is summed up. */
@@ -54,12 +67,13 @@ export interface SumPlan {
 }
 
 interface RolledPlan {
-  readonly dimension: Dimension | null;
-  readonly value: string | null;
-  /** To be read with bins, of the filter's own dimension and value. */
+  /** As in RolledQuery. */
+  readonly set: number;
+  readonly key: string | null;
+  /** To be read with bins, of `set` and `key`. */
   readonly periods: readonly Period[];
-  /** The groups, where they are of another dimension. */
-  readonly groups: { readonly by: Dimension; readonly periods: readonly Period[] } | null;
+  /** The groups, where they are of another grouping set. */
+  readonly groups: { readonly set: number; readonly periods: readonly Period[] } | null;
 }
 
 /** Whether a period's hours of the day are the same in local time for all its days. */
@@ -90,7 +104,7 @@ export function planOf(query: SummaryQuery, rolled: RolledQuery | null, state: R
   const { since, until, by, far_below } = query;
   const nothingRolled: SumPlan = { parts: [{ since, until }], rolled: null };
   if (rolled === null || state === null) return nothingRolled;
-  const { first, end, dimension, value } = rolled;
+  const { first, end, set, key, groups } = rolled;
   if (state.staleDays.length >= end - first) return nothingRolled;
   const parts = [
     { since, until: first * DAY_MS },
@@ -99,9 +113,8 @@ export function planOf(query: SummaryQuery, rolled: RolledQuery | null, state: R
   ].filter((part) => part.since < part.until);
   // Years have no bins, and a day is in one period only.
   const periods = periodsOf(rolled, state, (it) => by !== 'day' && it.unit === 'month' && hasOneOffset(it));
-  if (by === 'day' || by === 'cluster' || dimension !== null)
-    return { parts, rolled: { dimension, value, periods, groups: null } };
+  if (groups === null) return { parts, rolled: { set, key, periods, groups } };
   const needsBins = stepsOf(far_below ?? DEFAULT_FAR_BELOW) !== stepsOf(DEFAULT_FAR_BELOW);
   const ofGroups = periodsOf(rolled, state, ({ unit }) => unit === 'month' || !needsBins);
-  return { parts, rolled: { dimension, value, periods, groups: { by, periods: ofGroups } } };
+  return { parts, rolled: { set, key, periods, groups: { set: groups, periods: ofGroups } } };
 }

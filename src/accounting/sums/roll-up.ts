@@ -8,22 +8,21 @@ import {
   type Sums,
 } from '../../record/sums';
 import { addTotals } from '../../record/totals';
-import type { Dictionary } from '../columns';
-import { DIMENSIONS, type Dimension } from '../summary';
 import { addBinCells } from './bins';
+import { GROUPING_SETS, keyOf, type GroupKey } from './grouping-sets';
 import { DAY_MS, periodEnd, periodStart, UNITS, type Period, type Unit } from './periods';
-import type { EarlierRow, FactRow, GroupKey, JobKey, RolledRow } from './summer';
+import type { EarlierRow, FactRow, JobKey, RolledRow } from './summer';
 
 /**
- * Roll-ups: the sums of each UTC day by every dimension, and those of months and years, made of their days. A job counts
+ * Roll-ups: the sums of each UTC day by every grouping set, and those of months and years, made of their days. A job counts
  * once in each group of a period. So that several periods count it once together, a period keeps of each job that had a
  * record before it in the same group when the last of these counts: `Again`.
  */
 
 /** What is stored of a group in a period. */
 export interface RolledGroup {
-  /** 0: all of a cluster; else its place in DIMENSIONS, from 1. */
-  readonly dimension: number;
+  /** The number of its grouping set. */
+  readonly set: number;
   readonly cluster: string;
   readonly key: GroupKey;
   readonly sums: Sums;
@@ -31,27 +30,17 @@ export interface RolledGroup {
 
 /** A job of a group that was counted before the period. */
 export interface Again {
-  readonly dimension: number;
+  readonly set: number;
   readonly cluster: string;
   readonly key: GroupKey;
   /** When its last record of before counts (ms). */
   readonly before: number;
 }
 
-/** Number of a dimension in the roll-ups; 0: all of a cluster. */
-export function dimensionNumber(name: Dimension | null): number {
-  return name === null ? 0 : DIMENSIONS.indexOf(name) + 1;
-}
-
-/** The dictionary that a dimension's keys are numbers of. */
-export function dictionaryOf(name: Dimension): Dictionary {
-  return name === 'job_name' ? 'name_class' : name;
-}
-
 const STEPS = stepsOf(DEFAULT_FAR_BELOW);
 
 interface ClusterGroups {
-  readonly byDimension: readonly Map<GroupKey, RolledGroup>[];
+  readonly bySet: readonly Map<GroupKey, RolledGroup>[];
 }
 
 /** Sums up one day. */
@@ -68,8 +57,8 @@ export class DaySums {
     const known = this.groupsOf.get(job);
     const counted = known ?? [];
     if (known === undefined) this.groupsOf.set(job, counted);
-    for (let dimension = 0; dimension <= DIMENSIONS.length; dimension++) {
-      const group = this.groupOf(ofCluster, dimension, cluster, dimension === 0 ? null : (keys[dimension - 1] ?? null));
+    for (let set = 0; set < GROUPING_SETS.length; set++) {
+      const group = this.groupOf(ofCluster, set, cluster, keyOf(set, keys));
       addToTotals(group.sums.totals, contribution, STEPS);
       addToBins(group.sums, contribution);
       if (known?.includes(group)) continue;
@@ -86,39 +75,38 @@ export class DaySums {
   again(earlier: Iterable<EarlierRow>): readonly Again[] {
     const last = new Map<RolledGroup, Map<JobKey, number>>();
     for (const { countedAt, cluster, job, keys } of earlier)
-      for (let dimension = 0; dimension <= DIMENSIONS.length; dimension++) {
-        const key = dimension === 0 ? null : (keys[dimension - 1] ?? null);
-        const group = this.clusters.get(cluster)?.byDimension[dimension]?.get(key);
+      for (let set = 0; set < GROUPING_SETS.length; set++) {
+        const group = this.clusters.get(cluster)?.bySet[set]?.get(keyOf(set, keys));
         if (group === undefined || !this.groupsOf.get(job)?.includes(group)) continue;
         let jobs = last.get(group);
         if (jobs === undefined) last.set(group, (jobs = new Map<JobKey, number>()));
         jobs.set(job, Math.max(countedAt, jobs.get(job) ?? -1));
       }
-    return [...last].flatMap(([{ dimension, cluster, key }, jobs]) =>
-      [...jobs.values()].map((before) => ({ dimension, cluster, key, before })),
+    return [...last].flatMap(([{ set, cluster, key }, jobs]) =>
+      [...jobs.values()].map((before) => ({ set, cluster, key, before })),
     );
   }
 
   private clusterOf(name: string): ClusterGroups {
     const known = this.clusters.get(name);
     if (known !== undefined) return known;
-    const made = { byDimension: Array.from({ length: DIMENSIONS.length + 1 }, () => new Map<GroupKey, RolledGroup>()) };
+    const made = { bySet: GROUPING_SETS.map(() => new Map<GroupKey, RolledGroup>()) };
     this.clusters.set(name, made);
     return made;
   }
 
-  private groupOf({ byDimension }: ClusterGroups, dimension: number, cluster: string, key: GroupKey): RolledGroup {
-    const ofDimension = byDimension[dimension] ?? new Map<GroupKey, RolledGroup>();
-    const known = ofDimension.get(key);
+  private groupOf({ bySet }: ClusterGroups, set: number, cluster: string, key: GroupKey): RolledGroup {
+    const groups = bySet[set] ?? new Map<GroupKey, RolledGroup>();
+    const known = groups.get(key);
     if (known !== undefined) return known;
-    const made = { dimension, cluster, key, sums: newSums() };
-    ofDimension.set(key, made);
+    const made = { set, cluster, key, sums: newSums() };
+    groups.set(key, made);
     this.found.push(made);
     return made;
   }
 }
 
-/** Sums up a month of its days, or a year of its months, in one dimension. */
+/** Sums up a month of its days, or a year of its months, by one grouping set. */
 export class PeriodSums {
   private readonly found = new Map<string, RolledGroup>();
   private readonly before: Again[] = [];
@@ -126,7 +114,7 @@ export class PeriodSums {
 
   constructor(
     period: Period,
-    private readonly dimension: number,
+    private readonly set: number,
   ) {
     this.startMs = period.day * DAY_MS;
   }
@@ -138,8 +126,8 @@ export class PeriodSums {
   }
 
   /** A job that one of its parts has counted again. */
-  addAgain({ cluster, key, before }: Omit<Again, 'dimension'>): void {
-    if (before < this.startMs) this.before.push({ dimension: this.dimension, cluster, key, before });
+  addAgain({ cluster, key, before }: Omit<Again, 'set'>): void {
+    if (before < this.startMs) this.before.push({ set: this.set, cluster, key, before });
     else this.groupOf(cluster, key).sums.totals.jobs--;
   }
 
@@ -155,7 +143,7 @@ export class PeriodSums {
     const name = `${key === null ? '' : `=${key}`}\n${cluster}`;
     const known = this.found.get(name);
     if (known !== undefined) return known;
-    const made = { dimension: this.dimension, cluster, key, sums: newSums() };
+    const made = { set: this.set, cluster, key, sums: newSums() };
     this.found.set(name, made);
     return made;
   }

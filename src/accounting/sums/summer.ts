@@ -14,14 +14,12 @@ import { addTotals, noTotals, type MutableTotals, type Totals } from '../../reco
 import type { SummaryAnswer, SummaryGroup, SummaryQuery } from '../summary';
 import { compareKeys, sortOf, summaryAnswer, zoneOffset } from '../summary-answer';
 import { addBinCells, type BinCells } from './bins';
+import type { GroupKey } from './grouping-sets';
 import { dayOf, isoDay } from './periods';
 import type { SumPlan } from './plan';
 
 /** One value per cluster, job and array task. */
 export type JobKey = number | string;
-/** An owner, a project, a queue, a host, a class of job names; null: the record has none. */
-export type GroupKey = string | null;
-
 /** A record as sums see it. */
 export interface FactRow {
   /** Where it counts in time (ms). */

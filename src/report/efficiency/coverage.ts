@@ -30,14 +30,12 @@ export function silentNodes({ before, during, last }: HostFindings): SilentNode[
       : [],
   );
   const records = new Map(during.map(({ key, totals }) => [key, totals.records]));
-  const lost = last
-    .filter(endUnseen)
-    .map(({ host, revision }): SilentNode => ({
-      host,
-      kind: 'lost',
-      records: records.get(host) ?? 1,
-      last_at: new Date(revision).toISOString(),
-    }));
+  const lost = last.filter(endUnseen).map(({ host, revision }): SilentNode => ({
+    host,
+    kind: 'lost',
+    records: records.get(host) ?? 1,
+    last_at: new Date(revision).toISOString(),
+  }));
   const known = new Set(unsampled.map(({ host }) => host));
   return [...unsampled, ...lost.filter(({ host }) => !known.has(host))].sort((a, b) => (a.host < b.host ? -1 : 1));
 }

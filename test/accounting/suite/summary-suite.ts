@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import type { HistoryStore } from '../../../src/accounting/history-store';
@@ -111,6 +112,7 @@ const QUERIES: readonly (readonly [
   [{ host: 'node1,nothing' }, ({ host }) => host === 'node1'],
   [{ project: 'physics', cluster: 'cell' }, (record) => record.project === 'physics' && record.cluster === 'cell'],
   [{ queue: 'all.q', owner: 'eve' }, (record) => record.queue === 'all.q' && record.owner === 'eve'],
+  [{ owner: 'bob', project: 'physics' }, (record) => record.owner === 'bob' && record.project === 'physics'],
   [{ job_name: 'step_1' }, (record, all) => nameOf(record, all) === 'step_1'],
   [{ job_name: 'step_*' }, (record, all) => nameOf(record, all)?.startsWith('step_') ?? false],
   [{ sampled: false }, ({ samples }) => !((samples ?? 0) > 0)],
@@ -145,7 +147,10 @@ export function summarySuite(open: OpenStore, numRuns = 40): void {
               const chosen = (record: JobRecord): boolean => selects(record, all);
               const answer = await store.summary(query);
               assertSameSummary(answer, plainSummary(all, query, chosen));
-              assert.deepEqual(await store.summary({ ...query, limit: 2 }), { ...answer, groups: answer.groups.slice(0, 2) });
+              assert.deepEqual(await store.summary({ ...query, limit: 2 }), {
+                ...answer,
+                groups: answer.groups.slice(0, 2),
+              });
               const { totals } = await store.records({ ...filtered, limit: 1 });
               assert.equal(totals.jobs, plainSummary(all, query, chosen).totals.jobs);
             }
@@ -311,6 +316,36 @@ export function summarySuite(open: OpenStore, numRuns = 40): void {
         assert.equal((await store.summary({ ...interval, by: 'host', limit: 0 })).totals.records, 4);
       }
       assert.deepEqual((await store.summary({ ...interval, by: 'owner', owner: 'nobody' })).groups, []);
+    });
+
+    it('sums up under names of any length', async (t) => {
+      const store = await open(t);
+      const long = (size: number): string =>
+        randomBytes(size)
+          .toString('latin1')
+          .replaceAll(/[^!-9;-~]/g, 'é');
+      const [owner, project, job_name] = [long(2000), long(2000), `${long(2000)}\nsecond line`];
+      await store.merge([job(1, T0 + 1, { owner, project, job_name }), job(2, T0 + 2, { owner, project, job_name })]);
+      const ask = (by: SummaryQuery['by'], filter: Partial<RecordFilter> = {}): Promise<SummaryAnswer> =>
+        store.summary({ ...interval, ...filter, by });
+      const bys = ['owner', 'project', 'job_name'] as const;
+      const filters = [{}, { owner }, { project }, { owner, project }];
+      const answers = (): Promise<unknown> =>
+        Promise.all(
+          filters.flatMap((filter) =>
+            bys.map(async (by) => {
+              const { groups } = await ask(by, filter);
+              assert.ok(groups.every(({ key, totals }) => (key?.length ?? 0) <= 200 && totals.jobs === 2));
+              return groups;
+            }),
+          ),
+        );
+      const before = await answers();
+      await store.rollUp({});
+      assert.deepEqual(await answers(), before);
+      assert.equal((await ask('owner', { owner })).read, 0);
+      const { records } = await store.records({ ...interval, owner, limit: 10 });
+      assert.equal(records.length, 2);
     });
 
     it("counts a parallel job's tasks under its name, of which their own records know nothing", async (t) => {

@@ -1,5 +1,4 @@
 import { countedAt, factsOf, JOB_SPAN_MS } from '../../../record/facts';
-import { nameClass } from '../../../record/name-class';
 import type { JobRecord } from '../../../record/record';
 import type { Cell } from '../../columns';
 import { recordTest } from '../../filter-record';
@@ -7,7 +6,8 @@ import type { RecordFilter } from '../../store';
 import type { Dimension } from '../../summary';
 import { counted, FACT_COLUMNS, factColumns, factsAt, jobKey } from '../../sums/fact-columns';
 import { DAY_MS, dayOf, type Span } from '../../sums/periods';
-import type { EarlierRow, FactRow, GroupKey } from '../../sums/summer';
+import { groupKey, type GroupKey } from '../../sums/grouping-sets';
+import type { EarlierRow, FactRow } from '../../sums/summer';
 import { conditionOf, countedName, Parameters, sameJob } from '../record-filter';
 import { notOf, type Snapshot, type Unsettled, type UnsettledRecord } from '../snapshot';
 
@@ -151,6 +151,6 @@ export class FactReader {
 
   private keyOf(dimension: Dimension, word: Cell): GroupKey {
     if (word === null) return null;
-    return dimension === 'job_name' ? nameClass(String(word)) : String(word);
+    return groupKey(dimension, String(word));
   }
 }

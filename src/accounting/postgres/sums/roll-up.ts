@@ -2,6 +2,7 @@ import { TOTALS, TOTALS_NAMES } from '../../../record/totals';
 import type { LongWork } from '../../history-store';
 import { DIMENSIONS } from '../../summary';
 import { binCells } from '../../sums/bins';
+import { GROUPING_SETS, hasBins } from '../../sums/grouping-sets';
 import { DAY_MS, periodEnd, periodStart, UNITS, type Period, type Unit } from '../../sums/periods';
 import { DaySums, missingPeriods, PARTS_OF, PeriodSums, type Again, type RolledGroup } from '../../sums/roll-up';
 import type { Connection, Transaction } from '../connect';
@@ -42,16 +43,17 @@ async function put(
   again: readonly Again[],
 ): Promise<void> {
   await remove(db, period);
-  const cells = ({ dimension, cluster, key }: Omit<Again, 'before'>): readonly (string | number)[] => [
+  const cells = ({ set, cluster, key }: Omit<Again, 'before'>): readonly (string | number)[] => [
     UNITS.indexOf(period.unit),
     period.day,
-    dimension,
+    set,
     cluster,
     key ?? '',
   ];
   const rows = groups.map((group) => {
-    const { sums } = group;
-    return [...cells(group), ...binCells(sums), ...TOTALS_NAMES.map((name) => sums.totals[name])];
+    const { set, sums } = group;
+    const bins = hasBins(set) ? binCells(sums) : [null, null, null];
+    return [...cells(group), ...bins, ...TOTALS_NAMES.map((name) => sums.totals[name])];
   });
   await insertRows(db, 'rollup', ROLLED, rows);
   const before = again.map((job) => [...cells(job), job.before]);
@@ -78,9 +80,9 @@ async function putPeriod(db: Transaction, unit: Exclude<Unit, 'day'>, day: numbe
   const period = { unit, day };
   const groups: RolledGroup[] = [];
   const again: Again[] = [];
-  for (let dimension = 0; dimension <= DIMENSIONS.length; dimension++) {
-    const sums = new PeriodSums(period, dimension);
-    const where = [UNITS.indexOf(PARTS_OF[unit]), day, periodEnd(period), dimension];
+  for (let set = 0; set < GROUPING_SETS.length; set++) {
+    const sums = new PeriodSums(period, set);
+    const where = [UNITS.indexOf(PARTS_OF[unit]), day, periodEnd(period), set];
     for (const row of await db.rows<StoredRow>(
       `SELECT ${ROLLED_COLUMNS} FROM qmemacct.rollup AS u ${OF_PARTS}`,
       where,

@@ -1,9 +1,8 @@
 import { TOTALS_NAMES, totalsAt } from '../../../record/totals';
-import type { Dimension } from '../../summary';
 import type { BinCell } from '../../sums/bins';
+import { narrowest, rangeWithin } from '../../sums/grouping-sets';
 import { UNITS, type Period } from '../../sums/periods';
 import type { RolledQuery, RolledState } from '../../sums/plan';
-import { dimensionNumber } from '../../sums/roll-up';
 import type { AgainRow, RolledRow } from '../../sums/summer';
 import type { Transaction } from '../connect';
 
@@ -53,9 +52,12 @@ export async function summedPeriods(db: Rows, first = 0, end = 2 ** 31 - 1): Pro
 
 /** What of the roll-ups a query asks for. */
 export interface RolledChoice {
-  readonly dimension: Dimension | null;
+  /** The number of a grouping set. */
+  readonly set: number;
   /** null: all. */
   readonly key: string | null;
+  /** Keys within this wider one only; null: all. */
+  readonly within: string | null;
   readonly cluster: string | null;
   readonly periods: readonly Period[];
 }
@@ -76,12 +78,12 @@ export class RolledReader {
     };
   }
 
-  /** Period by period with bins, or all of them together without. */
+  /** Period by period with bins, or all of them together without. Keys are those of the narrowest dimension. */
   async rows(choice: RolledChoice, bins: boolean): Promise<readonly RolledRow[]> {
     const found = bins
       ? await this.read<StoredRow>(choice, `SELECT ${ROLLED_COLUMNS} FROM qmemacct.rollup AS u`, '')
       : await this.read<StoredRow>(choice, `SELECT ${SUMMED_COLUMNS} FROM qmemacct.rollup AS u`, 'GROUP BY u.key');
-    return found.map(rolledRow);
+    return found.map(rolledRow).map((row) => ({ ...row, key: narrowest(choice.set, row.key) }));
   }
 
   /** Jobs that were counted in an earlier period, since the interval's beginning. */
@@ -91,11 +93,15 @@ export class RolledReader {
       'SELECT u.cluster, u.key, count(*) FROM qmemacct.rollup_again AS u',
       `AND u.before >= ${Math.ceil(since)} GROUP BY u.cluster, u.key`,
     );
-    return found.map(([cluster, key, jobs]) => ({ cluster, key: key === '' ? null : key, jobs }));
+    return found.map(([cluster, key, jobs]) => ({
+      cluster,
+      key: narrowest(choice.set, key === '' ? null : key),
+      jobs,
+    }));
   }
 
   private read<Row extends readonly unknown[]>(
-    { dimension, key, cluster, periods }: RolledChoice,
+    { set, key, within, cluster, periods }: RolledChoice,
     select: string,
     more: string,
   ): Promise<readonly Row[]> {
@@ -103,8 +109,9 @@ export class RolledReader {
     return this.db.rows<Row>(
       `${select} WHERE (u.unit, u.day) IN
          (SELECT (p ->> 0)::smallint, (p ->> 1)::integer FROM jsonb_array_elements($1::text::jsonb) AS p)
-       AND u.dimension = $2 AND ($3::text IS NULL OR u.key = $3) AND ($4::text IS NULL OR u.cluster = $4) ${more}`,
-      [list, dimensionNumber(dimension), key, cluster],
+       AND u.dimension = $2 AND ($3::text IS NULL OR u.key = $3) AND ($4::text IS NULL OR u.cluster = $4)
+       AND ($5::text IS NULL OR u.key >= $5 AND u.key < $6) ${more}`,
+      [list, set, key, cluster, ...(within === null ? [null, null] : rangeWithin(within))],
     );
   }
 }

@@ -20,12 +20,12 @@ export async function summarise(snapshot: Snapshot, query: SummaryQuery): Promis
     if (rolled !== null) summer.endPart(await facts.earlier(part, since));
   }
   if (rolled === null) return summer.answer();
-  const { dimension, value: key, periods, groups } = rolled;
-  const own: RolledChoice = { dimension, key, cluster, periods };
+  const { set, key, periods, groups } = rolled;
+  const own: RolledChoice = { set, key, within: null, cluster, periods };
   summer.addRolled(await rolledReader.rows(own, true));
   summer.subtractAgain(await rolledReader.again(own, since));
   if (groups !== null) {
-    const others = { ...own, dimension: groups.by, periods: groups.periods };
+    const others = { ...own, ...groups, key: null, within: key };
     summer.addGroups(await rolledReader.rows(others, summer.needsBins));
     summer.subtractAgainOfGroups(await rolledReader.again(others, since));
   }

@@ -1,9 +1,9 @@
 import { JOB_SPAN_MS } from '../../../record/facts';
 import { STATUSES } from '../../../record/fields';
 import { isHostPattern, parsePatterns } from '../../filter-record';
-import { nameClass } from '../../../record/name-class';
 import type { RecordFilter } from '../../store';
 import { FAILED } from '../../sums/fact-columns';
+import { dictionaryOf, groupKey } from '../../sums/grouping-sets';
 import type { Dimension } from '../../summary';
 import type { Words } from '../database/dictionary';
 
@@ -59,6 +59,11 @@ export function conditionOf(filter: RecordFilter, words: Words): Condition | nul
   const parts: string[] = [];
   const parameters: Record<string, number | string> = {};
   const dimensions: { readonly name: Dimension; readonly id: number }[] = [];
+  // A key that no roll-up knows: the days that have none.
+  const rolled = (name: Dimension, text: string): { readonly name: Dimension; readonly id: number } => ({
+    name,
+    id: words.find(dictionaryOf(name), groupKey(name, text)) ?? -1,
+  });
   const claimed = filter.claimed === true;
   const put = (sql: string, name: string, value: number | string): void => {
     parts.push(sql);
@@ -72,7 +77,7 @@ export function conditionOf(filter: RecordFilter, words: Words): Condition | nul
     if (text === undefined || (name === 'host' && isHostPattern(text))) continue;
     const id = words.find(name, text);
     if (id === null) return null;
-    dimensions.push({ name, id });
+    dimensions.push(rolled(name, text));
     put(`r.${name}_id = @${name}_id`, `${name}_id`, id);
   }
   const more = (sql: string, name: string, value: number | string | undefined): void => {
@@ -99,8 +104,7 @@ export function conditionOf(filter: RecordFilter, words: Words): Condition | nul
       const id = words.find('job_name', filter.job_name);
       if (id === null) return null;
       more(`${JOB_NAME_ID} = @job_name_id`, 'job_name_id', id);
-      // A class that no roll-up knows: the days that have none.
-      sparse ??= { name: 'job_name', id: words.find('name_class', nameClass(filter.job_name)) ?? -1 };
+      sparse ??= rolled('job_name', filter.job_name);
     }
   if (filter.states !== undefined) {
     const names = filter.states.map((_state, index) => `@state${index}`);

@@ -1,6 +1,6 @@
 import type { Database } from 'better-sqlite3';
 import { DAY_MS, type Span } from '../../sums/periods';
-import { dimensionNumber } from '../../sums/roll-up';
+import { groupingSet } from '../../sums/grouping-sets';
 import { prepared } from '../database/prepared';
 import type { Condition } from './record-filter';
 import { DAYS_OF_KEY } from '../sums/rolled-rows';
@@ -23,7 +23,7 @@ export function daysOfKey(db: Database, condition: Condition, interval: Span): r
   const { since, until } = interval;
   if (sparse === null || index !== 'record_by_time' || until - since <= DAY_MS) return inSpans([interval]);
   const days = prepared<object, number>(db, DAYS_OF_KEY, 'pluck').all({
-    dimension: dimensionNumber(sparse.name),
+    dimension: groupingSet(new Set([sparse.name])),
     key: sparse.id,
     first: Math.floor(since / DAY_MS),
     end: Math.ceil(until / DAY_MS),

@@ -1,9 +1,9 @@
 import type { Database } from 'better-sqlite3';
 import { JOB_SPAN_MS } from '../../../record/facts';
-import { nameClass } from '../../../record/name-class';
 import { DAY_MS, dayOf, type Span } from '../../sums/periods';
 import { counted, FACT_COLUMNS, factColumns, factsAt, jobKey } from '../../sums/fact-columns';
-import type { EarlierRow, FactRow, GroupKey } from '../../sums/summer';
+import { groupKey, type GroupKey } from '../../sums/grouping-sets';
+import type { EarlierRow, FactRow } from '../../sums/summer';
 import type { Dimension } from '../../summary';
 import type { Words } from '../database/dictionary';
 import { prepared } from '../database/prepared';
@@ -102,7 +102,7 @@ export class FactReader {
       const id = row[from + index];
       const name = this.dimensions[index];
       if (id == null || name === undefined) keys.push(null);
-      else keys.push(name === 'job_name' ? this.classOf(id) : this.words.text(name, id));
+      else keys.push(name === 'job_name' ? this.classOf(id) : groupKey(name, this.words.text(name, id)));
     }
     return keys;
   }
@@ -111,7 +111,7 @@ export class FactReader {
     const known = this.classes.get(nameId);
     if (known !== undefined) return known;
     if (this.classes.size >= MOST_CLASSES) this.classes.clear();
-    const made = nameClass(this.words.text('job_name', nameId));
+    const made = groupKey('job_name', this.words.text('job_name', nameId));
     this.classes.set(nameId, made);
     return made;
   }

@@ -5,20 +5,12 @@ import type { LongWork } from '../../history-store';
 import { DIMENSIONS } from '../../summary';
 import { binCells } from '../../sums/bins';
 import { DAY_MS, periodEnd, periodStart, UNITS, type Period } from '../../sums/periods';
-import {
-  DaySums,
-  dictionaryOf,
-  missingPeriods,
-  PARTS_OF,
-  PeriodSums,
-  type Again,
-  type RolledGroup,
-} from '../../sums/roll-up';
-import type { GroupKey } from '../../sums/summer';
+import { GROUPING_SETS, hasBins, type GroupKey } from '../../sums/grouping-sets';
+import { DaySums, missingPeriods, PARTS_OF, PeriodSums, type Again, type RolledGroup } from '../../sums/roll-up';
 import type { Words } from '../database/dictionary';
 import { EVERY_RECORD } from '../read/record-filter';
 import { FactReader } from './record-facts';
-import { keyText, TOTALS_AT, type StoredRow } from './rolled-rows';
+import { keyNumber, keyText, TOTALS_AT, type StoredRow } from './rolled-rows';
 
 /** Writers that wait for the lock ask again every 100 ms at most (SQLite); so much of the time is theirs. */
 const PAUSE_SHARE = 0.2;
@@ -41,7 +33,7 @@ const REMOVE_PERIOD = [
 
 /** Parameters: unit, the period's first day and the first after it, dimension. */
 const PARTS = `SELECT u.day, u.cluster_id, u.key, b.hours, b.shares, b.coverage, ${TOTALS_NAMES.map((name) => `u.${name}`).join(', ')}
-  FROM rollup u CROSS JOIN rollup_bins b USING (dimension, key, unit, day, cluster_id)
+  FROM rollup u LEFT JOIN rollup_bins b USING (dimension, key, unit, day, cluster_id)
   WHERE u.unit = ? AND u.day >= ? AND u.day < ? AND u.dimension = ?`;
 const AGAIN_OF_PARTS = `SELECT cluster_id, key, before FROM rollup_again
   WHERE unit = ? AND day >= ? AND day < ? AND dimension = ?`;
@@ -96,11 +88,11 @@ export class RollUps {
     const period = { unit, day };
     const groups: RolledGroup[] = [];
     const again: Again[] = [];
-    for (let dimension = 0; dimension <= DIMENSIONS.length; dimension++) {
-      const sums = new PeriodSums(period, dimension);
-      const where = [UNITS.indexOf(PARTS_OF[unit]), day, periodEnd(period), dimension];
+    for (let set = 0; set < GROUPING_SETS.length; set++) {
+      const sums = new PeriodSums(period, set);
+      const where = [UNITS.indexOf(PARTS_OF[unit]), day, periodEnd(period), set];
       const cluster = (id: number): string => this.words.text('cluster', id);
-      const key = (id: number): GroupKey => keyText(this.words, dimension, id);
+      const key = (id: number): GroupKey => keyText(this.words, set, id);
       for (const row of this.parts.iterate(...where))
         sums.add({
           cluster: cluster(row[1]),
@@ -131,12 +123,12 @@ export class RollUps {
     const unit = UNITS.indexOf(period.unit);
     const { day } = period;
     for (const group of groups) {
-      const { dimension, sums } = group;
+      const { set, sums } = group;
       const [key, cluster] = this.numbersOf(group);
-      this.insertGroup.run(unit, day, dimension, key, cluster, ...TOTALS_NAMES.map((name) => sums.totals[name]));
-      this.insertBins.run(dimension, key, unit, day, cluster, ...binCells(sums));
+      this.insertGroup.run(unit, day, set, key, cluster, ...TOTALS_NAMES.map((name) => sums.totals[name]));
+      if (hasBins(set)) this.insertBins.run(set, key, unit, day, cluster, ...binCells(sums));
     }
-    for (const job of again) this.insertAgain.run(unit, day, job.dimension, ...this.numbersOf(job), job.before);
+    for (const job of again) this.insertAgain.run(unit, day, job.set, ...this.numbersOf(job), job.before);
   }
 
   /** Removes what is stored of a period; returns of how many groups. */
@@ -145,12 +137,8 @@ export class RollUps {
     return groups ?? 0;
   }
 
-  private numbersOf({ dimension, key, cluster }: Omit<Again, 'before'>): [key: number, cluster: number] {
-    const name = DIMENSIONS[dimension - 1];
-    return [
-      name === undefined || key === null ? 0 : this.words.intern(dictionaryOf(name), key),
-      this.words.intern('cluster', cluster),
-    ];
+  private numbersOf({ set, key, cluster }: Omit<Again, 'before'>): [key: number, cluster: number] {
+    return [keyNumber(this.words, set, key), this.words.intern('cluster', cluster)];
   }
 }
 

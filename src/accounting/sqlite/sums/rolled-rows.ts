@@ -1,11 +1,11 @@
 import type { Database } from 'better-sqlite3';
 import { TOTALS_NAMES, totalsAt, type Totals } from '../../../record/totals';
-import { DIMENSIONS, type Dimension } from '../../summary';
 import type { BinCell } from '../../sums/bins';
+import { dictionaryOf, GROUPING_SETS, narrowest, rangeWithin, type GroupKey } from '../../sums/grouping-sets';
 import { UNITS, type Period, type Unit } from '../../sums/periods';
 import type { RolledQuery, RolledState } from '../../sums/plan';
-import { dictionaryOf, dimensionNumber } from '../../sums/roll-up';
-import type { AgainRow, GroupKey, RolledRow } from '../../sums/summer';
+import type { AgainRow, RolledRow } from '../../sums/summer';
+import type { Dictionary } from '../../columns';
 import type { Words } from '../database/dictionary';
 import { prepared } from '../database/prepared';
 
@@ -52,6 +52,9 @@ export function againQuery(choice: Choice): string {
   GROUP BY u.key, u.cluster_id`;
 }
 
+/** Numbers of keys of several dimensions between two texts. */
+export const KEYS_WITHIN = 'SELECT id FROM rollup_key WHERE name >= ? AND name < ?';
+
 /** Days on which records of a key may be. Parameters: @dimension, @key, @first, @end. */
 export const DAYS_OF_KEY = `SELECT day FROM rollup_bins
     WHERE dimension = @dimension AND key = @key AND unit = 0 AND day >= @first AND day < @end
@@ -60,10 +63,27 @@ export const DAYS_OF_KEY = `SELECT day FROM rollup_bins
     WHERE trust = 3 AND counted_at >= @first * 86400000 AND counted_at < @end * 86400000
   ORDER BY day`;
 
-/** The key of a roll-up's row as text. */
-export function keyText(words: Words, dimension: number, key: number): GroupKey {
-  const name = DIMENSIONS[dimension - 1];
-  return name === undefined || key === 0 ? null : words.text(dictionaryOf(name), key);
+/** The dictionary of a grouping set's keys, and how they begin there. */
+function dictionaryOfSet(set: number): readonly [dictionary: Dictionary, head: string] | null {
+  const [name, ...more] = GROUPING_SETS[set] ?? [];
+  if (name === undefined) return null;
+  return more.length === 0 ? [dictionaryOf(name), ''] : ['rollup_key', `${set}:`];
+}
+
+/** A key of a roll-up's row as text. */
+export function keyText(words: Words, set: number, key: number): GroupKey {
+  const found = dictionaryOfSet(set);
+  if (found === null || key === 0) return null;
+  const [dictionary, head] = found;
+  return words.text(dictionary, key).slice(head.length);
+}
+
+/** A key's number, made where new: inside a write transaction only. */
+export function keyNumber(words: Words, set: number, key: GroupKey): number {
+  const found = dictionaryOfSet(set);
+  if (found === null || key === null) return 0;
+  const [dictionary, head] = found;
+  return words.intern(dictionary, head + key);
 }
 
 export type StoredRow = readonly [
@@ -79,8 +99,9 @@ export const TOTALS_AT = 6;
 
 /** What of the roll-ups a query asks for. */
 export interface RolledChoice {
-  readonly dimension: Dimension | null;
-  /** In the dictionary; null: all. */
+  /** The number of a grouping set. */
+  readonly set: number;
+  /** Numbers in its dictionary; null: all. */
   readonly keys: readonly number[] | null;
   readonly cluster: number | null;
   readonly periods: readonly Period[];
@@ -101,16 +122,27 @@ export class RolledReader {
     };
   }
 
-  /** Period by period with bins, or all of them together without. */
+  /** The number of a key, if it has one. */
+  numbersOf(set: number, key: string): readonly number[] {
+    const [dictionary, head] = dictionaryOfSet(set) ?? [];
+    const number = dictionary === undefined ? null : this.words.find(dictionary, `${head ?? ''}${key}`);
+    return number === null ? [] : [number];
+  }
+
+  /** Those of all keys that are within a wider one. */
+  numbersWithin(set: number, wider: string): readonly number[] {
+    return prepared<[string, string], number>(this.db, KEYS_WITHIN, 'pluck').all(...rangeWithin(`${set}:${wider}`));
+  }
+
+  /** Period by period with bins, or all of them together without. Keys are those of the narrowest dimension. */
   *rows(choice: RolledChoice, bins: boolean): Generator<RolledRow, void> {
     const sql = bins ? rolledQuery : groupsQuery;
-    const dimension = dimensionNumber(choice.dimension);
     for (const row of this.read<StoredRow>(sql, choice)) {
       const [day, cluster, key] = row;
       yield {
         day,
         cluster: bins ? this.words.text('cluster', cluster) : '',
-        key: keyText(this.words, dimension, key),
+        key: this.keyOf(choice, key),
         totals: totalsAt(row, TOTALS_AT),
         bins: bins ? [row[3], row[4], row[5]] : null,
       };
@@ -119,22 +151,24 @@ export class RolledReader {
 
   /** One sum of each group, by its number in the dictionary; a group may come several times. */
   *values(choice: RolledChoice, name: keyof Totals): Generator<readonly [number, GroupKey, number], void> {
-    const dimension = dimensionNumber(choice.dimension);
     for (const [key, value] of this.read<[number, number]>((made) => valuesQuery(name, made), choice))
-      yield [key, keyText(this.words, dimension, key), value];
+      yield [key, this.keyOf(choice, key), value];
   }
 
   /** Jobs that were counted in an earlier period, since the interval's beginning. */
   *again(choice: RolledChoice, since: number): Generator<AgainRow, void> {
-    const dimension = dimensionNumber(choice.dimension);
     for (const [key, cluster, jobs] of this.read<[number, number, number]>(againQuery, choice, { since }))
-      yield { cluster: this.words.text('cluster', cluster), key: keyText(this.words, dimension, key), jobs };
+      yield { cluster: this.words.text('cluster', cluster), key: this.keyOf(choice, key), jobs };
+  }
+
+  private keyOf({ set }: RolledChoice, key: number): GroupKey {
+    return narrowest(set, keyText(this.words, set, key));
   }
 
   private *read<Row>(sql: (choice: Choice) => string, choice: RolledChoice, more: object = {}): Generator<Row, void> {
-    const { dimension, keys, cluster, periods } = choice;
+    const { set, keys, cluster, periods } = choice;
     const statement = prepared<object, Row>(this.db, sql({ keys: keys !== null, cluster: cluster !== null }), 'raw');
-    const chosen = { dimension: dimensionNumber(dimension), keys: JSON.stringify(keys), cluster };
+    const chosen = { dimension: set, keys: JSON.stringify(keys), cluster };
     const daysOf = (unit: Unit): readonly number[] => periods.filter((it) => it.unit === unit).map(({ day }) => day);
     for (const [number, unit] of UNITS.entries()) {
       const days = JSON.stringify(daysOf(unit));

@@ -60,13 +60,14 @@ export function summarise(db: Database, words: Words, wanted: SummaryQuery): Sum
     for (const row of kept.records(facts, condition, part)) summer.addRecord(row, keyAt);
     summer.endPart(kept.earlier(facts, condition, part, since), keyAt);
   }
-  const { dimension, value, periods, groups } = rolled;
-  const key = dimension === null || value === null ? null : words.find(dimension, value);
-  const own: RolledChoice = { dimension, keys: key === null ? null : [key], cluster: condition.cluster, periods };
+  const { set, key, periods, groups } = rolled;
+  const keys = key === null ? null : rolledReader.numbersOf(set, key);
+  const own: RolledChoice = { set, keys, cluster: condition.cluster, periods };
   summer.addRolled(rolledReader.rows(own, true));
   summer.subtractAgain(rolledReader.again(own, since));
   if (groups !== null) {
-    const others = listedOnly({ ...own, dimension: groups.by, periods: groups.periods }, summer, rolledReader);
+    const within = key === null ? null : rolledReader.numbersWithin(groups.set, key);
+    const others = listedOnly({ ...own, ...groups, keys: within }, summer, rolledReader);
     summer.addGroups(rolledReader.rows(others, summer.needsBins));
     summer.subtractAgainOfGroups(rolledReader.again(others, since));
   }

@@ -1,0 +1,67 @@
+import { groupName, nameClass } from '../../record/name-class';
+import type { Dictionary } from '../columns';
+import { DIMENSIONS, type Dimension } from '../summary';
+
+/** An owner, a project, a queue, a host, a class of job names; null: the record has none. */
+export type GroupKey = string | null;
+
+/** All that days are summed up by, the narrower dimension last; stores number them by position: append only. */
+export const GROUPING_SETS: readonly (readonly Dimension[])[] = [
+  // All of a cluster.
+  [],
+  ...DIMENSIONS.map((name) => [name]),
+  // A user's kinds of jobs, a project's users, and what kinds of jobs a project's user has.
+  ['owner', 'job_name'],
+  ['project', 'owner'],
+  ['project', 'owner', 'job_name'],
+];
+
+/** Between the keys of several dimensions; no key has it. */
+const SEPARATOR = '\n';
+const AFTER_SEPARATOR = '\u000b';
+
+const PLACES = GROUPING_SETS.map((set) => set.map((name) => DIMENSIONS.indexOf(name)));
+
+/** Whether bins are kept of it: nothing is filtered by the last of several dimensions where that is the name. */
+export function hasBins(set: number): boolean {
+  const dimensions = GROUPING_SETS[set] ?? [];
+  return dimensions.length < 2 || dimensions.at(-1) !== 'job_name';
+}
+
+/** A name as a group's key. */
+export function groupKey(dimension: Dimension, name: string): string {
+  return dimension === 'job_name' ? nameClass(name) : groupName(name);
+}
+
+/** The number of the grouping set of these dimensions, with `last` the narrowest; null: there is none. */
+export function groupingSet(names: ReadonlySet<Dimension>, last?: Dimension): number | null {
+  const found = GROUPING_SETS.findIndex(
+    (set) =>
+      set.length === names.size && set.every((name) => names.has(name)) && (last === undefined || set.at(-1) === last),
+  );
+  return found < 0 ? null : found;
+}
+
+/** The key in a grouping set of what has these keys of DIMENSIONS. */
+export function keyOf(set: number, keys: readonly GroupKey[]): GroupKey {
+  const places = PLACES[set] ?? [];
+  const [first] = places;
+  if (first === undefined) return null;
+  return places.length === 1 ? (keys[first] ?? null) : places.map((place) => keys[place] ?? '').join(SEPARATOR);
+}
+
+/** The narrowest dimension's part of a key. */
+export function narrowest(set: number, key: GroupKey): GroupKey {
+  if (key === null || (PLACES[set]?.length ?? 0) < 2) return key;
+  return key.slice(key.lastIndexOf(SEPARATOR) + SEPARATOR.length) || null;
+}
+
+/** Between which texts, the second one excluded, the keys within a wider one are. */
+export function rangeWithin(wider: string): readonly [string, string] {
+  return [wider + SEPARATOR, wider + AFTER_SEPARATOR];
+}
+
+/** The dictionary that a dimension's keys are numbers of. */
+export function dictionaryOf(name: Dimension): Dictionary {
+  return name === 'job_name' ? 'name_class' : name;
+}
