@@ -14,9 +14,9 @@ import { DAY_MS, periodEnd, periodStart, UNITS, type Period, type Unit } from '.
 import type { EarlierRow, FactRow, JobKey, RolledRow } from './summer';
 
 /**
- * Roll-ups: the sums of each UTC day by every grouping set, and those of months and years, made of their days. A job counts
- * once in each group of a period. So that several periods count it once together, a period keeps of each job that had a
- * record before it in the same group when the last of these counts: `Again`.
+ * Roll-ups: the sums of each UTC day by every grouping set, and those of months and years, made of their days. A job
+ * counts once in each group of a period. So that several periods count it once together, a period keeps of each job that
+ * had a record before it in the same group when the last of these counts: `Again`.
  */
 
 /** What is stored of a group in a period. */

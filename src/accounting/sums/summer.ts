@@ -20,6 +20,7 @@ import type { SumPlan } from './plan';
 
 /** One value per cluster, job and array task. */
 export type JobKey = number | string;
+
 /** A record as sums see it. */
 export interface FactRow {
   /** Where it counts in time (ms). */

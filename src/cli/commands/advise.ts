@@ -162,7 +162,7 @@ async function showAdvice(words: readonly string[], options: AdviseOptions, term
     const { fields, least, requests } = kind;
     const history = historyOf(stores.readers, terminal.now());
     const wanted = { risk, least };
-    const advice = { memory: await history.memoryOf(fields, wanted), time: await history.timeOf(fields, wanted) };
+    const advice = await history.adviceOf(fields, wanted);
     const report = { fields, advice, risk, requests };
     const isKnown = classRequest(advice) !== null;
     if (!isKnown) warn(terminal, `advise: ${nothingKnown(fields)}`);

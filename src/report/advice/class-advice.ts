@@ -53,6 +53,12 @@ export interface TimePromise extends Promised {
   readonly text: string;
 }
 
+/** What to request for a kind of job; null: no run of it says. */
+export interface ClassAdvice {
+  readonly memory: MemoryPromise | null;
+  readonly time: TimePromise | null;
+}
+
 /** What is asked of past runs: a risk, and no less than so many bytes per slot, which the job itself was measured to need. */
 export interface Wanted {
   readonly risk: number;

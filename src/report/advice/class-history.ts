@@ -1,5 +1,6 @@
 import type { RecordsQuery } from '../../accounting/store';
 import { groupBy } from '../../base/group-by';
+import type { FieldName } from '../../record/fields';
 import { HIDDEN } from '../../record/hidden';
 import type { StoredRecord } from '../../record/merge';
 import { nameClass } from '../../record/name-class';
@@ -9,9 +10,9 @@ import {
   adviseMemory,
   adviseTime,
   classRuns,
+  type ClassAdvice,
   type ClassFields,
   type MemoryPromise,
-  type TimePromise,
   type Wanted,
 } from './class-advice';
 
@@ -27,6 +28,16 @@ const KINDS_KEPT = 50;
 const PROMISES_KEPT = 10_000;
 /** A server takes no longer one. */
 const LONGEST_NAME = 512;
+
+/** What of a record says which memory its run needed: all that `adviseMemory` reads. */
+export const MEMORY_FIELDS: readonly FieldName[] = [
+  ...(['cluster', 'job_id', 'task_id', 'pe_task_id', 'host', 'run_id', 'status', 'trust', 'revision'] as const),
+  ...(['owner', 'job_name', 'queue', 'project', 'pe', 'slots', 'host_slots', 'granted_hosts'] as const),
+  ...(['submitted_at', 'started_at', 'ended_at', 'wallclock_seconds'] as const),
+  ...(['exit_status', 'signal', 'failed', 'grid_engine', 'metrics'] as const),
+  ...(['h_vmem', 'requests', 'request_order'] as const),
+  ...(['peak_rss', 'peak_rss_swap', 'peak_vmem', 'peak_process_vmem', 'peak_footprint'] as const),
+];
 
 type FindRecords = (query: RecordsQuery) => Promise<readonly StoredRecord[]>;
 
@@ -67,12 +78,13 @@ export class ClassHistory {
 
   /** The memory to request for a job of this kind. Rejects with StoreError. */
   async memoryOf(fields: ClassFields, wanted: Wanted = { risk: RISK }): Promise<MemoryPromise | null> {
-    return adviseMemory(await this.runsLike(fields), fields, wanted);
+    return adviseMemory(await this.runsLike(fields, MEMORY_FIELDS), fields, wanted);
   }
 
-  /** The same of its elapsed time. */
-  async timeOf(fields: ClassFields, wanted: Wanted): Promise<TimePromise | null> {
-    return adviseTime(await this.runsLike(fields), fields, wanted);
+  /** Both in one question. Rejects with StoreError. */
+  async adviceOf(fields: ClassFields, wanted: Wanted): Promise<ClassAdvice> {
+    const runs = await this.runsLike(fields);
+    return { memory: adviseMemory(runs, fields, wanted), time: adviseTime(runs, fields, wanted) };
   }
 
   /** The runs that both rest on, as far as it is known what memory they needed. Rejects with StoreError. */
@@ -81,13 +93,15 @@ export class ClassHistory {
   }
 
   /** The latest records of the owner's jobs of names that differ in their digits only. */
-  private runsLike({ owner, jobName }: ClassFields): Promise<readonly StoredRecord[]> {
+  private runsLike({ owner, jobName }: ClassFields, needed?: readonly FieldName[]): Promise<readonly StoredRecord[]> {
     const pattern = jobName.replace(/\d+|#/g, '*');
     if (owner === '' || owner === HIDDEN || pattern === '' || pattern.length > LONGEST_NAME) return Promise.resolve([]);
-    return this.answers.get(JSON.stringify([owner, pattern]), () => this.ask(owner, pattern));
+    return this.answers.get(JSON.stringify([owner, pattern, needed === undefined]), () =>
+      this.ask(owner, pattern, needed),
+    );
   }
 
-  private async ask(owner: string, pattern: string): Promise<readonly StoredRecord[]> {
+  private async ask(owner: string, pattern: string, needed?: readonly FieldName[]): Promise<readonly StoredRecord[]> {
     const found = await this.find({
       owner,
       job_name: pattern,
@@ -96,6 +110,7 @@ export class ClassHistory {
       until: this.now + 1,
       limit: this.mostRecords,
       totals: false,
+      ...(needed === undefined ? {} : { fields: needed }),
     });
     return found.length < this.mostRecords ? found : withoutOldest(found);
   }

@@ -6,13 +6,7 @@ import { renderCsvRows } from '../records/csv';
 import { wrap } from '../screen/layout';
 import type { Screen } from '../screen/screen';
 import { renderTable, type Column } from '../screen/table';
-import type { ClassFields, MemoryPromise, Promised, TimePromise } from './class-advice';
-
-/** What past runs of a kind say of the next one; null: nothing. */
-interface ClassAdvice {
-  readonly memory: MemoryPromise | null;
-  readonly time: TimePromise | null;
-}
+import type { ClassAdvice, ClassFields, MemoryPromise, Promised, TimePromise } from './class-advice';
 
 /** Advice for a kind of job, and what was asked. */
 interface ClassReport {

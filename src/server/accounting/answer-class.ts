@@ -53,7 +53,7 @@ export async function answerClass(
   history: ClassHistory,
   reader: AccountingReader,
 ): Promise<ClassAnswer> {
-  const advice = { memory: await history.memoryOf(fields, { risk }), time: await history.timeOf(fields, { risk }) };
+  const advice = await history.adviceOf(fields, { risk });
   const runs = (await history.memoryRuns(fields)).toSorted((a, b) => a.end - b.end);
   const series: MemorySeries[] = [];
   for (const run of runs.slice(-COURSE_RUNS)) {

@@ -1,9 +1,13 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import fc from 'fast-check';
 import type { RecordsQuery } from '../../../src/accounting/store';
-import type { JobRecord } from '../../../src/record/record';
-import { ClassHistory } from '../../../src/report/advice/class-history';
+import { asStored } from '../../../src/record/merge';
+import { emptyRecord, type JobRecord } from '../../../src/record/record';
+import { adviseMemory, classRuns, type ClassFields } from '../../../src/report/advice/class-advice';
+import { ClassHistory, MEMORY_FIELDS } from '../../../src/report/advice/class-history';
 import type { JobRun } from '../../../src/report/job/job-run';
+import { arbitraryRecord } from '../../accounting/arbitrary-record';
 import { memoryReader } from '../../accounting/memory-reader';
 import { needing, pastJobs } from '../past-jobs';
 
@@ -33,5 +37,44 @@ describe('ClassHistory', () => {
     assert.ok(advised.every(({ promise }) => promise?.runs === 12));
     assert.equal(asked.length, KINDS);
     assert.equal(new Set(asked).size, KINDS);
+  });
+
+  it('reads all that the advice on memory rests on', () => {
+    const kind = { owner: 'bob', jobName: 'step_#', slots: null, pe: null, project: null, queue: null, cluster: null };
+    const fields: ClassFields = kind;
+    const onlyNeeded = (record: JobRecord): JobRecord => ({
+      ...emptyRecord(record, record.status, record.trust, record.revision),
+      ...Object.fromEntries(MEMORY_FIELDS.map((name) => [name, record[name]])),
+    });
+    const own = fc.record({
+      job_id: fc.integer({ min: 1, max: 3 }),
+      task_id: fc.constantFrom(null, 1),
+      pe_task_id: fc.constantFrom(null, null, '1.node1', '2.node2'),
+      host: fc.constantFrom('node1', 'node2'),
+      exit_status: fc.constantFrom(0, 0, 1, 137),
+      failed: fc.constantFrom(null, 0, 37, 100),
+      minutes: fc.integer({ min: 1, max: 60 }),
+    });
+    const aRun = fc.tuple(arbitraryRecord(), own).map(([record, { minutes, ...more }]): JobRecord => ({
+      ...record,
+      ...more,
+      ...{ cluster: 'cell', owner: 'bob', job_name: `step_${more.job_id}`, signal: 0, series: null },
+      submitted_at: new Date(NOW + more.job_id * 3_600_000).toISOString(),
+      ended_at: new Date(NOW + more.job_id * 3_600_000 + minutes * 60_000).toISOString(),
+    }));
+    let known = 0;
+    fc.assert(
+      fc.property(fc.array(aRun, { minLength: 1, maxLength: 8 }), (records) => {
+        const [all, needed] = [records, records.map(onlyNeeded)].map((some) => some.map(asStored));
+        const said = (stored = all): unknown => [
+          adviseMemory(stored ?? [], fields, { risk: 0.01 }),
+          classRuns(stored ?? [], fields).map(({ records: _records, ...run }) => run),
+        ];
+        if (adviseMemory(all ?? [], fields, { risk: 0.01 }) !== null) known++;
+        assert.deepEqual(said(needed), said(all));
+      }),
+      { numRuns: 200 },
+    );
+    assert.ok(known > 20, `advice in ${known} of 200`);
   });
 });

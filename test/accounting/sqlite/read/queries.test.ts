@@ -19,7 +19,9 @@ import {
   againQuery,
   DAYS_OF_KEY,
   groupsQuery,
+  KEYS_WITHIN,
   rolledQuery,
+  valuesQuery,
   STALE_DAYS,
   SUMMED_PERIODS,
 } from '../../../../src/accounting/sqlite/sums/rolled-rows';
@@ -121,6 +123,11 @@ describe('answered from an index, never by a scan:', () => {
       planOf(db, rolledQuery(ALL)),
       'b USING PRIMARY KEY (dimension=? AND key=? AND unit=? AND day=? AND cluster_id=?)',
     );
+    has(
+      planOf(db, valuesQuery('records', ALL)),
+      'u USING PRIMARY KEY (unit=? AND day=? AND dimension=? AND key=? AND cluster_id=?)',
+    );
+    has(planOf(db, KEYS_WITHIN), 'sqlite_autoindex_rollup_key_1 (name>? AND name<?)');
     has(planOf(db, againQuery(ALL)), 'rollup_again_by_day (unit=? AND day=? AND dimension=? AND key=?)');
     has(planOf(db, SUMMED_PERIODS), 'PRIMARY KEY (dimension=? AND key=? AND unit=? AND day>? AND day<?)');
     for (const sql of [STALE_DAYS, LAST_ROLLED_DAY])
