@@ -140,6 +140,8 @@ function comparePlaces({ record: a }: JobAttempt, { record: b }: JobAttempt): nu
 
 /** All records of one job number as runs of its jobs, cluster by cluster, the oldest job first. */
 function numberAttempts(records: readonly StoredRecord[]): readonly JobAttempt[] {
+  const [only, ...others] = records;
+  if (only !== undefined && others.length === 0) return [{ ...only, incarnation: 1, attempt: 1, attempts: 1 }];
   const clusters = [...groupBy(records, ({ record }) => record.cluster).values()].sort((a, b) =>
     compareText(a[0]?.record.cluster ?? '', b[0]?.record.cluster ?? ''),
   );

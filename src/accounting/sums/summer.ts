@@ -68,6 +68,7 @@ export class Summer {
   /** Of the part that is being read: the UTC day, and what the hours of that day saw. */
   private day = -1;
   private dayBins = newBins();
+  private named = { day: -1, name: '' };
   private readonly seen = new Set<JobKey>();
   private readonly seenByGroup = new Map<GroupKey, Set<JobKey>>();
 
@@ -172,7 +173,13 @@ export class Summer {
 
   private keyOf(day: number, cluster: string, key: GroupKey): GroupKey {
     const { by } = this.query;
-    return by === 'day' ? isoDay(day) : by === 'cluster' ? cluster : key;
+    return by === 'day' ? this.nameOf(day) : by === 'cluster' ? cluster : key;
+  }
+
+  /** Records come day by day. */
+  private nameOf(day: number): string {
+    if (day !== this.named.day) this.named = { day, name: isoDay(day) };
+    return this.named.name;
   }
 
   private groupOf(key: GroupKey): MutableTotals {

@@ -6,7 +6,7 @@ import { renderCsvRows } from '../records/csv';
 import { wrap } from '../screen/layout';
 import type { Screen } from '../screen/screen';
 import { renderTable, type Column } from '../screen/table';
-import type { ClassAdvice, ClassFields, MemoryPromise, Promised, TimePromise } from './class-advice';
+import type { ClassAdvice, ClassFields, Promised } from './class-advice';
 
 /** Advice for a kind of job, and what was asked. */
 interface ClassReport {

@@ -17,8 +17,19 @@ export interface Condition {
   /** The records are found by this one, in the order of time. */
   readonly index: 'record_by_job' | 'record_by_owner' | 'record_by_time';
   /** What the roll-ups know the days of on which there may be such records. */
-  readonly sparse: { readonly name: Dimension; readonly id: number } | null;
+  readonly sparse: RolledKey | null;
 }
+
+interface RolledKey {
+  readonly name: Dimension;
+  readonly id: number;
+}
+
+/** -1: no roll-up knows it, and only the days that have none may have such records. */
+const rolledKey = (words: Words, name: Dimension, text: string): RolledKey => ({
+  name,
+  id: words.find(dictionaryOf(name), groupKey(name, text)) ?? -1,
+});
 
 export const EVERY_RECORD: Condition = {
   sql: '',
@@ -58,12 +69,7 @@ const DIMENSION_COLUMNS = ['owner', 'project', 'queue', 'host'] as const;
 export function conditionOf(filter: RecordFilter, words: Words): Condition | null {
   const parts: string[] = [];
   const parameters: Record<string, number | string> = {};
-  const dimensions: { readonly name: Dimension; readonly id: number }[] = [];
-  // A key that no roll-up knows: the days that have none.
-  const rolled = (name: Dimension, text: string): { readonly name: Dimension; readonly id: number } => ({
-    name,
-    id: words.find(dictionaryOf(name), groupKey(name, text)) ?? -1,
-  });
+  const dimensions: RolledKey[] = [];
   const claimed = filter.claimed === true;
   const put = (sql: string, name: string, value: number | string): void => {
     parts.push(sql);
@@ -77,7 +83,7 @@ export function conditionOf(filter: RecordFilter, words: Words): Condition | nul
     if (text === undefined || (name === 'host' && isHostPattern(text))) continue;
     const id = words.find(name, text);
     if (id === null) return null;
-    dimensions.push(rolled(name, text));
+    dimensions.push(rolledKey(words, name, text));
     put(`r.${name}_id = @${name}_id`, `${name}_id`, id);
   }
   const more = (sql: string, name: string, value: number | string | undefined): void => {
@@ -104,7 +110,7 @@ export function conditionOf(filter: RecordFilter, words: Words): Condition | nul
       const id = words.find('job_name', filter.job_name);
       if (id === null) return null;
       more(`${JOB_NAME_ID} = @job_name_id`, 'job_name_id', id);
-      sparse ??= rolled('job_name', filter.job_name);
+      sparse ??= rolledKey(words, 'job_name', filter.job_name);
     }
   if (filter.states !== undefined) {
     const names = filter.states.map((_state, index) => `@state${index}`);
