@@ -384,7 +384,7 @@ async function stoppedListener(site: Site): Promise<void> {
 
 async function firstOnAFreshHost(site: Site): Promise<void> {
   await setArmWait(site.cell, site.product, 900);
-  // What the host starts from here on does not wait for the machine's other work.
+  // Its hooks do not wait for the machine's other work; the sampler gives the priority back.
   for (const { pid } of site.cell.processes(FRESH_HOST)) setPriority(pid, FIRST);
   assert.equal(listenerOf(site, FRESH_HOST), null);
   let tries = 0;

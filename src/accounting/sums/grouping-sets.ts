@@ -22,11 +22,10 @@ const AFTER_SEPARATOR = '\u000b';
 
 const PLACES = GROUPING_SETS.map((set) => set.map((name) => DIMENSIONS.indexOf(name)));
 
+const BINNED = GROUPING_SETS.map((set) => set.length < 2 || set.at(-1) !== 'job_name');
+
 /** Whether bins are kept of it: nothing is filtered by the last of several dimensions where that is the name. */
-export function hasBins(set: number): boolean {
-  const dimensions = GROUPING_SETS[set] ?? [];
-  return dimensions.length < 2 || dimensions.at(-1) !== 'job_name';
-}
+export const hasBins = (set: number): boolean => BINNED[set] ?? false;
 
 /** A name as a group's key. */
 export function groupKey(dimension: Dimension, name: string): string {

@@ -9,7 +9,7 @@ import {
 } from '../../record/sums';
 import { addTotals } from '../../record/totals';
 import { addBinCells } from './bins';
-import { GROUPING_SETS, keyOf, type GroupKey } from './grouping-sets';
+import { GROUPING_SETS, hasBins, keyOf, type GroupKey } from './grouping-sets';
 import { DAY_MS, periodEnd, periodStart, UNITS, type Period, type Unit } from './periods';
 import type { EarlierRow, FactRow, JobKey, RolledRow } from './summer';
 
@@ -60,7 +60,7 @@ export class DaySums {
     for (let set = 0; set < GROUPING_SETS.length; set++) {
       const group = this.groupOf(ofCluster, set, cluster, keyOf(set, keys));
       addToTotals(group.sums.totals, contribution, STEPS);
-      addToBins(group.sums, contribution);
+      if (hasBins(set)) addToBins(group.sums, contribution);
       if (known?.includes(group)) continue;
       counted.push(group);
       group.sums.totals.jobs++;
