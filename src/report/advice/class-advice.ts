@@ -48,7 +48,7 @@ export interface MemoryPromise extends Promised {
   readonly countedOnly: number;
 }
 
-export interface TimePromise extends Promised {
+interface TimePromise extends Promised {
   /** "2:30:00" */
   readonly text: string;
 }
