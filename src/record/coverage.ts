@@ -1,5 +1,4 @@
 import { failedCode } from '../gridengine/failed-code';
-import { endUnseen } from './job-end';
 import type { JobRecord } from './record';
 
 /** Stores number the reasons by position: append only. */
@@ -40,7 +39,7 @@ function neverStarted(record: JobRecord): boolean {
 export function coverageReason(record: JobRecord): CoverageReason {
   const said = (pattern: RegExp): boolean => record.notes.some((note) => pattern.test(note));
   if (isSampled(record))
-    return endUnseen(record) || said(/^The sampler died before the job ended/) ? 'sampler-lost' : 'sampled';
+    return record.status === 'lost' || said(/^The sampler died before the job ended/) ? 'sampler-lost' : 'sampled';
   const noted = BY_NOTE.find(([pattern]) => said(pattern));
   if (noted !== undefined) return noted[1];
   if (neverStarted(record)) return 'never-started';

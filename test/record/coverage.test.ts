@@ -11,9 +11,6 @@ it('tells why a job has no samples, or only some', () => {
   const cases: readonly (readonly [JobRecord, string])[] = [
     [job(1, T0), 'sampled'],
     [job(1, T0, { status: 'lost' }), 'sampler-lost'],
-    [job(1, T0, { status: 'lost', failed: 19 }), 'sampler-lost'],
-    [job(1, T0, { status: 'lost', failed: 100 }), 'sampler-lost'],
-    [job(1, T0, { status: 'lost', failed: 0 }), 'sampled'],
     [
       job(1, T0, {
         notes: ['The sampler died before the job ended: what it had saved is shown, its last seconds are missing.'],

@@ -16,8 +16,9 @@ export const GROUPING_SETS: readonly (readonly Dimension[])[] = [
   ['project', 'owner', 'job_name'],
 ];
 
-/** Between the keys of several dimensions; no key has it. */
+/** Between the keys of several dimensions, and what stands for it in a key. */
 const SEPARATOR = '\n';
+const IN_KEY = '\u0001';
 const AFTER_SEPARATOR = '\u000b';
 
 const PLACES = GROUPING_SETS.map((set) => set.map((name) => DIMENSIONS.indexOf(name)));
@@ -41,18 +42,21 @@ export function groupingSet(names: ReadonlySet<Dimension>, last?: Dimension): nu
   return found < 0 ? null : found;
 }
 
+const joined = (keys: readonly string[]): string =>
+  keys.map((key) => key.replaceAll(SEPARATOR, IN_KEY)).join(SEPARATOR);
+
 /** The key in a grouping set of what has these keys of DIMENSIONS. */
 export function keyOf(set: number, keys: readonly GroupKey[]): GroupKey {
   const places = PLACES[set] ?? [];
   const [first] = places;
   if (first === undefined) return null;
-  return places.length === 1 ? (keys[first] ?? null) : places.map((place) => keys[place] ?? '').join(SEPARATOR);
+  return places.length === 1 ? (keys[first] ?? null) : joined(places.map((place) => keys[place] ?? ''));
 }
 
 /** The narrowest dimension's part of a key. */
 export function narrowest(set: number, key: GroupKey): GroupKey {
   if (key === null || (PLACES[set]?.length ?? 0) < 2) return key;
-  return key.slice(key.lastIndexOf(SEPARATOR) + SEPARATOR.length) || null;
+  return key.slice(key.lastIndexOf(SEPARATOR) + SEPARATOR.length).replaceAll(IN_KEY, SEPARATOR) || null;
 }
 
 /** Between which texts, the second one excluded, the keys within a wider one are. */

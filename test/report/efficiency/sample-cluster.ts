@@ -236,6 +236,7 @@ export function sampleCluster(perDay = 240): JobRecord[] {
     host: 'node09',
     run_id: '1f2e3d4c.67.67',
     status: 'lost',
+    failed: null,
     ended_at: null,
     started_at: new Date(until - 4_000_000).toISOString(),
     wallclock_seconds: null,
