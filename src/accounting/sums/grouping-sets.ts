@@ -30,7 +30,7 @@ export const hasBins = (set: number): boolean => BINNED[set] ?? false;
 
 /** A name as a group's key. */
 export function groupKey(dimension: Dimension, name: string): string {
-  return dimension === 'job_name' ? nameClass(name) : groupName(name);
+  return groupName(dimension === 'job_name' ? nameClass(name) : name);
 }
 
 /** The number of the grouping set of these dimensions, with `last` the narrowest; null: there is none. */

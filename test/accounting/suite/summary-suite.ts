@@ -335,7 +335,7 @@ export function summarySuite(open: OpenStore, numRuns = 40): void {
           filters.flatMap((filter) =>
             bys.map(async (by) => {
               const { groups } = await ask(by, filter);
-              assert.ok(groups.every(({ key, totals }) => (key?.length ?? 0) <= 200 && totals.jobs === 2));
+              assert.ok(groups.every(({ key, totals }) => (key?.length ?? 0) <= 280 && totals.jobs === 2));
               return groups;
             }),
           ),
