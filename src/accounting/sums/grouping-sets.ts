@@ -42,8 +42,15 @@ export function groupingSet(names: ReadonlySet<Dimension>, last?: Dimension): nu
   return found < 0 ? null : found;
 }
 
-const joined = (keys: readonly string[]): string =>
-  keys.map((key) => key.replaceAll(SEPARATOR, IN_KEY)).join(SEPARATOR);
+/** Of several that are longer together, so much of each. */
+const LONGEST = 800;
+const SHARE = 250;
+
+function joined(keys: readonly string[]): string {
+  const all = keys.map((key) => key.replaceAll(SEPARATOR, IN_KEY));
+  const text = all.join(SEPARATOR);
+  return text.length <= LONGEST ? text : all.map((key) => groupName(key, SHARE)).join(SEPARATOR);
+}
 
 /** The key in a grouping set of what has these keys of DIMENSIONS. */
 export function keyOf(set: number, keys: readonly GroupKey[]): GroupKey {
