@@ -1,4 +1,5 @@
-import { groupName, nameClass } from '../../record/name-class';
+import { createHash } from 'node:crypto';
+import { nameClass } from '../../record/name-class';
 import type { Dictionary } from '../columns';
 import { DIMENSIONS, type Dimension } from '../summary';
 
@@ -28,9 +29,20 @@ const BINNED = GROUPING_SETS.map((set) => set.length < 2 || set.at(-1) !== 'job_
 /** Whether bins are kept of it: nothing is filtered by the last of several dimensions where that is the name. */
 export const hasBins = (set: number): boolean => BINNED[set] ?? false;
 
-/** A name as a group's key. */
-export function groupKey(dimension: Dimension, name: string): string {
-  return groupName(dimension === 'job_name' ? nameClass(name) : name);
+/** Bytes of a name, and of any other key: of three together so much fits into a row of PostgreSQL's indexes. */
+const MOST_OF_NAME = 1400;
+const MOST = 450;
+const DIGEST = 16;
+
+/** As a group's key: of a name its class; what is too long is cut and has a digest of all of it. */
+export function groupKey(dimension: Dimension, text: string): string {
+  const key = dimension === 'job_name' ? nameClass(text) : text;
+  const most = dimension === 'job_name' ? MOST_OF_NAME : MOST;
+  if (3 * key.length <= most || Buffer.byteLength(key) <= most) return key;
+  const digest = createHash('sha256').update(key).digest('hex').slice(0, DIGEST);
+  // The cut may leave a part of a character, which becomes one of three bytes.
+  const kept = Buffer.from(key).subarray(0, most - DIGEST - 6);
+  return `${kept.toString()}…${digest}`;
 }
 
 /** The number of the grouping set of these dimensions, with `last` the narrowest; null: there is none. */
@@ -42,15 +54,8 @@ export function groupingSet(names: ReadonlySet<Dimension>, last?: Dimension): nu
   return found < 0 ? null : found;
 }
 
-/** Of several that are longer together, so much of each. */
-const LONGEST = 800;
-const SHARE = 250;
-
-function joined(keys: readonly string[]): string {
-  const all = keys.map((key) => key.replaceAll(SEPARATOR, IN_KEY));
-  const text = all.join(SEPARATOR);
-  return text.length <= LONGEST ? text : all.map((key) => groupName(key, SHARE)).join(SEPARATOR);
-}
+const joined = (keys: readonly string[]): string =>
+  keys.map((key) => key.replaceAll(SEPARATOR, IN_KEY)).join(SEPARATOR);
 
 /** The key in a grouping set of what has these keys of DIMENSIONS. */
 export function keyOf(set: number, keys: readonly GroupKey[]): GroupKey {

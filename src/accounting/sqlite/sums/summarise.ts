@@ -22,7 +22,7 @@ function withoutNeedlessClaims(db: Database, query: SummaryQuery): SummaryQuery 
   return any === 0 ? { ...query, claimed: false } : query;
 }
 
-/** Of many groups only those that the answer lists: a group's sums are 27 columns of each day. */
+/** Of many groups only those that the answer lists: a group has all its sums of each day. */
 function listedOnly(groups: RolledChoice, summer: Summer, reader: RolledReader): RolledChoice {
   const { chosenBy } = summer;
   if (chosenBy === null) return groups;
