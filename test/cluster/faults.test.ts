@@ -78,10 +78,13 @@ async function killedSampler(site: Site): Promise<void> {
   assert.equal((await product.present(job)).length, 1);
 }
 
-async function stateDirectory(site: Site, broken: string, fixed: string): Promise<void> {
+const STATE = '/var/lib/qmemacct';
+
+/** Runs jobs on a host whose state directory is under another mount. */
+async function stateDirectory(site: Site, mount: (host: string) => Promise<unknown>): Promise<void> {
   const { cell, product } = site;
   const host = 'ge1';
-  await cell.check(host, broken);
+  await mount(host);
   const jobs: string[] = [];
   try {
     for (let index = 0; index < 3; index++)
@@ -96,7 +99,7 @@ async function stateDirectory(site: Site, broken: string, fixed: string): Promis
     }
     await assertQueuesWell(cell);
   } finally {
-    await cell.check(host, fixed);
+    await unmount(site, host, STATE);
   }
   await product.run(host, 'flush');
   for (const job of jobs) {
@@ -105,10 +108,20 @@ async function stateDirectory(site: Site, broken: string, fixed: string): Promis
   }
 }
 
-/** Unmounts a directory on a host. Whoever has a file open there, as a deliverer at work, keeps it busy for a while. */
-async function unmount({ cell }: Site, host: string, directory: string): Promise<void> {
-  const processes = async (): Promise<string> => (await cell.on(host, ['fuser', '-vm', directory])).stderr;
-  await until(async () => (await cell.on(host, ['umount', directory])).status === 0, processes, 200);
+/** Makes a directory read-only on a host by a mount of its own. */
+async function mountReadOnly(site: Site, host: string, directory: string): Promise<void> {
+  await site.cell.check(host, `cd / && mount --bind ${directory} ${directory}`);
+  await changeMount(site, host, ['mount', '-o', 'remount,ro,bind', directory]);
+}
+
+async function unmount(site: Site, host: string, directory: string): Promise<void> {
+  await changeMount(site, host, ['umount', directory]);
+}
+
+/** Whoever has a file open there, as a deliverer at work, keeps the mount busy for a while. */
+async function changeMount({ cell }: Site, host: string, command: readonly string[]): Promise<void> {
+  const processes = async (): Promise<string> => (await cell.on(host, ['fuser', '-vm', command.at(-1) ?? ''])).stderr;
+  await until(async () => (await cell.on(host, command)).status === 0, processes, 200);
 }
 
 /** Runs jobs while the accounting DB is broken; after the fix every record is there once. */
@@ -227,8 +240,6 @@ async function crashedShepherd(site: Site): Promise<void> {
   await cell.clearErrors();
 }
 
-const STATE = '/var/lib/qmemacct';
-
 describe('faults', () => {
   it('leave jobs undisturbed and lose nothing', limits, async (t) => {
     await withSite(t, { settings: 'delivery_patience = 2' }, async (site) => {
@@ -237,17 +248,18 @@ describe('faults', () => {
       await t.test('the shepherd is killed: no epilog', () => crashedShepherd(site));
       await t.test('another build is installed in mid-job', () => anotherBuild(site));
       await t.test('the state directory is read-only', () =>
-        stateDirectory(site, `mount --bind ${STATE} ${STATE} && mount -o remount,ro,bind ${STATE}`, `umount ${STATE}`),
+        stateDirectory(site, (host) => mountReadOnly(site, host, STATE)),
       );
       await t.test('the state directory is full', () =>
-        stateDirectory(
-          site,
-          `mkdir -p /tmp/keep && mount -t tmpfs -o size=64k none ${STATE} && mkdir -m 700 ${STATE}/run; head -c 1M /dev/zero >${STATE}/fill; true`,
-          `umount ${STATE}`,
+        stateDirectory(site, (host) =>
+          site.cell.check(
+            host,
+            `mount -t tmpfs -o size=64k none ${STATE} && mkdir -m 700 ${STATE}/run; head -c 1M /dev/zero >${STATE}/fill; true`,
+          ),
         ),
       );
       await t.test('the state directory is missing', () =>
-        stateDirectory(site, `mount -t tmpfs -o size=64k,ro none ${STATE}`, `umount ${STATE}`),
+        stateDirectory(site, (host) => site.cell.check(host, `mount -t tmpfs -o size=64k,ro none ${STATE}`)),
       );
       await t.test('the accounting DB is locked for 60 s', () => {
         const begun = Date.now();
@@ -277,11 +289,7 @@ describe('faults', () => {
         accountingDb(
           site,
           async () => {
-            for (const host of site.cell.execHosts)
-              await site.cell.check(
-                host,
-                `cd / && mount --bind $(dirname ${accounting}) $(dirname ${accounting}) && mount -o remount,ro,bind $(dirname ${accounting})`,
-              );
+            for (const host of site.cell.execHosts) await mountReadOnly(site, host, dirname(accounting));
           },
           async () => {
             for (const host of site.cell.execHosts) await unmount(site, host, dirname(accounting));
