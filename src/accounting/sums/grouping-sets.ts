@@ -33,6 +33,8 @@ export const hasBins = (set: number): boolean => BINNED[set] ?? false;
 const MOST_OF_NAME = 1400;
 const MOST = 450;
 const DIGEST = 16;
+/** Before the digest of a key that was cut. */
+export const CUT = '…';
 
 /** As a group's key: of a name its class; what is too long is cut and has a digest of all of it. */
 export function groupKey(dimension: Dimension, text: string): string {
@@ -42,7 +44,7 @@ export function groupKey(dimension: Dimension, text: string): string {
   const digest = createHash('sha256').update(key).digest('hex').slice(0, DIGEST);
   // The cut may leave a part of a character, which becomes one of three bytes.
   const kept = Buffer.from(key).subarray(0, most - DIGEST - 6);
-  return `${kept.toString()}…${digest}`;
+  return `${kept.toString()}${CUT}${digest}`;
 }
 
 /** The number of the grouping set of these dimensions, with `last` the narrowest; null: there is none. */
@@ -54,8 +56,10 @@ export function groupingSet(names: ReadonlySet<Dimension>, last?: Dimension): nu
   return found < 0 ? null : found;
 }
 
-const joined = (keys: readonly string[]): string =>
-  keys.map((key) => key.replaceAll(SEPARATOR, IN_KEY)).join(SEPARATOR);
+/** A dimension's key as it stands in one of several dimensions. */
+export const keyPart = (key: string): string => key.replaceAll(SEPARATOR, IN_KEY);
+
+const joined = (keys: readonly string[]): string => keys.map(keyPart).join(SEPARATOR);
 
 /** The key in a grouping set of what has these keys of DIMENSIONS. */
 export function keyOf(set: number, keys: readonly GroupKey[]): GroupKey {

@@ -18,11 +18,19 @@ export interface Condition {
   readonly index: 'record_by_job' | 'record_by_owner' | 'record_by_time';
   /** What the roll-ups know the days of on which there may be such records. */
   readonly sparse: RolledKey | null;
+  /** A user's jobs of a name: the roll-ups know whether he has had any. */
+  readonly kind: OwnersKind | null;
 }
 
 interface RolledKey {
   readonly name: Dimension;
   readonly id: number;
+}
+
+export interface OwnersKind {
+  readonly owner: string;
+  /** A pattern of SQLite's that the kind's name matches: digits are not told apart. */
+  readonly glob: string;
 }
 
 /** -1: no roll-up knows it, and only the days that have none may have such records. */
@@ -38,6 +46,7 @@ export const EVERY_RECORD: Condition = {
   cluster: null,
   index: 'record_by_time',
   sparse: null,
+  kind: null,
 };
 
 /** SQLite's GLOB knows sets in brackets, which our patterns do not. */
@@ -140,5 +149,9 @@ export function conditionOf(filter: RecordFilter, words: Words): Condition | nul
     index:
       filter.job_id !== undefined ? 'record_by_job' : filter.owner !== undefined ? 'record_by_owner' : 'record_by_time',
     sparse,
+    kind:
+      filter.owner === undefined || filter.job_name === undefined
+        ? null
+        : { owner: filter.owner, glob: globOf(filter.job_name.replace(/\d+/g, '*')) },
   };
 }

@@ -1,13 +1,24 @@
 import type { Database } from 'better-sqlite3';
 import { TOTALS_NAMES, totalsAt, type Totals } from '../../../record/totals';
 import type { BinCell } from '../../sums/bins';
-import { dictionaryOf, GROUPING_SETS, narrowest, rangeWithin, type GroupKey } from '../../sums/grouping-sets';
+import {
+  CUT,
+  dictionaryOf,
+  groupingSet,
+  GROUPING_SETS,
+  groupKey,
+  keyPart,
+  narrowest,
+  rangeWithin,
+  type GroupKey,
+} from '../../sums/grouping-sets';
 import { UNITS, type Period, type Unit } from '../../sums/periods';
 import type { RolledQuery, RolledState } from '../../sums/plan';
 import type { AgainRow, RolledRow } from '../../sums/summer';
 import type { Dictionary } from '../../columns';
 import type { Words } from '../database/dictionary';
 import { prepared } from '../database/prepared';
+import type { OwnersKind } from '../read/record-filter';
 
 /** Days whose sums do not hold. Parameters: @first, @end. */
 export const STALE_DAYS = 'SELECT day FROM stale_day WHERE day >= @first AND day < @end ORDER BY day';
@@ -54,6 +65,18 @@ export function againQuery(choice: Choice): string {
 
 /** Numbers of keys of several dimensions between two texts. */
 export const KEYS_WITHIN = 'SELECT id FROM rollup_key WHERE name >= ? AND name < ?';
+
+/** Whether a user has had a kind of jobs. A key that was cut may be of any. Parameters: @from, @to, @glob. */
+export const HAS_KIND = `SELECT 1 FROM rollup_key WHERE name >= @from AND name < @to
+  AND (substr(name, length(@from) + 1) GLOB @glob OR name GLOB '*${CUT}*') LIMIT 1`;
+
+const KIND = groupingSet(new Set(['owner', 'job_name']));
+
+/** Whether the roll-ups have such a kind. */
+export function hasKind(db: Database, { owner, glob }: OwnersKind): boolean {
+  const [from, to] = rangeWithin(`${KIND}:${keyPart(groupKey('owner', owner))}`);
+  return prepared<object, number>(db, HAS_KIND, 'pluck').get({ from, to, glob: keyPart(glob) }) !== undefined;
+}
 
 /** Days on which records of a key may be. Parameters: @dimension, @key, @first, @end. */
 export const DAYS_OF_KEY = `SELECT day FROM rollup_bins

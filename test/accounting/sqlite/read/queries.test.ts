@@ -19,6 +19,7 @@ import {
   againQuery,
   DAYS_OF_KEY,
   groupsQuery,
+  HAS_KIND,
   KEYS_WITHIN,
   rolledQuery,
   valuesQuery,
@@ -46,6 +47,7 @@ const PARAMETERS = Object.fromEntries(
   [
     ...['job_id', 'task_id', 'pe_task_id', 'cluster_id', 'host_id', 'run_id', 'from', 'to', 'since', 'until', 'limit'],
     ...['after', 'day', 'first', 'end', 'key', 'cluster', 'dimension', 'earliest', 'day_start', 'unit', 'days', 'keys'],
+    'glob',
   ].map((name) => [name, 1]),
 );
 
@@ -127,7 +129,8 @@ describe('answered from an index, never by a scan:', () => {
       planOf(db, valuesQuery('records', ALL)),
       'u USING PRIMARY KEY (unit=? AND day=? AND dimension=? AND key=? AND cluster_id=?)',
     );
-    has(planOf(db, KEYS_WITHIN), 'sqlite_autoindex_rollup_key_1 (name>? AND name<?)');
+    for (const sql of [KEYS_WITHIN, HAS_KIND])
+      has(planOf(db, sql), 'sqlite_autoindex_rollup_key_1 (name>? AND name<?)');
     has(planOf(db, againQuery(ALL)), 'rollup_again_by_day (unit=? AND day=? AND dimension=? AND key=?)');
     has(planOf(db, SUMMED_PERIODS), 'PRIMARY KEY (dimension=? AND key=? AND unit=? AND day>? AND day<?)');
     for (const sql of [STALE_DAYS, LAST_ROLLED_DAY])
