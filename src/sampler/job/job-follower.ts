@@ -173,6 +173,7 @@ export class JobFollower {
   private seeksGroup = true;
   private noSwap = !swapPossible();
   private usage: SpoolUsage | null = null;
+  private ownerBySpool: string | null = null;
   private shepherdGoneMs: number | null = null;
   private endSeenMs: number | null = null;
   private dueMs = this.begunMs;
@@ -192,6 +193,7 @@ export class JobFollower {
     const { resumed, missed } = predecessor;
     this.settings = settings;
     this.description = describe(run, settings);
+    if (this.description.fields.owner === null) this.spoolOwner();
     this.sampler = new JobSampler(
       {
         procRoot: '/proc',
@@ -512,18 +514,23 @@ export class JobFollower {
       footprint: figures.footprint(!sampler.alive()),
       metrics: figures.metrics(),
     });
-    const owned = record.owner === null ? { ...record, owner: ownerOfSpool(run.spool) } : record;
+    const owned = record.owner === null ? { ...record, owner: this.spoolOwner() } : record;
     const { earlier } = this.predecessor;
     if (earlier === null) return owned;
     // Few jobs need it.
     return (require('./two-accounts') as typeof TwoAccounts).afterRestart(owned, earlier);
   }
 
+  /** Kept once it is known: the directory goes with its job. */
+  private spoolOwner(): string | null {
+    return (this.ownerBySpool ??= ownerOfSpool(this.run.spool));
+  }
+
   private notesNow(small: boolean): readonly string[] {
     const notes = [...this.notes, ...this.figures.notes()];
     if (this.run.hooks === 'plain')
       notes.push(
-        "The hooks ran as the job's owner: these figures are the owner's own word, and other users' processes were not seen.",
+        "The hooks ran as the job's owner: these figures are self-reported, and other users' processes were not seen.",
       );
     if (small) notes.push('The address space limit could not be lifted for the sampler: it ran in its small mode.');
     return notes;
