@@ -5,6 +5,7 @@ import { sqliteSchema } from '../src/accounting/sqlite/schema-text';
 import { packageRoot } from '../src/base/package-root';
 import { indexTemplate } from '../src/export/push/elasticsearch';
 import { DASHBOARDS } from './dashboards/dashboards';
+import { withScreens } from './report/golden';
 import { fieldReference, metricReference, questionReference, settingsReference } from './reference';
 import { duckdbViews } from './duckdb-views';
 import { supportMatrix } from './support-matrix';
@@ -15,6 +16,7 @@ export const GENERATED: readonly { readonly path: string; readonly make: (presen
   { path: 'sql/accounting/postgres/001-schema.sql', make: postgresSchema },
   { path: 'docs/fields.md', make: fieldReference },
   { path: 'docs/sql.md', make: questionReference },
+  { path: 'docs/user-guide.md', make: withScreens },
   { path: 'docs/settings.md', make: settingsReference },
   { path: 'docs/versions.md', make: supportMatrix },
   { path: 'docs/metrics.md', make: metricReference },

@@ -31,7 +31,7 @@ const CAPABILITIES: readonly Capability[] = [
   { name: "hostile names and environments of a job's owner", scenarios: ['cluster/hostile'] },
   { name: 'faults of processes, nodes and stores', scenarios: ['cluster/faults'] },
   { name: 'import of accounting', scenarios: ['cluster/import'] },
-  { name: 'why a job ended, and what to ask for next', scenarios: ['cluster/why'] },
+  { name: 'why a job ended, and what to request next', scenarios: ['cluster/why'] },
   { name: 'why a job waits', scenarios: ['cluster/pending'] },
   { name: 'live views', scenarios: ['cluster/live', 'cluster/live-poller'], recorded: 'jobs.qstat-j.xml' },
   { name: 'nightly report and mails', scenarios: ['cluster/night'] },

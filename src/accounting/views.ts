@@ -156,7 +156,7 @@ export const VIEWS: readonly View[] = [
     columns: [
       { name: 'day', unit: null, help: 'UTC day' },
       { name: 'cluster', unit: null, help: 'name of the cluster' },
-      { name: 'dimension', unit: null, help: 'cluster (all of it), owner, project, queue, host or job_name' },
+      { name: 'dimension', unit: null, help: 'cluster (as a whole), owner, project, queue, host or job_name' },
       { name: 'key', unit: null, help: 'which owner, project ...; null: none' },
     ],
   },

@@ -70,7 +70,7 @@ export function clientProblem(client: ClientName, ending: ClientEnding): string 
   if (stopped === 'caller') return `${client} was stopped before it had answered`;
   if (stopped === 'time')
     return `${client} did not answer within ${ending.timeoutMs / 1000} s and was ended; look whether qmaster is overloaded or its host is down, or raise command_timeout`;
-  if (stopped === 'size') return `${client} printed more than can be an answer and was ended; try it by hand`;
+  if (stopped === 'size') return `${client} printed too much for an answer and was ended; try it by hand`;
   const said = end.said ?? stderr;
   switch (end.state) {
     case 'complete':

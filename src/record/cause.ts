@@ -83,7 +83,7 @@ function isRefused(record: JobRecord, limit: number, space: number | null): bool
 
 interface OomKills {
   readonly count: number;
-  /** For the limit of a control group; false: for want of memory on the node; null: not known. */
+  /** For the limit of a control group; false: for lack of memory on the node; null: not known. */
   readonly atLimit: boolean | null;
 }
 
@@ -126,7 +126,7 @@ export function memoryEnd(record: JobRecord): MemoryEnd | null {
 }
 
 /**
- * Whether the record's bad end is consistent with want of memory: killed at h_vmem, refused memory under it, or killed
+ * Whether the record's bad end is consistent with lack of memory: killed at h_vmem, refused memory under it, or killed
  * by the kernel for its cgroup. No proof: a refused allocation leaves no mark.
  */
 export function killedByMemory(record: JobRecord): boolean {

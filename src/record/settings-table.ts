@@ -243,7 +243,7 @@ export const SETTINGS = {
     'smtp://[USER@]HOST[:PORT] or smtps://..., with ?tls=unverified, ?tls=off or ?ca=FILE where the certificate is not trusted; a path: that sendmail. Empty: the sendmail of this host',
   ),
   mail_credentials: pathOrNone('', 'File of mode 0600 with the password for it. Empty: none is needed'),
-  mail_from: text('qmemacct', 'From whom the reports come'),
+  mail_from: text('qmemacct', 'Sender of the reports'),
   mail_admins: texts([], "Who gets the site's report. Empty: nobody"),
   mail_domain: text('', "Domain of the owners' addresses. Empty: the local name alone"),
   mail_owners: choice(

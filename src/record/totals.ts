@@ -20,12 +20,12 @@ export const TOTALS = {
   requested_gib_hours: amount(
     'requested memory (the limit, where nothing else was requested) x elapsed time; each host of a parallel job once',
   ),
-  requested_with_used_gib_hours: amount('the part of it of records with used_gib_hours, to compare with them'),
-  requested_with_peak_gib_hours: amount('the part of it of records with a peak, to compare with peak_gib_hours'),
+  requested_with_used_gib_hours: amount('the part from records with used_gib_hours, to compare with them'),
+  requested_with_peak_gib_hours: amount('the part from records with a peak, to compare with peak_gib_hours'),
   used_gib_hours: amount('resident memory integrated over time'),
   peak_gib_hours: amount('peak of resident memory x elapsed time'),
   requested_with_grid_engine_gib_hours: amount(
-    "the part of it of records with Grid Engine's figure alone, to compare with grid_engine_gib_hours",
+    "the part from records with Grid Engine's figure alone, to compare with grid_engine_gib_hours",
   ),
   grid_engine_gib_hours: amount(
     "Grid Engine's figure (maxvmem: mostly address spaces) x elapsed time, of records without a peak",
@@ -44,7 +44,7 @@ export const TOTALS = {
   without_limit: count('records without a limit'),
   without_peak: count('records without a peak'),
   with_grid_engine: count("those of them with Grid Engine's figure (maxvmem)"),
-  without_used: count('records without memory over time'),
+  without_used: count('records without memory-hours'),
 };
 
 type TotalsName = keyof typeof TOTALS;

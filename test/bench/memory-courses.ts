@@ -14,7 +14,7 @@ export interface MemoryCourse {
   readonly samples: readonly MemorySample[];
   /** Bytes. */
   readonly limit: number;
-  /** When it ended, ms since its start; for want of memory: `overran`. */
+  /** When it ended, ms since its start; for lack of memory: `overran`. */
   readonly endMs: number;
   readonly overran: boolean;
 }

@@ -183,7 +183,7 @@ const NODE: Dashboard = {
       processors: 'qmemacct_host_processors{host=~"$host"}',
     }),
     graph('CPU time in use', { '{{host}}': 'qmemacct_node_cpu_busy_ratio{host=~"$host"}' }),
-    graph('Processes that the kernel killed for want of memory', {
+    graph('Processes that the kernel killed for lack of memory', {
       '{{host}}': 'increase(qmemacct_node_vmstat_oom_kill_total{host=~"$host"}[$__rate_interval])',
     }),
     graph(

@@ -16,7 +16,7 @@ describe('categoryRequests', () => {
     assert.deepEqual(read('-xl h_rt=1 -l'), []);
   });
 
-  it('leaves wishes out', () => {
+  it('leaves soft requests out', () => {
     assert.deepEqual(read('-hard -l h_vmem=1G -soft -l h_rt=60,mem_free=1G -hard -l h_cpu=5 -softly x'), [
       'h_vmem=1G',
       'h_cpu=5',

@@ -190,7 +190,7 @@ describe('exactly once, from 50 deliverers at once', { skip: cannotRun(), timeou
         };
         const dies = (at: number, signal: NodeJS.Signals): Trouble => ({
           at,
-          says: /the server does not answer|the server is going or coming/,
+          says: /the server does not answer|the server is starting or stopping/,
           begin: () => void server.stop(signal),
           end: () => {
             starting = starting.then(start);

@@ -182,7 +182,7 @@ INSERT INTO pruned VALUES (0);
 -- generated: rollup
 CREATE TABLE rollup (
   unit smallint NOT NULL, -- 0 day, 1 month, 2 year
-  day integer NOT NULL, -- the first UTC day of it, since 1970
+  day integer NOT NULL, -- its first UTC day, since 1970
   dimension smallint NOT NULL, -- 0 all of a cluster, 1 owner, 2 project, 3 queue, 4 host, 5 name class, 6 owner's name class, 7 project's owner, 8 project's owner's name class
   cluster text COLLATE "C" NOT NULL,
   key text COLLATE "C" NOT NULL, -- the owner, project ...; of several a line each; '': none
@@ -190,11 +190,11 @@ CREATE TABLE rollup (
   jobs bigint NOT NULL, -- distinct jobs and array tasks
   running bigint NOT NULL, -- records of jobs that still run
   requested_gib_hours double precision NOT NULL, -- requested memory (the limit, where nothing else was requested) x elapsed time; each host of a parallel job once
-  requested_with_used_gib_hours double precision NOT NULL, -- the part of it of records with used_gib_hours, to compare with them
-  requested_with_peak_gib_hours double precision NOT NULL, -- the part of it of records with a peak, to compare with peak_gib_hours
+  requested_with_used_gib_hours double precision NOT NULL, -- the part from records with used_gib_hours, to compare with them
+  requested_with_peak_gib_hours double precision NOT NULL, -- the part from records with a peak, to compare with peak_gib_hours
   used_gib_hours double precision NOT NULL, -- resident memory integrated over time
   peak_gib_hours double precision NOT NULL, -- peak of resident memory x elapsed time
-  requested_with_grid_engine_gib_hours double precision NOT NULL, -- the part of it of records with Grid Engine's figure alone, to compare with grid_engine_gib_hours
+  requested_with_grid_engine_gib_hours double precision NOT NULL, -- the part from records with Grid Engine's figure alone, to compare with grid_engine_gib_hours
   grid_engine_gib_hours double precision NOT NULL, -- Grid Engine's figure (maxvmem: mostly address spaces) x elapsed time, of records without a peak
   cpu_seconds double precision NOT NULL, -- CPU time
   slot_seconds double precision NOT NULL, -- elapsed time x slots on the host (1 where unknown); each host of a parallel job once
@@ -210,7 +210,7 @@ CREATE TABLE rollup (
   without_limit bigint NOT NULL, -- records without a limit
   without_peak bigint NOT NULL, -- records without a peak
   with_grid_engine bigint NOT NULL, -- those of them with Grid Engine's figure (maxvmem)
-  without_used bigint NOT NULL, -- records without memory over time
+  without_used bigint NOT NULL, -- records without memory-hours
   hours text, -- JSON: 24 requested GiB h, 24 used GiB h, 24 slot hours, by UTC hour of the day; NULL: zeros
   shares text, -- JSON: ended records by peak over limit in steps of 5 %, the last at the limit or above
   coverage text, -- JSON: ended records by why they have no samples

@@ -166,7 +166,7 @@ CREATE TABLE name_class (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
 CREATE TABLE rollup_key (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
 CREATE TABLE rollup (
   unit INTEGER NOT NULL, -- 0 day, 1 month, 2 year
-  day INTEGER NOT NULL, -- the first UTC day of it, since 1970
+  day INTEGER NOT NULL, -- its first UTC day, since 1970
   dimension INTEGER NOT NULL, -- 0 all of a cluster, 1 owner, 2 project, 3 queue, 4 host, 5 name class, 6 owner's name class, 7 project's owner, 8 project's owner's name class
   key INTEGER NOT NULL, -- in the dictionary of the dimension; of several in rollup_key; 0: records without one
   cluster_id INTEGER NOT NULL,
@@ -174,11 +174,11 @@ CREATE TABLE rollup (
   jobs INTEGER NOT NULL, -- distinct jobs and array tasks
   running INTEGER NOT NULL, -- records of jobs that still run
   requested_gib_hours REAL NOT NULL, -- requested memory (the limit, where nothing else was requested) x elapsed time; each host of a parallel job once
-  requested_with_used_gib_hours REAL NOT NULL, -- the part of it of records with used_gib_hours, to compare with them
-  requested_with_peak_gib_hours REAL NOT NULL, -- the part of it of records with a peak, to compare with peak_gib_hours
+  requested_with_used_gib_hours REAL NOT NULL, -- the part from records with used_gib_hours, to compare with them
+  requested_with_peak_gib_hours REAL NOT NULL, -- the part from records with a peak, to compare with peak_gib_hours
   used_gib_hours REAL NOT NULL, -- resident memory integrated over time
   peak_gib_hours REAL NOT NULL, -- peak of resident memory x elapsed time
-  requested_with_grid_engine_gib_hours REAL NOT NULL, -- the part of it of records with Grid Engine's figure alone, to compare with grid_engine_gib_hours
+  requested_with_grid_engine_gib_hours REAL NOT NULL, -- the part from records with Grid Engine's figure alone, to compare with grid_engine_gib_hours
   grid_engine_gib_hours REAL NOT NULL, -- Grid Engine's figure (maxvmem: mostly address spaces) x elapsed time, of records without a peak
   cpu_seconds REAL NOT NULL, -- CPU time
   slot_seconds REAL NOT NULL, -- elapsed time x slots on the host (1 where unknown); each host of a parallel job once
@@ -194,7 +194,7 @@ CREATE TABLE rollup (
   without_limit INTEGER NOT NULL, -- records without a limit
   without_peak INTEGER NOT NULL, -- records without a peak
   with_grid_engine INTEGER NOT NULL, -- those of them with Grid Engine's figure (maxvmem)
-  without_used INTEGER NOT NULL, -- records without memory over time
+  without_used INTEGER NOT NULL, -- records without memory-hours
   PRIMARY KEY (unit, day, dimension, key, cluster_id)
 ) WITHOUT ROWID;
 -- end of generated

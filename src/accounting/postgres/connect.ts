@@ -68,7 +68,7 @@ function silenceLimit(text: string, silenceMs: number): WithSilenceLimit {
       clearTimeout(timer);
       if (over) return;
       timer = setTimeout(
-        () => giveUp(new StoreError(text, 'the server has fallen silent', 'see that it runs', true)),
+        () => giveUp(new StoreError(text, 'the server stopped answering', 'check that it runs', true)),
         silenceMs,
       );
     };

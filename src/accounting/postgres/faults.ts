@@ -12,14 +12,14 @@ const DOWN: Fault = {
   hint: 'see that PostgreSQL runs there and can be reached from this host',
   retry: true,
 };
-const AWAY: Fault = { reason: 'the server is going or coming', hint: 'try again in a moment', retry: true };
+const AWAY: Fault = { reason: 'the server is starting or stopping', hint: 'try again in a moment', retry: true };
 const WRONG_PASSWORD: Fault = {
-  reason: 'it does not take the password',
+  reason: 'it rejects the password',
   hint: 'check accounting_credentials (HOST:PORT:DATABASE:USER:PASSWORD)',
   retry: false,
 };
 const NO_ROLE: Fault = {
-  reason: 'it does not let this user in',
+  reason: 'it denies this user access',
   hint: 'create the role there, grant it qmemacct_deliver, and let pg_hba.conf name it',
   retry: false,
 };

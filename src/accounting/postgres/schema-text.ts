@@ -44,7 +44,7 @@ function rollUpTable(): readonly string[] {
   return [
     'CREATE TABLE rollup (',
     '  unit smallint NOT NULL, -- 0 day, 1 month, 2 year',
-    '  day integer NOT NULL, -- the first UTC day of it, since 1970',
+    '  day integer NOT NULL, -- its first UTC day, since 1970',
     `  dimension smallint NOT NULL, -- ${GROUPING_SET_NAMES}`,
     '  cluster text COLLATE "C" NOT NULL,',
     '  key text COLLATE "C" NOT NULL, -- the owner, project ...; of several a line each; \'\': none',

@@ -10,7 +10,7 @@ function rollUpTable(): readonly string[] {
     ...(['name_class', 'rollup_key'] as const).map(SQLITE.dictionary),
     'CREATE TABLE rollup (',
     '  unit INTEGER NOT NULL, -- 0 day, 1 month, 2 year',
-    '  day INTEGER NOT NULL, -- the first UTC day of it, since 1970',
+    '  day INTEGER NOT NULL, -- its first UTC day, since 1970',
     `  dimension INTEGER NOT NULL, -- ${GROUPING_SET_NAMES}`,
     '  key INTEGER NOT NULL, -- in the dictionary of the dimension; of several in rollup_key; 0: records without one',
     '  cluster_id INTEGER NOT NULL,',

@@ -136,7 +136,7 @@ function show(findings: readonly Finding[], more: object, options: DoctorOptions
 
 /** `doctor`; resolves to 0 without problems, else 1. Rejects with CommandError or SettingsError. */
 export async function doctor(options: DoctorOptions, terminal: Terminal): Promise<number> {
-  if (outputFormat(options) === 'csv') throw usageError('doctor: there is no --csv of this; give --json');
+  if (outputFormat(options) === 'csv') throw usageError('doctor has no CSV: give --json');
   if (options.all) return doctorOfAll(options, terminal);
   if (options.nodeCheck !== undefined) throw usageError('--node-check is how --all asks the hosts: give both');
   const now = terminal.now();

@@ -23,7 +23,7 @@ interface FlushOptions extends GlobalOptions {
 /** `qmemacct flush` */
 export function register(command: Command, context: CommandContext): void {
   command
-    .option('--patience <seconds>', 'how long to try an accounting DB that is away', '30')
+    .option('--patience <seconds>', 'how long to try an accounting DB that does not answer', '30')
     .option('--quiet', 'report problems only')
     .action((_options: unknown, given: Command) =>
       context.finish(flush(given.optsWithGlobals<FlushOptions>(), context.terminal)),
@@ -88,7 +88,7 @@ const count = (number: number, one: string, many: string): string => `${number} 
 
 function describe({ recovered, ingested, delivered, left }: TidyOutcome): string {
   const done = [
-    ...(recovered > 0 ? [`finished ${count(recovered, 'run that nobody', 'runs that nobody')} looked after`] : []),
+    ...(recovered > 0 ? [`finished ${count(recovered, 'abandoned run', 'abandoned runs')}`] : []),
     ...(ingested > 0 ? [`took in ${count(ingested, 'record', 'records')} of jobs' owners`] : []),
     `delivered ${count(delivered, 'record', 'records')}`,
     ...(left > 0 ? [`${left} left`] : []),

@@ -131,7 +131,7 @@ export async function importAccounting(
   open: (settings: Settings) => Promise<HistoryStore> = openHistory,
 ): Promise<number> {
   if (options.follow && options.dryRun) throw usageError('--follow and --dry-run exclude each other: give one of them');
-  if (outputFormat(options) === 'csv') throw usageError('what an import did is no table: give --json, not --csv');
+  if (outputFormat(options) === 'csv') throw usageError('import has no CSV: give --json');
   const settings = importSettings(options.config, terminal.env);
   const site = filesOf(given, settings, options, terminal.env);
   becomeDeliverer(settings);

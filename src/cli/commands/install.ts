@@ -148,7 +148,7 @@ async function installForPrograms(
 async function installNode(options: InstallOptions, terminal: Terminal): Promise<number> {
   requireRoot();
   const format = outputFormat(options);
-  if (format === 'csv') throw usageError('install: there is no --csv of this; give --json');
+  if (format === 'csv') throw usageError('install has no CSV: give --json');
   if (format === 'json' && !options.yes && !options.dryRun)
     throw usageError('install --node --json asks nothing: give --yes or --dry-run, too');
   process.umask(0o022);
@@ -197,7 +197,7 @@ async function installNode(options: InstallOptions, terminal: Terminal): Promise
   warn(
     terminal,
     activated
-      ? 'do not configure the hooks for this host before "qmemacct doctor --self-test" is well'
+      ? 'do not configure the hooks for this host before "qmemacct doctor --self-test" passes'
       : `${installation.previous ?? ''} stays the current version: fix what the self-test found, then install again`,
   );
   return EXIT.unavailable;

@@ -126,7 +126,7 @@ export async function nightly(
   steps: NightSteps = nightSteps,
 ): Promise<number> {
   const format = outputFormat(options);
-  if (format === 'csv') throw usageError('nightly: there is no CSV of it; --json shows what was done');
+  if (format === 'csv') throw usageError('nightly has no CSV; --json shows what was done');
   const settings = loadSettings(options.config);
   const now = terminal.now();
   const host = hostname();

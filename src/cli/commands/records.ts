@@ -190,7 +190,10 @@ async function showLines(wanted: Wanted, sought: Sought, terminal: Terminal): Pr
   const { subject, format, interval, view, screen } = wanted;
   const { answer, lines, ofClass } = await findLines(wanted, sought);
   if (ofClass !== undefined && ofClass.leftOut > 0)
-    warn(terminal, `${formatCount(ofClass.leftOut)} runs, which are read one by one, were not; shorten the period`);
+    warn(
+      terminal,
+      `${formatCount(ofClass.leftOut)} runs were not examined, which takes each run's record; shorten the period`,
+    );
   sayShown(answer.shown, sought.filter.owner, terminal);
   if (format !== 'text') {
     const records = lines.flat();

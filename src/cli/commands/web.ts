@@ -26,7 +26,7 @@ const LOOPBACK = /^http:\/\/(?:127\.|localhost|\[::1\])/;
 function tunnel(url: string): readonly string[] {
   if (!LOOPBACK.test(url)) return [];
   const { host, port } = new URL(url);
-  return [`It holds on this host alone; from another: ssh -L ${port}:${host} HOST, with this host's name`];
+  return [`It works on this host only; from another: ssh -L ${port}:${host} HOST, with this host's name`];
 }
 
 /** Prints a link that opens the server's pages as the caller, once; resolves to the exit status. Rejects with CommandError. */
@@ -43,7 +43,7 @@ export async function printLink(options: WebOptions, terminal: Terminal): Promis
     const { url, seconds } = link.value;
     if (format === 'json') writeLines(terminal, [JSON.stringify({ schema: 1, url, seconds })]);
     else
-      writeLines(terminal, [url, `Open it within ${Math.round(seconds / 60)} minutes; it holds once.`, ...tunnel(url)]);
+      writeLines(terminal, [url, `Open it within ${Math.round(seconds / 60)} minutes; it works once.`, ...tunnel(url)]);
     return EXIT.found;
   } catch (error) {
     if (!(error instanceof ClientError)) throw error;

@@ -19,9 +19,7 @@ function failed(error: unknown): ListenerAnswer {
 
 function parseHello(line: string): ListenerAnswer {
   const reply = decodeReply(line);
-  return reply?.kind === 'hello'
-    ? reply
-    : { kind: 'silent', why: 'it says something else than a listener of this version' };
+  return reply?.kind === 'hello' ? reply : { kind: 'silent', why: 'it does not answer as a listener of this version' };
 }
 
 /** Asks the listener behind a socket, and starts none. Never rejects. */
@@ -40,7 +38,7 @@ export function askListener(path: string, withinMs = 2000): Promise<ListenerAnsw
       resolve(answer);
     };
     const timer = setTimeout(() => {
-      end({ kind: 'silent', why: `no word from it within ${withinMs / 1000} s` });
+      end({ kind: 'silent', why: `no answer within ${withinMs / 1000} s` });
     }, withinMs);
     const take = lineSplitter((line) => {
       end(parseHello(line));
@@ -51,7 +49,7 @@ export function askListener(path: string, withinMs = 2000): Promise<ListenerAnsw
       end(failed(error));
     });
     socket.on('close', () => {
-      end({ kind: 'silent', why: 'it hung up without a word' });
+      end({ kind: 'silent', why: 'it closed the connection without an answer' });
     });
   });
 }

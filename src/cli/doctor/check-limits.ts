@@ -57,7 +57,7 @@ export function checkLimits(isRoot: boolean, procRoot = '/proc'): Finding[] {
           'give it to execd',
         ),
     has('NET_ADMIN')
-      ? ok('CAP_NET_ADMIN', `${found.whose} has it: fork, exec and exit events can be had`)
+      ? ok('CAP_NET_ADMIN', `${found.whose} has it: fork, exec and exit events are available`)
       : warning(
           'CAP_NET_ADMIN',
           `${found.whose} lacks it: no exit records of the kernel, before Linux 6.6 no events either; no peak can be proved`,

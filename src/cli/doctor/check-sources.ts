@@ -69,7 +69,7 @@ export function sourceFinding(source: SourceFacts, state: SourceState | 'empty',
 /** What the sampler itself reads of each process, tried on one. */
 export function processState(proc: string, pid: number): SourceState {
   const missing = ['stat', 'statm', 'status', 'io'].filter((name) => readText(`${proc}/${pid}/${name}`) === null);
-  if (missing.length === 0) return { found: 'all of it can be read' };
+  if (missing.length === 0) return { found: 'everything can be read' };
   if (missing.join() === 'io') return { found: 'all but input and output, which this kernel does not count' };
   return unavailable(`no ${proc}/PID/${missing.join(', ')}`, 'mount /proc');
 }

@@ -80,7 +80,7 @@ function checkNodeDb({ settings, isRoot }: NodeState, now: Date): Finding[] {
       ];
     const jobs = database.prepare<[], { count: number }>('SELECT count(*) AS count FROM job').get()?.count ?? 0;
     return [
-      ok('node.db', `well, ${formatBytes(statSync(path).size)}, ${jobs} jobs`),
+      ok('node.db', `healthy, ${formatBytes(statSync(path).size)}, ${jobs} jobs`),
       ...checkOutbox(outboxState(database), now),
     ];
   } catch (error) {

@@ -53,7 +53,7 @@ function verdict(findings: readonly Finding[], { style }: Screen): string {
   const [problems, warnings] = [count('problem'), count('warning')];
   const plural = (number: number, word: string): string => `${number} ${word}${number === 1 ? '' : 's'}`;
   if (problems > 0) return style.bad(`${plural(problems, 'problem')}, ${plural(warnings, 'warning')}`);
-  return warnings > 0 ? style.warning(`no problem, ${plural(warnings, 'warning')}`) : style.good('all is well');
+  return warnings > 0 ? style.warning(`no problem, ${plural(warnings, 'warning')}`) : style.good('healthy');
 }
 
 /** What was found, area by area, the verdict last. */

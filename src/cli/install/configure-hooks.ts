@@ -46,7 +46,7 @@ function requireGoodHosts(verdicts: readonly HostVerdict[], options: InstallOpti
   ];
   throw new CommandError(
     [
-      `a hook that is missing or bad puts a host into the error state, and ${bad.length} of ${verdicts.length} hosts are not known to be well:`,
+      `a hook that is missing or bad puts a host into the error state, and ${bad.length} of ${verdicts.length} hosts have not passed the self-test:`,
       ...named,
       ...rest,
       fixes.join(', or '),
@@ -143,7 +143,7 @@ export async function configureHooks(options: InstallOptions, terminal: Terminal
   if (options.plain)
     warn(
       terminal,
-      `with --plain the figures are the job owners' own word, and small h_vmem limits can't be lifted; hosts take them with accept_self_reported = true in ${options.config}`,
+      `with --plain the figures are self-reported, and small h_vmem limits can't be lifted; hosts take them with accept_self_reported = true in ${options.config}`,
     );
   return EXIT.found;
 }

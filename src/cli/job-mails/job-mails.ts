@@ -7,7 +7,7 @@ import type { Mailer } from '../mail/mailer';
 import { messageId } from '../mail/message';
 import type { Ledger, MailName } from '../nightly/ledger';
 import { sendOnce } from '../nightly/send-night';
-import type { MailWishes } from '../nightly/digest-choices';
+import type { JobMailChoice } from '../nightly/digest-choices';
 import { askedName, type AskedJobs } from './asked-jobs';
 import type { ClusterFacts, RiskFact } from './cluster-facts';
 import { endedJobs, stateOfJob } from './ended-jobs';
@@ -22,7 +22,7 @@ interface JobMailParts {
   /** Made for a round with mails. Throws CommandError. */
   readonly mailer: () => Mailer;
   /** By owner. */
-  readonly wishes: () => Promise<ReadonlyMap<string, MailWishes>>;
+  readonly choices: () => Promise<ReadonlyMap<string, JobMailChoice>>;
   readonly now: () => Date;
   readonly log: (line: string) => void;
 }
@@ -64,8 +64,8 @@ interface Round {
 }
 
 /** Of the owners who want a mail about each job. */
-function wantedEnds(wishes: ReadonlyMap<string, MailWishes>): readonly WantedEnds[] {
-  return [...wishes].flatMap(([owner, { eachJob, since }]) => (eachJob ? [{ owner, since, jobs: null }] : []));
+function wantedEnds(choices: ReadonlyMap<string, JobMailChoice>): readonly WantedEnds[] {
+  return [...choices].flatMap(([owner, { eachJob, since }]) => (eachJob ? [{ owner, since, jobs: null }] : []));
 }
 
 /** Mails to owners about single jobs: that one has ended, or may run out of memory. Each goes at most once. */
@@ -83,13 +83,13 @@ export class JobMails {
    */
   async round(facts: ClusterFacts | null): Promise<{ readonly sent: number; readonly wantsPending: boolean }> {
     if (facts !== null) this.parts.asked.look(facts, this.parts.now().getTime());
-    const wishes = await this.parts.wishes();
+    const choices = await this.parts.choices();
     const round: Round = { mailer: null, sent: 0, isStopped: false };
     let wantsPending = false;
     try {
       for (const risk of facts?.risks ?? [])
-        if (wishes.get(risk.owner)?.atRisk === true) await this.#warn(round, facts?.cluster ?? '', risk);
-      for (const wanted of [...this.#askedEnds(), ...wantedEnds(wishes)])
+        if (choices.get(risk.owner)?.atRisk === true) await this.#warn(round, facts?.cluster ?? '', risk);
+      for (const wanted of [...this.#askedEnds(), ...wantedEnds(choices)])
         if (await this.#ended(round, wanted, facts)) wantsPending = true;
     } finally {
       round.mailer?.close();

@@ -56,7 +56,7 @@ export function retryOf({ runs }: Pick<JobReport, 'runs'>, dialect: Dialect, now
   const short = ended.filter(isOfMemory);
   if (short.length === 0) {
     const sentence = ended.find(({ why }) => why !== null)?.why?.sentence;
-    return { memory: false, request: null, sentence: sentence ?? 'it ended well' };
+    return { memory: false, request: null, sentence: sentence ?? 'it succeeded' };
   }
   const needs = tasks.flatMap((run) => needsOf(recordsOf(run)));
   const whys = short.map(({ why }) => why);
@@ -68,7 +68,7 @@ export function retryOf({ runs }: Pick<JobReport, 'runs'>, dialect: Dialect, now
 }
 
 /**
- * Prints what to ask for now where want of memory ended the job; resolves to the exit status: 0 so, 1 it ended
+ * Prints what to ask for now where lack of memory ended the job; resolves to the exit status: 0 so, 1 it ended
  * otherwise, 4 not known yet.
  */
 export function showRetry(report: JobReport, format: OutputFormat, dialect: Dialect, terminal: Terminal): number {

@@ -27,7 +27,7 @@ export const JOB_MAILS = ['each-job', 'at-risk'] as const;
 export type JobMail = (typeof JOB_MAILS)[number];
 
 /** The same of one user. */
-export interface MailWishes {
+export interface JobMailChoice {
   /** When each job has ended. */
   readonly eachJob: boolean;
   /** When one may run out of memory. */
@@ -150,7 +150,7 @@ export function digestChoicesByName(directory: string): Promise<ReadonlyMap<stri
 }
 
 /** The users who asked for mails about single jobs, by their names. Rejects where the directory can't be read. */
-export function wishesByName(directory: string): Promise<ReadonlyMap<string, MailWishes>> {
+export function jobMailChoicesByName(directory: string): Promise<ReadonlyMap<string, JobMailChoice>> {
   const newest = new Map(choicesOf(directory, null).map((found) => [found.uid, found]));
   return byName(
     new Map(

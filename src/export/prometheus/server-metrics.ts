@@ -70,23 +70,23 @@ const HOSTS: readonly ServerMetric[] = family<ServerFigures, HostView>({
     things('processors', 'Processors, by Grid Engine', ({ processors }) => processors),
     things('load', 'Load of all processors together, by Grid Engine', ({ load }) => load),
     bytes('memory', 'Memory of the host', ({ memoryTotal }) => memoryTotal),
-    bytes('memory_used', 'Memory in use, by whomever', ({ memoryUsed }) => memoryUsed),
+    bytes('memory_used', 'Memory in use, by any process', ({ memoryUsed }) => memoryUsed),
     bytes('swap', 'Swap of the host', ({ swapTotal }) => swapTotal),
     bytes('swap_used', 'Swap in use', ({ swapUsed }) => swapUsed),
     things('slots', 'Slots of its queues, no more than its own complex slots', ({ slots }) => slots),
     things('slots_used', 'Slots that jobs hold', ({ slotsUsed }) => slotsUsed),
     bytes(
       'capacity',
-      'Memory that jobs can ask for here, where its complex is a consumable',
+      'Memory that jobs can request here, where its complex is a consumable',
       ({ capacity }) => capacity,
     ),
-    bytes('free', 'Memory that jobs can still ask for here', ({ free }) => free),
-    bytes('jobs_requested', 'Memory that its jobs asked for', ({ requested }) => requested),
+    bytes('free', 'Memory that jobs can still request here', ({ free }) => free),
+    bytes('jobs_requested', 'Requested memory of its jobs', ({ requested }) => requested),
     bytes('jobs_peak', 'The most that its jobs have used so far, each at its own time', ({ peak }) => peak),
     bytes('jobs_used', 'What its jobs use now', ({ used }) => used),
     things('unlimited_jobs', 'Jobs there without a limit on memory', ({ unlimited }) => unlimited),
-    bytes('stranded', 'Free memory that no slot is left to ask for', ({ strandedMemory }) => strandedMemory),
-    things('stranded_slots', 'Free slots for which no memory is left', ({ strandedSlots }) => strandedSlots),
+    bytes('stranded', 'Free memory of hosts without a free slot', ({ strandedMemory }) => strandedMemory),
+    things('stranded_slots', 'Free slots of hosts without free memory', ({ strandedSlots }) => strandedSlots),
   ],
 });
 
@@ -275,8 +275,12 @@ const HEALTH: readonly ServerMetric[] = [
     'Those of which samplers have delivered figures',
     ({ view }) => view?.jobs.filter(({ ours }) => ours !== null).length ?? null,
   ),
-  single('at_risk_jobs', {}, 'Jobs at their limit, or there within a day as they grow now', ({ view, nowMs }) =>
-    view === null ? null : jobsAtRisk(view, { withinMs: DAY_MS, nowMs, share: FULL_SHARE }).length,
+  single(
+    'at_risk_jobs',
+    {},
+    'Jobs at their limit, or that reach it within a day at their present growth',
+    ({ view, nowMs }) =>
+      view === null ? null : jobsAtRisk(view, { withinMs: DAY_MS, nowMs, share: FULL_SHARE }).length,
   ),
   single('accounting_up', {}, '1: the accounting DB can be read; 0: it can not', (source) =>
     Number(source.accountingProblem === null),
@@ -337,7 +341,7 @@ const HEARTBEATS: readonly ServerMetric[] = [
       things('failing_sources', 'Data sources that fail', ({ heartbeat }) => heartbeat.failing_sources.length),
       seconds(
         'clock_offset',
-        "The host's clock less that of the accounting DB",
+        "The host's clock minus that of the accounting DB",
         ({ heartbeat }) => heartbeat.clock_offset_seconds,
       ),
     ],

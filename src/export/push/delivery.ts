@@ -41,7 +41,7 @@ export class Delivery<Item> {
 
   #refused(count: number, reason: string, of: number): void {
     this.spool.update({ refused: this.spool.state.refused + count });
-    if (reason !== this.#refusal) this.log(`it refuses ${count} of ${of} for good: ${reason}`);
+    if (reason !== this.#refusal) this.log(`it rejects ${count} of ${of} for good: ${reason}`);
     this.#refusal = reason;
   }
 }

@@ -103,10 +103,10 @@ function waitMs(retryAfter: string): number {
 }
 
 const WHY: Readonly<Record<number, string>> = {
-  401: 'it refuses the user or token: look at "user" and "credentials"',
+  401: 'it rejects the user or token: check "user" and "credentials"',
   403: 'the user or token may not write there',
-  404: 'it has nothing at this address: look at "address"',
-  429: 'it has too much to do',
+  404: 'it has nothing at this address: check "address"',
+  429: 'it is overloaded',
 };
 /** Data that is wrong once is wrong for ever; what else a server refuses may be put right. */
 const REFUSES_DATA = [400, 422];

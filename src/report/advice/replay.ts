@@ -81,7 +81,7 @@ export function renderReplay(answers: ReadonlyMap<string, ReplayAnswer>, screen:
   return [
     ...[...answers].flatMap(([name, answer]) => renderOne(name, answer, screen)),
     'Each request rests on runs that had ended when the job was submitted. A job that needs more fails, loses its whole',
-    'run, and asks for twice as much. "At a larger risk": too few runs, or too different ones, for the wanted risk.',
+    'run, and requests twice as much. "At a larger risk": too few runs, or too different ones, for the wanted risk.',
   ];
 }
 

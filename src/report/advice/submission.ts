@@ -33,7 +33,7 @@ export function submissionLine(requests: string, promise: MemoryPromise | null, 
   const given = `${complex}=${exactSize(asked)}`;
   const advised = `${complex}=${text}`;
   const past = `of ${formatCount(runs)} such runs the largest needed ${formatBytes(largest, 'up')}`;
-  const enough = risk === null ? `ask for ${advised}` : `${advised} is enough for ${formatPercent(1 - risk)} of them`;
+  const enough = risk === null ? `request ${advised}` : `${advised} is enough for ${formatPercent(1 - risk)} of them`;
   const fault = less ? 'is too little' : `is ${formatCount(Math.floor(asked / amount))} times what is needed`;
   const isSet = mayRewrite && risk !== null && (less || risk <= RISK_OF_LESS);
   const done = isSet ? '; it is set to that, which "qsub -ac qmemacct_request=keep" prevents' : '';

@@ -127,7 +127,7 @@ export function lineOfName(found: NameFound): JobLine | null {
   );
 }
 
-/** Jobs that ended for want of memory as one line. `cut`: there may be more than these. */
+/** Jobs that ended for lack of memory as one line. `cut`: there may be more than these. */
 export function lineOfKilled({ records, runs }: KilledFound, cut: boolean): JobLine {
   const sums = {
     records: records.length,

@@ -11,7 +11,7 @@ import { whyEnded, type Why } from '../why/why';
 import type { Words } from '../why/words';
 import { isPart, wholeRun } from './whole-jobs';
 
-/** One run of a job that ended for want of memory: all its records, and why that is thought. */
+/** One run of a job that ended for lack of memory: all its records, and why that is thought. */
 interface KilledRun {
   readonly records: readonly [JobRecord, ...JobRecord[]];
   readonly why: Why;

@@ -286,7 +286,7 @@ function renderShares(report: Report, screen: Screen): string[] {
       const from = SHARE_STEPS[index - 1] ?? 0;
       return { name: `${from * 100}-${to * 100} %`, records: within(from, to) };
     }),
-    { name: '100 % up', records: within(1, null) },
+    { name: `${screen.glyphs.atLeast} 100 %`, records: within(1, null) },
   ];
   const most = steps.reduce((sum, { records }) => Math.max(sum, records), 1);
   const bars = steps.map(({ name, records }): Bar => ({ name, part: records / most, text: formatCount(records) }));

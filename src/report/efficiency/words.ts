@@ -125,16 +125,13 @@ export function farBelowText({ records }: JobList): string {
 
 export function killedText({ records }: JobList, { failed, failed_core_hours: hours }: Sums): string {
   if (failed === 0) return 'No job ended badly.';
-  const by =
-    records === 0
-      ? 'by the looks of it none by its memory'
-      : `${formatCount(records)} of them by the memory limit, by the looks of it`;
+  const by = records === 0 ? 'probably none by memory' : `${formatCount(records)} of them probably by the memory limit`;
   return `${plural(failed, 'record')} ended badly (${amount(hours)} core hours), ${by}.`;
 }
 
-/** How a list came about, where it is not the whole truth; null: it is. */
+/** Which days a list is from, where it is not from all of them; null: it is. */
 export function listNote({ looked_at_days: days }: Pick<JobList, 'looked_at_days'>): string | null {
-  return days === null ? null : `Looked for on the ${plural(days.length, 'day')} with most of it.`;
+  return days === null ? null : `From the ${plural(days.length, 'day')} with the highest sums only.`;
 }
 
 /** "408000.7" */
@@ -172,13 +169,13 @@ export function nextRisk({ next_time: next, advice }: JobLine): string {
   return next === null ? share(advice?.risk ?? null) : '';
 }
 
-/** Why the job of a line ended, and how many of the line ended of the same; null: not known. */
+/** Why the job of a line ended, and how many of the line ended for the same reason; null: not known. */
 export function causeText({ cause }: JobLine): string | null {
   if (cause === null) return null;
   const { sentence, alike, looked_at: looked } = cause;
   if (looked === 1) return sentence;
   const same = alike === looked ? 'all' : formatCount(alike);
-  return `${sentence} Of the ${formatCount(looked)} runs that were looked at, ${same} ended of the same.`;
+  return `${sentence} Of the ${formatCount(looked)} runs examined, ${same} ended for this reason.`;
 }
 
 /** What the sums count among them, and a closer look does not; null: nothing. */
@@ -190,16 +187,16 @@ export function otherwiseText({ otherwise }: KilledList): string | null {
 
 /** How lines of jobs are to be read. */
 export const LINES_TEXT =
-  '# in a name: any number. Next time: enough for all these jobs, with room to spare; risk: the share of runs that would need more, by past runs of that name; none: the request fits, or it is not known.';
+  '# in a name: any number. Next time: enough for all these jobs, with headroom; risk: the share of runs that would need more, by past runs of that name; none: the request fits, or it is not known.';
 
 export function silentText({ kind, records, last_at: at }: SilentNode): string {
   if (kind === 'unsampled')
     return `${plural(records, 'job record')}, none with a sample; the week before there were samples`;
   const when = at === null ? '' : `: ${formatMinute(new Date(at))}`;
-  return `its last record is of a sampler that was lost${when}`;
+  return `the sampler of its last job was lost${when}`;
 }
 
-/** When most was asked for, and how much of it was in use then; null: nothing to compare. */
+/** When most was requested, and how much of that was in use then; null: nothing to compare. */
 export function hoursText({ hours }: Report): string | null {
   const busiest = hours.reduce(
     (most, hour, index) => (hour.requested_gib_hours > (hours[most]?.requested_gib_hours ?? 0) ? index : most),
@@ -211,7 +208,7 @@ export function hoursText({ hours }: Report): string | null {
   return (
     `Most was requested from ${clock(busiest)} to ${clock(busiest + 1)}: ${memoryTime(most.requested_gib_hours)}, ` +
     (hours.every(({ used_gib_hours: used }) => used === 0)
-      ? 'how much of it was in use is not known.'
+      ? 'the memory in use then is unknown.'
       : `of which ${formatPercent(most.used_gib_hours / most.requested_gib_hours)} were in use.`)
   );
 }

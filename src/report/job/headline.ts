@@ -83,7 +83,7 @@ function whyWords(why: Why, next: NextTime | null): readonly [Tone, string] {
 
 const raiseWords = ({ counted, promise }: Advice): string =>
   counted || promise === null
-    ? 'By what Grid Engine counted, it came close to its limit.'
+    ? "By Grid Engine's figure it came close to its limit."
     : 'Another run of its kind needed nearly all of this request, or more.';
 
 /** Of a job of which a part is not known. */

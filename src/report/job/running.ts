@@ -20,7 +20,7 @@ export interface Growing {
 const CONFIDENCE: Readonly<Record<Trend['confidence'], string>> = {
   high: 'it grows steadily',
   medium: 'it grows not quite evenly',
-  low: 'a guess: it grows unevenly, or there is little to go by',
+  low: 'a guess: it grows unevenly, or samples are few',
 };
 
 /** A job on one host. */

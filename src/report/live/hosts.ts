@@ -91,7 +91,7 @@ export function renderHosts({ view, hosts, details }: HostsReport, screen: Scree
   return [
     renderHeadline(`${countText(hosts.length, view.hosts.length, 'hosts')}${cluster}`, view, 'hosts', screen),
     '',
-    ...(hosts.length === 0 ? ['No host is like that.'] : [...head, ...body, '']),
+    ...(hosts.length === 0 ? ['No host matches.'] : [...head, ...body, '']),
     ...describeTotals(totalHosts(hosts), screen).flatMap((line) => wrapIndented(line, screen)),
     '',
     ...hostsLegend(hosts, screen).flatMap((line) => wrap(line, screen.width)),

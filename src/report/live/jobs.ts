@@ -43,7 +43,7 @@ export function renderJobs(report: JobsReport, screen: Screen): string[] {
   return [
     renderHeadline(`${countText(jobs.length, view.jobs.length, 'running')}${cluster}`, view, 'list', screen),
     '',
-    ...(jobs.length === 0 ? ['No running job is like that.'] : []),
+    ...(jobs.length === 0 ? ['No running job matches.'] : []),
     ...renderRows(chooseColumns(JOB_COLUMNS, jobs), jobs, screen),
     ...renderPending(report, screen),
     ...(jobs.length === 0 ? [] : ['']),

@@ -175,6 +175,6 @@ function listOf(
   const waiting = selection?.page === 'pending' && view?.pending === null;
   if (selection === null || waiting) return { head: [], body: ['Asking Grid Engine ...'] };
   if (selection.rows.length === 0)
-    return { head: [], body: [`Nothing here${selection.all > 0 ? ' is like that; c clears the filters' : ''}.`] };
+    return { head: [], body: [`Nothing here${selection.all > 0 ? ' matches; c clears the filters' : ''}.`] };
   return renderVisible(selection, top, room, screen);
 }

@@ -115,7 +115,7 @@ const DERIVED: Readonly<Record<string, Fact>> = {
   cpu_efficiency: fact(SHARE, DERIVED_HELP.cpu_efficiency, ({ record }) => cpuEfficiency(record)),
   memory_efficiency: fact(SHARE, DERIVED_HELP.memory_efficiency, ({ memory }) => memoryEfficiency(memory)),
   queue_wait_seconds: fact(numberType('seconds'), DERIVED_HELP.queue_wait_seconds, ({ record }) => queueWait(record)),
-  succeeded: fact({ kind: 'truth' }, 'it ended in good order', ({ record }) => succeeded(record)),
+  succeeded: fact({ kind: 'truth' }, 'it ended without an error', ({ record }) => succeeded(record)),
   limit_bytes: fact(numberType('bytes'), 'memory that its request allows, on all of its hosts', ({ record }) =>
     limitOf(record),
   ),
@@ -136,7 +136,7 @@ const DERIVED: Readonly<Record<string, Fact>> = {
     byGridEngine: notMeasured,
   },
   busy_slots: fact(numberType('count'), 'CPU time over elapsed time: slots that computed, in the mean', busySlots),
-  idle_slots: fact(numberType('count'), 'its slots less busy_slots; 0 where it kept more busy', (subject) => {
+  idle_slots: fact(numberType('count'), 'its slots minus busy_slots; 0 where it kept more busy', (subject) => {
     const busy = busySlots(subject);
     const slots = subject.record.host_slots;
     return busy === null || slots === null ? null : Math.max(0, slots - busy);

@@ -8,7 +8,7 @@ severity = "high"
 requires = ["needed_share"]
 when = "needed_share >= 90%"
 evidence = "memory was close to its limit: {needed_bytes} of {limit_bytes} ({needed_share})"
-hint = "ask for more: a run that reaches its limit is lost, {limit_bytes * wallclock_seconds} of it"
+hint = "request more: a run that reaches its limit is lost, here {limit_bytes * wallclock_seconds}"
 cost = "limit_bytes * wallclock_seconds"
 
 [swapping]
@@ -16,7 +16,7 @@ severity = "high"
 requires = ["swap_bytes"]
 when = "swap_bytes >= 100MiB and swap_bytes >= 5% * peak_rss_lower_bytes"
 evidence = "{swap_bytes} of its memory was in swap, beside {peak_rss_lower_bytes} in RAM"
-hint = "ask for as much memory as the program really needs, or give it less to do at one time"
+hint = "request as much memory as the program needs, or give it less to do at a time"
 cost = "taskstats_swap_in_delay_seconds"
 
 [leak]
@@ -32,28 +32,28 @@ severity = "high"
 requires = ["gpu_held"]
 when = "gpu_held >= 1 and gpu_held_time_seconds >= 5min and gpu_idle_seconds >= 50% * gpu_held_time_seconds"
 evidence = "held {gpu_held} GPU(s) for {gpu_held_time_seconds}, idle for {gpu_idle_seconds} of it"
-hint = "check that the program finds the GPU, or ask for none"
+hint = "check that the program finds the GPU, or request none"
 cost = "host_slots * wallclock_seconds * gpu_idle_seconds / gpu_held_time_seconds"
 
 [oversubscribed]
 severity = "medium"
 when = "wallclock_seconds >= 10s and cpu_efficiency > 120% and busy_slots - host_slots >= 0.5"
-evidence = "kept {busy_slots} slots busy and had asked for {host_slots}"
-hint = "ask for as many slots as it has threads, or start as many threads as it has slots (OMP_NUM_THREADS=$NSLOTS)"
+evidence = "kept {busy_slots} slots busy and had requested {host_slots}"
+hint = "request as many slots as it has threads, or start as many threads as it has slots (OMP_NUM_THREADS=$NSLOTS)"
 cost = "(busy_slots - host_slots) * wallclock_seconds"
 
 [serial]
 severity = "medium"
 when = "host_slots >= 2 and wallclock_seconds >= 10s and busy_slots >= 0.7 and busy_slots < 1.2"
 evidence = "used one slot of {host_slots} ({busy_slots} busy in the mean)"
-hint = "ask for one slot, or tell the program to use them all ($NSLOTS)"
+hint = "request one slot, or tell the program to use them all ($NSLOTS)"
 cost = "idle_slots * wallclock_seconds"
 
 [idle-cores]
 severity = "medium"
 when = "wallclock_seconds >= 10s and idle_slots >= 0.9 and cpu_efficiency < 50% and not (host_slots >= 2 and busy_slots >= 0.7 and busy_slots < 1.2)"
 evidence = "kept {busy_slots} of {host_slots} slots busy ({cpu_efficiency})"
-hint = "ask for fewer slots, or find what it waits for"
+hint = "request fewer slots, or find what it waits for"
 cost = "idle_slots * wallclock_seconds"
 
 [memory-far-below]
@@ -61,7 +61,7 @@ severity = "medium"
 requires = ["needed_share"]
 when = "succeeded and needed_share < 25%"
 evidence = "needed {needed_bytes} of {limit_bytes} ({needed_share})"
-hint = "ask for less: others could have used the rest"
+hint = "request less: others could have used the rest"
 cost = "(limit_bytes - needed_bytes) * wallclock_seconds"
 
 [io-bound]
@@ -85,6 +85,6 @@ severity = "low"
 requires = ["h_rt_seconds"]
 when = "succeeded and h_rt_seconds >= 1h and wallclock_seconds < 10% * h_rt_seconds"
 evidence = "ran {wallclock_seconds} of {h_rt_seconds} requested (h_rt)"
-hint = "ask for less time: short jobs are started in gaps before long ones"
+hint = "request less time: short jobs are started in gaps before long ones"
 cost = "host_slots * (h_rt_seconds - wallclock_seconds)"
 `;

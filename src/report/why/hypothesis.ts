@@ -23,7 +23,7 @@ export const CAUSES = [
 ] as const;
 export type Cause = (typeof CAUSES)[number];
 
-/** Those that are a want of memory, wherever it was wanting. */
+/** Those that are a lack of memory, wherever it lacked. */
 export const MEMORY_CAUSES: ReadonlySet<Cause> = new Set<Cause>([
   'h_vmem',
   'refused-memory',

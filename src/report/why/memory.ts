@@ -149,7 +149,7 @@ export function killedAtMemory(end: BadEnd, words: Words): Hypothesis {
   const never = notByExecd(end);
   if (never !== null) return end.signal === SIGKILL ? judged.contradicted(never) : judged.otherwise(never);
   const [first, ...others] = end.hosts.map((part) => heldAtLimit(end, part, words));
-  return first === undefined ? judged.undecidable('no host of it is known') : strongest(first, others);
+  return first === undefined ? judged.undecidable('its hosts are unknown') : strongest(first, others);
 }
 
 /** What a complex of memory limited it to on that host, in bytes; null: it is not known that it did. */
@@ -215,7 +215,7 @@ export function softMemory(end: BadEnd, words: Words): Hypothesis {
   const judged = judge('s_vmem', "Grid Engine's SIGXCPU at s_vmem");
   if (end.signal !== SIGXCPU) return judged.otherwise(`it ended ${endedBy(end)}, s_vmem sends SIGXCPU`);
   const [part] = end.hosts;
-  if (part === undefined) return judged.undecidable('no host of it is known');
+  if (part === undefined) return judged.undecidable('its hosts are unknown');
   const limit = requestedBytes(end, part.record, 's_vmem');
   if (limit === null)
     return part.limitKnown && part.record.trust !== 'accounting'
@@ -291,7 +291,7 @@ export function outOfMemoryGroup(end: BadEnd, words: Words): Hypothesis {
   return judged.consistent(end.signal === 0 ? 2 : 3, `${killed}${at}`);
 }
 
-/** The kernel's OOM killer, for want of memory on the node. */
+/** The kernel's OOM killer, for lack of memory on the node. */
 export function outOfMemoryNode(end: BadEnd, words: Words): Hypothesis {
   const judged = judge('node-out-of-memory', "the kernel's out-of-memory killer, for a full node");
   const never = notByOom(end);

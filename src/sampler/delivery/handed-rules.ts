@@ -65,16 +65,17 @@ function recordOfCopies(text: string, settings: Settings, nowMs: number): JobRec
 
 /** Why a user's record is not taken; null: it is. */
 export function whyRefused(record: JobRecord, by: HandedBy, here: Here): string | null {
-  if (record.owner !== null && record.owner !== by.owner) return `speaks for "${record.owner}", is of ${by.owner}`;
+  if (record.owner !== null && record.owner !== by.owner)
+    return `names the owner "${record.owner}", and is a file of ${by.owner}`;
   if (record.cluster !== here.cluster) return `is of cluster "${record.cluster}", not "${here.cluster}"`;
   if (!RUN_ID.test(record.run_id)) return 'has a run_id that no hook makes';
   if (here.store.job(`${record.job_id}.${record.task_id ?? 0}.${record.run_id}`) !== null)
-    return `speaks of job ${record.job_id}, which root's hooks account`;
+    return `is about job ${record.job_id}, which root's hooks account`;
   if (record.status === 'running') return 'says that the job still runs';
   if (record.failed !== null || record.grid_engine !== null)
     return "has fields that only Grid Engine's accounting fills (failed, grid_engine)";
   const unknown = Object.keys(record.metrics).find((name) => !METRICS.has(name));
-  if (unknown !== undefined) return `has a metric that there is not ("${unknown}")`;
+  if (unknown !== undefined) return `has an unknown metric ("${unknown}")`;
   return whyNotThen(record, by.changedMs, here);
 }
 
@@ -87,15 +88,15 @@ function whyNotThen(record: JobRecord, changedMs: number, { nowMs, boot, bootMs 
     .concat(record.peak_process_vmem?.at, record.peak_footprint?.at)
     .flatMap((time) => (time ? [Date.parse(time)] : []));
   const times = [submitted, started, ended, ...seen].filter((time) => typeof time === 'number');
-  if (Math.max(record.revision, ...times) > nowMs + SLACK_MS) return 'speaks of a time that is still to come';
+  if (Math.max(record.revision, ...times) > nowMs + SLACK_MS) return 'has a time in the future';
   if ((ended ?? record.revision) < changedMs - HANDED_WITHIN_MS)
-    return 'speaks of a job that ended more than a day before it was handed in';
+    return 'is about a job that ended more than a day before it was handed in';
   const thisBoot = record.run_id.startsWith(`${boot}.`);
   if (!thisBoot && changedMs > bootMs + SLACK_MS)
-    return 'speaks of a job of an earlier boot of this host, and was handed in after that';
+    return 'is about a job of an earlier boot of this host, and was handed in after that';
   const earliest = thisBoot ? bootMs : changedMs - LONGEST_MS;
-  if (Math.min(started ?? earliest, ...seen) < earliest - SLACK_MS) return 'speaks of a time before the job could be';
-  if ((submitted ?? changedMs) < changedMs - LONGEST_MS) return 'speaks of a time before the job could be';
+  if (Math.min(started ?? earliest, ...seen) < earliest - SLACK_MS) return 'has a time before the job can have existed';
+  if ((submitted ?? changedMs) < changedMs - LONGEST_MS) return 'has a time before the job can have existed';
   if ((submitted ?? 0) > (started ?? Infinity) + SLACK_MS || (started ?? 0) > (ended ?? Infinity) + SLACK_MS)
     return 'began before it was submitted, or ended before it began';
   return null;

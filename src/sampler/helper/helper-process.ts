@@ -180,11 +180,12 @@ export class HelperProcess {
     if (message?.kind === 'ready') {
       this.#ready = true;
       if (pending !== null) this.#arm();
-    } else if (message === null || message.id !== pending?.id) this.#discard('ended', 'wrote what is no answer');
+    } else if (message === null || message.id !== pending?.id)
+      this.#discard('ended', 'wrote something that is no answer');
     else if (message.kind === 'answer') this.#settle(message.answer);
     else if (performance.now() - pending.askedMs > pending.deadlineMs * WHOLE_REQUEST) {
       pending.at = null;
-      this.#discard('late', `did not come to an end within ${(pending.deadlineMs * WHOLE_REQUEST) / 1000} s`);
+      this.#discard('late', `did not end within ${(pending.deadlineMs * WHOLE_REQUEST) / 1000} s`);
     } else {
       pending.at = message.pid;
       this.#timer?.refresh();

@@ -133,7 +133,7 @@ export class Helper {
     if (left > 0)
       return unavailable(
         `no answer ${failures} times in a row; tried again in ${Math.ceil(left / 1000)} s`,
-        'see what its device or file system hangs at',
+        'check its device or file system',
       );
     if (this.#running === null && this.#abandoned >= MOST_ABANDONED)
       return unavailable(

@@ -53,7 +53,9 @@ export function serve(served: Served, nextLine: () => string | null, write: (lin
       });
       const text = answerLine(id, answer);
       // The sampler would take it for a helper gone mad.
-      write(text.length <= LONGEST_LINE ? text : answerLine(id, unavailable(`source ${source} has too much to say`)));
+      write(
+        text.length <= LONGEST_LINE ? text : answerLine(id, unavailable(`source ${source} has too long an answer`)),
+      );
     } catch (error) {
       write(answerLine(id, unavailable(`source ${source} failed: ${reasonOf(error)}`)));
     }

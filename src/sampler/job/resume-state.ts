@@ -43,7 +43,7 @@ export function writeResumeState(settings: Settings, run: RunDescription, state:
 
 const unusable = (error: string): ResumeState => ({
   state: null,
-  missed: `What an earlier sampler knew of this job could not be used (${error}): the job is followed anew.`,
+  missed: `The state of an earlier sampler could not be used (${error}): the job is followed anew.`,
 });
 
 /** The state that a process hands over to its successor (SavedFollower as JSON). */
@@ -65,7 +65,7 @@ export function readResumeState(settings: Settings, run: RunDescription, nowMs =
   const { boot, at, state } = file.value;
   if (boot !== bootId()) return null;
   const seconds = Math.max(0, Math.round((nowMs - at) / 1000));
-  const missed = nowMs - at <= REMEMBERED_MS ? null : `This job was not looked after for about ${seconds} s.`;
+  const missed = nowMs - at <= REMEMBERED_MS ? null : `This job was not sampled for about ${seconds} s.`;
   return { state, missed };
 }
 

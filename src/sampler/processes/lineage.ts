@@ -21,7 +21,7 @@ const TOTALS = object({
   sums: object(eachField<Shape<number>>(number())),
   /** Of every process that ended each thread's record came. */
   whole: boolean,
-  /** Ended by the kernel's OOM killer, for a full control group, and for want of memory on the node. */
+  /** Ended by the kernel's OOM killer, for a full control group, and for lack of memory on the node. */
   oomKills: object({ cgroup: integer(0), node: integer(0) }),
 });
 export type LineageTotals = ValueOf<typeof TOTALS>;

@@ -239,7 +239,7 @@ const listed: Shape<StoredRecord> = part('ListedRecord', {
   ...record,
   schema: object(
     { ...RECORD_MEMBERS, next_time: optional(nullable(nextRequest)) },
-    'a record; next_time, where it is asked for: what to request for the next run, null: nothing can be said',
+    'a record; next_time, on request: what to request for the next run, null: nothing can be said',
   ).schema,
 });
 

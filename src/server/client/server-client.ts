@@ -39,8 +39,8 @@ const REASONS: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'it does not run',
   EACCES: 'permission denied',
   EAGAIN: 'it is overloaded',
-  ECONNRESET: 'it hung up',
-  EPIPE: 'it hung up',
+  ECONNRESET: 'it closed the connection',
+  EPIPE: 'it closed the connection',
 };
 
 function parsed(text: string): unknown {

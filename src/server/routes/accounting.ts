@@ -286,7 +286,7 @@ const runningRoute = route({
 const nodesRoute = route({
   path: '/v1/nodes',
   description:
-    "what the qmemacct of each host last said of itself, with its deliveries: version, records that wait, listener, clock (schema 1); offset: the host's clock less the accounting DB's",
+    "what the qmemacct of each host last said of itself, with its deliveries: version, records that wait, listener, clock (schema 1); offset: the host's clock minus the accounting DB's",
   parameters: { since: queryTime('a heartbeat since then (default: 7d)') },
   type: JSON_TYPE,
   schema: nodesAnswer.schema,

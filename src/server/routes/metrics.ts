@@ -7,7 +7,7 @@ import { route } from './route';
 export const metricsRoute = route({
   path: '/metrics',
   description:
-    'for Prometheus: hosts, queues, owners, projects, kinds of jobs, the waste of the last 24 hours, heartbeats of hosts, and how the server is',
+    "for Prometheus: hosts, queues, owners, projects, kinds of jobs, the waste of the last 24 hours, heartbeats of hosts, and the server's health",
   parameters: {},
   type: METRICS_TYPE,
   schema: null,

@@ -29,7 +29,7 @@ export const taskstats: Omit<Source, 'open'> = {
       'count',
       'Processes that the OOM killer ended for a full cgroup; absent: none was seen.',
     ),
-    metric('node_oom_kills', 'count', 'Processes that it ended for want of memory on the node; absent: none was seen.'),
+    metric('node_oom_kills', 'count', 'Processes that it ended for lack of memory on the node; absent: none was seen.'),
     metric('cpu_seconds', 'seconds', 'CPU time of processes that have ended, by the scheduler (exact).', 1000),
     metric('minor_faults', 'count', 'Page faults without input, of processes that have ended.'),
     metric('major_faults', 'count', 'Page faults that waited for input, of processes that have ended.'),

@@ -1,7 +1,7 @@
 import { closeSync, constants, openSync, readSync } from 'node:fs';
 import { seekToEnd } from '../../native/libc';
 
-/** What the kernel's OOM killer ended a process for: the limit of a control group, or want of memory on the node. */
+/** What the kernel's OOM killer ended a process for: the limit of a control group, or lack of memory on the node. */
 export type OomKill = 'cgroup' | 'node';
 
 const KERNEL_LOG = '/dev/kmsg';

@@ -42,7 +42,7 @@ const FIELDS = {
   oomEvents: events('oom_events', 'How often the limit left no room for an allocation.'),
   highEvents: events('high_events', 'How often the soft limit (memory.high) held processes back.'),
   maxEvents: events('max_events', 'How often the hard limit was reached.'),
-  refaults: events('refaults', 'Pages that were given up for want of memory and had to be read in again.'),
+  refaults: events('refaults', 'Pages that were given up for lack of memory and had to be read in again.'),
   memoryStalledSeconds: seconds('memory_stalled', 'Time in which some task waited for memory (PSI).'),
   memoryFullyStalledSeconds: seconds('memory_fully_stalled', 'Time in which every task waited for memory (PSI).'),
   cpuStalledSeconds: seconds('cpu_stalled', 'Time in which some task waited for a CPU (PSI).'),

@@ -11,7 +11,7 @@ const METRICS = {
   pswpout: counter('pswpout', 'bytes', 'Written to swap.'),
   pgfault: counter('pgfault', 'count', 'Page faults, major ones included.'),
   pgmajfault: counter('pgmajfault', 'count', 'Page faults that had to wait for a disk.'),
-  oom_kill: counter('oom_kill', 'count', 'Processes that the kernel killed for want of memory (Linux 4.13 or later).'),
+  oom_kill: counter('oom_kill', 'count', 'Processes that the kernel killed for lack of memory (Linux 4.13 or later).'),
 } as const satisfies Readonly<Record<string, Metric>>;
 
 type VmstatKey = keyof typeof METRICS;

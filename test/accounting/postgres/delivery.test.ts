@@ -67,7 +67,7 @@ describe('delivery to PostgreSQL', { skip: noPostgres }, () => {
   it('keeps the rows where the password is wrong, and says so', { skip: cannotRun() }, async () => {
     const name = await delivered();
     for (const [line, mode, complaint] of [
-      ['*:*:*:hooks:guessed', 0o600, /does not take the password .*; check accounting_credentials/],
+      ['*:*:*:hooks:guessed', 0o600, /rejects the password .*; check accounting_credentials/],
       [goodLine(), 0o640, /others can read the credentials; chmod 0600/],
     ] as const) {
       const file = credentials(line, mode);

@@ -89,7 +89,7 @@ describe('qmemacct live', () => {
   it('ends with 1 where nothing is like that', async () => {
     const { status, output } = await live(['--owner', 'nobody']);
     assert.equal(status, 1);
-    assert.match(output, /\nNo running job is like that\.\n/);
+    assert.match(output, /\nNo running job matches\.\n/);
     assert.equal((await live(['--owner', 'nobody', '--csv'])).output.split('\n').length, 2);
   });
 

@@ -17,8 +17,8 @@ describe('qmemacct web', () => {
     assert.equal(new URL(url).origin, `http://127.0.0.1:${site.port}`);
     assert.equal((await site.get(url.slice(new URL(url).origin.length))).status, 200);
     assert.deepEqual(words, [
-      'Open it within 5 minutes; it holds once.',
-      `It holds on this host alone; from another: ssh -L ${site.port}:127.0.0.1:${site.port} HOST, with this host's name`,
+      'Open it within 5 minutes; it works once.',
+      `It works on this host only; from another: ssh -L ${site.port}:127.0.0.1:${site.port} HOST, with this host's name`,
     ]);
   });
 

@@ -25,7 +25,7 @@ it('doctor says of each sink whether it answers, and what waits for it', async (
   assert.equal(lines[0], `ok influx: influx at ${address(good.port)} answers`);
   assert.match(
     lines[1] ?? '',
-    /^warning otlp: .* status 401: it refuses the user or token.*, 1 rounds wait, 1,234 values/,
+    /^warning otlp: .* status 401: it rejects the user or token.*, 1 rounds wait, 1,234 values/,
   );
   assert.match(lines[2] ?? '', /^warning graphite: graphite at tcp:.*ECONNREFUSED/);
   assert.equal(good.asked.length, 1);

@@ -154,7 +154,7 @@ describe('the state of a node', { skip: root ? false : 'looks at what only root 
       'version=1\njob=1\ntask=0\nspool=/x\nshepherd_pid=1\nshepherd_start=1\nboot=0123abcd\nhooks=root\nmemory=full\nend=1\n',
     );
     const found = briefly(checkState(state, new Date())).join('\n');
-    assert.match(found, /ok node.db: well, .* 2 jobs/);
+    assert.match(found, /ok node.db: healthy, .* 2 jobs/);
     assert.match(found, /problem outbox: 1 record waits for the accounting DB, the oldest for 2:00:0/);
     assert.match(found, /warning outbox: 1 refused .*: too old/);
     assert.match(found, /warning runs: 1 ended without epilog and sampler/);

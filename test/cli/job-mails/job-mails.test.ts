@@ -9,7 +9,7 @@ import { AskedJobs } from '../../../src/cli/job-mails/asked-jobs';
 import { factsOf, type ClusterFacts } from '../../../src/cli/job-mails/cluster-facts';
 import { JobMails } from '../../../src/cli/job-mails/job-mails';
 import { createMailer } from '../../../src/cli/mail/mailer';
-import { writeChoice, type MailWishes } from '../../../src/cli/nightly/digest-choices';
+import { writeChoice, type JobMailChoice } from '../../../src/cli/nightly/digest-choices';
 import { openLedger, type Ledger } from '../../../src/cli/nightly/ledger';
 import { viewCluster } from '../../../src/live/view';
 import type { JobRecord } from '../../../src/record/record';
@@ -48,15 +48,15 @@ function ended(changes: Partial<JobRecord> = {}): JobRecord {
   };
 }
 
-const EACH_JOB: MailWishes = { eachJob: true, atRisk: false, since: NOW - 10 * HOUR };
-const AT_RISK: MailWishes = { eachJob: false, atRisk: true, since: 0 };
+const EACH_JOB: JobMailChoice = { eachJob: true, atRisk: false, since: NOW - 10 * HOUR };
+const AT_RISK: JobMailChoice = { eachJob: false, atRisk: true, since: 0 };
 
 interface Site {
   readonly sink: MailSink;
   readonly store: AccountingStore;
   readonly logged: readonly string[];
   /** The mails of a process that begins now, at that time (ms). */
-  readonly begin: (wishes: Readonly<Record<string, MailWishes>>, clock?: () => number) => JobMails;
+  readonly begin: (choices: Readonly<Record<string, JobMailChoice>>, clock?: () => number) => JobMails;
   readonly subjects: () => readonly string[];
 }
 
@@ -71,7 +71,7 @@ async function site(t: TestContext, records: readonly JobRecord[]): Promise<Site
   const settings = { ...DEFAULT_SETTINGS, mail_server: `smtp://127.0.0.1:${sink.port}?tls=off`, mail_domain: 'x.org' };
   let ledger: Ledger | null = null;
   t.after(() => ledger?.close());
-  const begin: Site['begin'] = (wishes, clock = () => NOW) => {
+  const begin: Site['begin'] = (choices, clock = () => NOW) => {
     ledger?.close();
     ledger = openLedger(join(directory, 'job-mails'), 'test', log);
     return new JobMails({
@@ -81,7 +81,7 @@ async function site(t: TestContext, records: readonly JobRecord[]): Promise<Site
       ledger,
       asked: new AskedJobs(join(directory, 'job-mails', 'asked.json'), log),
       mailer: () => createMailer(settings, 'login1'),
-      wishes: () => Promise.resolve(new Map(Object.entries(wishes))),
+      choices: () => Promise.resolve(new Map(Object.entries(choices))),
       now: () => new Date(clock()),
       log,
     });

@@ -30,7 +30,7 @@ describe('docs/examples/workflows/retry-request', () => {
     const request = await site();
     assert.equal(request(killedAtLimit.job_id), 'h_vmem=6G\n');
     for (const [job, why] of [
-      [4801, 'it ended well'],
+      [4801, 'it succeeded'],
       [4802, 'it still runs'],
       [4803, 'nobody knows it'],
     ] as const)

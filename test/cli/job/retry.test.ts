@@ -35,7 +35,7 @@ describe('qmemacct job --retry', () => {
   it('is 1 where it ended otherwise, and 4 where that is not known yet', () => {
     const well = shown([ordinary]);
     assert.deepEqual([well.status, well.output], [1, '']);
-    assert.match(well.warnings, /^qmemacct: job 4712: it ended well$/m);
+    assert.match(well.warnings, /^qmemacct: job 4712: it succeeded$/m);
     const account = { ...ordinary, exit_status: 3, failed: 0 };
     assert.equal(shown([account]).status, 1);
     assert.equal(shown([running]).status, 4);

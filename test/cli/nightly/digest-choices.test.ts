@@ -3,7 +3,13 @@ import { spawnSync } from 'node:child_process';
 import { chmodSync, chownSync, linkSync, mkdirSync, readdirSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
-import { namesOf, readChoices, choiceOf, wishesByName, writeChoice } from '../../../src/cli/nightly/digest-choices';
+import {
+  namesOf,
+  readChoices,
+  choiceOf,
+  jobMailChoicesByName,
+  writeChoice,
+} from '../../../src/cli/nightly/digest-choices';
 import { temporaryDirectory } from '../../support/temporary-directory';
 import { asUser, NOBODY } from '../../support/qmemacct';
 
@@ -28,11 +34,11 @@ describe('choices about digests', () => {
     const before = Date.now() - 1000;
     writeChoice(directory, 'off', ['at-risk']);
     assert.deepEqual(choiceOf(directory, uid)?.also, ['at-risk']);
-    const wishes = (await wishesByName(directory)).get('root');
-    assert.deepEqual([wishes?.eachJob, wishes?.atRisk], [false, true]);
-    assert.ok((wishes?.since ?? 0) > before);
+    const choices = (await jobMailChoicesByName(directory)).get('root');
+    assert.deepEqual([choices?.eachJob, choices?.atRisk], [false, true]);
+    assert.ok((choices?.since ?? 0) > before);
     writeChoice(directory, 'on');
-    assert.equal((await wishesByName(directory)).size, 0);
+    assert.equal((await jobMailChoicesByName(directory)).size, 0);
   });
 
   it('are believed of nobody but the owner of a plain file', () => {

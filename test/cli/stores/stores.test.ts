@@ -131,8 +131,8 @@ describe('openStores', () => {
     const head = `the site's accounting DB ${present} can't be read: is not a database; restore it;`;
     assert.equal(await told(noSocket), `${head} no "qmemacct serve" at /s answers for it`);
     assert.equal(
-      await told(new Error('it hung up')),
-      `${head} "qmemacct serve" at /s does not answer for it: it hung up`,
+      await told(new Error('it closed the connection')),
+      `${head} "qmemacct serve" at /s does not answer for it: it closed the connection`,
     );
     assert.equal(
       await told(new StoreError('the server', 'it is locked', 'wait', true)),

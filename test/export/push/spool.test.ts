@@ -108,7 +108,7 @@ describe('figures that are pushed', () => {
     const again = pushOf();
     said.length = 0;
     for (let count = 0; count < 3; count++) assert.equal(await again.round(signal), null);
-    assert.deepEqual(said, ['it refuses 1 of 1 for good: too old']);
+    assert.deepEqual(said, ['it rejects 1 of 1 for good: too old']);
     assert.equal(new Spool(directory, BLOCK).state.refused, 3);
   });
 });

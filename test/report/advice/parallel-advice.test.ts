@@ -92,7 +92,7 @@ describe('the advice for a tightly integrated job', () => {
     assert.deepEqual([advice?.kind, advice?.request, advice?.counted], ['raise', 'h_vmem=1.9G', true]);
     const text = shown(records);
     assert.match(text, /Next time: qsub -l h_vmem=1\.9G\n +what Grid Engine counted \(1\.51 GiB\) and 20 % headroom/);
-    assert.match(text, /By what Grid Engine counted, it came close to its limit\./);
+    assert.match(text, /By Grid Engine's figure it came close to its limit\./);
   });
 
   it('adds up what was counted of tasks at one time on a host, not of those that came after each other', () => {

@@ -82,7 +82,7 @@ describe('renderHosts', () => {
   it('says that nothing is like that', () => {
     const lines = renderHosts({ ...plain, hosts: [] }, liveScreen());
     assert.match(lines[0] ?? '', /^0 of 4 hosts/);
-    assert.ok(lines.includes('No host is like that.'));
+    assert.ok(lines.includes('No host matches.'));
   });
 
   it('keeps the sum of the lines below a host and its own alike', () => {

@@ -33,7 +33,7 @@ describe('renderJobs', () => {
   it('tells how many of how many', () => {
     const [head] = renderJobs({ ...report, jobs: view.jobs.slice(0, 2), pending: null }, liveScreen());
     assert.match(head ?? '', /^2 of 12 running in cluster default +13:00:00, 3 s old$/);
-    assert.ok(renderJobs({ ...report, jobs: [] }, liveScreen()).includes('No running job is like that.'));
+    assert.ok(renderJobs({ ...report, jobs: [] }, liveScreen()).includes('No running job matches.'));
   });
 
   it('tells how long a job may still run, where it requested a time', () => {

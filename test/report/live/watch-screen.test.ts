@@ -73,7 +73,7 @@ describe('renderWatch', () => {
       /^2 of 12 running · by share, reversed · owner bob · PAUSED +default {2}13:00:00, 3 s old$/,
     );
     const { lines } = frameOf(press(start(), 20, 'o', ...Array.from('nobody'), 'enter'), 20);
-    assert.equal(lines[1], 'Nothing here is like that; c clears the filters.');
+    assert.equal(lines[1], 'Nothing here matches; c clears the filters.');
   });
 
   it('shows the end of what is being written, harmless', () => {

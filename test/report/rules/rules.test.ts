@@ -92,7 +92,7 @@ const EXAMPLES: Readonly<Record<string, Example>> = {
     has: { ...usual, cpu_seconds: 8 * 3600 },
     hasNot: usual,
     unknown: noCpu,
-    evidence: 'kept 8 slots busy and had asked for 4',
+    evidence: 'kept 8 slots busy and had requested 4',
     cost: '4.0 slot·h',
   },
   serial: {

@@ -135,14 +135,18 @@ describe('records that users hand in', { skip: notRoot }, () => {
   it('are refused in the name of another, or of nobody', (t) => {
     const node = newNode(t);
     for (const owner of ['alice', 'root'])
-      assertRefused(node, node.hand('a', text({ owner })), new RegExp(`speaks for "${owner}", is of nobody`));
+      assertRefused(
+        node,
+        node.hand('a', text({ owner })),
+        new RegExp(`names the owner "${owner}", and is a file of nobody`),
+      );
     assertRefused(node, node.hand('a', text({ owner: null }), 4_000_000_001), /whom this host does not know/);
   });
 
   it('are refused of a run that root’s hooks account', (t) => {
     const node = newNode(t);
     node.store.saveProgress(runDirectoryName(RUN), 0, record({ trust: 'root', status: 'running' }), []);
-    assertRefused(node, node.hand('a', text()), /speaks of job 1516, which root's hooks account/);
+    assertRefused(node, node.hand('a', text()), /is about job 1516, which root's hooks account/);
   });
 
   it('are refused where they say what no hook of a user can know', (t) => {
@@ -152,7 +156,7 @@ describe('records that users hand in', { skip: notRoot }, () => {
       [{ status: 'running', ended_at: null }, /says that the job still runs/],
       [{ failed: 0 }, /only Grid Engine's accounting fills/],
       [{ grid_engine: account }, /only Grid Engine's accounting fills/],
-      [{ metrics: { made_up: 1 } }, /a metric that there is not \("made_up"\)/],
+      [{ metrics: { made_up: 1 } }, /an unknown metric \("made_up"\)/],
       [{ run_id: 'accounting.1' }, /a run_id that no hook makes/],
       [{ cluster: 'other' }, /is of cluster "other", not "c"/],
     ] as const)
@@ -164,14 +168,14 @@ describe('records that users hand in', { skip: notRoot }, () => {
     const boot = NOW - uptimeSeconds() * 1000;
     const peak = bracketOf(1);
     for (const [changes, why] of [
-      [{ revision: NOW + 100_000 }, /still to come/],
-      [{ ended_at: iso(NOW + DAY) }, /still to come/],
-      [{ started_at: iso(NOW + DAY), ended_at: null }, /still to come/],
-      [{ peak_rss: { ...peak, at: iso(NOW + DAY) } }, /still to come/],
-      [{ series: { start: '9999-01-01T00:00:00Z', step_seconds: 1, rss_bytes: [], others: {} } }, /still to come/],
-      [{ started_at: iso(boot - 100_000) }, /before the job could be/],
-      [{ submitted_at: '1999-01-01T00:00:00Z' }, /before the job could be/],
-      [{ peak_rss: { ...peak, at: '1999-01-01T00:00:00Z' } }, /before the job could be/],
+      [{ revision: NOW + 100_000 }, /in the future/],
+      [{ ended_at: iso(NOW + DAY) }, /in the future/],
+      [{ started_at: iso(NOW + DAY), ended_at: null }, /in the future/],
+      [{ peak_rss: { ...peak, at: iso(NOW + DAY) } }, /in the future/],
+      [{ series: { start: '9999-01-01T00:00:00Z', step_seconds: 1, rss_bytes: [], others: {} } }, /in the future/],
+      [{ started_at: iso(boot - 100_000) }, /before the job can have existed/],
+      [{ submitted_at: '1999-01-01T00:00:00Z' }, /before the job can have existed/],
+      [{ peak_rss: { ...peak, at: '1999-01-01T00:00:00Z' } }, /before the job can have existed/],
       [{ started_at: iso(NOW - 10), ended_at: iso(NOW - 100_000) }, /ended before it began/],
       [{ submitted_at: iso(NOW), started_at: iso(NOW - 100_000) }, /began before it was submitted/],
       [{ ended_at: iso(NOW - 2 * DAY), started_at: null, submitted_at: null }, /more than a day before/],

@@ -121,8 +121,8 @@ describe('the helper process', () => {
 
   for (const [source, reason] of [
     ['crashes', 'the helper process ended (what a pity)'],
-    ['talks', 'the helper process wrote what is no answer'],
-    ['lies', 'the helper process wrote what is no answer'],
+    ['talks', 'the helper process wrote something that is no answer'],
+    ['lies', 'the helper process wrote something that is no answer'],
     ['floods', 'the helper process wrote a line of more than 16777216 characters'],
   ] as const)
     it(`is replaced where a source ${source}`, async (t) => {
@@ -348,7 +348,7 @@ describe('a process that hangs its reader', () => {
     oneOf(10, async () => {
       const helper = helperWith(t, '[sources.steps]\nms = 50\n', { deadlineMs: () => 150 });
       const pids = Array.from({ length: 200 }, (_, index) => index + 1);
-      assert.equal(why(await helper.read('steps', pids)), 'did not come to an end within 1.8 s');
+      assert.equal(why(await helper.read('steps', pids)), 'did not end within 1.8 s');
       assert.equal(helper.leftOut(pids), 0);
     }));
 

@@ -107,7 +107,7 @@ describe('a server over PostgreSQL', { skip: noPostgres }, () => {
     await once(serving.child, 'exit');
     const alone = asked(NOBODY, 'job', '1');
     assert.equal(alone.status, 3);
-    assert.match(alone.stderr, /does not let this user in .*; no "qmemacct serve" at .* answers for it/);
+    assert.match(alone.stderr, /denies this user access .*; no "qmemacct serve" at .* answers for it/);
   });
 
   it('says why it can not answer, and answers again when PostgreSQL does', async (t) => {
@@ -118,7 +118,7 @@ describe('a server over PostgreSQL', { skip: noPostgres }, () => {
     for (const question of ['/v1/job/1', '/v1/summary?since=7d']) {
       const away = await site.get(question);
       assert.equal(away.status, 503);
-      assert.match(away.text, /the accounting DB: the server (?:does not answer|is going or coming)/);
+      assert.match(away.text, /the accounting DB: the server (?:does not answer|is starting or stopping)/);
     }
     await server.start();
     assert.equal(await status(), 200);
@@ -137,7 +137,10 @@ describe('a server over PostgreSQL', { skip: noPostgres }, () => {
     assert.ok(backend !== undefined);
     process.kill(backend.pid, 'SIGSTOP');
     t.after(() => process.kill(backend.pid, 'SIGCONT'));
-    await assert.rejects(accounting.ask(question, { level: 'all' }), /the server has fallen silent; see that it runs/);
+    await assert.rejects(
+      accounting.ask(question, { level: 'all' }),
+      /the server stopped answering; check that it runs/,
+    );
     assert.ok((await accounting.ask(question, { level: 'all' })).length > 0);
   });
 });

@@ -114,7 +114,7 @@ export function sharesChart(report: Report): Html | null {
       { style: 'margin-top:6px' },
       key('fill-good', 'fits'),
       key('fill-warning', 'far below, or close to the limit'),
-      key('fill-bad', 'at it or above'),
+      key('fill-bad', 'reached, or exceeded'),
     ),
     note(says),
   );

@@ -87,7 +87,7 @@ function body(report: Report): readonly Html[] {
  */
 export function renderReportHtml(report: Report): string {
   const made = new Date(report.created_at);
-  const foot = `Made by qmemacct on ${formatMinute(made)} ${formatZone(made)}. Peaks are what was seen at least; memory is resident memory.`;
+  const foot = `Made by qmemacct on ${formatMinute(made)} ${formatZone(made)}. Peaks are lower bounds; memory is resident memory.`;
   const row = (...cells: readonly Html[]): Html => element('tr', {}, ...cells);
   const page = layout(
     'max-width:860px;margin:0 auto',

@@ -56,7 +56,7 @@ export function hostMap(hosts: readonly HostView[], by: HostShade): Html | null 
     </svg>
     ${chartKey([
       { fill: 'rest', text: 'none' },
-      { fill: 'used', text: 'all of it' },
+      { fill: 'used', text: 'all' },
       ...(down === 0 ? [] : [{ fill: 'fill-bad', text: 'down' }]),
     ])}`;
 }

@@ -61,7 +61,7 @@ export function curvePart({ total, whole }: Latest, { series: wanted, host, link
     here == null ? `${title} over time` : html`${title} over time on ${named(record.host)}`,
     here == null ? null : html`<p><a href="${linkOf({ host: undefined })}">All hosts together</a></p>`,
     choices(items),
-    drawn ?? html`<p>There is too little of it to draw.</p>`,
+    drawn ?? html`<p>There are too few samples to draw.</p>`,
     drawn && peak
       ? chartKey([
           { fill: 'used', text: title },
