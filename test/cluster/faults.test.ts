@@ -1,27 +1,16 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
-import {
-  cpSync,
-  chmodSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs';
+import { cpSync, chmodSync, mkdirSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { SQLITE_PACKAGE } from '../../src/native/sqlite';
 import { packageRoot } from '../../src/base/package-root';
-import { recordOfJson } from '../../src/record/record';
-import { readText } from '../../src/sources/files';
 import {
   assertHolds,
   assertQueuesWell,
   burnerCommand,
+  isSampled,
   truthOf,
   UNTIL_TOLD,
   withSite,
@@ -170,12 +159,6 @@ async function holdLock(path: string): Promise<() => void> {
   return () => void holder.stdin.end('let go\n');
 }
 
-/** Whether a file of live figures, which goes with its job, is of this job and has samples. */
-function isSampled(path: string, job: string): boolean {
-  const record = recordOfJson(readText(path) ?? '');
-  return record.ok && String(record.value.job_id) === job && (record.value.samples ?? 0) > 0;
-}
-
 async function anotherBuild(site: Site): Promise<void> {
   const { cell, product } = site;
   const word = wordFor(cell, 'gealice', 'build');
@@ -198,9 +181,8 @@ async function anotherBuild(site: Site): Promise<void> {
   const sampled = wordFor(cell, 'gealice', 'sampled');
   const second = await cell.submit('gealice', ['-q', 'all.q@ge1', '-N', 'after', '-l', 'h_vmem=1G'], sampled.wait);
   await samplerOf(site, second);
-  const live = join(cell.productDir('ge1', '/run/qmemacct'), 'live');
   await until(
-    () => readdirSync(live).some((name) => isSampled(join(live, name), second)),
+    () => isSampled(cell, second),
     () => `a sample of job ${second}`,
   );
   sampled.give();

@@ -6,7 +6,18 @@ import type { AccountingRecord } from './cell';
 import { goodEnds, kind } from './kind';
 import type { JobRecord } from '../../src/record/record';
 import { until } from '../support/until';
-import { assertHolds, assertQueuesWell, burnerCommand, mib, truthOf, withSite, type Site } from './site';
+import {
+  assertHolds,
+  assertQueuesWell,
+  burnerCommand,
+  isSampled,
+  mib,
+  truthOf,
+  UNTIL_TOLD,
+  withSite,
+  wordFor,
+  type Site,
+} from './site';
 
 const limits = { timeout: 900_000 };
 const seconds = (iso: string | null): number => Date.parse(iso ?? '') / 1000;
@@ -76,9 +87,16 @@ async function parallelOnOneHost({ cell, product }: Site): Promise<void> {
 }
 
 async function arrayJob({ cell, product }: Site): Promise<void> {
-  const hold = 3000;
-  const script = burnerCommand('steady', 'array.$SGE_TASK_ID.truth', { mib: '$((10 + 4 * SGE_TASK_ID))', hold });
+  const word = wordFor(cell, 'gealice', 'array');
+  const options = { mib: '$((10 + 4 * SGE_TASK_ID))', hold: UNTIL_TOLD, until: word.path };
+  const script = burnerCommand('steady', 'array.$SGE_TASK_ID.truth', options);
   const job = await cell.submit('gealice', ['-t', '1-20', '-N', 'array', '-l', 'h_vmem=1G'], script);
+  await until(
+    () => isSampled(cell, job),
+    () => `a sample of job ${job}`,
+  );
+  const toldMs = Date.now();
+  word.give();
   const lines = await cell.waitFinished(job);
   const records = (await product.records(job, 20)).map((attempt) => attempt.record);
   assert.equal(records.length, 20);
@@ -88,10 +106,10 @@ async function arrayJob({ cell, product }: Site): Promise<void> {
       lines.find((line) => Number(line.task_number) === record.task_id),
     );
     const truth = truthOf(cell, 'gealice', `array.${record.task_id ?? 0}.truth`);
-    // On a loaded machine no sample may fall into those seconds.
+    // On a loaded machine no sample may fall into the time that a task holds its memory.
     const { samples, peak_rss: peak } = record;
-    const afterMs = Date.parse(peak?.at ?? '') - truth.peakAtUnixMs;
-    const isHeld = afterMs >= 0 && afterMs < hold;
+    const atMs = Date.parse(peak?.at ?? '');
+    const isHeld = atMs >= truth.peakAtUnixMs && atMs < toldMs;
     if (peak === null) assert.ok(!((samples ?? 0) > 0), 'samples, and no bracket');
     else assertHolds(peak, truth.rssSum, truth.uncertainty, isHeld ? 0.9 : 0);
   }

@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
-import { writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import type { TestContext } from 'node:test';
-import type { Bracket } from '../../src/record/record';
+import { recordOfJson, type Bracket } from '../../src/record/record';
+import { readText } from '../../src/sources/files';
 import { burner, burnersObstacle, readTruth, type BurnerProgram, type Truth } from '../burners/build';
 import { clusterObstacle, upCell, type Cell, type UpOptions } from './cell';
 import { installProduct, type Product, type ProductOptions } from './product';
@@ -67,6 +69,18 @@ export function wordFor(cell: Cell, user: string, name: string): Word {
     wait: `for i in $(seq 3000); do [ -e "${path}" ] && break; sleep 0.2; done`,
     give: () => writeFileSync(`${cell.layout.home(user)}/${name}.word`, ''),
   };
+}
+
+/** Whether the live figures of a job, or of one of its tasks, have samples; they go with it. */
+export function isSampled(cell: Cell, job: string): boolean {
+  return cell.execHosts.some((host) => {
+    const live = join(cell.productDir(host, '/run/qmemacct'), 'live');
+    if (!existsSync(live)) return false;
+    return readdirSync(live).some((name) => {
+      const record = recordOfJson(readText(join(live, name)) ?? '');
+      return record.ok && String(record.value.job_id) === job && (record.value.samples ?? 0) > 0;
+    });
+  });
 }
 
 /** How long a burner holds that is to end by a word. */

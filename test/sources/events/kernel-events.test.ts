@@ -206,15 +206,15 @@ describe('openKernelEvents', { skip: obstacle() }, () => {
       '--hold=0',
     );
     assert.equal(records.length, 4);
-    assert.deepEqual(
-      records.map(({ lastOfGroup }) => lastOfGroup),
-      [false, false, false, true],
-    );
-    assert.equal(records[0]?.pid, pid);
-    assert.equal(new Set(records.map((record) => record.pid)).size, 4);
+    // Threads end on several processors at once: their records come in any order.
+    const [last, ...others] = records.filter(({ lastOfGroup }) => lastOfGroup);
+    assert.equal(others.length, 0);
+    const pids = new Set(records.map((record) => record.pid));
+    assert.equal(pids.size, 4);
+    assert.ok(pids.has(pid));
     const marks = records.map(({ hiwaterRssBytes }) => hiwaterRssBytes);
     assert.ok(Math.abs(Math.max(...marks) - truth.rssSum) < MiB);
-    assert.ok((records[3]?.group?.cpuNs ?? 0) >= Math.max(...records.map(({ cpuNs }) => cpuNs ?? 0)));
+    assert.ok((last?.group?.cpuNs ?? 0) >= Math.max(...records.map(({ cpuNs }) => cpuNs ?? 0)));
     const forks = events.filter(({ kind }) => kind === 'fork');
     assert.equal(forks.length, 4);
     assert.ok(forks.slice(1).every((fork) => pidOf(fork) !== tgidOf(fork)));
