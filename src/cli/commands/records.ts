@@ -192,7 +192,7 @@ async function showLines(wanted: Wanted, sought: Sought, terminal: Terminal): Pr
   if (ofClass !== undefined && ofClass.leftOut > 0)
     warn(
       terminal,
-      `${formatCount(ofClass.leftOut)} runs were not examined, which takes each run's record; shorten the period`,
+      `${formatCount(ofClass.leftOut)} runs were left out: more than can be examined one by one; shorten the period`,
     );
   sayShown(answer.shown, sought.filter.owner, terminal);
   if (format !== 'text') {

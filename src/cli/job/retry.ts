@@ -68,7 +68,7 @@ export function retryOf({ runs }: Pick<JobReport, 'runs'>, dialect: Dialect, now
 }
 
 /**
- * Prints what to ask for now where lack of memory ended the job; resolves to the exit status: 0 so, 1 it ended
+ * Prints what to request now where lack of memory ended the job; resolves to the exit status: 0 so, 1 it ended
  * otherwise, 4 not known yet.
  */
 export function showRetry(report: JobReport, format: OutputFormat, dialect: Dialect, terminal: Terminal): number {

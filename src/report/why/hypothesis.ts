@@ -23,7 +23,7 @@ export const CAUSES = [
 ] as const;
 export type Cause = (typeof CAUSES)[number];
 
-/** Those that are a lack of memory, wherever it lacked. */
+/** Those that are a lack of memory: within a limit, or on the node. */
 export const MEMORY_CAUSES: ReadonlySet<Cause> = new Set<Cause>([
   'h_vmem',
   'refused-memory',

@@ -95,8 +95,9 @@ function whyNotThen(record: JobRecord, changedMs: number, { nowMs, boot, bootMs 
   if (!thisBoot && changedMs > bootMs + SLACK_MS)
     return 'is about a job of an earlier boot of this host, and was handed in after that';
   const earliest = thisBoot ? bootMs : changedMs - LONGEST_MS;
-  if (Math.min(started ?? earliest, ...seen) < earliest - SLACK_MS) return 'has a time before the job can have existed';
-  if ((submitted ?? changedMs) < changedMs - LONGEST_MS) return 'has a time before the job can have existed';
+  const isTooEarly = Math.min(started ?? earliest, ...seen) < earliest - SLACK_MS;
+  if (isTooEarly || (submitted ?? changedMs) < changedMs - LONGEST_MS)
+    return 'has a time before the job can have existed';
   if ((submitted ?? 0) > (started ?? Infinity) + SLACK_MS || (started ?? 0) > (ended ?? Infinity) + SLACK_MS)
     return 'began before it was submitted, or ended before it began';
   return null;

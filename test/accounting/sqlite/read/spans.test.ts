@@ -53,4 +53,7 @@ it('looks for a kind of jobs that a user has not had on the days alone that are 
   for (const name of ['sim_*', 'sim_7', 's?m*', 'a[1]', 'a[*']) assert.deepEqual(spansOf('bob', name), [whole], name);
   // A key that was cut may be of any kind.
   assert.deepEqual(spansOf('eve', 'new*'), [whole]);
+  const found = async (owner: string, job_name: string): Promise<number> =>
+    (await store.records({ ...whole, owner, job_name, totals: false })).records.length;
+  assert.deepEqual(await Promise.all(['sim_*', 'new*', 'tod*', '*'].map((name) => found('bob', name))), [1, 0, 1, 3]);
 });
