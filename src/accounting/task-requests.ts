@@ -1,5 +1,5 @@
 import { isLineOnly } from '../record/join';
-import type { StoredRecord } from '../record/merge';
+import { withRequests, type Stamp, type StoredRecord } from '../record/merge';
 
 /**
  * What a job requests beside its limits (`mem_free`, a site's own complex) stands in its category alone, so only in the
@@ -7,14 +7,15 @@ import type { StoredRecord } from '../record/merge';
  * it from their master's.
  */
 
-const requestsOf = ({ record }: StoredRecord): number => Object.keys(record.requests).length;
+/** What a task has from its master counts as the least that Grid Engine says of it, whichever of the two came first. */
+const FROM_MASTER: Stamp = { trust: 'accounting', revision: 0, ended: false };
 
 /** Whether tasks may lack requests after an account has made `stored` of `before` (null: it is new). */
 export function bringsRequests(before: StoredRecord | null, stored: StoredRecord): boolean {
   const { record } = stored;
-  if (record.pe_task_id !== null) return before === null;
-  if (record.pe === null || requestsOf(stored) === 0 || isLineOnly(record)) return false;
-  return before === null || isLineOnly(before.record) || requestsOf(before) < requestsOf(stored);
+  if (record.pe_task_id !== null) return before === null || before.record.host_slots !== record.host_slots;
+  if (record.pe === null || isLineOnly(record) || Object.keys(record.requests).length === 0) return false;
+  return before === null || isLineOnly(before.record) || before.record.requests !== record.requests;
 }
 
 /**
@@ -23,14 +24,13 @@ export function bringsRequests(before: StoredRecord | null, stored: StoredRecord
  * owner says of the master is not passed on.
  */
 export function withRequestsOf(master: StoredRecord, task: StoredRecord): StoredRecord {
-  const { host_slots: slots, requests } = task.record;
+  const slots = task.record.host_slots;
   if (slots === null || isLineOnly(master.record)) return task;
-  const lacking = Object.entries(master.record.requests).flatMap(([complex, asked]) => {
+  const perSlot = Object.entries(master.record.requests).flatMap(([complex, asked]) => {
     const { trust } = master.provenance[`requests.${complex}`] ?? master.record;
     const { per, request_bytes: bytes } = asked;
-    if (trust === 'self-reported' || per === 'job' || bytes === null || Object.hasOwn(requests, complex)) return [];
+    if (trust === 'self-reported' || per === 'job' || bytes === null) return [];
     return [[complex, { ...asked, limit_bytes: bytes * slots }] as const];
   });
-  if (lacking.length === 0) return task;
-  return { ...task, record: { ...task.record, requests: { ...requests, ...Object.fromEntries(lacking) } } };
+  return withRequests(task, Object.fromEntries(perSlot), FROM_MASTER);
 }

@@ -168,6 +168,25 @@ function withSlots(stored: StoredRecord, own: Stamp, changes: readonly (readonly
   return { record: record as unknown as JobRecord, ended: stored.ended, provenance };
 }
 
+/** `stored` with those of the values that beat what it has; itself where none does. Its own stamp stays. */
+function withLarger(stored: StoredRecord, values: Iterable<readonly [Slot, Value]>): StoredRecord {
+  const own = ownStamp(stored);
+  const changes = [...values].filter(([slot, value]) => {
+    const present = valueIn(stored, own, slot);
+    return present === undefined || larger(slot, present, value) !== present;
+  });
+  return changes.length === 0 ? stored : withSlots(stored, own, changes);
+}
+
+/** `stored` with requests that are known from elsewhere, merged as those of an account with that stamp. */
+export function withRequests(stored: StoredRecord, requests: JobRecord['requests'], stamp: Stamp): StoredRecord {
+  const values = Object.entries(requests).map(([complex, value]): readonly [Slot, Value] => [
+    `requests.${complex}`,
+    { value, stamp },
+  ]);
+  return withLarger(stored, values);
+}
+
 /**
  * Two accounts of the same job (same key) made one: slot by slot the better rank, then of an ended job before a running
  * one, then the later revision, then the greater value (compareValues); no null overrides a value; no running job overrides an ended one. Returns `stored` itself where
@@ -176,15 +195,8 @@ function withSlots(stored: StoredRecord, own: Stamp, changes: readonly (readonly
 export function mergeRecords(stored: StoredRecord, incoming: StoredRecord): StoredRecord {
   const ownStored = ownStamp(stored);
   const ownIncoming = ownStamp(incoming);
-  if (compareStamps(ownStored, ownIncoming) >= 0) {
-    // Most slots of `stored` are as good as they were: only those that `incoming` has need a look.
-    const changes: (readonly [Slot, Value])[] = [];
-    for (const [slot, value] of slotsOf(incoming, ownIncoming)) {
-      const present = valueIn(stored, ownStored, slot);
-      if (present === undefined || larger(slot, present, value) !== present) changes.push([slot, value]);
-    }
-    return changes.length === 0 ? stored : withSlots(stored, ownStored, changes);
-  }
+  // Most slots of `stored` are as good as they were: only those that `incoming` has need a look.
+  if (compareStamps(ownStored, ownIncoming) >= 0) return withLarger(stored, slotsOf(incoming, ownIncoming));
   const own = ownIncoming;
   const slots = slotsOf(stored, ownStored);
   for (const [slot, value] of slotsOf(incoming, ownIncoming)) {

@@ -96,6 +96,21 @@ export function taskRequestsSuite(open: OpenStore): void {
       }
     });
 
+    it('says the same of where it has it from, whichever comes first', async (t) => {
+      const own = { mem_free: { request_bytes: 1, limit_bytes: 3, per: 'slot' } } as const;
+      const task = taskOn('node2', 3, { trust: 'self-reported', requests: own });
+      const parts = [master(), lineWith('-l mem_free=1G -pe mpi 5'), task, { ...task, revision: task.revision + 1 }];
+      for (const order of [parts, parts.toReversed(), [...parts.slice(2), ...parts.slice(0, 2)]]) {
+        const store = await open(t);
+        for (const record of order) await store.merge([record]);
+        const { records } = await store.job({ job_id: 1, all: true });
+        const found = records.find(({ record }) => record.pe_task_id === '1.node2');
+        assert.deepEqual(found?.record.requests, { mem_free: perSlot(3) });
+        const stamp = { trust: 'accounting', revision: 0, ended: false };
+        assert.deepEqual(found.provenance, { 'requests.mem_free': stamp });
+      }
+    });
+
     it('has it when the line is imported from the file, and the sums of its day say so', async (t) => {
       const store = await open(t);
       await store.merge([master(), taskOn('node2', 3)]);
