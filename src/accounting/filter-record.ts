@@ -1,4 +1,5 @@
-import { countedAt, endedBadly } from '../record/facts';
+import { countedAt } from '../record/facts';
+import { endedBadly } from '../record/job-end';
 import { isSampled } from '../record/coverage';
 import { figureOf } from '../record/peak-figure';
 import type { JobRecord } from '../record/record';

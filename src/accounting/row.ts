@@ -13,7 +13,7 @@ import {
   type WordCodec,
 } from './columns';
 import { COVERAGE_REASONS, coverageReason, isSampled } from '../record/coverage';
-import { chargedEnergy, endedBadly, requestedBytes } from '../record/facts';
+import { chargedEnergy, requestedBytes } from '../record/facts';
 import { provesMembership } from '../record/membership';
 import type { Stamp, StoredRecord } from '../record/merge';
 import { requestOf } from '../record/request';
@@ -144,7 +144,7 @@ export function toRow(stored: StoredRecord, words: WordCodec): Row {
     chargedEnergy(record),
     COVERAGE_REASONS.indexOf(coverageReason(record)),
     Number(isSampled(record)),
-    Number(endedBadly(record) && killedByMemory(record)),
+    Number(killedByMemory(record)),
     Number(provesMembership(stored)),
   );
   return row;

@@ -1,6 +1,6 @@
 import { failedCode } from '../gridengine/failed-code';
 import type { GridEngineAccount, JobRecord } from './record';
-import { deletedBy, diedItself, endingSignal, enforcedLimit, succeeded } from './job-end';
+import { deletedBy, diedItself, endedBadly, endingSignal, enforcedLimit } from './job-end';
 import { figureOf, judgedEnd, shareOf } from './peak-figure';
 
 /** From here on a peak counts as at its limit: an allocation that did not fit leaves no mark at all. */
@@ -106,7 +106,7 @@ function isOutOfMemory(record: JobRecord): boolean {
 
 /** null: it ended well or never started, or it is not known how it ended. */
 export function memoryEnd(record: JobRecord): MemoryEnd | null {
-  if (succeeded(record) !== false || (record.failed !== null && failedCode(record.failed).ran === false)) return null;
+  if (!endedBadly(record) || (record.failed !== null && failedCode(record.failed).ran === false)) return null;
   const limit = record.h_vmem?.limit_bytes ?? 0;
   const peak = record.peak_rss_swap ?? record.peak_rss;
   const held = peak === null ? (record.grid_engine?.maxvmem_bytes ?? null) : judgedEnd(peak);

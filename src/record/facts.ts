@@ -1,6 +1,7 @@
 import type { JobRecord } from './record';
 import { countedByGridEngine, killedByMemory } from './cause';
 import { coverageReason, isSampled } from './coverage';
+import { endedBadly } from './job-end';
 import { figureOf } from './peak-figure';
 import { limitOf, requestOf } from './request';
 import type { CoverageReason } from './coverage';
@@ -78,10 +79,6 @@ export function chargedEnergy(record: JobRecord): number | null {
   return cpus === undefined && memory === undefined ? null : (cpus ?? 0) + (memory ?? 0);
 }
 
-export function endedBadly(record: Pick<JobRecord, 'failed' | 'exit_status' | 'signal'>): boolean {
-  return Boolean(record.failed) || Boolean(record.exit_status) || Boolean(record.signal);
-}
-
 /** The facts of a record; whether it stands for its host is the store's to say, which has its job's others. */
 export function factsOf(record: JobRecord, standsForHost: boolean): Facts {
   const ms = (seconds: number | null): number | null => (seconds === null ? null : seconds * 1000);
@@ -99,7 +96,7 @@ export function factsOf(record: JobRecord, standsForHost: boolean): Facts {
     used: record.rss_byte_seconds,
     energy: chargedEnergy(record),
     failed,
-    killed: failed && killedByMemory(record),
+    killed: killedByMemory(record),
     sampled: isSampled(record),
     reason: coverageReason(record),
   };

@@ -8,10 +8,15 @@ export function endingSignal(record: JobRecord): number {
   return status > 128 && status < 128 + 65 ? status - 128 : 0;
 }
 
+/** Whether an exit status, a signal or Grid Engine's `failed` says that the job did not end in good order. */
+export function endedBadly(record: Pick<JobRecord, 'failed' | 'exit_status' | 'signal'>): boolean {
+  return Boolean(record.failed) || Boolean(record.exit_status) || Boolean(record.signal);
+}
+
 /** Whether the job is known to have ended in good order; null: not known. */
 export function succeeded(record: JobRecord): boolean | null {
-  if (record.exit_status === null && record.signal === null) return null;
-  return (record.exit_status ?? 0) === 0 && (record.signal ?? 0) === 0 && (record.failed ?? 0) === 0;
+  if (endedBadly(record)) return false;
+  return record.exit_status === null && record.signal === null ? null : true;
 }
 
 /**

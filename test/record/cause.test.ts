@@ -50,6 +50,12 @@ describe('killedByMemory', () => {
     is(false, { exit_status: 0, failed: 15, peak_process_vmem: openBracket(16 * GIB, null, null) });
   });
 
+  it('is what Grid Engine alone calls a kill for a limit, where no exit status is known', () => {
+    const unknown = { exit_status: null, signal: null, peak_rss_swap: openBracket(15 * GIB, null, null) };
+    is(true, { ...unknown, failed: 37 });
+    is(false, unknown);
+  });
+
   it("knows a job that nobody sampled by Grid Engine's own peak", () => {
     is(true, { ...NO_PEAKS, ...KILLED, signal: null, grid_engine: account(16.1 * GIB) });
     is(false, { ...NO_PEAKS, ...KILLED, signal: null, grid_engine: account(2 * GIB) });

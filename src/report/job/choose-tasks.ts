@@ -1,5 +1,5 @@
 import { groupBy } from '../../base/group-by';
-import { endedBadly } from '../../record/facts';
+import { endedBadly } from '../../record/job-end';
 import { fullness } from '../advice/fit';
 import { latestRuns, recordsOf, type JobRun } from './job-run';
 

@@ -3,7 +3,7 @@ import { categoryRequests, type CategoryRequest } from '../../gridengine/categor
 import type { Dialect } from '../../gridengine/dialect';
 import { failedCode } from '../../gridengine/failed-code';
 import { killedByMemory } from '../../record/cause';
-import { deletedBy, diedItself, endingSignal, enforcedLimit, succeeded } from '../../record/job-end';
+import { deletedBy, diedItself, endedBadly, endingSignal, enforcedLimit, succeeded } from '../../record/job-end';
 import type { GridEngineAccount, JobRecord } from '../../record/record';
 import { signalName } from '../job/ending';
 import { wholeOf } from '../job/job-whole';
@@ -49,8 +49,7 @@ export interface BadEnd {
   readonly dialect: Dialect;
 }
 
-const isBad = (record: JobRecord): boolean =>
-  record.status !== 'running' && (succeeded(record) === false || (record.failed ?? 0) !== 0);
+const isBad = (record: JobRecord): boolean => record.status !== 'running' && endedBadly(record);
 
 /** A job whose master ended well did so, whatever its tasks returned: but for one that was killed for its memory. */
 function badParts(run: readonly JobRecord[]): JobRecord[] {

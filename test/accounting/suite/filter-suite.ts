@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { countedAt, endedBadly, requestedBytes } from '../../../src/record/facts';
+import { countedAt, requestedBytes } from '../../../src/record/facts';
+import { endedBadly } from '../../../src/record/job-end';
 import { parsePatterns } from '../../../src/accounting/filter-record';
 import type { RecordFilter, RecordSort } from '../../../src/accounting/store';
 import { isHost } from '../../../src/report/live/filter';

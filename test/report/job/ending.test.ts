@@ -35,6 +35,7 @@ describe('how a job ended', () => {
     assert.equal(succeeded(lost), null);
     assert.equal(succeeded(ordinary), true);
     assert.equal(succeeded({ ...ordinary, failed: 100 }), false);
+    assert.equal(succeeded({ ...ordinary, exit_status: null, signal: null, failed: 37 }), false);
     assert.equal(endingSignal({ ...ordinary, exit_status: 128 }), 0);
   });
 });
