@@ -13,7 +13,7 @@ const FROM_MASTER: Stamp = { trust: 'accounting', revision: 0, ended: false };
 /** Whether tasks may lack requests after an account has made `stored` of `before` (null: it is new). */
 export function bringsRequests(before: StoredRecord | null, stored: StoredRecord): boolean {
   const { record } = stored;
-  if (record.pe_task_id !== null) return before === null || before.record.host_slots !== record.host_slots;
+  if (record.pe_task_id !== null) return before?.record.host_slots !== record.host_slots;
   if (record.pe === null || isLineOnly(record) || Object.keys(record.requests).length === 0) return false;
   return before === null || isLineOnly(before.record) || before.record.requests !== record.requests;
 }

@@ -40,8 +40,8 @@ describe('ClassHistory', () => {
   });
 
   it('reads all that the advice on memory rests on', () => {
-    const kind = { owner: 'bob', jobName: 'step_#', slots: null, pe: null, project: null, queue: null, cluster: null };
-    const fields: ClassFields = kind;
+    const nowhere = { slots: null, pe: null, project: null, queue: null, cluster: null };
+    const fields: ClassFields = { ...nowhere, owner: 'bob', jobName: 'step_#' };
     const onlyNeeded = (record: JobRecord): JobRecord => ({
       ...emptyRecord(record, record.status, record.trust, record.revision),
       ...Object.fromEntries(MEMORY_FIELDS.map((name) => [name, record[name]])),
