@@ -15,7 +15,7 @@ export const counted = (row: string, claimed = false): string =>
 /** As `endedBadly` (job-end.ts) says. */
 export const FAILED = '(coalesce(r.failed, 0) <> 0 OR coalesce(r.exit_status, 0) <> 0 OR coalesce(r.signal, 0) <> 0)';
 
-/** As `hostSlots` (job-end.ts) says. */
+/** As `hostSlots` (facts.ts) says. */
 const SLOTS = `coalesce(r.host_slots, CASE WHEN r.trust <> ${ACCOUNTING} THEN 1
     WHEN r.pe_task_id IS NULL THEN coalesce(r.slots, 1) ELSE 0 END)`;
 
