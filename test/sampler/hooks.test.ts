@@ -254,7 +254,8 @@ describe('a sampler that dies or hangs', { skip: shepherdObstacle() ?? false, co
     const record = await delivered(site, job);
     assert.equal(record.status, 'finished');
     assert.equal(record.exit_status, 3);
-    assert.equal(record.trust, 'root');
+    // Beside a busy machine's other work, the flush that the epilog starts may come before the sampler looks.
+    assert.ok(record.trust === 'root' || record.trust === 'usage', record.trust);
     assert.deepEqual(runDirectories(site), []);
   });
 
