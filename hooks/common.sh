@@ -23,11 +23,13 @@ qm_lives() {
 }
 
 # qm_signal SIGNAL PID: only to a child of the hook that it has not waited for: any other's number may be someone else's
-# by now. (Not from a subshell, whose number is not $$.)
+# by now. (Not from a subshell, whose number is not $$.) Nothing stands between the look and the signal, since shells wait
+# by themselves for children that have ended.
 qm_signal() {
   { read -r qm_line <"/proc/${2:-none}/stat"; } 2>/dev/null || return 0
-  set -- "$1" "$2" ${qm_line##*) }
-  [ "$4" != "$$" ] || kill "-$1" "$2" 2>/dev/null
+  case ${qm_line##*) } in
+  ?" $$ "*) kill "-$1" "$2" 2>/dev/null ;;
+  esac
 }
 
 # qm_bounded SECONDS COMMAND...: runs COMMAND in the background, waits for it at most SECONDS; its status, or above 128.
