@@ -1,4 +1,5 @@
 import type { Bracket, JobRecord, MemorySeries, OpenReason, RecordStatus } from '../record/record';
+import { bytesForSlots } from '../gridengine/memory-request';
 import { largestOfBrackets, sumOfBrackets, type Part } from '../record/bracket-sum';
 import { cpuEfficiency } from '../record/efficiency';
 import { highestSum } from '../record/highest-sum';
@@ -251,7 +252,7 @@ function limitOnHost(
   const asked = requestOf(first);
   if (asked?.request_bytes != null) {
     if (asked.per === 'job') return master ? asked.request_bytes : null;
-    if (asked.limit_bytes !== null && slots !== null) return asked.request_bytes * slots;
+    if (asked.limit_bytes !== null && slots !== null) return bytesForSlots(asked.request_bytes, slots);
   }
   const limits = records.flatMap((record) => limitOf(record) ?? []);
   return limits.length === 0 ? null : limits.reduce((a, b) => Math.max(a, b));
@@ -260,7 +261,11 @@ function limitOnHost(
 function limitOfJob(first: JobRecord, hosts: readonly HostSum[], slots: number | null): number | null {
   const asked = requestOf(first);
   if (asked?.request_bytes != null && asked.limit_bytes !== null)
-    return asked.per === 'job' ? asked.request_bytes : slots === null ? null : asked.request_bytes * slots;
+    return asked.per === 'job'
+      ? asked.request_bytes
+      : slots === null
+        ? null
+        : bytesForSlots(asked.request_bytes, slots);
   return sumOfAll(hosts.map((host) => host.limit_bytes));
 }
 

@@ -1,3 +1,4 @@
+import { bytesForSlots } from '../gridengine/memory-request';
 import { isLineOnly } from '../record/join';
 import { withRequests, type Stamp, type StoredRecord } from '../record/merge';
 
@@ -30,7 +31,7 @@ export function withRequestsOf(master: StoredRecord, task: StoredRecord): Stored
     const { trust } = master.provenance[`requests.${complex}`] ?? master.record;
     const { per, request_bytes: bytes } = asked;
     if (trust === 'self-reported' || per === 'job' || bytes === null) return [];
-    return [[complex, { ...asked, limit_bytes: bytes * slots }] as const];
+    return [[complex, { ...asked, limit_bytes: bytesForSlots(bytes, slots) }] as const];
   });
   return withRequests(task, Object.fromEntries(perSlot), FROM_MASTER);
 }

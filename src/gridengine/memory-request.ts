@@ -46,6 +46,14 @@ function limitOf(config: SpoolConfig, complex: string): ResourceLimit | null {
   return memoryLimits.has(complex) ? (config.limits[complex as LimitName] ?? null) : null;
 }
 
+/** No size that is typed on purpose: more would be no safe integer. */
+const MOST_BYTES = Number.MAX_SAFE_INTEGER;
+
+/** What a request of `bytes` per slot allows on `slots` slots. */
+export function bytesForSlots(bytes: number, slots: number): number {
+  return Math.min(bytes * slots, MOST_BYTES);
+}
+
 /**
  * One request of any complex, from wherever its text comes, scaled as Grid Engine scales it for a host with `slots`
  * slots.
@@ -55,6 +63,11 @@ export function scaleRequest(complex: string, limit: ResourceLimit, slots: numbe
   const base = { complex, requestText: limit.text, per: limit.perJob ? 'job' : 'slot' } as const;
   if (!parsed.ok || parsed.value < 0) return { ...base, state: 'unreadable', requestBytes: null, limitBytes: null };
   if (!Number.isFinite(parsed.value)) return { ...base, state: 'unlimited', requestBytes: null, limitBytes: null };
-  const bytes = Math.trunc(parsed.value);
-  return { ...base, state: 'limited', requestBytes: bytes, limitBytes: limit.perJob ? bytes : bytes * slots };
+  const bytes = Math.min(Math.trunc(parsed.value), MOST_BYTES);
+  return {
+    ...base,
+    state: 'limited',
+    requestBytes: bytes,
+    limitBytes: limit.perJob ? bytes : bytesForSlots(bytes, slots),
+  };
 }

@@ -1,3 +1,4 @@
+import { bytesForSlots } from '../gridengine/memory-request';
 import { shareOf } from '../record/peak-figure';
 import { endOf } from '../record/record-end';
 import { sumOfSeries } from '../record/sum-of-series';
@@ -75,7 +76,7 @@ function jobPart(
   const running = tasks.filter(({ past }) => !past);
   const past = tasks.filter((task) => task.past).map(memoryOf);
   const ofMaster = master && job.taskDetail !== null ? memoryOf(job.taskDetail) : null;
-  const bytes = limit.bytes === null ? null : perJob ? limit.bytes : limit.bytes * slots;
+  const bytes = limit.bytes === null ? null : perJob ? limit.bytes : bytesForSlots(limit.bytes, slots);
   const records = context.recordsOf({ job: job.job, task: job.task, host }, facts.startedAt);
   return {
     host,

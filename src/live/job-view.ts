@@ -1,3 +1,4 @@
+import { bytesForSlots } from '../gridengine/memory-request';
 import type { JobPart, JobView, Trend } from './cluster-view';
 import { clusterQueue } from './host-names';
 import { jobParts, type PartContext } from './job-parts';
@@ -38,7 +39,11 @@ export function jobView(job: RunningJob, context: PartContext): JobView {
     submittedAt: listed?.submittedAt ?? detail?.submittedAt ?? null,
     requests,
     limit:
-      perSlot.bytes === null ? null : context.perOf(perSlot.complex) === 'job' ? perSlot.bytes : perSlot.bytes * slots,
+      perSlot.bytes === null
+        ? null
+        : context.perOf(perSlot.complex) === 'job'
+          ? perSlot.bytes
+          : bytesForSlots(perSlot.bytes, slots),
     limitState: perSlot.state,
     complex: perSlot.complex,
     timeLimit: timeLimit(listed, detail),

@@ -1,3 +1,4 @@
+import { bytesForSlots } from '../gridengine/memory-request';
 import type { JobRecord } from './record';
 import { countedByGridEngine, killedByMemory } from './cause';
 import { coverageReason, isSampled } from './coverage';
@@ -63,7 +64,7 @@ export function requestedBytes(
   )
     return asked.limit_bytes;
   if (asked.per === 'job') return record.pe_task_id === null ? asked.request_bytes : null;
-  return asked.request_bytes * hostSlots(record);
+  return bytesForSlots(asked.request_bytes, hostSlots(record));
 }
 
 /** Slots on the host. A line of Grid Engine's accounting, alone, has only the job's: they stand in its master's. */

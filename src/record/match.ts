@@ -1,3 +1,4 @@
+import { bytesForSlots } from '../gridengine/memory-request';
 import { isLineOnly, metAnotherLine, startsApart } from './join';
 import { asStored, mergeRecords, type StoredRecord } from './merge';
 import type { JobRecord, MemoryRequest } from './record';
@@ -48,7 +49,7 @@ function forSlots(stored: StoredRecord, slots: number | null): StoredRecord {
   const scaled = (asked: MemoryRequest): MemoryRequest =>
     asked.per === 'job' || asked.request_bytes === null || asked.limit_bytes === null
       ? asked
-      : { ...asked, limit_bytes: asked.request_bytes * slots };
+      : { ...asked, limit_bytes: bytesForSlots(asked.request_bytes, slots) };
   const requests = Object.fromEntries(Object.entries(record.requests).map(([name, asked]) => [name, scaled(asked)]));
   return { ...stored, record: { ...record, h_vmem: record.h_vmem && scaled(record.h_vmem), requests } };
 }

@@ -5,9 +5,6 @@ import type { PlacedLine } from './line-place';
 import { USUAL_RULES, type RequestRules } from '../../record/request-rules';
 import { lineRequests, NO_REQUESTS, type LineRequests } from './line-requests';
 
-/** A request beyond this many bytes is a slip of the keyboard, and no safe integer. */
-const MOST_BYTES = Number.MAX_SAFE_INTEGER;
-
 /** Signals that a status above 128 can stand for. */
 const MOST_SIGNALS = 64;
 
@@ -107,16 +104,9 @@ export function lineAccount(line: PlacedLine): GridEngineAccount {
   };
 }
 
-function isSafe({ h_vmem, requests }: LineRequests): boolean {
-  return [h_vmem, ...Object.values(requests)].every(
-    (request) => request === null || ((request.limit_bytes ?? 0) <= MOST_BYTES && (request.request_bytes ?? 0) >= 0),
-  );
-}
-
 export function requestsOfLine(line: PlacedLine, rules: RequestRules): LineRequests {
   if (line.category === null || line.peTaskId !== null || line.slots <= 0) return NO_REQUESTS;
-  const requests = lineRequests(line.category, line.slots, rules);
-  return isSafe(requests) ? requests : NO_REQUESTS;
+  return lineRequests(line.category, line.slots, rules);
 }
 
 const iso = (ms: number | null): string | null => (ms === null ? null : new Date(ms).toISOString());

@@ -1,3 +1,4 @@
+import { bytesForSlots } from '../../gridengine/memory-request';
 import { memoryEfficiency } from '../../record/efficiency';
 import { countedByGridEngine, lineAtLimit } from '../../record/cause';
 import { isParallel, recordsByHost, sumOfJob, type HostSum, type JobSum, type Peaks } from '../../accounting/job-sum';
@@ -44,7 +45,7 @@ type Requests = Pick<JobRecord, 'h_vmem' | 'requests' | 'request_order'>;
 function requestsOf(master: JobRecord, slots: number | null): Requests {
   const forSlots = (request: MemoryRequest): MemoryRequest => {
     const { request_bytes: asked, limit_bytes: before, per } = request;
-    const scaled = per === 'job' ? asked : asked === null || slots === null ? null : asked * slots;
+    const scaled = per === 'job' ? asked : asked === null || slots === null ? null : bytesForSlots(asked, slots);
     return { ...request, limit_bytes: before === null ? null : (scaled ?? before) };
   };
   const { h_vmem, requests } = master;

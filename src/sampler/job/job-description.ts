@@ -81,8 +81,9 @@ function requests(config: SpoolConfig, complexes: Iterable<string>): Record<stri
 
 /** What the kernel enforces, whatever was asked for: the hook was under the same limit as the job. */
 function limitInForce(addressSpaceKib: number | null): MemoryRequest | null {
-  if (addressSpaceKib === null) return null;
-  return { request_bytes: null, limit_bytes: addressSpaceKib * 1024, per: 'job' };
+  const bytes = (addressSpaceKib ?? Infinity) * 1024;
+  if (bytes > Number.MAX_SAFE_INTEGER) return null;
+  return { request_bytes: null, limit_bytes: bytes, per: 'job' };
 }
 
 /** What the `config` of a `qrsh -inherit` task has of qrsh ("petask", its own submission) or of its host's part only. */

@@ -96,6 +96,14 @@ export function taskRequestsSuite(open: OpenStore): void {
       }
     });
 
+    it('is stored where its job requests more than any host has', async (t) => {
+      const store = await open(t);
+      await store.merge([master(), taskOn('node2', 512), lineWith('-l mem_free=7000T -pe mpi 5')]);
+      const asked = await requestsOf(store);
+      assert.equal(asked['1.node2']?.mem_free?.limit_bytes, Number.MAX_SAFE_INTEGER);
+      assert.equal(asked.master?.mem_free?.limit_bytes, Number.MAX_SAFE_INTEGER);
+    });
+
     it('says the same of where it has it from, whichever comes first', async (t) => {
       const own = { mem_free: { request_bytes: 1, limit_bytes: 3, per: 'slot' } } as const;
       const task = taskOn('node2', 3, { trust: 'self-reported', requests: own });
