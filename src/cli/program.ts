@@ -28,119 +28,66 @@ const entry = (name: string, description: string, load: () => Promise<CommandMod
 const subject = async (name: NamedSubject): Promise<CommandModule> =>
   (await import('./commands/records.js')).registerSubject(name);
 
-const COMMANDS: readonly CommandEntry[] = [
-  entry(
-    'job',
-    'what a job used of what it requested, and what to request next time',
-    () => import('./commands/job.js'),
-  ),
-  entry('jobs', 'the jobs of a period that match every filter given', () => import('./commands/records.js')),
-  entry('owner', "a user's jobs of a period, one line each", () => subject('owner')),
-  entry('project', "a project's jobs of a period, one line each", () => subject('project')),
-  entry('queue', 'the jobs that ran in a queue, one line each', () => subject('queue')),
-  entry('host', 'the jobs that ran on a host, one line each', () => subject('host')),
-  entry('top', 'rank users, projects, queues, hosts or job names', () => import('./commands/top.js')),
-  entry(
-    'live',
-    'running jobs: requested and used memory, and when they reach their limit',
-    () => import('./commands/live.js'),
-  ),
-  entry(
-    'hosts',
-    "the cluster's hosts: memory used, requested and free, slots, jobs",
-    () => import('./commands/hosts.js'),
-  ),
-  entry(
-    'node',
-    'this host over time: load, memory, disks, network, top processes (root only)',
-    () => import('./commands/node.js'),
-  ),
-  entry(
-    'nodes',
-    'every host at a glance: version, records that wait, listener, clock, what is wrong',
-    () => import('./commands/nodes.js'),
-  ),
-  entry('metrics', 'list everything that can be measured, with unit and source', () => import('./commands/metrics.js')),
-  entry('rules', 'the rules that put jobs into classes; check a file of your own', () => import('./commands/rules.js')),
-  entry(
-    'report',
-    'efficiency report: unused memory by user, killed jobs, advice, silent hosts',
-    () => import('./commands/report.js'),
-  ),
-  entry('run', 'measure a command or a running process without Grid Engine', () => import('./commands/run.js')),
-  entry('demo', 'run three small jobs without Grid Engine and show their reports', () => import('./commands/demo.js')),
-  entry(
-    'export',
-    'write records, their memory over time, or samples of this host to a CSV, JSON Lines or Parquet file',
-    () => import('./commands/export.js'),
-  ),
-  entry('import', "read Grid Engine's accounting files into the accounting DB", () => import('./commands/import.js')),
-  entry(
-    'install',
-    'install the program on this host (--node), or set up its hooks in Grid Engine',
-    () => import('./commands/install.js'),
-  ),
-  entry(
-    'uninstall',
-    'remove the hooks from Grid Engine, or the program from this host (--node)',
-    () => import('./commands/uninstall.js'),
-  ),
-  entry(
-    'doctor',
-    'check what this host and cluster can measure, what is wrong, and how to fix it',
-    () => import('./commands/doctor.js'),
-  ),
-  entry(
-    'flush',
-    'finish interrupted runs on this host and deliver waiting records',
-    () => import('./commands/flush.js'),
-  ),
-  entry(
-    'serve',
-    'serve live data and the accounting DB over HTTP and a unix socket',
-    () => import('./commands/serve.js'),
-  ),
-  entry(
-    'web',
-    'print a link that opens the web pages of qmemacct serve as you, without a password',
-    () => import('./commands/web.js'),
-  ),
-  entry(
-    'nightly',
-    'import, sum, prune, report and mail: what hooks/nightly.sh runs every night',
-    () => import('./commands/nightly.js'),
-  ),
-  entry(
-    'advise',
-    'what to request for a job, script or qsub command, from past runs of its kind, with the risk',
-    () => import('./commands/advise.js'),
-  ),
-  entry(
-    'replay',
-    'what requests advised from earlier runs would have saved, and how many jobs would have failed',
-    () => import('./commands/replay.js'),
-  ),
-  entry(
-    'settle',
-    'move what nodes have delivered to a PostgreSQL accounting DB from its inbox into its table',
-    () => import('./commands/settle.js'),
-  ),
-  entry('rollup', 'update the daily sums that reports are made from', () => import('./commands/rollup.js')),
-  entry(
-    'prune',
-    'remove what is older than keep_records_days, keep_charts_days and keep_rollups_days',
-    () => import('./commands/prune.js'),
-  ),
-  entry('digest', 'turn your daily mail about your own jobs on or off', () => import('./commands/digest.js')),
-  entry('database', 'create or upgrade an accounting DB in PostgreSQL', () => import('./commands/database.js')),
-  entry(
-    'migrate',
-    'copy an SQLite accounting DB to PostgreSQL while jobs run; safe to repeat',
-    () => import('./commands/migrate.js'),
-  ),
-  entry('completion', 'print the completion script of a shell', () => import('./commands/completion.js')),
-  entry('man', 'print the manual page: qmemacct man | man -l -', () => import('./commands/man.js')),
-];
+/** Under the headings of the help. */
+const COMMANDS: Readonly<Record<string, readonly CommandEntry[]>> = {
+  'Your jobs:': [
+    entry('job', 'what a job requested and used, and what to request next', () => import('./commands/job.js')),
+    entry('owner', "a user's jobs, one line each (default: yours)", () => subject('owner')),
+    entry('live', 'running jobs: memory used, and when they reach their limit', () => import('./commands/live.js')),
+    entry('advise', 'what to request, from past runs, with the risk', () => import('./commands/advise.js')),
+    entry('web', 'a link that opens the web pages as you', () => import('./commands/web.js')),
+    entry('digest', 'your daily mail about your jobs: on or off', () => import('./commands/digest.js')),
+  ],
+  'All jobs:': [
+    entry('jobs', 'the jobs that match every filter given', () => import('./commands/records.js')),
+    entry('project', "a project's jobs, one line each", () => subject('project')),
+    entry('queue', 'the jobs that ran in a queue, one line each', () => subject('queue')),
+    entry('host', 'the jobs that ran on a host, one line each', () => subject('host')),
+    entry('top', 'rank users, projects, queues, hosts or job names', () => import('./commands/top.js')),
+    entry('report', 'efficiency report: unused memory, failed jobs, advice', () => import('./commands/report.js')),
+    entry('replay', 'what advised requests would have saved, and their failures', () => import('./commands/replay.js')),
+    entry('rules', 'the rules that put jobs into classes', () => import('./commands/rules.js')),
+  ],
+  'Hosts:': [
+    entry('hosts', "every host's memory (used, requested, free), slots, jobs", () => import('./commands/hosts.js')),
+    entry('nodes', 'the state of qmemacct on every host', () => import('./commands/nodes.js')),
+    entry('node', 'this host over time: load, memory, processes (root only)', () => import('./commands/node.js')),
+    entry('metrics', 'everything that can be measured, with unit and source', () => import('./commands/metrics.js')),
+  ],
+  'Without Grid Engine:': [
+    entry('run', 'measure a command or a running process', () => import('./commands/run.js')),
+    entry('demo', 'run three small jobs and show their reports', () => import('./commands/demo.js')),
+  ],
+  'Files:': [
+    entry('import', "read Grid Engine's accounting files", () => import('./commands/import.js')),
+    entry('export', 'write records, series or samples to a file', () => import('./commands/export.js')),
+  ],
+  'Administration:': [
+    entry('install', 'install on this host (--node), or set up the hooks', () => import('./commands/install.js')),
+    entry(
+      'uninstall',
+      'remove the hooks, or the program from this host (--node)',
+      () => import('./commands/uninstall.js'),
+    ),
+    entry('doctor', 'what this host can measure, what is wrong, how to fix it', () => import('./commands/doctor.js')),
+    entry('serve', 'serve live data and the accounting DB (HTTP, unix socket)', () => import('./commands/serve.js')),
+    entry('nightly', 'import, sum up, prune, report and mail, once a night', () => import('./commands/nightly.js')),
+    entry('flush', 'finish interrupted runs here, deliver waiting records', () => import('./commands/flush.js')),
+    entry('rollup', 'update the sums that reports are made from', () => import('./commands/rollup.js')),
+    entry('prune', 'remove what is older than keep_records_days and the like', () => import('./commands/prune.js')),
+    entry(
+      'settle',
+      "move delivered records from PostgreSQL's inbox to its table",
+      () => import('./commands/settle.js'),
+    ),
+    entry('database', 'create or upgrade an accounting DB in PostgreSQL', () => import('./commands/database.js')),
+    entry('migrate', 'copy an SQLite accounting DB to PostgreSQL', () => import('./commands/migrate.js')),
+  ],
+  'Shell:': [
+    entry('completion', 'print the completion script of a shell', () => import('./commands/completion.js')),
+    entry('man', 'print the manual page: qmemacct man | man -l -', () => import('./commands/man.js')),
+  ],
+};
 
 /** These describe every command. */
 const WHOLE: ReadonlySet<string | undefined> = new Set(['completion', 'man']);
@@ -165,10 +112,14 @@ export async function createProgram(words: readonly string[], context: CommandCo
       outputError: (text, write) => write(text.replace(/^error: /, 'qmemacct: ')),
     });
   const named = commandWord(words);
-  for (const { name, description, load } of COMMANDS) {
-    const command = program.command(name).description(description);
-    if (name === named || WHOLE.has(named)) (await load()).register(command, context);
+  for (const [heading, commands] of Object.entries(COMMANDS)) {
+    program.commandsGroup(heading);
+    for (const { name, description, load } of commands) {
+      const command = program.command(name).description(description);
+      if (name === named || WHOLE.has(named)) (await load()).register(command, context);
+    }
   }
+  program.helpCommand(true);
   return program;
 }
 

@@ -32,7 +32,13 @@ describe('qmemacct', () => {
     assert.deepEqual(await runCommand(['--version']), { status: 0, output: '1.2.3\n', warnings: '' });
     const help = await runCommand(['--help']);
     assert.equal(help.status, 0);
-    assert.match(help.output, /\n {2}job +what a job used [^]*\n {2}owner +a user's jobs /);
+    assert.match(help.output, /\nYour jobs:\n {2}job +what a job [^]*\nAdministration:\n {2}install /);
+    const list = help.output.slice(help.output.indexOf('Your jobs:')).trimEnd().split('\n');
+    assert.deepEqual(
+      list.filter((line) => line.length > 80 || !/^(?: {2}[a-z]+ +\S.*|[A-Z][A-Za-z ]+:|)$/.test(line)),
+      [],
+      'a line each',
+    );
   });
 
   it('has a help for each command', async () => {
