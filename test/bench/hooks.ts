@@ -1,6 +1,7 @@
 import { cpus } from 'node:os';
 import { basename } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { addressSpaceNeeded } from '../../src/cli/install/hook-conf';
 import type { JobRecord } from '../../src/record/record';
 import type { Bench, BenchOptions, Row, Section } from './bench';
 import { compile } from './compile';
@@ -13,7 +14,8 @@ import { sum } from './statistics';
  * the same way just before, is what the shepherd's fork, `env -i` and the shell cost anyway.
  */
 
-const SMALL_MODE_BYTES = 300 * 1024 * 1024;
+const { small, full } = addressSpaceNeeded();
+const SMALL_MODE_BYTES = ((small + full) / 2) * 1024 * 1024;
 /** Long enough for the sampler to be up before the epilog comes. */
 const JOB_MS = 600;
 const SHORT_JOB_MS = 50;

@@ -31,8 +31,6 @@ import { sampleConfig } from '../gridengine/spool-samples';
 import { temporaryDirectory } from '../support/temporary-directory';
 import { until } from '../support/until';
 
-export const NODE_MAJOR = Number(process.versions.node.split('.')[0]);
-
 /** Why these tests can't run here; null if they can. */
 export function shepherdObstacle(): string | null {
   if (process.getuid?.() !== 0) return 'hooks of root are started here, which needs root';
@@ -130,8 +128,8 @@ export function newSite(t: TestContext, { settings = [], armWait = 1.5, conf = {
     state: site.state,
     run: site.runDir,
     arm_wait: String(armWait),
-    small_kib: addressSpaceNeeded(NODE_MAJOR).small * 1024,
-    full_kib: addressSpaceNeeded(NODE_MAJOR).full * 1024,
+    small_kib: addressSpaceNeeded().small * 1024,
+    full_kib: addressSpaceNeeded().full * 1024,
     full_flags: tuningFlags().join(' '),
     ...conf,
   };

@@ -23,7 +23,6 @@ import {
   type Job,
   type Site,
   type Steps,
-  NODE_MAJOR,
 } from './fake-shepherd';
 import { until } from '../support/until';
 
@@ -349,7 +348,7 @@ describe('limits of the job that can’t be lifted', { skip: shepherdObstacle() 
   }
 
   it('300 MiB of address space, or what this Node needs at least: the sampler runs small', async (t) => {
-    const room = Math.max(300, addressSpaceNeeded(NODE_MAJOR).small) * MIB;
+    const room = Math.max(300, addressSpaceNeeded().small) * MIB;
     const record = await sampled(newSite(t), limit(Rlimit.AS, room));
     assert.equal(record.sampler?.mode, 'small');
     assert.match(notesOf(record), /small mode/);

@@ -1,4 +1,4 @@
-import { tuningFlags } from '../../base/node-flags';
+import { NODE_MAJOR, tuningFlags } from '../../base/node-flags';
 
 /** What the hooks have to know without asking anyone; they source it as shell (hooks/common.sh). */
 export interface HookConf {
@@ -31,9 +31,9 @@ const ADDED: Readonly<Partial<HookConf>> = { cgroup: 'off', scope: 'job' };
 
 /**
  * Address space, in MiB, from which the sampler starts in its small and in its full mode, by Node's major version
- * (measured: 20 needs 110 and 625, 22 needs 133 and 644; 24 reserves 384 more at start: 518 and 1032).
+ * (measured: 20 needs 110 and 625, 22 needs 133 and 644; 24 and 26 reserve 384 more at start: 518 and 1032, 536 and 1048).
  */
-export function addressSpaceNeeded(major: number): { readonly small: number; readonly full: number } {
+export function addressSpaceNeeded(major = NODE_MAJOR): { readonly small: number; readonly full: number } {
   if (major >= 24) return { small: 560, full: 1152 };
   return { small: major >= 22 ? 160 : 140, full: 1024 };
 }
@@ -44,7 +44,7 @@ export function shellQuoted(word: string): string {
 }
 
 /** The file's text, for the Node that runs this (the same that the hooks get). */
-export function hookConfText(conf: HookConf, major = Number(process.versions.node.split('.')[0])): string {
+export function hookConfText(conf: HookConf, major = NODE_MAJOR): string {
   const { small, full } = addressSpaceNeeded(major);
   return [
     '# Written by "qmemacct install --node": the hooks read this, not qmemacct.toml. Do not edit; install again.',
