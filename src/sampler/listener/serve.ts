@@ -6,7 +6,7 @@ import { resourceLimit, Rlimit } from '../../native/libc';
 import type { KernelEvents } from '../../sources/events/kernel-events';
 import type { KeptExitRecord } from '../../sources/events/kept-exit-records';
 import { OomKills } from '../../sources/events/oom-kills';
-import type { ProcessEvent as KernelEvent } from '../../sources/events/process-events';
+import type { ThreadEvent } from '../../sources/events/process-events';
 import { bootId, monotonicUs } from '../../sources/proc/clock';
 import { isUnavailable, type Unavailable } from '../../sources/source';
 import { reasonOf } from '../../base/log';
@@ -214,7 +214,7 @@ export class Listener {
   /** Reads and passes on the kernel's new events; returns their number. */
   private look(): number {
     if (this.opened === null) return 0;
-    const events: KernelEvent[] = [];
+    const events: ThreadEvent[] = [];
     const records: KeptExitRecord[] = [];
     const { lostEvents, lostRecords } = this.opened.drain({
       event: (event) => events.push(event),
