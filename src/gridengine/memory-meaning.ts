@@ -12,16 +12,8 @@ export interface MemoryMeaning {
   readonly maxvmem: MemoryMeasure | null;
   /** What accounting's `maxrss` (or `ru_maxrss`) is; null: unknown. */
   readonly maxrss: 'largest_process' | 'rss_sum' | 'cgroup' | null;
-  /**
-   * By h_vmem the kernel refuses memory to each process whose own address space would pass it (RLIMIT_AS), no signal.
-   */
-  readonly kernelLimit: 'process_vmem';
   /** What execd compares with h_vmem, to kill the job (`failed` 37); null: it does not, or unknown. */
   readonly execdLimit: MemoryMeasure | null;
-  /** Whether execd compares the largest value so far or the present one. */
-  readonly execdCompares: 'high-water' | 'present';
-  /** h_vmem (or h_rss) is also `memory.max` of the job's cgroup. */
-  readonly cgroupLimit: boolean;
 }
 
 /**
@@ -31,25 +23,24 @@ export interface MemoryMeaning {
  */
 export function memoryMeaning(dialect: Dialect, options: { readonly systemd?: boolean } = {}): MemoryMeaning {
   const systemd = options.systemd ?? false;
-  const base = { kernelLimit: 'process_vmem', execdCompares: 'high-water', cgroupLimit: false } as const;
   const maxrss = 'largest_process';
   switch (dialect) {
     case 'sge8.1.9':
-      return { ...base, maxrss, maxvmem: 'rss_swap_sum', execdLimit: 'rss_swap_sum' };
+      return { maxrss, maxvmem: 'rss_swap_sum', execdLimit: 'rss_swap_sum' };
     case 'daimh': {
       const measure = systemd ? 'cgroup' : 'rss_swap_sum';
-      return { ...base, maxrss, maxvmem: measure, execdLimit: measure };
+      return { maxrss, maxvmem: measure, execdLimit: measure };
     }
     case 'sge6.2':
     case 'ogs':
-      return { ...base, maxrss, maxvmem: 'vmem_sum', execdLimit: 'vmem_sum' };
+      return { maxrss, maxvmem: 'vmem_sum', execdLimit: 'vmem_sum' };
     case 'univa':
-      return { ...base, maxrss: null, maxvmem: 'vmem_sum', execdLimit: 'vmem_sum' };
+      return { maxrss: null, maxvmem: 'vmem_sum', execdLimit: 'vmem_sum' };
     case 'ocs':
       return systemd
-        ? { ...base, maxrss: 'cgroup', maxvmem: null, execdLimit: null, execdCompares: 'present', cgroupLimit: true }
-        : { ...base, maxrss: 'rss_sum', maxvmem: 'vmem_sum', execdLimit: 'vmem_sum', execdCompares: 'present' };
+        ? { maxrss: 'cgroup', maxvmem: null, execdLimit: null }
+        : { maxrss: 'rss_sum', maxvmem: 'vmem_sum', execdLimit: 'vmem_sum' };
     case 'unknown':
-      return { ...base, maxrss: null, maxvmem: null, execdLimit: null };
+      return { maxrss: null, maxvmem: null, execdLimit: null };
   }
 }

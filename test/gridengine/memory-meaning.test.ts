@@ -15,16 +15,13 @@ describe('memoryMeaning', () => {
   it('differs where systemd keeps the jobs', () => {
     assert.equal(memoryMeaning('daimh', { systemd: true }).maxvmem, 'cgroup');
     assert.equal(memoryMeaning('ocs', { systemd: true }).maxvmem, null);
-    assert.equal(memoryMeaning('ocs', { systemd: true }).cgroupLimit, true);
-    assert.equal(memoryMeaning('ocs').execdCompares, 'present');
     assert.deepEqual(
       [true, false].map((systemd) => memoryMeaning('ocs', { systemd }).maxrss),
       ['cgroup', 'rss_sum'],
     );
   });
 
-  it('claims nothing for an unknown dialect but the kernel', () => {
-    const meaning = memoryMeaning('unknown');
-    assert.deepEqual([meaning.maxvmem, meaning.execdLimit, meaning.kernelLimit], [null, null, 'process_vmem']);
+  it('claims nothing for an unknown dialect', () => {
+    assert.deepEqual(memoryMeaning('unknown'), { maxrss: null, maxvmem: null, execdLimit: null });
   });
 });

@@ -72,7 +72,6 @@ export function aDetail(job: number, rss = 1): JobDetail {
     predecessors: [],
     requests: [],
     pe: null,
-    peRange: [],
     array: false,
     tasks: [task],
     messages: [],
