@@ -12,12 +12,11 @@ import { Sessions } from './access/sessions';
 import { resolveSession } from './access/signed-in';
 import { dispatcher } from './http/dispatch';
 import { createHttpServer, type Answer } from './http/server';
-import { listenAt, listenAddressText, type ListenAddress } from './http/listen';
+import { listenAt, listenAddressText, siteUrl, type ListenAddress } from './http/listen';
 import type { LiveState } from './live/live-state';
 import { hostHeaderCheck } from './http/host-header';
 import { newProjectsOf } from './access/projects';
 import { ROUTES } from './routes/routes';
-import { hostOf, siteUrl } from './http/site-url';
 import { PAGES } from './web/pages';
 import { Tokens } from './access/tokens';
 import { newUserNames, type UserNames } from './access/name-service';
@@ -145,7 +144,8 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
 
   const uidOf = await peerUid();
   const hosts = options.addresses.flatMap((address) => (address.kind === 'tcp' ? [address.address] : []));
-  const isOwnName = hostHeaderCheck([...hosts, ...settings.serve_hosts, ...hostOf(settings.serve_url)]);
+  const named = settings.serve_url === '' ? [] : [new URL(settings.serve_url).host];
+  const isOwnName = hostHeaderCheck([...hosts, ...settings.serve_hosts, ...named]);
   const stop = async (): Promise<void> => {
     clearInterval(timer);
     await Promise.all(servers.map(({ server }) => stopListening(server)));
