@@ -2,11 +2,11 @@ import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs';
 import { UserError } from './user-error';
 
 /** Why a file was not read. */
-export type UnreadReason = 'absent' | 'link' | 'not-regular' | 'untrusted-owner' | 'too-large' | 'denied' | 'failed';
+type UnreadReason = 'absent' | 'link' | 'not-regular' | 'untrusted-owner' | 'too-large' | 'denied' | 'failed';
 
 export class UnreadError extends UserError {
   constructor(
-    readonly path: string,
+    path: string,
     readonly reason: UnreadReason,
     readonly detail: string,
   ) {
@@ -14,24 +14,12 @@ export class UnreadError extends UserError {
   }
 }
 
-interface UntrustedContent {
-  readonly bytes: Buffer;
-  readonly uid: number;
-  readonly modifiedMs: number;
-}
-
-export interface ReadRules {
-  /** A larger file is refused, not cut. */
-  readonly maxBytes: number;
-  /** Owners that are believed; null: any owner. */
-  readonly trustedUids: ReadonlySet<number> | null;
-}
-
 /**
  * Reads a file that somebody else may have made: no link is followed at the last step, a FIFO or device does not block,
- * and what is of another owner is not read at all. Throws UnreadError.
+ * a larger file is refused, not cut, and what is of another owner than those that are believed (null: any) is not read at
+ * all. Throws UnreadError.
  */
-export function readUntrusted(path: string, { maxBytes, trustedUids }: ReadRules): UntrustedContent {
+export function readUntrusted(path: string, maxBytes: number, believed: ReadonlySet<number> | null = null): Buffer {
   const fail = (reason: UnreadReason, detail: string): never => {
     throw new UnreadError(path, reason, detail);
   };
@@ -44,10 +32,10 @@ export function readUntrusted(path: string, { maxBytes, trustedUids }: ReadRules
   try {
     const status = fstatSync(descriptor);
     if (!status.isFile()) fail('not-regular', 'not a regular file');
-    if (trustedUids?.has(status.uid) === false) fail('untrusted-owner', `owned by uid ${status.uid}`);
+    if (believed?.has(status.uid) === false) fail('untrusted-owner', `owned by uid ${status.uid}`);
     const bytes = readAtMost(descriptor, maxBytes + 1);
     if (bytes.length > maxBytes) fail('too-large', `more than ${maxBytes} bytes`);
-    return { bytes, uid: status.uid, modifiedMs: status.mtimeMs };
+    return bytes;
   } catch (error) {
     if (error instanceof UnreadError) throw error;
     return fail('failed', errorCode(error));
@@ -56,10 +44,14 @@ export function readUntrusted(path: string, { maxBytes, trustedUids }: ReadRules
   }
 }
 
-/** The same as text of any owner's; null where it can't be had. */
-export function textOfUntrusted(path: string, maxBytes: number): string | null {
+/** The same as UTF-8, in which foreign bytes become U+FFFD; null where it can't be had. */
+export function textOfUntrusted(
+  path: string,
+  maxBytes: number,
+  believed: ReadonlySet<number> | null = null,
+): string | null {
   try {
-    return readUntrusted(path, { maxBytes, trustedUids: null }).bytes.toString('utf8');
+    return readUntrusted(path, maxBytes, believed).toString('utf8');
   } catch {
     return null;
   }

@@ -63,7 +63,7 @@ export function writePieces(terminal: Pick<Terminal, 'write'>, pieces: Iterable<
   if (text !== '') terminal.write(text);
 }
 
-/** Tells the user something beside the answer, line by line, harmless whatever is in it. */
+/** Says something beside the answer, line by line, harmless whatever is in it. */
 export function warn(terminal: Terminal, message: string): void {
   for (const line of message.split('\n')) terminal.warn(`qmemacct: ${escapeForTerminal(line)}`);
 }

@@ -12,9 +12,6 @@ function fieldsOf(value: unknown): Fields {
   return isFields(value) ? value : {};
 }
 
-/** Too large for a double where it is negative; a quotation mark inside a string has a backslash before it. */
-const PRIORITY = /(?<!\\)"priority":(\d{16,20})[,}]/;
-
 /** The members of one line. */
 class LineMembers {
   private readonly places: readonly Fields[];
@@ -49,12 +46,6 @@ class LineMembers {
     const value = this.top[name];
     return typeof value === 'number' && value > 0 ? epochToMs(String(value)) : null;
   }
-
-  priority(line: string): number {
-    const exact = PRIORITY.exec(line)?.[1];
-    if (exact !== undefined) return Number(BigInt.asIntN(64, BigInt(exact)));
-    return typeof this.top.priority === 'number' ? this.top.priority : 0;
-  }
 }
 
 /**
@@ -72,23 +63,20 @@ export function jsonAccountingLine(line: string): AccountingRecord | AccountingL
   const members = new LineMembers(parsed);
   if (members.count('job_number') === 0) return { kind: 'malformed', detail: 'no job_number' };
   if (members.text('owner') === '') return { kind: 'malformed', detail: 'no owner' };
-  return recordOf(members, line);
+  return recordOf(members);
 }
 
-function recordOf(members: LineMembers, line: string): AccountingRecord {
-  const arId = members.count('arid');
+function recordOf(members: LineMembers): AccountingRecord {
   const rssBytes = members.amount('maxrss') ?? 0;
   const vmem = members.amount('maxvmem');
   const submitted = members.word('submit_cmd_line');
   return {
     queue: members.text('qname'),
     host: members.text('hostname'),
-    group: members.text('group'),
     owner: members.text('owner'),
     jobName: members.text('job_name'),
     jobId: members.count('job_number'),
     account: members.text('account'),
-    priority: members.priority(line),
     submissionTimeMs: members.time('submission_time'),
     startTimeMs: members.time('start_time'),
     endTimeMs: members.time('end_time'),
@@ -99,14 +87,7 @@ function recordOf(members: LineMembers, line: string): AccountingRecord {
     userSeconds: members.amount('ru_utime') ?? 0,
     systemSeconds: members.amount('ru_stime') ?? 0,
     maxrssBytes: Math.round((members.amount('ru_maxrss') ?? 0) * 1024),
-    minorFaults: members.amount('ru_minflt') ?? 0,
-    majorFaults: members.amount('ru_majflt') ?? 0,
-    blocksIn: members.amount('ru_inblock') ?? 0,
-    blocksOut: members.amount('ru_oublock') ?? 0,
-    voluntarySwitches: members.amount('ru_nvcsw') ?? 0,
-    involuntarySwitches: members.amount('ru_nivcsw') ?? 0,
     project: members.word('project'),
-    department: members.word('department'),
     pe: members.word('granted_pe'),
     slots: members.count('slots'),
     task: members.count('task_number'),
@@ -115,12 +96,9 @@ function recordOf(members: LineMembers, line: string): AccountingRecord {
     ioGib: members.amount('io') ?? 0,
     category: members.word('category'),
     submitCommand: submitted === null ? null : withoutSecrets(submitted),
-    iowSeconds: members.amount('iow') ?? 0,
     peTaskId: members.word('pe_taskid'),
     maxvmemBytes: vmem === null ? null : Math.round(vmem),
-    arId: arId === 0 ? null : arId,
     jobMaxrssBytes: rssBytes > 0 ? Math.round(rssBytes) : null,
     deletedBy: members.word('deleted_by'),
-    layout: 'json',
   };
 }

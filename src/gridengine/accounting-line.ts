@@ -1,15 +1,10 @@
 import { jsonAccountingLine } from './accounting-json';
-import {
-  STILL_RUNNING,
-  type AccountingLayout,
-  type AccountingLineProblem,
-  type AccountingRecord,
-} from './accounting-record';
+import { STILL_RUNNING, type AccountingLineProblem, type AccountingRecord } from './accounting-record';
 import { byteStrings, HASH_START, hashByte } from './byte-strings';
 import { bytesToText } from './bytes-to-text';
 import { epochToMs } from './epoch-time';
 
-export type { AccountingLayout, AccountingLineProblem, AccountingRecord };
+export type { AccountingLineProblem, AccountingRecord };
 export { STILL_RUNNING };
 
 const COLON = 0x3a;
@@ -26,11 +21,12 @@ const FEWEST_FIELDS = 43;
 /** A category may hold any number of colons: this many fields are looked at, a line with more is no record. */
 const MOST_FIELDS = 4096;
 
-type ColonLayout = Exclude<AccountingLayout, 'json'>;
+/** By its number of fields: 43 6.0, 45 6.2 and 8.1.9, 46 and more Univa (55: 54 and the bound cores). */
+type Layout = 43 | 45 | 46 | 52 | 53 | 54 | 55 | 74;
 
 /** By the magnitude of the times: seconds, or Univa's milliseconds. The first layout whose last fields fit is taken. */
-const CLASSIC: readonly ColonLayout[] = [45, 46, 52, 53, 54, 55, 74, 43];
-const UNIVA: readonly ColonLayout[] = [52, 53, 54, 55, 74, 45, 46, 43];
+const CLASSIC: readonly Layout[] = [45, 46, 52, 53, 54, 55, 74, 43];
+const UNIVA: readonly Layout[] = [52, 53, 54, 55, 74, 45, 46, 43];
 /** Above this a time is no number of seconds. */
 const MOST_SECONDS = 1e11;
 /** Layouts with Univa's own fields from the 46th on. */
@@ -177,9 +173,9 @@ class LineFields {
 }
 
 /** Where the fields after the category begin. */
-const tailOf = ({ count }: LineFields, layout: ColonLayout): number => count - (layout - BEFORE_CATEGORY - 1);
+const tailOf = ({ count }: LineFields, layout: Layout): number => count - (layout - BEFORE_CATEGORY - 1);
 
-function fits(fields: LineFields, layout: ColonLayout): boolean {
+function fits(fields: LineFields, layout: Layout): boolean {
   const tail = tailOf(fields, layout);
   if (tail <= BEFORE_CATEGORY || Number.isNaN(fields.numberAt(tail)) || Number.isNaN(fields.numberAt(tail + 2)))
     return false;
@@ -190,7 +186,7 @@ function fits(fields: LineFields, layout: ColonLayout): boolean {
   return layout < FIRST_WITH_DELETED_BY || !Number.isNaN(fields.numberAt(tail + 7));
 }
 
-function layoutOf(fields: LineFields): ColonLayout | null {
+function layoutOf(fields: LineFields): Layout | null {
   const layouts = fields.numberAt(8) >= MOST_SECONDS ? UNIVA : CLASSIC;
   for (const candidate of layouts) if (fits(fields, candidate)) return candidate;
   return null;
@@ -211,22 +207,18 @@ function readNumbers(fields: LineFields, numbers: Float64Array): AccountingLineP
   return null;
 }
 
-function recordOf(fields: LineFields, numbers: Float64Array, layout: ColonLayout): AccountingRecord {
+function recordOf(fields: LineFields, numbers: Float64Array, layout: Layout): AccountingRecord {
   const number = (index: number): number => numbers[index] as number;
   const tail = tailOf(fields, layout);
-  const priority = number(7);
-  const arId = layout === 43 ? 0 : fields.numberAt(tail + 3);
   const isUnivas = layout >= FIRST_WITH_DELETED_BY;
   const jobMaxrss = isUnivas ? fields.numberAt(tail + 7) : 0;
   return {
     queue: fields.word(0),
     host: fields.word(1),
-    group: fields.word(2),
     owner: fields.word(3),
     jobName: fields.word(4),
     jobId: number(5),
     account: fields.word(6),
-    priority: Number.isSafeInteger(priority) ? priority : signed64(fields.latin1(7)),
     submissionTimeMs: fields.timeAt(8, number(8)),
     startTimeMs: fields.timeAt(9, number(9)),
     endTimeMs: fields.timeAt(10, number(10)),
@@ -236,14 +228,7 @@ function recordOf(fields: LineFields, numbers: Float64Array, layout: ColonLayout
     userSeconds: number(14),
     systemSeconds: number(15),
     maxrssBytes: Math.round(number(16) * 1024),
-    minorFaults: number(21),
-    majorFaults: number(22),
-    blocksIn: number(24),
-    blocksOut: number(25),
-    voluntarySwitches: number(29),
-    involuntarySwitches: number(30),
     project: fields.wordOrNull(31),
-    department: fields.wordOrNull(32),
     pe: fields.wordOrNull(33),
     slots: number(34),
     task: number(35),
@@ -252,13 +237,10 @@ function recordOf(fields: LineFields, numbers: Float64Array, layout: ColonLayout
     ioGib: number(38),
     category: fields.wordOrNull(BEFORE_CATEGORY, tail - 1),
     submitCommand: null,
-    iowSeconds: fields.numberAt(tail),
     peTaskId: fields.wordOrNull(tail + 1),
     maxvmemBytes: Math.round(fields.numberAt(tail + 2)),
-    arId: arId === 0 ? null : arId,
     jobMaxrssBytes: jobMaxrss > 0 ? Math.round(jobMaxrss) : null,
     deletedBy: isUnivas ? fields.wordOrNull(tail + 6) : null,
-    layout,
   };
 }
 
@@ -275,8 +257,4 @@ export function accountingReader(): AccountingReader {
     if (layout === null) return malformed(`${fields.count} fields that fit no known layout`);
     return readNumbers(fields, numbers) ?? recordOf(fields, numbers, layout);
   };
-}
-
-function signed64(digits: string): number {
-  return integer.test(digits) ? Number(BigInt.asIntN(64, BigInt(digits))) : Number(digits);
 }

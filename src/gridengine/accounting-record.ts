@@ -1,15 +1,12 @@
-/** One line of the accounting file, accounting(5), in fixed units: bytes, milliseconds since the epoch, seconds. */
+/** What is used of a line of the accounting file, accounting(5): bytes, milliseconds since the epoch, seconds. */
 export interface AccountingRecord {
   /** Not to be relied on: a job with an argument of which a line is `queue=5` has queue `5` here (seen on 8.1.9). */
   readonly queue: string;
   readonly host: string;
-  readonly group: string;
   readonly owner: string;
   readonly jobName: string;
   readonly jobId: number;
   readonly account: string;
-  /** Nice value; negative ones are written as unsigned 64-bit numbers and restored here. */
-  readonly priority: number;
   readonly submissionTimeMs: number | null;
   /** Null if the job never started. */
   readonly startTimeMs: number | null;
@@ -21,14 +18,7 @@ export interface AccountingRecord {
   readonly systemSeconds: number;
   /** rusage's: the largest single process; summed over the tasks where the PE has accounting_summary. */
   readonly maxrssBytes: number;
-  readonly minorFaults: number;
-  readonly majorFaults: number;
-  readonly blocksIn: number;
-  readonly blocksOut: number;
-  readonly voluntarySwitches: number;
-  readonly involuntarySwitches: number;
   readonly project: string | null;
-  readonly department: string | null;
   readonly pe: string | null;
   /** Slots of the whole job. */
   readonly slots: number;
@@ -42,24 +32,15 @@ export interface AccountingRecord {
   readonly category: string | null;
   /** The command line of the submission, without what may be secret (`withoutSecrets`). */
   readonly submitCommand: string | null;
-  readonly iowSeconds: number;
   /** `SEQ.HOST` of a `qrsh -inherit` task. */
   readonly peTaskId: string | null;
   /** Null where it is not collected (Open Cluster Scheduler under systemd). */
   readonly maxvmemBytes: number | null;
-  readonly arId: number | null;
   /** Univa's and Open Cluster Scheduler's `maxrss`: of the whole job on its host. */
   readonly jobMaxrssBytes: number | null;
   /** `USER@HOST`, several with commas. */
   readonly deletedBy: string | null;
-  readonly layout: AccountingLayout;
 }
-
-/**
- * Fields of the layout: 43 6.0, 45 6.2 and 8.1.9, 46 and more Univa (55: 54 and the bound cores); `json` Open Cluster
- * Scheduler.
- */
-export type AccountingLayout = 43 | 45 | 46 | 52 | 53 | 54 | 55 | 74 | 'json';
 
 export interface AccountingLineProblem {
   /** `no-record`: a comment or an empty line, as qacct skips them. */

@@ -9,14 +9,10 @@ import type { AnswerEnd, AnswerReader } from './reading';
 
 export interface ClientAnswer {
   readonly end: AnswerEnd;
-  /** null: it was ended by a signal, or never ran. */
-  readonly status: number | null;
   /** Why the answer is of no use, in one line with cause and fix; null: it is of use. */
   readonly problem: string | null;
   /** qmaster can't be had (it is down, it denies us, the time is up): another query would fare no better now. */
   readonly unreachable: boolean;
-  /** ms since the epoch. */
-  readonly startedAt: number;
   readonly tookMs: number;
 }
 
@@ -174,19 +170,18 @@ export function clientRunner(options: ClientOptions): RunClient {
   const { env, cell, timeoutMs, mostBytes = MOST_BYTES } = options;
   const environment = { ...clientEnvironment(env, cell), LC_ALL: 'C' };
   return async (client, args, reader, signal) => {
-    const startedAt = Date.now();
     const began = performance.now();
-    const times = (): Pick<ClientAnswer, 'startedAt' | 'tookMs'> => ({ startedAt, tookMs: performance.now() - began });
+    const tookMs = (): number => performance.now() - began;
     const { file, problem: refusal } = trustedClient(client, env, cell);
     const started = file === null ? { code: undefined } : await startClient(file, args, environment);
     if ('code' in started) {
       const problem = refusal ?? startProblem(client, file, started.code);
-      return { end: NOTHING, status: null, problem, unreachable: false, ...times() };
+      return { end: NOTHING, problem, unreachable: false, tookMs: tookMs() };
     }
     const running = new RunningClient(started.child, started.group, reader, { timeoutMs, mostBytes }, signal);
     const ending = { ...(await running.answer), timeoutMs };
     const problem = clientProblem(client, ending);
-    const { end, status } = ending;
-    return { end, status, problem, unreachable: problem !== null && isUnreachable(ending), ...times() };
+    const unreachable = problem !== null && isUnreachable(ending);
+    return { end: ending.end, problem, unreachable, tookMs: tookMs() };
   };
 }

@@ -9,8 +9,6 @@ export type DaemonName = 'sge_execd' | 'sge_qmaster' | 'sge_shepherd';
 interface Daemon {
   readonly pid: number;
   readonly name: DaemonName;
-  /** Who started it: root, as a rule. */
-  readonly realUid: number;
   /** Of a daemon of root's: the admin user's, but for moments in which it works as root. */
   readonly effectiveUid: number;
   /** Its working directory, which is its spool directory; null: not to be seen. */
@@ -49,9 +47,8 @@ function readDaemon(pid: number, directory: string, believed: ReadonlySet<number
   // Last: a process can give up root's id, and never get it.
   const status = textOfUntrusted(join(directory, 'status'), MOST_STATUS_BYTES) ?? '';
   const [, real, effective] = /^Uid:\s*(\d+)\s+(\d+)\s/m.exec(status) ?? [];
-  const realUid = Number(real ?? NaN);
-  if (!isName(name) || !believed.has(realUid)) return null;
-  return { pid, name, realUid, effectiveUid: Number(effective), environment, status, ...found };
+  if (!isName(name) || !believed.has(Number(real ?? NaN))) return null;
+  return { pid, name, effectiveUid: Number(effective), environment, status, ...found };
 }
 
 /**

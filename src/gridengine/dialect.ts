@@ -58,61 +58,105 @@ function dialectOfSchema(schema: string): Dialect {
 }
 
 /**
- * What an accounting line says of a job that execd killed for a limit, where it says so of every one; without it, no
- * limit of Grid Engine's did it. null: not known.
+ * What a figure of Grid Engine adds up, over the processes of a job on one host:
+ * `rss_swap_sum` resident and swapped pages (shared pages once for each process), `vmem_sum` address space,
+ * `cgroup` memory charged to the job's unit, page cache included.
  */
-export const LIMIT_SAYING: Readonly<Record<Dialect, string | null>> = {
-  'sge6.2': null,
-  ogs: null,
-  'sge8.1.9': '37',
-  daimh: '37',
-  univa: null,
-  ocs: 'deleted by execd',
-  unknown: null,
-};
+export type MemoryMeasure = 'rss_swap_sum' | 'vmem_sum' | 'cgroup';
 
-/**
- * Whether execd kills a job whose processes together hold more resident memory than h_rss, and sends SIGXCPU above
- * s_rss. Elsewhere these are RLIMIT_RSS alone, which Linux ignores. null: not known.
- */
-export const ENFORCES_RSS: Readonly<Record<Dialect, boolean | null>> = {
-  'sge6.2': false,
-  ogs: false,
-  'sge8.1.9': false,
-  daimh: false,
-  univa: null,
-  ocs: true,
-  unknown: null,
-};
-
-/**
- * Whether a process of a `qrsh -inherit` task may have the address space of one slot alone, where others let it have that
- * of all slots on its host.
- */
-export function limitsTasksToASlot(dialect: Dialect): boolean {
-  return dialect === 'ocs';
+export interface MemoryMeaning {
+  /** What accounting's and qstat's `maxvmem` is; null: not collected, or unknown. */
+  readonly maxvmem: MemoryMeasure | null;
+  /** What accounting's `maxrss` (or `ru_maxrss`) is; null: unknown. */
+  readonly maxrss: 'largest_process' | 'rss_sum' | 'cgroup' | null;
+  /** What execd compares with h_vmem, to kill the job (`failed` 37); null: it does not, or unknown. */
+  readonly execdLimit: MemoryMeasure | null;
 }
 
-/** Whether an accounting line names who deleted the job (`deleted_by`), a limit's execd too. */
-export function tellsWhoDeletes(dialect: Dialect): boolean {
-  return dialect === 'ocs';
+/** What sets a dialect apart. */
+interface DialectFacts {
+  readonly memory: MemoryMeaning;
+  /** Where systemd counts the memory of jobs; absent: it is the same there. */
+  readonly memoryBySystemd?: MemoryMeaning;
+  /**
+   * What an accounting line says of a job that execd killed for a limit, where it says so of every one; without it, no
+   * limit of Grid Engine's did it. null: not known.
+   */
+  readonly limitSaying: string | null;
+  /**
+   * Whether execd kills a job whose processes together hold more resident memory than h_rss, and sends SIGXCPU above
+   * s_rss. Elsewhere these are RLIMIT_RSS alone, which Linux ignores. null: not known.
+   */
+  readonly enforcesRss: boolean | null;
+  /**
+   * Whether a process of a `qrsh -inherit` task may have the address space of one slot alone, where others let it have
+   * that of all slots on its host.
+   */
+  readonly limitsTasksToASlot: boolean;
+  /** Whether an accounting line names who deleted the job (`deleted_by`), a limit's execd too. */
+  readonly namesWhoDeletes: boolean;
+  /**
+   * Whether the shepherd keeps LD_* and the like, which the job's owner chooses, from a hook of root
+   * (libs/uti2/sge_execvlp.c, in Son of Grid Engine from 8.1 on and in its fork). Open Cluster Scheduler and Univa only
+   * refuse LD_PRELOAD and LD_LIBRARY_PATH at submission: LD_AUDIT passes. What is not known counts as no.
+   */
+  readonly sanitisesRootHooks: boolean;
 }
 
-/**
- * Whether the shepherd keeps LD_* and the like, which the job's owner chooses, from a hook of root
- * (libs/uti2/sge_execvlp.c, in Son of Grid Engine from 8.1 on and in its fork). Open Cluster Scheduler and Univa only
- * refuse LD_PRELOAD and LD_LIBRARY_PATH at submission: LD_AUDIT passes. What is not known counts as no.
- */
-const SANITISES_ROOT_HOOKS: Readonly<Record<Dialect, boolean>> = {
-  'sge6.2': false,
-  ogs: false,
-  'sge8.1.9': true,
-  daimh: true,
-  univa: false,
-  ocs: false,
-  unknown: false,
+/** 6.2 and its descendants sum address space. */
+const SGE_62: DialectFacts = {
+  memory: { maxrss: 'largest_process', maxvmem: 'vmem_sum', execdLimit: 'vmem_sum' },
+  limitSaying: null,
+  enforcesRss: false,
+  limitsTasksToASlot: false,
+  namesWhoDeletes: false,
+  sanitisesRootHooks: false,
 };
+
+/** It sums resident and swapped pages (daemons/common/procfs.c), or PSS and swap with `USE_SMAPS`. */
+const SGE_819: DialectFacts = {
+  ...SGE_62,
+  memory: { maxrss: 'largest_process', maxvmem: 'rss_swap_sum', execdLimit: 'rss_swap_sum' },
+  limitSaying: '37',
+  sanitisesRootHooks: true,
+};
+
+export const DIALECT_FACTS: Readonly<Record<Dialect, DialectFacts>> = {
+  'sge6.2': SGE_62,
+  ogs: SGE_62,
+  'sge8.1.9': SGE_819,
+  daimh: {
+    ...SGE_819,
+    memoryBySystemd: { maxrss: 'largest_process', maxvmem: 'cgroup', execdLimit: 'cgroup' },
+  },
+  univa: {
+    ...SGE_62,
+    memory: { maxrss: null, maxvmem: 'vmem_sum', execdLimit: 'vmem_sum' },
+    enforcesRss: null,
+  },
+  ocs: {
+    memory: { maxrss: 'rss_sum', maxvmem: 'vmem_sum', execdLimit: 'vmem_sum' },
+    // From 9.1 on: no maxvmem at all, and maxrss is the unit's peak.
+    memoryBySystemd: { maxrss: 'cgroup', maxvmem: null, execdLimit: null },
+    limitSaying: 'deleted by execd',
+    enforcesRss: true,
+    limitsTasksToASlot: true,
+    namesWhoDeletes: true,
+    sanitisesRootHooks: false,
+  },
+  unknown: {
+    ...SGE_62,
+    memory: { maxrss: null, maxvmem: null, execdLimit: null },
+    enforcesRss: null,
+  },
+};
+
+/** What `maxvmem` means and what h_vmem acts on. `systemd`: it counts the memory of jobs. */
+export function memoryMeaning(dialect: Dialect, systemd = false): MemoryMeaning {
+  const { memory, memoryBySystemd } = DIALECT_FACTS[dialect];
+  return systemd ? (memoryBySystemd ?? memory) : memory;
+}
 
 export function sanitisesRootHooks({ dialect, version }: DetectedDialect): boolean {
-  return SANITISES_ROOT_HOOKS[dialect] && version?.startsWith('8.0') !== true;
+  return DIALECT_FACTS[dialect].sanitisesRootHooks && version?.startsWith('8.0') !== true;
 }

@@ -1,7 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { untrusted, UntrustedError } from '../base/trusted-path';
-import { parseBootstrap } from './bootstrap';
 import { daemons } from './daemons';
 import { gridEngineOwners, ownerByPlace } from './owners';
 
@@ -50,6 +49,12 @@ function readIfThere(path: string): string {
   }
 }
 
+/** The account that owns Grid Engine's files, by the text of `common/bootstrap`, bootstrap(5); null (`none`): root does. */
+export function adminUserIn(bootstrap: string): string | null {
+  const name = /^\s*admin_user[ \t]+(\S.*?)\s*$/m.exec(bootstrap)?.[1];
+  return name === undefined || name.toLowerCase() === 'none' ? null : name;
+}
+
 /** The environment that a daemon was started with: one of root's, the admin user's or our own. */
 function environmentOfDaemon({ adminUser, procRoot = '/proc' }: FindCellOptions): Environment {
   const believed = new Set([...gridEngineOwners(adminUser, procRoot), process.geteuid?.() ?? 0]);
@@ -63,8 +68,7 @@ function environmentOfDaemon({ adminUser, procRoot = '/proc' }: FindCellOptions)
 /** The cell with those who may own it. Throws UntrustedError where somebody else could have made it what it is. */
 function forRoot({ root, cell }: CellLocation, bootstrap: string, options: FindCellOptions): CellLocation {
   const named = gridEngineOwners(options.adminUser, options.procRoot);
-  const { adminUser } = parseBootstrap(readIfThere(bootstrap));
-  const byPlace = ownerByPlace(root, adminUser);
+  const byPlace = ownerByPlace(root, adminUserIn(readIfThere(bootstrap)));
   const owners = byPlace === null ? named : new Set([...named, byPlace]);
   const reason = untrusted(bootstrap, owners);
   if (reason !== null)

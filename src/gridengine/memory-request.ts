@@ -4,8 +4,6 @@ import type { LimitName, ResourceLimit, SpoolConfig } from './spool-config';
 /** What a job may use of one memory complex on one host. */
 export interface MemoryRequest {
   readonly complex: string;
-  /** As it was typed: by the user, or the complex's default, or the queue's value. */
-  readonly requestText: string;
   /** What the text means; `unreadable` is a value that Grid Engine itself cannot read. */
   readonly state: 'limited' | 'unlimited' | 'unreadable';
   /** Bytes per slot or per job, as `per` says; null unless limited. */
@@ -60,7 +58,7 @@ export function bytesForSlots(bytes: number, slots: number): number {
  */
 export function scaleRequest(complex: string, limit: ResourceLimit, slots: number): MemoryRequest {
   const parsed = parseMemorySize(limit.text);
-  const base = { complex, requestText: limit.text, per: limit.perJob ? 'job' : 'slot' } as const;
+  const base = { complex, per: limit.perJob ? 'job' : 'slot' } as const;
   if (!parsed.ok || parsed.value < 0) return { ...base, state: 'unreadable', requestBytes: null, limitBytes: null };
   if (!Number.isFinite(parsed.value)) return { ...base, state: 'unlimited', requestBytes: null, limitBytes: null };
   const bytes = Math.min(Math.trunc(parsed.value), MOST_BYTES);

@@ -17,10 +17,8 @@ export interface ResourceLimit {
   readonly perJob: boolean;
 }
 
-type JobKind = 'batch' | 'qsh' | 'qlogin' | 'qrsh' | 'qrlogin';
-
 /**
- * The `config` file of a job's spool directory: what execd hands the shepherd (daemons/execd/exec_job.c).
+ * What is used of the `config` file of a job's spool directory: what execd hands the shepherd (daemons/execd/exec_job.c).
  *
  * Values are not escaped there, so a newline in an output path or an argument forges keys. While `ambiguous` is not
  * empty, nothing that matters may follow from the record; even otherwise no path, user or command may be derived from
@@ -41,7 +39,6 @@ export interface SpoolConfig {
   readonly queue: string | null;
   readonly host: string | null;
   readonly submissionTimeMs: number | null;
-  readonly kind: JobKind;
   /** The parallel environment's name. */
   readonly pe: string | null;
   /** Slots of the whole job. */
@@ -56,15 +53,6 @@ export interface SpoolConfig {
   readonly limits: Readonly<Partial<Record<LimitName, ResourceLimit>>>;
   /** The request of the complex `mem_limit` that some versions turn into a limit of the job's systemd unit. */
   readonly memLimit: string | null;
-  readonly prolog: string | null;
-  readonly epilog: string | null;
-  readonly adminUser: string | null;
-  readonly cwd: string | null;
-  readonly tmpdir: string | null;
-  /** Nice value. */
-  readonly priority: number | null;
-  /** The job may run without its additional group when its owner is in too many groups. */
-  readonly groupMayBeMissing: boolean;
   /** Null: systemd does not keep the job. */
   readonly systemd: SystemdUnit | null;
 }
@@ -105,20 +93,12 @@ export function parseSpoolConfig(text: string): Result<SpoolConfig> {
     queue: word('queue'),
     host: word('host'),
     submissionTimeMs: epochToMs(values.get('submission_time') ?? ''),
-    kind: jobKind(values),
     pe: word('pe'),
     peSlots: wholeNumber(values.get('pe_slots')) ?? 0,
     hostSlots: wholeNumber(values.get('host_slots')) || null,
     addGrpId: wholeNumber(values.get('add_grp_id')),
     limits: readLimits(values),
     memLimit: word('mem_limit'),
-    prolog: word('prolog'),
-    epilog: word('epilog'),
-    adminUser: word('admin_user'),
-    cwd: values.get('cwd') ?? null,
-    tmpdir: values.get('tmpdir') ?? null,
-    priority: signedNumber(values.get('priority')),
-    groupMayBeMissing: values.get('skip_ngroups_max_silently') === 'yes',
     systemd:
       values.get('use_systemd') === 'yes' || values.get('enable_systemd') === '1'
         ? { scope: word('systemd_scope') }
@@ -156,22 +136,10 @@ function readLimits(values: ReadonlyMap<string, string>): SpoolConfig['limits'] 
   return limits;
 }
 
-/** By the keys that only execd's branch for that kind writes: `script_file` alone may be a binary called QRSH. */
-function jobKind(values: ReadonlyMap<string, string>): JobKind {
-  if (values.has('qlogin_daemon')) return 'qlogin';
-  if (values.has('rsh_daemon')) return 'qrsh';
-  if (values.has('rlogin_daemon')) return 'qrlogin';
-  return values.has('exec_file') ? 'qsh' : 'batch';
-}
-
 function textOrNull(text: string | undefined): string | null {
   return text === undefined || text === '' || text.toLowerCase() === 'none' ? null : text;
 }
 
 function wholeNumber(text: string | undefined): number | null {
   return text !== undefined && /^\d{1,15}$/.test(text) ? Number(text) : null;
-}
-
-function signedNumber(text: string | undefined): number | null {
-  return text !== undefined && /^-?\d{1,9}$/.test(text) ? Number(text) : null;
 }

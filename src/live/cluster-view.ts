@@ -1,5 +1,4 @@
-import type { Dialect } from '../gridengine/dialect';
-import type { MemoryMeasure } from '../gridengine/memory-meaning';
+import type { Dialect, MemoryMeasure } from '../gridengine/dialect';
 
 /**
  * The running cluster as people ask about it: hosts, and on them jobs, tasks and their memory. Made of a snapshot and of

@@ -9,8 +9,6 @@ import { sumOfKnown } from './usage-memory';
 interface HostContext {
   /** The complex of memory that jobs take from hosts. */
   readonly complex: string;
-  /** What the host has of it by `complex_values`, where somebody knows it; null: what is left and what is asked for. */
-  readonly capacity: number | null;
   /** Bytes that a slot usually asks for; null: unknown. */
   readonly usual: number | null;
   /** Where qhost does not have it. */
@@ -19,7 +17,7 @@ interface HostContext {
 
 /** One host with the parts of the jobs on it. */
 export function hostView(host: QhostHost, parts: readonly JobPart[], context: HostContext): HostView {
-  const { complex, capacity, usual, up = reports(host) } = context;
+  const { complex, usual, up = reports(host) } = context;
   const free = consumable(host, complex);
   const reserved = parts.map((part) => part.reserved);
   // qhost's free figure goes with qhost's own list of jobs: one that only qstat knows is not in it yet.
@@ -47,7 +45,7 @@ export function hostView(host: QhostHost, parts: readonly JobPart[], context: Ho
         : Math.min(slotsOfQueues, (slotsUsed ?? 0) + slotsLeft),
     slotsUsed: slotsUsed ?? parts.reduce((sum, { slots }) => sum + slots, 0),
     complex,
-    capacity: capacity ?? (free === null ? null : free + sumOf(inFree)),
+    capacity: free === null ? null : free + sumOf(inFree),
     free,
     requested: sumOf(reserved),
     peak: sumOf(parts.map((part) => peakOfPart(part) ?? 0)),
@@ -80,7 +78,7 @@ export function unlistedHost(name: string, parts: readonly JobPart[], complex: s
     queues: [],
     jobs: [],
   };
-  return hostView(unknown, parts, { complex, capacity: null, usual: null, up: true });
+  return hostView(unknown, parts, { complex, usual: null, up: true });
 }
 
 /** Of a host whose execd is gone qhost goes on to print what does not change: architecture, processors, total memory. */

@@ -37,7 +37,7 @@ export function withQueries(cell: LiveCell, queries: readonly Query[]): LiveCell
 export function liveCell(settings: Settings, env: Environment): LiveCell {
   const cell = findCell(env, { adminUser: settings.admin_user, cell: settings.cell });
   const rules = pollRules(settings);
-  const named = cell === null ? 'default' : readClusterName(cell.root, cell.cell).name;
+  const named = cell === null ? 'default' : readClusterName(cell.root, cell.cell);
   return {
     cell,
     cluster: settings.cluster === '' ? named : settings.cluster,

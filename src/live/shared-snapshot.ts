@@ -136,7 +136,7 @@ function versionOf(path: string): string {
 }
 
 /**
- * The state that all live commands of this user on this host share. Whoever finds it too old and takes the lock asks
+ * The state that all live commands of this user on this host share. The one that finds it too old and takes the lock asks
  * qmaster; the others wait for that answer, or make do with the last one after a while. A holder of the lock who does
  * not come back (stopped by the user) is passed over. Throws when the directory can't be used at all.
  */
@@ -180,7 +180,7 @@ export async function sharedState(options: SharingOptions): Promise<PollState> {
       const found = current();
       if (found !== null && isFresh(found)) return found;
       if (!held) {
-        // Tells the others since when we hold it.
+        // The others see since when we hold it.
         futimesSync(lock, new Date(), new Date());
         sweep(files);
         return await pollAndShare();

@@ -116,7 +116,6 @@ const detail: Shape<JobDetail> = object({
   predecessors: many(number()),
   requests: many(object({ ...REQUEST, amount: aNumber })),
   pe: aText,
-  peRange: many(object({ least: number(), most: number(), step: number() })),
   array: boolean,
   tasks: many(
     object({

@@ -31,7 +31,7 @@ const RISING = 0.5;
 const GOES_ON = 1 / 3;
 /** Growth in the window that is less than this share of the level is the noise of caches and allocators. */
 const LEAST_GROWTH = 0.001;
-/** Whoever waits longer is not at risk, and far dates don't fit into calendars. */
+/** A job that reaches its limit later is not at risk, and far dates don't fit into calendars. */
 const FARTHEST_MS = 10 * 365 * 86_400_000;
 
 /**

@@ -1,5 +1,4 @@
-import type { Dialect } from '../gridengine/dialect';
-import { memoryMeaning, type MemoryMeasure } from '../gridengine/memory-meaning';
+import { memoryMeaning, type Dialect, type MemoryMeasure } from '../gridengine/dialect';
 import type { Usage } from '../gridengine/qstat/job-detail';
 
 /** Grid Engine's own figures of a task, in bytes; null: not reported (yet). */
@@ -18,8 +17,7 @@ export function usageMemory(usage: Usage, dialect: Dialect, systemd = false): Us
   const vmem = amountOf(usage, 'vmem');
   const maxvmem = amountOf(usage, 'maxvmem');
   const byUnit = dialect === 'ocs' && vmem === null && maxvmem === null;
-  if (!byUnit)
-    return { vmem, maxvmem, measure: memoryMeaning(dialect, { systemd: dialect !== 'ocs' && systemd }).maxvmem };
+  if (!byUnit) return { vmem, maxvmem, measure: memoryMeaning(dialect, dialect !== 'ocs' && systemd).maxvmem };
   const rss = amountOf(usage, 'rss');
   const maxrss = amountOf(usage, 'maxrss');
   return { vmem: rss, maxvmem: maxrss, measure: rss === null && maxrss === null ? null : 'cgroup' };

@@ -14,8 +14,6 @@ export interface ViewOptions {
   /** How the site requests memory. */
   readonly rules: RequestRules;
   readonly nowMs: number;
-  /** Memory by host as `complex_values` has it; hosts that are not in it have what is left and what is asked for. */
-  readonly capacities?: ReadonlyMap<string, number>;
   /** Whether systemd counts memory, for the dialects whose answers don't show it. */
   readonly systemd?: boolean;
 }
@@ -47,8 +45,7 @@ export function viewCluster(snapshot: Snapshot, ours: readonly JobRecord[], opti
   const views = new Map<string, HostView>();
   for (const host of hosts) {
     if (views.has(host.name)) continue;
-    const capacity = options.capacities?.get(host.name) ?? null;
-    views.set(host.name, hostView(host, partsOf.get(host.name) ?? [], { complex, capacity, usual }));
+    views.set(host.name, hostView(host, partsOf.get(host.name) ?? [], { complex, usual }));
   }
   for (const [name, parts] of partsOf) if (!views.has(name)) views.set(name, unlistedHost(name, parts, complex));
   return {

@@ -59,12 +59,6 @@ export class Nvml {
     return mapResult(library.call('nvmlInit_v2', 'void'), () => new Nvml(library));
   }
 
-  driverVersion(): NvmlResult<string> {
-    const bytes = Buffer.alloc(80);
-    const result = this.library.call('nvmlSystemGetDriverVersion', 'void *text, uint32_t length', bytes, bytes.length);
-    return mapResult(result, () => terminated(bytes));
-  }
-
   deviceCount(): NvmlResult<number> {
     return mapResult(this.library.answer('nvmlDeviceGetCount_v2', 'void *count', [], Buffer.alloc(4)), uint32);
   }

@@ -3,7 +3,7 @@ import { logChanges } from '../base/log';
 import type { Socket } from 'node:net';
 import type { Settings } from '../record/settings';
 import type { InboxCounts } from '../export/prometheus/server-metrics';
-import { AccountingThread, type AccountingService } from './accounting/accounting-thread';
+import type { AccountingService } from './accounting/accounting-thread';
 import { ClassPromises } from './accounting/class-promises';
 import { newMetricsAnswers } from './accounting/metrics-answers';
 import { AnswerCache } from './http/answer-cache';
@@ -12,12 +12,11 @@ import { Sessions } from './access/sessions';
 import { resolveSession } from './access/signed-in';
 import { dispatcher } from './http/dispatch';
 import { createHttpServer, type Answer } from './http/server';
-import { listenAt, listenAddressText, type ListenAddress } from './http/listen';
+import { listenAt, listenAddressText, siteUrl, type ListenAddress } from './http/listen';
 import type { LiveState } from './live/live-state';
 import { hostHeaderCheck } from './http/host-header';
 import { newProjectsOf } from './access/projects';
 import { ROUTES } from './routes/routes';
-import { hostOf, siteUrl } from './http/site-url';
 import { PAGES } from './web/pages';
 import { Tokens } from './access/tokens';
 import { newUserNames, type UserNames } from './access/name-service';
@@ -25,8 +24,6 @@ import { newUserNames, type UserNames } from './access/name-service';
 export interface ServerOptions {
   readonly settings: Pick<
     Settings,
-    | 'accounting'
-    | 'accounting_credentials'
     | 'grid_engine'
     | 'poll_interval'
     | 'metrics_jobs'
@@ -47,11 +44,11 @@ export interface ServerOptions {
   readonly wantPending?: () => Promise<void>;
   /** What has been done with PostgreSQL's inbox. */
   readonly inbox?: () => InboxCounts | null;
+  readonly accounting: AccountingService;
   readonly version: string;
   /** One line for each problem. */
   readonly log: (line: string) => void;
   readonly names?: UserNames;
-  readonly accounting?: AccountingService;
   readonly now?: () => number;
 }
 
@@ -98,11 +95,8 @@ function listeningAt(server: Server, address: ListenAddress): ListenAddress {
 
 /** Starts to answer at every address. Rejects with UserError, and listens nowhere then. */
 export async function startServer(options: ServerOptions): Promise<RunningServer> {
-  const { settings, live, log, version, now = Date.now } = options;
+  const { settings, live, log, version, accounting, now = Date.now } = options;
   const tokens = new Tokens(settings.serve_tokens);
-  const accounting =
-    options.accounting ??
-    new AccountingThread({ path: settings.accounting, credentials: settings.accounting_credentials });
   const names = options.names ?? newUserNames();
   const sessions = new Sessions();
   const rules = { settings, tokens, names, sessions, projectsOf: newProjectsOf(accounting, now) };
@@ -150,7 +144,8 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
 
   const uidOf = await peerUid();
   const hosts = options.addresses.flatMap((address) => (address.kind === 'tcp' ? [address.address] : []));
-  const isOwnName = hostHeaderCheck([...hosts, ...settings.serve_hosts, ...hostOf(settings.serve_url)]);
+  const named = settings.serve_url === '' ? [] : [new URL(settings.serve_url).host];
+  const isOwnName = hostHeaderCheck([...hosts, ...settings.serve_hosts, ...named]);
   const stop = async (): Promise<void> => {
     clearInterval(timer);
     await Promise.all(servers.map(({ server }) => stopListening(server)));

@@ -13,6 +13,7 @@ import { cpufreq } from './node/cpufreq';
 import { disk } from './node/disk';
 import { diskusage } from './node/diskusage';
 import { drm } from './node/drm';
+import { edac } from './node/edac';
 import { hwmon } from './node/hwmon';
 import { infiniband } from './node/infiniband';
 import { ipmi } from './node/ipmi';
@@ -45,6 +46,7 @@ export const NODE_SOURCES: readonly Source[] = [
   swap,
   vmstat,
   numa,
+  edac,
   pressure,
   disk,
   diskusage,

@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { viewCluster } from '../../src/live/view';
 import { DEFAULT_SETTINGS } from '../../src/record/settings';
+import { AccountingThread } from '../../src/server/accounting/accounting-thread';
 import { LiveState } from '../../src/server/live/live-state';
 import { startServer } from '../../src/server/start-server';
 import { busySnapshots } from '../live/busy-snapshot';
@@ -24,9 +25,10 @@ async function main([directory = '', hosts = '', jobs = '']: readonly string[]):
   put();
   const timer = setInterval(put, DEFAULT_SETTINGS.poll_interval * 1000);
   const server = await startServer({
-    settings: { ...DEFAULT_SETTINGS, accounting: join(directory, 'accounting.db') },
+    settings: DEFAULT_SETTINGS,
     addresses: [{ kind: 'tcp', address: '127.0.0.1', port: 0 }],
     live,
+    accounting: new AccountingThread({ path: join(directory, 'accounting.db') }),
     version: '0',
     log: console.error,
   });

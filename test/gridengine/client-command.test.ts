@@ -55,12 +55,9 @@ describe('a client of Grid Engine', () => {
     const b = bench();
     b.fake.put('qstat', 'cat; printf "%s|" "$LC_ALL" "$SGE_ROOT" "$SGE_CELL" "$@"');
     const reader = collector(() => ({}));
-    const before = Date.now();
     const answer = await b.run('qstat', ASK, reader);
     assert.equal(reader.text(), 'C|/no/such/root|seven|-u|*|-xml|');
     assert.equal(answer.problem, null);
-    assert.equal(answer.status, 0);
-    assert.ok(answer.startedAt >= before - 10 && answer.startedAt + answer.tookMs <= Date.now() + 10);
   });
 
   it('is of use when the document is whole, whatever the status and the warnings', async () => {
@@ -72,7 +69,6 @@ describe('a client of Grid Engine', () => {
       collector(() => ({ state: 'complete' })),
     );
     assert.equal(answer.problem, null);
-    assert.equal(answer.status, 1);
   });
 
   it('that hangs is ended with all its children when the time is up', async () => {

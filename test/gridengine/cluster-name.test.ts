@@ -17,16 +17,11 @@ describe('readClusterName', () => {
   });
 
   it('reads the file', () => {
-    assert.deepEqual(readClusterName(root, 'named'), { name: 'p6444', source: 'cluster_name', problem: null });
+    assert.equal(readClusterName(root, 'named'), 'p6444');
   });
 
-  it('takes the cell where there is no file', () => {
-    assert.deepEqual(readClusterName(root, 'bare'), { name: 'bare', source: 'cell', problem: null });
-  });
-
-  it('takes the cell and says why where the file is of no use', () => {
-    assert.match(readClusterName(root, 'odd').problem ?? '', /odd\/common\/cluster_name holds no cluster name/);
-    assert.match(readClusterName(root, 'folder').problem ?? '', /EISDIR/);
+  it('takes the cell where there is no file, or one of no use', () => {
+    for (const cell of ['bare', 'odd', 'folder']) assert.equal(readClusterName(root, cell), cell);
   });
 });
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 
-import { detectDialect, sanitisesRootHooks, type Dialect } from '../../src/gridengine/dialect';
+import { detectDialect, memoryMeaning, sanitisesRootHooks, type Dialect } from '../../src/gridengine/dialect';
 
 describe('detectDialect', () => {
   const lines: readonly [string, Dialect, string | null][] = [
@@ -56,5 +56,28 @@ describe('sanitisesRootHooks', () => {
     for (const line of ['SGE 8.1.9', 'SGE 8.1.6', 'SGE 8.1.10']) assert.equal(known(line), true, line);
     for (const line of ['SGE 8.0.0', 'GE 6.2u5', 'OGS/GE 2011.11p1', 'UGE 8.6.6', 'GE 8.0.1', 'OCS 9.0.2', ''])
       assert.equal(known(line), false, line);
+  });
+});
+
+describe('memoryMeaning', () => {
+  it('sums address space in 6.2 and its descendants, resident memory in 8.1.9', () => {
+    assert.equal(memoryMeaning('sge6.2').maxvmem, 'vmem_sum');
+    assert.equal(memoryMeaning('ogs').execdLimit, 'vmem_sum');
+    assert.equal(memoryMeaning('univa').maxvmem, 'vmem_sum');
+    assert.equal(memoryMeaning('sge8.1.9').maxvmem, 'rss_swap_sum');
+    assert.equal(memoryMeaning('daimh').execdLimit, 'rss_swap_sum');
+  });
+
+  it('differs where systemd keeps the jobs', () => {
+    assert.equal(memoryMeaning('daimh', true).maxvmem, 'cgroup');
+    assert.equal(memoryMeaning('ocs', true).maxvmem, null);
+    assert.deepEqual(
+      [true, false].map((systemd) => memoryMeaning('ocs', systemd).maxrss),
+      ['cgroup', 'rss_sum'],
+    );
+  });
+
+  it('claims nothing for an unknown dialect', () => {
+    assert.deepEqual(memoryMeaning('unknown'), { maxrss: null, maxvmem: null, execdLimit: null });
   });
 });

@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process';
 import { chmodSync, chownSync, copyFileSync, existsSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
-import { findCell } from '../../src/gridengine/find-cell';
+import { adminUserIn, findCell } from '../../src/gridengine/find-cell';
 import { findClient } from '../../src/gridengine/find-client';
 import { apart, apartOrNot } from '../base/apart';
 import { packageRoot } from '../../src/base/package-root';
@@ -161,5 +161,19 @@ describe('what a user says of Grid Engine', apartOrNot, () => {
       assert.doesNotMatch(said, /bug/);
       if (command !== 'uninstall --node --dry-run') assert.match(said, /belongs to uid 65534, and root would believe/);
     }
+  });
+});
+
+describe('adminUserIn', () => {
+  it('reads the file that Debian installs', () => {
+    const debian =
+      'Version: 6.2\nadmin_user              sgeadmin\ndefault_domain          none\nignore_fqdn             false\n';
+    assert.equal(adminUserIn(debian), 'sgeadmin');
+  });
+
+  it('takes none for no admin user, and a comment for a comment', () => {
+    assert.equal(adminUserIn('# admin_user x\nadmin_user NONE\n'), null);
+    assert.equal(adminUserIn('admin_user\ndefault_domain none\n'), null);
+    assert.equal(adminUserIn(''), null);
   });
 });

@@ -16,7 +16,7 @@ function config(changes: Readonly<Record<string, string | null>> = {}): SpoolCon
 describe('memoryRequests', () => {
   it('multiplies a request per slot by the slots of this host', () => {
     assert.deepEqual(memoryRequests(config(), ['h_vmem']), [
-      { complex: 'h_vmem', requestText: '1G', state: 'limited', requestBytes: gib, limitBytes: 2 * gib, per: 'slot' },
+      { complex: 'h_vmem', state: 'limited', requestBytes: gib, limitBytes: 2 * gib, per: 'slot' },
     ]);
   });
 

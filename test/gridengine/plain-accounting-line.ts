@@ -1,4 +1,4 @@
-import type { AccountingLayout, AccountingRecord } from '../../src/gridengine/accounting-record';
+import type { AccountingRecord } from '../../src/gridengine/accounting-record';
 import { epochToMs } from '../../src/gridengine/epoch-time';
 
 /** A slow and plain reader of colon lines, by splitting and regular expressions: what the fast one must agree with. */
@@ -7,20 +7,20 @@ const integer = /^-?\d{1,20}$/;
 const decimal = /^-?\d{1,20}(\.\d{1,20})?(e[+-]?\d{1,3})?$/i;
 const peTask = /^(NONE|\d{1,10}\.(?=[\w.-]*[A-Za-z])[\w.-]{1,255})$/;
 const BEFORE_CATEGORY = 39;
-const CLASSIC: readonly AccountingLayout[] = [45, 46, 52, 53, 54, 55, 74, 43];
-const UNIVA: readonly AccountingLayout[] = [52, 53, 54, 55, 74, 45, 46, 43];
+const CLASSIC = [45, 46, 52, 53, 54, 55, 74, 43];
+const UNIVA = [52, 53, 54, 55, 74, 45, 46, 43];
 
 const NUMBERS = [5, ...Array.from({ length: 24 }, (_, index) => index + 7), 34, 35, 36, 37, 38];
 
-function tailStart(fields: readonly string[], layout: AccountingLayout): number {
-  return fields.length - (Number(layout) - BEFORE_CATEGORY - 1);
+function tailStart(fields: readonly string[], layout: number): number {
+  return fields.length - (layout - BEFORE_CATEGORY - 1);
 }
 
-function fits(fields: readonly string[], layout: AccountingLayout): boolean {
-  if (fields.length < Number(layout)) return false;
+function fits(fields: readonly string[], layout: number): boolean {
+  if (fields.length < layout) return false;
   const tail = fields.slice(tailStart(fields, layout));
   const [iow = '', task = '', maxvmem = '', arId = '0', arTime = '0'] = tail;
-  const maxrss = Number(layout) >= 52 ? (tail[7] ?? '') : '0';
+  const maxrss = layout >= 52 ? (tail[7] ?? '') : '0';
   return (
     decimal.test(iow) &&
     peTask.test(task) &&
@@ -47,19 +47,15 @@ export function plainAccountingLine(line: string): AccountingRecord | 'no-record
   const word = (value: string): string | null => (value === '' || value === 'NONE' ? null : value);
   const number = (index: number): number => Number(fields[index]);
   const tail = tailStart(fields, layout);
-  const arId = layout === 43 ? 0 : number(tail + 3);
-  const univa = Number(layout) >= 52;
-  const priority = fields[7] ?? '';
+  const univa = layout >= 52;
   fields[BEFORE_CATEGORY] = fields.slice(BEFORE_CATEGORY, tail).join(':');
   return {
     queue: text(0),
     host: text(1),
-    group: text(2),
     owner: text(3),
     jobName: text(4),
     jobId: number(5),
     account: text(6),
-    priority: integer.test(priority) ? Number(BigInt.asIntN(64, BigInt(priority))) : Number(priority),
     submissionTimeMs: epochToMs(fields[8] ?? ''),
     startTimeMs: epochToMs(fields[9] ?? ''),
     endTimeMs: epochToMs(fields[10] ?? ''),
@@ -69,14 +65,7 @@ export function plainAccountingLine(line: string): AccountingRecord | 'no-record
     userSeconds: number(14),
     systemSeconds: number(15),
     maxrssBytes: Math.round(number(16) * 1024),
-    minorFaults: number(21),
-    majorFaults: number(22),
-    blocksIn: number(24),
-    blocksOut: number(25),
-    voluntarySwitches: number(29),
-    involuntarySwitches: number(30),
     project: word(text(31)),
-    department: word(text(32)),
     pe: word(text(33)),
     slots: number(34),
     task: number(35),
@@ -84,13 +73,10 @@ export function plainAccountingLine(line: string): AccountingRecord | 'no-record
     memGibSeconds: number(37),
     ioGib: number(38),
     category: word(text(BEFORE_CATEGORY)),
-    iowSeconds: number(tail),
     peTaskId: word(text(tail + 1)),
     maxvmemBytes: Math.round(number(tail + 2)),
-    arId: arId === 0 ? null : arId,
     jobMaxrssBytes: univa && number(tail + 7) > 0 ? Math.round(number(tail + 7)) : null,
     submitCommand: null,
     deletedBy: univa ? word(text(tail + 6)) : null,
-    layout,
   };
 }

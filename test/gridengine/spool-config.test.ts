@@ -26,15 +26,10 @@ describe('parseSpoolConfig', () => {
     assert.equal(config.queue, 'all.q');
     assert.equal(config.host, 'ge1');
     assert.equal(config.submissionTimeMs, 1763700000000);
-    assert.equal(config.kind, 'batch');
     assert.equal(config.pe, 'smp');
     assert.equal(config.peSlots, 2);
     assert.equal(config.hostSlots, 2);
     assert.equal(config.addGrpId, 20007);
-    assert.equal(config.adminUser, 'sgeadmin');
-    assert.equal(config.cwd, '/home/alice');
-    assert.equal(config.epilog, null);
-    assert.equal(config.priority, 0);
     assert.deepEqual(config.limits.h_vmem, { text: '1G', perJob: false });
     assert.deepEqual(config.limits.h_locks, { text: 'UNDEFINED', perJob: false });
     assert.equal(config.systemd, null);
@@ -45,8 +40,6 @@ describe('parseSpoolConfig', () => {
     assert.deepEqual(config.ambiguous, []);
     assert.equal(config.peTaskId, '1.ge1');
     assert.equal(config.hostSlots, null);
-    assert.equal(config.kind, 'qrsh');
-    assert.equal(config.prolog, null);
   });
 
   it('reads an array task, a project, a consumable JOB', () => {
@@ -74,15 +67,6 @@ describe('parseSpoolConfig', () => {
 
   it('accepts keys of versions that we do not know', () => {
     assert.deepEqual(parsed(sampleConfig({ cwd: '/home/alice\nsome_new_key=1', csp: '0\nother_key=x' })).ambiguous, []);
-  });
-
-  it('tells interactive jobs apart by the keys of their kind', () => {
-    const kindOf = (line: string): string => parsed(sampleConfig({ pty: `2\n${line}` })).kind;
-    assert.equal(kindOf('qlogin_daemon=builtin'), 'qlogin');
-    assert.equal(kindOf('rsh_daemon=builtin'), 'qrsh');
-    assert.equal(kindOf('rlogin_daemon=builtin'), 'qrlogin');
-    assert.equal(parsed(sampleConfig({ notify: '0\nexec_file=/usr/bin/xterm' })).kind, 'qsh');
-    assert.equal(parsed(sampleConfig({ script_file: 'QRSH' })).kind, 'batch');
   });
 
   it('fails on a file cut short before the identity, on garbage and on an endless one', () => {

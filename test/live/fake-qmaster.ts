@@ -72,7 +72,6 @@ export function aDetail(job: number, rss = 1): JobDetail {
     predecessors: [],
     requests: [],
     pe: null,
-    peRange: [],
     array: false,
     tasks: [task],
     messages: [],
@@ -115,7 +114,6 @@ export function fakeQmaster(answering: Answering): FakeQmaster {
   const asked: string[] = [];
   const run: RunClient = async (client, args, reader): Promise<ClientAnswer> => {
     asked.push([client, ...args].join(' '));
-    const startedAt = fake.now;
     const reply = await answering(client, args);
     for (const item of reply.items ?? []) {
       const piece = new Uint8Array(1);
@@ -124,10 +122,8 @@ export function fakeQmaster(answering: Answering): FakeQmaster {
     }
     return {
       end: { ...reader.end(), dialect: reply.dialect ?? 'unknown', unknownJobs: reply.unknownJobs ?? [] },
-      status: 0,
       problem: reply.problem ?? null,
       unreachable: reply.unreachable ?? false,
-      startedAt,
       tookMs: reply.tookMs ?? 1,
     };
   };

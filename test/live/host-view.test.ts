@@ -26,7 +26,7 @@ const part = (changes: Partial<JobPart> = {}): JobPart => ({
 });
 
 const view = (changes: Parameters<typeof host>[1], parts: readonly JobPart[] = []): HostView =>
-  hostView(host('a', changes), parts, { complex: 'h_vmem', capacity: null, usual: null });
+  hostView(host('a', changes), parts, { complex: 'h_vmem', usual: null });
 
 describe('hostView', () => {
   it("reads what is left of the host's consumable, and of nothing else", () => {
@@ -79,7 +79,7 @@ describe('hostView', () => {
   });
 
   it('is down without an architecture', () => {
-    const down = hostView(downHost('a'), [part()], { complex: 'h_vmem', capacity: null, usual: null });
+    const down = hostView(downHost('a'), [part()], { complex: 'h_vmem', usual: null });
     assert.deepEqual([down.up, down.memoryTotal, down.parts.length], [false, null, 1]);
   });
 });

@@ -124,9 +124,7 @@ function parallel(
     running: answer([
       listed(7, 'all.q@node01', { slots: slots[0] + slots[1], grantedPe: 'mpi', requests: [hard('1G')] }),
     ]),
-    details: answer([
-      detail(7, [taskDetail(usage(1), peTasks)], { pe: 'mpi', peRange: [{ least: 4, most: 8, step: 1 }] }),
-    ]),
+    details: answer([detail(7, [taskDetail(usage(1), peTasks)], { pe: 'mpi' })]),
   });
 }
 

@@ -113,7 +113,6 @@ const detail = fc.record(
     predecessors: few(number),
     requests: few(fc.tuple(request, maybe(number)).map(([of, amount]) => ({ ...of, amount }))),
     pe: maybe(text),
-    peRange: few(fc.record({ least: number, most: number, step: number }, exact)),
     array: fc.boolean(),
     tasks: few(
       fc.record(

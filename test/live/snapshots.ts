@@ -192,7 +192,6 @@ export function detail(job: number, tasks: readonly TaskDetail[], changes: Parti
     predecessors: [],
     requests: [],
     pe: null,
-    peRange: [],
     array: false,
     tasks,
     messages: [],
@@ -292,7 +291,7 @@ const exampleDetails = [
         peTasks: [peTask('1.node01', usage(1)), peTask('1.node02', usage(0.75)), peTask('2.node02', usage(0.5))],
       }),
     ],
-    { ...mpi, ...bob, pe: 'mpi', peRange: [{ least: 4, most: 4, step: 1 }], requests: [request3G] },
+    { ...mpi, ...bob, pe: 'mpi', requests: [request3G] },
   ),
 ];
 
@@ -365,7 +364,7 @@ export function sampleSnapshot(): Snapshot {
             peTasks: [pastUsage(usage(1.25, 0)), peTask('7.node02', usage(0.75, 0.5))],
           }),
         ],
-        { ...solver, ...bob, pe: 'mpi2', peRange: [{ least: 4, most: 8, step: 1 }] },
+        { ...solver, ...bob, pe: 'mpi2' },
       ),
       detail(105, [taskDetail(usage(3))], { owner: 'carol', uid: '1003' }),
       detail(106, [taskDetail(usage(0.75))], { owner: 'dave', uid: '1004' }),

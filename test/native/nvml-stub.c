@@ -127,14 +127,6 @@ const char *nvmlErrorString(int code) {
   }
 }
 
-int nvmlSystemGetDriverVersion(char *to, unsigned length) {
-  char *text = state("driver");
-  if (initialised <= 0) return UNINITIALIZED;
-  snprintf(to, length, "%s", text ? text : "550.54.15");
-  free(text);
-  return SUCCESS;
-}
-
 int nvmlDeviceGetCount_v2(unsigned *count) {
   if (initialised <= 0) return UNINITIALIZED;
   *count = (unsigned)number(state("count"), 0);

@@ -69,7 +69,6 @@ describe('opening NVML', () => {
 describe('a current driver', { skip }, () => {
   it('tells everything of a device', (t) => {
     const nvml = opened(t, TWO_GPUS);
-    assert.equal(nvml.driverVersion(), '550.54.15');
     assert.equal(nvml.deviceCount(), 2);
     const device = ok(nvml.device(0));
     assert.equal(nvml.uuid(device), A100);

@@ -21,10 +21,14 @@ export interface TestFile {
 /** These take longest: they start first, so that none of them is left over at the end. */
 const LONGEST = [
   'load/exactly-once',
+  'cli/install/package',
   'sampler/brackets-live',
   'accounting/postgres/postgres-store',
-  'accounting/deliverer',
   'cli/install/install-node',
+  'sampler/hooks',
+  'accounting/deliverer',
+  'server/web/browser',
+  'sampler/service/service',
   'cluster/brackets',
   'cluster/live',
   'cluster/proved',

@@ -7,6 +7,7 @@ import { viewCluster } from '../../src/live/view';
 import type { JobRecord } from '../../src/record/record';
 import { DEFAULT_SETTINGS, type Settings } from '../../src/record/settings';
 import { LiveState } from '../../src/server/live/live-state';
+import { AccountingThread } from '../../src/server/accounting/accounting-thread';
 import { startServer, type ServerOptions } from '../../src/server/start-server';
 import type { UserNames } from '../../src/server/access/name-service';
 import { AT, workedExample } from '../live/snapshots';
@@ -110,6 +111,7 @@ export async function startTestSite(t: Pick<TestContext, 'after'>, options: Test
       { kind: 'socket', path: socket },
     ],
     live: liveStateOf(snapshot),
+    accounting: new AccountingThread({ path: settings.accounting ?? accounting }),
     version: '1.2.3',
     log: (line) => void lines.push(line),
     names: testNames,

@@ -63,7 +63,7 @@ interface Kind {
 
 function readScript(path: string): string {
   try {
-    return readUntrusted(realpathSync(path), { maxBytes: LARGEST_SCRIPT, trustedUids: null }).bytes.toString('utf8');
+    return readUntrusted(realpathSync(path), LARGEST_SCRIPT).toString('utf8');
   } catch (error) {
     throw new CommandError(
       `advise: the script can't be read: ${reasonOf(error)}; of a command write -- -b y COMMAND, of a job its number`,

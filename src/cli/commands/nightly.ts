@@ -54,7 +54,7 @@ const count = (number: number, one: string, many = `${one}s`): string => `${numb
 function clusterName(settings: Settings, env: Terminal['env']): string {
   if (settings.cluster !== '') return settings.cluster;
   const cell = findCell(env, { adminUser: settings.admin_user, cell: settings.cell });
-  return cell === null ? '' : readClusterName(cell.root, cell.cell).name;
+  return cell === null ? '' : readClusterName(cell.root, cell.cell);
 }
 
 /** One line on what a run did. */

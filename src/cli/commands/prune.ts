@@ -1,11 +1,11 @@
 import type { Command } from 'commander';
-import type { HistoryStore, Pruned, Retention } from '../../accounting/history-store';
+import type { HistoryStore, LongWork, Pruned, Retention } from '../../accounting/history-store';
 import { loadSettings, type Settings } from '../../record/settings';
 import { formatDay } from '../../report/format/local-time';
 import { formatBytes, formatCount } from '../../report/format/units';
 import { type CommandContext, type GlobalOptions, EXIT } from '../command';
-import { openHistory, becomeDeliverer } from '../stores/maintenance';
-import { interruption, progressLine, type Terminal } from '../terminal';
+import { workOnHistory } from '../stores/maintenance';
+import type { Terminal } from '../terminal';
 import { outputFormat, warn, writeLines } from '../output';
 
 interface PruneOptions extends GlobalOptions {
@@ -59,40 +59,26 @@ function describePruned({ records, series, rollups, freed }: Pruned): string {
 export async function prune(
   options: PruneOptions,
   terminal: Terminal,
-  open: (settings: Settings) => Promise<HistoryStore> = openHistory,
+  open?: (settings: Settings) => Promise<HistoryStore>,
 ): Promise<number> {
   const format = outputFormat(options);
   const settings = loadSettings(options.config);
   const rules = retentionOf(settings);
   const now = terminal.now();
-  becomeDeliverer(settings);
-  const store = await open(settings);
-  const progress = progressLine(terminal);
-  const { signal, release } = interruption();
-  try {
-    if (options.dryRun) {
-      const until = now.getTime() - rules.records * DAY_MS;
-      const { totals } = await store.records({ since: 0, until, limit: 1 });
-      const records = rules.records === 0 ? 0 : totals.records;
-      if (format === 'json') writeLines(terminal, [JSON.stringify({ schema: 1, dry_run: true, records })]);
-      else writeLines(terminal, [...describeRules(rules, now), `${formatCount(records)} records would go`]);
-      return EXIT.found;
-    }
-    const pruned = await store.prune(rules, now.getTime(), {
-      signal,
-      onProgress: (done, of) => {
-        progress.show('prune', done, of);
-      },
-    });
-    progress.clear();
-    if (format === 'json') writeLines(terminal, [JSON.stringify({ schema: 1, ...pruned })]);
-    else writeLines(terminal, [describePruned(pruned)]);
-    if (pruned.complete) return EXIT.found;
-    warn(terminal, 'interrupted: the rest goes with the next run');
-    return EXIT.unavailable;
-  } finally {
-    progress.clear();
-    release();
-    await store.close();
+  if (options.dryRun) {
+    const until = now.getTime() - rules.records * DAY_MS;
+    const count = async (store: HistoryStore): Promise<number> =>
+      rules.records === 0 ? 0 : (await store.records({ since: 0, until, limit: 1 })).totals.records;
+    const { result: records } = await workOnHistory(settings, terminal, 'prune', count, open);
+    if (format === 'json') writeLines(terminal, [JSON.stringify({ schema: 1, dry_run: true, records })]);
+    else writeLines(terminal, [...describeRules(rules, now), `${formatCount(records)} records would go`]);
+    return EXIT.found;
   }
+  const remove = (store: HistoryStore, how: LongWork): Promise<Pruned> => store.prune(rules, now.getTime(), how);
+  const { result: pruned } = await workOnHistory(settings, terminal, 'prune', remove, open);
+  if (format === 'json') writeLines(terminal, [JSON.stringify({ schema: 1, ...pruned })]);
+  else writeLines(terminal, [describePruned(pruned)]);
+  if (pruned.complete) return EXIT.found;
+  warn(terminal, 'interrupted: the rest goes with the next run');
+  return EXIT.unavailable;
 }

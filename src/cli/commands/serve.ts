@@ -10,7 +10,8 @@ import { settleInbox } from '../../server/accounting/settle-inbox';
 import { startServer, type RunningServer } from '../../server/start-server';
 import type { CommandContext, GlobalOptions } from '../command';
 import { EXIT, usageError } from '../command';
-import { followAccounting } from '../import/follow-accounting';
+import { startThread } from '../../base/thread';
+import type { FollowSettings } from '../import/follow-worker';
 import { sendJobMails } from '../job-mails/send-job-mails';
 import { warn } from '../output';
 import type { Terminal } from '../terminal';
@@ -107,7 +108,12 @@ export async function serve(options: ServeOptions, version: string, terminal: Te
     await Promise.all([updates.stop(), accounting.stop(), inbox.stop()]);
     throw error;
   }
-  const accounts = followAccounting({ config: options.config, env: { ...terminal.env } }, log);
+  // How a job ended is known seconds after its line; `log` hears where that can't be.
+  const follow: FollowSettings = { config: options.config, env: { ...terminal.env } };
+  const accounts = startThread('cli/import/follow-worker', follow, (reason) =>
+    log(`Grid Engine's accounting is not followed any more: ${reason}`),
+  );
+  accounts.worker.on('message', log);
   const mails = sendJobMails(settings, { config: options.config }, updates, log);
   warnOfOpenness(addresses, settings, terminal);
   warn(terminal, `serves ${server.addresses.map(listenAddressText).join(' and ')}`);

@@ -53,5 +53,5 @@ export function commonDirectory({ root, cell }: CellLocation): string {
 /** The cluster that lines are of: what the hooks on this site call it. */
 export function clusterOf(settings: Pick<Settings, 'cluster'>, cell: CellLocation | null): string {
   if (settings.cluster !== '') return settings.cluster;
-  return cell === null ? 'default' : readClusterName(cell.root, cell.cell).name;
+  return cell === null ? 'default' : readClusterName(cell.root, cell.cell);
 }

@@ -1,9 +1,8 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { parseBootstrap } from '../../gridengine/bootstrap';
 import { readClusterName } from '../../gridengine/cluster-name';
 import { askDialect } from '../../gridengine/ask-dialect';
-import type { CellLocation } from '../../gridengine/find-cell';
+import { adminUserIn, type CellLocation } from '../../gridengine/find-cell';
 import {
   perJobComplexes,
   readMemoryComplexes,
@@ -38,11 +37,11 @@ export async function settingsOfCell(
 ): Promise<Partial<Settings>> {
   if (cell === null) return {};
   const bootstrap = readFileSync(join(cell.root, cell.cell, 'common', 'bootstrap'), 'utf8');
-  const { adminUser } = parseBootstrap(bootstrap);
+  const adminUser = adminUserIn(bootstrap);
   const qconf = findQconf(env, cell);
   const dialect = (await askDialect(qconf))?.dialect ?? 'unknown';
   return {
-    cluster: readClusterName(cell.root, cell.cell).name,
+    cluster: readClusterName(cell.root, cell.cell),
     cell: join(cell.root, cell.cell),
     ...(dialect === 'unknown' ? {} : { grid_engine: dialect }),
     ...(await requestSettings(qconf)),

@@ -1,9 +1,9 @@
+import { textOfUntrusted } from '../../base/read-untrusted';
 import { daemons } from '../../gridengine/daemons';
 import { findCell, type CellLocation } from '../../gridengine/find-cell';
 import { gridEngineOwners } from '../../gridengine/owners';
 import { findQconf, type Qconf } from '../../gridengine/qconf';
 import { readSite } from '../../gridengine/site';
-import { readSpoolFile } from '../../gridengine/spool-file';
 import type { Terminal } from '../terminal';
 import { placesWithOurs } from './removal-plan';
 
@@ -13,9 +13,9 @@ const MOST_CONFIG_BYTES = 1024 * 1024;
 function jobsThatNameUs(hooks: string, owners: ReadonlySet<number>, procRoot: string): number {
   return daemons(owners, procRoot).filter(({ name, pid, directoryUid }) => {
     if (name !== 'sge_shepherd' || directoryUid === null) return false;
-    const rules = { maxBytes: MOST_CONFIG_BYTES, trustedUids: new Set([...owners, directoryUid]) };
-    const config = readSpoolFile(`${procRoot}/${pid}/cwd`, 'config', rules);
-    return config.ok && config.value.text.includes(`${hooks}/`);
+    const believed = new Set([...owners, directoryUid]);
+    const config = textOfUntrusted(`${procRoot}/${pid}/cwd/config`, MOST_CONFIG_BYTES, believed);
+    return config?.includes(`${hooks}/`) === true;
   }).length;
 }
 

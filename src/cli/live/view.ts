@@ -99,7 +99,7 @@ export async function watchCluster(
   throw new CommandError(nothingKnown(last.view), EXIT.unavailable);
 }
 
-/** Tells what is amiss beside the answer. */
+/** Says what is amiss beside the answer. */
 export function warnOfProblems({ view }: LiveAnswer, terminal: Terminal): void {
   view.problems.forEach((problem) => warn(terminal, problem));
 }

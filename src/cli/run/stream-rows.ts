@@ -21,7 +21,7 @@ interface RowFiles {
 }
 
 export interface RowStream {
-  /** Tells the first process, and the number of the run (that of the Grid Engine job around it goes first). */
+  /** Hears of the first process, and the number of the run (that of the Grid Engine job around it goes first). */
   readonly started: (pid: number, job: number) => void;
   readonly take: (sample: StreamedSample) => void;
   /** Resolves to what went wrong. */

@@ -1,9 +1,9 @@
 import { existsSync, mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
-import type { HistoryStore } from '../../accounting/history-store';
+import type { HistoryStore, LongWork } from '../../accounting/history-store';
 import { loadSettings, type Settings } from '../../record/settings';
 import { delivererIdentity } from '../../sampler/delivery/outbox-feeder';
-import type { Terminal } from '../terminal';
+import { interruption, progressLine, type Terminal } from '../terminal';
 import { ownStorePath } from './stores';
 
 /** The accounting DB, to be imported into, summed and pruned. Rejects with StoreError. */
@@ -40,4 +40,38 @@ export function becomeDeliverer(settings: Pick<Settings, 'deliver_as'>): void {
   process.setgid?.(identity.gid);
   process.setuid?.(identity.uid);
   process.chdir('/');
+}
+
+type OpenHistory = (settings: Settings) => Promise<HistoryStore>;
+
+interface Worked<T> {
+  readonly result: T;
+  /** By SIGINT or SIGTERM: some of it is left. */
+  readonly isInterrupted: boolean;
+}
+
+/**
+ * Long work on the accounting DB, as the user that it belongs to; `what` names what is counted meanwhile. Rejects with
+ * UserError or StoreError.
+ */
+export async function workOnHistory<T>(
+  settings: Settings,
+  terminal: Terminal,
+  what: string,
+  work: (store: HistoryStore, how: LongWork) => Promise<T>,
+  open: OpenHistory = openHistory,
+): Promise<Worked<T>> {
+  becomeDeliverer(settings);
+  const store = await open(settings);
+  const progress = progressLine(terminal);
+  const { signal, release } = interruption();
+  const onProgress = (done: number, of: number): void => progress.show(what, done, of);
+  try {
+    const result = await work(store, { signal, onProgress });
+    return { result, isInterrupted: signal.aborted };
+  } finally {
+    progress.clear();
+    release();
+    await store.close();
+  }
 }

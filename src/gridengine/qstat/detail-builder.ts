@@ -1,14 +1,11 @@
-import type { DetailRequest, JobDetail, PeTaskDetail, SlotRange, TaskDetail, Usage } from './job-detail';
+import type { DetailRequest, JobDetail, PeTaskDetail, TaskDetail, Usage } from './job-detail';
 
 type Mutable<T> = { -readonly [Key in keyof T]: T[Key] };
 
 /** A record that is being read. */
-export interface JobDraft extends Mutable<
-  Omit<JobDetail, 'predecessors' | 'requests' | 'peRange' | 'tasks' | 'messages'>
-> {
+export interface JobDraft extends Mutable<Omit<JobDetail, 'predecessors' | 'requests' | 'tasks' | 'messages'>> {
   readonly predecessors: number[];
   readonly requests: RequestDraft[];
-  readonly peRange: Mutable<SlotRange>[];
   readonly tasks: TaskDraft[];
   readonly messages: string[];
 }
@@ -49,7 +46,6 @@ export function newJob(job: number): JobDraft {
     predecessors: [],
     requests: [],
     pe: null,
-    peRange: [],
     array: false,
     tasks: [],
     messages: [],

@@ -22,8 +22,6 @@ export interface JobDetail {
   /** With `amount` in bytes or seconds, as Grid Engine computed it (`CE_doubleval`); null where it is missing. */
   readonly requests: readonly DetailRequest[];
   readonly pe: string | null;
-  /** Slots asked for, as ranges. */
-  readonly peRange: readonly SlotRange[];
   readonly array: boolean;
   readonly tasks: readonly TaskDetail[];
   /** Error messages of its tasks, and in JSON the scheduler's reasons; one line each. XML has the reasons by themselves. */
@@ -39,12 +37,6 @@ export interface SchedulerReason {
 
 export interface DetailRequest extends RequestText {
   readonly amount: number | null;
-}
-
-export interface SlotRange {
-  readonly least: number;
-  readonly most: number;
-  readonly step: number;
 }
 
 /** A task of a job that runs (task 1 of a job that is no array). */

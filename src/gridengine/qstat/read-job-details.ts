@@ -34,14 +34,13 @@ export function readJobDetails(
 type Section =
   | { readonly of: 'request'; readonly kind: 'hard' | 'soft' }
   | { readonly of: 'usage'; readonly rank: number }
-  | { readonly of: 'peRange' | 'structure' | 'granted' | 'predecessors' | 'context' | 'ignored' };
+  | { readonly of: 'structure' | 'granted' | 'predecessors' | 'context' | 'ignored' };
 
 const SECTIONS: readonly (readonly [string, Section])[] = [
   ['JB_hard_resource_list', { of: 'request', kind: 'hard' }],
   ['JB_soft_resource_list', { of: 'request', kind: 'soft' }],
   ['JRS_hard_resource_list', { of: 'request', kind: 'hard' }],
   ['JRS_soft_resource_list', { of: 'request', kind: 'soft' }],
-  ['JB_pe_range', { of: 'peRange' }],
   ['JB_ja_structure', { of: 'structure' }],
   ['JB_jid_predecessor_list', { of: 'predecessors' }],
   ['JB_ja_ad_predecessor_list', { of: 'predecessors' }],
@@ -307,30 +306,13 @@ const CONTEXT: readonly (readonly [string, Leaf])[] = [
   ],
 ];
 
+const taskRange: Leaf = ({ section, structure }, content) => {
+  if (section?.of === 'structure') structure.push(count(content));
+};
+
 const RANGE: readonly (readonly [string, Leaf])[] = [
-  [
-    'RN_min',
-    ({ job, section, structure }, content) => {
-      const least = count(content);
-      if (section?.of === 'peRange') job?.peRange.push({ least, most: least, step: 1 });
-      else if (section?.of === 'structure') structure.push(least);
-    },
-  ],
-  [
-    'RN_max',
-    ({ job, section, structure }, content) => {
-      const range = section?.of === 'peRange' ? job?.peRange.at(-1) : undefined;
-      if (range !== undefined) range.most = count(content);
-      else if (section?.of === 'structure') structure.push(count(content));
-    },
-  ],
-  [
-    'RN_step',
-    ({ job, section }, content) => {
-      const range = section?.of === 'peRange' ? job?.peRange.at(-1) : undefined;
-      if (range !== undefined) range.step = Math.max(1, count(content));
-    },
-  ],
+  ['RN_min', taskRange],
+  ['RN_max', taskRange],
 ];
 
 const TASK: readonly (readonly [string, Leaf])[] = [

@@ -1,6 +1,5 @@
 import { figureOf, measuredUpper } from '../../record/peak-figure';
-import type { Dialect } from '../../gridengine/dialect';
-import { memoryMeaning, type MemoryMeasure } from '../../gridengine/memory-meaning';
+import { memoryMeaning, type Dialect, type MemoryMeasure } from '../../gridengine/dialect';
 import type { Bracket, GridEngineAccount, JobRecord } from '../../record/record';
 import { formatBracket } from '../format/bracket';
 import type { Screen } from '../screen/screen';
@@ -57,7 +56,7 @@ function maxvmemRow(bytes: number, record: JobRecord, dialect: Dialect, screen: 
 
 /** With systemd Open Cluster Scheduler has no maxvmem, and its maxrss is the peak of the job's unit. */
 function maxrssRow(bytes: number, record: JobRecord, dialect: Dialect, screen: Screen): Row {
-  const { maxrss } = memoryMeaning(dialect, { systemd: record.grid_engine?.maxvmem_bytes == null });
+  const { maxrss } = memoryMeaning(dialect, record.grid_engine?.maxvmem_bytes == null);
   const ours = maxrss === 'rss_sum' ? record.peak_rss : null;
   const note = maxrss === null ? 'the largest process, or as its version counts' : MAXRSS[maxrss];
   return ['maxrss', formatBytes(bytes), ours === null ? '' : formatBracket(ours, screen.glyphs), note];

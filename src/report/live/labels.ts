@@ -1,5 +1,5 @@
 import { H_VMEM } from '../../gridengine/memory-complex';
-import type { MemoryMeasure } from '../../gridengine/memory-meaning';
+import type { MemoryMeasure } from '../../gridengine/dialect';
 import type { JobView, PendingView, RequestView, Trend } from '../../live/cluster-view';
 import { formatDay, formatMinute } from '../format/local-time';
 import { formatCount } from '../format/units';

@@ -1,4 +1,4 @@
-import { tellsWhoDeletes } from '../../gridengine/dialect';
+import { DIALECT_FACTS } from '../../gridengine/dialect';
 import { AFTER_SIGNAL } from '../../gridengine/failed-code';
 import {
   endedBy,
@@ -25,7 +25,7 @@ export function deleted(end: BadEnd, words: Words): Hypothesis {
     return judged.otherwise(`it ended ${endedBy(end)}, qdel sends SIGKILL`);
   const limit = limitSays(end);
   if (limit !== null) return judged.contradicted(limit);
-  if (tellsWhoDeletes(end.dialect) && end.failed !== null && !end.hidden)
+  if (DIALECT_FACTS[end.dialect].namesWhoDeletes && end.failed !== null && !end.hidden)
     return judged.contradicted('Grid Engine says who deletes a job, and names nobody');
   if (end.direct === false && end.signal === SIGKILL)
     return judged.contradicted(

@@ -1,8 +1,7 @@
 import { AFTER_SIGNAL } from '../../gridengine/failed-code';
 import { AFTER_REFUSAL, CLOSE_TO_LIMIT, countedByExecd, oomKills } from '../../record/cause';
 import { judgedEnd, measuredUpper, shareOf } from '../../record/peak-figure';
-import { LIMIT_SAYING, limitsTasksToASlot, tellsWhoDeletes } from '../../gridengine/dialect';
-import { memoryMeaning, type MemoryMeaning, type MemoryMeasure } from '../../gridengine/memory-meaning';
+import { DIALECT_FACTS, memoryMeaning, type MemoryMeaning, type MemoryMeasure } from '../../gridengine/dialect';
 import { parseMemorySize } from '../../gridengine/memory-size';
 import type { Bracket, JobRecord } from '../../record/record';
 import { complexOf, limitOf, limitsCgroup } from '../../record/request';
@@ -37,9 +36,8 @@ const HOLDS: Readonly<Record<MemoryMeasure, string>> = {
  */
 function meaningOf({ dialect }: BadEnd, record: JobRecord, limit: number): MemoryMeaning {
   const ofRss = record.requests.h_rss?.request_bytes ?? null;
-  return memoryMeaning(dialect, {
-    systemd: dialect === 'ocs' && (limitsCgroup(record, limit) || (ofRss !== null && limitsCgroup(record, ofRss))),
-  });
+  const limitsUnit = limitsCgroup(record, limit) || (ofRss !== null && limitsCgroup(record, ofRss));
+  return memoryMeaning(dialect, dialect === 'ocs' && limitsUnit);
 }
 
 /** How often it was looked at: what a bracket without an upper end may have missed. */
@@ -63,7 +61,9 @@ function growth({ series }: JobRecord): string {
 
 /** What Grid Engine would say of a limit that it enforced; null: perhaps nothing. A parallel task has 100 alone. */
 const sayingOfLimits = ({ dialect, subject, hidden }: BadEnd): string | null =>
-  subject.pe_task_id === null && !(hidden && tellsWhoDeletes(dialect)) ? LIMIT_SAYING[dialect] : null;
+  subject.pe_task_id === null && !(hidden && DIALECT_FACTS[dialect].namesWhoDeletes)
+    ? DIALECT_FACTS[dialect].limitSaying
+    : null;
 
 /** Why execd can't have killed it, whatever the limit; null: it can. */
 export function notByExecd(end: BadEnd): string | null {
@@ -166,7 +166,7 @@ const ITS_MESSAGES = "the program's own messages (out of memory, bad_alloc, Memo
 /** What h_vmem lets each process of the subject map, in bytes; null: it is not known to be limited. */
 function addressSpaceLimit({ subject, dialect }: BadEnd): number | null {
   const asked = subject.h_vmem;
-  const ofSlot = subject.pe_task_id !== null && asked?.per === 'slot' && limitsTasksToASlot(dialect);
+  const ofSlot = subject.pe_task_id !== null && asked?.per === 'slot' && DIALECT_FACTS[dialect].limitsTasksToASlot;
   return (ofSlot ? asked.request_bytes : asked?.limit_bytes) ?? null;
 }
 

@@ -1,4 +1,4 @@
-import { ENFORCES_RSS } from '../../gridengine/dialect';
+import { DIALECT_FACTS } from '../../gridengine/dialect';
 import { CLOSE_TO_LIMIT } from '../../record/cause';
 import { judgedEnd, measuredUpper } from '../../record/peak-figure';
 import { formatBytes, formatRequested } from '../format/units';
@@ -14,7 +14,8 @@ export function residentLimit(end: BadEnd, words: Words): Hypothesis {
   const judged = judge('resident-memory', soft ? "Grid Engine's SIGXCPU at s_rss" : "Grid Engine's own kill at h_rss");
   if (!soft && end.signal !== SIGKILL && end.enforced === null)
     return judged.otherwise(`it ended ${endedBy(end)}, a limit of resident memory sends SIGXCPU or SIGKILL`);
-  if (ENFORCES_RSS[end.dialect] === false) return judged.otherwise(`Grid Engine does not enforce ${complex} here`);
+  if (DIALECT_FACTS[end.dialect].enforcesRss === false)
+    return judged.otherwise(`Grid Engine does not enforce ${complex} here`);
   const [part] = end.hosts;
   const limit = part === undefined ? null : requestedBytes(end, part.record, complex);
   if (part === undefined || limit === null) return judged.otherwise(`no ${complex} is known`);

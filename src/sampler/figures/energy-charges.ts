@@ -39,23 +39,6 @@ export interface IdlePower {
   readonly configured: boolean;
 }
 
-/** What one job is charged for an interval; `covered`: its share of the packages' energy is known. */
-export interface Charge {
-  readonly packageJoules: number;
-  readonly dramJoules: number;
-  readonly covered: boolean;
-}
-
-interface NodeCharge {
-  /** In the order of the jobs. */
-  readonly jobs: readonly Charge[];
-  readonly idleJoules: number;
-  /** Charged to no job. */
-  readonly unattributedJoules: number;
-  /** jobs + idle + unattributed. */
-  readonly nodeJoules: number;
-}
-
 /** Sums over the intervals of one job's life on one node. Joules and seconds. */
 interface EnergyAccount {
   /** Charged to the job. */
@@ -94,41 +77,11 @@ export function learnIdlePower(idle: IdlePower, node: NodeUse): IdlePower {
   return watts > 0 && watts < (idle.watts ?? Infinity) ? { watts, configured: false } : idle;
 }
 
-/** Shares of `total` that each of `parts` is; of their own sum where that is more, since readings are not simultaneous. */
-function shares(parts: readonly (number | null)[], total: number): readonly number[] {
-  const sizes = parts.map((part) => known(part) ?? 0);
-  const whole = Math.max(
-    total,
-    sizes.reduce((sum, size) => sum + size, 0),
-  );
-  return sizes.map((size) => (whole > 0 ? Math.min(1, size / whole) : 0));
-}
-
-/** Divides what the node used among all its jobs that are known, by the rule above. */
-export function chargeJobs(node: NodeUse, jobs: readonly JobUse[], idle: IdlePower): NodeCharge {
-  const seconds = known(node.seconds) ?? 0;
-  const packageJoules = known(node.packageJoules);
-  const dramJoules = known(node.dramJoules);
-  const busy = known(node.busyCpuSeconds);
-  const used = known(node.usedBytes);
-  const idleJoules = Math.min(packageJoules ?? 0, (known(idle.watts) ?? 0) * seconds);
-  const active = (packageJoules ?? 0) - idleJoules;
-  const cpuShares = shares(
-    jobs.map((job) => job.cpuSeconds),
-    busy ?? 0,
-  );
-  const memoryShares = shares(
-    jobs.map((job) => job.rssBytes),
-    used ?? 0,
-  );
-  const charges = jobs.map((job, index) => ({
-    packageJoules: busy === null ? 0 : active * (cpuShares[index] ?? 0),
-    dramJoules: used === null ? 0 : (dramJoules ?? 0) * (memoryShares[index] ?? 0),
-    covered: packageJoules !== null && busy !== null && known(job.cpuSeconds) !== null,
-  }));
-  const nodeJoules = (packageJoules ?? 0) + (dramJoules ?? 0);
-  const charged = charges.reduce((sum, charge) => sum + charge.packageJoules + charge.dramJoules, 0);
-  return { jobs: charges, idleJoules, unattributedJoules: Math.max(0, nodeJoules - idleJoules - charged), nodeJoules };
+/** What `part` is of `whole`, at most all of it: readings are not simultaneous. */
+function share(part: number | null, whole: number | null): number {
+  const own = known(part) ?? 0;
+  const all = known(whole);
+  return all === null || own === 0 ? 0 : own / Math.max(all, own);
 }
 
 export function newEnergyAccount(): EnergyAccount {
@@ -143,28 +96,31 @@ export function newEnergyAccount(): EnergyAccount {
   };
 }
 
-/** One interval of one job. `others`: jobs of the node that are known, too; their shares bound this one's. */
+/** One interval of one job. */
 interface EnergyInterval {
   readonly node: NodeUse;
   readonly job: JobUse;
-  readonly others?: readonly JobUse[];
   readonly idle: IdlePower;
 }
 
 /** The account after one more interval. An interval without length or with one that is no number changes nothing. */
-export function charge(account: EnergyAccount, { node, job, others = [], idle }: EnergyInterval): EnergyAccount {
+export function charge(account: EnergyAccount, { node, job, idle }: EnergyInterval): EnergyAccount {
   const seconds = known(node.seconds) ?? 0;
   if (seconds === 0) return account;
-  const { jobs, idleJoules, nodeJoules } = chargeJobs(node, [job, ...others], idle);
-  const { packageJoules = 0, dramJoules = 0, covered = false } = jobs[0] ?? {};
+  const counted = known(node.packageJoules);
+  const packageJoules = counted ?? 0;
+  const dramJoules = known(node.dramJoules) ?? 0;
+  const idleWatts = known(idle.watts);
+  const idleJoules = Math.min(packageJoules, (idleWatts ?? 0) * seconds);
+  const covered = counted !== null && known(node.busyCpuSeconds) !== null && known(job.cpuSeconds) !== null;
   return {
-    packageJoules: account.packageJoules + packageJoules,
-    dramJoules: account.dramJoules + dramJoules,
+    packageJoules: account.packageJoules + (packageJoules - idleJoules) * share(job.cpuSeconds, node.busyCpuSeconds),
+    dramJoules: account.dramJoules + dramJoules * share(job.rssBytes, node.usedBytes),
     idleJoules: account.idleJoules + idleJoules,
-    nodeJoules: account.nodeJoules + nodeJoules,
+    nodeJoules: account.nodeJoules + packageJoules + dramJoules,
     seconds: account.seconds + seconds,
     coveredSeconds: account.coveredSeconds + (covered ? seconds : 0),
-    idleKnownSeconds: account.idleKnownSeconds + (known(idle.watts) === null ? 0 : seconds),
+    idleKnownSeconds: account.idleKnownSeconds + (idleWatts === null ? 0 : seconds),
   };
 }
 

@@ -5,7 +5,7 @@ import { OWN_GROUP } from './leave-job';
 import { keyValues, startTicksOf } from './pid-file';
 
 /**
- * The control groups that the prolog makes for jobs (hooks/cgroup.sh): their removal. Whoever ends a run removes its
+ * The control groups that the prolog makes for jobs (hooks/cgroup.sh): their removal. What ends a run removes its
  * group: the sampler, or the next sampler or flush of this host. What still runs in it, the shepherd and processes
  * that outlive their job, goes back to where the shepherd came from, as if there had never been a group.
  */

@@ -1,4 +1,6 @@
 import { lstatSync } from 'node:fs';
+import { join } from 'node:path';
+import { textOfUntrusted } from '../../base/read-untrusted';
 import { addressSpaceLimit } from '../../gridengine/address-space-limit';
 import { memoryRequests } from '../../gridengine/memory-request';
 import { parsePeHostfile } from '../../gridengine/pe-hostfile';
@@ -8,7 +10,6 @@ import {
   type SpoolConfig,
   type SystemdUnit,
 } from '../../gridengine/spool-config';
-import { readSpoolFile } from '../../gridengine/spool-file';
 import { parseSpoolUsage, type SpoolUsage } from '../../gridengine/spool-usage';
 import type { JobRecord, MemoryRequest } from '../../record/record';
 import type { RequestRules } from '../../record/request-rules';
@@ -180,10 +181,12 @@ function trustedOwners(spool: string): ReadonlySet<number> {
   }
 }
 
-/** Text of a spool file that only Grid Engine can have written; null when missing or not trusted. */
+/**
+ * Text of a spool file that only Grid Engine can have written (`config`, `environment`, `usage`, `pid`); null when missing
+ * or not trusted. `trace`, `error` and `exit_status` are the job's owner's, and nothing in them is believed.
+ */
 export function trustedSpoolFile(spool: string, name: string): string | null {
-  const file = readSpoolFile(spool, name, { maxBytes: MOST_BYTES, trustedUids: trustedOwners(spool) });
-  return file.ok ? file.value.text : null;
+  return textOfUntrusted(join(spool, name), MOST_BYTES, trustedOwners(spool));
 }
 
 /** `usage` of a job whose first process was reaped; null: not there, or not written yet, which comes a moment later. */

@@ -44,32 +44,10 @@ export interface ExitAccount extends Readonly<Record<ExitField, number>> {
   readonly whole: boolean;
 }
 
-/** What `exitAccount` takes from one thread's record. */
-export type ThreadRecord = Pick<
-  ExitRecord,
-  | 'pid'
-  | 'uid'
-  | 'comm'
-  | 'userUs'
-  | 'systemUs'
-  | 'hiwaterRssBytes'
-  | 'hiwaterVmBytes'
-  | 'coremem'
-  | 'virtmem'
-  | Extract<ExitField, keyof ExitRecord>
-> & {
-  /** null: this kernel doesn't count them. */
-  readonly delays: Readonly<
-    Record<Exclude<keyof ExitRecord['delays'], 'wpcopy' | 'irq'>, { readonly ns: number } | null>
-  >;
-};
-
 const MIB = 1024 * 1024;
 
 /** One thread's record as the account of a process of one thread. */
-function fromThread(
-  record: ThreadRecord,
-): Omit<ExitAccount, 'command' | 'final' | 'whole' | 'threads' | 'threadExits'> {
+function fromThread(record: ExitRecord): Omit<ExitAccount, 'command' | 'final' | 'whole' | 'threads' | 'threadExits'> {
   return {
     uid: record.uid,
     rssBytes: record.hiwaterRssBytes,
@@ -88,12 +66,12 @@ function fromThread(
     involuntarySwitches: record.involuntarySwitches,
     rssByteUs: record.coremem * MIB,
     vmByteUs: record.virtmem * MIB,
-    cpuDelayNs: record.delays.cpu?.ns ?? 0,
-    blockIoDelayNs: record.delays.blockIo?.ns ?? 0,
-    swapInDelayNs: record.delays.swapIn?.ns ?? 0,
-    freePagesDelayNs: record.delays.freePages?.ns ?? 0,
-    thrashingDelayNs: record.delays.thrashing?.ns ?? 0,
-    compactDelayNs: record.delays.compact?.ns ?? 0,
+    cpuDelayNs: record.delays.cpu ?? 0,
+    blockIoDelayNs: record.delays.blockIo ?? 0,
+    swapInDelayNs: record.delays.swapIn ?? 0,
+    freePagesDelayNs: record.delays.freePages ?? 0,
+    thrashingDelayNs: record.delays.thrashing ?? 0,
+    compactDelayNs: record.delays.compact ?? 0,
   };
 }
 
@@ -107,7 +85,7 @@ const NOTHING = Object.fromEntries(EXIT_FIELDS.map((field) => [field, 0])) as Re
  */
 export function addThread(
   account: ExitAccount | null,
-  record: ThreadRecord | null,
+  record: ExitRecord | null,
   pid: number,
   threads: number,
 ): ExitAccount {

@@ -8,7 +8,7 @@ import { raplPerf } from '../../sources/node/rapl-perf';
 import { isUnavailable, THIS_MACHINE, type OpenSource, type Place, type Source } from '../../sources/source';
 import { learnIdlePower, newIdlePower, type IdlePower, type NodeUse } from '../figures/energy-charges';
 import { energyBetween } from '../figures/energy-counters';
-import { compareRapl } from '../../sources/node/compare-rapl';
+import { raplDisagreement } from '../../sources/node/compare-rapl';
 import type { Settings } from '../../record/settings';
 import { chooseSource } from '../source-settings';
 import type { ValueOf } from './protocol';
@@ -81,8 +81,7 @@ export function openCharges(
   function compare(before: NodeCharges, after: NodeCharges, second: readonly ValueOf[]): void {
     const one = energyBetween(before.energy, after.energy).packageJoules;
     const other = energyBetween(others, second).packageJoules;
-    const verdict = compareRapl(one ?? NaN, other ?? NaN, (after.atMs - before.atMs) / 1000);
-    if (verdict.agree === false) disagreement = verdict.says;
+    disagreement = raplDisagreement(one, other, (after.atMs - before.atMs) / 1000) ?? disagreement;
   }
 
   return {

@@ -1,20 +1,9 @@
+import type { ExitRecord } from '../../sources/events/exit-records';
 import type { OomKill } from '../../sources/events/oom-kills';
-import { addThread, type ExitAccount, type ThreadRecord } from './exit-account';
+import type { ThreadEvent } from '../../sources/events/process-events';
+import { addThread, type ExitAccount } from './exit-account';
 
-/** The kernel's events of single threads; microseconds of the monotonic clock. */
-export type ThreadEvent =
-  | {
-      readonly kind: 'fork';
-      readonly at: number;
-      readonly parentPid: number;
-      readonly parentTgid: number;
-      readonly childPid: number;
-      readonly childTgid: number;
-    }
-  | { readonly kind: 'exec'; readonly at: number; readonly pid: number; readonly tgid: number }
-  | { readonly kind: 'exit'; readonly at: number; readonly pid: number; readonly tgid: number };
-
-/** The same of whole processes. */
+/** The kernel's events of whole processes; microseconds of the monotonic clock. */
 export type ProcessEvent =
   | {
       readonly kind: 'fork';
@@ -40,7 +29,7 @@ interface ProcessExit {
 export interface SentRecord {
   readonly pid: number;
   /** null: cut off. */
-  read(): ThreadRecord | null;
+  read(): ExitRecord | null;
 }
 
 export interface ProcessTable {

@@ -6,13 +6,13 @@ import { resourceLimit, Rlimit } from '../../native/libc';
 import type { KernelEvents } from '../../sources/events/kernel-events';
 import type { KeptExitRecord } from '../../sources/events/kept-exit-records';
 import { OomKills } from '../../sources/events/oom-kills';
-import type { ProcessEvent as KernelEvent } from '../../sources/events/process-events';
+import type { ThreadEvent } from '../../sources/events/process-events';
 import { bootId, monotonicUs } from '../../sources/proc/clock';
 import { isUnavailable, type Unavailable } from '../../sources/source';
 import { reasonOf } from '../../base/log';
 import { writePidFile } from '../job/pid-file';
 import type { Settings } from '../../record/settings';
-import { existingThreads } from './existing-threads';
+import { threadsOfAll } from '../../sources/proc/process-files';
 import type * as NodeChargesModule from './node-charges';
 import type { ChargeReader } from './node-charges';
 import type * as NodeReadingsModule from './node-readings';
@@ -97,9 +97,7 @@ export class Listener {
       stays: this.lingerMs === Infinity,
     };
     // After the sockets have been opened: of a thread that ends in between an event comes, which takes it off the list.
-    this.table = newProcessTable(this.opened === null ? new Map() : existingThreads(), (pid) =>
-      this.oomKills.ended(pid),
-    );
+    this.table = newProcessTable(this.opened === null ? new Map() : threadsOfAll(), (pid) => this.oomKills.ended(pid));
     this.router = newRouter<Follower>((follower, reply) => follower.unsent.push(encodeReply(reply)));
     this.server = createServer((socket) => {
       this.greet(socket);
@@ -214,7 +212,7 @@ export class Listener {
   /** Reads and passes on the kernel's new events; returns their number. */
   private look(): number {
     if (this.opened === null) return 0;
-    const events: KernelEvent[] = [];
+    const events: ThreadEvent[] = [];
     const records: KeptExitRecord[] = [];
     const { lostEvents, lostRecords } = this.opened.drain({
       event: (event) => events.push(event),

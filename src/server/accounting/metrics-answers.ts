@@ -1,18 +1,48 @@
 import { checkJson, type Shape } from '../../base/shape';
 import type { DaySums } from '../../export/prometheus/server-metrics';
 import type { NodeHeartbeat } from '../../record/node-status';
-import type { Access } from '../access/access';
+import { accessKey, type Access } from '../access/access';
 import type { AccountingService } from './accounting-thread';
 import type { AccountingQuery } from './answer-query';
 import { nodesAnswer, summaryAnswer } from './answer-shapes';
-import { KeptAnswers } from './kept-answers';
 
 const DAY_MS = 86_400_000;
 const KEEP_SUMS_MS = 300_000;
 /** As often as hosts send one. */
 const KEEP_HEARTBEATS_MS = 60_000;
+/** Where there was none. */
+const KEEP_NOTHING_MS = 30_000;
 /** Owners and projects that have series: those with most requested memory. */
 const MOST_GROUPS = 1000;
+
+interface Kept<T> {
+  until: number;
+  readonly answer: Promise<T | null>;
+}
+
+/** An answer of the accounting DB for each kind of caller: who scrapes every few seconds does not have it read each time. */
+class KeptAnswers<T> {
+  readonly #kept = new Map<string, Kept<T>>();
+
+  constructor(
+    private readonly ask: (access: Access, now: number) => Promise<T>,
+    private readonly keepMs: number,
+    private readonly now: () => number,
+  ) {}
+
+  /** null: the accounting DB does not answer. Never rejects. */
+  get(access: Access): Promise<T | null> {
+    const key = accessKey(access);
+    const known = this.#kept.get(key);
+    if (known !== undefined && this.now() < known.until) return known.answer;
+    for (const [old, { until }] of this.#kept) if (this.now() >= until) this.#kept.delete(old);
+    // The server logs that the accounting DB can't be read, and /metrics says so.
+    const kept: Kept<T> = { until: Infinity, answer: this.ask(access, this.now()).catch(() => null) };
+    this.#kept.set(key, kept);
+    void kept.answer.then((answer) => (kept.until = this.now() + (answer === null ? KEEP_NOTHING_MS : this.keepMs)));
+    return kept.answer;
+  }
+}
 
 /** What /metrics shows of the accounting DB. */
 export interface MetricsAnswers {

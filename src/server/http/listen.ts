@@ -1,5 +1,6 @@
 import { lstatSync, mkdirSync, unlinkSync } from 'node:fs';
 import { connect, type Server } from 'node:net';
+import { hostname } from 'node:os';
 import { dirname } from 'node:path';
 import { setMode } from '../../base/set-owner';
 import { UserError } from '../../base/user-error';
@@ -20,6 +21,16 @@ export function listenAddressText(place: ListenAddress): string {
   if (place.kind === 'socket') return place.path;
   if (place.kind === 'descriptor') return `descriptor ${place.fd}`;
   return `${place.address.includes(':') ? `[${place.address}]` : place.address}:${place.port}`;
+}
+
+const EVERY_ADDRESS: ReadonlySet<string> = new Set(['0.0.0.0', '::']);
+
+/** Where a browser finds the pages: as the site says (`serve_url`), else by the port; null: it serves no HTTP. */
+export function siteUrl(given: string, addresses: readonly ListenAddress[]): string | null {
+  if (given !== '') return given.replace(/\/+$/, '');
+  const tcp = addresses.find((address) => address.kind === 'tcp');
+  if (tcp === undefined) return null;
+  return `http://${listenAddressText(EVERY_ADDRESS.has(tcp.address) ? { ...tcp, address: hostname() } : tcp)}`;
 }
 
 const CAUSES: Readonly<Record<ListenAddress['kind'], Readonly<Record<string, string>>>> = {

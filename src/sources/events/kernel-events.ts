@@ -13,7 +13,7 @@ import {
   parseProcessEvent,
   subscription,
   subscriptionAnswer,
-  type ProcessEvent,
+  type ThreadEvent,
 } from './process-events';
 import { openTaskstats } from './taskstats-socket';
 
@@ -25,7 +25,7 @@ interface KernelEventsOptions {
 }
 
 interface KernelEventHandlers {
-  readonly event: (event: ProcessEvent) => void;
+  readonly event: (event: ThreadEvent) => void;
   readonly record: (record: KeptExitRecord) => void;
 }
 
@@ -84,7 +84,7 @@ export function openKernelEvents(options: KernelEventsOptions): KernelEvents | U
   return together(events, records);
 }
 
-function together(events: Stream<ProcessEvent> | Unavailable, records: Stream<KeptExitRecord> | Unavailable) {
+function together(events: Stream<ThreadEvent> | Unavailable, records: Stream<KeptExitRecord> | Unavailable) {
   if (isUnavailable(events) && isUnavailable(records)) {
     if (events.unavailable === records.unavailable) return events;
     return unavailable(`${events.unavailable}; ${records.unavailable}`, events.fix ?? records.fix);
@@ -129,7 +129,7 @@ function stream<Item>(
 
 const NETLINK_CONNECTOR = 11;
 
-function openProcessEvents(receiveBytes: number | undefined): Stream<ProcessEvent> | Unavailable {
+function openProcessEvents(receiveBytes: number | undefined): Stream<ThreadEvent> | Unavailable {
   let socket: NetlinkSocket;
   const groups = 1 << (CN_IDX_PROC - 1);
   try {
@@ -145,7 +145,7 @@ function openProcessEvents(receiveBytes: number | undefined): Stream<ProcessEven
   const send = (wanted: 'listen' | 'ignore'): void =>
     socket.send(request(NLMSG_DONE, 0, false, subscription(wanted, acknowledge)));
   const gaps = detectGaps();
-  const drain = (onEvent: (event: ProcessEvent) => void, onAnswer?: (errno: number) => void): boolean => {
+  const drain = (onEvent: (event: ThreadEvent) => void, onAnswer?: (errno: number) => void): boolean => {
     const { lost } = socket.drain((buffer, offset, length) => {
       gaps.see(buffer, offset, length);
       const event = parseProcessEvent(buffer, offset, length);
@@ -158,7 +158,7 @@ function openProcessEvents(receiveBytes: number | undefined): Stream<ProcessEven
     });
     return gaps.settle(lost);
   };
-  const early: ProcessEvent[] = [];
+  const early: ThreadEvent[] = [];
   const answer: { errno: number | null } = { errno: null };
   try {
     send('listen');

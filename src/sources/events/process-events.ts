@@ -35,13 +35,11 @@ interface ExitEvent {
   readonly at: number;
   readonly pid: number;
   readonly tgid: number;
-  /** 0 where a signal ended it. */
-  readonly exitCode: number;
   /** The signal that ended it, or 0. */
   readonly signal: number;
 }
 
-export type ProcessEvent = ForkEvent | ExecEvent | ExitEvent;
+export type ThreadEvent = ForkEvent | ExecEvent | ExitEvent;
 
 export const CN_IDX_PROC = 1;
 const CN_VAL_PROC = 1;
@@ -72,7 +70,7 @@ function isProcessMessage(buffer: Buffer, offset: number, length: number): boole
 }
 
 /** The event in one netlink message; null: another kind of event (ids, names, tracing), or no process event at all. */
-export function parseProcessEvent(buffer: Buffer, offset: number, length: number): ProcessEvent | null {
+export function parseProcessEvent(buffer: Buffer, offset: number, length: number): ThreadEvent | null {
   if (!isProcessMessage(buffer, offset, length)) return null;
   const data = offset + DATA;
   const dataBytes = length - DATA;
@@ -95,18 +93,16 @@ export function parseProcessEvent(buffer: Buffer, offset: number, length: number
         pid: buffer.readInt32LE(data),
         tgid: buffer.readInt32LE(data + 4),
       };
-    case WHAT_EXIT: {
+    case WHAT_EXIT:
       if (dataBytes < 12) return null;
-      const status = buffer.readUInt32LE(data + 8);
       return {
         kind: 'exit',
         at: microseconds(buffer, offset),
         pid: buffer.readInt32LE(data),
         tgid: buffer.readInt32LE(data + 4),
-        exitCode: exitCodeOf(status),
-        signal: signalOf(status),
+        // The low bits of a wait status, wait(2).
+        signal: buffer.readUInt32LE(data + 8) & 0x7f,
       };
-    }
     default:
       return null;
   }
@@ -117,10 +113,6 @@ function microseconds(buffer: Buffer, offset: number): number {
   const high = buffer.readUInt32LE(offset + TIMESTAMP + 4);
   return high * (2 ** 32 / 1000) + low / 1000;
 }
-
-/** Of a wait status, as wait(2) has it. */
-export const signalOf = (status: number): number => status & 0x7f;
-export const exitCodeOf = (status: number): number => (signalOf(status) === 0 ? (status >> 8) & 0xff : 0);
 
 /** The kernel's answer to a subscription with this `acknowledge` number: its errno (0: success); null: no answer to it. */
 export function subscriptionAnswer(buffer: Buffer, offset: number, length: number, acknowledge: number): number | null {

@@ -6,83 +6,14 @@ import { readU64 } from './netlink-messages';
  * in 17. Version 15 (first releases of Linux 6.14 and 6.15) alone put two fields after each delay.
  */
 
-/** Waits of one kind. All zero where delay accounting is off (kernel.task_delayacct), except those for a CPU. */
-interface Delay {
-  readonly count: number;
-  readonly ns: number;
-}
-
-/** null: this kernel doesn't count that. */
-export interface Delays {
-  /** Runnable, waiting for a CPU. */
-  readonly cpu: Delay;
-  /** Synchronous block I/O. */
-  readonly blockIo: Delay;
-  readonly swapIn: Delay;
-  /** Direct reclaim: looking for free pages. */
-  readonly freePages: Delay | null;
-  readonly thrashing: Delay | null;
-  readonly compact: Delay | null;
-  /** Copying a write-protected page. */
-  readonly wpcopy: Delay | null;
-  /** Interrupted by hard and soft interrupts. */
-  readonly irq: Delay | null;
-}
-
-interface Layout {
-  readonly version: number;
-  readonly exitStatus: number;
-  readonly flags: number;
-  readonly cpu: number;
-  readonly blockIo: number;
-  readonly swapIn: number;
-  readonly cpuRunVirtual: number;
-  readonly comm: number;
-  readonly uid: number;
-  readonly pid: number;
-  readonly ppid: number;
-  readonly begin: number;
-  readonly elapsed: number;
-  readonly user: number;
-  readonly system: number;
-  readonly minorFaults: number;
-  readonly majorFaults: number;
-  readonly coremem: number;
-  readonly virtmem: number;
-  readonly hiwaterRss: number;
-  readonly hiwaterVm: number;
-  readonly readChars: number;
-  readonly writeChars: number;
-  readonly readSyscalls: number;
-  readonly writeSyscalls: number;
-  readonly readBytes: number;
-  readonly writeBytes: number;
-  readonly cancelledWriteBytes: number;
-  readonly voluntarySwitches: number;
-  readonly involuntarySwitches: number;
-  readonly freePages: number;
-  readonly thrashing: number;
-  readonly begin64: number;
-  readonly compact: number;
-  readonly tgid: number;
-  readonly wpcopy: number;
-  readonly irq: number;
-}
-
-const LAYOUT: Layout = {
-  version: 0,
-  exitStatus: 4,
-  flags: 8,
+/** Where the fields that are used lie. */
+const LAYOUT = {
   cpu: 16,
   blockIo: 32,
   swapIn: 48,
   cpuRunVirtual: 72,
   comm: 80,
   uid: 120,
-  pid: 128,
-  ppid: 132,
-  begin: 136,
-  elapsed: 144,
   user: 152,
   system: 160,
   minorFaults: 168,
@@ -102,14 +33,14 @@ const LAYOUT: Layout = {
   involuntarySwitches: 280,
   freePages: 312,
   thrashing: 328,
-  begin64: 344,
   compact: 352,
-  tgid: 368,
-  wpcopy: 400,
-  irq: 416,
-};
+} as const;
 
-const DELAYS = ['cpu', 'blockIo', 'swapIn', 'freePages', 'thrashing', 'compact', 'wpcopy', 'irq'] as const;
+type Field = keyof typeof LAYOUT;
+type Layout = Readonly<Record<Field, number>>;
+
+const DELAYS = ['cpu', 'blockIo', 'swapIn', 'freePages', 'thrashing', 'compact'] as const;
+/** A count and nanoseconds. */
 const DELAY_BYTES = 16;
 
 /** Every field lies 16 bytes further on for each delay before it. */
@@ -118,7 +49,7 @@ const LAYOUT_15 = Object.fromEntries(
     field,
     offset + DELAY_BYTES * DELAYS.filter((delay) => LAYOUT[delay] < offset).length,
   ]),
-) as unknown as Layout;
+) as Layout;
 
 /** Version 8, the oldest that is read. */
 const LEAST_BYTES = 328;
@@ -126,31 +57,20 @@ const COMM_BYTES = 32;
 
 /** Reads fields of one struct taskstats. */
 export interface Taskstats {
-  readonly version: number;
-  readonly has: (field: keyof Layout, bytes: number) => boolean;
-  readonly u8: (field: keyof Layout) => number;
-  readonly u32: (field: keyof Layout) => number;
-  readonly u64: (field: keyof Layout) => number;
+  readonly u32: (field: Field) => number;
+  readonly u64: (field: Field) => number;
   readonly comm: () => string;
-  readonly delays: () => Delays;
+  /** Nanoseconds; null: this kernel doesn't count that. */
+  readonly delay: (field: (typeof DELAYS)[number]) => number | null;
 }
 
-/** null: too short to be one. `knownVersion`: some kernels leave it out of a group's sums. */
-export function taskstatsAt(buffer: Buffer, offset: number, length: number, knownVersion?: number): Taskstats | null {
+/** null: too short to be one. */
+export function taskstatsAt(buffer: Buffer, offset: number, length: number): Taskstats | null {
   if (offset < 0 || length < LEAST_BYTES || offset + length > buffer.length) return null;
-  const version = knownVersion ?? buffer.readUInt16LE(offset);
-  const layout = version === 15 ? LAYOUT_15 : LAYOUT;
-  const has = (field: keyof Layout, bytes: number): boolean => layout[field] + bytes <= length;
+  const layout: Layout = buffer.readUInt16LE(offset) === 15 ? LAYOUT_15 : LAYOUT;
+  const has = (field: Field, bytes: number): boolean => layout[field] + bytes <= length;
   if (!has('involuntarySwitches', 8)) return null;
-  const always = (field: keyof Layout): Delay => ({
-    count: readU64(buffer, offset + layout[field]),
-    ns: readU64(buffer, offset + layout[field] + 8),
-  });
-  const delay = (field: keyof Layout): Delay | null => (has(field, DELAY_BYTES) ? always(field) : null);
   return {
-    version,
-    has,
-    u8: (field) => buffer.readUInt8(offset + layout[field]),
     u32: (field) => buffer.readUInt32LE(offset + layout[field]),
     u64: (field) => readU64(buffer, offset + layout[field]),
     comm: () => {
@@ -158,15 +78,6 @@ export function taskstatsAt(buffer: Buffer, offset: number, length: number, know
       const end = buffer.indexOf(0, start);
       return buffer.toString('utf8', start, end < 0 ? start + COMM_BYTES : Math.min(end, start + COMM_BYTES));
     },
-    delays: () => ({
-      cpu: always('cpu'),
-      blockIo: always('blockIo'),
-      swapIn: always('swapIn'),
-      freePages: delay('freePages'),
-      thrashing: delay('thrashing'),
-      compact: delay('compact'),
-      wpcopy: delay('wpcopy'),
-      irq: delay('irq'),
-    }),
+    delay: (field) => (has(field, DELAY_BYTES) ? readU64(buffer, offset + layout[field] + 8) : null),
   };
 }

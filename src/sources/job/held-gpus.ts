@@ -166,7 +166,7 @@ export function heldGpus(
     const own = [...(open.get(gpu.id) ?? [])].filter((pid) => pids.has(pid)).sort((one, other) => one - other);
     if (own.length > 0) opened.set(gpu, own);
   }
-  /** Whoever was given a GPU that is cut into MIG instances holds the instance that it uses. */
+  /** A job that was given a GPU that is cut into MIG instances holds the instance that it uses. */
   const replaced = (gpu: Gpu): boolean =>
     gpu.parent === null && !opened.has(gpu) && [...opened.keys()].some(({ parent }) => parent === gpu.id);
   const variablesOf = (gpu: Gpu): readonly string[] => [

@@ -197,3 +197,17 @@ export function allPids(procRoot = '/proc'): readonly number[] {
   }
   return pids;
 }
+
+/** Threads of every process that has more than one, as they are now. */
+export function threadsOfAll(): ReadonlyMap<number, readonly number[]> {
+  const threads = new Map<number, readonly number[]>();
+  for (const pid of allPids()) {
+    try {
+      const tids = readdirSync(`/proc/${pid}/task`).map(Number);
+      if (tids.length > 1) threads.set(pid, tids);
+    } catch {
+      // It has just ended.
+    }
+  }
+  return threads;
+}

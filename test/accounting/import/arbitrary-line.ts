@@ -59,20 +59,8 @@ export function arbitraryLine(jobs = 1e6): fc.Arbitrary<AccountingRecord & Pick<
     .map(({ start, runs, told, place, ...rest }) => ({
       ...rest,
       ...(start === null ? { place } : {}),
-      group: 'users',
-      priority: 0,
       startTimeMs: start,
       endTimeMs: start === null ? null : start + runs,
       wallclockSeconds: start === null || !told ? 0 : runs / 1000,
-      minorFaults: 0,
-      majorFaults: 0,
-      blocksIn: 0,
-      blocksOut: 0,
-      voluntarySwitches: 0,
-      involuntarySwitches: 0,
-      department: null,
-      iowSeconds: 0,
-      arId: null,
-      layout: 45,
     }));
 }

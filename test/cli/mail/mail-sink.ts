@@ -64,9 +64,13 @@ export async function mailSink(t: TestContext, options: SMTPServerOptions = {}):
   });
   server.on('error', () => undefined);
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  t.after(() => new Promise<void>((resolve) => server.close(resolve)));
   const { port } = server.server.address() as AddressInfo;
   const open = new Set<Socket>();
+  t.after(async () => {
+    const closed = new Promise<void>((resolve) => server.close(resolve));
+    open.forEach((socket) => socket.destroy());
+    await closed;
+  });
   server.server.on('connection', (socket: Socket) => {
     open.add(socket);
     socket.once('close', () => open.delete(socket));

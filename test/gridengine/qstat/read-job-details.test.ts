@@ -46,7 +46,6 @@ const bare: JobDetail = {
   predecessors: [],
   requests: [],
   pe: null,
-  peRange: [],
   array: false,
   tasks: [],
   messages: [],
@@ -103,10 +102,6 @@ describe('readJobDetails', () => {
           { complex: 'mem_free', value: '2G', kind: 'soft', amount: 2 * 1024 ** 3 },
         ],
         pe: 'shm',
-        peRange: [
-          { least: 2, most: 4, step: 1 },
-          { least: 8, most: 16, step: 4 },
-        ],
         tasks: [
           {
             task: 1,
@@ -150,10 +145,10 @@ describe('readJobDetails', () => {
   it('reads jobs without wrappers: the next number is the next job', () => {
     const { jobs, reasons, end } = read(fixture('ogs-2011/jobs.qstat-j.xml'));
     assert.deepEqual(
-      jobs.map(({ job, name, owner, peRange, array }) => ({ job, name, owner, peRange, array })),
+      jobs.map(({ job, name, owner, array }) => ({ job, name, owner, array })),
       [
-        { job: 8101, name: 'desktop', owner: 'erin', peRange: [{ least: 16, most: 16, step: 1 }], array: false },
-        { job: 8102, name: 'after', owner: 'frank', peRange: [], array: false },
+        { job: 8101, name: 'desktop', owner: 'erin', array: false },
+        { job: 8102, name: 'after', owner: 'frank', array: false },
       ],
     );
     assert.deepEqual(jobs[0]?.tasks, [
@@ -188,10 +183,6 @@ describe('readJobDetails', () => {
           { complex: 'h_vmem', value: 'INFINITY', kind: 'hard', amount: Infinity },
         ],
         pe: 'sm',
-        peRange: [
-          { least: 4, most: 4, step: 1 },
-          { least: 8, most: 8, step: 1 },
-        ],
         array: true,
         tasks: [
           {

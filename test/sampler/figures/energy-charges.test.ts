@@ -3,7 +3,6 @@ import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import {
   charge,
-  chargeJobs,
   learnIdlePower,
   newEnergyAccount,
   newIdlePower,
@@ -44,7 +43,7 @@ const idlePower: fc.Arbitrary<IdlePower> = fc.oneof(
   fc.constantFrom(NO_IDLE, { watts: NaN, configured: false }),
 );
 
-const near = (a: number, b: number): boolean => Math.abs(a - b) <= 1e-9 * Math.max(1, Math.abs(a), Math.abs(b));
+const charged = (use: NodeUse, by: JobUse, idle: IdlePower) => charge(newEnergyAccount(), { node: use, job: by, idle });
 
 describe('charge', () => {
   it('charges packages by CPU time above idle, DRAM by memory, and keeps the node beside', () => {
@@ -90,36 +89,22 @@ describe('charge', () => {
   });
 
   it('charges nobody for an interval without CPU time', () => {
-    const { jobs, unattributedJoules } = chargeJobs(
+    const { packageJoules, dramJoules, idleJoules, nodeJoules, coveredSeconds } = charged(
       { ...NODE, dramJoules: null, busyCpuSeconds: 0 },
-      [{ cpuSeconds: 0, rssBytes: MIB }],
+      { cpuSeconds: 0, rssBytes: MIB },
       IDLE_80,
     );
-    assert.deepEqual(jobs, [{ packageJoules: 0, dramJoules: 0, covered: true }]);
-    assert.equal(unattributedJoules, 1200);
+    assert.deepEqual([packageJoules, dramJoules, idleJoules, nodeJoules, coveredSeconds], [0, 0, 800, 2000, 10]);
   });
 
   it('charges a job that seems to be busier than its node no more than all', () => {
-    const [only] = chargeJobs(NODE, [{ cpuSeconds: 55, rssBytes: 4096 * MIB }], IDLE_80).jobs;
-    assert.deepEqual(only, { packageJoules: 1200, dramJoules: 300, covered: true });
-    const both = chargeJobs(
-      NODE,
-      [
-        { ...JOB, cpuSeconds: 60 },
-        { ...JOB, cpuSeconds: 20 },
-      ],
-      IDLE_80,
-    );
-    assert.deepEqual(
-      both.jobs.map(({ packageJoules }) => packageJoules),
-      [900, 300],
-    );
+    const { packageJoules, dramJoules } = charged(NODE, { cpuSeconds: 55, rssBytes: 4096 * MIB }, IDLE_80);
+    assert.deepEqual([packageJoules, dramJoules], [1200, 300]);
   });
 
   it('takes no more idle energy than the packages used', () => {
-    const { idleJoules, jobs } = chargeJobs(NODE, [JOB], newIdlePower(1000));
-    assert.equal(idleJoules, 2000);
-    assert.equal(jobs[0]?.packageJoules, 0);
+    const { idleJoules, packageJoules } = charged(NODE, JOB, newIdlePower(1000));
+    assert.deepEqual([idleJoules, packageJoules], [2000, 0]);
   });
 
   it('leaves the account as it is for an interval without length', () => {
@@ -128,39 +113,37 @@ describe('charge', () => {
       assert.equal(charge(account, { node: { ...NODE, seconds }, job: JOB, idle: NO_IDLE }), account);
   });
 
-  it('divides all of the node: jobs + idle + unattributed = node, none negative, none more than the node', () => {
+  it('keeps two jobs that share a node below what the node used, over any life', () => {
     fc.assert(
-      fc.property(node, fc.array(job, { maxLength: 6 }), idlePower, (use, jobs, idle) => {
-        const { jobs: charges, idleJoules, unattributedJoules, nodeJoules } = chargeJobs(use, jobs, idle);
-        const parts = charges.flatMap(({ packageJoules, dramJoules }) => [packageJoules, dramJoules]);
-        const all = [...parts, idleJoules, unattributedJoules, nodeJoules];
-        assert.ok(all.every((joules) => joules >= 0 && Number.isFinite(joules)));
-        assert.ok(
-          near(
-            parts.reduce((sum, part) => sum + part, idleJoules + unattributedJoules),
-            nodeJoules,
-          ),
-        );
-        for (const { packageJoules, dramJoules } of charges)
-          assert.ok(packageJoules + dramJoules <= nodeJoules - idleJoules + 1e-9 * nodeJoules);
+      fc.property(fc.array(fc.tuple(node, job, amount(1), idlePower), { maxLength: 20 }), (life) => {
+        let a = newEnergyAccount();
+        let b = newEnergyAccount();
+        for (const [use, all, part, idle] of life) {
+          const within = { cpuSeconds: use.busyCpuSeconds ?? all.cpuSeconds, rssBytes: use.usedBytes ?? all.rssBytes };
+          const times = (value: number | null, by: number): number | null => (value === null ? null : value * by);
+          const of = (by: number): JobUse => ({
+            cpuSeconds: times(within.cpuSeconds, by),
+            rssBytes: times(within.rssBytes, by),
+          });
+          a = charge(a, { node: use, job: of(part), idle });
+          b = charge(b, { node: use, job: of(1 - part), idle });
+        }
+        assert.ok(Object.values({ ...a }).every((value: number) => value >= 0 && Number.isFinite(value)));
+        const both = a.packageJoules + a.dramJoules + b.packageJoules + b.dramJoules;
+        assert.ok(both + a.idleJoules <= a.nodeJoules * (1 + 1e-9));
+        assert.ok(a.coveredSeconds <= a.seconds && a.idleKnownSeconds <= a.seconds);
+        assert.equal(a.nodeJoules, b.nodeJoules);
       }),
     );
   });
 
-  it('keeps accounts that add up to no more than the node over any life', () => {
+  it('charges no more than the node used, whatever the figures are', () => {
     fc.assert(
-      fc.property(fc.array(fc.tuple(node, job, job, idlePower), { maxLength: 20 }), (life) => {
-        let a = newEnergyAccount();
-        let b = newEnergyAccount();
-        for (const [use, first, second, idle] of life) {
-          a = charge(a, { node: use, job: first, others: [second], idle });
-          b = charge(b, { node: use, job: second, others: [first], idle });
-        }
-        assert.ok(Object.values({ ...a }).every((value: number) => value >= 0 && Number.isFinite(value)));
-        const charged = a.packageJoules + a.dramJoules + b.packageJoules + b.dramJoules;
-        assert.ok(charged + a.idleJoules <= a.nodeJoules * (1 + 1e-9));
-        assert.ok(a.coveredSeconds <= a.seconds && a.idleKnownSeconds <= a.seconds);
-        assert.equal(a.nodeJoules, b.nodeJoules);
+      fc.property(node, job, idlePower, (use, by, idle) => {
+        const account = charged(use, by, idle);
+        assert.ok(Object.values({ ...account }).every((value: number) => value >= 0 && Number.isFinite(value)));
+        const { packageJoules, dramJoules, idleJoules, nodeJoules } = account;
+        assert.ok(packageJoules + dramJoules + idleJoules <= nodeJoules * (1 + 1e-9));
       }),
     );
   });

@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { ThreadRecord } from '../../../src/sampler/listener/exit-account';
-import { newProcessTable, type SentRecord, type ThreadEvent } from '../../../src/sampler/listener/process-table';
+import { newProcessTable, type SentRecord } from '../../../src/sampler/listener/process-table';
+import type { ExitRecord } from '../../../src/sources/events/exit-records';
+import type { ThreadEvent } from '../../../src/sources/events/process-events';
 
 const MIB = 1024 * 1024;
 
-export function threadRecord(pid: number, changes: Partial<ThreadRecord> = {}): ThreadRecord {
-  const delay = { ns: 1000 };
+export function threadRecord(pid: number, changes: Partial<ExitRecord> = {}): ExitRecord {
+  const delay = 1000;
   return {
     pid,
     uid: 1000,
@@ -35,7 +36,7 @@ export function threadRecord(pid: number, changes: Partial<ThreadRecord> = {}): 
 }
 
 /** As the kernel sent it. */
-const sent = (pid: number, changes: Partial<ThreadRecord> = {}): SentRecord => ({
+const sent = (pid: number, changes: Partial<ExitRecord> = {}): SentRecord => ({
   pid,
   read: () => threadRecord(pid, changes),
 });
@@ -48,7 +49,7 @@ const fork = (at: number, parent: number, childPid: number, childTgid = childPid
   childPid,
   childTgid,
 });
-const exit = (at: number, pid: number, tgid = pid): ThreadEvent => ({ kind: 'exit', at, pid, tgid });
+const exit = (at: number, pid: number, tgid = pid): ThreadEvent => ({ kind: 'exit', at, pid, tgid, signal: 0 });
 
 describe('the table of processes', () => {
   it('tells of a process with one thread as it is', () => {

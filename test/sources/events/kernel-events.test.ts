@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import type { ExitRecord } from '../../../src/sources/events/exit-records';
 import { openKernelEvents, type KernelEvents } from '../../../src/sources/events/kernel-events';
-import type { ProcessEvent } from '../../../src/sources/events/process-events';
+import type { ThreadEvent } from '../../../src/sources/events/process-events';
 import { isUnavailable } from '../../../src/sources/source';
 import { burner, burnersObstacle, readTruth } from '../../burners/build';
 import { oneOf } from '../../tries';
@@ -33,14 +33,14 @@ function opened(t: TestContext, receiveBytes?: number): KernelEvents {
 }
 
 interface Drained {
-  readonly events: readonly ProcessEvent[];
+  readonly events: readonly ThreadEvent[];
   readonly records: readonly ExitRecord[];
   readonly lostEvents: boolean;
   readonly lostRecords: boolean;
 }
 
 function drained(from: KernelEvents): Drained {
-  const events: ProcessEvent[] = [];
+  const events: ThreadEvent[] = [];
   const records: ExitRecord[] = [];
   const lost = from.drain({
     event: (event) => events.push(event),
@@ -64,13 +64,19 @@ async function drainedOf(from: KernelEvents, pid: number): Promise<Drained> {
       lostRecords: all.lostRecords || lostRecords,
     };
     const exits = all.events.filter((event) => event.kind === 'exit' && event.tgid === pid).length;
-    return exits > 0 && exits >= all.records.filter(({ tgid }) => tgid === pid).length;
+    return exits > 0 && exits >= recordsOf(all, pid).length;
   });
   return all;
 }
 
-const pidOf = (event: ProcessEvent): number => (event.kind === 'fork' ? event.childPid : event.pid);
-const tgidOf = (event: ProcessEvent): number => (event.kind === 'fork' ? event.childTgid : event.tgid);
+const pidOf = (event: ThreadEvent): number => (event.kind === 'fork' ? event.childPid : event.pid);
+const tgidOf = (event: ThreadEvent): number => (event.kind === 'fork' ? event.childTgid : event.tgid);
+
+/** The records of a process's threads. */
+function recordsOf({ events, records }: Drained, pid: number): readonly ExitRecord[] {
+  const threads = new Set(events.filter((event) => tgidOf(event) === pid).map(pidOf));
+  return records.filter((record) => threads.has(record.pid));
+}
 
 /** A burner's truth and what the kernel told of its process. */
 async function burn(t: TestContext, name: Parameters<typeof burner>[0], ...options: readonly string[]) {
@@ -90,14 +96,13 @@ async function burn(t: TestContext, name: Parameters<typeof burner>[0], ...optio
     pid,
     truth,
     events: told.events.filter((event) => tgidOf(event) === pid),
-    records: told.records.filter(({ tgid }) => tgid === pid),
+    records: recordsOf(told, pid),
   };
 }
 
 describe('openKernelEvents', { skip: obstacle() }, () => {
   it('tells of a child in the order of its life, with the time', async (t) => {
     const events = opened(t);
-    const beforeMs = Date.now();
     const before = Number(process.hrtime.bigint()) / 1000;
     const { pid } = spawnSync('/bin/sh', ['-c', '/bin/true; exit 9']);
     const after = Number(process.hrtime.bigint()) / 1000;
@@ -110,34 +115,14 @@ describe('openKernelEvents', { skip: obstacle() }, () => {
     );
     const [fork, , exit] = own;
     assert.ok(fork?.kind === 'fork' && fork.parentTgid === process.pid);
-    assert.ok(exit?.kind === 'exit' && exit.exitCode === 9 && exit.signal === 0);
+    assert.ok(exit?.kind === 'exit' && exit.signal === 0);
     assert.ok(own.every(({ at }) => at >= before && at <= after));
     const grandchild = told.events.find((event) => event.kind === 'fork' && event.parentTgid === pid);
     assert.ok(grandchild !== undefined);
     const record = told.records.find((each) => each.pid === pid);
-    assert.deepEqual(
-      [record?.tgid, record?.ppid, record?.uid, record?.comm, record?.exitCode, record?.lastOfGroup],
-      [pid, process.pid, process.getuid?.(), 'sh', 9, true],
-    );
+    assert.deepEqual([record?.uid, record?.comm], [process.getuid?.(), 'sh']);
     assert.ok(told.records.some(({ pid: each, comm }) => each === pidOf(grandchild) && comm === 'true'));
-    const begin = record?.beginSeconds ?? 0;
-    assert.ok(begin > beforeMs / 1000 - 2 && begin < Date.now() / 1000 + 2, `${begin}`);
-    const elapsed = record?.elapsedUs ?? -1;
-    assert.ok(elapsed > 0 && elapsed <= after - before, `${elapsed} us`);
   });
-
-  it('tells how long a child was there, as its events do', (t) =>
-    // Between the events and the record the kernel may be kept waiting.
-    oneOf(10, async () => {
-      const events = opened(t);
-      const { pid } = spawnSync('/bin/sleep', ['0.2']);
-      const told = await drainedOf(events, pid);
-      const at = (kind: 'fork' | 'exit'): number =>
-        told.events.find((event) => event.kind === kind && tgidOf(event) === pid)?.at ?? NaN;
-      const elapsed = told.records.find((record) => record.pid === pid)?.elapsedUs ?? NaN;
-      assert.ok(elapsed >= 200_000, `${elapsed} us`);
-      assert.ok(Math.abs(elapsed - (at('exit') - at('fork'))) < 50_000, `${elapsed} us`);
-    }));
 
   it('hands a record over after the events of its past', (t) => {
     const events = opened(t);
@@ -158,10 +143,9 @@ describe('openKernelEvents', { skip: obstacle() }, () => {
   it('tells a signal', async (t) => {
     const events = opened(t);
     const { pid } = spawnSync('/bin/sh', ['-c', 'kill -9 $$']);
-    const { events: all, records } = await drainedOf(events, pid);
+    const { events: all } = await drainedOf(events, pid);
     const exit = all.find((event) => event.kind === 'exit' && event.pid === pid);
-    assert.ok(exit?.kind === 'exit' && exit.signal === 9 && exit.exitCode === 0);
-    assert.equal(records.find((record) => record.pid === pid)?.signal, 9);
+    assert.ok(exit?.kind === 'exit' && exit.signal === 9);
   });
 
   it('knows the high-water marks of a child that nobody looked at', async (t) => {
@@ -206,15 +190,11 @@ describe('openKernelEvents', { skip: obstacle() }, () => {
       '--hold=0',
     );
     assert.equal(records.length, 4);
-    // Threads end on several processors at once: their records come in any order.
-    const [last, ...others] = records.filter(({ lastOfGroup }) => lastOfGroup);
-    assert.equal(others.length, 0);
     const pids = new Set(records.map((record) => record.pid));
     assert.equal(pids.size, 4);
     assert.ok(pids.has(pid));
     const marks = records.map(({ hiwaterRssBytes }) => hiwaterRssBytes);
     assert.ok(Math.abs(Math.max(...marks) - truth.rssSum) < MiB);
-    assert.ok((last?.group?.cpuNs ?? 0) >= Math.max(...records.map(({ cpuNs }) => cpuNs ?? 0)));
     const forks = events.filter(({ kind }) => kind === 'fork');
     assert.equal(forks.length, 4);
     assert.ok(forks.slice(1).every((fork) => pidOf(fork) !== tgidOf(fork)));
@@ -231,11 +211,10 @@ describe('openKernelEvents', { skip: obstacle() }, () => {
     const children = told.events.filter((event) => event.kind === 'fork' && event.parentTgid === pid).map(pidOf);
     assert.equal(children.length, 500);
     const exited = new Set(told.events.filter(({ kind }) => kind === 'exit').map(pidOf));
-    const records = new Map(told.records.map((record) => [record.pid, record]));
+    const records = new Set(told.records.map((record) => record.pid));
     for (const child of children) {
       assert.ok(exited.has(child));
-      assert.equal(records.get(child)?.forkedNoExec, true);
-      assert.equal(records.get(child)?.ppid, pid);
+      assert.ok(records.has(child));
     }
   });
 

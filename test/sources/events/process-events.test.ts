@@ -6,11 +6,11 @@ import {
   parseProcessEvent,
   subscription,
   subscriptionAnswer,
-  type ProcessEvent,
+  type ThreadEvent,
 } from '../../../src/sources/events/process-events';
 import { broken, processMessages } from './fixtures';
 
-const parse = (message: Buffer): ProcessEvent | null => parseProcessEvent(message, 0, message.length);
+const parse = (message: Buffer): ThreadEvent | null => parseProcessEvent(message, 0, message.length);
 
 const CPU = 40;
 const SEQUENCE = 24;
@@ -40,26 +40,26 @@ describe('parseProcessEvent', () => {
     const told = events.map((event) => {
       if (event.kind === 'fork') return `${event.parentTgid} forks ${event.childPid} of ${event.childTgid}`;
       if (event.kind === 'exec') return `${event.pid} of ${event.tgid} executes`;
-      return `${event.pid} of ${event.tgid} ends ${event.exitCode}/${event.signal}`;
+      return `${event.pid} of ${event.tgid} ends by ${event.signal}`;
     });
     assert.deepEqual(told, [
       '10554 forks 10561 of 10561',
       '10561 of 10561 executes',
       '10554 forks 10562 of 10561',
       '10554 forks 10563 of 10561',
-      '10561 of 10561 ends 7/0',
-      '10562 of 10561 ends 0/0',
-      '10563 of 10561 ends 0/0',
+      '10561 of 10561 ends by 0',
+      '10562 of 10561 ends by 0',
+      '10563 of 10561 ends by 0',
       '10554 forks 10564 of 10564',
       '10564 of 10564 executes',
       '10564 forks 10565 of 10565',
-      '10565 of 10565 ends 0/0',
-      '10564 of 10564 ends 0/11',
+      '10565 of 10565 ends by 0',
+      '10564 of 10564 ends by 11',
       '10554 forks 10566 of 10566',
       '10566 of 10566 executes',
       '10566 forks 10567 of 10567',
-      '10567 of 10567 ends 3/0',
-      '10566 of 10566 ends 0/0',
+      '10567 of 10567 ends by 0',
+      '10566 of 10566 ends by 0',
     ]);
     assert.ok(events.every(({ at }, index) => at >= (events[index - 1]?.at ?? 0)));
     assert.ok(Math.abs((events[0]?.at ?? 0) - 14_141_101_406.291) < 1e-3);

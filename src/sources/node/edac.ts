@@ -1,0 +1,53 @@
+import { listNames, readInteger } from '../files';
+import { nodeMetrics, opened, type Reading, reading, type Source, unavailable } from '../source';
+
+const { counter } = nodeMetrics('edac');
+
+const CONTROLLER = { instance: 'controller' };
+
+const CORRECTED = counter(
+  'corrected',
+  'count',
+  'Memory errors that ECC corrected: a module begins to fail.',
+  CONTROLLER,
+);
+const UNCORRECTED = counter(
+  'uncorrected',
+  'count',
+  'Memory errors that ECC could not correct: the data was lost.',
+  CONTROLLER,
+);
+
+/** Each memory controller's file of what it counts (Documentation/ABI/testing/sysfs-devices-edac). */
+const FILES = [
+  ['ce_count', CORRECTED],
+  ['ue_count', UNCORRECTED],
+] as const;
+
+/** Errors of the node's memory, since the driver was loaded or somebody reset them. */
+export const edac: Source = {
+  name: 'edac',
+  reads: ['/sys/devices/system/edac/mc/mc*/{ce_count,ue_count}'],
+  metrics: [CORRECTED, UNCORRECTED],
+  blocking: false,
+  interval: 60,
+  enabled: true,
+  options: {},
+  open: ({ sys }) => {
+    const directory = `${sys}/devices/system/edac/mc`;
+    const read = (): readonly Reading[] | null => {
+      const readings = listNames(directory)
+        .filter((name) => /^mc\d+$/.test(name))
+        .flatMap((name) =>
+          FILES.flatMap(([file, metric]) => {
+            const count = readInteger(`${directory}/${name}/${file}`);
+            return count === null || count < 0 ? [] : [reading(metric, count, name)];
+          }),
+        );
+      return readings.length > 0 ? readings : null;
+    };
+    return opened(read, () =>
+      unavailable(`no memory controller in ${directory}`, 'load the EDAC driver of its chipset'),
+    );
+  },
+};
