@@ -8,7 +8,7 @@ import { lineOf, summaryOf } from './runner/summary';
 import { endRunning, runTestFile, type FileResult } from './runner/test-process';
 
 /** Tests on a cell mostly wait: for jobs, for intervals of Grid Engine's. */
-const CELLS = availableParallelism() + 2;
+const CELLS = availableParallelism() + 4;
 
 /** How many files run at once, by what they need; among those that need a processor, one mostly waits. */
 const WORKERS: Readonly<Record<Need, number>> = { processor: availableParallelism() + 1, cell: CELLS, machine: 1 };
