@@ -142,14 +142,17 @@ export interface RecordsQuery extends RecordFilter {
   readonly limit?: number;
   /** false: the list alone is wanted, and a store need not add up (zeros): that costs more than a short list. */
   readonly totals?: false;
-  /** The fields that are needed (default: all): a store may leave the others, and `provenance`, empty, which is faster. */
+  /**
+   * The fields that are needed (default: all): a store may leave the others, and `provenance`, empty, and of peaks the
+   * slack and the time (0, null), which is faster.
+   */
   readonly fields?: readonly FieldName[];
   /** A peak under this share of the limit counts as far below it (default 0.25). */
   readonly far_below?: number;
 }
 
 export interface PagesQuery extends RecordFilter {
-  /** The fields that are needed (default: all but `series`, which is read only where it is named): a store may leave the others empty. */
+  /** As in RecordsQuery (default: all but `series`, which is read only where it is named). */
   readonly fields?: readonly FieldName[];
 }
 
