@@ -227,7 +227,11 @@ function memberCodec(prefix: string, members: Readonly<Record<string, Leaf<unkno
     codec: leafCodec(`${prefix}_${member}`, leaf, leaf.storage, memberHelp(help, leaf)),
   }));
   const empty = compact(Object.fromEntries(codecs.map(({ member }) => [member, null])));
-  const membersOf = (cells: readonly Cell[], at: number, words: WordCodec): Readonly<Record<string, unknown>> | null => {
+  const membersOf = (
+    cells: readonly Cell[],
+    at: number,
+    words: WordCodec,
+  ): Readonly<Record<string, unknown>> | null => {
     if (codecs.every((_codec, index) => (cells[at + index] ?? null) === null)) return null;
     const value: Record<string, unknown> = { ...empty };
     for (const [index, { member, codec }] of codecs.entries()) value[member] = codec.read(cells, at + index, words);
@@ -248,7 +252,8 @@ function memberCodec(prefix: string, members: Readonly<Record<string, Leaf<unkno
         codec.write((value as Readonly<Record<string, unknown>> | null)?.[member] ?? null, words),
       ),
     read: (cells, at, words) => {
-      if (latest?.words === words && latest.cells.every((cell, index) => cell === cells[at + index])) return latest.value;
+      if (latest?.words === words && latest.cells.every((cell, index) => cell === cells[at + index]))
+        return latest.value;
       const value = membersOf(cells, at, words);
       latest = { words, cells: cells.slice(at, at + codecs.length), value };
       return value;
@@ -342,7 +347,11 @@ function bracketCodec(name: string, help: string): CellCodec {
       ];
     },
     read: (cells, at, words) =>
-      bracketOf(cells, at, words, { slack_bytes: numberAt(cells[at + 2]) ?? 0, at: numberAt(cells[at + 3]), named: at + 4 }),
+      bracketOf(cells, at, words, {
+        slack_bytes: numberAt(cells[at + 2]) ?? 0,
+        at: numberAt(cells[at + 3]),
+        named: at + 4,
+      }),
     brief: {
       columns: BRIEF_BRACKET.flatMap((index) => columns[index] ?? []),
       read: (cells, at, words) => bracketOf(cells, at, words, { slack_bytes: 0, at: null, named: at + 2 }),
