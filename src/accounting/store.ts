@@ -4,6 +4,7 @@ import type { JobRecord, RecordStatus } from '../record/record';
 import type { Totals } from '../record/totals';
 import type { StoredRecord } from '../record/merge';
 import type { NodeHeartbeat, NodeStatus } from '../record/node-status';
+import type { JobLinesAnswer } from './job-line';
 import type { SummaryAnswer, SummaryQuery } from './summary';
 
 /**
@@ -27,6 +28,11 @@ export interface AccountingReader {
   pages(query: PagesQuery): AsyncIterable<RecordPage>;
   /** The same as plain columns, where a store has these faster than records. */
   tablePages?(query: RecordFilter, columns: readonly PlainColumn[]): AsyncIterable<TablePage>;
+  /**
+   * The newest jobs that a filter selects, added up, where a store does that faster than it gives their records. null: one
+   * of them is parallel, and its records are needed.
+   */
+  jobLines?(query: JobLinesQuery): Promise<JobLinesAnswer | null>;
   /** Sums over an interval, group by group: from roll-ups where a whole day has one that holds, else from the records. */
   summary(query: SummaryQuery): Promise<SummaryAnswer>;
   /** Heartbeats of running jobs, with their series, by cluster, job, task, pe task and host. */
@@ -148,6 +154,19 @@ export interface RecordsQuery extends RecordFilter {
    */
   readonly fields?: readonly FieldName[];
   /** A peak under this share of the limit counts as far below it (default 0.25). */
+  readonly far_below?: number;
+}
+
+export interface JobLinesQuery extends RecordFilter {
+  /** At most so many jobs. */
+  readonly jobs: number;
+  /** Whether the starts of the newest records are wanted; of so many at least, even where fewer have the jobs. */
+  readonly starts: boolean;
+  readonly least: number;
+  /** No more records than these are read. */
+  readonly limit: number;
+  /** As in RecordsQuery, of the records that stand out. */
+  readonly fields: readonly FieldName[];
   readonly far_below?: number;
 }
 

@@ -1,5 +1,6 @@
 import { recordTest } from '../../accounting/filter-record';
-import type { AccountingReader, RecordsAnswer, RecordsQuery } from '../../accounting/store';
+import type { JobLinesAnswer } from '../../accounting/job-line';
+import type { AccountingReader, JobLinesQuery, RecordsAnswer, RecordsQuery } from '../../accounting/store';
 import { recordKeyText } from '../../record/record';
 import { toJobLines, toLines, type RecordLine } from '../../report/records/lines';
 import type { Finding } from '../../report/rules/judge';
@@ -35,6 +36,19 @@ async function completed(
     toJobLines(records, 'time').flatMap((line) => line.map((record) => [recordKeyText(record), line] as const)),
   );
   return lines.map((line) => whole.get(recordKeyText(line[0])) ?? line);
+}
+
+/**
+ * The newest jobs of a query, added up by their store. null: it can't, there are several stores, or one of the jobs is
+ * parallel. Rejects with StoreError.
+ */
+export async function findJobSums(
+  query: Omit<JobLinesQuery, 'least'>,
+  readers: readonly AccountingReader[],
+): Promise<JobLinesAnswer | null> {
+  const [reader, ...others] = readers;
+  if (reader?.jobLines === undefined || others.length > 0) return null;
+  return reader.jobLines({ ...query, least: FIRST });
 }
 
 /** The first `most` records of a query, a line each; `find` asks it. Rejects with StoreError. */

@@ -63,20 +63,6 @@ function submissionOf(task: JobRecord, masters: readonly JobRecord[] = []): stri
   return times.findLast((time) => time <= (task.started_at ?? '')) ?? times[0] ?? null;
 }
 
-/**
- * Of the records of one job those that stand for their hosts: each task of a parallel job is given the limit and slots of
- * its whole host, as its master is, so of a host only one may be counted.
- */
-export function hostsOf(line: readonly JobRecord[]): readonly JobRecord[] {
-  if (line.every((one) => one.pe_task_id === null)) return line;
-  const masters = new Set(line.flatMap((one) => (one.pe_task_id === null ? [placeOf(one)] : [])));
-  return line.filter(
-    (one) => one.pe_task_id === null || (one.pe_task_id.startsWith('1.') && !masters.has(placeOf(one))),
-  );
-}
-
-const placeOf = ({ task_id: task, host }: JobRecord): string => `${task ?? ''} ${host}`;
-
 /** Records, largest or latest first. */
 export function sortRecords<T extends { readonly record: JobRecord }>(items: readonly T[], sort: RecordSort): T[] {
   const weighed = items.map((item) => ({ item, weight: WEIGHT[sort]([item.record]) }));

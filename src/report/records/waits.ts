@@ -1,3 +1,4 @@
+import type { JobStart } from '../../accounting/job-line';
 import { groupBy } from '../../base/group-by';
 import type { FieldName } from '../../record/fields';
 import type { JobRecord } from '../../record/record';
@@ -40,12 +41,17 @@ interface Wait {
   readonly seconds: number;
 }
 
-function waitOf(record: JobRecord): Wait | null {
-  const { pe_task_id: peTask, submitted_at: submitted, started_at: started } = record;
-  const limit = limitOf(record);
-  if (peTask !== null || submitted === null || started === null || limit === null || limit <= 0) return null;
-  const queue = record.queue?.split('@', 1)[0] ?? '';
-  const seconds = (Date.parse(started) - Date.parse(submitted)) / 1000;
+function startOf(record: JobRecord): JobStart | null {
+  const { cluster, job_id, task_id, pe_task_id: peTask, submitted_at: submitted, started_at: started, queue } = record;
+  if (peTask !== null || submitted === null || started === null) return null;
+  const times = { submitted_at: Date.parse(submitted), started_at: Date.parse(started) };
+  return { cluster, job_id, task_id, ...times, queue, limit_bytes: limitOf(record) };
+}
+
+function waitOf({ submitted_at: submitted, started_at: started, queue: name, limit_bytes: limit }: JobStart): Wait | null {
+  if (limit === null || limit <= 0) return null;
+  const queue = name?.split('@', 1)[0] ?? '';
+  const seconds = (started - submitted) / 1000;
   return queue === '' || !(seconds >= 0) ? null : { queue, limit, seconds };
 }
 
@@ -67,14 +73,14 @@ function sizesOf(waits: readonly Wait[]): readonly WaitOfSize[] {
 /** The waits of jobs and tasks to their first start. */
 class FirstStarts {
   private readonly jobs = new Map<string, Map<number | null, Wait>>();
-  /** The job of the record before, and its tasks: mostly the next one is of the same. */
-  private job: readonly (string | number | null)[] = [];
+  /** The job of the start before, and its tasks: mostly the next one is of the same. */
+  private job: readonly (string | number)[] = [];
   private tasks = new Map<number | null, Wait>();
 
-  add(record: JobRecord): void {
-    const wait = waitOf(record);
+  add(start: JobStart): void {
+    const wait = waitOf(start);
     if (wait === null) return;
-    const { cluster, job_id: number, submitted_at: submitted, task_id: task } = record;
+    const { cluster, job_id: number, submitted_at: submitted, task_id: task } = start;
     if (this.job[0] !== number || this.job[1] !== submitted || this.job[2] !== cluster) {
       this.job = [number, submitted, cluster];
       const key = this.job.join(' ');
@@ -89,10 +95,14 @@ class FirstStarts {
   }
 }
 
+/** When the jobs and tasks of records were submitted and started, as far as both are known. */
+export const startsOf = (records: readonly JobRecord[]): readonly JobStart[] =>
+  records.flatMap((record) => startOf(record) ?? []);
+
 /** The queues with most jobs, where these requested memory of at least two sizes; a job counts with its first start. */
-export function waitsOf(records: readonly JobRecord[]): readonly QueueWaits[] {
+export function waitsOf(starts: readonly JobStart[]): readonly QueueWaits[] {
   const firsts = new FirstStarts();
-  for (const record of records) firsts.add(record);
+  for (const start of starts) firsts.add(start);
   return [...groupBy(firsts.all, ({ queue }) => queue)]
     .sort(([a, some], [b, others]) => others.length - some.length || (a < b ? -1 : 1))
     .map(([queue, waits]) => ({ queue, sizes: sizesOf(waits) }))
