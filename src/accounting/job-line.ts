@@ -1,4 +1,5 @@
 import { groupBy } from '../base/group-by';
+import type { Wait } from './first-starts';
 import { countedByGridEngine } from '../record/cause';
 import { cpuEfficiency, memoryEfficiency } from '../record/efficiency';
 import { requestedBytes } from '../record/facts';
@@ -19,7 +20,7 @@ export interface JobLine {
   readonly tasks: number;
   /** The last to end, or to start. */
   readonly latest: JobRecord;
-  /** The nearest to its limit, or without any the one with the largest peak. */
+  /** The nearest to its limit, or without any the one with the largest peak; where none has a peak the latest. */
   readonly fullest: JobRecord;
   /** The ways in which they ended: the latest of each, and how many there are; most first. A running one is by itself. */
   readonly ends: readonly { readonly record: JobRecord; readonly count: number }[];
@@ -63,7 +64,7 @@ export function hostsOf(line: readonly JobRecord[]): readonly JobRecord[] {
 
 const placeOf = ({ task_id: task, host }: JobRecord): string => `${task ?? ''} ${host}`;
 
-/** The first of those with the largest value. */
+/** The first with the largest value; `first` where none has one. */
 function largestBy<T>(items: readonly T[], first: T, of: (item: T) => number | null): T {
   let [largest, most] = [first, of(first) ?? -1];
   for (const item of items) {
@@ -74,10 +75,10 @@ function largestBy<T>(items: readonly T[], first: T, of: (item: T) => number | n
   return largest;
 }
 
-function fullestOf(records: readonly JobRecord[], first: JobRecord): JobRecord {
-  const byShare = largestBy(records, first, memoryEfficiency);
+function fullestOf(records: readonly JobRecord[], latest: JobRecord): JobRecord {
+  const byShare = largestBy(records, latest, memoryEfficiency);
   return memoryEfficiency(byShare) === null
-    ? largestBy(records, first, ({ peak_rss: peak }) => peak && figureOf(peak))
+    ? largestBy(records, latest, ({ peak_rss: peak }) => peak && figureOf(peak))
     : byShare;
 }
 
@@ -117,7 +118,10 @@ function sumsOf(records: readonly JobRecord[]) {
     const { wallclock_seconds: elapsed } = record;
     sums.longest_seconds = larger(sums.longest_seconds, elapsed);
     sums.largest_limit_bytes = larger(sums.largest_limit_bytes, limitOf(record));
-    sums.largest_counted_bytes = larger(sums.largest_counted_bytes, record.peak_rss === null ? countedByGridEngine(record) : null);
+    sums.largest_counted_bytes = larger(
+      sums.largest_counted_bytes,
+      record.peak_rss === null ? countedByGridEngine(record) : null,
+    );
     if (cpuEfficiency(record) !== null) sums.cpu_seconds = add(sums.cpu_seconds, record.cpu_seconds);
   }
   for (const record of hostsOf(records)) {
@@ -131,6 +135,7 @@ function sumsOf(records: readonly JobRecord[]) {
 /** The line of the records of one job. */
 export function jobLineOf(records: readonly [JobRecord, ...JobRecord[]]): JobLine {
   const [first] = records;
+  const latest = latestOf(records, first);
   const running = records.filter(({ status }) => status === 'running');
   const groups = groupBy(
     records.filter(({ status }) => status !== 'running'),
@@ -140,8 +145,8 @@ export function jobLineOf(records: readonly [JobRecord, ...JobRecord[]]): JobLin
   return {
     records: records.length,
     tasks: new Set(records.map(({ task_id: task }) => task)).size,
-    latest: latestOf(records, first),
-    fullest: fullestOf(records, first),
+    latest,
+    fullest: fullestOf(records, latest),
     ends: inOrder([
       ...running.map((record) => ({ record, count: 1 })),
       ...[...groups.values()].map((group) => ({ record: latestOf(group, group[0] ?? first), count: group.length })),
@@ -154,23 +159,12 @@ export function jobLineOf(records: readonly [JobRecord, ...JobRecord[]]): JobLin
   };
 }
 
-/** When a job or task was submitted and first started (ms since the epoch), and what it waited for. */
-export interface JobStart {
-  readonly cluster: string;
-  readonly job_id: number;
-  readonly task_id: number | null;
-  readonly submitted_at: number;
-  readonly started_at: number;
-  readonly queue: string | null;
-  readonly limit_bytes: number | null;
-}
-
 /** The newest jobs that a query selects, added up. */
 export interface JobLinesAnswer {
   /** Newest first. */
   readonly lines: readonly JobLine[];
-  /** Of the newest records, of which `read` is the number. */
-  readonly starts: readonly JobStart[];
+  /** Of the newest records, of which `read` is the number; none where they were not asked for. */
+  readonly waits: readonly Wait[];
   readonly read: number;
   /** Over all records that the query selects. */
   readonly totals: Totals;

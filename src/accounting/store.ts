@@ -160,8 +160,8 @@ export interface RecordsQuery extends RecordFilter {
 export interface JobLinesQuery extends RecordFilter {
   /** At most so many jobs. */
   readonly jobs: number;
-  /** Whether the starts of the newest records are wanted; of so many at least, even where fewer have the jobs. */
-  readonly starts: boolean;
+  /** Whether the waits of the newest records are wanted; of so many at least, even where fewer have the jobs. */
+  readonly waits: boolean;
   readonly least: number;
   /** No more records than these are read. */
   readonly limit: number;

@@ -22,7 +22,7 @@ import {
   type RecordListReport,
   type RecordTableView,
 } from '../../report/records/list';
-import { startsOf, waitsOf } from '../../report/records/waits';
+import { firstWaits, waitsOf } from '../../report/records/waits';
 import { Kinds } from '../../report/rules/kinds';
 import { loadRules } from '../../report/rules/rule-set';
 import type { Screen } from '../../report/screen/screen';
@@ -199,19 +199,19 @@ async function findSums(
 ): Promise<JobLinesAnswer | null> {
   const { tasks = false, class: ofClass } = options;
   if (tasks || format !== 'text' || sort !== 'time' || view.chosen || ofClass !== undefined) return null;
-  const starts = subject.choice.owner !== undefined;
+  const waits = subject.choice.owner !== undefined;
   const usual = { limit: MOST_AT_ONCE, far_below: FAR_BELOW_LIMIT, fields: LIST_FIELDS };
-  return findJobSums({ ...filter, ...usual, jobs: most, starts }, readers);
+  return findJobSums({ ...filter, ...usual, jobs: most, waits }, readers);
 }
 
 /** Writes lines as a list for people, nothing where there are none; resolves to how many. */
 function writeList(
   { subject, interval, view, screen }: Wanted,
-  { lines, totals, starts, read }: Omit<JobLinesAnswer, 'lines'> & Pick<RecordListReport, 'lines'>,
+  { lines, totals, waits, read }: Omit<JobLinesAnswer, 'lines'> & Pick<RecordListReport, 'lines'>,
   terminal: Terminal,
 ): number {
-  const waits = { queues: waitsOf(starts), records: read };
-  const report = { title: subject.title(screen), ...interval, lines, totals, view, waits };
+  const ofQueues = { queues: waitsOf(waits), records: read };
+  const report = { title: subject.title(screen), ...interval, lines, totals, view, waits: ofQueues };
   if (lines.length > 0) writeLines(terminal, renderRecordList(report, screen));
   return lines.length;
 }
@@ -230,8 +230,8 @@ async function showLines(wanted: Wanted, sought: Sought, terminal: Terminal): Pr
   sayShown(answer.shown, sought.filter.owner, terminal);
   if (format === 'text') {
     const read = answer.records.map(({ record }) => record);
-    const starts = subject.choice.owner === undefined ? [] : startsOf(read);
-    return writeList(wanted, { lines, totals: answer.totals, starts, read: read.length }, terminal);
+    const waits = subject.choice.owner === undefined ? [] : firstWaits(read);
+    return writeList(wanted, { lines, totals: answer.totals, waits, read: read.length }, terminal);
   }
   const records = lines.flat();
   const judge = (found: readonly Account[]): readonly Account[] => withFindings(found, ofClass?.findings);

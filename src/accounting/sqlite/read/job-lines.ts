@@ -1,7 +1,8 @@
 import type { Database } from 'better-sqlite3';
 import { groupBy } from '../../../base/group-by';
 import type { JobRecord } from '../../../record/record';
-import { inOrder, untilOf, type JobLine, type JobLinesAnswer, type JobStart } from '../../job-line';
+import { FirstStarts, type Wait } from '../../first-starts';
+import { inOrder, untilOf, type JobLine, type JobLinesAnswer } from '../../job-line';
 import { fromRow, rowPlan, SERIES_CELLS } from '../../row';
 import type { Cell } from '../../columns';
 import type { JobLinesQuery } from '../../store';
@@ -89,7 +90,7 @@ const keyOf = ([cluster, job, submitted]: readonly [number, number, number | nul
 interface NewestJobs {
   readonly keys: ReadonlySet<string>;
   readonly numbers: ReadonlySet<number>;
-  readonly starts: readonly JobStart[];
+  readonly waits: readonly Wait[];
   readonly read: number;
 }
 
@@ -98,14 +99,14 @@ function newestJobs(db: Database, words: Words, condition: Condition, query: Job
   const { jobs: most, least, limit } = query;
   const keys = new Set<string>();
   const numbers = new Set<number>();
-  const starts: JobStart[] = [];
+  const firsts = new FirstStarts();
   let read = 0;
   let before: Newest | null = null;
   const statement = prepared<object, Newest>(db, newestQuery(condition), 'raw');
   for (const { since, until } of daysOfKey(db, condition, query).toReversed())
     for (const row of statement.iterate({ ...condition.parameters, since, until })) {
       const [cluster, job, submitted_at, task_id, started_at, queue, limit_bytes, isMaster] = row;
-      if (read >= limit || (keys.size >= most && read >= least)) return { keys, numbers, starts, read };
+      if (read >= limit || (keys.size >= most && read >= least)) return { keys, numbers, waits: firsts.waits, read };
       read++;
       // Mostly the next one is of the same job.
       const isSame = before?.[0] === cluster && before[1] === job && before[2] === submitted_at;
@@ -114,12 +115,11 @@ function newestJobs(db: Database, words: Words, condition: Condition, query: Job
         keys.add(keyOf(row));
         numbers.add(job);
       }
-      if (!query.starts || isMaster === 0 || submitted_at === null || started_at === null) continue;
+      if (!query.waits || isMaster === 0 || submitted_at === null || started_at === null) continue;
       const name = queue === null ? null : words.text('queue', queue);
-      const place = { cluster: words.text('cluster', cluster), job_id: job, task_id };
-      starts.push({ ...place, submitted_at, started_at, queue: name, limit_bytes });
+      firsts.add({ job: { cluster, job_id: job, submitted_at }, task_id, started_at, queue: name, limit_bytes });
     }
-  return { keys, numbers, starts, read };
+  return { keys, numbers, waits: firsts.waits, read };
 }
 
 const seconds = (ms: number | null): number | null => (ms === null ? null : ms / 1000);
@@ -129,21 +129,24 @@ type Records = ReadonlyMap<number, JobRecord>;
 function readRecords(db: Database, words: Words, { fields }: JobLinesQuery, ids: readonly number[]): Records {
   const plan = rowPlan(fields);
   const known = [...new Set(ids)];
-  const rows = prepared<[string], readonly Cell[]>(db, pageQuery(plan.columns, false), 'raw').all(JSON.stringify(known));
+  const rows = prepared<[string], readonly Cell[]>(db, pageQuery(plan.columns, false), 'raw').all(
+    JSON.stringify(known),
+  );
   return new Map(rows.map((row, index) => [known[index] ?? 0, fromRow(row, SERIES_CELLS, null, words, plan).record]));
 }
 
-function lineOf(sums: Sums, fullest: JobRecord, ends: JobLine['ends'], words: Words): JobLine | null {
+function lineOf(sums: Sums, nearest: JobRecord, ends: JobLine['ends'], words: Words): JobLine | null {
   const [, , , records, tasks, , self_reported, complexes, owners, owner, hosts, host, ...figures] = sums;
   const [longest, largest_limit_bytes, largest_counted_bytes, cpu, slots, unused_byte_seconds] = figures;
   const [first] = ends;
   if (first === undefined) return null;
   const ids = complexes?.split(',').map(Number) ?? [];
+  const latest = ends.reduce((last, { record }) => (untilOf(record) > untilOf(last) ? record : last), first.record);
   return {
     records,
     tasks,
-    latest: ends.reduce((latest, { record }) => (untilOf(record) > untilOf(latest) ? record : latest), first.record),
-    fullest,
+    latest,
+    fullest: nearest.peak_rss === null ? latest : nearest,
     ends: inOrder(ends),
     owner: { value: owner === null || owners > 1 ? null : words.text('owner', owner), values: owners },
     host: { value: host === null || hosts > 1 ? null : words.text('host', host), values: hosts },
@@ -161,8 +164,8 @@ function lineOf(sums: Sums, fullest: JobRecord, ends: JobLine['ends'], words: Wo
 /** As AccountingReader's, without the totals; inside one transaction. */
 export function jobLines(db: Database, words: Words, query: JobLinesQuery): Omit<JobLinesAnswer, 'totals'> | null {
   const condition = conditionOf(query, words);
-  if (condition === null) return { lines: [], starts: [], read: 0 };
-  const { keys, numbers, starts, read } = newestJobs(db, words, condition, query);
+  if (condition === null) return { lines: [], waits: [], read: 0 };
+  const { keys, numbers, waits, read } = newestJobs(db, words, condition, query);
   const { since, until } = query;
   const parameters = { ...condition.parameters, since, until, jobs: JSON.stringify([...numbers]) };
   const sums = prepared<object, Sums>(db, sumsQuery(condition), 'raw').all(parameters);
@@ -183,5 +186,5 @@ export function jobLines(db: Database, words: Words, query: JobLinesQuery): Omit
     });
     return own === undefined || most === undefined ? [] : (lineOf(own, most, ways, words) ?? []);
   });
-  return { lines, starts, read };
+  return { lines, waits, read };
 }
