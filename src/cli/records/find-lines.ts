@@ -1,8 +1,9 @@
+import { NO_TOTALS, sumTotals } from '../../accounting/add-summaries';
 import { recordTest } from '../../accounting/filter-record';
 import type { JobLinesAnswer } from '../../accounting/job-line';
 import type { AccountingReader, JobLinesQuery, RecordsAnswer, RecordsQuery } from '../../accounting/store';
 import { recordKeyText } from '../../record/record';
-import { toJobLines, toLines, type RecordLine } from '../../report/records/lines';
+import { newestFirst, toJobLines, toLines, type RecordLine } from '../../report/records/lines';
 import type { Finding } from '../../report/rules/judge';
 import { unite } from '../job/find-job';
 
@@ -39,16 +40,29 @@ async function completed(
 }
 
 /**
- * The newest jobs of a query, added up by their store. null: it can't, there are several stores, or one of the jobs is
- * parallel. Rejects with StoreError.
+ * The newest jobs of a query, added up by their stores. null: one of these can't, one of the jobs is parallel, or is in
+ * several stores. Rejects with StoreError.
  */
 export async function findJobSums(
   query: Omit<JobLinesQuery, 'least'>,
   readers: readonly AccountingReader[],
 ): Promise<JobLinesAnswer | null> {
-  const [reader, ...others] = readers;
-  if (reader?.jobLines === undefined || others.length > 0) return null;
-  return reader.jobLines({ ...query, least: FIRST });
+  const answers = await Promise.all(
+    readers.map(async (reader) => reader.jobLines?.({ ...query, least: FIRST }) ?? null),
+  );
+  const found = answers.filter((answer) => answer !== null);
+  if (found.length < readers.length) return null;
+  const lines = newestFirst(found.flatMap((answer) => answer.lines));
+  const jobs = new Set(
+    lines.map(({ latest: { cluster, job_id, submitted_at } }) => `${cluster} ${job_id} ${submitted_at}`),
+  );
+  if (jobs.size < lines.length) return null;
+  return {
+    lines: lines.slice(0, query.jobs),
+    waits: found.flatMap(({ waits }) => waits),
+    read: found.reduce((sum, { read }) => sum + read, 0),
+    totals: found.reduce((sum, { totals }) => sumTotals(sum, totals), NO_TOTALS),
+  };
 }
 
 /** The first `most` records of a query, a line each; `find` asks it. Rejects with StoreError. */

@@ -1,3 +1,4 @@
+import type { JobLine } from '../../accounting/job-line';
 import { groupBy } from '../../base/group-by';
 import { figureOf } from '../../record/peak-figure';
 import type { RecordSort } from '../../accounting/store';
@@ -29,6 +30,16 @@ const WEIGHT: Readonly<Record<RecordSort, (line: RecordLine) => number>> = {
   requested: sumOf((record) => (limitOf(record) ?? 0) * wallclockOf(record)),
   unused: sumOf((record) => Math.max(0, (limitOf(record) ?? 0) - peakOf(record)) * wallclockOf(record)),
 };
+
+/** Lines that were added up, the latest first. */
+export const newestFirst = (lines: readonly JobLine[]): readonly JobLine[] =>
+  lines
+    .map((line) => ({
+      line,
+      weight: line.ends.reduce((most, { record }) => Math.max(most, WEIGHT.time([record])), -Infinity),
+    }))
+    .sort((a, b) => b.weight - a.weight)
+    .map(({ line }) => line);
 
 /** A line per record, largest or latest first. */
 export function toLines(records: readonly JobRecord[], sort: RecordSort): RecordLine[] {

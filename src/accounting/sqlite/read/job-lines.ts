@@ -94,8 +94,8 @@ interface NewestJobs {
   readonly read: number;
 }
 
-/** The newest jobs, by so many records at least, where there are as many. */
-function newestJobs(db: Database, words: Words, condition: Condition, query: JobLinesQuery): NewestJobs {
+/** The newest jobs, by so many records at least, where there are as many; null: one of them is parallel. */
+function newestJobs(db: Database, words: Words, condition: Condition, query: JobLinesQuery): NewestJobs | null {
   const { jobs: most, least, limit } = query;
   const keys = new Set<string>();
   const numbers = new Set<number>();
@@ -111,6 +111,7 @@ function newestJobs(db: Database, words: Words, condition: Condition, query: Job
       // Mostly the next one is of the same job.
       const isSame = before?.[0] === cluster && before[1] === job && before[2] === submitted_at;
       before = row;
+      if (isMaster === 0 && keys.size < most) return null;
       if (!isSame && keys.size < most) {
         keys.add(keyOf(row));
         numbers.add(job);
@@ -165,7 +166,9 @@ function lineOf(sums: Sums, nearest: JobRecord, ends: JobLine['ends'], words: Wo
 export function jobLines(db: Database, words: Words, query: JobLinesQuery): Omit<JobLinesAnswer, 'totals'> | null {
   const condition = conditionOf(query, words);
   if (condition === null) return { lines: [], waits: [], read: 0 };
-  const { keys, numbers, waits, read } = newestJobs(db, words, condition, query);
+  const newest = newestJobs(db, words, condition, query);
+  if (newest === null) return null;
+  const { keys, numbers, waits, read } = newest;
   const { since, until } = query;
   const parameters = { ...condition.parameters, since, until, jobs: JSON.stringify([...numbers]) };
   const sums = prepared<object, Sums>(db, sumsQuery(condition), 'raw').all(parameters);

@@ -133,14 +133,14 @@ describe('jobLines of SQLite', () => {
         [1, iso(T0 - HOUR / 2), 1],
       ],
     );
-    assert.equal(found?.totals.records, 8);
+    assert.equal(found.totals.records, 8);
   });
 
   it('leaves a job with parallel tasks to its records', async () => {
     const store = await storeOf([job(1, T0), job(1, T0, { pe_task_id: '1.node1', run_id: 'r2' })]);
-    assert.equal(await store.jobLines?.(QUERY), null);
-    const others = await store.jobLines?.({ ...QUERY, owner: 'eve' });
-    assert.deepEqual(others?.lines, []);
+    const linesOf = async (query: JobLinesQuery) => store.jobLines?.(query);
+    assert.equal(await linesOf(QUERY), null);
+    assert.deepEqual((await linesOf({ ...QUERY, owner: 'eve' }))?.lines, []);
   });
 });
 
