@@ -86,12 +86,11 @@ function median(sorted: Float64Array): number {
 
 function renderSpread(records: readonly JobRecord[], screen: Screen, full: boolean): string[] {
   const rows = [...MEASURES, ...(full ? [QUEUE_WAIT] : [])].flatMap(({ name, of, format }) => {
-    const known = records.filter((record) => of(record) !== null);
-    const unsorted = Float64Array.from(known, (record) => of(record) ?? 0);
-    if (unsorted.length === 0) return [];
-    const values = unsorted.toSorted();
-    const most = values.at(-1) ?? 0;
-    const task = known[unsorted.lastIndexOf(most)]?.task_id;
+    const all = records.map(of);
+    const values = Float64Array.from(all.filter((value) => value !== null)).sort();
+    const most = values.at(-1);
+    if (most === undefined) return [];
+    const task = records[all.lastIndexOf(most)]?.task_id;
     return [[name, format(values[0] ?? 0), format(median(values)), format(most), String(task ?? '')]];
   });
   return renderTable(
