@@ -32,7 +32,7 @@ export interface AccountingReader {
    * The newest jobs that a filter selects, added up, where a store does that faster than it gives their records. null: one
    * of them is parallel, and its records are needed.
    */
-  jobLines?(query: JobLinesQuery): Promise<JobLinesAnswer | null>;
+  jobLines?(query: SummedFilter, wanted: JobLinesWanted): Promise<JobLinesAnswer | null>;
   /** Sums over an interval, group by group: from roll-ups where a whole day has one that holds, else from the records. */
   summary(query: SummaryQuery): Promise<SummaryAnswer>;
   /** Heartbeats of running jobs, with their series, by cluster, job, task, pe task and host. */
@@ -157,7 +157,11 @@ export interface RecordsQuery extends RecordFilter {
   readonly far_below?: number;
 }
 
-export interface JobLinesQuery extends RecordFilter {
+/** Records, and how their totals are counted. */
+export type SummedFilter = RecordFilter & Pick<RecordsQuery, 'far_below'>;
+
+/** What is wanted of the jobs of these records. */
+export interface JobLinesWanted {
   /** At most so many jobs. */
   readonly jobs: number;
   /** Whether the waits of the newest records are wanted; of so many at least, even where fewer have the jobs. */
@@ -167,7 +171,6 @@ export interface JobLinesQuery extends RecordFilter {
   readonly limit: number;
   /** As in RecordsQuery, of the records that stand out. */
   readonly fields: readonly FieldName[];
-  readonly far_below?: number;
 }
 
 export interface PagesQuery extends RecordFilter {

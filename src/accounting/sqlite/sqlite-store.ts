@@ -8,9 +8,9 @@ import type {
   AccountingStore,
   JobQuery,
   MergeOutcome,
-  RecordFilter,
   RecordsQuery,
   RunningQuery,
+  SummedFilter,
 } from '../store';
 import type { SummaryQuery } from '../summary';
 import { noTotals, type Totals } from '../../record/totals';
@@ -70,7 +70,7 @@ function selectRecords(db: Database, words: Words, query: RecordsQuery): readonl
   return chosen.slice(0, limit).map(({ stored }) => stored);
 }
 
-const totalsOf = (db: Database, words: Words, query: RecordFilter & Pick<RecordsQuery, 'far_below'>): Totals =>
+const totalsOf = (db: Database, words: Words, query: SummedFilter): Totals =>
   summarise(db, words, { ...query, by: 'cluster', sort: 'records', limit: 0 }).totals;
 
 /** Whether a job has more records than are wanted whole. */
@@ -116,10 +116,10 @@ function reader(db: Database, words: Words): AccountingReader {
       ),
     pages: (query) => recordPages(db, words, query),
     tablePages: (query, columns) => tablePages(db, words, query, columns),
-    jobLines: (query) =>
+    jobLines: (query, wanted) =>
       answer(db, () =>
         db.transaction(() => {
-          const found = jobLines(db, words, query);
+          const found = jobLines(db, words, query, wanted);
           return found && { ...found, totals: totalsOf(db, words, query) };
         })(),
       ),

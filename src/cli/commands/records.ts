@@ -200,8 +200,8 @@ async function findSums(
   const { tasks = false, class: ofClass } = options;
   if (tasks || format !== 'text' || sort !== 'time' || view.chosen || ofClass !== undefined) return null;
   const waits = subject.choice.owner !== undefined;
-  const usual = { limit: MOST_AT_ONCE, far_below: FAR_BELOW_LIMIT, fields: LIST_FIELDS };
-  return findJobSums({ ...filter, ...usual, jobs: most, waits }, readers);
+  const wanted = { jobs: most, waits, limit: MOST_AT_ONCE, fields: LIST_FIELDS };
+  return findJobSums({ ...filter, far_below: FAR_BELOW_LIMIT }, wanted, readers);
 }
 
 /** Writes lines as a list for people, nothing where there are none; resolves to how many. */

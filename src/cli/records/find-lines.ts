@@ -1,7 +1,13 @@
 import { NO_TOTALS, sumTotals } from '../../accounting/add-summaries';
 import { recordTest } from '../../accounting/filter-record';
 import type { JobLinesAnswer } from '../../accounting/job-line';
-import type { AccountingReader, JobLinesQuery, RecordsAnswer, RecordsQuery } from '../../accounting/store';
+import type {
+  AccountingReader,
+  JobLinesWanted,
+  RecordsAnswer,
+  RecordsQuery,
+  SummedFilter,
+} from '../../accounting/store';
 import { recordKeyText } from '../../record/record';
 import { newestFirst, toJobLines, toLines, type RecordLine } from '../../report/records/lines';
 import type { Finding } from '../../report/rules/judge';
@@ -44,11 +50,12 @@ async function completed(
  * several stores. Rejects with StoreError.
  */
 export async function findJobSums(
-  query: Omit<JobLinesQuery, 'least'>,
+  query: SummedFilter,
+  wanted: Omit<JobLinesWanted, 'least'>,
   readers: readonly AccountingReader[],
 ): Promise<JobLinesAnswer | null> {
   const answers = await Promise.all(
-    readers.map(async (reader) => reader.jobLines?.({ ...query, least: FIRST }) ?? null),
+    readers.map(async (reader) => reader.jobLines?.(query, { ...wanted, least: FIRST }) ?? null),
   );
   const found = answers.filter((answer) => answer !== null);
   if (found.length < readers.length) return null;
@@ -58,7 +65,7 @@ export async function findJobSums(
   );
   if (jobs.size < lines.length) return null;
   return {
-    lines: lines.slice(0, query.jobs),
+    lines: lines.slice(0, wanted.jobs),
     waits: found.flatMap(({ waits }) => waits),
     read: found.reduce((sum, { read }) => sum + read, 0),
     totals: found.reduce((sum, { totals }) => sumTotals(sum, totals), NO_TOTALS),

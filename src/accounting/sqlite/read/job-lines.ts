@@ -5,7 +5,8 @@ import { FirstStarts, type Wait } from '../../first-starts';
 import { inOrder, untilOf, type JobLine, type JobLinesAnswer } from '../../job-line';
 import { fromRow, rowPlan, SERIES_CELLS } from '../../row';
 import type { Cell } from '../../columns';
-import type { JobLinesQuery } from '../../store';
+import type { JobLinesWanted, RecordFilter } from '../../store';
+import type { Span } from '../../sums/periods';
 import { GRID_ENGINE, SELF_REPORTED } from '../../sums/fact-columns';
 import type { Words } from '../database/dictionary';
 import { prepared } from '../database/prepared';
@@ -14,7 +15,7 @@ import { conditionOf, type Condition } from './record-filter';
 import { daysOfKey } from './spans';
 
 /** The newest records, and what their jobs waited for. Parameters of these: @since, @until, @jobs, the condition's. */
-const newestQuery = (condition: Condition): string =>
+export const newestQuery = (condition: Condition): string =>
   `SELECT r.cluster_id, r.job_id, r.submitted_at, r.task_id, r.started_at, r.queue_id, r.limit_bytes, r.pe_task_id IS NULL
   ${selected(condition)} ORDER BY r.counted_at DESC, r.id DESC`;
 
@@ -38,7 +39,7 @@ const JOB = 'r.cluster_id, r.job_id, r.submitted_at';
 const BUSY = 'r.cpu_ms IS NOT NULL AND r.wallclock_ms * r.host_slots > 0';
 const UNUSED = 'max(0, r.requested_bytes - r.peak_rss_lower_bytes) * (r.wallclock_ms / 1000.0)';
 
-const sumsQuery = (condition: Condition): string =>
+export const sumsQuery = (condition: Condition): string =>
   `SELECT ${JOB}, count(*), count(DISTINCT coalesce(r.task_id, 0)), sum(r.pe_task_id IS NOT NULL),
     sum(r.trust = ${SELF_REPORTED}), group_concat(DISTINCT r.request_complex_id),
     count(DISTINCT r.owner_id), min(r.owner_id), count(DISTINCT r.host_id), min(r.host_id),
@@ -68,7 +69,7 @@ type Sums = readonly [
 ];
 
 /** A record beside a largest value is its own: SQLite takes the other columns from the row that has it. */
-const fullestQuery = (condition: Condition): string =>
+export const fullestQuery = (condition: Condition): string =>
   `SELECT ${JOB}, r.id, max(CASE WHEN r.peak_rss_lower_bytes IS NULL THEN -2
       WHEN r.limit_bytes > 0 THEN r.peak_rss_lower_bytes * 1.0 / r.limit_bytes
       ELSE -1 / (r.peak_rss_lower_bytes + 1.0) END)
@@ -76,7 +77,7 @@ const fullestQuery = (condition: Condition): string =>
 
 const RUNNING = 1;
 
-const endsQuery = (condition: Condition): string =>
+export const endsQuery = (condition: Condition): string =>
   `SELECT ${JOB}, r.id, count(*), max(coalesce(r.ended_at, r.started_at, -1))
   ${ofJobs(condition)}
   GROUP BY ${JOB}, r.status, r.exit_status, r.signal, r.failed, CASE WHEN r.status = ${RUNNING} THEN r.id END`;
@@ -94,16 +95,22 @@ interface NewestJobs {
   readonly read: number;
 }
 
-/** The newest jobs, by so many records at least, where there are as many; null: one of them is parallel. */
-function newestJobs(db: Database, words: Words, condition: Condition, query: JobLinesQuery): NewestJobs | null {
-  const { jobs: most, least, limit } = query;
+/** The newest jobs, by so many records at least, where there are as many; null: one of them is parallel. `spans`: newest first. */
+function newestJobs(
+  db: Database,
+  words: Words,
+  condition: Condition,
+  spans: readonly Span[],
+  wanted: JobLinesWanted,
+): NewestJobs | null {
+  const { jobs: most, least, limit } = wanted;
   const keys = new Set<string>();
   const numbers = new Set<number>();
   const firsts = new FirstStarts();
   let read = 0;
   let before: Newest | null = null;
   const statement = prepared<object, Newest>(db, newestQuery(condition), 'raw');
-  for (const { since, until } of daysOfKey(db, condition, query).toReversed())
+  for (const { since, until } of spans)
     for (const row of statement.iterate({ ...condition.parameters, since, until })) {
       const [cluster, job, submitted_at, task_id, started_at, queue, limit_bytes, isMaster] = row;
       if (read >= limit || (keys.size >= most && read >= least)) return { keys, numbers, waits: firsts.waits, read };
@@ -116,7 +123,7 @@ function newestJobs(db: Database, words: Words, condition: Condition, query: Job
         keys.add(keyOf(row));
         numbers.add(job);
       }
-      if (!query.waits || isMaster === 0 || submitted_at === null || started_at === null) continue;
+      if (!wanted.waits || isMaster === 0 || submitted_at === null || started_at === null) continue;
       const name = queue === null ? null : words.text('queue', queue);
       firsts.add({ job: { cluster, job_id: job, submitted_at }, task_id, started_at, queue: name, limit_bytes });
     }
@@ -127,7 +134,7 @@ const seconds = (ms: number | null): number | null => (ms === null ? null : ms /
 
 type Records = ReadonlyMap<number, JobRecord>;
 
-function readRecords(db: Database, words: Words, { fields }: JobLinesQuery, ids: readonly number[]): Records {
+function readRecords(db: Database, words: Words, { fields }: JobLinesWanted, ids: readonly number[]): Records {
   const plan = rowPlan(fields);
   const known = [...new Set(ids)];
   const rows = prepared<[string], readonly Cell[]>(db, pageQuery(plan.columns, false), 'raw').all(
@@ -163,10 +170,15 @@ function lineOf(sums: Sums, nearest: JobRecord, ends: JobLine['ends'], words: Wo
 }
 
 /** As AccountingReader's, without the totals; inside one transaction. */
-export function jobLines(db: Database, words: Words, query: JobLinesQuery): Omit<JobLinesAnswer, 'totals'> | null {
+export function jobLines(
+  db: Database,
+  words: Words,
+  query: RecordFilter,
+  wanted: JobLinesWanted,
+): Omit<JobLinesAnswer, 'totals'> | null {
   const condition = conditionOf(query, words);
   if (condition === null) return { lines: [], waits: [], read: 0 };
-  const newest = newestJobs(db, words, condition, query);
+  const newest = newestJobs(db, words, condition, daysOfKey(db, condition, query).toReversed(), wanted);
   if (newest === null) return null;
   const { keys, numbers, waits, read } = newest;
   const { since, until } = query;
@@ -177,7 +189,7 @@ export function jobLines(db: Database, words: Words, query: JobLinesQuery): Omit
   const ends = prepared<object, Chosen>(db, endsQuery(condition), 'raw').all(parameters);
   const listed = (row: Chosen): boolean => keys.has(keyOf(row));
   const ids = [...fullest, ...ends].filter(listed).map(([, , , id]) => id);
-  const records = readRecords(db, words, query, ids);
+  const records = readRecords(db, words, wanted, ids);
   const fullestOf = new Map(fullest.map((row) => [keyOf(row), records.get(row[3])]));
   const endsOf = groupBy(ends, keyOf);
   const sumsOf = new Map(sums.map((row) => [keyOf(row), row]));

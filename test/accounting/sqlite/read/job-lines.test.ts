@@ -2,8 +2,9 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { jobLineOf, untilOf, type JobLine } from '../../../../src/accounting/job-line';
+import { openSqliteHistory } from '../../../../src/accounting/sqlite/sqlite-history';
 import { openSqliteStore } from '../../../../src/accounting/sqlite/sqlite-store';
-import type { AccountingStore, JobLinesQuery } from '../../../../src/accounting/store';
+import type { AccountingStore, JobLinesWanted, RecordFilter } from '../../../../src/accounting/store';
 import type { JobRecord } from '../../../../src/record/record';
 import { toJobLines } from '../../../../src/report/records/lines';
 import { LIST_FIELDS } from '../../../../src/report/records/list';
@@ -12,9 +13,8 @@ import { accountOf, bracketOf } from '../../../support/records';
 import { DAY, GIB, HOUR, iso, job, T0 } from '../../suite/fixture';
 import { temporaryStore } from '../../temporary-store';
 
-const QUERY: JobLinesQuery = {
-  since: T0 - DAY,
-  until: T0 + DAY,
+const QUERY = { since: T0 - DAY, until: T0 + DAY };
+const WANTED: JobLinesWanted = {
   jobs: 50,
   waits: true,
   least: 500,
@@ -101,8 +101,8 @@ describe('jobLines of SQLite', () => {
     await fc.assert(
       fc.asyncProperty(fc.array(part, { minLength: 1, maxLength: 12 }), async (parts) => {
         const store = await storeOf(recordsOf(parts));
-        const found = await store.jobLines?.(QUERY);
-        const { records, totals } = await store.records({ ...QUERY, limit: 100 });
+        const found = await store.jobLines?.(QUERY, WANTED);
+        const { records, totals } = await store.records({ ...QUERY, limit: 100, fields: LIST_FIELDS });
         const read = records.map(({ record }) => record);
         const byJob = ({ latest }: JobLine): number => latest.job_id;
         const expected = toJobLines(read, 'time')
@@ -125,7 +125,7 @@ describe('jobLines of SQLite', () => {
       job(2, T0 - index * HOUR, { task_id: index + 1, run_id: `r${index}`, submitted_at: iso(T0 - 10 * HOUR) }),
     );
     const store = await storeOf([...tasks, job(1, T0 - HOUR / 2), job(3, T0 - 9 * HOUR)]);
-    const found = await store.jobLines?.({ ...QUERY, jobs: 2, least: 0 });
+    const found = await store.jobLines?.(QUERY, { ...WANTED, jobs: 2, least: 0 });
     assert.deepEqual(
       found?.lines.map(({ latest, records }) => [latest.job_id, untilOf(latest), records]),
       [
@@ -136,9 +136,19 @@ describe('jobLines of SQLite', () => {
     assert.equal(found.totals.records, 8);
   });
 
+  it('has the totals of days of which only the sums are left', async (t) => {
+    const store = openSqliteHistory(temporaryStore(), 0o640);
+    t.after(() => store.close());
+    await store.merge([0, 1, 2, 3].map((day) => job(day + 1, T0 + day * DAY)));
+    await store.rollUp({});
+    await store.prune({ records: 2, series: 0, rollups: 0 }, T0 + 4 * DAY, {});
+    const found = await store.jobLines?.({ since: T0, until: T0 + 4 * DAY }, WANTED);
+    assert.deepEqual([found?.lines.length, found?.totals.records], [2, 4]);
+  });
+
   it('leaves a job with parallel tasks to its records', async () => {
     const store = await storeOf([job(1, T0), job(1, T0, { pe_task_id: '1.node1', run_id: 'r2' })]);
-    const linesOf = async (query: JobLinesQuery) => store.jobLines?.(query);
+    const linesOf = async (query: RecordFilter) => store.jobLines?.(query, WANTED);
     assert.equal(await linesOf(QUERY), null);
     assert.deepEqual((await linesOf({ ...QUERY, owner: 'eve' }))?.lines, []);
   });
