@@ -1,5 +1,5 @@
 /** A start of a job or task (ms since the epoch), and what it waited for. */
-export interface JobStart {
+interface JobStart {
   readonly job: { readonly cluster: string | number; readonly job_id: number; readonly submitted_at: number };
   readonly task_id: number | null;
   readonly started_at: number;
