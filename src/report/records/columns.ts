@@ -50,7 +50,9 @@ export function summedLine(line: ListLine): JobLine {
 }
 
 /** A cell that needs no more than sums and what stands out. */
-const ofSums = (summed: (line: JobLine, screen: Screen) => string): Required<Pick<RecordColumn, 'cell' | 'summed'>> => ({
+const ofSums = (
+  summed: (line: JobLine, screen: Screen) => string,
+): Required<Pick<RecordColumn, 'cell' | 'summed'>> => ({
   summed,
   cell: (line, screen) => summed(summedLine(line), screen),
 });
@@ -152,7 +154,10 @@ const peakCell =
   };
 
 /** Where nobody measured a peak what Grid Engine counted. */
-function peakText({ fullest: { peak_rss: peak }, largest_counted_bytes: counted }: JobLine, { glyphs }: Screen): string {
+function peakText(
+  { fullest: { peak_rss: peak }, largest_counted_bytes: counted }: JobLine,
+  { glyphs }: Screen,
+): string {
   if (peak !== null) return formatPeak(peak, glyphs);
   return counted === null ? glyphs.none : `~${formatBytes(counted)}`;
 }

@@ -9,14 +9,7 @@ import { renderGauges, shareTone, type Gauge } from '../screen/gauge';
 import { wrap } from '../screen/layout';
 import type { Screen } from '../screen/screen';
 import { columnsWithoutRoom, renderTable } from '../screen/table';
-import {
-  cellOf,
-  RECORD_COLUMNS,
-  summedLine,
-  type ListLine,
-  type RecordColumn,
-  type RecordColumnName,
-} from './columns';
+import { cellOf, RECORD_COLUMNS, summedLine, type ListLine, type RecordColumn, type RecordColumnName } from './columns';
 import { gridEngineText } from './unused';
 import { WAITS_TEXT, WAITS_TITLE, waitTable, type QueueWaits } from './waits';
 
