@@ -124,9 +124,10 @@ export function mastersOfTasks(records: readonly StoredRecord[]): ReadonlyMap<St
 }
 
 function attempts(records: readonly StoredRecord[], incarnation: number): JobAttempt[] {
+  const only = { incarnation, attempt: 1, attempts: 1 };
+  if (new Set(records.map(({ record }) => record.task_id)).size === records.length)
+    return records.map((stored) => ({ ...stored, ...only }));
   return [...groupBy(records, ({ record }) => record.task_id).values()].flatMap((group) => {
-    const [first, ...others] = group;
-    if (first !== undefined && others.length === 0) return { ...first, incarnation, attempt: 1, attempts: 1 };
     const runs = runsOf(group);
     return runs.flatMap((run, index) =>
       run.map((stored) => ({ ...stored, incarnation, attempt: index + 1, attempts: runs.length })),

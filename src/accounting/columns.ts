@@ -43,6 +43,8 @@ interface CellCodec {
   readonly columns: readonly Column[];
   readonly write: (value: unknown, words: WordCodec) => readonly Cell[];
   readonly read: (cells: readonly Cell[], at: number, words: WordCodec) => unknown;
+  /** Where few fields of many records are read: fewer columns, of which less is made. */
+  readonly brief?: Pick<CellCodec, 'columns' | 'read'>;
   /** As it stands in a table, or a member of it, without the rest of what `read` makes. */
   readonly plain: (member?: string) => PlainCell;
 }
@@ -129,6 +131,15 @@ function msOf(time: string): number {
   return ms;
 }
 
+/** Tasks of an array were submitted at one time: its text is made once. */
+function timeOf(): (cell: number) => string {
+  let latest = { cell: 0, text: new Date(0).toISOString() };
+  return (cell) => {
+    if (cell !== latest.cell) latest = { cell, text: new Date(cell).toISOString() };
+    return latest.text;
+  };
+}
+
 const same = <T>(value: T): T => value;
 
 /** A copy of plain data of which copies (`{ ...x }`) are made faster, and are smaller, than objects that grow member by member. */
@@ -169,7 +180,7 @@ function leafCodec(name: string, shape: Shape<unknown>, storage: Storage, help: 
       return numeric(
         { name, type: 'integer', help: `${help} (ms since the epoch)` },
         (value: string) => msOf(value),
-        (cell) => new Date(cell).toISOString(),
+        timeOf(),
         same,
       );
     case 'choice': {
@@ -216,6 +227,18 @@ function memberCodec(prefix: string, members: Readonly<Record<string, Leaf<unkno
     codec: leafCodec(`${prefix}_${member}`, leaf, leaf.storage, memberHelp(help, leaf)),
   }));
   const empty = compact(Object.fromEntries(codecs.map(({ member }) => [member, null])));
+  const membersOf = (
+    cells: readonly Cell[],
+    at: number,
+    words: WordCodec,
+  ): Readonly<Record<string, unknown>> | null => {
+    if (codecs.every((_codec, index) => (cells[at + index] ?? null) === null)) return null;
+    const value: Record<string, unknown> = { ...empty };
+    for (const [index, { member, codec }] of codecs.entries()) value[member] = codec.read(cells, at + index, words);
+    return value;
+  };
+  /** Tasks of an array mostly have the same: its value is made once. */
+  let latest: { readonly words: WordCodec; readonly cells: readonly Cell[]; readonly value: unknown } | null = null;
   return {
     columns: codecs.flatMap(({ codec }) => codec.columns),
     plain: (wanted) => {
@@ -229,9 +252,10 @@ function memberCodec(prefix: string, members: Readonly<Record<string, Leaf<unkno
         codec.write((value as Readonly<Record<string, unknown>> | null)?.[member] ?? null, words),
       ),
     read: (cells, at, words) => {
-      if (codecs.every((_codec, index) => (cells[at + index] ?? null) === null)) return null;
-      const value: Record<string, unknown> = { ...empty };
-      for (const [index, { member, codec }] of codecs.entries()) value[member] = codec.read(cells, at + index, words);
+      if (latest?.words === words && latest.cells.every((cell, index) => cell === cells[at + index]))
+        return latest.value;
+      const value = membersOf(cells, at, words);
+      latest = { words, cells: cells.slice(at, at + codecs.length), value };
       return value;
     },
   };
@@ -255,6 +279,9 @@ const basisShape = object({ proved, exact, open, sources });
 /** Members with a column of numbers, in its order. */
 const BRACKET_NUMBERS = ['lower_bytes', 'upper_bytes', 'slack_bytes', 'at'];
 
+/** Of a peak's columns: its ends, which command held most, and how it was found. */
+const BRIEF_BRACKET = [0, 1, 4, 5];
+
 /** Ends, slack, time and command of a peak; how it was found repeats: `{proved, exact, open, sources}`. */
 function bracketCodec(name: string, help: string): CellCodec {
   const basisOf = repeatedJson(basisShape, name);
@@ -263,15 +290,41 @@ function bracketCodec(name: string, help: string): CellCodec {
     type: 'integer',
     help: `${help}: ${what}`,
   });
+  const columns: readonly Column[] = [
+    column('lower_bytes', BRACKET.lower_bytes.help),
+    column('upper_bytes', BRACKET.upper_bytes.help),
+    column('slack_bytes', BRACKET.slack_bytes.help),
+    column('at', `${BRACKET.at.help} (ms since the epoch)`),
+    { ...column('command_id', BRACKET.command.help), dictionary: 'command' },
+    { ...column('basis_id', BRACKET.sources.help), dictionary: 'bracket_basis' },
+  ];
+  const numberAt = (cell: Cell | undefined): number | null => numberIn(cell, name);
+  /** Command and basis are at `named`. */
+  const bracketOf = (
+    cells: readonly Cell[],
+    at: number,
+    words: WordCodec,
+    { slack_bytes, at: seen, named }: { slack_bytes: number; at: number | null; named: number },
+  ): Bracket | null => {
+    const lower = numberAt(cells[at]);
+    if (lower === null) return null;
+    const command = numberAt(cells[named]);
+    const basis = basisOf(words.text('bracket_basis', numberAt(cells[named + 1]) ?? 0));
+    // Of a list there are many: to spread `basis` would take several times as long.
+    return {
+      lower_bytes: lower,
+      upper_bytes: numberAt(cells[at + 1]),
+      slack_bytes,
+      proved: basis.proved,
+      exact: basis.exact,
+      open: basis.open,
+      sources: basis.sources,
+      at: seen === null ? null : new Date(seen).toISOString(),
+      command: command === null ? null : words.text('command', command),
+    };
+  };
   return {
-    columns: [
-      column('lower_bytes', BRACKET.lower_bytes.help),
-      column('upper_bytes', BRACKET.upper_bytes.help),
-      column('slack_bytes', BRACKET.slack_bytes.help),
-      column('at', `${BRACKET.at.help} (ms since the epoch)`),
-      { ...column('command_id', BRACKET.command.help), dictionary: 'command' },
-      { ...column('basis_id', BRACKET.sources.help), dictionary: 'bracket_basis' },
-    ],
+    columns,
     plain: (member = '') => {
       const at = BRACKET_NUMBERS.indexOf(member);
       if (at >= 0) return { at, repeated: false, read: (cells, place) => numberIn(cells[place], name) };
@@ -293,24 +346,15 @@ function bracketCodec(name: string, help: string): CellCodec {
         words.intern('bracket_basis', JSON.stringify(basisShape.read(basis))),
       ];
     },
-    read: (cells, at, words) => {
-      const end = (index: number): number | null => numberIn(cells[at + index], name);
-      const lower = end(0);
-      if (lower === null) return null;
-      const [seen, command] = [end(3), end(4)];
-      const basis = basisOf(words.text('bracket_basis', end(5) ?? 0));
-      // Of a list there are many: to spread `basis` would take several times as long.
-      return {
-        lower_bytes: lower,
-        upper_bytes: end(1),
-        slack_bytes: end(2) ?? 0,
-        proved: basis.proved,
-        exact: basis.exact,
-        open: basis.open,
-        sources: basis.sources,
-        at: seen === null ? null : new Date(seen).toISOString(),
-        command: command === null ? null : words.text('command', command),
-      };
+    read: (cells, at, words) =>
+      bracketOf(cells, at, words, {
+        slack_bytes: numberAt(cells[at + 2]) ?? 0,
+        at: numberAt(cells[at + 3]),
+        named: at + 4,
+      }),
+    brief: {
+      columns: BRIEF_BRACKET.flatMap((index) => columns[index] ?? []),
+      read: (cells, at, words) => bracketOf(cells, at, words, { slack_bytes: 0, at: null, named: at + 2 }),
     },
   };
 }
@@ -325,6 +369,8 @@ const jsonCells = (read: CellCodec['read']): PlainCell => ({
   },
 });
 
+const NO_REQUESTS = {};
+
 /** All memory requests of a job: of many jobs the same. */
 function requestsCodec(name: string, help: string): CellCodec {
   const requestsOf = repeatedJson(FIELDS.requests.shape, name);
@@ -334,7 +380,7 @@ function requestsCodec(name: string, help: string): CellCodec {
     write: (value, words) => [isEmpty(value) ? null : words.intern('request_set', JSON.stringify(value))],
     read: (cells, at, words) => {
       const id = numberIn(cells[at], name);
-      return id === null ? {} : requestsOf(words.text('request_set', id));
+      return id === null ? NO_REQUESTS : requestsOf(words.text('request_set', id));
     },
   };
 }

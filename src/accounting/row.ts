@@ -177,20 +177,25 @@ export const NO_FIELDS: Readonly<Record<string, unknown>> = compact(
 export interface RowPlan {
   readonly columns: readonly Column[];
   /** With the column where each begins. */
-  readonly fields: readonly ((typeof FIELD_CODECS)[number] & { readonly at: number })[];
+  readonly fields: readonly {
+    readonly name: FieldName;
+    readonly at: number;
+    readonly read: (typeof FIELD_CODECS)[number]['codec']['read'];
+  }[];
   /** Where that begins which says how it was merged. */
   readonly merged: number;
   /** Whether it is read where fields come from: not of records of which only some fields are needed. */
   readonly provenance: boolean;
 }
 
-/** How records are read of which only some fields are needed; left out: all of them. */
+/** How records are read of which only some fields are needed, those in brief; left out: all of them. */
 export function rowPlan(needed?: readonly FieldName[]): RowPlan {
   const columns: Column[] = [];
-  const fields = FIELD_CODECS.filter(({ name }) => needed?.includes(name) ?? true).map((field) => {
+  const fields = FIELD_CODECS.filter(({ name }) => needed?.includes(name) ?? true).map(({ name, codec }) => {
     const at = columns.length;
-    columns.push(...field.codec.columns);
-    return { ...field, at };
+    const { columns: own, read } = needed === undefined ? codec : (codec.brief ?? codec);
+    columns.push(...own);
+    return { name, at, read };
   });
   const merged = columns.length;
   const provenance = needed === undefined;
@@ -225,7 +230,7 @@ export function fromRow(
   return withDamage(() => {
     const fields: Record<string, unknown> = { ...NO_FIELDS };
     const merged = at + plan.merged;
-    for (const { name, codec, at: from } of plan.fields) fields[name] = codec.read(cells, at + from, words);
+    for (const { name, at: from, read } of plan.fields) fields[name] = read(cells, at + from, words);
     if (series !== null) fields.series = seriesAt(cells, series);
     return {
       record: fields as unknown as JobRecord,

@@ -4,6 +4,7 @@ import type { JobRecord, RecordStatus } from '../record/record';
 import type { Totals } from '../record/totals';
 import type { StoredRecord } from '../record/merge';
 import type { NodeHeartbeat, NodeStatus } from '../record/node-status';
+import type { JobLinesAnswer } from './job-line';
 import type { SummaryAnswer, SummaryQuery } from './summary';
 
 /**
@@ -27,6 +28,11 @@ export interface AccountingReader {
   pages(query: PagesQuery): AsyncIterable<RecordPage>;
   /** The same as plain columns, where a store has these faster than records. */
   tablePages?(query: RecordFilter, columns: readonly PlainColumn[]): AsyncIterable<TablePage>;
+  /**
+   * The newest jobs that a filter selects, added up, where a store does that faster than it gives their records. null: one
+   * of them is parallel, and its records are needed.
+   */
+  jobLines?(query: SummedFilter, wanted: JobLinesWanted): Promise<JobLinesAnswer | null>;
   /** Sums over an interval, group by group: from roll-ups where a whole day has one that holds, else from the records. */
   summary(query: SummaryQuery): Promise<SummaryAnswer>;
   /** Heartbeats of running jobs, with their series, by cluster, job, task, pe task and host. */
@@ -142,14 +148,33 @@ export interface RecordsQuery extends RecordFilter {
   readonly limit?: number;
   /** false: the list alone is wanted, and a store need not add up (zeros): that costs more than a short list. */
   readonly totals?: false;
-  /** The fields that are needed (default: all): a store may leave the others, and `provenance`, empty, which is faster. */
+  /**
+   * The fields that are needed (default: all): a store may leave the others, and `provenance`, empty, and of peaks the
+   * slack and the time (0, null), which is faster.
+   */
   readonly fields?: readonly FieldName[];
   /** A peak under this share of the limit counts as far below it (default 0.25). */
   readonly far_below?: number;
 }
 
+/** Records, and how their totals are counted. */
+export type SummedFilter = RecordFilter & Pick<RecordsQuery, 'far_below'>;
+
+/** What is wanted of the jobs of these records. */
+export interface JobLinesWanted {
+  /** At most so many jobs. */
+  readonly jobs: number;
+  /** Whether the waits of the newest records are wanted; of so many at least, even where fewer have the jobs. */
+  readonly waits: boolean;
+  readonly least: number;
+  /** No more records than these are read. */
+  readonly limit: number;
+  /** As in RecordsQuery, of the records that stand out. */
+  readonly fields: readonly FieldName[];
+}
+
 export interface PagesQuery extends RecordFilter {
-  /** The fields that are needed (default: all but `series`, which is read only where it is named): a store may leave the others empty. */
+  /** As in RecordsQuery (default: all but `series`, which is read only where it is named). */
   readonly fields?: readonly FieldName[];
 }
 

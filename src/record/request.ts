@@ -33,8 +33,7 @@ function requestFor({ h_vmem, requests }: Requests, complex: string): MemoryRequ
   return Object.hasOwn(requests, complex) ? (requests[complex] ?? null) : null;
 }
 
-/** The request that a record is judged by; null: none is known. One that sets no limit counts where no other does. */
-export function requestOf(record: Requests): Request | null {
+function firstRequest(record: Requests): Request | null {
   let unlimited: Request | null = null;
   for (const complex of orderOf(record)) {
     const asked = requestFor(record, complex);
@@ -43,6 +42,22 @@ export function requestOf(record: Requests): Request | null {
     unlimited ??= { complex, ...asked };
   }
   return unlimited;
+}
+
+/** Tasks of an array have the same requests, and each is asked about many times. */
+let latest: Requests & { readonly request: Request | null } = {
+  h_vmem: null,
+  requests: {},
+  request_order: null,
+  request: null,
+};
+
+/** The request that a record is judged by; null: none is known. One that sets no limit counts where no other does. */
+export function requestOf(record: Requests): Request | null {
+  const { h_vmem, requests, request_order } = record;
+  if (h_vmem !== latest.h_vmem || requests !== latest.requests || request_order !== latest.request_order)
+    latest = { h_vmem, requests, request_order, request: firstRequest(record) };
+  return latest.request;
 }
 
 /** Bytes that its request allows a record on its host; null: no limit, or none known. */

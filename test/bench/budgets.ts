@@ -42,6 +42,7 @@ export const BUDGETS = {
   query: budget(5, 'ms', QACCT),
   'advice for a class': budget(50, 'ms', 'over 100 million records'),
   'whole command': budget(150, 'ms', QACCT),
+  'screen of 50,000 tasks': budget(1000, 'ms', 'CPU, from the start of Node on'),
   "a month's report": budget(400, 'ms', 'over 820,000 runs'),
   'ten years by owner': budget(50, 'ms', 'from roll-ups'),
   'page over the history': budget(100, 'ms', 'over 100 million records'),

@@ -1,11 +1,12 @@
 import { subscribe } from 'node:diagnostics_channel';
 import type { ChildProcess } from 'node:child_process';
-import { mkdirSync, readFileSync } from 'node:fs';
+import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { NodeStore } from '../../src/sampler/node-store/node-store';
 import { deliverOutbox } from '../../src/sampler/delivery/outbox-feeder';
 import { recordKeyText } from '../../src/record/record';
+import { childrenCpuMs } from './process-cost';
 import type { JobRecord } from '../../src/record/record';
 import { DEFAULT_SETTINGS } from '../../src/record/settings';
 import type { Settings } from '../../src/record/settings';
@@ -52,19 +53,11 @@ export interface Account {
 }
 
 const PATIENCE_SECONDS = 1800;
-/** USER_HZ. */
-const TICK_MS = 10;
-
 /** What the jobs of node `node` leave: the same for everybody who asks. */
 export function recordsOfNode(node: number, count: number): readonly JobRecord[] {
   const { next } = realisticRecords(node + 1);
   // Each node's generator begins at the same number.
   return Array.from({ length: count }, next).map((record) => ({ ...record, job_id: record.job_id + node * 100 }));
-}
-
-function childrenCpuMs(): number {
-  const fields = readFileSync('/proc/self/stat', 'latin1').split(') ').pop()?.split(' ') ?? [];
-  return (Number(fields[13]) + Number(fields[14])) * TICK_MS;
 }
 
 /** At most `most` steps at once. */
@@ -106,7 +99,7 @@ async function play(order: Order, go: Promise<Go>): Promise<Account> {
   process.send?.('ready');
   const { at, windowMs } = await go;
   const cpuBefore = process.cpuUsage();
-  const childrenBefore = childrenCpuMs();
+  const childrenBefore = childrenCpuMs(process.pid);
   const through = gate(order.most);
   const nodes = await Promise.all(
     numbers.map(async (node): Promise<NodeAccount> => {
@@ -134,7 +127,7 @@ async function play(order: Order, go: Promise<Go>): Promise<Account> {
     killed,
     problems,
     feedersCpu: (user + system) / 1000,
-    deliverersCpu: childrenCpuMs() - childrenBefore,
+    deliverersCpu: childrenCpuMs(process.pid) - childrenBefore,
   };
 }
 

@@ -16,6 +16,7 @@ import { provedBench } from './proved';
 import { samplerBench } from './sampler';
 import { serveBench } from './serve';
 import { sourcesBench } from './sources';
+import { tasksBench } from './tasks';
 import { webBench } from './web';
 import { busyNote, describeMachine, thisMachine } from './machine';
 import { median } from './statistics';
@@ -47,6 +48,7 @@ const BENCHES: readonly Bench[] = [
   postgresBench,
   importBench,
   exportBench,
+  tasksBench,
   adviceBench,
   atRiskBench,
 ];

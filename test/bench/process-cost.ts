@@ -4,7 +4,7 @@ import { TICKS_PER_SECOND } from '../../src/sources/proc/clock';
 /** What a process has cost so far, read from outside. */
 
 /** CPU time in ms of its children that it has waited for, in steps of a clock tick. */
-function childrenCpuMs(pid: number): number {
+export function childrenCpuMs(pid: number): number {
   const text = readFileSync(`/proc/${pid}/stat`, 'latin1');
   const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
   // Fields 16 and 17 of proc_pid_stat(5), cutime and cstime; the list starts with field 3.

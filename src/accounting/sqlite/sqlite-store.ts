@@ -3,9 +3,17 @@ import type { JobRecord } from '../../record/record';
 import { byPlace } from '../by-place';
 import { arrangeAttempts } from '../attempts';
 import type { StoredRecord } from '../../record/merge';
-import type { AccountingReader, AccountingStore, JobQuery, MergeOutcome, RecordsQuery, RunningQuery } from '../store';
+import type {
+  AccountingReader,
+  AccountingStore,
+  JobQuery,
+  MergeOutcome,
+  RecordsQuery,
+  RunningQuery,
+  SummedFilter,
+} from '../store';
 import type { SummaryQuery } from '../summary';
-import { noTotals } from '../../record/totals';
+import { noTotals, type Totals } from '../../record/totals';
 import { createWords } from './database/dictionary';
 import type { Words } from './database/dictionary';
 import { isStoreFault, storeError } from './database/faults';
@@ -14,6 +22,7 @@ import { openForReading, openForWriting } from './database/open';
 import { putStatus, readStatuses } from './node-status';
 import { prepared } from './database/prepared';
 import { COUNT_OF_JOB, jobQuery, jobsQuery, recordsQuery, runningQuery } from './read/queries';
+import { jobLines } from './read/job-lines';
 import { recordPages, tablePages } from './read/pages';
 import { conditionOf } from './read/record-filter';
 import type { Cell } from '../columns';
@@ -61,6 +70,9 @@ function selectRecords(db: Database, words: Words, query: RecordsQuery): readonl
   return chosen.slice(0, limit).map(({ stored }) => stored);
 }
 
+const totalsOf = (db: Database, words: Words, query: SummedFilter): Totals =>
+  summarise(db, words, { ...query, by: 'cluster', sort: 'records', limit: 0 }).totals;
+
 /** Whether a job has more records than are wanted whole. */
 function hasMany(db: Database, { job_id, task_id, most_whole: most }: JobQuery): boolean {
   if (most === undefined || task_id !== undefined) return false;
@@ -99,14 +111,18 @@ function reader(db: Database, words: Words): AccountingReader {
       answer(db, () =>
         db.transaction(() => ({
           records: selectRecords(db, words, query),
-          totals:
-            query.totals === false
-              ? noTotals()
-              : summarise(db, words, { ...query, by: 'cluster', sort: 'records', limit: 0 }).totals,
+          totals: query.totals === false ? noTotals() : totalsOf(db, words, query),
         }))(),
       ),
     pages: (query) => recordPages(db, words, query),
     tablePages: (query, columns) => tablePages(db, words, query, columns),
+    jobLines: (query, wanted) =>
+      answer(db, () =>
+        db.transaction(() => {
+          const found = jobLines(db, words, query, wanted);
+          return found && { ...found, totals: totalsOf(db, words, query) };
+        })(),
+      ),
     summary: (query: SummaryQuery) => answer(db, () => db.transaction(() => summarise(db, words, query))()),
     running: ({ cluster, since }: RunningQuery) =>
       answer(db, () => {

@@ -24,7 +24,7 @@ const FLAG = { running: 1, failed: 2, stands: 4, killed: 8, sampled: 16 } as con
 const REASON_SHIFT = 5;
 
 /** As `countedByGridEngine` (cause.ts) says, where there is no peak. */
-const GRID_ENGINE = `CASE WHEN r.peak_rss_lower_bytes IS NULL AND r.ge_maxvmem_bytes > 0
+export const GRID_ENGINE = `CASE WHEN r.peak_rss_lower_bytes IS NULL AND r.ge_maxvmem_bytes > 0
     AND r.ge_maxvmem_bytes NOT IN (coalesce(r.h_vmem_limit_bytes, 0), coalesce(r.h_vmem_request_bytes, 0))
     THEN r.ge_maxvmem_bytes END`;
 

@@ -1,5 +1,6 @@
 import { userInfo } from 'node:os';
 import type { Command } from 'commander';
+import type { JobLinesAnswer } from '../../accounting/job-line';
 import { isHostPattern } from '../../accounting/filter-record';
 import type {
   AccountingReader,
@@ -14,8 +15,14 @@ import { loadSettings } from '../../record/settings';
 import { FAR_BELOW_LIMIT } from '../../report/advice/fit';
 import { formatMinute, formatZone } from '../../report/format/local-time';
 import type { Account } from '../../report/records/json';
-import { LIST_FIELDS, renderRecordList, renderRecordColumns, type RecordTableView } from '../../report/records/list';
-import { waitsOf } from '../../report/records/waits';
+import {
+  LIST_FIELDS,
+  renderRecordColumns,
+  renderRecordList,
+  type RecordListReport,
+  type RecordTableView,
+} from '../../report/records/list';
+import { firstWaits, waitsOf } from '../../report/records/waits';
 import { Kinds } from '../../report/rules/kinds';
 import { loadRules } from '../../report/rules/rule-set';
 import type { Screen } from '../../report/screen/screen';
@@ -25,7 +32,7 @@ import { commandStores, realSources, type Sources, noStoreMessage, statusOfNothi
 import { writeAccounts, writeAll, writerOf, type AccountSources } from '../records/accounts';
 import { findRecords, findSummary, historyOf } from '../records/find';
 import { findClassLines, ruleOf, withFindings, type ClassChoice } from '../records/find-class';
-import { findJobLines, findTaskLines, type FoundLines } from '../records/find-lines';
+import { findJobLines, findJobSums, findTaskLines, type FoundLines } from '../records/find-lines';
 import { outputFormat, screenOf, warn, writeLines, type OutputFormat } from '../output';
 import {
   addRecordFilterOptions,
@@ -185,9 +192,35 @@ async function findLines(
   return found;
 }
 
+/** The newest jobs added up, where that is all that is wanted and can be had; else null. */
+async function findSums(
+  { subject, options, format, sort, most, view }: Wanted,
+  { filter, readers }: Sought,
+): Promise<JobLinesAnswer | null> {
+  const { tasks = false, class: ofClass } = options;
+  if (tasks || format !== 'text' || sort !== 'time' || view.chosen || ofClass !== undefined) return null;
+  const waits = subject.choice.owner !== undefined;
+  const wanted = { jobs: most, waits, limit: MOST_AT_ONCE, fields: LIST_FIELDS };
+  return findJobSums({ ...filter, far_below: FAR_BELOW_LIMIT }, wanted, readers);
+}
+
+/** Writes lines as a list for people, nothing where there are none; resolves to how many. */
+function writeList(
+  { subject, interval, view, screen }: Wanted,
+  { lines, totals, waits, read }: Omit<JobLinesAnswer, 'lines'> & Pick<RecordListReport, 'lines'>,
+  terminal: Terminal,
+): number {
+  const ofQueues = { queues: waitsOf(waits), records: read };
+  const report = { title: subject.title(screen), ...interval, lines, totals, view, waits: ofQueues };
+  if (lines.length > 0) writeLines(terminal, renderRecordList(report, screen));
+  return lines.length;
+}
+
 /** Shows the lines that are wanted; resolves to how many. */
 async function showLines(wanted: Wanted, sought: Sought, terminal: Terminal): Promise<number> {
-  const { subject, format, interval, view, screen } = wanted;
+  const sums = await findSums(wanted, sought);
+  if (sums !== null) return writeList(wanted, sums, terminal);
+  const { subject, format } = wanted;
   const { answer, lines, ofClass } = await findLines(wanted, sought);
   if (ofClass !== undefined && ofClass.leftOut > 0)
     warn(
@@ -195,16 +228,14 @@ async function showLines(wanted: Wanted, sought: Sought, terminal: Terminal): Pr
       `${formatCount(ofClass.leftOut)} runs were left out: more than can be examined one by one; shorten the period`,
     );
   sayShown(answer.shown, sought.filter.owner, terminal);
-  if (format !== 'text') {
-    const records = lines.flat();
-    const judge = (found: readonly Account[]): readonly Account[] => withFindings(found, ofClass?.findings);
-    await writeAccounts([records], new Kinds(records), sought, { writer: writerOf(format), terminal, judge });
-  } else if (lines.length > 0) {
+  if (format === 'text') {
     const read = answer.records.map(({ record }) => record);
-    const waits = { queues: subject.choice.owner === undefined ? [] : waitsOf(read), records: read.length };
-    const report = { title: subject.title(screen), ...interval, lines, totals: answer.totals, view, waits };
-    writeLines(terminal, renderRecordList(report, screen));
+    const waits = subject.choice.owner === undefined ? [] : firstWaits(read);
+    return writeList(wanted, { lines, totals: answer.totals, waits, read: read.length }, terminal);
   }
+  const records = lines.flat();
+  const judge = (found: readonly Account[]): readonly Account[] => withFindings(found, ofClass?.findings);
+  await writeAccounts([records], new Kinds(records), sought, { writer: writerOf(format), terminal, judge });
   return lines.length;
 }
 

@@ -1,11 +1,10 @@
 import type { AccountingReader } from '../../accounting/store';
 import { isParallel } from '../../accounting/job-sum';
-import { groupBy } from '../../base/group-by';
 import { pagesOf } from '../../export/records';
 import type { FieldName } from '../../record/fields';
 import { recordKeyText } from '../../record/record';
 import type { JobReport } from '../../report/job/job';
-import { recordsOf, runKey, type JobRun } from '../../report/job/job-run';
+import { recordsOf, runGroups, type JobRun } from '../../report/job/job-run';
 import { KIND_FIELDS } from '../../report/rules/kinds';
 
 /** Of runs that are read whole one page after the other: what tells them apart, and what their advice rests on. */
@@ -25,8 +24,11 @@ async function* runPages(
   readers: readonly AccountingReader[],
 ): AsyncGenerator<readonly JobRun[]> {
   const wanted = new Map(runs.map((run) => [recordKeyText(run.record), run]));
-  const groups = [...groupBy(runs, runKey).values()];
-  const together = new Set(groups.filter((group) => isParallel(recordsOf(group))).flat());
+  const together = new Set(
+    runGroups(runs)
+      .filter((group) => isParallel(recordsOf(group)))
+      .flat(),
+  );
   const parallel: JobRun[] = [];
   const filter = { job_id, ...(cluster === undefined ? {} : { cluster }), since: 0, until: Number.MAX_SAFE_INTEGER };
   for await (const { records } of pagesOf(filter, readers, () => undefined)) {

@@ -1,7 +1,15 @@
+import { NO_TOTALS, sumTotals } from '../../accounting/add-summaries';
 import { recordTest } from '../../accounting/filter-record';
-import type { AccountingReader, RecordsAnswer, RecordsQuery } from '../../accounting/store';
+import type { JobLinesAnswer } from '../../accounting/job-line';
+import type {
+  AccountingReader,
+  JobLinesWanted,
+  RecordsAnswer,
+  RecordsQuery,
+  SummedFilter,
+} from '../../accounting/store';
 import { recordKeyText } from '../../record/record';
-import { toJobLines, toLines, type RecordLine } from '../../report/records/lines';
+import { newestFirst, toJobLines, toLines, type RecordLine } from '../../report/records/lines';
 import type { Finding } from '../../report/rules/judge';
 import { unite } from '../job/find-job';
 
@@ -35,6 +43,33 @@ async function completed(
     toJobLines(records, 'time').flatMap((line) => line.map((record) => [recordKeyText(record), line] as const)),
   );
   return lines.map((line) => whole.get(recordKeyText(line[0])) ?? line);
+}
+
+/**
+ * The newest jobs of a query, added up by their stores. null: one of these can't, one of the jobs is parallel, or is in
+ * several stores. Rejects with StoreError.
+ */
+export async function findJobSums(
+  query: SummedFilter,
+  wanted: Omit<JobLinesWanted, 'least'>,
+  readers: readonly AccountingReader[],
+): Promise<JobLinesAnswer | null> {
+  const answers = await Promise.all(
+    readers.map(async (reader) => reader.jobLines?.(query, { ...wanted, least: FIRST }) ?? null),
+  );
+  const found = answers.filter((answer) => answer !== null);
+  if (found.length < readers.length) return null;
+  const lines = newestFirst(found.flatMap((answer) => answer.lines));
+  const jobs = new Set(
+    lines.map(({ latest: { cluster, job_id, submitted_at } }) => `${cluster} ${job_id} ${submitted_at}`),
+  );
+  if (jobs.size < lines.length) return null;
+  return {
+    lines: lines.slice(0, wanted.jobs),
+    waits: found.flatMap(({ waits }) => waits),
+    read: found.reduce((sum, { read }) => sum + read, 0),
+    totals: found.reduce((sum, { totals }) => sumTotals(sum, totals), NO_TOTALS),
+  };
 }
 
 /** The first `most` records of a query, a line each; `find` asks it. Rejects with StoreError. */

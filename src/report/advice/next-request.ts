@@ -1,5 +1,4 @@
-import { groupBy } from '../../base/group-by';
-import { promiseOf, recordsOf, runKey, type JobRun } from '../job/job-run';
+import { promiseOf, recordsOf, runGroups, type JobRun } from '../job/job-run';
 import { needsOf } from '../job/job-whole';
 import { adviseRequest, type Advice } from './advice';
 
@@ -32,7 +31,10 @@ function nextRequest(run: readonly JobRun[]): NextRequest | null {
 export function nextRequests<Run extends JobRun>(
   runs: readonly Run[],
 ): readonly (Run & { readonly next_time: NextRequest | null })[] {
-  const groups = groupBy(runs, runKey);
-  const known = new Map([...groups].map(([key, group]) => [key, nextRequest(group)] as const));
-  return runs.map((run) => ({ ...run, next_time: known.get(runKey(run)) ?? null }));
+  const known = new Map<Run, NextRequest | null>();
+  for (const group of runGroups(runs)) {
+    const next = nextRequest(group);
+    for (const run of group) known.set(run, next);
+  }
+  return runs.map((run) => ({ ...run, next_time: known.get(run) ?? null }));
 }

@@ -17,7 +17,7 @@ import type { NameFound } from './job-line';
 import { askForKilled, type KilledJobs } from './killed-jobs';
 import type { HostFindings } from './coverage';
 import { unusedGibHours } from '../records/unused';
-import { WAIT_FIELDS, waitsOf } from '../records/waits';
+import { firstWaits, WAIT_FIELDS, waitsOf } from '../records/waits';
 import { withWholeJobs, type WholeJobs } from './whole-jobs';
 
 export type ReportReader = Pick<AccountingReader, 'summary' | 'records' | 'job' | 'nodes'>;
@@ -122,7 +122,7 @@ async function askForWaits(reader: ReportReader, where: HeavyDays, whose: Whose)
     const query = { ...whose, ...stretch, limit: MOST_WAITS, totals: false, fields: WAIT_FIELDS } as const;
     records.push(...(await reader.records(query)).records.map(({ record }) => record));
   }
-  return { queues: waitsOf(records), looked_at_days: where.days };
+  return { queues: waitsOf(firstWaits(records)), looked_at_days: where.days };
 }
 
 interface NameSums extends Omit<NameFound, keyof WholeJobs | 'promise'> {

@@ -86,12 +86,11 @@ function median(sorted: Float64Array): number {
 
 function renderSpread(records: readonly JobRecord[], screen: Screen, full: boolean): string[] {
   const rows = [...MEASURES, ...(full ? [QUEUE_WAIT] : [])].flatMap(({ name, of, format }) => {
-    const known = records.filter((record) => of(record) !== null);
-    const unsorted = Float64Array.from(known, (record) => of(record) ?? 0);
-    if (unsorted.length === 0) return [];
-    const values = unsorted.toSorted();
-    const most = values.at(-1) ?? 0;
-    const task = known[unsorted.lastIndexOf(most)]?.task_id;
+    const all = records.map(of);
+    const values = Float64Array.from(all.filter((value) => value !== null)).sort();
+    const most = values.at(-1);
+    if (most === undefined) return [];
+    const task = records[all.lastIndexOf(most)]?.task_id;
     return [[name, format(values[0] ?? 0), format(median(values)), format(most), String(task ?? '')]];
   });
   return renderTable(
@@ -158,8 +157,8 @@ function renderStopped(records: readonly JobRecord[], screen: Screen): string[] 
 }
 
 /** What would have held for nearly all of many tasks: the others can be asked for apart. */
-function renderMost(tasks: readonly (readonly JobRecord[])[], screen: Screen): string[] {
-  const all = adviseRequest(tasks.flat());
+function renderMost(tasks: readonly (readonly JobRecord[])[], needs: readonly JobRecord[], screen: Screen): string[] {
+  const all = adviseRequest(needs);
   const most = all === null ? null : adviseMost(tasks, all);
   return most === null ? [] : [screen.style.faint(`    99 % of the tasks would have held with ${most}.`)];
 }
@@ -221,18 +220,20 @@ export function renderArray(runs: readonly JobRun[], options: JobViewOptions, sc
   const worst = worstTask.run.record;
 
   const words = wordsOf(screen);
-  const bad = tasks.flatMap((latest): BadTask[] => {
-    const why = whyEnded(recordsOf(latest), words, options.dialect);
-    return why === null ? [] : [{ task: latest[0]?.record.task_id ?? null, why }];
+  const latest = tasks.map(recordsOf);
+  const bad = latest.flatMap((ofTask): BadTask[] => {
+    const why = whyEnded(ofTask, words, options.dialect);
+    return why === null ? [] : [{ task: ofTask[0]?.task_id ?? null, why }];
   });
   const whys = bad.map(({ why }) => why);
-  const needs = tasks.flatMap((latest) => needsOf(recordsOf(latest)));
+  const needsOfTasks = latest.map(needsOf);
+  const needs = needsOfTasks.flat();
   const own = bad.find(({ task }) => task === worst.task_id)?.why ?? null;
   const name = worst.job_name === null ? '' : `  ${screen.safe(worst.job_name)}`;
   const owner = worst.owner === null ? '' : screen.safe(worst.owner);
   const hosts = new Set(records.map(({ host }) => host)).size;
   const place = hosts === 1 ? describePlace(worst, screen) : [owner, `${hosts} hosts`].filter((part) => part !== '');
-  const reruns = runs.length - tasks.reduce((sum, latest) => sum + latest.length, 0);
+  const reruns = runs.length - latest.reduce((sum, ofTask) => sum + ofTask.length, 0);
   const chosen = options.tasks === undefined ? null : chooseTasks(runs, options.tasks);
   const byTask = new Map(masters.map((run) => [run.record.task_id, run]));
   const rows = chosen === null ? masters : chosen.flatMap((task) => byTask.get(task) ?? []);
@@ -253,10 +254,7 @@ export function renderArray(runs: readonly JobRun[], options: JobViewOptions, sc
     style.faint(`  ${worstLine}`),
     ...renderVerdict(decidingOf(worstTask), needs, nextTime(needs, whys, promiseOf(runs)), screen, own),
     ...renderStopped(records, screen),
-    ...renderMost(
-      tasks.map((latest) => needsOf(recordsOf(latest))),
-      screen,
-    ),
+    ...renderMost(needsOfTasks, needs, screen),
 
     ...(options.detail === 'full' ? section('Requested', renderAsked(worstTask, screen)) : []),
     ...section('Tasks', renderSpread(records, screen, options.detail === 'full')),

@@ -19,9 +19,36 @@ export const promiseOf = (runs: readonly JobRun[]): Promised | null => runs[0]?.
 /** The same for all runs of one job: its cluster, and which of those that had its number there it is. */
 export const jobKey = ({ record, incarnation }: JobRun): string => `${incarnation} ${record.cluster}`;
 
-/** The same for all records of one run of a job (array task). */
-export const runKey = (run: JobRun): string =>
-  `${run.record.job_id} ${run.record.task_id ?? ''} ${run.attempt} ${jobKey(run)}`;
+const isSameJob = (a: JobRun, b: JobRun): boolean =>
+  a.record.job_id === b.record.job_id && a.incarnation === b.incarnation && a.record.cluster === b.record.cluster;
+
+/** All records of each run of a job (array task), in the order in which the runs come first. */
+export function runGroups<Run extends JobRun>(runs: readonly Run[]): readonly (readonly Run[])[] {
+  const groups: Run[][] = [];
+  const jobs = new Map<string, Map<number | string, Run[]>>();
+  let [before] = runs;
+  let ofJob = new Map<number | string, Run[]>();
+  for (const run of runs) {
+    const { record, attempt } = run;
+    // Of thousands of tasks mostly the next one is of the same job: text for each would take longer than all the rest.
+    if (run === runs[0] || before === undefined || !isSameJob(before, run)) {
+      const key = `${record.job_id} ${jobKey(run)}`;
+      ofJob = jobs.get(key) ?? new Map<number | string, Run[]>();
+      jobs.set(key, ofJob);
+    }
+    before = run;
+    const task = record.task_id ?? 0;
+    const key = attempt === 1 ? task : `${task} ${attempt}`;
+    const group = ofJob.get(key);
+    if (group !== undefined) group.push(run);
+    else {
+      const made = [run];
+      ofJob.set(key, made);
+      groups.push(made);
+    }
+  }
+  return groups;
+}
 
 /** All parts of the latest run of a job (array task), its master first. */
 export function latestRuns<Run extends JobRun>(runs: readonly Run[]): Run[] {

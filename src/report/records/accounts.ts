@@ -5,7 +5,7 @@ import type { StoredRecord } from '../../record/merge';
 import { recordKeyText, type JobRecord } from '../../record/record';
 import type { ClassHistory } from '../advice/class-history';
 import { nextRequests } from '../advice/next-request';
-import { runKey, type JobRun } from '../job/job-run';
+import { runGroups, type JobRun } from '../job/job-run';
 import { withClasses, type KindOf } from '../rules/judge';
 import type { RuleSet } from '../rules/rule-set';
 import type { Account } from './json';
@@ -91,7 +91,7 @@ export class Accounts {
         attempt === 1 && incarnation === 1 ? [] : [[recordKeyText(record), { attempt, incarnation }] as const],
       );
       jobs.set(number, { later: new Map(later), said: new Map() });
-      if (new Set(runs.map(runKey)).size < runs.length) parallel.push(number);
+      if (runGroups(runs).length < runs.length) parallel.push(number);
     }
     for (const [number, ofJob] of await this.find(parallel)) {
       const judged = await this.judged(arrangeAttempts(ofJob, { all: true }).records);

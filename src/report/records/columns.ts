@@ -1,8 +1,7 @@
+import { hostsOf, jobLineOf, untilOf, type JobLine } from '../../accounting/job-line';
 import { H_VMEM } from '../../gridengine/memory-complex';
-import { countedByGridEngine } from '../../record/cause';
-import { cpuEfficiency, memoryEfficiency, queueWait } from '../../record/efficiency';
+import { memoryEfficiency, queueWait } from '../../record/efficiency';
 import { jobName } from '../../record/job-name';
-import { groupBy } from '../../base/group-by';
 import { requestedBytes } from '../../record/facts';
 import { figureOf } from '../../record/peak-figure';
 import type { JobRecord, Bracket } from '../../record/record';
@@ -12,7 +11,7 @@ import { endingLabel, succeeded, signalName } from '../job/ending';
 import { shareTone } from '../screen/gauge';
 import { heartbeatOf, runningLabel } from '../job/running';
 import { formatMinute, parseTime } from '../format/local-time';
-import { hostsOf, type RecordLine } from './lines';
+import type { RecordLine } from './lines';
 import type { Screen } from '../screen/screen';
 import type { Column } from '../screen/table';
 import { jobLabel } from '../job/title';
@@ -31,7 +30,36 @@ export interface RecordColumn extends Column {
   /** For the list of all columns. */
   readonly says: string;
   readonly cell: (line: RecordLine, screen: Screen) => string;
+  /** The same of a line that was added up; left out: it needs the records. */
+  readonly summed?: (line: JobLine, screen: Screen) => string;
 }
+
+const LINES = new WeakMap<RecordLine, JobLine>();
+
+/** A line of records, or one that was added up. */
+export type ListLine = RecordLine | JobLine;
+
+const isSummed = (line: ListLine): line is JobLine => 'ends' in line;
+
+/** A line added up: each of its columns asks for it. */
+export function summedLine(line: ListLine): JobLine {
+  if (isSummed(line)) return line;
+  const known = LINES.get(line) ?? jobLineOf(line);
+  LINES.set(line, known);
+  return known;
+}
+
+/** A cell that needs no more than sums and what stands out. */
+const ofSums = (
+  summed: (line: JobLine, screen: Screen) => string,
+): Required<Pick<RecordColumn, 'cell' | 'summed'>> => ({
+  summed,
+  cell: (line, screen) => summed(summedLine(line), screen),
+});
+
+/** The cell of a line; '' where it was added up without what the column shows. */
+export const cellOf = ({ cell, summed }: RecordColumn, line: ListLine, screen: Screen): string =>
+  isSummed(line) ? (summed?.(line, screen) ?? '') : cell(line, screen);
 
 type Of<T> = (record: JobRecord) => T;
 
@@ -59,19 +87,7 @@ const perHost = (line: RecordLine): readonly JobRecord[] => (line.length === 1 ?
 const overTime = (record: JobRecord, bytes: number | null): number | null =>
   bytes === null || record.wallclock_seconds === null ? null : bytes * record.wallclock_seconds;
 
-const unused: Of<number | null> = (record) => {
-  const requested = requestedBytes(record);
-  if (requested === null || record.peak_rss === null) return null;
-  return overTime(record, Math.max(0, requested - figureOf(record.peak_rss)));
-};
-
 const heldOf = (bracket: Bracket | null): number | null => bracket && figureOf(bracket);
-
-/** The record that a line's limit, peak and share are of: that nearest to its limit, or without any the largest. */
-function fullestOf(line: RecordLine): JobRecord {
-  const byShare = largest(line, memoryEfficiency);
-  return memoryEfficiency(byShare) === null ? largest(line, (record) => heldOf(record.peak_rss)) : byShare;
-}
 
 /** What all records of a line say, or how many different things. */
 function agreed(line: RecordLine, screen: Screen, what: string, of: Of<string | null>): string {
@@ -89,27 +105,17 @@ function earliest(line: RecordLine, of: Of<string | null>): string | null {
   return line.map(of).reduce((first, time) => (time !== null && (first === null || time < first) ? time : first));
 }
 
-/** ISO times in UTC are in the order of their text. */
-const untilOf: Of<string> = ({ ended_at: ended, started_at: started }) => ended ?? started ?? '';
-
-function untilCell(line: RecordLine, screen: Screen): string {
-  const record = line.reduce((latest, one) => (untilOf(one) > untilOf(latest) ? one : latest));
-  const text = moment(untilOf(record), screen);
-  return text === '' || record.ended_at !== null ? text : `${text} ${screen.glyphs.ellipsis}`;
+function untilText({ latest }: JobLine, screen: Screen): string {
+  const text = moment(untilOf(latest), screen);
+  return text === '' || latest.ended_at !== null ? text : `${text} ${screen.glyphs.ellipsis}`;
 }
 
-function efficiencyCell(line: RecordLine): string {
-  const cpu = sum(line, (record) => (cpuEfficiency(record) === null ? null : record.cpu_seconds));
-  const slots = sum(perHost(line), (record) =>
-    cpuEfficiency(record) === null || record.wallclock_seconds === null
-      ? null
-      : record.wallclock_seconds * (record.host_slots ?? record.slots ?? 1),
-  );
+function efficiencyText({ cpu_seconds: cpu, slot_seconds: slots }: JobLine): string {
   return cpu === null || slots === null || slots <= 0 ? '' : formatPercent(cpu / slots);
 }
 
-function memoryCell(line: RecordLine, screen: Screen): string {
-  const share = memoryEfficiency(fullestOf(line));
+function memoryText({ fullest }: JobLine, screen: Screen): string {
+  const share = memoryEfficiency(fullest);
   return share === null ? '' : screen.style[shareTone(share)](formatPercent(share));
 }
 
@@ -118,22 +124,26 @@ function labelOf(record: JobRecord, screen: Screen): string {
   return heartbeatOf(record, screen)?.silent ? 'silent' : endingLabel(record);
 }
 
-function endingCell(line: RecordLine, screen: Screen): string {
-  if (line.length === 1 && line[0].status === 'running') return screen.style.warning(runningLabel(line[0], screen));
-  const groups = [...groupBy(line, (record) => labelOf(record, screen))].sort(([, a], [, b]) => b.length - a.length);
-  const bad = line.some((record) => succeeded(record) === false);
-  const plain = line.every((record) => endingLabel(record) === 'ok');
-  const text = groups
-    .map(([label, group]) => (line.length === 1 ? label : `${formatCount(group.length)} ${label}`))
+function endingText({ records, latest, ends }: JobLine, screen: Screen): string {
+  if (records === 1 && latest.status === 'running') return screen.style.warning(runningLabel(latest, screen));
+  const counts = new Map<string, number>();
+  for (const { record, count } of ends) {
+    const label = labelOf(record, screen);
+    counts.set(label, (counts.get(label) ?? 0) + count);
+  }
+  const text = [...counts]
+    .sort(([, a], [, b]) => b - a)
+    .map(([label, count]) => (records === 1 ? label : `${formatCount(count)} ${label}`))
     .join(', ');
+  const bad = ends.some(({ record }) => succeeded(record) === false);
+  const plain = ends.every(({ record }) => endingLabel(record) === 'ok');
   return bad ? screen.style.bad(text) : plain ? text : screen.style.warning(text);
 }
 
 /** "4711", "4711.3"; for several records "4720 ×20" tasks, "4711 (2 runs)". */
-function jobCell(line: RecordLine, screen: Screen): string {
-  const tasks = new Set(line.map((record) => record.task_id)).size;
-  if (line.length === 1) return jobLabel(line[0], screen);
-  return tasks > 1 ? `${jobName(line[0])} ${screen.glyphs.times}${tasks}` : `${jobName(line[0])} (${line.length} runs)`;
+function jobText({ records, tasks, latest }: JobLine, screen: Screen): string {
+  if (records === 1) return jobLabel(latest, screen);
+  return tasks > 1 ? `${jobName(latest)} ${screen.glyphs.times}${tasks}` : `${jobName(latest)} (${records} runs)`;
 }
 
 const peakCell =
@@ -143,26 +153,27 @@ const peakCell =
     return bracket === null ? '' : formatPeak(bracket, screen.glyphs);
   };
 
-/** Bytes that Grid Engine counted where nobody measured a peak; null: a peak is known, or nothing is. */
-function countedInstead(line: RecordLine): number | null {
-  if (fullestOf(line).peak_rss !== null) return null;
-  return line.reduce<number | null>((most, record) => {
-    const counted = countedByGridEngine(record);
-    return counted !== null && counted > (most ?? 0) ? counted : most;
-  }, null);
-}
-
-function memoryPeakCell(line: RecordLine, { glyphs }: Screen): string {
-  const { peak_rss: peak } = fullestOf(line);
+/** Where nobody measured a peak what Grid Engine counted. */
+function peakText(
+  { fullest: { peak_rss: peak }, largest_counted_bytes: counted }: JobLine,
+  { glyphs }: Screen,
+): string {
   if (peak !== null) return formatPeak(peak, glyphs);
-  const counted = countedInstead(line);
   return counted === null ? glyphs.none : `~${formatBytes(counted)}`;
 }
 
-function limitCell(line: RecordLine): string {
-  const limit = limitOf(fullestOf(line)) ?? limitOf(largest(line, limitOf));
+function limitText({ fullest, largest_limit_bytes: largest }: JobLine): string {
+  const limit = limitOf(fullest) ?? largest;
   return limit === null ? '' : formatRequested(limit);
 }
+
+/** What all records of a line say, or how many different things. */
+function agreedText({ value, values }: JobLine['owner'], screen: Screen, what: string): string {
+  return values <= 1 ? screen.safe(value ?? '') : `${formatCount(values)} ${what}`;
+}
+
+const orNothing = (value: number | null, format: (value: number) => string): string =>
+  value === null ? '' : format(value);
 
 /** "4 GiB", "mem_free 4 GiB". */
 function requestCell(line: RecordLine, screen: Screen): string {
@@ -211,14 +222,19 @@ const projectOf: Of<string | null> = ({ project }) => (project === 'NONE' ? null
 
 /** Every column by the name that --columns knows it by. */
 export const RECORD_COLUMNS = {
-  job: { head: 'job', says: 'number, with the task of an array job', cell: jobCell },
-  owner: { head: 'owner', says: 'the user', shrinksTo: 8, cell: textCell(({ owner }) => owner, 'owners') },
+  job: { head: 'job', says: 'number, with the task of an array job', ...ofSums(jobText) },
+  owner: {
+    head: 'owner',
+    says: 'the user',
+    shrinksTo: 8,
+    ...ofSums(({ owner }, screen) => agreedText(owner, screen, 'owners')),
+  },
   name: {
     head: 'name',
     says: "the job's name",
     dispensable: 1,
     shrinksTo: 11,
-    cell: ([record], screen) => screen.safe(record.job_name ?? ''),
+    ...ofSums(({ latest }, screen) => screen.safe(latest.job_name ?? '')),
   },
   project: { head: 'project', says: 'its project', shrinksTo: 8, cell: textCell(projectOf, 'projects') },
   queue: { head: 'queue', says: 'the queue it ran in', shrinksTo: 8, cell: textCell(({ queue }) => queue, 'queues') },
@@ -227,7 +243,7 @@ export const RECORD_COLUMNS = {
     says: 'where it ran',
     dispensable: 9,
     shrinksTo: 8,
-    cell: textCell(({ host }) => host, 'hosts'),
+    ...ofSums(({ host }, screen) => agreedText(host, screen, 'hosts')),
   },
   pe: { head: 'pe', says: 'its parallel environment', shrinksTo: 8, cell: textCell(({ pe }) => pe, 'pes') },
   account: {
@@ -260,7 +276,7 @@ export const RECORD_COLUMNS = {
         screen,
       ),
   },
-  until: { head: 'until', dispensable: 6, says: 'when it ended, or last reported', cell: untilCell },
+  until: { head: 'until', dispensable: 6, says: 'when it ended, or last reported', ...ofSums(untilText) },
   waited: {
     head: 'waited',
     says: 'from submission to start',
@@ -272,14 +288,14 @@ export const RECORD_COLUMNS = {
     says: 'elapsed time, the longest of several',
     dispensable: 5,
     align: 'right',
-    cell: sizeCell((record) => record.wallclock_seconds, formatDuration),
+    ...ofSums(({ longest_seconds }) => orNothing(longest_seconds, formatDuration)),
   },
   slots: {
     head: 'slots',
     says: 'slots on the host',
     dispensable: 8,
     align: 'right',
-    cell: ([record]) => String(record.host_slots ?? record.slots ?? ''),
+    ...ofSums(({ latest: { host_slots, slots } }) => String(host_slots ?? slots ?? '')),
   },
   request: {
     head: 'request',
@@ -287,12 +303,12 @@ export const RECORD_COLUMNS = {
     align: 'right',
     cell: requestCell,
   },
-  limit: { head: 'limit', dispensable: 3, says: 'requested memory on the host', align: 'right', cell: limitCell },
+  limit: { head: 'limit', dispensable: 3, says: 'requested memory on the host', align: 'right', ...ofSums(limitText) },
   peak: {
     head: 'peak',
     says: 'peak resident memory (RSS), a lower bound with >=, ~ of Grid Engine (maxvmem); of several the one closest to its limit',
     align: 'right',
-    cell: memoryPeakCell,
+    ...ofSums(peakText),
   },
   rss_swap: {
     head: 'RSS+swap',
@@ -317,14 +333,14 @@ export const RECORD_COLUMNS = {
     says: 'memory efficiency: that peak over the limit on the host',
     dispensable: 2,
     align: 'right',
-    cell: memoryCell,
+    ...ofSums(memoryText),
   },
   cpu: {
     head: 'CPU',
     says: 'CPU efficiency: CPU time over elapsed time and slots',
     dispensable: 4,
     align: 'right',
-    cell: efficiencyCell,
+    ...ofSums(efficiencyText),
   },
   cpu_time: {
     head: 'CPU time',
@@ -349,7 +365,7 @@ export const RECORD_COLUMNS = {
     says: 'requested and never used, in GiB x h',
     dispensable: 7,
     align: 'right',
-    cell: hostSumCell(unused, formatGibHours),
+    ...ofSums(({ unused_byte_seconds }) => orNothing(unused_byte_seconds, formatGibHours)),
   },
   read: {
     head: 'read',
@@ -386,7 +402,7 @@ export const RECORD_COLUMNS = {
     says: 'finished, running, lost, unsampled',
     cell: textCell(({ status }) => status, 'states'),
   },
-  ended: { head: 'ended', says: 'how it ended: ok, exit status or signal', cell: endingCell },
+  ended: { head: 'ended', says: 'how it ended: ok, exit status or signal', ...ofSums(endingText) },
   exit: {
     head: 'exit',
     says: 'exit status',

@@ -1,3 +1,4 @@
+import type { JobLine } from '../../accounting/job-line';
 import { groupBy } from '../../base/group-by';
 import { figureOf } from '../../record/peak-figure';
 import type { RecordSort } from '../../accounting/store';
@@ -29,6 +30,16 @@ const WEIGHT: Readonly<Record<RecordSort, (line: RecordLine) => number>> = {
   requested: sumOf((record) => (limitOf(record) ?? 0) * wallclockOf(record)),
   unused: sumOf((record) => Math.max(0, (limitOf(record) ?? 0) - peakOf(record)) * wallclockOf(record)),
 };
+
+/** Lines that were added up, the latest first. */
+export const newestFirst = (lines: readonly JobLine[]): readonly JobLine[] =>
+  lines
+    .map((line) => ({
+      line,
+      weight: line.ends.reduce((most, { record }) => Math.max(most, WEIGHT.time([record])), -Infinity),
+    }))
+    .sort((a, b) => b.weight - a.weight)
+    .map(({ line }) => line);
 
 /** A line per record, largest or latest first. */
 export function toLines(records: readonly JobRecord[], sort: RecordSort): RecordLine[] {
@@ -62,20 +73,6 @@ function submissionOf(task: JobRecord, masters: readonly JobRecord[] = []): stri
   const times = masters.flatMap(({ submitted_at: time }) => time ?? []).sort();
   return times.findLast((time) => time <= (task.started_at ?? '')) ?? times[0] ?? null;
 }
-
-/**
- * Of the records of one job those that stand for their hosts: each task of a parallel job is given the limit and slots of
- * its whole host, as its master is, so of a host only one may be counted.
- */
-export function hostsOf(line: readonly JobRecord[]): readonly JobRecord[] {
-  if (line.every((one) => one.pe_task_id === null)) return line;
-  const masters = new Set(line.flatMap((one) => (one.pe_task_id === null ? [placeOf(one)] : [])));
-  return line.filter(
-    (one) => one.pe_task_id === null || (one.pe_task_id.startsWith('1.') && !masters.has(placeOf(one))),
-  );
-}
-
-const placeOf = ({ task_id: task, host }: JobRecord): string => `${task ?? ''} ${host}`;
 
 /** Records, largest or latest first. */
 export function sortRecords<T extends { readonly record: JobRecord }>(items: readonly T[], sort: RecordSort): T[] {

@@ -1,5 +1,5 @@
+import type { JobLine } from '../../accounting/job-line';
 import type { FieldName } from '../../record/fields';
-import { requestOf } from '../../record/request';
 import type { Totals } from '../../record/totals';
 import { FAR_BELOW_LIMIT } from '../advice/fit';
 import { formatMinute, formatZone } from '../format/local-time';
@@ -9,18 +9,17 @@ import { renderGauges, shareTone, type Gauge } from '../screen/gauge';
 import { wrap } from '../screen/layout';
 import type { Screen } from '../screen/screen';
 import { columnsWithoutRoom, renderTable } from '../screen/table';
-import { RECORD_COLUMNS, type RecordColumn, type RecordColumnName } from './columns';
-import type { RecordLine } from './lines';
+import { cellOf, RECORD_COLUMNS, summedLine, type ListLine, type RecordColumn, type RecordColumnName } from './columns';
 import { gridEngineText } from './unused';
 import { WAITS_TEXT, WAITS_TITLE, waitTable, type QueueWaits } from './waits';
 
-interface RecordListReport {
+export interface RecordListReport {
   /** "Jobs of bob": harmless text. */
   readonly title: string;
   readonly since: Date;
   readonly until: Date;
   /** In the order in which they are shown. */
-  readonly lines: readonly RecordLine[];
+  readonly lines: readonly ListLine[];
   /** Over all records of the interval, shown or not. */
   readonly totals: Totals;
   readonly view: RecordTableView;
@@ -106,11 +105,12 @@ export function renderRecordList(report: RecordListReport, screen: Screen): stri
     ...(totals.records === totals.jobs ? [] : [plural(totals.records, 'record')]),
     ...(totals.running > 0 ? [`${formatCount(totals.running)} running`] : []),
   ];
-  const records = report.lines.flat();
-  const judgedBy = new Set(records.map((record) => requestOf(record)?.complex ?? null));
-  const complexes = [...judgedBy].filter((complex) => complex !== null).sort();
+  const lines = report.lines.map(summedLine);
+  const complexes = [...new Set(lines.flatMap((line) => line.complexes))].sort();
+  const total = (of: (line: JobLine) => number): number => lines.reduce((sum, line) => sum + of(line), 0);
+  const records = total((line) => line.records);
   const legend = `limit: ${complexes.length === 0 ? 'requested memory' : complexes.map(screen.safe).join(', ')} on the host; peak: resident memory; unused: requested, never used, in GiB${glyphs.dot}h`;
-  const selfReported = records.filter(({ trust }) => trust === 'self-reported').length;
+  const selfReported = total((line) => line.self_reported);
   const table = renderRecordTable(report.lines, report.view, screen);
   const notes = [
     ...(report.view.chosen ? [] : [legend]),
@@ -118,8 +118,8 @@ export function renderRecordList(report: RecordListReport, screen: Screen): stri
       ? [`no room for ${table.leftOut.join(', ')}: a wider terminal, or a pipe, has it`]
       : []),
     ...(selfReported > 0 ? [`${formatCount(selfReported)} self-reported by the owner: not in the site's sums`] : []),
-    ...(records.length < totals.records
-      ? [`${formatCount(records.length)} of ${formatCount(totals.records)} records shown: --limit N, --sort KEY`]
+    ...(records < totals.records
+      ? [`${formatCount(records)} of ${formatCount(totals.records)} records shown: --limit N, --sort KEY`]
       : []),
   ];
   return [
@@ -155,13 +155,13 @@ interface RecordTable {
 }
 
 /** Lines of jobs with the columns of a view, as many as fit. */
-export function renderRecordTable(lines: readonly RecordLine[], view: RecordTableView, screen: Screen): RecordTable {
+export function renderRecordTable(lines: readonly ListLine[], view: RecordTableView, screen: Screen): RecordTable {
   const width = view.width ?? Number.MAX_SAFE_INTEGER;
   const columns = view.columns.map((name, index): RecordColumn => {
     const column = RECORD_COLUMNS[name];
     return view.chosen && index > 0 ? { ...column, dispensable: index } : column;
   });
-  const rows = lines.map((line) => columns.map((column) => column.cell(line, screen)));
+  const rows = lines.map((line) => columns.map((column) => cellOf(column, line, screen)));
   const leftOut = view.chosen ? columnsWithoutRoom(columns, rows, width) : [];
   return {
     lines: renderTable(columns, rows, screen, width),

@@ -1,3 +1,4 @@
+import { FirstStarts, type Wait } from '../../accounting/first-starts';
 import { groupBy } from '../../base/group-by';
 import type { FieldName } from '../../record/fields';
 import type { JobRecord } from '../../record/record';
@@ -34,23 +35,8 @@ const ENDS = [4 * GIB, 16 * GIB, 64 * GIB, 256 * GIB, null] as const;
 const LEAST_JOBS = 5;
 const MOST_QUEUES = 5;
 
-interface Wait {
-  readonly queue: string;
-  readonly limit: number;
-  readonly seconds: number;
-}
-
-function waitOf(record: JobRecord): Wait | null {
-  const { pe_task_id: peTask, submitted_at: submitted, started_at: started } = record;
-  const limit = limitOf(record);
-  if (peTask !== null || submitted === null || started === null || limit === null || limit <= 0) return null;
-  const queue = record.queue?.split('@', 1)[0] ?? '';
-  const seconds = (Date.parse(started) - Date.parse(submitted)) / 1000;
-  return queue === '' || !(seconds >= 0) ? null : { queue, limit, seconds };
-}
-
 function medianOf(values: readonly number[]): number {
-  const sorted = values.toSorted((a, b) => a - b);
+  const sorted = Float64Array.from(values).sort();
   return sorted[(sorted.length - 1) >> 1] ?? 0;
 }
 
@@ -64,38 +50,28 @@ function sizesOf(waits: readonly Wait[]): readonly WaitOfSize[] {
   });
 }
 
-/** The waits of jobs and tasks to their first start. */
-class FirstStarts {
-  private readonly jobs = new Map<string, Map<number | null, Wait>>();
-  /** The job of the record before, and its tasks: mostly the next one is of the same. */
-  private job: readonly (string | number | null)[] = [];
-  private tasks = new Map<number | null, Wait>();
-
-  add(record: JobRecord): void {
-    const wait = waitOf(record);
-    if (wait === null) return;
-    const { cluster, job_id: number, submitted_at: submitted, task_id: task } = record;
-    if (this.job[0] !== number || this.job[1] !== submitted || this.job[2] !== cluster) {
-      this.job = [number, submitted, cluster];
-      const key = this.job.join(' ');
-      this.tasks = this.jobs.get(key) ?? new Map<number | null, Wait>();
-      this.jobs.set(key, this.tasks);
-    }
-    if (wait.seconds < (this.tasks.get(task)?.seconds ?? Infinity)) this.tasks.set(task, wait);
+/** How long the jobs and tasks of records waited for their first start. */
+export function firstWaits(records: readonly JobRecord[]): readonly Wait[] {
+  const firsts = new FirstStarts();
+  for (const record of records) {
+    const { cluster, job_id, task_id, submitted_at: submitted, started_at: started, queue } = record;
+    if (record.pe_task_id !== null || submitted === null || started === null) continue;
+    firsts.add({
+      job: { cluster, job_id, submitted_at: Date.parse(submitted) },
+      task_id,
+      started_at: Date.parse(started),
+      queue,
+      limit_bytes: limitOf(record),
+    });
   }
-
-  get all(): readonly Wait[] {
-    return [...this.jobs.values()].flatMap((tasks) => [...tasks.values()]);
-  }
+  return firsts.waits;
 }
 
 /** The queues with most jobs, where these requested memory of at least two sizes; a job counts with its first start. */
-export function waitsOf(records: readonly JobRecord[]): readonly QueueWaits[] {
-  const firsts = new FirstStarts();
-  for (const record of records) firsts.add(record);
-  return [...groupBy(firsts.all, ({ queue }) => queue)]
+export function waitsOf(waits: readonly Wait[]): readonly QueueWaits[] {
+  return [...groupBy(waits, ({ queue }) => queue)]
     .sort(([a, some], [b, others]) => others.length - some.length || (a < b ? -1 : 1))
-    .map(([queue, waits]) => ({ queue, sizes: sizesOf(waits) }))
+    .map(([queue, ofQueue]) => ({ queue, sizes: sizesOf(ofQueue) }))
     .filter(({ sizes }) => sizes.length > 1)
     .slice(0, MOST_QUEUES);
 }

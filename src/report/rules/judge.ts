@@ -1,6 +1,5 @@
-import { groupBy } from '../../base/group-by';
 import type { JobRecord } from '../../record/record';
-import { latestRuns, recordsOf, runKey, type JobRun } from '../job/job-run';
+import { latestRuns, recordsOf, runGroups, type JobRun } from '../job/job-run';
 import { gibHoursOf } from '../format/units';
 import { evaluate, type Lookup, type Value } from './evaluate';
 import { namesIn } from './expression';
@@ -112,7 +111,7 @@ export function withClasses<Run extends JobRun>(
   kindOf: KindOf = () => null,
 ): readonly (Run & { readonly classes: Classes })[] {
   const judged = new Map<Run, Classes>();
-  for (const group of groupBy(runs, runKey).values()) {
+  for (const group of runGroups(runs)) {
     const records = recordsOf(latestRuns(group));
     const classes = judge(rules, records, records[0] === undefined ? null : kindOf(records[0]));
     for (const run of group) judged.set(run, classes);

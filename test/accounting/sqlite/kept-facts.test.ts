@@ -16,9 +16,10 @@ const NOON = TODAY + DAY / 2;
 const job = (number: number, owner: string): JobRecord =>
   recordOf({ job_id: number, owner, run_id: `0badcafe.${number}.1`, ended_at: new Date(NOON).toISOString() });
 
-/** Of today, whose records are read, with a week of days before it that need not be. */
+/** Of today, whose records are read, after its totals alone, with a week of days before it that need not be. */
 async function owners(reader: AccountingReader): Promise<readonly (readonly [string | null, number])[]> {
   const interval = { since: TODAY - 7 * DAY, until: NOON + 1000 };
+  await reader.records(interval);
   for (const by of [...DIMENSIONS, 'day', 'cluster'] as const) await reader.summary({ ...interval, by });
   const { groups } = await reader.summary({ ...interval, by: 'owner' });
   return groups.map(({ key, totals }) => [key, totals.records] as const);

@@ -2,8 +2,11 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { RecordsQuery } from '../../../src/accounting/store';
 import { findRecords } from '../../../src/cli/records/find';
-import { findJobLines } from '../../../src/cli/records/find-lines';
+import { findJobLines, findJobSums } from '../../../src/cli/records/find-lines';
 import type { JobRecord } from '../../../src/record/record';
+import { openSqliteStore } from '../../../src/accounting/sqlite/sqlite-store';
+import { LIST_FIELDS } from '../../../src/report/records/list';
+import { temporaryStore } from '../../accounting/temporary-store';
 import { memoryReader } from '../../accounting/memory-reader';
 import { arrayOfTwenty, ordinary } from '../../report/sample-records';
 
@@ -83,5 +86,38 @@ describe('findJobLines', () => {
       asked.map(({ limit }) => limit),
       [200_000],
     );
+  });
+});
+
+describe('findJobSums', () => {
+  const query = { since: 0, until: END + 1 };
+  const wanted = { jobs: 3, waits: true, limit: 200_000, fields: LIST_FIELDS };
+  const tasks = array.slice(0, 20);
+
+  it('puts the jobs of several stores in one order', async (t) => {
+    const stores = [single.slice(0, 4), tasks].map((records) => {
+      const store = openSqliteStore(temporaryStore(), 0o640);
+      t.after(() => store.close());
+      return { store, records };
+    });
+    for (const { store, records } of stores) await store.merge(records);
+    const readers = stores.map(({ store }) => store);
+    const found = await findJobSums(query, wanted, readers);
+    assert.deepEqual(
+      found?.lines.map(({ latest, records }) => [latest.job_id, records]),
+      [
+        [5000, 1],
+        [task.job_id, 20],
+        [5001, 1],
+      ],
+    );
+    assert.deepEqual([found.read, found.totals.records], [24, 24]);
+    await stores[0]?.store.merge(tasks.slice(0, 1));
+    assert.equal(
+      await findJobSums(query, wanted, readers),
+      null,
+      'a job that is in both is put together from its records',
+    );
+    assert.equal(await findJobSums(query, wanted, [...readers.slice(1), reader]), null);
   });
 });

@@ -32,13 +32,17 @@ export class KeptFacts {
     return made;
   }
 
-  /** As `facts.records`, inside one transaction with `earlier`. */
-  *records(facts: FactReader, condition: Condition, span: Span): Generator<FactRow, void> {
+  /** As `facts.records`, inside one transaction with `earlier`; `keeps` false: new ones are not kept. */
+  *records(facts: FactReader, condition: Condition, span: Span, keeps: boolean): Generator<FactRow, void> {
     this.forgetChanged();
     const key = keyOf(condition, span);
     const known = this.parts.get(key);
     if (known !== undefined) {
       yield* known.rows;
+      return;
+    }
+    if (!keeps) {
+      yield* facts.records(condition, span);
       return;
     }
     const rows: FactRow[] = [];
@@ -55,11 +59,11 @@ export class KeptFacts {
   }
 
   /** As `facts.earlier`, after `records` of the same part. */
-  earlier(facts: FactReader, condition: Condition, span: Span, since: number): readonly EarlierRow[] {
+  earlier(facts: FactReader, condition: Condition, span: Span, since: number, keeps: boolean): readonly EarlierRow[] {
     const part = this.parts.get(keyOf(condition, span));
     if (part?.earlier?.since === since) return part.earlier.rows;
     const rows = facts.earlier(condition, span, since);
-    if (part !== undefined) part.earlier = { since, rows };
+    if (part !== undefined && keeps) part.earlier = { since, rows };
     return rows;
   }
 

@@ -52,13 +52,14 @@ export function summarise(db: Database, words: Words, wanted: SummaryQuery): Sum
       for (const row of facts.records(condition, part)) summer.addRecord(row);
     return summer.answer();
   }
-  // With the keys of all dimensions: the next question is by another one.
-  const facts = new FactReader(db, words, DIMENSIONS);
+  // With the keys of all dimensions: the next question is by another one. Where only the totals are wanted there are none.
+  const grouped = query.limit !== 0;
+  const facts = new FactReader(db, words, grouped ? DIMENSIONS : []);
   const kept = KeptFacts.of(db);
   const keyAt = asked === null ? 0 : DIMENSIONS.indexOf(asked);
   for (const part of plan.parts) {
-    for (const row of kept.records(facts, condition, part)) summer.addRecord(row, keyAt);
-    summer.endPart(kept.earlier(facts, condition, part, since), keyAt);
+    for (const row of kept.records(facts, condition, part, grouped)) summer.addRecord(row, keyAt);
+    summer.endPart(kept.earlier(facts, condition, part, since, grouped), keyAt);
   }
   const { set, key, periods, groups } = rolled;
   const keys = key === null ? null : rolledReader.numbersOf(set, key);

@@ -5,6 +5,7 @@ import type { Database } from 'better-sqlite3';
 import { migrate } from '../../../../src/accounting/migrations';
 import { createWords } from '../../../../src/accounting/sqlite/database/dictionary';
 import { OLD_RECORDS, OLD_SERIES } from '../../../../src/accounting/sqlite/prune';
+import { endsQuery, fullestQuery, newestQuery, sumsQuery } from '../../../../src/accounting/sqlite/read/job-lines';
 import {
   FIND_RECORD,
   jobQuery,
@@ -47,7 +48,7 @@ const PARAMETERS = Object.fromEntries(
   [
     ...['job_id', 'task_id', 'pe_task_id', 'cluster_id', 'host_id', 'run_id', 'from', 'to', 'since', 'until', 'limit'],
     ...['after', 'day', 'first', 'end', 'key', 'cluster', 'dimension', 'earliest', 'day_start', 'unit', 'days', 'keys'],
-    'glob',
+    ...['glob', 'jobs'],
   ].map((name) => [name, 1]),
 );
 
@@ -169,10 +170,13 @@ describe('answered from an index, never by a scan:', () => {
       for (const sql of [
         recordsQuery(condition, 'time', COLUMNS),
         recordsQuery(condition, 'unused', COLUMNS),
+        newestQuery(condition),
         factsQuery(condition, DIMENSIONS),
         earlierQuery(condition, DIMENSIONS),
       ])
         assertSearches(planOf(db, sql, condition.parameters), index);
+      for (const sql of [sumsQuery, fullestQuery, endsQuery])
+        assertSearches(planOf(db, sql(condition), condition.parameters), 'record_by_job');
     });
 });
 

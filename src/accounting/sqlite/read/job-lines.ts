@@ -1,0 +1,205 @@
+import type { Database } from 'better-sqlite3';
+import { groupBy } from '../../../base/group-by';
+import type { JobRecord } from '../../../record/record';
+import { FirstStarts, type Wait } from '../../first-starts';
+import { inOrder, untilOf, type JobLine, type JobLinesAnswer } from '../../job-line';
+import { fromRow, rowPlan, SERIES_CELLS } from '../../row';
+import type { Cell } from '../../columns';
+import type { JobLinesWanted, RecordFilter } from '../../store';
+import type { Span } from '../../sums/periods';
+import { GRID_ENGINE, SELF_REPORTED } from '../../sums/fact-columns';
+import type { Words } from '../database/dictionary';
+import { prepared } from '../database/prepared';
+import { pageQuery, selected } from './queries';
+import { conditionOf, type Condition } from './record-filter';
+import { daysOfKey } from './spans';
+
+/** The newest records, and what their jobs waited for. Parameters of these: @since, @until, @jobs, the condition's. */
+export const newestQuery = (condition: Condition): string =>
+  `SELECT r.cluster_id, r.job_id, r.submitted_at, r.task_id, r.started_at, r.queue_id, r.limit_bytes, r.pe_task_id IS NULL
+  ${selected(condition)} ORDER BY r.counted_at DESC, r.id DESC`;
+
+type Newest = readonly [
+  cluster: number,
+  job: number,
+  submitted: number | null,
+  task: number | null,
+  started: number | null,
+  queue: number | null,
+  limit: number | null,
+  isMaster: 0 | 1,
+];
+
+const ofJobs = ({ sql }: Condition): string =>
+  `FROM record r INDEXED BY record_by_job WHERE r.job_id IN (SELECT value FROM json_each(@jobs))
+  AND r.counted_at >= @since AND r.counted_at < @until${sql}`;
+const JOB = 'r.cluster_id, r.job_id, r.submitted_at';
+
+/** As `cpuEfficiency` says where it is known, and `unusedOf` (job-line.ts). */
+const BUSY = 'r.cpu_ms IS NOT NULL AND r.wallclock_ms * r.host_slots > 0';
+const UNUSED = 'max(0, r.requested_bytes - r.peak_rss_lower_bytes) * (r.wallclock_ms / 1000.0)';
+
+export const sumsQuery = (condition: Condition): string =>
+  `SELECT ${JOB}, count(*), count(DISTINCT coalesce(r.task_id, 0)), sum(r.pe_task_id IS NOT NULL),
+    sum(r.trust = ${SELF_REPORTED}), group_concat(DISTINCT r.request_complex_id),
+    count(DISTINCT r.owner_id), min(r.owner_id), count(DISTINCT r.host_id), min(r.host_id),
+    max(r.wallclock_ms), max(r.limit_bytes), max(${GRID_ENGINE}),
+    sum(CASE WHEN ${BUSY} THEN r.cpu_ms END), sum(CASE WHEN ${BUSY} THEN r.wallclock_ms * r.host_slots END), sum(${UNUSED})
+  ${ofJobs(condition)} GROUP BY ${JOB}`;
+
+type Sums = readonly [
+  cluster: number,
+  job: number,
+  submitted: number | null,
+  records: number,
+  tasks: number,
+  ofParallel: number,
+  selfReported: number,
+  complexes: string | null,
+  owners: number,
+  owner: number | null,
+  hosts: number,
+  host: number | null,
+  longestMs: number | null,
+  largestLimit: number | null,
+  largestCounted: number | null,
+  cpuMs: number | null,
+  slotMs: number | null,
+  unused: number | null,
+];
+
+/** A record beside a largest value is its own: SQLite takes the other columns from the row that has it. */
+export const fullestQuery = (condition: Condition): string =>
+  `SELECT ${JOB}, r.id, max(CASE WHEN r.peak_rss_lower_bytes IS NULL THEN -2
+      WHEN r.limit_bytes > 0 THEN r.peak_rss_lower_bytes * 1.0 / r.limit_bytes
+      ELSE -1 / (r.peak_rss_lower_bytes + 1.0) END)
+  ${ofJobs(condition)} GROUP BY ${JOB}`;
+
+const RUNNING = 1;
+
+export const endsQuery = (condition: Condition): string =>
+  `SELECT ${JOB}, r.id, count(*), max(coalesce(r.ended_at, r.started_at, -1))
+  ${ofJobs(condition)}
+  GROUP BY ${JOB}, r.status, r.exit_status, r.signal, r.failed, CASE WHEN r.status = ${RUNNING} THEN r.id END`;
+
+/** A job, and one of its records. */
+type Chosen = readonly [cluster: number, job: number, submitted: number | null, id: number, value: number];
+
+const keyOf = ([cluster, job, submitted]: readonly [number, number, number | null, ...unknown[]]): string =>
+  `${cluster} ${job} ${submitted ?? ''}`;
+
+interface NewestJobs {
+  readonly keys: ReadonlySet<string>;
+  readonly numbers: ReadonlySet<number>;
+  readonly waits: readonly Wait[];
+  readonly read: number;
+}
+
+/** The newest jobs, by so many records at least, where there are as many; null: one of them is parallel. `spans`: newest first. */
+function newestJobs(
+  db: Database,
+  words: Words,
+  condition: Condition,
+  spans: readonly Span[],
+  wanted: JobLinesWanted,
+): NewestJobs | null {
+  const { jobs: most, least, limit } = wanted;
+  const keys = new Set<string>();
+  const numbers = new Set<number>();
+  const firsts = new FirstStarts();
+  let read = 0;
+  let before: Newest | null = null;
+  const statement = prepared<object, Newest>(db, newestQuery(condition), 'raw');
+  for (const { since, until } of spans)
+    for (const row of statement.iterate({ ...condition.parameters, since, until })) {
+      const [cluster, job, submitted_at, task_id, started_at, queue, limit_bytes, isMaster] = row;
+      if (read >= limit || (keys.size >= most && read >= least)) return { keys, numbers, waits: firsts.waits, read };
+      read++;
+      // Mostly the next one is of the same job.
+      const isSame = before?.[0] === cluster && before[1] === job && before[2] === submitted_at;
+      before = row;
+      if (isMaster === 0 && keys.size < most) return null;
+      if (!isSame && keys.size < most) {
+        keys.add(keyOf(row));
+        numbers.add(job);
+      }
+      if (!wanted.waits || isMaster === 0 || submitted_at === null || started_at === null) continue;
+      const name = queue === null ? null : words.text('queue', queue);
+      firsts.add({ job: { cluster, job_id: job, submitted_at }, task_id, started_at, queue: name, limit_bytes });
+    }
+  return { keys, numbers, waits: firsts.waits, read };
+}
+
+const seconds = (ms: number | null): number | null => (ms === null ? null : ms / 1000);
+
+type Records = ReadonlyMap<number, JobRecord>;
+
+function readRecords(db: Database, words: Words, { fields }: JobLinesWanted, ids: readonly number[]): Records {
+  const plan = rowPlan(fields);
+  const known = [...new Set(ids)];
+  const rows = prepared<[string], readonly Cell[]>(db, pageQuery(plan.columns, false), 'raw').all(
+    JSON.stringify(known),
+  );
+  return new Map(rows.map((row, index) => [known[index] ?? 0, fromRow(row, SERIES_CELLS, null, words, plan).record]));
+}
+
+function lineOf(sums: Sums, nearest: JobRecord, ends: JobLine['ends'], words: Words): JobLine | null {
+  const [, , , records, tasks, , self_reported, complexes, owners, owner, hosts, host, ...figures] = sums;
+  const [longest, largest_limit_bytes, largest_counted_bytes, cpu, slots, unused_byte_seconds] = figures;
+  const [first] = ends;
+  if (first === undefined) return null;
+  const ids = complexes?.split(',').map(Number) ?? [];
+  const latest = ends.reduce((last, { record }) => (untilOf(record) > untilOf(last) ? record : last), first.record);
+  return {
+    records,
+    tasks,
+    latest,
+    fullest: nearest.peak_rss === null ? latest : nearest,
+    ends: inOrder(ends),
+    owner: { value: owner === null || owners > 1 ? null : words.text('owner', owner), values: owners },
+    host: { value: host === null || hosts > 1 ? null : words.text('host', host), values: hosts },
+    complexes: ids.map((id) => words.text('complex', id)).sort(),
+    self_reported,
+    longest_seconds: seconds(longest),
+    largest_limit_bytes,
+    largest_counted_bytes,
+    cpu_seconds: seconds(cpu),
+    slot_seconds: seconds(slots),
+    unused_byte_seconds,
+  };
+}
+
+/** As AccountingReader's, without the totals; inside one transaction. */
+export function jobLines(
+  db: Database,
+  words: Words,
+  query: RecordFilter,
+  wanted: JobLinesWanted,
+): Omit<JobLinesAnswer, 'totals'> | null {
+  const condition = conditionOf(query, words);
+  if (condition === null) return { lines: [], waits: [], read: 0 };
+  const newest = newestJobs(db, words, condition, daysOfKey(db, condition, query).toReversed(), wanted);
+  if (newest === null) return null;
+  const { keys, numbers, waits, read } = newest;
+  const { since, until } = query;
+  const parameters = { ...condition.parameters, since, until, jobs: JSON.stringify([...numbers]) };
+  const sums = prepared<object, Sums>(db, sumsQuery(condition), 'raw').all(parameters);
+  if (sums.some(([, , , , , ofParallel]) => ofParallel > 0)) return null;
+  const fullest = prepared<object, Chosen>(db, fullestQuery(condition), 'raw').all(parameters);
+  const ends = prepared<object, Chosen>(db, endsQuery(condition), 'raw').all(parameters);
+  const listed = (row: Chosen): boolean => keys.has(keyOf(row));
+  const ids = [...fullest, ...ends].filter(listed).map(([, , , id]) => id);
+  const records = readRecords(db, words, wanted, ids);
+  const fullestOf = new Map(fullest.map((row) => [keyOf(row), records.get(row[3])]));
+  const endsOf = groupBy(ends, keyOf);
+  const sumsOf = new Map(sums.map((row) => [keyOf(row), row]));
+  const lines = [...keys].flatMap((key) => {
+    const [own, most] = [sumsOf.get(key), fullestOf.get(key)];
+    const ways = (endsOf.get(key) ?? []).flatMap(([, , , id, count]) => {
+      const record = records.get(id);
+      return record === undefined ? [] : [{ record, count }];
+    });
+    return own === undefined || most === undefined ? [] : (lineOf(own, most, ways, words) ?? []);
+  });
+  return { lines, waits, read };
+}

@@ -1,0 +1,158 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import fc from 'fast-check';
+import { jobLineOf, untilOf, type JobLine } from '../../../../src/accounting/job-line';
+import { openSqliteHistory } from '../../../../src/accounting/sqlite/sqlite-history';
+import { openSqliteStore } from '../../../../src/accounting/sqlite/sqlite-store';
+import type { AccountingStore, JobLinesWanted, RecordFilter } from '../../../../src/accounting/store';
+import type { JobRecord } from '../../../../src/record/record';
+import { toJobLines } from '../../../../src/report/records/lines';
+import { LIST_FIELDS } from '../../../../src/report/records/list';
+import { firstWaits } from '../../../../src/report/records/waits';
+import { accountOf, bracketOf } from '../../../support/records';
+import { DAY, GIB, HOUR, iso, job, T0 } from '../../suite/fixture';
+import { temporaryStore } from '../../temporary-store';
+
+const QUERY = { since: T0 - DAY, until: T0 + DAY };
+const WANTED: JobLinesWanted = {
+  jobs: 50,
+  waits: true,
+  least: 500,
+  limit: 10_000,
+  fields: LIST_FIELDS,
+};
+
+const orNull = <T>(value: fc.Arbitrary<T>): fc.Arbitrary<T | null> => fc.option(value, { nil: null });
+
+/** What tasks differ in; times and peaks are made different by their place. */
+const part = fc.record({
+  job_id: fc.integer({ min: 1, max: 4 }),
+  task_id: orNull(fc.integer({ min: 1, max: 5 })),
+  status: fc.constantFrom('finished', 'finished', 'running', 'lost', 'unsampled'),
+  trust: fc.constantFrom('root', 'root', 'self-reported'),
+  exit_status: fc.constantFrom(0, 0, 1, 137, null),
+  signal: fc.constantFrom(0, 0, 9, null),
+  failed: fc.constantFrom(0, null, 100),
+  host: fc.constantFrom('node1', 'node2'),
+  owner: fc.constantFrom('bob', 'bob', 'eve', null),
+  job_name: fc.constantFrom('sim', null),
+  queue: fc.constantFrom('all.q', 'long.q@node1', null),
+  slots: orNull(fc.integer({ min: 1, max: 4 })),
+  host_slots: orNull(fc.integer({ min: 1, max: 4 })),
+  wallclock_seconds: orNull(fc.integer({ min: 0, max: 5000 }).map((ms) => ms / 1000)),
+  cpu_seconds: orNull(fc.integer({ min: 0, max: 5000 }).map((ms) => ms / 1000)),
+  h_vmem: orNull(
+    fc
+      .constantFrom(0, GIB, 4 * GIB)
+      .map((bytes) => ({ request_bytes: bytes, limit_bytes: bytes, per: 'slot' as const })),
+  ),
+  requests: fc.constantFrom({}, {
+    mem_free: { request_bytes: 2 * GIB, limit_bytes: 2 * GIB, per: 'slot' },
+  } satisfies JobRecord['requests']),
+  peak: orNull(fc.integer({ min: 0, max: 5 * GIB })),
+  grid_engine: orNull(fc.integer({ min: 0, max: GIB }).map((bytes) => accountOf({ maxvmem_bytes: bytes }))),
+});
+
+function recordsOf(
+  parts: readonly (typeof part extends fc.Arbitrary<infer Part> ? Part : never)[],
+): readonly JobRecord[] {
+  return parts.map(({ peak, ...fields }, index) => {
+    const ended = T0 - index * 60_000;
+    const hasEnded = fields.status === 'finished' || fields.status === 'unsampled';
+    return job(fields.job_id, ended, {
+      ...fields,
+      run_id: `0badcafe.${index}.1`,
+      submitted_at: iso(T0 - 10 * HOUR),
+      started_at: iso(ended - HOUR),
+      ended_at: hasEnded ? iso(ended) : null,
+      peak_rss: peak === null ? null : bracketOf(peak * 100 + index),
+    });
+  });
+}
+
+async function storeOf(records: readonly JobRecord[]): Promise<AccountingStore> {
+  const store = openSqliteStore(temporaryStore(), 0o640);
+  for (const outcome of await store.merge(records)) assert.ok(outcome.ok);
+  return store;
+}
+
+const near = (a: number, b: number): boolean => Math.abs(a - b) <= 1e-9 * Math.max(Math.abs(a), Math.abs(b));
+
+/** Sums that were added in another order are the same but for the last digits. */
+function assertSame(line: JobLine, expected: JobLine): void {
+  const { cpu_seconds, slot_seconds, unused_byte_seconds, ...rest } = expected;
+  for (const [name, value] of Object.entries({ cpu_seconds, slot_seconds, unused_byte_seconds })) {
+    const own = line[name as 'cpu_seconds'];
+    assert.ok(own === value || (own !== null && value !== null && near(own, value)), `${name}: ${own}, not ${value}`);
+  }
+  assert.deepEqual(
+    { ...line, cpu_seconds: 0, slot_seconds: 0, unused_byte_seconds: 0 },
+    {
+      ...rest,
+      cpu_seconds: 0,
+      slot_seconds: 0,
+      unused_byte_seconds: 0,
+    },
+  );
+}
+
+describe('jobLines of SQLite', () => {
+  it('adds up to the same as the records themselves', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(part, { minLength: 1, maxLength: 12 }), async (parts) => {
+        const store = await storeOf(recordsOf(parts));
+        const found = await store.jobLines?.(QUERY, WANTED);
+        const { records, totals } = await store.records({ ...QUERY, limit: 100, fields: LIST_FIELDS });
+        const read = records.map(({ record }) => record);
+        const byJob = ({ latest }: JobLine): number => latest.job_id;
+        const expected = toJobLines(read, 'time')
+          .map(jobLineOf)
+          .sort((a, b) => byJob(a) - byJob(b));
+        assert.ok(found);
+        const lines = found.lines.toSorted((a, b) => byJob(a) - byJob(b));
+        assert.equal(lines.length, expected.length);
+        for (const [index, line] of lines.entries()) assertSame(line, expected[index] ?? assert.fail());
+        assert.deepEqual([...found.waits].sort(byWait), [...firstWaits(read)].sort(byWait));
+        assert.deepEqual([found.read, found.totals], [read.length, totals]);
+        await store.close();
+      }),
+      { numRuns: 60 },
+    );
+  });
+
+  it('has the newest jobs first, no more than are wanted, each with all of its records', async () => {
+    const tasks = Array.from({ length: 6 }, (_, index) =>
+      job(2, T0 - index * HOUR, { task_id: index + 1, run_id: `r${index}`, submitted_at: iso(T0 - 10 * HOUR) }),
+    );
+    const store = await storeOf([...tasks, job(1, T0 - HOUR / 2), job(3, T0 - 9 * HOUR)]);
+    const found = await store.jobLines?.(QUERY, { ...WANTED, jobs: 2, least: 0 });
+    assert.deepEqual(
+      found?.lines.map(({ latest, records }) => [latest.job_id, untilOf(latest), records]),
+      [
+        [2, iso(T0), 6],
+        [1, iso(T0 - HOUR / 2), 1],
+      ],
+    );
+    assert.equal(found.totals.records, 8);
+  });
+
+  it('has the totals of days of which only the sums are left', async (t) => {
+    const store = openSqliteHistory(temporaryStore(), 0o640);
+    t.after(() => store.close());
+    await store.merge([0, 1, 2, 3].map((day) => job(day + 1, T0 + day * DAY)));
+    await store.rollUp({});
+    await store.prune({ records: 2, series: 0, rollups: 0 }, T0 + 4 * DAY, {});
+    const found = await store.jobLines?.({ since: T0, until: T0 + 4 * DAY }, WANTED);
+    assert.deepEqual([found?.lines.length, found?.totals.records], [2, 4]);
+  });
+
+  it('leaves a job with parallel tasks to its records', async () => {
+    const store = await storeOf([job(1, T0), job(1, T0, { pe_task_id: '1.node1', run_id: 'r2' })]);
+    const linesOf = async (query: RecordFilter) => store.jobLines?.(query, WANTED);
+    assert.equal(await linesOf(QUERY), null);
+    assert.deepEqual((await linesOf({ ...QUERY, owner: 'eve' }))?.lines, []);
+  });
+});
+
+const byWait = (a: { seconds: number; limit: number; queue: string }, b: typeof a): number =>
+  a.seconds - b.seconds || a.limit - b.limit || (a.queue < b.queue ? -1 : 1);

@@ -1,0 +1,26 @@
+import assert from 'node:assert/strict';
+import { it } from 'node:test';
+import fc from 'fast-check';
+import { groupBy } from '../../../src/base/group-by';
+import { runGroups, type JobRun } from '../../../src/report/job/job-run';
+import { recordOf } from '../../support/records';
+
+const run = fc
+  .record({
+    cluster: fc.constantFrom('a', 'b'),
+    job_id: fc.constantFrom(1, 2),
+    task_id: fc.constantFrom(null, 1, 2, 11),
+    attempt: fc.constantFrom(1, 1, 2),
+    incarnation: fc.constantFrom(1, 2),
+  })
+  .map(({ attempt, incarnation, ...key }): JobRun => ({ record: recordOf(key), attempt, incarnation }));
+
+it('groups the records of each run, whatever their order', () => {
+  const text = ({ record, attempt, incarnation }: JobRun): string =>
+    JSON.stringify([record.cluster, record.job_id, record.task_id, attempt, incarnation]);
+  fc.assert(
+    fc.property(fc.array(run, { maxLength: 30 }), (runs) => {
+      assert.deepEqual(runGroups(runs), [...groupBy(runs, text).values()]);
+    }),
+  );
+});
