@@ -1,8 +1,11 @@
-import { GROUPS_BY_RUNS, Margins, RISKS, type Prior } from './margins';
+import { GROUPS_BY_RUNS, Margins, RISKS, type Prior, type Risk } from './margins';
 import { SortedWindow } from './sorted-window';
 
 /** Older runs of a class say little about its next one. */
 const RUNS_KEPT = 200;
+
+/** Of what a base rests on, about so many runs exceeded it: fewer say little, and more reach further back than they need. */
+const RUNS_ABOVE = 5;
 
 /** A class whose largest peak is above e^0.3 = 1.35 times its median varies. */
 const STEADY_SPREAD = 0.3;
@@ -38,7 +41,7 @@ interface ClassRequest {
 interface Moment {
   readonly runs: number;
   readonly group: number;
-  /** Peaks that about a share of RISKS of the known runs exceeded. */
+  /** By risk, as RISKS. */
   readonly bases: readonly number[];
 }
 
@@ -48,6 +51,13 @@ const costOf = (amount: number, risk: number): number => amount * (1 + 2 * risk)
 /** Runs that are likely to need alike, in the order in which they ended. */
 export class JobClass {
   private readonly peaks = new SortedWindow(RUNS_KEPT);
+  /** By risk: the last peaks that its base rests on. */
+  private readonly recent = new Map<Risk, SortedWindow>(
+    RISKS.map((risk) => {
+      const runs = Math.round(RUNS_ABOVE / risk);
+      return [risk, runs < RUNS_KEPT ? new SortedWindow(runs) : this.peaks];
+    }),
+  );
   private readonly margins: Margins;
   private moment: Moment | null = null;
 
@@ -89,7 +99,8 @@ export class JobClass {
     if (then.runs > 0)
       for (const [index, base] of then.bases.entries())
         this.margins.add(index, then.group, stoppedAt === null ? needed / base : Infinity);
-    this.peaks.add(stoppedAt === null ? needed : Math.max(needed, stoppedAt * CENSORED));
+    const peak = stoppedAt === null ? needed : Math.max(needed, stoppedAt * CENSORED);
+    for (const window of new Set([this.peaks, ...this.recent.values()])) window.add(peak);
     this.moment = null;
   }
 
@@ -98,9 +109,9 @@ export class JobClass {
     return this.peaks.last(count);
   }
 
-  /** The peak that about a share `risk` of the known runs exceeded; the largest where there are few. */
-  base(risk: number): number {
-    const { sorted } = this.peaks;
+  /** The peak that about this share of the last runs exceeded; the largest where there are few. */
+  base(risk: Risk): number {
+    const sorted = this.recent.get(risk)?.sorted ?? [];
     return sorted[Math.min(sorted.length, Math.ceil((sorted.length + 1) * (1 - risk))) - 1] ?? 0;
   }
 
