@@ -18,6 +18,9 @@ const LEAST_RUNS = 3;
 const LEAST_RUNS_SMALL_RISK = 6;
 const SMALL_RISK = 0.02;
 
+/** Own scores of a class known by fewer runs change nothing beside a prior, and take most of the room of a long history. */
+const RUNS_BEFORE_SCORES = 20;
+
 /** A run at its limit needed more than that: half as much again, until a run says more. */
 const CENSORED = 1.5;
 
@@ -38,12 +41,16 @@ interface ClassRequest {
 }
 
 /** What was known of a class when a job was submitted. */
-interface Moment {
+export interface Moment {
   readonly runs: number;
   readonly group: number;
   /** By risk, as RISKS. */
   readonly bases: readonly number[];
 }
+
+/** By risk, as RISKS: what a run needed over the base that was known then; Infinity: more than its limit. */
+export const ratiosTo = ({ bases }: Moment, { needed, stoppedAt }: Need): readonly number[] =>
+  bases.map((base) => (stoppedAt === null ? needed / base : Infinity));
 
 /** What such requests waste in the mean, less what is needed: a run that needs more is lost, and tried again with twice as much. */
 const costOf = (amount: number, risk: number): number => amount * (1 + 2 * risk);
@@ -51,13 +58,11 @@ const costOf = (amount: number, risk: number): number => amount * (1 + 2 * risk)
 /** Runs that are likely to need alike, in the order in which they ended. */
 export class JobClass {
   private readonly peaks = new SortedWindow(RUNS_KEPT);
-  /** By risk: the last peaks that its base rests on. */
-  private readonly recent = new Map<Risk, SortedWindow>(
-    RISKS.map((risk) => {
-      const runs = Math.round(RUNS_ABOVE / risk);
-      return [risk, runs < RUNS_KEPT ? new SortedWindow(runs) : this.peaks];
-    }),
-  );
+  /** By risk, as RISKS: the last peaks that its base rests on. */
+  private readonly recent = RISKS.map((risk) => {
+    const runs = Math.round(RUNS_ABOVE / risk);
+    return runs < RUNS_KEPT ? new SortedWindow(runs) : this.peaks;
+  });
   private readonly margins: Margins;
   private moment: Moment | null = null;
 
@@ -95,12 +100,13 @@ export class JobClass {
   }
 
   /** A run has ended; `then`: what was known when it was submitted. */
-  learn(then: Moment, { needed, stoppedAt }: Need): void {
-    if (then.runs > 0)
-      for (const [index, base] of then.bases.entries())
-        this.margins.add(index, then.group, stoppedAt === null ? needed / base : Infinity);
+  learn(then: Moment, need: Need): void {
+    const { needed, stoppedAt } = need;
+    if (then.runs > RUNS_BEFORE_SCORES)
+      for (const [index, ratio] of ratiosTo(then, need).entries()) this.margins.add(index, then.group, ratio);
     const peak = stoppedAt === null ? needed : Math.max(needed, stoppedAt * CENSORED);
-    for (const window of new Set([this.peaks, ...this.recent.values()])) window.add(peak);
+    this.peaks.add(peak);
+    for (const window of this.recent) if (window !== this.peaks) window.add(peak);
     this.moment = null;
   }
 
@@ -111,13 +117,8 @@ export class JobClass {
 
   /** The peak that about this share of the last runs exceeded; the largest where there are few. */
   base(risk: Risk): number {
-    const sorted = this.recent.get(risk)?.sorted ?? [];
+    const sorted = this.recent[RISKS.indexOf(risk)]?.sorted ?? [];
     return sorted[Math.min(sorted.length, Math.ceil((sorted.length + 1) * (1 - risk))) - 1] ?? 0;
-  }
-
-  /** Its scores, for a prior. */
-  scores(): Margins['scores'] {
-    return this.margins.scores;
   }
 
   /** Classes of one group are alike in how well they are known, and in how much they vary. */

@@ -29,11 +29,11 @@ const SCORES_KEPT = 1000;
  */
 export class Margins {
   /** By risk and group. */
-  readonly scores: readonly Map<number, SortedWindow>[] = RISKS.map(() => new Map<number, SortedWindow>());
+  private readonly scores: readonly Map<number, SortedWindow>[] = RISKS.map(() => new Map<number, SortedWindow>());
 
   constructor(private readonly prior: Prior) {}
 
-  /** `ratio`: what a run needed over the base that was known when it was submitted; Infinity: more than its limit. */
+  /** `ratio`: as ratiosTo. */
   add(risk: number, group: number, ratio: number): void {
     const groups = this.scores[risk];
     const window = groups?.get(group) ?? new SortedWindow(SCORES_KEPT);
