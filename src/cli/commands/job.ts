@@ -71,7 +71,7 @@ export function register(command: Command, context: CommandContext): void {
     .option('--brief', 'six lines, as seff shows')
     .option(
       '--retry',
-      'what to request now if lack of memory ended it (exit status 0); 1: it ended otherwise, 4: not known yet',
+      'what to request now if lack of memory ended it (exit status 0); 1: it ended otherwise, 4: not known, or not yet',
     )
     .option('--all', 'every job that has had this number, not only the newest')
     .option('--at <time>', 'the job that had this number at that time (7d, 2026-11-01, yesterday ...)')
