@@ -23,7 +23,7 @@ import { kindsNear } from '../../report/rules/kinds';
 import { withClasses, type KindOf } from '../../report/rules/judge';
 import { loadRules, type RuleSet } from '../../report/rules/rule-set';
 import { writerOf } from '../records/accounts';
-import { findRecords, historyOf } from '../records/find';
+import { findDistinct, historyOf } from '../records/find';
 import { countOf } from '../records/options';
 import { askLists, withArrays } from '../job/array-tasks';
 import { type CommandContext, type GlobalOptions, CommandError, EXIT, usageError } from '../command';
@@ -33,7 +33,6 @@ import {
   findJob,
   findNewest,
   parseJobArguments,
-  unite,
   type FewFields,
   type JobArgument,
   type JobSources,
@@ -115,8 +114,8 @@ async function findAll(
   for (const job of jobs) {
     const report = await findJob({ ...job, ...query }, sources, few);
     const runs = await history.advise(report.runs);
-    const find = async (query: RecordsQuery): Promise<readonly StoredRecord[]> =>
-      sources.readers.length === 0 ? [] : unite((await findRecords(query, sources.readers)).records);
+    const find = (query: RecordsQuery): Promise<readonly StoredRecord[]> =>
+      sources.readers.length === 0 ? Promise.resolve([]) : findDistinct(query, sources.readers);
     const { of: kindOf } = await kindsNear(runs, find);
     const isOpen = few.paged && report.few_fields === true;
     reports.push({ ...report, kindOf, runs: isOpen ? runs : withClasses(runs, rules, kindOf) });

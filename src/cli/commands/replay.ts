@@ -12,8 +12,7 @@ import { renderReplay, renderReplayCsv, renderReplayJson } from '../../report/ad
 import { parseInterval, parseRisk } from '../arguments';
 import { CommandError, EXIT, type CommandContext, type GlobalOptions } from '../command';
 import { outputFormat, screenOf, warn, writeLines } from '../output';
-import { unite } from '../job/find-job';
-import { findRecords } from '../records/find';
+import { findDistinct } from '../records/find';
 import { commandStores, noStoreMessage, realSources, statusOfNothing } from '../stores/stores';
 import { progressLine, type Terminal } from '../terminal';
 
@@ -86,8 +85,7 @@ async function storedRuns(options: ReplayOptions, terminal: Terminal): Promise<R
       const from = since.getTime() + day * DAY_MS;
       const to = Math.min(from + DAY_MS, until.getTime());
       const query = { since: from, until: to, limit: EVERYTHING, totals: false, fields: MEMORY_FIELDS } as const;
-      const { records } = await findRecords(query, stores.readers);
-      for (const run of pastRuns(unite(records))) runs.push(withoutRecords(run, names));
+      for (const run of pastRuns(await findDistinct(query, stores.readers))) runs.push(withoutRecords(run, names));
     }
     progress.clear();
     if (runs.length > 0) return success(new Map([[OWN_HISTORY, runs]]));
