@@ -1,8 +1,11 @@
-import { GROUPS_BY_RUNS, Margins, RISKS, type Prior } from './margins';
+import { GROUPS_BY_RUNS, Margins, RISKS, type Prior, type Risk } from './margins';
 import { SortedWindow } from './sorted-window';
 
 /** Older runs of a class say little about its next one. */
 const RUNS_KEPT = 200;
+
+/** Of what a base rests on, about so many runs exceeded it: fewer say little, and more reach further back than they need. */
+const RUNS_ABOVE = 5;
 
 /** A class whose largest peak is above e^0.3 = 1.35 times its median varies. */
 const STEADY_SPREAD = 0.3;
@@ -14,6 +17,9 @@ const MOST_FACTOR = 1.6;
 const LEAST_RUNS = 3;
 const LEAST_RUNS_SMALL_RISK = 6;
 const SMALL_RISK = 0.02;
+
+/** Own scores of a class known by fewer runs change nothing beside a prior, and take most of the room of a long history. */
+const RUNS_BEFORE_SCORES = 20;
 
 /** A run at its limit needed more than that: half as much again, until a run says more. */
 const CENSORED = 1.5;
@@ -35,12 +41,16 @@ interface ClassRequest {
 }
 
 /** What was known of a class when a job was submitted. */
-interface Moment {
+export interface Moment {
   readonly runs: number;
   readonly group: number;
-  /** Peaks that about a share of RISKS of the known runs exceeded. */
+  /** By risk, as RISKS. */
   readonly bases: readonly number[];
 }
+
+/** By risk, as RISKS: what a run needed over the base that was known then; Infinity: more than its limit. */
+export const ratiosTo = ({ bases }: Moment, { needed, stoppedAt }: Need): readonly number[] =>
+  bases.map((base) => (stoppedAt === null ? needed / base : Infinity));
 
 /** What such requests waste in the mean, less what is needed: a run that needs more is lost, and tried again with twice as much. */
 const costOf = (amount: number, risk: number): number => amount * (1 + 2 * risk);
@@ -48,6 +58,11 @@ const costOf = (amount: number, risk: number): number => amount * (1 + 2 * risk)
 /** Runs that are likely to need alike, in the order in which they ended. */
 export class JobClass {
   private readonly peaks = new SortedWindow(RUNS_KEPT);
+  /** By risk, as RISKS: the last peaks that its base rests on. */
+  private readonly recent = RISKS.map((risk) => {
+    const runs = Math.round(RUNS_ABOVE / risk);
+    return runs < RUNS_KEPT ? new SortedWindow(runs) : this.peaks;
+  });
   private readonly margins: Margins;
   private moment: Moment | null = null;
 
@@ -85,11 +100,13 @@ export class JobClass {
   }
 
   /** A run has ended; `then`: what was known when it was submitted. */
-  learn(then: Moment, { needed, stoppedAt }: Need): void {
-    if (then.runs > 0)
-      for (const [index, base] of then.bases.entries())
-        this.margins.add(index, then.group, stoppedAt === null ? needed / base : Infinity);
-    this.peaks.add(stoppedAt === null ? needed : Math.max(needed, stoppedAt * CENSORED));
+  learn(then: Moment, need: Need): void {
+    const { needed, stoppedAt } = need;
+    if (then.runs > RUNS_BEFORE_SCORES)
+      for (const [index, ratio] of ratiosTo(then, need).entries()) this.margins.add(index, then.group, ratio);
+    const peak = stoppedAt === null ? needed : Math.max(needed, stoppedAt * CENSORED);
+    this.peaks.add(peak);
+    for (const window of this.recent) if (window !== this.peaks) window.add(peak);
     this.moment = null;
   }
 
@@ -98,15 +115,10 @@ export class JobClass {
     return this.peaks.last(count);
   }
 
-  /** The peak that about a share `risk` of the known runs exceeded; the largest where there are few. */
-  base(risk: number): number {
-    const { sorted } = this.peaks;
+  /** The peak that about this share of the last runs exceeded; the largest where there are few. */
+  base(risk: Risk): number {
+    const sorted = this.recent[RISKS.indexOf(risk)]?.sorted ?? [];
     return sorted[Math.min(sorted.length, Math.ceil((sorted.length + 1) * (1 - risk))) - 1] ?? 0;
-  }
-
-  /** Its scores, for a prior. */
-  scores(): Margins['scores'] {
-    return this.margins.scores;
   }
 
   /** Classes of one group are alike in how well they are known, and in how much they vary. */

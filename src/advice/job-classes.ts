@@ -15,3 +15,16 @@ export function jobClasses(job: ClassFields): readonly string[] {
   const sized = [...program, String(job.slots ?? 1), job.pe ?? ''];
   return [[...sized, job.project ?? '', job.queue ?? ''], sized, program].map((parts) => parts.join(BETWEEN));
 }
+
+/** Gives all runs of a class the same list of names: a history of a million runs has no room for one each. */
+export class ClassNames {
+  private readonly known = new Map<string, readonly string[]>();
+
+  /** `classes`: narrow to wide; the narrowest says which the others are. */
+  shared(classes: readonly string[]): readonly string[] {
+    const [narrowest = ''] = classes;
+    const known = this.known.get(narrowest);
+    if (known === undefined) this.known.set(narrowest, classes);
+    return known ?? classes;
+  }
+}

@@ -3,6 +3,8 @@ import { SortedWindow } from './sorted-window';
 /** The risks that a request may state: shares of runs that would need more. */
 export const RISKS = [0.01, 0.02, 0.05, 0.1, 0.2] as const;
 
+export type Risk = (typeof RISKS)[number];
+
 /** From which number of known runs on a group of classes begins; each has one for steady and one for varying classes. */
 export const GROUPS_BY_RUNS = [1, 2, 3, 6, 11, 21, 51, 101] as const;
 
@@ -27,11 +29,11 @@ const SCORES_KEPT = 1000;
  */
 export class Margins {
   /** By risk and group. */
-  readonly scores: readonly Map<number, SortedWindow>[] = RISKS.map(() => new Map<number, SortedWindow>());
+  private readonly scores: readonly Map<number, SortedWindow>[] = RISKS.map(() => new Map<number, SortedWindow>());
 
   constructor(private readonly prior: Prior) {}
 
-  /** `ratio`: what a run needed over the base that was known when it was submitted; Infinity: more than its limit. */
+  /** `ratio`: as ratiosTo. */
   add(risk: number, group: number, ratio: number): void {
     const groups = this.scores[risk];
     const window = groups?.get(group) ?? new SortedWindow(SCORES_KEPT);

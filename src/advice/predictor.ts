@@ -1,10 +1,10 @@
-import { JobClass, type Need } from './job-class';
+import { JobClass, type Moment, type Need } from './job-class';
 import type { Prior } from './margins';
 
 /** Classes of a job, narrow to wide, and what was known of each when it was submitted. */
 export interface Known {
   readonly jobClass: JobClass;
-  readonly then: ReturnType<JobClass['now']>;
+  readonly then: Moment;
 }
 
 /** The job classes of a history; learns from ended runs, in the order in which they ended. */
@@ -30,9 +30,5 @@ export class Predictor {
   /** A run has ended; `known`: what was known when it was submitted. */
   learn(known: readonly Known[], need: Need): void {
     for (const { jobClass, then } of known) jobClass.learn(then, need);
-  }
-
-  all(): readonly JobClass[] {
-    return [...this.classes.values()];
   }
 }

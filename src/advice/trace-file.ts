@@ -3,6 +3,7 @@ import type { Readable } from 'node:stream';
 import { createGunzip } from 'node:zlib';
 import { reasonOf } from '../base/log';
 import { failure, success, type Result } from '../base/result';
+import { ClassNames } from './job-classes';
 import type { PastRun } from './replay';
 
 const COLUMNS = ['trace', 'submit', 'end', 'class', 'peak_bytes', 'runtime_seconds', 'request_bytes'] as const;
@@ -26,6 +27,7 @@ export async function readTraceFile(path: string): Promise<Result<ReadonlyMap<st
 
 async function readTraces(path: string, input: Readable): Promise<Result<ReadonlyMap<string, readonly PastRun[]>>> {
   const traces = new Map<string, PastRun[]>();
+  const names = new ClassNames();
   let indexes: readonly number[] | null = null;
   let number = 0;
   for await (const line of linesOf(input)) {
@@ -38,7 +40,7 @@ async function readTraces(path: string, input: Readable): Promise<Result<Readonl
       continue;
     }
     const [trace = '', ...rest] = indexes.map((index) => cells[index] ?? '');
-    const run = runOf(rest);
+    const run = runOf(rest, names);
     if (run === null) return failure(`${path}, line ${number}: a number is missing or is no number`);
     const runs = traces.get(trace);
     if (runs === undefined) traces.set(trace, [run]);
@@ -47,11 +49,14 @@ async function readTraces(path: string, input: Readable): Promise<Result<Readonl
   return indexes === null ? failure(`${path}: the file is empty`) : success(traces);
 }
 
-function runOf([submit, end, name = '', peak, seconds, request = '']: readonly string[]): PastRun | null {
+function runOf(
+  [submit, end, name = '', peak, seconds, request = '']: readonly string[],
+  names: ClassNames,
+): PastRun | null {
   const run: PastRun = {
     submit: Number(submit),
     end: Number(end),
-    classes: [name],
+    classes: names.shared([name]),
     needed: Number(peak),
     stoppedAt: null,
     seconds: Number(seconds),

@@ -47,6 +47,13 @@ describe('the request for the next run', () => {
     assert.ok(low !== null && high !== null && low.amount > high.amount && low.risk < high.risk);
   });
 
+  it('rests on newer runs only where a larger risk is wanted', () => {
+    const changed = learned(Array.from({ length: 300 }, (_none, run) => (run < 200 ? 1000 : 100) * MIB));
+    const [low, high] = [requestAt(changed, 0.01), requestAt(changed, 0.05)];
+    assert.ok(low !== null && low.amount >= 1000 * MIB, String(low?.amount));
+    assert.ok(high !== null && high.amount < 200 * MIB, String(high?.amount));
+  });
+
   it('rests on the narrowest class that has enough runs', () => {
     const predictor = new Predictor(MEMORY_PRIOR);
     const learn = (classes: readonly string[], mib: number): void =>

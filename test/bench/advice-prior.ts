@@ -1,5 +1,6 @@
-import type { JobClass } from '../../src/advice/job-class';
+import { ratiosTo, type Need } from '../../src/advice/job-class';
 import { GROUPS_BY_RUNS, PRIOR_SHARES, RISKS, type Prior } from '../../src/advice/margins';
+import { Predictor, type Known } from '../../src/advice/predictor';
 
 const LEAST_SCORES = 20;
 /** Of each trace, so that a long one does not outweigh the others. */
@@ -25,13 +26,23 @@ export function makePrior(traces: readonly Scores[]): Prior {
   );
 }
 
-/** The scores of all classes together. */
-export function scoresOf(classes: readonly JobClass[]): Scores {
-  return RISKS.map((_, risk) =>
-    Array.from({ length: GROUPS }, (_unused, group) =>
-      classes.flatMap((jobClass) => jobClass.scores()[risk]?.get(group)?.sorted ?? []).sort((a, b) => a - b),
-    ),
-  );
+/** Keeps the scores of all classes together. */
+export class ScoreKeeper extends Predictor {
+  private readonly kept = RISKS.map(() => Array.from({ length: GROUPS }, (): number[] => []));
+
+  constructor() {
+    super(NO_PRIOR);
+  }
+
+  override learn(known: readonly Known[], need: Need): void {
+    for (const { then } of known.filter((one) => one.then.runs > 0))
+      for (const [risk, ratio] of ratiosTo(then, need).entries()) this.kept[risk]?.[then.group]?.push(Math.log(ratio));
+    super.learn(known, need);
+  }
+
+  get scores(): Scores {
+    return this.kept.map((groups) => groups.map((scores) => scores.toSorted((a, b) => a - b)));
+  }
 }
 
 function evenly(sorted: readonly number[]): readonly number[] {

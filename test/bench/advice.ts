@@ -1,10 +1,11 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { ClassNames } from '../../src/advice/job-classes';
 import { Predictor } from '../../src/advice/predictor';
 import { replay, type Outcome, type PastRun, type ReplayAnswer } from '../../src/advice/replay';
 import { readTraceFile } from '../../src/advice/trace-file';
 import type { Prior } from '../../src/advice/margins';
-import { makePrior, NO_PRIOR, priorSource, scoresOf, type Scores } from './advice-prior';
+import { makePrior, NO_PRIOR, priorSource, ScoreKeeper, type Scores } from './advice-prior';
 import type { Bench, BenchOptions, Section } from './bench';
 
 const RISKS = [0.01, 0.02, 0.05] as const;
@@ -36,9 +37,9 @@ const timeOf = (run: PastRun): readonly PastRun[] =>
   run.seconds > 0 ? [{ ...run, needed: run.seconds, requested: null }] : [];
 
 function playedScores(runs: readonly PastRun[]): Scores {
-  const predictor = new Predictor(NO_PRIOR);
-  replay(runs, [], predictor);
-  return scoresOf(predictor.all());
+  const keeper = new ScoreKeeper();
+  replay(runs, [], keeper);
+  return keeper.scores;
 }
 
 function risksSection(answers: ReadonlyMap<string, ReplayAnswer>): Section {
@@ -102,11 +103,17 @@ function timeSection(answers: ReadonlyMap<string, ReplayAnswer>): Section {
 /** The longest trace again and again, as other classes at later times. */
 function many(traces: Traces, jobs: number): readonly PastRun[] {
   const all = [...traces.values()].flat();
+  const names = new ClassNames();
   return Array.from({ length: jobs }, (_, index) => {
     const run = all[index % all.length] as PastRun;
     const round = Math.floor(index / all.length);
     const later = round * 1e9;
-    return { ...run, submit: run.submit + later, end: run.end + later, classes: [`${round} ${run.classes.join()}`] };
+    return {
+      ...run,
+      submit: run.submit + later,
+      end: run.end + later,
+      classes: names.shared([`${round} ${run.classes.join()}`]),
+    };
   });
 }
 

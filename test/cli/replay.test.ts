@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
-import { writeFileSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { openSqliteStore } from '../../src/accounting/sqlite/sqlite-store';
+import { ownStorePath } from '../../src/cli/stores/stores';
 import type { JobRecord } from '../../src/record/record';
 import { pastJobs } from '../report/past-jobs';
 import { qmemacct } from '../support/qmemacct';
@@ -40,6 +41,21 @@ describe('qmemacct replay', () => {
     };
     assert.equal(json.replays[0]?.advisable, 37);
     assert.equal(json.replays[0].advice[0]?.risk, 0.05);
+  });
+
+  it('counts a job once that two stores have', async () => {
+    const directory = temporaryDirectory();
+    const config = join(directory, 'qmemacct.toml');
+    writeFileSync(config, `accounting = "${directory}/site.db"\n`);
+    mkdirSync(join(directory, 'qmemacct'));
+    for (const path of [join(directory, 'site.db'), ownStorePath({ XDG_STATE_HOME: directory })]) {
+      const store = openSqliteStore(path, 0o600);
+      await store.merge(pastJobs(40));
+      await store.close();
+    }
+    const words = ['--config', config, 'replay', '--since', '2026-10-01'];
+    const { stdout } = qmemacct(words, { env: { COLUMNS: '120', XDG_STATE_HOME: directory } });
+    assert.match(stdout, /^accounting DB: 40 jobs, 37 with 3 earlier runs or more$/m);
   });
 
   it('says what is wrong', async () => {

@@ -112,9 +112,10 @@ export class Cell {
     return this.settings.changeComplex(['h_vmem', 'h_vmem', 'MEMORY', '<=', 'YES', consumable, preset, '0']);
   }
 
-  /** Makes a complex of memory that jobs may request; every execution host has `capacity` of it. */
-  async addMemoryComplex(name: string, consumable: 'YES' | 'JOB', capacity: string): Promise<void> {
+  /** Makes a complex of memory that jobs may request; every execution host has `capacity` of it, or no value. */
+  async addMemoryComplex(name: string, consumable: 'YES' | 'JOB', capacity?: string): Promise<void> {
     await this.settings.changeComplex([name, name, 'MEMORY', '<=', 'YES', consumable, '0', '0']);
+    if (capacity === undefined) return;
     for (const host of this.execHosts) {
       const result = await this.qconf(['-aattr', 'exechost', 'complex_values', `${name}=${capacity}`, host]);
       if (result.status !== 0) throw new Error(`${name} on ${host}: ${result.stdout}${result.stderr}`);

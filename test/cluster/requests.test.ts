@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { sumOfJob } from '../../src/accounting/job-sum';
 import { memoryEfficiency } from '../../src/record/efficiency';
+import { readMemoryComplexes, reservedConsumables, withoutValue } from '../../src/gridengine/memory-consumables';
 import { enforcedRequest } from '../../src/record/request';
 import { burnerCommand, mib, withSite, type Site } from './site';
 import { tightScript } from './tight';
@@ -29,6 +30,10 @@ const SETTINGS = [
 async function judgedByWhatTheyRequest({ cell, product }: Site): Promise<void> {
   for (const name of ['mem_free', 'virtual_free', 'site_mem']) await cell.addMemoryComplex(name, 'YES', '100G');
   await cell.addMemoryComplex('job_mem', 'JOB', '100G');
+  await cell.addMemoryComplex('idle_mem', 'YES');
+  const complexes = await readMemoryComplexes((words) => cell.qconf([...words]));
+  assert.deepEqual(reservedConsumables(complexes), ['job_mem', 'site_mem', 'mem_free', 'virtual_free']);
+  assert.deepEqual(withoutValue(complexes), ['idle_mem']);
   await slaveHostsAreJudged({ cell, product });
   const jobs = new Map<keyof typeof COMPLEXES, string>();
   for (const name of NAMES) {

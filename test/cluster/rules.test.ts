@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, it } from 'node:test';
+import { describe, it, type TestContext } from 'node:test';
 import { anything, checkJson, list, object, string } from '../../src/base/shape';
 import { SETTINGS_FILE } from '../../src/record/settings';
 import { burnerCommand, withSite, type Site } from './site';
@@ -10,8 +10,8 @@ import { until } from '../support/until';
 const USER = 'gealice';
 
 /**
- * Jobs here live for seconds, and the shipped rule "leak" waits ten minutes; one process that computes all the time gets
- * far less than a slot of a busy host, and "serial" wants most of one.
+ * Jobs here live for seconds and are few: the shipped rule "leak" waits ten minutes, "swarm" wants 200 runs. One process
+ * that computes all the time gets far less than a slot of a busy host, and "serial" wants most of one.
  */
 const RULES = `
 [serial]
@@ -26,6 +26,13 @@ requires = ["rising_eighths"]
 when = "wallclock_seconds >= 10s and growth_bytes >= 50% * peak_rss_lower_bytes and rising_eighths = 7"
 evidence = "memory grew all the time, by {growth_bytes} in {wallclock_seconds} up to {peak_rss_lower_bytes}"
 cost = "growth_bytes * wallclock_seconds / 2"
+
+[swarm]
+severity = "low"
+requires = ["runs_of_kind"]
+when = "wallclock_seconds < 2min and runs_of_kind >= 5 and mean_seconds_of_kind < 2min"
+evidence = "one of {runs_of_kind} runs of its kind, {mean_seconds_of_kind} each in the mean"
+cost = "host_slots * wallclock_seconds"
 `;
 
 /** Computes on one of its slots, as long as the rule wants and until it had seconds of CPU time. */
@@ -39,6 +46,7 @@ const GROWS = `exec perl -e 'for (1 .. 100) { push @held, "x" x (4 << 20); selec
 interface Case {
   readonly name: string;
   readonly args: readonly string[];
+  readonly tasks?: number;
   readonly script: string;
   readonly has: readonly string[];
   readonly hasNot: readonly string[];
@@ -71,9 +79,22 @@ const CASES: readonly Case[] = [
     args: ['-l', 'h_vmem=1G'],
     script: GROWS,
     has: ['leak'],
-    hasNot: ['serial', 'memory-far-below', 'memory-close', 'oversubscribed'],
+    hasNot: ['serial', 'memory-far-below', 'memory-close', 'oversubscribed', 'swarm'],
+  },
+  {
+    name: 'short',
+    args: ['-t', '1-5', '-l', 'h_vmem=100M'],
+    tasks: 5,
+    script: 'true',
+    has: ['swarm'],
+    hasNot: ['leak', 'h-rt-too-long', 'idle-cores'],
   },
 ];
+
+/** What busy_slots must be for the shipped rule "oversubscribed" on one slot; how much the host leaves is not ours. */
+const OVER_ONE_SLOT = 1.5;
+
+const THREE_THREADS = burnerCommand('cpu', 'threads.truth', { threads: 3, seconds: 30 });
 
 const answer = object({
   records: list(
@@ -96,7 +117,26 @@ async function listed({ product }: Site, name: string): Promise<string> {
   return (await product.run('ge1', ...words)).stdout;
 }
 
-async function judged(site: Site): Promise<void> {
+async function importLines({ cell, product }: Site, jobs: readonly string[]): Promise<void> {
+  await until(() => jobs.every((job) => cell.accounting(job).length > 0), 'the accounting lines', 100);
+  const imported = await product.run('ge1', 'import', cell.layout.accounting);
+  assert.equal(imported.status, 0, imported.stderr);
+}
+
+/** By itself, so that the other jobs leave it the host. */
+async function threadsOnOneSlot(t: TestContext, site: Site): Promise<void> {
+  const { cell, product } = site;
+  const job = await cell.submit(USER, ['-N', 'threads', '-l', 'h_vmem=500M'], THREE_THREADS);
+  const { cpu_seconds: cpu, wallclock_seconds: elapsed } = await product.record(job);
+  await importLines(site, [job]);
+  const busy = (cpu ?? 0) / (elapsed ?? 1);
+  const found = await classesOf(site, job);
+  if (busy > 1.1 * OVER_ONE_SLOT) assert.ok('oversubscribed' in found, JSON.stringify(found));
+  else t.diagnostic(`no job was oversubscribed: the host left three threads ${busy.toFixed(2)} CPUs`);
+  if (busy < 0.9 * OVER_ONE_SLOT) assert.ok(!('oversubscribed' in found), JSON.stringify(found));
+}
+
+async function judged(t: TestContext, site: Site): Promise<void> {
   const { cell, product } = site;
   const rules = join(cell.stateDir, 'rules.toml');
   writeFileSync(rules, RULES);
@@ -106,10 +146,8 @@ async function judged(site: Site): Promise<void> {
   const jobs = await Promise.all(
     CASES.map(({ name, args, script }) => cell.submit(USER, ['-N', name, ...args], script)),
   );
-  await Promise.all(jobs.map((job) => product.record(job)));
-  await until(() => jobs.every((job) => cell.accounting(job).length > 0), 'the accounting lines', 100);
-  const imported = await product.run('ge1', 'import', cell.layout.accounting);
-  assert.equal(imported.status, 0, imported.stderr);
+  await Promise.all(jobs.map((job, index) => product.records(job, CASES[index]?.tasks)));
+  await importLines(site, jobs);
   for (const [index, { name, has, hasNot }] of CASES.entries()) {
     const found = await classesOf(site, jobs[index] ?? '');
     const names = Object.keys(found);
@@ -117,7 +155,7 @@ async function judged(site: Site): Promise<void> {
     for (const one of has) assert.ok(names.includes(one), words);
     for (const one of hasNot) assert.ok(!names.includes(one), words);
   }
-  for (const name of ['idle-cores', 'serial', 'leak']) {
+  for (const name of ['idle-cores', 'serial', 'leak', 'swarm']) {
     const text = await listed(site, name);
     for (const [index, { has, hasNot }] of CASES.entries()) {
       const isListed = new RegExp(`^${jobs[index] ?? ''} `, 'm').test(text);
@@ -127,10 +165,13 @@ async function judged(site: Site): Promise<void> {
   }
   const report = await product.run('ge1', 'report', '--since', '1d', '--accounting', product.accounting);
   assert.match(report.stdout, /^ {2}leak +1 /m);
+  await threadsOnOneSlot(t, site);
 }
 
 describe('the classes of real jobs', () => {
   it('are those that they were made for', { timeout: 900_000 }, async (t) => {
-    await withSite(t, { settings: 'delivery_jitter_ms = 0\ninterval = 0.25\ncpu_budget_percent = 100' }, judged);
+    await withSite(t, { settings: 'delivery_jitter_ms = 0\ninterval = 0.25\ncpu_budget_percent = 100' }, (site) =>
+      judged(t, site),
+    );
   });
 });

@@ -23,7 +23,7 @@ import { kindsNear } from '../../report/rules/kinds';
 import { withClasses, type KindOf } from '../../report/rules/judge';
 import { loadRules, type RuleSet } from '../../report/rules/rule-set';
 import { writerOf } from '../records/accounts';
-import { findRecords, historyOf } from '../records/find';
+import { findDistinct, historyOf } from '../records/find';
 import { countOf } from '../records/options';
 import { askLists, withArrays } from '../job/array-tasks';
 import { type CommandContext, type GlobalOptions, CommandError, EXIT, usageError } from '../command';
@@ -33,7 +33,6 @@ import {
   findJob,
   findNewest,
   parseJobArguments,
-  unite,
   type FewFields,
   type JobArgument,
   type JobSources,
@@ -71,7 +70,7 @@ export function register(command: Command, context: CommandContext): void {
     .option('--brief', 'six lines, as seff shows')
     .option(
       '--retry',
-      'what to request now if lack of memory ended it (exit status 0); 1: it ended otherwise, 4: not known yet',
+      'what to request now if lack of memory ended it (exit status 0); 1: it ended otherwise, 4: not known, or not yet',
     )
     .option('--all', 'every job that has had this number, not only the newest')
     .option('--at <time>', 'the job that had this number at that time (7d, 2026-11-01, yesterday ...)')
@@ -115,8 +114,8 @@ async function findAll(
   for (const job of jobs) {
     const report = await findJob({ ...job, ...query }, sources, few);
     const runs = await history.advise(report.runs);
-    const find = async (query: RecordsQuery): Promise<readonly StoredRecord[]> =>
-      sources.readers.length === 0 ? [] : unite((await findRecords(query, sources.readers)).records);
+    const find = (query: RecordsQuery): Promise<readonly StoredRecord[]> =>
+      sources.readers.length === 0 ? Promise.resolve([]) : findDistinct(query, sources.readers);
     const { of: kindOf } = await kindsNear(runs, find);
     const isOpen = few.paged && report.few_fields === true;
     reports.push({ ...report, kindOf, runs: isOpen ? runs : withClasses(runs, rules, kindOf) });

@@ -1,16 +1,18 @@
 import type { Command } from 'commander';
+import { ClassNames } from '../../advice/job-classes';
 import { Predictor } from '../../advice/predictor';
 import { MEMORY_PRIOR } from '../../advice/prior';
 import { replay, type PastRun } from '../../advice/replay';
 import { readTraceFile } from '../../advice/trace-file';
 import { failure, success, type Result } from '../../base/result';
 import { loadSettings } from '../../record/settings';
+import { MEMORY_FIELDS } from '../../report/advice/class-history';
 import { pastRuns } from '../../report/advice/past-runs';
 import { renderReplay, renderReplayCsv, renderReplayJson } from '../../report/advice/replay';
 import { parseInterval, parseRisk } from '../arguments';
 import { CommandError, EXIT, type CommandContext, type GlobalOptions } from '../command';
 import { outputFormat, screenOf, warn, writeLines } from '../output';
-import { findRecords } from '../records/find';
+import { findDistinct } from '../records/find';
 import { commandStores, noStoreMessage, realSources, statusOfNothing } from '../stores/stores';
 import { progressLine, type Terminal } from '../terminal';
 
@@ -61,6 +63,12 @@ async function traced(path: string): Promise<Result<Histories, number>> {
   return success(read.value);
 }
 
+/** What a replay needs: records would take kilobytes a run. */
+function withoutRecords(run: PastRun, names: ClassNames): PastRun {
+  const { submit, end, classes, seconds, needed, stoppedAt, requested } = run;
+  return { submit, end, classes: names.shared(classes), seconds, needed, stoppedAt, requested };
+}
+
 /** The accounting DB's jobs, read day by day; an exit status where there are none. */
 async function storedRuns(options: ReplayOptions, terminal: Terminal): Promise<Result<Histories, number>> {
   const { since, until } = parseInterval(options.since, options.until, terminal.now());
@@ -71,12 +79,13 @@ async function storedRuns(options: ReplayOptions, terminal: Terminal): Promise<R
     stores.problems.forEach((problem) => warn(terminal, problem));
     const days = Math.ceil((until.getTime() - since.getTime()) / DAY_MS);
     const runs: PastRun[] = [];
+    const names = new ClassNames();
     for (let day = 0; day < days; day++) {
       progress.show('days', day, days);
       const from = since.getTime() + day * DAY_MS;
       const to = Math.min(from + DAY_MS, until.getTime());
-      const query = { since: from, until: to, limit: EVERYTHING, totals: false } as const;
-      for (const run of pastRuns((await findRecords(query, stores.readers)).records)) runs.push(run);
+      const query = { since: from, until: to, limit: EVERYTHING, totals: false, fields: MEMORY_FIELDS } as const;
+      for (const run of pastRuns(await findDistinct(query, stores.readers))) runs.push(withoutRecords(run, names));
     }
     progress.clear();
     if (runs.length > 0) return success(new Map([[OWN_HISTORY, runs]]));

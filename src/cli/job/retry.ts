@@ -8,7 +8,7 @@ import { succeeded } from '../../report/job/ending';
 import type { JobReport } from '../../report/job/job';
 import { latestRuns, promiseOf, recordsOf, type JobRun } from '../../report/job/job-run';
 import { needsOf } from '../../report/job/job-whole';
-import { MEMORY_CAUSES } from '../../report/why/hypothesis';
+import { MEMORY_CAUSES, type Cause } from '../../report/why/hypothesis';
 import { whyEnded, type Why } from '../../report/why/why';
 import { EXIT } from '../command';
 import { warn, writeLines, type OutputFormat } from '../output';
@@ -16,12 +16,18 @@ import type { Terminal } from '../terminal';
 
 /** Whether a job is worth another try with more memory. */
 interface Retry {
-  /** null: not known yet. */
+  /** null: not known, or not yet. */
   readonly memory: boolean | null;
   /** What to ask for now: "h_vmem=6G"; null: memory did not end it, or more would not have helped. */
   readonly request: string | null;
   readonly sentence: string;
 }
+
+const NOT_KNOWN: Retry = {
+  memory: null,
+  request: null,
+  sentence: 'whether memory ended it is not known: it was sampled too seldom, or not at all',
+};
 
 const NOT_YET: Retry = { memory: null, request: null, sentence: 'how it ended is not known yet' };
 
@@ -46,6 +52,24 @@ function isOpen({ run, why }: Ended, now: Date): boolean {
   return why.causes.length === 0 && records.every(({ grid_engine: line }) => line === null);
 }
 
+/** Some five seconds: a program may have grown to its limit between fewer. */
+const FEW_SAMPLES = 10;
+
+const isUnseen = ({ samples, peak_process_vmem: space }: JobRecord): boolean =>
+  (samples ?? 0) < FEW_SAMPLES && (space?.upper_bytes ?? null) === null;
+
+/** A program that is refused memory ends as by a fault of its own. */
+const AS_IF_REFUSED: ReadonlySet<Cause> = new Set<Cause>(['own-error', 'crash']);
+
+/** Memory may have ended it, and nobody saw how large it grew. */
+function isUndecided({ run, why }: Ended): boolean {
+  if (!why?.causes.every((cause) => AS_IF_REFUSED.has(cause))) return false;
+  const mayBeMemory = why.hypotheses.some(
+    ({ cause, standing }) => MEMORY_CAUSES.has(cause) && standing === 'undecidable',
+  );
+  return mayBeMemory && recordsOf(run).some(isUnseen);
+}
+
 const isOfMemory = ({ why }: Ended): boolean => why?.causes.some((cause) => MEMORY_CAUSES.has(cause)) ?? false;
 
 /** From the last run of every task; while one of them runs, nothing is decided. */
@@ -55,6 +79,7 @@ export function retryOf({ runs }: Pick<JobReport, 'runs'>, dialect: Dialect, now
   if (ended.length === 0 || ended.some((one) => isOpen(one, now))) return NOT_YET;
   const short = ended.filter(isOfMemory);
   if (short.length === 0) {
+    if (ended.some(isUndecided)) return NOT_KNOWN;
     const sentence = ended.find(({ why }) => why !== null)?.why?.sentence;
     return { memory: false, request: null, sentence: sentence ?? 'it succeeded' };
   }
@@ -69,7 +94,7 @@ export function retryOf({ runs }: Pick<JobReport, 'runs'>, dialect: Dialect, now
 
 /**
  * Prints what to request now where lack of memory ended the job; resolves to the exit status: 0 so, 1 it ended
- * otherwise, 4 not known yet.
+ * otherwise, 4 not known, or not yet.
  */
 export function showRetry(report: JobReport, format: OutputFormat, dialect: Dialect, terminal: Terminal): number {
   const { memory, request, sentence } = retryOf(report, dialect, terminal.now());

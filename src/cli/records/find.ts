@@ -1,5 +1,6 @@
 import { addRecords, addSummaries, chooseGroups } from '../../accounting/add-summaries';
 import type { AccountingReader, RecordsAnswer, RecordsQuery } from '../../accounting/store';
+import type { StoredRecord } from '../../record/merge';
 import type { SummaryAnswer, SummaryQuery } from '../../accounting/summary';
 import { ClassHistory } from '../../report/advice/class-history';
 import type { FindJobs } from '../../report/records/accounts';
@@ -12,6 +13,15 @@ import { unite } from '../job/find-job';
 export async function findRecords(query: RecordsQuery, readers: readonly AccountingReader[]): Promise<RecordsAnswer> {
   const answers = await Promise.all(readers.map((reader) => reader.records(query)));
   return answers.reduce(addRecords);
+}
+
+/** The records of a filter, once each though several stores have them. Rejects with StoreError. */
+export async function findDistinct(
+  query: RecordsQuery,
+  readers: readonly AccountingReader[],
+): Promise<readonly StoredRecord[]> {
+  const { records } = await findRecords(query, readers);
+  return readers.length > 1 ? unite(records) : records;
 }
 
 const EVERY_GROUP = 1_000_000_000;
@@ -38,5 +48,5 @@ export function jobsIn(readers: readonly AccountingReader[]): FindJobs {
 
 /** The past runs of jobs in every store. */
 export function historyOf(readers: readonly AccountingReader[], now: Date): ClassHistory {
-  return new ClassHistory(async (query) => unite((await findRecords(query, readers)).records), now.getTime());
+  return new ClassHistory((query) => findDistinct(query, readers), now.getTime());
 }

@@ -40,7 +40,7 @@ const STATUSES: Readonly<Record<keyof typeof EXIT, string>> = {
   nothing: 'Nothing found.',
   usage: 'Wrong usage.',
   unavailable: 'A store, a host or a command is unavailable.',
-  notYet: 'How the job ended is not known yet (job --retry).',
+  notYet: 'How the job ended is not known, or not yet (job --retry).',
 };
 
 /** qmemacct(1) for man(1). `program`: with every command complete. */

@@ -149,18 +149,26 @@ export function hasUnknownPart(records: readonly JobRecord[]): boolean {
   return records.some(isUnknownPart);
 }
 
-const hasEnded = (record: JobRecord): boolean =>
+const isSampledOrStopped = (record: JobRecord): boolean =>
   record.status === 'finished' || (record.status === 'unsampled' && hitLimit(record));
+
+/** Without samples Grid Engine's figure counts where past runs of the kind give a risk, as `qmemacct advise` has it. */
+const isCountedAlone = (record: JobRecord): boolean =>
+  record.status === 'unsampled' && countedHere(record) > 0 && succeeded(record) === true;
 
 /**
  * What to ask for next time, from all hosts and tasks of a job; never less than what was measured, by whatever source.
- * `promised`: what past runs of its kind say, null or without a risk where they are too few. null: nothing can be said (still running, lost, not sampled, or ended badly for another reason).
+ * `promised`: what past runs of its kind say, null or without a risk where they are too few. null: nothing can be said (still running, lost, not sampled and of no known kind, or ended badly for another reason).
  */
 export function adviseRequest(all: readonly JobRecord[], promised: Promised | null = null): Advice | null {
   const records = asStopped(all);
-  const ended = records.filter(hasEnded);
+  const isKnownKind = promised?.risk != null;
+  const ended = records.filter((record) => isSampledOrStopped(record) || (isKnownKind && isCountedAlone(record)));
   const stopped = ended.filter(hitLimit);
-  if (!ended.some(saysWhatToAsk) || (stopped.length === 0 && !ended.some((record) => succeeded(record) === true)))
+  if (
+    !ended.some((record) => saysWhatToAsk(record) || isCountedAlone(record)) ||
+    (stopped.length === 0 && !ended.some((record) => succeeded(record) === true))
+  )
     return null;
   const shares = records.flatMap((record) => shareOf(record) ?? []);
   const [first, ...others] = shares;

@@ -53,10 +53,22 @@ interface TimePromise extends Promised {
   readonly text: string;
 }
 
+/** Of fewer slots a job would not fail, but take longer: no risk is stated. */
+export interface SlotsAdvice {
+  readonly requested: number;
+  /** The most that any of the runs kept busy, in the mean over its time. */
+  readonly busiest: number;
+  /** As many as the busiest run needed. */
+  readonly enough: number;
+  readonly runs: number;
+}
+
 /** What to request for a kind of job; null: no run of it says. */
 export interface ClassAdvice {
   readonly memory: MemoryPromise | null;
   readonly time: TimePromise | null;
+  /** null, too, where it needs the slots that it requests. */
+  readonly slots: SlotsAdvice | null;
 }
 
 /** What is asked of past runs: a risk, and no less than so many bytes per slot, which the job itself was measured to need. */
@@ -131,6 +143,27 @@ export function adviseTime(stored: readonly StoredRecord[], fields: ClassFields,
   const classes = classesOf(fields, newestOf(stored, fields));
   const time = promisedBy(ofClasses(pastTimes(stored), classes), classes, risk, TIME_PRIOR);
   return time && inSeconds(time);
+}
+
+/** As few as for a request of memory. */
+const LEAST_RUNS = 3;
+
+/** A thread that waits a little still has a slot of its own. */
+const BUSY_ENOUGH = 0.1;
+
+/** Whether fewer slots would do: of runs on one host with the same number of slots it is known how many were busy. */
+export function adviseSlots(stored: readonly StoredRecord[], fields: ClassFields): SlotsAdvice | null {
+  const { slots: requested } = fields;
+  if (requested === null || requested < 2) return null;
+  const busy = classRuns(stored, fields).flatMap(({ records: [job, ...others] }) => {
+    const { cpu_seconds: cpu, wallclock_seconds: elapsed, slots, host_slots: here } = job;
+    const isKnown = others.length === 0 && slots === requested && here === slots;
+    return isKnown && cpu !== null && elapsed !== null && elapsed > 0 ? [cpu / elapsed] : [];
+  });
+  if (busy.length < LEAST_RUNS) return null;
+  const busiest = busy.reduce((most, one) => Math.max(most, one));
+  const enough = Math.max(1, Math.ceil(busiest - BUSY_ENOUGH));
+  return enough < requested ? { requested, busiest, enough, runs: busy.length } : null;
 }
 
 function inBytes(promised: Promised, least: number): Promised & { readonly text: string } {

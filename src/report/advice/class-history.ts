@@ -8,6 +8,7 @@ import { jobKey, type JobRun } from '../job/job-run';
 import type { MemoryRun } from './past-runs';
 import {
   adviseMemory,
+  adviseSlots,
   adviseTime,
   classRuns,
   type ClassAdvice,
@@ -81,10 +82,14 @@ export class ClassHistory {
     return adviseMemory(await this.runsLike(fields, MEMORY_FIELDS), fields, wanted);
   }
 
-  /** Both in one question. Rejects with StoreError. */
+  /** All in one question. Rejects with StoreError. */
   async adviceOf(fields: ClassFields, wanted: Wanted): Promise<ClassAdvice> {
     const runs = await this.runsLike(fields);
-    return { memory: adviseMemory(runs, fields, wanted), time: adviseTime(runs, fields, wanted) };
+    return {
+      memory: adviseMemory(runs, fields, wanted),
+      time: adviseTime(runs, fields, wanted),
+      slots: adviseSlots(runs, fields),
+    };
   }
 
   /** The runs that both rest on, as far as it is known what memory they needed. Rejects with StoreError. */

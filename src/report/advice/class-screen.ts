@@ -6,7 +6,7 @@ import { renderCsvRows } from '../records/csv';
 import { wrap } from '../screen/layout';
 import type { Screen } from '../screen/screen';
 import { renderTable, type Column } from '../screen/table';
-import type { ClassAdvice, ClassFields, Promised } from './class-advice';
+import type { ClassAdvice, ClassFields, Promised, SlotsAdvice } from './class-advice';
 
 /** Advice for a kind of job, and what was asked. */
 interface ClassReport {
@@ -21,7 +21,7 @@ interface ClassReport {
 const TIME = 'h_rt';
 
 /** "h_vmem=2.3G,h_rt=2:30:00"; null: nothing is known. */
-export function classRequest({ memory, time }: ClassAdvice): string | null {
+export function classRequest({ memory, time }: Pick<ClassAdvice, 'memory' | 'time'>): string | null {
   const parts = [
     ...(memory === null ? [] : [`${memory.complex}=${memory.text}`]),
     ...(time === null ? [] : [`${TIME}=${time.text}`]),
@@ -71,6 +71,8 @@ export interface ClassObject {
       })
     | null;
   readonly time: (PromiseObject & { readonly request_seconds: number; readonly largest_seconds: number }) | null;
+  /** null, too, where it needs the slots that it requests. */
+  readonly slots: SlotsAdvice | null;
 }
 
 function row(promise: PromiseObject, largest: string, screen: Screen): readonly string[] {
@@ -138,10 +140,19 @@ function memoryNotes({ memory, class: { slots } }: ClassObject): readonly string
   ];
 }
 
+function slotsNotes({ slots }: ClassObject): readonly string[] {
+  if (slots === null) return [];
+  const { requested, enough, busiest, runs } = slots;
+  return [
+    `Slots: ${formatCount(enough)} of ${formatCount(requested)} would do: the busiest of ${formatCount(runs)} runs kept ${busiest.toFixed(1)} busy in the mean.`,
+  ];
+}
+
 /** What the lines of `classRows` leave open. */
 export function classNotes(answer: ClassObject): readonly string[] {
   const { memory, time, wanted_risk: wanted } = answer;
   return [
+    ...slotsNotes(answer),
     ...memoryNotes(answer),
     ...riskNotes(memory, wanted),
     ...riskNotes(time, wanted),
@@ -176,7 +187,7 @@ export function renderClass(report: ClassReport, screen: Screen): readonly strin
 /** The same for programs. */
 export function classObject({ fields, advice, risk }: Omit<ClassReport, 'requests'>): ClassObject {
   const { owner, jobName, slots, pe, project, queue } = fields;
-  const { memory, time } = advice;
+  const { memory, time, slots: slotsAdvice } = advice;
   const shared = (complex: string, promised: Promised & { readonly text: string }): PromiseObject => ({
     complex,
     request: promised.text,
@@ -202,6 +213,7 @@ export function classObject({ fields, advice, risk }: Omit<ClassReport, 'request
       request_seconds: time.amount,
       largest_seconds: time.largest,
     },
+    slots: slotsAdvice,
   };
 }
 

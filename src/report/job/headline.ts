@@ -118,15 +118,15 @@ function needWords({ counted, need, record }: Advice): string {
 function adviceReason(advice: Advice, screen: Screen): string {
   const { times } = screen.glyphs;
   const total = advice.slots > 1 ? `${times} ${advice.slots} slots = ${formatBytes(advice.totalBytes)}: ` : '';
-  if (advice.promise !== null) return `${total}${promiseWords(advice.promise, advice.slots)}`;
+  if (advice.promise !== null) return `${total}${promiseWords(advice.promise, advice)}`;
   if (advice.guess)
     return `${total}${RAISE} ${times} the limit; the refused amount is not recorded, so double it if that is too little`;
   return `${total}${needWords(advice)} and ${formatPercent(HEADROOM - 1)} headroom`;
 }
 
 /** "a risk of 1.0 % by 42 runs of its kind, of which the largest needed 1.98 GiB". */
-function promiseWords({ risk, runs, largest }: Promised, slots: number): string {
-  return `a risk of ${formatPercent(risk ?? 1)} by ${formatCount(runs)} runs of its kind, of which the largest needed ${formatBytes(largest, 'up')}${slots > 1 ? ' per slot' : ''}`;
+function promiseWords({ risk, runs, largest }: Promised, { slots, counted }: Advice): string {
+  return `a risk of ${formatPercent(risk ?? 1)} by ${formatCount(runs)} runs of its kind, of which the largest needed ${counted ? '~' : ''}${formatBytes(largest, 'up')}${slots > 1 ? ' per slot' : ''}`;
 }
 
 function memoryReason(advice: Advice, screen: Screen): string {
@@ -157,7 +157,7 @@ export function renderVerdict(
   screen: Screen,
   why: Why | null,
 ): string[] {
-  if (record.status === 'running' || (record.status !== 'finished' && why === null)) return [];
+  if (record.status === 'running' || (record.status !== 'finished' && why === null && next === null)) return [];
   const verdict = why === null ? verdictOf(record, next?.memory ?? null, records) : whyWords(why, next);
   const words =
     verdict === null ? [] : wrap(verdict[1], screen.width - 2).map((line) => `  ${screen.style[verdict[0]](line)}`);

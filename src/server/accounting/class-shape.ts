@@ -55,6 +55,17 @@ const ADVICE = {
     }),
   ),
   time: nullable(object({ ...PROMISE, request_seconds: count, largest_seconds: number(0) })),
+  slots: described(
+    nullable(
+      object({
+        requested: count,
+        busiest: described(number(0), 'the most slots that any of the runs kept busy, in the mean over its time'),
+        enough: count,
+        runs: count,
+      }),
+    ),
+    'fewer slots that would do; null: none would, or it is not known',
+  ),
 } satisfies { readonly [Name in keyof ClassObject]: Shape<ClassObject[Name]> };
 
 const OUTCOME = {

@@ -56,6 +56,13 @@ describe('qmemacct advise', () => {
     assert.match(named, /\nh_rt,0:\d\d:00,\d+,[\d.]+,60,300,/);
   });
 
+  it('says how many slots would do', async () => {
+    const busy = { owner, slots: 4, host_slots: 4, cpu_seconds: 450 };
+    const { advise } = await site(pastJobs(10, () => busy));
+    const { output } = await advise('--name', 'step_0', '--slots', '4', '--pe', 'smp');
+    assert.match(output, /^ {2}Slots: 2 of 4 would do: the busiest of 10 runs kept 1\.5 busy in the mean\.$/m);
+  });
+
   it('speaks of the complex that such jobs request', async () => {
     const requests = { mem_free: { request_bytes: 4 * GIB, limit_bytes: 16 * GIB, per: 'slot' } } as const;
     const { advise } = await site(pastJobs(60, () => ({ owner, h_vmem: null, requests })));
@@ -102,7 +109,7 @@ describe('qmemacct advise', () => {
     const nothing = await advise('--name', 'unheard-of', '--json');
     assert.equal(nothing.status, 1);
     assert.match(nothing.warnings, /advise: no run of "unheard-of" of .* is known from the last year; --name NAME/);
-    assert.match(nothing.output, /"request":null,"memory":null,"time":null}\n$/);
+    assert.match(nothing.output, /"request":null,"memory":null,"time":null,"slots":null}\n$/);
     assert.equal((await advise()).status, 1);
     const absent = await advise(join(directory, 'none.sh'));
     assert.equal(absent.status, 3);

@@ -2,7 +2,15 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { retryOf, showRetry } from '../../../src/cli/job/retry';
 import type { JobRecord } from '../../../src/record/record';
-import { asRuns, killedAtLimit, ordinary, running, unsampled } from '../../report/sample-records';
+import {
+  asRuns,
+  killedAtLimit,
+  openBracket,
+  ordinary,
+  provedBracket,
+  running,
+  unsampled,
+} from '../../report/sample-records';
 import { fakeTerminal } from '../fake-terminal';
 
 const GIB = 1024 ** 3;
@@ -46,11 +54,24 @@ describe('qmemacct job --retry', () => {
   });
 
   it('waits a minute for what was sampled where Grid Engine alone has said how it ended', () => {
-    const failed = { ...unsampled, exit_status: 1 };
+    const failed = { ...unsampled, exit_status: 1, h_vmem: null };
     const secondsLater = (seconds: number): number => {
       const now = (): Date => new Date(Date.parse(failed.ended_at ?? '') + 1000 * seconds);
       return shown([failed], false, fakeTerminal({ now })).status;
     };
     assert.deepEqual([secondsLater(5), secondsLater(59), secondsLater(61)], [4, 4, 1]);
+  });
+
+  it('does not say that it ended otherwise where memory was limited, and nobody saw how large it grew', () => {
+    const failed = { ...unsampled, exit_status: 1 };
+    const { status, output, warnings } = shown([failed]);
+    assert.deepEqual([status, output], [4, '']);
+    assert.match(warnings, /^qmemacct: job 4712: whether memory ended it is not known: it was sampled too seldom/m);
+    assert.equal(shown([{ ...failed, exit_status: 0 }]).status, 1);
+    const open = openBracket(GIB / 10, null, null);
+    const few = { ...killedAtLimit, exit_status: 1, signal: 0, failed: 0, samples: 4, peak_process_vmem: open };
+    assert.equal(shown([few]).status, 4);
+    assert.equal(shown([{ ...few, samples: 40 }]).status, 1);
+    assert.equal(shown([{ ...few, peak_process_vmem: provedBracket(GIB / 10, GIB / 10, null, null) }]).status, 1);
   });
 });

@@ -128,6 +128,16 @@ describe('adviseRequest', () => {
     assert.equal(adviseRequest(arrayOfTwenty)?.request, 'h_vmem=3G');
   });
 
+  it("rests on Grid Engine's figure where nobody sampled the job, and past runs of its kind give a risk", () => {
+    const promise = { amount: 2 * GIB, risk: 0.01, runs: 40, largest: 1.9 * GIB, predictions: 20, failed: 0 };
+    const account = tenMinutesOf({ maxvmem_bytes: 1.5 * GIB });
+    const counted = { ...unsampled, h_vmem: limitOf4G, peak_rss: null, grid_engine: account };
+    const advice = adviseRequest([counted], promise);
+    assert.deepEqual([advice?.kind, advice?.request, advice?.counted], ['lower', 'h_vmem=2G', true]);
+    assert.equal(adviseRequest([counted], { ...promise, risk: null }), null);
+    assert.equal(adviseRequest([{ ...counted, exit_status: 1 }], promise), null);
+  });
+
   it('says nothing where nothing can be known', () => {
     assert.equal(adviseRequest([running]), null);
     assert.equal(adviseRequest([lost]), null);

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { asStored } from '../../../src/record/merge';
 import type { JobRecord } from '../../../src/record/record';
-import { adviseMemory, adviseTime, type ClassFields } from '../../../src/report/advice/class-advice';
+import { adviseMemory, adviseSlots, adviseTime, type ClassFields } from '../../../src/report/advice/class-advice';
 import { tenMinutesOf } from '../bad-ends';
 import { needing, pastJobs } from '../past-jobs';
 import { killedAtLimit, mpiMaster, mpiTask } from '../sample-records';
@@ -33,6 +33,30 @@ const advise = (
 
 /** Needs between 7 and 8 GiB in all, one after another in no order. */
 const varying = (index: number): Partial<JobRecord> => needing(7 + ((index * 7) % 10) / 10);
+
+describe('adviseSlots', () => {
+  const asked = (records: readonly JobRecord[], slots: number | null = 4): ReturnType<typeof adviseSlots> =>
+    adviseSlots(records.map(asStored), { ...LIKE_THEM, slots });
+  /** Of runs of 300 s on four slots. */
+  const computing = (busy: number) => (index: number) => ({
+    slots: 4,
+    host_slots: 4,
+    cpu_seconds: 300 * (busy - 0.01 * index),
+  });
+
+  it('names as many slots as the busiest run kept busy', () => {
+    assert.deepEqual(asked(pastJobs(10, computing(1.4))), { requested: 4, busiest: 1.4, enough: 2, runs: 10 });
+    assert.equal(asked(pastJobs(10, computing(1.05)))?.enough, 1);
+  });
+
+  it('says nothing where all are busy, there is one, or too few runs are known', () => {
+    assert.equal(asked(pastJobs(10, computing(3.6))), null);
+    assert.equal(asked(pastJobs(10, computing(0.5)), 1), null);
+    assert.equal(asked(pastJobs(10, computing(0.5)), null), null);
+    assert.equal(asked(pastJobs(2, computing(0.5))), null);
+    assert.equal(asked(pastJobs(10, (index) => ({ ...computing(1)(index), host_slots: 2 }))), null);
+  });
+});
 
 describe('adviseClass', () => {
   it('states a risk, on how many runs it rests and how it has held', () => {
