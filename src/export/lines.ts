@@ -1,4 +1,5 @@
-import type { ColumnType, TableColumn, TableValue } from '../record/plain-columns';
+import type { ColumnType, TableColumn } from '../record/plain-columns';
+import { isoTime } from './iso-time';
 import type { RowFormat } from './format';
 
 /** How a column stands in a line. */
@@ -16,25 +17,44 @@ interface LineText {
   readonly none: string;
 }
 
-const repeated = (make: (value: string) => string): ((value: string) => string) => {
+/** A column as it is written, with what is before each value. */
+function textsOf(column: TableColumn, { before, type }: LineColumn, how: LineText): readonly string[] {
+  const nothing = before + how.none;
+  const escape = type === 'json' ? how.json : how.text;
   const known = new Map<string, string>();
-  return (value) => {
-    const before = known.get(value);
-    if (before !== undefined) return before;
-    const made = make(value);
+  const escaped = (value: string): string => {
+    const made = known.get(value) ?? before + escape(value);
     known.set(value, made);
     return made;
   };
-};
+  return column.map((value) => {
+    if (value === null) return nothing;
+    if (typeof value === 'string') return escaped(value);
+    return before + (type === 'time' ? how.time(isoTime(Number(value))) : String(value));
+  });
+}
 
-function textsOf(column: TableColumn, type: ColumnType, { text, json, time, none }: LineText): readonly string[] {
-  const written = repeated(type === 'json' ? json : text);
-  const textOf = (value: TableValue): string => {
-    if (value === null) return none;
-    if (typeof value === 'string') return written(value);
-    return type === 'time' ? time(new Date(Number(value)).toISOString()) : String(value);
-  };
-  return column.map(textOf);
+/** A column whose value is the same in every row. */
+const isConstant = (values: TableColumn): boolean => values.every((value) => value === values[0]);
+
+/** The texts of a page, column by column: one that is the same in every row goes before the next. */
+function textColumns(
+  columns: readonly LineColumn[],
+  values: readonly TableColumn[],
+  how: LineText,
+): { readonly texts: readonly (readonly string[])[]; readonly rest: string } {
+  const texts: (readonly string[])[] = [];
+  let constant = '';
+  for (const [index, { before, type }] of columns.entries()) {
+    const column = values[index] ?? [];
+    if (isConstant(column)) {
+      constant += textsOf(column.slice(0, 1), { before, type }, how)[0] ?? before + how.none;
+      continue;
+    }
+    texts.push(textsOf(column, { before: constant + before, type }, how));
+    constant = '';
+  }
+  return { texts, rest: constant };
 }
 
 /** One line per row: its values with what is before each, and `end`. `head`: before all lines. */
@@ -47,11 +67,11 @@ export function lineFormat(head: string, columns: readonly LineColumn[], end: st
   };
   return {
     rows: (values, rows) => {
-      const texts = columns.map(({ type }, index) => textsOf(values[index] ?? [], type, how));
+      const { texts, rest } = textColumns(columns, values, how);
       let lines = taken();
       for (let row = 0; row < rows; row++) {
-        for (const [index, { before }] of columns.entries()) lines += before + (texts[index]?.[row] ?? how.none);
-        lines += end;
+        for (const column of texts) lines += column[row] ?? '';
+        lines += rest + end;
       }
       return lines;
     },

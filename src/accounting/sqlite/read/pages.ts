@@ -43,9 +43,13 @@ async function* pagesOf<Page>(
 ): AsyncGenerator<Page> {
   try {
     const ids = db.transaction(() => selectIds(db, words, query))();
-    const statement = prepared<[string], readonly Cell[]>(db, sql, 'raw');
+    const statement = prepared<[string], string>(db, sql, 'pluck');
     for (let at = 0; at < ids.length; at += PAGE) {
-      yield page(statement.all(JSON.stringify(ids.slice(at, at + PAGE))), ids.length);
+      const rows = statement.all(JSON.stringify(ids.slice(at, at + PAGE)));
+      yield page(
+        rows.map((row) => JSON.parse(row) as readonly Cell[]),
+        ids.length,
+      );
       // Others have their turn: signals, timers.
       await new Promise((resolve) => setImmediate(resolve));
     }
