@@ -26,7 +26,7 @@ export interface AccountingReader {
    */
   pages(query: PagesQuery): AsyncIterable<RecordPage>;
   /** The same as plain columns, where a store has these faster than records. */
-  tablePages?(query: RecordFilter, columns: readonly PlainColumn[]): AsyncIterable<TablePage>;
+  readonly tables?: RecordTables;
   /** Sums over an interval, group by group: from roll-ups where a whole day has one that holds, else from the records. */
   summary(query: SummaryQuery): Promise<SummaryAnswer>;
   /** Heartbeats of running jobs, with their series, by cluster, job, task, pe task and host. */
@@ -160,12 +160,26 @@ export interface RecordPage {
   readonly shown?: Shown;
 }
 
+/** As `AccountingReader.pages`, in two steps: the second can be taken by several threads. */
+export interface RecordTables {
+  /** What `openReader` opens the store by. */
+  readonly location: string;
+  select(query: RecordFilter): Promise<SelectedRecords>;
+  /** The plain columns of stored records, in the order of `ids`, page by page. */
+  read(ids: readonly number[], columns: readonly PlainColumn[]): AsyncIterable<TablePage>;
+}
+
+export interface SelectedRecords {
+  /** What is not in the table yet, or not as it is now. */
+  readonly waiting: readonly StoredRecord[];
+  /** Numbers of the others in the table. */
+  readonly ids: readonly number[];
+}
+
 export interface TablePage {
   /** The columns asked for, in their order. */
   readonly columns: readonly TableColumn[];
   readonly rows: number;
-  /** Rows in all pages together. */
-  readonly of: number;
 }
 
 /**

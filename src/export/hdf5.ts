@@ -24,6 +24,9 @@ export async function openHdf5Format(
       }
       return '';
     },
+    part: () => {
+      throw new TypeError('HDF5 has no parts');
+    },
     end: () => {
       if (samples !== null) samples.flush();
       else table ??= file.table(`/${what}`, columns, []);

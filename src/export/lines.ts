@@ -1,6 +1,8 @@
 import type { ColumnType, TableColumn } from '../record/plain-columns';
 import { isoTime } from './iso-time';
-import type { RowFormat } from './format';
+import type { Encoder, RowFormat } from './format';
+import type { Columns } from './table';
+import { TextBytes } from './text-bytes';
 
 /** How a column stands in a line. */
 export interface LineColumn {
@@ -57,8 +59,32 @@ function textColumns(
   return { texts, rest: constant };
 }
 
-/** One line per row: its values with what is before each, and `end`. `head`: before all lines. */
-export function lineFormat(head: string, columns: readonly LineColumn[], end: string, how: LineText): RowFormat {
+/** Lines of one kind: values of `columns` with what is before each, and `end`. */
+export interface LineKind {
+  readonly columns: readonly LineColumn[];
+  readonly end: string;
+  readonly how: LineText;
+}
+
+function linesOf({ columns: values, rows }: Columns, { columns, end, how }: LineKind): string {
+  const { texts, rest } = textColumns(columns, values, how);
+  let lines = '';
+  for (let row = 0; row < rows; row++) {
+    for (const column of texts) lines += column[row] ?? '';
+    lines += rest + end;
+  }
+  return lines;
+}
+
+export const lineEncoder =
+  (kind: LineKind): Encoder =>
+  (pages, memory) => ({
+    rows: pages.reduce((sum, { rows }) => sum + rows, 0),
+    bytes: new TextBytes(memory).bytesOf(pages.map((page) => linesOf(page, kind)).join('')),
+  });
+
+/** One line per row. `head`: before all lines. */
+export function lineFormat(head: string, kind: LineKind): RowFormat {
   let first = head;
   const taken = (): string => {
     const text = first;
@@ -66,15 +92,8 @@ export function lineFormat(head: string, columns: readonly LineColumn[], end: st
     return text;
   };
   return {
-    rows: (values, rows) => {
-      const { texts, rest } = textColumns(columns, values, how);
-      let lines = taken();
-      for (let row = 0; row < rows; row++) {
-        for (const column of texts) lines += column[row] ?? '';
-        lines += rest + end;
-      }
-      return lines;
-    },
+    rows: (columns, rows) => taken() + linesOf({ columns, rows }, kind),
+    part: ({ bytes }) => (first === '' ? bytes : Buffer.concat([Buffer.from(taken()), bytes])),
     end: taken,
   };
 }

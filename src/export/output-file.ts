@@ -1,5 +1,6 @@
 import { closeSync, fsyncSync, lstatSync, openSync, renameSync, rmSync, writeSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
+import { TextBytes } from './text-bytes';
 import { UserError } from '../base/user-error';
 
 /** A place that can't be written to. */
@@ -30,6 +31,7 @@ export class OutputFile {
   /** Where its bytes are until then. */
   readonly temporary: string;
   readonly #fd: number;
+  readonly #text = new TextBytes();
 
   constructor(readonly path: string) {
     const present = lstatSync(path, { throwIfNoEntry: false });
@@ -45,7 +47,7 @@ export class OutputFile {
   }
 
   write(piece: string | Uint8Array): void {
-    const bytes = typeof piece === 'string' ? Buffer.from(piece) : piece;
+    const bytes = typeof piece === 'string' ? this.#text.bytesOf(piece) : piece;
     try {
       for (let at = 0; at < bytes.length;) at += writeSync(this.#fd, bytes, at);
     } catch (error) {

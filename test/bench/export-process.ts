@@ -1,6 +1,6 @@
 import { rmSync } from 'node:fs';
 import { openSqliteReader } from '../../src/accounting/sqlite/sqlite-store';
-import { FORMAT_NAMES } from '../../src/export/format';
+import { FORMAT_NAMES, type FormatName } from '../../src/export/format';
 import { recordTable } from '../../src/export/records';
 import type { RowPage, Table } from '../../src/export/table';
 import { writeTableFile } from '../../src/export/write-table';
@@ -16,9 +16,9 @@ export interface Exported {
 }
 
 /** As many rows as were asked for, all out of the table's first page: nothing is read. */
-async function repeated(table: Table, rows: number): Promise<Table> {
+async function repeated(table: Table, rows: number, format: FormatName): Promise<Table> {
   const first: RowPage[] = [];
-  for await (const page of table.pages) {
+  for await (const page of table.pages(format)) {
     first.push(page);
     break;
   }
@@ -26,7 +26,7 @@ async function repeated(table: Table, rows: number): Promise<Table> {
   async function* pages(): AsyncGenerator<RowPage> {
     for (let written = 0; written < rows; written += first[0]?.rows ?? rows) yield* first;
   }
-  return { ...table, pages: pages() };
+  return { ...table, pages };
 }
 
 async function main([path = '', format, file = '', rows]: readonly string[]): Promise<Exported> {
@@ -34,8 +34,10 @@ async function main([path = '', format, file = '', rows]: readonly string[]): Pr
   if (name === undefined) throw new TypeError(`no format is called ${format ?? ''}`);
   const reader = openSqliteReader(path);
   const query = { since: 0, until: Date.now() };
-  const stored = recordTable(query, PLAIN_COLUMNS, [reader], () => undefined);
-  const table = rows === undefined ? stored : await repeated(stored, Number(rows));
+  const stored = (from?: number): Table =>
+    recordTable(query, PLAIN_COLUMNS, [reader], () => undefined, from === undefined ? {} : { from });
+  // The format alone is in one thread.
+  const table = rows === undefined ? stored() : await repeated(stored(Infinity), Number(rows), name);
   const before = process.cpuUsage();
   const began = performance.now();
   const written = await writeTableFile(table, name, file, {});

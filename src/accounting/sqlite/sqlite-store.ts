@@ -14,7 +14,7 @@ import { openForReading, openForWriting } from './database/open';
 import { putStatus, readStatuses } from './node-status';
 import { prepared } from './database/prepared';
 import { COUNT_OF_JOB, jobQuery, jobsQuery, recordsQuery, runningQuery } from './read/queries';
-import { recordPages, tablePages } from './read/pages';
+import { recordPages, recordTables } from './read/pages';
 import { conditionOf } from './read/record-filter';
 import type { Cell } from '../columns';
 import { fromRow, rowPlan, SERIES_CELLS } from '../row';
@@ -106,7 +106,7 @@ function reader(db: Database, words: Words): AccountingReader {
         }))(),
       ),
     pages: (query) => recordPages(db, words, query),
-    tablePages: (query, columns) => tablePages(db, words, query, columns),
+    tables: recordTables(db, words),
     summary: (query: SummaryQuery) => answer(db, () => db.transaction(() => summarise(db, words, query))()),
     running: ({ cluster, since }: RunningQuery) =>
       answer(db, () => {
