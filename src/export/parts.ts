@@ -69,7 +69,7 @@ export interface PartSizes {
   readonly program?: string;
 }
 
-export interface ReadPart {
+interface ReadPart {
   readonly page: TablePage | Part;
   /** How many records have been read with it. */
   readonly read: number;
