@@ -4,7 +4,7 @@ import type { Columns, Part, Table } from './table';
 
 /** Where bytes go. */
 export interface Sink {
-  readonly write: (piece: string | Uint8Array) => void;
+  readonly write: (bytes: Uint8Array) => void;
   /** For a format that writes a file by itself. */
   readonly file?: OutputFile;
 }
@@ -16,12 +16,15 @@ type Described = Omit<Table, 'pages'>;
 
 /** Rows of some columns as the bytes of a file, in bounded memory. */
 export interface RowFormat {
-  /** What is to be written next, given some rows by column; rows of which nothing is written yet are kept for later. */
-  readonly rows: (columns: readonly TableColumn[], rows: number) => string | Uint8Array;
+  /**
+   * What is to be written next, given some rows by column; rows of which nothing is written yet are kept for later. The
+   * bytes are gone with the next.
+   */
+  readonly rows: (columns: readonly TableColumn[], rows: number) => Uint8Array;
   /** The same of rows that the encoder of this format has written. */
-  readonly part: (part: Part) => string | Uint8Array;
+  readonly part: (part: Part) => Uint8Array;
   /** The rest. */
-  readonly end: () => string | Uint8Array;
+  readonly end: () => Uint8Array;
   /** In place of `end`, where something failed. */
   readonly abandon?: () => void;
 }

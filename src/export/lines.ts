@@ -66,34 +66,46 @@ export interface LineKind {
   readonly how: LineText;
 }
 
-function linesOf({ columns: values, rows }: Columns, { columns, end, how }: LineKind): string {
+/** Line by line: a text of many lines would be put together elsewhere first. */
+function addLines({ columns: values, rows }: Columns, { columns, end, how }: LineKind, bytes: TextBytes): void {
   const { texts, rest } = textColumns(columns, values, how);
-  let lines = '';
   for (let row = 0; row < rows; row++) {
-    for (const column of texts) lines += column[row] ?? '';
-    lines += rest + end;
+    let line = '';
+    for (const column of texts) line += column[row] ?? '';
+    bytes.add(line + rest + end);
   }
-  return lines;
 }
 
 export const lineEncoder =
   (kind: LineKind): Encoder =>
-  (pages, memory) => ({
-    rows: pages.reduce((sum, { rows }) => sum + rows, 0),
-    bytes: new TextBytes(memory).bytesOf(pages.map((page) => linesOf(page, kind)).join('')),
-  });
+  (pages, memory) => {
+    const bytes = new TextBytes(memory);
+    for (const page of pages) addLines(page, kind, bytes);
+    return { rows: pages.reduce((sum, { rows }) => sum + rows, 0), bytes: bytes.taken() };
+  };
 
 /** One line per row. `head`: before all lines. */
 export function lineFormat(head: string, kind: LineKind): RowFormat {
-  let first = head;
-  const taken = (): string => {
-    const text = first;
-    first = '';
-    return text;
+  const bytes = new TextBytes();
+  let isBegun = false;
+  const begin = (): void => {
+    if (!isBegun) bytes.add(head);
+    isBegun = true;
   };
   return {
-    rows: (columns, rows) => taken() + linesOf({ columns, rows }, kind),
-    part: ({ bytes }) => (first === '' ? bytes : Buffer.concat([Buffer.from(taken()), bytes])),
-    end: taken,
+    rows: (columns, rows) => {
+      begin();
+      addLines({ columns, rows }, kind, bytes);
+      return bytes.taken();
+    },
+    part: (part) => {
+      if (isBegun) return part.bytes;
+      begin();
+      return Buffer.concat([bytes.taken(), part.bytes]);
+    },
+    end: () => {
+      begin();
+      return bytes.taken();
+    },
   };
 }

@@ -1,6 +1,5 @@
 import { closeSync, fsyncSync, lstatSync, openSync, renameSync, rmSync, writeSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
-import { TextBytes } from './text-bytes';
 import { UserError } from '../base/user-error';
 
 /** A place that can't be written to. */
@@ -31,7 +30,6 @@ export class OutputFile {
   /** Where its bytes are until then. */
   readonly temporary: string;
   readonly #fd: number;
-  readonly #text = new TextBytes();
 
   constructor(readonly path: string) {
     const present = lstatSync(path, { throwIfNoEntry: false });
@@ -46,8 +44,7 @@ export class OutputFile {
     }
   }
 
-  write(piece: string | Uint8Array): void {
-    const bytes = typeof piece === 'string' ? this.#text.bytesOf(piece) : piece;
+  write(bytes: Uint8Array): void {
     try {
       for (let at = 0; at < bytes.length;) at += writeSync(this.#fd, bytes, at);
     } catch (error) {
