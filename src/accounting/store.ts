@@ -164,6 +164,8 @@ export interface RecordPage {
 export interface RecordTables {
   /** What `openReader` opens the store by. */
   readonly location: string;
+  /** Records that are read at once. */
+  readonly page: number;
   select(query: RecordFilter): Promise<SelectedRecords>;
   /** The plain columns of stored records, in the order of `ids`, page by page. */
   read(ids: readonly number[], columns: readonly PlainColumn[]): AsyncIterable<TablePage>;

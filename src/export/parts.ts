@@ -12,8 +12,13 @@ const THREADS = 2;
 const AHEAD = 2;
 /** Of fewer records the threads would not have begun before this one is done. */
 const FROM = 20_000;
-/** Records in a part: of lines a page of the store, of Parquet a group, which is read as a whole. */
-const PART: Readonly<Partial<Record<FormatName, number>>> = { csv: 500, jsonl: 500, parquet: 10_000 };
+/** Records in a part at least, else a page of the store: of Parquet a group, which is read as a whole. */
+const LEAST: Readonly<Partial<Record<FormatName, number>>> = { csv: 1, jsonl: 1, parquet: 10_000 };
+
+const partSize = (format: FormatName, page: number): number | undefined => {
+  const least = LEAST[format];
+  return least === undefined ? undefined : Math.max(least, page);
+};
 
 type Take = (part: Part | null) => void;
 
@@ -116,7 +121,11 @@ export async function* readTables(
   ids: readonly number[],
   columns: readonly PlainColumn[],
   format: FormatName,
-  { from = FROM, part = PART[format], program = programPath('export/part-worker') }: Partial<PartSizes> = {},
+  {
+    from = FROM,
+    part = partSize(format, tables.page),
+    program = programPath('export/part-worker'),
+  }: Partial<PartSizes> = {},
 ): AsyncGenerator<ReadPart> {
   if (part !== undefined && ids.length >= from) yield* threadParts(tables, ids, columns, [format, part, program]);
   else for await (const page of tables.read(ids, columns)) yield { page, read: page.rows };

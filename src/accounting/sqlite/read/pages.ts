@@ -67,6 +67,7 @@ export async function* recordPages(db: Database, words: Words, query: PagesQuery
 /** As AccountingReader's. Methods reject with StoreError. */
 export const recordTables = (db: Database, words: Words): RecordTables => ({
   location: db.name,
+  page: PAGE,
   // eslint-disable-next-line @typescript-eslint/require-await
   select: async (query) => ({ waiting: [], ids: select(db, words, query) }),
   read: (ids, columns) => {
