@@ -27,7 +27,7 @@ export interface AccountingReader {
    */
   pages(query: PagesQuery): AsyncIterable<RecordPage>;
   /** The same as plain columns, where a store has these faster than records. */
-  tablePages?(query: RecordFilter, columns: readonly PlainColumn[]): AsyncIterable<TablePage>;
+  readonly tables?: RecordTables;
   /**
    * The newest jobs that a filter selects, added up, where a store does that faster than it gives their records. null: one
    * of them is parallel, and its records are needed.
@@ -185,12 +185,28 @@ export interface RecordPage {
   readonly shown?: Shown;
 }
 
+/** As `AccountingReader.pages`, in two steps: the second can be taken by several threads. */
+export interface RecordTables {
+  /** What `openReader` opens the store by. */
+  readonly location: string;
+  /** Records that are read at once. */
+  readonly page: number;
+  select(query: RecordFilter): Promise<SelectedRecords>;
+  /** The plain columns of stored records, in the order of `ids`, page by page. */
+  read(ids: readonly number[], columns: readonly PlainColumn[]): AsyncIterable<TablePage>;
+}
+
+export interface SelectedRecords {
+  /** What is not in the table yet, or not as it is now. */
+  readonly waiting: readonly StoredRecord[];
+  /** Numbers of the others in the table. */
+  readonly ids: readonly number[];
+}
+
 export interface TablePage {
   /** The columns asked for, in their order. */
   readonly columns: readonly TableColumn[];
   readonly rows: number;
-  /** Rows in all pages together. */
-  readonly of: number;
 }
 
 /**

@@ -1,4 +1,3 @@
-import type { FieldName } from '../record/fields';
 import { tableValue, type PlainColumn, type TableColumn, type TableValue } from '../record/plain-columns';
 import type { JobRecord } from '../record/record';
 import { FIELD_CODECS, type Cell, type Column, type PlainCell, type WordCodec } from './columns';
@@ -6,16 +5,25 @@ import { withDamage, NO_FIELDS } from './row';
 
 type Rows = readonly (readonly Cell[])[];
 
-/** What repeats is made once for each cell of that number. */
+/** A column that is read from the cells of its only field. */
+interface ReadColumn {
+  readonly at: number;
+  readonly cell: PlainCell;
+}
+
+/** What repeats is made once for each cell of that number. A column's first cell is NULL where the value is null. */
 function readColumn(rows: Rows, place: number, { read, repeated }: PlainCell, words: WordCodec): TableColumn {
-  if (!repeated) return rows.map((row) => read(row, place, words));
   const known = new Map<Cell, TableValue>();
+  let [last, value]: [Cell, TableValue] = [null, null];
   return rows.map((row) => {
     const cell = row[place] ?? null;
+    if (cell === null) return null;
+    if (!repeated) return read(row, place, words);
+    if (cell === last) return value;
+    last = cell;
     const before = known.get(cell);
-    if (before !== undefined) return before;
-    const value = read(row, place, words);
-    known.set(cell, value);
+    value = before === undefined ? read(row, place, words) : before;
+    if (before === undefined) known.set(cell, value);
     return value;
   });
 }
@@ -27,43 +35,46 @@ function readColumn(rows: Rows, place: number, { read, repeated }: PlainCell, wo
 export class TablePlan {
   /** What the rows have to consist of. */
   readonly columns: readonly Column[];
-  readonly #places = new Map<FieldName, number>();
-  readonly #derivedFrom: ReadonlySet<FieldName>;
+  /** As the wanted columns; null: it is derived from records. */
+  readonly #readers: readonly (ReadColumn | null)[];
+  readonly #derivedFrom: readonly ((typeof FIELD_CODECS)[number] & { readonly at: number })[];
 
   constructor(private readonly wanted: readonly PlainColumn[]) {
+    const columns: Column[] = [];
     const needed = FIELD_CODECS.filter(({ name }) => wanted.some(({ fields }) => fields.includes(name)));
-    let at = 0;
-    for (const { name, codec } of needed) {
-      this.#places.set(name, at);
-      at += codec.columns.length;
-    }
-    this.columns = needed.flatMap(({ codec }) => codec.columns);
-    this.#derivedFrom = new Set(wanted.flatMap(({ fields }) => (fields.length > 1 ? fields : [])));
+    const fields = needed.map((field) => {
+      const at = columns.length;
+      columns.push(...field.codec.columns);
+      return { ...field, at };
+    });
+    this.columns = columns;
+    this.#readers = wanted.map(({ fields: from, member }) => {
+      const field = from.length > 1 ? undefined : fields.find(({ name }) => name === from[0]);
+      if (field === undefined) return null;
+      const cell = field.codec.plain(member);
+      return { at: field.at + cell.at, cell };
+    });
+    const derivedFrom = new Set(wanted.flatMap((column) => (column.fields.length > 1 ? column.fields : [])));
+    this.#derivedFrom = fields.filter(({ name }) => derivedFrom.has(name));
   }
 
   /** The wanted columns of rows that begin at `from`. Throws DamagedRecord. */
   read(rows: Rows, from: number, words: WordCodec): readonly TableColumn[] {
     return withDamage(() => {
-      const records = this.#derivedFrom.size === 0 ? [] : rows.map((row) => this.#record(row, from, words));
-      return this.wanted.map((column) => {
-        const { fields, member } = column;
-        const [name] = fields;
-        const field = fields.length > 1 ? undefined : FIELD_CODECS.find((known) => known.name === name);
-        if (field === undefined) return records.map((record) => tableValue(column, record));
-        const cell = field.codec.plain(member);
-        return readColumn(rows, from + this.#place(field.name) + cell.at, cell, words);
+      const records = this.#derivedFrom.length === 0 ? [] : rows.map((row) => this.#record(row, from, words));
+      return this.wanted.map((column, index) => {
+        const reader = this.#readers[index] ?? null;
+        return reader === null
+          ? records.map((record) => tableValue(column, record))
+          : readColumn(rows, from + reader.at, reader.cell, words);
       });
     });
   }
 
-  #place(name: FieldName): number {
-    return this.#places.get(name) ?? 0;
-  }
-
   #record(row: readonly Cell[], from: number, words: WordCodec): JobRecord {
-    const fields: Record<string, unknown> = { ...NO_FIELDS };
-    for (const { name, codec } of FIELD_CODECS)
-      if (this.#derivedFrom.has(name)) fields[name] = codec.read(row, from + this.#place(name), words);
+    // Of the other fields it has what is empty, without a copy.
+    const fields = Object.create(NO_FIELDS) as Record<string, unknown>;
+    for (const { name, codec, at } of this.#derivedFrom) fields[name] = codec.read(row, from + at, words);
     return fields as unknown as JobRecord;
   }
 }

@@ -11,6 +11,7 @@ export const PROGRAMS = [
   'cli/import/follow-worker',
   'cli/job-mails/mail-worker',
   'cli/main',
+  'export/part-worker',
   'sampler/flush',
   'sampler/handed-main',
   'sampler/helper/helper-main',

@@ -4,6 +4,9 @@ import { SampleTables } from './hdf5-samples';
 import type { OutputFile } from './output-file';
 import type { Table } from './table';
 
+/** The library writes the file. */
+const NOTHING = new Uint8Array(0);
+
 /**
  * HDF5: records and series are one table each; samples are in a group for each job, as colmet has them. Texts are as long
  * as those of the first page ask for.
@@ -22,13 +25,16 @@ export async function openHdf5Format(
         table ??= file.table(`/${what}`, columns, values);
         table.append(values, rows);
       }
-      return '';
+      return NOTHING;
+    },
+    part: () => {
+      throw new TypeError('HDF5 has no parts');
     },
     end: () => {
       if (samples !== null) samples.flush();
       else table ??= file.table(`/${what}`, columns, []);
       file.close();
-      return '';
+      return NOTHING;
     },
     abandon: () => file.abandon(),
   };

@@ -1,5 +1,8 @@
-import type { ColumnType, TableColumn, TableValue } from '../record/plain-columns';
-import type { RowFormat } from './format';
+import type { ColumnType, TableColumn } from '../record/plain-columns';
+import { isoTime } from './iso-time';
+import type { Encoder, RowFormat } from './format';
+import type { Columns } from './table';
+import { TextBytes } from './text-bytes';
 
 /** How a column stands in a line. */
 export interface LineColumn {
@@ -16,45 +19,93 @@ interface LineText {
   readonly none: string;
 }
 
-const repeated = (make: (value: string) => string): ((value: string) => string) => {
+/** A column as it is written, with what is before each value. */
+function textsOf(column: TableColumn, { before, type }: LineColumn, how: LineText): readonly string[] {
+  const nothing = before + how.none;
+  const escape = type === 'json' ? how.json : how.text;
   const known = new Map<string, string>();
-  return (value) => {
-    const before = known.get(value);
-    if (before !== undefined) return before;
-    const made = make(value);
+  const escaped = (value: string): string => {
+    const made = known.get(value) ?? before + escape(value);
     known.set(value, made);
     return made;
   };
-};
-
-function textsOf(column: TableColumn, type: ColumnType, { text, json, time, none }: LineText): readonly string[] {
-  const written = repeated(type === 'json' ? json : text);
-  const textOf = (value: TableValue): string => {
-    if (value === null) return none;
-    if (typeof value === 'string') return written(value);
-    return type === 'time' ? time(new Date(Number(value)).toISOString()) : String(value);
-  };
-  return column.map(textOf);
+  return column.map((value) => {
+    if (value === null) return nothing;
+    if (typeof value === 'string') return escaped(value);
+    return before + (type === 'time' ? how.time(isoTime(Number(value))) : String(value));
+  });
 }
 
-/** One line per row: its values with what is before each, and `end`. `head`: before all lines. */
-export function lineFormat(head: string, columns: readonly LineColumn[], end: string, how: LineText): RowFormat {
-  let first = head;
-  const taken = (): string => {
-    const text = first;
-    first = '';
-    return text;
+/** A column whose value is the same in every row. */
+const isConstant = (values: TableColumn): boolean => values.every((value) => value === values[0]);
+
+/** The texts of a page, column by column: one that is the same in every row goes before the next. */
+function textColumns(
+  columns: readonly LineColumn[],
+  values: readonly TableColumn[],
+  how: LineText,
+): { readonly texts: readonly (readonly string[])[]; readonly rest: string } {
+  const texts: (readonly string[])[] = [];
+  let constant = '';
+  for (const [index, { before, type }] of columns.entries()) {
+    const column = values[index] ?? [];
+    if (isConstant(column)) {
+      constant += textsOf(column.slice(0, 1), { before, type }, how)[0] ?? before + how.none;
+      continue;
+    }
+    texts.push(textsOf(column, { before: constant + before, type }, how));
+    constant = '';
+  }
+  return { texts, rest: constant };
+}
+
+/** Lines of one kind: values of `columns` with what is before each, and `end`. */
+export interface LineKind {
+  readonly columns: readonly LineColumn[];
+  readonly end: string;
+  readonly how: LineText;
+}
+
+/** Line by line: a text of many lines would be put together elsewhere first. */
+function addLines({ columns: values, rows }: Columns, { columns, end, how }: LineKind, bytes: TextBytes): void {
+  const { texts, rest } = textColumns(columns, values, how);
+  for (let row = 0; row < rows; row++) {
+    let line = '';
+    for (const column of texts) line += column[row] ?? '';
+    bytes.add(line + rest + end);
+  }
+}
+
+export const lineEncoder =
+  (kind: LineKind): Encoder =>
+  (pages, memory) => {
+    const bytes = new TextBytes(memory);
+    for (const page of pages) addLines(page, kind, bytes);
+    return { rows: pages.reduce((sum, { rows }) => sum + rows, 0), bytes: bytes.taken() };
+  };
+
+/** One line per row. `head`: before all lines. */
+export function lineFormat(head: string, kind: LineKind): RowFormat {
+  const bytes = new TextBytes();
+  let isBegun = false;
+  const begin = (): void => {
+    if (!isBegun) bytes.add(head);
+    isBegun = true;
   };
   return {
-    rows: (values, rows) => {
-      const texts = columns.map(({ type }, index) => textsOf(values[index] ?? [], type, how));
-      let lines = taken();
-      for (let row = 0; row < rows; row++) {
-        for (const [index, { before }] of columns.entries()) lines += before + (texts[index]?.[row] ?? how.none);
-        lines += end;
-      }
-      return lines;
+    rows: (columns, rows) => {
+      begin();
+      addLines({ columns, rows }, kind, bytes);
+      return bytes.taken();
     },
-    end: taken,
+    part: (part) => {
+      if (isBegun) return part.bytes;
+      begin();
+      return Buffer.concat([bytes.taken(), part.bytes]);
+    },
+    end: () => {
+      begin();
+      return bytes.taken();
+    },
   };
 }

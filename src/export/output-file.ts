@@ -44,8 +44,7 @@ export class OutputFile {
     }
   }
 
-  write(piece: string | Uint8Array): void {
-    const bytes = typeof piece === 'string' ? Buffer.from(piece) : piece;
+  write(bytes: Uint8Array): void {
     try {
       for (let at = 0; at < bytes.length;) at += writeSync(this.#fd, bytes, at);
     } catch (error) {

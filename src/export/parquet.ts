@@ -1,5 +1,7 @@
+import type { RowGroup } from 'hyparquet' with { 'resolution-mode': 'import' };
 import type { ColumnFacts, ColumnType, TableColumn, TableValue } from '../record/plain-columns';
-import type { RowFormat } from './format';
+import type { Encoder, RowFormat } from './format';
+import type { Columns, Part } from './table';
 
 /** As soon as so many rows are in memory they become a group of the file, which is read as a whole. */
 const GROUP = 10_000;
@@ -21,24 +23,63 @@ const whole = (value: TableValue): bigint | null => (typeof value === 'number' ?
 const valuesOf = (type: ColumnType, values: TableColumn): readonly ParquetValue[] =>
   type === 'integer' || type === 'time' ? values.map(whole) : values;
 
-/** Apache Parquet; objects as JSON texts. */
-export async function openParquetFormat(columns: readonly ColumnFacts[]): Promise<RowFormat> {
+async function openLibrary(columns: readonly ColumnFacts[]) {
   const { ByteWriter, ParquetWriter, schemaFromColumnData } = await import('hyparquet-writer');
-  const bytes = new ByteWriter();
-  const schema = schemaFromColumnData({
-    columnData: columns.map(({ name, type }) => ({ name, type: TYPES[type], data: [] })),
-  });
-  const file = new ParquetWriter({ writer: bytes, schema, createdBy: 'qmemacct' });
-  let pages: (readonly TableColumn[])[] = [];
-  let waiting = 0;
-  const writeGroup = (): void => {
+  const columnData = columns.map(({ name, type }) => ({ name, type: TYPES[type], data: [] }));
+  return { ByteWriter, ParquetWriter, schema: schemaFromColumnData({ columnData }) };
+}
+
+/** Writes rows as one group. */
+export async function openParquetEncoder(columns: readonly ColumnFacts[]): Promise<Encoder> {
+  const { ByteWriter, ParquetWriter, schema } = await openLibrary(columns);
+  return (pages) => {
+    const bytes = new ByteWriter();
+    const file = new ParquetWriter({ writer: bytes, schema });
+    const rows = pages.reduce((sum, page) => sum + page.rows, 0);
     const columnData = columns.map(({ name, type }, index) => ({
       name,
       // Groups are passed over by their times.
       statistics: type === 'time',
-      data: ([] as ParquetValue[]).concat(...pages.map((page) => valuesOf(type, page[index] ?? []))),
+      // A group is read as a whole: nothing looks for its pages.
+      offsetIndex: false,
+      data: ([] as ParquetValue[]).concat(...pages.map((page) => valuesOf(type, page.columns[index] ?? []))),
     }));
-    void file.write({ columnData, rowGroupSize: waiting });
+    void file.write({ columnData, rowGroupSize: rows });
+    const [group] = file.row_groups;
+    return { rows, bytes: bytes.getBytes().slice(), ...(group === undefined ? {} : { group }) };
+  };
+}
+
+/** Its columns are `by` bytes further on. */
+function move({ columns }: RowGroup, by: bigint): void {
+  for (const chunk of columns) {
+    chunk.file_offset += by;
+    const { meta_data: meta } = chunk;
+    if (meta === undefined) continue;
+    meta.data_page_offset += by;
+    if (meta.dictionary_page_offset !== undefined) meta.dictionary_page_offset += by;
+  }
+}
+
+/** Apache Parquet; objects as JSON texts. */
+export async function openParquetFormat(columns: readonly ColumnFacts[]): Promise<RowFormat> {
+  const { ByteWriter, ParquetWriter, schema } = await openLibrary(columns);
+  const encode = await openParquetEncoder(columns);
+  const bytes = new ByteWriter();
+  const file = new ParquetWriter({ writer: bytes, schema, createdBy: 'qmemacct' });
+  /** A part begins with the first bytes of a file. */
+  const begin = bytes.offset;
+  let pages: Columns[] = [];
+  let waiting = 0;
+  const add = ({ bytes: written, group, rows }: Part): void => {
+    if (group === undefined) return;
+    move(group, BigInt(bytes.offset - begin));
+    file.row_groups.push(group);
+    file.num_rows += BigInt(rows);
+    bytes.appendBytes(written.subarray(begin));
+  };
+  const addWaiting = (): void => {
+    if (waiting > 0) add(encode(pages));
     pages = [];
     waiting = 0;
   };
@@ -50,13 +91,18 @@ export async function openParquetFormat(columns: readonly ColumnFacts[]): Promis
   };
   return {
     rows: (page, rows) => {
-      pages.push(page);
+      pages.push({ columns: page, rows });
       waiting += rows;
-      if (waiting >= GROUP) writeGroup();
+      if (waiting >= GROUP) addWaiting();
+      return taken();
+    },
+    part: (part) => {
+      addWaiting();
+      add(part);
       return taken();
     },
     end: () => {
-      if (waiting > 0) writeGroup();
+      addWaiting();
       void file.finish();
       return taken();
     },

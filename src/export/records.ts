@@ -1,9 +1,11 @@
-import type { AccountingReader, PagesQuery, RecordPage, Shown } from '../accounting/store';
+import type { AccountingReader, PagesQuery, RecordPage, RecordTables, Shown } from '../accounting/store';
 import { OTHER_SERIES, type FieldName } from '../record/fields';
 import type { StoredRecord } from '../record/merge';
 import { PLAIN_COLUMNS, tableColumns, tableValue, type ColumnFacts, type PlainColumn } from '../record/plain-columns';
 import { recordKeyText, type JobRecord } from '../record/record';
-import { columnsOfRows, type Row, type RowPage, type Table } from './table';
+import type { FormatName } from './format';
+import { readTables, type PartSizes } from './parts';
+import { columnsOfRows, type Columns, type Row, type RowPage, type Table } from './table';
 
 /** Which run it is, and whose. */
 export const KEY = PLAIN_COLUMNS.filter(({ name }) =>
@@ -77,36 +79,57 @@ const fieldsOf = (columns: readonly PlainColumn[]): readonly FieldName[] => [
   ...new Set([...KEY, ...columns].flatMap(({ fields }) => fields)),
 ];
 
-async function* recordPages(
-  query: PagesQuery,
-  columns: readonly PlainColumn[],
-  readers: readonly AccountingReader[],
-  onShown: (shown: Shown) => void,
+/** Which records, and what of them. */
+interface Wanted {
+  readonly query: PagesQuery;
+  readonly columns: readonly PlainColumn[];
+}
+
+const asColumns = (columns: readonly PlainColumn[], stored: readonly StoredRecord[]): Columns => ({
+  columns: tableColumns(
+    columns,
+    stored.map(({ record }) => record),
+  ),
+  rows: stored.length,
+});
+
+async function* pagesOfTables(
+  { query, columns }: Wanted,
+  tables: RecordTables,
+  read: StoresRead,
+  [format, sizes]: readonly [FormatName, Partial<PartSizes>],
 ): AsyncGenerator<RowPage> {
-  const read = new StoresRead();
-  for (const [index, reader] of readers.entries()) {
-    const before = readers.slice(0, index);
-    // What stores before may have is found record by record.
-    if (before.length === 0 && reader.tablePages !== undefined) {
-      for await (const page of reader.tablePages(query, columns)) yield { ...page, ...read.add(page.rows, page.of) };
-      read.next();
-      continue;
-    }
-    const fields = fieldsOf(columns);
-    for await (const page of pagesOfStore({ ...query, fields }, [reader, ...before], read, onShown)) {
-      const records = page.records.map(({ record }) => record);
-      yield { ...page, columns: tableColumns(columns, records), rows: records.length };
-    }
-  }
+  const { waiting, ids } = await tables.select(query);
+  const of = waiting.length + ids.length;
+  if (waiting.length > 0) yield { ...asColumns(columns, waiting), ...read.add(waiting.length, of) };
+  for await (const { page, read: records } of readTables(tables, ids, columns, format, sizes))
+    yield { ...page, ...read.add(records, of) };
+  read.next();
 }
 
 /** One row per record. `onShown` as `pagesOf` says. */
-export const recordTable = (
+export function recordTable(
   query: PagesQuery,
   columns: readonly PlainColumn[],
   readers: readonly AccountingReader[],
   onShown: (shown: Shown) => void,
-): Table => ({ what: 'records', columns, pages: recordPages(query, columns, readers, onShown) });
+  sizes: Partial<PartSizes> = {},
+): Table {
+  const fields = fieldsOf(columns);
+  async function* pages(format: FormatName): AsyncGenerator<RowPage> {
+    const read = new StoresRead();
+    for (const [index, reader] of readers.entries()) {
+      const before = readers.slice(0, index);
+      // What stores before may have is found record by record.
+      if (before.length === 0 && reader.tables !== undefined)
+        yield* pagesOfTables({ query, columns }, reader.tables, read, [format, sizes]);
+      else
+        for await (const page of pagesOfStore({ ...query, fields }, [reader, ...before], read, onShown))
+          yield { ...asColumns(columns, page.records), done: page.done, of: page.of };
+    }
+  }
+  return { what: 'records', columns, pages };
+}
 
 export const SERIES_COLUMNS: readonly ColumnFacts[] = [
   ...KEY,
@@ -156,4 +179,4 @@ export const seriesTable = (
   query: PagesQuery,
   readers: readonly AccountingReader[],
   onShown: (shown: Shown) => void,
-): Table => ({ what: 'series', columns: SERIES_COLUMNS, pages: seriesPages(query, readers, onShown) });
+): Table => ({ what: 'series', columns: SERIES_COLUMNS, pages: () => seriesPages(query, readers, onShown) });

@@ -61,5 +61,5 @@ export function sampleTable(
         await new Promise((resolve) => setImmediate(resolve));
       }
   }
-  return { what: 'samples', columns: SAMPLE_COLUMNS, pages: pages() };
+  return { what: 'samples', columns: SAMPLE_COLUMNS, pages };
 }

@@ -13,10 +13,10 @@ export async function writeTable(
   const writer = await openFormat(format, table, sink);
   let rows = 0;
   try {
-    for await (const page of table.pages) {
+    for await (const page of table.pages(format)) {
       onPage(page);
       rows += page.rows;
-      sink.write(writer.rows(page.columns, page.rows));
+      sink.write('columns' in page ? writer.rows(page.columns, page.rows) : writer.part(page));
     }
     sink.write(writer.end());
     return rows;

@@ -50,7 +50,7 @@ export const BUDGETS = {
   '200 viewers': budget(50, '%', CORE),
   'line into an empty store': budget(10, 'us', '100,000 lines a second'),
   'line into years, half joined': budget(25, 'us', '40,000 lines a second'),
-  'row of Parquet': budget(20, 'us', '50,000 rows a second'),
+  'row of an export': budget(20, 'us', 'a million records in 20 s'),
   'submission by the JSV': budget(50, 'ms', 'a user waits for qsub'),
   'failures over those stated': budget(1.2, 'x', 'at a stated risk of 1, 2 and 5 %'),
   'traces above twice the stated risk': budget(100 / 6, '%', 'one trace of six'),

@@ -5,6 +5,7 @@ import { FORMAT_NAMES, type FormatName } from '../../src/export/format';
 import { formatCount } from '../../src/report/format/units';
 import type { Bench, BenchOptions, Row, Section } from './bench';
 import type { Exported } from './export-process';
+import { pushRows } from './export-push';
 import { fillHistory } from './history-fill';
 import { temporaryDirectory } from '../support/temporary-directory';
 import type { BudgetName } from './budgets';
@@ -37,14 +38,18 @@ async function runBench({ quick, jobs, progress }: BenchOptions): Promise<readon
   for (const format of FORMAT_NAMES) {
     progress(`export: ${format}`);
     const exported = await measure(store, format, null);
-    rows.push(row(format, exported, format === 'parquet' ? 'row of Parquet' : undefined));
+    rows.push(row(format, exported, format === 'hdf5' ? undefined : 'row of an export'));
     rows.push(row(`${format} alone`, await measure(store, format, records)));
   }
-  return [{ title: `export: ${formatCount(records)} records with all columns, per row`, rows }];
+  progress('export: sinks');
+  return [
+    { title: `export: ${formatCount(records)} records with all columns, per row`, rows },
+    { title: 'export push: what a server on this machine takes, per item', rows: await pushRows() },
+  ];
 }
 
 export const exportBench: Bench = {
   name: 'export',
-  about: 'the records of a store as csv, jsonl, parquet and hdf5 (--jobs 1000000), beside each format alone',
+  about: 'a store as csv, jsonl, parquet and hdf5 (--jobs 1000000), beside each format alone; what sinks are sent',
   run: runBench,
 };

@@ -20,7 +20,7 @@ function tableOf(columns: readonly ColumnFacts[], rows: readonly Row[], page = 7
       yield await Promise.resolve({ columns: values, rows: some.length, done: at, of: rows.length });
     }
   }
-  return { what: 'records', columns, pages: pages() };
+  return { what: 'records', columns, pages };
 }
 
 const rowOf = (record: JobRecord): Row => PLAIN_COLUMNS.map((column) => tableValue(column, record));

@@ -22,7 +22,7 @@ function tableOf(what: Table['what'], columns: readonly ColumnFacts[], pages: re
     for (const rows of pages)
       yield await Promise.resolve({ columns: columnsOfRows(rows, columns), rows: rows.length, done: 0, of: 0 });
   }
-  return { what, columns, pages: each() };
+  return { what, columns, pages: each };
 }
 
 async function written(table: Table): Promise<string> {

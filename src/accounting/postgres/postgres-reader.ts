@@ -7,7 +7,7 @@ import { recordTest } from '../filter-record';
 import type { StoredRecord } from '../../record/merge';
 import { countedAt, requestedBytes } from '../../record/facts';
 import type { NodeHeartbeat } from '../../record/node-status';
-import { tableColumns, type PlainColumn } from '../../record/plain-columns';
+import type { PlainColumn } from '../../record/plain-columns';
 import type { JobRecord } from '../../record/record';
 import { limitOf } from '../../record/request';
 import { noTotals } from '../../record/totals';
@@ -21,8 +21,10 @@ import type {
   RecordPage,
   RecordsAnswer,
   RecordSort,
+  RecordTables,
   RecordsQuery,
   RunningQuery,
+  SelectedRecords,
   TablePage,
 } from '../store';
 import { TablePlan } from '../table-plan';
@@ -36,8 +38,10 @@ import { summarise } from './sums/summarise';
 
 const DEFAULT_LIMIT = 50;
 /** Records in a page. */
-const PAGE = 1000;
+const PAGE = 500;
 const READING = 'isolation level repeatable read read only';
+/** In this transaction: to compile a query of some thirty joins takes ten times as long as to read a page by it. */
+const WITHOUT_JIT = "SELECT set_config('jit', 'off', true)";
 
 /** Where the caller's role may read; the first that it may. */
 const SOURCE = `SELECT CASE WHEN has_table_privilege('qmemacct.record', 'SELECT') THEN 'named_record'
@@ -113,14 +117,7 @@ async function listRecords(snapshot: Snapshot, query: RecordsQuery): Promise<rea
     .map(({ stored }) => stored);
 }
 
-interface SelectedPages {
-  /** Rows of the table. */
-  readonly ids: readonly number[];
-  /** What stands in for others. */
-  readonly waiting: readonly StoredRecord[];
-}
-
-async function selectPages(snapshot: Snapshot, query: RecordFilter): Promise<SelectedPages> {
+async function selectPages(snapshot: Snapshot, query: RecordFilter): Promise<SelectedRecords> {
   const { records, ids } = await snapshot.unsettled(query);
   const parameters = new Parameters();
   const condition = conditionOf(query, snapshot.source, parameters);
@@ -241,16 +238,19 @@ export class PostgresReader implements AccountingReader {
       yield { records: readRows(rows, 0, plan), of };
   }
 
-  async *tablePages(query: RecordFilter, columns: readonly PlainColumn[]): AsyncGenerator<TablePage> {
-    const { ids, waiting } = await this.ask((snapshot) => selectPages(snapshot, query));
-    const of = ids.length + waiting.length;
+  get tables(): RecordTables {
+    return {
+      location: this.db.text,
+      page: PAGE,
+      select: (query) => this.ask((snapshot) => selectPages(snapshot, query)),
+      read: (ids, columns) => this.tablePages(ids, columns),
+    };
+  }
+
+  private async *tablePages(ids: readonly number[], columns: readonly PlainColumn[]): AsyncGenerator<TablePage> {
     const plan = new TablePlan(columns);
-    if (waiting.length > 0) {
-      const records = waiting.map(({ record }) => record);
-      yield { columns: tableColumns(columns, records), rows: records.length, of };
-    }
     for await (const rows of this.rowsOf(ids, namedColumns(false, plan)))
-      yield { columns: readTable(rows, plan), rows: rows.length, of };
+      yield { columns: readTable(rows, plan), rows: rows.length };
   }
 
   /** Rows of the table, some at a time. */
@@ -303,7 +303,10 @@ export class PostgresReader implements AccountingReader {
       this.source = null;
       throw error;
     });
-    return this.db.transaction((inner) => question(new Snapshot(inner, source)), READING);
+    return this.db.transaction(async (inner) => {
+      await inner.rows(WITHOUT_JIT);
+      return question(new Snapshot(inner, source));
+    }, READING);
   }
 
   private async findSource(): Promise<Source> {

@@ -23,7 +23,7 @@ import { putStatus, readStatuses } from './node-status';
 import { prepared } from './database/prepared';
 import { COUNT_OF_JOB, jobQuery, jobsQuery, recordsQuery, runningQuery } from './read/queries';
 import { jobLines } from './read/job-lines';
-import { recordPages, tablePages } from './read/pages';
+import { recordPages, recordTables } from './read/pages';
 import { conditionOf } from './read/record-filter';
 import type { Cell } from '../columns';
 import { fromRow, rowPlan, SERIES_CELLS } from '../row';
@@ -115,7 +115,7 @@ function reader(db: Database, words: Words): AccountingReader {
         }))(),
       ),
     pages: (query) => recordPages(db, words, query),
-    tablePages: (query, columns) => tablePages(db, words, query, columns),
+    tables: recordTables(db, words),
     jobLines: (query, wanted) =>
       answer(db, () =>
         db.transaction(() => {

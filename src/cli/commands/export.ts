@@ -166,7 +166,7 @@ export async function exportTable(
       const rows = await writeTable(
         opened.table(interval),
         format,
-        { write: (piece) => terminal.write(String(piece)) },
+        { write: (bytes) => terminal.write(Buffer.from(bytes).toString()) },
         onPage,
       );
       return rows > 0 ? EXIT.found : opened.statusOfNothing;

@@ -42,6 +42,12 @@ function requestElement({ complex, value, kind, scope }: RequestText): XmlElemen
   return { tag, attributes: { name: complex }, content: value };
 }
 
+const KINDS: readonly RequestText['kind'][] = ['hard', 'default', 'soft'];
+
+/** In the schema's order. */
+const requestElements = (requests: readonly RequestText[]): readonly XmlElement[] =>
+  KINDS.flatMap((kind) => requests.filter((request) => request.kind === kind).map(requestElement));
+
 /** The elements of 8.1.9 with `-r -ext -urg`, in its order; times where they are known, which its `-ext` leaves out. */
 function jobElement(job: ListedJob, state: string, isInQueue: boolean): XmlElement {
   return {
@@ -55,8 +61,8 @@ function jobElement(job: ListedJob, state: string, isInQueue: boolean): XmlEleme
       ...child('JB_project', job.project ?? ''),
       ...child('JB_department', job.department ?? ''),
       ...child('state', job.state),
-      ...child('JAT_start_time', time(job.startedAt)),
       ...child('JB_submission_time', time(job.submittedAt)),
+      ...child('JAT_start_time', time(job.startedAt)),
       ...child('cpu_usage', decimal(job.cpuSeconds)),
       ...child('mem_usage', decimal(job.memoryGbSeconds)),
       ...child('io_usage', decimal(job.ioGb)),
@@ -67,7 +73,7 @@ function jobElement(job: ListedJob, state: string, isInQueue: boolean): XmlEleme
       ...child('full_job_name', job.name),
       ...(job.requestedPe === null ? [] : child('requested_pe', job.requestedSlots ?? '', job.requestedPe)),
       ...(job.grantedPe === null ? [] : child('granted_pe', job.slots ?? '', job.grantedPe)),
-      ...job.requests.map(requestElement),
+      ...requestElements(job.requests),
     ],
   };
 }

@@ -6,6 +6,7 @@ import { elasticsearchSink, indexTemplate } from '../../../src/export/push/elast
 import { influxSink } from '../../../src/export/push/influx';
 import { otlpSink } from '../../../src/export/push/otlp';
 import { later, PATIENCE_MS, sendAll, SENT, type Outcome } from '../../../src/export/push/sink';
+import type { SinkSettings } from '../../../src/record/export-sinks';
 import { PLAIN_COLUMNS } from '../../../src/record/plain-columns';
 import { job, T0 } from '../../accounting/suite/fixture';
 import { temporaryDirectory } from '../../support/temporary-directory';
@@ -87,10 +88,20 @@ describe('an HTTP sink', { timeout: 240_000 }, () => {
 
   it('checks certificates', { skip: noOpenssl }, async (t) => {
     const [right, strange] = [certificate('IP:127.0.0.1'), certificate('DNS:other.example')];
-    const to = async (own: typeof right, ca: string): Promise<Outcome> => {
-      const { port } = await httpServer(t, says(204), own);
-      return sendOne(influxAt(port, { address: `https://127.0.0.1:${port}/write`, ca }));
+    const ended = JSON.stringify({ errors: false, items: [{ create: { status: 201 } }] });
+    const to = async (own: typeof right, ca: string, send = sendOne): Promise<Outcome> => {
+      const { port } = await httpServer(t, says(200, ended), own);
+      return send(influxAt(port, { address: `https://127.0.0.1:${port}/write`, ca }));
     };
+    const others = [
+      (settings: SinkSettings) => otlpSink(settings, PATIENCE_MS).send([point()]),
+      (settings: SinkSettings) => elasticsearchSink(settings, PATIENCE_MS).send([job(1, T0)]),
+    ];
+    for (const send of others) {
+      assert.deepEqual(await to(right, right.path, send), { kind: 'sent', refused: 0, reason: '' });
+      await isLater(to(right, '', send), /self-signed certificate; is it the right server/);
+      await isLater(to(strange, strange.path, send), /altname|IP/);
+    }
     assert.deepEqual(await to(right, right.path), SENT);
     await isLater(to(right, ''), /self-signed certificate; is it the right server\? "ca" names/);
     await isLater(to(right, strange.path), /self-signed|certificate/);

@@ -1,8 +1,7 @@
 import type { Database } from 'better-sqlite3';
 import type { Cell } from '../../columns';
 import { fromRow, rowPlan, SERIES_CELLS } from '../../row';
-import type { PlainColumn } from '../../../record/plain-columns';
-import type { PagesQuery, RecordFilter, RecordPage, TablePage } from '../../store';
+import type { PagesQuery, RecordFilter, RecordPage, RecordTables } from '../../store';
 import { TablePlan } from '../../table-plan';
 import type { Words } from '../database/dictionary';
 import { storeError } from '../database/faults';
@@ -14,6 +13,7 @@ import { daysOfKey } from './spans';
 /** Small enough that most of a page is gone before the garbage collector looks. */
 const PAGE = 500;
 
+/** All at once (8 bytes each): a reader that held its place in the table would keep writers waiting. */
 function selectIds(db: Database, words: Words, query: RecordFilter): readonly number[] {
   const condition = conditionOf(query, words);
   if (condition === null) return [];
@@ -24,28 +24,20 @@ function selectIds(db: Database, words: Words, query: RecordFilter): readonly nu
   return ids;
 }
 
-/** How rows are read. */
-interface Reading<Page> {
-  /** As `pageQuery`. */
-  readonly sql: string;
-  readonly page: (rows: readonly (readonly Cell[])[], of: number) => Page;
-}
+type Rows = readonly (readonly Cell[])[];
 
-/**
- * The numbers of the records are chosen at once (8 bytes each) and their rows read page by page: a reader that held its
- * place in the table would keep writers waiting. Throws StoreError.
- */
+/** What `page` makes of some rows at a time; `sql`: as `pageQuery`. Throws StoreError. */
 async function* pagesOf<Page>(
   db: Database,
-  words: Words,
-  query: RecordFilter,
-  { sql, page }: Reading<Page>,
+  ids: readonly number[],
+  sql: string,
+  page: (rows: Rows) => Page,
 ): AsyncGenerator<Page> {
   try {
-    const ids = db.transaction(() => selectIds(db, words, query))();
-    const statement = prepared<[string], readonly Cell[]>(db, sql, 'raw');
+    const statement = prepared<[string], string>(db, sql, 'pluck');
     for (let at = 0; at < ids.length; at += PAGE) {
-      yield page(statement.all(JSON.stringify(ids.slice(at, at + PAGE))), ids.length);
+      const rows = statement.all(JSON.stringify(ids.slice(at, at + PAGE)));
+      yield page(rows.map((row) => JSON.parse(row) as readonly Cell[]));
       // Others have their turn: signals, timers.
       await new Promise((resolve) => setImmediate(resolve));
     }
@@ -54,25 +46,35 @@ async function* pagesOf<Page>(
   }
 }
 
-/** As AccountingReader's. Throws StoreError. */
-export function recordPages(db: Database, words: Words, query: PagesQuery): AsyncGenerator<RecordPage> {
-  const plan = rowPlan(query.fields);
-  return pagesOf(db, words, query, {
-    sql: pageQuery(plan.columns, query.fields?.includes('series') ?? false),
-    page: (rows, of) => ({ records: rows.map((row) => fromRow(row, SERIES_CELLS, 0, words, plan)), of }),
-  });
+function select(db: Database, words: Words, query: RecordFilter): readonly number[] {
+  try {
+    return db.transaction(() => selectIds(db, words, query))();
+  } catch (error) {
+    throw storeError(db.name, error, 'read');
+  }
 }
 
 /** As AccountingReader's. Throws StoreError. */
-export function tablePages(
-  db: Database,
-  words: Words,
-  query: RecordFilter,
-  columns: readonly PlainColumn[],
-): AsyncGenerator<TablePage> {
-  const plan = new TablePlan(columns);
-  return pagesOf(db, words, query, {
-    sql: pageQuery(plan.columns, false),
-    page: (rows, of) => ({ columns: plan.read(rows, SERIES_CELLS, words), rows: rows.length, of }),
-  });
+export async function* recordPages(db: Database, words: Words, query: PagesQuery): AsyncGenerator<RecordPage> {
+  const plan = rowPlan(query.fields);
+  const ids = select(db, words, query);
+  yield* pagesOf(db, ids, pageQuery(plan.columns, query.fields?.includes('series') ?? false), (rows) => ({
+    records: rows.map((row) => fromRow(row, SERIES_CELLS, 0, words, plan)),
+    of: ids.length,
+  }));
 }
+
+/** As AccountingReader's. Methods reject with StoreError. */
+export const recordTables = (db: Database, words: Words): RecordTables => ({
+  location: db.name,
+  page: PAGE,
+  // eslint-disable-next-line @typescript-eslint/require-await
+  select: async (query) => ({ waiting: [], ids: select(db, words, query) }),
+  read: (ids, columns) => {
+    const plan = new TablePlan(columns);
+    return pagesOf(db, ids, pageQuery(plan.columns, false), (rows) => ({
+      columns: plan.read(rows, SERIES_CELLS, words),
+      rows: rows.length,
+    }));
+  },
+});

@@ -1,0 +1,132 @@
+import { Worker } from 'node:worker_threads';
+import type { RecordTables, TablePage } from '../accounting/store';
+import { programPath } from '../base/programs';
+import type { PlainColumn } from '../record/plain-columns';
+import type { FormatName } from './format';
+import type { PartRequest, PartsOf } from './part-worker';
+import type { Part } from './table';
+
+/** They read the store and write rows; this thread has only to join what they have written. */
+const THREADS = 2;
+/** Parts that a thread is asked for at once: it has another to do while one is joined. */
+const AHEAD = 2;
+/** Of fewer records the threads would not have begun before this one is done. */
+const FROM = 20_000;
+/** Records in a part at least, else a page of the store: of Parquet a group, which is read as a whole. */
+const LEAST: Readonly<Partial<Record<FormatName, number>>> = { csv: 1, jsonl: 1, parquet: 10_000 };
+
+const partSize = (format: FormatName, page: number): number | undefined => {
+  const least = LEAST[format];
+  return least === undefined ? undefined : Math.max(least, page);
+};
+
+type Take = (part: Part | null) => void;
+
+/** A thread that writes parts, in the order in which it is asked for them; null: it could not. */
+class PartThread {
+  readonly #worker: Worker;
+  #waiting: Take[] = [];
+  #dead = false;
+  /** Of parts that are joined. */
+  readonly #memory: ArrayBuffer[] = [];
+
+  constructor(workerData: PartsOf, program: string) {
+    this.#worker = new Worker(program, { workerData });
+    this.#worker.on('message', (part: Part | null) => this.#waiting.shift()?.(part));
+    const dies = (): void => {
+      this.#dead = true;
+      for (const take of this.#waiting.splice(0)) take(null);
+    };
+    this.#worker.on('error', dies);
+    this.#worker.on('exit', dies);
+  }
+
+  part(ids: readonly number[]): Promise<Part | null> {
+    if (this.#dead) return Promise.resolve(null);
+    return new Promise((resolve) => {
+      this.#waiting.push(resolve);
+      const memory = this.#memory.pop();
+      const request: PartRequest = memory === undefined ? { ids } : { ids, memory };
+      this.#worker.postMessage(request, memory === undefined ? [] : [memory]);
+    });
+  }
+
+  /** A part of its is joined. */
+  joined({ bytes }: Part): void {
+    this.#memory.push(bytes.buffer as ArrayBuffer);
+  }
+
+  async end(): Promise<void> {
+    await this.#worker.terminate();
+  }
+}
+
+interface Asked {
+  readonly ids: readonly number[];
+  readonly thread: PartThread;
+  readonly part: Promise<Part | null>;
+}
+
+/** How many records a part has, and from how many on there are parts; a test may say something else. */
+export interface PartSizes {
+  readonly from: number;
+  readonly part?: number;
+  readonly program?: string;
+}
+
+interface ReadPart {
+  readonly page: TablePage | Part;
+  /** How many records have been read with it. */
+  readonly read: number;
+}
+
+/** Records as parts of a file, in the order of `ids`. What a thread could not write is read here, which says why. */
+async function* threadParts(
+  tables: RecordTables,
+  ids: readonly number[],
+  columns: readonly PlainColumn[],
+  [format, size, program]: readonly [FormatName, number, string],
+): AsyncGenerator<ReadPart> {
+  const names = columns.map(({ name }) => name);
+  const threads = Array.from(
+    { length: THREADS },
+    () => new PartThread({ location: tables.location, columns: names, format }, program),
+  );
+  const asked: Asked[] = [];
+  try {
+    for (let at = 0, next = 0; ; next++) {
+      const thread = threads[next % THREADS];
+      if (at < ids.length && thread !== undefined) {
+        const some = ids.slice(at, at + size);
+        at += size;
+        asked.push({ ids: some, thread, part: thread.part(some) });
+        if (asked.length < THREADS * AHEAD) continue;
+      }
+      const first = asked.shift();
+      if (first === undefined) return;
+      const part = await first.part;
+      if (part !== null) {
+        yield { page: part, read: first.ids.length };
+        first.thread.joined(part);
+      } else for await (const page of tables.read(first.ids, columns)) yield { page, read: page.rows };
+    }
+  } finally {
+    await Promise.all(threads.map((thread) => thread.end()));
+  }
+}
+
+/** Records of a store, in the order of `ids`: as parts of a file where there are many, else by column. */
+export async function* readTables(
+  tables: RecordTables,
+  ids: readonly number[],
+  columns: readonly PlainColumn[],
+  format: FormatName,
+  {
+    from = FROM,
+    part = partSize(format, tables.page),
+    program = programPath('export/part-worker'),
+  }: Partial<PartSizes> = {},
+): AsyncGenerator<ReadPart> {
+  if (part !== undefined && ids.length >= from) yield* threadParts(tables, ids, columns, [format, part, program]);
+  else for await (const page of tables.read(ids, columns)) yield { page, read: page.rows };
+}
