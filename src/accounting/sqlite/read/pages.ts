@@ -26,7 +26,13 @@ function selectIds(db: Database, words: Words, query: RecordFilter): readonly nu
 
 type Rows = readonly (readonly Cell[])[];
 
-/** What `page` makes of some rows at a time; `sql`: as `pageQuery`. Throws StoreError. */
+/** Rows of these numbers, in their order; `sql`: of `pageQuery`. */
+export const rowsOf = (db: Database, ids: readonly number[], sql: string): Rows =>
+  prepared<[string], string>(db, sql, 'pluck')
+    .all(JSON.stringify(ids))
+    .map((row) => JSON.parse(row) as readonly Cell[]);
+
+/** What `page` makes of some rows at a time; `sql`: as `rowsOf`. Throws StoreError. */
 async function* pagesOf<Page>(
   db: Database,
   ids: readonly number[],
@@ -34,10 +40,8 @@ async function* pagesOf<Page>(
   page: (rows: Rows) => Page,
 ): AsyncGenerator<Page> {
   try {
-    const statement = prepared<[string], string>(db, sql, 'pluck');
     for (let at = 0; at < ids.length; at += PAGE) {
-      const rows = statement.all(JSON.stringify(ids.slice(at, at + PAGE)));
-      yield page(rows.map((row) => JSON.parse(row) as readonly Cell[]));
+      yield page(rowsOf(db, ids.slice(at, at + PAGE), sql));
       // Others have their turn: signals, timers.
       await new Promise((resolve) => setImmediate(resolve));
     }
