@@ -21,6 +21,7 @@ import type { UnknownBounds, UpperResult } from '../peaks/cap-sums';
 import { markSlackBytes } from '../peaks/slack';
 import { ForkedImages, SAVED_IMAGES } from '../processes/forked-images';
 import { JobProcesses, SAVED_PROCESSES, type ClaimCounts, type ClaimRules } from '../processes/job-processes';
+import type { Sweep } from '../peaks/upper-ends';
 import { Lineage, SAVED_LINEAGE, type LineageTotals } from '../processes/lineage';
 import type { TickReadings } from '../processes/tick';
 import {
@@ -161,6 +162,11 @@ export class JobSampler {
   private living = 0;
   /** No exit event can have been missed: a pid that the lineage holds for living is not another's by now. */
   private eventsComplete: boolean;
+  /**
+   * Sweeps that are to be settled, oldest first. On a busy node the events of several come at once: an end after the second
+   * must not be taken with the first, or the second's reading would count as a process that no fork explains.
+   */
+  private unsettled: Sweep[] = [];
   /** Samples that `takeSamples` has not given yet. */
   private fresh: StoredSample[] = [];
 
@@ -227,6 +233,7 @@ export class JobSampler {
     const { counters, memory } = readings;
     observe(peaks, memory, atMs);
     this.resolveImages(new Map(readings.resolved));
+    if (this.processes.hearsEvents) this.unsettled.push(readings.sweep);
     if (readings.execs > 0) openEnd(peaks, 'exec');
     if (readings.fallenMarks > 0) openEnd(peaks, 'fallen-mark');
     if (readings.failedReads > 0) openEnd(peaks, 'failed-read');
@@ -255,7 +262,9 @@ export class JobSampler {
   settle(readings: TickReadings): readonly number[] {
     const { lineage, images } = this;
     if (lineage === null) return [];
-    const { ended, adopted } = lineage.settle(readings.sweep);
+    const at = this.unsettled.indexOf(readings.sweep);
+    const { ended, adopted } = lineage.settle(readings.sweep, this.unsettled[at + 1]?.begin);
+    this.unsettled = this.unsettled.slice(at + 1);
     const fates = new Map<string, boolean>();
     for (const { pid, executed, account } of ended) {
       const image = images.processEnded(pid, executed);
@@ -302,6 +311,7 @@ export class JobSampler {
     this.eventsComplete = false;
     this.processes.lineage = null;
     this.processes.hearsEvents = false;
+    this.unsettled = [];
     this.lineage?.upper.open(reason);
   }
 

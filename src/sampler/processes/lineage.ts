@@ -111,12 +111,15 @@ export class Lineage {
   }
 
   /**
-   * Takes one sweep and all events until its end. `ended`: the processes that ended since the last time; `adopted`: those
-   * that no fork explains, of whose descendants nothing may have been heard.
+   * Takes one sweep and all events before the next one, which began at `until`. `ended`: the processes that ended since the
+   * last time; `adopted`: those that no fork explains, of whose descendants nothing may have been heard.
    */
-  settle(sweep: Sweep): { readonly ended: readonly EndedProcess[]; readonly adopted: readonly number[] } {
-    const events = this.waiting.sort((a, b) => a.at - b.at);
-    this.waiting = [];
+  settle(
+    sweep: Sweep,
+    until = Infinity,
+  ): { readonly ended: readonly EndedProcess[]; readonly adopted: readonly number[] } {
+    const events = this.waiting.filter(({ at }) => at < until).sort((a, b) => a.at - b.at);
+    this.waiting = this.waiting.filter(({ at }) => at >= until);
     const adopted = this.adopt(sweep, events);
     const ended: EndedProcess[] = [];
     for (const event of events) {

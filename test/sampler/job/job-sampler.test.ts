@@ -4,6 +4,8 @@ import { JobSampler, SAVED_SAMPLER } from '../../../src/sampler/job/job-sampler'
 import type { ClaimRules } from '../../../src/sampler/processes/job-processes';
 import { bracket } from '../../../src/sampler/peaks/peaks';
 import { filled } from '../../../src/sampler/series/series';
+import { monotonicUs } from '../../../src/sources/proc/clock';
+import { exec, exit, exitAccount, fork } from '../listener/events';
 import { procTree, type ProcTree } from '../proc-tree';
 import { temporaryDirectory } from '../../support/temporary-directory';
 
@@ -73,6 +75,22 @@ describe('the sampler of a job', () => {
     at(3);
     assert.equal(sampler.observation().rssByteMs, KIB * (2000 * 2000 + 2000 * 1000));
     assert.equal(Math.max(...filled(sampler.observation().series)), 3000 * KIB);
+  });
+
+  it('counts a process once that ended after two sweeps, before the first of them was settled', () => {
+    const { sampler, tree } = newJob();
+    sampler.start(100, START);
+    sampler.listen();
+    tree.set(101, { ppid: 100, cpu: 80 });
+    sampler.heard([fork(1, 1, 100), exec(2, 100), fork(3, 100, 101), exec(4, 101)]);
+    const [first, second] = [sampler.tick(START + 100, false), sampler.tick(START + 200, false)];
+    sampler.heard([exit(monotonicUs(), 101, exitAccount({ cpuNs: 800_000_000, minorFaults: 1 }))]);
+    for (const tick of [first, second]) assert.deepEqual(sampler.settle(tick), []);
+    const { sums, lineage } = sampler.observation();
+    assert.deepEqual([lineage?.totals.processes, lineage?.totals.ended, lineage?.living], [2, 1, 1]);
+    assert.equal(sums.cpu, 80);
+    const none = { addressSpace: Infinity, rootRss: Infinity, othersRss: Infinity };
+    assert.deepEqual(lineage?.upper(none).openRss, ['exec'], 'no process of unknown origin');
   });
 
   it('draws forked workers that only wait as the peak counts them, when it is known that they ran no other program', () => {
