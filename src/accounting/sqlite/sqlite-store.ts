@@ -92,10 +92,10 @@ function reader(db: Database, words: Words): AccountingReader {
         const many = hasMany(db, query);
         const by = { task: query.task_id !== undefined, cluster: cluster !== undefined, series: !many };
         const plan = rowPlan(many ? query.fields : undefined);
-        const statement = prepared<object, readonly Cell[]>(db, jobQuery(by, plan.columns), 'raw');
+        const statement = prepared<object, string>(db, jobQuery(by, plan.columns), 'pluck');
         const found: StoredRecord[] = [];
         for (const row of statement.iterate(parameters))
-          found.push(fromRow(row, SERIES_CELLS, many ? null : 0, words, plan));
+          found.push(fromRow(JSON.parse(row) as readonly Cell[], SERIES_CELLS, many ? null : 0, words, plan));
         return { ...arrangeAttempts(found, query), ...(many ? { few_fields: true } : {}) };
       }),
     jobs: (numbers, fields) =>
