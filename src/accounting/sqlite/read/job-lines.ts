@@ -4,13 +4,12 @@ import type { JobRecord } from '../../../record/record';
 import { FirstStarts, type Wait } from '../../first-starts';
 import { inOrder, untilOf, type JobLine, type JobLinesAnswer } from '../../job-line';
 import { fromRow, rowPlan, SERIES_CELLS } from '../../row';
-import type { Cell } from '../../columns';
 import type { JobLinesWanted, RecordFilter } from '../../store';
 import type { Span } from '../../sums/periods';
 import { GRID_ENGINE, SELF_REPORTED } from '../../sums/fact-columns';
 import type { Words } from '../database/dictionary';
 import { prepared } from '../database/prepared';
-import { pageQuery, selected } from './queries';
+import { cellsOf, pageQuery, selected } from './queries';
 import { conditionOf, type Condition } from './record-filter';
 import { daysOfKey } from './spans';
 
@@ -137,10 +136,10 @@ type Records = ReadonlyMap<number, JobRecord>;
 function readRecords(db: Database, words: Words, { fields }: JobLinesWanted, ids: readonly number[]): Records {
   const plan = rowPlan(fields);
   const known = [...new Set(ids)];
-  const rows = prepared<[string], readonly Cell[]>(db, pageQuery(plan.columns, false), 'raw').all(
-    JSON.stringify(known),
+  const rows = prepared<[string], string>(db, pageQuery(plan.columns, false), 'pluck').all(JSON.stringify(known));
+  return new Map(
+    rows.map((row, index) => [known[index] ?? 0, fromRow(cellsOf(row), SERIES_CELLS, null, words, plan).record]),
   );
-  return new Map(rows.map((row, index) => [known[index] ?? 0, fromRow(row, SERIES_CELLS, null, words, plan).record]));
 }
 
 function lineOf(sums: Sums, nearest: JobRecord, ends: JobLine['ends'], words: Words): JobLine | null {

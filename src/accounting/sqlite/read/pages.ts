@@ -6,7 +6,7 @@ import { TablePlan } from '../../table-plan';
 import type { Words } from '../database/dictionary';
 import { storeError } from '../database/faults';
 import { prepared } from '../database/prepared';
-import { idsQuery, pageQuery } from './queries';
+import { cellsOf, idsQuery, pageQuery } from './queries';
 import { conditionOf } from './record-filter';
 import { daysOfKey } from './spans';
 
@@ -37,7 +37,7 @@ async function* pagesOf<Page>(
     const statement = prepared<[string], string>(db, sql, 'pluck');
     for (let at = 0; at < ids.length; at += PAGE) {
       const rows = statement.all(JSON.stringify(ids.slice(at, at + PAGE)));
-      yield page(rows.map((row) => JSON.parse(row) as readonly Cell[]));
+      yield page(rows.map(cellsOf));
       // Others have their turn: signals, timers.
       await new Promise((resolve) => setImmediate(resolve));
     }

@@ -1,6 +1,6 @@
 import type { RecordSort } from '../../store';
 import type { Condition } from './record-filter';
-import type { Column } from '../../columns';
+import type { Cell, Column } from '../../columns';
 import { ALL_FIELDS, COLUMN_NAMES } from '../../row';
 
 /** The SQL of the store, apart from its use, so that a test can ask SQLite for the plan of each. */
@@ -12,6 +12,8 @@ const SERIES = 's.start, s.step_ms, s.points';
 /** A row with the series before it as a JSON list, which is read in two thirds of the time that its cells take one by one. */
 const jsonRow = (columns: readonly Column[], withSeries: boolean): string =>
   `json_array(${withSeries ? SERIES : 'NULL, NULL, NULL'}, ${rowOf(columns)})`;
+/** The cells of such a row. */
+export const cellsOf = (row: string): readonly Cell[] => JSON.parse(row) as readonly Cell[];
 const FROM_RECORD = 'FROM record r';
 const WITH_SERIES = 'LEFT JOIN series s ON s.record_id = r.id';
 
