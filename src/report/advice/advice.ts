@@ -168,7 +168,10 @@ const isCountedAlone = ({ record, counted }: Measured): boolean =>
  * `promised`: what past runs of its kind say, null or without a risk where they are too few. null: nothing can be said (still running, lost, not sampled and of no known kind, or ended badly for another reason).
  */
 export function adviseRequest(all: readonly JobRecord[], promised: Promised | null = null): Advice | null {
-  const measured = asStopped(all).map(measure);
+  return adviceOf(asStopped(all).map(measure), promised);
+}
+
+function adviceOf(measured: readonly Measured[], promised: Promised | null): Advice | null {
   const isKnownKind = promised?.risk != null;
   const ended = measured.filter((one) => isSampledOrStopped(one) || (isKnownKind && isCountedAlone(one)));
   const isStopped = ended.some((one) => one.isStopped);
@@ -229,19 +232,22 @@ function kindOf(
 const MANY = 100;
 
 /** Where not all is known of what a record needed, more than any request. */
-function neededOrMore(record: JobRecord): number {
-  const measured = measure(record);
+function neededOrMore(measured: Measured): number {
   return measured.isStopped || !saysWhatToAsk(measured) || measured.bytes <= 0 ? Infinity : perSlotOf(measured);
 }
 
 /**
  * What would have held for 99 of 100 tasks, where that is much less than what holds for all; null: it is not, there are
- * too few, or too many of them ran into their limit.
+ * too few, or too many of them ran into their limit. `tasks`: what a request must fit, of each.
  */
-export function adviseMost(tasks: readonly (readonly JobRecord[])[], all: Advice): string | null {
+export function adviseMost(tasks: readonly (readonly JobRecord[])[]): string | null {
   if (tasks.length < MANY) return null;
-  const needs = Float64Array.from(tasks, (records) =>
-    records.reduce((most, record) => Math.max(most, neededOrMore(record)), 0),
+  const measured = asStopped(tasks.flat()).map(measure);
+  const all = adviceOf(measured, null);
+  if (all === null) return null;
+  let at = 0;
+  const needs = Float64Array.from(tasks, ({ length }) =>
+    measured.slice(at, (at += length)).reduce((most, one) => Math.max(most, neededOrMore(one)), 0),
   );
   const most = needs.sort()[Math.ceil(tasks.length * 0.99) - 1] ?? Infinity;
   if (!Number.isFinite(most)) return null;

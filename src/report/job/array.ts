@@ -5,7 +5,7 @@ import { isParallel } from '../../accounting/job-sum';
 import type { FieldName } from '../../record/fields';
 import { figureOf } from '../../record/peak-figure';
 import type { JobRecord } from '../../record/record';
-import { adviseMost, adviseRequest } from '../advice/advice';
+import { adviseMost } from '../advice/advice';
 import { formatHeld } from '../format/bracket';
 import { chooseTasks } from './choose-tasks';
 import { endingLabel, hitLimit } from './ending';
@@ -174,9 +174,8 @@ function renderStopped(records: readonly JobRecord[], screen: Screen): string[] 
 }
 
 /** What would have held for nearly all of many tasks: the others can be asked for apart. */
-function renderMost(tasks: readonly (readonly JobRecord[])[], needs: readonly JobRecord[], screen: Screen): string[] {
-  const all = adviseRequest(needs);
-  const most = all === null ? null : adviseMost(tasks, all);
+function renderMost(tasks: readonly (readonly JobRecord[])[], screen: Screen): string[] {
+  const most = adviseMost(tasks);
   return most === null ? [] : [screen.style.faint(`    99 % of the tasks would have held with ${most}.`)];
 }
 
@@ -271,7 +270,7 @@ export function renderArray(runs: readonly JobRun[], options: JobViewOptions, sc
     style.faint(`  ${worstLine}`),
     ...renderVerdict(decidingOf(worstTask), needs, nextTime(needs, whys, promiseOf(runs)), screen, own),
     ...renderStopped(records, screen),
-    ...renderMost(needsOfTasks, needs, screen),
+    ...renderMost(needsOfTasks, screen),
 
     ...(options.detail === 'full' ? section('Requested', renderAsked(worstTask, screen)) : []),
     ...section('Tasks', renderSpread(records, screen, options.detail === 'full')),
