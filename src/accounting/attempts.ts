@@ -124,9 +124,8 @@ export function mastersOfTasks(records: readonly StoredRecord[]): ReadonlyMap<St
 }
 
 function attempts(records: readonly StoredRecord[], incarnation: number): JobAttempt[] {
-  const only = { incarnation, attempt: 1, attempts: 1 };
   if (new Set(records.map(({ record }) => record.task_id)).size === records.length)
-    return records.map((stored) => ({ ...stored, ...only }));
+    return records.map((stored) => ({ ...stored, incarnation, attempt: 1, attempts: 1 }));
   return [...groupBy(records, ({ record }) => record.task_id).values()].flatMap((group) => {
     const runs = runsOf(group);
     return runs.flatMap((run, index) =>

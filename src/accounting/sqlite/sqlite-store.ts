@@ -21,7 +21,7 @@ import { createMerger } from './write/merger';
 import { openForReading, openForWriting } from './database/open';
 import { putStatus, readStatuses } from './node-status';
 import { prepared } from './database/prepared';
-import { COUNT_OF_JOB, jobQuery, jobsQuery, recordsQuery, runningQuery } from './read/queries';
+import { cellsOf, COUNT_OF_JOB, jobQuery, jobsQuery, recordsQuery, runningQuery } from './read/queries';
 import { jobLines } from './read/job-lines';
 import { recordPages, recordTables } from './read/pages';
 import { conditionOf } from './read/record-filter';
@@ -92,10 +92,10 @@ function reader(db: Database, words: Words): AccountingReader {
         const many = hasMany(db, query);
         const by = { task: query.task_id !== undefined, cluster: cluster !== undefined, series: !many };
         const plan = rowPlan(many ? query.fields : undefined);
-        const statement = prepared<object, readonly Cell[]>(db, jobQuery(by, plan.columns), 'raw');
+        const statement = prepared<object, string>(db, jobQuery(by, plan.columns), 'pluck');
         const found: StoredRecord[] = [];
         for (const row of statement.iterate(parameters))
-          found.push(fromRow(row, SERIES_CELLS, many ? null : 0, words, plan));
+          found.push(fromRow(cellsOf(row), SERIES_CELLS, many ? null : 0, words, plan));
         return { ...arrangeAttempts(found, query), ...(many ? { few_fields: true } : {}) };
       }),
     jobs: (numbers, fields) =>

@@ -24,14 +24,14 @@ export const isRecent = (record: JobRecord, now: number): boolean => now - lastK
 
 const latest = (times: readonly number[]): number => times.reduce((a, b) => Math.max(a, b), 0);
 
-/** Runs of the array jobs that may have tasks to come: of the newest job of the number, with a heartbeat lately. */
+/** The first run of each array job that may have tasks to come: of the newest job of the number, with a heartbeat lately. */
 function unfinished({ runs, newer, task_id: task }: JobReport, now: number): readonly JobRun[] {
   if (newer > 0 || task !== undefined) return [];
   return [...groupBy(runs, ({ record }) => record.cluster)].flatMap(([cluster, ofCluster]) => {
     const newest = latest(ofCluster.map(({ incarnation }) => incarnation));
     const ofJob = ofCluster.filter(({ incarnation }) => incarnation === newest);
     const recent = ofJob.some(({ record }) => isRecent(record, now));
-    return privateWorld(cluster) === null && isArray(ofJob) && recent ? ofJob : [];
+    return privateWorld(cluster) === null && isArray(ofJob) && recent ? ofJob.slice(0, 1) : [];
   });
 }
 

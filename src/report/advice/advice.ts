@@ -77,49 +77,55 @@ const NO_BRACKET: Bracket = {
   command: null,
 };
 
-interface Share {
+/** What any source says of the memory that a record needed: looked up once, as an array has thousands of tasks. */
+interface Measured {
   readonly record: JobRecord;
-  readonly need: Need;
-  readonly counted: boolean;
-  readonly per: 'slot' | 'job';
+  /** By our peaks. */
+  readonly need: Need | null;
+  /** By Grid Engine; 0: unknown. */
+  readonly counted: number;
+  readonly isStopped: boolean;
+  /** The limit that it ran into, where no address space says more: it needed that at least; 0: none. */
+  readonly stoppedAt: number;
+  readonly limit: number | null;
   readonly slots: number;
-  readonly perSlot: number;
+  /** The most of these; 0: nothing is known. */
+  readonly bytes: number;
 }
 
-/** Of a job that ran into its limit: that much it needed at least. */
-function stoppedAt(record: JobRecord): number {
-  return hitLimit(record) ? (limitOf(record) ?? 0) : 0;
+function measure(record: JobRecord): Measured {
+  const need = needOf(record);
+  const counted = countedHere(record, need);
+  const limit = limitOf(record);
+  const isStopped = hitLimit(record);
+  const stoppedAt = isStopped && record.peak_process_vmem === null ? (limit ?? 0) : 0;
+  const bytes = Math.max(need?.bytes ?? 0, counted, stoppedAt);
+  return { record, need, counted, isStopped, stoppedAt, limit, slots: slotsOf(record), bytes };
+}
+
+const perSlotOf = ({ bytes, slots }: Measured): number => bytes / slots;
+
+/** What decides it, and whether that is Grid Engine's figure. */
+function decisive({ need, bytes, counted, stoppedAt }: Measured): Pick<Advice, 'need' | 'counted'> {
+  if (need?.bytes === bytes) return { need, counted: false };
+  return {
+    need: { bytes, quantity: 'peak_rss_swap', bracket: { ...NO_BRACKET, lower_bytes: bytes } },
+    counted: counted === bytes && counted > stoppedAt,
+  };
 }
 
 /**
  * What Grid Engine counted on the record's host, as far as its line says. The line of a parallel job may hold the sum
  * over all hosts: then one of them had its slots' share of it at least.
  */
-function countedHere(record: JobRecord): number {
+function countedHere(record: JobRecord, need: Need | null): number {
   // It may add up address spaces, which count for no request of memory that is held.
-  if (!limitsAddressSpace(complexOf(record)) && needOf(record) !== null) return 0;
+  if (need !== null && !limitsAddressSpace(complexOf(record))) return 0;
   const counted = countedByGridEngine(record);
   if (counted === null || record.pe_task_id !== null || countedByExecd(record) !== null) return counted ?? 0;
   const slots = record.slots ?? 1;
   const mean = Math.floor((counted * Math.min(slots, record.host_slots ?? slots)) / Math.max(1, slots));
   return mean === limitOf(record) ? 0 : mean;
-}
-
-/** The most that any source says of what a record needed: our peaks, Grid Engine's count, the limit it was stopped at. */
-function shareOf(record: JobRecord): Share | null {
-  const known = needOf(record);
-  const stopped = record.peak_process_vmem === null ? stoppedAt(record) : 0;
-  const counted = countedHere(record);
-  const bytes = Math.max(known?.bytes ?? 0, stopped, counted);
-  if (bytes <= 0) return null;
-  const need: Need =
-    known?.bytes === bytes
-      ? known
-      : { bytes, quantity: 'peak_rss_swap', bracket: { ...NO_BRACKET, lower_bytes: bytes } };
-  const per = requestOf(record)?.per ?? 'slot';
-  const slots = slotsOf(record);
-  const isCounted = need !== known && counted === bytes && counted > stopped;
-  return { record, need, counted: isCounted, per, slots, perSlot: bytes / slots };
 }
 
 /** How many times the request is granted on the record's host. */
@@ -129,13 +135,14 @@ export function slotsOf(record: JobRecord): number {
 
 /** The bytes that a record was measured to need for each of its slots on the host, by any source; 0: none are known. */
 export function neededPerSlot(record: JobRecord): number {
-  return Math.max(needOf(record)?.bytes ?? 0, countedHere(record)) / slotsOf(record);
+  const need = needOf(record);
+  return Math.max(need?.bytes ?? 0, countedHere(record, need)) / slotsOf(record);
 }
 
 /** Without the address space a smaller limit on it could stop the program at its start. */
-const saysWhatToAsk = (record: JobRecord): boolean =>
-  (limitsAddressSpace(complexOf(record)) ? record.peak_process_vmem !== null : needOf(record) !== null) ||
-  stoppedAt(record) > 0;
+const saysWhatToAsk = ({ record, need, isStopped, limit }: Measured): boolean =>
+  (limitsAddressSpace(complexOf(record)) ? record.peak_process_vmem !== null : need !== null) ||
+  (isStopped && (limit ?? 0) > 0);
 
 const isUnknownPart = ({
   pe_task_id: task,
@@ -149,66 +156,65 @@ export function hasUnknownPart(records: readonly JobRecord[]): boolean {
   return records.some(isUnknownPart);
 }
 
-const isSampledOrStopped = (record: JobRecord): boolean =>
-  record.status === 'finished' || (record.status === 'unsampled' && hitLimit(record));
+const isSampledOrStopped = ({ record: { status }, isStopped }: Measured): boolean =>
+  status === 'finished' || (status === 'unsampled' && isStopped);
 
 /** Without samples Grid Engine's figure counts where past runs of the kind give a risk, as `qmemacct advise` has it. */
-const isCountedAlone = (record: JobRecord): boolean =>
-  record.status === 'unsampled' && countedHere(record) > 0 && succeeded(record) === true;
+const isCountedAlone = ({ record, counted }: Measured): boolean =>
+  record.status === 'unsampled' && counted > 0 && succeeded(record) === true;
 
 /**
  * What to ask for next time, from all hosts and tasks of a job; never less than what was measured, by whatever source.
  * `promised`: what past runs of its kind say, null or without a risk where they are too few. null: nothing can be said (still running, lost, not sampled and of no known kind, or ended badly for another reason).
  */
 export function adviseRequest(all: readonly JobRecord[], promised: Promised | null = null): Advice | null {
-  const records = asStopped(all);
+  return adviceOf(asStopped(all).map(measure), promised);
+}
+
+function adviceOf(measured: readonly Measured[], promised: Promised | null): Advice | null {
   const isKnownKind = promised?.risk != null;
-  const ended = records.filter((record) => isSampledOrStopped(record) || (isKnownKind && isCountedAlone(record)));
-  const stopped = ended.filter(hitLimit);
+  const ended = measured.filter((one) => isSampledOrStopped(one) || (isKnownKind && isCountedAlone(one)));
+  const isStopped = ended.some((one) => one.isStopped);
   if (
-    !ended.some((record) => saysWhatToAsk(record) || isCountedAlone(record)) ||
-    (stopped.length === 0 && !ended.some((record) => succeeded(record) === true))
+    !ended.some((one) => saysWhatToAsk(one) || isCountedAlone(one)) ||
+    !(isStopped || ended.some(({ record }) => succeeded(record) === true))
   )
     return null;
-  const shares = records.flatMap((record) => shareOf(record) ?? []);
-  const [first, ...others] = shares;
+  const [first, ...others] = measured.filter(({ bytes }) => bytes > 0);
   if (first === undefined) return null;
-  const worst = others.reduce((most, share) => (most.perSlot >= share.perSlot ? most : share), first);
+  const worst = others.reduce((most, one) => (perSlotOf(most) >= perSlotOf(one) ? most : one), first);
+  const needed = perSlotOf(worst);
 
-  const limits = ended.flatMap((record) => {
-    const limit = limitOf(record);
-    return limit === null ? [] : [limit / slotsOf(record)];
-  });
-  const asked = limits.length === 0 ? null : limits.reduce((a, b) => Math.max(a, b));
-  const guess = stopped.length > 0 && asked !== null;
-  const isWhole = !hasUnknownPart(records);
+  const asked = ended.reduce<number | null>(
+    (most, { limit, slots }) => (limit === null ? most : Math.max(most ?? 0, limit / slots)),
+    null,
+  );
+  const guess = isStopped && asked !== null;
+  const isWhole = !measured.some(({ record }) => isUnknownPart(record));
   if (asked === null && !isWhole) return null;
   const raised = guess ? asked * RAISE : 0;
   // What needed more than its kind is promised stands for itself.
-  const holds = promised?.risk != null && promised.amount >= Math.max(raised, worst.perSlot);
+  const holds = promised?.risk != null && promised.amount >= Math.max(raised, needed);
   const promise = holds ? promised : null;
-  const rounded = roundRequest(promise?.amount ?? Math.max(worst.perSlot * HEADROOM, raised));
-  const needed = Math.max(worst.perSlot, promise?.largest ?? 0);
+  const rounded = roundRequest(promise?.amount ?? Math.max(needed * HEADROOM, raised));
   const complex = complexOf(worst.record);
   return {
-    kind: kindOf(needed, rounded.bytes, { asked, guess, isWhole }),
+    kind: kindOf(Math.max(needed, promise?.largest ?? 0), rounded.bytes, { asked, guess, isWhole }),
     complex,
     request: `${complex}=${rounded.text}`,
     totalBytes: rounded.bytes * worst.slots,
     slots: worst.slots,
-    per: worst.per,
+    per: requestOf(worst.record)?.per ?? 'slot',
     record: worst.record,
-    need: worst.need,
-    counted: worst.counted,
+    ...decisive(worst),
     bounded: ended.every(isBounded),
-    excess: asked === null ? null : asked / worst.perSlot,
+    excess: asked === null ? null : asked / needed,
     guess,
     promise,
   };
 }
 
-function isBounded(record: JobRecord): boolean {
-  const need = needOf(record);
+function isBounded({ need }: Measured): boolean {
   return need !== null && measuredUpper(need.bracket) !== null;
 }
 
@@ -226,18 +232,24 @@ function kindOf(
 const MANY = 100;
 
 /** Where not all is known of what a record needed, more than any request. */
-function neededOrMore(record: JobRecord): number {
-  return hitLimit(record) || !saysWhatToAsk(record) ? Infinity : (shareOf(record)?.perSlot ?? Infinity);
+function neededOrMore(measured: Measured): number {
+  return measured.isStopped || !saysWhatToAsk(measured) || measured.bytes <= 0 ? Infinity : perSlotOf(measured);
 }
 
 /**
  * What would have held for 99 of 100 tasks, where that is much less than what holds for all; null: it is not, there are
- * too few, or too many of them ran into their limit.
+ * too few, or too many of them ran into their limit. `tasks`: what a request must fit, of each.
  */
-export function adviseMost(tasks: readonly (readonly JobRecord[])[], all: Advice): string | null {
+export function adviseMost(tasks: readonly (readonly JobRecord[])[]): string | null {
   if (tasks.length < MANY) return null;
-  const needs = tasks.map((records) => records.reduce((most, record) => Math.max(most, neededOrMore(record)), 0));
-  const most = needs.sort((a, b) => a - b)[Math.ceil(tasks.length * 0.99) - 1] ?? Infinity;
+  const measured = asStopped(tasks.flat()).map(measure);
+  const all = adviceOf(measured, null);
+  if (all === null) return null;
+  let at = 0;
+  const needs = Float64Array.from(tasks, ({ length }) =>
+    measured.slice(at, (at += length)).reduce((most, one) => Math.max(most, neededOrMore(one)), 0),
+  );
+  const most = needs.sort()[Math.ceil(tasks.length * 0.99) - 1] ?? Infinity;
   if (!Number.isFinite(most)) return null;
   const { bytes, text } = roundRequest(most * HEADROOM);
   return bytes <= (all.totalBytes / all.slots) * WORTHWHILE ? `${all.complex}=${text}` : null;

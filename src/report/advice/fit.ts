@@ -17,13 +17,15 @@ const decisive = (record: JobRecord): readonly NeedQuantity[] => measuredFor(com
 
 /** The largest of the peaks that its request is about, by the ends that may be judged by. null: none is known. */
 export function needOf(record: JobRecord): Need | null {
-  let need: Need | null = null;
+  let most: NeedQuantity | null = null;
+  let bytes = -1;
   for (const quantity of decisive(record)) {
     const bracket = record[quantity];
-    if (bracket !== null && (need === null || judgedEnd(bracket) > need.bytes))
-      need = { bytes: judgedEnd(bracket), quantity, bracket };
+    const end = bracket === null ? -1 : judgedEnd(bracket);
+    if (end > bytes) [most, bytes] = [quantity, end];
   }
-  return need;
+  const bracket = most === null ? null : record[most];
+  return most === null || bracket === null ? null : { bytes, quantity: most, bracket };
 }
 
 /**

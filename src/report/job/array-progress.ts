@@ -21,22 +21,22 @@ export const isArray = (runs: readonly JobRun[]): boolean => runs.some(({ record
  * Of one array job with these records; `listed`: what Grid Engine says of it, null: unknown. A task's record and its
  * place in Grid Engine's lists were taken at different times: the newer one counts.
  */
-function progressOf([first, ...others]: readonly [JobRun, ...JobRun[]], listed: ListedTasks | null): ArrayProgress {
-  const tasks = groupBy([first, ...others], ({ record }) => record.task_id);
+function progressOf(ofJob: readonly JobRun[], { record: first }: JobRun, listed: ListedTasks | null): ArrayProgress {
+  const tasks = groupBy(ofJob, ({ record }) => record.task_id);
   const waiting = new Set(listed?.waiting.numbers);
   const counts = { ended: 0, running: 0, to_come: listed?.waiting.count ?? null };
   for (const [task, runs] of tasks) {
-    const latest = latestRuns(runs).map(({ record }) => record);
-    const isNewer = listed === null || latest.some(({ revision }) => revision > listed.at);
+    const latest = latestRuns(runs);
+    const isNewer = listed === null || latest.some(({ record: { revision } }) => revision > listed.at);
     const waits = waiting.has(task ?? 0);
     if (waits && isNewer && counts.to_come !== null) counts.to_come -= 1;
     if (waits && !isNewer) continue;
     const runsAgain = !isNewer && listed.running.has(task ?? 0);
-    if (runsAgain || latest.some(({ status }) => status === 'running')) counts.running += 1;
+    if (runsAgain || latest.some(({ record: { status } }) => status === 'running')) counts.running += 1;
     else counts.ended += 1;
   }
   for (const task of listed?.running ?? []) if (!tasks.has(task)) counts.running += 1;
-  const { cluster, job_id } = first.record;
+  const { cluster, job_id } = first;
   return { cluster, job_id, ...counts };
 }
 
@@ -46,11 +46,10 @@ export function arraysAmong(
   listedOf: (runs: readonly JobRun[]) => ListedTasks | null,
 ): ReadonlyMap<string, ArrayProgress> {
   return new Map(
-    [...groupBy(runs, jobKey)].flatMap(([key, [first, ...others]]) =>
-      first === undefined || !isArray([first, ...others])
-        ? []
-        : [[key, progressOf([first, ...others], listedOf([first, ...others]))] as const],
-    ),
+    [...groupBy(runs, jobKey)].flatMap(([key, ofJob]) => {
+      const [first] = ofJob;
+      return first === undefined || !isArray(ofJob) ? [] : [[key, progressOf(ofJob, first, listedOf(ofJob))] as const];
+    }),
   );
 }
 

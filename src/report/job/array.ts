@@ -5,7 +5,7 @@ import { isParallel } from '../../accounting/job-sum';
 import type { FieldName } from '../../record/fields';
 import { figureOf } from '../../record/peak-figure';
 import type { JobRecord } from '../../record/record';
-import { adviseMost, adviseRequest } from '../advice/advice';
+import { adviseMost } from '../advice/advice';
 import { formatHeld } from '../format/bracket';
 import { chooseTasks } from './choose-tasks';
 import { endingLabel, hitLimit } from './ending';
@@ -84,14 +84,31 @@ function median(sorted: Float64Array): number {
   return sorted.length % 2 === 1 ? upper : ((sorted[middle - 1] ?? upper) + upper) / 2;
 }
 
+/** The known values in their order, and the last task with the largest. */
+function spreadOf(
+  records: readonly JobRecord[],
+  of: Measure['of'],
+): { readonly sorted: Float64Array; readonly task: number | null } {
+  const values = new Float64Array(records.length);
+  let known = 0;
+  let most = -Infinity;
+  let task: number | null = null;
+  for (const record of records) {
+    const value = of(record);
+    if (value === null) continue;
+    values[known] = value;
+    known += 1;
+    if (value >= most) [most, task] = [value, record.task_id];
+  }
+  return { sorted: values.subarray(0, known).sort(), task };
+}
+
 function renderSpread(records: readonly JobRecord[], screen: Screen, full: boolean): string[] {
   const rows = [...MEASURES, ...(full ? [QUEUE_WAIT] : [])].flatMap(({ name, of, format }) => {
-    const all = records.map(of);
-    const values = Float64Array.from(all.filter((value) => value !== null)).sort();
-    const most = values.at(-1);
-    if (most === undefined) return [];
-    const task = records[all.lastIndexOf(most)]?.task_id;
-    return [[name, format(values[0] ?? 0), format(median(values)), format(most), String(task ?? '')]];
+    const { sorted, task } = spreadOf(records, of);
+    const [least] = sorted;
+    if (least === undefined) return [];
+    return [[name, format(least), format(median(sorted)), format(sorted.at(-1) ?? least), String(task ?? '')]];
   });
   return renderTable(
     [
@@ -157,9 +174,8 @@ function renderStopped(records: readonly JobRecord[], screen: Screen): string[] 
 }
 
 /** What would have held for nearly all of many tasks: the others can be asked for apart. */
-function renderMost(tasks: readonly (readonly JobRecord[])[], needs: readonly JobRecord[], screen: Screen): string[] {
-  const all = adviseRequest(needs);
-  const most = all === null ? null : adviseMost(tasks, all);
+function renderMost(tasks: readonly (readonly JobRecord[])[], screen: Screen): string[] {
+  const most = adviseMost(tasks);
   return most === null ? [] : [screen.style.faint(`    99 % of the tasks would have held with ${most}.`)];
 }
 
@@ -171,11 +187,11 @@ interface Task {
 }
 
 function taskOf(latest: readonly JobRun[]): readonly Task[] {
-  const [first, ...others] = latest;
+  const [first] = latest;
   if (first === undefined) return [];
-  const records = [first.record, ...recordsOf(others)] as const;
+  const records = recordsOf(latest);
   if (!isParallel(records)) return [{ run: first, whole: null }];
-  const whole = wholeOf(records, first.attempt);
+  const whole = wholeOf([first.record, ...records.slice(1)], first.attempt);
   const { peak_rss, h_vmem, requests, request_order } = whole.memoryHost;
   return [{ run: { ...first, record: { ...whole.total, peak_rss, h_vmem, requests, request_order } }, whole }];
 }
@@ -254,7 +270,7 @@ export function renderArray(runs: readonly JobRun[], options: JobViewOptions, sc
     style.faint(`  ${worstLine}`),
     ...renderVerdict(decidingOf(worstTask), needs, nextTime(needs, whys, promiseOf(runs)), screen, own),
     ...renderStopped(records, screen),
-    ...renderMost(needsOfTasks, needs, screen),
+    ...renderMost(needsOfTasks, screen),
 
     ...(options.detail === 'full' ? section('Requested', renderAsked(worstTask, screen)) : []),
     ...section('Tasks', renderSpread(records, screen, options.detail === 'full')),

@@ -51,8 +51,8 @@ export function runGroups<Run extends JobRun>(runs: readonly Run[]): readonly (r
 }
 
 /** All parts of the latest run of a job (array task), its master first. */
-export function latestRuns<Run extends JobRun>(runs: readonly Run[]): Run[] {
-  if (runs.length === 1) return [...runs];
+export function latestRuns<Run extends JobRun>(runs: readonly Run[]): readonly Run[] {
+  if (runs.length === 1) return runs;
   const last = runs.reduce((most, { attempt }) => Math.max(most, attempt), 0);
   const latest = runs.filter(({ attempt }) => attempt === last);
   return latest.sort((a, b) => Number(a.record.pe_task_id !== null) - Number(b.record.pe_task_id !== null));

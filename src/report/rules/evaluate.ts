@@ -5,22 +5,24 @@ import { literalUnit } from './units';
 /** null: not known. */
 export type Value = number | string | boolean | null;
 
-/** The value of a name. */
-export type Lookup = (name: string) => Value;
+/** The value of something that is known of a subject. */
+export type ValueOf<Subject> = (subject: Subject) => Value;
+
+/** How the value of a name is found. */
+export type Names<Subject> = (name: string) => ValueOf<Subject>;
 
 const known = (value: number): number | null => (Number.isFinite(value) ? value : null);
 
-type Compiled = (lookup: Lookup) => Value;
 type Binary = Expression & { readonly kind: 'binary' };
 
 /** Kleene's logic: what one side decides needs not the other. */
-function junction({ operator, left, right }: Binary): Compiled {
+function junction<Subject>({ operator, left, right }: Binary, names: Names<Subject>): ValueOf<Subject> {
   const decides = operator === 'or';
-  const [first, second] = [compiled(left), compiled(right)];
-  return (lookup) => {
-    const a = first(lookup);
+  const [first, second] = [compile(left, names), compile(right, names)];
+  return (subject) => {
+    const a = first(subject);
     if (a === decides) return decides;
-    const b = second(lookup);
+    const b = second(subject);
     if (b === decides) return decides;
     return a === null || b === null ? null : !decides;
   };
@@ -52,14 +54,14 @@ function ofTexts(operator: Operator, a: string, b: string): boolean | null {
   return operator === '=' ? a === b : operator === '!=' ? a !== b : null;
 }
 
-function ofBinary(expression: Binary): Compiled {
+function ofBinary<Subject>(expression: Binary, names: Names<Subject>): ValueOf<Subject> {
   const { operator } = expression;
-  if (operator === 'and' || operator === 'or') return junction(expression);
-  const [left, right] = [compiled(expression.left), compiled(expression.right)];
+  if (operator === 'and' || operator === 'or') return junction(expression, names);
+  const [left, right] = [compile(expression.left, names), compile(expression.right, names)];
   const numbers = ofNumbers(operator);
-  return (lookup) => {
-    const a = left(lookup);
-    const b = right(lookup);
+  return (subject) => {
+    const a = left(subject);
+    const b = right(subject);
     if (typeof a === 'number' && typeof b === 'number') return numbers(a, b);
     return typeof a === 'string' && typeof b === 'string' ? ofTexts(operator, a, b) : null;
   };
@@ -76,7 +78,11 @@ function ofCall(name: CallName, values: readonly Value[]): Value {
   return name === 'min' ? Math.min(...numbers) : Math.max(...numbers);
 }
 
-function compile(expression: Expression): Compiled {
+/**
+ * The value of an expression that was checked, of any subject: of thousands of tasks, what the expression is made of and
+ * what its names mean is looked at once. null: something that it needs is not known.
+ */
+export function compile<Subject>(expression: Expression, names: Names<Subject>): ValueOf<Subject> {
   switch (expression.kind) {
     case 'number': {
       const value = Number(expression.digits) * literalUnit(expression.unit, expression.at).factor;
@@ -85,44 +91,30 @@ function compile(expression: Expression): Compiled {
     case 'text':
       return () => expression.text;
     case 'name':
-      return (lookup) => lookup(expression.name);
+      return names(expression.name);
     case 'not': {
-      const of = compiled(expression.of);
-      return (lookup) => {
-        const value = of(lookup);
+      const of = compile(expression.of, names);
+      return (subject) => {
+        const value = of(subject);
         return typeof value === 'boolean' ? !value : null;
       };
     }
     case 'minus': {
-      const of = compiled(expression.of);
-      return (lookup) => {
-        const value = of(lookup);
+      const of = compile(expression.of, names);
+      return (subject) => {
+        const value = of(subject);
         return typeof value === 'number' ? -value : null;
       };
     }
     case 'call': {
-      const values = expression.of.map(compiled);
-      return (lookup) =>
+      const values = expression.of.map((of) => compile(of, names));
+      return (subject) =>
         ofCall(
           expression.name,
-          values.map((of) => of(lookup)),
+          values.map((of) => of(subject)),
         );
     }
     case 'binary':
-      return ofBinary(expression);
+      return ofBinary(expression, names);
   }
 }
-
-const COMPILED = new WeakMap<Expression, Compiled>();
-
-/** The same of thousands of tasks: what an expression is made of is looked at once. */
-function compiled(expression: Expression): Compiled {
-  const before = COMPILED.get(expression);
-  if (before !== undefined) return before;
-  const made = compile(expression);
-  COMPILED.set(expression, made);
-  return made;
-}
-
-/** The value of an expression that was checked; null: something that it needs is not known. */
-export const evaluate = (expression: Expression, lookup: Lookup): Value => compiled(expression)(lookup);

@@ -1,8 +1,8 @@
 import type { JobRecord } from '../../record/record';
 import { latestRuns, recordsOf, runGroups, type JobRun } from '../job/job-run';
 import { gibHoursOf } from '../format/units';
-import { evaluate, type Lookup, type Value } from './evaluate';
-import { namesIn } from './expression';
+import { compile, type Value, type ValueOf } from './evaluate';
+import { namesIn, type Expression } from './expression';
 import { FACTS, metricFact, subjectOf, type Fact, type Kind, type Subject } from './facts';
 import type { Rule, Severity, Template, TemplatePart } from './rule';
 import type { RuleSet } from './rule-set';
@@ -32,38 +32,43 @@ export interface Classes {
 
 const factOf = (name: string): Fact => FACTS.get(name) ?? metricFact(name);
 
-const lookupIn =
-  (subject: Subject): Lookup =>
-  (name) =>
-    factOf(name).of(subject);
+const COMPILED = new WeakMap<Expression, ValueOf<Subject>>();
+
+function evaluate(expression: Expression, subject: Subject): Value {
+  let valueOf = COMPILED.get(expression);
+  if (valueOf === undefined) {
+    valueOf = compile(expression, (name) => factOf(name).of);
+    COMPILED.set(expression, valueOf);
+  }
+  return valueOf(subject);
+}
 
 const PLAIN_GLYPHS = { dot: '·', degree: '°' };
 
-function figureText({ of, type }: Exclude<TemplatePart, string>, subject: Subject, lookup: Lookup): string {
-  const value = evaluate(of, lookup);
+function figureText({ of, type }: Exclude<TemplatePart, string>, subject: Subject): string {
+  const value = evaluate(of, subject);
   if (typeof value !== 'number' || type.kind !== 'number') return value === null ? 'unknown' : String(value);
   const about = namesIn(of).some((name) => factOf(name).byGridEngine?.(subject) === true) ? '~' : '';
   return about + formatValue(value, type.of ?? PLAIN, type.isShare, PLAIN_GLYPHS);
 }
 
 function templateText(template: Template, subject: Subject): string {
-  const lookup = lookupIn(subject);
-  return template.map((part) => (typeof part === 'string' ? part : figureText(part, subject, lookup))).join('');
+  return template.map((part) => (typeof part === 'string' ? part : figureText(part, subject))).join('');
 }
 
 const hoursOf = (value: Value, inGib: boolean): number | null =>
   typeof value === 'number' ? (inGib ? gibHoursOf(value) : value / 3600) : null;
 
 /** Whether a run is of the class of a rule; null: unknown. */
-function isOf(rule: Rule, lookup: Lookup): boolean | null {
-  const is = evaluate(rule.when, lookup);
+function isOf(rule: Rule, subject: Subject): boolean | null {
+  const is = evaluate(rule.when, subject);
   if (typeof is !== 'boolean') return null;
   // What is not so whatever is missing is not so.
-  return is && rule.requires.some((name) => lookup(name) === null) ? null : is;
+  return is && rule.requires.some((name) => factOf(name).of(subject) === null) ? null : is;
 }
 
-function findingOf({ name, severity, evidence, hint, cost }: Rule, subject: Subject, lookup: Lookup): Finding {
-  const spent = cost === null ? null : evaluate(cost.of, lookup);
+function findingOf({ name, severity, evidence, hint, cost }: Rule, subject: Subject): Finding {
+  const spent = cost === null ? null : evaluate(cost.of, subject);
   return {
     class: name,
     severity,
@@ -85,11 +90,10 @@ export function judge({ rules, version }: RuleSet, records: readonly JobRecord[]
   const found: Finding[] = [];
   const unknown: string[] = [];
   if (subject === null) return { rules_version: version, found, unknown };
-  const lookup = lookupIn(subject);
   for (const rule of rules) {
-    const is = isOf(rule, lookup);
+    const is = isOf(rule, subject);
     if (is === null) unknown.push(rule.name);
-    else if (is) found.push(findingOf(rule, subject, lookup));
+    else if (is) found.push(findingOf(rule, subject));
   }
   return { rules_version: version, found, unknown };
 }

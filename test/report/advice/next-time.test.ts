@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { categoryRequests } from '../../../src/gridengine/category-requests';
 import { parseMemorySize, parseTime } from '../../../src/gridengine/memory-size';
-import { adviseMost, adviseRequest } from '../../../src/report/advice/advice';
+import { adviseMost } from '../../../src/report/advice/advice';
 import { exactSize, nextTime, roundTime } from '../../../src/report/advice/next-time';
 import { whyEnded } from '../../../src/report/why/why';
 import type { JobRecord } from '../../../src/record/record';
@@ -159,15 +159,21 @@ describe('adviseMost', () => {
       const peak = openBracket(index < large ? 3 * GIB : GIB, null, null);
       return [asked('', { peak_rss: peak, peak_rss_swap: peak, peak_process_vmem: peak })];
     });
-  const most = (all: JobRecord[][]): string | null => {
-    const advice = adviseRequest(all.flat());
-    assert.ok(advice !== null);
-    return adviseMost(all, advice);
-  };
-
   it('is what a hundredth of many tasks keeps the others from asking for', () => {
-    assert.equal(most(tasks(200, 2)), 'h_vmem=1.2G');
-    assert.equal(most(tasks(200, 3)), null);
-    assert.equal(most(tasks(50, 0)), null);
+    assert.equal(adviseMost(tasks(200, 2)), 'h_vmem=1.2G');
+    assert.equal(adviseMost(tasks(200, 3)), null);
+    assert.equal(adviseMost(tasks(50, 0)), null);
+  });
+
+  it('is of the complex that stopped some of them', () => {
+    const peak = (bytes: number) => openBracket(bytes, null, null);
+    const request = { request_bytes: 4 * GIB, limit_bytes: 4 * GIB, per: 'slot' as const };
+    const byFree = { h_vmem: request, requests: { mem_free: request }, request_order: 'mem_free' };
+    const small = { peak_rss: peak(GIB), peak_rss_swap: peak(GIB), peak_process_vmem: peak(2 * GIB) };
+    const stopped = { peak_rss_swap: peak(4 * GIB), exit_status: 137, signal: 9, failed: 100 };
+    const all = Array.from({ length: 200 }, (_, index) => [
+      asked('', { ...byFree, ...small, ...(index === 0 ? stopped : {}) }),
+    ]);
+    assert.equal(adviseMost(all), 'h_vmem=2.4G');
   });
 });

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { typeOf, type Type } from '../../../src/report/rules/check';
-import { evaluate, type Value } from '../../../src/report/rules/evaluate';
+import { compile, type Value } from '../../../src/report/rules/evaluate';
 import { ExpressionError } from '../../../src/report/rules/expression-error';
 import {
   attempt,
@@ -39,7 +39,7 @@ function valueOf(source: string, values: Readonly<Record<string, Value>> = {}): 
   const parsed = parseExpression(source);
   assert.ok(parsed.ok, source);
   typeOf(parsed.value, typeOfName);
-  return evaluate(parsed.value, (name) => values[name] ?? null);
+  return compile<typeof values>(parsed.value, (name) => (known) => known[name] ?? null)(values);
 }
 
 /** The same without its places. */

@@ -9,8 +9,7 @@ import type { Span } from '../../sums/periods';
 import { GRID_ENGINE, SELF_REPORTED } from '../../sums/fact-columns';
 import type { Words } from '../database/dictionary';
 import { prepared } from '../database/prepared';
-import { rowsOf } from './pages';
-import { pageQuery, selected } from './queries';
+import { cellsOf, pageQuery, selected } from './queries';
 import { conditionOf, type Condition } from './record-filter';
 import { daysOfKey } from './spans';
 
@@ -137,8 +136,10 @@ type Records = ReadonlyMap<number, JobRecord>;
 function readRecords(db: Database, words: Words, { fields }: JobLinesWanted, ids: readonly number[]): Records {
   const plan = rowPlan(fields);
   const known = [...new Set(ids)];
-  const rows = rowsOf(db, known, pageQuery(plan.columns, false));
-  return new Map(rows.map((row, index) => [known[index] ?? 0, fromRow(row, SERIES_CELLS, null, words, plan).record]));
+  const rows = prepared<[string], string>(db, pageQuery(plan.columns, false), 'pluck').all(JSON.stringify(known));
+  return new Map(
+    rows.map((row, index) => [known[index] ?? 0, fromRow(cellsOf(row), SERIES_CELLS, null, words, plan).record]),
+  );
 }
 
 function lineOf(sums: Sums, nearest: JobRecord, ends: JobLine['ends'], words: Words): JobLine | null {

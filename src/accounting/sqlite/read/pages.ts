@@ -6,7 +6,7 @@ import { TablePlan } from '../../table-plan';
 import type { Words } from '../database/dictionary';
 import { storeError } from '../database/faults';
 import { prepared } from '../database/prepared';
-import { idsQuery, pageQuery } from './queries';
+import { cellsOf, idsQuery, pageQuery } from './queries';
 import { conditionOf } from './record-filter';
 import { daysOfKey } from './spans';
 
@@ -26,13 +26,7 @@ function selectIds(db: Database, words: Words, query: RecordFilter): readonly nu
 
 type Rows = readonly (readonly Cell[])[];
 
-/** Rows of these numbers, in their order; `sql`: of `pageQuery`. */
-export const rowsOf = (db: Database, ids: readonly number[], sql: string): Rows =>
-  prepared<[string], string>(db, sql, 'pluck')
-    .all(JSON.stringify(ids))
-    .map((row) => JSON.parse(row) as readonly Cell[]);
-
-/** What `page` makes of some rows at a time; `sql`: as `rowsOf`. Throws StoreError. */
+/** What `page` makes of some rows at a time; `sql`: as `pageQuery`. Throws StoreError. */
 async function* pagesOf<Page>(
   db: Database,
   ids: readonly number[],
@@ -40,8 +34,10 @@ async function* pagesOf<Page>(
   page: (rows: Rows) => Page,
 ): AsyncGenerator<Page> {
   try {
+    const statement = prepared<[string], string>(db, sql, 'pluck');
     for (let at = 0; at < ids.length; at += PAGE) {
-      yield page(rowsOf(db, ids.slice(at, at + PAGE), sql));
+      const rows = statement.all(JSON.stringify(ids.slice(at, at + PAGE)));
+      yield page(rows.map(cellsOf));
       // Others have their turn: signals, timers.
       await new Promise((resolve) => setImmediate(resolve));
     }

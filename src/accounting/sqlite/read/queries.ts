@@ -1,6 +1,6 @@
 import type { RecordSort } from '../../store';
 import type { Condition } from './record-filter';
-import type { Column } from '../../columns';
+import type { Cell, Column } from '../../columns';
 import { ALL_FIELDS, COLUMN_NAMES } from '../../row';
 
 /** The SQL of the store, apart from its use, so that a test can ask SQLite for the plan of each. */
@@ -9,6 +9,11 @@ const rowOf = (columns: readonly Column[]): string => columns.map(({ name }) => 
 const ROW = rowOf(ALL_FIELDS.columns);
 /** Of the chart; `fromRow` reads it. */
 const SERIES = 's.start, s.step_ms, s.points';
+/** A row with the series before it as a JSON list, which is read in two thirds of the time that its cells take one by one. */
+const jsonRow = (columns: readonly Column[], withSeries: boolean): string =>
+  `json_array(${withSeries ? SERIES : 'NULL, NULL, NULL'}, ${rowOf(columns)})`;
+/** The cells of such a row. */
+export const cellsOf = (row: string): readonly Cell[] => JSON.parse(row) as readonly Cell[];
 const FROM_RECORD = 'FROM record r';
 const WITH_SERIES = 'LEFT JOIN series s ON s.record_id = r.id';
 
@@ -54,12 +59,15 @@ export function updateRecord(columns: readonly string[]): string {
 /** Parameters: record, start, step, points. */
 export const PUT_SERIES = 'INSERT OR REPLACE INTO series (record_id, start, step_ms, points) VALUES (?, ?, ?, ?)';
 
-/** Parameters: @job_id, @task_id, @cluster_id, as far as chosen. `series`: with the charts, not nulls in their place. */
+/**
+ * Rows as those of `pageQuery`. Parameters: @job_id, @task_id, @cluster_id, as far as chosen. `series`: with the charts,
+ * not nulls in their place.
+ */
 export function jobQuery(
   by: { readonly task: boolean; readonly cluster: boolean; readonly series: boolean },
   columns: readonly Column[] = ALL_FIELDS.columns,
 ): string {
-  return `SELECT ${by.series ? SERIES : 'NULL, NULL, NULL'}, ${rowOf(columns)}
+  return `SELECT ${jsonRow(columns, by.series)}
   ${FROM_RECORD} ${by.series ? WITH_SERIES : ''}
   WHERE r.job_id = @job_id${by.task ? ' AND r.task_id = @task_id' : ''}${by.cluster ? ' AND r.cluster_id = @cluster_id' : ''}`;
 }
@@ -106,12 +114,9 @@ export function idsQuery(condition: Pick<Condition, 'sql' | 'index'>): string {
   return `SELECT r.id ${selected(condition)} ORDER BY r.counted_at DESC, r.id DESC`;
 }
 
-/**
- * Rows with the series before them, each a JSON list, which is read in two thirds of the time that its cells take one by
- * one. Parameter: ids, a JSON list; CROSS JOIN keeps its order.
- */
+/** Rows with the series before them, each a JSON list. Parameter: ids, a JSON list; CROSS JOIN keeps its order. */
 export function pageQuery(columns: readonly Column[], withSeries: boolean): string {
-  return `SELECT json_array(${withSeries ? SERIES : 'NULL, NULL, NULL'}, ${rowOf(columns)})
+  return `SELECT ${jsonRow(columns, withSeries)}
   FROM json_each(?) AS n CROSS JOIN record r ON r.id = n.value ${withSeries ? WITH_SERIES : ''}`;
 }
 
