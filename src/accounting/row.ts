@@ -93,8 +93,9 @@ type Account = Omit<ValueOf<typeof account>, 'slots'> & { readonly slots: string
 /** The accounts that fields of a record come from, and the revision of each. */
 function provenanceCells({ provenance }: StoredRecord, words: WordCodec): Row {
   const accounts = new Map<string, Account & { readonly revision: number }>();
-  for (const [slot, stamp] of Object.entries(provenance) as [string, Stamp][]) {
-    const { trust, revision, ended } = stamp;
+  // In one order, whichever account came first: the same record is the same row.
+  for (const slot of Object.keys(provenance).sort() as (keyof typeof provenance)[]) {
+    const { trust, revision, ended } = provenance[slot] as Stamp;
     const name = `${trust} ${revision} ${ended}`;
     const account = accounts.get(name) ?? { trust, revision, ended, slots: [] };
     account.slots.push(slot);
