@@ -74,6 +74,11 @@ const FORMATS = {
     binary: true,
     open: async (table, sink) => (await import('./hdf5.js')).openHdf5Format(table, fileOf(sink)),
   },
+  sqlite: {
+    suffix: 'db',
+    binary: true,
+    open: async (table, sink) => (await import('./sqlite.js')).openSqliteFormat(table, fileOf(sink)),
+  },
 } as const satisfies Readonly<Record<string, Format>>;
 
 export type FormatName = keyof typeof FORMATS;
