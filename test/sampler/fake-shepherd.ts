@@ -192,7 +192,10 @@ function anyExecutes(): boolean {
   return readdirSync('/proc').some((name) => {
     if (!/^\d+$/.test(name)) return false;
     try {
-      return readFileSync(`/proc/${name}/cmdline`, 'utf8') === '' && !/^0 /.test(readFileSync(`/proc/${name}/statm`, 'utf8'));
+      return (
+        readFileSync(`/proc/${name}/cmdline`, 'utf8') === '' &&
+        !readFileSync(`/proc/${name}/statm`, 'utf8').startsWith('0 ')
+      );
     } catch {
       return false;
     }

@@ -195,7 +195,10 @@ describe('the service of the node scope', { skip: shepherdObstacle() ?? false, c
       await work.worked();
       // Saved once in so many seconds.
       await sampled(site, job);
-      await until(() => existsSync(join(site.runDir, 'resume', `${job.key}.json`)), 'what is kept for the next service');
+      await until(
+        () => existsSync(join(site.runDir, 'resume', `${job.key}.json`)),
+        'what is kept for the next service',
+      );
       await lapse(1500);
       const before = (Date.now() - made) / 1000;
       await endService(site, first, signal);

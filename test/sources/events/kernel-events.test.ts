@@ -236,8 +236,9 @@ describe('openKernelEvents', { skip: obstacle() }, () => {
     // Of a small buffer other processes of the machine may make too much again.
     await until(async () => {
       const { pid } = spawnSync('/bin/true');
-      const again = await drainedUntil(events, ({ lostEvents, events: all }) =>
-        lostEvents || all.some((event) => event.kind === 'exit' && event.pid === pid),
+      const again = await drainedUntil(
+        events,
+        ({ lostEvents, events: all }) => lostEvents || all.some((event) => event.kind === 'exit' && event.pid === pid),
       );
       return !again.lostEvents && !again.lostRecords && again.records.some((record) => record.pid === pid);
     }, 'all of a process');
