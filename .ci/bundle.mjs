@@ -1,4 +1,4 @@
-// node bundle.mjs BUILT PROGRAM: writes the program that was built in BUILT to the new directory PROGRAM as hosts get it:
+// node bundle.mjs BUILT PROGRAM [NODE]: writes the program that was built in BUILT to the new directory PROGRAM as hosts get it:
 // each file that Node is started with is loader.js, where it lies in a checkout (dist/src/...), with its bundle and V8's
 // code cache of that beside it, and the only packages are the native ones with what those need.
 // PROGRAM/LICENSE-packages has the licenses of what is inside. Prints the name of every package that is in PROGRAM.
@@ -7,13 +7,13 @@ import { execFileSync } from 'node:child_process';
 import { copyFileSync, cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
-import { arch, argv, execPath, stdout } from 'node:process';
+import { argv, execPath, stdout } from 'node:process';
 import { build } from 'esbuild';
 
 // h5wasm is WebAssembly in a module of its own.
 const NATIVE = ['better-sqlite3', 'better-sqlite3-13', 'koffi', 'h5wasm'];
 
-const [built, program] = argv.slice(2);
+const [built, program, node = execPath] = argv.slice(2);
 const load = createRequire(import.meta.url);
 const { PROGRAMS } = load(`${built}/dist/src/base/programs.js`);
 const { samplerFlags } = load(`${built}/dist/src/base/node-flags.js`);
@@ -47,6 +47,8 @@ for (const path of all) {
   mkdirSync(dirname(join(program, path)), { recursive: true });
   cpSync(join(built, path), join(program, path), { dereference: true });
 }
+
+const arch = execFileSync(node, ['-p', 'process.arch'], { encoding: 'utf8' }).trim();
 
 /** Where native packages look for their binaries, at length: what loads them at once and saves every job 14 ms. */
 const FINDERS = [
@@ -107,7 +109,7 @@ for (const path of PROGRAMS) {
   const place = join(program, 'dist', 'src', path);
   const isSampler = path.startsWith('sampler/') || path === 'accounting/deliverer';
   const options = ['--random-seed=1', ...(isSampler ? samplerFlags() : [])];
-  execFileSync(execPath, [...options, '-e', MAKE_CACHE, `${place}.cache`, PER_JOB.has(path) ? 'all' : 'used'], {
+  execFileSync(node, [...options, '-e', MAKE_CACHE, `${place}.cache`, PER_JOB.has(path) ? 'all' : 'used'], {
     input: readFileSync(`${place}.bundle.js`),
   });
   copyFileSync(join(import.meta.dirname, 'loader.js'), `${place}.js`);
