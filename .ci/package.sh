@@ -103,8 +103,10 @@ tar -c --sort=name --mtime="@$SOURCE_DATE_EPOCH" --owner=0 --group=0 --numeric-o
 # Debian. The libraries, and with libc6 the oldest glibc, are those that the ELF files ask for.
 mkdir "$work/debian" "$root/DEBIAN"
 printf 'Source: qmemacct\n\nPackage: qmemacct\nArchitecture: any\n' >"$work/debian/control"
-depends=$(cd "$work" && export DEB_HOST_ARCH=$debian && find "$program" -name '*.node' -exec dpkg-shlibdeps -O -e"$program/bin/node" {} + 2>warnings |
-  sed -n 's/^shlibs:Depends=//p')
+# For another architecture they are those of the cross compiler's packages, which have names of their own.
+depends=$(cd "$work" && export DEB_HOST_ARCH=$debian &&
+  find "$program" -name '*.node' -exec dpkg-shlibdeps -O "-l/usr/$machine-linux-gnu/lib" -e"$program/bin/node" {} + 2>warnings |
+  sed -n "s/:$debian//g; s/-$debian-cross//g; s/^shlibs:Depends=//p")
 [ -n "$depends" ] || fail "no libraries found: $(cat "$work/warnings")"
 deb=qmemacct_$(printf %s "$version" | tr - '~')_$debian.deb
 cat >"$root/DEBIAN/control" <<END
