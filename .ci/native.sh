@@ -20,8 +20,8 @@ target=$("$node" -p 'process.version + " " + process.arch') ||
   fail "$node does not run here; install what lets it (Debian: qemu-user-static, binfmt-support)"
 arch=${target#* }
 compiler='g++'
+[ "${target% *}" = "$(node -p process.version)" ] || fail "$node is not the version that runs, $(node -p process.version)"
 if [ "$arch" != "$(node -p process.arch)" ]; then
-  [ "${target% *}" = "$(node -p process.version)" ] || fail "$node is not the version that runs, $(node -p process.version)"
   case $arch in
   arm64) processor=aarch64 ;;
   *) fail "$arch: not an architecture that this script compiles for" ;;

@@ -25,7 +25,7 @@ done
 
 version=$(node -p 'require(process.argv[1]).version' "$built/package.json")
 node=$(node -p 'fs.realpathSync(process.execPath)')
-[ ! -x "${NODEDIR:-}/bin/node" ] || node=$NODEDIR/bin/node
+[ ! -x "${NODEDIR:+$NODEDIR/bin/node}" ] || node=$NODEDIR/bin/node
 arch=$("$node" -p process.arch)
 case $arch in
 x64) debian=amd64 machine=x86_64 ;;
