@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { monotonicMs } from '../../base/monotonic';
 import { readInteger } from '../files';
 import { isUnavailable, unavailable, type Unavailable } from '../source';
 import { NAMESPACE_FIX, openKernelEvents, type KernelEvents } from './kernel-events';
@@ -67,10 +68,10 @@ async function watchChild(events: KernelEvents): Promise<KernelEventsProof['arri
   const child = spawn('/bin/true', { stdio: 'ignore', env: {} });
   const ended = once(child, 'exit').catch(() => undefined);
   const pid = child.pid ?? 0;
-  let until = performance.now() + CHILD_MS;
-  void ended.then(() => (until = performance.now() + PROOF_MS));
+  let until = monotonicMs() + CHILD_MS;
+  void ended.then(() => (until = monotonicMs() + PROOF_MS));
   for (;;) {
-    const isOver = performance.now() > until;
+    const isOver = monotonicMs() > until;
     drain();
     const arrived = {
       fork: forked.has(pid),
