@@ -46,6 +46,12 @@ export interface History {
   readonly fileMs: number;
 }
 
+/** `weeks` null: of a site with 50,000 records a week, ten years at most. */
+export interface HistorySize {
+  readonly records: number;
+  readonly weeks: number | null;
+}
+
 export type Progress = (text: string) => void;
 
 /** What an import makes of a run's line, under the key of the sampler's record where there is one. */
@@ -281,18 +287,18 @@ async function timed(step: () => void | Promise<void>): Promise<number> {
   return performance.now() - began;
 }
 
-/** Fills DIRECTORY/accounting.db and DIRECTORY/accounting with about `size` records that end at `until` (ms). */
+/** Fills DIRECTORY/accounting.db and DIRECTORY/accounting with about so many records that end at `until` (ms). */
 export async function fillHistory(
   directory: string,
-  size: number,
+  { records: wanted, weeks: given }: HistorySize,
   until: number,
   seed: number,
   progress: Progress,
 ): Promise<History> {
-  const weeks = Math.max(1, Math.min(MOST_WEEKS, Math.round(size / RUNS_PER_WEEK)));
+  const weeks = given ?? Math.max(1, Math.min(MOST_WEEKS, Math.round(wanted / RUNS_PER_WEEK)));
   const since = until - weeks * WEEK_MS;
   progress('history: the first week');
-  const week = siteWeek(seed, Math.round(size / weeks), since);
+  const week = siteWeek(seed, Math.round(wanted / weeks), since);
   const store = join(directory, 'accounting.db');
   const file = join(directory, 'accounting');
   const sampled = week.runs.flatMap(({ record }) =>

@@ -137,11 +137,11 @@ async function viewerRows(site: WebSite, seconds: number, progress: BenchOptions
   ];
 }
 
-async function run({ quick, jobs, keep, progress }: BenchOptions): Promise<readonly Section[]> {
+async function run({ quick, jobs, weeks, keep, progress }: BenchOptions): Promise<readonly Section[]> {
   const directory = temporaryDirectory();
   const size = jobs ?? (quick ? QUICK_RECORDS : USUAL_RECORDS);
   const make = keep === null ? fillHistory : keptHistory;
-  const history = await make(keep ?? directory, size, Date.now(), SEED, progress);
+  const history = await make(keep ?? directory, { records: size, weeks }, Date.now(), SEED, progress);
   const clients = join(directory, 'cell');
   mkdirSync(clients);
   const site = await startWebSite(clients, history.store, RUNNING);
