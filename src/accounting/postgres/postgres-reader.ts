@@ -34,6 +34,7 @@ import { conditionOf, Parameters, type Source } from './record-filter';
 import { readStatuses } from './node-status';
 import { namedColumns, readRows, readTable } from './rows';
 import { notOf, Snapshot } from './snapshot';
+import { KeptHours } from '../sums/kept-hours';
 import { summarise } from './sums/summarise';
 
 const DEFAULT_LIMIT = 50;
@@ -140,6 +141,7 @@ async function selectPages(snapshot: Snapshot, query: RecordFilter): Promise<Sel
 /** Questions to the PostgreSQL store, each answered from one snapshot of the table and of what waits in the inbox. */
 export class PostgresReader implements AccountingReader {
   private source: Promise<Source> | null = null;
+  private readonly kept = new KeptHours();
 
   constructor(protected readonly db: Connection) {}
 
@@ -219,7 +221,7 @@ export class PostgresReader implements AccountingReader {
     return this.ask(async (snapshot) => {
       const records = await listRecords(snapshot, query);
       if (query.totals === false) return { records, totals: noTotals() };
-      const { totals } = await summarise(snapshot, { ...query, by: 'cluster', sort: 'records', limit: 0 });
+      const { totals } = await summarise(snapshot, { ...query, by: 'cluster', sort: 'records', limit: 0 }, this.kept);
       return { records, totals };
     });
   }
@@ -266,7 +268,7 @@ export class PostgresReader implements AccountingReader {
   }
 
   summary(query: SummaryQuery): Promise<SummaryAnswer> {
-    return this.ask((snapshot) => summarise(snapshot, query));
+    return this.ask((snapshot) => summarise(snapshot, query, this.kept));
   }
 
   running({ cluster, since }: RunningQuery): Promise<readonly StoredRecord[]> {

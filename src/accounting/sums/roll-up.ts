@@ -71,6 +71,13 @@ export class DaySums {
     return this.found;
   }
 
+  /** The jobs of each group. */
+  jobs(): ReadonlyMap<RolledGroup, readonly JobKey[]> {
+    const jobs = new Map<RolledGroup, JobKey[]>(this.found.map((group) => [group, []]));
+    for (const [job, groups] of this.groupsOf) for (const group of groups) jobs.get(group)?.push(job);
+    return jobs;
+  }
+
   /** Of the earlier records of the day's jobs, with their keys of all DIMENSIONS. */
   again(earlier: Iterable<EarlierRow>): readonly Again[] {
     const last = new Map<RolledGroup, Map<JobKey, number>>();

@@ -14,8 +14,9 @@ import { addTotals, noTotals, type MutableTotals, type Totals } from '../../reco
 import type { SummaryAnswer, SummaryGroup, SummaryQuery } from '../summary';
 import { compareKeys, sortOf, summaryAnswer, zoneOffset } from '../summary-answer';
 import { addBinCells, type BinCells } from './bins';
-import type { GroupKey } from './grouping-sets';
-import { dayOf, isoDay } from './periods';
+import { narrowest, type GroupKey } from './grouping-sets';
+import { addHourBins, addHourTotals, type HourChoice, type HourGroup, type HourSums } from './hour-sums';
+import { dayOf, isoDay, type Span } from './periods';
 import type { SumPlan } from './plan';
 
 /** One value per cluster, job and array task. */
@@ -54,6 +55,13 @@ export interface AgainRow {
 }
 
 const DEFAULT_STEPS = stepsOf(DEFAULT_FAR_BELOW);
+
+/** Puts jobs into a set; returns how many of them were not in it. */
+function addNew(known: Set<JobKey>, jobs: readonly JobKey[]): number {
+  const before = known.size;
+  for (const job of jobs) known.add(job);
+  return known.size - before;
+}
 
 /**
  * Adds up the answer to a query, part by part of its plan; reading them is the store's. Jobs are counted once in the
@@ -99,6 +107,23 @@ export class Summer {
     if (jobs.has(job)) return;
     jobs.add(job);
     group.jobs++;
+  }
+
+  /** The sums of an hour of such a part, in place of its records. */
+  addHour({ since }: Span, hour: HourSums, choice: HourChoice): void {
+    const { groups = null } = this.plan.rolled ?? {};
+    const day = dayOf(since);
+    if (day !== this.day) this.turnTo(day);
+    for (const group of hour.chosen(choice)) {
+      this.read += addHourTotals(this.sums.totals, group, this.steps);
+      addHourBins(this.dayBins, group);
+      this.sums.totals.jobs += addNew(this.seen, group.jobs);
+      if (groups === null) this.addHourGroup(this.keyOf(day, group.cluster, narrowest(choice.set, group.key)), group);
+    }
+    if (groups === null) return;
+    const { set } = groups;
+    for (const group of hour.chosen({ ...choice, set, key: null, within: choice.key }))
+      this.addHourGroup(narrowest(set, group.key), group);
   }
 
   /** After a part, where the plan has roll-ups: the earlier records of its jobs that the query selects, too. */
@@ -169,6 +194,14 @@ export class Summer {
     this.turnTo(-1);
     const groups = [...this.groups].map(([key, totals]): SummaryGroup => ({ key, totals }));
     return summaryAnswer({ ...this.sums, groups, read: this.read }, this.query);
+  }
+
+  private addHourGroup(key: GroupKey, group: HourGroup): void {
+    const totals = this.groupOf(key);
+    addHourTotals(totals, group, this.steps);
+    let jobs = this.seenByGroup.get(key);
+    if (jobs === undefined) this.seenByGroup.set(key, (jobs = new Set()));
+    totals.jobs += addNew(jobs, group.jobs);
   }
 
   private keyOf(day: number, cluster: string, key: GroupKey): GroupKey {

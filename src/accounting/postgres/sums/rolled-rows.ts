@@ -1,7 +1,8 @@
 import { TOTALS_NAMES, totalsAt } from '../../../record/totals';
 import type { BinCell } from '../../sums/bins';
 import { narrowest, rangeWithin } from '../../sums/grouping-sets';
-import { UNITS, type Period } from '../../sums/periods';
+import type { Changes } from '../../sums/kept-hours';
+import { hourOf, UNITS, type Period, type Span } from '../../sums/periods';
 import type { RolledQuery, RolledState } from '../../sums/plan';
 import type { AgainRow, RolledRow } from '../../sums/summer';
 import type { Transaction } from '../connect';
@@ -76,6 +77,15 @@ export class RolledReader {
       staleDays: [...stale].sort((a, b) => a - b),
       periods: (await summedPeriods(this.db, first, end)).filter(({ unit }) => unit !== 'day'),
     };
+  }
+
+  /** Hours that are not summed up, but for those with records that wait, with the number of their last change. */
+  async changes({ since, until }: Span, unsettled: ReadonlySet<number>): Promise<Changes> {
+    const rows = await this.db.rows<[number, number]>(
+      'SELECT hour, change FROM qmemacct.stale_hour WHERE hour >= $1 AND hour <= $2',
+      [hourOf(since), hourOf(until)],
+    );
+    return new Map(rows.filter(([hour]) => !unsettled.has(hour)));
   }
 
   /** Period by period with bins, or all of them together without. Keys are those of the narrowest dimension. */

@@ -4,7 +4,7 @@ import { TOTALS_NAMES, totalsAt } from '../../../record/totals';
 import type { LongWork } from '../../history-store';
 import { DIMENSIONS } from '../../summary';
 import { binCells } from '../../sums/bins';
-import { DAY_MS, periodEnd, periodStart, UNITS, type Period } from '../../sums/periods';
+import { DAY_MS, HOURS_OF_DAY, periodEnd, periodStart, UNITS, type Period } from '../../sums/periods';
 import { GROUPING_SETS, hasBins, type GroupKey } from '../../sums/grouping-sets';
 import { DaySums, missingPeriods, PARTS_OF, PeriodSums, type Again, type RolledGroup } from '../../sums/roll-up';
 import type { Words } from '../database/dictionary';
@@ -66,7 +66,7 @@ export class RollUps {
     this.insertBins = db.prepare<(number | string | null)[]>(INSERT_BINS);
     this.insertAgain = db.prepare<number[]>(INSERT_AGAIN);
     this.removals = REMOVE_PERIOD.map((sql) => db.prepare<[number, number]>(sql));
-    this.markFresh = db.prepare<[number]>('DELETE FROM stale_day WHERE day = ?');
+    this.markFresh = db.prepare<[number, number]>('DELETE FROM stale_hour WHERE hour >= ? AND hour < ?');
     this.parts = db.prepare<number[], StoredRow>(PARTS).raw();
     this.againOfParts = db.prepare<number[], [number, number, number]>(AGAIN_OF_PARTS).raw();
     this.summed = db.prepare<[number], number>(SUMMED).pluck();
@@ -80,7 +80,7 @@ export class RollUps {
     const again = sums.again(this.facts.earlier(EVERY_RECORD, span, 0));
     for (const unit of ['month', 'year'] as const) this.remove({ unit, day: periodStart(unit, day) });
     this.put({ unit: 'day', day }, sums.groups(), again);
-    this.markFresh.run(day);
+    this.markFresh.run(day * HOURS_OF_DAY, (day + 1) * HOURS_OF_DAY);
   }
 
   /** Sums a month up of its days, or a year of its months. */
