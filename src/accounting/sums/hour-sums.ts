@@ -1,9 +1,10 @@
+import { groupBy } from '../../base/group-by';
 import { COVERAGE_REASONS } from '../../record/coverage';
 import { DEFAULT_FAR_BELOW, SHARE_STEPS, stepsOf, type Bins } from '../../record/sums';
 import { TOTALS_NAMES, type MutableTotals } from '../../record/totals';
 import { GROUPING_SETS, isWithin, keyOf, type GroupKey } from './grouping-sets';
-import type { DaySums } from './roll-up';
-import type { EarlierRow, FactRow, JobKey } from './summer';
+import type { Again, DaySums } from './roll-up';
+import type { EarlierRow, FactRow } from './summer';
 
 /** What of the groups of an hour a question asks for. */
 export interface HourChoice {
@@ -19,11 +20,12 @@ export interface HourChoice {
 export interface HourGroup {
   readonly cluster: string;
   readonly key: GroupKey;
-  /** In the order of TOTALS_NAMES, without the jobs. */
+  /** In the order of TOTALS_NAMES. */
   readonly totals: readonly number[];
   /** Those that are not 0: place, value, place, value ... */
   readonly bins: readonly number[];
-  readonly jobs: readonly JobKey[];
+  /** When the last record of before the hour counts of each job that has one in the same group (ms). */
+  readonly before: readonly number[];
 }
 
 const DEFAULT_STEPS = stepsOf(DEFAULT_FAR_BELOW);
@@ -83,16 +85,16 @@ export class HourSums {
   /** By grouping set, then by key. */
   private readonly groups: readonly Map<GroupKey, HourGroup[]>[] = GROUPING_SETS.map(() => new Map());
 
-  /** `earlier`: records of before the hour's day, of jobs that have one in the hour. */
-  constructor(
-    sums: DaySums,
-    readonly earlier: readonly EarlierRow[],
-  ) {
-    const jobs = sums.jobs();
+  /** `earlier`: records of before the hour, of jobs that have one in it. */
+  constructor(sums: DaySums, earlier: readonly EarlierRow[]) {
+    const nameOf = ({ set, cluster, key }: Pick<Again, 'set' | 'cluster' | 'key'>): string =>
+      `${set} ${key === null ? '' : `=${key}`}\n${cluster}`;
+    const again = groupBy(sums.again(earlier), nameOf);
     for (const group of sums.groups()) {
       const { set, cluster, key } = group;
-      const totals = TOTALS_NAMES.map((name) => (name === 'jobs' ? 0 : group.sums.totals[name]));
-      const made = { cluster, key, totals, bins: listOf(group.sums), jobs: jobs.get(group) ?? [] };
+      const totals = TOTALS_NAMES.map((name) => group.sums.totals[name]);
+      const before = again.size === 0 ? [] : (again.get(nameOf(group))?.map((job) => job.before) ?? []);
+      const made = { cluster, key, totals, bins: listOf(group.sums), before };
       const same = this.groups[set]?.get(key);
       if (same === undefined) this.groups[set]?.set(key, [made]);
       else same.push(made);

@@ -18,7 +18,7 @@ interface Kept {
   readonly records: HourRecords | null;
 }
 
-/** All records of an hour, and the earlier ones of their jobs. */
+/** All records of an hour, and those of before it of their jobs. */
 interface HourRecords {
   readonly rows: readonly FactRow[];
   readonly earlier: readonly EarlierRow[];
@@ -26,7 +26,12 @@ interface HourRecords {
 
 /** A part of a day: the sums of an hour, or records of it, as they are kept or to be kept; or records that are not kept. */
 export type Piece =
-  | { readonly what: 'sums'; readonly span: Span; readonly kept: HourSums | null; readonly keep: (made: HourSums) => void }
+  | {
+      readonly what: 'sums';
+      readonly span: Span;
+      readonly kept: HourSums | null;
+      readonly keep: (made: HourSums) => void;
+    }
   | {
       readonly what: 'rows';
       readonly span: Span;
@@ -43,10 +48,10 @@ export type Piece =
 export class KeptHours {
   private readonly hours = new Map<number, Kept>();
 
-  /** The pieces of each part of a plan. `sparse`: an index finds the few records that are wanted. */
-  piecesOf(parts: readonly Span[], changes: Changes, sparse: boolean): readonly (readonly Piece[])[] {
+  /** The pieces of the parts of a plan. `sparse`: an index finds the few records that are wanted. */
+  piecesOf(parts: readonly Span[], changes: Changes, sparse: boolean): readonly Piece[] {
     const lastDay = dayOf(parts.at(-1)?.since ?? 0);
-    return parts.map((part) =>
+    return parts.flatMap((part): readonly Piece[] =>
       dayOf(part.since) <= lastDay - MOST_DAYS ? [{ what: 'read', span: part }] : this.pieces(part, changes, sparse),
     );
   }
@@ -60,7 +65,8 @@ export class KeptHours {
       const kept = change === undefined ? null : this.pieceOf(hour, change, span, sparse);
       const last = pieces.at(-1);
       if (kept !== null) pieces.push(kept);
-      else if (last?.what === 'read') pieces[pieces.length - 1] = { what: 'read', span: { ...last.span, until: span.until } };
+      else if (last?.what === 'read')
+        pieces[pieces.length - 1] = { what: 'read', span: { ...last.span, until: span.until } };
       else pieces.push({ what: 'read', span });
     }
     return pieces;

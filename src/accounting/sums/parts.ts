@@ -6,14 +6,14 @@ import type { SumPlan } from './plan';
 import { DaySums } from './roll-up';
 import type { EarlierRow, FactRow, Summer } from './summer';
 
-/** What a store is to read of records, with their keys of all DIMENSIONS; each goes to `add`. */
+/** What a store is to read of records; each goes to `add`. */
 export type Reading = {
   readonly span: Span;
-  /** All records, not only those that the question selects. */
+  /** All records, with their keys of all DIMENSIONS; else those that the question selects, with the key that it groups by. */
   readonly all: boolean;
 } & (
   | { readonly what: 'records'; readonly add: (row: FactRow) => void }
-  /** Of the jobs of these records those of before their day, from `since` on. */
+  /** Of the jobs of these records those of before the span, from `since` on. */
   | { readonly what: 'earlier'; readonly since: number; readonly add: (row: EarlierRow) => void }
 );
 
@@ -21,7 +21,6 @@ export type Reading = {
 export class PartsSum {
   private readonly choice: HourChoice;
   private readonly keyAt: number;
-  private earlier: EarlierRow[] = [];
 
   constructor(
     private readonly query: SummaryQuery,
@@ -37,11 +36,7 @@ export class PartsSum {
   *readings(kept: KeptHours, changes: Changes): Generator<Reading, void> {
     // A user's records are found by an index.
     const sparse = this.query.owner !== undefined;
-    for (const pieces of kept.piecesOf(this.plan.parts, changes, sparse)) {
-      this.earlier = [];
-      for (const piece of pieces) yield* this.readingsOf(piece);
-      this.summer.endPart(this.earlier, this.keyAt);
-    }
+    for (const piece of kept.piecesOf(this.plan.parts, changes, sparse)) yield* this.readingsOf(piece);
   }
 
   private *readingsOf(piece: Piece): Generator<Reading, void> {
@@ -49,11 +44,13 @@ export class PartsSum {
     else if (piece.what === 'rows') yield* this.addRows(piece);
     else {
       const add = (row: FactRow): void => {
-        this.summer.addRecord(row, this.keyAt);
+        this.summer.addRecord(row);
       };
       yield { what: 'records', span: piece.span, all: false, add };
-      const addEarlier = (row: EarlierRow): void => void this.earlier.push(row);
+      const earlier: EarlierRow[] = [];
+      const addEarlier = (row: EarlierRow): void => void earlier.push(row);
       yield { what: 'earlier', span: piece.span, all: false, since: this.query.since, add: addEarlier };
+      this.summer.endPart(earlier);
     }
   }
 
@@ -75,7 +72,6 @@ export class PartsSum {
       keep(sums);
     }
     this.summer.addHour(span, sums, this.choice);
-    this.addEarlier(sums.earlier);
   }
 
   private *addRows({ span, hour, kept, keep }: Piece & { readonly what: 'rows' }): Generator<Reading, void> {
@@ -90,11 +86,7 @@ export class PartsSum {
     for (const row of records.rows)
       if (row.countedAt >= span.since && row.countedAt < span.until && isChosen(row, this.choice))
         this.summer.addRecord(row, this.keyAt);
-    this.addEarlier(records.earlier);
-  }
-
-  private addEarlier(rows: readonly EarlierRow[]): void {
-    for (const row of rows)
-      if (row.countedAt >= this.query.since && isChosen(row, this.choice)) this.earlier.push(row);
+    const counted = (row: EarlierRow): boolean => row.countedAt >= this.query.since && isChosen(row, this.choice);
+    this.summer.endPart(records.earlier.filter(counted), this.keyAt);
   }
 }

@@ -16,7 +16,7 @@ import { compareKeys, sortOf, summaryAnswer, zoneOffset } from '../summary-answe
 import { addBinCells, type BinCells } from './bins';
 import { narrowest, type GroupKey } from './grouping-sets';
 import { addHourBins, addHourTotals, type HourChoice, type HourGroup, type HourSums } from './hour-sums';
-import { dayOf, isoDay, type Span } from './periods';
+import { DAY_MS, dayOf, isoDay, type Span } from './periods';
 import type { SumPlan } from './plan';
 
 /** One value per cluster, job and array task. */
@@ -33,7 +33,7 @@ export interface FactRow {
   readonly facts: Facts;
 }
 
-/** A record of before a day, of a job that has one on that day: when it counts, the last of those with the same keys. */
+/** A record of before a time, of a job that has one then: when it counts, the last of those with the same keys. */
 export type EarlierRow = Pick<FactRow, 'countedAt' | 'cluster' | 'job' | 'keys'>;
 
 /** A period's sums of one group, or of several periods together. */
@@ -56,12 +56,9 @@ export interface AgainRow {
 
 const DEFAULT_STEPS = stepsOf(DEFAULT_FAR_BELOW);
 
-/** Puts jobs into a set; returns how many of them were not in it. */
-function addNew(known: Set<JobKey>, jobs: readonly JobKey[]): number {
-  const before = known.size;
-  for (const job of jobs) known.add(job);
-  return known.size - before;
-}
+/** Jobs of a group that had a record in it from `since` on. */
+const countedSince = ({ before }: HourGroup, since: number): number =>
+  before.length === 0 ? 0 : before.filter((at) => at >= since).length;
 
 /**
  * Adds up the answer to a query, part by part of its plan; reading them is the store's. Jobs are counted once in the
@@ -117,7 +114,7 @@ export class Summer {
     for (const group of hour.chosen(choice)) {
       this.read += addHourTotals(this.sums.totals, group, this.steps);
       addHourBins(this.dayBins, group);
-      this.sums.totals.jobs += addNew(this.seen, group.jobs);
+      this.sums.totals.jobs -= countedSince(group, this.query.since);
       if (groups === null) this.addHourGroup(this.keyOf(day, group.cluster, narrowest(choice.set, group.key)), group);
     }
     if (groups === null) return;
@@ -130,9 +127,9 @@ export class Summer {
   endPart(earlier: Iterable<EarlierRow>, keyAt = 0): void {
     const again = new Set<JobKey>();
     const againByGroup = new Map<GroupKey, Set<JobKey>>();
-    for (const { job, cluster, keys } of earlier) {
+    for (const { countedAt, job, cluster, keys } of earlier) {
       if (this.seen.has(job)) again.add(job);
-      if (this.query.by === 'day') continue;
+      if (countedAt < this.groupSince) continue;
       const key = this.keyOf(this.day, cluster, keys[keyAt] ?? null);
       if (this.seenByGroup.get(key)?.has(job)) againByGroup.set(key, (againByGroup.get(key) ?? new Set()).add(job));
     }
@@ -196,12 +193,16 @@ export class Summer {
     return summaryAnswer({ ...this.sums, groups, read: this.read }, this.query);
   }
 
+  /** From when on a job that comes again in the part's groups has been counted in them: days have their jobs apart. */
+  private get groupSince(): number {
+    const { by, since } = this.query;
+    return by === 'day' ? Math.max(since, this.day * DAY_MS) : since;
+  }
+
   private addHourGroup(key: GroupKey, group: HourGroup): void {
     const totals = this.groupOf(key);
     addHourTotals(totals, group, this.steps);
-    let jobs = this.seenByGroup.get(key);
-    if (jobs === undefined) this.seenByGroup.set(key, (jobs = new Set()));
-    totals.jobs += addNew(jobs, group.jobs);
+    totals.jobs -= countedSince(group, this.groupSince);
   }
 
   private keyOf(day: number, cluster: string, key: GroupKey): GroupKey {

@@ -8,11 +8,7 @@ import { FactReader } from './record-facts';
 import { RolledReader, type RolledChoice } from './rolled-rows';
 
 /** Sums over an interval, by roll-ups as far as these hold, and as far as the role sees all. */
-export async function summarise(
-  snapshot: Snapshot,
-  query: SummaryQuery,
-  kept: KeptHours,
-): Promise<SummaryAnswer> {
+export async function summarise(snapshot: Snapshot, query: SummaryQuery, kept: KeptHours): Promise<SummaryAnswer> {
   const { by, since, cluster = null } = query;
   const unsettled = await snapshot.unsettled(query);
   const rolledReader = new RolledReader(snapshot.db);
@@ -20,13 +16,12 @@ export async function summarise(
   const plan = planOf(query, asked, asked && (await rolledReader.state(asked, unsettled.days)));
   const summer = new Summer(query, plan);
   const { rolled } = plan;
+  const facts = new FactReader(snapshot, unsettled, query, by === 'day' || by === 'cluster' ? [] : [by]);
   if (rolled === null) {
-    const facts = new FactReader(snapshot, unsettled, query, by === 'day' || by === 'cluster' ? [] : [by]);
     for (const part of plan.parts)
       for await (const rows of facts.records(part)) for (const row of rows) summer.addRecord(row);
     return summer.answer();
   }
-  const facts = new FactReader(snapshot, unsettled, query, DIMENSIONS);
   const every = new FactReader(snapshot, NOTHING_UNSETTLED, { since, until: query.until }, DIMENSIONS);
   const changes = await rolledReader.changes(query, unsettled.hours);
   for (const reading of new PartsSum(query, plan, summer).readings(kept, changes)) {

@@ -56,19 +56,20 @@ export function summarise(db: Database, words: Words, wanted: SummaryQuery): Sum
   if (condition === null) return summer.answer();
   const { by, since } = query;
   const { rolled } = plan;
-  const asked = by === 'day' || by === 'cluster' ? null : by;
+  // Where only the totals are wanted there are no groups.
+  const ungrouped = by === 'day' || by === 'cluster' || query.limit === 0;
+  const facts = new FactReader(db, words, ungrouped ? [] : [by]);
   if (rolled === null) {
-    const facts = new FactReader(db, words, asked === null ? [] : [asked]);
     for (const part of daysOfKey(db, condition, query))
       for (const row of facts.records(condition, part)) summer.addRecord(row);
     return summer.answer();
   }
-  const facts = new FactReader(db, words, DIMENSIONS);
+  const every = new FactReader(db, words, DIMENSIONS);
   const parts = new PartsSum(query, plan, summer);
   for (const reading of parts.readings(keptHoursOf(db), rolledReader.changes(query))) {
-    const which = reading.all ? EVERY_RECORD : condition;
-    if (reading.what === 'records') for (const row of facts.records(which, reading.span)) reading.add(row);
-    else for (const row of facts.earlier(which, reading.span, reading.since)) reading.add(row);
+    const [reader, which] = reading.all ? [every, EVERY_RECORD] : [facts, condition];
+    if (reading.what === 'records') for (const row of reader.records(which, reading.span)) reading.add(row);
+    else for (const row of reader.earlier(which, reading.span, reading.since)) reading.add(row);
   }
   const { set, key, periods, groups } = rolled;
   const keys = key === null ? null : rolledReader.numbersOf(set, key);

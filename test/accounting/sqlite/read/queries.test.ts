@@ -48,7 +48,7 @@ function emptyStore(t: TestContext): Database {
 const PARAMETERS = Object.fromEntries(
   [
     ...['job_id', 'task_id', 'pe_task_id', 'cluster_id', 'host_id', 'run_id', 'from', 'to', 'since', 'until', 'limit'],
-    ...['after', 'day', 'first', 'end', 'key', 'cluster', 'dimension', 'earliest', 'day_start', 'unit', 'days', 'keys'],
+    ...['after', 'day', 'first', 'end', 'key', 'cluster', 'dimension', 'earliest', 'unit', 'days', 'keys'],
     ...['glob', 'jobs'],
   ].map((name) => [name, 1]),
 );
