@@ -2,7 +2,7 @@ import { groupBy } from '../../base/group-by';
 import { COVERAGE_REASONS } from '../../record/coverage';
 import { DEFAULT_FAR_BELOW, SHARE_STEPS, stepsOf, type Bins } from '../../record/sums';
 import { TOTALS_NAMES, type MutableTotals } from '../../record/totals';
-import { GROUPING_SETS, isWithin, keyOf, type GroupKey } from './grouping-sets';
+import { GROUPING_SETS, hasBins, isWithin, keyOf, type GroupKey } from './grouping-sets';
 import type { Again, DaySums } from './roll-up';
 import type { EarlierRow, FactRow } from './summer';
 
@@ -94,7 +94,7 @@ export class HourSums {
       const { set, cluster, key } = group;
       const totals = TOTALS_NAMES.map((name) => group.sums.totals[name]);
       const before = again.size === 0 ? [] : (again.get(nameOf(group))?.map((job) => job.before) ?? []);
-      const made = { cluster, key, totals, bins: listOf(group.sums), before };
+      const made = { cluster, key, totals, bins: hasBins(set) ? listOf(group.sums) : [], before };
       const same = this.groups[set]?.get(key);
       if (same === undefined) this.groups[set]?.set(key, [made]);
       else same.push(made);

@@ -83,7 +83,10 @@ export class KeptHours {
         if (!sparse) this.put(hour, { change, sums: null, records: null });
         return null;
       }
-      return { what: 'sums', span, kept, keep: (sums) => void this.put(hour, { change, sums, records: null }) };
+      const keep = (sums: HourSums): void => {
+        this.put(hour, { change, sums, records: null });
+      };
+      return { what: 'sums', span, kept, keep };
     }
     const kept = known?.records ?? null;
     if (kept === null && sparse) return null;
