@@ -1,16 +1,28 @@
 import type { HourSums } from './hour-sums';
-import { dayOf, HOUR_MS, hourOf, type Span } from './periods';
+import { dayOf, HOUR_MS, hourOf, HOURS_OF_DAY, type Span } from './periods';
 import type { EarlierRow, FactRow } from './summer';
 
-/** Hours that stay: of today, and of yesterday until it is summed up. A hundred thousand records a day take 2 MB each. */
+/** Hours that stay: of today and yesterday. A hundred thousand records a day take 2 MB each. */
 const MOST_HOURS = 60;
 /** Of days before these latest ones, as after a long import, each record is read each time. */
 const MOST_DAYS = 2;
 /** Of an hour of which a part is asked for: about 10 MB. */
 const MOST_ROWS = 20_000;
 
-/** Of the days that are not summed up, the hours of which records have changed, each with a number that changes with them. */
-export type Changes = ReadonlyMap<number, number>;
+/** Numbers that are others after each change. */
+export interface Changes {
+  /** Of hours of which records have changed since their day was summed up. */
+  readonly hours: ReadonlyMap<number, number>;
+  /** Of days that have been summed up: their other hours are as they were then. */
+  readonly days: ReadonlyMap<number, number>;
+  /** Hours that can't be kept. */
+  readonly unsettled?: ReadonlySet<number>;
+}
+
+function changeOf({ hours, days, unsettled }: Changes, hour: number): number | undefined {
+  if (unsettled?.has(hour) === true) return undefined;
+  return hours.get(hour) ?? days.get(Math.floor(hour / HOURS_OF_DAY));
+}
 
 interface Kept {
   readonly change: number;
@@ -61,7 +73,7 @@ export class KeptHours {
     for (let hour = hourOf(since); hour * HOUR_MS < until; hour++) {
       const whole = { since: hour * HOUR_MS, until: (hour + 1) * HOUR_MS };
       const span = { since: Math.max(since, whole.since), until: Math.min(until, whole.until) };
-      const change = changes.get(hour);
+      const change = changeOf(changes, hour);
       const kept = change === undefined ? null : this.pieceOf(hour, change, span, sparse);
       const last = pieces.at(-1);
       if (kept !== null) pieces.push(kept);

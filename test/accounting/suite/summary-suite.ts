@@ -183,7 +183,7 @@ export function summarySuite(open: OpenStore, numRuns = 40): void {
         const all = await everyRecord(store);
         for (const filter of [{}, { project: 'physics' }, { owner: 'bob' }])
           for (const by of BYS)
-            for (const since of [T0 - 3 * DAY, T0 - HOUR]) {
+            for (const since of [T0 - 3 * DAY, T0 - HOUR, T0 + 4 * HOUR, day + HOUR]) {
               const query = { ...filter, since, until, by };
               const selects = ({ project, owner }: JobRecord): boolean =>
                 (filter.project ?? project) === project && (filter.owner ?? owner) === owner;
@@ -222,6 +222,11 @@ export function summarySuite(open: OpenStore, numRuns = 40): void {
       await store.rollUp({});
       await check();
       await store.merge([rerun(8, 3)]);
+      await check();
+      await store.rollUp({});
+      await check();
+      await store.merge([rerun(10, 3)]);
+      await store.rollUp({});
       await check();
     });
 

@@ -67,6 +67,11 @@ export async function putDay(db: Transaction, day: number): Promise<boolean> {
     (day + 1) * HOURS_OF_DAY,
   ]);
   if (marked.length === 0) return false;
+  await db.query(
+    `INSERT INTO qmemacct.summed_day VALUES ($1, txid_current())
+     ON CONFLICT (day) DO UPDATE SET change = excluded.change`,
+    [day],
+  );
   const span = { since: day * DAY_MS, until: (day + 1) * DAY_MS };
   const facts = new FactReader(new Snapshot(db, ALL_RECORDS), NOTHING_UNSETTLED, span, DIMENSIONS);
   const sums = new DaySums();

@@ -2,7 +2,7 @@ import { TOTALS_NAMES, totalsAt } from '../../../record/totals';
 import type { BinCell } from '../../sums/bins';
 import { narrowest, rangeWithin } from '../../sums/grouping-sets';
 import type { Changes } from '../../sums/kept-hours';
-import { hourOf, UNITS, type Period, type Span } from '../../sums/periods';
+import { dayOf, hourOf, UNITS, type Period, type Span } from '../../sums/periods';
 import type { RolledQuery, RolledState } from '../../sums/plan';
 import type { AgainRow, RolledRow } from '../../sums/summer';
 import type { Transaction } from '../connect';
@@ -79,13 +79,17 @@ export class RolledReader {
     };
   }
 
-  /** Hours that are not summed up, but for those with records that wait, with the number of their last change. */
+  /** `unsettled`: hours with records that wait in the inbox. */
   async changes({ since, until }: Span, unsettled: ReadonlySet<number>): Promise<Changes> {
-    const rows = await this.db.rows<[number, number]>(
+    const hours = await this.db.rows<[number, number]>(
       'SELECT hour, change FROM qmemacct.stale_hour WHERE hour >= $1 AND hour <= $2',
       [hourOf(since), hourOf(until)],
     );
-    return new Map(rows.filter(([hour]) => !unsettled.has(hour)));
+    const days = await this.db.rows<[number, number]>(
+      'SELECT day, change FROM qmemacct.summed_day WHERE day >= $1 AND day <= $2',
+      [dayOf(since), dayOf(until)],
+    );
+    return { hours: new Map(hours), days: new Map(days), unsettled };
   }
 
   /** Period by period with bins, or all of them together without. Keys are those of the narrowest dimension. */

@@ -91,7 +91,7 @@ export const DELETE_RECORD = 'DELETE FROM record WHERE id = ?';
 export const DELETE_SERIES = 'DELETE FROM series WHERE record_id = ?';
 
 /** Of as many bits as a number of JavaScript has. */
-const CHANGE = 'random() & 9007199254740991';
+export const CHANGE = 'random() & 9007199254740991';
 /** Parameters: @hour, @day. */
 export const MARK_STALE = `INSERT OR REPLACE INTO stale_hour SELECT @hour, ${CHANGE}
   WHERE NOT EXISTS (SELECT 1 FROM pruned_day p WHERE p.day = @day)`;

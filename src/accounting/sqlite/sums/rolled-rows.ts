@@ -14,7 +14,7 @@ import {
   type GroupKey,
 } from '../../sums/grouping-sets';
 import type { Changes } from '../../sums/kept-hours';
-import { DAY_MS, hourOf, HOURS_OF_DAY, UNITS, type Period, type Span, type Unit } from '../../sums/periods';
+import { DAY_MS, dayOf, hourOf, HOURS_OF_DAY, UNITS, type Period, type Span, type Unit } from '../../sums/periods';
 import type { RolledQuery, RolledState } from '../../sums/plan';
 import type { AgainRow, RolledRow } from '../../sums/summer';
 import type { Dictionary } from '../../columns';
@@ -32,6 +32,9 @@ export const STALE_DAYS = `SELECT DISTINCT hour / ${HOURS_OF_DAY} AS day FROM st
  */
 export const CHANGED_HOURS = `SELECT hour, change FROM stale_hour WHERE hour >= @first AND hour < @end
   AND hour < (SELECT max(day) + ${JOB_SPAN_MS / DAY_MS + 1} FROM rollup WHERE unit = 0) * ${HOURS_OF_DAY}`;
+
+/** Days that have been summed up, with a number of that time. Parameters: @first, @end. */
+export const SUMMED_DAYS = 'SELECT day, change FROM summed_day WHERE day >= @first AND day < @end';
 
 /** Months and years that are summed up. Parameters: @first, @end. */
 export const SUMMED_PERIODS = `SELECT DISTINCT unit, day FROM rollup_bins
@@ -156,8 +159,9 @@ export class RolledReader {
   }
 
   changes({ since, until }: Span): Changes {
-    const hours = { first: hourOf(since), end: hourOf(until) + 1 };
-    return new Map(prepared<object, [number, number]>(this.db, CHANGED_HOURS, 'raw').all(hours));
+    const numbers = (sql: string, of: (ms: number) => number): ReadonlyMap<number, number> =>
+      new Map(prepared<object, [number, number]>(this.db, sql, 'raw').all({ first: of(since), end: of(until) + 1 }));
+    return { hours: numbers(CHANGED_HOURS, hourOf), days: numbers(SUMMED_DAYS, dayOf) };
   }
 
   /** The number of a key, if it has one. */
