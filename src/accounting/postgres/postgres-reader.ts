@@ -31,6 +31,7 @@ import { TablePlan } from '../table-plan';
 import type { SummaryAnswer, SummaryQuery } from '../summary';
 import type { Connection } from './connect';
 import { conditionOf, Parameters, type Source } from './record-filter';
+import { WaitingAccounts } from './inbox';
 import { readStatuses } from './node-status';
 import { namedColumns, readRows, readTable } from './rows';
 import { notOf, Snapshot } from './snapshot';
@@ -142,6 +143,7 @@ async function selectPages(snapshot: Snapshot, query: RecordFilter): Promise<Sel
 export class PostgresReader implements AccountingReader {
   private source: Promise<Source> | null = null;
   private readonly kept = new KeptHours();
+  private readonly accounts = new WaitingAccounts();
 
   constructor(protected readonly db: Connection) {}
 
@@ -307,7 +309,7 @@ export class PostgresReader implements AccountingReader {
     });
     return this.db.transaction(async (inner) => {
       await inner.rows(WITHOUT_JIT);
-      return question(new Snapshot(inner, source));
+      return question(new Snapshot(inner, source, this.accounts));
     }, READING);
   }
 

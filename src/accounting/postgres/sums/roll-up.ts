@@ -6,6 +6,7 @@ import { GROUPING_SETS, hasBins } from '../../sums/grouping-sets';
 import { DAY_MS, HOURS_OF_DAY, periodEnd, periodStart, UNITS, type Period, type Unit } from '../../sums/periods';
 import { DaySums, missingPeriods, PARTS_OF, PeriodSums, type Again, type RolledGroup } from '../../sums/roll-up';
 import type { Connection, Transaction } from '../connect';
+import { WaitingAccounts } from '../inbox';
 import { insertRows, type TypedColumn } from '../insert-rows';
 import type { Merger } from '../merger';
 import { NOTHING_UNSETTLED, Snapshot } from '../snapshot';
@@ -73,7 +74,12 @@ export async function putDay(db: Transaction, day: number): Promise<boolean> {
     [day],
   );
   const span = { since: day * DAY_MS, until: (day + 1) * DAY_MS };
-  const facts = new FactReader(new Snapshot(db, ALL_RECORDS), NOTHING_UNSETTLED, span, DIMENSIONS);
+  const facts = new FactReader(
+    new Snapshot(db, ALL_RECORDS, new WaitingAccounts()),
+    NOTHING_UNSETTLED,
+    span,
+    DIMENSIONS,
+  );
   const sums = new DaySums();
   for await (const rows of facts.records(span)) for (const row of rows) sums.add(row);
   const again = sums.again(await facts.earlier(span, 0));
