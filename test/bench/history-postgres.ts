@@ -71,8 +71,8 @@ async function copyWeeks(
     progress(`history in PostgreSQL: week ${later + 1} of ${weeks}`);
   }
   await run(`DROP TABLE first_week;
-    DELETE FROM qmemacct.stale_day;
-    INSERT INTO qmemacct.stale_day (day) SELECT DISTINCT counted_at / 86400000 FROM qmemacct.record`);
+    DELETE FROM qmemacct.stale_hour;
+    INSERT INTO qmemacct.stale_hour SELECT DISTINCT counted_at / 3600000, 1 FROM qmemacct.record`);
   await run('VACUUM ANALYZE');
 }
 

@@ -4,7 +4,7 @@ import type { JobRecord } from '../../record/record';
 import { groupBy } from '../../base/group-by';
 import type { JobRecords } from '../job-records';
 import type { RecordFilter } from '../store';
-import { DAY_MS, dayOf } from '../sums/periods';
+import { DAY_MS, dayOf, hourOf } from '../sums/periods';
 import type { Transaction } from './connect';
 import type { WaitingAccounts } from './inbox';
 import { jobList, loadJobs } from './merger';
@@ -17,8 +17,9 @@ import { Parameters, type Source } from './record-filter';
 export interface Unsettled {
   readonly records: readonly UnsettledRecord[];
   readonly ids: readonly number[];
-  /** UTC days on which they count, now or in the table. */
+  /** UTC days on which they count, now or in the table, and the hours of these. */
   readonly days: ReadonlySet<number>;
+  readonly hours: ReadonlySet<number>;
 }
 
 export interface UnsettledRecord {
@@ -30,7 +31,7 @@ export interface UnsettledRecord {
   readonly job: readonly JobRecord[];
 }
 
-export const NOTHING_UNSETTLED: Unsettled = { records: [], ids: [], days: new Set() };
+export const NOTHING_UNSETTLED: Unsettled = { records: [], ids: [], days: new Set(), hours: new Set() };
 
 /** As `countedName` (record-filter.ts) says. */
 function nameOf(record: JobRecord, job: readonly JobRecord[]): string | null {
@@ -53,9 +54,8 @@ function unsettledOf(held: JobRecords): Unsettled {
   const all = [...held.all(), ...held.changes().absorbed];
   const now = [...held.all()].map(({ stored }) => stored);
   const jobs = groupBy(now, ({ record }) => `${record.job_id}/${record.task_id ?? ''}/${record.cluster}`);
-  const days = new Set<number>();
-  for (const { before, stored } of all)
-    for (const version of [before, stored]) if (version !== null) days.add(dayOf(countedAt(version.record)));
+  const versions = all.flatMap(({ before, stored }) => (before === null ? [stored] : [before, stored]));
+  const times = versions.map(({ record }) => countedAt(record));
   return {
     records: [...jobs.values()].flatMap((job) => {
       const records = job.map(({ record }) => record);
@@ -68,7 +68,8 @@ function unsettledOf(held: JobRecords): Unsettled {
       }));
     }),
     ids: all.flatMap(({ id }) => id ?? []),
-    days,
+    days: new Set(times.map(dayOf)),
+    hours: new Set(times.map(hourOf)),
   };
 }
 

@@ -82,6 +82,9 @@ export function rangeWithin(wider: string): readonly [string, string] {
   return [wider + SEPARATOR, wider + AFTER_SEPARATOR];
 }
 
+/** Whether a key is within a wider one. */
+export const isWithin = (key: GroupKey, wider: string): boolean => key?.startsWith(wider + SEPARATOR) ?? false;
+
 /** The dictionary that a dimension's keys are numbers of. */
 export function dictionaryOf(name: Dimension): Dictionary {
   return name === 'job_name' ? 'name_class' : name;
