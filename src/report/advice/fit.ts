@@ -1,7 +1,7 @@
 import { H_VMEM, measuredFor } from '../../gridengine/memory-complex';
 import { CLOSE_TO_LIMIT, memoryEnd } from '../../record/cause';
 import { figureOf, judgedEnd, shareOf } from '../../record/peak-figure';
-import type { Bracket, JobRecord } from '../../record/record';
+import { plainRecord, type Bracket, type JobRecord } from '../../record/record';
 import { complexOf, limitOf } from '../../record/request';
 
 type NeedQuantity = ReturnType<typeof measuredFor>[number];
@@ -33,12 +33,18 @@ export function needOf(record: JobRecord): Need | null {
  * memory by.
  */
 export function asStopped(records: readonly JobRecord[]): readonly JobRecord[] {
-  const byLimit = records.some((record) => ['execd', 'refusal'].includes(memoryEnd(record)?.by ?? ''));
-  return byLimit
-    ? records.map((record) =>
-        record.h_vmem === null || complexOf(record) === H_VMEM ? record : { ...record, request_order: H_VMEM },
-      )
-    : records;
+  return records.some(byLimitOf) ? records.map(underVmem) : records;
+}
+
+/** Whether h_vmem stopped it. */
+export const byLimitOf = (record: JobRecord): boolean =>
+  ['execd', 'refusal'].includes(memoryEnd(record)?.by ?? '');
+
+/** The same judged by h_vmem, where it has that. */
+export function underVmem(record: JobRecord): JobRecord {
+  return record.h_vmem === null || complexOf(record) === H_VMEM
+    ? record
+    : { ...plainRecord(record), request_order: H_VMEM };
 }
 
 /** How near to its limit a record came, for an order among several; without a limit nearly nothing. */

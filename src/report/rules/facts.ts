@@ -47,6 +47,16 @@ function requestedBy(category: string): readonly CategoryRequest[] {
   return latest.requests;
 }
 
+let latestTime: { readonly requested: readonly CategoryRequest[]; readonly seconds: number | null } = {
+  requested: [],
+  seconds: null,
+};
+
+function requestedTime({ requested }: Subject): number | null {
+  if (requested !== latestTime.requested) latestTime = { requested, seconds: requestedSeconds(requested, 'h_rt') };
+  return latestTime.seconds;
+}
+
 /** The records of one run, its master first; null: of none. */
 export function subjectOf(records: readonly JobRecord[], kind: Kind | null): Subject | null {
   const [first, ...others] = records;
@@ -141,9 +151,7 @@ const DERIVED: Readonly<Record<string, Fact>> = {
     const slots = subject.record.host_slots;
     return busy === null || slots === null ? null : Math.max(0, slots - busy);
   }),
-  h_rt_seconds: fact(numberType('seconds'), "its walltime limit, by Grid Engine's accounting", ({ requested }) =>
-    requestedSeconds(requested, 'h_rt'),
-  ),
+  h_rt_seconds: fact(numberType('seconds'), "its walltime limit, by Grid Engine's accounting", requestedTime),
   swap_bytes: fact(numberType('bytes'), 'most of its memory that was in swap', swapped),
   storage_wait_seconds: fact(
     numberType('seconds'),
