@@ -112,7 +112,7 @@ async function findAll(
     const runs = await history.advise(report.runs);
     const find = (query: RecordsQuery): Promise<readonly StoredRecord[]> =>
       sources.readers.length === 0 ? Promise.resolve([]) : findDistinct(query, sources.readers);
-    const { of: kindOf } = await kindsNear(runs, find);
+    const { of: kindOf } = await kindsNear(recordsOf(runs), find);
     // Those of few fields are judged when they are read again, or counted.
     if (report.few_fields === true) reports.push({ ...report, runs, judges: { rules, kindOf } });
     else reports.push({ ...report, runs: withClasses(runs, rules, kindOf) });

@@ -64,7 +64,7 @@ export async function arrayLines(
   const wholeOf = new Map((await tasks.whole(bad)).map((record, index) => [bad[index], record]));
   const latest = records.map((record) => [wholeOf.get(record) ?? record] as const);
   const promise = await promiseOf(tasks, history);
-  const kinds = await kindsNear(records.map(asRun), (query) => findDistinct(query, readers));
+  const kinds = await kindsNear(records, (query) => findDistinct(query, readers));
   const classes = countClasses({ rules, kindOf: kinds.of }, latest);
   const added = addArray({ tasks: latest, reruns, promise, classes }, options, screen);
   if (added === null) return [];

@@ -1,16 +1,17 @@
 import { memoryEnd } from '../../record/cause';
+import { STATUSES } from '../../record/fields';
 import type { JobRecord } from '../../record/record';
 import { requestOf } from '../../record/request';
 import { succeeded } from '../../record/job-end';
 import {
   adviceOf,
+  countedPerSlot,
   HEADROOM,
   isBounded,
   isUnknownPart,
   measure,
   measureAll,
   neededOrMore,
-  neededPerSlot,
   perSlotOf,
   roundRequest,
   WORTHWHILE,
@@ -38,16 +39,54 @@ const requestsOf = ({ h_vmem, requests, request_order, grid_engine: line, metric
   metrics.cgroup_memory_limit_bytes ?? null,
 ];
 
-const knownOf = ({ need, counted }: Measured): string =>
-  `${need === null ? 'none' : isBounded(need) ? 'bounded' : 'open'} ${counted > 0}`;
-
-function kindOf(record: JobRecord, measured: Measured, measuredThere: Measured): string {
-  const end = measured.isStopped ? memoryEnd(record)?.by : succeeded(record);
-  const space = record.peak_process_vmem === null;
-  return `${record.status} ${end} ${space} ${isUnknownPart(record)} ${knownOf(measured)} ${measured === measuredThere ? '' : knownOf(measuredThere)}`;
+function isSame(a: Requests, b: Requests): boolean {
+  for (let index = 0; index < a.length; index++) if (a[index] !== b[index]) return false;
+  return true;
 }
 
-type Sizes = readonly number[];
+const ENDS: readonly unknown[] = [null, false, true, 'execd', 'refusal', 'oom-killer'];
+
+/** Whether there is a need, and an end of it; whether Grid Engine counted anything. */
+const codeOf = ({ need, counted }: Measured): number =>
+  (need === null ? 0 : isBounded(need) ? 2 : 4) + Number(counted > 0);
+
+/** What makes a record, beside its requests and sizes, another kind than others: a number. */
+function kindOf(measured: Measured, underVmem: Measured): number {
+  const { record, isStopped } = measured;
+  const end = ENDS.indexOf(isStopped ? memoryEnd(record)?.by : succeeded(record));
+  const isOpen = (record.peak_process_vmem === null ? 2 : 0) + Number(isUnknownPart(record));
+  const known = codeOf(measured) * 8 + codeOf(underVmem);
+  return ((STATUSES.indexOf(record.status) * 8 + end) * 8 + isOpen) * 64 + known;
+}
+
+/** What any advice takes the largest of. */
+const SIZES = 6;
+
+function sizesInto(sizes: Float64Array, measured: Measured, underVmem: Measured): void {
+  sizes[0] = perSlotOf(measured);
+  sizes[1] = perSlotOf(underVmem);
+  sizes[2] = (measured.limit ?? 0) / measured.slots;
+  sizes[3] = (underVmem.limit ?? 0) / underVmem.slots;
+  sizes[4] = requestOf(measured.record)?.request_bytes ?? 0;
+  sizes[5] = countedPerSlot(measured);
+}
+
+/** Makes what is smaller as large; whether anything was. */
+function raise(largest: Float64Array, sizes: Float64Array): boolean {
+  let isLarger = false;
+  for (let index = 0; index < SIZES; index++) {
+    const size = sizes[index] ?? 0;
+    if (size <= (largest[index] ?? 0)) continue;
+    largest[index] = size;
+    isLarger = true;
+  }
+  return isLarger;
+}
+
+type Kinds = Map<number, Float64Array>;
+
+/** Of more, with the same requests of other complexes, each record decides. */
+const MOST_ALIKE = 100;
 
 /**
  * What a request must fit, task by task. Of thousands of records few decide: of those that are alike the ones that are
@@ -56,55 +95,44 @@ type Sizes = readonly number[];
 export class ArrayNeeds {
   /** Those that decide, in their order: any advice on all is the advice on these. */
   readonly decisive: JobRecord[] = [];
-  private readonly largest = new Map<string, Map<string, Sizes>>();
-  private latest: { readonly requests: Requests; readonly kinds: Map<string, Sizes> } | null = null;
+  private readonly largest = new Map<JobRecord['requests'], { readonly requests: Requests; readonly kinds: Kinds }[]>();
+  private readonly sizes = new Float64Array(SIZES);
   /** What each task needed per slot, as it was asked for, and under h_vmem; Infinity: it is not known. */
   private readonly asAsked: number[] = [];
   private readonly underVmem: number[] = [];
 
   /** `needs`: what a request must fit, of one task. */
-  add(needs: readonly JobRecord[]): void {
+  add(needs: readonly Measured[]): void {
     let [asAsked, vmem] = [0, 0];
-    for (const record of needs) {
-      const measured = measure(record);
-      const other = underVmem(record);
-      const measuredThere = other === record ? measured : measure(other);
+    for (const measured of needs) {
+      const other = underVmem(measured.record);
+      const measuredThere = other === measured.record ? measured : measure(other);
       asAsked = Math.max(asAsked, neededOrMore(measured));
       vmem = Math.max(vmem, neededOrMore(measuredThere));
-      this.weigh(record, measured, measuredThere);
+      this.weigh(measured, measuredThere);
     }
     this.asAsked.push(asAsked);
     this.underVmem.push(vmem);
   }
 
-  private weigh(record: JobRecord, measured: Measured, measuredThere: Measured): void {
-    const { limit, slots } = measured;
-    const sizes: Sizes = [
-      perSlotOf(measured),
-      perSlotOf(measuredThere),
-      (limit ?? 0) / slots,
-      (measuredThere.limit ?? 0) / measuredThere.slots,
-      requestOf(record)?.request_bytes ?? 0,
-      neededPerSlot(record),
-    ];
-    const kinds = this.kindsOf(record);
-    const kind = kindOf(record, measured, measuredThere);
+  private weigh(measured: Measured, measuredThere: Measured): void {
+    const { sizes } = this;
+    sizesInto(sizes, measured, measuredThere);
+    const kinds = this.kindsOf(measured.record);
+    const kind = kindOf(measured, measuredThere);
     const before = kinds.get(kind);
-    if (before?.every((size, index) => size >= (sizes[index] ?? 0))) return;
-    this.decisive.push(record);
-    kinds.set(
-      kind,
-      sizes.map((size, index) => Math.max(size, before?.[index] ?? 0)),
-    );
+    if (before === undefined) kinds.set(kind, sizes.slice());
+    else if (!raise(before, sizes)) return;
+    this.decisive.push(measured.record);
   }
 
-  private kindsOf(record: JobRecord): Map<string, Sizes> {
+  private kindsOf(record: JobRecord): Kinds {
     const requests = requestsOf(record);
-    if (this.latest?.requests.every((part, index) => part === requests[index])) return this.latest.kinds;
-    const text = JSON.stringify(requests);
-    const kinds = this.largest.get(text) ?? new Map<string, Sizes>();
-    this.largest.set(text, kinds);
-    this.latest = { requests, kinds };
+    let like = this.largest.get(record.requests);
+    if (like === undefined) this.largest.set(record.requests, (like = []));
+    for (const one of like) if (isSame(one.requests, requests)) return one.kinds;
+    const kinds: Kinds = new Map();
+    if (like.length < MOST_ALIKE) like.push({ requests, kinds });
     return kinds;
   }
 

@@ -4,12 +4,13 @@ import { cpuEfficiency, queueWait } from '../../record/efficiency';
 import { figureOf } from '../../record/peak-figure';
 import type { JobRecord } from '../../record/record';
 import { ArrayNeeds } from '../advice/array-needs';
-import { fullness, needOf } from '../advice/fit';
+import { measure } from '../advice/advice';
+import { fullness, fullnessOf } from '../advice/fit';
 import { formatHeld } from '../format/bracket';
 import { formatDuration, formatPercent } from '../format/units';
 import { whyEnded, type Why } from '../why/why';
 import type { Words } from '../why/words';
-import { endingLabel, hitLimit } from './ending';
+import { endingLabel } from './ending';
 import { wholeOf, type JobWhole } from './job-whole';
 
 /** The records of one run of a task, its master's first. */
@@ -142,17 +143,18 @@ export class ArrayFacts {
   }
 
   private add(task: Task): void {
-    const { record, records, whole } = task;
+    const { record, whole } = task;
     this.tasks += 1;
     this.hosts.add(record.host);
     this.addTimes(record);
-    const weight = fullness(decidingOf(task));
+    const measured = measure(record);
+    const weight = whole === null ? fullnessOf(measured.need, measured.limit) : fullness(whole.fullest);
     if (this.worst === null || weight > this.weight) [this.worst, this.weight] = [task, weight];
     for (const spread of this.spreads) spread.add(record);
     this.addEnding(record);
-    if (hitLimit(record)) this.stopped += 1;
-    else this.mostOfOthers = Math.max(this.mostOfOthers, needOf(record)?.bytes ?? 0);
-    this.needs.add(whole?.needs ?? records);
+    if (measured.isStopped) this.stopped += 1;
+    else this.mostOfOthers = Math.max(this.mostOfOthers, measured.need?.bytes ?? 0);
+    this.needs.add(whole?.needs.map(measure) ?? [measured]);
     this.submitCommand ??= record.grid_engine?.submit_command ?? null;
   }
 

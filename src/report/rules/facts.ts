@@ -59,12 +59,12 @@ function requestedTime({ requested }: Subject): number | null {
 
 /** The records of one run, its master first; null: of none. */
 export function subjectOf(records: readonly JobRecord[], kind: Kind | null): Subject | null {
-  const [first, ...others] = records;
+  const [first] = records;
   if (first === undefined) return null;
   const category = records.find(({ grid_engine: line }) => line?.category != null)?.grid_engine?.category;
   const requested = requestedBy(category ?? '');
   if (!isParallel(records)) return { record: first, memory: first, complete: true, requested, kind };
-  const { total, fullest, needs } = wholeOf([first, ...others], 1);
+  const { total, fullest, needs } = wholeOf([first, ...records.slice(1)], 1);
   return { record: total, memory: fullest, complete: !hasUnknownPart(needs), requested, kind };
 }
 
@@ -103,7 +103,14 @@ function needed({ memory, complete }: Subject): number | null {
 
 const notMeasured = ({ memory }: Subject): boolean => needOf(memory) === null;
 
-const neededShare = (subject: Subject): number | null => shareOf(needed(subject), limitOf(subject.memory));
+let latestShare: { readonly subject: Subject; readonly share: number | null } | null = null;
+
+/** Several rules ask for it. */
+function neededShare(subject: Subject): number | null {
+  if (latestShare?.subject !== subject)
+    latestShare = { subject, share: shareOf(needed(subject), limitOf(subject.memory)) };
+  return latestShare.share;
+}
 
 function busySlots({ record: { cpu_seconds: cpu, wallclock_seconds: elapsed } }: Subject): number | null {
   return cpu === null || elapsed === null || elapsed <= 0 ? null : cpu / elapsed;

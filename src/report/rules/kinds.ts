@@ -5,7 +5,6 @@ import { HIDDEN } from '../../record/hidden';
 import type { StoredRecord } from '../../record/merge';
 import { nameClass } from '../../record/name-class';
 import { recordKeyText, type JobRecord } from '../../record/record';
-import type { JobRun } from '../job/job-run';
 import type { Kind } from './facts';
 
 type FindRecords = (query: RecordsQuery) => Promise<readonly StoredRecord[]>;
@@ -62,9 +61,9 @@ export class Kinds {
 }
 
 /** The kinds of short runs, by the runs within a day of each. Rejects with StoreError. */
-export async function kindsNear(runs: readonly JobRun[], find: FindRecords): Promise<Kinds> {
+export async function kindsNear(records: readonly JobRecord[], find: FindRecords): Promise<Kinds> {
   const asked = new Map<string, JobRecord>();
-  for (const { record } of runs) {
+  for (const record of records) {
     const isShort = record.wallclock_seconds !== null && record.wallclock_seconds < SHORT_SECONDS;
     const key = isShort ? keyOf(record) : null;
     if (key !== null && asked.size < MOST_QUESTIONS) asked.set(key, record);
