@@ -14,24 +14,22 @@ import type { Screen } from '../../report/screen/screen';
 import { findDistinct } from '../records/find';
 import type { LiveSources } from '../live/sources';
 import { progressOfTasks } from './array-tasks';
-import { findTasks, type JobArgument, type JobSources } from './find-job';
+import { findTasks, type JobArgument, type JobSources, type TaskFields } from './find-job';
 
 /** An array whose screen needs few facts of each of its tasks. */
 export interface ArrayJob extends JobArgument {
   readonly tasks: TaskRows;
 }
 
-/** null: the records of the job are needed. Rejects with StoreError. */
-export async function findArray(
-  job: JobArgument,
-  sources: JobSources,
-  { rules }: Pick<RuleSet, 'rules'>,
-): Promise<ArrayJob | null> {
+/** What is read of every task, and of those that are shown by themselves. */
+export function arrayFields({ rules }: Pick<RuleSet, 'rules'>): TaskFields {
   const byRules = rules.flatMap((rule) => rule.fields);
-  const tasks = await findTasks(job, sources, {
-    fields: [...TASK_FIELDS, ...byRules],
-    whole: [...ARRAY_FIELDS, ...byRules],
-  });
+  return { fields: [...TASK_FIELDS, ...byRules], whole: [...ARRAY_FIELDS, ...byRules] };
+}
+
+/** null: the records of the job are needed. Rejects with StoreError. */
+export async function findArray(job: JobArgument, sources: JobSources, rules: RuleSet): Promise<ArrayJob | null> {
+  const tasks = await findTasks(job, sources, arrayFields(rules));
   return tasks === null ? null : { ...job, tasks };
 }
 

@@ -26,7 +26,7 @@ const isSameJob = (a: JobRun, b: JobRun): boolean =>
 export function jobGroups<Run extends JobRun>(runs: readonly Run[]): readonly (readonly [Run, ...Run[]])[] {
   const groups = new Map<string, [Run, ...Run[]]>();
   let before: Run | undefined;
-  let group: Run[] | undefined;
+  let group: [Run, ...Run[]] | undefined;
   for (const run of runs) {
     const isSame = before !== undefined && isSameJob(before, run);
     before = run;

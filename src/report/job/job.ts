@@ -53,7 +53,7 @@ function renderRuns(
   runs: readonly JobRun[],
   options: JobViewOptions,
   screen: Screen,
-  { judges, mostLines }: Pick<JobReport, 'judges'> & { readonly mostLines: number },
+  { judges, mostLines }: { readonly judges: Judges | undefined; readonly mostLines: number },
 ): string[] {
   if (runs.some(({ record }) => record.task_id !== runs[0]?.record.task_id))
     return renderArray(runs, options, screen, judges);

@@ -3,7 +3,8 @@ import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { categoryRequests } from '../../../src/gridengine/category-requests';
 import { parseMemorySize, parseTime } from '../../../src/gridengine/memory-size';
-
+import { measure } from '../../../src/report/advice/advice';
+import { ArrayNeeds } from '../../../src/report/advice/array-needs';
 import { exactSize, nextTime, roundTime } from '../../../src/report/advice/next-time';
 import { whyEnded } from '../../../src/report/why/why';
 import type { JobRecord } from '../../../src/record/record';
@@ -161,7 +162,7 @@ describe('ArrayNeeds', () => {
     });
   function most(all: readonly (readonly JobRecord[])[]): string | null {
     const needs = new ArrayNeeds();
-    for (const task of all) needs.add(task);
+    for (const task of all) needs.add(task.map(measure));
     return needs.most();
   }
 
