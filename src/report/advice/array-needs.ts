@@ -22,27 +22,22 @@ import { byLimitOf, underVmem } from './fit';
 /** Tasks from which on a hundredth of them is a task. */
 const MANY = 100;
 
-/** What makes records alike for all advice but for their sizes. */
-type Requests = readonly [
-  hVmem: JobRecord['h_vmem'],
-  requests: JobRecord['requests'],
-  order: string | null,
-  category: string | null,
-  groupLimit: number | null,
-];
-
-const requestsOf = ({ h_vmem, requests, request_order, grid_engine: line, metrics }: JobRecord): Requests => [
-  h_vmem,
-  requests,
-  request_order,
-  line?.category ?? null,
-  metrics.cgroup_memory_limit_bytes ?? null,
-];
-
-function isSame(a: Requests, b: Requests): boolean {
-  for (let index = 0; index < a.length; index++) if (a[index] !== b[index]) return false;
-  return true;
+/** What makes records alike for all advice, but for their kinds and sizes. */
+interface Alike {
+  readonly requests: Pick<JobRecord, 'h_vmem' | 'request_order'>;
+  readonly category: string | null;
+  readonly groupLimit: number | null;
+  readonly kinds: Kinds;
 }
+
+const categoryOf = ({ grid_engine: line }: JobRecord): string | null => line?.category ?? null;
+const groupLimitOf = ({ metrics }: JobRecord): number | null => metrics.cgroup_memory_limit_bytes ?? null;
+
+const isAlike = ({ requests, category, groupLimit }: Alike, record: JobRecord): boolean =>
+  requests.h_vmem === record.h_vmem &&
+  requests.request_order === record.request_order &&
+  category === categoryOf(record) &&
+  groupLimit === groupLimitOf(record);
 
 const ENDS: readonly unknown[] = [null, false, true, 'execd', 'refusal', 'oom-killer'];
 
@@ -95,7 +90,7 @@ const MOST_ALIKE = 100;
 export class ArrayNeeds {
   /** Those that decide, in their order: any advice on all is the advice on these. */
   readonly decisive: JobRecord[] = [];
-  private readonly largest = new Map<JobRecord['requests'], { readonly requests: Requests; readonly kinds: Kinds }[]>();
+  private readonly alike = new Map<JobRecord['requests'], Alike[]>();
   private readonly sizes = new Float64Array(SIZES);
   /** What each task needed per slot, as it was asked for, and under h_vmem; Infinity: it is not known. */
   private readonly asAsked: number[] = [];
@@ -127,13 +122,18 @@ export class ArrayNeeds {
   }
 
   private kindsOf(record: JobRecord): Kinds {
-    const requests = requestsOf(record);
-    let like = this.largest.get(record.requests);
-    if (like === undefined) this.largest.set(record.requests, (like = []));
-    for (const one of like) if (isSame(one.requests, requests)) return one.kinds;
-    const kinds: Kinds = new Map();
-    if (like.length < MOST_ALIKE) like.push({ requests, kinds });
-    return kinds;
+    const { h_vmem, requests, request_order } = record;
+    let alike = this.alike.get(requests);
+    if (alike === undefined) this.alike.set(requests, (alike = []));
+    for (const one of alike) if (isAlike(one, record)) return one.kinds;
+    const made: Alike = {
+      requests: { h_vmem, request_order },
+      category: categoryOf(record),
+      groupLimit: groupLimitOf(record),
+      kinds: new Map(),
+    };
+    if (alike.length < MOST_ALIKE) alike.push(made);
+    return made.kinds;
   }
 
   /**

@@ -15,8 +15,16 @@ export interface Need {
 
 const decisive = (record: JobRecord): readonly NeedQuantity[] => measuredFor(complexOf(record));
 
+let latest: { readonly record: JobRecord | null; readonly need: Need | null } = { record: null, need: null };
+
 /** The largest of the peaks that its request is about, by the ends that may be judged by. null: none is known. */
 export function needOf(record: JobRecord): Need | null {
+  // Of each of thousands of tasks several questions are asked, one after the other.
+  if (record !== latest.record) latest = { record, need: largestNeed(record) };
+  return latest.need;
+}
+
+function largestNeed(record: JobRecord): Need | null {
   let most: NeedQuantity | null = null;
   let bytes = -1;
   for (const quantity of decisive(record)) {

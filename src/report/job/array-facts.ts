@@ -8,6 +8,7 @@ import { measure } from '../advice/advice';
 import { fullness, fullnessOf } from '../advice/fit';
 import { formatHeld } from '../format/bracket';
 import { formatDuration, formatPercent } from '../format/units';
+import type { ClassCounts } from '../rules/judge';
 import { whyEnded, type Why } from '../why/why';
 import type { Words } from '../why/words';
 import { endingLabel } from './ending';
@@ -105,6 +106,14 @@ interface Ending {
 /** More tasks that ended in one way are not named. */
 export const MOST_NAMED = 4;
 
+interface ArrayView {
+  readonly full: boolean;
+  readonly words: Words;
+  readonly dialect: Dialect | undefined;
+  /** Where tasks are to be counted by their classes. */
+  readonly counts: ClassCounts | null;
+}
+
 /** What the screen of an array is made from: its tasks added up, one after the other. */
 export class ArrayFacts {
   tasks = 0;
@@ -124,14 +133,12 @@ export class ArrayFacts {
   readonly needs = new ArrayNeeds();
   submitCommand: string | null = null;
 
-  constructor(
-    tasks: Iterable<TaskRecords>,
-    { full, words, dialect }: { readonly full: boolean; readonly words: Words; readonly dialect: Dialect | undefined },
-  ) {
+  constructor(tasks: Iterable<TaskRecords>, { full, words, dialect, counts }: ArrayView) {
     this.spreads = [...MEASURES, ...(full ? [QUEUE_WAIT] : [])].map((measure) => new Spread(measure));
     for (const records of tasks) {
       const task = taskOf(records);
       this.add(task);
+      counts?.add(records);
       const why = whyEnded(records, words, dialect);
       if (why !== null) this.bad.push({ task: task.record.task_id, why });
     }

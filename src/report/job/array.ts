@@ -21,7 +21,7 @@ import { describePlace, formatSpan, renderSubmitted, spread } from './title';
 import { formatBytes, formatCount } from '../format/units';
 import { wordsOf } from '../why/words';
 import { foundClasses, renderClassCounts } from '../rules/class-lines';
-import { countClasses, type ClassCount, type Judges } from '../rules/judge';
+import { ClassCounts, type ClassCount, type Judges } from '../rules/judge';
 
 /** The fields of each task's record that the screen of an array is made from. */
 export const ARRAY_FIELDS: readonly FieldName[] = [
@@ -137,11 +137,13 @@ export interface ArrayTasks {
   readonly reruns: number;
   /** What past runs of its kind promise. */
   readonly promise: Promised | null;
-  readonly classes: readonly ClassCount[];
+  /** Of the tasks, or what counts those. */
+  readonly classes: readonly ClassCount[] | ClassCounts;
 }
 
 /** The same added up, with the tasks that are shown by themselves. */
-export interface AddedArray extends Omit<ArrayTasks, 'tasks'> {
+export interface AddedArray extends Omit<ArrayTasks, 'tasks' | 'classes'> {
+  readonly classes: readonly ClassCount[];
   readonly facts: ArrayFacts;
   /** The task nearest to its limit. */
   readonly worst: TaskRecords;
@@ -151,15 +153,17 @@ export interface AddedArray extends Omit<ArrayTasks, 'tasks'> {
 
 /** null: there are no tasks. */
 export function addArray(
-  { tasks, ...rest }: ArrayTasks,
+  { tasks, reruns, promise, classes }: ArrayTasks,
   { detail, dialect, tasks: choice, allTasks }: JobViewOptions,
   screen: Screen,
 ): AddedArray | null {
   const full = detail === 'full';
-  const facts = new ArrayFacts(tasks, { full, words: wordsOf(screen), dialect });
+  const [counts, known] = classes instanceof ClassCounts ? [classes, []] : [null, classes];
+  const facts = new ArrayFacts(tasks, { full, words: wordsOf(screen), dialect, counts });
   const listsAll = allTasks || (full && tasks.length <= LISTED_UNASKED);
   const listed = choice === undefined ? (listsAll ? tasks : null) : chooseTasks(tasks, choice);
-  return facts.worst === null ? null : { ...rest, facts, worst: facts.worst.records, listed };
+  if (facts.worst === null) return null;
+  return { reruns, promise, classes: counts?.found() ?? known, facts, worst: facts.worst.records, listed };
 }
 
 /** The tasks of an array by all of its runs. `judges`: what they are judged by; left out: they are. */
@@ -176,7 +180,7 @@ function arrayOf(runs: readonly JobRun[], judges: Judges | undefined): ArrayTask
     tasks,
     reruns: runs.length - tasks.reduce((sum, { length }) => sum + length, 0),
     promise: promiseOf(runs),
-    classes: judges === undefined ? foundClasses(masters) : countClasses(judges, tasks),
+    classes: judges === undefined ? foundClasses(masters) : new ClassCounts(judges),
   };
 }
 

@@ -122,26 +122,32 @@ export interface ClassCount {
   readonly finding: Finding;
 }
 
-/** The classes of tasks, without those of each; of each task the records of one run. */
-export function countClasses(
-  { rules: { rules }, kindOf }: Judges,
-  tasks: readonly (readonly JobRecord[])[],
-): readonly ClassCount[] {
-  const conditions = rules.map((rule) => ({ rule, isMet: compiled(rule.when) }));
-  const counts = new Map<Rule, { count: number; readonly task: number | null; readonly finding: Finding }>();
-  for (const records of tasks) {
+/** The classes of tasks, without those of each. */
+export class ClassCounts {
+  private readonly counts = new Map<Rule, { count: number; readonly task: number | null; readonly finding: Finding }>();
+  private readonly conditions: readonly { readonly rule: Rule; readonly isMet: ValueOf<Subject> }[];
+
+  constructor(private readonly judges: Judges) {
+    this.conditions = judges.rules.rules.map((rule) => ({ rule, isMet: compiled(rule.when) }));
+  }
+
+  /** `records`: of one run of a task. */
+  add(records: readonly JobRecord[]): void {
     const [first] = records;
-    const subject = first === undefined ? null : subjectOf(records, kindOf(first));
-    if (first === undefined || subject === null) continue;
-    for (const { rule, isMet } of conditions) {
+    const subject = first === undefined ? null : subjectOf(records, this.judges.kindOf(first));
+    if (first === undefined || subject === null) return;
+    for (const { rule, isMet } of this.conditions) {
       const is = isMet(subject);
       if (is !== true || isOf(rule, is, subject) !== true) continue;
-      const known = counts.get(rule);
-      if (known === undefined) counts.set(rule, { count: 1, task: first.task_id, finding: findingOf(rule, subject) });
-      else known.count += 1;
+      const known = this.counts.get(rule);
+      if (known !== undefined) known.count += 1;
+      else this.counts.set(rule, { count: 1, task: first.task_id, finding: findingOf(rule, subject) });
     }
   }
-  return [...counts.values()];
+
+  found(): readonly ClassCount[] {
+    return [...this.counts.values()];
+  }
 }
 
 /** Each run's records with the classes of the run; all hosts and tasks of a run must be there. */
