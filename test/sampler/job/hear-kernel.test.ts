@@ -214,12 +214,12 @@ describe('hearing the kernel', () => {
     await listener.die();
     listener.mute = true;
     await listener.start();
-    await until(() => count(told, 'listen') === 2, 'the next listener');
+    const follows = (): number => listener.requests.filter(({ kind }) => kind === 'follow').length;
+    await until(() => count(told, 'listen') === 2 && follows() === 2, 'the next listener');
     await listener.die();
     listener.mute = false;
     await listener.start();
     await until(() => count(told, 'listen') === 3, 'the one after it');
-    const follows = (): number => listener.requests.filter(({ kind }) => kind === 'follow').length;
     await until(() => follows() === 3, 'what it is asked');
     await sleep(2500);
     assert.deepEqual([count(told, 'listen'), follows()], [3, 3]);
