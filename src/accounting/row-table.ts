@@ -3,7 +3,7 @@ import type { Cell, WordCodec } from './columns';
 import { damageOf, NO_FIELDS, type RowPlan } from './row';
 
 /** Rows of a store that stays open, as the columns of a plan. */
-export interface RowTable {
+interface RowTable {
   readonly rows: number;
   /** A cell for every row; null: the column was left out. */
   readonly columns: readonly (readonly Cell[] | null)[];

@@ -243,7 +243,8 @@ async function showArray(
   const { settings, live, problems } = sources;
   const screen = screenOf(terminal, options, settings);
   const mayContinueNow = job.cluster === undefined && mayContinue(array.tasks.records, terminal.now());
-  const unfinished = live === null || !mayContinueNow ? NOBODY_ASKED : await askFor([job.job_id], settings, live, terminal);
+  const unfinished =
+    live === null || !mayContinueNow ? NOBODY_ASKED : await askFor([job.job_id], settings, live, terminal);
   problems.forEach((problem) => warn(terminal, problem));
   const lines = await arrayLines(array, viewOf(options, settings), screen, sources);
   writeParts([...unfinished.jobs.map((one) => renderUnfinished(one, screen, options.full)), lines], terminal);

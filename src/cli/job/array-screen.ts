@@ -18,7 +18,7 @@ import { progressOfTasks } from './array-tasks';
 import { findTasks, type JobArgument, type JobSources, type TaskFields } from './find-job';
 
 /** An array whose screen needs few facts of each of its tasks. */
-export interface ArrayJob extends JobArgument {
+interface ArrayJob extends JobArgument {
   readonly tasks: TaskRows;
 }
 
@@ -39,9 +39,9 @@ export async function findArray(job: JobArgument, sources: JobSources, rules: Ru
 const asRun = (record: JobRecord): JobRun => ({ record, attempt: 1, incarnation: 1 });
 
 /** What past runs of the array's kind promise. */
-async function promiseOf({ records, whole }: TaskRows, history: ClassHistory): Promise<Promised | null> {
-  const named = records.find(({ job_name: name }) => name !== null);
-  const runs = named === undefined ? [] : (await whole([named])).map(asRun);
+async function promiseOf(tasks: TaskRows, history: ClassHistory): Promise<Promised | null> {
+  const named = tasks.records.find(({ job_name: name }) => name !== null);
+  const runs = named === undefined ? [] : (await tasks.whole([named])).map(asRun);
   return (await history.advise(runs))[0]?.promise ?? null;
 }
 

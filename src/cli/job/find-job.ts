@@ -1,13 +1,6 @@
 import { arrangeAttempts, chooseJobs } from '../../accounting/attempts';
 import { groupBy } from '../../base/group-by';
-import type {
-  AccountingReader,
-  JobAnswer,
-  JobAttempt,
-  JobQuery,
-  TaskRows,
-  TasksQuery,
-} from '../../accounting/store';
+import type { AccountingReader, JobAnswer, JobAttempt, JobQuery, TaskRows, TasksQuery } from '../../accounting/store';
 import type { FieldName } from '../../record/fields';
 import { privateWorld, privateCluster } from '../../record/job-name';
 import { asStored, mergeRecords, type StoredRecord } from '../../record/merge';

@@ -25,7 +25,13 @@ const mayRunAgain = (record: JobRecord): boolean =>
 export function mayBeUnfinished({ cluster, newer, runs }: JobReport, now: Date): boolean {
   if (cluster !== undefined || newer > 0) return false;
   const tasks = [...groupBy(runs, ({ record }) => record.task_id).values()];
-  return tasks.length === 0 || mayContinue(tasks.flatMap((ofTask) => recordsOf(latestRuns(ofTask))), now);
+  return (
+    tasks.length === 0 ||
+    mayContinue(
+      tasks.flatMap((ofTask) => recordsOf(latestRuns(ofTask))),
+      now,
+    )
+  );
 }
 
 /** Whether one of a job's latest runs may be followed by another. */

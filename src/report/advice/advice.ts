@@ -136,7 +136,8 @@ export function slotsOf(record: JobRecord): number {
 /** The bytes that a record was measured to need for each of its slots on the host, by any source; 0: none are known. */
 export const neededPerSlot = (record: JobRecord): number => countedPerSlot(measure(record));
 
-export const countedPerSlot = ({ need, counted, slots }: Measured): number => Math.max(need?.bytes ?? 0, counted) / slots;
+export const countedPerSlot = ({ need, counted, slots }: Measured): number =>
+  Math.max(need?.bytes ?? 0, counted) / slots;
 
 /** Without the address space a smaller limit on it could stop the program at its start. */
 const saysWhatToAsk = ({ record, need, isStopped, limit }: Measured): boolean =>

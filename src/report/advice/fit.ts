@@ -45,8 +45,7 @@ export function asStopped(records: readonly JobRecord[]): readonly JobRecord[] {
 }
 
 /** Whether h_vmem stopped it. */
-export const byLimitOf = (record: JobRecord): boolean =>
-  ['execd', 'refusal'].includes(memoryEnd(record)?.by ?? '');
+export const byLimitOf = (record: JobRecord): boolean => ['execd', 'refusal'].includes(memoryEnd(record)?.by ?? '');
 
 /** The same judged by h_vmem, where it has that. */
 export function underVmem(record: JobRecord): JobRecord {

@@ -48,7 +48,7 @@ export function arraysAmong(
   return new Map(
     jobGroups(runs).flatMap((ofJob) => {
       const [first] = ofJob;
-      if (first === undefined || !isArray(ofJob)) return [];
+      if (!isArray(ofJob)) return [];
       return [[jobKey(first), progressOf(ofJob, first, listedOf(ofJob))] as const];
     }),
   );

@@ -130,7 +130,7 @@ function renderOtherEnds(bad: readonly BadTask[], worst: JobRecord, screen: Scre
 }
 
 /** The tasks of an array. */
-export interface ArrayTasks {
+interface ArrayTasks {
   /** The latest run of each, in their order. */
   readonly tasks: readonly TaskRecords[];
   /** Earlier runs of tasks. */
@@ -142,7 +142,7 @@ export interface ArrayTasks {
 }
 
 /** The same added up, with the tasks that are shown by themselves. */
-export interface AddedArray extends Omit<ArrayTasks, 'tasks' | 'classes'> {
+interface AddedArray extends Omit<ArrayTasks, 'tasks' | 'classes'> {
   readonly classes: readonly ClassCount[];
   readonly facts: ArrayFacts;
   /** The task nearest to its limit. */

@@ -85,7 +85,10 @@ function hostParts(records: readonly [JobRecord, ...JobRecord[]], bad: readonly 
   }));
 }
 
-let latest: { readonly category: string; readonly requests: readonly CategoryRequest[] } = { category: '', requests: [] };
+let latest: { readonly category: string; readonly requests: readonly CategoryRequest[] } = {
+  category: '',
+  requests: [],
+};
 
 /** Tasks of one array have the same. */
 function requestsIn(category: string): readonly CategoryRequest[] {

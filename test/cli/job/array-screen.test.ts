@@ -67,7 +67,11 @@ function recordOf({ task, kind, size, host, free, line, after }: Run, index: num
     submitted_at: ordinary.submitted_at,
     started_at: later(like.started_at, after),
     ended_at: later(like.ended_at, after),
-    peak_rss: rss && { ...rss, lower_bytes: grown(rss.lower_bytes), upper_bytes: rss.upper_bytes && grown(rss.upper_bytes) },
+    peak_rss: rss && {
+      ...rss,
+      lower_bytes: grown(rss.lower_bytes),
+      upper_bytes: rss.upper_bytes && grown(rss.upper_bytes),
+    },
     peak_process_vmem: space && {
       ...space,
       lower_bytes: grown(space.lower_bytes),
@@ -91,7 +95,12 @@ const screen = testScreen();
 async function byFacts(reader: AccountingReader, view: JobViewOptions): Promise<readonly string[] | null> {
   const rules = await loadRules('');
   const tasks = (await reader.tasks?.({ job_id: JOB, more_than: 0, ...arrayFields(rules) })) ?? null;
-  const context = { readers: [reader], history: historyOf([reader], screen.now), rules, settings: loadSettings('/none') };
+  const context = {
+    readers: [reader],
+    history: historyOf([reader], screen.now),
+    rules,
+    settings: loadSettings('/none'),
+  };
   return tasks && arrayLines({ job_id: JOB, tasks }, view, screen, { ...context, live: null });
 }
 
@@ -109,20 +118,24 @@ describe('the screen of an array by few facts of each task', () => {
   it('is that by all of its records', async () => {
     let compared = 0;
     await fc.assert(
-      fc.asyncProperty(fc.array(runs, { minLength: 2, maxLength: 150 }), fc.constantFrom(...VIEWS), async (all, view) => {
-        const path = temporaryStore();
-        const store = openSqliteStore(path, 0o600);
-        const outcomes = await store.merge(all.map(recordOf));
-        assert.ok(outcomes.every(({ ok }) => ok));
-        await store.close();
-        const reader = openSqliteReader(path);
-        const tasks = new Set(all.map(({ task }) => task));
-        if (tasks.size > 1) {
-          assert.deepEqual(await byFacts(reader, view), await byRecords(reader, view));
-          compared += 1;
-        }
-        await reader.close();
-      }),
+      fc.asyncProperty(
+        fc.array(runs, { minLength: 2, maxLength: 150 }),
+        fc.constantFrom(...VIEWS),
+        async (all, view) => {
+          const path = temporaryStore();
+          const store = openSqliteStore(path, 0o600);
+          const outcomes = await store.merge(all.map(recordOf));
+          assert.ok(outcomes.every(({ ok }) => ok));
+          await store.close();
+          const reader = openSqliteReader(path);
+          const tasks = new Set(all.map(({ task }) => task));
+          if (tasks.size > 1) {
+            assert.deepEqual(await byFacts(reader, view), await byRecords(reader, view));
+            compared += 1;
+          }
+          await reader.close();
+        },
+      ),
       { numRuns: 60 },
     );
     assert.ok(compared > 30);

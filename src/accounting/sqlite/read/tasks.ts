@@ -14,7 +14,7 @@ import { COUNT_OF_JOB } from './queries';
 const LEFT_OUT = /^peak_.*_command_id$|^ge_(?!maxvmem_bytes$|category_id$|submit_command_id$)/;
 
 /** Parameter: the job's number. */
-export const PARALLEL = 'SELECT EXISTS (SELECT 1 FROM record WHERE job_id = ? AND pe_task_id IS NOT NULL)';
+export const PARALLEL = 'SELECT 1 FROM record WHERE job_id = ? AND pe_task_id IS NOT NULL LIMIT 1';
 
 const listsOf = (columns: readonly string[]): string =>
   ['id', ...columns].map((name) => `json_group_array(r.${name})`).join(', ');
@@ -27,7 +27,7 @@ export const tasksQuery = (columns: readonly string[]): string =>
 
 /** The same of some of them. Parameter: ids, a JSON list. */
 export const someTasksQuery = (columns: readonly string[]): string =>
-  `SELECT NULL, NULL, NULL, NULL, ${listsOf(columns)} FROM json_each(?) AS n CROSS JOIN record r ON r.id = n.value`;
+  `SELECT NULL, NULL, NULL, NULL, ${listsOf(columns)} FROM json_each(?) CROSS JOIN record r ON r.id = value`;
 
 type Found = readonly [
   cluster: number | null,
@@ -79,7 +79,9 @@ function latestOf(
   if (several.length === 0) return rows;
   const pairs = wholeOf(several);
   const narrowOf = new Map(pairs.map(({ narrow, whole }) => [whole, narrow]));
-  const stored = pairs.flatMap(({ whole }) => (whole === undefined ? [] : [{ record: whole, ended: true, provenance: {} }]));
+  const stored = pairs.flatMap(({ whole }) =>
+    whole === undefined ? [] : [{ record: whole, ended: true, provenance: {} }],
+  );
   const { records } = arrangeAttempts(stored, { all: true });
   const earlier = new Set(
     records.flatMap(({ record, attempt, attempts }) => (attempt < attempts ? (narrowOf.get(record) ?? []) : [])),
@@ -92,7 +94,7 @@ export function taskRows(db: Database, words: Words, query: TasksQuery): TaskRow
   const { job_id: job, more_than: least } = query;
   const count = prepared<[number], number>(db, COUNT_OF_JOB, 'pluck').get(job) ?? 0;
   if (count === 0) return { cluster: null, records: [], reruns: 0, whole: () => Promise.resolve([]) };
-  if (count <= least || prepared<[number], 0 | 1>(db, PARALLEL, 'pluck').get(job) === 1) return null;
+  if (count <= least || prepared<[number], 1>(db, PARALLEL, 'pluck').get(job) === 1) return null;
   const plan = rowPlan(query.fields);
   const names = namesOf(plan).filter((name) => !LEFT_OUT.test(name));
   const found = prepared<[number], Found>(db, tasksQuery(names), 'raw').get(job);
