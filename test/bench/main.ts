@@ -4,6 +4,7 @@ import type { Bench, BenchOptions, Section } from './bench';
 import { adviceBench } from './advice';
 import { atRiskBench } from './at-risk';
 import { bracketsBench } from './brackets';
+import { cellBench } from './cell';
 import { deliveryBench } from './delivery';
 import { exportBench } from './export';
 import { historyBench, postgresBench } from './history';
@@ -44,6 +45,7 @@ const BENCHES: readonly Bench[] = [
   serveBench,
   webBench,
   deliveryBench,
+  cellBench,
   historyBench,
   postgresBench,
   importBench,

@@ -31,6 +31,7 @@ import { TablePlan } from '../table-plan';
 import type { SummaryAnswer, SummaryQuery } from '../summary';
 import type { Connection } from './connect';
 import { conditionOf, Parameters, type Source } from './record-filter';
+import { WaitingAccounts } from './inbox';
 import { readStatuses } from './node-status';
 import { namedColumns, readRows, readTable } from './rows';
 import { notOf, Snapshot } from './snapshot';
@@ -140,6 +141,7 @@ async function selectPages(snapshot: Snapshot, query: RecordFilter): Promise<Sel
 /** Questions to the PostgreSQL store, each answered from one snapshot of the table and of what waits in the inbox. */
 export class PostgresReader implements AccountingReader {
   private source: Promise<Source> | null = null;
+  private readonly accounts = new WaitingAccounts();
 
   constructor(protected readonly db: Connection) {}
 
@@ -305,7 +307,7 @@ export class PostgresReader implements AccountingReader {
     });
     return this.db.transaction(async (inner) => {
       await inner.rows(WITHOUT_JIT);
-      return question(new Snapshot(inner, source));
+      return question(new Snapshot(inner, source, this.accounts));
     }, READING);
   }
 

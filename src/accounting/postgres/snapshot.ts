@@ -6,7 +6,7 @@ import type { JobRecords } from '../job-records';
 import type { RecordFilter } from '../store';
 import { DAY_MS, dayOf } from '../sums/periods';
 import type { Transaction } from './connect';
-import { readInbox } from './inbox';
+import type { WaitingAccounts } from './inbox';
 import { jobList, loadJobs } from './merger';
 import { Parameters, type Source } from './record-filter';
 
@@ -72,30 +72,35 @@ function unsettledOf(held: JobRecords): Unsettled {
   };
 }
 
+type UnsettledQuery = Readonly<Record<'since' | 'until', number>> & { readonly owner: string | undefined };
+
 /** What a question is answered from: one transaction's view of the table and of the inbox. */
 export class Snapshot {
+  private readonly found = new Map<string, Promise<Unsettled>>();
+
   constructor(
     readonly db: Pick<Transaction, 'query' | 'rows'>,
     readonly source: Source,
+    private readonly accounts: WaitingAccounts,
   ) {}
 
   /** The jobs that rows of the inbox are of which satisfy a condition on `i`, with these rows merged into them. */
   async jobsOf(condition: string, parameters: Parameters): Promise<JobRecords> {
-    const inbox = 'qmemacct.visible_inbox';
-    const { waiting } = await readInbox(
-      this.db,
-      `i.error IS NULL AND (i.job_id, coalesce(i.task_id, 0)) IN
-         (SELECT i.job_id, coalesce(i.task_id, 0) FROM ${inbox} AS i WHERE i.error IS NULL AND ${condition})`,
-      parameters.values,
-      inbox,
-    );
-    const held = await loadJobs(this.db, jobList(waiting.map(({ record }) => record)), this.source.records);
-    held.merge(waiting.map(({ record }) => record));
+    const waiting = await this.accounts.read(this.db, condition, parameters.values, 'qmemacct.visible_inbox');
+    const held = await loadJobs(this.db, jobList(waiting), this.source.records);
+    held.merge(waiting);
     return held;
   }
 
   /** The jobs of which something waits that may matter to a filter. */
-  async unsettled({ since, until, owner }: RecordFilter): Promise<Unsettled> {
+  unsettled({ since, until, owner }: RecordFilter): Promise<Unsettled> {
+    const name = JSON.stringify([since, until, owner]);
+    const known = this.found.get(name) ?? this.findUnsettled({ since, until, owner });
+    this.found.set(name, known);
+    return known;
+  }
+
+  private async findUnsettled({ since, until, owner }: UnsettledQuery): Promise<Unsettled> {
     const parameters = new Parameters();
     // The accounts of a run count within a day of each other.
     const from = parameters.put(Math.floor(since - DAY_MS));

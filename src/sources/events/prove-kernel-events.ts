@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { monotonicMs } from '../../base/monotonic';
 import { readInteger } from '../files';
 import { isUnavailable, unavailable, type Unavailable } from '../source';
 import { NAMESPACE_FIX, openKernelEvents, type KernelEvents } from './kernel-events';
@@ -65,7 +66,7 @@ async function watchChild(events: KernelEvents): Promise<KernelEventsProof['arri
   const child = spawn('/bin/true', { stdio: 'ignore', env: {} });
   const ended = once(child, 'exit').catch(() => undefined);
   const pid = child.pid ?? 0;
-  const until = performance.now() + PROOF_MS;
+  const until = monotonicMs() + PROOF_MS;
   for (;;) {
     drain();
     const arrived = {
@@ -76,7 +77,7 @@ async function watchChild(events: KernelEvents): Promise<KernelEventsProof['arri
     };
     const eventsDone = events.processEvents !== 'open' || (arrived.fork && arrived.exec && arrived.exit);
     const recordDone = events.exitRecords !== 'open' || arrived.record;
-    if ((eventsDone && recordDone) || performance.now() > until) {
+    if ((eventsDone && recordDone) || monotonicMs() > until) {
       await Promise.race([ended, sleep(STEP_MS)]);
       return arrived;
     }

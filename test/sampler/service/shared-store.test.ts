@@ -53,7 +53,7 @@ function jobs(count: number): Jobs {
 /** Time as the store sees it. */
 function clock(t: TestContext): (ms: number) => void {
   let nowMs = 1000;
-  t.mock.method(performance, 'now', () => nowMs);
+  t.mock.method(process.hrtime, 'bigint', () => BigInt(nowMs) * 1_000_000n);
   return (ms) => {
     nowMs += ms;
   };

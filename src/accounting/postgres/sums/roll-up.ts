@@ -6,6 +6,7 @@ import { GROUPING_SETS, hasBins } from '../../sums/grouping-sets';
 import { DAY_MS, periodEnd, periodStart, UNITS, type Period, type Unit } from '../../sums/periods';
 import { DaySums, missingPeriods, PARTS_OF, PeriodSums, type Again, type RolledGroup } from '../../sums/roll-up';
 import type { Connection, Transaction } from '../connect';
+import { WaitingAccounts } from '../inbox';
 import { insertRows, type TypedColumn } from '../insert-rows';
 import type { Merger } from '../merger';
 import { NOTHING_UNSETTLED, Snapshot } from '../snapshot';
@@ -65,7 +66,12 @@ export async function putDay(db: Transaction, day: number): Promise<boolean> {
   const marked = await db.rows('DELETE FROM qmemacct.stale_day WHERE day = $1 RETURNING 1', [day]);
   if (marked.length === 0) return false;
   const span = { since: day * DAY_MS, until: (day + 1) * DAY_MS };
-  const facts = new FactReader(new Snapshot(db, ALL_RECORDS), NOTHING_UNSETTLED, span, DIMENSIONS);
+  const facts = new FactReader(
+    new Snapshot(db, ALL_RECORDS, new WaitingAccounts()),
+    NOTHING_UNSETTLED,
+    span,
+    DIMENSIONS,
+  );
   const sums = new DaySums();
   for await (const rows of facts.records(span)) for (const row of rows) sums.add(row);
   const again = sums.again(await facts.earlier(span, 0));
