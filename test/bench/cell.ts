@@ -129,6 +129,7 @@ class Cell {
     running: Array.from({ length: JOBS_OF_A_HOST }, () => this.#newJob(host)),
   }));
   #turn = 0;
+  /** What was delivered of jobs that have ended. */
   readonly ended: JobRecord[] = [];
 
   constructor(readonly pool: Pool) {}
@@ -169,9 +170,7 @@ class Cell {
     const { running } = this.#hosts[host] as Host;
     const record = running.shift() as JobRecord;
     running.push(this.#newJob(host));
-    const ended = { ...record, ended_at: new Date().toISOString(), revision: Date.now() };
-    this.ended.push(ended);
-    return { host, ended: [ended] };
+    return { host, ended: [{ ...record, ended_at: new Date().toISOString(), revision: Date.now() }] };
   }
 
   /** Resolves to how many records it were. */
@@ -180,6 +179,7 @@ class Cell {
     const revision = Date.now();
     const records = ended.length > 0 ? ended : running.map((record) => ({ ...heartbeatOf(record), revision }));
     await this.pool.deliver(status, records);
+    this.ended.push(...ended);
     return records.length;
   }
 }
