@@ -4,7 +4,7 @@ import { basename, dirname, join } from 'node:path';
 export const LONGEST_SCRIPT = 256 * 1024;
 
 /** What a job runs: its script's text, or the command (`-b y`) as it was submitted. */
-export type Program = { readonly script: Buffer } | { readonly command: string };
+type Program = { readonly script: Buffer } | { readonly command: string };
 
 /** `run7.sh` and `run8.sh` run alike, as do `work/3f/a01b` and `work/c7/99de`. */
 const withoutNumbers = (text: string): string => text.replace(/[0-9a-f]+/g, (run) => (/[0-9]/.test(run) ? '#' : run));
@@ -30,9 +30,10 @@ function digestOfScript(script: Buffer): string {
 
 /**
  * A digest of what is run, a point, and one of where: "8c736521.811c9dc5"; equal where these differ in numbers
- * (hexadecimal ones, too) or a script's comments only. `directory` null: not known.
+ * (hexadecimal ones, too) or a script's comments only. null: of a script that is too long. `directory` null: not known. hooks/advise.jsv makes the same.
  */
-export function programDigest(program: Program, directory: string | null): string {
+export function programDigest(program: Program, directory: string | null): string | null {
+  if ('script' in program && program.script.length > LONGEST_SCRIPT) return null;
   const what = 'script' in program ? digestOfScript(program.script) : digestOf(program.command);
   return directory === null ? what : `${what}.${digestOf(directory)}`;
 }

@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { programDigest, scriptCopy } from '../../src/gridengine/program';
+import { LONGEST_SCRIPT, programDigest, scriptCopy } from '../../src/gridengine/program';
 
-const ofScript = (text: string, directory: string | null = null): string =>
+const ofScript = (text: string, directory: string | null = null): string | null =>
   programDigest({ script: Buffer.from(text) }, directory);
-const ofCommand = (command: string, directory: string | null = null): string => programDigest({ command }, directory);
+const ofCommand = (command: string, directory: string | null = null): string | null =>
+  programDigest({ command }, directory);
 
 describe('programDigest', () => {
   it('is FNV-1a of what is run, and of where', () => {
@@ -30,8 +31,13 @@ describe('programDigest', () => {
   });
 
   it('is of the bytes of a script, in whatever encoding', () => {
-    const cafe = (byte: number): string => programDigest({ script: Buffer.from([0x63, 0x61, byte]) }, null);
+    const cafe = (byte: number): string | null => programDigest({ script: Buffer.from([0x63, 0x61, byte]) }, null);
     assert.notEqual(cafe(0xe9), cafe(0xe8));
+  });
+
+  it('is not made of a script that is too long', () => {
+    assert.equal(ofScript('x'.repeat(LONGEST_SCRIPT + 1)), null);
+    assert.notEqual(ofScript('x'.repeat(LONGEST_SCRIPT)), null);
   });
 
   it('is short, and does not depend on numbers, for any text', () => {
@@ -41,7 +47,7 @@ describe('programDigest', () => {
         const withNumber = (number: number): string => `${before}x${number}x${after}`;
         assert.equal(ofScript(withNumber(a), withNumber(a)), ofScript(withNumber(b), withNumber(b)));
         assert.equal(ofCommand(withNumber(a)), ofCommand(withNumber(b)));
-        assert.match(ofScript(before, after), /^[0-9a-f]{8}\.[0-9a-f]{8}$/);
+        assert.match(ofScript(before, after) ?? '', /^[0-9a-f]{8}\.[0-9a-f]{8}$/);
       }),
     );
   });
