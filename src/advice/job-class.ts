@@ -62,14 +62,23 @@ const costOf = (amount: number, risk: number): number => amount * (1 + 2 * risk)
 
 /** Runs that are likely to need alike, in the order in which they ended. */
 export class JobClass {
-  private readonly peaks = new SortedWindow(RUNS_KEPT);
+  private peaks = new SortedWindow(RUNS_KEPT);
   /** By risk, as RISKS: the last peaks that its base rests on, where these are not all. */
-  private readonly recent: (SortedWindow | undefined)[] = [];
-  private readonly margins: Margins;
+  private recent: (SortedWindow | undefined)[] = [];
+  private margins: Margins;
   private moment: Moment | null = null;
 
-  constructor(prior: Prior) {
+  constructor(private readonly prior: Prior) {
     this.margins = new Margins(prior);
+  }
+
+  /** One that has had the same runs. */
+  copy(): JobClass {
+    const copy = new JobClass(this.prior);
+    copy.peaks = this.peaks.copy();
+    copy.recent = this.recent.map((window) => window?.copy());
+    copy.margins = this.margins.copy();
+    return copy;
   }
 
   get isAdvisable(): boolean {

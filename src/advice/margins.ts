@@ -33,6 +33,13 @@ export class Margins {
 
   constructor(private readonly prior: Prior) {}
 
+  copy(): Margins {
+    const margins = new Margins(this.prior);
+    margins.scores =
+      this.scores?.map((groups) => new Map([...groups].map(([group, own]) => [group, own.copy()]))) ?? null;
+    return margins;
+  }
+
   /** `ratio`: as ratiosTo. */
   add(risk: number, group: number, ratio: number): void {
     this.scores ??= RISKS.map(() => new Map());

@@ -8,6 +8,13 @@ export class SortedWindow {
   /** `most`: how many are kept. */
   constructor(private readonly most: number) {}
 
+  copy(): SortedWindow {
+    const window = new SortedWindow(this.most);
+    window.byAge = [...this.byAge];
+    window.bySize = [...this.bySize];
+    return window;
+  }
+
   get size(): number {
     return this.bySize.length;
   }

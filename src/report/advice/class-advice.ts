@@ -1,7 +1,7 @@
 import { jobClasses } from '../../advice/job-classes';
 import type { Prior } from '../../advice/margins';
 import { RISKS } from '../../advice/margins';
-import { Predictor } from '../../advice/predictor';
+import { isAdvisable, Predictor } from '../../advice/predictor';
 import { MEMORY_PRIOR, TIME_PRIOR } from '../../advice/prior';
 import { replay, type PastRun } from '../../advice/replay';
 import { H_VMEM } from '../../gridengine/memory-complex';
@@ -112,7 +112,7 @@ function promisedBy<Run extends PastRun>(
   const { advice } = replay(alike, RISKS, predictor);
   const known = predictor.known(classes);
   const jobClass = predictor.advisable(known);
-  const name = classes[known.findIndex((one) => one.jobClass === jobClass)];
+  const name = classes[known.findIndex(isAdvisable)];
   const basis = name === undefined ? alike : ofClasses(alike, [name]);
   const largest = basis.reduce((most, { needed, stoppedAt }) => Math.max(most, needed, stoppedAt ?? 0), 0);
   const sameProgram = name !== undefined && !classesOf({ ...fields, programs: [] }, newest).includes(name);
