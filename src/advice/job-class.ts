@@ -67,6 +67,8 @@ export class JobClass {
   private recent: (SortedWindow | undefined)[] = [];
   private margins: Margins;
   private moment: Moment | null = null;
+  /** By risk, as RISKS: of now; null: not worked out. */
+  private factors: readonly number[] | null = null;
 
   constructor(private readonly prior: Prior) {
     this.margins = new Margins(prior);
@@ -99,11 +101,12 @@ export class JobClass {
   request(wanted: number): ClassRequest | null {
     const { runs, group, bases } = this.now();
     if (!this.isAdvisable) return null;
+    this.factors ??= RISKS.map((_, index) => this.margins.factor(index, group));
     let best: ClassRequest | null = null;
     for (const [index, risk] of RISKS.entries()) {
       if (risk > wanted && best !== null) break;
       if (risk < SMALL_RISK && runs < LEAST_RUNS_SMALL_RISK) continue;
-      const factor = this.margins.factor(index, group);
+      const factor = this.factors[index] ?? Infinity;
       if (factor > MOST_FACTOR) continue;
       const amount = (bases[index] ?? 0) * factor;
       if (best === null || costOf(amount, risk) < costOf(best.amount, best.risk)) best = { amount, risk, runs };
@@ -120,6 +123,7 @@ export class JobClass {
     this.peaks.add(peak);
     for (const [index, runs] of WINDOWS.entries()) if (runs < this.peaks.size) this.addRecent(index, runs, peak);
     this.moment = null;
+    this.factors = null;
   }
 
   /** The last `count` peaks, oldest first. */

@@ -2,12 +2,12 @@ import assert from 'node:assert/strict';
 import { existsSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
-import { recordOfJson, type Bracket } from '../../src/record/record';
+import { recordOfJson, type Bracket, type JobRecord } from '../../src/record/record';
 import { readText } from '../../src/sources/files';
 import { burner, burnersObstacle, readTruth, type BurnerProgram, type Truth } from '../burners/build';
 import { clusterObstacle, upCell, type Cell, type UpOptions } from './cell';
 import { installProduct, type Product, type ProductOptions } from './product';
-import { PATIENCE_MS } from '../support/until';
+import { PATIENCE_MS, until } from '../support/until';
 
 /** A cell with the product installed. */
 export interface Site {
@@ -71,17 +71,43 @@ export function wordFor(cell: Cell, user: string, name: string): Word {
   };
 }
 
-/** Whether the live figures of a job, or of one of its tasks, have samples; they go with it. */
-export function isSampled(cell: Cell, job: string): boolean {
-  return cell.execHosts.some((host) => {
+/** The live figures of a job's tasks that have samples; each goes with its task. */
+function liveRecords(cell: Cell, job: string): readonly JobRecord[] {
+  return cell.execHosts.flatMap((host) => {
     const live = join(cell.productDir(host, '/run/qmemacct'), 'live');
-    if (!existsSync(live)) return false;
-    return readdirSync(live).some((name) => {
+    if (!existsSync(live)) return [];
+    return readdirSync(live).flatMap((name) => {
       const record = recordOfJson(readText(join(live, name)) ?? '');
-      return record.ok && String(record.value.job_id) === job && (record.value.samples ?? 0) > 0;
+      if (!record.ok || String(record.value.job_id) !== job) return [];
+      return (record.value.samples ?? 0) > 0 ? [record.value] : [];
     });
   });
 }
+
+/** Whether the live figures of a job, or of one of its tasks, have samples. */
+export function isSampled(cell: Cell, job: string): boolean {
+  return liveRecords(cell, job).length > 0;
+}
+
+/** Waits until so many tasks of a job have live figures like these; without a word: any that have samples. */
+export async function awaitFigures(
+  cell: Cell,
+  job: string,
+  isWanted: (record: JobRecord) => boolean = () => true,
+  count = 1,
+): Promise<void> {
+  await until(
+    () => liveRecords(cell, job).filter(isWanted).length >= count,
+    () => `figures of ${count} tasks of job ${job}: ${JSON.stringify(liveRecords(cell, job))}`,
+    100,
+  );
+}
+
+/** The job has been seen to hold this much. */
+export const holds =
+  (bytes: number) =>
+  ({ peak_rss: peak }: JobRecord): boolean =>
+    (peak?.lower_bytes ?? 0) >= bytes;
 
 /** How long a burner holds that is to end by a word. */
 export const UNTIL_TOLD = PATIENCE_MS;
