@@ -20,6 +20,7 @@ CREATE VIEW jobs AS SELECT
   project,
   pe,
   account,
+  program,
   slots,
   host_slots,
   submitted_at,

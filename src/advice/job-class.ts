@@ -24,6 +24,9 @@ const RUNS_BEFORE_SCORES = 20;
 /** A run at its limit needed more than that: half as much again, until a run says more. */
 const CENSORED = 1.5;
 
+/** On how many of the last peaks the base of each risk rests. */
+const WINDOWS = RISKS.map((risk) => Math.min(RUNS_KEPT, Math.round(RUNS_ABOVE / risk)));
+
 /** What a run needed of one thing: bytes per slot, or seconds. */
 export interface Need {
   readonly needed: number;
@@ -48,6 +51,8 @@ export interface Moment {
   readonly bases: readonly number[];
 }
 
+const NOTHING: Moment = { runs: 0, group: 0, bases: RISKS.map(() => 0) };
+
 /** By risk, as RISKS: what a run needed over the base that was known then; Infinity: more than its limit. */
 export const ratiosTo = ({ bases }: Moment, { needed, stoppedAt }: Need): readonly number[] =>
   bases.map((base) => (stoppedAt === null ? needed / base : Infinity));
@@ -57,19 +62,25 @@ const costOf = (amount: number, risk: number): number => amount * (1 + 2 * risk)
 
 /** Runs that are likely to need alike, in the order in which they ended. */
 export class JobClass {
-  private readonly peaks = new SortedWindow(RUNS_KEPT);
-  /** By risk, as RISKS: the last peaks that its base rests on. */
-  private readonly recent = RISKS.map((risk) => {
-    const runs = Math.round(RUNS_ABOVE / risk);
-    return runs < RUNS_KEPT ? new SortedWindow(runs) : this.peaks;
-  });
-  private readonly margins: Margins;
+  private peaks = new SortedWindow(RUNS_KEPT);
+  /** By risk, as RISKS: the last peaks that its base rests on, where these are not all. */
+  private recent: (SortedWindow | undefined)[] = [];
+  private margins: Margins;
   private moment: Moment | null = null;
   /** By risk, as RISKS: of now; null: not worked out. */
   private factors: readonly number[] | null = null;
 
-  constructor(prior: Prior) {
+  constructor(private readonly prior: Prior) {
     this.margins = new Margins(prior);
+  }
+
+  /** One that has had the same runs. */
+  copy(): JobClass {
+    const copy = new JobClass(this.prior);
+    copy.peaks = this.peaks.copy();
+    copy.recent = this.recent.map((window) => window?.copy());
+    copy.margins = this.margins.copy();
+    return copy;
   }
 
   get isAdvisable(): boolean {
@@ -78,6 +89,7 @@ export class JobClass {
 
   /** What is known now. */
   now(): Moment {
+    if (this.peaks.size === 0) return NOTHING;
     this.moment ??= { runs: this.peaks.size, group: this.group(), bases: RISKS.map((risk) => this.base(risk)) };
     return this.moment;
   }
@@ -109,7 +121,7 @@ export class JobClass {
       for (const [index, ratio] of ratiosTo(then, need).entries()) this.margins.add(index, then.group, ratio);
     const peak = stoppedAt === null ? needed : Math.max(needed, stoppedAt * CENSORED);
     this.peaks.add(peak);
-    for (const window of this.recent) if (window !== this.peaks) window.add(peak);
+    for (const [index, runs] of WINDOWS.entries()) if (runs < this.peaks.size) this.addRecent(index, runs, peak);
     this.moment = null;
     this.factors = null;
   }
@@ -119,9 +131,20 @@ export class JobClass {
     return this.peaks.last(count);
   }
 
+  private addRecent(index: number, runs: number, peak: number): void {
+    const known = this.recent[index];
+    if (known !== undefined) {
+      known.add(peak);
+      return;
+    }
+    const window = new SortedWindow(runs);
+    for (const one of this.peaks.last(runs)) window.add(one);
+    this.recent[index] = window;
+  }
+
   /** The peak that about this share of the last runs exceeded; the largest where there are few. */
   base(risk: Risk): number {
-    const sorted = this.recent[RISKS.indexOf(risk)]?.sorted ?? [];
+    const { sorted } = this.recent[RISKS.indexOf(risk)] ?? this.peaks;
     return sorted[Math.min(sorted.length, Math.ceil((sorted.length + 1) * (1 - risk))) - 1] ?? 0;
   }
 

@@ -28,13 +28,21 @@ const SCORES_KEPT = 1000;
  * Random World, chapter 4). A class with few runs of its own is judged by those of other sites.
  */
 export class Margins {
-  /** By risk and group. */
-  private readonly scores: readonly Map<number, SortedWindow>[] = RISKS.map(() => new Map<number, SortedWindow>());
+  /** By risk and group; null: none yet, as of most of many classes. */
+  private scores: Map<number, SortedWindow>[] | null = null;
 
   constructor(private readonly prior: Prior) {}
 
+  copy(): Margins {
+    const margins = new Margins(this.prior);
+    margins.scores =
+      this.scores?.map((groups) => new Map([...groups].map(([group, own]) => [group, own.copy()]))) ?? null;
+    return margins;
+  }
+
   /** `ratio`: as ratiosTo. */
   add(risk: number, group: number, ratio: number): void {
+    this.scores ??= RISKS.map(() => new Map());
     const groups = this.scores[risk];
     const window = groups?.get(group) ?? new SortedWindow(SCORES_KEPT);
     groups?.set(group, window);
@@ -43,7 +51,7 @@ export class Margins {
 
   /** The factor for the risk with this index in RISKS; Infinity: too few scores to promise it. */
   factor(risk: number, group: number): number {
-    const own = this.scores[risk]?.get(group)?.sorted ?? [];
+    const own = this.scores?.[risk]?.get(group)?.sorted ?? [];
     const prior = this.prior[risk]?.[group] ?? [];
     const priorWeight = prior.length === 0 ? 0 : PRIOR_WEIGHT;
     // The next run itself counts as one more score, above all others.

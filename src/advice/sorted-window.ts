@@ -1,10 +1,19 @@
+const NONE: number[] = [];
+
 /** The last numbers that were added, in that order and by size. */
 export class SortedWindow {
-  private readonly byAge: number[] = [];
-  private readonly bySize: number[] = [];
+  private byAge: number[] = NONE;
+  private bySize: number[] = NONE;
 
   /** `most`: how many are kept. */
   constructor(private readonly most: number) {}
+
+  copy(): SortedWindow {
+    const window = new SortedWindow(this.most);
+    window.byAge = [...this.byAge];
+    window.bySize = [...this.bySize];
+    return window;
+  }
 
   get size(): number {
     return this.bySize.length;
@@ -21,6 +30,12 @@ export class SortedWindow {
   }
 
   add(value: number): void {
+    if (this.size === 0) {
+      // No more room than for one, which is all that most of many have.
+      this.byAge = [value];
+      this.bySize = [value];
+      return;
+    }
     this.bySize.splice(this.firstNotBelow(value), 0, value);
     this.byAge.push(value);
     if (this.byAge.length <= this.most) return;

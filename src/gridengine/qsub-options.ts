@@ -11,6 +11,12 @@ export interface Submission {
   readonly queue: string | null;
   /** Its `-l` requests and `-soft`, `-hard`, as a job's category has them. */
   readonly requests: string;
+  /** The script or command, as it was written; null: none was named. */
+  readonly command: string | null;
+  /** null: a command, or none. */
+  readonly script: Buffer | null;
+  /** As it was written: "." with `-cwd`; null: the home directory. */
+  readonly directory: string | null;
 }
 
 /** Options with another number of arguments than one (qsub(1) of Grid Engine 8.1.9 and Open Cluster Scheduler 9). */
@@ -82,6 +88,12 @@ export function withoutSecrets(line: string): string {
   return [command, ...kept, ...run].map(quoted).join(' ');
 }
 
+/** The script or command of a submission's command line, as it was written; null: none, as of qlogin. */
+export function submittedCommand(line: string): string | null {
+  const [command = null] = readOptions(wordsOf(line).slice(1)).operands;
+  return command === LEFT_OUT ? null : command;
+}
+
 /** The options in a script: those of its lines that begin with the prefix. */
 function scriptOptions(text: string, prefix: string): readonly Option[] {
   if (prefix === '') return [];
@@ -101,16 +113,22 @@ function queueOf(text: string | undefined): string | null {
   return /^([^@,*?|&![\]]+)(?:@[^,]*)?$/.exec(text ?? '')?.[1] ?? null;
 }
 
+function directoryOf(options: readonly Option[]): string | null {
+  const last = options.findLast(({ name }) => name === 'cwd' || name === 'wd');
+  return last === undefined ? null : last.name === 'cwd' ? '.' : (last.values[0] ?? null);
+}
+
 /**
- * Reads the arguments of a qsub command. `readScript` gives a script's text (it may throw); it is not called for a
+ * Reads the arguments of a qsub command. `readScript` gives a script's bytes (it may throw); it is not called for a
  * command (`-b y`) or where there is none. Options of the command line count before those of the script.
  */
-export function readSubmission(words: readonly string[], readScript: (path: string) => string): Submission {
+export function readSubmission(words: readonly string[], readScript: (path: string) => Buffer): Submission {
   const { options: given, operands } = readOptions(words);
-  const [script] = operands;
+  const [command] = operands;
   const isBinary = /^y(es)?$/i.test(lastOf(given, 'b')?.[0] ?? '');
   const prefix = lastOf(given, 'C')?.[0] ?? '#$';
-  const inScript = script === undefined || isBinary ? [] : scriptOptions(readScript(script), prefix);
+  const script = command === undefined || isBinary ? null : readScript(command);
+  const inScript = script === null ? [] : scriptOptions(script.toString('utf8'), prefix);
   const options = [...inScript, ...given];
   const [pe, slots] = lastOf(options, 'pe') ?? [];
   const requests = (some: readonly Option[]): readonly string[] =>
@@ -118,11 +136,14 @@ export function readSubmission(words: readonly string[], readScript: (path: stri
       name === 'l' && /^\S+$/.test(text) ? [`-l ${text}`] : name === 'soft' || name === 'hard' ? [`-${name}`] : [],
     );
   return {
-    jobName: lastOf(options, 'N')?.[0] ?? (script === undefined ? 'STDIN' : basename(script)),
+    jobName: lastOf(options, 'N')?.[0] ?? (command === undefined ? 'STDIN' : basename(command)),
     pe: pe ?? null,
     slots: pe === undefined ? 1 : slotsOf(slots),
     project: lastOf(options, 'P')?.[0] ?? null,
     queue: queueOf(lastOf(options, 'q')?.[0]),
     requests: [...requests(given), '-hard', ...requests(inScript)].join(' '),
+    command: command ?? null,
+    script,
+    directory: directoryOf(options),
   };
 }

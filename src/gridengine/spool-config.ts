@@ -39,6 +39,12 @@ export interface SpoolConfig {
   readonly queue: string | null;
   readonly host: string | null;
   readonly submissionTimeMs: number | null;
+  /** The command of a binary job (`-b y`); null: a script, or an interactive job. */
+  readonly command: string | null;
+  /** Whether execd keeps a copy of the job's script. */
+  readonly hasScript: boolean;
+  /** Its working directory. */
+  readonly directory: string | null;
   /** The parallel environment's name. */
   readonly pe: string | null;
   /** Slots of the whole job. */
@@ -69,6 +75,9 @@ const maxLength = 1024 * 1024;
 const scaledResources = ['cpu', 'data', 'stack', 'vmem'] as const;
 const plainResources = ['core', 'rss', 'fsize', 'descriptors', 'maxproc', 'memorylocked', 'locks'] as const;
 
+/** What stands in place of a script's name for jobs of qlogin, qrsh and qsh. */
+const INTERACTIVE: ReadonlySet<string> = new Set(['QLOGIN', 'QRSH', 'QRLOGIN', 'INTERACTIVE']);
+
 /** Reads `config`. Fails if the file is too large, cut short before the job's identity, or another file. */
 export function parseSpoolConfig(text: string): Result<SpoolConfig> {
   if (text.length > maxLength) return failure(`config has more than ${maxLength} characters`);
@@ -81,6 +90,9 @@ export function parseSpoolConfig(text: string): Result<SpoolConfig> {
   if (task === null) return lacks('ja_task_id');
   if (owner === undefined || owner === '') return lacks('job_owner');
   const word = (key: string): string | null => textOrNull(values.get(key));
+  const scriptFile = values.get('script_file') ?? '';
+  const isBatch = scriptFile !== '' && !INTERACTIVE.has(scriptFile);
+  const isBinary = values.get('handle_as_binary') === '1';
   return success({
     ambiguous,
     jobId,
@@ -93,6 +105,9 @@ export function parseSpoolConfig(text: string): Result<SpoolConfig> {
     queue: word('queue'),
     host: word('host'),
     submissionTimeMs: epochToMs(values.get('submission_time') ?? ''),
+    command: isBatch && isBinary ? scriptFile : null,
+    hasScript: isBatch && !isBinary,
+    directory: word('cwd'),
     pe: word('pe'),
     peSlots: wholeNumber(values.get('pe_slots')) ?? 0,
     hostSlots: wholeNumber(values.get('host_slots')) || null,

@@ -70,6 +70,7 @@ export const WORD_LISTS = [
   'project',
   'pe',
   'account',
+  'program',
   'command',
   'category',
   'submit_command',
@@ -308,6 +309,11 @@ export const FIELDS = {
   project: known(word('project'), 'project'),
   pe: known(word('pe'), 'parallel environment'),
   account: known(word('account'), 'account string (qsub -A)', { personal: true }),
+  program: known(
+    word('program'),
+    'digest of its script (or command), a point, and one of its working directory; numbers in them do not count',
+    { personal: true },
+  ),
   slots: known(count, 'slots of the whole job'),
   host_slots: known(count, 'slots on this host'),
   granted_hosts: {

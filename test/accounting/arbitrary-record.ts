@@ -110,6 +110,7 @@ export function arbitraryRecord(shape: { readonly keys?: number } = {}): fc.Arbi
       project: orNull(text),
       pe: orNull(text),
       account: orNull(text),
+      program: orNull(text),
       slots: orNull(fc.nat({ max: 512 })),
       host_slots: orNull(fc.nat({ max: 64 })),
       granted_hosts: orNull(fc.array(plain({ host: name, slots: fc.nat({ max: 512 }) }), { maxLength: 5 })),

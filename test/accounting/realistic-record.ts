@@ -4,6 +4,8 @@ import type { Bracket, JobRecord, MemoryRequest } from '../../src/record/record'
 /** Records such as a cluster of 500 hosts and 300 owners makes: for sizes and times. The same seed, the same records. */
 
 const GIB = 2 ** 30;
+
+const digest = (number: number): string => (Math.imul(number, 0x9e3779b1) >>> 0).toString(16).padStart(8, '0');
 const START = Date.UTC(2026, 0, 1);
 
 /** mulberry32 (public domain): numbers in [0, 1). */
@@ -88,14 +90,17 @@ export function realisticRecords(seed = 1): RealisticRecords {
       host: `node${String(host).padStart(4, '0')}.cluster.example.org`,
       run_id: `${boots[host] ?? ''}.${1000 + whole(4_000_000)}.${whole(400_000_000)}`,
     };
+    const user = skewed(300);
+    const step = skewed(3000);
     return {
       ...emptyRecord(key, 'finished', 'root', ended + 20),
-      owner: `user${skewed(300)}`,
-      job_name: `pipeline_step_${skewed(3000)}.sh`,
+      owner: `user${user}`,
+      job_name: `pipeline_step_${step}.sh`,
       queue: ['all.q', 'long.q', 'short.q', 'gpu.q'][whole(4)] ?? null,
       project: `group${whole(40)}`,
       pe: slots > 1 ? 'smp' : null,
       account: 'sge',
+      program: `${digest(step)}.${digest(user)}`,
       slots,
       host_slots: slots,
       submitted_at: new Date(Math.floor((started - whole(3_600_000)) / 1000) * 1000).toISOString(),

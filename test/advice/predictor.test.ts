@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import fc from 'fast-check';
 import { Predictor } from '../../src/advice/predictor';
 import { MEMORY_PRIOR } from '../../src/advice/prior';
 
@@ -94,4 +95,46 @@ describe('the request for the next run', () => {
       assert.ok(failed < 1.2 * stated, `failed ${failed}, stated ${stated}`);
       assert.ok(above < 1.05 * promised, `${above / promised} of the most that such runs need`);
     });
+});
+
+describe('classes with the same runs', () => {
+  it('know the same as each of them would alone, also when another run parts them', () => {
+    const names = ['a', 'b', 'c', 'd'] as const;
+    const run = fc.record({
+      classes: fc.subarray([...names], { minLength: 1 }),
+      mib: fc.integer({ min: 1, max: 50 }),
+      /** After how many other submissions it ends. */
+      lasts: fc.nat(5),
+    });
+    const groups = fc.array(
+      run.chain((one) => fc.array(fc.constant(one), { maxLength: 40 })),
+      { maxLength: 8 },
+    );
+    fc.assert(
+      fc.property(groups, (runs) => {
+        const together = new Predictor(MEMORY_PRIOR);
+        const alone = new Map(names.map((name) => [name, new Predictor(MEMORY_PRIOR)]));
+        const ends: { readonly at: number; readonly end: () => void }[] = [];
+        for (const [at, { classes, mib, lasts }] of runs.flat().entries()) {
+          for (const { end } of ends.filter((one) => one.at === at)) end();
+          const known = together.known(classes);
+          const each = classes.map((name) => [alone.get(name) ?? together, name] as const);
+          const knownEach = each.map(([predictor, name]) => predictor.known([name]));
+          assert.deepEqual(
+            known.map(({ then }) => then),
+            knownEach.map(([one]) => one?.then),
+          );
+          const need = { needed: mib * MIB, stoppedAt: mib % 7 === 0 ? mib * MIB : null };
+          const end = (): void => {
+            together.learn(known, need);
+            each.forEach(([predictor], index) => predictor.learn(knownEach[index] ?? [], need));
+          };
+          ends.push({ at: at + 1 + lasts, end });
+        }
+        for (const [name, predictor] of alone)
+          for (const risk of [0.01, 0.05, 0.2])
+            assert.deepEqual(requestAt(together, risk, [name]), requestAt(predictor, risk, [name]));
+      }),
+    );
+  });
 });

@@ -100,6 +100,33 @@ function timeSection(answers: ReadonlyMap<string, ReplayAnswer>): Section {
   return { title: 'The same of elapsed times', rows };
 }
 
+/** Of a trace nothing but its programs is known: all of its runs together stand for what its owner runs. */
+const CLASSES: readonly (readonly [string, (run: PastRun) => readonly string[]])[] = [
+  ['by program', ({ classes }) => classes],
+  ['by program, else all runs', ({ classes }) => [...classes, 'all']],
+  ['all runs alike', () => ['all']],
+];
+
+function classesSection(traces: Traces): Section {
+  const table = CLASSES.map(([name, classesOf]) => {
+    const changed = [...traces].map(([trace, runs]) => {
+      return [trace, runs.map((run) => ({ ...run, classes: classesOf(run) }))] as const;
+    });
+    const answers = [...heldOut(new Map(changed)).values()];
+    const cells = RISKS.map((_risk, index) => {
+      const outcomes = answers.flatMap(({ advice }) => advice[index]?.promised ?? []);
+      const failed = mean(outcomes.map((outcome) => (100 * outcome.failed) / outcome.jobs));
+      return `${failed.toFixed(2)} %, ${mean(outcomes.map(({ wasted, used }) => wasted / used)).toFixed(2)}`;
+    });
+    return [name, String(answers.reduce((jobs, { advisable }) => jobs + advisable, 0)), ...cells];
+  });
+  return {
+    title: 'Other classes: failed and wasted, means over the traces',
+    rows: [],
+    table: [['classes', 'jobs', ...RISKS.map((risk) => `${100 * risk} %`)], ...table],
+  };
+}
+
 /** The longest trace again and again, as other classes at later times. */
 function many(traces: Traces, jobs: number): readonly PastRun[] {
   const all = [...traces.values()].flat();
@@ -155,6 +182,7 @@ export const adviceBench: Bench = {
     return [
       risksSection(heldOut(memory)),
       timeSection(heldOut(time)),
+      classesSection(memory),
       speedSection(memory, jobs ?? (quick ? MILLION / 10 : MILLION)),
     ];
   },

@@ -45,7 +45,7 @@ async function adviseOn(
   named: Pick<ClassFields, 'owner' | 'jobName'>,
 ): Promise<void> {
   const history = new ClassHistory(async (query) => (await reader.records(query)).records, now);
-  const fields = { slots: null, pe: null, project: null, queue: null, cluster: null, ...named };
+  const fields = { slots: null, pe: null, project: null, queue: null, programs: [], cluster: null, ...named };
   const promise = await history.memoryOf(fields);
   if ((promise === null) !== (named.owner === 'user000'))
     throw new Error(`advice for ${named.owner}: ${promise?.runs}`);

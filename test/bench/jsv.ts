@@ -13,7 +13,12 @@ import { tail } from './statistics';
 /** What hooks/advise.jsv costs a submission: from its start to its end, as qsub starts it and waits for it. */
 
 const JSV = join(packageRoot(), 'hooks', 'advise.jsv');
-const QUESTION = ['START', 'PARAM USER bob', 'PARAM N step_7', 'PARAM l_hard h_vmem=64G', 'BEGIN', ''].join('\n');
+/** Of 4 KiB, as a script may have: its digest is part of what the verifier asks by. */
+const SCRIPT = join(packageRoot(), 'hooks', 'epilog.sh');
+const JOB = { CONTEXT: 'client', USER: 'bob', N: 'step_7', CMDNAME: SCRIPT, l_hard: 'h_vmem=64G' };
+const QUESTION = `START\n${Object.entries(JOB)
+  .map(([name, value]) => `PARAM ${name} ${value}\n`)
+  .join('')}BEGIN\n`;
 
 /** The least that any job verifier in sh does. */
 const EMPTY = `#!/bin/sh

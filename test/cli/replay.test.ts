@@ -3,9 +3,16 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { openSqliteStore } from '../../src/accounting/sqlite/sqlite-store';
+import { Predictor } from '../../src/advice/predictor';
+import { MEMORY_PRIOR } from '../../src/advice/prior';
+import { replay } from '../../src/advice/replay';
 import { ownStorePath } from '../../src/cli/stores/stores';
+import { asStored } from '../../src/record/merge';
 import type { JobRecord } from '../../src/record/record';
-import { pastJobs } from '../report/past-jobs';
+import { pastRuns } from '../../src/report/advice/past-runs';
+import { renderReplayJson } from '../../src/report/advice/replay';
+import { needing, pastJobs } from '../report/past-jobs';
+import { mpiMaster, mpiTask } from '../report/sample-records';
 import { qmemacct } from '../support/qmemacct';
 import { temporaryDirectory } from '../support/temporary-directory';
 
@@ -20,6 +27,42 @@ async function site(
   await store.close();
   return (...words) => qmemacct(['--config', config, 'replay', ...words], { env: { COLUMNS: '120' } });
 }
+
+const SECOND = 1000;
+const FIRST = Date.parse('2026-11-01T10:00:00Z');
+const time = (seconds: number): string => new Date(FIRST + seconds * SECOND).toISOString();
+
+/** Serial jobs, one a second: more than are read at once. */
+const serial = pastJobs(1200, (index) => ({
+  ...needing(7 + ((index * 7) % 10) / 10),
+  pe: null,
+  slots: 1,
+  host_slots: 1,
+  submitted_at: time(index),
+  started_at: time(index + 1),
+  ended_at: time(index + 300),
+}));
+
+/** Of jobs on two hosts, whose tasks end long before they do. */
+const parallel = Array.from({ length: 10 }, (_, index): readonly JobRecord[] => {
+  const begin = index * 20;
+  const master = {
+    ...mpiMaster(2),
+    job_id: 9000 + index,
+    run_id: `badcafe.9000.${index}`,
+    submitted_at: time(begin),
+    started_at: time(begin + 1),
+    ended_at: time(begin + 1200),
+  };
+  const tasks = [1, 2].map((number) => ({
+    ...mpiTask(number),
+    job_id: master.job_id,
+    run_id: `badcafe.900${number}.${index}`,
+    started_at: time(begin + 2),
+    ended_at: time(begin + 310),
+  }));
+  return [master, ...tasks];
+}).flat();
 
 describe('qmemacct replay', () => {
   it("plays the advice over the accounting DB's jobs, beside their users' requests", async () => {
@@ -41,6 +84,18 @@ describe('qmemacct replay', () => {
     };
     assert.equal(json.replays[0]?.advisable, 37);
     assert.equal(json.replays[0].advice[0]?.risk, 0.05);
+  });
+
+  it('plays all runs, those of parallel jobs with all of their tasks, however many lie between them', async () => {
+    const records = [...serial, ...parallel];
+    const replayed = await site(records);
+    const { stdout } = replayed('--since', '2026-11-01', '--until', '2026-11-02', '--json');
+    const runs = pastRuns(records.map(asStored));
+    assert.equal(runs.length, 1210);
+    // Who ended last is read first: so the sums of floating-point numbers are the same to the last digit.
+    const ordered = runs.toSorted((a, b) => b.end - a.end);
+    const expected = replay(ordered, [0.01, 0.02, 0.05], new Predictor(MEMORY_PRIOR));
+    assert.equal(stdout, renderReplayJson(new Map([['accounting DB', expected]])));
   });
 
   it('counts a job once that two stores have', async () => {

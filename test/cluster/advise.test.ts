@@ -4,9 +4,10 @@ import { dirname, join } from 'node:path';
 import { describe, it } from 'node:test';
 import { openSqliteStore } from '../../src/accounting/sqlite/sqlite-store';
 import { packageRoot } from '../../src/base/package-root';
+import { programDigest } from '../../src/gridengine/program';
 import { needing, pastJobs } from '../report/past-jobs';
 import { serveOnMaster } from './serving';
-import { withSite, type Site } from './site';
+import { burnerCommand, mib, withSite, type Site } from './site';
 
 const USER = 'gealice';
 const MASTER = 'ge0';
@@ -68,6 +69,56 @@ async function verified(site: Site): Promise<void> {
 
   assert.equal(await requested(await submit(...held)), 'h_vmem=4G', 'without a server');
 }
+
+const SCRIPTS = { small: 60, large: 250 } as const;
+/** As few as advice rests on. */
+const RUNS = 3;
+
+interface Advised {
+  readonly memory: { readonly runs: number; readonly largest_bytes: number; readonly same_program: boolean } | null;
+}
+
+async function ofScripts({ cell, product }: Site): Promise<void> {
+  const home = cell.layout.home(USER);
+  const programs = new Set<string | null>();
+  for (const [name, size] of Object.entries(SCRIPTS)) {
+    const text = `#!/bin/sh\n#$ -N same_name -l h_vmem=1G\n${burnerCommand('steady', `${name}.truth`, { mib: size, hold: 1000 })}\n`;
+    await cell.check(MASTER, `cat >~/${name}.sh`, { user: USER, stdin: text });
+    const job =
+      (await cell.check(MASTER, `cd; qsub -terse -t 1-${RUNS} ${name}.sh`, { user: USER })).split('.')[0] ?? '';
+    const records = await product.records(job, RUNS);
+    const [first, ...others] = new Set(records.map(({ record }) => record.program));
+    assert.deepEqual(others, [], 'tasks of one script');
+    assert.equal(first, programDigest({ script: Buffer.from(text) }, home));
+    programs.add(first ?? null);
+  }
+  assert.equal(programs.size, 2);
+  const advised = async (...words: readonly string[]): Promise<Advised['memory']> => {
+    const { status, stdout, stderr } = await product.run(
+      MASTER,
+      ...['advise', ...words, '--owner', USER, '--risk', '20%', '--accounting', product.accounting, '--json'],
+    );
+    assert.equal(status, 0, stderr);
+    return (JSON.parse(stdout) as Advised).memory;
+  };
+  const small = await advised(join(home, 'small.sh'));
+  const large = await advised(join(home, 'large.sh'));
+  const any = await advised('--name', 'same_name');
+  assert.deepEqual([small?.runs, small?.same_program], [RUNS, true]);
+  assert.deepEqual([large?.runs, large?.same_program], [RUNS, true]);
+  assert.deepEqual([any?.runs, any?.same_program], [2 * RUNS, false]);
+  assert.ok((small?.largest_bytes ?? Infinity) < mib(SCRIPTS.large), String(small?.largest_bytes));
+  assert.ok((large?.largest_bytes ?? 0) >= mib(SCRIPTS.large), String(large?.largest_bytes));
+  assert.equal(any?.largest_bytes, large?.largest_bytes);
+
+  const command = await cell.submit(USER, ['-b', 'y', '-N', 'by_command', '/bin/sleep', '1']);
+  const { program } = await product.record(command);
+  assert.equal(program, programDigest({ command: '/bin/sleep' }, home));
+}
+
+describe('advise on a real Grid Engine', () => {
+  it('keeps jobs of one name apart by what they run', { timeout: 900_000 }, (t) => withSite(t, {}, ofScripts));
+});
 
 describe('hooks/advise.jsv on a real Grid Engine', () => {
   it('warns, rewrites where the site says so, and blocks nothing', { timeout: 900_000 }, (t) =>

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { categoryRequests } from '../../src/gridengine/category-requests';
-import { readSubmission, withoutSecrets, type Submission } from '../../src/gridengine/qsub-options';
+import { readSubmission, submittedCommand, withoutSecrets, type Submission } from '../../src/gridengine/qsub-options';
 
-const read = (words: string, script = ''): Submission => readSubmission(words.split(' '), () => script);
+const read = (words: string, script = ''): Submission => readSubmission(words.split(' '), () => Buffer.from(script));
 
 describe('readSubmission', () => {
   it('reads what a script says of itself', () => {
@@ -24,6 +24,9 @@ echo '#$ -N late'
       project: 'genome',
       queue: 'long.q',
       requests: '-hard -l h_vmem=4G,h_rt=3600',
+      command: 'dir/sim.sh',
+      script: Buffer.from(script),
+      directory: '.',
     });
     assert.equal(read('dir/sim.sh').jobName, 'sim.sh');
   });
@@ -39,12 +42,18 @@ echo '#$ -N late'
   });
 
   it('reads no script of a command, and the lines of another prefix', () => {
-    const never = (): string => assert.fail('read');
+    const never = (): Buffer => assert.fail('read');
     assert.equal(readSubmission(['-b', 'y', '/usr/bin/sort'], never).jobName, 'sort');
     assert.equal(readSubmission(['-N', 'x'], never).jobName, 'x');
     assert.equal(readSubmission([], never).jobName, 'STDIN');
     assert.equal(read('-C #PBS sim.sh', '#PBS -N other\n#$ -N own\n').jobName, 'other');
-    assert.deepEqual(readSubmission(['-C', '', 'sim.sh'], () => '#$ -N own\n').jobName, 'sim.sh');
+    assert.deepEqual(readSubmission(['-C', '', 'sim.sh'], () => Buffer.from('#$ -N own\n')).jobName, 'sim.sh');
+  });
+
+  it('says where it runs: of -cwd and -wd the last counts', () => {
+    assert.equal(read('sim.sh').directory, null);
+    assert.equal(read('-wd /data -cwd sim.sh').directory, '.');
+    assert.equal(read('-wd /data sim.sh', '#$ -cwd\n').directory, '/data');
   });
 
   it('knows no single number of slots or queue where there is none', () => {
@@ -62,7 +71,7 @@ echo '#$ -N late'
     );
     fc.assert(
       fc.property(fc.array(piece), (pieces) => {
-        const { slots, requests } = readSubmission(['-q', ...pieces, 'sim.sh'], () => pieces.join(''));
+        const { slots, requests } = readSubmission(['-q', ...pieces, 'sim.sh'], () => Buffer.from(pieces.join('')));
         assert.ok(slots === null || slots > 0);
         categoryRequests(requests);
       }),
@@ -97,5 +106,17 @@ describe('withoutSecrets', () => {
         assert.ok(kept.startsWith('qsub ') && !kept.includes('secret'), kept);
       }),
     );
+  });
+});
+
+describe('submittedCommand', () => {
+  it('is the script or command, as it was written', () => {
+    assert.equal(
+      submittedCommand(withoutSecrets("qsub -cwd -N x -l h_rt=600 'my jobs/sim.sh' secret")),
+      'my jobs/sim.sh',
+    );
+    assert.equal(submittedCommand(withoutSecrets('qsub -b y sleep 60')), 'sleep');
+    assert.equal(submittedCommand(withoutSecrets('qlogin -l h_rt=600')), null);
+    assert.equal(submittedCommand(withoutSecrets('qsub -N a"b sim.sh')), null, 'unknown quotes');
   });
 });

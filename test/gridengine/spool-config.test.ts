@@ -33,6 +33,9 @@ describe('parseSpoolConfig', () => {
     assert.deepEqual(config.limits.h_vmem, { text: '1G', perJob: false });
     assert.deepEqual(config.limits.h_locks, { text: 'UNDEFINED', perJob: false });
     assert.equal(config.systemd, null);
+    assert.deepEqual([config.command, config.hasScript, config.directory], [null, true, '/home/alice']);
+    const binary = parsed(sampleConfig({ handle_as_binary: '1', script_file: 'sleep' }));
+    assert.deepEqual([binary.command, binary.hasScript], ['sleep', false]);
   });
 
   it('reads a PE task, whose id is written twice, with host_slots 0 as none', () => {

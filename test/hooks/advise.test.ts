@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict';
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { packageRoot } from '../../src/base/package-root';
+import { programDigest } from '../../src/gridengine/program';
 import { needing, pastJobs } from '../report/past-jobs';
 import { startTestSite, type TestSite } from '../server/test-site';
 import { temporaryDirectory } from '../support/temporary-directory';
@@ -123,6 +124,45 @@ describe('hooks/advise.jsv', () => {
     assert.match(terminal, / of them; it is set to that, which "qsub -ac qmemacct_request=keep" prevents\n$/);
     assert.match((await asking({ l_hard: 'h_vmem=1G' })).said.join('\n'), /\nPARAM l_hard h_vmem=2(?:\.\d)?G\n/);
     assert.deepEqual(await asking({ ac: 'a=b,qmemacct_request=keep' }), ACCEPTED);
+  });
+
+  it('asks by the same digest of what it runs as its record will have', async (t) => {
+    let asked = '';
+    const socket = await answering(t, (client) =>
+      client.on('data', (piece) => client.end(void (asked += piece.toString()))),
+    );
+    const script = join(temporaryDirectory(), 'run7.sh');
+    const programOf = async (parameters: Readonly<Record<string, string>>): Promise<string | undefined> => {
+      asked = '';
+      const job = submission({ l_hard: 'h_vmem=16G', CMDNAME: script, cwd: '/data/s1', ...parameters });
+      assert.deepEqual(await verify(job, { QMEMACCT_SOCKET: socket, HOME: '/home/bob' }), ACCEPTED);
+      assert.match(asked, /^GET /);
+      return /[?&]program=([^& ]*)/.exec(asked)?.[1];
+    };
+    const texts = [
+      '#!/bin/sh\n#$ -N x\n\ncd work/3f/a01b\nsim 12 "$1"\n# end',
+      'no newline \u00e9\u{1f600}',
+      '\r\n\0deadbeef cafe1\n',
+      '',
+      'x'.repeat(65_536),
+    ];
+    for (const text of [...texts, Buffer.from([0xff, 0x30, 0x0a, 0xe9])]) {
+      writeFileSync(script, text);
+      assert.equal(await programOf({}), programDigest({ script: Buffer.from(text) }, '/data/s1'));
+    }
+    const command = { b: 'y', CMDNAME: '/opt/sim-2.1/bin/sim' };
+    assert.equal(await programOf(command), programDigest({ command: command.CMDNAME }, '/data/s22'));
+    const unset = submission({ l_hard: 'h_vmem=16G', CMDNAME: script });
+    await verify(unset, { QMEMACCT_SOCKET: socket, HOME: '/home/bob' });
+    assert.match(asked, new RegExp(`program=[0-9a-f]{8}\\.${programDigest({ command: '/home/bob' }, null)}&`));
+
+    assert.equal(await programOf({ CONTEXT: 'server' }), undefined, 'where the script is not at hand');
+    writeFileSync(script, 'x'.repeat(65_537));
+    assert.equal(await programOf({}), undefined, 'too long');
+    rmSync(script);
+    execFileSync('mkfifo', [script]);
+    assert.equal(await programOf({}), undefined, 'a FIFO');
+    assert.equal(await programOf({ CMDNAME: 'STDIN' }), undefined, 'from standard input');
   });
 
   it('submits hostile jobs as they are', async (t) => {

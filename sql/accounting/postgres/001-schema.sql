@@ -13,6 +13,7 @@ CREATE TABLE queue (id integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY, name te
 CREATE TABLE project (id integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY, name text COLLATE "C" NOT NULL); CREATE UNIQUE INDEX ON project (md5(name));
 CREATE TABLE pe (id integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY, name text COLLATE "C" NOT NULL); CREATE UNIQUE INDEX ON pe (md5(name));
 CREATE TABLE account (id integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY, name text COLLATE "C" NOT NULL); CREATE UNIQUE INDEX ON account (md5(name));
+CREATE TABLE program (id integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY, name text COLLATE "C" NOT NULL); CREATE UNIQUE INDEX ON program (md5(name));
 CREATE TABLE command (id integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY, name text COLLATE "C" NOT NULL); CREATE UNIQUE INDEX ON command (md5(name));
 CREATE TABLE category (id integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY, name text COLLATE "C" NOT NULL); CREATE UNIQUE INDEX ON category (md5(name));
 CREATE TABLE submit_command (id integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY, name text COLLATE "C" NOT NULL); CREATE UNIQUE INDEX ON submit_command (md5(name));
@@ -101,6 +102,7 @@ CREATE TABLE record (
   project_id integer, -- project
   pe_id integer, -- parallel environment
   account_id integer, -- account string (qsub -A)
+  program_id integer, -- digest of its script (or command), a point, and one of its working directory; numbers in them do not count
   request_set_id integer, -- every other memory request or limit in force, by complex (JSON)
   request_order_id integer, -- the site's order of complexes, the first requested being what the record is judged by; null: the usual one
   peak_rss_command_id integer, -- resident memory, summed over the distinct address spaces: the largest process at that moment
@@ -319,6 +321,7 @@ CREATE VIEW named_record AS SELECT r.*,
   (SELECT d.name FROM project d WHERE d.id = r.project_id) AS project,
   (SELECT d.name FROM pe d WHERE d.id = r.pe_id) AS pe,
   (SELECT d.name FROM account d WHERE d.id = r.account_id) AS account,
+  (SELECT d.name FROM program d WHERE d.id = r.program_id) AS program,
   (SELECT d.name FROM request_set d WHERE d.id = r.request_set_id) AS request_set,
   (SELECT d.name FROM complex d WHERE d.id = r.request_order_id) AS request_order,
   (SELECT d.name FROM command d WHERE d.id = r.peak_rss_command_id) AS peak_rss_command,
@@ -370,6 +373,7 @@ CREATE VIEW jobs AS SELECT
   r.project,
   r.pe,
   r.account,
+  r.program,
   r.slots,
   r.host_slots,
   to_timestamp(r.submitted_at / 1000.0) AS submitted_at,

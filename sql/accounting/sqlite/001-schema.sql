@@ -11,6 +11,7 @@ CREATE TABLE queue (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
 CREATE TABLE project (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
 CREATE TABLE pe (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
 CREATE TABLE account (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
+CREATE TABLE program (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
 CREATE TABLE command (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
 CREATE TABLE category (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
 CREATE TABLE submit_command (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
@@ -41,6 +42,7 @@ CREATE TABLE record (
   project_id INTEGER, -- project
   pe_id INTEGER, -- parallel environment
   account_id INTEGER, -- account string (qsub -A)
+  program_id INTEGER, -- digest of its script (or command), a point, and one of its working directory; numbers in them do not count
   slots INTEGER, -- slots of the whole job
   host_slots INTEGER, -- slots on this host
   granted_hosts TEXT, -- of a parallel job's master: its hosts, as Grid Engine granted them (JSON)
@@ -282,6 +284,7 @@ CREATE VIEW jobs AS SELECT
   (SELECT name FROM project WHERE id = r.project_id) AS project,
   (SELECT name FROM pe WHERE id = r.pe_id) AS pe,
   (SELECT name FROM account WHERE id = r.account_id) AS account,
+  (SELECT name FROM program WHERE id = r.program_id) AS program,
   r.slots,
   r.host_slots,
   strftime('%Y-%m-%d %H:%M:%f', r.submitted_at / 1000.0, 'unixepoch') AS submitted_at,

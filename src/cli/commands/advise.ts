@@ -1,9 +1,12 @@
 import { realpathSync } from 'node:fs';
 import { userInfo } from 'node:os';
+import { resolve } from 'node:path';
 import type { Command } from 'commander';
 import { reasonOf } from '../../base/log';
 import { readUntrusted } from '../../base/read-untrusted';
+import { programDigest } from '../../gridengine/program';
 import { readSubmission } from '../../gridengine/qsub-options';
+import { programsOf, programsOfRecord } from '../../record/programs';
 import { loadSettings } from '../../record/settings';
 import { neededPerSlot } from '../../report/advice/advice';
 import type { ClassFields } from '../../report/advice/class-advice';
@@ -61,9 +64,9 @@ interface Kind {
   readonly requests: string;
 }
 
-function readScript(path: string): string {
+function readScript(path: string): Buffer {
   try {
-    return readUntrusted(realpathSync(path), LARGEST_SCRIPT).toString('utf8');
+    return readUntrusted(realpathSync(path), LARGEST_SCRIPT);
   } catch (error) {
     throw new CommandError(
       `advise: the script can't be read: ${reasonOf(error)}; of a command write -- -b y COMMAND, of a job its number`,
@@ -73,15 +76,19 @@ function readScript(path: string): string {
 }
 
 function submitted(words: readonly string[]): Kind {
-  const { jobName, slots, pe, project, queue, requests } = readSubmission(words, readScript);
-  const owner = userInfo().username;
-  return { fields: { owner, jobName, slots, pe, project, queue, cluster: null }, least: 0, requests };
+  const submission = readSubmission(words, readScript);
+  const { jobName, slots, pe, project, queue, requests, script, command, directory } = submission;
+  const { username: owner, homedir } = userInfo();
+  const program = script !== null ? { script } : command !== null ? { command } : null;
+  const digest = program && programDigest(program, directory === null ? homedir : resolve(directory));
+  const programs = programsOf(digest, command);
+  return { fields: { owner, jobName, slots, pe, project, queue, programs, cluster: null }, least: 0, requests };
 }
 
 function named({ name }: AdviseOptions): Kind {
   if (name === undefined)
     throw usageError('advise: whose jobs is not enough: add --name NAME, a script or a job number');
-  const fields = { jobName: name, slots: null, pe: null, project: null, queue: null, cluster: null };
+  const fields = { jobName: name, slots: null, pe: null, project: null, queue: null, programs: [], cluster: null };
   return { fields: { owner: userInfo().username, ...fields }, least: 0, requests: '' };
 }
 
@@ -95,7 +102,7 @@ async function ofJob(word: string | undefined, terminal: Terminal, sources: JobS
   if (record?.owner == null || record.job_name === null) return null;
   const { owner, job_name: jobName, slots, pe, project, queue, cluster, grid_engine: account } = record;
   return {
-    fields: { owner, jobName, slots, pe, project, queue, cluster },
+    fields: { owner, jobName, slots, pe, project, queue, programs: programsOfRecord(record), cluster },
     least: recordsOf(runs).reduce((most, one) => Math.max(most, neededPerSlot(one)), 0),
     requests: account?.category ?? '',
   };
@@ -116,6 +123,7 @@ function chosen(fields: ClassFields, options: AdviseOptions): ClassFields {
     pe: pe ?? fields.pe,
     project: project ?? fields.project,
     queue: queue ?? fields.queue,
+    programs: fields.programs,
     cluster: cluster ?? fields.cluster,
   };
 }

@@ -5,6 +5,7 @@ import { MEMORY_PRIOR } from '../../advice/prior';
 import { replay, type PastRun } from '../../advice/replay';
 import { readTraceFile } from '../../advice/trace-file';
 import { failure, success, type Result } from '../../base/result';
+import type { StoredRecord } from '../../record/merge';
 import { loadSettings } from '../../record/settings';
 import { MEMORY_FIELDS } from '../../report/advice/class-history';
 import { pastRuns } from '../../report/advice/past-runs';
@@ -12,7 +13,7 @@ import { renderReplay, renderReplayCsv, renderReplayJson } from '../../report/ad
 import { parseInterval, parseRisk } from '../arguments';
 import { CommandError, EXIT, type CommandContext, type GlobalOptions } from '../command';
 import { outputFormat, screenOf, warn, writeLines } from '../output';
-import { findDistinct } from '../records/find';
+import { distinctPages } from '../records/find';
 import { commandStores, noStoreMessage, realSources, statusOfNothing } from '../stores/stores';
 import { progressLine, type Terminal } from '../terminal';
 
@@ -25,7 +26,6 @@ interface ReplayOptions extends GlobalOptions {
 }
 
 const DAY_MS = 86_400_000;
-const EVERYTHING = 1_000_000_000;
 const OWN_HISTORY = 'accounting DB';
 
 /** `qmemacct replay --since 90d` */
@@ -69,6 +69,9 @@ function withoutRecords(run: PastRun, names: ClassNames): PastRun {
   return { submit, end, classes: names.shared(classes), seconds, needed, stoppedAt, requested };
 }
 
+/** Whether no other record can be of the same run: those of a parallel job's tasks end at other times, on other pages. */
+const isAlone = ({ record: { pe, pe_task_id } }: StoredRecord): boolean => pe === null && pe_task_id === null;
+
 /** The accounting DB's jobs, read day by day; an exit status where there are none. */
 async function storedRuns(options: ReplayOptions, terminal: Terminal): Promise<Result<Histories, number>> {
   const { since, until } = parseInterval(options.since, options.until, terminal.now());
@@ -84,8 +87,16 @@ async function storedRuns(options: ReplayOptions, terminal: Terminal): Promise<R
       progress.show('days', day, days);
       const from = since.getTime() + day * DAY_MS;
       const to = Math.min(from + DAY_MS, until.getTime());
-      const query = { since: from, until: to, limit: EVERYTHING, totals: false, fields: MEMORY_FIELDS } as const;
-      for (const run of pastRuns(await findDistinct(query, stores.readers))) runs.push(withoutRecords(run, names));
+      const parallel: StoredRecord[] = [];
+      const keep = (records: readonly StoredRecord[]): void => {
+        for (const run of pastRuns(records)) runs.push(withoutRecords(run, names));
+      };
+      const query = { since: from, until: to, fields: MEMORY_FIELDS };
+      for await (const records of distinctPages(query, stores.readers)) {
+        keep(records.filter(isAlone));
+        parallel.push(...records.filter((one) => !isAlone(one)));
+      }
+      keep(parallel);
     }
     progress.clear();
     if (runs.length > 0) return success(new Map([[OWN_HISTORY, runs]]));

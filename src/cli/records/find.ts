@@ -1,5 +1,5 @@
 import { addRecords, addSummaries, chooseGroups } from '../../accounting/add-summaries';
-import type { AccountingReader, RecordsAnswer, RecordsQuery } from '../../accounting/store';
+import type { AccountingReader, PagesQuery, RecordsAnswer, RecordsQuery } from '../../accounting/store';
 import type { StoredRecord } from '../../record/merge';
 import type { SummaryAnswer, SummaryQuery } from '../../accounting/summary';
 import { ClassHistory } from '../../report/advice/class-history';
@@ -22,6 +22,19 @@ export async function findDistinct(
 ): Promise<readonly StoredRecord[]> {
   const { records } = await findRecords(query, readers);
   return readers.length > 1 ? unite(records) : records;
+}
+
+/** The same page by page, for much that is read once; from several stores all as one page. Throws StoreError. */
+export async function* distinctPages(
+  query: PagesQuery,
+  readers: readonly AccountingReader[],
+): AsyncGenerator<readonly StoredRecord[]> {
+  const all: StoredRecord[] = [];
+  for (const reader of readers)
+    for await (const { records } of reader.pages(query))
+      if (readers.length === 1) yield records;
+      else all.push(...records);
+  if (readers.length > 1) yield unite(all);
 }
 
 const EVERY_GROUP = 1_000_000_000;

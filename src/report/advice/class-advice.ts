@@ -1,7 +1,7 @@
 import { jobClasses } from '../../advice/job-classes';
 import type { Prior } from '../../advice/margins';
 import { RISKS } from '../../advice/margins';
-import { Predictor } from '../../advice/predictor';
+import { isAdvisable, Predictor } from '../../advice/predictor';
 import { MEMORY_PRIOR, TIME_PRIOR } from '../../advice/prior';
 import { replay, type PastRun } from '../../advice/replay';
 import { H_VMEM } from '../../gridengine/memory-complex';
@@ -22,6 +22,8 @@ export interface ClassFields {
   readonly pe: string | null;
   readonly project: string | null;
   readonly queue: string | null;
+  /** As `programsOf`. */
+  readonly programs: readonly string[];
   /** null: that of the newest run. */
   readonly cluster: string | null;
 }
@@ -37,6 +39,8 @@ export interface Promised {
   /** Earlier runs of the same kind for which as much was known as to state this risk, and those of them that needed more. */
   readonly predictions: number;
   readonly failed: number;
+  /** The runs are of the same script or command. */
+  readonly sameProgram: boolean;
 }
 
 export interface MemoryPromise extends Promised {
@@ -77,33 +81,46 @@ export interface Wanted {
   readonly least?: number;
 }
 
-/** From narrow to wide: where the project or the queue is not known, the narrowest says nothing. */
+/** From narrow to wide. */
 function classesOf(fields: ClassFields, newest: JobRecord | null): readonly string[] {
+  const { jobName: job_name, slots, project, queue } = fields;
   const cluster = fields.cluster ?? newest?.cluster ?? '';
-  const { owner, jobName: job_name, slots, pe, project, queue } = fields;
-  const classes = jobClasses({ cluster, owner, job_name, slots, pe, project, queue });
-  return classes.slice(slots === null ? 2 : project === null || queue === null ? 1 : 0);
+  const known = { size: slots !== null, place: project !== null && queue !== null };
+  return jobClasses({ ...fields, cluster, job_name }, known);
 }
 
 const ofClasses = <Run extends PastRun>(runs: readonly Run[], classes: readonly string[]): readonly Run[] =>
   runs.filter((run) => run.classes.some((name) => classes.includes(name)));
 
-/** `alike`: runs of the classes. */
-function promisedBy(
-  alike: readonly PastRun[],
-  classes: readonly string[],
+/** What is promised, and the runs that it rests on. */
+interface Founded<Run> {
+  readonly promised: Promised;
+  readonly basis: readonly Run[];
+}
+
+/** `alike`: runs of the classes that these fields name. */
+function promisedBy<Run extends PastRun>(
+  alike: readonly Run[],
+  fields: ClassFields,
+  newest: JobRecord | null,
   risk: number,
   prior: Prior,
-): Promised | null {
+): Founded<Run> | null {
   if (alike.length === 0) return null;
+  const classes = classesOf(fields, newest);
   const predictor = new Predictor(prior);
   const { advice } = replay(alike, RISKS, predictor);
-  const request = predictor.advisable(predictor.known(classes))?.request(risk) ?? null;
-  const largest = alike.reduce((most, { needed, stoppedAt }) => Math.max(most, needed, stoppedAt ?? 0), 0);
-  if (request === null)
-    return { amount: largest * HEADROOM, risk: null, runs: alike.length, largest, predictions: 0, failed: 0 };
-  const held = advice.find((one) => one.risk === request.risk)?.promised;
-  return { ...request, largest, predictions: held?.jobs ?? 0, failed: held?.failed ?? 0 };
+  const known = predictor.known(classes);
+  const jobClass = predictor.advisable(known);
+  const name = classes[known.findIndex(isAdvisable)];
+  const basis = name === undefined ? alike : ofClasses(alike, [name]);
+  const largest = basis.reduce((most, { needed, stoppedAt }) => Math.max(most, needed, stoppedAt ?? 0), 0);
+  const sameProgram = name !== undefined && !classesOf({ ...fields, programs: [] }, newest).includes(name);
+  const request = jobClass?.request(risk) ?? null;
+  const held = advice.find((one) => one.risk === request?.risk)?.promised;
+  const { amount, risk: stated, runs } = request ?? { amount: largest * HEADROOM, risk: null, runs: basis.length };
+  const predictions = { predictions: held?.jobs ?? 0, failed: held?.failed ?? 0 };
+  return { promised: { amount, risk: stated, runs, largest, ...predictions, sameProgram }, basis };
 }
 
 function newestOf(stored: readonly StoredRecord[], { jobName }: ClassFields): JobRecord | null {
@@ -129,20 +146,20 @@ export function adviseMemory(
   { risk, least = 0 }: Wanted,
 ): MemoryPromise | null {
   const newest = newestOf(stored, fields);
-  const classes = classesOf(fields, newest);
-  const alike = classRuns(stored, fields);
-  const memory = promisedBy(alike, classes, risk, MEMORY_PRIOR);
+  const founded = promisedBy(classRuns(stored, fields), fields, newest, risk, MEMORY_PRIOR);
+  if (founded === null) return null;
   const complex = newest === null ? H_VMEM : complexOf(newest);
   const per = (newest === null ? null : requestOf(newest))?.per ?? 'slot';
-  const countedOnly = alike.filter((run) => run.countedOnly).length;
-  return memory && { ...inBytes(memory, least), per, complex, countedOnly };
+  const countedOnly = founded.basis.filter((run) => run.countedOnly).length;
+  return { ...inBytes(founded.promised, least), per, complex, countedOnly };
 }
 
 /** The same of its elapsed time. */
 export function adviseTime(stored: readonly StoredRecord[], fields: ClassFields, { risk }: Wanted): TimePromise | null {
-  const classes = classesOf(fields, newestOf(stored, fields));
-  const time = promisedBy(ofClasses(pastTimes(stored), classes), classes, risk, TIME_PRIOR);
-  return time && inSeconds(time);
+  const newest = newestOf(stored, fields);
+  const alike = ofClasses(pastTimes(stored), classesOf(fields, newest));
+  const founded = promisedBy(alike, fields, newest, risk, TIME_PRIOR);
+  return founded && inSeconds(founded.promised);
 }
 
 /** As few as for a request of memory. */

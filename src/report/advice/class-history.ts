@@ -3,6 +3,7 @@ import type { FieldName } from '../../record/fields';
 import { HIDDEN } from '../../record/hidden';
 import type { StoredRecord } from '../../record/merge';
 import { nameClass } from '../../record/name-class';
+import { programsOfRecord } from '../../record/programs';
 import { jobGroups, type JobRun } from '../job/job-run';
 import type { MemoryRun } from './past-runs';
 import {
@@ -32,7 +33,7 @@ const LONGEST_NAME = 512;
 /** What of a record says which memory its run needed: all that `adviseMemory` reads. */
 export const MEMORY_FIELDS: readonly FieldName[] = [
   ...(['cluster', 'job_id', 'task_id', 'pe_task_id', 'host', 'run_id', 'status', 'trust', 'revision'] as const),
-  ...(['owner', 'job_name', 'queue', 'project', 'pe', 'slots', 'host_slots', 'granted_hosts'] as const),
+  ...(['owner', 'job_name', 'queue', 'project', 'pe', 'program', 'slots', 'host_slots', 'granted_hosts'] as const),
   ...(['submitted_at', 'started_at', 'ended_at', 'wallclock_seconds'] as const),
   ...(['exit_status', 'signal', 'failed', 'grid_engine', 'metrics'] as const),
   ...(['h_vmem', 'requests', 'request_order'] as const),
@@ -135,7 +136,8 @@ export class ClassHistory {
     const job = runs.find(({ record }) => record.pe_task_id === null && record.job_name !== null)?.record;
     if (job?.owner == null || job.job_name === null) return Promise.resolve(null);
     const { owner, job_name, slots, pe, project, queue, cluster } = job;
-    const fields = { owner, jobName: nameClass(job_name), slots, pe, project, queue, cluster };
+    const programs = programsOfRecord(job);
+    const fields = { owner, jobName: nameClass(job_name), slots, pe, project, queue, programs, cluster };
     return this.promises.get(JSON.stringify(fields), () => this.memoryOf(fields));
   }
 }

@@ -47,6 +47,7 @@ interface PromiseObject {
   readonly runs: number;
   readonly predictions: number;
   readonly failed: number;
+  readonly same_program: boolean;
 }
 
 /** What is said of a kind of job, as JSON has it. */
@@ -124,6 +125,11 @@ function riskNotes(promised: PromiseObject | null, wanted: number): readonly str
   ];
 }
 
+function programNotes(promised: readonly (PromiseObject | null)[]): readonly string[] {
+  const names = promised.flatMap((one) => (one?.same_program === true ? [one.complex] : []));
+  return names.length === 0 ? [] : [`${names.join(', ')}: by runs of the same script or command alone.`];
+}
+
 function memoryNotes({ memory, class: { slots } }: ClassObject): readonly string[] {
   if (memory === null) return [];
   const { request_bytes: amount, request: text, per, complex, runs_by_grid_engine_only: countedOnly, runs } = memory;
@@ -153,6 +159,7 @@ export function classNotes(answer: ClassObject): readonly string[] {
   const { memory, time, wanted_risk: wanted } = answer;
   return [
     ...slotsNotes(answer),
+    ...programNotes([memory, time]),
     ...memoryNotes(answer),
     ...riskNotes(memory, wanted),
     ...riskNotes(time, wanted),
@@ -195,6 +202,7 @@ export function classObject({ fields, advice, risk }: Omit<ClassReport, 'request
     runs: promised.runs,
     predictions: promised.predictions,
     failed: promised.failed,
+    same_program: promised.sameProgram,
   });
   const request = classRequest(advice);
   return {

@@ -3,6 +3,7 @@ import { jobClasses } from '../../advice/job-classes';
 import type { PastRun } from '../../advice/replay';
 import { groupBy } from '../../base/group-by';
 import type { StoredRecord } from '../../record/merge';
+import { programsOfRecord } from '../../record/programs';
 import type { JobRecord } from '../../record/record';
 import { limitOf } from '../../record/request';
 import { hitLimit, succeeded } from '../job/ending';
@@ -44,7 +45,8 @@ function baseOf([job]: Run): Pick<PastRun, 'submit' | 'end' | 'classes' | 'secon
   return {
     submit: seconds(job.submitted_at),
     end: seconds(job.ended_at),
-    classes: jobClasses(job),
+    // One is enough to find it by, and keeps a history's list of classes short.
+    classes: jobClasses({ ...job, programs: programsOfRecord(job).slice(0, 1) }),
     seconds: job.wallclock_seconds ?? 0,
   };
 }

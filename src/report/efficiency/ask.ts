@@ -197,7 +197,7 @@ function promiseFor(
   cluster: string | null,
   history: ClassHistory,
 ): Promise<Promised | null> {
-  const ofAny = { slots: null, pe: null, project: null, queue: null };
+  const ofAny = { slots: null, pe: null, project: null, queue: null, programs: [] };
   return history.memoryOf({ owner, jobName, cluster, ...ofAny });
 }
 

@@ -252,6 +252,12 @@ export const RECORD_COLUMNS = {
     shrinksTo: 8,
     cell: textCell(({ account }) => account, 'accounts'),
   },
+  program: {
+    head: 'program',
+    says: 'digest of its script (or command) and of its directory: equal where these are, but for numbers',
+    shrinksTo: 8,
+    cell: textCell(({ program }) => program, 'programs'),
+  },
   cluster: {
     head: 'cluster',
     says: 'the cluster',

@@ -1,9 +1,10 @@
 import { lstatSync } from 'node:fs';
 import { join } from 'node:path';
-import { textOfUntrusted } from '../../base/read-untrusted';
+import { readUntrusted, textOfUntrusted } from '../../base/read-untrusted';
 import { addressSpaceLimit } from '../../gridengine/address-space-limit';
 import { memoryRequests } from '../../gridengine/memory-request';
 import { parsePeHostfile } from '../../gridengine/pe-hostfile';
+import { LONGEST_SCRIPT, programDigest, scriptCopy } from '../../gridengine/program';
 import {
   identityMismatches,
   parseSpoolConfig,
@@ -24,6 +25,7 @@ export interface JobDescription {
     | 'project'
     | 'pe'
     | 'account'
+    | 'program'
     | 'slots'
     | 'host_slots'
     | 'granted_hosts'
@@ -50,6 +52,7 @@ const NOTHING: JobDescription['fields'] = {
   project: null,
   pe: null,
   account: null,
+  program: null,
   slots: null,
   host_slots: null,
   granted_hosts: null,
@@ -88,21 +91,29 @@ function limitInForce(addressSpaceKib: number | null): MemoryRequest | null {
 }
 
 /** What the `config` of a `qrsh -inherit` task has of qrsh ("petask", its own submission) or of its host's part only. */
-const NOT_TOLD_OF_TASKS = { job_name: null, slots: null, submitted_at: null } as const;
+const UNKNOWN_OF_TASKS = { job_name: null, program: null, slots: null, submitted_at: null } as const;
 
-function ofJob(config: SpoolConfig): Pick<JobDescription['fields'], 'job_name' | 'slots' | 'submitted_at'> {
+function ofJob(
+  config: SpoolConfig,
+  script: Buffer | null,
+): Pick<JobDescription['fields'], 'job_name' | 'program' | 'slots' | 'submitted_at'> {
+  const { command, hasScript, directory } = config;
+  const program = command !== null ? { command } : hasScript && script !== null ? { script } : null;
   return {
     job_name: config.jobName,
+    program: program && programDigest(program, directory),
     slots: config.pe === null ? config.hostSlots : config.peSlots || config.hostSlots,
     submitted_at: config.submissionTimeMs === null ? null : new Date(config.submissionTimeMs).toISOString(),
   };
 }
 
-/** Text of files near a spool `config`; null: not there. */
+/** What is in files near a spool `config`; null: not there. */
 interface FilesNearby {
   readonly peHostfile: string | null;
   /** `config` of the job, whose directory a task's is in; where it is not, the job's script runs on another host. */
   readonly configOfJob: string | null;
+  /** execd's copy of the job's script. */
+  readonly script: Buffer | null;
 }
 
 /** Of a task whose own config names no slots: the job's on the host of its script, elsewhere all that it was granted. */
@@ -123,7 +134,7 @@ export function describeJob(
     readonly addressSpaceKib: number | null;
   },
   rules: RequestRules,
-  { peHostfile, configOfJob }: FilesNearby = { peHostfile: null, configOfJob: null },
+  { peHostfile = null, configOfJob = null, script = null }: Partial<FilesNearby> = {},
 ): JobDescription {
   const parsed = parseSpoolConfig(text);
   if (!parsed.ok) return undescribed(run.task, `Grid Engine's config file could not be used: ${parsed.error}.`);
@@ -153,7 +164,7 @@ export function describeJob(
     notes: [],
     fields: {
       owner: config.owner,
-      ...(run.peTask == null ? ofJob(config) : NOT_TOLD_OF_TASKS),
+      ...(run.peTask == null ? ofJob(config, script) : UNKNOWN_OF_TASKS),
       queue: config.queue,
       project: config.project,
       pe: config.pe,
@@ -187,6 +198,15 @@ function trustedOwners(spool: string): ReadonlySet<number> {
  */
 export function trustedSpoolFile(spool: string, name: string): string | null {
   return textOfUntrusted(join(spool, name), MOST_BYTES, trustedOwners(spool));
+}
+
+/** execd's copy of the job's script; null: there is none, or too long a one. */
+export function spooledScript(spool: string): Buffer | null {
+  try {
+    return readUntrusted(scriptCopy(spool), LONGEST_SCRIPT, trustedOwners(spool));
+  } catch {
+    return null;
+  }
 }
 
 /** `usage` of a job whose first process was reaped; null: not there, or not written yet, which comes a moment later. */

@@ -27,6 +27,7 @@ import {
   describeJob,
   readJobPid,
   readUsage,
+  spooledScript,
   trustedSpoolFile,
   undescribed,
   type JobDescription,
@@ -121,6 +122,7 @@ function describe(run: RunDescription, settings: Settings): JobDescription {
     : describeJob(config, run, new RequestRules(settings), {
         peHostfile: trustedSpoolFile(run.spool, 'pe_hostfile'),
         configOfJob: run.peTask == null ? null : trustedSpoolFile(dirname(run.spool), 'config'),
+        script: run.peTask == null ? spooledScript(run.spool) : null,
       });
 }
 

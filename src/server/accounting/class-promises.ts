@@ -1,4 +1,4 @@
-import { checkJson, integer, nullable, number, object, oneOf, string, type Shape } from '../../base/shape';
+import { boolean, checkJson, integer, nullable, number, object, oneOf, string, type Shape } from '../../base/shape';
 import type { ClassFields, MemoryPromise } from '../../report/advice/class-advice';
 import { accessKey, type Access } from '../access/access';
 import type { AccountingService } from './accounting-thread';
@@ -17,6 +17,7 @@ const promise: Shape<MemoryPromise> = object({
   largest: number(),
   predictions: integer(0),
   failed: integer(0),
+  sameProgram: boolean,
   countedOnly: integer(0),
 });
 const answerShape = object({ promise: nullable(promise) });

@@ -30,6 +30,7 @@ const PROMISE = {
   runs: count,
   predictions: described(count, 'earlier runs for which as much was known as to state this risk'),
   failed: described(count, 'those of them that needed more'),
+  same_program: described(boolean, 'whether the runs are of the same script or command'),
 };
 
 const jobClass: Shape<ClassObject['class']> = object({

@@ -4,6 +4,7 @@ import type { SummaryQuery } from '../../accounting/summary';
 import type { Dialect } from '../../gridengine/dialect';
 import { STATUSES } from '../../record/fields';
 import { nameClass } from '../../record/name-class';
+import { programsOf } from '../../record/programs';
 import { RISK } from '../../report/advice/class-history';
 import type { AccountingQuery } from '../accounting/answer-query';
 import { classAnswer } from '../accounting/class-shape';
@@ -240,6 +241,7 @@ export const CLASS = {
   pe: queryName('in this parallel environment'),
   project: queryName('of this project'),
   queue: queryName('in this queue'),
+  program: queryName('with this digest of what they run'),
   cluster: queryName('of this cluster (default: that of the newest run)'),
   risk: queryShare('the share of runs that may need more (default: 0.01)'),
 } as const;
@@ -249,7 +251,8 @@ export function classQuestion(values: Values<typeof CLASS>): AccountingQuery {
   const { owner, job_name: name, slots = null, pe = null, project = null, queue = null, cluster = null } = values;
   if (owner === undefined || name === undefined)
     throw new HttpProblem(400, 'a kind of job is a user and a job name; write owner=USER&job_name=NAME');
-  const fields = { owner, jobName: nameClass(name), slots, pe, project, queue, cluster };
+  const programs = programsOf(values.program ?? null, null);
+  const fields = { owner, jobName: nameClass(name), slots, pe, project, queue, programs, cluster };
   return { what: 'class', query: { fields, risk: values.risk ?? RISK } };
 }
 

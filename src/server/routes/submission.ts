@@ -1,3 +1,4 @@
+import { programsOf } from '../../record/programs';
 import { submissionLine } from '../../report/advice/submission';
 import { makeBody } from '../http/body';
 import { queryCount, queryName } from './parameter';
@@ -17,14 +18,16 @@ export const submissionRoute = route({
     pe: queryName('its parallel environment'),
     project: queryName('its project'),
     queue: queryName('its queue'),
+    program: queryName('the digest of what it runs, as in records'),
   },
   type: TEXT_TYPE,
   schema: null,
   problems: [503],
   answer: async ({ values, site, access, requester }) => {
     const { owner = '', job_name: jobName = '', requests = '', slots = null, pe = null } = values;
-    const { project = null, queue = null } = values;
-    const fields = { owner, jobName, slots, pe, project, queue, cluster: null };
+    const { project = null, queue = null, program = null } = values;
+    const programs = programsOf(program, null);
+    const fields = { owner, jobName, slots, pe, project, queue, programs, cluster: null };
     const promise = await site.promises.of(fields, access, requester.key);
     const mayRewrite = site.settings.advise_submissions === 'rewrite';
     return { body: makeBody(TEXT_TYPE, submissionLine(requests, promise, mayRewrite)), maxAge: 0 };

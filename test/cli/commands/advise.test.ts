@@ -5,6 +5,7 @@ import { userInfo } from 'node:os';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { openSqliteStore } from '../../../src/accounting/sqlite/sqlite-store';
+import { programDigest } from '../../../src/gridengine/program';
 import type { JobRecord } from '../../../src/record/record';
 import { needing, pastJobs } from '../../report/past-jobs';
 import { temporaryDirectory } from '../../support/temporary-directory';
@@ -54,6 +55,35 @@ describe('qmemacct advise', () => {
       /^complex,request,amount,risk,runs,largest,predictions,failed\nh_vmem,2(?:\.\d)?G,\d+,0\.01,60,/,
     );
     assert.match(named, /\nh_rt,0:\d\d:00,\d+,[\d.]+,60,300,/);
+  });
+
+  it('goes by the runs of the same script, or command, where there are enough', async () => {
+    const text = 'exec sim --slow 12\n';
+    const digests = [
+      programDigest({ script: Buffer.from(text) }, '/elsewhere'),
+      programDigest({ command: '/opt/sim' }, userInfo().homedir),
+      '0f0f0f0f.0f0f0f0f',
+    ];
+    const records = pastJobs(60, (index) => ({
+      ...mine(index),
+      ...needing(5 + (index % 3)),
+      program: digests[index % 3] ?? null,
+    }));
+    const { directory, advise } = await site(records);
+    const script = join(directory, 'step_7');
+    writeFileSync(script, `#!/bin/sh\n#$ -pe smp 4 -l h_vmem=9G\n${text}`);
+    const byScript = await advise(script);
+    assert.match(byScript.output, /^ {2}h_vmem=\S+ +[\d.]+ % +20 +1\.25 GiB /m);
+    assert.match(byScript.output, /^ {2}h_vmem, h_rt: by runs of the same script or command alone\.$/m);
+    const options = ['-pe', 'smp', '4', '-N', 'step_3', '-b', 'y'];
+    assert.match(
+      (await advise('--', ...options, '/opt/sim', '-x')).output,
+      /^ {2}h_vmem=\S+ +[\d.]+ % +20 +1\.50 GiB /m,
+    );
+    const other = await advise('--', ...options, '/opt/other');
+    assert.match(other.output, /^ {2}h_vmem=\S+ +[\d.]+ % +60 +1\.75 GiB /m);
+    assert.doesNotMatch(other.output, /same script/);
+    assert.match((await advise('1002')).output, /^ {2}h_vmem=\S+ +[\d.]+ % +20 +1\.75 GiB /m);
   });
 
   it('says how many slots would do', async () => {

@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { asStored } from '../../../src/record/merge';
+import { programsOf } from '../../../src/record/programs';
 import type { JobRecord } from '../../../src/record/record';
 import { adviseMemory, adviseSlots, adviseTime, type ClassFields } from '../../../src/report/advice/class-advice';
+import { accountOf } from '../../support/records';
 import { tenMinutesOf } from '../bad-ends';
 import { needing, pastJobs } from '../past-jobs';
 import { killedAtLimit, mpiMaster, mpiTask } from '../sample-records';
@@ -16,6 +18,7 @@ const LIKE_THEM: ClassFields = {
   pe: 'smp',
   project: null,
   queue: null,
+  programs: [],
   cluster: null,
 };
 
@@ -90,6 +93,33 @@ describe('adviseClass', () => {
     assert.equal(advise([...wide, ...own]).memory?.runs, 20);
     const unknown = advise([...wide, ...own], { fields: { slots: null } }).memory;
     assert.equal(unknown?.runs, 40);
+  });
+
+  it('keeps scripts of one name apart, and backs off to all of them for a third', () => {
+    const small = '11111111.22222222';
+    const large = '33333333.22222222';
+    const runs = pastJobs(60, (index) =>
+      index % 3 === 0 ? { ...varying(index), program: large } : { ...needing(3 + (index % 10) / 100), program: small },
+    );
+    const of = (...programs: readonly string[]): ReturnType<typeof adviseMemory> =>
+      advise(runs, { fields: { programs } }).memory;
+    const own = of(small);
+    assert.deepEqual([own?.runs, own?.largest, own?.sameProgram], [40, (3.09 * GIB) / 4, true]);
+    assert.ok((own?.amount ?? Infinity) < GIB, own?.text);
+    assert.deepEqual([of(large)?.runs, of(large)?.sameProgram], [20, true]);
+    for (const unknown of [of(), of('55555555.22222222')])
+      assert.deepEqual([unknown?.runs, unknown?.largest, unknown?.sameProgram], [60, (7.9 * GIB) / 4, false]);
+    assert.equal(of('11111111.66666666')?.runs, 40, 'in another directory');
+  });
+
+  it('knows a script by its submission where no host has seen it', () => {
+    const byName = (name: string, gib: number) => (index: number) => ({
+      ...needing(gib + (index % 10) / 100),
+      grid_engine: accountOf({ submit_command: `qsub -N step_${index} ${name}` }),
+    });
+    const runs = pastJobs(40, (index) => byName(index % 2 === 0 ? 'a.sh' : 'b.sh', 1 + (index % 2) * 6)(index));
+    const fields = { programs: programsOf(null, 'a.sh') };
+    assert.deepEqual([advise(runs, { fields }).memory?.runs, advise(runs).memory?.runs], [20, 40]);
   });
 
   it('leaves out what only looks alike, what failed by itself, and hosts that nobody saw', () => {

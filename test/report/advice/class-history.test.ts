@@ -40,7 +40,7 @@ describe('ClassHistory', () => {
   });
 
   it('reads all that the advice on memory rests on', () => {
-    const nowhere = { slots: null, pe: null, project: null, queue: null, cluster: null };
+    const nowhere = { slots: null, pe: null, project: null, queue: null, programs: [], cluster: null };
     const fields: ClassFields = { ...nowhere, owner: 'bob', jobName: 'step_#' };
     const onlyNeeded = (record: JobRecord): JobRecord => ({
       ...emptyRecord(record, record.status, record.trust, record.revision),

@@ -25,7 +25,7 @@ describe('renderCsv', () => {
   it('has stable columns, also without any row', () => {
     assert.equal(
       renderCsv([]),
-      'cluster,job_id,task_id,pe_task_id,host,run_id,owner,job_name,queue,project,pe,account,slots,' +
+      'cluster,job_id,task_id,pe_task_id,host,run_id,owner,job_name,queue,project,pe,account,program,slots,' +
         'host_slots,granted_hosts,submitted_at,started_at,ended_at,exit_status,signal,failed,status,' +
         'trust,h_vmem_request_bytes,h_vmem_limit_bytes,h_vmem_per,requests,request_order,request_complex,' +
         'request_bytes,request_limit_bytes,request_per,peak_rss_lower_bytes,' +

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
 import { chownSync, linkSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
@@ -7,10 +8,12 @@ import {
   describeJob,
   readJobPid,
   readUsage,
+  spooledScript,
   trustedSpoolFile,
   undescribed,
   type JobDescription,
 } from '../../../src/sampler/job/job-description';
+import { LONGEST_SCRIPT, programDigest } from '../../../src/gridengine/program';
 import { sampleConfig, samplePeTaskConfig, sampleUsage } from '../../gridengine/spool-samples';
 import { temporaryDirectory } from '../../support/temporary-directory';
 import { USUAL_RULES } from '../../../src/record/request-rules';
@@ -46,6 +49,7 @@ describe('describeJob', () => {
         project: null,
         pe: 'smp',
         account: 'sge',
+        program: null,
         slots: 2,
         host_slots: 2,
         granted_hosts: null,
@@ -69,7 +73,7 @@ describe('describeJob', () => {
 
   it('takes the slots of a task that names none from its job, or where that has no directory from its own part', () => {
     const slots = (task: string, configOfJob: string | null): unknown => {
-      const { fields } = describeJob(task, { ...RUN, peTask: '1.ge1' }, USUAL_RULES, { peHostfile: null, configOfJob });
+      const { fields } = describeJob(task, { ...RUN, peTask: '1.ge1' }, USUAL_RULES, { configOfJob });
       return [fields.host_slots, fields.h_vmem?.limit_bytes];
     };
     const wide = samplePeTaskConfig.replace('pe_slots=2\n', 'pe_slots=4\n');
@@ -81,7 +85,7 @@ describe('describeJob', () => {
 
   it('takes the granted hosts for the master of a parallel job only, and never beside a forged config', () => {
     const hosts = 'ge1 2 all.q@ge1 UNDEFINED\nge2 1 all.q@ge2 UNDEFINED\n';
-    const beside = (peHostfile: string) => ({ peHostfile, configOfJob: null });
+    const beside = (peHostfile: string) => ({ peHostfile });
     const granted = (text: string): unknown => describeJob(text, RUN, USUAL_RULES, beside(hosts)).fields.granted_hosts;
     assert.deepEqual(granted(sampleConfig()), [
       { host: 'ge1', slots: 2 },
@@ -92,6 +96,21 @@ describe('describeJob', () => {
     assert.equal(granted(sampleConfig({ pe: 'none' })), null);
     assert.equal(granted(sampleConfig({ cwd: '/home/alice\nhost_slots=64' })), null);
     assert.equal(describeJob(sampleConfig(), RUN, USUAL_RULES, beside('nothing of use')).fields.granted_hosts, null);
+  });
+
+  it('takes what is run from execd’s copy of the script, or of a command from config', () => {
+    const program = (changes: Parameters<typeof sampleConfig>[0], script: Buffer | null = null): string | null =>
+      describeJob(sampleConfig(changes), RUN, USUAL_RULES, { script }).fields.program;
+    const script = Buffer.from('sim 1\n');
+    assert.equal(program({}, script), programDigest({ script }, '/home/alice'));
+    assert.equal(program({}), null);
+    const command = { handle_as_binary: '1', script_file: '/opt/sim' };
+    assert.equal(program(command, script), programDigest({ command: '/opt/sim' }, '/home/alice'));
+    assert.equal(program({ script_file: 'QRSH', handle_as_binary: '1' }, script), null);
+    assert.equal(program({ script_file: 'QLOGIN' }, script), null);
+    assert.equal(program({ script_file: 'x\ncwd=/tmp' }, script), null);
+    const task = describeJob(samplePeTaskConfig, { ...RUN, peTask: '1.ge1' }, USUAL_RULES, { script });
+    assert.equal(task.fields.program, null);
   });
 
   it('tells the slots of the job and those of this host', () => {
@@ -227,6 +246,28 @@ describe('files of a spool directory', () => {
     const spool = temporaryDirectory();
     writeFileSync(join(spool, 'config'), 'x'.repeat(2 ** 20 + 1));
     assert.equal(trustedSpoolFile(spool, 'config'), null);
+  });
+
+  it('come with a copy of the job’s script beside them', { skip: process.getuid?.() !== 0 }, () => {
+    const root = temporaryDirectory();
+    const spool = join(root, 'active_jobs', '12.1');
+    const copy = join(root, 'job_scripts', '12');
+    mkdirSync(spool, { recursive: true });
+    mkdirSync(join(root, 'job_scripts'));
+    assert.equal(spooledScript(spool), null);
+    writeFileSync(copy, 'sim\n');
+    assert.equal(spooledScript(spool)?.toString(), 'sim\n');
+    chownSync(copy, 65534, 65534);
+    assert.equal(spooledScript(spool), null, 'of another user');
+    rmSync(copy);
+    symlinkSync('/etc/passwd', copy);
+    assert.equal(spooledScript(spool), null, 'a link');
+    rmSync(copy);
+    execFileSync('mkfifo', [copy]);
+    assert.equal(spooledScript(spool), null, 'a FIFO');
+    rmSync(copy);
+    writeFileSync(copy, 'x'.repeat(LONGEST_SCRIPT + 1));
+    assert.equal(spooledScript(spool), null, 'too long');
   });
 
   it('are root’s or Grid Engine’s, not the job owner’s', { skip: process.getuid?.() !== 0 }, () => {

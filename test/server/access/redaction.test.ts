@@ -148,6 +148,7 @@ describe('redactRecords', () => {
     owner: 'bob',
     job_name: 'mpi-of-bob',
     account: 'account-of-bob',
+    program: 'mpi-of-bob',
     notes: ['message-of-bob'],
     grid_engine: accountOf({
       maxvmem_bytes: 1024,

@@ -56,7 +56,8 @@ describe('advice for a user who may see his own jobs only', () => {
     run_id: `alice.${record.run_id}`,
   }));
   const bob: Access = { level: 'own', user: 'bob' };
-  const fields = { owner: 'bob', jobName: his[0]?.job_name ?? '', slots: null, pe: null, project: null, queue: null };
+  const unknown = { slots: null, pe: null, project: null, queue: null, programs: [] };
+  const fields = { owner: 'bob', jobName: his[0]?.job_name ?? '', ...unknown };
   const questions: readonly AccountingQuery[] = [
     { what: 'promise', query: { fields: { ...fields, cluster: null }, now: Date.now() } },
     { what: 'class', query: { fields: { ...fields, cluster: null }, risk: 0.01 } },

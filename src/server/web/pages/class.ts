@@ -23,7 +23,10 @@ const LISTED = 25;
 
 type Choice = Values<typeof CLASS>;
 
-function filters({ owner, job_name: name, slots, pe, project, queue, cluster, risk }: Choice): Html {
+const hidden = (name: string, value: string | undefined): Html | null =>
+  value === undefined ? null : html`<input type="hidden" name="${name}" value="${value}" />`;
+
+function filters({ owner, job_name: name, slots, pe, project, queue, program, cluster, risk }: Choice): Html {
   const chosen = String(risk ?? RISKS[0]);
   return html`<form class="filters" action="/class">
     ${field('owner', 'user', owner)} ${field('job_name', 'name', name)} ${field('slots', 'slots', slots)}
@@ -33,7 +36,7 @@ function filters({ owner, job_name: name, slots, pe, project, queue, cluster, ri
         ${RISKS.map((one) => option(String(one), formatPercent(one), chosen))}
       </select></label
     >
-    ${cluster === undefined ? null : html`<input type="hidden" name="cluster" value="${cluster}" />`}
+    ${hidden('program', program)} ${hidden('cluster', cluster)}
     <button>Show</button>
   </form>`;
 }

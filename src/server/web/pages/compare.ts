@@ -112,7 +112,9 @@ async function find(asked: Asker, jobs: readonly JobAndTask[]): Promise<Found> {
 
 /** How runs of the one kind that all jobs are of went; null: they are of several kinds, or there are too few runs. */
 async function courseOfKind(asked: Asker, jobs: readonly Compared[]): Promise<Course | null> {
-  const [kind, ...others] = new Map(jobs.map(({ total }) => [classLink(total), kindOfJob(total)])).values();
+  // Runs of a name are one kind, whatever each of them ran and where.
+  const named = jobs.map(({ total }) => ({ ...total, program: null }));
+  const [kind, ...others] = new Map(named.map((job) => [classLink(job), kindOfJob(job)])).values();
   if (kind === undefined || kind === null || others.length > 0) return null;
   const answer = await askIfKnown(asked, classQuestion(kind), classAnswer);
   return answer?.course ?? null;

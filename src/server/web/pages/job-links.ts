@@ -7,11 +7,11 @@ import type { Values } from '../../routes/parameter';
 import { html, linkTo, type Html } from '../html';
 
 type ClassOfJob = Pick<JobRecord, 'owner' | 'job_name'> &
-  Partial<Pick<JobRecord, 'slots' | 'pe' | 'project' | 'queue' | 'cluster'>>;
+  Partial<Pick<JobRecord, 'slots' | 'pe' | 'project' | 'queue' | 'program' | 'cluster'>>;
 
 /** The kind of a job; null: its owner or name is not known. */
 export function kindOfJob(job: ClassOfJob): Values<typeof CLASS> | null {
-  const { owner, job_name: name, slots, pe, project, queue, cluster } = job;
+  const { owner, job_name: name, slots, pe, project, queue, program, cluster } = job;
   if (owner === null || owner === HIDDEN || name === null || name === '') return null;
   return {
     owner,
@@ -20,6 +20,7 @@ export function kindOfJob(job: ClassOfJob): Values<typeof CLASS> | null {
     pe: pe ?? undefined,
     project: project ?? undefined,
     queue: queue ?? undefined,
+    program: program ?? undefined,
     cluster,
     risk: undefined,
   };

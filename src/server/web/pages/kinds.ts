@@ -72,7 +72,7 @@ export async function kindsPart(
   const kinds = found.sort((a, b) => b.totals.requested_gib_hours - a.totals.requested_gib_hours).slice(0, LISTED);
   if (kinds.length === 0) return null;
   const { cluster = null } = query;
-  const unknown = { slots: null, pe: null, project: null, queue: null };
+  const unknown = { slots: null, pe: null, project: null, queue: null, programs: [] };
   const advice = await Promise.all(
     kinds.map(({ owner, name }) =>
       asked.site.promises.of({ owner, jobName: name, ...unknown, cluster }, asked.access, asked.requester.key),

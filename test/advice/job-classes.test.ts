@@ -1,0 +1,55 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import fc from 'fast-check';
+import { jobClasses } from '../../src/advice/job-classes';
+
+type Job = Parameters<typeof jobClasses>[0];
+
+const JOB: Job = {
+  ...{ cluster: 'hpc', owner: 'bob', job_name: 'step_7', slots: 2, pe: 'smp', project: 'genome', queue: 'all.q' },
+  programs: ['11111111.22222222'],
+};
+
+const shared = (a: Partial<Job>, b: Partial<Job>): number => {
+  const others = jobClasses({ ...JOB, ...b });
+  return jobClasses({ ...JOB, ...a }).filter((name) => others.includes(name)).length;
+};
+
+describe('jobClasses', () => {
+  it('go from the same program in the same place to the name alone', () => {
+    assert.equal(jobClasses(JOB).length, 5);
+    assert.equal(shared({ job_name: 'step_8' }, {}), 5);
+    assert.equal(shared({ programs: ['11111111.33333333'] }, {}), 4, 'in another directory');
+    assert.equal(shared({ queue: 'long.q' }, {}), 3, 'in another queue');
+    assert.equal(shared({ programs: ['44444444.22222222'] }, {}), 3, 'another script');
+    assert.equal(shared({ slots: 4 }, {}), 1);
+    assert.equal(shared({ owner: 'alice' }, {}), 0);
+  });
+
+  it('leave out the program where it is not known, and have two where it is known in two ways', () => {
+    assert.equal(jobClasses({ ...JOB, programs: [] }).length, 3);
+    assert.equal(shared({ programs: [] }, {}), 3);
+    const both = ['11111111.22222222', '55555555'];
+    assert.equal(shared({ programs: both }, {}), 5);
+    assert.equal(shared({ programs: both }, { programs: ['55555555'] }), 5);
+  });
+
+  it('are those of what is known only', () => {
+    assert.deepEqual(jobClasses(JOB, { size: false, place: true }), jobClasses(JOB).slice(-1));
+    const [, ofScript, , ...wide] = jobClasses(JOB);
+    assert.deepEqual(jobClasses(JOB, { size: true, place: false }), [ofScript, ...wide]);
+  });
+
+  it('are never the same for what differs, whatever the names are', () => {
+    const name = fc.string({ unit: 'binary-ascii' }).map((text) => text.replaceAll('\0', ''));
+    const job = fc.record({ ...{ owner: name, project: name, queue: name, pe: name }, programs: fc.array(name) });
+    fc.assert(
+      fc.property(job, (fields) => {
+        const classes = jobClasses({ ...JOB, ...fields });
+        assert.equal(new Set(classes).size, classes.length);
+        const narrower = jobClasses({ ...JOB, ...fields, queue: `${fields.queue}x` });
+        assert.ok(classes.some((one) => !narrower.includes(one)));
+      }),
+    );
+  });
+});
