@@ -34,6 +34,9 @@ const category = (text: string): JobRecord['grid_engine'] =>
 const withMetrics = (metrics: JobRecord['metrics']): JobRecord => ({ ...usual, metrics });
 const idleGpu = { gpu_held: 1, gpu_held_time_seconds: 3600 };
 
+/** On a host that other jobs keep busy: so many threads waited for a CPU all the time. */
+const waitingFor = (threads: number): JobRecord['metrics'] => ({ taskstats_cpu_delay_seconds: threads * 3600 });
+
 interface Example {
   readonly has: JobRecord;
   readonly hasNot: JobRecord;
@@ -89,11 +92,11 @@ const EXAMPLES: Readonly<Record<string, Example>> = {
     cost: '3.0 slot·h',
   },
   oversubscribed: {
-    has: { ...usual, cpu_seconds: 8 * 3600 },
-    hasNot: usual,
+    has: { ...usual, cpu_seconds: 6 * 3600, metrics: waitingFor(2) },
+    hasNot: { ...usual, cpu_seconds: 3 * 3600, metrics: waitingFor(1) },
     unknown: noCpu,
-    evidence: 'kept 8 slots busy and had requested 4',
-    cost: '4.0 slot·h',
+    evidence: '8 threads ran or waited for a CPU, in the mean, on 4 slot(s)',
+    cost: '2.0 slot·h',
   },
   serial: {
     has: { ...usual, cpu_seconds: 3600 },
@@ -178,6 +181,19 @@ describe('the shipped rules', () => {
       assert.ok(!foundNames(neither).includes(name));
       assert.ok(neither.unknown.includes(name), 'it is known');
     });
+
+  it('of threads and slots do not depend on what other jobs leave a job of the host', () => {
+    for (const [cpu, waiting, expected] of [
+      [8, 0, 'oversubscribed'],
+      [2, 6, 'oversubscribed'],
+      [1, 0, 'serial'],
+      [0.2, 0.8, 'serial'],
+      [0.5, 3.5, 'idle-cores'],
+    ] as const) {
+      const { found } = judge(rules, [{ ...usual, cpu_seconds: cpu * 3600, metrics: waitingFor(waiting) }], null);
+      assert.deepEqual(foundNames({ found }), [expected], `${cpu} ran and ${waiting} waited`);
+    }
+  });
 
   it('judges a job without samples by the figure of Grid Engine, and marks it', () => {
     const line: JobRecord = { ...unmeasured, pe: null, slots: 1, trust: 'accounting', status: 'unsampled' };
