@@ -1,13 +1,12 @@
 import assert from 'node:assert/strict';
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { setPriority } from 'node:os';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { parseRecord, type Bracket, type JobRecord } from '../../src/record/record';
+import type { Bracket, JobRecord } from '../../src/record/record';
 import { SETTINGS_FILE } from '../../src/record/settings';
 import { proveKernelEvents } from '../../src/sources/events/prove-kernel-events';
-import { readText } from '../../src/sources/files';
 import { isUnavailable } from '../../src/sources/source';
 import { burner, type BurnerProgram } from '../burners/build';
 import type { AccountingRecord } from './cell';
@@ -19,6 +18,7 @@ import {
   assertHolds,
   assertQueuesWell,
   burnerCommand,
+  liveRecords,
   mib,
   truthOf,
   UNTIL_TOLD,
@@ -245,18 +245,6 @@ async function daemonised(site: Site): Promise<void> {
   assertProved(record.peak_rss);
 }
 
-/** The records so far of the jobs that run on a host. */
-function liveRecords({ cell }: Site, host: string): readonly JobRecord[] {
-  const live = join(cell.productDir(host, '/run/qmemacct'), 'live');
-  const names = readdirSync(live).filter((name) => name.endsWith('.json'));
-  // One goes with its job.
-  const texts = names.flatMap((name) => readText(join(live, name)) ?? []);
-  return texts.flatMap((text) => {
-    const record = parseRecord(JSON.parse(text));
-    return record.ok ? [record.value] : [];
-  });
-}
-
 async function outlives(site: Site): Promise<void> {
   const { cell } = site;
   await cell.setGlobal({ execd_params: 'ENABLE_ADDGRP_KILL=false' });
@@ -265,8 +253,8 @@ async function outlives(site: Site): Promise<void> {
     const script = `${burnerCommand('daemon', 'outlives.truth', { mib: 70, hold: UNTIL_TOLD })}; ${word.wait}`;
     const job = await submit(site, HOST, ['-N', 'outlives'], script);
     await until(
-      () => liveRecords(site, HOST).find(({ peak_rss: peak }) => (peak?.lower_bytes ?? 0) >= mib(70)) ?? null,
-      () => `a sample of the daemon; the live records are ${JSON.stringify(liveRecords(site, HOST))}`,
+      () => liveRecords(cell, [HOST]).find(({ peak_rss: peak }) => (peak?.lower_bytes ?? 0) >= mib(70)) ?? null,
+      () => `a sample of the daemon; the live records are ${JSON.stringify(liveRecords(cell, [HOST]))}`,
     );
     word.give();
     const { record } = await ended(site, job);

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { existsSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
-import { recordOfJson, type Bracket } from '../../src/record/record';
+import { recordOfJson, type Bracket, type JobRecord } from '../../src/record/record';
 import { readText } from '../../src/sources/files';
 import { burner, burnersObstacle, readTruth, type BurnerProgram, type Truth } from '../burners/build';
 import { clusterObstacle, upCell, type Cell, type UpOptions } from './cell';
@@ -71,17 +71,21 @@ export function wordFor(cell: Cell, user: string, name: string): Word {
   };
 }
 
-/** Whether the live figures of a job, or of one of its tasks, have samples; they go with it. */
-export function isSampled(cell: Cell, job: string): boolean {
-  return cell.execHosts.some((host) => {
+/** The records so far of the jobs that run on these hosts; each goes with its job. */
+export function liveRecords(cell: Cell, hosts: readonly string[] = cell.execHosts): readonly JobRecord[] {
+  return hosts.flatMap((host) => {
     const live = join(cell.productDir(host, '/run/qmemacct'), 'live');
-    if (!existsSync(live)) return false;
-    return readdirSync(live).some((name) => {
+    const names = existsSync(live) ? readdirSync(live).filter((name) => name.endsWith('.json')) : [];
+    return names.flatMap((name) => {
       const record = recordOfJson(readText(join(live, name)) ?? '');
-      return record.ok && String(record.value.job_id) === job && (record.value.samples ?? 0) > 0;
+      return record.ok ? [record.value] : [];
     });
   });
 }
+
+/** Whether the live figures of a job, or of one of its tasks, have samples. */
+export const isSampled = (cell: Cell, job: string): boolean =>
+  liveRecords(cell).some(({ job_id: id, samples }) => String(id) === job && (samples ?? 0) > 0);
 
 /** How long a burner holds that is to end by a word. */
 export const UNTIL_TOLD = PATIENCE_MS;
