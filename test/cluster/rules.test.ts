@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import type { JobRecord } from '../../src/record/record';
 import { SETTINGS_FILE } from '../../src/record/settings';
+import { SHIPPED_RULES } from '../../src/report/rules/shipped';
 import { readText } from '../../src/sources/files';
 import { A100, GIB, setStub, stubLibrary, T4, TWO_GPUS } from '../native/nvml-stub';
 import { classesIn, shippedRule } from '../support/rules';
@@ -136,6 +137,17 @@ async function useGpus({ cell }: Site, word: Word): Promise<void> {
   word.give();
 }
 
+/** These have their jobs in test/vm. */
+const IN_VM = ['io-bound', 'swapping'];
+
+function assertComplete(cases: readonly Case[]): void {
+  const shipped = [...SHIPPED_RULES.matchAll(/^\[(.+)\]$/gm)].map(([, name = '']) => name);
+  for (const of of ['has', 'hasNot'] as const) {
+    const shown = new Set([...IN_VM, ...cases.flatMap((one) => one[of])]);
+    assert.deepEqual([...shown].sort(), shipped.sort(), of);
+  }
+}
+
 async function judged(site: Site): Promise<void> {
   const { cell, product } = site;
   const rules = join(cell.stateDir, 'rules.toml');
@@ -145,6 +157,7 @@ async function judged(site: Site): Promise<void> {
   assert.match(checked.stdout, /^leak: in place of the shipped rule$/m, checked.stderr);
   const word = wordFor(cell, USER, 'gpus');
   const cases = casesOf(word);
+  assertComplete(cases);
   const jobs = await Promise.all(
     cases.map(({ name, args, script }) => cell.submit(USER, ['-N', name, ...args], script)),
   );
