@@ -106,10 +106,14 @@ function runnableThreads(subject: Subject): number | null {
   return busy === null || elapsed === null ? null : busy + (metrics.taskstats_cpu_delay_seconds ?? 0) / elapsed;
 }
 
+/** The peaks of memory say so only where it was swapped out as it grew, and not later on. */
 function swapped({ record }: Subject): number | null {
   const { peak_rss_swap: both, peak_rss: rss, metrics } = record;
-  if (metrics.cgroup_swap_peak_bytes !== undefined) return metrics.cgroup_swap_peak_bytes;
-  return both === null || rss === null ? null : Math.max(0, both.lower_bytes - rss.lower_bytes);
+  const beyond = both === null || rss === null ? null : Math.max(0, both.lower_bytes - rss.lower_bytes);
+  const known = [metrics.cgroup_swap_peak_bytes, metrics.process_swap_peak_bytes, beyond].filter(
+    (bytes) => bytes != null,
+  );
+  return known.length === 0 ? null : Math.max(...known);
 }
 
 /** Where the kernel counts no such waits it says 0. */

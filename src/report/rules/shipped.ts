@@ -15,7 +15,7 @@ cost = "limit_bytes * wallclock_seconds"
 severity = "high"
 requires = ["swap_bytes"]
 when = "swap_bytes >= 100MiB and swap_bytes >= 5% * peak_rss_lower_bytes"
-evidence = "{swap_bytes} of its memory was in swap, beside {peak_rss_lower_bytes} in RAM"
+evidence = "{swap_bytes} of its memory was in swap at one time; the most in RAM was {peak_rss_lower_bytes}"
 hint = "request as much memory as the program needs, or give it less to do at a time"
 cost = "taskstats_swap_in_delay_seconds"
 

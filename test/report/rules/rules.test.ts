@@ -61,12 +61,11 @@ const EXAMPLES: Readonly<Record<string, Example>> = {
   swapping: {
     has: {
       ...usual,
-      peak_rss_swap: openBracket(9 * GIB, null, null),
-      metrics: { taskstats_swap_in_delay_seconds: 720 },
+      metrics: { process_swap_peak_bytes: GIB, taskstats_swap_in_delay_seconds: 720 },
     },
     hasNot: usual,
     unknown: unmeasured,
-    evidence: '1.00 GiB of its memory was in swap, beside 8.00 GiB in RAM',
+    evidence: '1.00 GiB of its memory was in swap at one time; the most in RAM was 8.00 GiB',
     cost: '0.2 slot·h',
   },
   leak: {
@@ -193,6 +192,15 @@ describe('the shipped rules', () => {
       const { found } = judge(rules, [{ ...usual, cpu_seconds: cpu * 3600, metrics: waitingFor(waiting) }], null);
       assert.deepEqual(foundNames({ found }), [expected], `${cpu} ran and ${waiting} waited`);
     }
+  });
+
+  it('know swap by whichever figure says more', () => {
+    for (const record of [
+      { ...usual, peak_rss_swap: openBracket(9 * GIB, null, null) },
+      withMetrics({ cgroup_swap_peak_bytes: GIB }),
+      withMetrics({ cgroup_swap_peak_bytes: 0, process_swap_peak_bytes: GIB }),
+    ])
+      assert.deepEqual(foundNames(judge(rules, [record], null)), ['swapping']);
   });
 
   it('judges a job without samples by the figure of Grid Engine, and marks it', () => {
