@@ -181,7 +181,7 @@ describe('the shipped rules', () => {
       assert.ok(neither.unknown.includes(name), 'it is known');
     });
 
-  it('of threads and slots do not depend on what other jobs leave a job of the host', () => {
+  it('tell oversubscribed and serial jobs by the threads that want a CPU, on a busy host, too', () => {
     for (const [cpu, waiting, expected] of [
       [8, 0, 'oversubscribed'],
       [2, 6, 'oversubscribed'],
