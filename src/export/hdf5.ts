@@ -27,9 +27,6 @@ export async function openHdf5Format(
       }
       return NOTHING;
     },
-    part: () => {
-      throw new TypeError('HDF5 has no parts');
-    },
     end: () => {
       if (samples !== null) samples.flush();
       else table ??= file.table(`/${what}`, columns, []);

@@ -2,7 +2,7 @@ import { Worker } from 'node:worker_threads';
 import type { RecordTables, TablePage } from '../accounting/store';
 import { programPath } from '../base/programs';
 import type { PlainColumn } from '../record/plain-columns';
-import type { FormatName } from './format';
+import { leastPart, type FormatName } from './format';
 import type { PartRequest, PartsOf } from './part-worker';
 import type { Part } from './table';
 
@@ -12,11 +12,10 @@ const THREADS = 2;
 const AHEAD = 2;
 /** Of fewer records the threads would not have begun before this one is done. */
 const FROM = 20_000;
-/** Records in a part at least, else a page of the store: of Parquet a group, which is read as a whole. */
-const LEAST: Readonly<Partial<Record<FormatName, number>>> = { csv: 1, jsonl: 1, parquet: 10_000 };
 
+/** Records in a part: at least those of a page of the store. */
 const partSize = (format: FormatName, page: number): number | undefined => {
-  const least = LEAST[format];
+  const least = leastPart(format);
   return least === undefined ? undefined : Math.max(least, page);
 };
 

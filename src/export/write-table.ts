@@ -1,7 +1,13 @@
 import { replaceFile } from '../base/replace-file';
-import { openFormat, type FormatName, type Sink } from './format';
+import { openFormat, type FormatName, type RowFormat, type Sink } from './format';
 import { OutputFile } from './output-file';
 import type { RowPage, Table } from './table';
+
+function written(writer: RowFormat, page: RowPage): Uint8Array {
+  if ('columns' in page) return writer.rows(page.columns, page.rows);
+  if (writer.part === undefined) throw new TypeError('this format has no parts');
+  return writer.part(page);
+}
 
 /** Writes a table page by page; resolves to how many rows it had. `onPage` may throw to end it. */
 export async function writeTable(
@@ -16,7 +22,7 @@ export async function writeTable(
     for await (const page of table.pages(format)) {
       onPage(page);
       rows += page.rows;
-      sink.write('columns' in page ? writer.rows(page.columns, page.rows) : writer.part(page));
+      sink.write(written(writer, page));
     }
     sink.write(writer.end());
     return rows;

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
+import Database from 'better-sqlite3';
 import fc from 'fast-check';
 import type { FormatName } from '../../src/export/format';
 import { writeTable, writeTableFile } from '../../src/export/write-table';
@@ -45,6 +46,22 @@ async function readParquet(bytes: Buffer): Promise<readonly (readonly unknown[])
   return objects.map((object) => Object.values(object).map(fromParquet));
 }
 
+/** The rows of a SQLite file; a time and a boolean as they were before they were written. */
+async function throughSqlite(table: Table): Promise<readonly (readonly unknown[])[]> {
+  const path = join(temporaryDirectory(), 'x.db');
+  await writeTableFile(table, 'sqlite', path, {});
+  const database = new Database(path, { readonly: true });
+  const rows = database.prepare(`SELECT * FROM ${table.what}`).raw().all() as unknown[][];
+  database.close();
+  return rows.map((row) =>
+    row.map((value, index) => {
+      const type = table.columns[index]?.type;
+      if (type === 'boolean' && value !== null) return value === 1;
+      return type === 'time' && typeof value === 'string' ? Date.parse(value) : value;
+    }),
+  );
+}
+
 /** RFC 4180, as a reader that knows nothing of us. */
 function parseCsv(text: string): readonly (readonly string[])[] {
   const rows: string[][] = [];
@@ -72,6 +89,7 @@ describe('an exported table', () => {
         const rows = records.map(rowOf);
         const table = (): Table => tableOf(PLAIN_COLUMNS, rows);
         assert.deepEqual(await readParquet(await written(table(), 'parquet')), rows);
+        assert.deepEqual(await throughSqlite(table()), rows);
         const lines = (await written(table(), 'jsonl')).toString().trimEnd().split('\n');
         assert.deepEqual(
           lines.map((line) => JSON.parse(line) as unknown),
@@ -119,6 +137,7 @@ describe('an exported table', () => {
       if (format === 'parquet') assert.deepEqual(await readParquet(bytes), []);
       else assert.equal(bytes.toString().split('\n').length, format === 'csv' ? 2 : 1);
     }
+    assert.deepEqual(await throughSqlite(tableOf(PLAIN_COLUMNS, [])), []);
   });
 
   it('has beside it what its columns are', async () => {

@@ -118,7 +118,9 @@ describe('a cgroup of the job’s own (v1, live)', { skip: obstacle ?? false, co
 
   it('is removed when the sampler was killed; what outlives the job goes back, alive', async (t) => {
     const site = newSite(t, own);
-    const hold = heldJob(site, 'exit 0', `setsid sleep 300 & echo $! >'${site.directory}/left'`);
+    // It says who it is once the session is its own: the shepherd kills what is still in the job's process group.
+    const stays = `setsid /bin/sh -c 'echo $$ >"${site.directory}/left"; exec sleep 300' &`;
+    const hold = heldJob(site, 'exit 0', stays);
     const job = startJob(site, hold.command);
     cleanUp(t, job);
     await job.step('start');

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { DAY_MS, dayOf, isoDay } from '../../accounting/sums/periods';
-import type { FormatName } from '../../export/format';
+import { suffixOf, type FormatName } from '../../export/format';
 import type { Interval } from '../arguments';
 
 /** A file to be written, and what of the time goes into it. */
@@ -9,8 +9,6 @@ interface OutputPart {
   readonly path: string;
   readonly interval: Interval;
 }
-
-const SUFFIX: Readonly<Record<FormatName, string>> = { csv: 'csv', jsonl: 'jsonl', parquet: 'parquet', hdf5: 'h5' };
 
 /**
  * One file in `directory` for each whole UTC day of the interval that is over at `now`: "records-2026-11-01.csv". Days
@@ -26,7 +24,7 @@ export function daysToWrite(
   const end = dayOf(Math.min(until.getTime(), now.getTime()));
   return Array.from({ length: Math.max(0, end - first) }, (_none, index) => first + index)
     .map((day) => ({
-      path: join(directory, `${subject}-${isoDay(day)}.${SUFFIX[format]}`),
+      path: join(directory, `${subject}-${isoDay(day)}.${suffixOf(format)}`),
       interval: { since: new Date(day * DAY_MS), until: new Date((day + 1) * DAY_MS) },
     }))
     .filter(({ path }) => !existsSync(path));

@@ -118,7 +118,7 @@ describe('qmemacct export', () => {
 
   it('refuses what makes no sense in one line', async () => {
     for (const [words, problem] of [
-      [['records', '--format', 'xlsx'], /xlsx.*csv, jsonl, parquet, hdf5/],
+      [['records', '--format', 'xlsx'], /xlsx.*csv, jsonl, parquet, hdf5, sqlite/],
       [['everything'], /records, series, samples/],
       [['records', '--format', 'parquet'], /--format parquet needs --output FILE/],
       [['records', '--columns', 'salary'], /"salary" is no column/],
@@ -153,7 +153,7 @@ describe('qmemacct export', () => {
       return;
     }
     t.after(() => spawnSync('umount', [place]));
-    for (const format of ['csv', 'parquet', 'hdf5']) {
+    for (const format of ['csv', 'parquet', 'hdf5', 'sqlite']) {
       const { status, warnings } = await run('records', ...ALL, '--format', format, '--output', join(place, 'all'));
       assert.equal(status, 3);
       assert.match(
