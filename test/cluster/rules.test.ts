@@ -6,10 +6,10 @@ import type { JobRecord } from '../../src/record/record';
 import { SETTINGS_FILE } from '../../src/record/settings';
 import { SHIPPED_RULES } from '../../src/report/rules/shipped';
 import { readText } from '../../src/sources/files';
-import { A100, GIB, setStub, stubLibrary, T4, TWO_GPUS } from '../native/nvml-stub';
+import { A100, GIB, setStub, stubLibrary, stubObstacle, T4, TWO_GPUS } from '../native/nvml-stub';
 import { classesIn, shippedRule } from '../support/rules';
 import { until } from '../support/until';
-import { burnerCommand, liveRecords, withSite, wordFor, type Site, type Word } from './site';
+import { burnerCommand, liveRecords, siteObstacle, withSite, wordFor, type Site, type Word } from './site';
 
 const USER = 'gealice';
 
@@ -185,6 +185,11 @@ async function judged(site: Site): Promise<void> {
 
 describe('the classes of real jobs', () => {
   it('are those that they were made for', { timeout: 900_000 }, async (t) => {
+    const obstacle = siteObstacle() ?? stubObstacle();
+    if (obstacle !== null) {
+      t.skip(obstacle);
+      return;
+    }
     const gpus = `sources.nvidia = { library = "${stubLibrary()}", interval = 1 }`;
     setStub({ ...TWO_GPUS, ...usedBy('1') });
     await withSite(
