@@ -63,7 +63,7 @@ export default tseslint.config(
       // What few runs need is loaded when it is needed. ('node:module' would cost every sampler the start of Node's ESM loader.)
       '@typescript-eslint/no-require-imports': [
         'error',
-        { allow: ['^\\.', '^smol-toml$', '^koffi$', '^better-sqlite3'] },
+        { allow: ['^\\.', '^node:', '^smol-toml$', '^koffi$', '^better-sqlite3'] },
       ],
       '@typescript-eslint/switch-exhaustiveness-check': 'error',
       '@typescript-eslint/no-confusing-void-expression': ['error', { ignoreArrowShorthand: true }],

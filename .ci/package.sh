@@ -1,5 +1,6 @@
 #!/bin/sh
-# sh .ci/package.sh BUILT OUT: packs the program that was built in BUILT, with the Node that runs this, into OUT:
+# sh .ci/package.sh BUILT OUT: packs the program that was built in BUILT, with the Node that runs this or NODEDIR/bin/node,
+# into OUT:
 #   qmemacct-VERSION-linux-ARCH.tar.gz, qmemacct_VERSION_ARCH.deb, qmemacct-VERSION-1.ARCH.rpm,
 #   qmemacct-VERSION.cdx.json (CycloneDX: what is in them) and SHA256SUMS.
 # What Node is started with becomes one file each (bundle.mjs).
@@ -24,6 +25,13 @@ done
 
 version=$(node -p 'require(process.argv[1]).version' "$built/package.json")
 node=$(node -p 'fs.realpathSync(process.execPath)')
+[ ! -x "${NODEDIR:+$NODEDIR/bin/node}" ] || node=$NODEDIR/bin/node
+arch=$("$node" -p process.arch)
+case $arch in
+x64) debian=amd64 machine=x86_64 ;;
+arm64) debian=arm64 machine=aarch64 ;;
+*) fail "$arch: packages have no name for this architecture here" ;;
+esac
 name=qmemacct-$version
 root=$work/root
 program=$root/usr/lib/qmemacct
@@ -34,7 +42,7 @@ description='Brings the program with a Node of its own and changes nothing else.
 
 # The program and its Node: what every package holds.
 mkdir -p "$root/usr/bin"
-node "$(dirname "$0")/bundle.mjs" "$built" "$program" >"$work/packed"
+node "$(dirname "$0")/bundle.mjs" "$built" "$program" "$node" >"$work/packed"
 mkdir -p "$program/bin"
 cp "$node" "$program/bin/node"
 for license in "$(dirname "$(dirname "$node")")/LICENSE" /usr/share/doc/nodejs/LICENSE; do
@@ -51,7 +59,8 @@ ln -s ../lib/qmemacct/bin/qmemacct "$root/usr/bin/qmemacct"
 
 # What the program says of itself; that it does shows that it starts, with nothing but what is packed.
 qmemacct() {
-  env -i SOURCE_DATE_EPOCH="$SOURCE_DATE_EPOCH" PATH=/usr/bin:/bin "$root/usr/bin/qmemacct" "$@"
+  env -i SOURCE_DATE_EPOCH="$SOURCE_DATE_EPOCH" PATH=/usr/bin:/bin QEMU_LD_PREFIX="${QEMU_LD_PREFIX:-}" \
+    "$root/usr/bin/qmemacct" "$@"
 }
 manual=$root/usr/share/man/man1
 completions='usr/share/bash-completion/completions/qmemacct usr/share/zsh/site-functions/_qmemacct
@@ -88,21 +97,22 @@ find "$root" -exec touch -h -d "@$SOURCE_DATE_EPOCH" {} +
   console.log(JSON.stringify(bom, null, 2));
 ' "$work/packed" >"$out/$name.cdx.json"
 
-arch=$(node -p process.arch)
 tar -c --sort=name --mtime="@$SOURCE_DATE_EPOCH" --owner=0 --group=0 --numeric-owner --transform="s,^qmemacct,$name," \
   -C "$root/usr/lib" qmemacct | gzip -n >"$out/$name-linux-$arch.tar.gz"
 
 # Debian. The libraries, and with libc6 the oldest glibc, are those that the ELF files ask for.
 mkdir "$work/debian" "$root/DEBIAN"
 printf 'Source: qmemacct\n\nPackage: qmemacct\nArchitecture: any\n' >"$work/debian/control"
-depends=$(cd "$work" && find "$program" -name '*.node' -exec dpkg-shlibdeps -O -e"$program/bin/node" {} + 2>warnings |
-  sed -n 's/^shlibs:Depends=//p')
+# For another architecture they are those of the cross compiler's packages, which have names of their own.
+depends=$(cd "$work" && export DEB_HOST_ARCH=$debian &&
+  find "$program" -name '*.node' -exec dpkg-shlibdeps -O "-l/usr/$machine-linux-gnu/lib" -e"$program/bin/node" {} + 2>warnings |
+  sed -n "s/:$debian//g; s/-$debian-cross//g; s/^shlibs:Depends=//p")
 [ -n "$depends" ] || fail "no libraries found: $(cat "$work/warnings")"
-deb=qmemacct_$(printf %s "$version" | tr - '~')_$(dpkg --print-architecture).deb
+deb=qmemacct_$(printf %s "$version" | tr - '~')_$debian.deb
 cat >"$root/DEBIAN/control" <<END
 Package: qmemacct
 Version: $(printf %s "$version" | tr - '~')
-Architecture: $(dpkg --print-architecture)
+Architecture: $debian
 Maintainer: qmemacct <root@localhost>
 Section: admin
 Priority: optional
@@ -134,7 +144,7 @@ cp -a $root/. %{buildroot}
 %doc /usr/share/doc/qmemacct
 $(printf '/%s\n' $completions)
 END
-rpmbuild -bb --quiet --define "_topdir $work/rpm" --define "_rpmdir $work/rpms" \
+rpmbuild -bb --quiet --target "$machine-linux" --define "_topdir $work/rpm" --define "_rpmdir $work/rpms" \
   --define '_build_id_links none' --define 'debug_package %{nil}' --define '__os_install_post %{nil}' \
   --define '_buildhost localhost' --define '_binary_payload w6.gzdio' \
   --define 'use_source_date_epoch_as_buildtime 1' --define 'clamp_mtime_to_source_date_epoch 1' \
@@ -144,4 +154,4 @@ cp "$work/rpms/$rpm" "$out"
 
 cd "$out"
 sha256sum "$name-linux-$arch.tar.gz" "$deb" "$(basename "$rpm")" "$name.cdx.json" >SHA256SUMS
-echo "$out: $name with Node $(node -p process.version), for $depends"
+echo "$out: $name for $arch with Node $("$node" -p process.version), for $depends"

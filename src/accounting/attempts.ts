@@ -63,9 +63,11 @@ function incarnations(records: readonly StoredRecord[]): readonly (readonly Stor
       submissions.findLastIndex((submission) => submission <= time),
     );
   };
-  return submissions
-    .map((_, index) => records.filter((record) => indexOf(record) === index))
-    .filter((incarnation) => incarnation.length > 0);
+  const jobs = groupBy(records, indexOf);
+  return submissions.flatMap((_, index) => {
+    const job = jobs.get(index);
+    return job === undefined ? [] : [job];
+  });
 }
 
 function byBeginning({ record: a }: StoredRecord, { record: b }: StoredRecord): number {

@@ -13,6 +13,7 @@ import type { DelivererOptions } from './deliverer-options';
 import { lineBatches, TOO_LONG } from './line-batches';
 import type { Line } from './line-batches';
 import { withPatience } from './retry';
+import { standardInput } from './standard-input';
 import { openStore } from './open-store';
 import { StoreError } from './store-error';
 import type { AccountingStore, MergeOutcome } from './store';
@@ -107,8 +108,7 @@ async function deliver(options: DelivererOptions): Promise<number> {
   };
   const patiently = <T>(work: (opened: AccountingStore) => Promise<T>): Promise<T> =>
     withPatience(() => inStore(work), options.patience * 1000, onFault);
-  process.stdin.setEncoding('utf8');
-  for await (const lines of lineBatches(process.stdin as AsyncIterable<string>, ROWS_PER_TRANSACTION, LULL_MS)) {
+  for await (const lines of lineBatches(standardInput(), ROWS_PER_TRANSACTION, LULL_MS)) {
     const rows = lines.map(parseLine);
     reply(rows.flatMap((row) => ('ok' in row ? row : [])));
     const usable = rows.flatMap((row) => ('record' in row ? row : []));

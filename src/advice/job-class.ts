@@ -65,6 +65,8 @@ export class JobClass {
   });
   private readonly margins: Margins;
   private moment: Moment | null = null;
+  /** By risk, as RISKS: of now; null: not worked out. */
+  private factors: readonly number[] | null = null;
 
   constructor(prior: Prior) {
     this.margins = new Margins(prior);
@@ -87,11 +89,12 @@ export class JobClass {
   request(wanted: number): ClassRequest | null {
     const { runs, group, bases } = this.now();
     if (!this.isAdvisable) return null;
+    this.factors ??= RISKS.map((_, index) => this.margins.factor(index, group));
     let best: ClassRequest | null = null;
     for (const [index, risk] of RISKS.entries()) {
       if (risk > wanted && best !== null) break;
       if (risk < SMALL_RISK && runs < LEAST_RUNS_SMALL_RISK) continue;
-      const factor = this.margins.factor(index, group);
+      const factor = this.factors[index] ?? Infinity;
       if (factor > MOST_FACTOR) continue;
       const amount = (bases[index] ?? 0) * factor;
       if (best === null || costOf(amount, risk) < costOf(best.amount, best.risk)) best = { amount, risk, runs };
@@ -108,6 +111,7 @@ export class JobClass {
     this.peaks.add(peak);
     for (const window of this.recent) if (window !== this.peaks) window.add(peak);
     this.moment = null;
+    this.factors = null;
   }
 
   /** The last `count` peaks, oldest first. */

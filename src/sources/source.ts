@@ -1,3 +1,4 @@
+import { monotonicMs } from '../base/monotonic';
 import type { OptionValue } from '../record/setting';
 
 /**
@@ -122,7 +123,7 @@ export const THIS_MACHINE: Omit<Place, 'options'> = {
   proc: '/proc',
   sys: '/sys',
   root: '/',
-  now: () => performance.now(),
+  now: monotonicMs,
 };
 
 type Describe = (

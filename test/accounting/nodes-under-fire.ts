@@ -23,6 +23,8 @@ export interface Fire {
   /** Hears of each row that is confirmed, and of each line on a deliverer's stderr. */
   readonly onConfirmed: (confirmed: number, of: number) => void;
   readonly onComplaint: (complaint: string) => void;
+  /** The share of all rows that may have been handed over by now. */
+  readonly mostHanded: () => number;
 }
 
 export interface Ashes {
@@ -46,6 +48,7 @@ export async function underFire(fire: Fire): Promise<Ashes> {
   const { random } = fire;
   const all = fire.nodes.flat(2).length;
   let confirmed = 0;
+  let handed = 0;
   let deliverers = 0;
   let doomed = 0;
   let killed = 0;
@@ -89,6 +92,7 @@ export async function underFire(fire: Fire): Promise<Ashes> {
       const handNext = (): void => {
         const added = (ahead.shift() ?? []).map((record) => [rows++, record] as const);
         for (const [id, record] of added) outbox.set(id, record);
+        handed += added.length;
         hand(added);
       };
       if (outbox.size > 0) hand(outbox);
@@ -97,7 +101,9 @@ export async function underFire(fire: Fire): Promise<Ashes> {
         if (given >= lastDelivery) setTimeout(() => child.kill('SIGKILL'), random() * FUSE_MS);
         if (given === 0) await heard;
         else await sleep(random() * LULL_MS);
-        if (ahead.length === 0 || child.exitCode !== null || child.signalCode !== null) break;
+        const isOver = (): boolean => ahead.length === 0 || child.exitCode !== null || child.signalCode !== null;
+        while (!isOver() && handed > fire.mostHanded() * all) await sleep(random() * LULL_MS);
+        if (isOver()) break;
         handNext();
       }
       child.stdin.end();

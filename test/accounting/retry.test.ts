@@ -28,7 +28,7 @@ it('doubles the wait, up to 30 s, random in its upper half', () => {
 
 it('tries again while the fault may pass', async () => {
   const faults: StoreError[] = [];
-  assert.equal(await withPatience(failing(2, passing), 5000, (fault) => faults.push(fault)), 'done');
+  assert.equal(await withPatience(failing(2, passing), 600_000, (fault) => faults.push(fault)), 'done');
   assert.equal(faults.length, 2);
 });
 

@@ -8,6 +8,8 @@ export interface BenchOptions {
   readonly quick: boolean;
   /** Size of a history; null: the benchmark's own. */
   readonly jobs: number | null;
+  /** Weeks that a history has; null: by its size. */
+  readonly weeks: number | null;
   /** Directory in which a history is made, or found as an earlier run left it; null: a temporary one. */
   readonly keep: string | null;
   /** File of past jobs; null: none. */

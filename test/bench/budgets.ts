@@ -19,7 +19,7 @@ const SERVICE = 'for 64 jobs of 8 processes at rest';
 export const BUDGETS = {
   'prolog over an empty hook': budget(6, 'ms', SLOT),
   'epilog over an empty hook': budget(15, 'ms', SLOT),
-  'CPU per job, job scope': budget(160, 'ms', 'Node alone takes half of it to start'),
+  'CPU per job, job scope': budget(160, 'ms', 'Node alone takes a third of it to start'),
   'CPU per job, node scope': budget(5, 'ms', 'without the shells of the hooks'),
   'jobs left undelivered': budget(0, 'jobs', 'no record is lost'),
   'sampler, 20 processes': budget(0.2, '%', CORE),

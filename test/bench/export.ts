@@ -33,7 +33,7 @@ function row(what: string, { rows, ms, cpuMs, peakRssMib }: Exported, budget?: B
 async function runBench({ quick, jobs, progress }: BenchOptions): Promise<readonly Section[]> {
   const directory = temporaryDirectory();
   const size = jobs ?? (quick ? QUICK_JOBS : USUAL_JOBS);
-  const { store, records } = await fillHistory(directory, size, Date.now(), SEED, progress);
+  const { store, records } = await fillHistory(directory, { records: size, weeks: null }, Date.now(), SEED, progress);
   const rows: Row[] = [];
   for (const format of FORMAT_NAMES) {
     progress(`export: ${format}`);

@@ -46,6 +46,12 @@ export interface History {
   readonly fileMs: number;
 }
 
+/** `weeks` null: of a site with 50,000 records a week, ten years at most. */
+export interface HistorySize {
+  readonly records: number;
+  readonly weeks: number | null;
+}
+
 export type Progress = (text: string) => void;
 
 /** What an import makes of a run's line, under the key of the sampler's record where there is one. */
@@ -162,10 +168,13 @@ const SUMMED_AT_THE_END = 2;
 /** Copied days that are summed up from their records, too, and compared. */
 const DAYS_CHECKED = 2;
 
+/** Parameter: the day's first hour. */
+const MARK_DAY = 'INSERT OR IGNORE INTO stale_hour VALUES (?, 1)';
+
 /** Marks the days of whole weeks from the first record on as changed since they were summed up. */
 function markStale(db: Database, firstDay: number, from: number, to: number): void {
-  const mark = db.prepare('INSERT OR IGNORE INTO stale_day VALUES (?)');
-  for (let day = firstDay + from * 7; day < firstDay + to * 7; day++) mark.run(day);
+  const mark = db.prepare(MARK_DAY);
+  for (let day = firstDay + from * 7; day < firstDay + to * 7; day++) mark.run(day * 24);
 }
 
 /** All sums of a day, as one text. */
@@ -192,7 +201,7 @@ async function sumUp(
     // Jobs of the last week may end after it.
     const all = Math.ceil((dayOf('max') + 1 - first) / 7);
     const copied = weeks > SUMMED_AT_THE_BEGIN + SUMMED_AT_THE_END;
-    db.exec('DELETE FROM stale_day');
+    db.exec('DELETE FROM stale_hour');
     if (copied) {
       markStale(db, first, 0, SUMMED_AT_THE_BEGIN);
       markStale(db, first, weeks - SUMMED_AT_THE_END, all);
@@ -215,7 +224,7 @@ async function sumUp(
       (_, turn) => first + 7 * (weeks >> (turn + 1)) + turn,
     );
     const before = checked.map((day) => sumsOf(db, day));
-    for (const day of checked) db.prepare('INSERT INTO stale_day VALUES (?)').run(day);
+    for (const day of checked) db.prepare(MARK_DAY).run(day * 24);
     const again = openSqliteHistory(path, 0o640);
     await again.rollUp({});
     await again.close();
@@ -281,18 +290,18 @@ async function timed(step: () => void | Promise<void>): Promise<number> {
   return performance.now() - began;
 }
 
-/** Fills DIRECTORY/accounting.db and DIRECTORY/accounting with about `size` records that end at `until` (ms). */
+/** Fills DIRECTORY/accounting.db and DIRECTORY/accounting with about so many records that end at `until` (ms). */
 export async function fillHistory(
   directory: string,
-  size: number,
+  { records: wanted, weeks: given }: HistorySize,
   until: number,
   seed: number,
   progress: Progress,
 ): Promise<History> {
-  const weeks = Math.max(1, Math.min(MOST_WEEKS, Math.round(size / RUNS_PER_WEEK)));
+  const weeks = given ?? Math.max(1, Math.min(MOST_WEEKS, Math.round(wanted / RUNS_PER_WEEK)));
   const since = until - weeks * WEEK_MS;
   progress('history: the first week');
-  const week = siteWeek(seed, Math.round(size / weeks), since);
+  const week = siteWeek(seed, Math.round(wanted / weeks), since);
   const store = join(directory, 'accounting.db');
   const file = join(directory, 'accounting');
   const sampled = week.runs.flatMap(({ record }) =>

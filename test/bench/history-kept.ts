@@ -1,6 +1,6 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { fillHistory, type History, type Progress } from './history-fill';
+import { fillHistory, type History, type HistorySize, type Progress } from './history-fill';
 import { siteWeek } from './history-week';
 
 type Kept = Omit<History, 'week'> & { readonly size: number; readonly seed: number };
@@ -11,7 +11,7 @@ type Kept = Omit<History, 'week'> & { readonly size: number; readonly seed: numb
  */
 export async function keptHistory(
   directory: string,
-  size: number,
+  wanted: HistorySize,
   until: number,
   seed: number,
   progress: Progress,
@@ -19,14 +19,16 @@ export async function keptHistory(
   const manifest = join(directory, 'history.json');
   if (existsSync(manifest)) {
     const { size: itsSize, seed: itsSeed, ...kept } = JSON.parse(readFileSync(manifest, 'utf8')) as Kept;
-    if (itsSize !== size || itsSeed !== seed)
-      throw new Error(`${directory} keeps a history of ${itsSize} records: ask for as many, or for another directory`);
-    return { ...kept, week: siteWeek(seed, Math.round(size / kept.weeks), kept.since) };
+    if (itsSize !== wanted.records || itsSeed !== seed || (wanted.weeks ?? kept.weeks) !== kept.weeks)
+      throw new Error(
+        `${directory} keeps a history of ${itsSize} records in ${kept.weeks} weeks: ask for as many, or for another directory`,
+      );
+    return { ...kept, week: siteWeek(seed, Math.round(itsSize / kept.weeks), kept.since) };
   }
   mkdirSync(directory, { recursive: true });
   if (existsSync(join(directory, 'accounting.db')))
     throw new Error(`${directory} has an accounting.db without history.json: remove it`);
-  const { week, ...made } = await fillHistory(directory, size, until, seed, progress);
-  writeFileSync(manifest, `${JSON.stringify({ ...made, size, seed })}\n`);
+  const { week, ...made } = await fillHistory(directory, wanted, until, seed, progress);
+  writeFileSync(manifest, `${JSON.stringify({ ...made, size: wanted.records, seed })}\n`);
   return { ...made, week };
 }

@@ -8,6 +8,8 @@ import { siteWeek, WEEK_MS, type Week } from './history-week';
 /** The same years of a site in a PostgreSQL of its own: one week merged, the others its copies. */
 
 const RUNS_PER_WEEK = 50_000;
+/** The role of hosts that deliver. */
+export const HOOKS = 'hooks';
 /** As a site would set it on a machine of this size. */
 const SETTINGS = [
   'fsync = on',
@@ -30,6 +32,8 @@ export interface PostgresHistory {
   /** Of tables and indexes. */
   readonly bytes: number;
   readonly open: () => AccountingReader;
+  /** For a role, else for the admin. */
+  readonly url: (role?: string) => string;
   readonly remove: () => Promise<void>;
 }
 
@@ -67,8 +71,8 @@ async function copyWeeks(
     progress(`history in PostgreSQL: week ${later + 1} of ${weeks}`);
   }
   await run(`DROP TABLE first_week;
-    DELETE FROM qmemacct.stale_day;
-    INSERT INTO qmemacct.stale_day (day) SELECT DISTINCT counted_at / 86400000 FROM qmemacct.record`);
+    DELETE FROM qmemacct.stale_hour;
+    INSERT INTO qmemacct.stale_hour SELECT DISTINCT counted_at / 3600000, 1 FROM qmemacct.record`);
   await run('VACUUM ANALYZE');
 }
 
@@ -82,9 +86,10 @@ export async function fillPostgres(
   const weeks = Math.max(1, Math.round(size / RUNS_PER_WEEK));
   const since = until - weeks * WEEK_MS;
   const week = siteWeek(seed, Math.round(size / weeks), since);
-  const server = await startServer({ settings: SETTINGS });
+  const server = await startServer({ settings: SETTINGS, shared: true });
   try {
     const database = await server.database();
+    await server.run(database, `CREATE ROLE ${HOOKS} LOGIN IN ROLE qmemacct_deliver`);
     const store = openPostgresHistory(server.url(database));
     const sampled = week.runs.flatMap(({ record }) =>
       record === null ? [] : { ...record, job_id: FIRST_JOB + record.job_id },
@@ -117,6 +122,7 @@ export async function fillPostgres(
       rolledMs,
       bytes: sizes?.bytes ?? NaN,
       open: () => openPostgresReader(server.url(database)),
+      url: (role) => server.url(database, role),
       remove: () => server.remove(),
     };
   } catch (error) {

@@ -334,12 +334,12 @@ async function runInPostgres({ quick, jobs, progress }: BenchOptions): Promise<r
   }
 }
 
-async function run({ quick, jobs, keep, progress }: BenchOptions): Promise<readonly Section[]> {
+async function run({ quick, jobs, weeks, keep, progress }: BenchOptions): Promise<readonly Section[]> {
   const directory = temporaryDirectory();
   const size = jobs ?? (quick ? QUICK_JOBS : USUAL_JOBS);
   // qacct counts its days back from now.
   const make = keep === null ? fillHistory : keptHistory;
-  const history = await make(keep ?? directory, size, Date.now(), SEED, progress);
+  const history = await make(keep ?? directory, { records: size, weeks }, Date.now(), SEED, progress);
   const years = ((history.until - history.since) / (365.25 * DAY_MS)).toFixed(1);
   const openStore = (): AccountingReader => openSqliteReader(history.store);
   const queries = await askAll(

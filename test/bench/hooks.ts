@@ -5,12 +5,12 @@ import { addressSpaceNeeded } from '../../src/cli/install/hook-conf';
 import type { JobRecord } from '../../src/record/record';
 import type { Bench, BenchOptions, Row, Section } from './bench';
 import { compile } from './compile';
-import { BENCH_GROUP, install, shells, type Installation } from './installation';
+import { BENCH_GROUP, install, releasedProgram, shells, type Installation } from './installation';
 import { runNameOf, startShepherd, type HookRun, type Shepherd } from './shepherd';
 import { sum } from './statistics';
 
 /**
- * What the hooks cost a job: each run is one job under a fresh shepherd, prolog to delivery. An empty hook, started in
+ * What the hooks of a release cost a job: each run is one job under a fresh shepherd, prolog to delivery. An empty hook, started in
  * the same way just before, is what the shepherd's fork, `env -i` and the shell cost anyway.
  */
 
@@ -210,7 +210,7 @@ async function run(options: BenchOptions): Promise<readonly Section[]> {
     return [
       { title: 'hooks', rows: [], notes: ['skipped: not root, and hooks under root@ are what the budgets are for'] },
     ];
-  const installation = install();
+  const installation = install('job', 'brief', releasedProgram());
   const release = await installation.keepListener();
   try {
     const ground: Ground = { installation, helper: compile('shepherd', installation.directory), nextJob: 900_001 };

@@ -114,7 +114,8 @@ async function rivals(history: History, directory: string): Promise<readonly Row
 
 async function run({ quick, jobs, progress }: BenchOptions): Promise<readonly Section[]> {
   const directory = temporaryDirectory();
-  const history = await fillHistory(directory, jobs ?? (quick ? QUICK_JOBS : USUAL_JOBS), Date.now(), SEED, progress);
+  const records = jobs ?? (quick ? QUICK_JOBS : USUAL_JOBS);
+  const history = await fillHistory(directory, { records, weeks: null }, Date.now(), SEED, progress);
   // It has to stand in the page cache, for all of them.
   spawnSync('cat', [history.file], { stdio: 'ignore' });
   progress('import: reading alone');

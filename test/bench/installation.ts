@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { tuningFlags } from '../../src/base/node-flags';
 import {
   chownSync,
@@ -46,36 +47,45 @@ const ARM_WAIT_SECONDS = 2;
 /** A group id that no Grid Engine and no login on this machine uses. */
 export const BENCH_GROUP = 1_999_900_001;
 
-function hooksDirectory(directory: string, name: string, settings: string, armWait: number, scope: string): string {
+/** The hooks as installed in `name` below `directory`, with these values of hook.conf beside what all have. */
+function hooksDirectory(directory: string, name: string, values: Readonly<Record<string, string>>): string {
   const hooks = join(directory, name);
   mkdirSync(hooks);
   const source = join(packageRoot(), 'hooks');
   for (const file of readdirSync(source)) if (file.endsWith('.sh')) copyFileSync(join(source, file), join(hooks, file));
   writeFileSync(join(hooks, 'empty.sh'), '#!/bin/sh -p\n:\n');
-  const values = {
+  const all = {
     node: process.execPath,
-    program: packageRoot(),
-    settings,
     state: join(directory, 'state'),
     run: join(directory, 'run'),
-    arm_wait: String(armWait),
     full_flags: tuningFlags().join(' '),
-    scope,
+    ...values,
   };
   writeFileSync(
     join(hooks, 'hook.conf'),
-    Object.entries(values)
+    Object.entries(all)
       .map(([key, value]) => `${key}='${value}'\n`)
       .join(''),
   );
   return hooks;
 }
 
+/** The program as a release has it, made anew. */
+export function releasedProgram(): string {
+  const program = join(temporaryDirectory(0o711), 'program');
+  execFileSync(process.execPath, [join(packageRoot(), '.ci', 'bundle.mjs'), packageRoot(), program]);
+  return program;
+}
+
 /**
  * `scope`: "node" for prologs that leave their jobs to the service. `listener`: "lasting" as by default; "brief": it goes
  * with the last sampler.
  */
-export function install(scope: 'job' | 'node' = 'job', listener: 'lasting' | 'brief' = 'brief'): Installation {
+export function install(
+  scope: 'job' | 'node' = 'job',
+  listener: 'lasting' | 'brief' = 'brief',
+  program = packageRoot(),
+): Installation {
   // The deliverer, who is nobody, has to come through.
   const directory = temporaryDirectory(0o711);
   const state = join(directory, 'state');
@@ -104,8 +114,10 @@ export function install(scope: 'job' | 'node' = 'job', listener: 'lasting' | 'br
   writeFileSync(settings, `${common.join('\n')}\n`);
   const waitingSettings = join(directory, 'waiting.toml');
   writeFileSync(waitingSettings, `${[...common, `arm_wait_ms = ${ARM_WAIT_SECONDS * 500}`].join('\n')}\n`);
-  const hooks = hooksDirectory(directory, 'hooks', settings, 0, scope);
-  const waiting = hooksDirectory(directory, 'waiting', waitingSettings, ARM_WAIT_SECONDS, scope);
+  const hooks = hooksDirectory(directory, 'hooks', { settings, arm_wait: '0', scope, program });
+  const waiting = hooksDirectory(directory, 'waiting', {
+    ...{ settings: waitingSettings, arm_wait: String(ARM_WAIT_SECONDS), scope, program },
+  });
 
   const shells = new Map<string, string>();
   /** Called sh, a shell behaves as /bin/sh. */

@@ -4,6 +4,7 @@ import type { Bench, BenchOptions, Section } from './bench';
 import { adviceBench } from './advice';
 import { atRiskBench } from './at-risk';
 import { bracketsBench } from './brackets';
+import { cellBench } from './cell';
 import { deliveryBench } from './delivery';
 import { exportBench } from './export';
 import { historyBench, postgresBench } from './history';
@@ -27,7 +28,7 @@ import { BUDGETS } from './budgets';
 /**
  * Benchmarks beside their budgets:
  *
- *   npm run bench -- [NAME...] [--runs N] [--jobs N] [--keep DIRECTORY] [--trace FILE] [--db PATH] [--quick] [--json FILE]
+ *   npm run bench -- [NAME...] [--runs N] [--jobs N] [--weeks N] [--keep DIRECTORY] [--trace FILE] [--db PATH] [--quick] [--json FILE]
  *
  * Exit status: 0 measured, whatever the verdicts; 1 a benchmark failed; 2 usage.
  */
@@ -44,6 +45,7 @@ const BENCHES: readonly Bench[] = [
   serveBench,
   webBench,
   deliveryBench,
+  cellBench,
   historyBench,
   postgresBench,
   importBench,
@@ -56,7 +58,7 @@ const BENCHES: readonly Bench[] = [
 function usage(): string {
   const names = BENCHES.map(({ name, about }) => `  ${name.padEnd(10)} ${about}`);
   return [
-    'usage: bench [NAME...] [--runs N] [--jobs N] [--keep DIRECTORY] [--trace FILE] [--db PATH] [--quick] [--json FILE]',
+    'usage: bench [NAME...] [--runs N] [--jobs N] [--weeks N] [--keep DIRECTORY] [--trace FILE] [--db PATH] [--quick] [--json FILE]',
     ...names,
   ].join('\n');
 }
@@ -86,6 +88,7 @@ async function main(argv: readonly string[]): Promise<number> {
     options: {
       runs: { type: 'string' },
       jobs: { type: 'string' },
+      weeks: { type: 'string' },
       keep: { type: 'string' },
       trace: { type: 'string' },
       db: { type: 'string' },
@@ -103,6 +106,9 @@ async function main(argv: readonly string[]): Promise<number> {
   const jobs = values.jobs === undefined ? null : Number(values.jobs);
   if (jobs !== null && (!Number.isInteger(jobs) || jobs < 1000))
     throw new TypeError('--jobs takes a number of at least 1000');
+  const weeks = values.weeks === undefined ? null : Number(values.weeks);
+  if (weeks !== null && (!Number.isInteger(weeks) || weeks < 1))
+    throw new TypeError('--weeks takes a number of at least 1');
   const unknown = positionals.filter((name) => !BENCHES.some((bench) => bench.name === name));
   if (unknown.length > 0) throw new TypeError(`no benchmark is called ${unknown.join(', ')}`);
   const chosen = BENCHES.filter(({ name }) => positionals.length === 0 || positionals.includes(name));
@@ -114,6 +120,7 @@ async function main(argv: readonly string[]): Promise<number> {
   const options: BenchOptions = {
     runs,
     jobs,
+    weeks,
     keep: values.keep ?? null,
     trace: values.trace ?? null,
     db: values.db ?? null,

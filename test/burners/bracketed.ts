@@ -10,7 +10,7 @@ import { hearKernel, type KernelHearing } from '../../src/sampler/job/hear-kerne
 import { undescribed } from '../../src/sampler/job/job-description';
 import { buildRecord } from '../../src/sampler/job/job-record';
 import { JobSampler } from '../../src/sampler/job/job-sampler';
-import { connectListener } from '../../src/sampler/listener/client';
+import { connectListener, type ListenerHandlers, type ListenerLink } from '../../src/sampler/listener/client';
 import type { Bracket, JobRecord, RecordStatus } from '../../src/record/record';
 import { startTicksOf } from '../../src/sampler/job/pid-file';
 import { loadSettings, type Settings } from '../../src/record/settings';
@@ -102,7 +102,18 @@ export function widthOf(bracket: Bracket | null, truth: number): number | null {
   return upper === null ? null : (upper - lower) / truth;
 }
 
-function settingsIn(directory: string): { readonly path: string; readonly settings: Settings } {
+interface Node {
+  readonly path: string;
+  readonly settings: Settings;
+}
+
+/** Connects as often as it takes: on a busy machine one try may wait less than a listener needs. */
+const reach =
+  ({ path, settings }: Node) =>
+  (handlers: ListenerHandlers): Promise<ListenerLink> =>
+    until(() => connectListener(path, settings, handlers), 'a listener');
+
+function settingsIn(directory: string): Node {
   mkdirSync(directory, { recursive: true });
   const path = join(directory, 'qmemacct.toml');
   writeFileSync(path, `run_dir = ${JSON.stringify(join(directory, 'run'))}\nlistener_linger = 0\n`);
@@ -196,10 +207,10 @@ export async function openBracketedRuns(): Promise<BracketedRuns> {
   const directory = temporaryDirectory(0o755);
   const shared = settingsIn(join(directory, 'shared'));
   // Keeps the listener there between the runs.
-  const keeper = await connectListener(shared.path, shared.settings, { take: () => undefined, lost: () => undefined });
-  if (keeper?.hello.events !== null || keeper.hello.records !== null) {
-    keeper?.close();
-    throw new Error(`the listener hears nothing: ${keeper?.hello.events ?? keeper?.hello.records ?? 'not started'}`);
+  const keeper = await reach(shared)({ take: () => undefined, lost: () => undefined });
+  if (keeper.hello.events !== null || keeper.hello.records !== null) {
+    keeper.close();
+    throw new Error(`the listener hears nothing: ${keeper.hello.events ?? keeper.hello.records ?? ''}`);
   }
   let numbers = 0;
 
@@ -248,9 +259,9 @@ export async function openBracketedRuns(): Promise<BracketedRuns> {
     );
     let hearing: KernelHearing | null = null;
     const hear = async (): Promise<void> => {
-      const { path, settings } =
-        job.heardAfterMs === undefined ? shared : settingsIn(join(directory, `late-${number}`));
-      hearing = hearKernel({ settingsPath: path, settings, ancestor }, sampler, () => undefined);
+      const node = job.heardAfterMs === undefined ? shared : settingsIn(join(directory, `late-${number}`));
+      const { path, settings } = node;
+      hearing = hearKernel({ settingsPath: path, settings, ancestor, connect: reach(node) }, sampler, () => undefined);
       if (!(await within(hearing.ready, READY_WITHIN_MS)) || (await hearing.ready) !== null)
         throw new Error(`events are not heard: ${(await hearing.ready) ?? 'no answer'}`);
     };

@@ -45,6 +45,10 @@ static long long smaller(long long a, long long b) {
   return a < b ? a : b;
 }
 
+static double larger_ms(double a, double b) {
+  return a > b ? a : b;
+}
+
 static double now_ms(void) {
   struct timespec now;
   clock_gettime(CLOCK_MONOTONIC, &now);
@@ -183,6 +187,8 @@ int main(int argc, char **argv) {
     const pid_t ended = wait4(-1, &ended_status, WNOHANG, &usage);
     if (ended < 0 && errno == ECHILD) break;
     if (ended > 0) {
+      /* Nothing was seen since the last sweep. */
+      seen.longest_gap_ms = larger_ms(seen.longest_gap_ms, now_ms() - last);
       if (ended == command) status = ended_status;
       else orphans++;
       maxrss = larger(maxrss, usage.ru_maxrss * 1024LL);
@@ -198,7 +204,7 @@ int main(int argc, char **argv) {
     }
     sweep();
     const double now = now_ms();
-    if (now - last > seen.longest_gap_ms) seen.longest_gap_ms = now - last;
+    seen.longest_gap_ms = larger_ms(seen.longest_gap_ms, now - last);
     last = now;
     const struct timespec pause = {0, 1000000};
     nanosleep(&pause, NULL);

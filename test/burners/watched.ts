@@ -34,7 +34,7 @@ const run = promisify(execFile);
  * Runs a burner under the independent eye, and again where the machine was too busy for the eye to have seen a state
  * that was held for `held` ms. @throws if it fails, takes over 60 s, or does not write exactly one line of truth
  */
-export async function runWatched(name: Burner, options: readonly string[], held = 200, tries = 10): Promise<Run> {
+export async function runWatched(name: Burner, options: readonly string[], held = 200, tries = 100): Promise<Run> {
   const directory = temporaryDirectory();
 
   const file = join(directory, 'truth');

@@ -6,6 +6,7 @@ import { describe, it } from 'node:test';
 import { attachCell, clusterObstacle, productDirs, upCell, type Cell } from './cell';
 import { kind, spoolRoot } from './kind';
 import { isAlive, type CellProcess } from './processes';
+import { wordFor } from './site';
 import { mountsBelow } from './teardown';
 import { until } from '../support/until';
 
@@ -125,9 +126,11 @@ async function runsHooksOnceConfigured(cell: Cell): Promise<void> {
 }
 
 async function goesOnWithoutQmaster(cell: Cell): Promise<void> {
-  const job = await cell.submit('gealice', ['-o', '/dev/null', '-e', '/dev/null'], 'sleep 2; exit 4');
+  const word = wordFor(cell, 'gealice', 'alone');
+  const job = await cell.submit('gealice', ['-o', '/dev/null', '-e', '/dev/null'], `${word.wait}; exit 4`);
   await cell.waitRunning(job);
   await cell.stopMaster();
+  word.give();
   await assert.rejects(cell.qstat(), /unable to send message to qmaster/);
   await cell.startMaster();
   await cell.hearExecds();

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { chmodSync, mkdirSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { packageRoot } from '../../src/base/package-root';
@@ -43,8 +43,9 @@ async function seen(cell: Cell, words: readonly string[], wanted: RegExp): Promi
 }
 
 async function deleted({ cell, accounting }: Place, say: (line: string) => void): Promise<void> {
-  const job = await cell.submit(USER, ['-N', 'gone', '-l', 'h_vmem=1G,h_rt=600'], 'sleep 300');
-  await cell.waitRunning(job);
+  const job = await cell.submit(USER, ['-N', 'gone', '-l', 'h_vmem=1G,h_rt=600'], 'touch ~/gone.begun; sleep 300');
+  // To qmaster a job runs while its prolog does.
+  await until(() => existsSync(join(cell.layout.home(USER), 'gone.begun')), `the script of job ${job}`);
   await cell.check(cell.master, [client('qdel'), job]);
   await cell.waitFinished(job);
   const began = Date.now();

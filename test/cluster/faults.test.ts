@@ -10,7 +10,9 @@ import {
   assertHolds,
   assertQueuesWell,
   burnerCommand,
+  holds,
   isSampled,
+  mib,
   truthOf,
   UNTIL_TOLD,
   withSite,
@@ -39,12 +41,15 @@ function samplerOf({ cell }: Site, job: string): Promise<Sampler> {
   }, `the sampler of job ${job}`);
 }
 
-/** Until the accounting DB has a heartbeat of the job with samples. */
-const hasSamples = ({ product }: Site, job: string): Promise<true> =>
+/** Until the accounting DB has a heartbeat of the job with samples, in one of which it held so much. */
+const hasSamples = ({ product }: Site, job: string, bytes = 0): Promise<true> =>
   until(
-    async () => (await product.present(job)).some(({ record }) => (record.samples ?? 0) > 0),
+    async () => (await product.present(job)).some(({ record }) => (record.samples ?? 0) > 0 && holds(bytes)(record)),
     `a heartbeat of job ${job} with samples`,
   );
+
+/** Far beyond what the jobs sleep and a busy machine adds; a hook that waits for what does not come waits longer. */
+const MOST_SECONDS = 120;
 
 async function killedSampler(site: Site): Promise<void> {
   const { cell, product } = site;
@@ -53,7 +58,7 @@ async function killedSampler(site: Site): Promise<void> {
   const job = await cell.submit('gealice', ['-N', 'killed', '-l', 'h_vmem=1G'], `${script}; exit 4`);
   await cell.waitRunning(job);
   const sampler = await samplerOf(site, job);
-  await hasSamples(site, job);
+  await hasSamples(site, job, mib(120));
   process.kill(sampler.pid, 'SIGKILL');
   await sleep(1500);
   word.give();
@@ -83,8 +88,7 @@ async function stateDirectory(site: Site, mount: (host: string) => Promise<unkno
     for (const job of jobs) {
       const [line] = await cell.waitFinished(job);
       assert.equal(line?.failed, '0');
-      // It sleeps for 1.5 s; the rest is for a busy machine.
-      assert.ok(Number(line.ru_wallclock) <= 10);
+      assert.ok(Number(line.ru_wallclock) <= MOST_SECONDS);
     }
     await assertQueuesWell(cell);
   } finally {
@@ -128,14 +132,19 @@ async function accountingDb(
     for (const job of jobs) {
       const [line] = await cell.waitFinished(job);
       assert.equal(line?.failed, '0');
-      assert.ok(Number(line.ru_wallclock) <= 10);
+      assert.ok(Number(line.ru_wallclock) <= MOST_SECONDS);
     }
     await assertQueuesWell(cell);
-    // It is really dead: what waits can't be delivered.
-    const flushes = await Promise.all(cell.execHosts.map((host) => product.run(host, 'flush', '--patience', '0')));
-    assert.ok(
-      flushes.some(({ status }) => status === 3),
-      flushes.map(({ stdout }) => stdout).join('\n'),
+    // It is really dead: what waits can't be delivered. A sampler that still tries itself leaves it for that later.
+    let said = '';
+    await until(
+      async () => {
+        const flushes = await Promise.all(cell.execHosts.map((host) => product.run(host, 'flush', '--patience', '0')));
+        said = flushes.map(({ stdout }) => stdout).join('\n');
+        return flushes.some(({ status }) => status === 3);
+      },
+      () => `a flush that can't deliver: ${said}`,
+      500,
     );
   } finally {
     await mendIt();
@@ -199,7 +208,7 @@ async function anotherBuild(site: Site): Promise<void> {
 async function crashedShepherd(site: Site): Promise<void> {
   const { cell, product } = site;
   // Until a while after its shepherd has gone.
-  const script = 'for i in $(seq 600); do [ -d /proc/$PPID ] || break; sleep 0.2; done; sleep 3';
+  const script = 'for i in $(seq 3000); do [ -d /proc/$PPID ] || break; sleep 0.2; done; sleep 3';
   const job = await cell.submit('gebob', ['-N', 'crash', '-r', 'n', '-l', 'h_vmem=1G'], script);
   await cell.waitRunning(job);
   const sampler = await samplerOf(site, job);

@@ -156,13 +156,11 @@ async function plantedFiles({ cell, product }: Site): Promise<void> {
     'true',
   ].join('; ');
   await cell.check(host, script, { user: 'gealice' });
-  const started = Date.now();
   const job = await cell.submit('gealice', ['-q', `all.q@${host}`], 'sleep 0.5');
   await cell.waitFinished(job);
   const flushed = await product.run(host, 'flush');
   assert.equal(flushed.status, 0, flushed.stderr);
   await product.record(job);
-  assert.ok(Date.now() - started < 90_000);
   const left = (await cell.check(host, `ls ${outbox}`)).trim();
   assert.equal(left, '');
   assert.ok(existsSync('/etc/shadow'));

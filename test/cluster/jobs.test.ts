@@ -9,7 +9,9 @@ import { until } from '../support/until';
 import {
   assertHolds,
   assertQueuesWell,
+  awaitFigures,
   burnerCommand,
+  holds,
   isSampled,
   mib,
   truthOf,
@@ -38,8 +40,11 @@ function assertAgrees(record: JobRecord, line: AccountingRecord | undefined): vo
 }
 
 async function serialJob({ cell, product }: Site): Promise<void> {
-  const script = `${burnerCommand('steady', 'serial.truth', { mib: 200, hold: 3000 })}; exit 3`;
-  const job = await cell.submit('gealice', ['-N', 'serial', '-l', 'h_vmem=1500M'], script);
+  const word = wordFor(cell, 'gealice', 'serial');
+  const burn = burnerCommand('steady', 'serial.truth', { mib: 200, hold: UNTIL_TOLD, until: word.path });
+  const job = await cell.submit('gealice', ['-N', 'serial', '-l', 'h_vmem=1500M'], `${burn}; exit 3`);
+  await awaitFigures(cell, job, (figures) => (figures.samples ?? 0) >= 4 && holds(mib(200))(figures));
+  word.give();
   const [line] = await cell.waitFinished(job);
   const record = await product.record(job);
   assertAgrees(record, line);

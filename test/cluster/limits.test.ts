@@ -1,7 +1,19 @@
 import assert from 'node:assert/strict';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { assertHolds, assertQueuesWell, burnerCommand, mib, truthOf, withSite, wordFor, type Site } from './site';
+import {
+  assertHolds,
+  assertQueuesWell,
+  awaitFigures,
+  burnerCommand,
+  mib,
+  truthOf,
+  withSite,
+  wordFor,
+  type Site,
+} from './site';
 import { until } from '../support/until';
 
 const limits = { timeout: 900_000 };
@@ -33,8 +45,9 @@ async function noRoomForASampler(t: TestContext, site: Site): Promise<void> {
     ['-N', 'beside', '-l', 'h_vmem=1G', '-q', `all.q@${host}`],
     burnerCommand('steady', 'beside.truth', { mib: 20, hold: 240_000, until: word.path }),
   );
+  // It writes the file once it can be asked.
   await until(
-    () => cell.processes(host).some(({ command }) => command.includes('listener/main.js')),
+    () => existsSync(join(cell.productDir(host, '/run/qmemacct'), 'listener', 'pid')),
     () => `the listener of ${host}`,
   );
   const script = burnerCommand('steady', 'tiny.truth', { mib: 30, hold: 500 });
@@ -71,12 +84,15 @@ async function smallestAddressSpace({ cell, product }: Site): Promise<void> {
 async function fewDescriptors({ cell, product }: Site): Promise<void> {
   await cell.setGlobal({ execd_params: 'S_DESCRIPTORS=100,H_DESCRIPTORS=100' });
   try {
-    const script = 'ulimit -n; for i in $(seq 60); do sleep 5 & done; wait';
+    const word = wordFor(cell, 'gealice', 'descriptors');
+    const script = `ulimit -n; for i in $(seq 60); do sleep 600 & done; ${word.wait}; kill $(jobs -p)`;
     const job = await cell.submit(
       'gealice',
       ['-N', 'descriptors', '-l', 'h_vmem=1G', '-o', 'desc.out', '-j', 'y'],
       script,
     );
+    await awaitFigures(cell, job, ({ max_processes: most }) => (most ?? 0) >= 61);
+    word.give();
     await cell.waitFinished(job);
     const record = await product.record(job);
     assert.equal((await cell.check('ge1', `cat ${cell.layout.home('gealice')}/desc.out`)).trim(), '100');

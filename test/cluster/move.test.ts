@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { describe, it, type TestContext } from 'node:test';
 import { openPostgresReader } from '../../src/accounting/postgres/postgres-store';
+import type { JobAttempt } from '../../src/accounting/store';
 import type { JobRecord } from '../../src/record/record';
 import type { Report } from '../../src/report/efficiency/report';
 import { SETTINGS_FILE } from '../../src/record/settings';
@@ -77,26 +78,28 @@ async function moved(t: TestContext, site: Site, server: Server): Promise<void> 
     const { records } = await store.records({ since: 0, until: Date.now() + 86_400_000, limit: 10_000 });
     return records.map(({ record }) => record);
   };
-  const inPostgres = async (job: string): Promise<readonly string[]> =>
-    (await store.job({ job_id: Number(job), all: true })).records.map(({ record }) => record.status);
+  const statuses = (records: readonly JobAttempt[]): readonly string[] => records.map(({ record }) => record.status);
+  const inPostgres = async (job: string): Promise<readonly JobAttempt[]> =>
+    (await store.job({ job_id: Number(job), all: true })).records;
   const arrived = (job: string): Promise<true> =>
     until(
-      async () => (await inPostgres(job)).includes('finished'),
+      async () => statuses(await inPostgres(job)).includes('finished'),
       async () => {
         const flushed = await Promise.all(cell.execHosts.map((host) => product.run(host, 'flush')));
         return `job ${job} in PostgreSQL; ${flushed.map(({ stdout, stderr }) => `${stdout}${stderr}`).join('; ')}`;
       },
     );
-  const inFile = async (job: string): Promise<readonly string[]> =>
-    (await product.present(job)).map(({ record }) => record.status);
+  const inFile = (job: string): Promise<readonly JobAttempt[]> => product.present(job);
   const submit = (user: string, host: string, script: string, ...words: readonly string[]): Promise<string> =>
     cell.submit(user, ['-q', `all.q@${host}`, '-l', 'h_vmem=600M', ...words], script);
   const go = (user: string, file: string): Promise<string> => cell.check(cell.master, `touch ~/${file}`, { user });
 
-  /** A sampler has told of all its tasks while they ran. */
-  const heard = (job: string, statuses: () => Promise<readonly string[]>, tasks = 1): Promise<true> =>
+  /** A sampler has told of all its tasks while they ran, and has seen them. */
+  const heard = (job: string, found: typeof inPostgres, tasks = 1): Promise<true> =>
     until(
-      async () => (await statuses()).filter((status) => status === 'running').length >= tasks,
+      async () =>
+        (await found(job)).filter(({ record }) => record.status === 'running' && (record.samples ?? 0) > 0).length >=
+        tasks,
       () => `${tasks} heartbeats of job ${job}`,
     );
 
@@ -108,8 +111,8 @@ async function moved(t: TestContext, site: Site, server: Server): Promise<void> 
   const between = await submit('gealice', 'ge2', awaits('first'), '-N', 'between');
   const early = await submit('gealice', 'ge1', awaits('early'), '-N', 'array', '-t', '1-3');
   const fails = await submit('gebob', 'ge2', `${awaits('early')}; exit 3`, '-N', 'fails', '-pe', 'smp', '2');
-  for (const job of [...long, between, fails]) await heard(job, () => inFile(job));
-  await heard(early, () => inFile(early), 3);
+  for (const job of [...long, between, fails]) await heard(job, inFile);
+  await heard(early, inFile, 3);
   for (const user of OWNERS) await go(user, 'early');
   for (const job of [early, fails]) await cell.waitFinished(job);
   await product.records(early, 3);
@@ -130,12 +133,12 @@ async function moved(t: TestContext, site: Site, server: Server): Promise<void> 
     await submit('gealice', 'ge2', awaits('late'), '-N', 'late'),
     await submit('gebob', 'ge1', awaits('late'), '-N', 'late'),
   ] as const;
-  for (const job of late) await heard(job, () => inPostgres(job));
+  for (const job of late) await heard(job, inPostgres);
   for (const user of OWNERS) await go(user, 'late');
   for (const job of [long[1], ...late]) await cell.waitFinished(job);
   for (const job of [...long, ...late]) await arrived(job);
   // Samplers that began with the old file delivered to the new place.
-  for (const job of long) assert.deepEqual(await inFile(job), ['running']);
+  for (const job of long) assert.deepEqual(statuses(await inFile(job)), ['running']);
   for (const job of late) assert.deepEqual(await inFile(job), []);
 
   // What came late; then the lines that the old file has not seen.

@@ -4,7 +4,7 @@ import { sumOfJob } from '../../src/accounting/job-sum';
 import { memoryEfficiency } from '../../src/record/efficiency';
 import { readMemoryComplexes, reservedConsumables, withoutValue } from '../../src/gridengine/memory-consumables';
 import { enforcedRequest } from '../../src/record/request';
-import { burnerCommand, mib, withSite, type Site } from './site';
+import { awaitFigures, burnerCommand, holds, mib, UNTIL_TOLD, withSite, wordFor, type Site } from './site';
 import { tightScript } from './tight';
 
 /** Complexes as Grid Engine has them by itself, those that the site adds, and what enforces each. */
@@ -35,11 +35,14 @@ async function judgedByWhatTheyRequest({ cell, product }: Site): Promise<void> {
   assert.deepEqual(reservedConsumables(complexes), ['job_mem', 'site_mem', 'mem_free', 'virtual_free']);
   assert.deepEqual(withoutValue(complexes), ['idle_mem']);
   await slaveHostsAreJudged({ cell, product });
+  const word = wordFor(cell, 'gealice', 'each');
   const jobs = new Map<keyof typeof COMPLEXES, string>();
   for (const name of NAMES) {
-    const script = burnerCommand('steady', `${name}.truth`, { mib: 60, hold: 1500 });
+    const script = burnerCommand('steady', `${name}.truth`, { mib: 60, hold: UNTIL_TOLD, until: word.path });
     jobs.set(name, await cell.submit('gealice', ['-N', name, '-pe', 'smp', '2', '-l', `${name}=300M`], script));
   }
+  for (const job of jobs.values()) await awaitFigures(cell, job, holds(mib(60)));
+  word.give();
   for (const job of jobs.values()) {
     await cell.waitFinished(job);
     await product.record(job);
@@ -73,12 +76,15 @@ async function judgedByWhatTheyRequest({ cell, product }: Site): Promise<void> {
 const ON_TWO_HOSTS = ['-N', 'two', '-pe', 'tight-summary', '4', '-l', 'mem_free=300M'] as const;
 
 async function slaveHostsAreJudged({ cell, product }: Site): Promise<void> {
-  const steady = { burner: 'steady', options: { mib: 60, hold: 1500 } } as const;
+  const word = wordFor(cell, 'gealice', 'two');
+  const steady = { burner: 'steady', options: { mib: 60, hold: UNTIL_TOLD, until: word.path } } as const;
   const script = tightScript('two', [
     { ...steady, on: 'master' },
     { ...steady, on: 'other' },
   ]);
   const job = await cell.submit('gealice', [...ON_TWO_HOSTS], script);
+  await awaitFigures(cell, job, (figures) => figures.pe_task_id !== null && holds(mib(60))(figures), 2);
+  word.give();
   await cell.waitFinished(job);
   await product.records(job, 3);
   const imported = await product.run('ge1', 'import');

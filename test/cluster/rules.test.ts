@@ -2,14 +2,13 @@ import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
-import type { JobRecord } from '../../src/record/record';
 import { SETTINGS_FILE } from '../../src/record/settings';
 import { SHIPPED_RULES } from '../../src/report/rules/shipped';
 import { readText } from '../../src/sources/files';
 import { A100, GIB, setStub, stubLibrary, stubObstacle, T4, TWO_GPUS } from '../native/nvml-stub';
 import { classesIn, shippedRule } from '../support/rules';
 import { until } from '../support/until';
-import { burnerCommand, liveRecords, siteObstacle, withSite, wordFor, type Site, type Word } from './site';
+import { awaitFigures, burnerCommand, siteObstacle, withSite, wordFor, type Site, type Word } from './site';
 
 const USER = 'gealice';
 
@@ -125,15 +124,13 @@ async function importLines({ cell, product }: Site, jobs: readonly string[]): Pr
 }
 
 /** Ends the jobs that hold GPUs when the rule has seen enough: one computes on its own from the start. */
-async function useGpus({ cell }: Site, word: Word): Promise<void> {
+async function useGpus({ cell }: Site, jobs: readonly string[], word: Word): Promise<void> {
   const computes = await until(
     () => readText(join(cell.layout.home(USER), 'computes.pid'))?.trim() || null,
     'the job that computes on a GPU',
   );
   setStub({ ...TWO_GPUS, ...usedBy(computes) });
-  const held = (): readonly JobRecord[] =>
-    liveRecords(cell).filter(({ metrics }) => (metrics.gpu_held_time_seconds ?? 0) >= 10);
-  await until(() => held().length === 2, 'two jobs that have held a GPU for 10 s', 200);
+  for (const job of jobs) await awaitFigures(cell, job, ({ metrics }) => (metrics.gpu_held_time_seconds ?? 0) >= 10);
   word.give();
 }
 
@@ -161,7 +158,11 @@ async function judged(site: Site): Promise<void> {
   const jobs = await Promise.all(
     cases.map(({ name, args, script }) => cell.submit(USER, ['-N', name, ...args], script)),
   );
-  await useGpus(site, word);
+  await useGpus(
+    site,
+    jobs.filter((_, index) => cases[index]?.name.startsWith('gpu-')),
+    word,
+  );
   await Promise.all(jobs.map((job, index) => product.records(job, cases[index]?.tasks)));
   await importLines(site, jobs);
   for (const [index, { name, has, hasNot }] of cases.entries()) {

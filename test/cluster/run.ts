@@ -71,8 +71,9 @@ export function run(argv: readonly string[], options: RunOptions): Promise<Comma
       reject(new Error(`can not start ${file}: ${cause.message}`, { cause }));
     });
     child.on('exit', (code, signal) => {
+      // What is in the pipes is read first, also where this process stood still meanwhile.
       grace = setTimeout(() => {
-        finish(code, signal);
+        setImmediate(finish, code, signal);
       }, pipeGraceMs);
     });
     child.on('close', finish);

@@ -7,7 +7,7 @@ import { readText } from '../../src/sources/files';
 import { burner, burnersObstacle, readTruth, type BurnerProgram, type Truth } from '../burners/build';
 import { clusterObstacle, upCell, type Cell, type UpOptions } from './cell';
 import { installProduct, type Product, type ProductOptions } from './product';
-import { PATIENCE_MS } from '../support/until';
+import { PATIENCE_MS, until } from '../support/until';
 
 /** A cell with the product installed. */
 export interface Site {
@@ -71,21 +71,43 @@ export function wordFor(cell: Cell, user: string, name: string): Word {
   };
 }
 
-/** The records so far of the jobs that run on these hosts; each goes with its job. */
-export function liveRecords(cell: Cell, hosts: readonly string[] = cell.execHosts): readonly JobRecord[] {
-  return hosts.flatMap((host) => {
+/** The live figures of a job's tasks that have samples; each goes with its task. */
+function liveRecords(cell: Cell, job: string): readonly JobRecord[] {
+  return cell.execHosts.flatMap((host) => {
     const live = join(cell.productDir(host, '/run/qmemacct'), 'live');
-    const names = existsSync(live) ? readdirSync(live).filter((name) => name.endsWith('.json')) : [];
-    return names.flatMap((name) => {
+    if (!existsSync(live)) return [];
+    return readdirSync(live).flatMap((name) => {
       const record = recordOfJson(readText(join(live, name)) ?? '');
-      return record.ok ? [record.value] : [];
+      if (!record.ok || String(record.value.job_id) !== job) return [];
+      return (record.value.samples ?? 0) > 0 ? [record.value] : [];
     });
   });
 }
 
 /** Whether the live figures of a job, or of one of its tasks, have samples. */
-export const isSampled = (cell: Cell, job: string): boolean =>
-  liveRecords(cell).some(({ job_id: id, samples }) => String(id) === job && (samples ?? 0) > 0);
+export function isSampled(cell: Cell, job: string): boolean {
+  return liveRecords(cell, job).length > 0;
+}
+
+/** Waits until so many tasks of a job have live figures like these; without a word: any that have samples. */
+export async function awaitFigures(
+  cell: Cell,
+  job: string,
+  isWanted: (record: JobRecord) => boolean = () => true,
+  count = 1,
+): Promise<void> {
+  await until(
+    () => liveRecords(cell, job).filter(isWanted).length >= count,
+    () => `figures of ${count} tasks of job ${job}: ${JSON.stringify(liveRecords(cell, job))}`,
+    100,
+  );
+}
+
+/** The job has been seen to hold this much. */
+export const holds =
+  (bytes: number) =>
+  ({ peak_rss: peak }: JobRecord): boolean =>
+    (peak?.lower_bytes ?? 0) >= bytes;
 
 /** How long a burner holds that is to end by a word. */
 export const UNTIL_TOLD = PATIENCE_MS;

@@ -189,9 +189,14 @@ async function directories(site: Site): Promise<void> {
     );
     assert.notEqual(readFileSync(join(path, 'addgrpid'), 'utf8'), '');
     // The slots that it does not name are not the shepherd's to multiply by.
-    const limit = readText(join('/proc', readFileSync(join(path, 'job_pid'), 'utf8').trim(), 'limits')) ?? '';
     const bytes = mib(500) * (kind.tasksNameTheirSlots ? 2 : 1);
-    assert.match(limit, new RegExp(`^Max address space +${bytes} +${bytes} `, 'm'));
+    const limits = (): string =>
+      readText(join('/proc', readFileSync(join(path, 'job_pid'), 'utf8').trim(), 'limits')) ?? '';
+    // The shepherd writes the number while its child sets them.
+    await until(
+      () => new RegExp(`^Max address space +${bytes} +${bytes} `, 'm').test(limits()),
+      () => `${bytes} bytes of address space in ${limits()}`,
+    );
     // On the other host the job's directory holds its tasks' and nothing else.
     const isMaster = siblings.includes('config');
     assert.equal(config.get('pe_slots'), isMaster ? '4' : '2');

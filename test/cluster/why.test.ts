@@ -1,14 +1,13 @@
 import assert from 'node:assert/strict';
-import { existsSync } from 'node:fs';
+import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { nextTime } from '../../src/report/advice/next-time';
 import { whyEnded, type Why } from '../../src/report/why/why';
 import type { JobRecord } from '../../src/record/record';
 import { SETTINGS_FILE } from '../../src/record/settings';
 import { client, kind } from './kind';
-import { burnerCommand, withSite, type Site } from './site';
+import { awaitFigures, burnerCommand, withSite, type Site } from './site';
 import { openingLines } from './tight';
 import { until } from '../support/until';
 
@@ -62,6 +61,9 @@ interface Case {
   readonly next?: RegExp;
 }
 
+/** Waits until the test has seen live figures of the job. */
+const SAMPLED = 'until [ -e ~/$JOB_NAME.sampled ]; do sleep 0.2; done';
+
 const many = (count: number, mib: number): string =>
   `${Array.from({ length: count }, (_, index) => `${burnerCommand('steady', `sum${index}.truth`, { mib, hold: 30_000 })} &`).join(' ')} wait`;
 
@@ -77,8 +79,7 @@ const ALL_CASES: readonly Case[] = [
   {
     name: 'one large request that the kernel refuses',
     request: 'h_vmem=600M',
-    // It runs long enough to be sampled, whatever else the machine does.
-    script: `perl -e 'sleep 5; $bytes = 1 << 30; $held = "x" x $bytes'; exit $?`,
+    script: `perl -e 'sleep 1 until -e "$ENV{HOME}/$ENV{JOB_NAME}.sampled"; $bytes = 1 << 30; $held = "x" x $bytes'; exit $?`,
     causes: ['refused-memory', 'own-error'],
     sentence:
       /refused at h_vmem \(the address space of a process \(perl\) .* of the 600 MiB .*; a single request for .* MiB/,
@@ -171,7 +172,7 @@ const ALL_CASES: readonly Case[] = [
   {
     name: 'qdel',
     request: 'h_vmem=1G,h_rt=600',
-    script: 'sleep 60',
+    script: `${SAMPLED}; sleep 600`,
     then: ({ cell }, job) => cell.check(cell.master, [client('qdel'), job]),
     causes: ['deleted'],
     sentence:
@@ -181,21 +182,21 @@ const ALL_CASES: readonly Case[] = [
   {
     name: 'a crash of the program',
     request: 'h_vmem=1G',
-    script: 'sleep 2; kill -SEGV $$',
+    script: `${SAMPLED}; kill -SEGV $$`,
     causes: ['crash'],
     sentence: /a crash of the program\. SIGSEGV at .*; it had used [\d.]+ % of h_vmem/,
   },
   {
     name: 'a crash that the shell tells of',
     request: 'h_vmem=1G',
-    script: `sleep 2; perl -e 'kill 11, $$'; exit $?`,
+    script: `${SAMPLED}; perl -e 'kill 11, $$'; exit $?`,
     causes: ['crash'],
     sentence: /Exit status 139 \(means SIGSEGV\)/,
   },
   {
     name: 'kill -9 of a child',
     request: 'h_vmem=1G,h_rt=600',
-    script: `sleep 2; perl -e 'kill 9, $$'; exit $?`,
+    script: `${SAMPLED}; perl -e 'kill 9, $$'; exit $?`,
     causes: ['node-out-of-memory', 'signalled'],
     sentence:
       /killer, for a full node \(.*\) or a signal .* \(a process of the job was killed and its shell was not\)\. Evidence needed: the kernel's log on ge[12] \(journalctl -k\) or the job's own output/,
@@ -203,7 +204,7 @@ const ALL_CASES: readonly Case[] = [
   {
     name: 'a failure of the job itself',
     request: 'h_vmem=1G',
-    script: 'sleep 2; exit 3',
+    script: `${SAMPLED}; exit 3`,
     causes: ['own-error'],
     sentence: /a failure of the job itself\. It ended by itself with exit status 3; it had used [\d.]+ % of h_vmem/,
   },
@@ -276,20 +277,16 @@ describe('why a job was killed', () => {
         const jobs = await Promise.all(
           CASES.map(({ request, pe, script }, index) => {
             const parallel = pe === undefined ? [] : ['-pe', pe[0], String(pe[1])];
-            const begins = `: >~/case${index}.begun\n${script}`;
-            return cell.submit(USER, ['-N', `case${index}`, '-l', request, ...parallel], begins);
+            return cell.submit(USER, ['-N', `case${index}`, '-l', request, ...parallel], script);
           }),
         );
         await Promise.all(
-          CASES.map(async ({ then }, index) => {
+          CASES.map(async ({ script, then }, index) => {
             const job = jobs[index] ?? '';
-            if (then === undefined) return;
-            await until(
-              () => existsSync(join(cell.layout.home(USER), `case${index}.begun`)),
-              `the script of job ${job}`,
-            );
-            await sleep(1500);
-            await then(site, job);
+            if (!script.includes('.sampled')) return;
+            await awaitFigures(cell, job);
+            writeFileSync(join(cell.layout.home(USER), `case${index}.sampled`), '');
+            await then?.(site, job);
           }),
         );
         const parallel = CASES.findIndex(({ pe }) => pe !== undefined);

@@ -92,7 +92,9 @@ describe('a client of Grid Engine', () => {
   it('whose output is held open by a process of another group is not waited for', async () => {
     const b = bench();
     const pids = join(b.directory, 'pids');
-    const answer = await answerOf(b, `echo "<job_info>"; setsid sleep 600 & echo $! > ${pids}; exit 0`);
+    // It says itself that it is in a session of its own: its pid is known before that.
+    const left = `setsid sh -c 'echo $$ > ${pids}.new; mv ${pids}.new ${pids}; exec sleep 600'`;
+    const answer = await answerOf(b, `echo "<job_info>"; ${left} & until [ -e ${pids} ]; do sleep 0.01; done; exit 0`);
     assert.equal(alive(pids).length, 1);
     for (const pid of alive(pids)) process.kill(pid);
     assert.match(answer.problem ?? '', /ends in the middle/);

@@ -16,7 +16,8 @@ function options(socket: string, fake: FakeQmaster, more: Partial<LiveOptions> =
     cell: () => ({
       cell: null,
       cluster: 'own',
-      rules: { intervalMs: 10_000, usageIntervalMs: 40_000 },
+      // Longer than any pause of the test between two commands.
+      rules: { intervalMs: 3_600_000, usageIntervalMs: 4 * 3_600_000 },
       tools: { ...fake.tools, now: Date.now },
     }),
     pending: false,

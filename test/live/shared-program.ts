@@ -1,6 +1,6 @@
 /**
- * One live command, as a process of its own: `node shared-program.js DIRECTORY INTERVAL_MS POLLS [pending]`. Takes the
- * shared snapshot so many times, an interval apart, and prints what it saw, one line of JSON each.
+ * One live command, as a process of its own: `node shared-program.js DIRECTORY INTERVAL_MS STATES`. Takes the shared
+ * snapshot, an interval apart, until it has seen so many different ones, and prints what it saw, one line of JSON each.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { clientRunner } from '../../src/gridengine/client-command';
@@ -8,25 +8,26 @@ import { READERS } from '../../src/live/poll-tools';
 import { poll, type PollRules } from '../../src/live/poller';
 import { sharedState } from '../../src/live/shared-snapshot';
 
-async function main([directory = '', interval = '', polls = '', pending]: readonly string[]): Promise<void> {
+async function main([directory = '', interval = '', states = '']: readonly string[]): Promise<void> {
   const rules: PollRules = { intervalMs: Number(interval), usageIntervalMs: 3_600_000 };
   const run = clientRunner({ env: process.env, cell: null, timeoutMs: 60_000 });
   const tools = { run, readers: READERS, now: Date.now };
-  for (let count = 0; count < Number(polls); count++) {
-    if (count > 0) await sleep(rules.intervalMs);
+  for (const seen = new Set<number | null>(); ;) {
     const { snapshot } = await sharedState({
       directory,
       cluster: 'shared',
       cell: null,
       rules,
-      pending: pending === 'pending',
-      poll: (before) => poll(before, rules, tools, pending === 'pending'),
+      pending: false,
+      poll: (before) => poll(before, rules, tools, false),
       longestPollMs: 120_000,
     });
     const { running, hosts } = snapshot;
     process.stdout.write(
       `${JSON.stringify({ at: running.at, jobs: running.value.map(({ job }) => job), problem: hosts.problem })}\n`,
     );
+    if (seen.add(running.at).size === Number(states)) return;
+    await sleep(rules.intervalMs);
   }
 }
 

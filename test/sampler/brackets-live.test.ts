@@ -151,15 +151,16 @@ describe('brackets beside programs that know their peaks', { skip: bracketsObsta
   }
 
   it('hold where nobody heard the job’s first moments, and are open for that', async () => {
-    const late = await Promise.all(
-      [10, 40, 70].map((heardAfterMs) =>
-        runs.run({ burner: 'steady', options: ['--mib=32', '--hold=2500'], intervalMs: 100, heardAfterMs }),
-      ),
-    );
-    for (const { record, truth } of late) {
+    // Again, and for longer, where a busy machine had no listener before the job was over.
+    const late = async (heardAfterMs: number, holdMs = 2500): Promise<void> => {
+      const options = ['--mib=32', `--hold=${holdMs}`];
+      const { record, truth } = await runs.run({ burner: 'steady', options, intervalMs: 100, heardAfterMs });
+      const open = opennessOf(record.peak_rss);
+      if (open !== 'start-gap' && holdMs < 60_000) return late(heardAfterMs, 2 * holdMs);
       assert.deepEqual(broken(record, truth), []);
-      assert.equal(opennessOf(record.peak_rss), 'start-gap');
-    }
+      assert.equal(open, 'start-gap');
+    };
+    await Promise.all([10, 40, 70].map((heardAfterMs) => late(heardAfterMs)));
   });
 
   it('hold for 2,000 children of 20 ms, each of them heard of', () =>

@@ -10,6 +10,7 @@ import {
   openSync,
   readdirSync,
   readFileSync,
+  readlinkSync,
   symlinkSync,
   writeFileSync,
   writeSync,
@@ -186,12 +187,28 @@ async function endSamplers(site: Site): Promise<void> {
   }, 'the end of what the hooks started');
 }
 
+/** Whether some process of the machine is between two programs: it has memory, and no command line yet. */
+function anyExecutes(): boolean {
+  return readdirSync('/proc').some((name) => {
+    if (!/^\d+$/.test(name)) return false;
+    try {
+      return (
+        readFileSync(`/proc/${name}/cmdline`, 'utf8') === '' &&
+        !readFileSync(`/proc/${name}/statm`, 'utf8').startsWith('0 ')
+      );
+    } catch {
+      return false;
+    }
+  });
+}
+
 /** Waits until nothing that this site's hooks started is left. */
 export function quiet(site: Site): Promise<boolean> {
   let idle = 0;
   return until(() => {
-    // For a moment, while it executes a program, a process has no command line.
-    idle = processesOf(site).length === 0 ? idle + 1 : 0;
+    if (processesOf(site).length > 0) idle = 0;
+    // A busy machine may leave a process of the site's between two programs for as long as all these looks take.
+    else if (!anyExecutes()) idle++;
     return idle > 5;
   }, 'the end of sampler and delivery');
 }
@@ -396,12 +413,48 @@ export async function lapse(ms: number): Promise<void> {
   for (let left = ms; left > 0; left -= 100) await delay(Math.min(left, 100));
 }
 
-/** Lets a job go `ms` after its sampler has said that it is there. */
-export async function letGoSampled(job: Job, { letGo }: Held, ms: number): Promise<void> {
-  await until(() => job.sampler(), `the sampler of job ${job.number}`);
-  await job.step('start');
+/** Waits until the job's sampler has looked at its first process: it keeps files of that open. */
+export async function lookedAt(job: Job): Promise<void> {
+  const { pid } = await job.step('start');
+  await until(() => {
+    const sampler = job.sampler();
+    if (sampler === null) return false;
+    try {
+      return readdirSync(`/proc/${sampler}/fd`).some((fd) => isFileOf(pid, `/proc/${sampler}/fd/${fd}`));
+    } catch {
+      return false;
+    }
+  }, `the first look at job ${job.number}`);
+}
+
+function isFileOf(pid: number, descriptor: string): boolean {
+  try {
+    return readlinkSync(descriptor).startsWith(`/proc/${pid}/`);
+  } catch {
+    return false;
+  }
+}
+
+/** Lets a job go `ms` after its sampler has first looked at it. Returns the moment before that (ms since the epoch). */
+export async function letGoSampled(job: Job, { letGo }: Held, ms: number): Promise<number> {
+  await lookedAt(job);
   await lapse(ms);
+  const before = Date.now();
   letGo();
+  return before;
+}
+
+/** Waits until a sample of after this moment is in node.db: a sampler saves what it has every 5 s, the service every 20 s. */
+export async function sampledSince(site: Site, job: Job, ms: number): Promise<void> {
+  await until(() => {
+    try {
+      const last = nodeSamples(site, job.key).at(-1);
+      return last !== undefined && Date.parse(nodeRecord(site, job.key).started_at ?? '') + last.at > ms;
+    } catch {
+      // The sampler has not made node.db, or not its tables.
+      return false;
+    }
+  }, `a sample of job ${job.number} in node.db`);
 }
 
 /** Runs a job that is there for `ms` beside its sampler, and waits until its record is delivered. */

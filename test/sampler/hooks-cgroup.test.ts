@@ -17,6 +17,7 @@ import { burner, burnersObstacle } from '../burners/build';
 import { heldJob, newSite, quiet, shepherdObstacle, startJob, unhurried, type Job, type Site } from './fake-shepherd';
 import { temporaryDirectory } from '../support/temporary-directory';
 import { until } from '../support/until';
+import { oneOf } from '../tries';
 
 const MIB = 1024 * 1024;
 const ROOT = '/sys/fs/cgroup';
@@ -76,7 +77,8 @@ describe('a cgroup of the job’s own (v1, live)', { skip: obstacle ?? false, co
   it('holds the job from its first moment, and neither hooks nor sampler', async (t) => {
     const site = newSite(t, own);
     const before = pathIn(process.pid, 'memory');
-    const job = startJob(site, [burner('steady'), '--mib=64', '--hold=6000']);
+    // Until it is killed, below.
+    const job = startJob(site, [burner('steady'), '--mib=64', '--hold=3600000']);
     cleanUp(t, job);
     const { pid } = await job.step('start');
     const sampler = await until(() => job.sampler(), 'the sampler');
@@ -104,9 +106,10 @@ describe('a cgroup of the job’s own (v1, live)', { skip: obstacle ?? false, co
     assert.ok((reading.cpuUsageSeconds ?? 0) > 0 && (reading.cpuUsageSeconds ?? 0) < 60);
     assert.equal(reading.oomKills ?? 0, 0);
 
+    process.kill(pid, 'SIGKILL');
     const steps = await job.ended;
     assert.equal(steps.prolog?.status, 0);
-    assert.equal(steps.job?.status, 0);
+    assert.equal(steps.job?.status, 137);
     assert.equal(steps.epilog?.status, 0);
     await quiet(site);
     // Of this job only: others that run beside it have run directories elsewhere.
@@ -185,19 +188,20 @@ describe('a cgroup of the job’s own (v1, live)', { skip: obstacle ?? false, co
     assert.deepEqual(groupsOf(key), []);
   });
 
-  it('costs the prolog some milliseconds', async (t) => {
-    const times: Record<string, number[]> = { off: [], own: [] };
-    for (const cgroup of ['off', 'own', 'off', 'own', 'off', 'own']) {
-      const site = newSite(t, { conf: { cgroup }, armWait: 0 });
-      const job = startJob(site, ['/bin/true']);
-      cleanUp(t, job);
-      const steps = await job.ended;
-      times[cgroup]?.push(steps.prolog?.ms ?? Infinity);
-      await quiet(site);
-    }
-    t.diagnostic(`prolog, ms: ${JSON.stringify(times)}`);
-    assert.ok(Math.min(...(times.own ?? [])) < 1000);
-  });
+  it('costs the prolog some milliseconds', (t) =>
+    oneOf(3, async () => {
+      const times: Record<string, number[]> = { off: [], own: [] };
+      for (const cgroup of ['off', 'own', 'off', 'own', 'off', 'own']) {
+        const site = newSite(t, { conf: { cgroup }, armWait: 0 });
+        const job = startJob(site, ['/bin/true']);
+        cleanUp(t, job);
+        const steps = await job.ended;
+        times[cgroup]?.push(steps.prolog?.ms ?? Infinity);
+        await quiet(site);
+      }
+      t.diagnostic(`prolog, ms: ${JSON.stringify(times)}`);
+      assert.ok(Math.min(...(times.own ?? [])) < 1000);
+    }));
 
   it('is not made where Grid Engine makes one, or where nobody asked', async (t) => {
     for (const [cgroup, config] of [

@@ -11,15 +11,18 @@ import {
   heldJob,
   lapse,
   letGoSampled,
+  lookedAt,
   newSite,
   nodeRecord,
   nodeSamples,
   quiet,
   runJob,
   runSampled,
+  sampledSince,
   shepherdObstacle,
   startJob,
   unhurried,
+  type Held,
   type Job,
   type Site,
   type Steps,
@@ -60,9 +63,9 @@ function sampler(job: Job): Promise<number> {
   return until(() => job.sampler(), 'the sampler’s pid file');
 }
 
-function hasSaved(site: Site, job: Job): boolean {
+function hasSaved(site: Site, job: Job, more = 10): boolean {
   try {
-    return nodeSamples(site, job.key).length > 10;
+    return nodeSamples(site, job.key).length > more;
   } catch {
     // The sampler has not made node.db, or not its tables.
     return false;
@@ -175,12 +178,23 @@ describe('hooks and sampler', { skip: shepherdObstacle() ?? false, concurrency: 
 });
 
 describe('a sampler that dies or hangs', { skip: shepherdObstacle() ?? false, concurrency: 4 }, () => {
+  /** A job whose sampler was killed before it had saved anything: one that a busy machine left alone for 5 s may have. */
+  async function unsaved(site: Site): Promise<{ readonly job: Job; readonly hold: Held }> {
+    for (;;) {
+      const hold = heldJob(site);
+      const job = startJob(site, hold.command);
+      await job.step('start');
+      process.kill(await sampler(job), 'SIGKILL');
+      if (!hasSaved(site, job, 0)) return { job, hold };
+      hold.letGo();
+      await job.ended;
+      await quiet(site);
+    }
+  }
+
   it('before it has saved anything: the epilog’s copies become the record', async (t) => {
     const site = newSite(t);
-    const hold = heldJob(site);
-    const job = startJob(site, hold.command);
-    await job.step('start');
-    process.kill(await sampler(job), 'SIGKILL');
+    const { job, hold } = await unsaved(site);
     await lapse(1200);
     hold.letGo();
     assertHarmless(await job.ended);
@@ -263,34 +277,32 @@ describe('a sampler that dies or hangs', { skip: shepherdObstacle() ?? false, co
     const hold = heldJob(site);
     const job = startJob(site, hold.command);
     const pid = await sampler(job);
-    await job.step('start');
+    await lookedAt(job);
     await lapse(1000);
     process.kill(pid, 'SIGTERM');
-    await lapse(300);
+    await until(() => job.sampler() === null, 'the end of the sampler');
     hold.letGo();
     assertHarmless(await job.ended);
     await quiet(site);
     const record = await delivered(site, job);
     assert.equal(record.exit_status, 3);
-    assert.ok((record.samples ?? 0) > 1);
+    assert.ok((record.samples ?? 0) > 0);
   });
 
   it('never killed, though the shepherd is: the job is followed to its end and told as lost', async (t) => {
     const site = newSite(t);
     const hold = heldJob(site);
     const job = startJob(site, hold.command);
-    await sampler(job);
-    await job.step('start');
-    await lapse(700);
+    await lookedAt(job);
     job.killShepherd();
-    await lapse(1800);
+    await sampledSince(site, job, Date.now());
     hold.letGo();
     await job.ended;
     await quiet(site);
     const record = await delivered(site, job);
     assert.equal(record.status, 'lost');
     assert.equal(record.exit_status, null);
-    assert.ok((record.samples ?? 0) > 8, `${String(record.samples)} samples`);
+    assert.ok((record.samples ?? 0) > 0);
     assert.deepEqual(runDirectories(site), []);
   });
 
@@ -439,7 +451,7 @@ describe('limits of the job that can’t be lifted', { skip: shepherdObstacle() 
     }, 'a second sampler');
     assert.notEqual(second, first);
     const handedOver = Date.now();
-    await lapse(2000);
+    await sampledSince(site, job, handedOver);
     writeFileSync(enough, 'enough\n');
     assertHarmless(await job.ended);
     await quiet(site);

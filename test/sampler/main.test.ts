@@ -81,6 +81,7 @@ const CASES: readonly Case[] = [
 ];
 
 interface Outcome {
+  readonly it: Case;
   readonly truth: Truth;
   readonly steps: Partial<Steps>;
   readonly job: Job;
@@ -125,6 +126,7 @@ async function runCases(site: Site, cases: readonly Case[], round: number): Prom
     const [truth, ...more] = readTruth(truthFile);
     assert.ok(truth !== undefined && more.length === 0, `${it.name} wrote no truth`);
     outcomes.set(it.name, {
+      it,
       truth,
       steps,
       job,
@@ -136,9 +138,17 @@ async function runCases(site: Site, cases: readonly Case[], round: number): Prom
   return outcomes;
 }
 
+const BUSY_GAP_MS = 250;
+
 /** The machine was so busy that the sampler can't have seen what was held for twice as long. */
-const wasBusy = ({ samples }: Outcome): boolean =>
-  samples.length <= 2 || samples.some(({ at }, index) => at - (samples[index - 1]?.at ?? at) > 250);
+function wasBusy({ it, record, samples, truth }: Outcome): boolean {
+  const peakAt = truth.peakAtUnixMs - Date.parse(record.started_at ?? '');
+  return (
+    samples.length <= 2 ||
+    samples.some(({ at }, index) => at - (samples[index - 1]?.at ?? at) > BUSY_GAP_MS) ||
+    (it.lasting && !samples.some(({ at }) => Math.abs(at - peakAt) <= BUSY_GAP_MS))
+  );
+}
 
 /** Every case, and those again in which the machine was too busy to tell anything by. */
 async function runAll(site: Site): Promise<ReadonlyMap<string, Outcome>> {
@@ -195,8 +205,9 @@ describe(
     }
 
     for (const { name, lasting: seen } of CASES) {
-      it(`${name}: no lower end above the truth${seen ? ', and none far below' : ''}`, () => {
-        const { truth, record, steps } = outcomeOf(name);
+      it(`${name}: no lower end above the truth${seen ? ', and none far below' : ''}`, (t) => {
+        const outcome = outcomeOf(name);
+        const { truth, record, steps } = outcome;
         for (const step of ['prolog', 'job', 'epilog'] as const) assert.equal(steps[step]?.status, 0, step);
         const rss = assertBracket('rss', record.peak_rss, truth.rssSum, truth.uncertainty + SHELL_RSS);
         const swap = assertBracket('rss_swap', record.peak_rss_swap, truth.rssSwapSum, truth.uncertainty + SHELL_RSS);
@@ -211,6 +222,10 @@ describe(
         assert.ok(swap.lower_bytes >= rss.lower_bytes);
         if (footprint.upper_bytes === null) assert.ok(footprint.open.length > 0);
         if (!seen) return;
+        if (wasBusy(outcome)) {
+          t.diagnostic('the machine was too busy in every round: how near the truth it comes is not judged');
+          return;
+        }
         assertMost('rss', rss, truth.rssSum);
         assertMost('vmem', vmem, truth.vmemSum);
         assertMost('process_vmem', single, truth.processVmem);
@@ -227,7 +242,8 @@ describe(
     });
 
     it('each record tells the job as Grid Engine does, and how it was sampled', () => {
-      for (const { record, job } of outcomes.values()) {
+      for (const outcome of outcomes.values()) {
+        const { record, job, steps } = outcome;
         assert.equal(record.status, 'finished');
         assert.equal(record.trust, 'root');
         assert.equal(record.job_id, job.number);
@@ -237,9 +253,11 @@ describe(
         assert.equal(record.exit_status, 0);
         assert.equal(record.h_vmem?.limit_bytes, 8 * 1024 * MIB);
         assert.equal(record.sampler?.mode, 'full');
-        assert.ok((record.samples ?? 0) > 2);
+        assert.ok((record.samples ?? 0) > (wasBusy(outcome) ? 0 : 2));
         assert.ok((record.series?.rss_bytes.length ?? 0) > 0);
-        assert.ok((record.wallclock_seconds ?? 0) > 0.3 && (record.wallclock_seconds ?? 0) < 60);
+        const seconds = record.wallclock_seconds ?? 0;
+        // `usage` tells whole seconds.
+        assert.ok(seconds > 0.3 && seconds < (steps.job?.ms ?? 0) / 1000 + 1.5, `${seconds} s`);
       }
     });
 
@@ -257,7 +275,8 @@ describe(
     });
 
     it('CPU time is that of the job', () => {
-      const { record, truth, samples } = outcomeOf('cpu');
+      const outcome = outcomeOf('cpu');
+      const { record, truth, samples } = outcome;
       const cpu = record.cpu_seconds ?? 0;
       const { step_seconds: step = 0, others = {} } = record.series ?? {};
       const cores = others.cpu_cores ?? [];
@@ -268,7 +287,8 @@ describe(
         `${cpu} of ${truth.cpuSeconds}`,
       );
       const sampled = Math.max(...samples.map((sample) => sample.cpu)) / 1000;
-      assert.ok(sampled <= 1.03 * truth.cpuSeconds + 0.1 && sampled >= 0.5 * truth.cpuSeconds, `${sampled}`);
+      assert.ok(sampled <= 1.03 * truth.cpuSeconds + 0.1, `${sampled}`);
+      if (!wasBusy(outcome)) assert.ok(sampled >= 0.5 * truth.cpuSeconds, `${sampled}`);
     });
 
     it('CPU time of samples never falls', () => {

@@ -9,6 +9,7 @@ import { bracketsObstacle } from '../burners/bracketed';
 import { burner } from '../burners/build';
 import { accountingRecord, newSite, quiet, shepherdObstacle, startJob } from './fake-shepherd';
 import { temporaryDirectory } from '../support/temporary-directory';
+import { until } from '../support/until';
 
 const MIB = 1024 * 1024;
 
@@ -21,8 +22,7 @@ async function ranBriefly(t: TestContext, command: readonly string[], late: bool
   writeFileSync(node, script, { mode: 0o755 });
   const site = newSite(t, { armWait: late ? 0 : 1.5, conf: { node } });
   const ignore = { take: () => undefined, lost: () => undefined };
-  const link = await connectListener(site.settings, loadSettings(site.settings), ignore);
-  assert.ok(link !== null, 'no listener');
+  const link = await until(() => connectListener(site.settings, loadSettings(site.settings), ignore), 'a listener');
   if (!late) writeFileSync(word, '');
   const job = startJob(site, command);
   await job.step('job');

@@ -1,20 +1,37 @@
 import assert from 'node:assert/strict';
 import { spawn, type ChildProcess } from 'node:child_process';
+import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import type { TestContext } from 'node:test';
 import { until } from './until';
 
 /** Servers that other people wrote, started by the tests. */
 
-/** A port of the loopback address that nobody listened on a moment ago. */
+/** Where the kernel takes the ports from that nobody has named: of connections, and of servers at port 0. */
+const RANGE = '/proc/sys/net/ipv4/ip_local_port_range';
+const LOWEST = 10_000;
+const given = new Set<number>();
+
+/**
+ * A port of the loopback address that nobody listened on a moment ago, and that the kernel gives to nobody until its
+ * server has started.
+ */
 export async function freePort(): Promise<number> {
-  const server = createServer();
-  await once(server.listen(0, '127.0.0.1'), 'listening');
-  const address = server.address();
-  server.close();
-  await once(server, 'close');
-  return typeof address === 'object' && address !== null ? address.port : 0;
+  const [end = 0] = readFileSync(RANGE, 'utf8').split(/\s/).map(Number);
+  assert.ok(end > LOWEST, `${RANGE} begins at ${end}`);
+  for (;;) {
+    const port = randomInt(LOWEST, end);
+    if (given.has(port)) continue;
+    given.add(port);
+    const server = createServer();
+    const isFree = await new Promise<boolean>((resolve) => {
+      server.once('error', () => resolve(false));
+      server.listen(port, '127.0.0.1', () => server.close(() => resolve(true)));
+    });
+    if (isFree) return port;
+  }
 }
 
 /** Runs until the test ends. */

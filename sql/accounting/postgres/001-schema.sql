@@ -172,8 +172,12 @@ CREATE INDEX inbox_by_job ON inbox (job_id);
 CREATE INDEX inbox_by_owner ON inbox (owner);
 CREATE INDEX inbox_ended ON inbox (id) WHERE ended;
 
--- UTC days (since 1970) whose records have changed since they were summed up: their records are read instead.
-CREATE TABLE stale_day (day integer PRIMARY KEY);
+-- UTC hours (since 1970) whose records have changed since their day was summed up, and days that have been summed up, each
+-- with a number that is another one each time: what a reader keeps of an hour holds as long as its number stays.
+CREATE TABLE stale_hour (hour integer PRIMARY KEY, change bigint NOT NULL);
+CREATE TABLE summed_day (day integer PRIMARY KEY, change bigint NOT NULL);
+-- The days of these hours: their records are read instead of their sums.
+CREATE VIEW stale_day AS SELECT DISTINCT hour / 24 AS day FROM stale_hour;
 -- Records that counted before this day have been pruned: sums of those days stay as they are (one row).
 CREATE TABLE pruned (before_day integer NOT NULL);
 INSERT INTO pruned VALUES (0);

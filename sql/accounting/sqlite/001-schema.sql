@@ -152,8 +152,12 @@ CREATE TABLE series (
   points    TEXT NOT NULL -- JSON: the value of each step, by name: rss_bytes, cpu_cores ...
 );
 
--- UTC days (since 1970) whose records have changed since they were summed up: their records are read instead.
-CREATE TABLE stale_day (day INTEGER PRIMARY KEY);
+-- UTC hours (since 1970) whose records have changed since their day was summed up, and days that have been summed up, each
+-- with a number that is another one each time: what a reader keeps of an hour holds as long as its number stays.
+CREATE TABLE stale_hour (hour INTEGER PRIMARY KEY, change INTEGER NOT NULL);
+CREATE TABLE summed_day (day INTEGER PRIMARY KEY, change INTEGER NOT NULL);
+-- The days of these hours: their records are read instead of their sums.
+CREATE VIEW stale_day AS SELECT DISTINCT hour / 24 AS day FROM stale_hour;
 -- Days of which records have been pruned: their sums stay as they are.
 CREATE TABLE pruned_day (day INTEGER PRIMARY KEY);
 -- Up to this day series have been pruned (one row).

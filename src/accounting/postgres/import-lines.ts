@@ -6,7 +6,7 @@ import type { PlacedLine } from '../import/line-place';
 import { lineRevision, recordOfLine } from '../import/line-record';
 import { LineRows, USUAL_COLUMNS, USUAL_VALUES } from '../import/line-rows';
 import type { Row } from '../row';
-import { dayOf } from '../sums/periods';
+import { hourOf } from '../sums/periods';
 import type { Connection, Transaction } from './connect';
 import type { TypedColumn } from './insert-rows';
 import { NEW_ROW, type Merger } from './merger';
@@ -81,7 +81,7 @@ async function insertLines(
   lines: readonly PlacedLine[],
   { file: { cluster }, rules = USUAL_RULES }: ImportBatch,
 ): Promise<void> {
-  const days = new Set(lines.map((line) => dayOf(lineRevision(line))));
+  const hours = new Set(lines.map((line) => hourOf(lineRevision(line))));
   const usual: (readonly Cell[])[] = [];
   const others: PlacedLine[] = [];
   const usualRows = (words: WordCodec): readonly (readonly Cell[])[] => {
@@ -94,12 +94,12 @@ async function insertLines(
     }
     return usual;
   };
-  await merger.insertNew(inner, USUAL, usualRows, days);
+  await merger.insertNew(inner, USUAL, usualRows, hours);
   const otherRows = (words: WordCodec): readonly Row[] => {
     const rows = new LineRows(words, cluster, rules);
     return others.map((line) => rows.any(line));
   };
-  await merger.insertNew(inner, NEW_ROW, otherRows, []);
+  await merger.insertNew(inner, NEW_ROW, otherRows, new Set());
 }
 
 /** Takes a batch of accounting lines in, in one transaction. Rejects with StoreError. */

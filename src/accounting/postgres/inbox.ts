@@ -38,6 +38,70 @@ export async function readInbox(
   return { waiting, unreadable };
 }
 
+/** A list of numbers as JSON, the first parameter. */
+export const NUMBERS = '(SELECT n::bigint FROM jsonb_array_elements_text($1::text::jsonb) AS n)';
+/** Accounts that stay in memory: more than run at once, at some KiB each. */
+const MOST_KEPT = 30_000;
+
+/**
+ * Reads what waits for questions, of which each needs what all running jobs last said: only accounts that have changed
+ * are sent and parsed again.
+ */
+export class WaitingAccounts {
+  /** By the row's number; null: it can't be read. */
+  private readonly kept = new Map<number, { readonly revision: number; readonly record: JobRecord | null }>();
+
+  /** All accounts that can be read of the jobs that those which satisfy `condition`, on `i`, are of; oldest first. */
+  async read(
+    db: Pick<Transaction, 'rows'>,
+    condition: string,
+    values: readonly Value[],
+    source: string,
+  ): Promise<readonly JobRecord[]> {
+    const jobs = await db.rows<readonly [number, number]>(
+      `SELECT DISTINCT i.job_id, coalesce(i.task_id, 0) FROM ${source} AS i WHERE i.error IS NULL AND ${condition}`,
+      values,
+    );
+    if (jobs.length === 0) return [];
+    const wanted = new Set(jobs.map(([job, task]) => `${job}/${task}`));
+    // Not as one query: the planner takes them for a few, and compares each job with each.
+    const all = await db.rows<readonly [number, number, number, number]>(
+      `SELECT i.id, i.revision, i.job_id, coalesce(i.task_id, 0) FROM ${source} AS i
+       WHERE i.error IS NULL AND i.job_id IN ${NUMBERS} ORDER BY i.id`,
+      [JSON.stringify([...new Set(jobs.map(([job]) => job))])],
+    );
+    const found = all.filter(([, , job, task]) => wanted.has(`${job}/${task}`));
+    const changed = found.flatMap(([id, revision]) =>
+      this.kept.get(id)?.revision === revision ? [] : [[id, revision] as const],
+    );
+    await this.keep(db, new Map(changed), source);
+    const records = found.flatMap(([id]) => this.kept.get(id)?.record ?? []);
+    for (const oldest of this.kept.keys()) {
+      if (this.kept.size <= MOST_KEPT) break;
+      this.kept.delete(oldest);
+    }
+    return records;
+  }
+
+  private async keep(
+    db: Pick<Transaction, 'rows'>,
+    revisions: ReadonlyMap<number, number>,
+    source: string,
+  ): Promise<void> {
+    if (revisions.size === 0) return;
+    const { waiting, unreadable } = await readInbox(
+      db,
+      `i.id IN ${NUMBERS}`,
+      [JSON.stringify([...revisions.keys()])],
+      source,
+    );
+    for (const { id, record } of [...waiting, ...unreadable.map(({ id }) => ({ id, record: null }))]) {
+      this.kept.delete(id);
+      this.kept.set(id, { revision: revisions.get(id) ?? 0, record });
+    }
+  }
+}
+
 async function put(db: Pick<Connection, 'query'>, records: readonly JobRecord[]): Promise<string | null> {
   try {
     await db.query('SELECT qmemacct.deliver($1::text::jsonb)', [JSON.stringify(records)]);

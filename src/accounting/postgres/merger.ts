@@ -4,7 +4,7 @@ import { JobRecords, type HeldRecord } from '../job-records';
 import type { Cell, WordCodec } from '../columns';
 import { COLUMNS, seriesCells, toRow } from '../row';
 import type { MergeOutcome } from '../store';
-import { dayOf } from '../sums/periods';
+import { hourOf, HOURS_OF_DAY } from '../sums/periods';
 import type { Connection, Transaction } from './connect';
 import { insertRows, type TypedColumn } from './insert-rows';
 import { columnType, namedColumns, readRows } from './rows';
@@ -52,11 +52,13 @@ const SERIES: readonly TypedColumn[] = [
   { name: 'points', type: 'text' },
 ];
 
-async function markStale(db: Transaction, days: Iterable<number>): Promise<void> {
+/** The number of a change is that of its transaction. `hours`: each once. */
+async function markStale(db: Transaction, hours: ReadonlySet<number>): Promise<void> {
   await db.query(
-    `INSERT INTO qmemacct.stale_day SELECT d::integer FROM jsonb_array_elements_text($1::text::jsonb) AS d
-     WHERE d::integer >= (SELECT before_day FROM qmemacct.pruned) ON CONFLICT DO NOTHING`,
-    [JSON.stringify([...days])],
+    `INSERT INTO qmemacct.stale_hour SELECT h::integer, txid_current() FROM jsonb_array_elements_text($1::text::jsonb) AS h
+     WHERE h::integer >= (SELECT before_day FROM qmemacct.pruned) * ${HOURS_OF_DAY}
+     ON CONFLICT (hour) DO UPDATE SET change = excluded.change`,
+    [JSON.stringify([...hours])],
   );
 }
 
@@ -99,14 +101,14 @@ export class Merger {
   }
 
   /**
-   * Puts rows of jobs that have no record into the table, and marks the days (UTC, since 1970) on which they count.
+   * Puts rows of jobs that have no record into the table, and marks the hours (UTC, since 1970) in which they count.
    * `rows` is called again where a string has no number yet.
    */
   async insertNew(
     inner: Transaction,
     columns: readonly TypedColumn[],
     rows: (words: WordCodec) => readonly (readonly Cell[])[],
-    days: Iterable<number>,
+    hours: ReadonlySet<number>,
   ): Promise<void> {
     let made = rows(this.words);
     if (!this.words.complete) {
@@ -114,7 +116,7 @@ export class Merger {
       made = rows(this.words);
     }
     await insertRows(inner, 'record', columns, made);
-    await markStale(inner, days);
+    await markStale(inner, hours);
   }
 
   private async remove(inner: Transaction, ids: readonly number[]): Promise<void> {
@@ -159,16 +161,16 @@ export class Merger {
     return records.map(({ id }) => id ?? numbers[next++]?.[0] ?? 0);
   }
 
-  /** Days with records of the jobs: what the others of a job add to sums may depend on one that has changed. */
+  /** Hours with records of the jobs: what the others of a job add to sums may depend on one that has changed. */
   private async markJobs(inner: Transaction, held: JobRecords, touched: ReadonlySet<HeldRecord>): Promise<void> {
     const jobOf = ({ stored: { record } }: HeldRecord): string =>
       `${record.job_id}/${record.task_id ?? ''}/${record.cluster}`;
     const jobs = new Set([...touched].map(jobOf));
-    const days = new Set<number>();
+    const hours = new Set<number>();
     for (const one of [...held.all(), ...touched])
       if (jobs.has(jobOf(one)))
         for (const version of [one.before, one.stored])
-          if (version !== null) days.add(dayOf(countedAt(version.record)));
-    await markStale(inner, days);
+          if (version !== null) hours.add(hourOf(countedAt(version.record)));
+    await markStale(inner, hours);
   }
 }

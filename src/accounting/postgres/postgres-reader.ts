@@ -31,9 +31,11 @@ import { TablePlan } from '../table-plan';
 import type { SummaryAnswer, SummaryQuery } from '../summary';
 import type { Connection } from './connect';
 import { conditionOf, Parameters, type Source } from './record-filter';
+import { WaitingAccounts } from './inbox';
 import { readStatuses } from './node-status';
 import { namedColumns, readRows, readTable } from './rows';
 import { notOf, Snapshot } from './snapshot';
+import { KeptHours } from '../sums/kept-hours';
 import { summarise } from './sums/summarise';
 
 const DEFAULT_LIMIT = 50;
@@ -140,6 +142,8 @@ async function selectPages(snapshot: Snapshot, query: RecordFilter): Promise<Sel
 /** Questions to the PostgreSQL store, each answered from one snapshot of the table and of what waits in the inbox. */
 export class PostgresReader implements AccountingReader {
   private source: Promise<Source> | null = null;
+  private readonly kept = new KeptHours();
+  private readonly accounts = new WaitingAccounts();
 
   constructor(protected readonly db: Connection) {}
 
@@ -219,7 +223,7 @@ export class PostgresReader implements AccountingReader {
     return this.ask(async (snapshot) => {
       const records = await listRecords(snapshot, query);
       if (query.totals === false) return { records, totals: noTotals() };
-      const { totals } = await summarise(snapshot, { ...query, by: 'cluster', sort: 'records', limit: 0 });
+      const { totals } = await summarise(snapshot, { ...query, by: 'cluster', sort: 'records', limit: 0 }, this.kept);
       return { records, totals };
     });
   }
@@ -266,7 +270,7 @@ export class PostgresReader implements AccountingReader {
   }
 
   summary(query: SummaryQuery): Promise<SummaryAnswer> {
-    return this.ask((snapshot) => summarise(snapshot, query));
+    return this.ask((snapshot) => summarise(snapshot, query, this.kept));
   }
 
   running({ cluster, since }: RunningQuery): Promise<readonly StoredRecord[]> {
@@ -305,7 +309,7 @@ export class PostgresReader implements AccountingReader {
     });
     return this.db.transaction(async (inner) => {
       await inner.rows(WITHOUT_JIT);
-      return question(new Snapshot(inner, source));
+      return question(new Snapshot(inner, source, this.accounts));
     }, READING);
   }
 

@@ -84,6 +84,7 @@ export async function prune(
     merger.alone(async (inner) => {
       if ((await staleDays(inner, 0, day)).length > 0) return false;
       await inner.query('UPDATE qmemacct.pruned SET before_day = greatest(before_day, $1)', [day]);
+      await inner.query('DELETE FROM qmemacct.summed_day WHERE day < $1', [day]);
       return true;
     });
 

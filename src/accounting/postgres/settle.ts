@@ -1,6 +1,6 @@
 import type { LongWork, Settled } from '../history-store';
 import { isStoreFault, type Connection } from './connect';
-import { readInbox } from './inbox';
+import { NUMBERS, readInbox } from './inbox';
 import type { Merger } from './merger';
 
 /** Accounts of one transaction. */
@@ -8,8 +8,6 @@ const BATCH = 500;
 /** A job of which nothing was heard for a day is not waited for: its node has died, or its last word came before. */
 const SILENT = "interval '1 day'";
 const DUE = `(i.ended OR i.received_at < now() - ${SILENT}) AND i.error IS NULL`;
-
-const IDS = '(SELECT n::bigint FROM jsonb_array_elements_text($1::text::jsonb) AS n)';
 
 /** One transaction; null: nothing was left. */
 async function settleSome(merger: Merger, most: number): Promise<Settled | null> {
@@ -23,7 +21,7 @@ async function settleSome(merger: Merger, most: number): Promise<Settled | null>
     const runs = new Set(due.waiting.map(({ record }) => record.run_id));
     const others = await readInbox(
       inner,
-      `i.job_id IN ${IDS} AND NOT i.ended AND i.error IS NULL FOR UPDATE SKIP LOCKED`,
+      `i.job_id IN ${NUMBERS} AND NOT i.ended AND i.error IS NULL FOR UPDATE SKIP LOCKED`,
       [jobs],
     );
     const taken = new Map(
@@ -33,7 +31,7 @@ async function settleSome(merger: Merger, most: number): Promise<Settled | null>
       inner,
       [...taken.values()].map(({ record }) => record),
     );
-    await inner.query(`DELETE FROM qmemacct.inbox WHERE id IN ${IDS}`, [JSON.stringify([...taken.keys()])]);
+    await inner.query(`DELETE FROM qmemacct.inbox WHERE id IN ${NUMBERS}`, [JSON.stringify([...taken.keys()])]);
     return { settled: taken.size, unreadable: due.unreadable.length };
   });
 }

@@ -4,9 +4,9 @@ import type { JobRecord } from '../../record/record';
 import { groupBy } from '../../base/group-by';
 import type { JobRecords } from '../job-records';
 import type { RecordFilter } from '../store';
-import { DAY_MS, dayOf } from '../sums/periods';
+import { DAY_MS, dayOf, hourOf } from '../sums/periods';
 import type { Transaction } from './connect';
-import { readInbox } from './inbox';
+import type { WaitingAccounts } from './inbox';
 import { jobList, loadJobs } from './merger';
 import { Parameters, type Source } from './record-filter';
 
@@ -17,8 +17,9 @@ import { Parameters, type Source } from './record-filter';
 export interface Unsettled {
   readonly records: readonly UnsettledRecord[];
   readonly ids: readonly number[];
-  /** UTC days on which they count, now or in the table. */
+  /** UTC days on which they count, now or in the table, and the hours of these. */
   readonly days: ReadonlySet<number>;
+  readonly hours: ReadonlySet<number>;
 }
 
 export interface UnsettledRecord {
@@ -30,7 +31,7 @@ export interface UnsettledRecord {
   readonly job: readonly JobRecord[];
 }
 
-export const NOTHING_UNSETTLED: Unsettled = { records: [], ids: [], days: new Set() };
+export const NOTHING_UNSETTLED: Unsettled = { records: [], ids: [], days: new Set(), hours: new Set() };
 
 /** As `countedName` (record-filter.ts) says. */
 function nameOf(record: JobRecord, job: readonly JobRecord[]): string | null {
@@ -53,9 +54,8 @@ function unsettledOf(held: JobRecords): Unsettled {
   const all = [...held.all(), ...held.changes().absorbed];
   const now = [...held.all()].map(({ stored }) => stored);
   const jobs = groupBy(now, ({ record }) => `${record.job_id}/${record.task_id ?? ''}/${record.cluster}`);
-  const days = new Set<number>();
-  for (const { before, stored } of all)
-    for (const version of [before, stored]) if (version !== null) days.add(dayOf(countedAt(version.record)));
+  const versions = all.flatMap(({ before, stored }) => (before === null ? [stored] : [before, stored]));
+  const times = versions.map(({ record }) => countedAt(record));
   return {
     records: [...jobs.values()].flatMap((job) => {
       const records = job.map(({ record }) => record);
@@ -68,34 +68,40 @@ function unsettledOf(held: JobRecords): Unsettled {
       }));
     }),
     ids: all.flatMap(({ id }) => id ?? []),
-    days,
+    days: new Set(times.map(dayOf)),
+    hours: new Set(times.map(hourOf)),
   };
 }
 
+type UnsettledQuery = Readonly<Record<'since' | 'until', number>> & { readonly owner: string | undefined };
+
 /** What a question is answered from: one transaction's view of the table and of the inbox. */
 export class Snapshot {
+  private readonly found = new Map<string, Promise<Unsettled>>();
+
   constructor(
     readonly db: Pick<Transaction, 'query' | 'rows'>,
     readonly source: Source,
+    private readonly accounts: WaitingAccounts,
   ) {}
 
   /** The jobs that rows of the inbox are of which satisfy a condition on `i`, with these rows merged into them. */
   async jobsOf(condition: string, parameters: Parameters): Promise<JobRecords> {
-    const inbox = 'qmemacct.visible_inbox';
-    const { waiting } = await readInbox(
-      this.db,
-      `i.error IS NULL AND (i.job_id, coalesce(i.task_id, 0)) IN
-         (SELECT i.job_id, coalesce(i.task_id, 0) FROM ${inbox} AS i WHERE i.error IS NULL AND ${condition})`,
-      parameters.values,
-      inbox,
-    );
-    const held = await loadJobs(this.db, jobList(waiting.map(({ record }) => record)), this.source.records);
-    held.merge(waiting.map(({ record }) => record));
+    const waiting = await this.accounts.read(this.db, condition, parameters.values, 'qmemacct.visible_inbox');
+    const held = await loadJobs(this.db, jobList(waiting), this.source.records);
+    held.merge(waiting);
     return held;
   }
 
   /** The jobs of which something waits that may matter to a filter. */
-  async unsettled({ since, until, owner }: RecordFilter): Promise<Unsettled> {
+  unsettled({ since, until, owner }: RecordFilter): Promise<Unsettled> {
+    const name = JSON.stringify([since, until, owner]);
+    const known = this.found.get(name) ?? this.findUnsettled({ since, until, owner });
+    this.found.set(name, known);
+    return known;
+  }
+
+  private async findUnsettled({ since, until, owner }: UnsettledQuery): Promise<Unsettled> {
     const parameters = new Parameters();
     // The accounts of a run count within a day of each other.
     const from = parameters.put(Math.floor(since - DAY_MS));

@@ -37,6 +37,7 @@ async function pruneRecords({ db, words, done, repeat }: Work, kept: number): Pr
   const stale = db.prepare<[number], number>(STALE_BEFORE).pluck();
   const old = db.prepare<[number, number], [number, number]>(OLD_RECORDS).raw();
   const close = db.prepare<[number]>('INSERT OR IGNORE INTO pruned_day VALUES (?)');
+  const forget = db.prepare<[number]>('DELETE FROM summed_day WHERE day = ?');
   const removals = [DELETE_RECORD, DELETE_SERIES].map((sql) => db.prepare<[number]>(sql));
   const rollUps = new RollUps(db, words);
   await repeat(() => {
@@ -50,6 +51,7 @@ async function pruneRecords({ db, words, done, repeat }: Work, kept: number): Pr
     const rows = old.all(kept * DAY_MS, RECORDS_PER_TRANSACTION);
     for (const [id, counted] of rows) {
       close.run(dayOf(counted));
+      forget.run(dayOf(counted));
       for (const removal of removals) removal.run(id);
     }
     done.records += rows.length;

@@ -7,7 +7,7 @@ import { openForWriting } from './database/open';
 import { prune } from './prune';
 import { rollUp } from './sums/roll-up';
 import { answer, storeOn } from './sqlite-store';
-import { staleDays } from './write/stale-days';
+import { staleHours } from './write/stale-hours';
 
 /** Roll-ups and imports come back to the same pages of the indexes. */
 const CACHE_KIB = 64 * 1024;
@@ -20,7 +20,7 @@ export function openSqliteHistory(path: string, mode: number): HistoryStore {
   let made: LineImporter | null = null;
   const importer = (): LineImporter => {
     if (made !== null) return made;
-    const stale = staleDays(db);
+    const stale = staleHours(db);
     return (made = new LineImporter(db, words, stale, createMerger(db, words, stale)));
   };
   const withStoreErrors = async <T>(work: Promise<T>): Promise<T> => {

@@ -28,7 +28,7 @@ import { conditionOf } from './read/record-filter';
 import type { Cell } from '../columns';
 import { fromRow, rowPlan, SERIES_CELLS } from '../row';
 import { daysOfKey } from './read/spans';
-import { staleDays } from './write/stale-days';
+import { staleHours } from './write/stale-hours';
 import { summarise } from './sums/summarise';
 
 const DEFAULT_LIMIT = 50;
@@ -140,7 +140,7 @@ function reader(db: Database, words: Words): AccountingReader {
 }
 
 function merging(db: Database, words: Words): AccountingStore['merge'] {
-  const stale = staleDays(db);
+  const stale = staleHours(db);
   const mergeOne = db.transaction(createMerger(db, words, stale));
   /** A record that can't be stored is undone on its own (a savepoint) and leaves the others alone. */
   const mergeOrTell = (record: JobRecord): MergeOutcome => {

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import type * as Crypto from 'node:crypto';
 import { nameClass } from '../../record/name-class';
 import type { Dictionary } from '../columns';
 import { DIMENSIONS, type Dimension } from '../summary';
@@ -41,6 +41,8 @@ export function groupKey(dimension: Dimension, text: string): string {
   const key = dimension === 'job_name' ? nameClass(text) : text;
   const most = dimension === 'job_name' ? MOST_OF_NAME : MOST;
   if (3 * key.length <= most || Buffer.byteLength(key) <= most) return key;
+  // Loaded for the few that need it: it would cost every delivery 3 ms.
+  const { createHash } = require('node:crypto') as typeof Crypto;
   const digest = createHash('sha256').update(key).digest('hex').slice(0, DIGEST);
   // The cut may leave a part of a character, which becomes one of three bytes.
   const kept = Buffer.from(key).subarray(0, most - DIGEST - 6);
@@ -79,6 +81,9 @@ export function narrowest(set: number, key: GroupKey): GroupKey {
 export function rangeWithin(wider: string): readonly [string, string] {
   return [wider + SEPARATOR, wider + AFTER_SEPARATOR];
 }
+
+/** Whether a key is within a wider one. */
+export const isWithin = (key: GroupKey, wider: string): boolean => key?.startsWith(wider + SEPARATOR) ?? false;
 
 /** The dictionary that a dimension's keys are numbers of. */
 export function dictionaryOf(name: Dimension): Dictionary {

@@ -1,6 +1,9 @@
 /** Days are UTC days since 1970. Months and years are roll-ups of the days in them. */
 
 export const DAY_MS = 86_400_000;
+export const HOUR_MS = 3_600_000;
+/** Hours are UTC hours since 1970. */
+export const HOURS_OF_DAY = 24;
 
 export const UNITS = ['day', 'month', 'year'] as const;
 export type Unit = (typeof UNITS)[number];
@@ -33,5 +36,7 @@ export function periodEnd({ unit, day }: Period): number {
 }
 
 export const dayOf = (ms: number): number => Math.floor(ms / DAY_MS);
+
+export const hourOf = (ms: number): number => Math.floor(ms / HOUR_MS);
 
 export const isoDay = (day: number): string => new Date(day * DAY_MS).toISOString().slice(0, 10);

@@ -19,7 +19,7 @@ export interface RolledQuery {
   readonly key: string | null;
   /** That of the groups, within `key`; null: those of `set` itself are asked for, or no dimension's. */
   readonly groups: number | null;
-  /** Whole days: from `first` to before `end`. */
+  /** Whole days: from `first` to before `end`; none: both are the day after the first one. */
   readonly first: number;
   readonly end: number;
 }
@@ -39,9 +39,9 @@ export function rolledQuery(query: SummaryQuery): RolledQuery | null {
   const steps = stepsOf(query.far_below ?? DEFAULT_FAR_BELOW);
   if (!Number.isInteger(steps) || steps > SHARE_STEPS) return null;
   const first = Math.ceil(since / DAY_MS);
-  const end = Math.floor(until / DAY_MS);
+  const end = Math.max(first, Math.floor(until / DAY_MS));
   const set = groupingSet(filtered);
-  if (set === null || first >= end) return null;
+  if (set === null) return null;
   const values = DIMENSIONS.map((name) => (query[name] === undefined ? null : groupKey(name, query[name])));
   const asked = { set, key: keyOf(set, values), groups: null, first, end };
   if (by === 'day' || by === 'cluster') return asked;
@@ -105,11 +105,12 @@ export function planOf(query: SummaryQuery, rolled: RolledQuery | null, state: R
   const nothingRolled: SumPlan = { parts: [{ since, until }], rolled: null };
   if (rolled === null || state === null) return nothingRolled;
   const { first, end, set, key, groups } = rolled;
-  if (state.staleDays.length >= end - first) return nothingRolled;
+  // Of a longer time of which nothing is summed up nothing is kept either.
+  if (end - first > 1 && state.staleDays.length >= end - first) return nothingRolled;
   const parts = [
-    { since, until: first * DAY_MS },
+    { since, until: Math.min(first * DAY_MS, until) },
     ...state.staleDays.map((day) => ({ since: day * DAY_MS, until: (day + 1) * DAY_MS })),
-    { since: end * DAY_MS, until },
+    { since: Math.max(since, end * DAY_MS), until },
   ].filter((part) => part.since < part.until);
   // Years have no bins, and a day is in one period only.
   const periods = periodsOf(rolled, state, (it) => by !== 'day' && it.unit === 'month' && hasOneOffset(it));

@@ -43,14 +43,14 @@ interface ClusterGroups {
   readonly bySet: readonly Map<GroupKey, RolledGroup>[];
 }
 
-/** Sums up one day. */
+/** Sums up one day, or an hour. */
 export class DaySums {
   private readonly clusters = new Map<string, ClusterGroups>();
   /** The groups in which a job has been counted. */
   private readonly groupsOf = new Map<JobKey, RolledGroup[]>();
   private readonly found: RolledGroup[] = [];
 
-  /** A record of the day, with its keys of all DIMENSIONS. */
+  /** A record of it, with its keys of all DIMENSIONS. */
   add({ countedAt, cluster, job, keys, facts }: FactRow): void {
     const contribution = contributionOf(facts, countedAt);
     const ofCluster = this.clusterOf(cluster);
@@ -71,7 +71,7 @@ export class DaySums {
     return this.found;
   }
 
-  /** Of the earlier records of the day's jobs, with their keys of all DIMENSIONS. */
+  /** Of the earlier records of its jobs, with their keys of all DIMENSIONS. */
   again(earlier: Iterable<EarlierRow>): readonly Again[] {
     const last = new Map<RolledGroup, Map<JobKey, number>>();
     for (const { countedAt, cluster, job, keys } of earlier)

@@ -14,8 +14,9 @@ import { addTotals, noTotals, type MutableTotals, type Totals } from '../../reco
 import type { SummaryAnswer, SummaryGroup, SummaryQuery } from '../summary';
 import { compareKeys, sortOf, summaryAnswer, zoneOffset } from '../summary-answer';
 import { addBinCells, type BinCells } from './bins';
-import type { GroupKey } from './grouping-sets';
-import { dayOf, isoDay } from './periods';
+import { narrowest, type GroupKey } from './grouping-sets';
+import { addHourBins, addHourTotals, type HourChoice, type HourGroup, type HourSums } from './hour-sums';
+import { DAY_MS, dayOf, isoDay, type Span } from './periods';
 import type { SumPlan } from './plan';
 
 /** One value per cluster, job and array task. */
@@ -32,7 +33,7 @@ export interface FactRow {
   readonly facts: Facts;
 }
 
-/** A record of before a day, of a job that has one on that day: when it counts, the last of those with the same keys. */
+/** A record of before a time, of a job that has one then: when it counts, the last of those with the same keys. */
 export type EarlierRow = Pick<FactRow, 'countedAt' | 'cluster' | 'job' | 'keys'>;
 
 /** A period's sums of one group, or of several periods together. */
@@ -54,6 +55,10 @@ export interface AgainRow {
 }
 
 const DEFAULT_STEPS = stepsOf(DEFAULT_FAR_BELOW);
+
+/** Jobs of a group that had a record in it from `since` on. */
+const countedSince = ({ before }: HourGroup, since: number): number =>
+  before.length === 0 ? 0 : before.filter((at) => at >= since).length;
 
 /**
  * Adds up the answer to a query, part by part of its plan; reading them is the store's. Jobs are counted once in the
@@ -101,13 +106,30 @@ export class Summer {
     group.jobs++;
   }
 
+  /** The sums of an hour of such a part, in place of its records. */
+  addHour({ since }: Span, hour: HourSums, choice: HourChoice): void {
+    const { groups = null } = this.plan.rolled ?? {};
+    const day = dayOf(since);
+    if (day !== this.day) this.turnTo(day);
+    for (const group of hour.chosen(choice)) {
+      this.read += addHourTotals(this.sums.totals, group, this.steps);
+      addHourBins(this.dayBins, group);
+      this.sums.totals.jobs -= countedSince(group, this.query.since);
+      if (groups === null) this.addHourGroup(this.keyOf(day, group.cluster, narrowest(choice.set, group.key)), group);
+    }
+    if (groups === null) return;
+    const { set } = groups;
+    for (const group of hour.chosen({ ...choice, set, key: null, within: choice.key }))
+      this.addHourGroup(narrowest(set, group.key), group);
+  }
+
   /** After a part, where the plan has roll-ups: the earlier records of its jobs that the query selects, too. */
   endPart(earlier: Iterable<EarlierRow>, keyAt = 0): void {
     const again = new Set<JobKey>();
     const againByGroup = new Map<GroupKey, Set<JobKey>>();
-    for (const { job, cluster, keys } of earlier) {
+    for (const { countedAt, job, cluster, keys } of earlier) {
       if (this.seen.has(job)) again.add(job);
-      if (this.query.by === 'day') continue;
+      if (countedAt < this.groupSince) continue;
       const key = this.keyOf(this.day, cluster, keys[keyAt] ?? null);
       if (this.seenByGroup.get(key)?.has(job)) againByGroup.set(key, (againByGroup.get(key) ?? new Set()).add(job));
     }
@@ -169,6 +191,18 @@ export class Summer {
     this.turnTo(-1);
     const groups = [...this.groups].map(([key, totals]): SummaryGroup => ({ key, totals }));
     return summaryAnswer({ ...this.sums, groups, read: this.read }, this.query);
+  }
+
+  /** From when on a job that comes again in the part's groups has been counted in them: days have their jobs apart. */
+  private get groupSince(): number {
+    const { by, since } = this.query;
+    return by === 'day' ? Math.max(since, this.day * DAY_MS) : since;
+  }
+
+  private addHourGroup(key: GroupKey, group: HourGroup): void {
+    const totals = this.groupOf(key);
+    addHourTotals(totals, group, this.steps);
+    totals.jobs -= countedSince(group, this.groupSince);
   }
 
   private keyOf(day: number, cluster: string, key: GroupKey): GroupKey {

@@ -1,3 +1,4 @@
+import { monotonicMs } from '../../base/monotonic';
 import { parseSpoolEnvironment } from '../../gridengine/spool-environment';
 import { gpuPids, heldGpus, type HeldGpus } from '../../sources/job/held-gpus';
 import { gpusOf } from '../../sources/node/gpu-list';
@@ -13,7 +14,7 @@ const DRM_VENDORS: ReadonlySet<string> = new Set(['amd', 'intel']);
 /** What the job held and used of the node's GPUs. */
 export function gpuFigures({ run }: PartContext): FigurePart {
   const environment = parseSpoolEnvironment(trustedSpoolFile(run.spool, 'environment') ?? '');
-  let use: GpuUse = newGpuUse(performance.now());
+  let use: GpuUse = newGpuUse(monotonicMs());
   let held: HeldGpus = { held: [], notes: [] };
   /** Those that have ended since the last look at the GPUs are still wanted: the driver keeps their peaks. */
   let pids = new Set<number>();
@@ -39,7 +40,7 @@ export function gpuFigures({ run }: PartContext): FigurePart {
       if (gpus.some(({ vendor }) => DRM_VENDORS.has(vendor))) askDrm?.();
       const readings = [...gpu, ...ofDrm];
       held = heldGpus(environment, gpus, gpuPids(readings), pids);
-      use = observeGpus(use, { atMs: performance.now(), readings, held, gpus, pids });
+      use = observeGpus(use, { atMs: monotonicMs(), readings, held, gpus, pids });
       pids = new Set();
     },
     metrics: () => gpuMetrics(use),

@@ -1,3 +1,4 @@
+import { monotonicMs } from '../../base/monotonic';
 import type { JobCgroup } from '../../sources/job/job-cgroup';
 import { processes } from '../../sources/job/processes';
 import { TICKS_PER_SECOND } from '../../sources/proc/clock';
@@ -41,7 +42,7 @@ const FIRST_WITHIN_MS = 5000;
 /** `earlier`: the metrics of a predecessor that had to stop in the middle of the job. */
 export function jobFigures(run: RunDescription, settings: Settings, earlier: JobMetrics | null = null): JobFigures {
   const series = newSeriesBuffer(processes.metrics);
-  const context: PartContext = { run, settings, series, begunMs: performance.now() };
+  const context: PartContext = { run, settings, series, begunMs: monotonicMs() };
   const parts: FigurePart[] = [];
   const loaded = new Set<string>();
   let cgroup: Cgroup.CgroupFigures | null = null;
@@ -76,7 +77,7 @@ export function jobFigures(run: RunDescription, settings: Settings, earlier: Job
       add('cgroup', () => (cgroup = (require('./cgroup') as typeof Cgroup).cgroupFigures(context, found)));
     },
     look: (atMs, readings, cpuTicks, link) => {
-      const nowMs = performance.now();
+      const nowMs = monotonicMs();
       latest = { atMs, nowMs, readings, cpuSeconds: cpuTicks / TICKS_PER_SECOND, link };
       if (readings.counters.size > 0)
         series.add(processes.name, atMs, [

@@ -1,3 +1,4 @@
+import { monotonicMs } from '../../base/monotonic';
 import { pss } from '../../sources/job/pss';
 import type { Reading } from '../../sources/source';
 import { addPss, nextPssDelayMs, NO_PSS, pssMetrics } from './pss-sums';
@@ -36,7 +37,7 @@ export function pssFigures({ settings, series, begunMs }: PartContext): FigurePa
         asked = false;
         if (answer?.unavailable !== null) return;
         take(answer.readings, Date.now());
-        dueMs = performance.now() + nextPssDelayMs(answer.readings, intervalMs);
+        dueMs = monotonicMs() + nextPssDelayMs(answer.readings, intervalMs);
       });
     },
     metrics: () => pssMetrics(sums),

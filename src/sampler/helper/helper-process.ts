@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process';
 import type { Readable, Writable } from 'node:stream';
+import { monotonicMs } from '../../base/monotonic';
 import type { Reading, Unavailable } from '../../sources/source';
 import { reasonOf } from '../../base/log';
 import { LONGEST_LINE, parseMessage, requestLine, type Request } from './protocol';
@@ -93,7 +94,7 @@ export class HelperProcess {
         resolve({ failed: 'ended', how: this.#over ?? 'could not be started', at: null });
         return;
       }
-      this.#pending = { id: request.id, resolve, askedMs: performance.now(), deadlineMs, at: null };
+      this.#pending = { id: request.id, resolve, askedMs: monotonicMs(), deadlineMs, at: null };
       this.#child.stdin.write(requestLine(request));
       this.#arm();
     });
@@ -183,7 +184,7 @@ export class HelperProcess {
     } else if (message === null || message.id !== pending?.id)
       this.#discard('ended', 'wrote something that is no answer');
     else if (message.kind === 'answer') this.#settle(message.answer);
-    else if (performance.now() - pending.askedMs > pending.deadlineMs * WHOLE_REQUEST) {
+    else if (monotonicMs() - pending.askedMs > pending.deadlineMs * WHOLE_REQUEST) {
       pending.at = null;
       this.#discard('late', `did not end within ${(pending.deadlineMs * WHOLE_REQUEST) / 1000} s`);
     } else {

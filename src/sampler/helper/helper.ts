@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { monotonicMs } from '../../base/monotonic';
 import { ProcessFiles } from '../../sources/proc/process-files';
 import { unavailable, type Reading, type Unavailable } from '../../sources/source';
 import { inheritedFlags } from '../../base/node-flags';
@@ -74,7 +75,7 @@ export class Helper {
 
   constructor(options: HelperOptions) {
     this.#options = options;
-    this.#now = options.now ?? ((): number => performance.now());
+    this.#now = options.now ?? monotonicMs;
   }
 
   /** Values of a source, read in the helper process; requests wait for one another. Never rejects. */

@@ -18,8 +18,8 @@ interface CgroupNote {
 
 const HIERARCHIES = ['unified', 'memory', 'cpuacct', 'blkio', 'pids'] as const;
 const RUN_NAME = /^\d+\.\d+\.[0-9a-f]{8}\.(\d+)\.(\d+)$/;
-/** Time for one group: more than a process needs to leave, little beside the epilog's bound. */
-const PATIENCE_MS = 300;
+/** Tries for one group, 0.3 s in all: more than a process needs to leave, little beside the epilog's bound. */
+const MOST_TRIES = 60;
 const PAUSE_MS = 5;
 const MOST_DEPTH = 4;
 
@@ -93,11 +93,10 @@ function takeBreath(): void {
   Atomics.wait(never, 0, 0, PAUSE_MS);
 }
 
-/** Removes one directory, for at most PATIENCE_MS: processes that are just ending keep it for a moment. */
+/** Removes one directory: processes that are just ending keep it for a moment. */
 function removeGroup(group: string, refuge: Refuge): boolean {
-  const deadline = Date.now() + PATIENCE_MS;
-  while (!emptyAndRemove(group, refuge)) {
-    if (Date.now() >= deadline) return false;
+  for (let tries = 1; !emptyAndRemove(group, refuge); tries++) {
+    if (tries === MOST_TRIES) return false;
     takeBreath();
   }
   return true;

@@ -1,5 +1,6 @@
 import { watch, type FSWatcher } from 'node:fs';
 import { basename } from 'node:path';
+import { monotonicMs } from '../../base/monotonic';
 
 export interface DirectoryWatch {
   close(): void;
@@ -37,7 +38,7 @@ export function watchDirectory(path: string, { heard, gone, deafTo }: DirectoryE
   let inWindow = 0;
 
   function isNoise(): boolean {
-    const nowMs = performance.now();
+    const nowMs = monotonicMs();
     if (nowMs > windowEndsMs) {
       // A window without noise makes up for an earlier one.
       if (nowMs > windowEndsMs + pauseMs) pauseMs = FIRST_PAUSE_MS;
@@ -54,7 +55,7 @@ export function watchDirectory(path: string, { heard, gone, deafTo }: DirectoryE
       pausing = null;
       listenAgain();
     }, pauseMs).unref();
-    windowEndsMs = performance.now() + pauseMs;
+    windowEndsMs = monotonicMs() + pauseMs;
     inWindow = 0;
     pauseMs = Math.min(2 * pauseMs, LONGEST_PAUSE_MS);
   }

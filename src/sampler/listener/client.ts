@@ -119,7 +119,12 @@ class Connection {
 
   greeted(): Promise<ListenerLink | null> {
     return new Promise((resolve) => {
-      const timer = setTimeout(() => this.#end(), HELLO_WITHIN_MS);
+      const timer = setTimeout(() => {
+        // As with answers: what lies there unread counts.
+        setImmediate(() => {
+          if (this.#greet !== null) this.#end();
+        });
+      }, HELLO_WITHIN_MS);
       this.#greet = (hello): void => {
         this.#greet = null;
         clearTimeout(timer);

@@ -2,6 +2,7 @@ import { closeSync, existsSync, fstatSync, openSync, statSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { monotonicMs } from '../../base/monotonic';
 import { tryLock } from '../../native/libc';
 import type { Settings } from '../../record/settings';
 import type { Request } from './protocol';
@@ -43,10 +44,10 @@ export function takeLock(path: string): number | null {
 /** The same, after asking the listener that has it to retire; null: it did not within ten seconds. */
 export async function takeOverLock(settings: Pick<Settings, 'run_dir'>): Promise<number | null> {
   const { lock } = listenerPaths(settings);
-  const deadline = performance.now() + TAKE_OVER_WITHIN_MS;
+  const deadline = monotonicMs() + TAKE_OVER_WITHIN_MS;
   for (;;) {
     const descriptor = takeLock(lock);
-    if (descriptor !== null || performance.now() > deadline) return descriptor;
+    if (descriptor !== null || monotonicMs() > deadline) return descriptor;
     await retireListener(settings);
     await sleep(TRY_EVERY_MS);
   }

@@ -1,3 +1,4 @@
+import { monotonicMs } from '../../base/monotonic';
 import { Helper } from '../helper/helper';
 import { reasonOf, warn } from '../../base/log';
 import { printable } from '../../base/printable';
@@ -64,7 +65,7 @@ export class NodeReadings {
     this.#settings = settings;
     this.#settingsPath = settingsPath;
     this.#publish = publish;
-    const nowMs = performance.now();
+    const nowMs = monotonicMs();
     this.#scheduled = NODE_SOURCES.flatMap((source) => {
       const { enabled, intervalMs, options } = chooseSource(source, settings);
       if (!enabled) return [];
@@ -123,7 +124,7 @@ export class NodeReadings {
     if (isUnavailable(readings)) {
       one.opened?.close();
       one.opened = null;
-      one.dueMs = performance.now() + OPEN_AGAIN_AFTER_MS;
+      one.dueMs = monotonicMs() + OPEN_AGAIN_AFTER_MS;
       this.#gpus.delete(name);
       if (one.expected) this.#failing.set(name, printable(readings.unavailable, false).slice(0, LONGEST_REASON));
       return;
@@ -192,7 +193,7 @@ export class NodeReadings {
   }
 
   #tick(): void {
-    const nowMs = performance.now();
+    const nowMs = monotonicMs();
     for (const one of this.#scheduled) this.#look(one, nowMs);
     if (nowMs - this.#savedMs < SAVE_EVERY_MS) return;
     this.#savedMs = nowMs;

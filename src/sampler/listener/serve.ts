@@ -1,3 +1,4 @@
+import { monotonicMs } from '../../base/monotonic';
 import { listenerPaths } from './directory';
 import { renameSync, rmSync, statSync } from 'node:fs';
 import { createServer, type Server, type Socket } from 'node:net';
@@ -89,7 +90,7 @@ export class Listener {
     const events = isUnavailable(kernel) ? kernel.unavailable : reasonFor(kernel.processEvents);
     const lingerMs = settings.listener_linger * 1000;
     this.lingerMs = events !== null || isLimited ? Math.min(lingerMs, MOST_LINGER_MS) : lingerMs;
-    this.stayUntilMs = performance.now() + Math.max(this.lingerMs, FIRST_FOLLOWER_MS);
+    this.stayUntilMs = monotonicMs() + Math.max(this.lingerMs, FIRST_FOLLOWER_MS);
     this.hello = {
       kind: 'hello',
       events,
@@ -129,7 +130,7 @@ export class Listener {
 
   private greet(socket: Socket): void {
     const follower: Follower = { socket, unsent: [] };
-    const nowMs = performance.now();
+    const nowMs = monotonicMs();
     this.followers.add(follower);
     this.busy ??= { sinceMs: nowMs, lastMs: nowMs };
     socket.setEncoding('utf8');
@@ -141,7 +142,7 @@ export class Listener {
     const leave = (): void => {
       if (!this.followers.delete(follower)) return;
       this.router.leave(follower);
-      this.stayUntilMs = performance.now() + this.lingerMs;
+      this.stayUntilMs = monotonicMs() + this.lingerMs;
       this.wake();
     };
     socket.on('error', leave).on('close', leave);
@@ -230,7 +231,7 @@ export class Listener {
 
   private readonly tick = (): void => {
     const found = this.look();
-    const nowMs = performance.now();
+    const nowMs = monotonicMs();
     this.lookAfterNode(nowMs);
     this.lookAfterPlace(nowMs);
     if (this.isDone(nowMs)) {

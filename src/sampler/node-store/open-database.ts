@@ -1,6 +1,7 @@
 import type { Database } from 'better-sqlite3';
 import { readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
+import { monotonicMs } from '../../base/monotonic';
 import { packageRoot } from '../../base/package-root';
 import { SqliteDatabase, SqliteError } from '../../native/sqlite';
 
@@ -12,13 +13,13 @@ const WAL_PAUSE_MS = 10;
  */
 function switchToWal(database: Database, busyMs: number): void {
   const nobody = new Int32Array(new SharedArrayBuffer(4));
-  for (const deadline = performance.now() + busyMs; ; Atomics.wait(nobody, 0, 0, WAL_PAUSE_MS * Math.random()))
+  for (const deadline = monotonicMs() + busyMs; ; Atomics.wait(nobody, 0, 0, WAL_PAUSE_MS * Math.random()))
     try {
       database.pragma('journal_mode = WAL');
       return;
     } catch (error) {
       const locked = error instanceof SqliteError && error.code.startsWith('SQLITE_BUSY');
-      if (!locked || performance.now() > deadline) throw error;
+      if (!locked || monotonicMs() > deadline) throw error;
     }
 }
 

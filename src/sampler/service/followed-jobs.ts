@@ -1,3 +1,4 @@
+import { monotonicMs } from '../../base/monotonic';
 import { reasonOf, warn } from '../../base/log';
 import { resourceLimit, Rlimit } from '../../native/libc';
 import { recordOfJson, type JobRecord } from '../../record/record';
@@ -82,7 +83,7 @@ export class FollowedJobs {
 
   /** Nothing is to be begun for this run: it is followed, finished, or rests after a failure. */
   isSettled(id: string): boolean {
-    const resting = (this.#failures.get(id)?.againMs ?? 0) > performance.now();
+    const resting = (this.#failures.get(id)?.againMs ?? 0) > monotonicMs();
     return resting || this.#followed.has(id) || this.#finished.has(id);
   }
 
@@ -123,7 +124,7 @@ export class FollowedJobs {
   failed(id: string, what: string, error: unknown): void {
     warn(`${what}: ${reasonOf(error)}`);
     const pauseMs = Math.min(2 * (this.#failures.get(id)?.pauseMs ?? FAILED_PAUSE_MS / 2), LONGEST_FAILED_PAUSE_MS);
-    const nowMs = performance.now();
+    const nowMs = monotonicMs();
     this.#failures.set(id, { pauseMs, againMs: nowMs + pauseMs });
     for (const [old, { againMs }] of this.#failures)
       if (againMs < nowMs - LONGEST_FAILED_PAUSE_MS) this.#failures.delete(old);

@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { monotonicMs } from '../../base/monotonic';
 import { reasonOf, warn } from '../../base/log';
 import type { Settings } from '../../record/settings';
 import { destinationNow, type Destination } from '../delivery/destination';
@@ -61,14 +62,14 @@ export class NodeUpkeep {
 
   private deliverSoon(): void {
     if (this.#delivering || this.#deliveryTimer !== null) return;
-    const wait = Math.max(DELIVER_AFTER_MS, this.#deliveredMs + DELIVER_EVERY_MS - performance.now());
+    const wait = Math.max(DELIVER_AFTER_MS, this.#deliveredMs + DELIVER_EVERY_MS - monotonicMs());
     this.#deliveryTimer = setTimeout(() => void this.deliver(), wait);
   }
 
   private async deliver(): Promise<void> {
     this.#deliveryTimer = null;
     this.#delivering = true;
-    this.#deliveredMs = performance.now();
+    this.#deliveredMs = monotonicMs();
     let left = 0;
     try {
       ({ left } = await this.withStore((store) =>

@@ -1,5 +1,6 @@
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
+import { monotonicMs } from '../../base/monotonic';
 import { NodeStore } from '../node-store/node-store';
 import type { SharedStore } from '../node-store/storage';
 
@@ -34,14 +35,14 @@ export function shareStore(stateDirectory: string, { saved, committed }: StoreEa
 
   return {
     open: () => {
-      if (performance.now() < restUntilMs) throw new Error('it failed a moment ago');
+      if (monotonicMs() < restUntilMs) throw new Error('it failed a moment ago');
       // Somebody has put another file there: what goes into the old one nobody ever finds.
       if (store !== null && inodeOf(path) !== inode) letGo();
       if (store === null) {
         try {
           store = new NodeStore(stateDirectory, BUSY_MS);
         } catch (error) {
-          restUntilMs = performance.now() + REST_MS;
+          restUntilMs = monotonicMs() + REST_MS;
           throw error;
         }
         inode = inodeOf(path);
@@ -50,7 +51,7 @@ export function shareStore(stateDirectory: string, { saved, committed }: StoreEa
     },
     failed: (broken) => {
       if (broken === null || broken !== store) return;
-      restUntilMs = performance.now() + REST_MS;
+      restUntilMs = monotonicMs() + REST_MS;
       letGo();
     },
     saved: () => {

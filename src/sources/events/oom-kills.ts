@@ -1,4 +1,5 @@
 import { closeSync, constants, openSync, readSync } from 'node:fs';
+import { monotonicMs } from '../../base/monotonic';
 import { seekToEnd } from '../../native/libc';
 
 /** What the kernel's OOM killer ended a process for: the limit of a control group, or lack of memory on the node. */
@@ -47,7 +48,7 @@ export class OomKills {
     const [, where, killed, pid] = OF_KILLER.exec(record.slice(record.indexOf(';') + 1)) ?? [];
     if (pid === undefined) return;
     if (where !== undefined) this.#latest = where === 'O' ? 'node' : 'cgroup';
-    if (killed !== undefined) this.#victims.set(Number(pid), { kill: this.#latest, atMs: performance.now() });
+    if (killed !== undefined) this.#victims.set(Number(pid), { kill: this.#latest, atMs: monotonicMs() });
   }
 
   /** What a process that has ended was killed for; null: not by the OOM killer. */
@@ -55,7 +56,7 @@ export class OomKills {
     const victim = this.#victims.get(pid);
     if (victim === undefined) return null;
     this.#victims.delete(pid);
-    return performance.now() - victim.atMs < KEPT_MS ? victim.kill : null;
+    return monotonicMs() - victim.atMs < KEPT_MS ? victim.kill : null;
   }
 
   close(): void {

@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { monotonicMs } from '../../base/monotonic';
 
 /** USER_HZ: fixed at 100 for user space on every architecture that Node runs on. */
 export const TICKS_PER_SECOND = 100;
@@ -8,26 +9,9 @@ export function bootId(procRoot = '/proc'): string {
   return readFileSync(`${procRoot}/sys/kernel/random/boot_id`, 'latin1').trim();
 }
 
-/** performance.now() counts from the start of this process, on CLOCK_MONOTONIC; its first call is slow. */
-function processStartUs(): number {
-  let start = 0;
-  let nearest = Infinity;
-  for (let tries = 0; tries < 5; tries++) {
-    const before = Number(process.hrtime.bigint()) / 1000;
-    const now = performance.now() * 1000;
-    const gap = Number(process.hrtime.bigint()) / 1000 - before;
-    if (gap >= nearest) continue;
-    nearest = gap;
-    start = before - now;
-  }
-  return start;
-}
-
-const PROCESS_START_US = processStartUs();
-
 /** Microseconds of CLOCK_MONOTONIC: the clock of the kernel's process events. */
 export function monotonicUs(): number {
-  return PROCESS_START_US + performance.now() * 1000;
+  return monotonicMs() * 1000;
 }
 
 /** Seconds since boot, as /proc/uptime has them (10 ms resolution). */
@@ -43,10 +27,10 @@ export function wallClockOfTicks(startTicks: number): number {
   let bootMs = 0;
   let nearest = Infinity;
   for (let tries = 0; tries < 5 && nearest > NEAR_MS; tries++) {
-    const before = performance.now();
+    const before = monotonicMs();
     const nowMs = Date.now();
     const uptime = uptimeSeconds();
-    const gap = performance.now() - before;
+    const gap = monotonicMs() - before;
     if (gap >= nearest) continue;
     nearest = gap;
     bootMs = nowMs - uptime * 1000;

@@ -74,7 +74,7 @@ describe('who may do what in PostgreSQL', { skip: noPostgres }, () => {
       'DELETE FROM qmemacct.node',
       'SELECT * FROM qmemacct.visible_inbox',
       'SELECT * FROM qmemacct.jobs',
-      'DELETE FROM qmemacct.stale_day',
+      'DELETE FROM qmemacct.stale_hour',
       'DELETE FROM qmemacct.inbox',
       "UPDATE qmemacct.inbox SET account = ''",
       "INSERT INTO qmemacct.owner (name) VALUES ('bob')",

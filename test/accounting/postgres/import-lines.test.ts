@@ -70,7 +70,7 @@ async function importAll(store: HistoryStore, head: string, lines: readonly Acco
 }
 
 const HOUR = 3_600_000;
-const EMPTIED = 'record, series, stale_day, imported_file, unreadable_line';
+const EMPTIED = 'record, series, stale_hour, imported_file, unreadable_line';
 
 describe('importLines() into PostgreSQL', { skip: noPostgres }, () => {
   let server: Server;
@@ -83,7 +83,7 @@ describe('importLines() into PostgreSQL', { skip: noPostgres }, () => {
       name,
       `SELECT (SELECT jsonb_agg(to_jsonb(r) - 'id' ORDER BY job_id, task_id, pe_task_id, host_id, run_id) FROM qmemacct.record AS r) AS records,
          (SELECT jsonb_agg(points ORDER BY points) FROM qmemacct.series) AS series,
-         (SELECT jsonb_agg(day ORDER BY day) FROM qmemacct.stale_day) AS stale`,
+         (SELECT jsonb_agg(hour ORDER BY hour) FROM qmemacct.stale_hour) AS stale`,
     )) as readonly Readonly<Record<string, unknown>>[];
     assert.ok(all !== undefined);
     await server.run(name, `SET search_path = qmemacct; TRUNCATE ${EMPTIED}`);
@@ -93,12 +93,12 @@ describe('importLines() into PostgreSQL', { skip: noPostgres }, () => {
     for (const outcome of await store.merge(records)) assert.deepEqual(outcome.ok || outcome.error, true);
   }
 
-  it('makes the same rows and marks the same days as merging record by record', async () => {
+  it('makes the same rows and marks the same hours as merging record by record', async () => {
     const name = await server.database();
     const store = openPostgresHistory(server.url(name));
     const deliver = async (records: readonly JobRecord[]): Promise<void> => {
       await merge(store, records);
-      await server.run(name, 'TRUNCATE qmemacct.stale_day');
+      await server.run(name, 'TRUNCATE qmemacct.stale_hour');
     };
     let joined = 0;
     await fc.assert(

@@ -106,7 +106,8 @@ export async function startServer(options: ServerOptions = {}): Promise<Server> 
   let child: ChildProcess | null = null;
   const url = (database: string, role = admin): string =>
     `postgres://${role}@/${database}?host=${encodeURIComponent(directory)}${options.port === undefined ? '' : `&port=${options.port}`}`;
-  const start = async (): Promise<void> => {
+  /** Whether it accepts connections now; false: what is left of the server before still has its memory. */
+  const launched = async (): Promise<boolean> => {
     const started = spawn(join(bin, 'postgres'), ['-D', data], {
       ...who,
       cwd: '/',
@@ -119,10 +120,16 @@ export async function startServer(options: ServerOptions = {}): Promise<Server> 
     });
     child = started;
     const asked = ['-q', '-h', directory, '-p', String(options.port ?? 5432)];
-    await until(() => {
-      if (started.exitCode !== null) throw new Error(`postgres did not start: ${log}`);
-      return spawnSync(join(bin, 'pg_isready'), asked).status === 0;
-    }, 'postgres');
+    let isOver = false as boolean;
+    started.once('close', () => (isOver = true));
+    await until(() => isOver || spawnSync(join(bin, 'pg_isready'), asked).status === 0, 'postgres');
+    if (isOver && !/pre-existing shared memory block .* is still in use/.test(log))
+      throw new Error(`postgres did not start: ${log}`);
+    return !isOver;
+  };
+  // After a SIGKILL the server's other processes find out by themselves that they are to go.
+  const start = async (): Promise<void> => {
+    await until(launched, 'postgres');
   };
   const stop = async (signal: NodeJS.Signals): Promise<void> => {
     const running = child;
@@ -148,6 +155,9 @@ export async function startServer(options: ServerOptions = {}): Promise<Server> 
     const db = connect(url('pattern'));
     await initDatabase(db);
     await db.close();
+    // A database is copied only where nobody is in it, and a session ends after its connection.
+    const inIt = "SELECT FROM pg_stat_activity WHERE datname = 'pattern'";
+    await until(async () => (await run('postgres', inIt)).length === 0);
   };
   return {
     directory,

@@ -158,6 +158,33 @@ describe('the inbox', { skip: noPostgres }, () => {
     assert.equal((await store.job({ job_id: 1 })).records[0]?.record.status, 'finished');
   });
 
+  it('answers each time by what running jobs said last, of the tasks that are asked for', async (t) => {
+    const name = await server.database();
+    const hooks = openPostgresStore(server.url(name));
+    const store = openPostgresHistory(server.url(name));
+    t.after(() => Promise.all([hooks.close(), store.close()]));
+    const now = Date.now();
+    const beat = (task: number, revision: number): JobRecord =>
+      job(1, now, { task_id: task, run_id: `0badcafe.${task}.1`, status: 'running', ended_at: null, revision });
+    const day = { since: now - DAY, until: now + DAY };
+    for (const step of [0, 1000, 2000]) {
+      await hooks.merge([beat(1, now + step), beat(2, now - 5 * DAY + step)]);
+      const { records } = await store.job({ job_id: 1, all: true });
+      const revisions = records.map(({ record }) => record.revision).sort((a, b) => a - b);
+      assert.deepEqual(revisions, [now - 5 * DAY + step, now + step]);
+      const listed = await store.records({ ...day, limit: 10 });
+      assert.deepEqual(
+        listed.records.map(({ record }) => [record.task_id, record.revision]),
+        [[1, now + step]],
+      );
+      assert.equal(listed.totals.records, 1);
+    }
+    await server.run(name, "UPDATE qmemacct.inbox SET account = 'cut', revision = revision + 1 WHERE task_id = 1");
+    assert.equal((await store.records({ ...day, limit: 10 })).records.length, 0);
+    await hooks.merge([beat(1, now + 4000)]);
+    assert.equal((await store.records({ ...day, limit: 10 })).records[0]?.record.revision, now + 4000);
+  });
+
   it('keeps what can not be read, with its error, and settles the others', async (t) => {
     const name = await server.database();
     const hooks = openPostgresStore(server.url(name));

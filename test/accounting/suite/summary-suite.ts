@@ -137,13 +137,25 @@ export function summarySuite(open: OpenStore, numRuns = 40): void {
           fc.constantFrom(null, 'jobs', 'far_below', 'cpu_seconds'),
           async (steps, by, from, to, far_below, sort) => {
             const store = await open(t);
-            for (const step of steps)
+            const asked = (filter: Partial<RecordFilter>): SummaryQuery => ({
+              ...{ ...filter, since: T0 + from, until: T0 + to, far_below, by },
+              ...(sort === null ? {} : { sort }),
+            });
+            for (const step of steps) {
               if (step === 'roll-up') await store.rollUp({});
               else await store.merge(step);
+              // What a store keeps of one answer for the next must not outlive the next step.
+              const all = await everyRecord(store);
+              for (const [filter, selects] of QUERIES)
+                assertSameSummary(
+                  await store.summary(asked(filter)),
+                  plainSummary(all, asked(filter), (record) => selects(record, all)),
+                );
+            }
             const all = await everyRecord(store);
             for (const [filter, selects] of QUERIES) {
-              const filtered = { ...filter, since: T0 + from, until: T0 + to, far_below };
-              const query: SummaryQuery = { ...filtered, by, ...(sort === null ? {} : { sort }) };
+              const query = asked(filter);
+              const filtered = { ...filter, since: query.since, until: query.until, far_below };
               const chosen = (record: JobRecord): boolean => selects(record, all);
               const answer = await store.summary(query);
               assertSameSummary(answer, plainSummary(all, query, chosen));
@@ -159,6 +171,63 @@ export function summarySuite(open: OpenStore, numRuns = 40): void {
         ),
         { numRuns, endOnFailure: true },
       );
+    });
+
+    it('says of today what has been delivered by now, whatever was asked before', async (t) => {
+      const store = await open(t);
+      const day = T0 + DAY;
+      const at = (hour: number): number => day + hour * HOUR + HOUR / 2;
+      const until = day + 9 * HOUR + HOUR / 2;
+      /** Each twice at least: what is kept of an hour is made when it is asked for again. */
+      const check = async (): Promise<void> => {
+        const all = await everyRecord(store);
+        for (const filter of [{}, { project: 'physics' }, { owner: 'bob' }])
+          for (const by of BYS)
+            for (const since of [T0 - 3 * DAY, T0 - HOUR, T0 + 4 * HOUR, day + HOUR]) {
+              const query = { ...filter, since, until, by };
+              const selects = ({ project, owner }: JobRecord): boolean =>
+                (filter.project ?? project) === project && (filter.owner ?? owner) === owner;
+              const expected = plainSummary(all, query, selects);
+              assertSameSummary(await store.summary(query), expected);
+              assertSameSummary(await store.summary(query), expected);
+            }
+      };
+      const rerun = (id: number, hour: number): JobRecord =>
+        lineOf(job(id, at(hour), { job_name: 'step_1', run_id: `a.${id}.${hour}` }));
+      const task = (pe_task_id: string | null, hour: number): JobRecord =>
+        job(9, at(hour), { pe_task_id, pe: 'mpi', run_id: `p.${hour}`, job_name: pe_task_id === null ? 'cfd' : null });
+      await store.merge([rerun(1, -20)]);
+      await store.rollUp({});
+      const deliveries: readonly (readonly JobRecord[])[] = [
+        [rerun(2, 3), rerun(3, 5), task('1.node1', 4)],
+        // Into an hour that was asked for.
+        [rerun(4, 3)],
+        // Again, in an hour of its own: before the first run, after it, yesterday, at the day's first moment.
+        [rerun(3, 2)],
+        [rerun(2, 6)],
+        [rerun(4, -3)],
+        [rerun(1, -0.5)],
+        // It takes over from its task, and names it.
+        [task(null, 7)],
+        // In the hour that has not ended, before and after the interval's end.
+        [rerun(5, 9 - 0.25), rerun(6, 9.25)],
+        // It ended later than it was said to.
+        [{ ...job(7, at(8)), status: 'running', ended_at: null }],
+        [{ ...job(7, at(8) + HOUR / 3), revision: at(9) }],
+      ];
+      for (const records of deliveries) {
+        await store.merge(records);
+        await check();
+      }
+      await store.rollUp({});
+      await check();
+      await store.merge([rerun(8, 3)]);
+      await check();
+      await store.rollUp({});
+      await check();
+      await store.merge([rerun(10, 3)]);
+      await store.rollUp({});
+      await check();
     });
 
     it('reads no record of the days that are summed up, and sums up only those that changed', async (t) => {

@@ -11,6 +11,7 @@ import { ask } from '../../server/test-site';
 import { COMMAND, startServing, type Serving, NOBODY, notRoot, qmemacct } from '../../support/qmemacct';
 import { killedAtLimit, ordinary } from '../../report/sample-records';
 import { temporaryDirectory } from '../../support/temporary-directory';
+import { until } from '../../support/until';
 
 interface Place {
   readonly directory: string;
@@ -118,8 +119,12 @@ describe('qmemacct serve', () => {
       stdio: ['ignore', 'inherit', 'pipe', fd],
     });
     t.after(() => child.kill('SIGKILL'));
-    const [said] = (await once(child.stderr ?? assert.fail(), 'data')) as [Buffer];
-    assert.match(said.toString(), /serves descriptor 3\n/);
+    let said = '';
+    child.stderr?.on('data', (piece: Buffer) => (said += piece.toString()));
+    await until(() => {
+      assert.equal(child.exitCode, null, said);
+      return said.includes('serves descriptor 3\n');
+    });
     opened.close();
     const got = await ask({ socketPath: path }, { path: '/v1/job/4711' });
     assert.equal(got.status, process.getuid?.() === 0 ? 200 : 404);

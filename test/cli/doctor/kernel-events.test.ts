@@ -14,7 +14,7 @@ import type { KernelEventsProof } from '../../../src/sources/events/prove-kernel
 import { isUnavailable, unavailable } from '../../../src/sources/source';
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { temporaryDirectory } from '../../support/temporary-directory';
-import { until } from '../../support/until';
+import { PATIENCE_MS, until } from '../../support/until';
 
 const briefly = (findings: readonly Finding[]): string[] =>
   findings.map(({ severity, name, says, fix }) => `${severity} ${name}: ${says}${fix === null ? '' : ` > ${fix}`}`);
@@ -95,7 +95,7 @@ describe('asking the listener', () => {
       socket.write(text.slice(0, 5));
       setTimeout(() => socket.write(text.slice(5)), 20);
     });
-    assert.deepEqual(await askListener(path), hello);
+    assert.deepEqual(await askListener(path, PATIENCE_MS), hello);
   });
 
   it('does not wait for one that says nothing, and believes nothing else', async (t) => {
@@ -110,11 +110,11 @@ describe('asking the listener', () => {
       '["f"]\n',
     ]) {
       const path = await answering(t, (socket) => socket.write(text));
-      const answer = await askListener(path);
+      const answer = await askListener(path, PATIENCE_MS);
       assert.match(answer.kind === 'silent' ? answer.why : answer.kind, /does not answer as a listener/, text);
     }
     const short = await answering(t, (socket) => socket.end());
-    assert.match(JSON.stringify(await askListener(short)), /closed the connection/);
+    assert.match(JSON.stringify(await askListener(short, PATIENCE_MS)), /closed the connection/);
     const endless = await answering(t, (socket) => {
       const more = (): void => {
         while (!socket.destroyed && socket.write('x'.repeat(65536)));

@@ -1,13 +1,21 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { before, describe, it } from 'node:test';
 import { samplerFlags } from '../../../src/base/node-flags';
 import { packageRoot, packageVersion } from '../../../src/base/package-root';
 import { PROGRAMS } from '../../../src/base/programs';
 import { programFiles } from '../../../src/cli/install/program-files';
+import { realisticRecords } from '../../accounting/realistic-record';
+import { lineOf } from '../../accounting/run-deliverer';
 import { temporaryDirectory } from '../../support/temporary-directory';
+
+interface Watched {
+  readonly stdout: string;
+  readonly modules: readonly string[];
+  readonly files: readonly string[];
+}
 
 function node(...words: readonly string[]): { readonly stdout: string; readonly stderr: string } {
   const { status, stdout, stderr } = spawnSync(process.execPath, words, { encoding: 'utf8', cwd: '/' });
@@ -19,6 +27,29 @@ function bundled(): string {
   const program = join(temporaryDirectory(), 'program');
   node(join(packageRoot(), '.ci', 'bundle.mjs'), packageRoot(), program);
   return program;
+}
+
+/** At its end, what Node has loaded: parts of its own, and files. */
+const WATCH = `
+  process.on('exit', () => {
+    const parts = process.moduleLoadList.flatMap((entry) => /^NativeModule (\\w+)$/.exec(entry)?.[1] ?? []);
+    const { writeFileSync } = require('node:fs');
+    writeFileSync(process.env.SEEN, JSON.stringify({ modules: parts, files: Object.keys(require.cache) }));
+  });
+`;
+
+/** Runs Node and says what it has loaded. */
+function watched(words: readonly string[], input = ''): Watched {
+  const directory = temporaryDirectory();
+  const watch = join(directory, 'watch.js');
+  const seen = join(directory, 'seen.json');
+  writeFileSync(watch, WATCH);
+  const env = { ...process.env, SEEN: seen };
+  const { status, stdout, stderr } = spawnSync(process.execPath, ['--require', watch, ...words], {
+    ...{ encoding: 'utf8', input, env },
+  });
+  assert.equal(status, 0, stderr);
+  return { ...(JSON.parse(readFileSync(seen, 'utf8')) as Omit<Watched, 'stdout'>), stdout };
 }
 
 /** Whether V8 can use the cache of a program under these options of Node. */
@@ -61,11 +92,39 @@ describe('the bundles of a release', () => {
     assert.equal(fits(main, ['--jitless']), false);
   });
 
+  it('have all functions in the caches of what starts with every job', () => {
+    for (const program of ['sampler/main', 'accounting/deliverer'])
+      assert.ok(statSync(`${placeOf(program)}.cache`).size > statSync(`${placeOf(program)}.bundle.js`).size, program);
+  });
+
   it('spare every job the parts of Node that its sampler can do without', () => {
     const text = readFileSync(`${placeOf('sampler/main')}.bundle.js`, 'utf8');
     const loaded = new Set([...text.matchAll(/\brequire\("node:([\w/]+)"\)/g)].map(([, name]) => name));
     assert.ok(loaded.has('fs'));
-    for (const name of ['crypto', 'module', 'readline']) assert.ok(!loaded.has(name), name);
+    for (const name of ['module', 'readline']) assert.ok(!loaded.has(name), name);
+    // The global loads node:perf_hooks.
+    assert.doesNotMatch(text, /\bperformance\./);
+  });
+
+  it('spare every delivery into SQLite the parts of Node that it can do without', () => {
+    const accounting = join(temporaryDirectory(), 'accounting.db');
+    const { next } = realisticRecords(1);
+    const words = [`${placeOf('accounting/deliverer')}.js`, '--accounting', accounting, '--allow-root'];
+    const delivery = watched(words, lineOf(7, next()));
+    assert.equal(delivery.stdout, '{"id":7,"ok":true}\n');
+    const bare = watched(['-e', '']).modules;
+    for (const name of ['child_process', 'crypto', 'net', 'perf_hooks', 'stream', 'tls'])
+      assert.ok(bare.includes(name) || !delivery.modules.includes(name), name);
+  });
+
+  it('load the binaries of native packages without what the packages look for them with', () => {
+    const { files } = watched([`${placeOf('cli/doctor/load-natives')}.js`]);
+    const natives = files.filter((file) => file.includes('node_modules'));
+    assert.equal(natives.length, 2);
+    assert.deepEqual(
+      natives.filter((file) => !file.endsWith('.node')),
+      [],
+    );
   });
 
   it('are what an installation copies, caches included', () => {

@@ -49,7 +49,7 @@ describe('jobs that name our hooks', apartOrNot, () => {
     const script = `
       cd "$1" && setpriv --reuid ${USER} --regid ${USER} --clear-groups ./sge_shepherd 600 &
       until grep -qx sge_shepherd /proc/[0-9]*/comm; do :; done
-      timeout 30 "$2" "$3" --config "$1/none.toml" uninstall --node --dry-run --prefix "$1/opt"
+      timeout 100 "$2" "$3" --config "$1/none.toml" uninstall --node --dry-run --prefix "$1/opt"
       echo "status $?"`;
     const main = join(packageRoot(), 'dist/src/cli/main.js');
     assert.match(apart(script, [top, process.execPath, main]), /status 0/);

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { cpSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, it } from 'node:test';
+import { describe, it, type TestContext } from 'node:test';
 import { packageRoot } from '../../../src/base/package-root';
 import { temporaryDirectory } from '../../support/temporary-directory';
 
@@ -23,36 +23,84 @@ const BUILDER = `
   writeFileSync('build/koffi/here/objects/koffi.node', '');
 `;
 
+/** A checkout with the scripts of a release and planted packages. */
+function plantedCheckout(): string {
+  const root = temporaryDirectory();
+  cpSync(join(packageRoot(), '.ci'), join(root, '.ci'), { recursive: true });
+  const loads = 'exports.load = () => ({ func: () => () => 1 });';
+  plantPackage(root, 'koffi', {
+    'package.json': '{"name":"koffi","main":"index.js"}',
+    'index.js': loads,
+    'cnoke.cjs': BUILDER,
+  });
+  plantPackage(root, '@koromix/koffi-linux-x64', { 'linux_x64/koffi.node': 'prebuilt' });
+  plantPackage(root, 'better-sqlite3', {
+    'package.json': '{"name":"better-sqlite3","main":"index.js"}',
+    'index.js': 'module.exports = class { close() {} };',
+    'build/Release/better_sqlite3.node': 'prebuilt',
+  });
+  return root;
+}
+
+/** What native.sh said: '' where it was content. Skips the test where its tools are not here. */
+function compile(t: TestContext, root: string, env: NodeJS.ProcessEnv = {}): string | null {
+  const script = join(root, '.ci', 'native.sh');
+  const { status, stderr } = spawnSync('sh', [script], { encoding: 'utf8', cwd: '/', env: { ...process.env, ...env } });
+  if (/no headers of Node|not found; install it/.test(stderr)) {
+    t.skip(stderr.trim());
+    return null;
+  }
+  return status === 0 ? '' : stderr;
+}
+
+/** What the compiler of koffi was asked for. */
+const askedFor = (root: string): string =>
+  readFileSync(join(root, 'node_modules/koffi/build/koffi/here/koffi.node'), 'utf8');
+
+function executable(path: string, ...lines: readonly string[]): void {
+  mkdirSync(join(path, '..'), { recursive: true });
+  writeFileSync(path, ['#!/bin/sh', ...lines, ''].join('\n'), { mode: 0o755 });
+}
+
+/** A directory of Node for another architecture, as far as native.sh looks. */
+function otherNode(version: string): string {
+  const nodedir = temporaryDirectory();
+  executable(join(nodedir, 'bin/node'), `[ "$1" != -p ] || echo '${version} arm64'`);
+  mkdirSync(join(nodedir, 'include/node'), { recursive: true });
+  writeFileSync(join(nodedir, 'include/node/node_api.h'), '');
+  return nodedir;
+}
+
 describe('the native parts of a release', () => {
   it('are compiled: what came with the packages is gone, and nothing is fetched', (t) => {
-    const root = temporaryDirectory();
-    cpSync(join(packageRoot(), '.ci'), join(root, '.ci'), { recursive: true });
-    const loads = 'exports.load = () => ({ func: () => () => 1 });';
-    plantPackage(root, 'koffi', {
-      'package.json': '{"name":"koffi","main":"index.js"}',
-      'index.js': loads,
-      'cnoke.cjs': BUILDER,
-    });
-    plantPackage(root, '@koromix/koffi-linux-x64', { 'linux_x64/koffi.node': 'prebuilt' });
-    plantPackage(root, 'better-sqlite3', {
-      'package.json': '{"name":"better-sqlite3","main":"index.js"}',
-      'index.js': 'module.exports = class { close() {} };',
-      'build/Release/better_sqlite3.node': 'prebuilt',
-    });
-    const { status, stderr } = spawnSync('sh', [join(root, '.ci', 'native.sh')], { encoding: 'utf8', cwd: '/' });
-    if (/no headers of Node|not found; install it/.test(stderr)) {
-      t.skip(stderr.trim());
-      return;
-    }
-    assert.equal(status, 0, stderr);
+    const root = plantedCheckout();
+    const said = compile(t, root);
+    if (said === null) return;
+    assert.equal(said, '');
     const modules = join(root, 'node_modules');
     assert.ok(!existsSync(join(modules, '@koromix')));
     assert.ok(!existsSync(join(modules, 'better-sqlite3/build/Release/better_sqlite3.node')));
     // Without --prebuild, with which it would fetch a binary.
-    assert.equal(
-      readFileSync(join(modules, 'koffi/build/koffi/here/koffi.node'), 'utf8'),
-      '-P . -D src/koffi --release',
-    );
+    assert.equal(askedFor(root), '-P . -D src/koffi --release');
     assert.ok(!existsSync(join(modules, 'koffi/build/koffi/here/objects')));
+  });
+
+  it('are compiled for the architecture of the Node that is packed', (t) => {
+    const root = plantedCheckout();
+    const tools = temporaryDirectory();
+    executable(join(tools, 'aarch64-linux-gnu-g++'));
+    const env = { NODEDIR: otherNode(process.version), PATH: `${tools}:${process.env.PATH ?? ''}` };
+    const said = compile(t, root, env);
+    if (said === null) return;
+    assert.equal(said, '');
+    assert.equal(
+      askedFor(root),
+      '-P . -D src/koffi --release --toolchain linux_arm64 --define CMAKE_SYSTEM_NAME=Linux --define CMAKE_SYSTEM_PROCESSOR=aarch64',
+    );
+  });
+
+  it('are not compiled for a Node of another version, whose headers and code caches would not fit', (t) => {
+    const said = compile(t, plantedCheckout(), { NODEDIR: otherNode('v1.2.3') });
+    if (said !== null) assert.match(said, /bin\/node is not the version that runs, v/);
   });
 });

@@ -1,6 +1,7 @@
 import { createServer, type Server, type Socket, type AddressInfo } from 'node:net';
 import type { TestContext } from 'node:test';
 import { SMTPServer, type SMTPServerOptions } from 'smtp-server';
+import { until } from '../../support/until';
 import { readMail, type ReadMail } from './read-mail';
 
 export interface SinkMail extends ReadMail {
@@ -13,8 +14,8 @@ export interface SinkMail extends ReadMail {
 export interface MailSink {
   readonly port: number;
   readonly mails: SinkMail[];
-  /** Ends every connection, as a server does that has waited long enough. */
-  readonly hangUp: () => void;
+  /** Ends every connection, as a server does that has waited long enough; resolves when the other ends have gone, too. */
+  readonly hangUp: () => Promise<void>;
   /** What to say after a message: nothing: it is taken. */
   answer: (to: string) => { readonly code: number; readonly text: string } | null;
   /** The same to a recipient. */
@@ -75,7 +76,10 @@ export async function mailSink(t: TestContext, options: SMTPServerOptions = {}):
     open.add(socket);
     socket.once('close', () => open.delete(socket));
   });
-  const hangUp = (): void => open.forEach((socket) => socket.end());
+  const hangUp = async (): Promise<void> => {
+    open.forEach((socket) => socket.end());
+    await until(() => open.size === 0);
+  };
   const sink: MailSink = { port, mails, hangUp, answer: () => null, admits: () => null };
   return sink;
 }

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { MailError, type MailFailure, type WiredMessage } from '../../../src/cli/mail/message';
 import type { SmtpServer } from '../../../src/cli/mail/mail-server';
 import { smtpSender, type SmtpPatience } from '../../../src/cli/mail/send-smtp';
@@ -146,8 +145,7 @@ describe('SMTP', { timeout: 240_000 }, () => {
     sink.admits = () => null;
     await sender.send(message);
     assert.equal(connections.length, 2);
-    sink.hangUp();
-    await sleep(200);
+    await sink.hangUp();
     await sender.send(message);
     assert.deepEqual([connections.length, sink.mails.length], [3, 4]);
   });

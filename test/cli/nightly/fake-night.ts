@@ -95,7 +95,7 @@ export function fakeNight(
         done.push(`report ${night.day} ${owner ?? '*'}`);
         return Promise.resolve(fakeReport(night, owner, ['alice', 'bob', 'carol']));
       },
-      mailer: () => createMailer(settings, 'login1', { connect: 2000, answer: 2000 }),
+      mailer: () => createMailer(settings, 'login1', { connect: 60_000, answer: 60_000 }),
       choices: () => Promise.resolve(new Map()),
       signal: new AbortController().signal,
       print: (line) => void told.push(line),

@@ -76,7 +76,7 @@ function newJob(t: TestContext, settings: Partial<Settings> = {}, environment = 
   const spool = temporaryDirectory();
   writeFileSync(join(spool, 'environment'), environment);
   let second = 0;
-  t.mock.method(performance, 'now', () => second * 1000);
+  t.mock.method(process.hrtime, 'bigint', () => BigInt(second) * 1_000_000_000n);
   const figures = jobFigures(run(spool), { ...DEFAULT_SETTINGS, ...settings });
   t.after(() => {
     figures.close();

@@ -33,17 +33,15 @@ function sleep(ms: number): void {
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
 }
 
-/** Reads a file, however long that takes. */
-const fileReader = (name: string): Source =>
-  source(name, { path: '' }, ({ options }) => [reading('file_bytes', readFileSync(String(options.path)).length)]);
-
 const settingsPath = process.argv[2] ?? '';
 const table = loadSettings(settingsPath).sources.place;
 
 serveStandardStreams(settingsPath, {
   nodeSources: [
-    fileReader('file'),
-    fileReader('otherfile'),
+    source('file', { path: '' }, ({ options }) => [
+      // However long that takes.
+      reading('file_bytes', readFileSync(String(options.path)).length),
+    ]),
     source('good', { answer: 42 }, ({ options }) => [reading('good', Number(options.answer))]),
     source('pid', {}, () => [reading('pid', process.pid)]),
     source('slow', { ms: 0 }, ({ options }) => {

@@ -135,7 +135,7 @@ describe('hearing the kernel', () => {
     listener.send(fork(1, 10, 20));
     listener.send({ kind: 'node', id: null, charges: null, gpu: [] });
     hearing.afterTick(TICK);
-    await hearing.finish(5000);
+    await hearing.finish(60_000);
     assert.deepEqual(told, ['listen', 'fork', 'settle']);
     assert.equal(nodes.length, 1);
     listener.send({ kind: 'lost', what: 'records' });
@@ -182,7 +182,7 @@ describe('hearing the kernel', () => {
       'its first answer',
     );
     hearing.afterTick(TICK);
-    await hearing.finish(5000);
+    await hearing.finish(60_000);
     assert.deepEqual(told, ['listen', 'deafen listener-lost', 'listen', 'settle']);
   });
 
@@ -214,15 +214,18 @@ describe('hearing the kernel', () => {
     await listener.die();
     listener.mute = true;
     await listener.start();
-    await until(() => count(told, 'listen') === 2, 'the next listener');
+    const follows = (): number => listener.requests.filter(({ kind }) => kind === 'follow').length;
+    await until(() => count(told, 'listen') >= 2 && follows() >= 2, 'the next listener');
     await listener.die();
+    await until(() => hearing.link() === null && told.at(-1) === 'deafen listener-lost', 'word of its end');
+    // On a busy machine it may have been given up before, and connected to again.
+    const before = [count(told, 'listen'), follows()].map((times) => times + 1);
     listener.mute = false;
     await listener.start();
-    await until(() => count(told, 'listen') === 3, 'the one after it');
-    const follows = (): number => listener.requests.filter(({ kind }) => kind === 'follow').length;
-    await until(() => follows() === 3, 'what it is asked');
+    await until(() => count(told, 'listen') >= (before[0] ?? 0), 'the one after it');
+    await until(() => follows() >= (before[1] ?? 0), 'what it is asked');
     await sleep(2500);
-    assert.deepEqual([count(told, 'listen'), follows()], [3, 3]);
+    assert.deepEqual([count(told, 'listen'), follows()], before);
   });
 
   it('hears nothing more once closed', async (t) => {

@@ -50,13 +50,16 @@ function newNode(t: TestContext, linger: string): Node {
   const settings = loadSettings(settingsPath);
   mkdirSync(settings.run_dir);
   t.after(() => {
-    for (const pid of listenersOf(settingsPath)) process.kill(pid, 'SIGKILL');
+    for (const pid of listenersOf(settingsPath))
+      try {
+        process.kill(pid, 'SIGKILL');
+      } catch {
+        // Gone by itself.
+      }
   });
-  const connect = async (take: (reply: Reply) => void = IGNORE.take): Promise<ListenerLink> => {
-    const link = await connectListener(settingsPath, settings, { ...IGNORE, take });
-    assert.ok(link !== null, 'no listener');
-    return link;
-  };
+  // As often as it takes: on a busy machine one may need longer to come up than who asks for it waits.
+  const connect = (take: (reply: Reply) => void = IGNORE.take): Promise<ListenerLink> =>
+    until(() => connectListener(settingsPath, settings, { ...IGNORE, take }), 'a listener');
   return { settingsPath, settings, connect };
 }
 
@@ -108,7 +111,7 @@ describe('the listener of a node', () => {
     await until(() => !listenersOf(node.settingsPath).includes(first ?? 0), 'the first stays');
     assert.ok(await link.sync(SYNC_WITHIN_MS), 'the second went with it');
     const second = runningListener(node.settings)?.pid;
-    assert.deepEqual(listenersOf(node.settingsPath), [second]);
+    await until(() => String(listenersOf(node.settingsPath)) === String(second), 'one listener');
     link.close();
   });
 });
@@ -137,9 +140,17 @@ describe('the listener as a service', { skip: bracketsObstacle() ?? false }, () 
     const other = spawn('sleep', ['600'], { stdio: 'ignore' });
     other.kill('SIGKILL');
     await Promise.all([victim, other].map((child) => once(child, 'exit')));
-    assert.ok(await link.sync(SYNC_WITHIN_MS), 'the listener does not answer');
+    const pids = [victim, other].map(({ pid }) => pid ?? 0);
+    // The kernel sends the event of an exit after it has woken who waits for that.
+    await until(async () => {
+      assert.ok(await link.sync(SYNC_WITHIN_MS), 'the listener does not answer');
+      return pids.every((pid) => ends.has(pid));
+    }, 'both ends');
     link.close();
-    assert.deepEqual([ends.get(victim.pid ?? 0), ends.get(other.pid ?? 0)], ['cgroup', null]);
+    assert.deepEqual(
+      pids.map((pid) => ends.get(pid)),
+      ['cgroup', null],
+    );
   });
 
   it('stays when its last sampler has gone, and the next one hears of its job from the first fork', async (t) => {
@@ -158,11 +169,12 @@ describe('the listener as a service', { skip: bracketsObstacle() ?? false }, () 
     assert.ok(await next.sync(SYNC_WITHIN_MS));
     assert.ok(heard.has(job.pid ?? 0), 'the first fork went unheard');
     assert.ok(heard.size >= 6, `${heard.size} forks of at least 6`);
-    assert.deepEqual(listenersOf(node.settingsPath), [pid]);
+    await until(() => String(listenersOf(node.settingsPath)) === String(pid), 'the same listener alone');
     next.close();
   });
 
-  it('hands over without a gap: the old one serves its jobs to their end, the new one hears before it has the place', async (t) => {
+  /** Returns whether the new one has heard of a process that began before it had the place. */
+  async function handOver(t: TestContext): Promise<boolean> {
     const node = newNode(t, '');
     const old = new Set<number>();
     const running = await node.connect(hearForks(old));
@@ -189,15 +201,23 @@ describe('the listener as a service', { skip: bracketsObstacle() ?? false }, () 
     assert.ok(await next.sync(SYNC_WITHIN_MS));
     // Everything from the first that it heard on.
     const from = begun.findIndex((pid) => fresh.has(pid));
-    assert.ok(from >= 0 && from < begun.length - 1, 'it began to hear only when it had the place');
+    assert.ok(from >= 0, 'it does not hear');
     assert.deepEqual(
       begun.slice(from).filter((pid) => !fresh.has(pid)),
       [],
     );
     running.close();
     await until(() => !listenersOf(node.settingsPath).includes(first), 'the old one stays');
-    assert.deepEqual(listenersOf(node.settingsPath), [second]);
+    await until(() => String(listenersOf(node.settingsPath)) === String(second), 'the new one alone');
     assert.ok(await next.sync(SYNC_WITHIN_MS));
     next.close();
+    return from < begun.length - 1;
+  }
+
+  it('hands over without a gap: the old one serves its jobs to their end, the new one hears before it has the place', async (t) => {
+    // None may have begun in that time; one that hears only when it has the place would never hear of one.
+    let early = false;
+    for (let tries = 0; tries < 20 && !early; tries++) early = await handOver(t);
+    assert.ok(early, 'it began to hear only when it had the place');
   });
 });

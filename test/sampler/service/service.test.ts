@@ -22,6 +22,7 @@ import {
   heldJob,
   lapse,
   letGoSampled,
+  lookedAt,
   nodeSamples,
   shepherdObstacle,
   startJob,
@@ -110,15 +111,18 @@ describe('the service of the node scope', { skip: shepherdObstacle() ?? false, c
     const service = await startService(site);
     const hold = heldJob(site);
     const job = start(site, hold.command);
-    await letGoSampled(job, hold, 1000);
+    await sampled(site, job);
+    hold.letGo();
     const steps = await job.ended;
     assert.deepEqual([steps.prolog?.status, steps.job?.status, steps.epilog?.status], [0, 3, 0]);
     const record = await recordOf(site, job);
     assert.equal(record.status, 'finished');
     assert.equal(record.trust, 'root');
     assert.equal(record.exit_status, 3);
-    assert.ok((record.samples ?? 0) > 5, `${record.samples ?? 0} samples`);
-    assert.ok((record.sampler?.cpu_seconds ?? 9) < 2);
+    const { samples } = record;
+    assert.ok(samples !== null && samples > 2, `${samples ?? 0} samples`);
+    // A look takes some milliseconds of the share that is the job's.
+    assert.ok((record.sampler?.cpu_seconds ?? Infinity) < 0.2 * samples);
     assert.equal(servicePidOf(site), service);
     assert.deepEqual(
       record.notes.filter((note) => !note.includes('proved peaks')),
@@ -135,7 +139,10 @@ describe('the service of the node scope', { skip: shepherdObstacle() ?? false, c
     // As on a slave host: nothing but tasks in the job's directory.
     const task = startJob(site, two ?? [], { job: 777_001, peTask: '1.node1' });
     const second = startJob(site, three ?? [], { job: 777_001, peTask: '2.node1' });
-    for (const [index, job] of [lone, task, second].entries()) await letGoSampled(job, holds[index] ?? holds[0], 700);
+    for (const [index, job] of [lone, task, second].entries()) {
+      await sampled(site, job);
+      holds[index]?.letGo();
+    }
     await Promise.all([lone.ended, task.ended, second.ended]);
     const record = await recordOf(site, lone);
     assert.equal(record.status, 'finished');
@@ -165,8 +172,7 @@ describe('the service of the node scope', { skip: shepherdObstacle() ?? false, c
     const begun = Date.now();
     await delay(300);
     await startService(site);
-    await letGoSampled(job, hold, 1000);
-    const least = (Date.now() - begun) / 1000;
+    const least = ((await letGoSampled(job, hold, 1000)) - begun) / 1000;
     await job.ended;
     const most = (Date.now() - before) / 1000;
     const record = await recordOf(site, job);
@@ -182,19 +188,23 @@ describe('the service of the node scope', { skip: shepherdObstacle() ?? false, c
       const site = nodeSite(t);
       const first = await startService(site);
       const work = workingJob(site);
+      const made = Date.now();
       const job = start(site, work.command);
       await job.step('start');
       const begun = Date.now();
       await work.worked();
       // Saved once in so many seconds.
       await sampled(site, job);
+      await until(
+        () => existsSync(join(site.runDir, 'resume', `${job.key}.json`)),
+        'what is kept for the next service',
+      );
       await lapse(1500);
-      const before = (Date.now() - begun) / 1000;
+      const before = (Date.now() - made) / 1000;
       await endService(site, first, signal);
       await delay(300);
       await startService(site);
-      await letGoSampled(job, work, 1500);
-      const least = (Date.now() - begun) / 1000;
+      const least = ((await letGoSampled(job, work, 1500)) - begun) / 1000;
       const steps = await job.ended;
       assert.deepEqual([steps.prolog?.status, steps.epilog?.status], [0, 0]);
       const [record, ...others] = await recordsOf(site, job.number);
@@ -212,12 +222,12 @@ describe('the service of the node scope', { skip: shepherdObstacle() ?? false, c
     const site = nodeSite(t);
     const service = await startService(site);
     const work = workingJob(site);
+    const made = Date.now();
     const job = start(site, work.command);
-    await job.step('start');
-    const begun = Date.now();
+    await lookedAt(job);
     await work.worked();
     await lapse(500);
-    const before = (Date.now() - begun) / 1000;
+    const before = (Date.now() - made) / 1000;
     const text = readFileSync(site.settings, 'utf8').replace('scope = "node"', 'scope = "job"');
     writeFileSync(site.settings, text);
     await endService(site, service, 'SIGTERM');
@@ -240,24 +250,26 @@ describe('the service of the node scope', { skip: shepherdObstacle() ?? false, c
     await startService(site);
     const hold = heldJob(site);
     const job = start(site, hold.command, { shepherd: [`limit=${Rlimit.AS}:${60 * MIB}:${60 * MIB}`] });
-    await letGoSampled(job, hold, 1000);
+    await sampled(site, job);
+    hold.letGo();
     const steps = await job.ended;
     assert.deepEqual([steps.prolog?.status, steps.epilog?.status], [0, 0]);
     const record = await recordOf(site, job);
     assert.equal(record.status, 'finished');
     assert.equal(record.trust, 'root');
-    assert.ok((record.samples ?? 0) > 3);
+    assert.ok((record.samples ?? 0) > 2);
   });
 
   it('is not waited for where it does not run: each job has a sampler of its own', async (t) => {
     const site = nodeSite(t);
     const hold = heldJob(site);
     const job = start(site, hold.command);
-    await letGoSampled(job, hold, 1000);
+    await sampled(site, job);
+    hold.letGo();
     await job.ended;
     const record = await recordOf(site, job);
     assert.equal(record.status, 'finished');
-    assert.ok((record.samples ?? 0) > 3);
+    assert.ok((record.samples ?? 0) > 2);
   });
 
   it('dies in mid-job without being started again: the epilog leaves what it can, in time', async (t) => {
@@ -266,7 +278,7 @@ describe('the service of the node scope', { skip: shepherdObstacle() ?? false, c
     const hold = heldJob(site);
     const job = start(site, hold.command);
     await job.step('start');
-    await until(() => job.sampler(), 'the service at work');
+    await lookedAt(job);
     await delay(500);
     await endService(site, service, 'SIGKILL');
     hold.letGo();
@@ -288,11 +300,15 @@ describe('the service of the node scope', { skip: shepherdObstacle() ?? false, c
     const hold = heldJob(site);
     const job = start(site, hold.command);
     const heard = await until(async () => {
-      if (!existsSync(site.accounting)) return null;
-      const store = openSqliteReader(site.accounting);
-      const records = (await store.running({ since: 0 })).map(({ record }) => record);
-      await store.close();
-      return records.length > 0 && records;
+      try {
+        const store = openSqliteReader(site.accounting);
+        const records = (await store.running({ since: 0 })).map(({ record }) => record);
+        await store.close();
+        return records.length > 0 && records;
+      } catch {
+        // Not there, or half made.
+        return null;
+      }
     }, 'the heartbeat');
     assert.deepEqual(
       heard.map((record) => [record.job_id, record.status, record.granted_hosts]),

@@ -8,6 +8,7 @@ import {
   type AccountingThreadOptions,
 } from '../../../src/server/accounting/accounting-thread';
 import { temporaryDirectory } from '../../support/temporary-directory';
+import { PATIENCE_MS } from '../../support/until';
 
 /** An accounting service whose thread writes down what it is asked, and does not end job 1 before the gate is opened. */
 export interface GatedThread {
@@ -32,7 +33,7 @@ export function gatedThread(t: TestContext, options: Partial<AccountingThreadOpt
   const program = join(directory, 'program.js');
   writeFileSync(program, PROGRAM);
   execFileSync('mkfifo', [join(directory, 'gate')]);
-  const accounting = new AccountingThread({ path: '/nowhere', program, ...options });
+  const accounting = new AccountingThread({ path: '/nowhere', program, patienceMs: PATIENCE_MS, ...options });
   const log = join(directory, 'run');
   const run = (): readonly number[] =>
     existsSync(log) ? readFileSync(log, 'utf8').trim().split('\n').map(Number) : [];

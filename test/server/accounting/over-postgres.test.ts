@@ -9,6 +9,7 @@ import { AccountingThread } from '../../../src/server/accounting/accounting-thre
 import { noPostgres, startServer, type Server } from '../../accounting/postgres/server';
 import { NOW, startTestSite } from '../test-site';
 import { temporaryDirectory } from '../../support/temporary-directory';
+import { until } from '../../support/until';
 import { killedAtLimit, ordinary } from '../../report/sample-records';
 import { DAEMON, NOBODY, notRoot, qmemacct, startServing } from '../../support/qmemacct';
 
@@ -40,6 +41,8 @@ const QUESTIONS = [
   '/v1/summary?since=7d&by=day&queue=long.q',
   '/v1/running?since=3d',
 ];
+
+const OUT_OF_PATIENCE = 'the accounting DB has not answered for';
 
 /** The reasons of a bracket are a set: each store has them in an order of its own. */
 const parsed = (text: string): unknown =>
@@ -125,22 +128,29 @@ describe('a server over PostgreSQL', { skip: noPostgres }, () => {
   });
 
   it('does not wait for ever for one that has fallen silent', async (t) => {
-    const path = await filled();
-    const accounting = new AccountingThread({ path, patienceMs: 3000 });
-    t.after(() => accounting.stop());
     const question = { what: 'summary', query: { since: 0, until: NOW, by: 'owner', limit: 9 } } as const;
-    await accounting.ask(question, { level: 'all' });
-    const [backend] = (await server.run(
-      'postgres',
-      `SELECT pid FROM pg_stat_activity WHERE application_name = 'qmemacct' AND datname = '${path.split(/[/?]/)[3] ?? ''}'`,
-    )) as readonly { readonly pid: number }[];
-    assert.ok(backend !== undefined);
-    process.kill(backend.pid, 'SIGSTOP');
-    t.after(() => process.kill(backend.pid, 'SIGCONT'));
-    await assert.rejects(
-      accounting.ask(question, { level: 'all' }),
-      /the server stopped answering; check that it runs/,
-    );
-    assert.ok((await accounting.ask(question, { level: 'all' })).length > 0);
+    // On a busy machine the thread may need longer than it is waited for: with its answer, or with the word that none came.
+    for (let patienceMs = 3000, isTold = false; !isTold; patienceMs *= 3) {
+      assert.ok(patienceMs < 100_000);
+      const path = await filled();
+      const accounting = new AccountingThread({ path, patienceMs });
+      t.after(() => accounting.stop());
+      const answer = (): Promise<string> => accounting.ask(question, { level: 'all' }).then(String, String);
+      if (!(await answer()).includes('"groups":[')) continue;
+      const database = path.split(/[/?]/)[3] ?? '';
+      const sessions = `SELECT pid FROM pg_stat_activity WHERE application_name = 'qmemacct' AND datname = '${database}'`;
+      // That of the thread: the one that filled the database ends by itself.
+      const { pid } = await until(async () => {
+        const [backend, ...others] = (await server.run('postgres', sessions)) as readonly { readonly pid: number }[];
+        assert.ok(backend !== undefined);
+        return others.length === 0 && backend;
+      });
+      process.kill(pid, 'SIGSTOP');
+      t.after(() => process.kill(pid, 'SIGCONT'));
+      const silent = await answer();
+      if (silent.includes(OUT_OF_PATIENCE)) continue;
+      assert.match(silent, /the server stopped answering; check that it runs/);
+      isTold = (await answer()).includes('"groups":[');
+    }
   });
 });

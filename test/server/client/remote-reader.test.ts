@@ -17,6 +17,7 @@ import { memoryAccounting } from '../accounting/memory-accounting';
 import { ask, startTestSite } from '../test-site';
 import { temporaryDirectory } from '../../support/temporary-directory';
 import { until } from '../../support/until';
+import { oneOf } from '../../tries';
 
 const heartbeat = { ...ordinary, job_id: 77, status: 'running' as const, ended_at: null, run_id: '1f2e3d4c.7.7' };
 /** Merged: the accounting line knows `failed`. */
@@ -202,8 +203,11 @@ describe('RemoteReader', () => {
     const store = openSqliteStore(join(site.directory, 'accounting.db'), 0o600);
     await store.merge([ordinary]);
     await store.close();
-    const reader = await openRemoteReader(site.socket);
-    await reader.close();
+    // Its look at a DB that could not be read is waited for for a second.
+    await oneOf(10, async () => {
+      const reader = await openRemoteReader(site.socket);
+      await reader.close();
+    });
   });
 
   it('believes nothing that can not be', async (t) => {

@@ -159,9 +159,9 @@ describe('the pages in a browser', { skip }, () => {
     await page.getByLabel('user', { exact: true }).fill('bob');
     await page.getByLabel('ended').selectOption('true');
     await page.locator('.filters button').click();
-    assert.equal(new URL(page.url()).searchParams.get('owner'), 'bob');
+    await page.waitForURL(({ searchParams }) => searchParams.get('owner') === 'bob');
     await page.getByRole('link', { name: '4712' }).click();
-    assert.equal(page.url(), `${origin}/job/4712`);
+    await page.waitForURL(`${origin}/job/4712`);
     await page.getByLabel('Job number').fill('4720.7');
     await page.keyboard.press('Enter');
     await page.waitForURL(`${origin}/job/4720.7`);

@@ -49,11 +49,8 @@ function drained(from: KernelEvents): Drained {
   return { events, records, ...lost };
 }
 
-/**
- * All of a process that has been waited for. The kernel wakes the waiter before it sends the last event of an exit: as
- * many exits are waited for as there are records.
- */
-async function drainedOf(from: KernelEvents, pid: number): Promise<Drained> {
+/** All that comes until it is enough. */
+async function drainedUntil(from: KernelEvents, enough: (all: Drained) => boolean): Promise<Drained> {
   let all = drained(from);
   await until(() => {
     const { events, records, lostEvents, lostRecords } = drained(from);
@@ -63,10 +60,20 @@ async function drainedOf(from: KernelEvents, pid: number): Promise<Drained> {
       lostEvents: all.lostEvents || lostEvents,
       lostRecords: all.lostRecords || lostRecords,
     };
+    return enough(all);
+  });
+  return all;
+}
+
+/**
+ * All of a process that has been waited for. The kernel wakes the waiter before it sends the last event of an exit: as
+ * many exits are waited for as there are records.
+ */
+function drainedOf(from: KernelEvents, pid: number): Promise<Drained> {
+  return drainedUntil(from, (all) => {
     const exits = all.events.filter((event) => event.kind === 'exit' && event.tgid === pid).length;
     return exits > 0 && exits >= recordsOf(all, pid).length;
   });
-  return all;
 }
 
 const pidOf = (event: ThreadEvent): number => (event.kind === 'fork' ? event.childPid : event.pid);
@@ -105,8 +112,8 @@ describe('openKernelEvents', { skip: obstacle() }, () => {
     const events = opened(t);
     const before = Number(process.hrtime.bigint()) / 1000;
     const { pid } = spawnSync('/bin/sh', ['-c', '/bin/true; exit 9']);
-    const after = Number(process.hrtime.bigint()) / 1000;
     const told = await drainedOf(events, pid);
+    const after = Number(process.hrtime.bigint()) / 1000;
     assert.deepEqual([told.lostEvents, told.lostRecords], [false, false]);
     const own = told.events.filter((event) => tgidOf(event) === pid);
     assert.deepEqual(
@@ -200,35 +207,41 @@ describe('openKernelEvents', { skip: obstacle() }, () => {
     assert.ok(forks.slice(1).every((fork) => pidOf(fork) !== tgidOf(fork)));
     const exits = events.filter(({ kind }) => kind === 'exit');
     assert.deepEqual(exits.map(pidOf).sort(), records.map((record) => record.pid).sort());
-    assert.equal(exits.map(pidOf)[0], pid);
+    // By the records: the others go on as soon as it is seen to have left, before its own exit has been sent.
+    assert.equal(records[0]?.pid, pid);
   });
 
-  it('loses none of 500 short children', (t) => {
+  it('loses none of 500 short children', async (t) => {
     const events = opened(t);
     const { pid } = spawnSync('/bin/sh', ['-c', 'i=0; while [ $i -lt 500 ]; do (:); i=$((i+1)); done']);
-    const told = drained(events);
+    const childrenOf = (all: Drained): readonly number[] =>
+      all.events.filter((event) => event.kind === 'fork' && event.parentTgid === pid).map(pidOf);
+    const told = await drainedUntil(events, (all) => {
+      const exited = new Set(all.events.filter(({ kind }) => kind === 'exit').map(pidOf));
+      return all.lostEvents || childrenOf(all).every((child) => exited.has(child));
+    });
     assert.deepEqual([told.lostEvents, told.lostRecords], [false, false]);
-    const children = told.events.filter((event) => event.kind === 'fork' && event.parentTgid === pid).map(pidOf);
+    const children = childrenOf(told);
     assert.equal(children.length, 500);
-    const exited = new Set(told.events.filter(({ kind }) => kind === 'exit').map(pidOf));
     const records = new Set(told.records.map((record) => record.pid));
-    for (const child of children) {
-      assert.ok(exited.has(child));
-      assert.ok(records.has(child));
-    }
+    for (const child of children) assert.ok(records.has(child));
   });
 
-  it('says that some were lost when the buffer was too small, and then goes on', (t) => {
+  it('says that some were lost when the buffer was too small, and then goes on', async (t) => {
     const events = opened(t, 64 * 1024);
     spawnSync('/bin/sh', ['-c', 'i=0; while [ $i -lt 400 ]; do (:); i=$((i+1)); done']);
     const told = drained(events);
     assert.deepEqual([told.lostEvents, told.lostRecords], [true, true]);
     assert.ok(told.events.length > 0 && told.records.length > 0);
-    const { pid } = spawnSync('/bin/true');
-    const again = drained(events);
-    assert.deepEqual([again.lostEvents, again.lostRecords], [false, false]);
-    assert.ok(again.events.some((event) => event.kind === 'exit' && event.pid === pid));
-    assert.ok(again.records.some((record) => record.pid === pid));
+    // Of a small buffer other processes of the machine may make too much again.
+    await until(async () => {
+      const { pid } = spawnSync('/bin/true');
+      const again = await drainedUntil(
+        events,
+        ({ lostEvents, events: all }) => lostEvents || all.some((event) => event.kind === 'exit' && event.pid === pid),
+      );
+      return !again.lostEvents && !again.lostRecords && again.records.some((record) => record.pid === pid);
+    }, 'all of a process');
   });
 
   it('has nothing after close, and closes twice', (t) => {
@@ -270,7 +283,8 @@ describe('openKernelEvents', { skip: obstacle() }, () => {
     assert.match(told.here.unavailable, /another network namespace/);
     assert.match(told.here.fix, /initial_network_namespace/);
     assert.deepEqual([told.there.processEvents, told.there.exitRecords], ['open', 'open']);
-    assert.ok(told.heard >= 4);
+    // The exit itself may be sent a moment after the end of the wait.
+    assert.ok(told.heard >= 3);
     assert.match(told.nowhere.unavailable, /ENOENT/);
     assert.equal(told.same, true);
     assert.notEqual(told.own, readlinkSync('/proc/self/ns/net'));

@@ -5,7 +5,7 @@ import { recordTest } from '../../filter-record';
 import type { RecordFilter } from '../../store';
 import type { Dimension } from '../../summary';
 import { counted, FACT_COLUMNS, factColumns, factsAt, jobKey } from '../../sums/fact-columns';
-import { DAY_MS, dayOf, type Span } from '../../sums/periods';
+import type { Span } from '../../sums/periods';
 import { groupKey, type GroupKey } from '../../sums/grouping-sets';
 import type { EarlierRow, FactRow } from '../../sums/summer';
 import { conditionOf, countedName, Parameters, sameJob } from '../record-filter';
@@ -89,10 +89,9 @@ export class FactReader {
     }));
   }
 
-  /** Of the jobs of a part of a day those records of before that day, since `earliest` at most. */
+  /** Of the jobs of a part of a day those records of before the part, since `earliest` at most. */
   async earlier(part: Span, earliest: number): Promise<readonly EarlierRow[]> {
-    const dayStart = dayOf(part.since) * DAY_MS;
-    const before = { since: Math.max(earliest, dayStart - JOB_SPAN_MS), until: dayStart };
+    const before = { since: Math.max(earliest, part.since - JOB_SPAN_MS), until: part.since };
     if (before.since >= before.until) return [];
     const { db, source } = this.snapshot;
     const parameters = new Parameters();

@@ -3,9 +3,10 @@ import type { LongWork } from '../../history-store';
 import { DIMENSIONS } from '../../summary';
 import { binCells } from '../../sums/bins';
 import { GROUPING_SETS, hasBins } from '../../sums/grouping-sets';
-import { DAY_MS, periodEnd, periodStart, UNITS, type Period, type Unit } from '../../sums/periods';
+import { DAY_MS, HOURS_OF_DAY, periodEnd, periodStart, UNITS, type Period, type Unit } from '../../sums/periods';
 import { DaySums, missingPeriods, PARTS_OF, PeriodSums, type Again, type RolledGroup } from '../../sums/roll-up';
 import type { Connection, Transaction } from '../connect';
+import { WaitingAccounts } from '../inbox';
 import { insertRows, type TypedColumn } from '../insert-rows';
 import type { Merger } from '../merger';
 import { NOTHING_UNSETTLED, Snapshot } from '../snapshot';
@@ -62,10 +63,23 @@ async function put(
 
 /** Sums up the records of a day, as the writer that is alone; false: another process has done it. */
 export async function putDay(db: Transaction, day: number): Promise<boolean> {
-  const marked = await db.rows('DELETE FROM qmemacct.stale_day WHERE day = $1 RETURNING 1', [day]);
+  const marked = await db.rows('DELETE FROM qmemacct.stale_hour WHERE hour >= $1 AND hour < $2 RETURNING 1', [
+    day * HOURS_OF_DAY,
+    (day + 1) * HOURS_OF_DAY,
+  ]);
   if (marked.length === 0) return false;
+  await db.query(
+    `INSERT INTO qmemacct.summed_day VALUES ($1, txid_current())
+     ON CONFLICT (day) DO UPDATE SET change = excluded.change`,
+    [day],
+  );
   const span = { since: day * DAY_MS, until: (day + 1) * DAY_MS };
-  const facts = new FactReader(new Snapshot(db, ALL_RECORDS), NOTHING_UNSETTLED, span, DIMENSIONS);
+  const facts = new FactReader(
+    new Snapshot(db, ALL_RECORDS, new WaitingAccounts()),
+    NOTHING_UNSETTLED,
+    span,
+    DIMENSIONS,
+  );
   const sums = new DaySums();
   for await (const rows of facts.records(span)) for (const row of rows) sums.add(row);
   const again = sums.again(await facts.earlier(span, 0));

@@ -1,7 +1,8 @@
 import { TOTALS_NAMES, totalsAt } from '../../../record/totals';
 import type { BinCell } from '../../sums/bins';
 import { narrowest, rangeWithin } from '../../sums/grouping-sets';
-import { UNITS, type Period } from '../../sums/periods';
+import type { Changes } from '../../sums/kept-hours';
+import { dayOf, hourOf, UNITS, type Period, type Span } from '../../sums/periods';
 import type { RolledQuery, RolledState } from '../../sums/plan';
 import type { AgainRow, RolledRow } from '../../sums/summer';
 import type { Transaction } from '../connect';
@@ -76,6 +77,19 @@ export class RolledReader {
       staleDays: [...stale].sort((a, b) => a - b),
       periods: (await summedPeriods(this.db, first, end)).filter(({ unit }) => unit !== 'day'),
     };
+  }
+
+  /** `unsettled`: hours with records that wait in the inbox. */
+  async changes({ since, until }: Span, unsettled: ReadonlySet<number>): Promise<Changes> {
+    const hours = await this.db.rows<[number, number]>(
+      'SELECT hour, change FROM qmemacct.stale_hour WHERE hour >= $1 AND hour <= $2',
+      [hourOf(since), hourOf(until)],
+    );
+    const days = await this.db.rows<[number, number]>(
+      'SELECT day, change FROM qmemacct.summed_day WHERE day >= $1 AND day <= $2',
+      [dayOf(since), dayOf(until)],
+    );
+    return { hours: new Map(hours), days: new Map(days), unsettled };
   }
 
   /** Period by period with bins, or all of them together without. Keys are those of the narrowest dimension. */

@@ -1,12 +1,14 @@
-import type { SummaryAnswer, SummaryQuery } from '../../summary';
+import { DIMENSIONS, type SummaryAnswer, type SummaryQuery } from '../../summary';
+import type { KeptHours } from '../../sums/kept-hours';
+import { PartsSum } from '../../sums/parts';
 import { planOf, rolledQuery } from '../../sums/plan';
 import { Summer } from '../../sums/summer';
-import type { Snapshot } from '../snapshot';
+import { NOTHING_UNSETTLED, type Snapshot } from '../snapshot';
 import { FactReader } from './record-facts';
 import { RolledReader, type RolledChoice } from './rolled-rows';
 
 /** Sums over an interval, by roll-ups as far as these hold, and as far as the role sees all. */
-export async function summarise(snapshot: Snapshot, query: SummaryQuery): Promise<SummaryAnswer> {
+export async function summarise(snapshot: Snapshot, query: SummaryQuery, kept: KeptHours): Promise<SummaryAnswer> {
   const { by, since, cluster = null } = query;
   const unsettled = await snapshot.unsettled(query);
   const rolledReader = new RolledReader(snapshot.db);
@@ -15,11 +17,18 @@ export async function summarise(snapshot: Snapshot, query: SummaryQuery): Promis
   const summer = new Summer(query, plan);
   const { rolled } = plan;
   const facts = new FactReader(snapshot, unsettled, query, by === 'day' || by === 'cluster' ? [] : [by]);
-  for (const part of plan.parts) {
-    for await (const rows of facts.records(part)) for (const row of rows) summer.addRecord(row);
-    if (rolled !== null) summer.endPart(await facts.earlier(part, since));
+  if (rolled === null) {
+    for (const part of plan.parts)
+      for await (const rows of facts.records(part)) for (const row of rows) summer.addRecord(row);
+    return summer.answer();
   }
-  if (rolled === null) return summer.answer();
+  const every = new FactReader(snapshot, NOTHING_UNSETTLED, { since, until: query.until }, DIMENSIONS);
+  const changes = await rolledReader.changes(query, unsettled.hours);
+  for (const reading of new PartsSum(query, plan, summer).readings(kept, changes)) {
+    const reader = reading.all ? every : facts;
+    if (reading.what === 'earlier') (await reader.earlier(reading.span, reading.since)).forEach(reading.add);
+    else for await (const rows of reader.records(reading.span)) rows.forEach(reading.add);
+  }
   const { set, key, periods, groups } = rolled;
   const own: RolledChoice = { set, key, within: null, cluster, periods };
   summer.addRolled(await rolledReader.rows(own, true));

@@ -10,7 +10,7 @@ import { lineHost, lineRevision } from '../../import/line-record';
 import { ACCOUNT_COLUMNS, LineRows } from '../../import/line-rows';
 import type { MergeOutcome } from '../../store';
 import type { Words } from '../database/dictionary';
-import type { StaleDays } from '../write/stale-days';
+import type { StaleHours } from '../write/stale-hours';
 import { ImportedFiles } from './imported-files';
 import { LineInserter } from './insert-lines';
 import { seenKeys } from './seen-keys';
@@ -58,7 +58,7 @@ export class LineImporter {
   constructor(
     db: Database,
     private readonly words: Words,
-    private readonly stale: StaleDays,
+    private readonly stale: StaleHours,
     private readonly mergeOne: (record: JobRecord) => MergeOutcome,
   ) {
     db.pragma(`cache_size = -${CACHE_KIB}`);
@@ -120,7 +120,7 @@ export class LineImporter {
       task_id: taskOf(line),
       cluster_id: clusterId,
       counted_at: line.endTimeMs ?? line.startTimeMs ?? line.submissionTimeMs ?? lineRevision(line),
-      parallel: line.pe !== null || line.peTaskId !== null,
+      others: line.pe !== null || line.peTaskId !== null,
     });
     return 'added';
   }

@@ -90,13 +90,15 @@ export function runningQuery(byCluster: boolean): string {
 export const DELETE_RECORD = 'DELETE FROM record WHERE id = ?';
 export const DELETE_SERIES = 'DELETE FROM series WHERE record_id = ?';
 
-/** Parameter: @day. */
-export const MARK_STALE = `INSERT OR IGNORE INTO stale_day SELECT @day
+/** Of as many bits as a number of JavaScript has. */
+export const CHANGE = 'random() & 9007199254740991';
+/** Parameters: @hour, @day. */
+export const MARK_STALE = `INSERT OR REPLACE INTO stale_hour SELECT @hour, ${CHANGE}
   WHERE NOT EXISTS (SELECT 1 FROM pruned_day p WHERE p.day = @day)`;
 
-/** Days with other records of a job. Parameters: @job_id, @task_id, @cluster_id, @from, @to. */
-export const MARK_JOB_DAYS = `INSERT OR IGNORE INTO stale_day
-  SELECT DISTINCT r.counted_at / 86400000 ${FROM_RECORD}
+/** Hours with other records of a job. Parameters: @job_id, @task_id, @cluster_id, @from, @to. */
+export const MARK_JOB_HOURS = `INSERT OR REPLACE INTO stale_hour
+  SELECT r.counted_at / 3600000, ${CHANGE} ${FROM_RECORD}
   WHERE r.job_id = @job_id AND r.task_id IS @task_id AND r.cluster_id = @cluster_id
     AND r.counted_at >= @from AND r.counted_at < @to
     AND NOT EXISTS (SELECT 1 FROM pruned_day p WHERE p.day = r.counted_at / 86400000)`;

@@ -1,6 +1,6 @@
 import type { Database } from 'better-sqlite3';
 import { JOB_SPAN_MS } from '../../../record/facts';
-import { DAY_MS, dayOf, type Span } from '../../sums/periods';
+import type { Span } from '../../sums/periods';
 import { counted, FACT_COLUMNS, factColumns, factsAt, jobKey } from '../../sums/fact-columns';
 import { groupKey, type GroupKey } from '../../sums/grouping-sets';
 import type { EarlierRow, FactRow } from '../../sums/summer';
@@ -45,7 +45,7 @@ export function factsQuery(condition: Condition, dimensions: readonly Dimension[
 /**
  * Earlier records of the jobs that the condition selects in a part of a day, by what they count under, and when the last
  * of these counts. Few jobs have any: re-runs, and parallel ones whose tasks end on both sides of midnight. Parameters:
- * @since, @until: the part; @day_start, @earliest; the condition's.
+ * @since, @until: the part; @earliest; the condition's.
  */
 export function earlierQuery(condition: Condition, dimensions: readonly Dimension[]): string {
   const keys = keyColumns(dimensions);
@@ -54,7 +54,7 @@ export function earlierQuery(condition: Condition, dimensions: readonly Dimensio
   FROM (SELECT DISTINCT r.cluster_id, r.job_id, r.task_id ${selected(condition)} AND ${counted('r')} AND EXISTS (
       SELECT 1 FROM record o WHERE o.job_id = r.job_id AND o.task_id IS r.task_id AND o.id <> r.id)) j
   CROSS JOIN record r INDEXED BY record_by_job WHERE r.job_id = j.job_id AND r.task_id IS j.task_id AND r.cluster_id = j.cluster_id
-    AND r.counted_at >= @earliest AND r.counted_at < @day_start${condition.sql} AND ${counted('r')}
+    AND r.counted_at >= @earliest AND r.counted_at < @since${condition.sql} AND ${counted('r')}
   GROUP BY ${groups.join(', ')}`;
 }
 
@@ -81,13 +81,12 @@ export class FactReader {
       };
   }
 
-  /** Those of the same jobs of before the day that a part is in, since `earliest` at most. */
+  /** Those of the same jobs of before the part, since `earliest` at most. */
   earlier(condition: Condition, part: Span, earliest: number): readonly EarlierRow[] {
-    const dayStart = dayOf(part.since) * DAY_MS;
-    const from = Math.max(earliest, dayStart - JOB_SPAN_MS);
-    if (from >= dayStart) return [];
+    const from = Math.max(earliest, part.since - JOB_SPAN_MS);
+    if (from >= part.since) return [];
     return prepared<object, Earlier>(this.db, earlierQuery(condition, this.dimensions), 'raw')
-      .all({ ...condition.parameters, ...part, earliest: from, day_start: dayStart })
+      .all({ ...condition.parameters, ...part, earliest: from })
       .map((row) => ({
         countedAt: row[0],
         cluster: this.words.text('cluster', row[1]),

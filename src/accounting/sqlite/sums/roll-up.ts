@@ -4,10 +4,11 @@ import { TOTALS_NAMES, totalsAt } from '../../../record/totals';
 import type { LongWork } from '../../history-store';
 import { DIMENSIONS } from '../../summary';
 import { binCells } from '../../sums/bins';
-import { DAY_MS, periodEnd, periodStart, UNITS, type Period } from '../../sums/periods';
+import { DAY_MS, HOURS_OF_DAY, periodEnd, periodStart, UNITS, type Period } from '../../sums/periods';
 import { GROUPING_SETS, hasBins, type GroupKey } from '../../sums/grouping-sets';
 import { DaySums, missingPeriods, PARTS_OF, PeriodSums, type Again, type RolledGroup } from '../../sums/roll-up';
 import type { Words } from '../database/dictionary';
+import { CHANGE } from '../read/queries';
 import { EVERY_RECORD } from '../read/record-filter';
 import { FactReader } from './record-facts';
 import { keyNumber, keyText, TOTALS_AT, type StoredRow } from './rolled-rows';
@@ -53,6 +54,7 @@ export class RollUps {
   private readonly insertAgain;
   private readonly removals;
   private readonly markFresh;
+  private readonly markSummed;
   private readonly parts;
   private readonly againOfParts;
   private readonly summed;
@@ -66,7 +68,8 @@ export class RollUps {
     this.insertBins = db.prepare<(number | string | null)[]>(INSERT_BINS);
     this.insertAgain = db.prepare<number[]>(INSERT_AGAIN);
     this.removals = REMOVE_PERIOD.map((sql) => db.prepare<[number, number]>(sql));
-    this.markFresh = db.prepare<[number]>('DELETE FROM stale_day WHERE day = ?');
+    this.markFresh = db.prepare<[number, number]>('DELETE FROM stale_hour WHERE hour >= ? AND hour < ?');
+    this.markSummed = db.prepare<[number]>(`INSERT OR REPLACE INTO summed_day VALUES (?, ${CHANGE})`);
     this.parts = db.prepare<number[], StoredRow>(PARTS).raw();
     this.againOfParts = db.prepare<number[], [number, number, number]>(AGAIN_OF_PARTS).raw();
     this.summed = db.prepare<[number], number>(SUMMED).pluck();
@@ -80,7 +83,8 @@ export class RollUps {
     const again = sums.again(this.facts.earlier(EVERY_RECORD, span, 0));
     for (const unit of ['month', 'year'] as const) this.remove({ unit, day: periodStart(unit, day) });
     this.put({ unit: 'day', day }, sums.groups(), again);
-    this.markFresh.run(day);
+    this.markFresh.run(day * HOURS_OF_DAY, (day + 1) * HOURS_OF_DAY);
+    this.markSummed.run(day);
   }
 
   /** Sums a month up of its days, or a year of its months. */

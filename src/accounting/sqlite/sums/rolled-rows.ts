@@ -1,4 +1,5 @@
 import type { Database } from 'better-sqlite3';
+import { JOB_SPAN_MS } from '../../../record/facts';
 import { TOTALS_NAMES, totalsAt, type Totals } from '../../../record/totals';
 import type { BinCell } from '../../sums/bins';
 import {
@@ -12,7 +13,8 @@ import {
   rangeWithin,
   type GroupKey,
 } from '../../sums/grouping-sets';
-import { UNITS, type Period, type Unit } from '../../sums/periods';
+import type { Changes } from '../../sums/kept-hours';
+import { DAY_MS, dayOf, hourOf, HOURS_OF_DAY, UNITS, type Period, type Span, type Unit } from '../../sums/periods';
 import type { RolledQuery, RolledState } from '../../sums/plan';
 import type { AgainRow, RolledRow } from '../../sums/summer';
 import type { Dictionary } from '../../columns';
@@ -21,7 +23,18 @@ import { prepared } from '../database/prepared';
 import type { OwnersKind } from '../read/record-filter';
 
 /** Days whose sums do not hold. Parameters: @first, @end. */
-export const STALE_DAYS = 'SELECT day FROM stale_day WHERE day >= @first AND day < @end ORDER BY day';
+export const STALE_DAYS = `SELECT DISTINCT hour / ${HOURS_OF_DAY} AS day FROM stale_hour
+  WHERE hour >= @first * ${HOURS_OF_DAY} AND hour < @end * ${HOURS_OF_DAY} ORDER BY day`;
+
+/**
+ * Hours that are not summed up of which something may be kept (`staleHours`), with the number of their last change.
+ * Parameters: @first, @end.
+ */
+export const CHANGED_HOURS = `SELECT hour, change FROM stale_hour WHERE hour >= @first AND hour < @end
+  AND hour < (SELECT max(day) + ${JOB_SPAN_MS / DAY_MS + 1} FROM rollup WHERE unit = 0) * ${HOURS_OF_DAY}`;
+
+/** Days that have been summed up, with a number of that time. Parameters: @first, @end. */
+export const SUMMED_DAYS = 'SELECT day, change FROM summed_day WHERE day >= @first AND day < @end';
 
 /** Months and years that are summed up. Parameters: @first, @end. */
 export const SUMMED_PERIODS = `SELECT DISTINCT unit, day FROM rollup_bins
@@ -81,7 +94,7 @@ export function hasKind(db: Database, { owner, glob }: OwnersKind): boolean {
 /** Days on which records of a key may be. Parameters: @dimension, @key, @first, @end. */
 export const DAYS_OF_KEY = `SELECT day FROM rollup_bins
     WHERE dimension = @dimension AND key = @key AND unit = 0 AND day >= @first AND day < @end
-  UNION SELECT day FROM stale_day WHERE day >= @first AND day < @end
+  UNION SELECT hour / ${HOURS_OF_DAY} FROM stale_hour WHERE hour >= @first * ${HOURS_OF_DAY} AND hour < @end * ${HOURS_OF_DAY}
   UNION SELECT counted_at / 86400000 FROM record
     WHERE trust = 3 AND counted_at >= @first * 86400000 AND counted_at < @end * 86400000
   ORDER BY day`;
@@ -143,6 +156,12 @@ export class RolledReader {
       staleDays: prepared<object, number>(this.db, STALE_DAYS, 'pluck').all({ first, end }),
       periods: periods.map(([unit, day]) => ({ unit: UNITS[unit] ?? 'day', day })),
     };
+  }
+
+  changes({ since, until }: Span): Changes {
+    const numbers = (sql: string, of: (ms: number) => number): ReadonlyMap<number, number> =>
+      new Map(prepared<object, [number, number]>(this.db, sql, 'raw').all({ first: of(since), end: of(until) + 1 }));
+    return { hours: numbers(CHANGED_HOURS, hourOf), days: numbers(SUMMED_DAYS, dayOf) };
   }
 
   /** The number of a key, if it has one. */

@@ -1,13 +1,14 @@
 import type { Database } from 'better-sqlite3';
 import { SELF_REPORTED } from '../../sums/fact-columns';
+import { KeptHours } from '../../sums/kept-hours';
+import { PartsSum } from '../../sums/parts';
 import { planOf, rolledQuery } from '../../sums/plan';
 import { Summer } from '../../sums/summer';
 import { DIMENSIONS, type SummaryAnswer, type SummaryQuery } from '../../summary';
 import type { Words } from '../database/dictionary';
 import { prepared } from '../database/prepared';
-import { conditionOf } from '../read/record-filter';
+import { conditionOf, EVERY_RECORD } from '../read/record-filter';
 import { daysOfKey } from '../read/spans';
-import { KeptFacts } from './kept-facts';
 import { FactReader } from './record-facts';
 import { RolledReader, type RolledChoice } from './rolled-rows';
 
@@ -34,6 +35,16 @@ function listedOnly(groups: RolledChoice, summer: Summer, reader: RolledReader):
   return { ...groups, keys: [...new Set(values.flatMap(([number, key]) => (listed.has(key) ? [number] : [])))] };
 }
 
+const keptHours = new WeakMap<Database, KeptHours>();
+
+function keptHoursOf(db: Database): KeptHours {
+  const known = keptHours.get(db);
+  if (known !== undefined) return known;
+  const made = new KeptHours();
+  keptHours.set(db, made);
+  return made;
+}
+
 /** Sums over an interval, by roll-ups as far as these hold; inside one transaction. */
 export function summarise(db: Database, words: Words, wanted: SummaryQuery): SummaryAnswer {
   const query = withoutNeedlessClaims(db, wanted);
@@ -45,21 +56,20 @@ export function summarise(db: Database, words: Words, wanted: SummaryQuery): Sum
   if (condition === null) return summer.answer();
   const { by, since } = query;
   const { rolled } = plan;
-  const asked = by === 'day' || by === 'cluster' ? null : by;
+  // Where only the totals are wanted there are no groups.
+  const ungrouped = by === 'day' || by === 'cluster' || query.limit === 0;
+  const facts = new FactReader(db, words, ungrouped ? [] : [by]);
   if (rolled === null) {
-    const facts = new FactReader(db, words, asked === null ? [] : [asked]);
     for (const part of daysOfKey(db, condition, query))
       for (const row of facts.records(condition, part)) summer.addRecord(row);
     return summer.answer();
   }
-  // With the keys of all dimensions: the next question is by another one. Where only the totals are wanted there are none.
-  const grouped = query.limit !== 0;
-  const facts = new FactReader(db, words, grouped ? DIMENSIONS : []);
-  const kept = KeptFacts.of(db);
-  const keyAt = asked === null ? 0 : DIMENSIONS.indexOf(asked);
-  for (const part of plan.parts) {
-    for (const row of kept.records(facts, condition, part, grouped)) summer.addRecord(row, keyAt);
-    summer.endPart(kept.earlier(facts, condition, part, since, grouped), keyAt);
+  const every = new FactReader(db, words, DIMENSIONS);
+  const parts = new PartsSum(query, plan, summer);
+  for (const reading of parts.readings(keptHoursOf(db), rolledReader.changes(query))) {
+    const [reader, which] = reading.all ? [every, EVERY_RECORD] : [facts, condition];
+    if (reading.what === 'records') for (const row of reader.records(which, reading.span)) reading.add(row);
+    else for (const row of reader.earlier(which, reading.span, reading.since)) reading.add(row);
   }
   const { set, key, periods, groups } = rolled;
   const keys = key === null ? null : rolledReader.numbersOf(set, key);

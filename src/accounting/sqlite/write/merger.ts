@@ -21,7 +21,7 @@ import {
   updateRecord,
 } from '../read/queries';
 import { columnAt, COLUMN_NAMES, fromRow, SERIES_CELLS, seriesCells, toRow, type Row } from '../../row';
-import type { StaleDays } from './stale-days';
+import type { StaleHours } from './stale-hours';
 
 interface Candidate {
   readonly id: number;
@@ -38,7 +38,7 @@ const ROW_AT = 1 + SERIES_CELLS;
  * Merges one record into its row; inside a write transaction. A record of Grid Engine's accounting joins ours of the
  * same run, whichever comes first, and the row then carries our key.
  */
-export function createMerger(db: Database, words: Words, stale: StaleDays): (record: JobRecord) => MergeOutcome {
+export function createMerger(db: Database, words: Words, stale: StaleHours): (record: JobRecord) => MergeOutcome {
   const find = db.prepare<Record<string, number | string | null>, readonly Cell[]>(FIND_RECORD).raw();
   const insert = db.prepare<Cell[]>(INSERT_RECORD);
   const updateAll = db.prepare<Cell[]>(updateRecord(COLUMN_NAMES));
@@ -53,11 +53,11 @@ export function createMerger(db: Database, words: Words, stale: StaleDays): (rec
   const storeSeries = (id: number, series: MemorySeries | null): void => {
     if (series !== null) putSeries.run(id, ...seriesCells(series));
   };
-  const touch = (record: JobRecord, clusterId: number): void => {
+  const touch = (record: JobRecord, clusterId: number, ranAgain: boolean): void => {
     const { job_id, task_id, pe, pe_task_id } = record;
     // Grid Engine's accounting always names a parallel environment; a record made without the job's config does not.
-    const parallel = pe !== null || pe_task_id !== null || !isLineOnly(record);
-    stale.touch({ job_id, task_id, cluster_id: clusterId, counted_at: countedAt(record), parallel });
+    const others = ranAgain || pe !== null || pe_task_id !== null || !isLineOnly(record);
+    stale.touch({ job_id, task_id, cluster_id: clusterId, counted_at: countedAt(record), others });
   };
   const findParts = db.prepare<Record<string, number | string | null>, readonly Cell[]>(FIND_PARTS).raw();
   const candidateOf = (cells: readonly Cell[]): Candidate => ({
@@ -89,18 +89,18 @@ export function createMerger(db: Database, words: Words, stale: StaleDays): (rec
     const { base, absorbed, stored } = merged;
     if (base === null) {
       storeSeries(Number(insert.run(...toRow(stored, words)).lastInsertRowid), record.series);
-      touch(stored.record, clusterId);
+      touch(stored.record, clusterId, rows.length > 0);
       if (bringsRequests(null, stored)) passRequests(stored.record, clusterId);
       return { ok: true, change: 'added' };
     }
     if (absorbed !== null) {
       for (const statement of remove) statement.run(absorbed.id);
-      touch(absorbed.stored.record, clusterId);
+      touch(absorbed.stored.record, clusterId, true);
     }
     update(base.id, base.row, toRow(stored, words));
     if (stored.record.series !== base.stored.record.series) storeSeries(base.id, stored.record.series);
-    touch(base.stored.record, clusterId);
-    touch(stored.record, clusterId);
+    touch(base.stored.record, clusterId, rows.length > 1);
+    touch(stored.record, clusterId, rows.length > 1);
     if (bringsRequests(base.stored, stored)) passRequests(stored.record, clusterId);
     return { ok: true, change: 'changed' };
   };

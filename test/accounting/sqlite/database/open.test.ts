@@ -171,7 +171,8 @@ describe('openForReading', () => {
     const waited = Date.now() - began;
     assert.match(error.message, /it is locked by another process; try again/);
     assert.equal(error.retry, true);
-    assert.ok(waited > 4000 && waited < 20_000, `${waited} ms`);
+    // SQLite counts the pauses that it asks for, not those that a busy machine makes of them.
+    assert.ok(waited > 4000, `${waited} ms`);
   });
 
   it('tells that a dead writer left a change half done', async () => {

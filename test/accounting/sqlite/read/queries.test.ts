@@ -11,13 +11,14 @@ import {
   jobQuery,
   jobsQuery,
   LAST_ROLLED_DAY,
-  MARK_JOB_DAYS,
+  MARK_JOB_HOURS,
   recordsQuery,
   runningQuery,
 } from '../../../../src/accounting/sqlite/read/queries';
 import { earlierQuery, factsQuery } from '../../../../src/accounting/sqlite/sums/record-facts';
 import {
   againQuery,
+  CHANGED_HOURS,
   DAYS_OF_KEY,
   groupsQuery,
   HAS_KIND,
@@ -25,6 +26,7 @@ import {
   rolledQuery,
   valuesQuery,
   STALE_DAYS,
+  SUMMED_DAYS,
   SUMMED_PERIODS,
 } from '../../../../src/accounting/sqlite/sums/rolled-rows';
 import { COLUMNS } from '../../../../src/accounting/row';
@@ -47,7 +49,7 @@ function emptyStore(t: TestContext): Database {
 const PARAMETERS = Object.fromEntries(
   [
     ...['job_id', 'task_id', 'pe_task_id', 'cluster_id', 'host_id', 'run_id', 'from', 'to', 'since', 'until', 'limit'],
-    ...['after', 'day', 'first', 'end', 'key', 'cluster', 'dimension', 'earliest', 'day_start', 'unit', 'days', 'keys'],
+    ...['after', 'day', 'first', 'end', 'key', 'cluster', 'dimension', 'earliest', 'unit', 'days', 'keys'],
     ...['glob', 'jobs'],
   ].map((name) => [name, 1]),
 );
@@ -85,7 +87,7 @@ const ALL = { keys: true, cluster: true };
 describe('answered from an index, never by a scan:', () => {
   const queries: readonly (readonly [string, string, string])[] = [
     ['finding a record to merge into', FIND_RECORD, 'record_by_job (job_id=? AND task_id=? AND pe_task_id=?)'],
-    ['the days of a job', MARK_JOB_DAYS, 'record_by_job (job_id=? AND task_id=?)'],
+    ['the hours of a job', MARK_JOB_HOURS, 'record_by_job (job_id=? AND task_id=?)'],
     ['a job', jobQuery({ task: false, cluster: false, series: true }), 'record_by_job (job_id=?)'],
     ['many jobs', jobsQuery(COLUMNS), 'record_by_job (job_id=?)'],
     ['a job of a cluster', jobQuery({ task: false, cluster: true, series: false }), 'record_by_job (job_id=?)'],
@@ -134,7 +136,7 @@ describe('answered from an index, never by a scan:', () => {
       has(planOf(db, sql), 'sqlite_autoindex_rollup_key_1 (name>? AND name<?)');
     has(planOf(db, againQuery(ALL)), 'rollup_again_by_day (unit=? AND day=? AND dimension=? AND key=?)');
     has(planOf(db, SUMMED_PERIODS), 'PRIMARY KEY (dimension=? AND key=? AND unit=? AND day>? AND day<?)');
-    for (const sql of [STALE_DAYS, LAST_ROLLED_DAY])
+    for (const sql of [STALE_DAYS, CHANGED_HOURS, SUMMED_DAYS, LAST_ROLLED_DAY])
       assert.ok(
         planOf(db, sql).every((step) => !step.startsWith('SCAN') && !step.startsWith('SCAN json_each')),
         sql,

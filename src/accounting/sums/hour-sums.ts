@@ -1,0 +1,120 @@
+import { groupBy } from '../../base/group-by';
+import { COVERAGE_REASONS } from '../../record/coverage';
+import { DEFAULT_FAR_BELOW, SHARE_STEPS, stepsOf, type Bins } from '../../record/sums';
+import { TOTALS_NAMES, type MutableTotals } from '../../record/totals';
+import { GROUPING_SETS, hasBins, isWithin, keyOf, type GroupKey } from './grouping-sets';
+import type { Again, DaySums } from './roll-up';
+import type { EarlierRow, FactRow } from './summer';
+
+/** What of the groups of an hour a question asks for. */
+export interface HourChoice {
+  readonly set: number;
+  /** null: all. */
+  readonly key: string | null;
+  /** Keys within this wider one only; null: all. */
+  readonly within: string | null;
+  readonly cluster: string | null;
+}
+
+/** The sums of a group in an hour, which are many: as lists. */
+export interface HourGroup {
+  readonly cluster: string;
+  readonly key: GroupKey;
+  /** In the order of TOTALS_NAMES. */
+  readonly totals: readonly number[];
+  /** Those that are not 0: place, value, place, value ... */
+  readonly bins: readonly number[];
+  /** When the last record of before the hour counts of each job that has one in the same group (ms). */
+  readonly before: readonly number[];
+}
+
+const DEFAULT_STEPS = stepsOf(DEFAULT_FAR_BELOW);
+const BIN_PLACES = [3 * 24, SHARE_STEPS + 1, COVERAGE_REASONS.length];
+
+function listOf({ hours, shares, coverage }: Bins): readonly number[] {
+  const list: number[] = [];
+  let first = 0;
+  for (const [index, values] of [hours, shares, coverage].entries()) {
+    values.forEach((value, at) => {
+      if (value !== 0) list.push(first + at, value);
+    });
+    first += BIN_PLACES[index] ?? 0;
+  }
+  return list;
+}
+
+/** Adds a group's bins to `bins`. */
+export function addHourBins({ hours, shares, coverage }: Bins, { bins }: HourGroup): void {
+  const lists = [hours, shares, coverage];
+  for (let index = 0; index < bins.length; index += 2) {
+    let place = bins[index] ?? 0;
+    let which = 0;
+    for (; place >= (BIN_PLACES[which] ?? Infinity); which++) place -= BIN_PLACES[which] ?? 0;
+    const list = lists[which];
+    if (list !== undefined) list[place] = (list[place] ?? 0) + (bins[index + 1] ?? 0);
+  }
+}
+
+const FIRST_SHARE = BIN_PLACES[0] ?? 0;
+const RECORDS_AT = TOTALS_NAMES.indexOf('records');
+const FAR_BELOW_AT = TOTALS_NAMES.indexOf('far_below');
+
+/** How many peaks are below so many steps of the limit. */
+function belowSteps({ bins }: HourGroup, steps: number): number {
+  let below = 0;
+  for (let index = 0; index < bins.length; index += 2) {
+    const step = (bins[index] ?? 0) - FIRST_SHARE;
+    if (step >= 0 && step < Math.min(steps, SHARE_STEPS)) below += bins[index + 1] ?? 0;
+  }
+  return below;
+}
+
+/** Adds a group's sums to `totals`; returns how many records they are of. `farBelowSteps`: as `stepsOf` says. */
+export function addHourTotals(totals: MutableTotals, group: HourGroup, farBelowSteps: number): number {
+  for (let index = 0; index < TOTALS_NAMES.length; index++) {
+    const name = TOTALS_NAMES[index];
+    if (name !== undefined) totals[name] += group.totals[index] ?? 0;
+  }
+  if (farBelowSteps !== DEFAULT_STEPS)
+    totals.far_below += belowSteps(group, farBelowSteps) - (group.totals[FAR_BELOW_AT] ?? 0);
+  return group.totals[RECORDS_AT] ?? 0;
+}
+
+/** The sums of an hour by every grouping set. */
+export class HourSums {
+  /** By grouping set, then by key. */
+  private readonly groups: readonly Map<GroupKey, HourGroup[]>[] = GROUPING_SETS.map(() => new Map());
+
+  /** `earlier`: records of before the hour, of jobs that have one in it. */
+  constructor(sums: DaySums, earlier: readonly EarlierRow[]) {
+    const nameOf = ({ set, cluster, key }: Pick<Again, 'set' | 'cluster' | 'key'>): string =>
+      `${set} ${key === null ? '' : `=${key}`}\n${cluster}`;
+    const again = groupBy(sums.again(earlier), nameOf);
+    for (const group of sums.groups()) {
+      const { set, cluster, key } = group;
+      const totals = TOTALS_NAMES.map((name) => group.sums.totals[name]);
+      const before = again.size === 0 ? [] : (again.get(nameOf(group))?.map((job) => job.before) ?? []);
+      const made = { cluster, key, totals, bins: hasBins(set) ? listOf(group.sums) : [], before };
+      const same = this.groups[set]?.get(key);
+      if (same === undefined) this.groups[set]?.set(key, [made]);
+      else same.push(made);
+    }
+  }
+
+  *chosen({ set, key, within, cluster }: HourChoice): Generator<HourGroup, void> {
+    const groups = this.groups[set];
+    const lists = key === null ? (groups?.values() ?? []) : [groups?.get(key) ?? []];
+    for (const list of lists)
+      for (const group of list)
+        if ((cluster === null || group.cluster === cluster) && (within === null || isWithin(group.key, within)))
+          yield group;
+  }
+}
+
+/** Whether a record counts in what a question chooses. */
+export function isChosen({ cluster, keys }: Pick<FactRow, 'cluster' | 'keys'>, choice: HourChoice): boolean {
+  return (
+    (choice.cluster === null || cluster === choice.cluster) &&
+    (choice.key === null || keyOf(choice.set, keys) === choice.key)
+  );
+}

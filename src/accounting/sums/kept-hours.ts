@@ -1,0 +1,119 @@
+import type { HourSums } from './hour-sums';
+import { dayOf, HOUR_MS, hourOf, HOURS_OF_DAY, type Span } from './periods';
+import type { EarlierRow, FactRow } from './summer';
+
+/** Hours that stay: of today and yesterday. A hundred thousand records a day take 2 MB each. */
+const MOST_HOURS = 60;
+/** Of days before these latest ones, as after a long import, each record is read each time. */
+const MOST_DAYS = 2;
+/** Of an hour of which a part is asked for: about 10 MB. */
+const MOST_ROWS = 20_000;
+
+/** Numbers that are others after each change. */
+export interface Changes {
+  /** Of hours of which records have changed since their day was summed up. */
+  readonly hours: ReadonlyMap<number, number>;
+  /** Of days that have been summed up: their other hours are as they were then. */
+  readonly days: ReadonlyMap<number, number>;
+  /** Hours that can't be kept. */
+  readonly unsettled?: ReadonlySet<number>;
+}
+
+function changeOf({ hours, days, unsettled }: Changes, hour: number): number | undefined {
+  if (unsettled?.has(hour) === true) return undefined;
+  return hours.get(hour) ?? days.get(Math.floor(hour / HOURS_OF_DAY));
+}
+
+interface Kept {
+  readonly change: number;
+  readonly sums: HourSums | null;
+  readonly records: HourRecords | null;
+}
+
+/** All records of an hour, and those of before it of their jobs. */
+interface HourRecords {
+  readonly rows: readonly FactRow[];
+  readonly earlier: readonly EarlierRow[];
+}
+
+/** A part of a day: the sums of an hour, or records of it, as they are kept or to be kept; or records that are not kept. */
+export type Piece =
+  | {
+      readonly what: 'sums';
+      readonly span: Span;
+      readonly kept: HourSums | null;
+      readonly keep: (made: HourSums) => void;
+    }
+  | {
+      readonly what: 'rows';
+      readonly span: Span;
+      readonly hour: Span;
+      readonly kept: HourRecords | null;
+      readonly keep: (read: HourRecords) => void;
+    }
+  | { readonly what: 'read'; readonly span: Span };
+
+/**
+ * What a reader keeps of hours of days that are not summed up, so that pages and reports, which sum the same ones by one
+ * thing after the other, read only what has changed since.
+ */
+export class KeptHours {
+  private readonly hours = new Map<number, Kept>();
+
+  /** The pieces of the parts of a plan. `sparse`: an index finds the few records that are wanted. */
+  piecesOf(parts: readonly Span[], changes: Changes, sparse: boolean): readonly Piece[] {
+    const lastDay = dayOf(parts.at(-1)?.since ?? 0);
+    return parts.flatMap((part): readonly Piece[] =>
+      dayOf(part.since) <= lastDay - MOST_DAYS ? [{ what: 'read', span: part }] : this.pieces(part, changes, sparse),
+    );
+  }
+
+  private pieces({ since, until }: Span, changes: Changes, sparse: boolean): readonly Piece[] {
+    const pieces: Piece[] = [];
+    for (let hour = hourOf(since); hour * HOUR_MS < until; hour++) {
+      const whole = { since: hour * HOUR_MS, until: (hour + 1) * HOUR_MS };
+      const span = { since: Math.max(since, whole.since), until: Math.min(until, whole.until) };
+      const change = changeOf(changes, hour);
+      const kept = change === undefined ? null : this.pieceOf(hour, change, span, sparse);
+      const last = pieces.at(-1);
+      if (kept !== null) pieces.push(kept);
+      else if (last?.what === 'read')
+        pieces[pieces.length - 1] = { what: 'read', span: { ...last.span, until: span.until } };
+      else pieces.push({ what: 'read', span });
+    }
+    return pieces;
+  }
+
+  /** null: the records are to be read. */
+  private pieceOf(hour: number, change: number, span: Span, sparse: boolean): Piece | null {
+    const before = this.hours.get(hour);
+    const known = before?.change === change ? before : null;
+    if (span.until - span.since === HOUR_MS) {
+      const kept = known?.sums ?? null;
+      // To make them costs as much as to read the records some times: worth it from the second time on.
+      if (kept === null && (sparse || before === undefined)) {
+        if (!sparse) this.put(hour, { change, sums: null, records: null });
+        return null;
+      }
+      const keep = (sums: HourSums): void => {
+        this.put(hour, { change, sums, records: null });
+      };
+      return { what: 'sums', span, kept, keep };
+    }
+    const kept = known?.records ?? null;
+    if (kept === null && sparse) return null;
+    const keep = (records: HourRecords): void => {
+      if (records.rows.length <= MOST_ROWS) this.put(hour, { change, sums: null, records });
+    };
+    return { what: 'rows', span, hour: { since: hour * HOUR_MS, until: (hour + 1) * HOUR_MS }, kept, keep };
+  }
+
+  private put(hour: number, kept: Kept): void {
+    this.hours.delete(hour);
+    this.hours.set(hour, kept);
+    for (const oldest of this.hours.keys()) {
+      if (this.hours.size <= MOST_HOURS) break;
+      this.hours.delete(oldest);
+    }
+  }
+}

@@ -1,0 +1,92 @@
+import { DIMENSIONS, type SummaryQuery } from '../summary';
+import { HourSums, isChosen, type HourChoice } from './hour-sums';
+import type { Changes, KeptHours, Piece } from './kept-hours';
+import type { Span } from './periods';
+import type { SumPlan } from './plan';
+import { DaySums } from './roll-up';
+import type { EarlierRow, FactRow, Summer } from './summer';
+
+/** What a store is to read of records; each goes to `add`. */
+export type Reading = {
+  readonly span: Span;
+  /** All records, with their keys of all DIMENSIONS; else those that the question selects, with the key that it groups by. */
+  readonly all: boolean;
+} & (
+  | { readonly what: 'records'; readonly add: (row: FactRow) => void }
+  /** Of the jobs of these records those of before the span, from `since` on. */
+  | { readonly what: 'earlier'; readonly since: number; readonly add: (row: EarlierRow) => void }
+);
+
+/** Adds the parts of a plan with roll-ups that these do not answer, from what is kept of hours as far as that holds. */
+export class PartsSum {
+  private readonly choice: HourChoice;
+  private readonly keyAt: number;
+
+  constructor(
+    private readonly query: SummaryQuery,
+    private readonly plan: SumPlan,
+    private readonly summer: Summer,
+  ) {
+    const { by, cluster = null } = query;
+    this.keyAt = by === 'day' || by === 'cluster' ? 0 : DIMENSIONS.indexOf(by);
+    this.choice = { set: plan.rolled?.set ?? 0, key: plan.rolled?.key ?? null, within: null, cluster };
+  }
+
+  /** The store reads what this yields before it goes on. */
+  *readings(kept: KeptHours, changes: Changes): Generator<Reading, void> {
+    // A user's records are found by an index.
+    const sparse = this.query.owner !== undefined;
+    for (const piece of kept.piecesOf(this.plan.parts, changes, sparse)) yield* this.readingsOf(piece);
+  }
+
+  private *readingsOf(piece: Piece): Generator<Reading, void> {
+    if (piece.what === 'sums') yield* this.addSums(piece);
+    else if (piece.what === 'rows') yield* this.addRows(piece);
+    else {
+      const add = (row: FactRow): void => {
+        this.summer.addRecord(row);
+      };
+      yield { what: 'records', span: piece.span, all: false, add };
+      const earlier: EarlierRow[] = [];
+      const addEarlier = (row: EarlierRow): void => void earlier.push(row);
+      yield { what: 'earlier', span: piece.span, all: false, since: this.query.since, add: addEarlier };
+      this.summer.endPart(earlier);
+    }
+  }
+
+  private *addSums({ span, kept, keep }: Piece & { readonly what: 'sums' }): Generator<Reading, void> {
+    let sums = kept;
+    if (sums === null) {
+      const made = new DaySums();
+      const earlier: EarlierRow[] = [];
+      yield {
+        what: 'records',
+        span,
+        all: true,
+        add: (row) => {
+          made.add(row);
+        },
+      };
+      yield { what: 'earlier', span, all: true, since: 0, add: (row) => void earlier.push(row) };
+      sums = new HourSums(made, earlier);
+      keep(sums);
+    }
+    this.summer.addHour(span, sums, this.choice);
+  }
+
+  private *addRows({ span, hour, kept, keep }: Piece & { readonly what: 'rows' }): Generator<Reading, void> {
+    let records = kept;
+    if (records === null) {
+      const [rows, earlier]: [FactRow[], EarlierRow[]] = [[], []];
+      yield { what: 'records', span: hour, all: true, add: (row) => void rows.push(row) };
+      yield { what: 'earlier', span: hour, all: true, since: 0, add: (row) => void earlier.push(row) };
+      records = { rows, earlier };
+      keep(records);
+    }
+    for (const row of records.rows)
+      if (row.countedAt >= span.since && row.countedAt < span.until && isChosen(row, this.choice))
+        this.summer.addRecord(row, this.keyAt);
+    const counted = (row: EarlierRow): boolean => row.countedAt >= this.query.since && isChosen(row, this.choice);
+    this.summer.endPart(records.earlier.filter(counted), this.keyAt);
+  }
+}
