@@ -10,7 +10,6 @@ export const moduleNames = [
   'virtio_pci_legacy_dev',
   'virtio_pci_modern_dev',
   'virtio_pci',
-  'virtio_blk',
   'netfs',
   'fscache',
   '9pnet',
