@@ -5,7 +5,7 @@ import type { StoredRecord } from '../record/merge';
 import type { JobAnswer, JobAttempt } from './store';
 
 /** Of one submission, the spool directory and the accounting line have times up to a second apart. */
-const SAME_SUBMISSION_MS = 2000;
+export const SAME_SUBMISSION_MS = 2000;
 
 /** Job numbers don't wrap so fast; a job whose host went down waits for a while until it runs again. */
 const REQUEUED_WITHIN_MS = 3_600_000;
@@ -50,6 +50,7 @@ function incarnations(records: readonly StoredRecord[]): readonly (readonly Stor
   const known = [...new Set(records.map(({ record }) => (record.pe_task_id === null ? record.submitted_at : null)))]
     .flatMap((time) => ms(time) ?? [])
     .sort((a, b) => a - b);
+  if (known.length < 2) return [records];
   let before = -Infinity;
   for (const time of known) {
     if (time - before > SAME_SUBMISSION_MS && !isRequeued(time, records)) submissions.push(time);
@@ -127,7 +128,14 @@ export function mastersOfTasks(records: readonly StoredRecord[]): ReadonlyMap<St
 
 function attempts(records: readonly StoredRecord[], incarnation: number): JobAttempt[] {
   if (new Set(records.map(({ record }) => record.task_id)).size === records.length)
-    return records.map((stored) => ({ ...stored, incarnation, attempt: 1, attempts: 1 }));
+    return records.map(({ record, ended, provenance }) => ({
+      record,
+      ended,
+      provenance,
+      attempt: 1,
+      attempts: 1,
+      incarnation,
+    }));
   return [...groupBy(records, ({ record }) => record.task_id).values()].flatMap((group) => {
     const runs = runsOf(group);
     return runs.flatMap((run, index) =>

@@ -220,6 +220,11 @@ function wordCodec(name: string, dictionary: Dictionary, help: string): CellCode
 const memberHelp = (field: string, { help }: Pick<Leaf<unknown>, 'help'>): string =>
   help === undefined ? field : `${field}: ${help}`;
 
+function isSame(known: readonly Cell[], cells: readonly Cell[], at: number): boolean {
+  for (let index = 0; index < known.length; index++) if (known[index] !== cells[at + index]) return false;
+  return true;
+}
+
 /** An object as the columns of its members, all null where there is none. */
 function memberCodec(prefix: string, members: Readonly<Record<string, Leaf<unknown>>>, help: string): CellCodec {
   const codecs = Object.entries(members).map(([member, leaf]) => ({
@@ -232,9 +237,13 @@ function memberCodec(prefix: string, members: Readonly<Record<string, Leaf<unkno
     at: number,
     words: WordCodec,
   ): Readonly<Record<string, unknown>> | null => {
-    if (codecs.every((_codec, index) => (cells[at + index] ?? null) === null)) return null;
-    const value: Record<string, unknown> = { ...empty };
-    for (const [index, { member, codec }] of codecs.entries()) value[member] = codec.read(cells, at + index, words);
+    let value: Record<string, unknown> | null = null;
+    for (let index = 0; index < codecs.length; index++) {
+      if ((cells[at + index] ?? null) === null) continue;
+      const one = codecs[index];
+      value ??= { ...empty };
+      if (one !== undefined) value[one.member] = one.codec.read(cells, at + index, words);
+    }
     return value;
   };
   /** Tasks of an array mostly have the same: its value is made once. */
@@ -252,8 +261,7 @@ function memberCodec(prefix: string, members: Readonly<Record<string, Leaf<unkno
         codec.write((value as Readonly<Record<string, unknown>> | null)?.[member] ?? null, words),
       ),
     read: (cells, at, words) => {
-      if (latest?.words === words && latest.cells.every((cell, index) => cell === cells[at + index]))
-        return latest.value;
+      if (latest?.words === words && isSame(latest.cells, cells, at)) return latest.value;
       const value = membersOf(cells, at, words);
       latest = { words, cells: cells.slice(at, at + codecs.length), value };
       return value;

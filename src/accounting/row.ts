@@ -212,10 +212,13 @@ export function withDamage<T>(step: () => T): T {
   try {
     return step();
   } catch (error) {
-    if (error instanceof RangeError || error instanceof SyntaxError) throw new DamagedRecord(error.message);
-    throw error;
+    throw damageOf(error);
   }
 }
+
+/** An error of reading cells as what it means. */
+export const damageOf = (error: unknown): unknown =>
+  error instanceof RangeError || error instanceof SyntaxError ? new DamagedRecord(error.message) : error;
 
 /**
  * The record of a row that begins at `at` in `cells`; `series`: where its series begins; null: not read along. What the

@@ -15,6 +15,11 @@ export interface AccountingReader {
   /** The records of a job, attempt by attempt; none: empty `records`. */
   job(query: JobQuery): Promise<JobAnswer>;
   /**
+   * The latest run of each task of an array, where a store gives these faster than its records. null: there are few of
+   * them, one of them is parallel, or the number has had several jobs, and the records are needed.
+   */
+  tasks?(query: TasksQuery): Promise<TaskRows | null>;
+  /**
    * All records of all jobs that have had one of these numbers, in any order, without their series (null). `fields`: as in
    * RecordsQuery.
    */
@@ -70,6 +75,29 @@ export interface JobQuery {
   readonly fields?: readonly FieldName[];
   /** The job that had this number at this time (ms since the epoch): the newest submitted or started by then. */
   readonly at?: number;
+}
+
+export interface TasksQuery {
+  readonly job_id: number;
+  /** Of no more records than these it is null. */
+  readonly more_than: number;
+  /** The fields that are needed of every task, and those of the tasks that are shown by themselves. */
+  readonly fields: readonly FieldName[];
+  readonly whole: readonly FieldName[];
+}
+
+export interface TaskRows {
+  /** null: the number is not known. */
+  readonly cluster: string | null;
+  /**
+   * One of each task, in their order. They are read while the store is open, and a copy (`{ ...record }`) has no fields; of
+   * their peaks the command is left out, of Grid Engine's figures all but maxvmem, category and the submission.
+   */
+  readonly records: readonly JobRecord[];
+  /** Earlier runs of tasks. */
+  readonly reruns: number;
+  /** Some of `records`, with the query's `whole` fields. Rejects with StoreError. */
+  whole(records: readonly JobRecord[]): Promise<readonly JobRecord[]>;
 }
 
 export interface JobAnswer {

@@ -6,12 +6,15 @@ export function groupBy<Value, Key>(values: readonly Value[], keyOf: (value: Val
   let group: Value[] | undefined;
   for (const value of values) {
     const key = keyOf(value);
-    if (group === undefined || key !== before) {
-      group = groups.get(key);
-      if (group === undefined) groups.set(key, (group = []));
-      before = key;
+    if (group !== undefined && key === before) {
+      group.push(value);
+      continue;
     }
-    group.push(value);
+    before = key;
+    group = groups.get(key);
+    if (group !== undefined) group.push(value);
+    // To push into an empty list makes room for 17: here mostly one is all.
+    else groups.set(key, (group = [value]));
   }
   return groups;
 }

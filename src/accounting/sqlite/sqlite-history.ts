@@ -6,7 +6,8 @@ import { createMerger } from './write/merger';
 import { openForWriting } from './database/open';
 import { prune } from './prune';
 import { rollUp } from './sums/roll-up';
-import { answer, storeOn } from './sqlite-store';
+import { answer } from './database/faults';
+import { storeOn } from './sqlite-store';
 import { staleHours } from './write/stale-hours';
 
 /** Roll-ups and imports come back to the same pages of the indexes. */

@@ -16,7 +16,7 @@ import type { SummaryQuery } from '../summary';
 import { noTotals, type Totals } from '../../record/totals';
 import { createWords } from './database/dictionary';
 import type { Words } from './database/dictionary';
-import { isStoreFault, storeError } from './database/faults';
+import { answer, isStoreFault } from './database/faults';
 import { createMerger } from './write/merger';
 import { openForReading, openForWriting } from './database/open';
 import { putStatus, readStatuses } from './node-status';
@@ -24,6 +24,7 @@ import { prepared } from './database/prepared';
 import { cellsOf, COUNT_OF_JOB, jobQuery, jobsQuery, recordsQuery, runningQuery } from './read/queries';
 import { jobLines } from './read/job-lines';
 import { recordPages, recordTables } from './read/pages';
+import { taskRows } from './read/tasks';
 import { conditionOf } from './read/record-filter';
 import type { Cell } from '../columns';
 import { fromRow, rowPlan, SERIES_CELLS } from '../row';
@@ -32,18 +33,6 @@ import { staleHours } from './write/stale-hours';
 import { summarise } from './sums/summarise';
 
 const DEFAULT_LIMIT = 50;
-
-/** A synchronous step on the database as a promise, its errors as StoreError. */
-export function answer<T>(db: Database, step: () => T): Promise<T> {
-  return new Promise((resolve) => {
-    try {
-      resolve(step());
-    } catch (error) {
-      // Thrown here it rejects the promise.
-      throw storeError(db.name, error);
-    }
-  });
-}
 
 /** Of `recordsQuery`: id, when it counts, the value to sort by, then the row. */
 type SelectedRow = readonly [id: number, countedAt: number, value: number | null, ...row: Cell[]];
@@ -98,6 +87,7 @@ function reader(db: Database, words: Words): AccountingReader {
           found.push(fromRow(cellsOf(row), SERIES_CELLS, many ? null : 0, words, plan));
         return { ...arrangeAttempts(found, query), ...(many ? { few_fields: true } : {}) };
       }),
+    tasks: (query) => answer(db, () => db.transaction(() => taskRows(db, words, query))()),
     jobs: (numbers, fields) =>
       answer(db, () => {
         const plan = rowPlan(fields);

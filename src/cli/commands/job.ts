@@ -20,7 +20,7 @@ import { toJobLines } from '../../report/records/lines';
 import { renderRecordTable } from '../../report/records/list';
 import { causeAccounts, type CauseAccount } from '../../report/why/causes';
 import { kindsNear } from '../../report/rules/kinds';
-import { withClasses, type KindOf } from '../../report/rules/judge';
+import { withClasses } from '../../report/rules/judge';
 import { loadRules, type RuleSet } from '../../report/rules/rule-set';
 import { writerOf } from '../records/accounts';
 import { findDistinct, historyOf } from '../records/find';
@@ -38,7 +38,8 @@ import {
   type JobSources,
 } from '../job/find-job';
 import { renderUnfinished, unfinishedLine } from '../../report/job/unfinished';
-import { mayBeUnfinished, NOBODY_ASKED, type AskedJobs } from '../job/may-be-unfinished';
+import { mayBeUnfinished, mayContinue, NOBODY_ASKED, type AskedJobs } from '../job/may-be-unfinished';
+import { arrayLines, findArray, type ArrayContext } from '../job/array-screen';
 import { realLiveSources, type LiveSources } from '../live/sources';
 import { outputFormat, screenOf, warn, writeLines, writePieces } from '../output';
 import type { Terminal } from '../terminal';
@@ -93,14 +94,9 @@ export function register(command: Command, context: CommandContext): void {
 const label = (job: JobArgument): string => jobTaskName({ cluster: '', task_id: null, ...job });
 
 /** What is said of runs: by past ones, and by rules. */
-interface Judges {
+interface Knowledge {
   readonly history: ClassHistory;
   readonly rules: RuleSet;
-}
-
-/** A report, and what its runs are put into classes by: those that are read again are not yet. */
-interface JudgedReport extends JobReport {
-  readonly kindOf: KindOf;
 }
 
 async function findAll(
@@ -108,17 +104,18 @@ async function findAll(
   query: Pick<JobQuery, 'all' | 'at'>,
   sources: JobSources,
   few: FewFields,
-  { history, rules }: Judges,
-): Promise<JudgedReport[]> {
-  const reports: JudgedReport[] = [];
+  { history, rules }: Knowledge,
+): Promise<JobReport[]> {
+  const reports: JobReport[] = [];
   for (const job of jobs) {
     const report = await findJob({ ...job, ...query }, sources, few);
     const runs = await history.advise(report.runs);
     const find = (query: RecordsQuery): Promise<readonly StoredRecord[]> =>
       sources.readers.length === 0 ? Promise.resolve([]) : findDistinct(query, sources.readers);
-    const { of: kindOf } = await kindsNear(runs, find);
-    const isOpen = few.paged && report.few_fields === true;
-    reports.push({ ...report, kindOf, runs: isOpen ? runs : withClasses(runs, rules, kindOf) });
+    const { of: kindOf } = await kindsNear(recordsOf(runs), find);
+    // Those of few fields are judged when they are read again, or counted.
+    if (report.few_fields === true) reports.push({ ...report, runs, judges: { rules, kindOf } });
+    else reports.push({ ...report, runs: withClasses(runs, rules, kindOf) });
   }
   return reports;
 }
@@ -164,7 +161,7 @@ function explainMissing(
 
 /** Records of jobs, and what Grid Engine says of those that have not ended. */
 interface Found {
-  readonly reports: readonly JudgedReport[];
+  readonly reports: readonly JobReport[];
   readonly unfinished: AskedJobs;
 }
 
@@ -181,20 +178,21 @@ function taskChoiceOf({ worst, failed, limit }: JobOptions): TaskChoice | null {
 /** The runs of the chosen tasks, in their order. */
 function runsOfTasks(runs: readonly JobRun[], choice: TaskChoice): readonly JobRun[] {
   const byTask = groupBy(runs, ({ record }) => record.task_id);
-  return chooseTasks(runs, choice).flatMap((task) => byTask.get(task) ?? []);
+  const latest = [...byTask].sort(([a], [b]) => (a ?? 0) - (b ?? 0)).map(([, ofTask]) => recordsOf(latestRuns(ofTask)));
+  return chooseTasks(latest, choice).flatMap(([first]) => byTask.get(first?.task_id ?? null) ?? []);
 }
 
 /** One job as a screen, several as a line each unless --full or --brief asks for more. */
 function renderText(
-  { reports, unfinished: { jobs: unfinished } }: Pick<Found, 'unfinished'> & { readonly reports: readonly JobReport[] },
+  { reports, unfinished: { jobs: unfinished } }: Found,
   options: JobOptions,
   settings: Settings,
   terminal: Terminal,
 ): void {
   const screen = screenOf(terminal, options, settings);
-  const detail: JobViewOptions['detail'] = options.full ? 'full' : options.brief ? 'brief' : undefined;
-  const tasks = taskChoiceOf(options);
-  const asksForMore = detail !== undefined || tasks !== null || options.tasks === true || options.allHosts === true;
+  const shown = viewOf(options, settings);
+  const asksForMore =
+    shown.detail !== undefined || shown.tasks !== undefined || shown.allTasks || options.allHosts === true;
   const numbers = new Set([...reports.map(({ job_id }) => job_id), ...unfinished.map(({ job }) => job)]);
   if (numbers.size > 1 && !asksForMore) {
     const lines = reports.flatMap(({ runs }) => toJobLines(recordsOf(latestRuns(runs)), 'time'));
@@ -208,18 +206,49 @@ function renderText(
     );
     return;
   }
-  const shown = {
-    detail,
+  const parts = reports.map((report) => renderJob(report, shown, screen));
+  writeParts([...unfinished.map((job) => renderUnfinished(job, screen, options.full)), ...parts], terminal);
+}
+
+const writeParts = (parts: readonly (readonly string[])[], terminal: Terminal): void =>
+  parts.forEach((lines, index) => writeLines(terminal, index === 0 ? lines : ['', '', ...lines]));
+
+function viewOf(options: JobOptions, settings: Settings): JobViewOptions {
+  const tasks = taskChoiceOf(options);
+  return {
+    detail: options.full ? 'full' : options.brief ? 'brief' : undefined,
     allTasks: options.tasks ?? false,
     ...(tasks === null ? {} : { tasks }),
     allHosts: (options.allHosts ?? options.tasks) === true,
     dialect: settings.grid_engine,
   };
-  const parts = [
-    ...unfinished.map((job) => renderUnfinished(job, screen, options.full)),
-    ...reports.map((report) => renderJob(report, shown, screen)),
-  ];
-  parts.forEach((lines, index) => writeLines(terminal, index === 0 ? lines : ['', '', ...lines]));
+}
+
+interface ArraySources extends JobSources, ArrayContext {
+  readonly problems: readonly string[];
+}
+
+/** Shows the one array that is asked for, where that takes few facts of each task; whether it was shown. */
+async function showArray(
+  [job, ...others]: readonly JobArgument[],
+  options: JobOptions,
+  sources: ArraySources,
+  terminal: Terminal,
+): Promise<boolean> {
+  const { at, retry, series, chart } = options;
+  if (job === undefined || job.task_id !== undefined || others.length > 0) return false;
+  if ((at ?? series ?? chart) !== undefined || retry || outputFormat(options) !== 'text') return false;
+  const array = await findArray(job, sources, sources.rules);
+  if (array === null) return false;
+  const { settings, live, problems } = sources;
+  const screen = screenOf(terminal, options, settings);
+  const mayContinueNow = job.cluster === undefined && mayContinue(array.tasks.records, terminal.now());
+  const unfinished =
+    live === null || !mayContinueNow ? NOBODY_ASKED : await askFor([job.job_id], settings, live, terminal);
+  problems.forEach((problem) => warn(terminal, problem));
+  const lines = await arrayLines(array, viewOf(options, settings), screen, sources);
+  writeParts([...unfinished.jobs.map((one) => renderUnfinished(one, screen, options.full)), lines], terminal);
+  return true;
 }
 
 /** `listed`: the jobs that Grid Engine still has. */
@@ -248,12 +277,20 @@ async function findUnfinished(
   reports: readonly JobReport[],
   settings: Settings,
   live: LiveSources,
-  now: Date,
+  terminal: Terminal,
 ): Promise<AskedJobs> {
-  const open = reports.filter((report) => mayBeUnfinished(report, now)).map(({ job_id }) => job_id);
-  if (open.length === 0) return NOBODY_ASKED;
+  const open = reports.filter((report) => mayBeUnfinished(report, terminal.now())).map(({ job_id }) => job_id);
+  return open.length === 0 ? NOBODY_ASKED : askFor(open, settings, live, terminal);
+}
+
+async function askFor(
+  numbers: readonly number[],
+  settings: Settings,
+  live: LiveSources,
+  terminal: Terminal,
+): Promise<AskedJobs> {
   const { askUnfinished } = await import('../job/unfinished.js');
-  return askUnfinished(open, settings, live, now);
+  return askUnfinished(numbers, settings, live, terminal.now());
 }
 
 /** What is read of the runs of a job that has many: what its screen shows, or what is needed to read them again. */
@@ -268,7 +305,7 @@ async function writeRuns(
   { reports, unfinished }: Found,
   arrays: readonly ArrayProgress[],
   options: JobOptions,
-  { readers, rules, dialect }: Pick<JobSources, 'readers'> & { readonly rules: RuleSet; readonly dialect: Dialect },
+  { readers, dialect }: Pick<JobSources, 'readers'> & { readonly dialect: Dialect },
   terminal: Terminal,
 ): Promise<void> {
   const tasks = taskChoiceOf(options);
@@ -278,7 +315,8 @@ async function writeRuns(
   for (const report of reports) {
     const wanted = tasks === null ? report.runs : runsOfTasks(report.runs, tasks);
     for await (const page of wholeRuns(report, wanted, readers)) {
-      const runs = report.few_fields === true ? withClasses(page, rules, report.kindOf) : page;
+      const { judges } = report;
+      const runs = judges === undefined ? page : withClasses(page, judges.rules, judges.kindOf);
       writePieces(terminal, writer.some(nextRequests(runs)));
       for (const sum of jobSums(runs)) sums.push(sum);
       for (const cause of causeAccounts(runs, dialect)) causes.push(cause);
@@ -288,7 +326,6 @@ async function writeRuns(
 }
 
 interface WriteSources extends Pick<JobSources, 'readers'> {
-  readonly rules: RuleSet;
   readonly settings: Settings;
   /** null: the cluster is not asked. */
   readonly live: LiveSources | null;
@@ -297,7 +334,7 @@ interface WriteSources extends Pick<JobSources, 'readers'> {
 async function writeFound(
   found: Found,
   options: JobOptions,
-  { readers, rules, settings, live }: WriteSources,
+  { readers, settings, live }: WriteSources,
   terminal: Terminal,
 ): Promise<void> {
   const format = outputFormat(options);
@@ -307,7 +344,7 @@ async function writeFound(
     return;
   }
   const arrays = whole.flatMap((report) => [...(report.arrays?.values() ?? [])]);
-  await writeRuns(found, arrays, options, { readers, rules, dialect: settings.grid_engine }, terminal);
+  await writeRuns(found, arrays, options, { readers, dialect: settings.grid_engine }, terminal);
 }
 
 /** Shows jobs; resolves to the exit status. Rejects with CommandError, SettingsError or StoreError. */
@@ -335,12 +372,14 @@ export async function showJobs(
     const jobs = await numbersOf(words, terminal, where);
     const rules = await loadRules(settings.rules_file);
     if (rules.problem !== null) warn(terminal, rules.problem);
-    const judges = { history: historyOf(stores.readers, terminal.now()), rules };
+    const knowledge = { history: historyOf(stores.readers, terminal.now()), rules };
+    const context = { ...where, ...knowledge, settings, live: asked, problems: stores.problems };
+    if (await showArray(jobs, options, context, terminal)) return EXIT.found;
     const query = { all: options.all ?? false, ...(at === null ? {} : { at: at.getTime() }) };
-    const reports = await findAll(jobs, query, where, fewOf(options, rules), judges);
+    const reports = await findAll(jobs, query, where, fewOf(options, rules), knowledge);
     const isSeries = options.series !== undefined || options.chart !== undefined;
     const unfinished =
-      asked === null || isSeries ? NOBODY_ASKED : await findUnfinished(reports, settings, asked, terminal.now());
+      asked === null || isSeries ? NOBODY_ASKED : await findUnfinished(reports, settings, asked, terminal);
     const found = reports.filter(({ runs }) => runs.length > 0);
     const nothing = found.length === 0 && unfinished.jobs.length === 0;
     if (nothing && stores.readers.length === 0) throw new CommandError(noStoreMessage(stores), EXIT.unavailable);
@@ -358,7 +397,7 @@ export async function showJobs(
     }
     const { readers } = stores;
     if (!isSeries)
-      await writeFound({ reports: found, unfinished }, options, { readers, rules, settings, live: asked }, terminal);
+      await writeFound({ reports: found, unfinished }, options, { readers, settings, live: asked }, terminal);
     return nothing ? statusOfNothing(stores) : EXIT.found;
   } finally {
     await Promise.all(stores.readers.map((reader) => reader.close()));

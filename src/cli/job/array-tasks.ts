@@ -1,9 +1,8 @@
-import { groupBy } from '../../base/group-by';
-import { listedTasks } from '../../live/listed-tasks';
+import { listedTasks, type ListedTasks } from '../../live/listed-tasks';
 import type { Snapshot } from '../../live/snapshot';
 import { arraysAmong, isArray, type ArrayProgress } from '../../report/job/array-progress';
 import type { JobReport } from '../../report/job/job';
-import type { JobRun } from '../../report/job/job-run';
+import { jobGroups, recordsOf, type JobRun } from '../../report/job/job-run';
 import { parseTime } from '../../report/format/local-time';
 import { privateWorld } from '../../record/job-name';
 import type { JobRecord } from '../../record/record';
@@ -27,9 +26,12 @@ const latest = (times: readonly number[]): number => times.reduce((a, b) => Math
 /** The first run of each array job that may have tasks to come: of the newest job of the number, with a heartbeat lately. */
 function unfinished({ runs, newer, task_id: task }: JobReport, now: number): readonly JobRun[] {
   if (newer > 0 || task !== undefined) return [];
-  return [...groupBy(runs, ({ record }) => record.cluster)].flatMap(([cluster, ofCluster]) => {
-    const newest = latest(ofCluster.map(({ incarnation }) => incarnation));
-    const ofJob = ofCluster.filter(({ incarnation }) => incarnation === newest);
+  const newest = new Map<string, readonly JobRun[]>();
+  for (const ofJob of jobGroups(runs)) {
+    const [{ incarnation, record }] = ofJob;
+    if (incarnation >= (newest.get(record.cluster)?.[0]?.incarnation ?? 0)) newest.set(record.cluster, ofJob);
+  }
+  return [...newest].flatMap(([cluster, ofJob]) => {
     const recent = ofJob.some(({ record }) => isRecent(record, now));
     return privateWorld(cluster) === null && isArray(ofJob) && recent ? ofJob.slice(0, 1) : [];
   });
@@ -46,6 +48,29 @@ export async function askLists(settings: Settings, live: LiveSources): Promise<S
   }
 }
 
+/** What lists have of the array job with these records; null: nothing. */
+function listedOf(snapshot: Snapshot, records: readonly JobRecord[]): ListedTasks | null {
+  const [first] = records;
+  const started = latest(records.map(({ started_at: at }) => parseTime(at)?.getTime() ?? 0));
+  return first === undefined ? null : listedTasks(snapshot, first, started === 0 ? null : started);
+}
+
+/** How far one array job is, by the latest run of each task; null: Grid Engine does not list it, or can't be asked. */
+export async function progressOfTasks(
+  cluster: string,
+  records: readonly JobRecord[],
+  settings: Settings,
+  live: LiveSources,
+  now: Date,
+): Promise<ArrayProgress | null> {
+  if (privateWorld(cluster) !== null || !records.some((record) => isRecent(record, now.getTime()))) return null;
+  const snapshot = await askLists(settings, live);
+  const listed = snapshot && listedOf(snapshot, records);
+  if (listed === null) return null;
+  const runs = records.map((record) => ({ record, attempt: 1, incarnation: 1 }));
+  return [...arraysAmong(runs, () => listed).values()][0] ?? null;
+}
+
 /**
  * The same reports, with how far their array jobs are. Grid Engine is asked where one of them may have tasks to come;
  * `live` null: it is not to be asked. Never rejects.
@@ -60,10 +85,8 @@ export async function withArrays(
   const snapshot = open.size === 0 || live === null ? null : await askLists(settings, live);
   const arraysOf = ({ runs: all }: JobReport): ReadonlyMap<string, ArrayProgress> =>
     arraysAmong(all, (runs) => {
-      const [first] = runs;
-      if (snapshot === null || first === undefined || !open.has(first)) return null;
-      const started = latest(runs.map(({ record }) => parseTime(record.started_at)?.getTime() ?? 0));
-      return listedTasks(snapshot, first.record, started === 0 ? null : started);
+      const isOpen = runs.slice(0, 1).some((first) => open.has(first));
+      return snapshot === null || !isOpen ? null : listedOf(snapshot, recordsOf(runs));
     });
   return reports.map((report) => (report.task_id === undefined ? { ...report, arrays: arraysOf(report) } : report));
 }

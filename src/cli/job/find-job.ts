@@ -1,5 +1,6 @@
 import { arrangeAttempts, chooseJobs } from '../../accounting/attempts';
-import type { AccountingReader, JobAnswer, JobAttempt, JobQuery } from '../../accounting/store';
+import { groupBy } from '../../base/group-by';
+import type { AccountingReader, JobAnswer, JobAttempt, JobQuery, TaskRows, TasksQuery } from '../../accounting/store';
 import type { FieldName } from '../../record/fields';
 import { privateWorld, privateCluster } from '../../record/job-name';
 import { asStored, mergeRecords, type StoredRecord } from '../../record/merge';
@@ -56,10 +57,9 @@ async function gather(query: JobQuery, { readers, running }: JobSources): Promis
   const unitedRuns = (): readonly JobAttempt[] =>
     arrangeAttempts(unite([...first, ...others.flat(), ...live.map(asStored)]), { all: true }).records;
   const all = isOne ? first : unitedRuns();
-  // A number is a cluster's job: private runs have names.
-  const found = all.filter(
-    ({ record: { cluster } }) =>
-      (query.cluster ?? cluster) === cluster && (query.cluster !== undefined || privateWorld(cluster) === null),
+  const found = [...groupBy(all, ({ record }) => record.cluster)].flatMap(([cluster, runs]) =>
+    // A number is a cluster's job: private runs have names.
+    (query.cluster === undefined ? privateWorld(cluster) === null : cluster === query.cluster) ? runs : [],
   );
   const isFew = answers.some((answer) => answer.few_fields === true);
   return { answer: chooseJobs(found, query), isFew, isOne };
@@ -69,7 +69,8 @@ async function gather(query: JobQuery, { readers, running }: JobSources): Promis
 function isEnough({ answer: { records }, isFew, isOne }: Gathered, paged: boolean): boolean {
   if (!isFew) return true;
   if (records.length <= MOST_WHOLE) return false;
-  return paged ? isOne : new Set(records.map(({ record }) => record.task_id)).size > 1;
+  const [first] = records;
+  return paged ? isOne : records.some(({ record }) => record.task_id !== first?.record.task_id);
 }
 
 /**
@@ -92,6 +93,31 @@ export async function findJob(query: JobQuery, sources: JobSources, few?: FewFie
     older: answer.older_incarnations,
     newer: answer.newer_incarnations,
   };
+}
+
+/** How the tasks of an array are read, where a store gives these faster than records. */
+export type TaskFields = Pick<TasksQuery, 'fields' | 'whole'>;
+
+/**
+ * The tasks of the job of this number, all from one store; null: its records are needed. Rejects with StoreError.
+ */
+export async function findTasks(
+  { job_id, cluster }: JobArgument,
+  { readers, running }: JobSources,
+  fields: TaskFields,
+): Promise<TaskRows | null> {
+  if ((await running()).some((record) => record.job_id === job_id)) return null;
+  const query = { job_id, more_than: MOST_WHOLE, ...fields };
+  const rows: TaskRows[] = [];
+  for (const reader of readers) {
+    const found = (await reader.tasks?.(query)) ?? null;
+    if (found === null) return null;
+    if (found.records.length > 0) rows.push(found);
+  }
+  const [only, ...others] = rows;
+  if (only === undefined || others.length > 0 || only.records.length < 2) return null;
+  const isAsked = cluster === undefined ? privateWorld(only.cluster ?? '') === null : cluster === only.cluster;
+  return isAsked ? only : null;
 }
 
 /** A job, or one task of an array job, as Grid Engine writes them: "4711", "4711.3"; "run-7": one of `qmemacct run`. */

@@ -1,8 +1,9 @@
+import { groupBy } from '../../base/group-by';
 import type { UnfinishedJob } from '../../live/unfinished-job';
 import { endUnseen } from '../../record/job-end';
 import type { JobRecord } from '../../record/record';
 import type { JobReport } from '../../report/job/job';
-import { latestRuns } from '../../report/job/job-run';
+import { latestRuns, recordsOf } from '../../report/job/job-run';
 import { isRecent } from './array-tasks';
 
 export interface AskedJobs {
@@ -23,6 +24,17 @@ const mayRunAgain = (record: JobRecord): boolean =>
 /** Whether Grid Engine may still list the job: there is no record of it, or its last run may be followed by another. */
 export function mayBeUnfinished({ cluster, newer, runs }: JobReport, now: Date): boolean {
   if (cluster !== undefined || newer > 0) return false;
-  const latest = latestRuns(runs).map(({ record }) => record);
-  return latest.length === 0 || latest.some((record) => mayRunAgain(record) && isRecent(record, now.getTime()));
+  const tasks = [...groupBy(runs, ({ record }) => record.task_id).values()];
+  return (
+    tasks.length === 0 ||
+    mayContinue(
+      tasks.flatMap((ofTask) => recordsOf(latestRuns(ofTask))),
+      now,
+    )
+  );
+}
+
+/** Whether one of a job's latest runs may be followed by another. */
+export function mayContinue(latest: readonly JobRecord[], now: Date): boolean {
+  return latest.some((record) => mayRunAgain(record) && isRecent(record, now.getTime()));
 }

@@ -15,7 +15,7 @@ export const HEADROOM = 1.2;
 /** By how much a limit is raised that the job has run into. */
 export const RAISE = 1.5;
 /** A smaller change than this is not worth a word. */
-const WORTHWHILE = 0.85;
+export const WORTHWHILE = 0.85;
 
 /** Round numbers that people would write: [below, step]. */
 const STEPS: readonly (readonly [number, number])[] = [
@@ -78,7 +78,7 @@ const NO_BRACKET: Bracket = {
 };
 
 /** What any source says of the memory that a record needed: looked up once, as an array has thousands of tasks. */
-interface Measured {
+export interface Measured {
   readonly record: JobRecord;
   /** By our peaks. */
   readonly need: Need | null;
@@ -93,7 +93,7 @@ interface Measured {
   readonly bytes: number;
 }
 
-function measure(record: JobRecord): Measured {
+export function measure(record: JobRecord): Measured {
   const need = needOf(record);
   const counted = countedHere(record, need);
   const limit = limitOf(record);
@@ -103,7 +103,7 @@ function measure(record: JobRecord): Measured {
   return { record, need, counted, isStopped, stoppedAt, limit, slots: slotsOf(record), bytes };
 }
 
-const perSlotOf = ({ bytes, slots }: Measured): number => bytes / slots;
+export const perSlotOf = ({ bytes, slots }: Measured): number => bytes / slots;
 
 /** What decides it, and whether that is Grid Engine's figure. */
 function decisive({ need, bytes, counted, stoppedAt }: Measured): Pick<Advice, 'need' | 'counted'> {
@@ -134,17 +134,17 @@ export function slotsOf(record: JobRecord): number {
 }
 
 /** The bytes that a record was measured to need for each of its slots on the host, by any source; 0: none are known. */
-export function neededPerSlot(record: JobRecord): number {
-  const need = needOf(record);
-  return Math.max(need?.bytes ?? 0, countedHere(record, need)) / slotsOf(record);
-}
+export const neededPerSlot = (record: JobRecord): number => countedPerSlot(measure(record));
+
+export const countedPerSlot = ({ need, counted, slots }: Measured): number =>
+  Math.max(need?.bytes ?? 0, counted) / slots;
 
 /** Without the address space a smaller limit on it could stop the program at its start. */
 const saysWhatToAsk = ({ record, need, isStopped, limit }: Measured): boolean =>
   (limitsAddressSpace(complexOf(record)) ? record.peak_process_vmem !== null : need !== null) ||
   (isStopped && (limit ?? 0) > 0);
 
-const isUnknownPart = ({
+export const isUnknownPart = ({
   pe_task_id: task,
   granted_hosts: hosts,
   peak_process_vmem: space,
@@ -168,10 +168,12 @@ const isCountedAlone = ({ record, counted }: Measured): boolean =>
  * `promised`: what past runs of its kind say, null or without a risk where they are too few. null: nothing can be said (still running, lost, not sampled and of no known kind, or ended badly for another reason).
  */
 export function adviseRequest(all: readonly JobRecord[], promised: Promised | null = null): Advice | null {
-  return adviceOf(asStopped(all).map(measure), promised);
+  return adviceOf(measureAll(all), promised);
 }
 
-function adviceOf(measured: readonly Measured[], promised: Promised | null): Advice | null {
+export const measureAll = (records: readonly JobRecord[]): readonly Measured[] => asStopped(records).map(measure);
+
+export function adviceOf(measured: readonly Measured[], promised: Promised | null): Advice | null {
   const isKnownKind = promised?.risk != null;
   const ended = measured.filter((one) => isSampledOrStopped(one) || (isKnownKind && isCountedAlone(one)));
   const isStopped = ended.some((one) => one.isStopped);
@@ -207,16 +209,14 @@ function adviceOf(measured: readonly Measured[], promised: Promised | null): Adv
     per: requestOf(worst.record)?.per ?? 'slot',
     record: worst.record,
     ...decisive(worst),
-    bounded: ended.every(isBounded),
+    bounded: ended.every(({ need }) => need !== null && isBounded(need)),
     excess: asked === null ? null : asked / needed,
     guess,
     promise,
   };
 }
 
-function isBounded({ need }: Measured): boolean {
-  return need !== null && measuredUpper(need.bracket) !== null;
-}
+export const isBounded = ({ bracket }: Need): boolean => measuredUpper(bracket) !== null;
 
 function kindOf(
   needed: number,
@@ -228,29 +228,8 @@ function kindOf(
   return isWhole && rounded <= asked * WORTHWHILE ? 'lower' : 'keep';
 }
 
-/** Tasks from which on a hundredth of them is a task. */
-const MANY = 100;
-
 /** Where not all is known of what a record needed, more than any request. */
-function neededOrMore(measured: Measured): number {
-  return measured.isStopped || !saysWhatToAsk(measured) || measured.bytes <= 0 ? Infinity : perSlotOf(measured);
-}
-
-/**
- * What would have held for 99 of 100 tasks, where that is much less than what holds for all; null: it is not, there are
- * too few, or too many of them ran into their limit. `tasks`: what a request must fit, of each.
- */
-export function adviseMost(tasks: readonly (readonly JobRecord[])[]): string | null {
-  if (tasks.length < MANY) return null;
-  const measured = asStopped(tasks.flat()).map(measure);
-  const all = adviceOf(measured, null);
-  if (all === null) return null;
-  let at = 0;
-  const needs = Float64Array.from(tasks, ({ length }) =>
-    measured.slice(at, (at += length)).reduce((most, one) => Math.max(most, neededOrMore(one)), 0),
-  );
-  const most = needs.sort()[Math.ceil(tasks.length * 0.99) - 1] ?? Infinity;
-  if (!Number.isFinite(most)) return null;
-  const { bytes, text } = roundRequest(most * HEADROOM);
-  return bytes <= (all.totalBytes / all.slots) * WORTHWHILE ? `${all.complex}=${text}` : null;
+export function neededOrMore(measured: Measured): number {
+  const isKnown = !measured.isStopped && measured.bytes > 0 && saysWhatToAsk(measured);
+  return isKnown ? perSlotOf(measured) : Infinity;
 }

@@ -1,10 +1,9 @@
 import type { RecordsQuery } from '../../accounting/store';
-import { groupBy } from '../../base/group-by';
 import type { FieldName } from '../../record/fields';
 import { HIDDEN } from '../../record/hidden';
 import type { StoredRecord } from '../../record/merge';
 import { nameClass } from '../../record/name-class';
-import { jobKey, type JobRun } from '../job/job-run';
+import { jobGroups, type JobRun } from '../job/job-run';
 import type { MemoryRun } from './past-runs';
 import {
   adviseMemory,
@@ -123,7 +122,7 @@ export class ClassHistory {
   /** The same runs, each with what past runs of its job's kind promise. */
   async advise<Run extends JobRun>(runs: readonly Run[]): Promise<readonly Run[]> {
     const advised: Run[] = [];
-    for (const group of groupBy(runs, (run) => `${run.record.job_id} ${jobKey(run)}`).values()) {
+    for (const group of jobGroups(runs)) {
       const promise = await this.promiseFor(group);
       for (const run of group) advised.push(promise === null ? run : { ...run, promise });
     }

@@ -1,7 +1,7 @@
 import { H_VMEM, measuredFor } from '../../gridengine/memory-complex';
 import { CLOSE_TO_LIMIT, memoryEnd } from '../../record/cause';
 import { figureOf, judgedEnd, shareOf } from '../../record/peak-figure';
-import type { Bracket, JobRecord } from '../../record/record';
+import { plainRecord, type Bracket, type JobRecord } from '../../record/record';
 import { complexOf, limitOf } from '../../record/request';
 
 type NeedQuantity = ReturnType<typeof measuredFor>[number];
@@ -15,8 +15,16 @@ export interface Need {
 
 const decisive = (record: JobRecord): readonly NeedQuantity[] => measuredFor(complexOf(record));
 
+let latest: { readonly record: JobRecord | null; readonly need: Need | null } = { record: null, need: null };
+
 /** The largest of the peaks that its request is about, by the ends that may be judged by. null: none is known. */
 export function needOf(record: JobRecord): Need | null {
+  // Of each of thousands of tasks several questions are asked, one after the other.
+  if (record !== latest.record) latest = { record, need: largestNeed(record) };
+  return latest.need;
+}
+
+function largestNeed(record: JobRecord): Need | null {
   let most: NeedQuantity | null = null;
   let bytes = -1;
   for (const quantity of decisive(record)) {
@@ -33,18 +41,25 @@ export function needOf(record: JobRecord): Need | null {
  * memory by.
  */
 export function asStopped(records: readonly JobRecord[]): readonly JobRecord[] {
-  const byLimit = records.some((record) => ['execd', 'refusal'].includes(memoryEnd(record)?.by ?? ''));
-  return byLimit
-    ? records.map((record) =>
-        record.h_vmem === null || complexOf(record) === H_VMEM ? record : { ...record, request_order: H_VMEM },
-      )
-    : records;
+  return records.some(byLimitOf) ? records.map(underVmem) : records;
+}
+
+/** Whether h_vmem stopped it. */
+export const byLimitOf = (record: JobRecord): boolean => ['execd', 'refusal'].includes(memoryEnd(record)?.by ?? '');
+
+/** The same judged by h_vmem, where it has that. */
+export function underVmem(record: JobRecord): JobRecord {
+  return record.h_vmem === null || complexOf(record) === H_VMEM
+    ? record
+    : { ...plainRecord(record), request_order: H_VMEM };
 }
 
 /** How near to its limit a record came, for an order among several; without a limit nearly nothing. */
-export function fullness(record: JobRecord): number {
-  const need = needOf(record)?.bytes ?? -1;
-  return shareOf(need, limitOf(record)) ?? need / 2 ** 60;
+export const fullness = (record: JobRecord): number => fullnessOf(needOf(record), limitOf(record));
+
+export function fullnessOf(need: Need | null, limit: number | null): number {
+  const bytes = need?.bytes ?? -1;
+  return shareOf(bytes, limit) ?? bytes / 2 ** 60;
 }
 
 /** `perhaps-close`: its upper end is, what it was seen to hold is not. */

@@ -1,6 +1,6 @@
 import { groupBy } from '../../base/group-by';
 import type { ListedTasks } from '../../live/listed-tasks';
-import { jobKey, latestRuns, type JobRun } from './job-run';
+import { jobGroups, jobKey, latestRuns, type JobRun } from './job-run';
 import type { Screen } from '../screen/screen';
 import { formatCount } from '../format/units';
 
@@ -46,9 +46,10 @@ export function arraysAmong(
   listedOf: (runs: readonly JobRun[]) => ListedTasks | null,
 ): ReadonlyMap<string, ArrayProgress> {
   return new Map(
-    [...groupBy(runs, jobKey)].flatMap(([key, ofJob]) => {
+    jobGroups(runs).flatMap((ofJob) => {
       const [first] = ofJob;
-      return first === undefined || !isArray(ofJob) ? [] : [[key, progressOf(ofJob, first, listedOf(ofJob))] as const];
+      if (!isArray(ofJob)) return [];
+      return [[jobKey(first), progressOf(ofJob, first, listedOf(ofJob))] as const];
     }),
   );
 }

@@ -1,20 +1,15 @@
-import { cpuEfficiency, queueWait } from '../../record/efficiency';
 import { jobName, jobTaskName } from '../../record/job-name';
 import { groupBy } from '../../base/group-by';
-import { isParallel } from '../../accounting/job-sum';
 import type { FieldName } from '../../record/fields';
-import { figureOf } from '../../record/peak-figure';
 import type { JobRecord } from '../../record/record';
-import { adviseMost } from '../advice/advice';
-import { formatHeld } from '../format/bracket';
+import type { Promised } from '../advice/class-advice';
+import type { ArrayNeeds } from '../advice/array-needs';
+import { ArrayFacts, decidingOf, MOST_NAMED, taskOf, type BadTask, type Task, type TaskRecords } from './array-facts';
 import { chooseTasks } from './choose-tasks';
-import { endingLabel, hitLimit } from './ending';
-import { fullness, needOf } from '../advice/fit';
 import { renderGauges } from '../screen/gauge';
 import { recordGauges, renderVerdict } from './headline';
 import { nextTime } from '../advice/next-time';
 import { type JobViewOptions, latestRuns, promiseOf, recordsOf, type JobRun } from './job-run';
-import { needsOf, wholeOf, type JobWhole } from './job-whole';
 import { parseTime } from '../format/local-time';
 import { wholeGauges } from './parallel';
 import { renderRequests } from './usage';
@@ -22,11 +17,11 @@ import { renderRunTable } from './run-table';
 import type { Screen } from '../screen/screen';
 import { renderSection, SECTION_INDENT, wrap } from '../screen/layout';
 import { renderTable } from '../screen/table';
-import { describePlace, formatSpan, renderSubmission, spread } from './title';
-import { formatBytes, formatCount, formatDuration, formatPercent } from '../format/units';
-import { whyEnded, type Why } from '../why/why';
+import { describePlace, formatSpan, renderSubmitted, spread } from './title';
+import { formatBytes, formatCount } from '../format/units';
 import { wordsOf } from '../why/words';
-import { renderClassCounts } from '../rules/class-lines';
+import { foundClasses, renderClassCounts } from '../rules/class-lines';
+import { ClassCounts, type ClassCount, type Judges } from '../rules/judge';
 
 /** The fields of each task's record that the screen of an array is made from. */
 export const ARRAY_FIELDS: readonly FieldName[] = [
@@ -46,6 +41,14 @@ export const ARRAY_FIELDS: readonly FieldName[] = [
   ...(['peak_rss', 'peak_rss_swap', 'peak_process_vmem', 'peak_footprint'] as const),
 ];
 
+/** Those of them that are needed of every task, where the others are read of the tasks that are shown by themselves. */
+export const TASK_FIELDS: readonly FieldName[] = [
+  ...(['task_id', 'host', 'owner', 'job_name', 'pe', 'slots', 'host_slots', 'granted_hosts'] as const),
+  ...(['status', 'exit_status', 'signal', 'failed', 'submitted_at', 'started_at', 'ended_at', 'revision'] as const),
+  ...(['h_vmem', 'requests', 'request_order', 'wallclock_seconds', 'cpu_seconds', 'grid_engine', 'metrics'] as const),
+  ...(['peak_rss', 'peak_rss_swap', 'peak_process_vmem', 'peak_footprint'] as const),
+];
+
 /** So many tasks are listed with --full; --tasks lists all. */
 const LISTED_UNASKED = 24;
 
@@ -54,62 +57,7 @@ const KINDS = 3;
 
 const TASK_COLUMNS = ['task', 'host', 'started', 'ran', 'peak', 'memory', 'cpu', 'ending'] as const;
 
-interface Measure {
-  readonly name: string;
-  readonly of: (record: JobRecord) => number | null;
-  readonly format: (value: number) => string;
-}
-
-const MEASURES: readonly Measure[] = [
-  {
-    name: 'peak memory (RSS)',
-    of: (record) => record.peak_rss && figureOf(record.peak_rss),
-    format: formatHeld,
-  },
-  {
-    name: 'largest address space',
-    of: (record) => record.peak_process_vmem && figureOf(record.peak_process_vmem),
-    format: formatHeld,
-  },
-  { name: 'CPU time', of: (record) => record.cpu_seconds, format: formatDuration },
-  { name: 'CPU over slots', of: (record) => cpuEfficiency(record), format: formatPercent },
-  { name: 'ran', of: (record) => record.wallclock_seconds, format: formatDuration },
-];
-
-const QUEUE_WAIT: Measure = { name: 'queue wait', of: queueWait, format: formatDuration };
-
-function median(sorted: Float64Array): number {
-  const middle = Math.floor(sorted.length / 2);
-  const upper = sorted[middle] ?? 0;
-  return sorted.length % 2 === 1 ? upper : ((sorted[middle - 1] ?? upper) + upper) / 2;
-}
-
-/** The known values in their order, and the last task with the largest. */
-function spreadOf(
-  records: readonly JobRecord[],
-  of: Measure['of'],
-): { readonly sorted: Float64Array; readonly task: number | null } {
-  const values = new Float64Array(records.length);
-  let known = 0;
-  let most = -Infinity;
-  let task: number | null = null;
-  for (const record of records) {
-    const value = of(record);
-    if (value === null) continue;
-    values[known] = value;
-    known += 1;
-    if (value >= most) [most, task] = [value, record.task_id];
-  }
-  return { sorted: values.subarray(0, known).sort(), task };
-}
-
-function renderSpread(records: readonly JobRecord[], screen: Screen, full: boolean): string[] {
-  const rows = [...MEASURES, ...(full ? [QUEUE_WAIT] : [])].flatMap(({ name, of, format }) => {
-    const { sorted, task } = spreadOf(records, of);
-    const [least] = sorted;
-    if (least === undefined) return [];
-    return [[name, format(least), format(median(sorted)), format(sorted.at(-1) ?? least), String(task ?? '')]];
-  });
+function renderSpreads({ spreads }: ArrayFacts, screen: Screen): string[] {
   return renderTable(
     [
       { head: '' },
@@ -118,95 +66,52 @@ function renderSpread(records: readonly JobRecord[], screen: Screen, full: boole
       { head: 'max', align: 'right' },
       { head: 'in task', align: 'right' },
     ],
-    rows,
+    spreads.flatMap((one) => {
+      const row = one.row();
+      return row === null ? [] : [row];
+    }),
     screen,
     screen.width - SECTION_INDENT,
   );
 }
 
-/** The task whose need came nearest to its limit, or that needed most. */
-function worstOf(tasks: readonly Task[]): Task | undefined {
-  let worst: Task | undefined;
-  let most = -Infinity;
-  for (const task of tasks) {
-    const weight = fullness(decidingOf(task));
-    if (worst !== undefined && weight <= most) continue;
-    worst = task;
-    most = weight;
-  }
-  return worst;
-}
-
 /** "19 ok, 1 SIGKILL (task 7)". */
-function endings(records: readonly JobRecord[], screen: Screen): string {
-  const groups = [...groupBy(records, endingLabel)].sort(([, a], [, b]) => b.length - a.length);
-  return groups
-    .map(([label, group]) => {
-      const tasks = group.map(({ task_id }) => task_id).filter((task) => task !== null);
+function endings(facts: ArrayFacts, screen: Screen): string {
+  return facts
+    .endings()
+    .map(({ label, count, tasks }) => {
       const which =
-        label === 'ok' || tasks.length > 4 ? '' : ` (task${tasks.length === 1 ? '' : 's'} ${tasks.join(', ')})`;
-      return `${formatCount(group.length)} ${label}${which}`;
+        label === 'ok' || tasks.length > MOST_NAMED
+          ? ''
+          : ` (task${tasks.length === 1 ? '' : 's'} ${tasks.join(', ')})`;
+      return `${formatCount(count)} ${label}${which}`;
     })
     .join(` ${screen.glyphs.dot} `);
 }
 
-function span(records: readonly JobRecord[], screen: Screen): string {
-  // ISO times in UTC are in the order of their text.
-  const times = (field: 'started_at' | 'ended_at'): string[] => records.flatMap((record) => record[field] ?? []);
-  const ended = times('ended_at');
-  const first = parseTime(times('started_at').reduce<string | null>((a, b) => (a !== null && a < b ? a : b), null));
-  if (first === null) return '';
-  const last = ended.length < records.length ? null : ended.reduce((a, b) => (a > b ? a : b));
-  return formatSpan(first, parseTime(last), screen);
+function span({ firstStart, lastEnd }: ArrayFacts, screen: Screen): string {
+  const first = parseTime(firstStart);
+  return first === null ? '' : formatSpan(first, parseTime(lastEnd), screen);
 }
 
 /** How many tasks ran into the limit, and what the others needed: a larger request may be needed for a few only. */
-function renderStopped(records: readonly JobRecord[], screen: Screen): string[] {
-  const others = records.filter((record) => !hitLimit(record));
-  if (others.length === records.length || others.length === 0) return [];
-  const needs = others.map((record) => needOf(record)?.bytes ?? 0);
-  const most = formatBytes(
-    needs.reduce((a, b) => Math.max(a, b)),
-    'up',
-  );
-  const words = `${formatCount(records.length - others.length)} of ${formatCount(records.length)} tasks ended so; highest observed peak of the others: ${most}.`;
+function renderStopped({ tasks, stopped, mostOfOthers }: ArrayFacts, screen: Screen): string[] {
+  if (stopped === 0 || stopped === tasks) return [];
+  const most = formatBytes(mostOfOthers, 'up');
+  const words = `${formatCount(stopped)} of ${formatCount(tasks)} tasks ended so; highest observed peak of the others: ${most}.`;
   return wrap(words, screen.width - 4).map((line) => screen.style.faint(`    ${line}`));
 }
 
 /** What would have held for nearly all of many tasks: the others can be asked for apart. */
-function renderMost(tasks: readonly (readonly JobRecord[])[], screen: Screen): string[] {
-  const most = adviseMost(tasks);
+function renderMost(needs: ArrayNeeds, screen: Screen): string[] {
+  const most = needs.most();
   return most === null ? [] : [screen.style.faint(`    99 % of the tasks would have held with ${most}.`)];
 }
 
-/** One task: as a run of which its peak and its share of the limit are those of its fullest host, and what decides. */
-interface Task {
-  readonly run: JobRun;
-  /** null: it is not parallel. */
-  readonly whole: JobWhole | null;
-}
-
-function taskOf(latest: readonly JobRun[]): readonly Task[] {
-  const [first] = latest;
-  if (first === undefined) return [];
-  const records = recordsOf(latest);
-  if (!isParallel(records)) return [{ run: first, whole: null }];
-  const whole = wholeOf([first.record, ...records.slice(1)], first.attempt);
-  const { peak_rss, h_vmem, requests, request_order } = whole.memoryHost;
-  return [{ run: { ...first, record: { ...whole.total, peak_rss, h_vmem, requests, request_order } }, whole }];
-}
-
-function renderAsked({ run: { record }, whole }: Task, screen: Screen): string[] {
+function renderAsked({ record, whole }: Task, screen: Screen): string[] {
   if (whole === null) return renderRequests(record, screen);
   const where = `on ${formatCount(whole.sum.hosts.length)} hosts`;
   return renderRequests({ ...whole.total, host_slots: whole.total.slots }, screen, where);
-}
-
-const decidingOf = ({ run, whole }: Task): JobRecord => whole?.fullest ?? run.record;
-
-interface BadTask {
-  readonly task: number | null;
-  readonly why: Why;
 }
 
 /** The bad ends beside the worst task's: of each kind how many, and one of them. */
@@ -224,66 +129,122 @@ function renderOtherEnds(bad: readonly BadTask[], worst: JobRecord, screen: Scre
     });
 }
 
-/** An array job: the task nearest to its limit and what would fit them all, the spread over tasks, the tasks. */
-export function renderArray(runs: readonly JobRun[], options: JobViewOptions, screen: Screen): string[] {
-  const { style, glyphs } = screen;
-  const tasks = [...groupBy(runs, ({ record }) => record.task_id).values()].map(latestRuns);
-  const shown = tasks.flatMap(taskOf).sort((a, b) => (a.run.record.task_id ?? 0) - (b.run.record.task_id ?? 0));
-  const masters = shown.map(({ run }) => run);
-  const records = recordsOf(masters);
-  const worstTask = worstOf(shown);
-  if (worstTask === undefined) return [];
-  const worst = worstTask.run.record;
+/** The tasks of an array. */
+interface ArrayTasks {
+  /** The latest run of each, in their order. */
+  readonly tasks: readonly TaskRecords[];
+  /** Earlier runs of tasks. */
+  readonly reruns: number;
+  /** What past runs of its kind promise. */
+  readonly promise: Promised | null;
+  /** Of the tasks, or what counts those. */
+  readonly classes: readonly ClassCount[] | ClassCounts;
+}
 
-  const words = wordsOf(screen);
-  const latest = tasks.map(recordsOf);
-  const bad = latest.flatMap((ofTask): BadTask[] => {
-    const why = whyEnded(ofTask, words, options.dialect);
-    return why === null ? [] : [{ task: ofTask[0]?.task_id ?? null, why }];
+/** The same added up, with the tasks that are shown by themselves. */
+interface AddedArray extends Omit<ArrayTasks, 'tasks' | 'classes'> {
+  readonly classes: readonly ClassCount[];
+  readonly facts: ArrayFacts;
+  /** The task nearest to its limit. */
+  readonly worst: TaskRecords;
+  /** Those that are listed; null: none are. */
+  readonly listed: readonly TaskRecords[] | null;
+}
+
+/** null: there are no tasks. */
+export function addArray(
+  { tasks, reruns, promise, classes }: ArrayTasks,
+  { detail, dialect, tasks: choice, allTasks }: JobViewOptions,
+  screen: Screen,
+): AddedArray | null {
+  const full = detail === 'full';
+  const [counts, known] = classes instanceof ClassCounts ? [classes, []] : [null, classes];
+  const facts = new ArrayFacts(tasks, { full, words: wordsOf(screen), dialect, counts });
+  const listsAll = allTasks || (full && tasks.length <= LISTED_UNASKED);
+  const listed = choice === undefined ? (listsAll ? tasks : null) : chooseTasks(tasks, choice);
+  if (facts.worst === null) return null;
+  return { reruns, promise, classes: counts?.found() ?? known, facts, worst: facts.worst.records, listed };
+}
+
+/** The tasks of an array by all of its runs. `judges`: what they are judged by; left out: they are. */
+function arrayOf(runs: readonly JobRun[], judges: Judges | undefined): ArrayTasks {
+  const latest = [...groupBy(runs, ({ record }) => record.task_id).values()]
+    .map(latestRuns)
+    .sort(([a], [b]) => (a?.record.task_id ?? 0) - (b?.record.task_id ?? 0));
+  const tasks = latest.flatMap((ofTask): TaskRecords[] => {
+    const [first, ...others] = recordsOf(ofTask);
+    return first === undefined ? [] : [[first, ...others]];
   });
-  const whys = bad.map(({ why }) => why);
-  const needsOfTasks = latest.map(needsOf);
-  const needs = needsOfTasks.flat();
+  const masters = latest.flatMap((ofTask) => ofTask.slice(0, 1));
+  return {
+    tasks,
+    reruns: runs.length - tasks.reduce((sum, { length }) => sum + length, 0),
+    promise: promiseOf(runs),
+    classes: judges === undefined ? foundClasses(masters) : new ClassCounts(judges),
+  };
+}
+
+/** An array job: the task nearest to its limit and what would fit them all, the spread over tasks, the tasks. */
+export function renderArray(
+  runs: readonly JobRun[],
+  options: JobViewOptions,
+  screen: Screen,
+  judges?: Judges,
+): string[] {
+  const added = addArray(arrayOf(runs, judges), options, screen);
+  return added === null ? [] : renderAdded(added, options, screen);
+}
+
+/** The same screen of what is added up. */
+export function renderAdded(
+  { facts, worst: worstRecords, listed, reruns, promise, classes }: AddedArray,
+  { detail }: JobViewOptions,
+  screen: Screen,
+): string[] {
+  const { style, glyphs } = screen;
+  const worstTask = taskOf(worstRecords);
+  const worst = worstTask.record;
+  const { bad, needs } = facts;
+  const next = nextTime(
+    needs.decisive,
+    bad.map(({ why }) => why),
+    promise,
+  );
   const own = bad.find(({ task }) => task === worst.task_id)?.why ?? null;
   const name = worst.job_name === null ? '' : `  ${screen.safe(worst.job_name)}`;
   const owner = worst.owner === null ? '' : screen.safe(worst.owner);
-  const hosts = new Set(records.map(({ host }) => host)).size;
+  const hosts = facts.hosts.size;
   const place = hosts === 1 ? describePlace(worst, screen) : [owner, `${hosts} hosts`].filter((part) => part !== '');
-  const reruns = runs.length - latest.reduce((sum, ofTask) => sum + ofTask.length, 0);
-  const chosen = options.tasks === undefined ? null : chooseTasks(runs, options.tasks);
-  const byTask = new Map(masters.map((run) => [run.record.task_id, run]));
-  const rows = chosen === null ? masters : chosen.flatMap((task) => byTask.get(task) ?? []);
-  const listed = chosen !== null || options.allTasks || (options.detail === 'full' && masters.length <= LISTED_UNASKED);
   const section = (title: string, lines: readonly string[]): string[] =>
     lines.length === 0 ? [] : ['', ...renderSection(title, lines, screen)];
-  const count = `${formatCount(masters.length)} tasks`;
+  const room = screen.width - SECTION_INDENT;
+  const rows = listed?.map((records) => ({ record: taskOf(records).record, attempt: 1, incarnation: 1 })) ?? null;
   const worstLine = `worst: task ${worst.task_id ?? ''}${hosts === 1 ? '' : ` on ${screen.safe(worst.host)}`}`;
+  const single = style.title(`qmemacct job ${jobTaskName(worst)}`);
 
   return [
-    spread(`Job ${jobName(worst)}${name}`, count, screen, style.title, style.title),
-    spread(place.join(` ${glyphs.dot} `), span(records, screen), screen, (text) => text, style.faint),
+    spread(`Job ${jobName(worst)}${name}`, `${formatCount(facts.tasks)} tasks`, screen, style.title, style.title),
+    spread(place.join(` ${glyphs.dot} `), span(facts, screen), screen, (text) => text, style.faint),
     '',
     ...renderGauges(
       worstTask.whole === null ? recordGauges(worst, screen) : wholeGauges(worstTask.whole, screen),
       screen,
     ),
     style.faint(`  ${worstLine}`),
-    ...renderVerdict(decidingOf(worstTask), needs, nextTime(needs, whys, promiseOf(runs)), screen, own),
-    ...renderStopped(records, screen),
-    ...renderMost(needsOfTasks, screen),
+    ...renderVerdict(decidingOf(worstTask), needs.decisive, next, screen, own),
+    ...renderStopped(facts, screen),
+    ...renderMost(needs, screen),
 
-    ...(options.detail === 'full' ? section('Requested', renderAsked(worstTask, screen)) : []),
-    ...section('Tasks', renderSpread(records, screen, options.detail === 'full')),
+    ...(detail === 'full' ? section('Requested', renderAsked(worstTask, screen)) : []),
+    ...section('Tasks', renderSpreads(facts, screen)),
     ...section('Ended', [
-      endings(records, screen),
+      endings(facts, screen),
       ...renderOtherEnds(bad, worst, screen),
       ...(reruns > 0 ? [`${formatCount(reruns)} earlier runs of re-run tasks`] : []),
     ]),
-    ...section('Classes', renderClassCounts(masters, screen.width - SECTION_INDENT, screen)),
-    ...section('', listed ? renderRunTable(TASK_COLUMNS, rows, screen.width - SECTION_INDENT, screen) : []),
-    ...renderSubmission(records, screen.width - 2, screen).map((line) => style.faint(`  ${line}`)),
-    ...(listed
-      ? []
-      : [`  Each task: ${style.title(`--tasks`)}; one of them: ${style.title(`qmemacct job ${jobTaskName(worst)}`)}`]),
+    ...section('Classes', renderClassCounts(classes, room, screen)),
+    ...section('', rows === null ? [] : renderRunTable(TASK_COLUMNS, rows, room, screen)),
+    ...renderSubmitted(facts.submitCommand, screen.width - 2, screen).map((line) => style.faint(`  ${line}`)),
+    ...(rows === null ? [`  Each task: ${style.title(`--tasks`)}; one of them: ${single}`] : []),
   ];
 }

@@ -1,7 +1,6 @@
-import { groupBy } from '../../base/group-by';
 import { endedBadly } from '../../record/job-end';
+import type { JobRecord } from '../../record/record';
 import { fullness } from '../advice/fit';
-import { latestRuns, recordsOf, type JobRun } from './job-run';
 
 /** Which tasks of an array job are wanted. */
 export interface TaskChoice {
@@ -13,18 +12,17 @@ export interface TaskChoice {
   readonly limit?: number | undefined;
 }
 
-/** The numbers of the chosen tasks: the fullest first with `worst`, else in their order. */
-export function chooseTasks(
-  runs: readonly JobRun[],
+/** The chosen ones of tasks, of which each is the records of its latest run: the fullest first with `worst`, else in their order. */
+export function chooseTasks<Task extends readonly JobRecord[]>(
+  tasks: readonly Task[],
   { worst, failed, limit = Infinity }: TaskChoice,
-): readonly (number | null)[] {
-  const tasks = [...groupBy(runs, ({ record }) => record.task_id)].map(([task, ofTask]) => {
-    const records = recordsOf(latestRuns(ofTask));
-    const full = records.reduce((most, record) => Math.max(most, fullness(record)), -Infinity);
-    return { task, full, bad: records.some(endedBadly) };
-  });
-  const wanted = failed ? tasks.filter(({ bad }) => bad) : tasks;
-  const byNumber = wanted.sort((a, b) => (a.task ?? 0) - (b.task ?? 0));
-  const ordered = worst === undefined ? byNumber : byNumber.sort((a, b) => b.full - a.full);
-  return ordered.slice(0, Math.min(worst ?? Infinity, limit)).map(({ task }) => task);
+): readonly Task[] {
+  const wanted = failed ? tasks.filter((records) => records.some(endedBadly)) : tasks;
+  const most = Math.min(worst ?? Infinity, limit);
+  if (worst === undefined) return wanted.slice(0, most);
+  return wanted
+    .map((task) => ({ task, full: task.reduce((full, record) => Math.max(full, fullness(record)), -Infinity) }))
+    .sort((a, b) => b.full - a.full)
+    .slice(0, most)
+    .map(({ task }) => task);
 }

@@ -22,6 +22,26 @@ export const jobKey = ({ record, incarnation }: JobRun): string => `${incarnatio
 const isSameJob = (a: JobRun, b: JobRun): boolean =>
   a.record.job_id === b.record.job_id && a.incarnation === b.incarnation && a.record.cluster === b.record.cluster;
 
+/** The runs of each job, in the order in which the jobs come first. */
+export function jobGroups<Run extends JobRun>(runs: readonly Run[]): readonly (readonly [Run, ...Run[]])[] {
+  const groups = new Map<string, [Run, ...Run[]]>();
+  let before: Run | undefined;
+  let group: [Run, ...Run[]] | undefined;
+  for (const run of runs) {
+    const isSame = before !== undefined && isSameJob(before, run);
+    before = run;
+    if (isSame && group !== undefined) {
+      group.push(run);
+      continue;
+    }
+    const key = `${run.record.job_id} ${jobKey(run)}`;
+    group = groups.get(key);
+    if (group === undefined) groups.set(key, (group = [run]));
+    else group.push(run);
+  }
+  return [...groups.values()];
+}
+
 /** All records of each run of a job (array task), in the order in which the runs come first. */
 export function runGroups<Run extends JobRun>(runs: readonly Run[]): readonly (readonly Run[])[] {
   const groups: Run[][] = [];

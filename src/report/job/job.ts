@@ -7,6 +7,7 @@ import { type JobViewOptions, jobKey, latestRuns, recordsOf, type JobRun } from 
 import { renderParallel } from './parallel';
 import { renderRun } from './run';
 import { wrap } from '../screen/layout';
+import { withClasses, type Judges } from '../rules/judge';
 import type { Screen } from '../screen/screen';
 import { formatCount } from '../format/units';
 import { renderBrief, renderSummary } from './summary';
@@ -23,6 +24,8 @@ export interface JobReport {
   readonly few_fields?: boolean;
   readonly older: number;
   readonly newer: number;
+  /** What its runs are still to be judged by; left out: they are judged, or not to be. */
+  readonly judges?: Judges;
   /** How far its array jobs are, by jobKey; left out: nobody asked. */
   readonly arrays?: ReadonlyMap<string, ArrayProgress>;
 }
@@ -46,15 +49,21 @@ function renderOthers(report: JobReport, screen: Screen): string[] {
   ];
 }
 
-function renderRuns(runs: readonly JobRun[], options: JobViewOptions, screen: Screen, mostLines: number): string[] {
-  const tasks = new Set(runs.map(({ record }) => record.task_id));
-  if (tasks.size > 1) return renderArray(runs, options, screen);
-  if (options.detail === 'brief') return renderBrief(runs, screen, options.dialect);
+function renderRuns(
+  runs: readonly JobRun[],
+  options: JobViewOptions,
+  screen: Screen,
+  { judges, mostLines }: { readonly judges: Judges | undefined; readonly mostLines: number },
+): string[] {
+  if (runs.some(({ record }) => record.task_id !== runs[0]?.record.task_id))
+    return renderArray(runs, options, screen, judges);
+  const judged = judges === undefined ? runs : withClasses(runs, judges.rules, judges.kindOf);
+  if (options.detail === 'brief') return renderBrief(judged, screen, options.dialect);
   if (options.detail !== 'full' && !options.allTasks && options.allHosts !== true)
-    return renderSummary(runs, screen, options.dialect, mostLines);
-  return isParallel(recordsOf(latestRuns(runs)))
-    ? renderParallel(runs, options, screen)
-    : renderRun(runs, screen, options.dialect);
+    return renderSummary(judged, screen, options.dialect, mostLines);
+  return isParallel(recordsOf(latestRuns(judged)))
+    ? renderParallel(judged, options, screen)
+    : renderRun(judged, screen, options.dialect);
 }
 
 /** The report on a job number: each job that had it (the newest unless all were asked for), newest first. */
@@ -65,7 +74,7 @@ export function renderJob(report: JobReport, options: JobViewOptions, screen: Sc
   const parts = jobs
     .reverse()
     .map(([key, runs]) => [
-      ...renderRuns(runs, options, screen, LINES_ON_A_SCREEN - others.length),
+      ...renderRuns(runs, options, screen, { judges: report.judges, mostLines: LINES_ON_A_SCREEN - others.length }),
       ...renderProgress(report.arrays?.get(key), screen),
     ]);
   return [...parts.flatMap((lines, index) => (index === 0 ? lines : ['', rule, '', ...lines])), ...others];

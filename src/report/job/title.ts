@@ -44,7 +44,10 @@ export function describeSpan(record: JobRecord, screen: Screen): string {
 /** The command line of the submission, clipped to a line; nothing where it is not known. */
 export function renderSubmission(records: readonly JobRecord[], width: number, screen: Screen): string[] {
   const known = records.find(({ grid_engine: account }) => account?.submit_command != null);
-  const command = known?.grid_engine?.submit_command ?? null;
+  return renderSubmitted(known?.grid_engine?.submit_command ?? null, width, screen);
+}
+
+export function renderSubmitted(command: string | null, width: number, screen: Screen): string[] {
   return command === null ? [] : [truncate(`Submitted: ${screen.safe(command)}`, width, screen.glyphs.ellipsis)];
 }
 

@@ -3,7 +3,7 @@ import { formatCount, formatMemoryTime, formatSlotTimes } from '../format/units'
 import type { JobRun } from '../job/job-run';
 import { wrap } from '../screen/layout';
 import type { Screen, Tone } from '../screen/screen';
-import type { Classes, Finding } from './judge';
+import type { ClassCount, Classes, Finding } from './judge';
 import type { Severity } from './rule';
 
 const TONES: Readonly<Record<Severity, Tone>> = { high: 'bad', medium: 'warning', low: 'warning' };
@@ -49,18 +49,25 @@ export function renderClasses(classes: Classes | null, width: number, screen: Sc
   return [...found.flatMap((finding) => renderFinding(finding, width, screen)), ...open];
 }
 
-/** "20 tasks leak, 3 idle-cores: the first, task 7, ...": a line for each class of an array's tasks. */
-export function renderClassCounts(tasks: readonly JobRun[], width: number, screen: Screen): string[] {
+/** The classes of tasks that are judged. */
+export function foundClasses(tasks: readonly JobRun[]): readonly ClassCount[] {
   const found = tasks.flatMap(({ record, classes }) =>
-    (classes?.found ?? []).map((finding) => ({ finding, task: record.task_id ?? 0 })),
+    (classes?.found ?? []).map((finding) => ({ finding, task: record.task_id })),
   );
-  const groups = [...groupBy(found, ({ finding }) => finding.class)].sort(([, a], [, b]) => b.length - a.length);
-  return groups.flatMap(([name, group]) => {
-    const [first] = group;
-    if (first === undefined) return [];
-    const count = `${formatCount(group.length)} task${group.length === 1 ? '' : 's'}`;
-    return wrap(`${name}: ${count}; task ${first.task}: ${ownWords(first.finding.evidence, screen)}`, width).map(
-      screen.style[TONES[first.finding.severity]],
-    );
-  });
+  return [...groupBy(found, ({ finding }) => finding.class).values()].flatMap((group) =>
+    group.slice(0, 1).map((first) => ({ ...first, count: group.length })),
+  );
+}
+
+/** "leak: 20 tasks; task 7: ...": a line for each class of an array's tasks, the most frequent first. */
+export function renderClassCounts(classes: readonly ClassCount[], width: number, screen: Screen): string[] {
+  return classes
+    .toSorted((a, b) => b.count - a.count)
+    .flatMap(({ count, task, finding }) => {
+      const tasks = `${formatCount(count)} task${count === 1 ? '' : 's'}`;
+      const evidence = ownWords(finding.evidence, screen);
+      return wrap(`${finding.class}: ${tasks}; task ${task ?? 0}: ${evidence}`, width).map(
+        screen.style[TONES[finding.severity]],
+      );
+    });
 }

@@ -47,14 +47,24 @@ function requestedBy(category: string): readonly CategoryRequest[] {
   return latest.requests;
 }
 
+let latestTime: { readonly requested: readonly CategoryRequest[]; readonly seconds: number | null } = {
+  requested: [],
+  seconds: null,
+};
+
+function requestedTime({ requested }: Subject): number | null {
+  if (requested !== latestTime.requested) latestTime = { requested, seconds: requestedSeconds(requested, 'h_rt') };
+  return latestTime.seconds;
+}
+
 /** The records of one run, its master first; null: of none. */
 export function subjectOf(records: readonly JobRecord[], kind: Kind | null): Subject | null {
-  const [first, ...others] = records;
+  const [first] = records;
   if (first === undefined) return null;
   const category = records.find(({ grid_engine: line }) => line?.category != null)?.grid_engine?.category;
   const requested = requestedBy(category ?? '');
   if (!isParallel(records)) return { record: first, memory: first, complete: true, requested, kind };
-  const { total, fullest, needs } = wholeOf([first, ...others], 1);
+  const { total, fullest, needs } = wholeOf([first, ...records.slice(1)], 1);
   return { record: total, memory: fullest, complete: !hasUnknownPart(needs), requested, kind };
 }
 
@@ -93,7 +103,14 @@ function needed({ memory, complete }: Subject): number | null {
 
 const notMeasured = ({ memory }: Subject): boolean => needOf(memory) === null;
 
-const neededShare = (subject: Subject): number | null => shareOf(needed(subject), limitOf(subject.memory));
+let latestShare: { readonly subject: Subject; readonly share: number | null } | null = null;
+
+/** Several rules ask for it. */
+function neededShare(subject: Subject): number | null {
+  if (latestShare?.subject !== subject)
+    latestShare = { subject, share: shareOf(needed(subject), limitOf(subject.memory)) };
+  return latestShare.share;
+}
 
 function busySlots({ record: { cpu_seconds: cpu, wallclock_seconds: elapsed } }: Subject): number | null {
   return cpu === null || elapsed === null || elapsed <= 0 ? null : cpu / elapsed;
@@ -157,9 +174,7 @@ const DERIVED: Readonly<Record<string, Fact>> = {
     const slots = subject.record.host_slots;
     return busy === null || slots === null ? null : Math.max(0, slots - busy);
   }),
-  h_rt_seconds: fact(numberType('seconds'), "its walltime limit, by Grid Engine's accounting", ({ requested }) =>
-    requestedSeconds(requested, 'h_rt'),
-  ),
+  h_rt_seconds: fact(numberType('seconds'), "its walltime limit, by Grid Engine's accounting", requestedTime),
   swap_bytes: fact(numberType('bytes'), 'most of its memory that was in swap', swapped),
   storage_wait_seconds: fact(
     numberType('seconds'),

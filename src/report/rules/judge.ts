@@ -34,14 +34,16 @@ const factOf = (name: string): Fact => FACTS.get(name) ?? metricFact(name);
 
 const COMPILED = new WeakMap<Expression, ValueOf<Subject>>();
 
-function evaluate(expression: Expression, subject: Subject): Value {
+function compiled(expression: Expression): ValueOf<Subject> {
   let valueOf = COMPILED.get(expression);
   if (valueOf === undefined) {
     valueOf = compile(expression, (name) => factOf(name).of);
     COMPILED.set(expression, valueOf);
   }
-  return valueOf(subject);
+  return valueOf;
 }
+
+const evaluate = (expression: Expression, subject: Subject): Value => compiled(expression)(subject);
 
 const PLAIN_GLYPHS = { dot: '·', degree: '°' };
 
@@ -59,12 +61,11 @@ function templateText(template: Template, subject: Subject): string {
 const hoursOf = (value: Value, inGib: boolean): number | null =>
   typeof value === 'number' ? (inGib ? gibHoursOf(value) : value / 3600) : null;
 
-/** Whether a run is of the class of a rule; null: unknown. */
-function isOf(rule: Rule, subject: Subject): boolean | null {
-  const is = evaluate(rule.when, subject);
+/** Whether a run is of the class of a rule, by what its condition says; null: unknown. */
+function isOf({ requires }: Rule, is: Value, subject: Subject): boolean | null {
   if (typeof is !== 'boolean') return null;
   // What is not so whatever is missing is not so.
-  return is && rule.requires.some((name) => factOf(name).of(subject) === null) ? null : is;
+  return is && requires.some((name) => factOf(name).of(subject) === null) ? null : is;
 }
 
 function findingOf({ name, severity, evidence, hint, cost }: Rule, subject: Subject): Finding {
@@ -91,7 +92,7 @@ export function judge({ rules, version }: RuleSet, records: readonly JobRecord[]
   const unknown: string[] = [];
   if (subject === null) return { rules_version: version, found, unknown };
   for (const rule of rules) {
-    const is = isOf(rule, subject);
+    const is = isOf(rule, evaluate(rule.when, subject), subject);
     if (is === null) unknown.push(rule.name);
     else if (is) found.push(findingOf(rule, subject));
   }
@@ -107,6 +108,47 @@ export const withFinding = ({ found, unknown, ...rest }: Classes, finding: Findi
 
 /** The kind that a job is of; null: its like were not counted. */
 export type KindOf = (record: JobRecord) => Kind | null;
+
+/** What runs are judged by. */
+export interface Judges {
+  readonly rules: RuleSet;
+  readonly kindOf: KindOf;
+}
+
+/** How many tasks of an array are of a class, and what shows it of the first of them. */
+export interface ClassCount {
+  readonly count: number;
+  readonly task: number | null;
+  readonly finding: Finding;
+}
+
+/** The classes of tasks, without those of each. */
+export class ClassCounts {
+  private readonly counts = new Map<Rule, { count: number; readonly task: number | null; readonly finding: Finding }>();
+  private readonly conditions: readonly { readonly rule: Rule; readonly isMet: ValueOf<Subject> }[];
+
+  constructor(private readonly judges: Judges) {
+    this.conditions = judges.rules.rules.map((rule) => ({ rule, isMet: compiled(rule.when) }));
+  }
+
+  /** `records`: of one run of a task. */
+  add(records: readonly JobRecord[]): void {
+    const [first] = records;
+    const subject = first === undefined ? null : subjectOf(records, this.judges.kindOf(first));
+    if (first === undefined || subject === null) return;
+    for (const { rule, isMet } of this.conditions) {
+      const is = isMet(subject);
+      if (is !== true || isOf(rule, is, subject) !== true) continue;
+      const known = this.counts.get(rule);
+      if (known !== undefined) known.count += 1;
+      else this.counts.set(rule, { count: 1, task: first.task_id, finding: findingOf(rule, subject) });
+    }
+  }
+
+  found(): readonly ClassCount[] {
+    return [...this.counts.values()];
+  }
+}
 
 /** Each run's records with the classes of the run; all hosts and tasks of a run must be there. */
 export function withClasses<Run extends JobRun>(

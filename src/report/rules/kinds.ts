@@ -5,7 +5,6 @@ import { HIDDEN } from '../../record/hidden';
 import type { StoredRecord } from '../../record/merge';
 import { nameClass } from '../../record/name-class';
 import { recordKeyText, type JobRecord } from '../../record/record';
-import type { JobRun } from '../job/job-run';
 import type { Kind } from './facts';
 
 type FindRecords = (query: RecordsQuery) => Promise<readonly StoredRecord[]>;
@@ -18,8 +17,21 @@ const MOST_QUESTIONS = 20;
 /** A longer run is no part of a swarm: its like need not be counted. */
 const SHORT_SECONDS = 600;
 
-const keyOf = ({ owner, job_name: name }: JobRecord): string | null =>
-  owner === null || owner === HIDDEN || name === null ? null : JSON.stringify([owner, nameClass(name)]);
+interface Named {
+  readonly owner: string | null;
+  readonly name: string | null;
+}
+
+/** Tasks of one array have the same. */
+let latest: Named & { readonly key: string | null } = { owner: null, name: null, key: null };
+
+function keyOf({ owner, job_name: name }: JobRecord): string | null {
+  if (owner !== latest.owner || name !== latest.name) {
+    const isKnown = owner !== null && owner !== HIDDEN && name !== null;
+    latest = { owner, name, key: isKnown ? JSON.stringify([owner, nameClass(name)]) : null };
+  }
+  return latest.key;
+}
 
 /** Of a record, what `Kinds` counts by. */
 export const KIND_FIELDS: readonly FieldName[] = [
@@ -49,12 +61,12 @@ export class Kinds {
 }
 
 /** The kinds of short runs, by the runs within a day of each. Rejects with StoreError. */
-export async function kindsNear(runs: readonly JobRun[], find: FindRecords): Promise<Kinds> {
+export async function kindsNear(records: readonly JobRecord[], find: FindRecords): Promise<Kinds> {
   const asked = new Map<string, JobRecord>();
-  for (const { record } of runs) {
-    const key = keyOf(record);
+  for (const record of records) {
     const isShort = record.wallclock_seconds !== null && record.wallclock_seconds < SHORT_SECONDS;
-    if (key !== null && isShort && asked.size < MOST_QUESTIONS) asked.set(key, record);
+    const key = isShort ? keyOf(record) : null;
+    if (key !== null && asked.size < MOST_QUESTIONS) asked.set(key, record);
   }
   const found = await Promise.all(
     [...asked.values()].map((record) => {

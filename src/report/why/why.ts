@@ -132,7 +132,10 @@ export function whyEnded(
   return {
     confidence,
     causes: best.map(({ cause }) => cause),
-    sentence: sentenceOf(end, confidence, best, suspects, words),
+    // Of thousands of tasks few are explained.
+    get sentence() {
+      return sentenceOf(end, confidence, best, suspects, words);
+    },
     trial: best.find(({ trial }) => trial)?.trial ?? null,
     hypotheses,
   };

@@ -67,7 +67,10 @@ async function answerJob(
     );
   const find = finder(access, reader);
   const history = new ClassHistory(find, Date.now());
-  const kinds = await kindsNear(answer.records, find);
+  const kinds = await kindsNear(
+    answer.records.map(({ record }) => record),
+    find,
+  );
   const runs = withClasses(nextRequests(await history.advise(answer.records)), await loadRules(rulesFile), kinds.of);
   const causes = causeAccounts(runs, dialect);
   return {

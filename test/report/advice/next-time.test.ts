@@ -3,7 +3,8 @@ import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { categoryRequests } from '../../../src/gridengine/category-requests';
 import { parseMemorySize, parseTime } from '../../../src/gridengine/memory-size';
-import { adviseMost } from '../../../src/report/advice/advice';
+import { measure } from '../../../src/report/advice/advice';
+import { ArrayNeeds } from '../../../src/report/advice/array-needs';
 import { exactSize, nextTime, roundTime } from '../../../src/report/advice/next-time';
 import { whyEnded } from '../../../src/report/why/why';
 import type { JobRecord } from '../../../src/record/record';
@@ -153,16 +154,22 @@ describe('nextTime', () => {
   });
 });
 
-describe('adviseMost', () => {
+describe('ArrayNeeds', () => {
   const tasks = (count: number, large: number): JobRecord[][] =>
     Array.from({ length: count }, (_, index) => {
       const peak = openBracket(index < large ? 3 * GIB : GIB, null, null);
       return [asked('', { peak_rss: peak, peak_rss_swap: peak, peak_process_vmem: peak })];
     });
+  function most(all: readonly (readonly JobRecord[])[]): string | null {
+    const needs = new ArrayNeeds();
+    for (const task of all) needs.add(task.map(measure));
+    return needs.most();
+  }
+
   it('is what a hundredth of many tasks keeps the others from asking for', () => {
-    assert.equal(adviseMost(tasks(200, 2)), 'h_vmem=1.2G');
-    assert.equal(adviseMost(tasks(200, 3)), null);
-    assert.equal(adviseMost(tasks(50, 0)), null);
+    assert.equal(most(tasks(200, 2)), 'h_vmem=1.2G');
+    assert.equal(most(tasks(200, 3)), null);
+    assert.equal(most(tasks(50, 0)), null);
   });
 
   it('is of the complex that stopped some of them', () => {
@@ -174,6 +181,6 @@ describe('adviseMost', () => {
     const all = Array.from({ length: 200 }, (_, index) => [
       asked('', { ...byFree, ...small, ...(index === 0 ? stopped : {}) }),
     ]);
-    assert.equal(adviseMost(all), 'h_vmem=2.4G');
+    assert.equal(most(all), 'h_vmem=2.4G');
   });
 });

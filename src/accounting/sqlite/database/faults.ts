@@ -1,3 +1,4 @@
+import type { Database } from 'better-sqlite3';
 import { SqliteError } from '../../../native/sqlite';
 import { DamagedRecord, StoreError } from '../../store-error';
 import { denialOf, type StoreUse } from './denied';
@@ -112,4 +113,16 @@ export function storeError(path: string, error: unknown, use: StoreUse = 'write'
   if (denial !== null) return new StoreError(path, denial.reason, denial.hint, true, error);
   const reason = fault === UNREACHABLE ? `${fault.reason} (${codeOf(error)})` : fault.reason;
   return new StoreError(path, reason, fault.hint, fault.retry, error);
+}
+
+/** A synchronous step on the database as a promise, its errors as StoreError. */
+export function answer<T>(db: Database, step: () => T): Promise<T> {
+  return new Promise((resolve) => {
+    try {
+      resolve(step());
+    } catch (error) {
+      // Thrown here it rejects the promise.
+      throw storeError(db.name, error);
+    }
+  });
 }

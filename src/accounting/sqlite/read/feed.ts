@@ -3,7 +3,7 @@ import type { NumberedRecord, RecordFeed } from '../../record-feed';
 import { fromRow } from '../../row';
 import { createWords } from '../database/dictionary';
 import { openForReading } from '../database/open';
-import { answer } from '../sqlite-store';
+import { answer } from '../database/faults';
 import { NEWEST, NEXT_RECORDS, RECORDS_OF, STATES_OF } from './queries';
 
 /** Of NEXT_RECORDS and RECORDS_OF: the id is first. */

@@ -1,0 +1,181 @@
+import { isParallel } from '../../accounting/job-sum';
+import type { Dialect } from '../../gridengine/dialect';
+import { cpuEfficiency, queueWait } from '../../record/efficiency';
+import { figureOf } from '../../record/peak-figure';
+import type { JobRecord } from '../../record/record';
+import { ArrayNeeds } from '../advice/array-needs';
+import { measure } from '../advice/advice';
+import { fullness, fullnessOf } from '../advice/fit';
+import { formatHeld } from '../format/bracket';
+import { formatDuration, formatPercent } from '../format/units';
+import type { ClassCounts } from '../rules/judge';
+import { whyEnded, type Why } from '../why/why';
+import type { Words } from '../why/words';
+import { endingLabel } from './ending';
+import { wholeOf, type JobWhole } from './job-whole';
+
+/** The records of one run of a task, its master's first. */
+export type TaskRecords = readonly [JobRecord, ...JobRecord[]];
+
+/** One task: as a record of which its peak and its share of the limit are those of its fullest host, and what decides. */
+export interface Task {
+  readonly record: JobRecord;
+  readonly records: TaskRecords;
+  /** null: it is not parallel. */
+  readonly whole: JobWhole | null;
+}
+
+export function taskOf(records: TaskRecords): Task {
+  const [record] = records;
+  if (!isParallel(records)) return { record, records, whole: null };
+  const whole = wholeOf(records, 1);
+  const { peak_rss, h_vmem, requests, request_order } = whole.memoryHost;
+  return { record: { ...whole.total, peak_rss, h_vmem, requests, request_order }, records, whole };
+}
+
+export const decidingOf = ({ record, whole }: Task): JobRecord => whole?.fullest ?? record;
+
+interface Measure {
+  readonly name: string;
+  readonly of: (record: JobRecord) => number | null;
+  readonly format: (value: number) => string;
+}
+
+const MEASURES: readonly Measure[] = [
+  {
+    name: 'peak memory (RSS)',
+    of: (record) => record.peak_rss && figureOf(record.peak_rss),
+    format: formatHeld,
+  },
+  {
+    name: 'largest address space',
+    of: (record) => record.peak_process_vmem && figureOf(record.peak_process_vmem),
+    format: formatHeld,
+  },
+  { name: 'CPU time', of: (record) => record.cpu_seconds, format: formatDuration },
+  { name: 'CPU over slots', of: (record) => cpuEfficiency(record), format: formatPercent },
+  { name: 'ran', of: (record) => record.wallclock_seconds, format: formatDuration },
+];
+
+const QUEUE_WAIT: Measure = { name: 'queue wait', of: queueWait, format: formatDuration };
+
+function median(sorted: Float64Array): number {
+  const middle = Math.floor(sorted.length / 2);
+  const upper = sorted[middle] ?? 0;
+  return sorted.length % 2 === 1 ? upper : ((sorted[middle - 1] ?? upper) + upper) / 2;
+}
+
+/** The known values of a measure, and the last task with the largest. */
+class Spread {
+  private readonly values: number[] = [];
+  private most = -Infinity;
+  private task: number | null = null;
+
+  constructor(readonly measure: Measure) {}
+
+  add(record: JobRecord): void {
+    const value = this.measure.of(record);
+    if (value === null) return;
+    this.values.push(value);
+    if (value >= this.most) [this.most, this.task] = [value, record.task_id];
+  }
+
+  /** As a table has it; none where no value is known. */
+  row(): readonly string[] | null {
+    const { name, format } = this.measure;
+    const sorted = Float64Array.from(this.values).sort();
+    const [least] = sorted;
+    return least === undefined
+      ? null
+      : [name, format(least), format(median(sorted)), format(this.most), String(this.task ?? '')];
+  }
+}
+
+export interface BadTask {
+  readonly task: number | null;
+  readonly why: Why;
+}
+
+/** How many tasks ended in one way, and the first of them. */
+interface Ending {
+  readonly label: string;
+  count: number;
+  readonly tasks: number[];
+}
+
+/** More tasks that ended in one way are not named. */
+export const MOST_NAMED = 4;
+
+interface ArrayView {
+  readonly full: boolean;
+  readonly words: Words;
+  readonly dialect: Dialect | undefined;
+  /** Where tasks are to be counted by their classes. */
+  readonly counts: ClassCounts | null;
+}
+
+/** What the screen of an array is made from: its tasks added up, one after the other. */
+export class ArrayFacts {
+  tasks = 0;
+  /** The task nearest to its limit, or that needs most. */
+  worst: Task | null = null;
+  private weight = -Infinity;
+  readonly hosts = new Set<string>();
+  /** ISO times; `lastEnd` null: not all have ended. */
+  firstStart: string | null = null;
+  lastEnd: string | null = '';
+  readonly spreads: readonly Spread[];
+  private readonly ends = new Map<string, Ending>();
+  readonly bad: BadTask[] = [];
+  /** Tasks that ran into their limit, and the most that one of the others needed. */
+  stopped = 0;
+  mostOfOthers = 0;
+  readonly needs = new ArrayNeeds();
+  submitCommand: string | null = null;
+
+  constructor(tasks: Iterable<TaskRecords>, { full, words, dialect, counts }: ArrayView) {
+    this.spreads = [...MEASURES, ...(full ? [QUEUE_WAIT] : [])].map((measure) => new Spread(measure));
+    for (const records of tasks) {
+      const task = taskOf(records);
+      this.add(task);
+      counts?.add(records);
+      const why = whyEnded(records, words, dialect);
+      if (why !== null) this.bad.push({ task: task.record.task_id, why });
+    }
+  }
+
+  /** The most frequent first. */
+  endings(): readonly Ending[] {
+    return [...this.ends.values()].sort((a, b) => b.count - a.count);
+  }
+
+  private add(task: Task): void {
+    const { record, whole } = task;
+    this.tasks += 1;
+    this.hosts.add(record.host);
+    this.addTimes(record);
+    const measured = measure(record);
+    const weight = whole === null ? fullnessOf(measured.need, measured.limit) : fullness(whole.fullest);
+    if (this.worst === null || weight > this.weight) [this.worst, this.weight] = [task, weight];
+    for (const spread of this.spreads) spread.add(record);
+    this.addEnding(record);
+    if (measured.isStopped) this.stopped += 1;
+    else this.mostOfOthers = Math.max(this.mostOfOthers, measured.need?.bytes ?? 0);
+    this.needs.add(whole?.needs.map(measure) ?? [measured]);
+    this.submitCommand ??= record.grid_engine?.submit_command ?? null;
+  }
+
+  private addTimes({ started_at: started, ended_at: ended }: JobRecord): void {
+    // ISO times in UTC are in the order of their text.
+    if (started !== null && (this.firstStart === null || started < this.firstStart)) this.firstStart = started;
+    if (this.lastEnd !== null && (ended === null || ended > this.lastEnd)) this.lastEnd = ended;
+  }
+
+  private addEnding(record: JobRecord): void {
+    const label = endingLabel(record);
+    const ending = this.ends.get(label) ?? { label, count: 0, tasks: [] };
+    if (ending.count === 0) this.ends.set(label, ending);
+    ending.count += 1;
+    if (ending.tasks.length <= MOST_NAMED && record.task_id !== null) ending.tasks.push(record.task_id);
+  }
+}
