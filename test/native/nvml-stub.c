@@ -1,5 +1,5 @@
 /*
- * A stand-in for libnvidia-ml.so.1. Its state is a text file, named by NVML_STUB_STATE and read anew at every call:
+ * A stand-in for libnvidia-ml.so.1. Its state is the text file `state` beside it, read anew at every call:
  *
  *   init CODE                 what nvmlInit answers
  *   count N                   devices; N.key describes device N, N/M.key its MIG instance M
@@ -16,6 +16,8 @@
  * What isn't written is NVML_ERROR_NOT_SUPPORTED. -DOLD_DRIVER leaves out what came after about 2016;
  * -DWIDE_PROCESSES gives process entries the 32 bytes of the drivers 535.43 to 535.98.
  */
+#include <dlfcn.h>
+#include <limits.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -32,10 +34,18 @@ static void prefix_of(uint64_t handle, char *prefix, size_t size) {
   else snprintf(prefix, size, "%u/%u", device, mig - 1);
 }
 
+static FILE *open_state(void) {
+  char path[PATH_MAX];
+  Dl_info own;
+  if (!dladdr(&initialised, &own)) return NULL;
+  const char *slash = strrchr(own.dli_fname, '/');
+  snprintf(path, sizeof path, "%.*s/state", slash ? (int)(slash - own.dli_fname) : 0, own.dli_fname);
+  return fopen(path, "r");
+}
+
 /* The rest of the line that begins with that key; NULL: there is none. The caller frees it. */
 static char *state(const char *key) {
-  const char *path = getenv("NVML_STUB_STATE");
-  FILE *file = path ? fopen(path, "r") : NULL;
+  FILE *file = open_state();
   char *line = NULL, *found = NULL;
   size_t room = 0, length = strlen(key);
   if (!file) return NULL;

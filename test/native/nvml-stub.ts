@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { writeFileSync } from 'node:fs';
+import { renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { packageRoot } from '../../src/base/package-root';
 import { temporaryDirectory } from '../support/temporary-directory';
@@ -33,12 +33,12 @@ export function stubLibrary(build: keyof typeof BUILDS = 'current'): string {
   return path;
 }
 
-/** What the stub's driver shall say from now on; its format is told in nvml-stub.c. */
+/** What the stub's driver says from now on, in every process; the format is in nvml-stub.c. */
 export function setStub(state: Readonly<Record<string, string | number>>): void {
   const path = join(directory, 'state');
   const lines = Object.entries(state).map(([key, value]) => `${key} ${value}\n`);
-  writeFileSync(path, lines.join(''));
-  process.env.NVML_STUB_STATE = path;
+  writeFileSync(`${path}.new`, lines.join(''));
+  renameSync(`${path}.new`, path);
 }
 
 export const A100 = 'GPU-5c89852c-d268-c3f3-1b07-005d5ae1dc3f';

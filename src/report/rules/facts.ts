@@ -116,10 +116,21 @@ function busySlots({ record: { cpu_seconds: cpu, wallclock_seconds: elapsed } }:
   return cpu === null || elapsed === null || elapsed <= 0 ? null : cpu / elapsed;
 }
 
+/** What the kernel makes of a process's waiting is known at its end, by its exit record. */
+function runnableThreads(subject: Subject): number | null {
+  const busy = busySlots(subject);
+  const { wallclock_seconds: elapsed, metrics } = subject.record;
+  return busy === null || elapsed === null ? null : busy + (metrics.taskstats_cpu_delay_seconds ?? 0) / elapsed;
+}
+
+/** The peaks of memory say so only where it was swapped out as it grew, and not later on. */
 function swapped({ record }: Subject): number | null {
   const { peak_rss_swap: both, peak_rss: rss, metrics } = record;
-  if (metrics.cgroup_swap_peak_bytes !== undefined) return metrics.cgroup_swap_peak_bytes;
-  return both === null || rss === null ? null : Math.max(0, both.lower_bytes - rss.lower_bytes);
+  const beyond = both === null || rss === null ? null : Math.max(0, both.lower_bytes - rss.lower_bytes);
+  const known = [metrics.cgroup_swap_peak_bytes, metrics.process_swap_peak_bytes, beyond].filter(
+    (bytes) => bytes != null,
+  );
+  return known.length === 0 ? null : Math.max(...known);
 }
 
 /** Where the kernel counts no such waits it says 0. */
@@ -153,6 +164,11 @@ const DERIVED: Readonly<Record<string, Fact>> = {
     byGridEngine: notMeasured,
   },
   busy_slots: fact(numberType('count'), 'CPU time over elapsed time: slots that computed, in the mean', busySlots),
+  runnable_threads: fact(
+    numberType('count'),
+    'CPU time and time that its threads waited for a CPU, over elapsed time: those that ran or could have, in the mean, whatever else the host did; without exit records and over several hosts busy_slots',
+    runnableThreads,
+  ),
   idle_slots: fact(numberType('count'), 'its slots minus busy_slots; 0 where it kept more busy', (subject) => {
     const busy = busySlots(subject);
     const slots = subject.record.host_slots;

@@ -15,7 +15,7 @@ cost = "limit_bytes * wallclock_seconds"
 severity = "high"
 requires = ["swap_bytes"]
 when = "swap_bytes >= 100MiB and swap_bytes >= 5% * peak_rss_lower_bytes"
-evidence = "{swap_bytes} of its memory was in swap, beside {peak_rss_lower_bytes} in RAM"
+evidence = "{swap_bytes} of its memory was in swap at one time; the most in RAM was {peak_rss_lower_bytes}"
 hint = "request as much memory as the program needs, or give it less to do at a time"
 cost = "taskstats_swap_in_delay_seconds"
 
@@ -37,21 +37,21 @@ cost = "host_slots * wallclock_seconds * gpu_idle_seconds / gpu_held_time_second
 
 [oversubscribed]
 severity = "medium"
-when = "wallclock_seconds >= 10s and cpu_efficiency > 120% and busy_slots - host_slots >= 0.5"
-evidence = "kept {busy_slots} slots busy and had requested {host_slots}"
+when = "wallclock_seconds >= 10s and runnable_threads > 120% * host_slots and runnable_threads - host_slots >= 0.5"
+evidence = "{runnable_threads} threads ran or waited for a CPU, in the mean, on {host_slots} slot(s)"
 hint = "request as many slots as it has threads, or start as many threads as it has slots (OMP_NUM_THREADS=$NSLOTS)"
-cost = "(busy_slots - host_slots) * wallclock_seconds"
+cost = "max(0, busy_slots - host_slots) * wallclock_seconds"
 
 [serial]
 severity = "medium"
-when = "host_slots >= 2 and wallclock_seconds >= 10s and busy_slots >= 0.7 and busy_slots < 1.2"
+when = "host_slots >= 2 and wallclock_seconds >= 10s and runnable_threads >= 0.7 and runnable_threads < 1.2"
 evidence = "used one slot of {host_slots} ({busy_slots} busy in the mean)"
 hint = "request one slot, or tell the program to use them all ($NSLOTS)"
 cost = "idle_slots * wallclock_seconds"
 
 [idle-cores]
 severity = "medium"
-when = "wallclock_seconds >= 10s and idle_slots >= 0.9 and cpu_efficiency < 50% and not (host_slots >= 2 and busy_slots >= 0.7 and busy_slots < 1.2)"
+when = "wallclock_seconds >= 10s and idle_slots >= 0.9 and cpu_efficiency < 50% and not (host_slots >= 2 and runnable_threads >= 0.7 and runnable_threads < 1.2)"
 evidence = "kept {busy_slots} of {host_slots} slots busy ({cpu_efficiency})"
 hint = "request fewer slots, or find what it waits for"
 cost = "idle_slots * wallclock_seconds"

@@ -1,3 +1,4 @@
+import { processes, SWAP_PEAK } from '../../sources/job/processes';
 import { pss } from '../../sources/job/pss';
 import { drm } from '../../sources/node/drm';
 import { nvidia } from '../../sources/node/nvidia';
@@ -29,6 +30,7 @@ export const JOB_FACTS: readonly SourceFacts[] = [
     options: {},
   },
   { ...pss, metrics: PSS_FACTS },
+  { ...processes, metrics: [SWAP_PEAK] },
 ];
 
 /** Whatever a record or a series can name: the metrics of every source, and those of whole jobs. */

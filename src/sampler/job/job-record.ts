@@ -1,3 +1,4 @@
+import { SWAP_PEAK } from '../../sources/job/processes';
 import { TICKS_PER_SECOND } from '../../sources/proc/clock';
 import type { SpoolUsage } from '../../gridengine/spool-usage';
 import type { FootprintEnds } from '../peaks/footprint-ends';
@@ -110,11 +111,20 @@ export function buildRecord(parts: RecordParts): JobRecord {
     cpu_seconds: cpu === null ? null : Math.round(cpu * 1000) / 1000,
     ...(sampled ? sampledFields(observation, parts.description.group !== null) : {}),
     processes: seen ? Math.max(observation.counts.seen, lineage?.totals.processes ?? 0) : null,
-    metrics: { ...parts.metrics, ...(lineage === null ? {} : lineageMetrics(lineage.totals)) },
+    metrics: {
+      ...parts.metrics,
+      ...(observation === null ? {} : swapMetrics(observation)),
+      ...(lineage === null ? {} : lineageMetrics(lineage.totals)),
+    },
     interval_seconds: sampled ? parts.intervalSeconds : null,
     sampler: parts.cost,
     notes: [...description.notes, ...parts.notes],
   };
+}
+
+function swapMetrics({ series }: Observation): JobRecord['metrics'] {
+  const peak = Math.max(0, ...(series.others.amounts.swap_bytes ?? []));
+  return peak > 0 ? { [SWAP_PEAK.name]: peak } : {};
 }
 
 /** Memory is charged to a group, not to a process: nothing says which one is the largest. */

@@ -11,6 +11,12 @@ const bytes = (what: string, help: string, kind: Metric['kind'] = 'gauge'): Metr
   help,
 });
 
+/** Of a whole run. */
+export const SWAP_PEAK = bytes(
+  'swap_peak',
+  'The most of process_swap_bytes that was sampled; left out where it was 0.',
+);
+
 /** What the sampler itself reads of every process of a job, summed over the job. */
 export const processes: Omit<Source, 'open'> = {
   name: 'process',

@@ -34,6 +34,9 @@ const category = (text: string): JobRecord['grid_engine'] =>
 const withMetrics = (metrics: JobRecord['metrics']): JobRecord => ({ ...usual, metrics });
 const idleGpu = { gpu_held: 1, gpu_held_time_seconds: 3600 };
 
+/** On a host that other jobs keep busy: so many threads waited for a CPU all the time. */
+const waitingFor = (threads: number): JobRecord['metrics'] => ({ taskstats_cpu_delay_seconds: threads * 3600 });
+
 interface Example {
   readonly has: JobRecord;
   readonly hasNot: JobRecord;
@@ -58,12 +61,11 @@ const EXAMPLES: Readonly<Record<string, Example>> = {
   swapping: {
     has: {
       ...usual,
-      peak_rss_swap: openBracket(9 * GIB, null, null),
-      metrics: { taskstats_swap_in_delay_seconds: 720 },
+      metrics: { process_swap_peak_bytes: GIB, taskstats_swap_in_delay_seconds: 720 },
     },
     hasNot: usual,
     unknown: unmeasured,
-    evidence: '1.00 GiB of its memory was in swap, beside 8.00 GiB in RAM',
+    evidence: '1.00 GiB of its memory was in swap at one time; the most in RAM was 8.00 GiB',
     cost: '0.2 slot·h',
   },
   leak: {
@@ -89,11 +91,11 @@ const EXAMPLES: Readonly<Record<string, Example>> = {
     cost: '3.0 slot·h',
   },
   oversubscribed: {
-    has: { ...usual, cpu_seconds: 8 * 3600 },
-    hasNot: usual,
+    has: { ...usual, cpu_seconds: 6 * 3600, metrics: waitingFor(2) },
+    hasNot: { ...usual, cpu_seconds: 3 * 3600, metrics: waitingFor(1) },
     unknown: noCpu,
-    evidence: 'kept 8 slots busy and had requested 4',
-    cost: '4.0 slot·h',
+    evidence: '8 threads ran or waited for a CPU, in the mean, on 4 slot(s)',
+    cost: '2.0 slot·h',
   },
   serial: {
     has: { ...usual, cpu_seconds: 3600 },
@@ -178,6 +180,28 @@ describe('the shipped rules', () => {
       assert.ok(!foundNames(neither).includes(name));
       assert.ok(neither.unknown.includes(name), 'it is known');
     });
+
+  it('tell oversubscribed and serial jobs by the threads that want a CPU, on a busy host, too', () => {
+    for (const [cpu, waiting, expected] of [
+      [8, 0, 'oversubscribed'],
+      [2, 6, 'oversubscribed'],
+      [1, 0, 'serial'],
+      [0.2, 0.8, 'serial'],
+      [0.5, 3.5, 'idle-cores'],
+    ] as const) {
+      const { found } = judge(rules, [{ ...usual, cpu_seconds: cpu * 3600, metrics: waitingFor(waiting) }], null);
+      assert.deepEqual(foundNames({ found }), [expected], `${cpu} ran and ${waiting} waited`);
+    }
+  });
+
+  it('know swap by whichever figure says more', () => {
+    for (const record of [
+      { ...usual, peak_rss_swap: openBracket(9 * GIB, null, null) },
+      withMetrics({ cgroup_swap_peak_bytes: GIB }),
+      withMetrics({ cgroup_swap_peak_bytes: 0, process_swap_peak_bytes: GIB }),
+    ])
+      assert.deepEqual(foundNames(judge(rules, [record], null)), ['swapping']);
+  });
 
   it('judges a job without samples by the figure of Grid Engine, and marks it', () => {
     const line: JobRecord = { ...unmeasured, pe: null, slots: 1, trust: 'accounting', status: 'unsampled' };

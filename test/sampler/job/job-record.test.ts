@@ -8,7 +8,8 @@ import type { Observation } from '../../../src/sampler/job/job-sampler';
 import { parseRecord } from '../../../src/record/record';
 import { newPeaks, observe } from '../../../src/sampler/peaks/peaks';
 import type { JobRecord } from '../../../src/record/record';
-import { addToSeries, newSeries } from '../../../src/sampler/series/series';
+import { addOthers, addToSeries, newSeries } from '../../../src/sampler/series/series';
+import { SWAP_PEAK } from '../../../src/sources/job/processes';
 import { NO_SUMS } from '../../../src/sampler/processes/totals';
 import { sampleConfig } from '../../gridengine/spool-samples';
 import { USUAL_RULES } from '../../../src/record/request-rules';
@@ -118,6 +119,14 @@ describe('the record of a sampled job', () => {
     );
     assert.equal(made.revision, END + 100);
     assert.deepEqual(made.series?.rss_bytes.at(-1), 300 * MIB);
+  });
+
+  it('says how much was swapped out at most', () => {
+    assert.ok(!(SWAP_PEAK.name in record().metrics));
+    const seen = observation();
+    addOthers(seen.series, START + 1000, { amounts: { swap_bytes: 7 * MIB } });
+    addOthers(seen.series, START + 2000, { amounts: { swap_bytes: 5 * MIB } });
+    assert.equal(record({ observation: seen }).metrics[SWAP_PEAK.name], 7 * MIB);
   });
 
   it('has brackets with the reasons why their ends are open', () => {
