@@ -22,6 +22,8 @@ export interface Column {
   readonly type: 'integer' | 'real' | 'text';
   /** Of an integer: it is a number below 100. */
   readonly small?: boolean;
+  /** Of a text: most are whole numbers, for which SQLite needs half the room. */
+  readonly mostlyInteger?: boolean;
   /** The number of a string in this dictionary. */
   readonly dictionary?: Dictionary;
   readonly help: string;

@@ -32,6 +32,7 @@ const MERGED_COLUMNS: readonly Column[] = [
   {
     name: 'provenance_revisions',
     type: 'text',
+    mostlyInteger: true,
     help: 'the revision of that account; of several accounts a list (JSON)',
   },
 ];

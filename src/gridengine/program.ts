@@ -30,7 +30,8 @@ function digestOfScript(script: Buffer): string {
 
 /**
  * A digest of what is run, a point, and one of where: "8c736521.811c9dc5"; equal where these differ in numbers
- * (hexadecimal ones, too) or a script's comments only. null: of a script that is too long. `directory` null: not known. hooks/advise.jsv makes the same.
+ * (hexadecimal ones, too) or a script's comments only. null: of a script that is too long. `directory` null: not known.
+ * hooks/advise.jsv makes the same.
  */
 export function programDigest(program: Program, directory: string | null): string | null {
   if ('script' in program && program.script.length > LONGEST_SCRIPT) return null;

@@ -127,7 +127,7 @@ CREATE TABLE record (
   revision INTEGER NOT NULL, -- when this account was made (ms since the epoch): of two of equal rank the later wins
   ended INTEGER, -- 1: the job had ended by the record's own trust and revision
   provenance_id INTEGER, -- fields that come from other accounts, by account (JSON); NULL: none
-  provenance_revisions TEXT, -- the revision of that account; of several accounts a list (JSON)
+  provenance_revisions INTEGER, -- the revision of that account; of several accounts a list (JSON)
   request_complex_id INTEGER, -- complex of the request that it is judged by
   limit_bytes INTEGER, -- what that request allows on this host (request_complex_id)
   requested_bytes INTEGER, -- what it requests on this host

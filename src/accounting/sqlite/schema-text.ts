@@ -34,7 +34,7 @@ function dailyView(): readonly string[] {
 
 const SQLITE: Dialect = {
   dictionary: (name) => `CREATE TABLE ${name} (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);`,
-  type: ({ type }) => type.toUpperCase(),
+  type: ({ type, mostlyInteger = false }) => (mostlyInteger ? 'INTEGER' : type.toUpperCase()),
   // A number that was given is never given again: the feed of records goes by it.
   id: 'id INTEGER PRIMARY KEY AUTOINCREMENT',
   computed: (name, type, expression) => `${name} ${type} AS (${expression}) VIRTUAL`,
