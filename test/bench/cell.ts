@@ -9,6 +9,7 @@ import { DEFAULT_SETTINGS } from '../../src/record/settings';
 import { noPostgres } from '../accounting/postgres/server';
 import { heartbeatOf, realisticRecords, seededRandom } from '../accounting/realistic-record';
 import { lineOf, startDeliverer, type DeliveredRow, type Deliverer } from '../accounting/run-deliverer';
+import { statusOf } from '../accounting/suite/node-suite';
 import { temporaryDirectory } from '../support/temporary-directory';
 import type { Bench, BenchOptions, Section } from './bench';
 import { fillPostgres, HOOKS, type PostgresHistory } from './history-postgres';
@@ -54,21 +55,6 @@ function jobsOfNow(): (host: number) => JobRecord {
     };
   };
 }
-
-const statusOf = (host: number): NodeStatus => ({
-  cluster: 'hpc',
-  host: `node${host}`,
-  version: '0.0.0',
-  scope: 'node',
-  disabled: false,
-  listener: true,
-  clock_synchronised: true,
-  waiting: 0,
-  waiting_since: null,
-  refused: 0,
-  last_job_at: new Date().toISOString(),
-  failing_sources: [],
-});
 
 /** Deliverers that take lines of records one host after the other. */
 class Pool {
@@ -125,7 +111,7 @@ class Cell {
   readonly #newJob = jobsOfNow();
   readonly #random = seededRandom(SEED);
   readonly #hosts: readonly Host[] = Array.from({ length: HOSTS }, (_none, host) => ({
-    status: statusOf(host),
+    status: statusOf(`node${host}`, { cluster: 'hpc', scope: 'node', last_job_at: new Date().toISOString() }),
     running: Array.from({ length: JOBS_OF_A_HOST }, () => this.#newJob(host)),
   }));
   #turn = 0;

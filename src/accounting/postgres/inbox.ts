@@ -71,34 +71,43 @@ export class WaitingAccounts {
       [JSON.stringify([...new Set(jobs.map(([job]) => job))])],
     );
     const found = all.filter(([, , job, task]) => wanted.has(`${job}/${task}`));
-    const changed = found.flatMap(([id, revision]) =>
-      this.kept.get(id)?.revision === revision ? [] : [[id, revision] as const],
-    );
-    await this.keep(db, new Map(changed), source);
-    const records = found.flatMap(([id]) => this.kept.get(id)?.record ?? []);
+    // Other questions, with views of their own, read and forget meanwhile.
+    const known = new Map<number, JobRecord | null>();
+    const changed = new Map<number, number>();
+    for (const [id, revision] of found) {
+      const kept = this.kept.get(id);
+      if (kept?.revision === revision) known.set(id, kept.record);
+      else changed.set(id, revision);
+    }
+    for (const [id, record] of await this.readAnew(db, changed, source)) known.set(id, record);
     for (const oldest of this.kept.keys()) {
       if (this.kept.size <= MOST_KEPT) break;
       this.kept.delete(oldest);
     }
-    return records;
+    return found.flatMap(([id]) => known.get(id) ?? []);
   }
 
-  private async keep(
+  private async readAnew(
     db: Pick<Transaction, 'rows'>,
     revisions: ReadonlyMap<number, number>,
     source: string,
-  ): Promise<void> {
-    if (revisions.size === 0) return;
+  ): Promise<readonly (readonly [id: number, record: JobRecord | null])[]> {
+    if (revisions.size === 0) return [];
     const { waiting, unreadable } = await readInbox(
       db,
       `i.id IN ${NUMBERS}`,
       [JSON.stringify([...revisions.keys()])],
       source,
     );
-    for (const { id, record } of [...waiting, ...unreadable.map(({ id }) => ({ id, record: null }))]) {
+    const read = [
+      ...waiting.map(({ id, record }) => [id, record] as const),
+      ...unreadable.map(({ id }) => [id, null] as const),
+    ];
+    for (const [id, record] of read) {
       this.kept.delete(id);
       this.kept.set(id, { revision: revisions.get(id) ?? 0, record });
     }
+    return read;
   }
 }
 
