@@ -1,7 +1,7 @@
 import { countedAt } from '../record/facts';
 import { endedBadly } from '../record/job-end';
 import { isSampled } from '../record/coverage';
-import { figureOf } from '../record/peak-figure';
+import { figureOf, shareOf } from '../record/peak-figure';
 import type { JobRecord } from '../record/record';
 import { limitOf } from '../record/request';
 import type { RecordFilter } from './store';
@@ -40,38 +40,46 @@ function hostTest(host: string): (name: string) => boolean {
   return (name) => tests.some((test) => test(name));
 }
 
-const within = (value: number | null, least: number | undefined, most?: number): boolean =>
-  (least === undefined || (value !== null && value >= least)) &&
-  (most === undefined || (value !== null && value <= most));
+/** A figure of a record from `least` to `most`, where either is asked for. */
+function within(of: (record: JobRecord) => number | null, least = -Infinity, most = Infinity): Test | null {
+  if (least === -Infinity && most === Infinity) return null;
+  return (record) => {
+    const value = of(record);
+    return value !== null && value >= least && value <= most;
+  };
+}
+
+const peakOf = ({ peak_rss: peak }: JobRecord): number | null => peak && figureOf(peak);
+
+const FIELDS = ['cluster', 'job_id', 'owner', 'project', 'queue', 'pe'] as const;
 
 /**
  * What a filter asks of a record, as the stores ask it in SQL; `name`: that it counts under (of a task of a parallel job
  * its master's).
  */
 export function recordTest(filter: RecordFilter): Test {
-  const { job_name: asked } = filter;
-  const onHost = filter.host === undefined ? null : hostTest(filter.host);
+  const { since, until, host, job_name: asked, states, failed, sampled } = filter;
+  const onHost = host === undefined ? null : hostTest(host);
   const named = asked === undefined ? null : /[*?]/.test(asked) ? patternTest(asked) : (name: string) => name === asked;
-  return (record, name) => {
-    const at = countedAt(record);
-    const peak = record.peak_rss === null ? null : figureOf(record.peak_rss);
-    const limit = limitOf(record);
-    const share = peak === null || limit === null || limit === 0 ? null : peak / limit;
-    return (
-      at >= filter.since &&
-      at < filter.until &&
-      (['cluster', 'job_id', 'owner', 'project', 'queue', 'pe'] as const).every(
-        (field) => filter[field] === undefined || record[field] === filter[field],
-      ) &&
-      (onHost === null || onHost(record.host)) &&
-      (named === null || (name !== null && named(name))) &&
-      (filter.states?.includes(record.status) ?? true) &&
-      (filter.failed === undefined || filter.failed === endedBadly(record)) &&
-      (filter.sampled === undefined || filter.sampled === isSampled(record)) &&
-      within(peak, filter.peak_at_least, filter.peak_at_most) &&
-      within(limit, filter.limit_at_least, filter.limit_at_most) &&
-      within(share, filter.share_at_least, filter.share_at_most) &&
-      within(record.wallclock_seconds, filter.wallclock_at_least)
-    );
-  };
+  const tests: readonly (Test | null)[] = [
+    (record) => {
+      const at = countedAt(record);
+      return at >= since && at < until;
+    },
+    ...FIELDS.map((field): Test | null => {
+      const value = filter[field];
+      return value === undefined ? null : (record) => record[field] === value;
+    }),
+    onHost && ((record) => onHost(record.host)),
+    named && ((_record, name) => name !== null && named(name)),
+    states === undefined ? null : (record) => states.includes(record.status),
+    failed === undefined ? null : (record) => endedBadly(record) === failed,
+    sampled === undefined ? null : (record) => isSampled(record) === sampled,
+    within(peakOf, filter.peak_at_least, filter.peak_at_most),
+    within(limitOf, filter.limit_at_least, filter.limit_at_most),
+    within((record) => shareOf(peakOf(record), limitOf(record)), filter.share_at_least, filter.share_at_most),
+    within((record) => record.wallclock_seconds, filter.wallclock_at_least),
+  ];
+  const wanted = tests.filter((test) => test !== null);
+  return (record, name) => wanted.every((test) => test(record, name));
 }

@@ -38,8 +38,28 @@ export async function readInbox(
   return { waiting, unreadable };
 }
 
-/** A list of numbers as JSON, the first parameter. */
-export const NUMBERS = '(SELECT n::bigint FROM jsonb_array_elements_text($1::text::jsonb) AS n)';
+/** A list of numbers as JSON, the parameter of this place. */
+const numbersOf = (place: number): string =>
+  `(SELECT n::bigint FROM jsonb_array_elements_text($${place}::text::jsonb) AS n)`;
+export const NUMBERS = numbersOf(1);
+
+type Row = readonly [id: number, revision: number, job: number, task: number];
+
+const jobOf = ([, , job, task]: Row): string => `${job}/${task}`;
+
+/** Rows that may be read; `condition` is on `i`. */
+const rowsOf = (
+  db: Pick<Transaction, 'rows'>,
+  source: string,
+  condition: string,
+  values: readonly Value[],
+): Promise<readonly Row[]> =>
+  db.rows<Row>(
+    `SELECT i.id, i.revision, i.job_id, coalesce(i.task_id, 0) FROM ${source} AS i
+     WHERE i.error IS NULL AND ${condition}`,
+    values,
+  );
+
 /** Accounts that stay in memory: more than run at once, at some KiB each. */
 const MOST_KEPT = 30_000;
 
@@ -58,19 +78,15 @@ export class WaitingAccounts {
     values: readonly Value[],
     source: string,
   ): Promise<readonly JobRecord[]> {
-    const jobs = await db.rows<readonly [number, number]>(
-      `SELECT DISTINCT i.job_id, coalesce(i.task_id, 0) FROM ${source} AS i WHERE i.error IS NULL AND ${condition}`,
-      values,
-    );
-    if (jobs.length === 0) return [];
-    const wanted = new Set(jobs.map(([job, task]) => `${job}/${task}`));
-    // Not as one query: the planner takes them for a few, and compares each job with each.
-    const all = await db.rows<readonly [number, number, number, number]>(
-      `SELECT i.id, i.revision, i.job_id, coalesce(i.task_id, 0) FROM ${source} AS i
-       WHERE i.error IS NULL AND i.job_id IN ${NUMBERS} ORDER BY i.id`,
-      [JSON.stringify([...new Set(jobs.map(([job]) => job))])],
-    );
-    const found = all.filter(([, , job, task]) => wanted.has(`${job}/${task}`));
+    const wanted = await rowsOf(db, source, condition, values);
+    if (wanted.length === 0) return [];
+    // Not as one query: the planner takes the jobs for a few, and compares each with each.
+    const others = await rowsOf(db, source, `i.job_id IN ${NUMBERS} AND i.id NOT IN ${numbersOf(2)}`, [
+      JSON.stringify([...new Set(wanted.map(([, , job]) => job))]),
+      JSON.stringify(wanted.map(([id]) => id)),
+    ]);
+    const jobs = new Set(others.length === 0 ? [] : wanted.map(jobOf));
+    const found = [...wanted, ...others.filter((row) => jobs.has(jobOf(row)))].sort(([a], [b]) => a - b);
     // Other questions, with views of their own, read and forget meanwhile.
     const known = new Map<number, JobRecord | null>();
     const changed = new Map<number, number>();

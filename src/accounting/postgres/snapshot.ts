@@ -1,9 +1,11 @@
-import { countedAt, JOB_SPAN_MS } from '../../record/facts';
-import type { StoredRecord } from '../../record/merge';
+import { countedAt, factsOf, JOB_SPAN_MS, type Facts } from '../../record/facts';
+import { asStored, type StoredRecord } from '../../record/merge';
 import type { JobRecord } from '../../record/record';
 import { groupBy } from '../../base/group-by';
 import type { JobRecords } from '../job-records';
 import type { RecordFilter } from '../store';
+import { DIMENSIONS } from '../summary';
+import { groupKey, type GroupKey } from '../sums/grouping-sets';
 import { DAY_MS, dayOf, hourOf } from '../sums/periods';
 import type { Transaction } from './connect';
 import type { WaitingAccounts } from './inbox';
@@ -22,13 +24,56 @@ export interface Unsettled {
   readonly hours: ReadonlySet<number>;
 }
 
-export interface UnsettledRecord {
-  readonly stored: StoredRecord;
+/** Jobs are told apart by it as the table tells them. */
+const jobOf = ({ cluster, job_id, task_id }: JobRecord): string => `${cluster}/${job_id}/${task_id ?? 0}`;
+
+export class UnsettledRecord {
   readonly countedAt: number;
+  readonly job: string;
   /** That it counts under: of a task of a parallel job its master's. */
   readonly name: string | null;
-  /** Records of its job that are not self-reported, itself among them. */
-  readonly job: readonly JobRecord[];
+  private known: { readonly facts: Facts; readonly keys: readonly GroupKey[] } | null = null;
+
+  /** `all`: the records of its job, itself among them. */
+  constructor(
+    readonly stored: StoredRecord,
+    private readonly all: readonly JobRecord[],
+  ) {
+    const { record } = stored;
+    this.countedAt = countedAt(record);
+    this.job = jobOf(record);
+    this.name = nameOf(record, all);
+  }
+
+  get facts(): Facts {
+    return this.summed.facts;
+  }
+
+  /** By DIMENSIONS. */
+  get keys(): readonly GroupKey[] {
+    return this.summed.keys;
+  }
+
+  private get summed(): { readonly facts: Facts; readonly keys: readonly GroupKey[] } {
+    const { record } = this.stored;
+    this.known ??= {
+      facts: factsOf(record, standsForHost(record, this.all)),
+      keys: DIMENSIONS.map((dimension) => {
+        const word = dimension === 'job_name' ? this.name : record[dimension];
+        return word === null ? null : groupKey(dimension, word);
+      }),
+    };
+    return this.known;
+  }
+}
+
+/** By accounts of which nothing else is known of their job, as of most that run: they stay from question to question. */
+const ALONE = new WeakMap<JobRecord, UnsettledRecord>();
+
+function unsettledAlone(account: JobRecord): UnsettledRecord {
+  let known = ALONE.get(account);
+  if (known === undefined) ALONE.set(account, (known = new UnsettledRecord(asStored(account), [account])));
+  return known;
 }
 
 export const NOTHING_UNSETTLED: Unsettled = { records: [], ids: [], days: new Set(), hours: new Set() };
@@ -50,23 +95,40 @@ function nameOf(record: JobRecord, job: readonly JobRecord[]): string | null {
   return nearest?.job_name ?? null;
 }
 
-function unsettledOf(held: JobRecords): Unsettled {
+/** Whether the record stands for its host among those of its job: as `factColumns` says it. */
+function standsForHost(record: JobRecord, job: readonly JobRecord[]): boolean {
+  if (record.pe_task_id === null) return true;
+  const at = countedAt(record);
+  return (
+    record.pe_task_id.startsWith('1.') &&
+    !job.some(
+      (other) =>
+        other.trust !== 'self-reported' &&
+        other.pe_task_id === null &&
+        other.host === record.host &&
+        Math.abs(countedAt(other) - at) <= JOB_SPAN_MS,
+    )
+  );
+}
+
+/** `alone`: accounts of jobs that are not among `held`. */
+function unsettledOf(alone: readonly JobRecord[], held: JobRecords): Unsettled {
   const all = [...held.all(), ...held.changes().absorbed];
-  const now = [...held.all()].map(({ stored }) => stored);
-  const jobs = groupBy(now, ({ record }) => `${record.job_id}/${record.task_id ?? ''}/${record.cluster}`);
-  const versions = all.flatMap(({ before, stored }) => (before === null ? [stored] : [before, stored]));
-  const times = versions.map(({ record }) => countedAt(record));
-  return {
-    records: [...jobs.values()].flatMap((job) => {
-      const records = job.map(({ record }) => record);
-      const trusted = records.filter(({ trust }) => trust !== 'self-reported');
-      return job.map((stored) => ({
-        stored,
-        countedAt: countedAt(stored.record),
-        name: nameOf(stored.record, records),
-        job: trusted,
-      }));
+  const jobs = groupBy(
+    [...held.all()].map(({ stored }) => stored),
+    ({ record }) => jobOf(record),
+  );
+  const records = [
+    ...alone.map(unsettledAlone),
+    ...[...jobs.values()].flatMap((job) => {
+      const ofJob = job.map(({ record }) => record);
+      return job.map((stored) => new UnsettledRecord(stored, ofJob));
     }),
+  ];
+  const before = all.flatMap((one) => (one.before === null ? [] : [countedAt(one.before.record)]));
+  const times = [...records.map((one) => one.countedAt), ...before];
+  return {
+    records,
     ids: all.flatMap(({ id }) => id ?? []),
     days: new Set(times.map(dayOf)),
     hours: new Set(times.map(hourOf)),
@@ -87,10 +149,17 @@ export class Snapshot {
 
   /** The jobs that rows of the inbox are of which satisfy a condition on `i`, with these rows merged into them. */
   async jobsOf(condition: string, parameters: Parameters): Promise<JobRecords> {
-    const waiting = await this.accounts.read(this.db, condition, parameters.values, 'qmemacct.visible_inbox');
-    const held = await loadJobs(this.db, jobList(waiting), this.source.records);
+    const { waiting, held } = await this.load(condition, parameters);
     held.merge(waiting);
     return held;
+  }
+
+  private async load(
+    condition: string,
+    { values }: Parameters,
+  ): Promise<{ readonly waiting: readonly JobRecord[]; readonly held: JobRecords }> {
+    const waiting = await this.accounts.read(this.db, condition, values, 'qmemacct.visible_inbox');
+    return { waiting, held: await loadJobs(this.db, jobList(waiting), this.source.records) };
   }
 
   /** The jobs of which something waits that may matter to a filter. */
@@ -110,9 +179,13 @@ export class Snapshot {
       `i.counted_at < ${parameters.put(Math.ceil(until + DAY_MS))}::bigint`,
     ];
     if (owner !== undefined) parts.push(`(i.owner = ${parameters.put(owner)} OR i.owner IS NULL)`);
-    const held = await this.jobsOf(parts.join(' AND '), parameters);
-    const unsettled = unsettledOf(held);
-    return unsettled.records.length === 0 ? NOTHING_UNSETTLED : unsettled;
+    const { waiting, held } = await this.load(parts.join(' AND '), parameters);
+    const stored = new Set([...held.all()].map((one) => jobOf(one.stored.record)));
+    const jobs = [...groupBy(waiting, jobOf)];
+    const isAlone = ([job, accounts]: (typeof jobs)[number]): boolean => accounts.length === 1 && !stored.has(job);
+    held.merge(jobs.flatMap((job) => (isAlone(job) ? [] : job[1])));
+    const alone = jobs.flatMap((job) => (isAlone(job) ? job[1] : []));
+    return waiting.length === 0 ? NOTHING_UNSETTLED : unsettledOf(alone, held);
   }
 }
 

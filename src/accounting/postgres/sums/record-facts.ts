@@ -1,15 +1,14 @@
-import { countedAt, factsOf, JOB_SPAN_MS } from '../../../record/facts';
-import type { JobRecord } from '../../../record/record';
+import { JOB_SPAN_MS } from '../../../record/facts';
 import type { Cell } from '../../columns';
 import { recordTest } from '../../filter-record';
 import type { RecordFilter } from '../../store';
-import type { Dimension } from '../../summary';
+import { DIMENSIONS, type Dimension } from '../../summary';
 import { counted, FACT_COLUMNS, factColumns, factsAt, jobKey } from '../../sums/fact-columns';
 import type { Span } from '../../sums/periods';
 import { groupKey, type GroupKey } from '../../sums/grouping-sets';
 import type { EarlierRow, FactRow } from '../../sums/summer';
 import { conditionOf, countedName, Parameters, sameJob } from '../record-filter';
-import { notOf, type Snapshot, type Unsettled, type UnsettledRecord } from '../snapshot';
+import { notOf, type Snapshot, type Unsettled } from '../snapshot';
 
 const PAGE = 20_000;
 
@@ -34,19 +33,6 @@ type Earlier = readonly [
   ...keys: Cell[],
 ];
 const EARLIER_KEYS = 5;
-
-/** Whether the record stands for its host among those of its job: as `factColumns` says it. */
-function standsForHost(record: JobRecord, job: readonly JobRecord[]): boolean {
-  if (record.pe_task_id === null) return true;
-  const at = countedAt(record);
-  return (
-    record.pe_task_id.startsWith('1.') &&
-    !job.some(
-      (other) =>
-        other.pe_task_id === null && other.host === record.host && Math.abs(countedAt(other) - at) <= JOB_SPAN_MS,
-    )
-  );
-}
 
 /** Reads what sums need of the records that a filter selects, with the keys of `dimensions`. */
 export class FactReader {
@@ -83,10 +69,7 @@ export class FactReader {
       const last = rows.at(-1);
       after = last === undefined || rows.length < PAGE ? null : [last[0], last[5]];
     }
-    yield this.waiting(span).map((one) => ({
-      ...this.unsettledKey(one),
-      facts: factsOf(one.stored.record, standsForHost(one.stored.record, one.job)),
-    }));
+    yield this.waiting(span);
   }
 
   /** Of the jobs of a part of a day those records of before the part, since `earliest` at most. */
@@ -116,7 +99,7 @@ export class FactReader {
         job: jobKey(row[2], row[3], row[4]),
         keys: this.keysAt(row, EARLIER_KEYS),
       })),
-      ...this.waiting(before).map((one) => this.unsettledKey(one)),
+      ...this.waiting(before),
     ];
   }
 
@@ -125,31 +108,29 @@ export class FactReader {
     return `${conditionOf({ ...filter, ...span }, snapshot.source, parameters)} AND ${counted('r', filter.claimed)}${notOf(unsettled.ids)}`;
   }
 
-  private waiting(span: Span): readonly UnsettledRecord[] {
+  private waiting(span: Span): readonly FactRow[] {
     const test = recordTest({ ...this.filter, ...span });
-    return this.unsettled.records.filter(
-      ({ stored: { record }, name }) =>
-        test(record, name) && (this.filter.claimed === true || record.trust !== 'self-reported'),
-    );
-  }
-
-  private unsettledKey({ stored: { record }, countedAt: at, name }: UnsettledRecord): EarlierRow {
-    return {
-      countedAt: at,
-      cluster: record.cluster,
-      job: `${record.cluster}/${record.job_id}/${record.task_id ?? 0}`,
-      keys: this.dimensions.map((dimension) =>
-        this.keyOf(dimension, dimension === 'job_name' ? name : record[dimension]),
-      ),
-    };
+    return this.unsettled.records
+      .filter(
+        ({ stored: { record }, name, countedAt: at }) =>
+          at >= span.since &&
+          at < span.until &&
+          test(record, name) &&
+          (this.filter.claimed === true || record.trust !== 'self-reported'),
+      )
+      .map(({ stored: { record }, countedAt, job, keys, facts }) => ({
+        countedAt,
+        cluster: record.cluster,
+        job,
+        keys: this.dimensions.map((name) => keys[DIMENSIONS.indexOf(name)] ?? null),
+        facts,
+      }));
   }
 
   private keysAt(row: readonly Cell[], at: number): readonly GroupKey[] {
-    return this.dimensions.map((dimension, index) => this.keyOf(dimension, row[at + index] ?? null));
-  }
-
-  private keyOf(dimension: Dimension, word: Cell): GroupKey {
-    if (word === null) return null;
-    return groupKey(dimension, String(word));
+    return this.dimensions.map((dimension, index) => {
+      const word = row[at + index] ?? null;
+      return word === null ? null : groupKey(dimension, String(word));
+    });
   }
 }
