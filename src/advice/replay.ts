@@ -74,18 +74,22 @@ function neededBytes({ needed, stoppedAt }: PastRun): number {
   return stoppedAt === null ? needed : Math.max(needed, stoppedAt * 1.001);
 }
 
+export const bySubmission = <Run extends PastRun>(runs: readonly Run[]): readonly Run[] =>
+  runs.toSorted((a, b) => a.submit - b.submit);
+
 /**
- * Plays the advice over past runs in the order in which they were submitted, knowing at each only what had ended by
- * then; `predictor` has learned from all of them in the end. `runs` may be in any order.
+ * Plays the advice over past runs, which come in the order in which they were submitted, knowing at each only what had ended by
+ * then; `predictor` has learned from all of them in the end.
  */
-export function replay(runs: readonly PastRun[], risks: readonly number[], predictor: Predictor): ReplayAnswer {
+export function replay(runs: Iterable<PastRun>, risks: readonly number[], predictor: Predictor): ReplayAnswer {
   const running = new Heap<{ readonly run: PastRun; readonly known: readonly Known[] }>(({ run }) => run.end);
   const advice = risks.map((risk) => ({ risk, promised: new Tally(), larger: new Tally() }));
   const plain = PLAIN_RULES.map(({ name, request }) => ({ name, request, tally: new Tally() }));
   const users = new Tally();
   let advisable = 0;
-  const bySubmission = runs.toSorted((a, b) => a.submit - b.submit);
-  for (const run of bySubmission) {
+  let played = 0;
+  for (const run of runs) {
+    played++;
     for (let { first } = running; first !== undefined && first.run.end <= run.submit; { first } = running) {
       predictor.learn(first.known, first.run);
       running.takeFirst();
@@ -107,7 +111,7 @@ export function replay(runs: readonly PastRun[], risks: readonly number[], predi
     predictor.learn(ended.known, ended.run);
   const usersOutcome = users.outcome();
   return {
-    runs: runs.length,
+    runs: played,
     advice: advice.map(({ risk, promised, larger }) => ({
       risk,
       promised: promised.outcome(),

@@ -3,7 +3,7 @@ import type { Readable } from 'node:stream';
 import { createGunzip } from 'node:zlib';
 import { reasonOf } from '../base/log';
 import { failure, success, type Result } from '../base/result';
-import { ClassNames } from './job-classes';
+import { ManyRuns } from './many-runs';
 import type { PastRun } from './replay';
 
 const COLUMNS = ['trace', 'submit', 'end', 'class', 'peak_bytes', 'runtime_seconds', 'request_bytes'] as const;
@@ -12,7 +12,7 @@ const COLUMNS = ['trace', 'submit', 'end', 'class', 'peak_bytes', 'runtime_secon
  * The runs of a CSV file (or .gz) with the columns trace, submit, end (s), class, peak_bytes, runtime_seconds and
  * request_bytes (may be empty), by trace. An error names the line.
  */
-export async function readTraceFile(path: string): Promise<Result<ReadonlyMap<string, readonly PastRun[]>>> {
+export async function readTraceFile(path: string): Promise<Result<ReadonlyMap<string, ManyRuns>>> {
   try {
     const file = createReadStream(path);
     if (!path.endsWith('.gz')) return await readTraces(path, file);
@@ -25,9 +25,8 @@ export async function readTraceFile(path: string): Promise<Result<ReadonlyMap<st
   }
 }
 
-async function readTraces(path: string, input: Readable): Promise<Result<ReadonlyMap<string, readonly PastRun[]>>> {
-  const traces = new Map<string, PastRun[]>();
-  const names = new ClassNames();
+async function readTraces(path: string, input: Readable): Promise<Result<ReadonlyMap<string, ManyRuns>>> {
+  const traces = new Map<string, ManyRuns>();
   let indexes: readonly number[] | null = null;
   let number = 0;
   for await (const line of linesOf(input)) {
@@ -40,23 +39,20 @@ async function readTraces(path: string, input: Readable): Promise<Result<Readonl
       continue;
     }
     const [trace = '', ...rest] = indexes.map((index) => cells[index] ?? '');
-    const run = runOf(rest, names);
+    const run = runOf(rest);
     if (run === null) return failure(`${path}, line ${number}: a number is missing or is no number`);
-    const runs = traces.get(trace);
-    if (runs === undefined) traces.set(trace, [run]);
-    else runs.push(run);
+    const runs = traces.get(trace) ?? new ManyRuns();
+    traces.set(trace, runs);
+    runs.add(run);
   }
   return indexes === null ? failure(`${path}: the file is empty`) : success(traces);
 }
 
-function runOf(
-  [submit, end, name = '', peak, seconds, request = '']: readonly string[],
-  names: ClassNames,
-): PastRun | null {
+function runOf([submit, end, name = '', peak, seconds, request = '']: readonly string[]): PastRun | null {
   const run: PastRun = {
     submit: Number(submit),
     end: Number(end),
-    classes: names.shared([name]),
+    classes: [name],
     needed: Number(peak),
     stoppedAt: null,
     seconds: Number(seconds),

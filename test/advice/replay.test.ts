@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { Predictor } from '../../src/advice/predictor';
 import { MEMORY_PRIOR } from '../../src/advice/prior';
-import { replay, type PastRun } from '../../src/advice/replay';
+import { bySubmission, replay, type PastRun } from '../../src/advice/replay';
 
 const GIB = 2 ** 30;
 
@@ -17,7 +17,8 @@ const run = (submit: number, given: Partial<PastRun> = {}): PastRun => ({
   ...given,
 });
 
-const played = (runs: readonly PastRun[], risk = 0.05) => replay(runs, [risk], new Predictor(MEMORY_PRIOR));
+const played = (runs: readonly PastRun[], risk = 0.05) =>
+  replay(bySubmission(runs), [risk], new Predictor(MEMORY_PRIOR));
 
 describe('a replay', () => {
   it('knows only what had ended when a job was submitted', () => {

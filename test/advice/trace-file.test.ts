@@ -23,18 +23,21 @@ describe('a file of past jobs', () => {
       const read = await readTraceFile(path);
       assert.ok(read.ok);
       assert.deepEqual([...read.value.keys()], ['x', 'y']);
-      assert.deepEqual(read.value.get('x'), [
-        {
-          submit: 10.5,
-          end: 20,
-          classes: ['align'],
-          needed: 1000,
-          stoppedAt: null,
-          seconds: 9.5,
-          requested: 4000,
-        },
-      ]);
-      assert.equal(read.value.get('y')?.[0]?.requested, null);
+      assert.deepEqual(
+        [...(read.value.get('x')?.bySubmission() ?? [])],
+        [
+          {
+            submit: 10.5,
+            end: 20,
+            classes: ['align'],
+            needed: 1000,
+            stoppedAt: null,
+            seconds: 9.5,
+            requested: 4000,
+          },
+        ],
+      );
+      assert.equal([...(read.value.get('y')?.bySubmission() ?? [])][0]?.requested, null);
     }
   });
 

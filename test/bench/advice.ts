@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { ClassNames } from '../../src/advice/job-classes';
+import { ManyRuns } from '../../src/advice/many-runs';
 import { Predictor } from '../../src/advice/predictor';
 import { replay, type Outcome, type PastRun, type ReplayAnswer } from '../../src/advice/replay';
 import { readTraceFile } from '../../src/advice/trace-file';
@@ -12,6 +12,7 @@ const RISKS = [0.01, 0.02, 0.05] as const;
 const WASTE_BUDGETS = ['waste at 1 %', 'waste at 2 %', 'waste at 5 %'] as const;
 const MILLION = 1_000_000;
 
+/** Runs in the order in which they were submitted. */
 type Traces = ReadonlyMap<string, readonly PastRun[]>;
 
 const mean = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0) / values.length;
@@ -128,26 +129,23 @@ function classesSection(traces: Traces): Section {
 }
 
 /** The longest trace again and again, as other classes at later times. */
-function many(traces: Traces, jobs: number): readonly PastRun[] {
+function many(traces: Traces, jobs: number): ManyRuns {
   const all = [...traces.values()].flat();
-  const names = new ClassNames();
-  return Array.from({ length: jobs }, (_, index) => {
+  const runs = new ManyRuns();
+  for (let index = 0; index < jobs; index++) {
     const run = all[index % all.length] as PastRun;
     const round = Math.floor(index / all.length);
     const later = round * 1e9;
-    return {
-      ...run,
-      submit: run.submit + later,
-      end: run.end + later,
-      classes: names.shared([`${round} ${run.classes.join()}`]),
-    };
-  });
+    const classes = [`${round} ${run.classes.join()}`];
+    runs.add({ ...run, submit: run.submit + later, end: run.end + later, classes });
+  }
+  return runs;
 }
 
 function speedSection(traces: Traces, jobs: number): Section {
   const runs = many(traces, jobs);
   const from = performance.now();
-  replay(runs, RISKS, new Predictor(NO_PRIOR));
+  replay(runs.bySubmission(), RISKS, new Predictor(NO_PRIOR));
   const ms = performance.now() - from;
   return {
     title: `${jobs.toLocaleString('en')} jobs replayed`,
@@ -175,7 +173,7 @@ export const adviceBench: Bench = {
     if (trace === null) return [{ title: 'Advice', rows: [], notes: ['not run: name a file of jobs by --trace FILE'] }];
     const read = await readTraceFile(trace);
     if (!read.ok) throw new Error(read.error);
-    const memory = read.value;
+    const memory = new Map([...read.value].map(([name, runs]) => [name, [...runs.bySubmission()]] as const));
     const time = new Map([...memory].map(([name, runs]) => [name, runs.flatMap(timeOf)] as const));
     const priorOf = (traces: Traces): Prior => makePrior([...traces.values()].map(playedScores));
     if (keep !== null) writeFileSync(join(keep, 'prior.ts'), priorSource(priorOf(memory), priorOf(time)));

@@ -5,7 +5,7 @@ import { describe, it } from 'node:test';
 import { openSqliteStore } from '../../src/accounting/sqlite/sqlite-store';
 import { Predictor } from '../../src/advice/predictor';
 import { MEMORY_PRIOR } from '../../src/advice/prior';
-import { replay } from '../../src/advice/replay';
+import { bySubmission, replay } from '../../src/advice/replay';
 import { ownStorePath } from '../../src/cli/stores/stores';
 import { asStored } from '../../src/record/merge';
 import type { JobRecord } from '../../src/record/record';
@@ -94,7 +94,7 @@ describe('qmemacct replay', () => {
     assert.equal(runs.length, 1210);
     // Who ended last is read first: so the sums of floating-point numbers are the same to the last digit.
     const ordered = runs.toSorted((a, b) => b.end - a.end);
-    const expected = replay(ordered, [0.01, 0.02, 0.05], new Predictor(MEMORY_PRIOR));
+    const expected = replay(bySubmission(ordered), [0.01, 0.02, 0.05], new Predictor(MEMORY_PRIOR));
     assert.equal(stdout, renderReplayJson(new Map([['accounting DB', expected]])));
   });
 

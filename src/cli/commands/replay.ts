@@ -1,8 +1,8 @@
 import type { Command } from 'commander';
-import { ClassNames } from '../../advice/job-classes';
+import { ManyRuns } from '../../advice/many-runs';
 import { Predictor } from '../../advice/predictor';
 import { MEMORY_PRIOR } from '../../advice/prior';
-import { replay, type PastRun } from '../../advice/replay';
+import { replay } from '../../advice/replay';
 import { readTraceFile } from '../../advice/trace-file';
 import { failure, success, type Result } from '../../base/result';
 import type { StoredRecord } from '../../record/merge';
@@ -48,25 +48,21 @@ async function showReplay(options: ReplayOptions, terminal: Terminal): Promise<n
   const histories = options.trace === undefined ? await storedRuns(options, terminal) : await traced(options.trace);
   if (!histories.ok) return histories.error;
   const answers = new Map(
-    [...histories.value].map(([name, runs]) => [name, replay(runs, risks, new Predictor(MEMORY_PRIOR))] as const),
+    [...histories.value].map(
+      ([name, runs]) => [name, replay(runs.bySubmission(), risks, new Predictor(MEMORY_PRIOR))] as const,
+    ),
   );
   if (format !== 'text') terminal.write(format === 'json' ? renderReplayJson(answers) : renderReplayCsv(answers));
   else writeLines(terminal, renderReplay(answers, screenOf(terminal, options)));
   return EXIT.found;
 }
 
-type Histories = ReadonlyMap<string, readonly PastRun[]>;
+type Histories = ReadonlyMap<string, ManyRuns>;
 
 async function traced(path: string): Promise<Result<Histories, number>> {
   const read = await readTraceFile(path);
   if (!read.ok) throw new CommandError(read.error, EXIT.unavailable);
   return success(read.value);
-}
-
-/** What a replay needs: records would take kilobytes a run. */
-function withoutRecords(run: PastRun, names: ClassNames): PastRun {
-  const { submit, end, classes, seconds, needed, stoppedAt, requested } = run;
-  return { submit, end, classes: names.shared(classes), seconds, needed, stoppedAt, requested };
 }
 
 /** Whether no other record can be of the same run: those of a parallel job's tasks end at other times, on other pages. */
@@ -81,15 +77,14 @@ async function storedRuns(options: ReplayOptions, terminal: Terminal): Promise<R
   try {
     stores.problems.forEach((problem) => warn(terminal, problem));
     const days = Math.ceil((until.getTime() - since.getTime()) / DAY_MS);
-    const runs: PastRun[] = [];
-    const names = new ClassNames();
+    const runs = new ManyRuns();
     for (let day = 0; day < days; day++) {
       progress.show('days', day, days);
       const from = since.getTime() + day * DAY_MS;
       const to = Math.min(from + DAY_MS, until.getTime());
       const parallel: StoredRecord[] = [];
       const keep = (records: readonly StoredRecord[]): void => {
-        for (const run of pastRuns(records)) runs.push(withoutRecords(run, names));
+        for (const run of pastRuns(records)) runs.add(run);
       };
       const query = { since: from, until: to, fields: MEMORY_FIELDS };
       for await (const records of distinctPages(query, stores.readers)) {
@@ -99,7 +94,7 @@ async function storedRuns(options: ReplayOptions, terminal: Terminal): Promise<R
       keep(parallel);
     }
     progress.clear();
-    if (runs.length > 0) return success(new Map([[OWN_HISTORY, runs]]));
+    if (runs.count > 0) return success(new Map([[OWN_HISTORY, runs]]));
     warn(terminal, 'replay: the memory of no job of this time is known; --since 365d looks further back');
     return failure(statusOfNothing(stores));
   } finally {

@@ -3,7 +3,7 @@ import type { Prior } from '../../advice/margins';
 import { RISKS } from '../../advice/margins';
 import { isAdvisable, Predictor } from '../../advice/predictor';
 import { MEMORY_PRIOR, TIME_PRIOR } from '../../advice/prior';
-import { replay, type PastRun } from '../../advice/replay';
+import { bySubmission, replay, type PastRun } from '../../advice/replay';
 import { H_VMEM } from '../../gridengine/memory-complex';
 import { nameClass } from '../../record/name-class';
 import type { StoredRecord } from '../../record/merge';
@@ -109,7 +109,7 @@ function promisedBy<Run extends PastRun>(
   if (alike.length === 0) return null;
   const classes = classesOf(fields, newest);
   const predictor = new Predictor(prior);
-  const { advice } = replay(alike, RISKS, predictor);
+  const { advice } = replay(bySubmission(alike), RISKS, predictor);
   const known = predictor.known(classes);
   const jobClass = predictor.advisable(known);
   const name = classes[known.findIndex(isAdvisable)];

@@ -1,6 +1,6 @@
 import { Predictor } from '../../advice/predictor';
 import { MEMORY_PRIOR } from '../../advice/prior';
-import { replay } from '../../advice/replay';
+import { bySubmission, replay } from '../../advice/replay';
 import { isParallel, sumOfJob } from '../../accounting/job-sum';
 import type { AccountingReader } from '../../accounting/store';
 import { RECORD_SCHEMA, recordKeyText, type MemorySeries } from '../../record/record';
@@ -63,7 +63,7 @@ export async function answerClass(
   return {
     schema: RECORD_SCHEMA,
     ...classObject({ fields, advice, risk }),
-    replay: runs.length === 0 ? null : replayObject(replay(runs, [risk], new Predictor(MEMORY_PRIOR))),
+    replay: runs.length === 0 ? null : replayObject(replay(bySubmission(runs), [risk], new Predictor(MEMORY_PRIOR))),
     runs: runs.map(runObject),
     course: courseOf(series),
   };
