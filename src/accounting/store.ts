@@ -164,7 +164,7 @@ export interface RecordFilter {
    * Sums count also what the job's owner alone says (trust self-reported): for a store of the user's own. Lists always
    * have it; other sums only once Grid Engine's accounting confirms it.
    */
-  readonly claimed?: boolean;
+  readonly self_reported?: boolean;
 }
 
 export type RecordSort = 'time' | 'wallclock' | 'cpu' | 'peak' | 'requested' | 'unused';

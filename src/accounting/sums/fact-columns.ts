@@ -9,8 +9,8 @@ export const SELF_REPORTED = 3;
 const ACCOUNTING = 2;
 
 /** What sums count: what the job's owner alone says only where that is asked for. */
-export const counted = (row: string, claimed = false): string =>
-  claimed ? 'true' : `${row}.trust <> ${SELF_REPORTED}`;
+export const counted = (row: string, selfReported = false): string =>
+  selfReported ? 'true' : `${row}.trust <> ${SELF_REPORTED}`;
 
 /** As `endedBadly` (job-end.ts) says. */
 export const FAILED = '(coalesce(r.failed, 0) <> 0 OR coalesce(r.exit_status, 0) <> 0 OR coalesce(r.signal, 0) <> 0)';

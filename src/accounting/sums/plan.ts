@@ -29,7 +29,7 @@ export function rolledQuery(query: SummaryQuery): RolledQuery | null {
   const { since, until, by, host } = query;
   const filtered = new Set<Dimension>();
   for (const [name, value] of Object.entries(query)) {
-    if (value === undefined || BESIDE.has(name) || (name === 'claimed' && value === false)) continue;
+    if (value === undefined || BESIDE.has(name) || (name === 'self_reported' && value === false)) continue;
     const dimension = DIMENSIONS.find((one) => one === name);
     // A name is not all of its class.
     if (dimension === undefined || dimension === 'job_name') return null;

@@ -36,9 +36,9 @@ export function chooseStores(given: string | undefined, site: string, env: Termi
 function countingClaims(reader: AccountingReader): AccountingReader {
   return {
     ...reader,
-    records: (query) => reader.records({ ...query, claimed: true }),
-    pages: (query) => reader.pages({ ...query, claimed: true }),
-    summary: (query) => reader.summary({ ...query, claimed: true }),
+    records: (query) => reader.records({ ...query, self_reported: true }),
+    pages: (query) => reader.pages({ ...query, self_reported: true }),
+    summary: (query) => reader.summary({ ...query, self_reported: true }),
   };
 }
 

@@ -145,7 +145,7 @@ export const FILTER = {
   share_at_least: queryAmount('with a peak of this share of the limit, or more (1: all of it)'),
   share_at_most: queryAmount('with a peak of this share of the limit, or less'),
   wallclock_at_least: queryAmount('that ran so many seconds, or longer'),
-} as const satisfies Readonly<Record<Exclude<keyof RecordFilter, 'claimed'>, unknown>>;
+} as const satisfies Readonly<Record<Exclude<keyof RecordFilter, 'self_reported'>, unknown>>;
 
 const far_below = queryShare('a peak below this share of the limit counts as far below it (default: 0.25)');
 
@@ -168,7 +168,7 @@ const RECORDS = {
   limit: queryCount('at most so many records (default: 50)', MOST_RECORDS),
   totals: queryFlag('false: the records alone are wanted, and the totals may be zeros'),
   far_below,
-} as const satisfies Readonly<Record<Exclude<keyof RecordsQuery, 'claimed' | 'fields'>, unknown>>;
+} as const satisfies Readonly<Record<Exclude<keyof RecordsQuery, 'self_reported' | 'fields'>, unknown>>;
 
 const SUMMARY = {
   ...FILTER,
@@ -179,7 +179,7 @@ const SUMMARY = {
   ),
   limit: queryCount(`at most so many groups (default: ${MOST_GROUPS})`, MOST_GROUPS),
   far_below,
-} as const satisfies Readonly<Record<Exclude<keyof SummaryQuery, 'claimed'>, unknown>>;
+} as const satisfies Readonly<Record<Exclude<keyof SummaryQuery, 'self_reported'>, unknown>>;
 
 const recordsRoute = route({
   path: '/v1/records',

@@ -61,7 +61,7 @@ const FILTERS = [
   { states: ['running'] },
   { sampled: true, pe: 'mpi' },
   { peak_at_least: 1, share_at_most: 0.5 },
-  { claimed: true },
+  { self_reported: true },
 ] as const;
 
 /** What a reader is told, question by question. */

@@ -51,7 +51,7 @@ it('leaves a file of before its size, until it has been vacuumed once', async (t
 
 it('leaves the sums of a private store, too', async (t) => {
   const store = await filled(t, temporaryStore());
-  const all = { since: T0 - 3000 * DAY, until: T0 + DAY, by: 'cluster', claimed: true } as const;
+  const all = { since: T0 - 3000 * DAY, until: T0 + DAY, by: 'cluster', self_reported: true } as const;
   const before = await store.summary(all);
   await store.prune(RULES, T0, {});
   const { totals } = await store.summary(all);

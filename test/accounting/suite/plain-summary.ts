@@ -44,7 +44,7 @@ export function plainSummary(
   query: SummaryQuery,
   selects: (record: JobRecord) => boolean,
 ): SummaryAnswer {
-  const counted = given.filter(({ trust }) => query.claimed === true || trust !== 'self-reported');
+  const counted = given.filter(({ trust }) => query.self_reported === true || trust !== 'self-reported');
   const records = counted.filter(
     (record) => countedAt(record) >= query.since && countedAt(record) < query.until && selects(record),
   );

@@ -514,7 +514,7 @@ export function summarySuite(open: OpenStore, numRuns = 40): void {
       }
       const list = await store.records({ ...interval, owner: 'mallory' });
       assert.deepEqual([list.records.length, list.totals.records], [2, 0]);
-      const own = await store.records({ ...interval, owner: 'mallory', claimed: true });
+      const own = await store.records({ ...interval, owner: 'mallory', self_reported: true });
       assert.equal(own.totals.records, 2);
       await store.rollUp({});
       // Also where only roll-ups know which days to look at.

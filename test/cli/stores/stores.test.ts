@@ -100,7 +100,7 @@ describe('openStores', () => {
     const counting: AccountingReader = {
       ...empty,
       records: (query) => {
-        asked.push(query.claimed);
+        asked.push(query.self_reported);
         return empty.records(query);
       },
     };

@@ -23,7 +23,7 @@ const interval = { since: new Date(after(-6 * 86_400)), until: new Date(after(86
 
 async function topOwners(changes: Partial<TopReport> = {}): Promise<TopReport> {
   const filter = { since: interval.since.getTime(), until: interval.until.getTime() };
-  const { groups, totals } = await memoryReader(MANY_OWNERS).summary({ ...filter, by: 'owner', claimed: true });
+  const { groups, totals } = await memoryReader(MANY_OWNERS).summary({ ...filter, by: 'owner', self_reported: true });
   const by = changes.by ?? 'unused';
   const ranked = rankGroups(groups, rankingOf(by, totals));
   const names = { one: 'owner', many: 'owners', filter: '' };

@@ -105,7 +105,7 @@ export class FactReader {
 
   private condition(span: Span, parameters: Parameters): string {
     const { filter, snapshot, unsettled } = this;
-    return `${conditionOf({ ...filter, ...span }, snapshot.source, parameters)} AND ${counted('r', filter.claimed)}${notOf(unsettled.ids)}`;
+    return `${conditionOf({ ...filter, ...span }, snapshot.source, parameters)} AND ${counted('r', filter.self_reported)}${notOf(unsettled.ids)}`;
   }
 
   private waiting(span: Span): readonly FactRow[] {
@@ -116,7 +116,7 @@ export class FactReader {
           at >= span.since &&
           at < span.until &&
           test(record, name) &&
-          (this.filter.claimed === true || record.trust !== 'self-reported'),
+          (this.filter.self_reported === true || record.trust !== 'self-reported'),
       )
       .map(({ stored: { record }, countedAt, job, keys, facts }) => ({
         countedAt,

@@ -12,7 +12,7 @@ export interface Condition {
   readonly sql: string;
   readonly parameters: Readonly<Record<string, number | string>>;
   /** Sums count also what the job's owner alone says. */
-  readonly claimed: boolean;
+  readonly selfReported: boolean;
   readonly cluster: number | null;
   /** The records are found by this one, in the order of time. */
   readonly index: 'record_by_job' | 'record_by_owner' | 'record_by_time';
@@ -42,7 +42,7 @@ const rolledKey = (words: Words, name: Dimension, text: string): RolledKey => ({
 export const EVERY_RECORD: Condition = {
   sql: '',
   parameters: {},
-  claimed: false,
+  selfReported: false,
   cluster: null,
   index: 'record_by_time',
   sparse: null,
@@ -79,7 +79,7 @@ export function conditionOf(filter: RecordFilter, words: Words): Condition | nul
   const parts: string[] = [];
   const parameters: Record<string, number | string> = {};
   const dimensions: RolledKey[] = [];
-  const claimed = filter.claimed === true;
+  const selfReported = filter.self_reported === true;
   const put = (sql: string, name: string, value: number | string): void => {
     parts.push(sql);
     parameters[name] = value;
@@ -144,7 +144,7 @@ export function conditionOf(filter: RecordFilter, words: Words): Condition | nul
   return {
     sql: parts.map((part) => ` AND ${part}`).join(''),
     parameters,
-    claimed,
+    selfReported,
     cluster: cluster ?? null,
     index:
       filter.job_id !== undefined ? 'record_by_job' : filter.owner !== undefined ? 'record_by_owner' : 'record_by_time',

@@ -38,7 +38,7 @@ const keyColumns = (dimensions: readonly Dimension[]): string =>
 /** What sums need of records, oldest first. Parameters: @since, @until, those of the condition. */
 export function factsQuery(condition: Condition, dimensions: readonly Dimension[]): string {
   return `SELECT r.id, r.counted_at, r.cluster_id, r.job_id, r.task_id, ${factColumns(SAME_JOB)}${keyColumns(dimensions)}
-  ${selected(condition)} AND ${counted('r', condition.claimed)}
+  ${selected(condition)} AND ${counted('r', condition.selfReported)}
   ORDER BY r.counted_at, r.id`;
 }
 

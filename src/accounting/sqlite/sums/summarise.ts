@@ -17,10 +17,10 @@ const ANY_SELF_REPORTED = `SELECT EXISTS (SELECT 1 FROM record
 
 /** Roll-ups leave self-reported records out: they answer a query that takes them in where there are none. */
 function withoutNeedlessClaims(db: Database, query: SummaryQuery): SummaryQuery {
-  if (query.claimed !== true) return query;
+  if (query.self_reported !== true) return query;
   const { since, until } = query;
   const any = prepared<object, number>(db, ANY_SELF_REPORTED, 'pluck').get({ since, until });
-  return any === 0 ? { ...query, claimed: false } : query;
+  return any === 0 ? { ...query, self_reported: false } : query;
 }
 
 /** Of many groups only those that the answer lists: a group has all its sums of each day. */
