@@ -289,7 +289,8 @@ describe('deliverer: faults of the store', { skip }, () => {
     const mount = dirname(path);
     const tmpfs = (options: string): boolean =>
       spawnSync('mount', ['-t', 'tmpfs', '-o', options, 'tmpfs', mount]).status === 0;
-    if (!isRoot || !tmpfs('size=1m,mode=0755')) {
+    // The tables take a third of it.
+    if (!isRoot || !tmpfs('size=1600k,mode=0755')) {
       t.skip("tmpfs can't be mounted here");
       return;
     }

@@ -159,10 +159,13 @@ export function summarySuite(open: OpenStore, numRuns = 40): void {
               const chosen = (record: JobRecord): boolean => selects(record, all);
               const answer = await store.summary(query);
               assertSameSummary(answer, plainSummary(all, query, chosen));
-              assert.deepEqual(await store.summary({ ...query, limit: 2 }), {
-                ...answer,
-                groups: answer.groups.slice(0, 2),
-              });
+              const groups = answer.groups.slice(0, 2);
+              const limited = await store.summary({ ...query, limit: 2 });
+              assertSameSummary(limited, { ...answer, groups });
+              assert.deepEqual(
+                limited.groups.map(({ key }) => key),
+                groups.map(({ key }) => key),
+              );
               const { totals } = await store.records({ ...filtered, limit: 1 });
               assert.equal(totals.jobs, plainSummary(all, query, chosen).totals.jobs);
             }
