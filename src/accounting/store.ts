@@ -1,4 +1,5 @@
 import type { FieldName } from '../record/fields';
+import type { Cell, WordCodec } from './columns';
 import type { PlainColumn, TableColumn } from '../record/plain-columns';
 import type { JobRecord, RecordStatus } from '../record/record';
 import type { Totals } from '../record/totals';
@@ -15,10 +16,10 @@ export interface AccountingReader {
   /** The records of a job, attempt by attempt; none: empty `records`. */
   job(query: JobQuery): Promise<JobAnswer>;
   /**
-   * The latest run of each task of an array, where a store gives these faster than its records. null: there are few of
-   * them, one of them is parallel, or the number has had several jobs, and the records are needed.
+   * The runs of the tasks of an array, in the order of these, as columns. null: there are few, one of them is parallel, or
+   * the number has had several jobs, and the records are needed.
    */
-  tasks?(query: TasksQuery): Promise<TaskRows | null>;
+  taskTable?(query: TaskTableQuery): Promise<TaskTable | null>;
   /**
    * All records of all jobs that have had one of these numbers, in any order, without their series (null). `fields`: as in
    * RecordsQuery.
@@ -77,27 +78,25 @@ export interface JobQuery {
   readonly at?: number;
 }
 
-export interface TasksQuery {
+/** Records of an array: some of them, or those of all of its tasks. */
+export interface TaskTableQuery {
   readonly job_id: number;
-  /** Of no more records than these it is null. */
-  readonly more_than: number;
-  /** The fields that are needed of every task, and those of the tasks that are shown by themselves. */
   readonly fields: readonly FieldName[];
-  readonly whole: readonly FieldName[];
+  readonly rows: { readonly ids: readonly number[] } | { readonly more_than: number };
 }
 
-export interface TaskRows {
-  /** null: the number is not known. */
+/** Records as columns: of thousands of tasks these are read in a fraction of the time. */
+export interface TaskTable {
+  /** Of all of them; null: the number has no records, or some of them were asked for. */
   readonly cluster: string | null;
-  /**
-   * One of each task, in their order. They are read while the store is open, and a copy (`{ ...record }`) has no fields; of
-   * their peaks the command is left out, of Grid Engine's figures all but maxvmem, category and the submission.
-   */
-  readonly records: readonly JobRecord[];
-  /** Earlier runs of tasks. */
-  readonly reruns: number;
-  /** Some of `records`, with the query's `whole` fields. Rejects with StoreError. */
-  whole(records: readonly JobRecord[]): Promise<readonly JobRecord[]>;
+  /** What the store calls each row. */
+  readonly ids: readonly number[];
+  /** By the column's name. */
+  readonly columns: ReadonlyMap<string, readonly Cell[]>;
+  /** Read while the store is open. */
+  readonly words: WordCodec;
+  /** An error of a row as that of its store. */
+  readonly fault: (error: unknown) => unknown;
 }
 
 export interface JobAnswer {

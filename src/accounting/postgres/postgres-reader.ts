@@ -26,13 +26,17 @@ import type {
   RunningQuery,
   SelectedRecords,
   TablePage,
+  TaskTable,
+  TaskTableQuery,
 } from '../store';
 import { TablePlan } from '../table-plan';
 import type { SummaryAnswer, SummaryQuery } from '../summary';
 import type { Connection } from './connect';
 import { conditionOf, Parameters, type Source } from './record-filter';
 import { WaitingAccounts } from './inbox';
+import { storeError } from './faults';
 import { readStatuses } from './node-status';
+import { taskTable } from './tasks';
 import { namedColumns, readRows, readTable } from './rows';
 import { notOf, Snapshot } from './snapshot';
 import { KeptHours } from '../sums/kept-hours';
@@ -201,6 +205,11 @@ export class PostgresReader implements AccountingReader {
       parameters.values,
     );
     return readRows(rows, 0, plan);
+  }
+
+  async taskTable(query: TaskTableQuery): Promise<TaskTable | null> {
+    const table = await this.ask((snapshot) => taskTable(snapshot, query));
+    return table && { ...table, fault: (error) => storeError(this.db.text, error) };
   }
 
   jobs(numbers: readonly number[], fields?: readonly FieldName[]): Promise<readonly StoredRecord[]> {

@@ -1,7 +1,8 @@
 import type { TableColumn } from '../../record/plain-columns';
 import { ALL_FIELDS, fromRow, SERIES_CELLS, type RowPlan } from '../row';
 import type { TablePlan } from '../table-plan';
-import type { Cell, Column, Dictionary, WordCodec } from '../columns';
+import type { Cell, Column } from '../columns';
+import { OwnNumbers } from '../own-numbers';
 import type { StoredRecord } from '../../record/merge';
 
 const TYPES = { integer: 'bigint', real: 'double precision', text: 'text' } as const;
@@ -21,23 +22,6 @@ export function namedColumns(withSeries: boolean, { columns }: Pick<RowPlan, 'co
   const series = withSeries ? 'r.series_start, r.series_step_ms, r.series_points' : 'NULL, NULL, NULL';
   const names = columns.map(({ name, dictionary }) => `r.${dictionary === undefined ? name : textColumn(name)}`);
   return [series, ...names].join(', ');
-}
-
-/** Strings by numbers of their own: what comes with its strings needs none of the store's. */
-class OwnNumbers implements WordCodec {
-  private readonly texts: string[] = [];
-  private readonly ids = new Map<string, number>();
-
-  intern(_dictionary: Dictionary, text: string): number {
-    const known = this.ids.get(text);
-    if (known !== undefined) return known;
-    this.ids.set(text, this.texts.length);
-    return this.texts.push(text) - 1;
-  }
-
-  text(_dictionary: Dictionary, id: number): string {
-    return this.texts[id] ?? '';
-  }
 }
 
 type Rows = readonly (readonly Cell[])[];

@@ -27,7 +27,7 @@ export interface Unsettled {
 /** Jobs are told apart by it as the table tells them. */
 const jobOf = ({ cluster, job_id, task_id }: JobRecord): string => `${cluster}/${job_id}/${task_id ?? 0}`;
 
-export class UnsettledRecord {
+class UnsettledRecord {
   readonly countedAt: number;
   readonly job: string;
   /** That it counts under: of a task of a parallel job its master's. */

@@ -24,7 +24,7 @@ import { prepared } from './database/prepared';
 import { cellsOf, COUNT_OF_JOB, jobQuery, jobsQuery, recordsQuery, runningQuery } from './read/queries';
 import { jobLines } from './read/job-lines';
 import { recordPages, recordTables } from './read/pages';
-import { taskRows } from './read/tasks';
+import { taskTable } from './read/tasks';
 import { conditionOf } from './read/record-filter';
 import type { Cell } from '../columns';
 import { fromRow, rowPlan, SERIES_CELLS } from '../row';
@@ -87,7 +87,7 @@ function reader(db: Database, words: Words): AccountingReader {
           found.push(fromRow(cellsOf(row), SERIES_CELLS, many ? null : 0, words, plan));
         return { ...arrangeAttempts(found, query), ...(many ? { few_fields: true } : {}) };
       }),
-    tasks: (query) => answer(db, () => db.transaction(() => taskRows(db, words, query))()),
+    taskTable: (query) => answer(db, () => db.transaction(() => taskTable(db, words, query))()),
     jobs: (numbers, fields) =>
       answer(db, () => {
         const plan = rowPlan(fields);

@@ -2,7 +2,7 @@ import { setFlagsFromString } from 'node:v8';
 import { endedBadly } from '../../record/job-end';
 import type { JobRecord } from '../../record/record';
 import type { Settings } from '../../record/settings';
-import type { TaskRows } from '../../accounting/store';
+import type { TaskRows } from '../../accounting/tasks';
 import type { Promised } from '../../report/advice/class-advice';
 import type { ClassHistory } from '../../report/advice/class-history';
 import { addArray, ARRAY_FIELDS, renderAdded, TASK_FIELDS } from '../../report/job/array';

@@ -1,6 +1,7 @@
 import { arrangeAttempts, chooseJobs } from '../../accounting/attempts';
 import { groupBy } from '../../base/group-by';
-import type { AccountingReader, JobAnswer, JobAttempt, JobQuery, TaskRows, TasksQuery } from '../../accounting/store';
+import type { AccountingReader, JobAnswer, JobAttempt, JobQuery } from '../../accounting/store';
+import { MANY_TASKS, readTasks, type TaskRows, type TasksQuery } from '../../accounting/tasks';
 import type { FieldName } from '../../record/fields';
 import { privateWorld, privateCluster } from '../../record/job-name';
 import { asStored, mergeRecords, type StoredRecord } from '../../record/merge';
@@ -30,7 +31,7 @@ export function unite(records: readonly StoredRecord[]): readonly StoredRecord[]
 }
 
 /** Of a job with more records nobody looks at all charts, and not all fields are needed of each, or not at once. */
-const MOST_WHOLE = 1000;
+const MOST_WHOLE = MANY_TASKS;
 
 interface Gathered {
   readonly answer: JobAnswer;
@@ -110,7 +111,7 @@ export async function findTasks(
   const query = { job_id, more_than: MOST_WHOLE, ...fields };
   const rows: TaskRows[] = [];
   for (const reader of readers) {
-    const found = (await reader.tasks?.(query)) ?? null;
+    const found = await readTasks(reader, query);
     if (found === null) return null;
     if (found.records.length > 0) rows.push(found);
   }

@@ -43,6 +43,11 @@ export function isShown({ owner, project }: Ownership, access: Access): boolean 
   return access.level === 'project' && project !== null && access.projects.includes(project);
 }
 
+/** Whether a job is shown with all that is known of it. */
+export function seesAll(job: Ownership, access: Access): boolean {
+  return isOwn(job.owner, access) || (showsNames(access) && isShown(job, access));
+}
+
 /** Whether the caller may ask for the jobs of this owner by name. */
 export function mayAskFor(owner: string, access: Access): boolean {
   return isOwn(owner, access) || (access.level === 'project' && access.named);

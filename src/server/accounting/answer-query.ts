@@ -1,7 +1,17 @@
 import { withDerived } from '../../record/efficiency';
 import { arrangeAttempts } from '../../accounting/attempts';
-import type { AccountingReader, JobQuery, NodesQuery, RecordsQuery, RunningQuery } from '../../accounting/store';
+import { recordsIn, withOwnWords } from '../../accounting/tasks';
+import type {
+  AccountingReader,
+  JobAnswer,
+  JobQuery,
+  NodesQuery,
+  RecordsQuery,
+  RunningQuery,
+  TaskTableQuery,
+} from '../../accounting/store';
 import type { SummaryQuery } from '../../accounting/summary';
+import type { FieldName } from '../../record/fields';
 import type { StoredRecord } from '../../record/merge';
 import type { Dialect } from '../../gridengine/dialect';
 import { escapeJson } from '../../report/format/escape';
@@ -20,12 +30,13 @@ import { MOST_RECORDS } from './answer-shapes';
 import { HttpProblem } from '../http/http-problem';
 import { redactRecords } from '../access/redaction';
 import { sharedProjects } from '../access/projects';
-import { mayAskFor, type Access } from '../access/access';
+import { mayAskFor, seesAll, type Access } from '../access/access';
 import { visibleRecords, visibleSummary } from '../access/visible-answers';
 
 /** What callers ask of the accounting DB. */
 export type AccountingQuery =
   | { readonly what: 'job'; readonly query: JobQuery; readonly dialect?: Dialect; readonly rulesFile?: string }
+  | { readonly what: 'tasks'; readonly query: TaskTableQuery }
   | { readonly what: 'class'; readonly query: ClassQuery }
   /** `nextTime`: each record with what to request for the next run. */
   | { readonly what: 'records'; readonly query: RecordsQuery; readonly nextTime?: boolean }
@@ -50,21 +61,35 @@ function given({ record, ended, provenance }: StoredRecord): object {
   return { ...withDerived(record), ended, provenance };
 }
 
-async function answerJob(
-  { query, dialect, rulesFile = '' }: AccountingQuery & { readonly what: 'job' },
-  access: Access,
-  reader: AccountingReader,
-): Promise<object> {
+/** What says which runs of a job there are, and who may see them. */
+const RUN_FIELDS: readonly FieldName[] = [
+  ...(['cluster', 'job_id', 'task_id', 'pe_task_id', 'host', 'run_id', 'status', 'revision'] as const),
+  ...(['owner', 'project', 'submitted_at', 'started_at', 'ended_at'] as const),
+];
+
+/** Rejects with HttpProblem where there are too many, which are not read whole to see that. */
+async function visibleJob(query: JobQuery, access: Access, reader: AccountingReader): Promise<JobAnswer> {
   // Which job of this number is the newest is asked of those that the caller may see.
-  const { records } = await reader.job({ ...query, all: true });
-  const answer = arrangeAttempts(redactRecords(records, access), query);
-  if (answer.records.length === 0 && answer.newer_incarnations + answer.older_incarnations === 0)
-    throw new HttpProblem(404, 'no such job is known here; it gets there when it ends');
+  const arranged = ({ records }: JobAnswer): JobAnswer => arrangeAttempts(redactRecords(records, access), query);
+  const all = { ...query, all: true };
+  const found = await reader.job({ ...all, most_whole: MOST_RECORDS, fields: RUN_FIELDS });
+  const answer = arranged(found);
   if (answer.records.length > MOST_RECORDS)
     throw new HttpProblem(
       413,
       `the job has ${answer.records.length} records, above ${MOST_RECORDS}; ask task by task: /v1/job/JOB.TASK`,
     );
+  return found.few_fields === true ? arranged(await reader.job(all)) : answer;
+}
+
+async function answerJob(
+  { query, dialect, rulesFile = '' }: AccountingQuery & { readonly what: 'job' },
+  access: Access,
+  reader: AccountingReader,
+): Promise<object> {
+  const answer = await visibleJob(query, access, reader);
+  if (answer.records.length === 0 && answer.newer_incarnations + answer.older_incarnations === 0)
+    throw new HttpProblem(404, 'no such job is known here; it gets there when it ends');
   const find = finder(access, reader);
   const history = new ClassHistory(find, Date.now());
   const kinds = await kindsNear(
@@ -142,6 +167,18 @@ async function answerSummary(
   };
 }
 
+/** Only where the caller sees all of it as it is. */
+async function answerTasks(query: TaskTableQuery, access: Access, reader: AccountingReader): Promise<object> {
+  const fields = [...new Set([...query.fields, 'owner', 'project'] as const)];
+  const table = (await reader.taskTable?.({ ...query, fields })) ?? null;
+  const isWhole =
+    table !== null &&
+    table.ids.length > 0 &&
+    [...recordsIn(table, ['owner', 'project']).values()].every((record) => seesAll(record, access));
+  if (!isWhole) throw new HttpProblem(404, 'this is no array of many tasks that can be answered so; ask /v1/job');
+  return { schema: RECORD_SCHEMA, ...withOwnWords(table) };
+}
+
 async function answerRunning(query: RunningQuery, access: Access, reader: AccountingReader): Promise<object> {
   const records = redactRecords(await reader.running(query), access);
   return { schema: RECORD_SCHEMA, records: records.map(given) };
@@ -151,6 +188,8 @@ async function answer(question: AccountingQuery, access: Access, reader: Account
   switch (question.what) {
     case 'job':
       return answerJob(question, access, reader);
+    case 'tasks':
+      return answerTasks(question.query, access, reader);
     case 'class':
       checkOwner(question.query.fields.owner, access);
       return answerClass(question.query, new ClassHistory(finder(access, reader), Date.now()), reader);

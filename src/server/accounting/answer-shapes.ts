@@ -18,6 +18,7 @@ import {
   type Shape,
   type ValueOf,
 } from '../../base/shape';
+import type { Cell } from '../../accounting/columns';
 import type { JobAttempt } from '../../accounting/store';
 import {
   DIMENSIONS,
@@ -247,6 +248,27 @@ const listed: Shape<StoredRecord> = part('ListedRecord', {
 export const MOST_ADVISED = 1000;
 
 export const recordsAnswer = part('Records', object({ schema, records: many(listed), totals, shown }));
+
+/** Millions of cells: none is copied. */
+const cells: Shape<readonly Cell[]> = {
+  read: (value) => {
+    const isCell = (cell: unknown): boolean => cell === null || typeof cell === 'number' || typeof cell === 'string';
+    return Array.isArray(value) && value.every(isCell) ? (value as readonly Cell[]) : fail('is no list of cells');
+  },
+  schema: { type: 'array', items: { type: ['number', 'string', 'null'] } },
+};
+
+/** The runs of an array's tasks, or some of them. */
+export const tasksAnswer = part(
+  'Tasks',
+  object({
+    schema,
+    cluster: described(nullable(string), 'of all of them; null: some were asked for'),
+    ids: described(many(integer()), 'what the accounting DB calls each run'),
+    columns: described(map(cells), 'by the name of the column as in docs/sql.md, a cell for each run'),
+    words: described(many(string), 'the strings that columns named *_id have the places of'),
+  }),
+);
 
 /** The last heartbeats of running jobs. */
 export const runningAnswer = part('Running', object({ schema, records: many(record) }));

@@ -1,4 +1,5 @@
 import { arrangeAttempts } from '../../accounting/attempts';
+import { OwnNumbers } from '../../accounting/own-numbers';
 import { check, type Shape } from '../../base/shape';
 import type {
   AccountingReader,
@@ -11,9 +12,11 @@ import type {
   RecordsAnswer,
   RecordsQuery,
   RunningQuery,
+  TaskTable,
+  TaskTableQuery,
 } from '../../accounting/store';
 import type { SummaryAnswer, SummaryQuery } from '../../accounting/summary';
-import { StoreError } from '../../accounting/store-error';
+import { DamagedRecord, StoreError } from '../../accounting/store-error';
 import type { StoredRecord } from '../../record/merge';
 import type { NodeHeartbeat } from '../../record/node-status';
 import {
@@ -24,6 +27,7 @@ import {
   recordsAnswer,
   runningAnswer,
   summaryAnswer,
+  tasksAnswer,
 } from '../accounting/answer-shapes';
 import { healthShape } from '../routes/health';
 import { ClientError, newServerClient, problemOf, type ServerAnswer, type ServerClient } from './server-client';
@@ -81,6 +85,23 @@ export class RemoteReader implements AccountingReader {
       ...{ record, ended, provenance, attempt, attempts, incarnation },
     }));
     return { records: plain, older_incarnations, newer_incarnations };
+  }
+
+  async taskTable({ job_id: job, fields, rows }: TaskTableQuery): Promise<TaskTable | null> {
+    const ids = 'ids' in rows ? { ids: rows.ids.join(',') } : {};
+    const target = `/v1/tasks/${job}${queryText({ fields: fields.join(','), ...ids })}`;
+    const answer = await this.#ask(target, tasksAnswer);
+    if (answer === null) return null;
+    const fault = (error: unknown): unknown =>
+      error instanceof DamagedRecord ? this.#error(error.message, error) : error;
+    const { cluster, words } = answer;
+    return {
+      cluster,
+      ids: answer.ids,
+      columns: new Map(Object.entries(answer.columns)),
+      words: new OwnNumbers(words),
+      fault,
+    };
   }
 
   /** All records of a job that has more than one answer holds. */

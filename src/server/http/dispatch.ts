@@ -4,7 +4,7 @@ import type { Parameters } from '../routes/parameter';
 import type { RouteAnswer, RouteRequest, Route, Site } from '../routes/route';
 
 /** Longest path and query together. */
-const LONGEST_TARGET = 2048;
+const LONGEST_TARGET = 7000;
 /** A body that no route asks for is ignored; one that is larger than any client's mistake is refused. */
 const LARGEST_BODY_BYTES = 64 * 1024;
 

@@ -167,6 +167,23 @@ export function queryCount(description: string, most: number): Parameter<number>
   };
 }
 
+/** Several whole numbers, with commas between them. */
+export function queryNumbers(
+  description: string,
+  most: number,
+): Parameter<readonly number[]> & { readonly in: 'query' } {
+  return {
+    in: 'query',
+    description: `${description}, ${most} at most`,
+    schema: { type: 'string', pattern: '^-?[0-9]+(,-?[0-9]+)*$' },
+    expected: `17,-4: up to ${most} numbers, with commas`,
+    read: (text) => {
+      const numbers = /^-?\d{1,15}(?:,-?\d{1,15})*$/.test(text) ? text.split(',').map(Number) : [];
+      return numbers.length > 0 && numbers.length <= most ? numbers : null;
+    },
+  };
+}
+
 export function queryShare(description: string): Parameter<number> & { readonly in: 'query' } {
   return {
     in: 'query',

@@ -12,6 +12,7 @@ import { taskRequestsSuite } from '../suite/task-requests-suite';
 import { pruneSuite } from '../suite/prune-suite';
 import { nodeSuite } from '../suite/node-suite';
 import { querySuite } from '../suite/query-suite';
+import { tasksSuite } from '../suite/tasks-suite';
 import { summarySuite } from '../suite/summary-suite';
 import { questionsSuite } from '../suite/questions-suite';
 import type { OpenStore } from '../suite/fixture';
@@ -30,6 +31,7 @@ describe('PostgreSQL', { skip: noPostgres }, () => {
   // Each run makes a database or two.
   mergeSuite(open, 15);
   querySuite(open);
+  tasksSuite(open);
   nodeSuite(open);
   filterSuite(open);
   pagesSuite(open);

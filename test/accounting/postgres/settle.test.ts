@@ -10,6 +10,7 @@ import type { JobRecord } from '../../../src/record/record';
 import { fakeTerminal } from '../../cli/fake-terminal';
 import { temporaryDirectory } from '../../support/temporary-directory';
 import { DAY, HOUR, iso, job, lineOf, T0 } from '../suite/fixture';
+import { tasksBy } from '../suite/tasks-suite';
 import { noPostgres, startServer, type Server } from './server';
 
 /** Jobs of all kinds: parallel ones, arrays, running ones, some that only a line tells of, some self-reported. */
@@ -68,6 +69,7 @@ const FILTERS = [
 async function answers(store: AccountingStore): Promise<readonly unknown[]> {
   const told: unknown[] = [];
   for (let id = 1; id <= 20; id++) told.push(await store.job({ job_id: id, all: true }));
+  for (let id = 1; id <= 20; id++) told.push(await tasksBy(store, id));
   told.push(await store.job({ job_id: 3, task_id: 6 }));
   told.push((await store.jobs([1, 2, 3, 4])).map(({ record }) => JSON.stringify(record)).sort());
   told.push(await store.running({ since: T0 }));

@@ -17,6 +17,7 @@ import { mergeSuite } from '../suite/merge-suite';
 import { pruneSuite } from '../suite/prune-suite';
 import { nodeSuite } from '../suite/node-suite';
 import { querySuite } from '../suite/query-suite';
+import { tasksSuite } from '../suite/tasks-suite';
 import { questionsSuite } from '../suite/questions-suite';
 import { summarySuite } from '../suite/summary-suite';
 import { temporaryStore } from '../temporary-store';
@@ -33,6 +34,7 @@ const open = (t: TestContext): Promise<HistoryStore> => Promise.resolve(opened(t
 mergeSuite(open);
 nodeSuite(open);
 querySuite(open);
+tasksSuite(open);
 filterSuite(open);
 pagesSuite(open);
 feedSuite((t) => {

@@ -3,6 +3,7 @@ import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { openSqliteReader, openSqliteStore } from '../../../src/accounting/sqlite/sqlite-store';
 import type { AccountingReader } from '../../../src/accounting/store';
+import { readTasks } from '../../../src/accounting/tasks';
 import { arrayFields, arrayLines } from '../../../src/cli/job/array-screen';
 import { findJob } from '../../../src/cli/job/find-job';
 import { findDistinct, historyOf } from '../../../src/cli/records/find';
@@ -94,7 +95,7 @@ const screen = testScreen();
 /** By few facts of each task. */
 async function byFacts(reader: AccountingReader, view: JobViewOptions): Promise<readonly string[] | null> {
   const rules = await loadRules('');
-  const tasks = (await reader.tasks?.({ job_id: JOB, more_than: 0, ...arrayFields(rules) })) ?? null;
+  const tasks = await readTasks(reader, { job_id: JOB, more_than: 0, ...arrayFields(rules) });
   const context = {
     readers: [reader],
     history: historyOf([reader], screen.now),

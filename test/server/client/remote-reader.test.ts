@@ -5,8 +5,11 @@ import { describe, it, type TestContext } from 'node:test';
 
 import { openSqliteReader, openSqliteStore } from '../../../src/accounting/sqlite/sqlite-store';
 import type { AccountingReader } from '../../../src/accounting/store';
+import { MANY_TASKS, readTasks } from '../../../src/accounting/tasks';
+import { ARRAY_FIELDS, TASK_FIELDS } from '../../../src/report/job/array';
 import { StoreError } from '../../../src/accounting/store-error';
-import { parseRecord } from '../../../src/record/record';
+import { parseRecord, type JobRecord } from '../../../src/record/record';
+import { answerQuery } from '../../../src/server/accounting/answer-query';
 import { ClientError, newServerClient } from '../../../src/server/client/server-client';
 import { openRemoteReader, RemoteReader } from '../../../src/server/client/remote-reader';
 import { statusOf } from '../../accounting/suite/node-suite';
@@ -85,6 +88,36 @@ describe('RemoteReader', () => {
       running.map(({ record }) => record.job_id),
       [77],
     );
+  });
+
+  it('reads the tasks of a large array as columns, where the caller sees all of them', async (t) => {
+    const tasks = Array.from({ length: MANY_TASKS + 1 }, (_none, index) => ({
+      ...killedAtLimit,
+      job_id: 9000,
+      task_id: index + 1,
+      run_id: `1f2e3d4c.${index}.1`,
+      cpu_seconds: index,
+      host: `node${index % 7}`,
+    }));
+    const site = await startTestSite(t, { records: tasks });
+    const remote = await openRemoteReader(site.socket);
+    const direct = openSqliteReader(join(site.directory, 'accounting.db'));
+    t.after(() => Promise.all([remote.close(), direct.close()]));
+    const query = { job_id: 9000, more_than: MANY_TASKS, fields: TASK_FIELDS, whole: ARRAY_FIELDS };
+    const [found, expected] = await Promise.all([readTasks(remote, query), readTasks(direct, query)]);
+    assert.ok(found !== null && expected !== null);
+    assert.equal(found.cluster, expected.cluster);
+    const plain = (records: readonly JobRecord[]): readonly unknown[] =>
+      records.map((record) => ARRAY_FIELDS.map((name) => record[name]));
+    assert.deepEqual(plain(found.records), plain(expected.records));
+    assert.deepEqual(plain(await found.whole(found.records)), plain(await expected.whole(expected.records)));
+    for (const job_id of [4711, 9001]) assert.equal(await readTasks(remote, { ...query, job_id }), null);
+    const question = { what: 'tasks', query: { job_id: 9000, fields: TASK_FIELDS, rows: { more_than: 1 } } } as const;
+    const owner = killedAtLimit.owner;
+    for (const level of ['own', 'anonymous'] as const) {
+      assert.match(await answerQuery(question, { level, user: owner }, direct), /^\{"schema":1,/);
+      await assert.rejects(answerQuery(question, { level, user: 'mallory' }, direct), /this is no array/);
+    }
   });
 
   it('asks for every filter, and for sums', async (t) => {

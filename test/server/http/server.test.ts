@@ -61,7 +61,7 @@ describe('a request that is not answered as asked', () => {
       ['/v1/live?__proto__=1', 400, /an unknown parameter/],
       ['/qhost?x=1', 400, /takes no parameters/],
       ['/v1/live?owner=a&owner=b', 400, /given twice/],
-      [`/qhost?${'x'.repeat(3000)}`, 414, /longer than 2048/],
+      [`/qhost?${'x'.repeat(7000)}`, 414, /longer than 7000/],
       ['/v1/job/1', 404, /no such job is known here/],
     ];
     for (const [path, status, detail] of cases) {

@@ -1,0 +1,147 @@
+import type { StoredRecord } from '../../record/merge';
+import { SAME_SUBMISSION_MS } from '../attempts';
+import type { Cell } from '../columns';
+import { OwnNumbers } from '../own-numbers';
+import { columnAt, COLUMNS, toRow } from '../row';
+import type { TaskTable, TaskTableQuery } from '../store';
+import { tableColumns } from '../tasks';
+import { Parameters } from './record-filter';
+import { textColumn } from './rows';
+import { notOf, type Snapshot } from './snapshot';
+
+/** What runs have in common: an array's have the same cluster, and were submitted at one time. */
+interface Extent {
+  readonly clusters: ReadonlySet<string>;
+  readonly submitted: readonly number[];
+  readonly isParallel: boolean;
+}
+
+interface Lists extends Extent {
+  readonly ids: readonly number[];
+  /** 0: not of an array. */
+  readonly tasks: readonly number[];
+  readonly cells: readonly (readonly Cell[])[];
+}
+
+type Found = readonly [
+  cluster: string | null,
+  otherCluster: string | null,
+  submitted: number | null,
+  lastSubmitted: number | null,
+  isParallel: boolean | null,
+  ids: string | null,
+  tasks: string | null,
+  ...columns: (string | null)[],
+];
+
+const textOf = (name: string): string => (COLUMNS[columnAt(name)]?.dictionary === undefined ? name : textColumn(name));
+
+const listOf = (json: string | null | undefined): readonly Cell[] => JSON.parse(json ?? '[]') as readonly Cell[];
+
+/** Rows of the table in the order of tasks; `condition` is on `r`. */
+async function listsOf(
+  { db, source }: Snapshot,
+  names: readonly string[],
+  condition: string,
+  { values }: Parameters,
+): Promise<Lists> {
+  const wanted = ['id', 'task', ...names.map(textOf)].map((name) => `json_agg(r.${name})::text`);
+  const [found] = await db.rows<Found>(
+    `SELECT min(r.cluster), max(r.cluster), min(r.submitted_at), max(r.submitted_at),
+       bool_or(r.pe_task_id IS NOT NULL OR coalesce(r.granted_hosts LIKE '%},{%', false)), ${wanted.join(', ')}
+     FROM (SELECT *, coalesce(r.task_id, 0) AS task FROM ${source.records} AS r
+       WHERE ${condition} ORDER BY task, r.id) AS r`,
+    values,
+  );
+  const [cluster = null, other = null, first = null, last = null, isParallel = null, ids, tasks, ...cells] =
+    found ?? [];
+  return {
+    clusters: new Set([cluster, other].filter((name) => name !== null)),
+    submitted: [first, last].filter((time) => time !== null),
+    isParallel: isParallel === true,
+    ids: listOf(ids).map(Number),
+    tasks: listOf(tasks).map(Number),
+    cells: cells.map((json) => listOf(json)),
+  };
+}
+
+const taskOf = ({ record }: StoredRecord): number => record.task_id ?? 0;
+/** What a run that waits in the inbox is called: none in the table has such a number. */
+const waitingId = (stored: StoredRecord): number => -1 - taskOf(stored);
+
+function extentOf(waiting: readonly StoredRecord[]): Extent {
+  const records = waiting.map(({ record }) => record);
+  return {
+    clusters: new Set(records.map(({ cluster }) => cluster)),
+    submitted: records.flatMap(({ submitted_at: time }) => (time === null ? [] : [Date.parse(time)])),
+    isParallel: records.some(
+      ({ pe_task_id, granted_hosts }) => pe_task_id !== null || (granted_hosts?.length ?? 0) > 1,
+    ),
+  };
+}
+
+/** Whether they are the runs of one array that has no parallel tasks. */
+function isOneArray(parts: readonly Extent[]): boolean {
+  const times = parts.flatMap(({ submitted }) => submitted);
+  const [first, last] = times.reduce(
+    ([least, most], time) => [Math.min(least, time), Math.max(most, time)],
+    [Infinity, -Infinity],
+  );
+  const clusters = new Set(parts.flatMap((part) => [...part.clusters]));
+  return clusters.size <= 1 && !(last - first > SAME_SUBMISSION_MS) && !parts.some(({ isParallel }) => isParallel);
+}
+
+/** Rows of the table with those that wait, in the order of tasks. */
+function tableOf(
+  names: readonly string[],
+  lists: Lists,
+  waiting: readonly StoredRecord[],
+): Omit<TaskTable, 'cluster' | 'fault'> {
+  const words = new OwnNumbers();
+  const rows = waiting.map((stored) => toRow(stored, words));
+  const tasks = [...lists.tasks, ...waiting.map(taskOf)];
+  const order = [...tasks.keys()].sort((a, b) => (tasks[a] ?? 0) - (tasks[b] ?? 0) || a - b);
+  const inOrder = <T>(all: readonly T[]): readonly T[] =>
+    waiting.length === 0 ? all : order.flatMap((index) => all.slice(index, index + 1));
+  const columnOf = (name: string, index: number): readonly Cell[] => {
+    const at = columnAt(name);
+    const dictionary = COLUMNS[at]?.dictionary;
+    const cells = lists.cells[index] ?? [];
+    const numbered =
+      dictionary === undefined
+        ? cells
+        : cells.map((cell) => (typeof cell === 'string' ? words.intern(dictionary, cell) : cell));
+    return inOrder([...numbered, ...rows.map((row) => row[at] ?? null)]);
+  };
+  return {
+    ids: inOrder([...lists.ids, ...waiting.map(waitingId)]),
+    columns: new Map(names.map((name, index) => [name, columnOf(name, index)])),
+    words,
+  };
+}
+
+/** As AccountingReader's. */
+export async function taskTable(snapshot: Snapshot, query: TaskTableQuery): Promise<Omit<TaskTable, 'fault'> | null> {
+  const { job_id: job, rows } = query;
+  const names = tableColumns(query);
+  const waits = new Parameters();
+  const held = await snapshot.jobsOf(`i.job_id = ${waits.put(job)}::bigint`, waits);
+  const waiting = [...held.all()].map(({ stored }) => stored);
+  const settled = [...held.all(), ...held.changes().absorbed].flatMap(({ id }) => id ?? []);
+  const parameters = new Parameters();
+  const ofJob = `r.job_id = ${parameters.put(job)}::bigint${notOf(settled)}`;
+  if ('ids' in rows) {
+    const wanted = new Set(rows.ids);
+    const list = `(SELECT n::bigint FROM jsonb_array_elements_text(${parameters.put(JSON.stringify(rows.ids))}::text::jsonb) AS n)`;
+    const lists = await listsOf(snapshot, names, `${ofJob} AND r.id IN ${list}`, parameters);
+    const some = waiting.filter((stored) => wanted.has(waitingId(stored)));
+    return { cluster: null, ...tableOf(names, lists, some) };
+  }
+  const lists = await listsOf(snapshot, names, ofJob, parameters);
+  const parts = [lists, extentOf(waiting)];
+  const count = lists.ids.length + waiting.length;
+  const isEachOnce = new Set(waiting.map(taskOf)).size === waiting.length;
+  if ((count > 0 && count <= rows.more_than) || !isEachOnce || !isOneArray(parts)) return null;
+  const [cluster = null] = parts.flatMap(({ clusters }) => [...clusters]);
+  return { cluster, ...tableOf(names, lists, waiting) };
+}
