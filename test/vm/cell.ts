@@ -43,13 +43,7 @@ export async function runCellScript(body: string, options: CellOptions = {}): Pr
     body,
     '',
   ].join('\n');
-  const result = await runInVm({
-    script,
-    timeoutMs: options.timeoutMs ?? 300_000,
-    ...(options.systemd === undefined ? {} : { systemd: options.systemd }),
-    ...(options.memoryMiB === undefined ? {} : { memoryMiB: options.memoryMiB }),
-    ...(options.outDir === undefined ? {} : { outDir: options.outDir }),
-  });
+  const result = await runInVm({ timeoutMs: 300_000, ...options, script });
   if (result.status === cellFailed) {
     throw new Error(`the Grid Engine cell in the test machine did not come up:\n${result.output}`);
   }

@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { parseRecord } from '../../src/record/record';
+import { parseRecord, type JobRecord } from '../../src/record/record';
 import * as path from 'node:path';
 import { burner, burnersObstacle } from '../burners/build';
 import { cellObstacle, facts, quoted, runCellScript } from './cell';
 import { repositoryRoot } from './repository';
+import { assertRules, endWithSwap, RULE_DISKS, startReaders } from './rule-jobs';
 
 const timeoutMs = 600_000;
 const MIB = 1024 * 1024;
@@ -12,8 +13,8 @@ const MIB = 1024 * 1024;
 const hook = (name: string): string =>
   `root@/usr/bin/env -i /bin/sh -p /opt/qmemacct/current/hooks/${name}.sh $job_id $ja_task_id`;
 
-/** Three jobs: one that is left alone, one whose sampler is killed, one that meets the OOM killer. */
-const script = (steady: string): string => `
+/** One that is left alone, one whose sampler is killed, one that meets the OOM killer; beside them those for rules. */
+const script = (steady: string, cpu: string): string => `
   qmemacct() { node ${quoted(path.join(repositoryRoot(), 'bin', 'qmemacct'))} "$@"; }
   mkdir -p /etc/qmemacct
   printf 'cgroup = "own"\\ndelivery_jitter_ms = 0\\n' >/etc/qmemacct/qmemacct.toml
@@ -34,6 +35,7 @@ const script = (steady: string): string => `
     sed -n 's/^pid=//p' "/var/lib/qmemacct/run/\${1##*/}/pid"
   }
 
+  ${startReaders(cpu)}
   left_alone=$(cell_submit -l h_vmem=1G -b y -shell n ${steady} --mib=120 --hold=20000)
   group=$(group_of "$left_alone")
   sleep 4
@@ -65,7 +67,7 @@ const script = (steady: string): string => `
   fact oom_peak "$(cat "$group/memory.peak")"
   cell_wait "$oom" 120
   fact oom.exit "$(cell_field "$oom" exit_status)"
-  for job in $left_alone $killed $oom; do fact "failed.$job" "$(cell_field "$job" failed)"; done
+  ${endWithSwap(steady)}
 
   cell_until 60 sh -c 'cd /var/lib/qmemacct/run && [ "$(ls | wc -l)" = 0 ]'
   no_groups() {
@@ -74,8 +76,11 @@ const script = (steady: string): string => `
   }
   cell_until 120 no_groups
   fact groups "$(ls -d $groups/[0-9]* 2>/dev/null | wc -l)"
-  for job in $left_alone $killed $oom; do fact "record.$job" "$(qmemacct --json job $job | tr -d '\\n')"; done
-  fact jobs "$left_alone $killed $oom"
+  for name in left_alone killed oom waits reads swaps; do
+    eval "job=\\$$name"
+    fact "failed.$name" "$(cell_field "$job" failed)"
+    fact "job.$name" "$(qmemacct --json job $job | tr -d '\\n')"
+  done
   fact execd "$(for pid in $(cat /sys/fs/cgroup/system.slice/gridengine-exec.service/cgroup.procs); do cat /proc/$pid/comm; done | tr '\\n' ' ')"
   cell_problems || true`;
 
@@ -85,7 +90,8 @@ void test('a cgroup v2 for each job, made by the prolog', { timeout: timeoutMs +
     t.skip(obstacle);
     return;
   }
-  const result = await runCellScript(script(burner('steady')), {
+  const result = await runCellScript(script(burner('steady'), burner('cpu')), {
+    disks: RULE_DISKS,
     prolog: hook('prolog'),
     epilog: hook('epilog'),
     timeoutMs,
@@ -114,15 +120,12 @@ void test('a cgroup v2 for each job, made by the prolog', { timeout: timeoutMs +
   assert.equal(fact('groups'), '0');
   assert.match(fact('execd'), /sge_execd/);
 
-  const [alone, killed, oom] = fact('jobs')
-    .split(' ')
-    .map((job) => {
-      const { records } = JSON.parse(fact(`record.${job}`)) as { readonly records: readonly unknown[] };
-      const record = parseRecord(records[0]);
-      assert.ok(record.ok, JSON.stringify(record));
-      return record.value;
-    });
-  assert.ok(alone !== undefined && killed !== undefined && oom !== undefined);
+  const recordOf = (name: string): JobRecord => {
+    const { records } = JSON.parse(fact(`job.${name}`)) as { readonly records: readonly unknown[] };
+    const record = parseRecord(records[0]);
+    return record.ok ? record.value : assert.fail(record.error);
+  };
+  const [alone, killed, oom] = [recordOf('left_alone'), recordOf('killed'), recordOf('oom')];
   // The kernel's own peak of the group is the upper end, and the shepherd's share is inside the slack.
   const footprint = alone.peak_footprint;
   assert.ok(footprint?.upper_bytes != null, JSON.stringify(footprint));
@@ -137,4 +140,5 @@ void test('a cgroup v2 for each job, made by the prolog', { timeout: timeoutMs +
   assert.deepEqual([status, exit_status], ['finished', 0]);
   if (peak_rss === null) assert.match(notes.join(' '), /^Not sampled: /);
   else assert.ok(peak_rss.open.includes('sampler-lost'), peak_rss.open.join(' '));
+  assertRules((name) => fact(`job.${name}`));
 });

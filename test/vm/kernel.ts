@@ -10,6 +10,7 @@ export const moduleNames = [
   'virtio_pci_legacy_dev',
   'virtio_pci_modern_dev',
   'virtio_pci',
+  'virtio_blk',
   'netfs',
   'fscache',
   '9pnet',

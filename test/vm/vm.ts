@@ -1,11 +1,17 @@
 import { spawn } from 'node:child_process';
-import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import * as path from 'node:path';
 import { performance } from 'node:perf_hooks';
 import { buildInitramfs } from './initramfs';
 import { ensureKernel } from './kernel';
 import { repositoryRoot } from './repository';
 import { temporaryDirectory } from '../support/temporary-directory';
+
+export interface Disk {
+  readonly mib: number;
+  /** Requests a second that it serves at most. */
+  readonly requestsPerSecond?: number;
+}
 
 export interface VmOptions {
   /** Shell script, run by /bin/sh as root. $VM_OUT is a directory shared with the host. */
@@ -16,6 +22,8 @@ export interface VmOptions {
   readonly memoryMiB?: number;
   /** systemd is the machine's first process, and the script a service of it. */
   readonly systemd?: boolean;
+  /** Empty disks: /dev/vda, /dev/vdb and so on. */
+  readonly disks?: readonly Disk[];
   /** Directory of the host to share as $VM_OUT, made if missing, kept. Default: one that is removed afterwards. */
   readonly outDir?: string;
 }
@@ -81,7 +89,16 @@ export async function runInVm(options: VmOptions): Promise<VmResult> {
   const init = path.join(repositoryRoot(), 'test', 'vm', 'init.sh');
   writeFileSync(initramfs, buildInitramfs(programs.busybox.file, init, kernel.modules));
 
-  const args = qemuArguments(kernel.image, initramfs, shared, options);
+  const disks = (options.disks ?? []).map(({ mib, requestsPerSecond = 0 }, index) => {
+    const file = path.join(work, `disk-${index}`);
+    writeFileSync(file, '');
+    truncateSync(file, mib * 1024 * 1024);
+    return `file=${file},format=raw,if=virtio,throttling.iops-total=${requestsPerSecond}`;
+  });
+  const args = [
+    ...qemuArguments(kernel.image, initramfs, shared, options),
+    ...disks.flatMap((disk) => ['-drive', disk]),
+  ];
   const run = await runQemu(args, options.timeoutMs);
   const output = existsSync(outputFile) ? readFileSync(outputFile, 'utf8') : '';
   if (!existsSync(statusFile)) {
