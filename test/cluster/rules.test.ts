@@ -134,7 +134,7 @@ async function useGpus({ cell }: Site, jobs: readonly string[], word: Word): Pro
   word.give();
 }
 
-/** These want swap, and a kernel that counts waits for storage. */
+/** These want swap, and a kernel that counts waits for storage: test/vm/rule-jobs.ts shows them. */
 const NOT_HERE = ['io-bound', 'swapping'];
 
 function assertComplete(cases: readonly Case[]): void {
