@@ -9,6 +9,8 @@ export interface FakeProcess {
   readonly start: number;
   /** PF_FORKNOEXEC. */
   readonly forked: boolean;
+  /** PF_EXITING: it ends, and its memory has gone. */
+  readonly exiting: boolean;
   /** Address of the stack: another one with each exec. */
   readonly stack: number;
   readonly threads: number;
@@ -33,6 +35,7 @@ const PLAIN: FakeProcess = {
   state: 'S',
   start: 1000,
   forked: false,
+  exiting: false,
   stack: 140729103765056,
   threads: 1,
   rss: 1000,
@@ -51,6 +54,7 @@ const PLAIN: FakeProcess = {
 };
 
 const FORKNOEXEC = 0x40;
+const EXITING = 0x4;
 
 function statText(pid: number, it: FakeProcess): string {
   const fields = [
@@ -60,7 +64,7 @@ function statText(pid: number, it: FakeProcess): string {
     1,
     0,
     -1,
-    it.forked ? FORKNOEXEC : 0,
+    (it.forked ? FORKNOEXEC : 0) + (it.exiting ? EXITING : 0),
     it.faults,
     it.childFaults,
     0,
@@ -155,7 +159,7 @@ export function procTree(root: string, listsChildren = true): ProcTree {
     const directory = join(root, String(pid));
     const leader = join(directory, 'task', String(pid));
     mkdirSync(leader, { recursive: true });
-    const dead = it.state === 'Z';
+    const dead = it.state === 'Z' || it.exiting;
     writeFileSync(join(directory, 'stat'), statText(pid, it));
     writeFileSync(join(directory, 'status'), statusText(pid, it, !dead));
     writeFileSync(join(directory, 'statm'), dead ? '0 0 0 0 0 0 0\n' : `${it.size / 4} ${it.rss / 4} 1 1 0 1 0\n`);

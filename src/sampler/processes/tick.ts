@@ -110,7 +110,7 @@ export class Tick {
       return;
     }
     const counters = this.takeCounters(process, stat);
-    const leaderGone = stat.state === 'Z' && stat.threads > 1;
+    const leaderGone = (isDead(stat) || stat.exiting) && stat.threads > 1;
     const status = leaderGone ? this.memoryOfAnyThread(process) : files.memory();
     process.lastSeenMs = this.atMs;
     if (status === null) {
@@ -227,8 +227,11 @@ export class Tick {
     return counters;
   }
 
-  private takeUnreadable(process: JobProcess, stat: Stat): void {
-    if (!isDead(stat)) this.failedReads++;
+  private takeUnreadable(process: JobProcess, before: Stat): void {
+    // It may have begun to end since: then its memory goes before it is a zombie.
+    const stat = process.files.stat();
+    if (stat?.startTicks !== before.startTicks) return;
+    if (!isDead(stat) && !stat.exiting) this.failedReads++;
     // A zombie still shows whether it ever executed anything.
     else if (process.pending) {
       if (!process.shared) this.resolved.push([process.imageId, stat.forkedNoExec]);

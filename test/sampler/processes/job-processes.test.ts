@@ -283,6 +283,17 @@ describe('what a tick reads', () => {
     assert.equal(readings.failedReads, 0);
   });
 
+  it('no memory of a process that ends and is no zombie yet', () => {
+    const job = newJob();
+    job.tree.set(101, { ppid: ROOT, cpu: 5 });
+    job.tick(0);
+    job.tree.set(101, { state: 'R', exiting: true, cpu: 9 });
+    const readings = job.tick(1);
+    assert.deepEqual(pids(readings), [ROOT]);
+    assert.equal(readings.counters.get('101.1000')?.cpu, 9);
+    assert.equal(readings.failedReads, 0);
+  });
+
   it('a process that is there and can’t be read as it was, not as one that has gone and comes again', () => {
     const job = newJob();
     job.tick(0);
