@@ -7,7 +7,7 @@ const BLOCK = 65_536;
 
 const known = (value: number): number | null => (Number.isNaN(value) ? null : value);
 
-/** The runs of a long history: as plain numbers, of which a million take a third of the memory of objects. */
+/** The runs of a long history, as plain numbers: a million objects of numbers would take much more memory. */
 export class ManyRuns {
   private readonly blocks: Float64Array[] = [];
   private readonly names = new ClassNames();

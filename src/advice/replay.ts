@@ -78,8 +78,8 @@ export const bySubmission = <Run extends PastRun>(runs: readonly Run[]): readonl
   runs.toSorted((a, b) => a.submit - b.submit);
 
 /**
- * Plays the advice over past runs, which come in the order in which they were submitted, knowing at each only what had ended by
- * then; `predictor` has learned from all of them in the end.
+ * Plays the advice over past runs, which come in the order in which they were submitted, knowing at each only what had
+ * ended by then; `predictor` has learned from all of them in the end.
  */
 export function replay(runs: Iterable<PastRun>, risks: readonly number[], predictor: Predictor): ReplayAnswer {
   const running = new Heap<{ readonly run: PastRun; readonly known: readonly Known[] }>(({ run }) => run.end);
