@@ -3,8 +3,7 @@ import type { JobRecord } from '../record/record';
 import { arrangeAttempts } from './attempts';
 import type { Cell, Dictionary } from './columns';
 import { OwnNumbers } from './own-numbers';
-import { COLUMNS, rowPlan } from './row';
-import { recordsOf } from './row-table';
+import { COLUMNS, damageOf, NO_FIELDS, rowPlan } from './row';
 import type { AccountingReader, TaskTable, TaskTableQuery } from './store';
 
 /** The latest run of each task of an array, out of a store's columns: with few fields of each, and more of those that are shown. */
@@ -41,8 +40,8 @@ export interface TaskRows {
   /** null: the number is not known. */
   readonly cluster: string | null;
   /**
-   * One of each task, in their order. They are read while the store is open, and a copy (`{ ...record }`) has no fields; of
-   * their peaks the command is left out, of Grid Engine's figures all but maxvmem, category and the submission.
+   * One of each task, in their order; of their peaks the command is left out, of Grid Engine's figures all but maxvmem,
+   * category and the submission.
    */
   readonly records: readonly JobRecord[];
   /** Earlier runs of tasks. */
@@ -51,15 +50,27 @@ export interface TaskRows {
   whole(records: readonly JobRecord[]): Promise<readonly JobRecord[]>;
 }
 
-/** Records by what the store calls them. */
+/** Records by what the store calls them; a field that is not of `fields` is empty. Throws StoreError. */
 export function recordsIn(
   { ids, columns, words, fault }: TaskTable,
   fields: readonly FieldName[],
 ): ReadonlyMap<number, JobRecord> {
-  const plan = rowPlan(fields);
-  const inOrder = plan.columns.map(({ name }): readonly Cell[] | null => columns.get(name) ?? null);
-  const records = recordsOf({ rows: ids.length, columns: inOrder, words, plan, fault });
-  return new Map(records.map((record, row) => [ids[row] ?? 0, record]));
+  const { columns: all, fields: planned, merged } = rowPlan(fields);
+  const inOrder = all.map(({ name }): readonly Cell[] => columns.get(name) ?? []);
+  const records = ids.map((): Record<string, unknown> => ({ ...NO_FIELDS }));
+  try {
+    planned.forEach(({ name, at, read }, index) => {
+      const own = inOrder.slice(at, planned[index + 1]?.at ?? merged);
+      const cells: Cell[] = own.map(() => null);
+      records.forEach((record, row) => {
+        for (let column = 0; column < own.length; column++) cells[column] = own[column]?.[row] ?? null;
+        record[name] = read(cells, 0, words);
+      });
+    });
+  } catch (error) {
+    throw fault(damageOf(error));
+  }
+  return new Map(records.map((record, row) => [ids[row] ?? 0, record as unknown as JobRecord]));
 }
 
 /** The same table with strings by numbers of its own. */

@@ -30,12 +30,6 @@ export function emptyRecord(key: RecordKey, status: RecordStatus, trust: Trust, 
   return { ...EMPTY, cluster, job_id, task_id, pe_task_id, host, run_id, status, trust, revision };
 }
 
-/** The same as an object of its own: a record may read its fields when they are asked for, and a copy (`...`) has none. */
-export function plainRecord(record: JobRecord): JobRecord {
-  if (Object.hasOwn(record, 'job_id')) return record;
-  return Object.fromEntries(FIELD_NAMES.map((name) => [name, record[name]])) as unknown as JobRecord;
-}
-
 /** Text form of the key: unique per record, stable. */
 export function recordKeyText(key: RecordKey): string {
   return [key.cluster, key.job_id, key.task_id ?? '', key.pe_task_id ?? '', key.host, key.run_id].join('/');

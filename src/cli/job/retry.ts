@@ -2,6 +2,8 @@ import { groupBy } from '../../base/group-by';
 import type { Dialect } from '../../gridengine/dialect';
 import { jobTaskName } from '../../record/job-name';
 import type { JobRecord } from '../../record/record';
+import { complexOf, requestOf } from '../../record/request';
+import { roundRequest } from '../../report/advice/advice';
 import { nextTime } from '../../report/advice/next-time';
 import { escapeJson } from '../../report/format/escape';
 import { succeeded } from '../../report/job/ending';
@@ -18,16 +20,24 @@ import type { Terminal } from '../terminal';
 interface Retry {
   /** null: not known, or not yet. */
   readonly memory: boolean | null;
-  /** What to ask for now: "h_vmem=6G"; null: memory did not end it, or more would not have helped. */
+  /**
+   * What to ask for now: "h_vmem=6G"; where it will not be known whether memory ended it twice what was asked for. null:
+   * memory did not end it, more would not have helped, or it is not known yet.
+   */
   readonly request: string | null;
   readonly sentence: string;
 }
 
-const NOT_KNOWN: Retry = {
-  memory: null,
-  request: null,
-  sentence: 'whether memory ended it is not known: it was sampled too seldom, or not at all',
-};
+/** A try that decides it: a program that fails again for another reason costs a run, one that lacks memory again each. */
+function notKnown(records: readonly JobRecord[]): Retry {
+  const [first] = records;
+  const asked = records.reduce((most, record) => Math.max(most, requestOf(record)?.request_bytes ?? 0), 0);
+  return {
+    memory: null,
+    request: first === undefined || asked <= 0 ? null : `${complexOf(first)}=${roundRequest(2 * asked).text}`,
+    sentence: 'whether memory ended it is not known: it was sampled too seldom, or not at all',
+  };
+}
 
 const NOT_YET: Retry = { memory: null, request: null, sentence: 'how it ended is not known yet' };
 
@@ -79,7 +89,8 @@ export function retryOf({ runs }: Pick<JobReport, 'runs'>, dialect: Dialect, now
   if (ended.length === 0 || ended.some((one) => isOpen(one, now))) return NOT_YET;
   const short = ended.filter(isOfMemory);
   if (short.length === 0) {
-    if (ended.some(isUndecided)) return NOT_KNOWN;
+    const undecided = ended.filter(isUndecided);
+    if (undecided.length > 0) return notKnown(undecided.flatMap(({ run }) => recordsOf(run)));
     const sentence = ended.find(({ why }) => why !== null)?.why?.sentence;
     return { memory: false, request: null, sentence: sentence ?? 'it succeeded' };
   }
@@ -93,8 +104,8 @@ export function retryOf({ runs }: Pick<JobReport, 'runs'>, dialect: Dialect, now
 }
 
 /**
- * Prints what to request now where lack of memory ended the job; resolves to the exit status: 0 so, 1 it ended
- * otherwise, 4 not known, or not yet.
+ * Prints what to request now where lack of memory ended the job, or may have; resolves to the exit status: 0 it did, 1 it
+ * ended otherwise, 4 not known, or not yet.
  */
 export function showRetry(report: JobReport, format: OutputFormat, dialect: Dialect, terminal: Terminal): number {
   const { memory, request, sentence } = retryOf(report, dialect, terminal.now());
@@ -104,7 +115,8 @@ export function showRetry(report: JobReport, format: OutputFormat, dialect: Dial
       `${escapeJson(JSON.stringify({ schema: 1, job_id, task_id, ended_by_memory: memory, request, reason: sentence }))}\n`,
     );
   else if (request !== null) writeLines(terminal, [request]);
-  else warn(terminal, `job ${jobTaskName({ cluster: '', job_id, task_id })}: ${sentence}`);
+  if (format !== 'json' && (request === null || memory === null))
+    warn(terminal, `job ${jobTaskName({ cluster: '', job_id, task_id })}: ${sentence}`);
   if (memory === null) return EXIT.notYet;
   return memory ? EXIT.found : EXIT.nothing;
 }

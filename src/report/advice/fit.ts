@@ -1,7 +1,7 @@
 import { H_VMEM, measuredFor } from '../../gridengine/memory-complex';
 import { CLOSE_TO_LIMIT, memoryEnd } from '../../record/cause';
 import { figureOf, judgedEnd, shareOf } from '../../record/peak-figure';
-import { plainRecord, type Bracket, type JobRecord } from '../../record/record';
+import type { Bracket, JobRecord } from '../../record/record';
 import { complexOf, limitOf } from '../../record/request';
 
 type NeedQuantity = ReturnType<typeof measuredFor>[number];
@@ -51,7 +51,7 @@ export const byLimitOf = (record: JobRecord): boolean => ['execd', 'refusal'].in
 export function underVmem(record: JobRecord): JobRecord {
   return record.h_vmem === null || complexOf(record) === H_VMEM
     ? record
-    : { ...plainRecord(record), request_order: H_VMEM };
+    : { ...record, request_order: H_VMEM };
 }
 
 /** How near to its limit a record came, for an order among several; without a limit nearly nothing. */

@@ -68,7 +68,7 @@ describe('qmemacct job --retry', () => {
   it('does not say that it ended otherwise where memory was limited, and nobody saw how large it grew', () => {
     const failed = { ...unsampled, exit_status: 1 };
     const { status, output, warnings } = shown([failed]);
-    assert.deepEqual([status, output], [4, '']);
+    assert.deepEqual([status, output], [4, 'h_vmem=100M\n'], 'twice the 50M of before');
     assert.match(warnings, /^qmemacct: job 4712: whether memory ended it is not known: it was sampled too seldom/m);
     assert.equal(shown([{ ...failed, exit_status: 0 }]).status, 1);
     const open = openBracket(GIB / 10, null, null);
