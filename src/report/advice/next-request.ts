@@ -1,5 +1,7 @@
+import type { JobRecord } from '../../record/record';
 import { promiseOf, recordsOf, runGroups, type JobRun } from '../job/job-run';
 import { needsOf } from '../job/job-whole';
+import type { Promised } from './class-advice';
 import { adviseRequest, type Advice } from './advice';
 
 /** What memory to request for the next run: part of the published contract (schema 1). */
@@ -13,9 +15,9 @@ export interface NextRequest {
   readonly runs: number | null;
 }
 
-/** null: nothing can be said. */
-function nextRequest(run: readonly JobRun[]): NextRequest | null {
-  const advice = adviseRequest(needsOf(recordsOf(run)), promiseOf(run));
+/** By what a request must fit, and what past runs of its kind say; null: nothing can be said. */
+export function nextRequest(needs: readonly JobRecord[], promised: Promised | null): NextRequest | null {
+  const advice = adviseRequest(needs, promised);
   if (advice === null) return null;
   const { kind, complex, totalBytes, slots, promise } = advice;
   return {
@@ -33,7 +35,7 @@ export function nextRequests<Run extends JobRun>(
 ): readonly (Run & { readonly next_time: NextRequest | null })[] {
   const known = new Map<Run, NextRequest | null>();
   for (const group of runGroups(runs)) {
-    const next = nextRequest(group);
+    const next = nextRequest(needsOf(recordsOf(group)), promiseOf(group));
     for (const run of group) known.set(run, next);
   }
   return runs.map((run) => ({ ...run, next_time: known.get(run) ?? null }));

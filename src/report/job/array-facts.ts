@@ -112,6 +112,8 @@ interface ArrayView {
   readonly dialect: Dialect | undefined;
   /** Where tasks are to be counted by their classes. */
   readonly counts: ClassCounts | null;
+  /** Of more bad ends the cause is not looked for; left out: of all it is. */
+  readonly mostExplained?: number;
 }
 
 /** What the screen of an array is made from: its tasks added up, one after the other. */
@@ -133,13 +135,13 @@ export class ArrayFacts {
   readonly needs = new ArrayNeeds();
   submitCommand: string | null = null;
 
-  constructor(tasks: Iterable<TaskRecords>, { full, words, dialect, counts }: ArrayView) {
+  constructor(tasks: Iterable<TaskRecords>, { full, words, dialect, counts, mostExplained = Infinity }: ArrayView) {
     this.spreads = [...MEASURES, ...(full ? [QUEUE_WAIT] : [])].map((measure) => new Spread(measure));
     for (const records of tasks) {
       const task = taskOf(records);
       this.add(task);
       counts?.add(records);
-      const why = whyEnded(records, words, dialect);
+      const why = this.bad.length < mostExplained ? whyEnded(records, words, dialect) : null;
       if (why !== null) this.bad.push({ task: task.record.task_id, why });
     }
   }

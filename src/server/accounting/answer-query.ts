@@ -4,6 +4,7 @@ import { recordsIn, withOwnWords } from '../../accounting/tasks';
 import type {
   AccountingReader,
   JobAnswer,
+  JobAttempt,
   JobQuery,
   NodesQuery,
   RecordsQuery,
@@ -17,14 +18,15 @@ import type { Dialect } from '../../gridengine/dialect';
 import { escapeJson } from '../../report/format/escape';
 import type { ClassFields } from '../../report/advice/class-advice';
 import { ClassHistory } from '../../report/advice/class-history';
-import { nextRequests } from '../../report/advice/next-request';
+import { nextRequests, type NextRequest } from '../../report/advice/next-request';
 import { Accounts, type FindJobs } from '../../report/records/accounts';
 import type { Account } from '../../report/records/json';
-import { withClasses } from '../../report/rules/judge';
+import { withClasses, type Classes } from '../../report/rules/judge';
 import { kindsNear } from '../../report/rules/kinds';
 import { loadRules } from '../../report/rules/rule-set';
 import { causeAccounts } from '../../report/why/causes';
 import { RECORD_SCHEMA } from '../../record/record';
+import { answerArray, type ArrayQuery } from './answer-array';
 import { answerClass, type ClassQuery } from './answer-class';
 import { MOST_RECORDS } from './answer-shapes';
 import { HttpProblem } from '../http/http-problem';
@@ -36,6 +38,7 @@ import { visibleRecords, visibleSummary } from '../access/visible-answers';
 /** What callers ask of the accounting DB. */
 export type AccountingQuery =
   | { readonly what: 'job'; readonly query: JobQuery; readonly dialect?: Dialect; readonly rulesFile?: string }
+  | { readonly what: 'array'; readonly query: ArrayQuery; readonly dialect?: Dialect; readonly rulesFile?: string }
   | { readonly what: 'tasks'; readonly query: TaskTableQuery }
   | { readonly what: 'class'; readonly query: ClassQuery }
   /** `nextTime`: each record with what to request for the next run. */
@@ -77,10 +80,33 @@ async function visibleJob(query: JobQuery, access: Access, reader: AccountingRea
   if (answer.records.length > MOST_RECORDS)
     throw new HttpProblem(
       413,
-      `the job has ${answer.records.length} records, above ${MOST_RECORDS}; ask task by task: /v1/job/JOB.TASK`,
+      `the job has ${answer.records.length} records, above ${MOST_RECORDS}; ask /v1/array/JOB, or task by task: /v1/job/JOB.TASK`,
     );
   return found.few_fields === true ? arranged(await reader.job(all)) : answer;
 }
+
+type JudgedRun = JobAttempt & { readonly next_time: NextRequest | null; readonly classes: Classes };
+
+/** The runs with what to request next, and their classes by the site's rules. */
+async function judgedRuns(
+  runs: readonly JobAttempt[],
+  find: ReturnType<typeof finder>,
+  history: ClassHistory,
+  rulesFile: string,
+): Promise<readonly JudgedRun[]> {
+  const records = runs.map(({ record }) => record);
+  const [kinds, rules] = [await kindsNear(records, find), await loadRules(rulesFile)];
+  return withClasses(nextRequests(await history.advise(runs)), rules, kinds.of);
+}
+
+const givenRun = (run: JudgedRun): object => ({
+  ...given(run),
+  attempt: run.attempt,
+  attempts: run.attempts,
+  incarnation: run.incarnation,
+  next_time: run.next_time,
+  classes: run.classes,
+});
 
 async function answerJob(
   { query, dialect, rulesFile = '' }: AccountingQuery & { readonly what: 'job' },
@@ -91,23 +117,11 @@ async function answerJob(
   if (answer.records.length === 0 && answer.newer_incarnations + answer.older_incarnations === 0)
     throw new HttpProblem(404, 'no such job is known here; it gets there when it ends');
   const find = finder(access, reader);
-  const history = new ClassHistory(find, Date.now());
-  const kinds = await kindsNear(
-    answer.records.map(({ record }) => record),
-    find,
-  );
-  const runs = withClasses(nextRequests(await history.advise(answer.records)), await loadRules(rulesFile), kinds.of);
+  const runs = await judgedRuns(answer.records, find, new ClassHistory(find, Date.now()), rulesFile);
   const causes = causeAccounts(runs, dialect);
   return {
     schema: RECORD_SCHEMA,
-    records: runs.map((stored) => ({
-      ...given(stored),
-      attempt: stored.attempt,
-      attempts: stored.attempts,
-      incarnation: stored.incarnation,
-      next_time: stored.next_time,
-      classes: stored.classes,
-    })),
+    records: runs.map(givenRun),
     causes: causes.slice(0, MOST_CAUSES),
     more_causes: causes.length > MOST_CAUSES,
     older_incarnations: answer.older_incarnations,
@@ -188,6 +202,16 @@ async function answer(question: AccountingQuery, access: Access, reader: Account
   switch (question.what) {
     case 'job':
       return answerJob(question, access, reader);
+    case 'array': {
+      const { query, dialect, rulesFile = '' } = question;
+      const find = finder(access, reader);
+      const history = new ClassHistory(find, Date.now());
+      return answerArray(query, {
+        ...{ reader, dialect, history },
+        sees: (record) => seesAll(record, access),
+        give: async (runs) => (await judgedRuns(runs, find, history, rulesFile)).map(givenRun),
+      });
+    }
     case 'tasks':
       return answerTasks(question.query, access, reader);
     case 'class':

@@ -52,6 +52,7 @@ import type { NextRequest } from '../../report/advice/next-request';
 import type { Classes, Finding } from '../../report/rules/judge';
 import { SEVERITIES } from '../../report/rules/rule';
 import type { CauseAccount } from '../../report/why/causes';
+import { course } from './class-shape';
 import { CAUSES, STANDINGS } from '../../report/why/hypothesis';
 import { CONFIDENCES } from '../../report/why/why';
 
@@ -233,6 +234,27 @@ export const jobAnswer = part(
     more_causes: described(boolean, 'whether more runs ended badly than are explained'),
     older_incarnations: count,
     newer_incarnations: count,
+  }),
+);
+
+export const arrayAnswer = part(
+  'Array',
+  object({
+    schema,
+    tasks: count,
+    reruns: described(count, 'earlier runs of tasks: all else is of the latest of each'),
+    peaks: described(many(count), 'lower bounds of their peak_rss in bytes, lowest first; of many 500, evenly chosen'),
+    limit_bytes: described(nullable(count), 'the largest limit of any'),
+    course: described(nullable(course), 'of 50 of them, evenly chosen'),
+    next_time: described(nullable(nextRequest), 'what fits all of them'),
+    line: described(nullable(string), 'of tasks that ended badly: a qsub line'),
+    closest: described(many(attempt), 'the 50 that came closest to their limit'),
+    ends: described(many(object({ label: string, tasks: count })), 'how they ended, the most frequent first'),
+    causes: described(
+      many(object({ tasks: count, cause })),
+      'the most frequent causes of bad ends, with one of the tasks, among the first 1,000 that ended badly',
+    ),
+    unexplained: described(count, 'tasks that ended badly after those'),
   }),
 );
 

@@ -105,7 +105,7 @@ const run = object(
 );
 export type ClassRun = ValueOf<typeof run>;
 
-const course: Shape<Course> = object(
+export const course: Shape<Course> = object(
   {
     runs: count,
     step_seconds: number(0),
@@ -114,7 +114,7 @@ const course: Shape<Course> = object(
     high_bytes: many(bytes),
     largest_bytes: many(bytes),
   },
-  'memory of the latest runs since the start of each: the lowest and highest tenth, median and largest at each step',
+  'memory of runs since the start of each: the lowest and highest tenth, median and largest at each step',
 );
 
 export const classAnswer = object({
@@ -122,6 +122,6 @@ export const classAnswer = object({
   ...ADVICE,
   replay: nullable(replay),
   runs: described(many(run), 'in the order in which they ended'),
-  course: nullable(course),
+  course: described(nullable(course), 'of the latest runs'),
 });
 export type ClassAnswer = ValueOf<typeof classAnswer>;

@@ -28,6 +28,7 @@ import {
 } from './parameter';
 import { route, type RouteAnswer, type RouteRequest, type Route, type Site } from './route';
 import {
+  arrayAnswer,
   jobAnswer,
   MOST_ADVISED,
   MOST_GROUPS,
@@ -98,6 +99,23 @@ const jobRoute = route({
   schema: jobAnswer.schema,
   problems: [404, 413, 503],
   answer: (asked) => ask(asked, jobQuestion(asked.values, asked.site)),
+});
+
+/** An array job, its tasks added up. */
+export function arrayQuestion({ job, cluster }: JobValues, site: Site): AccountingQuery {
+  const query = { job_id: job.job, ...given({ cluster }) };
+  return { what: 'array', query, dialect: dialectOf(site), rulesFile: site.settings.rules_file };
+}
+
+const arrayRoute = route({
+  path: '/v1/array/{job}',
+  description:
+    'the newest array job of this number, its tasks added up: their peaks, those closest to their limit, how they ended and why, what to request next time',
+  parameters: { job: pathJob, cluster: queryName('of this cluster only') },
+  type: JSON_TYPE,
+  schema: arrayAnswer.schema,
+  problems: [404, 503],
+  answer: (asked) => ask(asked, arrayQuestion(asked.values, asked.site)),
 });
 
 const tasksRoute = route({
@@ -320,6 +338,7 @@ const nodesRoute = route({
 
 export const ACCOUNTING_ROUTES: readonly Route[] = [
   jobRoute,
+  arrayRoute,
   tasksRoute,
   ownerRoute,
   recordsRoute,

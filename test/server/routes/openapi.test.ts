@@ -61,6 +61,7 @@ const EXAMPLES: readonly string[] = [
   '/v1/job/4711?all=true&at=2026-11-21',
   `/v1/job/${arrayOfTwenty[0]?.job_id ?? 0}`,
   `/v1/job/${arrayOfTwenty[0]?.job_id ?? 0}.3`,
+  `/v1/array/${arrayOfTwenty[0]?.job_id ?? 0}`,
   `/v1/tasks/${arrayOfTwenty[0]?.job_id ?? 0}?fields=host,peak_rss&ids=${Array.from({ length: 99 }, (_none, id) => id).join()}`,
   '/v1/owner/bob?since=2026-11-01&until=2026-12-01&sort=peak&limit=5&far_below=0.5',
   '/v1/owner/nobody',
@@ -99,7 +100,7 @@ function pathOf(example: string): string {
   const [path = ''] = example.split('?');
   return path
     .replace(/^(\/v1\/(job|owner)\/).*/, '$1{$2}')
-    .replace(/^(\/v1\/tasks\/).*/, '$1{job}')
+    .replace(/^(\/v1\/(?:array|tasks)\/).*/, '$1{job}')
     .replace(/^(\/v1\/reports\/).*/, '$1{day}');
 }
 

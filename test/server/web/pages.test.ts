@@ -142,6 +142,21 @@ describe('the page of a job', () => {
     const array = await site.get('/job/4720');
     assert.match(textOf(array), /20 tasks .*Tasks closest to their limit .* 7 node08 2 GiB ≥ 1\.97 GiB 99 %/);
     assert.match(array.text, /<a href="\/job\/4720\.7">7<\/a>/);
+    // Of one that is added up out of its records, as all jobs of a number are: the same.
+    assert.equal(textOf(await site.get('/job/4720?all=true')), textOf(array));
+  });
+
+  it('shows an array of more tasks than one answer has records', async (t) => {
+    const [task] = arrayOfTwenty;
+    const tasks = Array.from({ length: 10_001 }, (_, index): JobRecord[] =>
+      task === undefined ? [] : [{ ...task, task_id: index + 1, run_id: `1f2e3d4c.${index}.1` }],
+    ).flat();
+    const failed = tasks.map((one) => ((one.task_id ?? 0) % 5 === 0 ? { ...one, exit_status: 1, failed: 0 } : one));
+    const site = await startTestSite(t, { records: failed });
+    assert.equal((await site.get('/v1/job/4720')).status, 413);
+    const text = textOf(await site.get('/job/4720'));
+    assert.match(text, /10,001 tasks .* Memory of 50 of the tasks, .* And 9,951 more tasks/);
+    assert.match(text, /ok 8,001 exit 1 2,000 Task 5 and 999 like it .*exit status 1.*; 1,000 more did\./);
   });
 
   it('charts each host of a parallel job, and all of many', async (t) => {

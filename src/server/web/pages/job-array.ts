@@ -1,4 +1,5 @@
 import { groupBy } from '../../../base/group-by';
+import type { ValueOf } from '../../../base/shape';
 import { memoryEfficiency } from '../../../record/efficiency';
 import { figureOf } from '../../../record/peak-figure';
 import { limitOf } from '../../../record/request';
@@ -8,6 +9,7 @@ import { latestRuns } from '../../../report/job/job-run';
 import type { RUN_COLUMNS } from '../../../report/job/run-table';
 import { courseOf } from '../../../report/series/course';
 import type { Screen } from '../../../report/screen/screen';
+import type { arrayAnswer } from '../../accounting/answer-shapes';
 import { distribution } from '../charts/quantiles';
 import { courseChart } from '../charts/course';
 import { html, named, type Html } from '../html';
@@ -39,61 +41,82 @@ function tasksOf(runs: JobRuns): JobRuns {
   });
 }
 
-function tasksTable(tasks: JobRuns, screen: Screen): Html {
-  const worst = [...tasks].sort((a, b) => shareOf(b) - shareOf(a)).slice(0, LISTED);
-  const rest = tasks.length - worst.length;
+/** What the page of an array job is made from. */
+export type ArrayView = Omit<ValueOf<typeof arrayAnswer>, 'schema'>;
+
+/** The same out of all runs of the job. */
+export function arrayView({ runs, causes }: JobPart): ArrayView {
+  const tasks = tasksOf(runs);
+  const limits = tasks.flatMap(({ record }) => limitOf(record) ?? []);
+  const ends = [...groupBy(tasks, ({ record }) => endingLabel(record))].sort(([, a], [, b]) => b.length - a.length);
+  const kinds = [...groupBy(causes, (cause) => cause.causes.join()).values()].sort((a, b) => b.length - a.length);
+  return {
+    tasks: tasks.length,
+    reruns: runs.length - tasks.length,
+    peaks: tasks
+      .flatMap(({ record: { peak_rss: peak } }) => (peak === null ? [] : [figureOf(peak)]))
+      .sort((a, b) => a - b),
+    limit_bytes: limits.length === 0 ? null : limits.reduce((most, bytes) => Math.max(most, bytes)),
+    course: courseOf(tasks.flatMap(({ record }) => record.series ?? [])),
+    next_time: tasks.map(({ next_time: one }) => one).find((one) => one !== null) ?? null,
+    line: causes.find(({ next_time: one }) => one !== null)?.next_time ?? null,
+    closest: [...tasks].sort((a, b) => shareOf(b) - shareOf(a)).slice(0, LISTED),
+    ends: ends.map(([label, group]) => ({ label, tasks: group.length })),
+    causes: kinds
+      .slice(0, KINDS)
+      .flatMap(([cause, ...others]) => (cause === undefined ? [] : [{ tasks: 1 + others.length, cause }])),
+    unexplained: 0,
+  };
+}
+
+function tasksTable({ tasks, closest }: ArrayView, screen: Screen): Html {
+  const rest = tasks - closest.length;
   return section(
     'Tasks closest to their limit',
-    runsTable('The latest run of each task', COLUMNS, worst, screen),
+    runsTable('The latest run of each task', COLUMNS, closest, screen),
     rest > 0
       ? html`<p class="faint">And ${formatCount(rest)} more tasks; each has a page of its own: /job/NUMBER.TASK.</p>`
       : null,
   );
 }
 
-function endsPart(tasks: JobRuns, causes: JobPart['causes']): Html {
-  const ends = [...groupBy(tasks, ({ record }) => endingLabel(record))].sort(([, a], [, b]) => b.length - a.length);
-  const kinds = [...groupBy(causes, (cause) => cause.causes.join())].sort(([, a], [, b]) => b.length - a.length);
-  const bad = kinds.slice(0, KINDS).flatMap(([, [first, ...others]]) =>
-    first === undefined
-      ? []
-      : [
-          html`<h3>
-              Task ${first.task_id ?? ''}${others.length === 0 ? '' : ` and ${formatCount(others.length)} like it`}
-            </h3>
-            ${causePart(first)}`,
-        ],
+function endsPart({ ends, causes, unexplained }: ArrayView): Html {
+  const bad = causes.map(
+    ({ tasks, cause }) =>
+      html`<h3>Task ${cause.task_id ?? ''}${tasks === 1 ? '' : ` and ${formatCount(tasks - 1)} like it`}</h3>
+        ${causePart(cause)}`,
   );
   return section(
     'How they ended',
-    pairs(ends.map(([label, group]) => [label, formatCount(group.length)])),
+    pairs(ends.map(({ label, tasks }) => [label, formatCount(tasks)])),
     html`${bad}`,
+    unexplained === 0
+      ? null
+      : html`<p class="faint">
+          Causes are those of the first tasks that ended badly; ${formatCount(unexplained)} more did.
+        </p>`,
   );
 }
 
 /** An array job: how its tasks are distributed, those closest to their limit, and how they ended. */
-export function arrayPart({ runs, causes }: JobPart, screen: Screen): Html {
-  const tasks = tasksOf(runs);
-  const [first] = tasks;
+export function arrayPart(view: ArrayView, screen: Screen): Html {
+  const { tasks, peaks, limit_bytes: limit, course, next_time: next, line, closest } = view;
+  const [first] = closest;
   if (first === undefined) return html``;
   const { record } = first;
-  const peaks = tasks.flatMap(({ record: { peak_rss: peak } }) => (peak === null ? [] : [figureOf(peak)]));
-  const limits = tasks.flatMap((task) => limitOf(task.record) ?? []);
-  const limit = limits.length === 0 ? null : limits.reduce((most, bytes) => Math.max(most, bytes));
   const drawn = distribution(peaks, limit, 'Peaks of the tasks');
-  const course = courseOf(tasks.flatMap((task) => task.record.series ?? []));
   const curves = course && courseChart(course, limit, 'tasks');
-  const next = tasks.map(({ next_time: one }) => one).find((one) => one !== null) ?? null;
-  const line = causes.find(({ next_time: one }) => one !== null)?.next_time ?? null;
+  const drawnTasks =
+    course === null || course.runs === tasks ? 'the tasks' : `${formatCount(course.runs)} of the tasks`;
   return html`<h1>Job ${record.job_id}${record.job_name === null ? null : html` ${named(record.job_name)}`}</h1>
-    <p>${record.owner === null ? null : html`${named(record.owner)} · `}${formatCount(tasks.length)} tasks</p>
+    <p>${record.owner === null ? null : html`${named(record.owner)} · `}${formatCount(tasks)} tasks</p>
     ${jobLinks({ ...record, task_id: null })}
     ${drawn === null ? null : section('Peaks of the tasks, lowest first', drawn)}
-    ${curves === null ? null : section('Memory of the tasks, each since its start', curves)}
+    ${curves === null ? null : section(`Memory of ${drawnTasks}, each since its start`, curves)}
     ${nextPart(
       next,
       line,
-      tasks.map((task) => task.record),
+      closest.map((task) => task.record),
     )}
-    ${tasksTable(tasks, screen)} ${endsPart(tasks, causes)}`;
+    ${tasksTable(view, screen)} ${endsPart(view)}`;
 }

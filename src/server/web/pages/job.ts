@@ -4,9 +4,9 @@ import { jobKey } from '../../../report/job/job-run';
 import { JOB_COLUMNS } from '../../../report/live/jobs-table';
 import type { Screen } from '../../../report/screen/screen';
 import { redactView } from '../../access/redaction';
-import { jobAnswer } from '../../accounting/answer-shapes';
+import { arrayAnswer, jobAnswer } from '../../accounting/answer-shapes';
 import { HttpProblem } from '../../http/http-problem';
-import { jobQuestion } from '../../routes/accounting';
+import { arrayQuestion, jobQuestion } from '../../routes/accounting';
 import {
   jobText,
   pathJob,
@@ -23,7 +23,7 @@ import { HTML_TYPE, section } from '../layout';
 import { askIfKnown, type Asker, pageRoute, redirect, RELOAD_SECONDS } from '../page';
 import { webScreen } from '../screen';
 import { pairs } from '../table';
-import { arrayPart } from './job-array';
+import { arrayPart, arrayView } from './job-array';
 import type { ChartChoice } from './job-chart';
 import { runPart, type JobAnswer } from './job-run';
 
@@ -93,16 +93,26 @@ const jobPage = pageRoute({
     const chart: ChartChoice = { series, host, linkOf: (changes) => address(asked.values, changes) };
     const screen = webScreen(asked.now);
     const running = at === undefined ? runningViews(asked, wanted) : [];
-    const answer = await askIfKnown(asked, jobQuestion({ job: wanted, all, at, cluster }, asked.site), jobAnswer);
-    if (answer === null && running.length === 0)
+    // Of thousands of tasks the added up answer alone is small.
+    const isOne = wanted.task !== null || all === true || at !== undefined;
+    const array = isOne
+      ? null
+      : await askIfKnown(asked, arrayQuestion({ job: wanted, cluster }, asked.site), arrayAnswer);
+    const answer =
+      array === null
+        ? await askIfKnown(asked, jobQuestion({ job: wanted, all, at, cluster }, asked.site), jobAnswer)
+        : null;
+    if (array === null && answer === null && running.length === 0)
       throw new HttpProblem(404, 'no such job is known here; a job appears with its first heartbeat, or when it ends');
     const groups = [...groupBy(answer?.records ?? [], jobKey).values()].reverse();
     const parts = groups.map((runs) => {
       const isArray = new Set(runs.map(({ record }) => record.task_id)).size > 1;
       const given = { runs, causes: answer?.causes ?? [] };
-      return isArray ? arrayPart(given, screen) : runPart(given, chart, screen);
+      return isArray ? arrayPart(arrayView(given), screen) : runPart(given, chart, screen);
     });
-    const isRunning = running.length > 0 || groups.flat().some(({ record }) => record.status === 'running');
+    if (array !== null) parts.push(arrayPart(array, screen));
+    const shown = [...groups.flat(), ...(array?.closest ?? [])];
+    const isRunning = running.length > 0 || shown.some(({ record }) => record.status === 'running');
     return {
       title: `Job ${jobText(wanted)}`,
       body: html`${parts.length === 0 ? html`<h1>Job ${jobText(wanted)}</h1>` : parts} ${livePart(running, screen)}
