@@ -26,6 +26,18 @@ function obstacle(): string | null {
   return Number.parseInt(stdout, 10) < 8 ? null : `snakemake ${stdout.trim()} has no --cluster`;
 }
 
+/** What is known of the attempts. */
+async function accounts({ cell }: Site): Promise<readonly string[]> {
+  const asked = ['job 1,2,3,4', ...[1, 2, 3, 4].flatMap((job) => [`job ${job} --retry`, `job ${job} --full`])];
+  const answers = await Promise.all(
+    asked.map(async (words) => {
+      const { status, stdout, stderr } = await cell.on(MASTER, `$HOME/bin/qmemacct ${words}`, { user: USER });
+      return `$ qmemacct ${words}: ${status}\n${stdout}${stderr}`;
+    }),
+  );
+  return answers;
+}
+
 async function succeedsByItself(site: Site): Promise<void> {
   const { cell } = site;
   const stop = await serveOnMaster(site, []);
@@ -39,7 +51,7 @@ async function succeedsByItself(site: Site): Promise<void> {
   const options = `--cluster './qsub-retry {jobid} {resources.mem_mb}' --cluster-status ./job-status --restart-times 3`;
   const command = `${program} snakemake --jobs 2 --latency-wait 60 ${options}`;
   const { status, stdout, stderr } = await cell.on(MASTER, command, { user: USER, timeoutMs: 600_000 });
-  assert.equal(status, 0, stdout + stderr);
+  if (status !== 0) assert.fail([stdout, stderr, ...(await accounts(site))].join('\n'));
   assert.match(stdout + stderr, /Trying to restart job/);
   assert.match(await cell.check(MASTER, 'cat ~/done.txt', { user: USER }), /\d/);
   await stop();

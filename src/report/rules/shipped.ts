@@ -51,7 +51,7 @@ cost = "idle_slots * wallclock_seconds"
 
 [idle-cores]
 severity = "medium"
-when = "wallclock_seconds >= 10s and idle_slots >= 0.9 and cpu_efficiency < 50% and not (host_slots >= 2 and runnable_threads >= 0.7 and runnable_threads < 1.2)"
+when = "wallclock_seconds >= 10s and host_slots - runnable_threads >= 0.9 and runnable_threads < 50% * host_slots and not (host_slots >= 2 and runnable_threads >= 0.7 and runnable_threads < 1.2)"
 evidence = "kept {busy_slots} of {host_slots} slots busy ({cpu_efficiency})"
 hint = "request fewer slots, or find what it waits for"
 cost = "idle_slots * wallclock_seconds"

@@ -181,16 +181,17 @@ describe('the shipped rules', () => {
       assert.ok(neither.unknown.includes(name), 'it is known');
     });
 
-  it('tell oversubscribed and serial jobs by the threads that want a CPU, on a busy host, too', () => {
+  it('tell oversubscribed, serial and idle jobs by the threads that want a CPU, on a busy host, too', () => {
     for (const [cpu, waiting, expected] of [
-      [8, 0, 'oversubscribed'],
-      [2, 6, 'oversubscribed'],
-      [1, 0, 'serial'],
-      [0.2, 0.8, 'serial'],
-      [0.5, 3.5, 'idle-cores'],
+      [8, 0, ['oversubscribed']],
+      [2, 6, ['oversubscribed']],
+      [1, 0, ['serial']],
+      [0.2, 0.8, ['serial']],
+      [0.3, 0.2, ['idle-cores']],
+      [0.5, 3.5, []],
     ] as const) {
       const { found } = judge(rules, [{ ...usual, cpu_seconds: cpu * 3600, metrics: waitingFor(waiting) }], null);
-      assert.deepEqual(foundNames({ found }), [expected], `${cpu} ran and ${waiting} waited`);
+      assert.deepEqual(foundNames({ found }), expected, `${cpu} ran and ${waiting} waited`);
     }
   });
 
