@@ -3,20 +3,25 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { packageRoot } from '../../src/base/package-root';
 import { SETTINGS_FILE } from '../../src/record/settings';
+import { adminUser } from './kind';
 import type { Site } from './site';
 import { until } from '../support/until';
 
 const MASTER = 'ge0';
 const SERVE = ['node', join(packageRoot(), 'bin', 'qmemacct'), 'serve'] as const;
 
-/** `qmemacct serve` on the master, at its socket alone, with these settings; ends when what this resolves to is called. */
+/**
+ * `qmemacct serve` on the master, as the owner of the accounting DB and at its socket alone, with these settings; ends when
+ * what this resolves to is called.
+ */
 export async function serveOnMaster(
   { cell, product }: Site,
   settings: readonly string[],
 ): Promise<() => Promise<void>> {
-  const lines = [`accounting = "${product.accounting}"`, 'serve_port = 0', 'deliver_as = "root"', ...settings];
+  const lines = [`accounting = "${product.accounting}"`, 'serve_port = 0', `deliver_as = "${adminUser}"`, ...settings];
   await cell.check(MASTER, `cat >${SETTINGS_FILE} && chmod 644 ${SETTINGS_FILE}`, { stdin: `${lines.join('\n')}\n` });
-  const { argv, env } = cell.command(MASTER, SERVE);
+  await cell.check(MASTER, `mkdir -p /run/qmemacct && install -d -o ${adminUser} /run/qmemacct/serve`);
+  const { argv, env } = cell.command(MASTER, SERVE, { user: adminUser });
   const server = spawn(argv[0] ?? '', argv.slice(1), { env, cwd: '/', stdio: ['ignore', 'ignore', 'pipe'] });
   let said = '';
   server.stderr.on('data', (piece: Buffer) => (said += piece.toString()));

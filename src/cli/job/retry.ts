@@ -46,20 +46,22 @@ interface Ended {
   readonly why: Why | null;
 }
 
-/** A host delivers its record within some 10 s of the job's end; the line in the accounting file is often read before. */
+/** A host delivers its record within some 10 s of the job's end, and a server reads the line in the accounting file in 30. */
 const DELIVERY_MS = 60_000;
 
-/** Only Grid Engine's line is known, and what was sampled, which would decide, may still come. */
-function isOnItsWay({ status, ended_at }: JobRecord, now: Date): boolean {
-  return status === 'unsampled' && ended_at !== null && now.getTime() - Date.parse(ended_at) < DELIVERY_MS;
-}
+const isLately = ({ ended_at: ended }: JobRecord, now: Date): boolean =>
+  ended !== null && now.getTime() - Date.parse(ended) < DELIVERY_MS;
 
-/** It runs, or one of both accounts of its end, the sampler's and Grid Engine's line, is still to come. */
+/** Only Grid Engine's line is known, and what was sampled, which would decide, may still come. */
+const isOnItsWay = (record: JobRecord, now: Date): boolean => record.status === 'unsampled' && isLately(record, now);
+
+/** It runs, or one of both accounts of its end, the sampler's and Grid Engine's line, may still come. */
 function isOpen({ run, why }: Ended, now: Date): boolean {
   const records = recordsOf(run);
   if (records.some((record) => record.status === 'running' || isOnItsWay(record, now))) return true;
   if (why === null) return !records.some((record) => succeeded(record) === true);
-  return why.causes.length === 0 && records.every(({ grid_engine: line }) => line === null);
+  const isLineMissing = records.every((record) => record.grid_engine === null && isLately(record, now));
+  return why.causes.length === 0 && isLineMissing;
 }
 
 /** Some five seconds: a program may have grown to its limit between fewer. */
@@ -71,13 +73,13 @@ const isUnseen = ({ samples, peak_process_vmem: space }: JobRecord): boolean =>
 /** A program that is refused memory ends as by a fault of its own. */
 const AS_IF_REFUSED: ReadonlySet<Cause> = new Set<Cause>(['own-error', 'crash']);
 
-/** Memory may have ended it, and nobody saw how large it grew. */
+/** Memory may have ended it, and nothing else is known that did, or nobody saw how large it grew. */
 function isUndecided({ run, why }: Ended): boolean {
   if (!why?.causes.every((cause) => AS_IF_REFUSED.has(cause))) return false;
   const mayBeMemory = why.hypotheses.some(
     ({ cause, standing }) => MEMORY_CAUSES.has(cause) && standing === 'undecidable',
   );
-  return mayBeMemory && recordsOf(run).some(isUnseen);
+  return mayBeMemory && (why.causes.length === 0 || recordsOf(run).some(isUnseen));
 }
 
 const isOfMemory = ({ why }: Ended): boolean => why?.causes.some((cause) => MEMORY_CAUSES.has(cause)) ?? false;

@@ -65,6 +65,18 @@ describe('qmemacct job --retry', () => {
     assert.deepEqual([secondsLater(5), secondsLater(59), secondsLater(61)], [4, 4, 1]);
   });
 
+  it("waits a minute for Grid Engine's line where that alone says what killed it, and then names twice the request", () => {
+    const held = openBracket(GIB / 10, null, null);
+    const peaks = { peak_rss: held, peak_rss_swap: held, peak_process_vmem: held };
+    const killed = { ...killedAtLimit, ...peaks, exit_status: 137, signal: 9, failed: null, grid_engine: null };
+    const later = (seconds: number): ReturnType<typeof shown> => {
+      const now = (): Date => new Date(Date.parse(killed.ended_at ?? '') + 1000 * seconds);
+      return shown([killed], false, fakeTerminal({ now }));
+    };
+    assert.deepEqual([later(5).status, later(5).output], [4, '']);
+    assert.deepEqual([later(61).status, later(61).output], [4, 'h_vmem=8G\n']);
+  });
+
   it('does not say that it ended otherwise where memory was limited, and nobody saw how large it grew', () => {
     const failed = { ...unsampled, exit_status: 1 };
     const { status, output, warnings } = shown([failed]);
