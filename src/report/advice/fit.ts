@@ -49,9 +49,7 @@ export const byLimitOf = (record: JobRecord): boolean => ['execd', 'refusal'].in
 
 /** The same judged by h_vmem, where it has that. */
 export function underVmem(record: JobRecord): JobRecord {
-  return record.h_vmem === null || complexOf(record) === H_VMEM
-    ? record
-    : { ...record, request_order: H_VMEM };
+  return record.h_vmem === null || complexOf(record) === H_VMEM ? record : { ...record, request_order: H_VMEM };
 }
 
 /** How near to its limit a record came, for an order among several; without a limit nearly nothing. */
