@@ -115,7 +115,11 @@ const arrayRoute = route({
   type: JSON_TYPE,
   schema: arrayAnswer.schema,
   problems: [404, 503],
-  answer: (asked) => ask(asked, arrayQuestion(asked.values, asked.site)),
+  answer: (asked) => {
+    const { job } = asked.values;
+    if (job.task !== null) throw new HttpProblem(404, `a task is no array; ask /v1/job/${job.job}.${job.task}`);
+    return ask(asked, arrayQuestion(asked.values, asked.site));
+  },
 });
 
 const tasksRoute = route({

@@ -1,6 +1,7 @@
 import { groupBy } from '../../../base/group-by';
 import type { ValueOf } from '../../../base/shape';
 import { memoryEfficiency } from '../../../record/efficiency';
+import { endedBadly } from '../../../record/job-end';
 import { figureOf } from '../../../record/peak-figure';
 import { limitOf } from '../../../record/request';
 import { formatCount } from '../../../report/format/units';
@@ -42,7 +43,7 @@ function tasksOf(runs: JobRuns): JobRuns {
 }
 
 /** What the page of an array job is made from. */
-export type ArrayView = Omit<ValueOf<typeof arrayAnswer>, 'schema'>;
+export type ArrayView = Omit<ValueOf<typeof arrayAnswer>, 'schema' | 'reruns'>;
 
 /** The same out of all runs of the job. */
 export function arrayView({ runs, causes }: JobPart): ArrayView {
@@ -52,7 +53,6 @@ export function arrayView({ runs, causes }: JobPart): ArrayView {
   const kinds = [...groupBy(causes, (cause) => cause.causes.join()).values()].sort((a, b) => b.length - a.length);
   return {
     tasks: tasks.length,
-    reruns: runs.length - tasks.length,
     peaks: tasks
       .flatMap(({ record: { peak_rss: peak } }) => (peak === null ? [] : [figureOf(peak)]))
       .sort((a, b) => a - b),
@@ -65,7 +65,7 @@ export function arrayView({ runs, causes }: JobPart): ArrayView {
     causes: kinds
       .slice(0, KINDS)
       .flatMap(([cause, ...others]) => (cause === undefined ? [] : [{ tasks: 1 + others.length, cause }])),
-    unexplained: 0,
+    unexplained: Math.max(0, tasks.filter(({ record }) => endedBadly(record)).length - causes.length),
   };
 }
 

@@ -94,10 +94,10 @@ const jobPage = pageRoute({
     const screen = webScreen(asked.now);
     const running = at === undefined ? runningViews(asked, wanted) : [];
     // Of thousands of tasks the added up answer alone is small.
-    const isOne = wanted.task !== null || all === true || at !== undefined;
-    const array = isOne
-      ? null
-      : await askIfKnown(asked, arrayQuestion({ job: wanted, cluster }, asked.site), arrayAnswer);
+    const isNewest = wanted.task === null && all !== true && at === undefined;
+    const array = isNewest
+      ? await askIfKnown(asked, arrayQuestion({ job: wanted, cluster }, asked.site), arrayAnswer)
+      : null;
     const answer =
       array === null
         ? await askIfKnown(asked, jobQuestion({ job: wanted, all, at, cluster }, asked.site), jobAnswer)
