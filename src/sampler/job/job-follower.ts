@@ -54,6 +54,7 @@ const NODE_WITHIN_MS = 200;
 /**
  * Processes of a job that was killed may still be dying when the epilog comes (Open Cluster Scheduler's waits for the
  * first process alone): their exit records say what they held. Freeing many GiB takes longer than anyone should wait.
+ * And the kernel sends the event of an end after it has let the parent know: on a busy node the epilog can be earlier.
  */
 const DYING_WITHIN_MS = 500;
 const DYING_LOOK_MS = 100;
@@ -264,7 +265,8 @@ export class JobFollower {
   /** Takes the last reading, commits the summary, answers the epilog and clears up. */
   async finish(end: JobEnd): Promise<void> {
     const { run, directory, hearing, figures, storage } = this;
-    await Promise.all([hearing.finish(EVENTS_WITHIN_MS), figures.finish(hearing.link(), NODE_WITHIN_MS)]);
+    await this.awaitEnds(end.seenMs);
+    await figures.finish(hearing.link(), NODE_WITHIN_MS);
     this.noSwap &&= !swapPossible();
     const kept = this.surroundings.meter.around(() => {
       const record = this.recordNow(end.status, endOfJob(this.lookForUsage(), end));
@@ -360,7 +362,6 @@ export class JobFollower {
     const isDue = now >= this.dueMs;
     if (this.started && (endSeenMs !== null || isDue)) this.look(now, endSeenMs !== null);
     const end = this.endAt(now, endSeenMs);
-    if (end !== null && this.awaitsDying(end, now)) return null;
     if (end !== null) return end;
     if (this.saveIfDue(now)) return 'handed-over';
     if (!this.prepared && this.started && now - this.begunMs > PREPARE_AFTER_MS) {
@@ -399,10 +400,14 @@ export class JobFollower {
     return { status: this.surroundings.shared !== null && this.usage !== null ? 'finished' : 'lost', seenMs };
   }
 
-  private awaitsDying({ seenMs }: JobEnd, nowMs: number): boolean {
-    if (nowMs - seenMs > DYING_WITHIN_MS || !this.sampler.dying()) return false;
-    this.dueMs = nowMs + DYING_LOOK_MS;
-    return true;
+  /** Waits until the last look counts, and looks again while processes that it has seen are dying. */
+  private async awaitEnds(seenMs: number): Promise<void> {
+    for (;;) {
+      await this.hearing.finish(EVENTS_WITHIN_MS);
+      if (Date.now() - seenMs > DYING_WITHIN_MS || !this.sampler.dying()) return;
+      await this.sleeper.sleep(DYING_LOOK_MS);
+      this.look(Date.now(), true);
+    }
   }
 
   private lookForStart(): void {

@@ -195,7 +195,7 @@ export class JobSampler {
     return this.processes.tracked.size > 0;
   }
 
-  /** Whether processes of the job are on their way out. */
+  /** Whether processes of the job are on their way out, as far as is known once the last tick is settled. */
   dying(): boolean {
     return this.processes.dying();
   }

@@ -101,13 +101,15 @@ export class JobProcesses {
     return tick.finish(rising);
   }
 
-  /** Whether one that was killed, or ends by itself, has not gone yet. */
+  /** Whether one that was killed, or ends by itself, has not gone yet, or the event of its end has not come. */
   dying(): boolean {
-    return [...this.tracked.values()].some(({ files, startTicks }) => {
+    for (const { files, startTicks } of this.tracked.values()) {
       const stat = files.stat();
-      if (stat?.startTicks !== startTicks || isDead(stat)) return false;
-      return stat.exiting || (files.status(isBeingKilled) ?? false);
-    });
+      if (stat?.startTicks !== startTicks || isDead(stat)) continue;
+      if (stat.exiting || (files.status(isBeingKilled) ?? false)) return true;
+    }
+    for (const pid of this.lineage?.living() ?? []) if (this.hasEnded(pid)) return true;
+    return false;
   }
 
   /** Pending images that are workers by now, though their end has not been seen. */
@@ -156,6 +158,12 @@ export class JobProcesses {
   close(): void {
     for (const { files } of this.tracked.values()) files.close();
     this.tracked.clear();
+  }
+
+  private hasEnded(pid: number): boolean {
+    const files = this.tracked.get(pid)?.files ?? new ProcessFiles(pid, { left: 0 }, this.rules.procRoot);
+    const stat = files.stat();
+    return stat === null || (isDead(stat) && stat.threads <= 1);
   }
 
   private claimNew(atMs: number, scanAll: boolean): void {

@@ -30,7 +30,12 @@ export const taskstats: Omit<Source, 'open'> = {
       'Processes that the OOM killer ended for a full cgroup; absent: none was seen.',
     ),
     metric('node_oom_kills', 'count', 'Processes that it ended for lack of memory on the node; absent: none was seen.'),
-    metric('cpu_seconds', 'seconds', 'CPU time of processes that have ended, by the scheduler (exact).', 1000),
+    metric(
+      'cpu_seconds',
+      'seconds',
+      'CPU time of processes that have ended, by the scheduler, without what the end of each takes.',
+      1000,
+    ),
     metric('minor_faults', 'count', 'Page faults without input, of processes that have ended.'),
     metric('major_faults', 'count', 'Page faults that waited for input, of processes that have ended.'),
     metric('read_chars_bytes', 'bytes', 'Bytes through read calls, of processes that have ended.'),

@@ -93,6 +93,28 @@ describe('the sampler of a job', () => {
     assert.deepEqual(lineage?.upper(none).openRss, ['exec'], 'no process of unknown origin');
   });
 
+  it('waits for the event of an end that was seen before it came', () => {
+    const { sampler, tree } = newJob();
+    sampler.start(100, START);
+    sampler.listen();
+    tree.set(101, { ppid: 100 });
+    sampler.heard([fork(1, 1, 100), exec(2, 100), fork(3, 100, 101), exec(4, 101)]);
+    sampler.settle(sampler.tick(START + 100, false));
+    assert.equal(sampler.dying(), false);
+    const none = { addressSpace: Infinity, rootRss: Infinity, othersRss: Infinity };
+    for (const state of ['a zombie', 'gone']) {
+      if (state === 'gone') tree.remove(101);
+      else tree.set(101, { state: 'Z' });
+      sampler.settle(sampler.tick(START + 200, false, true));
+      assert.equal(sampler.dying(), true, state);
+      assert.deepEqual(sampler.observation().lineage?.upper(none).openRss, ['failed-read'], state);
+    }
+    sampler.heard([exit(monotonicUs(), 101, exitAccount({ rssBytes: 2 ** 30, vmBytes: 2 ** 32 }))]);
+    sampler.settle(sampler.tick(START + 300, false, true));
+    assert.equal(sampler.dying(), false);
+    assert.deepEqual(sampler.observation().lineage?.upper(none).openRss, []);
+  });
+
   it('draws forked workers that only wait as the peak counts them, when it is known that they ran no other program', () => {
     const { sampler, tree, at } = newJob();
     sampler.start(100, START);
