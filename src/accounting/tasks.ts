@@ -1,7 +1,7 @@
 import type { FieldName } from '../record/fields';
 import type { JobRecord } from '../record/record';
 import { arrangeAttempts } from './attempts';
-import type { Cell, Dictionary } from './columns';
+import { compact, type Cell, type Dictionary } from './columns';
 import { OwnNumbers } from './own-numbers';
 import { COLUMNS, damageOf, NO_FIELDS, rowPlan } from './row';
 import type { AccountingReader, TaskTable, TaskTableQuery } from './store';
@@ -39,38 +39,60 @@ export interface TasksQuery {
 export interface TaskRows {
   /** null: the number is not known. */
   readonly cluster: string | null;
-  /**
-   * One of each task, in their order; of their peaks the command is left out, of Grid Engine's figures all but maxvmem,
-   * category and the submission.
-   */
-  readonly records: readonly JobRecord[];
+  /** How many there are. */
+  readonly tasks: number;
   /** Earlier runs of tasks. */
   readonly reruns: number;
-  /** Some of `records`, with the query's `whole` fields. Rejects with StoreError. */
-  whole(records: readonly JobRecord[]): Promise<readonly JobRecord[]>;
+  /**
+   * One record of each task, in their order, made as it is asked for: thousands that are kept take longer than thousands
+   * that are made again. Of their peaks the command is left out, of Grid Engine's figures all but maxvmem, category and
+   * the submission. Throws StoreError.
+   */
+  records(): Iterable<JobRecord>;
+  /** The same with some of the query's fields alone. */
+  records<Name extends FieldName>(fields: readonly Name[]): Iterable<Pick<JobRecord, Name>>;
+  /** The records of some tasks, in this order, with the query's `whole` fields. Rejects with StoreError. */
+  whole(tasks: readonly JobRecord['task_id'][]): Promise<readonly JobRecord[]>;
 }
 
-/** Records by what the store calls them; a field that is not of `fields` is empty. Throws StoreError. */
-export function recordsIn(
-  { ids, columns, words, fault }: TaskTable,
+/** Makes the records of rows; a field that is not of `fields` is as in `empty`. It throws StoreError. */
+function recordMaker(
+  { columns, words, fault }: TaskTable,
   fields: readonly FieldName[],
-): ReadonlyMap<number, JobRecord> {
+  empty: Readonly<Record<string, unknown>> = NO_FIELDS,
+): (row: number) => JobRecord {
   const { columns: all, fields: planned, merged } = rowPlan(fields);
-  const inOrder = all.map(({ name }): readonly Cell[] => columns.get(name) ?? []);
-  const records = ids.map((): Record<string, unknown> => ({ ...NO_FIELDS }));
-  try {
-    planned.forEach(({ name, at, read }, index) => {
-      const own = inOrder.slice(at, planned[index + 1]?.at ?? merged);
-      const cells: Cell[] = own.map(() => null);
-      records.forEach((record, row) => {
-        for (let column = 0; column < own.length; column++) cells[column] = own[column]?.[row] ?? null;
+  const steps = planned.map(({ name, at, read }, index) => {
+    const own = all.slice(at, planned[index + 1]?.at ?? merged).map((column) => columns.get(column.name));
+    const present = own.flatMap((values, column) => (values === undefined ? [] : [{ values, column }]));
+    return { name, read, present, cells: own.map((): Cell => null) };
+  });
+  return (row) => {
+    const record: Record<string, unknown> = { ...empty };
+    try {
+      for (const { name, read, present, cells } of steps) {
+        for (const { values, column } of present) cells[column] = values[row] ?? null;
         record[name] = read(cells, 0, words);
-      });
-    });
-  } catch (error) {
-    throw fault(damageOf(error));
-  }
-  return new Map(records.map((record, row) => [ids[row] ?? 0, record as unknown as JobRecord]));
+      }
+    } catch (error) {
+      throw fault(damageOf(error));
+    }
+    return record as unknown as JobRecord;
+  };
+}
+
+/** The records of a table with some fields alone. Throws StoreError. */
+export function* briefRecords<Name extends FieldName>(
+  table: TaskTable,
+  fields: readonly Name[],
+  rows: Iterable<number> = table.ids.keys(),
+): Iterable<Pick<JobRecord, Name>> {
+  const recordOf = recordMaker(
+    table,
+    fields,
+    compact(Object.fromEntries(fields.map((name) => [name, NO_FIELDS[name]]))),
+  );
+  for (const row of rows) yield recordOf(row);
 }
 
 /** The same table with strings by numbers of its own. */
@@ -98,60 +120,69 @@ export function withOwnWords({ cluster, ids, columns, words }: TaskTable): {
   return { cluster, ids, columns: Object.fromEntries(renumbered), words: own.texts };
 }
 
-interface Pair {
-  readonly narrow: JobRecord;
-  readonly whole: JobRecord | undefined;
-}
-type WholeOf = (some: readonly JobRecord[]) => Promise<readonly Pair[]>;
+type RecordsById = ReadonlyMap<number, JobRecord>;
 
-function wholeReader(
+/** Some records of the job with the query's `whole` fields, by what the store calls them. Rejects with StoreError. */
+async function wholeById(
   reader: AccountingReader,
   { job_id, whole: fields }: TasksQuery,
-  narrow: ReadonlyMap<number, JobRecord>,
-): WholeOf {
-  const idOf = new Map([...narrow].map(([id, record]) => [record, id]));
-  return async (some) => {
-    const ids = some.flatMap((record) => idOf.get(record) ?? []);
-    const found = new Map<number, JobRecord>();
-    for (let at = 0; at < ids.length; at += MOST_IDS) {
-      const rows = { ids: ids.slice(at, at + MOST_IDS) };
-      const table = (await reader.taskTable?.({ job_id, fields, rows })) ?? null;
-      if (table !== null) for (const [id, record] of recordsIn(table, fields)) found.set(id, record);
-    }
-    return some.map((record) => ({ narrow: record, whole: found.get(idOf.get(record) ?? NaN) }));
-  };
+  ids: readonly number[],
+): Promise<RecordsById> {
+  const found = new Map<number, JobRecord>();
+  for (let at = 0; at < ids.length; at += MOST_IDS) {
+    const rows = { ids: ids.slice(at, at + MOST_IDS) };
+    const table = (await reader.taskTable?.({ job_id, fields, rows })) ?? null;
+    if (table === null) continue;
+    const recordOf = recordMaker(table, fields);
+    for (const [row, id] of table.ids.entries()) found.set(id, recordOf(row));
+  }
+  return found;
 }
 
-/** The latest run of each task; `rows`: by their tasks. */
-async function latestOf(rows: readonly JobRecord[], wholeOf: WholeOf): Promise<readonly JobRecord[]> {
-  const again = (row: number): boolean => rows[row]?.task_id === rows[row + 1]?.task_id;
-  const several = rows.filter((_, row) => (row + 1 < rows.length && again(row)) || (row > 0 && again(row - 1)));
-  if (several.length === 0) return rows;
-  const pairs = await wholeOf(several);
-  const narrowOf = new Map(pairs.map(({ narrow, whole }) => [whole, narrow]));
-  const stored = pairs.flatMap(({ whole }) =>
-    whole === undefined ? [] : [{ record: whole, ended: true, provenance: {} }],
-  );
+/** Of rows in the order of their tasks, those that are not a task's latest run. */
+async function earlierRuns(
+  { ids, columns }: TaskTable,
+  wholeOf: (ids: readonly number[]) => Promise<RecordsById>,
+): Promise<ReadonlySet<number>> {
+  const tasks = columns.get('task_id') ?? [];
+  const several = ids.filter((_, row) => tasks[row] === tasks[row + 1] || (row > 0 && tasks[row] === tasks[row - 1]));
+  if (several.length === 0) return new Set();
+  const whole = await wholeOf(several);
+  const idOf = new Map([...whole].map(([id, record]) => [record, id]));
+  const stored = [...whole.values()].map((record) => ({ record, ended: true, provenance: {} }));
   const { records } = arrangeAttempts(stored, { all: true });
-  const earlier = new Set(
-    records.flatMap(({ record, attempt, attempts }) => (attempt < attempts ? (narrowOf.get(record) ?? []) : [])),
+  return new Set(
+    records.flatMap(({ record, attempt, attempts }) => (attempt < attempts ? (idOf.get(record) ?? []) : [])),
   );
-  return rows.filter((record) => !earlier.has(record));
 }
 
 /** null: the store's records are needed. Rejects with StoreError. */
 export async function readTasks(reader: AccountingReader, query: TasksQuery): Promise<TaskRows | null> {
   const { job_id, fields, more_than } = query;
-  const table = (await reader.taskTable?.({ job_id, fields, rows: { more_than } })) ?? null;
+  const read = [...new Set([...fields, 'task_id'] as const)];
+  const table = (await reader.taskTable?.({ job_id, fields: read, rows: { more_than } })) ?? null;
   if (table === null) return null;
-  const narrow = recordsIn(table, fields);
-  const rows = [...narrow.values()];
-  const wholeOf = wholeReader(reader, query, narrow);
-  const records = await latestOf(rows, wholeOf);
+  const wholeOf = (ids: readonly number[]): Promise<RecordsById> => wholeById(reader, query, ids);
+  const earlier = await earlierRuns(table, wholeOf);
+  const rows = [...table.ids.keys()].filter((row) => !earlier.has(table.ids[row] ?? NaN));
+  const tasks = table.columns.get('task_id') ?? [];
+  let rowOf: ReadonlyMap<Cell, number> | null = null;
+
+  function* allFields(): Iterable<JobRecord> {
+    const recordOf = recordMaker(table as TaskTable, read);
+    for (const row of rows) yield recordOf(row);
+  }
   return {
     cluster: table.cluster,
-    records,
-    reruns: rows.length - records.length,
-    whole: async (some) => (await wholeOf(some)).map((pair) => pair.whole ?? pair.narrow),
+    tasks: rows.length,
+    reruns: table.ids.length - rows.length,
+    records: (some?: readonly FieldName[]) => (some === undefined ? allFields() : briefRecords(table, some, rows)),
+    whole: async (wanted) => {
+      rowOf ??= new Map(rows.map((row) => [tasks[row] ?? null, row]));
+      const found = wanted.flatMap((task) => rowOf?.get(task) ?? []);
+      const whole = await wholeOf(found.flatMap((row) => table.ids[row] ?? []));
+      const recordOf = recordMaker(table, read);
+      return found.map((row) => whole.get(table.ids[row] ?? NaN) ?? recordOf(row));
+    },
   };
 }

@@ -23,7 +23,7 @@ export function succeeded(record: JobRecord): boolean | null {
  * Whether nobody saw the job end: its shepherd or host died, as far as is known. Where Grid Engine's accounting says
  * that it ran to an end of its own, only the sampler did not see it.
  */
-export function endUnseen({ status, failed }: JobRecord): boolean {
+export function endUnseen({ status, failed }: Pick<JobRecord, 'status' | 'failed'>): boolean {
   if (status !== 'lost') return false;
   return failed === null || failed === AFTER_SIGNAL || failedCode(failed).ran !== true;
 }

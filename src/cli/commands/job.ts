@@ -25,7 +25,7 @@ import { loadRules, type RuleSet } from '../../report/rules/rule-set';
 import { writerOf } from '../records/accounts';
 import { findDistinct, historyOf } from '../records/find';
 import { countOf } from '../records/options';
-import { askLists, withArrays } from '../job/array-tasks';
+import { askLists, hasRecent, withArrays } from '../job/array-tasks';
 import { type CommandContext, type GlobalOptions, CommandError, EXIT, usageError } from '../command';
 import { commandStores, realSources, type Sources, noStoreMessage, statusOfNothing } from '../stores/stores';
 import { RUN_FIELDS, wholeRuns } from '../job/whole-runs';
@@ -38,7 +38,7 @@ import {
   type JobSources,
 } from '../job/find-job';
 import { renderUnfinished, unfinishedLine } from '../../report/job/unfinished';
-import { mayBeUnfinished, mayContinue, NOBODY_ASKED, type AskedJobs } from '../job/may-be-unfinished';
+import { mayBeUnfinished, mayRunOn, NOBODY_ASKED, type AskedJobs } from '../job/may-be-unfinished';
 import { arrayLines, findArray, type ArrayContext } from '../job/array-screen';
 import { realLiveSources, type LiveSources } from '../live/sources';
 import { outputFormat, screenOf, warn, writeLines, writePieces } from '../output';
@@ -242,11 +242,11 @@ async function showArray(
   if (array === null) return false;
   const { settings, live, problems } = sources;
   const screen = screenOf(terminal, options, settings);
-  const mayContinueNow = job.cluster === undefined && mayContinue(array.tasks.records, terminal.now());
-  const unfinished =
-    live === null || !mayContinueNow ? NOBODY_ASKED : await askFor([job.job_id], settings, live, terminal);
+  const asked = live !== null && hasRecent(array.tasks, terminal.now()) ? live : null;
+  const mayContinue = asked !== null && job.cluster === undefined && mayRunOn(array.tasks);
+  const unfinished = mayContinue ? await askFor([job.job_id], settings, asked, terminal) : NOBODY_ASKED;
   problems.forEach((problem) => warn(terminal, problem));
-  const lines = await arrayLines(array, viewOf(options, settings), screen, sources);
+  const lines = await arrayLines(array, viewOf(options, settings), screen, { ...sources, live: asked });
   writeParts([...unfinished.jobs.map((one) => renderUnfinished(one, screen, options.full)), lines], terminal);
   return true;
 }

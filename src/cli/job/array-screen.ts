@@ -1,5 +1,5 @@
-import { setFlagsFromString } from 'node:v8';
 import { endedBadly } from '../../record/job-end';
+import { privateWorld } from '../../record/job-name';
 import type { JobRecord } from '../../record/record';
 import type { Settings } from '../../record/settings';
 import type { TaskRows } from '../../accounting/tasks';
@@ -9,12 +9,12 @@ import { addArray, ARRAY_FIELDS, renderAdded, TASK_FIELDS } from '../../report/j
 import { renderProgress } from '../../report/job/array-progress';
 import type { JobRun, JobViewOptions } from '../../report/job/job-run';
 import { ClassCounts } from '../../report/rules/judge';
-import { kindsNear } from '../../report/rules/kinds';
+import { kindsNear, SHORT_FIELDS, shortRuns, type Kinds } from '../../report/rules/kinds';
 import type { RuleSet } from '../../report/rules/rule-set';
 import type { Screen } from '../../report/screen/screen';
 import { findDistinct } from '../records/find';
 import type { LiveSources } from '../live/sources';
-import { progressOfTasks } from './array-tasks';
+import { beginLists, progressOfTasks } from './array-tasks';
 import { findTasks, type JobArgument, type JobSources, type TaskFields } from './find-job';
 
 /** An array whose screen needs few facts of each of its tasks. */
@@ -31,8 +31,6 @@ export function arrayFields({ rules }: Pick<RuleSet, 'rules'>): TaskFields {
 /** null: the records of the job are needed. Rejects with StoreError. */
 export async function findArray(job: JobArgument, sources: JobSources, rules: RuleSet): Promise<ArrayJob | null> {
   const tasks = await findTasks(job, sources, arrayFields(rules));
-  // The screen is made before V8's inlining, a quarter of all that it takes, would have paid.
-  if (tasks !== null) setFlagsFromString('--no-turbo-inlining');
   return tasks === null ? null : { ...job, tasks };
 }
 
@@ -40,9 +38,28 @@ const asRun = (record: JobRecord): JobRun => ({ record, attempt: 1, incarnation:
 
 /** What past runs of the array's kind promise. */
 async function promiseOf(tasks: TaskRows, history: ClassHistory): Promise<Promised | null> {
-  const named = tasks.records.find(({ job_name: name }) => name !== null);
-  const runs = named === undefined ? [] : (await tasks.whole([named])).map(asRun);
-  return (await history.advise(runs))[0]?.promise ?? null;
+  for (const { task_id: task, job_name: name } of tasks.records(['task_id', 'job_name']))
+    if (name !== null) return (await history.advise((await tasks.whole([task])).map(asRun)))[0]?.promise ?? null;
+  return null;
+}
+
+type ByTask = ReadonlyMap<JobRecord['task_id'], JobRecord>;
+
+/** The whole records of tasks that ended badly: their causes need them. */
+async function badEnds(tasks: TaskRows): Promise<ByTask> {
+  const bad: JobRecord['task_id'][] = [];
+  for (const record of tasks.records(['task_id', 'failed', 'exit_status', 'signal']))
+    if (endedBadly(record)) bad.push(record.task_id);
+  return new Map((await tasks.whole(bad)).map((record) => [record.task_id, record]));
+}
+
+function* withWhole(records: Iterable<JobRecord>, whole: ByTask): Iterable<readonly [JobRecord]> {
+  for (const record of records) yield [whole.get(record.task_id) ?? record];
+}
+
+async function kindsOf(tasks: TaskRows, readers: JobSources['readers']): Promise<Kinds> {
+  const short = shortRuns(tasks.records(['task_id', ...SHORT_FIELDS])).map(({ task_id: task }) => task);
+  return kindsNear(await tasks.whole(short), (query) => findDistinct(query, readers));
 }
 
 export interface ArrayContext extends Pick<JobSources, 'readers'> {
@@ -55,23 +72,25 @@ export interface ArrayContext extends Pick<JobSources, 'readers'> {
 
 /** The screen of an array. Rejects with StoreError. */
 export async function arrayLines(
-  { tasks }: ArrayJob,
+  { job_id, tasks }: ArrayJob,
   options: JobViewOptions,
   screen: Screen,
   { readers, history, rules, settings, live }: ArrayContext,
 ): Promise<readonly string[]> {
-  const { records, reruns } = tasks;
-  const bad = records.filter(endedBadly);
-  const wholeOf = new Map((await tasks.whole(bad)).map((record, index) => [bad[index], record]));
-  const latest = records.map((record) => [wholeOf.get(record) ?? record] as const);
+  const isSite = privateWorld(tasks.cluster ?? '') === null;
+  const lists = live === null || !isSite ? null : beginLists(settings, live);
+  await lists?.begun;
+  const bad = await badEnds(tasks);
   const promise = await promiseOf(tasks, history);
-  const kinds = await kindsNear(records, (query) => findDistinct(query, readers));
-  const classes = new ClassCounts({ rules, kindOf: kinds.of });
-  const added = addArray({ tasks: latest, reruns, promise, classes }, options, screen);
+  const { of: kindOf } = await kindsOf(tasks, readers);
+  const classes = new ClassCounts({ rules, kindOf });
+  const latest = withWhole(tasks.records(), bad);
+  const added = addArray({ tasks: latest, reruns: tasks.reruns, promise, classes }, options, screen);
   if (added === null) return [];
-  const [worst] = await tasks.whole(added.worst.filter((record) => !bad.includes(record)));
+  const [{ task_id: worstTask }] = added.worst;
+  const [worst] = await tasks.whole([worstTask]);
   const shown = worst === undefined ? added : { ...added, worst: [worst] as const };
-  const progress =
-    live === null ? null : await progressOfTasks(tasks.cluster ?? '', records, settings, live, screen.now);
+  const snapshot = lists === null ? null : await lists.wait();
+  const progress = snapshot === null ? null : progressOfTasks({ job_id, tasks }, snapshot);
   return [...renderAdded(shown, options, screen), ...renderProgress(progress ?? undefined, screen)];
 }

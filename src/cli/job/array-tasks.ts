@@ -1,6 +1,7 @@
+import type { TaskRows } from '../../accounting/tasks';
 import { listedTasks, type ListedTasks } from '../../live/listed-tasks';
 import type { Snapshot } from '../../live/snapshot';
-import { arraysAmong, isArray, type ArrayProgress } from '../../report/job/array-progress';
+import { arraysAmong, isArray, progressOf, type ArrayProgress } from '../../report/job/array-progress';
 import type { JobReport } from '../../report/job/job';
 import { jobGroups, recordsOf, type JobRun } from '../../report/job/job-run';
 import { parseTime } from '../../report/format/local-time';
@@ -15,13 +16,26 @@ const PATIENCE_MS = 2000;
 /** An array job without a heartbeat for longer than a weekend is not asked for. */
 const RECENT_MS = 3 * 86_400_000;
 
-const lastKnown = ({ status, revision, ended_at: ended, started_at: started }: JobRecord): number =>
+const RECENT_FIELDS = ['status', 'revision', 'ended_at', 'started_at'] as const;
+type RecentFields = Pick<JobRecord, (typeof RECENT_FIELDS)[number]>;
+
+const lastKnown = ({ status, revision, ended_at: ended, started_at: started }: RecentFields): number =>
   status === 'running' ? revision : (parseTime(ended ?? started)?.getTime() ?? 0);
 
 /** Whether a job had a heartbeat lately. */
-export const isRecent = (record: JobRecord, now: number): boolean => now - lastKnown(record) <= RECENT_MS;
+export const isRecent = (record: RecentFields, now: number): boolean => now - lastKnown(record) <= RECENT_MS;
 
-const latest = (times: readonly number[]): number => times.reduce((a, b) => Math.max(a, b), 0);
+/** null: not known. */
+function latestStart(records: readonly Pick<JobRecord, 'started_at'>[]): number | null {
+  const latest = records.reduce((time, { started_at: at }) => Math.max(time, parseTime(at)?.getTime() ?? 0), 0);
+  return latest === 0 ? null : latest;
+}
+
+/** Whether a task of an array had. */
+export function hasRecent(tasks: TaskRows, now: Date): boolean {
+  for (const record of tasks.records(RECENT_FIELDS)) if (isRecent(record, now.getTime())) return true;
+  return false;
+}
 
 /** The first run of each array job that may have tasks to come: of the newest job of the number, with a heartbeat lately. */
 function unfinished({ runs, newer, task_id: task }: JobReport, now: number): readonly JobRun[] {
@@ -37,38 +51,59 @@ function unfinished({ runs, newer, task_id: task }: JobReport, now: number): rea
   });
 }
 
-/** What qmaster lists, or null where it can't be had in time. Never rejects. */
-export async function askLists(settings: Settings, live: LiveSources): Promise<Snapshot | null> {
-  try {
-    const signal = AbortSignal.timeout(PATIENCE_MS);
-    return (await live.snapshot(settings, { pending: true, queries: ['running', 'pending'], signal })).snapshot;
-  } catch {
-    // The records stand without it.
-    return null;
-  }
+/** qmaster is asked for its lists while this process is at work. */
+interface AskedLists {
+  /** Resolves when it is being asked, or when there is nothing to wait for. */
+  readonly begun: Promise<void>;
+  /** null: they can't be had in time. Never rejects. */
+  readonly wait: () => Promise<Snapshot | null>;
 }
+
+export function beginLists(settings: Settings, live: LiveSources): AskedLists {
+  const patience = new AbortController();
+  const { signal } = patience;
+  let onAsking: () => void = () => undefined;
+  const asking = new Promise<void>((resolve) => (onAsking = resolve));
+  const asked = live.snapshot(settings, { pending: true, queries: ['running', 'pending'], signal, onAsking }).then(
+    ({ snapshot }) => snapshot,
+    // The records stand without it.
+    () => null,
+  );
+  return {
+    begun: Promise.race([asking, asked.then(() => undefined)]),
+    wait: async () => {
+      // From now on: an answer may long have come while this process was at work.
+      const timer = setTimeout(() => patience.abort(), PATIENCE_MS);
+      try {
+        return await asked;
+      } finally {
+        clearTimeout(timer);
+      }
+    },
+  };
+}
+
+/** What qmaster lists, or null where it can't be had in time. Never rejects. */
+export const askLists = (settings: Settings, live: LiveSources): Promise<Snapshot | null> =>
+  beginLists(settings, live).wait();
 
 /** What lists have of the array job with these records; null: nothing. */
 function listedOf(snapshot: Snapshot, records: readonly JobRecord[]): ListedTasks | null {
   const [first] = records;
-  const started = latest(records.map(({ started_at: at }) => parseTime(at)?.getTime() ?? 0));
-  return first === undefined ? null : listedTasks(snapshot, first, started === 0 ? null : started);
+  return first === undefined ? null : listedTasks(snapshot, first, latestStart(records));
 }
 
-/** How far one array job is, by the latest run of each task; null: Grid Engine does not list it, or can't be asked. */
-export async function progressOfTasks(
-  cluster: string,
-  records: readonly JobRecord[],
-  settings: Settings,
-  live: LiveSources,
-  now: Date,
-): Promise<ArrayProgress | null> {
-  if (privateWorld(cluster) !== null || !records.some((record) => isRecent(record, now.getTime()))) return null;
-  const snapshot = await askLists(settings, live);
-  const listed = snapshot && listedOf(snapshot, records);
+/** How far the array job of these tasks is; null: qmaster does not list it. */
+export function progressOfTasks(
+  { job_id, tasks }: { readonly job_id: number; readonly tasks: TaskRows },
+  snapshot: Snapshot,
+): ArrayProgress | null {
+  const job = { cluster: tasks.cluster ?? '', job_id };
+  if (listedTasks(snapshot, job, null) === null) return null;
+  const states = [...tasks.records(['task_id', 'status', 'revision', 'started_at'])];
+  const listed = listedTasks(snapshot, job, latestStart(states));
   if (listed === null) return null;
-  const runs = records.map((record) => ({ record, attempt: 1, incarnation: 1 }));
-  return [...arraysAmong(runs, () => listed).values()][0] ?? null;
+  return progressOf(job, new Map(states.map((state) => [state.task_id, [state]])), listed);
 }
 
 /**

@@ -113,10 +113,10 @@ export async function findTasks(
   for (const reader of readers) {
     const found = await readTasks(reader, query);
     if (found === null) return null;
-    if (found.records.length > 0) rows.push(found);
+    if (found.tasks > 0) rows.push(found);
   }
   const [only, ...others] = rows;
-  if (only === undefined || others.length > 0 || only.records.length < 2) return null;
+  if (only === undefined || others.length > 0 || only.tasks < 2) return null;
   const isAsked = cluster === undefined ? privateWorld(only.cluster ?? '') === null : cluster === only.cluster;
   return isAsked ? only : null;
 }

@@ -1,3 +1,4 @@
+import type { TaskRows } from '../../accounting/tasks';
 import { groupBy } from '../../base/group-by';
 import type { UnfinishedJob } from '../../live/unfinished-job';
 import { endUnseen } from '../../record/job-end';
@@ -17,7 +18,7 @@ export const NOBODY_ASKED: AskedJobs = { jobs: [], problem: null };
 /** Exit statuses by which a job asks to run again, and to be put into the error state (sge_diagnostics(1)). */
 const ASKS_AGAIN: ReadonlySet<number | null> = new Set([99, 100]);
 
-const mayRunAgain = (record: JobRecord): boolean =>
+const mayRunAgain = (record: Pick<JobRecord, 'status' | 'exit_status' | 'failed'>): boolean =>
   record.status !== 'running' &&
   (endUnseen(record) || ASKS_AGAIN.has(record.exit_status) || (record.failed ?? 0) !== 0);
 
@@ -35,6 +36,12 @@ export function mayBeUnfinished({ cluster, newer, runs }: JobReport, now: Date):
 }
 
 /** Whether one of a job's latest runs may be followed by another. */
-export function mayContinue(latest: readonly JobRecord[], now: Date): boolean {
+function mayContinue(latest: readonly JobRecord[], now: Date): boolean {
   return latest.some((record) => mayRunAgain(record) && isRecent(record, now.getTime()));
+}
+
+/** Whether a task of an array may run again. */
+export function mayRunOn(tasks: TaskRows): boolean {
+  for (const record of tasks.records(['status', 'exit_status', 'failed'])) if (mayRunAgain(record)) return true;
+  return false;
 }

@@ -12,6 +12,8 @@ export interface SnapshotOptions {
   readonly queries?: readonly Query[];
   /** Nobody wants the answer any more. */
   readonly signal: AbortSignal;
+  /** Called as soon as a client of Grid Engine runs. */
+  readonly onAsking?: () => void;
 }
 
 /** What the live commands read, so that a test can put something else there. */
@@ -50,11 +52,20 @@ async function heartbeats(settings: Settings): Promise<readonly JobRecord[]> {
   }
 }
 
+function whenAsking(cell: LiveCell, onAsking: () => void): LiveCell {
+  const run: PollTools['run'] = (...words) => {
+    const answer = cell.tools.run(...words);
+    onAsking();
+    return answer;
+  };
+  return { ...cell, tools: { ...cell.tools, run } };
+}
+
 /** The snapshot that commands share, `run_dir/live` of this host, and the heartbeats of all. */
 function makeLiveSources(): LiveSources {
   let cell: LiveCell | null = null;
   return {
-    snapshot: async (settings, { pending, queries, signal }) => {
+    snapshot: async (settings, { pending, queries, signal, onAsking }) => {
       const [{ liveSnapshot }, { liveCell, withQueries }] = await Promise.all([
         import('../../live/live-snapshot.js'),
         import('../../live/poll-tools.js'),
@@ -62,7 +73,8 @@ function makeLiveSources(): LiveSources {
       const { env } = process;
       const asked = (): LiveCell => {
         cell ??= liveCell(settings, env);
-        return queries === undefined ? cell : withQueries(cell, queries);
+        const wanted = queries === undefined ? cell : withQueries(cell, queries);
+        return onAsking === undefined ? wanted : whenAsking(wanted, onAsking);
       };
       return liveSnapshot({ settings, env, cell: asked, pending, signal });
     },

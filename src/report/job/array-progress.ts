@@ -1,6 +1,7 @@
 import { groupBy } from '../../base/group-by';
 import type { ListedTasks } from '../../live/listed-tasks';
-import { jobGroups, jobKey, latestRuns, type JobRun } from './job-run';
+import type { JobRecord } from '../../record/record';
+import { jobGroups, jobKey, latestRuns, recordsOf, type JobRun } from './job-run';
 import type { Screen } from '../screen/screen';
 import { formatCount } from '../format/units';
 
@@ -17,26 +18,29 @@ export interface ArrayProgress {
 /** Whether these are records of an array job's tasks. */
 export const isArray = (runs: readonly JobRun[]): boolean => runs.some(({ record }) => record.task_id !== null);
 
+type TaskState = Pick<JobRecord, 'status' | 'revision'>;
+
 /**
- * Of one array job with these records; `listed`: what Grid Engine says of it, null: unknown. A task's record and its
- * place in Grid Engine's lists were taken at different times: the newer one counts.
+ * Of one array job with these latest runs, by task; `listed`: what Grid Engine says of it, null: unknown. A task's record
+ * and its place in Grid Engine's lists were taken at different times: the newer one counts.
  */
-function progressOf(ofJob: readonly JobRun[], { record: first }: JobRun, listed: ListedTasks | null): ArrayProgress {
-  const tasks = groupBy(ofJob, ({ record }) => record.task_id);
+export function progressOf(
+  { cluster, job_id }: Pick<JobRecord, 'cluster' | 'job_id'>,
+  tasks: ReadonlyMap<JobRecord['task_id'], readonly TaskState[]>,
+  listed: ListedTasks | null,
+): ArrayProgress {
   const waiting = new Set(listed?.waiting.numbers);
   const counts = { ended: 0, running: 0, to_come: listed?.waiting.count ?? null };
-  for (const [task, runs] of tasks) {
-    const latest = latestRuns(runs);
-    const isNewer = listed === null || latest.some(({ record: { revision } }) => revision > listed.at);
+  for (const [task, latest] of tasks) {
+    const isNewer = listed === null || latest.some(({ revision }) => revision > listed.at);
     const waits = waiting.has(task ?? 0);
     if (waits && isNewer && counts.to_come !== null) counts.to_come -= 1;
     if (waits && !isNewer) continue;
     const runsAgain = !isNewer && listed.running.has(task ?? 0);
-    if (runsAgain || latest.some(({ record: { status } }) => status === 'running')) counts.running += 1;
+    if (runsAgain || latest.some(({ status }) => status === 'running')) counts.running += 1;
     else counts.ended += 1;
   }
   for (const task of listed?.running ?? []) if (!tasks.has(task)) counts.running += 1;
-  const { cluster, job_id } = first;
   return { cluster, job_id, ...counts };
 }
 
@@ -49,7 +53,9 @@ export function arraysAmong(
     jobGroups(runs).flatMap((ofJob) => {
       const [first] = ofJob;
       if (!isArray(ofJob)) return [];
-      return [[jobKey(first), progressOf(ofJob, first, listedOf(ofJob))] as const];
+      const runsOf = [...groupBy(ofJob, ({ record }) => record.task_id)];
+      const tasks = new Map(runsOf.map(([task, ofTask]) => [task, recordsOf(latestRuns(ofTask))]));
+      return [[jobKey(first), progressOf(first.record, tasks, listedOf(ofJob))] as const];
     }),
   );
 }

@@ -132,7 +132,7 @@ function renderOtherEnds(bad: readonly BadTask[], worst: JobRecord, screen: Scre
 /** The tasks of an array. */
 interface ArrayTasks {
   /** The latest run of each, in their order. */
-  readonly tasks: readonly TaskRecords[];
+  readonly tasks: Iterable<TaskRecords>;
   /** Earlier runs of tasks. */
   readonly reruns: number;
   /** What past runs of its kind promise. */
@@ -159,9 +159,11 @@ export function addArray(
 ): AddedArray | null {
   const full = detail === 'full';
   const [counts, known] = classes instanceof ClassCounts ? [classes, []] : [null, classes];
-  const facts = new ArrayFacts(tasks, { full, words: wordsOf(screen), dialect, counts });
-  const listsAll = allTasks || (full && tasks.length <= LISTED_UNASKED);
-  const listed = choice === undefined ? (listsAll ? tasks : null) : chooseTasks(tasks, choice);
+  // Those that can't be listed need not be kept.
+  const kept = allTasks || full || choice !== undefined ? [...tasks] : null;
+  const facts = new ArrayFacts(kept ?? tasks, { full, words: wordsOf(screen), dialect, counts });
+  const listsAll = allTasks || facts.tasks <= LISTED_UNASKED;
+  const listed = choice === undefined ? (listsAll ? kept : null) : chooseTasks(kept ?? [], choice);
   if (facts.worst === null) return null;
   return { reruns, promise, classes: counts?.found() ?? known, facts, worst: facts.worst.records, listed };
 }

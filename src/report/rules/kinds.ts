@@ -25,7 +25,7 @@ interface Named {
 /** Tasks of one array have the same. */
 let latest: Named & { readonly key: string | null } = { owner: null, name: null, key: null };
 
-function keyOf({ owner, job_name: name }: JobRecord): string | null {
+function keyOf({ owner, job_name: name }: Pick<JobRecord, 'owner' | 'job_name'>): string | null {
   if (owner !== latest.owner || name !== latest.name) {
     const isKnown = owner !== null && owner !== HIDDEN && name !== null;
     latest = { owner, name, key: isKnown ? JSON.stringify([owner, nameClass(name)]) : null };
@@ -60,16 +60,26 @@ export class Kinds {
   readonly of = (record: JobRecord): Kind | null => this.kinds.get(keyOf(record) ?? '') ?? null;
 }
 
-/** The kinds of short runs, by the runs within a day of each. Rejects with StoreError. */
-export async function kindsNear(records: readonly JobRecord[], find: FindRecords): Promise<Kinds> {
-  const asked = new Map<string, JobRecord>();
+/** What `shortRuns` looks at. */
+export const SHORT_FIELDS = ['owner', 'job_name', 'wallclock_seconds'] as const;
+
+/** A short run of each kind: not of more kinds than are asked for. */
+export function shortRuns<Run extends Pick<JobRecord, (typeof SHORT_FIELDS)[number]>>(
+  records: Iterable<Run>,
+): readonly Run[] {
+  const found = new Map<string, Run>();
   for (const record of records) {
     const isShort = record.wallclock_seconds !== null && record.wallclock_seconds < SHORT_SECONDS;
     const key = isShort ? keyOf(record) : null;
-    if (key !== null && asked.size < MOST_QUESTIONS) asked.set(key, record);
+    if (key !== null && found.size < MOST_QUESTIONS) found.set(key, record);
   }
+  return [...found.values()];
+}
+
+/** The kinds of short runs, by the runs within a day of each. Rejects with StoreError. */
+export async function kindsNear(records: readonly JobRecord[], find: FindRecords): Promise<Kinds> {
   const found = await Promise.all(
-    [...asked.values()].map((record) => {
+    shortRuns(records).map((record) => {
       const at = countedAt(record);
       return find({
         owner: record.owner ?? '',

@@ -97,14 +97,15 @@ export async function answerArray(
 ): Promise<object> {
   const fields = [...TASK_FIELDS, 'project'] as const;
   const tasks = await readTasks(reader, { job_id, more_than: 1, fields, whole: ARRAY_FIELDS });
-  const isShown = tasks !== null && tasks.cluster === (wanted ?? tasks.cluster) && tasks.records.every(sees);
-  if (!isShown || tasks.records.length < 2)
+  const isAsked = tasks !== null && tasks.cluster === (wanted ?? tasks.cluster);
+  const records = isAsked ? [...tasks.records()] : [];
+  if (!isAsked || records.length < 2 || !records.every(sees))
     throw new HttpProblem(404, 'this is no array job that can be answered so; ask /v1/job');
-  const { records, reruns, cluster } = tasks;
+  const { reruns, cluster } = tasks;
 
   const bad = records.filter(endedBadly);
   const explained = bad.slice(0, MOST_EXPLAINED);
-  const wholeOf = new Map((await tasks.whole(explained)).map((record, index) => [explained[index], record]));
+  const wholeOf = new Map((await tasks.whole(numbersOf(explained))).map((record, index) => [explained[index], record]));
   const facts = new ArrayFacts(
     records.map((record) => [wholeOf.get(record) ?? record] as const),
     { full: false, words: PLAIN_WORDS, dialect, counts: null, mostExplained: MOST_EXPLAINED },

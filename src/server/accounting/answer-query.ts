@@ -1,6 +1,6 @@
 import { withDerived } from '../../record/efficiency';
 import { arrangeAttempts } from '../../accounting/attempts';
-import { recordsIn, withOwnWords } from '../../accounting/tasks';
+import { briefRecords, withOwnWords } from '../../accounting/tasks';
 import type {
   AccountingReader,
   JobAnswer,
@@ -188,7 +188,7 @@ async function answerTasks(query: TaskTableQuery, access: Access, reader: Accoun
   const isWhole =
     table !== null &&
     table.ids.length > 0 &&
-    [...recordsIn(table, ['owner', 'project']).values()].every((record) => seesAll(record, access));
+    [...briefRecords(table, ['owner', 'project'])].every((record) => seesAll(record, access));
   if (!isWhole) throw new HttpProblem(404, 'this is no array of many tasks that can be answered so; ask /v1/job');
   return { schema: RECORD_SCHEMA, ...withOwnWords(table) };
 }

@@ -19,9 +19,10 @@ export async function tasksBy(
 ): Promise<{ readonly cluster: string | null; readonly reruns: number; readonly tasks: readonly object[] } | null> {
   const found = await readTasks(reader, { job_id, more_than: 1, fields: TASK_FIELDS, whole: ARRAY_FIELDS });
   if (found === null) return null;
-  const { cluster, records, reruns } = found;
+  const { cluster, reruns } = found;
+  const records = [...found.records()];
   const brief: readonly FieldName[] = ['task_id', 'status', 'cpu_seconds', 'metrics', 'h_vmem'];
-  const whole = await found.whole(records);
+  const whole = await found.whole(records.map(({ task_id: task }) => task));
   const tasks = records.map((record, index) => ({
     brief: fieldsOf(record, brief),
     whole: fieldsOf(whole[index] ?? record, ARRAY_FIELDS),

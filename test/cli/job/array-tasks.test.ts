@@ -116,6 +116,20 @@ describe('qmemacct job, of an array job with tasks to come', () => {
     assert.doesNotMatch(asked('waits'), /qhost|-j/);
   });
 
+  it('says so of thousands of tasks, too', async () => {
+    const [first] = records(HOUR);
+    assert.ok(first !== undefined);
+    const ended = Array.from({ length: 1200 }, (_, index) => ({
+      ...first,
+      task_id: index + 1,
+      run_id: `5e6f7a8b.${index + 1}.1`,
+    }));
+    const env = await makeSite('many', ANSWERS('many'), ended);
+    writeFileSync(join(directory, 'many', 'running.xml'), qstatSays(row('running', '1201')));
+    writeFileSync(join(directory, 'many', 'pending.xml'), qstatSays(row('pending', '1202-3000:1')));
+    assert.match(await answered(env), /\n {2}1,200 of 3,000 tasks have ended, 1 runs, 1,799 to come\n$/);
+  });
+
   it('asks for none where a task is asked for, or another accounting DB, or CSV', async () => {
     const env = await makeSite('unasked', ANSWERS('unasked'), records(HOUR));
     assert.deepEqual(await arrays(env, `${JOB}.3`), []);
