@@ -12,6 +12,8 @@ interface StoreAccess {
   readonly credentials?: string;
   /** How long PostgreSQL may be silent, in ms, before it is given up. */
   readonly silenceMs?: number;
+  /** Of PostgreSQL: for so many ms, questions are answered from one snapshot. */
+  readonly sharedMs?: number;
   /** Rejects at once where PostgreSQL can't be read, not with the first question. */
   readonly tried?: boolean;
 }

@@ -38,16 +38,14 @@ import { storeError } from './faults';
 import { readStatuses } from './node-status';
 import { taskTable } from './tasks';
 import { namedColumns, readRows, readTable } from './rows';
-import { notOf, Snapshot } from './snapshot';
+import { SharedSnapshot } from './shared-snapshot';
+import { notOf, type Snapshot } from './snapshot';
 import { KeptHours } from '../sums/kept-hours';
 import { summarise } from './sums/summarise';
 
 const DEFAULT_LIMIT = 50;
 /** Records in a page. */
 const PAGE = 500;
-const READING = 'isolation level repeatable read read only';
-/** In this transaction: to compile a query of some thirty joins takes ten times as long as to read a page by it. */
-const WITHOUT_JIT = "SELECT set_config('jit', 'off', true)";
 
 /** Where the caller's role may read; the first that it may. */
 const SOURCE = `SELECT CASE WHEN has_table_privilege('qmemacct.record', 'SELECT') THEN 'named_record'
@@ -147,9 +145,15 @@ async function selectPages(snapshot: Snapshot, query: RecordFilter): Promise<Sel
 export class PostgresReader implements AccountingReader {
   private source: Promise<Source> | null = null;
   private readonly kept = new KeptHours();
-  private readonly accounts = new WaitingAccounts();
+  private readonly shared: SharedSnapshot;
 
-  constructor(protected readonly db: Connection) {}
+  /** `sharedMs`: so long, questions are answered from one snapshot. */
+  constructor(
+    protected readonly db: Connection,
+    sharedMs = 0,
+  ) {
+    this.shared = new SharedSnapshot(db, new WaitingAccounts(), sharedMs);
+  }
 
   /** Asks nothing, to see whether it could. Rejects with StoreError. */
   async tryReading(): Promise<void> {
@@ -303,10 +307,11 @@ export class PostgresReader implements AccountingReader {
   }
 
   nodes({ since }: NodesQuery): Promise<readonly NodeHeartbeat[]> {
-    return readStatuses(this.db, since);
+    return this.ask(({ db }) => readStatuses(db, since));
   }
 
   close(): Promise<void> {
+    this.shared.close();
     return this.db.close();
   }
 
@@ -316,10 +321,7 @@ export class PostgresReader implements AccountingReader {
       this.source = null;
       throw error;
     });
-    return this.db.transaction(async (inner) => {
-      await inner.rows(WITHOUT_JIT);
-      return question(new Snapshot(inner, source, this.accounts));
-    }, READING);
+    return this.shared.ask(source, question);
   }
 
   private async findSource(): Promise<Source> {

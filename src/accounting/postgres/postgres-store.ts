@@ -35,8 +35,11 @@ class PostgresStore extends PostgresReader implements AccountingStore {
 }
 
 /** The PostgreSQL store at a URL, to be read. Connects with the first question. Throws StoreError. */
-export function openPostgresReader(url: string, options: ConnectOptions = {}): PostgresReader {
-  return new PostgresReader(connect(url, options));
+export function openPostgresReader(
+  url: string,
+  { sharedMs, ...options }: ConnectOptions & { readonly sharedMs?: number } = {},
+): PostgresReader {
+  return new PostgresReader(connect(url, options), sharedMs);
 }
 
 /** The PostgreSQL store at a URL, to be delivered to: its role may do nothing else. Throws StoreError. */

@@ -6,7 +6,7 @@ import type { JobRecords } from '../job-records';
 import type { RecordFilter } from '../store';
 import { DIMENSIONS } from '../summary';
 import { groupKey, type GroupKey } from '../sums/grouping-sets';
-import { DAY_MS, dayOf, hourOf } from '../sums/periods';
+import { DAY_MS, dayOf, HOUR_MS, hourOf } from '../sums/periods';
 import type { Transaction } from './connect';
 import type { WaitingAccounts } from './inbox';
 import { jobList, loadJobs } from './merger';
@@ -135,11 +135,15 @@ function unsettledOf(alone: readonly JobRecord[], held: JobRecords): Unsettled {
   };
 }
 
-type UnsettledQuery = Readonly<Record<'since' | 'until', number>> & { readonly owner: string | undefined };
+type UnsettledQuery = Readonly<Record<'until', number>> & { readonly owner: string | undefined };
+
+let snapshots = 0;
 
 /** What a question is answered from: one transaction's view of the table and of the inbox. */
 export class Snapshot {
   private readonly found = new Map<string, Promise<Unsettled>>();
+  /** Of no other snapshot of this process. */
+  readonly number = ++snapshots;
 
   constructor(
     readonly db: Pick<Transaction, 'query' | 'rows'>,
@@ -162,22 +166,20 @@ export class Snapshot {
     return { waiting, held: await loadJobs(this.db, jobList(waiting), this.source.records) };
   }
 
-  /** The jobs of which something waits that may matter to a filter. */
-  unsettled({ since, until, owner }: RecordFilter): Promise<Unsettled> {
-    const name = JSON.stringify([since, until, owner]);
-    const known = this.found.get(name) ?? this.findUnsettled({ since, until, owner });
+  /** The jobs of which something waits that may matter to a filter; nothing older waits for long. */
+  unsettled({ until, owner }: Pick<RecordFilter, 'until' | 'owner'>): Promise<Unsettled> {
+    // Questions up to now are one and the same.
+    const hour = Math.ceil(until / HOUR_MS) * HOUR_MS;
+    const name = JSON.stringify([hour, owner]);
+    const known = this.found.get(name) ?? this.findUnsettled({ until: hour, owner });
     this.found.set(name, known);
     return known;
   }
 
-  private async findUnsettled({ since, until, owner }: UnsettledQuery): Promise<Unsettled> {
+  private async findUnsettled({ until, owner }: UnsettledQuery): Promise<Unsettled> {
     const parameters = new Parameters();
     // The accounts of a run count within a day of each other.
-    const from = parameters.put(Math.floor(since - DAY_MS));
-    const parts = [
-      `i.counted_at >= ${from}::bigint`,
-      `i.counted_at < ${parameters.put(Math.ceil(until + DAY_MS))}::bigint`,
-    ];
+    const parts = [`i.counted_at < ${parameters.put(Math.ceil(until + DAY_MS))}::bigint`];
     if (owner !== undefined) parts.push(`(i.owner = ${parameters.put(owner)} OR i.owner IS NULL)`);
     const { waiting, held } = await this.load(parts.join(' AND '), parameters);
     const stored = new Set([...held.all()].map((one) => jobOf(one.stored.record)));

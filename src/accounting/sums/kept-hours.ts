@@ -15,17 +15,17 @@ export interface Changes {
   readonly hours: ReadonlyMap<number, number>;
   /** Of days that have been summed up: their other hours are as they were then. */
   readonly days: ReadonlyMap<number, number>;
-  /** Hours that can't be kept. */
-  readonly unsettled?: ReadonlySet<number>;
+  /** Hours with records that wait in an inbox, as they are with this change; null: they can't be kept. */
+  readonly unsettled?: { readonly hours: ReadonlySet<number>; readonly change: number | null };
 }
 
-function changeOf({ hours, days, unsettled }: Changes, hour: number): number | undefined {
-  if (unsettled?.has(hour) === true) return undefined;
+function changeOf({ hours, days, unsettled }: Changes, hour: number): number | string | undefined {
+  if (unsettled?.hours.has(hour) === true) return unsettled.change === null ? undefined : `waiting ${unsettled.change}`;
   return hours.get(hour) ?? days.get(Math.floor(hour / HOURS_OF_DAY));
 }
 
 interface Kept {
-  readonly change: number;
+  readonly change: number | string;
   readonly sums: HourSums | null;
   readonly records: HourRecords | null;
 }
@@ -74,7 +74,8 @@ export class KeptHours {
       const whole = { since: hour * HOUR_MS, until: (hour + 1) * HOUR_MS };
       const span = { since: Math.max(since, whole.since), until: Math.min(until, whole.until) };
       const change = changeOf(changes, hour);
-      const kept = change === undefined ? null : this.pieceOf(hour, change, span, sparse);
+      const brief = changes.unsettled?.hours.has(hour) ?? false;
+      const kept = change === undefined ? null : this.pieceOf(hour, change, span, { sparse, brief });
       const last = pieces.at(-1);
       if (kept !== null) pieces.push(kept);
       else if (last?.what === 'read')
@@ -84,11 +85,16 @@ export class KeptHours {
     return pieces;
   }
 
-  /** null: the records are to be read. */
-  private pieceOf(hour: number, change: number, span: Span, sparse: boolean): Piece | null {
+  /** null: the records are to be read. `brief`: what is made of them is soon of no use. */
+  private pieceOf(
+    hour: number,
+    change: number | string,
+    span: Span,
+    { sparse, brief }: { readonly sparse: boolean; readonly brief: boolean },
+  ): Piece | null {
     const before = this.hours.get(hour);
     const known = before?.change === change ? before : null;
-    if (span.until - span.since === HOUR_MS) {
+    if (span.until - span.since === HOUR_MS && !brief) {
       const kept = known?.sums ?? null;
       // To make them costs as much as to read the records some times: worth it from the second time on.
       if (kept === null && (sparse || before === undefined)) {

@@ -33,6 +33,9 @@ export interface WorkerReply {
   readonly problem?: { readonly status: number; readonly detail: string };
 }
 
+/** The questions of one page are of one moment, and what is answered is no older than this. */
+const SHARED_MS = 1000;
+
 const { path, credentials, silenceMs } = workerData as WorkerSettings;
 
 /** A number of the file at `path`: another one where another file has taken its place. */
@@ -50,7 +53,7 @@ class KeptReader {
   async open(): Promise<AccountingReader> {
     const identity = identityOf(path);
     if (this.#kept !== null && this.#kept.identity !== identity) await this.close();
-    this.#kept ??= { reader: await openReader(path, { credentials, silenceMs }), identity };
+    this.#kept ??= { reader: await openReader(path, { credentials, silenceMs, sharedMs: SHARED_MS }), identity };
     return this.#kept.reader;
   }
 

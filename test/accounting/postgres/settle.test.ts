@@ -3,12 +3,14 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { openPostgresHistory, type PostgresHistory } from '../../../src/accounting/postgres/postgres-history';
-import { openPostgresStore } from '../../../src/accounting/postgres/postgres-store';
-import type { AccountingStore } from '../../../src/accounting/store';
+import { openPostgresReader, openPostgresStore } from '../../../src/accounting/postgres/postgres-store';
+import type { AccountingReader } from '../../../src/accounting/store';
+import { StoreError } from '../../../src/accounting/store-error';
 import { settle } from '../../../src/cli/commands/settle';
 import type { JobRecord } from '../../../src/record/record';
 import { fakeTerminal } from '../../cli/fake-terminal';
 import { temporaryDirectory } from '../../support/temporary-directory';
+import { until } from '../../support/until';
 import { DAY, HOUR, iso, job, lineOf, T0 } from '../suite/fixture';
 import { tasksBy } from '../suite/tasks-suite';
 import { noPostgres, startServer, type Server } from './server';
@@ -66,7 +68,7 @@ const FILTERS = [
 ] as const;
 
 /** What a reader is told, question by question. */
-async function answers(store: AccountingStore): Promise<readonly unknown[]> {
+async function answers(store: AccountingReader): Promise<readonly unknown[]> {
   const told: unknown[] = [];
   for (let id = 1; id <= 20; id++) told.push(await store.job({ job_id: id, all: true }));
   for (let id = 1; id <= 20; id++) told.push(await tasksBy(store, id));
@@ -113,7 +115,8 @@ describe('the inbox', { skip: noPostgres }, () => {
     const plain = openPostgresHistory(server.url(await server.database()));
     const hooks = openPostgresStore(server.url(name));
     const store: PostgresHistory = openPostgresHistory(server.url(name));
-    t.after(() => Promise.all([plain, hooks, store].map((one) => one.close())));
+    const shared = openPostgresReader(server.url(name), { sharedMs: HOUR });
+    t.after(() => Promise.all([plain, hooks, store, shared].map((one) => one.close())));
     const all = accounts();
     await plain.merge(all);
     // A third is in the table, and its days are summed up, before the others come.
@@ -122,6 +125,7 @@ describe('the inbox', { skip: noPostgres }, () => {
     assert.ok((await hooks.merge(all.filter((_account, n) => n % 3 !== 0))).every(({ ok }) => ok));
     const expected = await answers(plain);
     assertNear(await answers(store), expected);
+    assertNear(await answers(shared), expected);
     assert.ok((await store.settle()).settled > 0);
     assertNear(await answers(store), expected);
     // Jobs that still run stay, and no others.
@@ -131,6 +135,31 @@ describe('the inbox', { skip: noPostgres }, () => {
     );
     await store.rollUp({});
     assertNear(await answers(store), expected);
+  });
+
+  it('is seen by questions within a time as by the first of them, and anew after a failure or that time', async (t) => {
+    const name = await server.database();
+    const hooks = openPostgresStore(server.url(name));
+    const [long, short] = [HOUR, 100].map((sharedMs) => openPostgresReader(server.url(name), { sharedMs }));
+    assert.ok(long !== undefined && short !== undefined);
+    t.after(() => Promise.all([hooks, long, short].map((one) => one.close())));
+    const jobsSeen = async (reader: AccountingReader): Promise<number> =>
+      (await reader.summary({ ...interval, by: 'owner' })).totals.jobs;
+    await hooks.merge([job(1, T0)]);
+    assert.deepEqual([await jobsSeen(long), await jobsSeen(short)], [1, 1]);
+    await hooks.merge([job(2, T0)]);
+    assert.equal(await jobsSeen(long), 1);
+    assert.deepEqual(await long.nodes({ since: 0 }), []);
+    await assert.rejects(long.jobs([0.5]));
+    assert.equal(await jobsSeen(long), 2);
+    await until(async () => (await jobsSeen(short)) === 2, 'the next moment');
+    await server.run(
+      name,
+      "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE state = 'idle in transaction'",
+    );
+    // Who asks before the end of the connection is seen is told of it.
+    await jobsSeen(long).catch((error: unknown) => assert.ok(error instanceof StoreError));
+    assert.equal(await jobsSeen(long), 2);
   });
 
   it('keeps the newest of what a running job says until the job ends', async (t) => {

@@ -80,7 +80,7 @@ export class RolledReader {
   }
 
   /** `unsettled`: hours with records that wait in the inbox. */
-  async changes({ since, until }: Span, unsettled: ReadonlySet<number>): Promise<Changes> {
+  async changes({ since, until }: Span, unsettled: NonNullable<Changes['unsettled']>): Promise<Changes> {
     const hours = await this.db.rows<[number, number]>(
       'SELECT hour, change FROM qmemacct.stale_hour WHERE hour >= $1 AND hour <= $2',
       [hourOf(since), hourOf(until)],

@@ -3,7 +3,7 @@ import type { KeptHours } from '../../sums/kept-hours';
 import { PartsSum } from '../../sums/parts';
 import { planOf, rolledQuery } from '../../sums/plan';
 import { Summer } from '../../sums/summer';
-import { NOTHING_UNSETTLED, type Snapshot } from '../snapshot';
+import type { Snapshot } from '../snapshot';
 import { FactReader } from './record-facts';
 import { RolledReader, type RolledChoice } from './rolled-rows';
 
@@ -22,8 +22,10 @@ export async function summarise(snapshot: Snapshot, query: SummaryQuery, kept: K
       for await (const rows of facts.records(part)) for (const row of rows) summer.addRecord(row);
     return summer.answer();
   }
-  const every = new FactReader(snapshot, NOTHING_UNSETTLED, { since, until: query.until }, DIMENSIONS);
-  const changes = await rolledReader.changes(query, unsettled.hours);
+  const every = new FactReader(snapshot, unsettled, { since, until: query.until }, DIMENSIONS);
+  // What waits of one user's jobs is not all that waits.
+  const change = query.owner === undefined ? snapshot.number : null;
+  const changes = await rolledReader.changes(query, { hours: unsettled.hours, change });
   for (const reading of new PartsSum(query, plan, summer).readings(kept, changes)) {
     const reader = reading.all ? every : facts;
     if (reading.what === 'earlier') (await reader.earlier(reading.span, reading.since)).forEach(reading.add);
