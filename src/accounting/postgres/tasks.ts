@@ -1,6 +1,6 @@
 import type { StoredRecord } from '../../record/merge';
 import { SAME_SUBMISSION_MS } from '../attempts';
-import type { Cell } from '../columns';
+import type { Cell, Column } from '../columns';
 import { OwnNumbers } from '../own-numbers';
 import { columnAt, COLUMNS, toRow } from '../row';
 import type { TaskTable, TaskTableQuery } from '../store';
@@ -34,34 +34,82 @@ type Found = readonly [
   ...columns: (string | null)[],
 ];
 
-const textOf = (name: string): string => (COLUMNS[columnAt(name)]?.dictionary === undefined ? name : textColumn(name));
-
 const listOf = (json: string | null | undefined): readonly Cell[] => JSON.parse(json ?? '[]') as readonly Cell[];
 
-/** Rows of the table in the order of tasks; `condition` is on `r`. */
-async function listsOf(
+const columnOf = (name: string): Column | undefined => COLUMNS[columnAt(name)];
+
+/** A column of `r` as a JSON list; numbers are joined as they are, which takes half the time. */
+function listed(name: string): string {
+  const isText = name !== 'id' && name !== 'task' && columnOf(name)?.type === 'text';
+  return isText ? `json_agg(r.${name})::text` : `'[' || string_agg(coalesce(r.${name}::text, 'null'), ',') || ']'`;
+}
+
+/**
+ * The columns with their strings by numbers of `words`. A string is read of one row that has it: thousands have the same
+ * few, and to join each row with its strings takes four times as long as all else. `condition` is on `r`.
+ */
+async function withWords(
   { db, source }: Snapshot,
   names: readonly string[],
-  condition: string,
-  { values }: Parameters,
-): Promise<Lists> {
-  const wanted = ['id', 'task', ...names.map(textOf)].map((name) => `json_agg(r.${name})::text`);
-  const [found] = await db.rows<Found>(
-    `SELECT min(r.cluster), max(r.cluster), min(r.submitted_at), max(r.submitted_at),
-       bool_or(r.pe_task_id IS NOT NULL OR coalesce(r.granted_hosts LIKE '%},{%', false)), ${wanted.join(', ')}
-     FROM (SELECT *, coalesce(r.task_id, 0) AS task FROM ${source.records} AS r
-       WHERE ${condition} ORDER BY task, r.id) AS r`,
-    values,
+  { ids, cells }: Pick<Lists, 'ids' | 'cells'>,
+  { condition, parameters }: Condition,
+  words: OwnNumbers,
+): Promise<Lists['cells']> {
+  const coded = names.flatMap((name, index) => {
+    const { dictionary } = columnOf(name) ?? {};
+    return dictionary === undefined ? [] : [{ name, index, dictionary, numbers: new Map<Cell, number | null>() }];
+  });
+  const shown = new Set<number>();
+  for (const { index, numbers } of coded)
+    for (const [row, cell] of (cells[index] ?? []).entries()) {
+      if (cell === null || numbers.has(cell)) continue;
+      numbers.set(cell, null);
+      shown.add(ids[row] ?? 0);
+    }
+  if (shown.size === 0) return cells;
+  const list = `(SELECT n::bigint FROM jsonb_array_elements_text(${parameters.put(JSON.stringify([...shown]))}::text::jsonb) AS n)`;
+  const rows = await db.rows<readonly Cell[]>(
+    `SELECT ${coded.map(({ name }) => `r.${name}, r.${textColumn(name)}`).join(', ')}
+     FROM ${source.records} AS r WHERE ${condition} AND r.id IN ${list}`,
+    parameters.values,
   );
-  const [cluster = null, other = null, first = null, last = null, isParallel = null, ids, tasks, ...cells] =
+  for (const row of rows)
+    for (const [at, { numbers, dictionary }] of coded.entries()) {
+      const [id = null, text = null] = [row[2 * at], row[2 * at + 1]];
+      if (typeof text === 'string') numbers.set(id, words.intern(dictionary, text));
+    }
+  const numbersAt = new Map(coded.map(({ index, numbers }) => [index, numbers]));
+  return cells.map((column, index) => {
+    const numbers = numbersAt.get(index);
+    return numbers === undefined ? column : column.map((cell) => numbers.get(cell) ?? null);
+  });
+}
+
+interface Condition {
+  readonly condition: string;
+  readonly parameters: Parameters;
+}
+
+/** Rows of the table in the order of tasks; `condition` is on `r`. */
+async function listsOf(snapshot: Snapshot, names: readonly string[], of: Condition, words: OwnNumbers): Promise<Lists> {
+  const [found] = await snapshot.db.rows<Found>(
+    `SELECT min(r.cluster), max(r.cluster), min(r.submitted_at), max(r.submitted_at),
+       bool_or(r.pe_task_id IS NOT NULL OR coalesce(r.granted_hosts LIKE '%},{%', false)),
+       ${['id', 'task', ...names].map(listed).join(', ')}
+     FROM (SELECT *, coalesce(r.task_id, 0) AS task FROM ${snapshot.source.records} AS r
+       WHERE ${of.condition} ORDER BY task, r.id) AS r`,
+    of.parameters.values,
+  );
+  const [cluster = null, other = null, first = null, last = null, isParallel = null, list, tasks, ...columns] =
     found ?? [];
+  const ids = listOf(list).map(Number);
   return {
     clusters: new Set([cluster, other].filter((name) => name !== null)),
     submitted: [first, last].filter((time) => time !== null),
     isParallel: isParallel === true,
-    ids: listOf(ids).map(Number),
+    ids,
     tasks: listOf(tasks).map(Number),
-    cells: cells.map((json) => listOf(json)),
+    cells: await withWords(snapshot, names, { ids, cells: columns.map(listOf) }, of, words),
   };
 }
 
@@ -96,26 +144,18 @@ function tableOf(
   names: readonly string[],
   lists: Lists,
   waiting: readonly StoredRecord[],
+  words: OwnNumbers,
 ): Omit<TaskTable, 'cluster' | 'fault'> {
-  const words = new OwnNumbers();
   const rows = waiting.map((stored) => toRow(stored, words));
   const tasks = [...lists.tasks, ...waiting.map(taskOf)];
   const order = [...tasks.keys()].sort((a, b) => (tasks[a] ?? 0) - (tasks[b] ?? 0) || a - b);
   const inOrder = <T>(all: readonly T[]): readonly T[] =>
     waiting.length === 0 ? all : order.flatMap((index) => all.slice(index, index + 1));
-  const columnOf = (name: string, index: number): readonly Cell[] => {
-    const at = columnAt(name);
-    const dictionary = COLUMNS[at]?.dictionary;
-    const cells = lists.cells[index] ?? [];
-    const numbered =
-      dictionary === undefined
-        ? cells
-        : cells.map((cell) => (typeof cell === 'string' ? words.intern(dictionary, cell) : cell));
-    return inOrder([...numbered, ...rows.map((row) => row[at] ?? null)]);
-  };
+  const cellsOf = (name: string, index: number): readonly Cell[] =>
+    inOrder([...(lists.cells[index] ?? []), ...rows.map((row) => row[columnAt(name)] ?? null)]);
   return {
     ids: inOrder([...lists.ids, ...waiting.map(waitingId)]),
-    columns: new Map(names.map((name, index) => [name, columnOf(name, index)])),
+    columns: new Map(names.map((name, index) => [name, cellsOf(name, index)])),
     words,
   };
 }
@@ -128,20 +168,22 @@ export async function taskTable(snapshot: Snapshot, query: TaskTableQuery): Prom
   const held = await snapshot.jobsOf(`i.job_id = ${waits.put(job)}::bigint`, waits);
   const waiting = [...held.all()].map(({ stored }) => stored);
   const settled = [...held.all(), ...held.changes().absorbed].flatMap(({ id }) => id ?? []);
+  const words = new OwnNumbers();
   const parameters = new Parameters();
   const ofJob = `r.job_id = ${parameters.put(job)}::bigint${notOf(settled)}`;
   if ('ids' in rows) {
     const wanted = new Set(rows.ids);
     const list = `(SELECT n::bigint FROM jsonb_array_elements_text(${parameters.put(JSON.stringify(rows.ids))}::text::jsonb) AS n)`;
-    const lists = await listsOf(snapshot, names, `${ofJob} AND r.id IN ${list}`, parameters);
+    const condition = `${ofJob} AND r.id IN ${list}`;
+    const lists = await listsOf(snapshot, names, { condition, parameters }, words);
     const some = waiting.filter((stored) => wanted.has(waitingId(stored)));
-    return { cluster: null, ...tableOf(names, lists, some) };
+    return { cluster: null, ...tableOf(names, lists, some, words) };
   }
-  const lists = await listsOf(snapshot, names, ofJob, parameters);
+  const lists = await listsOf(snapshot, names, { condition: ofJob, parameters }, words);
   const parts = [lists, extentOf(waiting)];
   const count = lists.ids.length + waiting.length;
   const isEachOnce = new Set(waiting.map(taskOf)).size === waiting.length;
   if ((count > 0 && count <= rows.more_than) || !isEachOnce || !isOneArray(parts)) return null;
   const [cluster = null] = parts.flatMap(({ clusters }) => [...clusters]);
-  return { cluster, ...tableOf(names, lists, waiting) };
+  return { cluster, ...tableOf(names, lists, waiting, words) };
 }
