@@ -4,6 +4,7 @@ import { packageRoot } from '../src/base/package-root';
 import { downCell } from './cluster/cell';
 import { stateDirOf } from './cluster/layout';
 import { groupsNamed, testFiles, type Need, type TestFile } from './runner/groups';
+import { hasRoom } from './runner/room';
 import { lineOf, summaryOf } from './runner/summary';
 import { endRunning, runTestFile, type FileResult } from './runner/test-process';
 
@@ -28,6 +29,8 @@ async function runAll(files: readonly TestFile[], need: Need): Promise<readonly 
   const results: FileResult[] = [];
   const worker = async (number: number): Promise<void> => {
     for (;;) {
+      // On a slow machine tests on a cell wait for processors, too.
+      if (need === 'cell' && number > availableParallelism()) await hasRoom(() => waiting.length === 0);
       const file = isInterrupted ? undefined : waiting.shift();
       if (file === undefined) return;
       const environment = { ...file.environment, QMEMACCT_TEST_CELL: cellOf(number) };

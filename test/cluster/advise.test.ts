@@ -117,11 +117,11 @@ async function ofScripts({ cell, product }: Site): Promise<void> {
 }
 
 describe('advise on a real Grid Engine', () => {
-  it('keeps jobs of one name apart by what they run', { timeout: 900_000 }, (t) => withSite(t, {}, ofScripts));
+  it('keeps jobs of one name apart by what they run', { timeout: 2_000_000 }, (t) => withSite(t, {}, ofScripts));
 });
 
 describe('hooks/advise.jsv on a real Grid Engine', () => {
-  it('warns, rewrites where the site says so, and blocks nothing', { timeout: 900_000 }, (t) =>
+  it('warns, rewrites where the site says so, and blocks nothing', { timeout: 2_000_000 }, (t) =>
     withSite(t, {}, verified),
   );
 });

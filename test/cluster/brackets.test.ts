@@ -30,7 +30,7 @@ import {
 } from './site';
 import { until } from '../support/until';
 
-const limits = { timeout: 900_000 };
+const limits = { timeout: 2_000_000 };
 const HOST = 'ge1';
 const FRESH_HOST = 'ge2';
 const USER = 'gealice';

@@ -10,7 +10,7 @@ import { wordFor } from './site';
 import { mountsBelow } from './teardown';
 import { until } from '../support/until';
 
-const limits = { timeout: 600_000 };
+const limits = { timeout: 2_000_000 };
 /** For a cell that another test file is using. */
 const waitMs = 300_000;
 

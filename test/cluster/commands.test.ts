@@ -84,7 +84,7 @@ async function removed({ cell, prefix }: Place): Promise<void> {
 }
 
 describe('a cell of three hosts', () => {
-  it('from nothing to what a user sees, in five commands', { timeout: 900_000 }, async (t) => {
+  it('from nothing to what a user sees, in five commands', { timeout: 2_000_000 }, async (t) => {
     const obstacle = siteObstacle();
     if (obstacle !== null) {
       t.skip(obstacle);

@@ -21,7 +21,7 @@ import {
 } from './site';
 import { until } from '../support/until';
 
-const limits = { timeout: 900_000 };
+const limits = { timeout: 2_000_000 };
 
 interface Sampler {
   readonly pid: number;

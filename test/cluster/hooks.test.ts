@@ -7,7 +7,7 @@ import { configureHooks } from './product';
 import { assertHolds, assertQueuesWell, burnerCommand, truthOf, withSite, type Site } from './site';
 import { until } from '../support/until';
 
-const limits = { timeout: 900_000 };
+const limits = { timeout: 2_000_000 };
 
 /** A site's own hook: says what it sees, then ends as told. */
 function siteHook(site: Site, name: string, body: string): string {

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { assertQueuesWell, withSite, type Site } from './site';
 
-const limits = { timeout: 900_000 };
+const limits = { timeout: 2_000_000 };
 
 /** Programs that the hooks call, or might: each planted one tells who ran it. */
 const PLANTED =

@@ -104,10 +104,13 @@ async function unseenJob(site: Site): Promise<void> {
 }
 
 describe('import on a cluster', () => {
-  it('reads the accounting file while jobs run and it is rotated, joined with our records', { timeout: 900_000 }, (t) =>
-    withSite(t, {}, async (site) => {
-      await importedWhileJobsRun(site);
-      await unseenJob(site);
-    }),
+  it(
+    'reads the accounting file while jobs run and it is rotated, joined with our records',
+    { timeout: 2_000_000 },
+    (t) =>
+      withSite(t, {}, async (site) => {
+        await importedWhileJobsRun(site);
+        await unseenJob(site);
+      }),
   );
 });

@@ -34,7 +34,7 @@ async function mailsOfJobs(site: Site): Promise<void> {
 }
 
 describe('a job that asks for a mail at its end', () => {
-  it('gets one, and no other job does', { timeout: 900_000 }, async (t) => {
+  it('gets one, and no other job does', { timeout: 2_000_000 }, async (t) => {
     await withSite(t, {}, mailsOfJobs);
   });
 });

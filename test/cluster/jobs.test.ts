@@ -21,7 +21,7 @@ import {
   type Site,
 } from './site';
 
-const limits = { timeout: 900_000 };
+const limits = { timeout: 2_000_000 };
 const seconds = (iso: string | null): number => Date.parse(iso ?? '') / 1000;
 
 /** What our record and Grid Engine's own line must agree on. */

@@ -16,7 +16,7 @@ import {
 } from './site';
 import { until } from '../support/until';
 
-const limits = { timeout: 900_000 };
+const limits = { timeout: 2_000_000 };
 
 /** Whether root here may raise hard limits again (CAP_SYS_RESOURCE): then no job is ever sampled in the small mode. */
 async function canLift({ cell }: Site): Promise<boolean> {

@@ -228,7 +228,7 @@ async function hostIsDenied(t: TestContext, cell: Cell): Promise<void> {
 }
 
 describe('the poller on a real Grid Engine', () => {
-  it('shows what qmaster knows, and what became of qmaster', { timeout: 900_000 }, async (t) => {
+  it('shows what qmaster knows, and what became of qmaster', { timeout: 2_000_000 }, async (t) => {
     const obstacle = clusterObstacle();
     if (obstacle !== null) {
       t.skip(obstacle);

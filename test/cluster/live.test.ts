@@ -42,7 +42,7 @@ import { taskTruths, tightScript, type TightTask } from './tight';
 import { watchAs } from './watcher';
 import { until } from '../support/until';
 
-const limits = { timeout: 900_000 };
+const limits = { timeout: 2_000_000 };
 const MASTER = 'ge0';
 const QMEMACCT = ['node', join(packageRoot(), 'bin', 'qmemacct')] as const;
 const PORT = 8181;

@@ -180,7 +180,7 @@ async function moved(t: TestContext, site: Site, server: Server): Promise<void> 
 }
 
 describe('a site on a real Grid Engine', () => {
-  it('moves from SQLite to PostgreSQL while jobs run', { timeout: 900_000, skip: noPostgres }, (t) =>
+  it('moves from SQLite to PostgreSQL while jobs run', { timeout: 2_000_000, skip: noPostgres }, (t) =>
     withSite(t, { settings: 'heartbeat = 1\ndelivery_jitter_ms = 0' }, async (site) => {
       const server = await startServer({ shared: true, access: ACCESS });
       try {

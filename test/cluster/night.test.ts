@@ -102,7 +102,7 @@ async function night(site: Site): Promise<void> {
 }
 
 describe('a night on a real Grid Engine', () => {
-  it('jobs of a day, and the mails of the morning after', { timeout: 900_000 }, async (t) => {
+  it('jobs of a day, and the mails of the morning after', { timeout: 2_000_000 }, async (t) => {
     await withSite(t, { settings: SETTINGS }, night);
   });
 });

@@ -9,7 +9,7 @@ import { client, kind } from './kind';
 import { until } from '../support/until';
 
 const USER = 'gealice';
-const limits = { timeout: 900_000 };
+const limits = { timeout: 2_000_000 };
 
 /** A hook of the site's, in a directory where every user may leave files. */
 function hook(cell: Cell, name: string, body: string): string {

@@ -69,5 +69,5 @@ async function explains(site: Site): Promise<void> {
 }
 
 describe('a job that waits, on a real Grid Engine', () => {
-  it('says why', { timeout: 900_000 }, (t) => withSite(t, {}, explains));
+  it('says why', { timeout: 2_000_000 }, (t) => withSite(t, {}, explains));
 });

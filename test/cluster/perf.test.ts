@@ -9,7 +9,7 @@ import { isUnavailable, THIS_MACHINE } from '../../src/sources/source';
 import { burner, type BurnerProgram } from '../burners/build';
 import { withSite, type Site } from './site';
 
-const limits = { timeout: 900_000 };
+const limits = { timeout: 2_000_000 };
 const HOST = 'ge1';
 
 /** Metric of a record by the event's name as perf has it; seconds, or a count. */

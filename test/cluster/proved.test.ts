@@ -93,7 +93,7 @@ async function uninstalled(site: Site): Promise<void> {
 }
 
 describe('jobs of an installation with default settings, on a real Grid Engine', () => {
-  it('are proved however long no job ran before', { timeout: 900_000 }, async (t) => {
+  it('are proved however long no job ran before', { timeout: 2_000_000 }, async (t) => {
     const obstacle = await eventsObstacle();
     if (obstacle !== null) {
       t.skip(obstacle);

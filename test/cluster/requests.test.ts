@@ -106,7 +106,7 @@ async function slaveHostsAreJudged({ cell, product }: Site): Promise<void> {
   }
 }
 
-describe('requests by any complex', { timeout: 900_000 }, () => {
+describe('requests by any complex', { timeout: 2_000_000 }, () => {
   it('are what jobs and their tasks on other hosts are judged by, per slot and once for the job', async (t) => {
     await withSite(t, { settings: SETTINGS, hVmem: { consumable: 'NO', default: '0' } }, judgedByWhatTheyRequest);
   });

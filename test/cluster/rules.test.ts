@@ -185,7 +185,7 @@ async function judged(site: Site): Promise<void> {
 }
 
 describe('the classes of real jobs', () => {
-  it('are those that they were made for', { timeout: 900_000 }, async (t) => {
+  it('are those that they were made for', { timeout: 2_000_000 }, async (t) => {
     const obstacle = siteObstacle() ?? stubObstacle();
     if (obstacle !== null) {
       t.skip(obstacle);

@@ -58,7 +58,7 @@ async function succeedsByItself(site: Site): Promise<void> {
 }
 
 describe('a workflow of Snakemake', () => {
-  it('gets the memory that it lacked', { timeout: 900_000 }, async (t) => {
+  it('gets the memory that it lacked', { timeout: 2_000_000 }, async (t) => {
     const why = obstacle();
     if (why !== null) t.skip(why);
     else await withSite(t, {}, succeedsByItself);

@@ -25,7 +25,7 @@ import {
 import { openingLines, taskCommand, taskTruths, tightScript, type TightTask } from './tight';
 import { until } from '../support/until';
 
-const limits = { timeout: 900_000 };
+const limits = { timeout: 2_000_000 };
 const USER = 'gealice';
 /** A qrsh in the script's own process tree, for each task that runs; on a loaded machine its forks are seen, too. */
 const CLIENT = mib(32);

@@ -267,7 +267,7 @@ async function onTheScreen({ cell, product }: Site, job: string): Promise<void> 
 }
 
 describe('why a job was killed', () => {
-  it('is told from the record and its accounting line', { timeout: 900_000 }, async (t) => {
+  it('is told from the record and its accounting line', { timeout: 2_000_000 }, async (t) => {
     await withSite(
       t,
       { settings: 'scope = "node"\ndelivery_jitter_ms = 0\ninterval = 0.1\ncpu_budget_percent = 100' },

@@ -86,7 +86,7 @@ const otlpBody = object({
 /** User time of all CPUs so far, in s. */
 const userSeconds = (): number => cpus().reduce((sum, { times }) => sum + times.user / 1000, 0);
 
-describe('figures of a node', { skip: shepherdObstacle() ?? false, timeout: 900_000 }, () => {
+describe('figures of a node', { skip: shepherdObstacle() ?? false, timeout: 2_000_000 }, () => {
   it('go from its service to each sink, with plain names, in base units, at the time of their reading', async (t) => {
     const lines: string[] = [];
     const graphite = await tcpServer(t, (socket) => {

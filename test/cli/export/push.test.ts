@@ -93,7 +93,7 @@ const whole = (id: number, endedAt = NOW): readonly JobRecord[] => [job(id, ende
 const numbers = (from: number, to: number): readonly number[] =>
   Array.from({ length: to - from + 1 }, (_item, index) => from + index);
 
-describe('qmemacct export push', { timeout: 600_000 }, () => {
+describe('qmemacct export push', { timeout: 2_000_000 }, () => {
   it('sends each record once it is whole, and once only', async (t) => {
     const index = new Index();
     const { port, asked } = await httpServer(t, (one, response) => void response.end(index.bulk(one)));

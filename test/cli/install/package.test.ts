@@ -23,7 +23,7 @@ function furnish(root: string, programs: readonly string[], libraries: readonly 
 
 const unableTo = process.getuid?.() === 0 ? packagesObstacle() : 'chroot and mknod are for root';
 
-describe('packages', { skip: unableTo ?? false, timeout: 600_000 }, () => {
+describe('packages', { skip: unableTo ?? false, timeout: 2_000_000 }, () => {
   let built = '';
   let out = '';
   let root = '';

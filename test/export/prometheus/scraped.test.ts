@@ -100,7 +100,7 @@ function questionsOf(file: string): readonly { readonly place: string; readonly 
 
 it(
   'a real Prometheus scrapes the server and a node, and has series for every panel and variable of the dashboards',
-  { skip, timeout: 900_000 },
+  { skip, timeout: 2_000_000 },
   async (t) => {
     const token = join(temporaryDirectory(), 'token');
     writeFileSync(token, 'abcdefghijklmnop0123456789\n', { mode: 0o600 });

@@ -29,7 +29,7 @@ async function sent(child: ChildProcess, settings: ReturnType<typeof sinkOf>): P
   assert.deepEqual(await sink.send(POINTS), SENT);
 }
 
-it('VictoriaMetrics has what is sent to it', { skip: without('victoria-metrics'), timeout: 900_000 }, async (t) => {
+it('VictoriaMetrics has what is sent to it', { skip: without('victoria-metrics'), timeout: 2_000_000 }, async (t) => {
   const [http, graphite] = [await freePort(), await freePort()];
   const child = startProgram(t, 'victoria-metrics', [
     `-storageDataPath=${join(temporaryDirectory(), 'data')}`,
@@ -58,7 +58,7 @@ it('VictoriaMetrics has what is sent to it', { skip: without('victoria-metrics')
   assert.deepEqual(read.sort(), expected);
 });
 
-it('InfluxDB has what is sent to it', { skip: without('influxd'), timeout: 900_000 }, async (t) => {
+it('InfluxDB has what is sent to it', { skip: without('influxd'), timeout: 2_000_000 }, async (t) => {
   const directory = temporaryDirectory();
   const [http, rpc] = [await freePort(), await freePort()];
   const config = join(directory, 'influxdb.conf');
@@ -115,7 +115,7 @@ function askGraphite(directory: string, target: string): ValueOf<typeof rendered
 for (const kind of ['graphite', 'graphite-pickle'] as const)
   it(
     `carbon has what is sent to it, and graphite-web shows it (${kind})`,
-    { skip: without('carbon-cache') || (!existsSync(GRAPHITE_WEB) && 'no graphite-web'), timeout: 900_000 },
+    { skip: without('carbon-cache') || (!existsSync(GRAPHITE_WEB) && 'no graphite-web'), timeout: 2_000_000 },
     async (t) => {
       const directory = temporaryDirectory();
       const [line, pickle, query] = [await freePort(), await freePort(), await freePort()];

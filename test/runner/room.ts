@@ -1,0 +1,32 @@
+import { readFileSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
+import { setTimeout as sleep } from 'node:timers/promises';
+
+/** More that want to run than these, for each processor, and all of them only take longer. */
+const MOST_RUNNING = 3;
+/** One look sees a moment: the mean of so many is what counts. */
+const LOOKS = 20;
+const LOOK_MS = 250;
+
+/** Threads that run or want to. */
+function running(): number {
+  const [, count] = /^\S+ \S+ \S+ (\d+)\//.exec(readFileSync('/proc/loadavg', 'latin1')) ?? [];
+  return Number(count ?? 0);
+}
+
+let last: Promise<void> = Promise.resolve();
+
+async function room(isOver: () => boolean): Promise<void> {
+  for (let sum = Infinity; sum / LOOKS > MOST_RUNNING * availableParallelism() && !isOver();) {
+    sum = 0;
+    for (let look = 0; look < LOOKS; look++) {
+      await sleep(LOOK_MS);
+      sum += running();
+    }
+  }
+}
+
+/** Resolves when the machine has room for more work, to one who waits after the other; or when all is over. */
+export function hasRoom(isOver: () => boolean): Promise<void> {
+  return (last = last.then(() => room(isOver)));
+}
