@@ -220,7 +220,7 @@ export class PostgresReader implements AccountingReader {
     const plan = rowPlan(fields);
     return this.ask(async (snapshot) => {
       const parameters = new Parameters();
-      const list = `(SELECT n::bigint FROM jsonb_array_elements_text(${parameters.put(JSON.stringify(numbers))}::text::jsonb) AS n)`;
+      const list = parameters.putNumbers(numbers);
       const waiting = await snapshot.jobsOf(`i.job_id IN ${list}`, parameters);
       const ids = [...waiting.all(), ...waiting.changes().absorbed].flatMap(({ id }) => id ?? []);
       const rows = await snapshot.db.rows<readonly Cell[]>(

@@ -20,6 +20,11 @@ export class Parameters {
   put(value: Value): string {
     return `$${this.values.push(value)}`;
   }
+
+  /** A list of numbers, for IN. */
+  putNumbers(numbers: Iterable<number>): string {
+    return `(SELECT n::bigint FROM jsonb_array_elements_text(${this.put(JSON.stringify([...numbers]))}::text::jsonb) AS n)`;
+  }
 }
 
 /** A pattern of ours (`*`, `?`) as one of LIKE. */

@@ -67,7 +67,7 @@ async function withWords(
       shown.add(ids[row] ?? 0);
     }
   if (shown.size === 0) return cells;
-  const list = `(SELECT n::bigint FROM jsonb_array_elements_text(${parameters.put(JSON.stringify([...shown]))}::text::jsonb) AS n)`;
+  const list = parameters.putNumbers(shown);
   const rows = await db.rows<readonly Cell[]>(
     `SELECT ${coded.map(({ name }) => `r.${name}, r.${textColumn(name)}`).join(', ')}
      FROM ${source.records} AS r WHERE ${condition} AND r.id IN ${list}`,
@@ -173,8 +173,7 @@ export async function taskTable(snapshot: Snapshot, query: TaskTableQuery): Prom
   const ofJob = `r.job_id = ${parameters.put(job)}::bigint${notOf(settled)}`;
   if ('ids' in rows) {
     const wanted = new Set(rows.ids);
-    const list = `(SELECT n::bigint FROM jsonb_array_elements_text(${parameters.put(JSON.stringify(rows.ids))}::text::jsonb) AS n)`;
-    const condition = `${ofJob} AND r.id IN ${list}`;
+    const condition = `${ofJob} AND r.id IN ${parameters.putNumbers(rows.ids)}`;
     const lists = await listsOf(snapshot, names, { condition, parameters }, words);
     const some = waiting.filter((stored) => wanted.has(waitingId(stored)));
     return { cluster: null, ...tableOf(names, lists, some, words) };

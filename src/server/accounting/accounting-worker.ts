@@ -33,7 +33,7 @@ export interface WorkerReply {
   readonly problem?: { readonly status: number; readonly detail: string };
 }
 
-/** The questions of one page are of one moment, and what is answered is no older than this. */
+/** Most pages' questions come within this time, and see one moment. */
 const SHARED_MS = 1000;
 
 const { path, credentials, silenceMs } = workerData as WorkerSettings;
