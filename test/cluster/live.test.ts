@@ -24,7 +24,7 @@ import {
   type QstatJson,
 } from './live-agreement';
 import { timeHooks, type HookName, type HookTimes } from './hook-times';
-import { client, goodEnds } from './kind';
+import { client, goodEnds, kind } from './kind';
 import { emptyCell, fillCell, submitSingles } from './load';
 import {
   assertHolds,
@@ -73,7 +73,9 @@ async function writeSettings({ cell, product }: Site): Promise<void> {
   await cell.check(MASTER, `cat >${SETTINGS_FILE} && chmod 644 ${SETTINGS_FILE}`, { stdin });
 }
 
-async function startServer({ cell }: Site): Promise<ChildProcess> {
+/** A server that has heard qmaster: until then it says that it knows nothing. */
+async function startServer(site: Site): Promise<ChildProcess> {
+  const { cell } = site;
   const { argv, env } = cell.command(MASTER, [...QMEMACCT, 'serve', '--port', String(PORT)]);
   const server = spawn(argv[0] ?? '', argv.slice(1), { env, cwd: '/', stdio: ['ignore', 'ignore', 'pipe'] });
   let said = '';
@@ -82,6 +84,8 @@ async function startServer({ cell }: Site): Promise<ChildProcess> {
     () => said.includes(': serves '),
     () => `a server: ${said}`,
   );
+  const knows = async (): Promise<boolean> => !(await getText(site, '/v1/snapshot')).includes('nothing is known');
+  await until(knows, 'a word of qmaster', 200);
   return server;
 }
 
@@ -410,9 +414,9 @@ async function tellsTasksToCome(site: Site): Promise<void> {
   }
 }
 
-const SHORT_JOBS = 300;
+const SHORT_JOBS = 120;
 /** To compare with: a rate needs no more. */
-const WITHOUT_HOOKS = 100;
+const WITHOUT_HOOKS = 60;
 const SLOTS = 10;
 
 /** Runs so many jobs of a second, of which none starts before all are submitted; seconds that they took. */
@@ -588,8 +592,11 @@ describe('the running cluster, on a real Grid Engine', () => {
       await writeSettings(site);
       await t.test('hosts, live, /qhost and /qstat say what qhost and qstat say', () => everybodyAgrees(site));
       await t.test('an array job says how many tasks are to come', () => tellsTasksToCome(site));
-      await t.test(`${PENDING} jobs that wait`, (t) => manyWait(t, site));
-      await t.test(`${SHORT_JOBS} jobs of a second`, (t) => shortJobs(t, site));
+      // Crowds are ours and Grid Engine's alike on each kind of it: one is enough.
+      if (kind.dialect !== 'ocs') {
+        await t.test(`${PENDING} jobs that wait`, (t) => manyWait(t, site));
+        await t.test(`${SHORT_JOBS} jobs of a second`, (t) => shortJobs(t, site));
+      }
       await t.test('who watches sees qmaster go and come back', (t) => watchesTheMaster(t, site));
     });
   });
