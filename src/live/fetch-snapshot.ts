@@ -1,3 +1,5 @@
+import { problemOf } from '../base/problem-document';
+import { anything, checkJson } from '../base/shape';
 import type { Snapshot } from './snapshot';
 import { snapshotFromJson } from './snapshot-json';
 import { socketGet } from './socket-get';
@@ -26,7 +28,10 @@ export async function fetchSnapshot(socketPath: string, options: FetchOptions = 
   const target = pending ? '/v1/snapshot?pending=true' : '/v1/snapshot';
   try {
     const { status, text } = await socketGet(socketPath, target, { timeoutMs, mostBytes, signal });
-    if (status !== 200) throw new Error(`HTTP status ${status}`);
+    if (status !== 200) {
+      const json = checkJson(anything, text, 'its answer');
+      throw new Error(problemOf(status, json.ok ? json.value : null));
+    }
     const snapshot = snapshotFromJson(text);
     if (!snapshot.ok) throw new Error(snapshot.error);
     return snapshot.value;

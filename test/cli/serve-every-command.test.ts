@@ -14,7 +14,8 @@ import { temporaryDirectory } from '../support/temporary-directory';
 /** What an option can be given for only where something else is: not what this test is about. */
 const NEEDS_A_TERMINAL = '--watch needs a terminal';
 /** The server has no Grid Engine to ask here. */
-const NO_GRID_ENGINE = /^qmemacct: qmemacct serve gave no answer \(.*: HTTP status 503\); qmaster is asked$/m;
+const NO_GRID_ENGINE =
+  /^qmemacct: qmemacct serve gave no answer \(.*: nothing is known of the cluster yet: .*\); qmaster is asked$/m;
 
 describe('every command of an ordinary user, by the server', () => {
   it('is asked for with nothing that the server does not know', { skip: notRoot }, async (t) => {

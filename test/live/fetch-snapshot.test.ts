@@ -32,7 +32,11 @@ describe("the site's snapshot", () => {
   it('is refused when it is another answer, too long, or no answer at all', async (t) => {
     const json = snapshotToJson(anEmptySnapshot('site'));
     const status = await serveOnSocket(t, (_, response) => response.writeHead(503).end(json));
-    await assert.rejects(fetchSnapshot(status), /serve\.sock: HTTP status 503/);
+    await assert.rejects(fetchSnapshot(status), /serve\.sock: it answers with status 503/);
+    const detail = 'nothing is known yet';
+    const problem = JSON.stringify({ type: 'about:blank', title: 'Unavailable', status: 503, detail });
+    const knowsNothing = await serveOnSocket(t, (_, response) => response.writeHead(503).end(problem));
+    await assert.rejects(fetchSnapshot(knowsNothing), /serve\.sock: nothing is known yet$/);
     const garbage = await serveOnSocket(t, (_, response) => response.end('<html>'));
     await assert.rejects(fetchSnapshot(garbage), /serve\.sock: the snapshot is not JSON/);
     const long = await serveOnSocket(t, (_, response) => {

@@ -1,7 +1,8 @@
 import type { Command } from 'commander';
 import { check } from '../../base/shape';
 import { loadSettings } from '../../record/settings';
-import { ClientError, newServerClient, problemOf } from '../../server/client/server-client';
+import { problemOf } from '../../base/problem-document';
+import { ClientError, newServerClient } from '../../server/client/server-client';
 import { signInLinkShape } from '../../server/routes/sign-in-link';
 import { type CommandContext, CommandError, EXIT, type GlobalOptions, usageError } from '../command';
 import { outputFormat, writeLines } from '../output';
@@ -39,7 +40,7 @@ export async function printLink(options: WebOptions, terminal: Terminal): Promis
     const answer = await client.get('/v1/sign-in-link');
     const link = check(signInLinkShape, answer.json, 'its answer');
     if (answer.status !== 200 || !link.ok)
-      throw new CommandError(`qmemacct serve at ${socket}: ${problemOf(answer)}`, EXIT.unavailable);
+      throw new CommandError(`qmemacct serve at ${socket}: ${problemOf(answer.status, answer.json)}`, EXIT.unavailable);
     const { url, seconds } = link.value;
     if (format === 'json') writeLines(terminal, [JSON.stringify({ schema: 1, url, seconds })]);
     else

@@ -1,5 +1,6 @@
 import { arrangeAttempts } from '../../accounting/attempts';
 import { OwnNumbers } from '../../accounting/own-numbers';
+import { problemOf } from '../../base/problem-document';
 import { check, type Shape } from '../../base/shape';
 import type {
   AccountingReader,
@@ -30,7 +31,7 @@ import {
   tasksAnswer,
 } from '../accounting/answer-shapes';
 import { healthShape } from '../routes/health';
-import { ClientError, newServerClient, problemOf, type ServerAnswer, type ServerClient } from './server-client';
+import { ClientError, newServerClient, type ServerAnswer, type ServerClient } from './server-client';
 
 /** Jobs: the server answers several questions while it would wait for the next. */
 const ASKED_AT_ONCE = 16;
@@ -205,7 +206,7 @@ export class RemoteReader implements AccountingReader {
 
   #checked<T>(answer: ServerAnswer, shape: Shape<T>): T | null {
     if (answer.status === 404) return null;
-    if (answer.status !== 200) throw this.#error(problemOf(answer));
+    if (answer.status !== 200) throw this.#error(problemOf(answer.status, answer.json));
     const checked = check(shape, answer.json, 'its answer');
     if (!checked.ok) throw this.#error(`its answer can't be used (${checked.error})`);
     return checked.value;
@@ -253,7 +254,7 @@ export async function openRemoteReader(socket: string): Promise<AccountingReader
   try {
     const answer = await client.get('/v1/health');
     const health = check(healthShape, answer.json, 'its answer');
-    if (answer.status !== 200 || !health.ok) throw new ClientError(problemOf(answer), undefined);
+    if (answer.status !== 200 || !health.ok) throw new ClientError(problemOf(answer.status, answer.json), undefined);
     const { problem } = health.value.accounting;
     if (problem !== null)
       throw new StoreError(`the server at ${socket}`, problem.slice(0, 1000), 'its log has more', true);

@@ -1,8 +1,6 @@
 import { Agent } from 'node:http';
-import { check } from '../../base/shape';
 import { UserError } from '../../base/user-error';
 import { socketGet } from '../../live/socket-get';
-import { problemShape } from '../http/http-problem';
 
 /** An answer of the server, as it came. */
 export interface ServerAnswer {
@@ -66,10 +64,4 @@ export function newServerClient(socket: string, patienceMs = PATIENCE_MS): Serve
     },
     close: () => agent.destroy(),
   };
-}
-
-/** What an answer of another status than 200 says, in one line. */
-export function problemOf({ status, json }: ServerAnswer): string {
-  const problem = check(problemShape, json, 'its answer');
-  return problem.ok ? problem.value.detail.slice(0, 1000) : `it answers with status ${status}`;
 }

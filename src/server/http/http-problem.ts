@@ -1,4 +1,5 @@
-import { integer, object, string, type ValueOf } from '../../base/shape';
+import type { problemShape } from '../../base/problem-document';
+import type { ValueOf } from '../../base/shape';
 import { UserError } from '../../base/user-error';
 import { makeBody, type Body } from './body';
 
@@ -27,11 +28,6 @@ const TITLES: Readonly<Record<number, string>> = {
   500: 'Internal error',
   503: 'Unavailable',
 };
-
-export const problemShape = object(
-  { type: string, title: string, status: integer(), detail: string },
-  'what was wrong, why, and what to do, in one line (RFC 9457)',
-);
 
 /** Its kind, in a few words. */
 export function titleOf({ httpStatus }: HttpProblem): string {

@@ -2,7 +2,7 @@ import { LIVE_PARTS } from '../../report/live/json';
 import type { Parameter } from './parameter';
 import { named, type Schema } from '../../base/shape';
 import { ANSWER_PARTS } from '../accounting/answer-shapes';
-import { problemShape } from '../http/http-problem';
+import { problemShape } from '../../base/problem-document';
 import type { Route } from './route';
 
 /** Of every request, whatever it asks. */

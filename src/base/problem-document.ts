@@ -1,0 +1,12 @@
+import { check, integer, object, string } from './shape';
+
+export const problemShape = object(
+  { type: string, title: string, status: integer(), detail: string },
+  'what was wrong, why, and what to do, in one line (RFC 9457)',
+);
+
+/** What an answer that is not as asked says, in one line. */
+export function problemOf(status: number, json: unknown): string {
+  const problem = check(problemShape, json, 'its answer');
+  return problem.ok ? problem.value.detail.slice(0, 1000) : `it answers with status ${status}`;
+}
