@@ -15,7 +15,9 @@ import { isAlive, type ProcessId } from './processes';
 import {
   assertHolds,
   assertQueuesWell,
+  awaitFigures,
   burnerCommand,
+  holds,
   mib,
   truthOf,
   UNTIL_TOLD,
@@ -391,9 +393,12 @@ const { SIGHUP, SIGKILL } = constants.signals;
 
 /** Grid Engine ends the tasks when the script has ended; on the script's own host that takes it a second. */
 async function outlivesMaster(site: Site): Promise<void> {
+  const word = wordFor(site.cell, USER, 'outlived');
   const tasks = [steady('master', 60, 600_000), steady('other', 60, 600_000)];
-  const script = [...openingLines(), ...tasks.map((task) => `${taskCommand('out', task)} &`), 'sleep 6', ''].join('\n');
-  const job = await submitTight(site, 'out', 'tight', 4, script);
+  const begin = tasks.map((task) => `${taskCommand('out', task)} &`);
+  const job = await submitTight(site, 'out', 'tight', 4, [...openingLines(), ...begin, word.wait, ''].join('\n'));
+  await awaitFigures(site.cell, job, holds(mib(59)), 2);
+  word.give();
   const lines = await site.cell.waitFinished(job);
   const records = await recordsOf(site, job, 3);
   const master = taskRecord(records, null);
@@ -416,7 +421,8 @@ async function outlivesMaster(site: Site): Promise<void> {
 async function execdRestarts(site: Site): Promise<void> {
   const { cell } = site;
   const tasks = (['master', 'other'] as const).flatMap((on) => [steady(on, 50, 12_000), steady(on, 40, 4000)]);
-  const late = taskCommand('restart', steady('other', 80, HOLD, 15_000));
+  const word = wordFor(cell, USER, 'restarted');
+  const late = `${word.wait}; ${taskCommand('restart', steady('other', 80))}`;
   const job = await submitTight(site, 'restart', 'tight', 4, tightScript('restart', tasks, late));
   const [running] = await cell.waitRunning(job);
   // On a busy machine the first has ended before the last begins.
@@ -433,6 +439,7 @@ async function execdRestarts(site: Site): Promise<void> {
   await Promise.all(cell.execHosts.map((host) => cell.stopExecd(host)));
   await sleep(4000);
   await Promise.all(cell.execHosts.map((host) => cell.startExecd(host)));
+  word.give();
   const records = await recordsOf(site, job, 6);
   const truths = taskTruths(cell, USER, 'restart');
   assert.equal(truths.size, 5);
