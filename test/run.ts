@@ -30,7 +30,7 @@ async function runAll(files: readonly TestFile[], need: Need): Promise<readonly 
   const worker = async (number: number): Promise<void> => {
     for (;;) {
       // On a slow machine tests on a cell wait for processors, too.
-      if (number > 1) await hasRoom(() => waiting.length === 0);
+      if (need === 'cell' && number > availableParallelism()) await hasRoom(() => waiting.length === 0);
       const file = isInterrupted ? undefined : waiting.shift();
       if (file === undefined) return;
       const environment = { ...file.environment, QMEMACCT_TEST_CELL: cellOf(number) };
