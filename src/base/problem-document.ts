@@ -6,7 +6,7 @@ export const problemShape = object(
 );
 
 /** What an answer that is not as asked says, in one line. */
-export function problemOf(status: number, json: unknown): string {
+export function problemOf({ status, json }: { readonly status: number; readonly json: unknown }): string {
   const problem = check(problemShape, json, 'its answer');
   return problem.ok ? problem.value.detail.slice(0, 1000) : `it answers with status ${status}`;
 }

@@ -30,7 +30,7 @@ export async function fetchSnapshot(socketPath: string, options: FetchOptions = 
     const { status, text } = await socketGet(socketPath, target, { timeoutMs, mostBytes, signal });
     if (status !== 200) {
       const json = checkJson(anything, text, 'its answer');
-      throw new Error(problemOf(status, json.ok ? json.value : null));
+      throw new Error(problemOf({ status, json: json.ok ? json.value : null }));
     }
     const snapshot = snapshotFromJson(text);
     if (!snapshot.ok) throw new Error(snapshot.error);

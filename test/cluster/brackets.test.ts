@@ -11,7 +11,7 @@ import { isUnavailable } from '../../src/sources/source';
 import { burner, type BurnerProgram } from '../burners/build';
 import type { AccountingRecord } from './cell';
 import { setArmWait } from './product';
-import { isAlive, type ProcessId } from './processes';
+import { isAlive, rssOf, type ProcessId } from './processes';
 import { FIRST, oneOf } from '../tries';
 import { client } from './kind';
 import {
@@ -300,7 +300,7 @@ async function deleted(site: Site): Promise<void> {
     cell
       .processes(HOST)
       .filter(({ command }) => /deleted\d\.truth/.test(command))
-      .map(({ pid }) => Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? 0) * 1024);
+      .map(({ pid }) => rssOf(pid));
   await until(
     () => held().filter((bytes) => bytes >= mib(300)).length === 2,
     () => `the burners of ${job}: ${held().join(' ')} bytes`,

@@ -592,7 +592,7 @@ describe('the running cluster, on a real Grid Engine', () => {
       await writeSettings(site);
       await t.test('hosts, live, /qhost and /qstat say what qhost and qstat say', () => everybodyAgrees(site));
       await t.test('an array job says how many tasks are to come', () => tellsTasksToCome(site));
-      // Crowds are ours and Grid Engine's alike on each kind of it: one is enough.
+      // These two are about load, not about what a kind of Grid Engine says.
       if (kind.dialect !== 'ocs') {
         await t.test(`${PENDING} jobs that wait`, (t) => manyWait(t, site));
         await t.test(`${SHORT_JOBS} jobs of a second`, (t) => shortJobs(t, site));

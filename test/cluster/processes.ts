@@ -29,6 +29,15 @@ export function isAlive(id: ProcessId): boolean {
   return startTimeOf(id.pid) === id.startTime;
 }
 
+/** Bytes that the process holds in RAM; 0 where it has ended. */
+export function rssOf(pid: number): number {
+  try {
+    return Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? 0) * 1024;
+  } catch {
+    return 0;
+  }
+}
+
 /** The namespace as /proc/PID/ns shows it (`net:[4026531840]`), or null where the file is not one bound to it. */
 export function namespaceOf(file: string, type: string): string | null {
   try {

@@ -408,7 +408,7 @@ async function outlivesMaster(site: Site): Promise<void> {
     const record = taskRecord(records, id);
     assertAgrees(record, line);
     if (id === null) continue;
-    // The end of its qrsh may come to it before Grid Engine does.
+    // Where its qrsh goes first, the shepherd closes the task's terminal, and the kernel hangs up.
     const signal = record.signal === SIGHUP ? SIGHUP : SIGKILL;
     assert.deepEqual([line.failed, record.signal, record.exit_status], ['100', signal, 128 + signal]);
     assertHolds(record.peak_rss, mib(60), mib(4), 0.97);

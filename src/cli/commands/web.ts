@@ -40,7 +40,7 @@ export async function printLink(options: WebOptions, terminal: Terminal): Promis
     const answer = await client.get('/v1/sign-in-link');
     const link = check(signInLinkShape, answer.json, 'its answer');
     if (answer.status !== 200 || !link.ok)
-      throw new CommandError(`qmemacct serve at ${socket}: ${problemOf(answer.status, answer.json)}`, EXIT.unavailable);
+      throw new CommandError(`qmemacct serve at ${socket}: ${problemOf(answer)}`, EXIT.unavailable);
     const { url, seconds } = link.value;
     if (format === 'json') writeLines(terminal, [JSON.stringify({ schema: 1, url, seconds })]);
     else

@@ -206,7 +206,7 @@ export class RemoteReader implements AccountingReader {
 
   #checked<T>(answer: ServerAnswer, shape: Shape<T>): T | null {
     if (answer.status === 404) return null;
-    if (answer.status !== 200) throw this.#error(problemOf(answer.status, answer.json));
+    if (answer.status !== 200) throw this.#error(problemOf(answer));
     const checked = check(shape, answer.json, 'its answer');
     if (!checked.ok) throw this.#error(`its answer can't be used (${checked.error})`);
     return checked.value;
@@ -254,7 +254,7 @@ export async function openRemoteReader(socket: string): Promise<AccountingReader
   try {
     const answer = await client.get('/v1/health');
     const health = check(healthShape, answer.json, 'its answer');
-    if (answer.status !== 200 || !health.ok) throw new ClientError(problemOf(answer.status, answer.json), undefined);
+    if (answer.status !== 200 || !health.ok) throw new ClientError(problemOf(answer), undefined);
     const { problem } = health.value.accounting;
     if (problem !== null)
       throw new StoreError(`the server at ${socket}`, problem.slice(0, 1000), 'its log has more', true);
