@@ -6,58 +6,76 @@ import { tableColumns } from '../../tasks';
 import type { Words } from '../database/dictionary';
 import { storeError } from '../database/faults';
 import { prepared } from '../database/prepared';
-import { COUNT_OF_JOB } from './queries';
 
 /** Parameter: the job's number. */
 export const PARALLEL = 'SELECT 1 FROM record WHERE job_id = ? AND pe_task_id IS NOT NULL LIMIT 1';
 
-const listsOf = (columns: readonly string[]): string =>
-  ['id', ...columns].map((name) => `json_group_array(r.${name})`).join(', ');
+/** Rows of which SQLite makes one list: longer ones are copied from place to place as they grow. */
+const BLOCK = 1000;
 
-/** One row: what all have in common, then ids and columns, each as a JSON list. Parameter: the job's number. */
+/** Index of the first list. */
+const LISTS_AT = 5;
+
+/** The records of a job in the order of their tasks. Parameter: its number. */
+export const IDS_OF_JOB = 'SELECT id FROM record INDEXED BY record_by_job WHERE job_id = ? ORDER BY task_id';
+
+/** One row: what some of a job's records have in common, then ids and columns, each as a JSON list. Parameters: ids as a JSON list, the job's number. */
 export const tasksQuery = (columns: readonly string[]): string =>
-  `SELECT min(r.cluster_id), max(r.cluster_id), max(r.submitted_at) - min(r.submitted_at), max(r.granted_hosts LIKE '%},{%'),
-    ${listsOf(columns)}
-  FROM record r INDEXED BY record_by_job WHERE r.job_id = ?`;
-
-/** The same of some of them. Parameters: ids as a JSON list, the job's number. */
-export const someTasksQuery = (columns: readonly string[]): string =>
-  `SELECT NULL, NULL, NULL, NULL, ${listsOf(columns)}
+  `SELECT min(r.cluster_id), max(r.cluster_id), min(r.submitted_at), max(r.submitted_at), max(r.granted_hosts LIKE '%},{%'),
+    ${['id', ...columns].map((name) => `json_group_array(r.${name})`).join(', ')}
   FROM json_each(?) CROSS JOIN record r ON r.id = value WHERE r.job_id = ?`;
 
-type Found = readonly [
+type Block = readonly [
   cluster: number | null,
   otherCluster: number | null,
-  submissions: number | null,
+  submitted: number | null,
+  lastSubmitted: number | null,
   isParallel: 0 | 1 | null,
-  ids: string,
-  ...columns: string[],
+  ...lists: string[],
 ];
 
-const listOf = (json: string | undefined): readonly Cell[] => JSON.parse(json ?? '[]') as readonly Cell[];
+function blocksOf(db: Database, job: number, ids: readonly number[], columns: readonly string[]): readonly Block[] {
+  const statement = prepared<[string, number], Block>(db, tasksQuery(columns), 'raw');
+  const blocks: Block[] = [];
+  for (let at = 0; at < ids.length; at += BLOCK) {
+    const block = statement.get(JSON.stringify(ids.slice(at, at + BLOCK)), job);
+    if (block !== undefined) blocks.push(block);
+  }
+  return blocks;
+}
+
+/** The list at a place of each block as one. */
+const listAt = (blocks: readonly Block[], at: number): readonly Cell[] =>
+  ([] as Cell[]).concat(...blocks.map((block) => JSON.parse(String(block[at])) as readonly Cell[]));
+
+/** Whether the records are of one job, whose tasks run on one host each. */
+function areTasks(blocks: readonly Block[]): boolean {
+  const known = (values: readonly (number | null)[]): readonly number[] => values.filter((value) => value !== null);
+  const submitted = known(blocks.flatMap((block) => [block[2], block[3]]));
+  return (
+    new Set(blocks.flatMap(([least, most]) => [least, most])).size <= 1 &&
+    Math.max(...submitted) - Math.min(...submitted) <= SAME_SUBMISSION_MS &&
+    blocks.every((block) => block[4] !== 1)
+  );
+}
 
 /** As AccountingReader's, inside one transaction. */
 export function taskTable(db: Database, words: Words, query: TaskTableQuery): TaskTable | null {
   const { job_id: job, rows } = query;
   const names = tableColumns(query);
-  const tableOf = ([cluster, , , , ids, ...lists]: Found): TaskTable => ({
+  const ids = 'ids' in rows ? rows.ids : prepared<[number], number>(db, IDS_OF_JOB, 'pluck').all(job);
+  if ('more_than' in rows) {
+    if (ids.length > 0 && ids.length <= rows.more_than) return null;
+    if (prepared<[number], 1>(db, PARALLEL, 'pluck').get(job) === 1) return null;
+  }
+  const blocks = blocksOf(db, job, ids, names);
+  if ('more_than' in rows && !areTasks(blocks)) return null;
+  const cluster = 'ids' in rows ? null : (blocks[0]?.[0] ?? null);
+  return {
     cluster: cluster === null ? null : words.text('cluster', cluster),
-    ids: listOf(ids).map(Number),
-    columns: new Map(names.map((name, index) => [name, listOf(lists[index])])),
+    ids: listAt(blocks, LISTS_AT).map(Number),
+    columns: new Map(names.map((name, index) => [name, listAt(blocks, LISTS_AT + 1 + index)])),
     words,
     fault: (error) => storeError(db.name, error),
-  });
-  if ('ids' in rows) {
-    const some = prepared<[string, number], Found>(db, someTasksQuery(names), 'raw').get(JSON.stringify(rows.ids), job);
-    return some === undefined ? null : tableOf(some);
-  }
-  const count = prepared<[number], number>(db, COUNT_OF_JOB, 'pluck').get(job) ?? 0;
-  if (count > 0 && count <= rows.more_than) return null;
-  if (prepared<[number], 1>(db, PARALLEL, 'pluck').get(job) === 1) return null;
-  const found = prepared<[number], Found>(db, tasksQuery(names), 'raw').get(job);
-  if (found === undefined) return null;
-  const [cluster, otherCluster, submissions, isParallel] = found;
-  return cluster !== otherCluster || (submissions ?? 0) > SAME_SUBMISSION_MS || isParallel === 1
-    ? null
-    : tableOf(found);
+  };
 }
