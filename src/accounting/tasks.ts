@@ -14,7 +14,8 @@ export const MANY_TASKS = 1000;
 /** Runs that are asked for at once: their numbers go into an address. */
 export const MOST_IDS = 400;
 
-const DICTIONARIES: ReadonlyMap<string, Dictionary> = new Map(
+/** Those of columns, by the column's name. */
+export const DICTIONARIES: ReadonlyMap<string, Dictionary> = new Map(
   COLUMNS.flatMap(({ name, dictionary }) => (dictionary === undefined ? [] : [[name, dictionary] as const])),
 );
 

@@ -119,10 +119,9 @@ function reader(db: Database, words: Words): AccountingReader {
         const id = clusterId(cluster);
         if (id === null) return [];
         const parameters = { since, cluster_id: id };
-        const rows = prepared<typeof parameters, readonly Cell[]>(db, runningQuery(id !== undefined), 'raw').all(
-          parameters,
-        );
-        return rows.map((row) => fromRow(row, SERIES_CELLS, 0, words)).sort(byPlace);
+        const statement = prepared<typeof parameters, readonly Cell[]>(db, runningQuery(id !== undefined), 'raw');
+        const read = db.transaction(() => statement.all(parameters).map((row) => fromRow(row, SERIES_CELLS, 0, words)));
+        return read().sort(byPlace);
       }),
     nodes: ({ since }) => answer(db, () => readStatuses(db, since)),
     close: () => answer(db, () => void db.close()),

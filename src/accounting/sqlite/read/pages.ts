@@ -35,9 +35,10 @@ async function* pagesOf<Page>(
 ): AsyncGenerator<Page> {
   try {
     const statement = prepared<[string], string>(db, sql, 'pluck');
+    // Of one transaction: each string that a row names would else be read in its own, which takes ten times as long.
+    const read = db.transaction((some: readonly number[]) => page(statement.all(JSON.stringify(some)).map(cellsOf)));
     for (let at = 0; at < ids.length; at += PAGE) {
-      const rows = statement.all(JSON.stringify(ids.slice(at, at + PAGE)));
-      yield page(rows.map(cellsOf));
+      yield read(ids.slice(at, at + PAGE));
       // Others have their turn: signals, timers.
       await new Promise((resolve) => setImmediate(resolve));
     }

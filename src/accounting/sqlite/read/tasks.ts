@@ -2,7 +2,7 @@ import type { Database } from 'better-sqlite3';
 import { SAME_SUBMISSION_MS } from '../../attempts';
 import type { Cell } from '../../columns';
 import type { TaskTable, TaskTableQuery } from '../../store';
-import { tableColumns } from '../../tasks';
+import { DICTIONARIES, tableColumns } from '../../tasks';
 import type { Words } from '../database/dictionary';
 import { storeError } from '../database/faults';
 import { prepared } from '../database/prepared';
@@ -59,6 +59,13 @@ function areTasks(blocks: readonly Block[]): boolean {
   );
 }
 
+/** The strings of a column: each of them in a transaction of its own takes ten times as long. */
+function readWords(words: Words, column: string, cells: readonly Cell[]): void {
+  const dictionary = DICTIONARIES.get(column);
+  if (dictionary !== undefined)
+    for (const cell of new Set(cells)) if (typeof cell === 'number') words.text(dictionary, cell);
+}
+
 /** As AccountingReader's, inside one transaction. */
 export function taskTable(db: Database, words: Words, query: TaskTableQuery): TaskTable | null {
   const { job_id: job, rows } = query;
@@ -71,10 +78,12 @@ export function taskTable(db: Database, words: Words, query: TaskTableQuery): Ta
   const blocks = blocksOf(db, job, ids, names);
   if ('more_than' in rows && !areTasks(blocks)) return null;
   const cluster = 'ids' in rows ? null : (blocks[0]?.[0] ?? null);
+  const columns = names.map((name, index) => [name, listAt(blocks, LISTS_AT + 1 + index)] as const);
+  for (const [name, cells] of columns) readWords(words, name, cells);
   return {
     cluster: cluster === null ? null : words.text('cluster', cluster),
     ids: listAt(blocks, LISTS_AT).map(Number),
-    columns: new Map(names.map((name, index) => [name, listAt(blocks, LISTS_AT + 1 + index)])),
+    columns: new Map(columns),
     words,
     fault: (error) => storeError(db.name, error),
   };
