@@ -280,7 +280,8 @@ async function recordsOf(site: Site, job: string, count: number): Promise<Readon
 function taskRecord(records: ReadonlyMap<string | null, JobRecord>, id: string | null): JobRecord {
   const record = records.get(id);
   assert.ok(record !== undefined, `no record of ${id ?? 'the master'}, but of ${[...records.keys()].join(', ')}`);
-  if (!isLost(record)) assert.equal(record.status, 'finished');
+  if (!isLost(record))
+    assert.equal(record.status, 'finished', `${id ?? 'the master'}, ${record.trust}: ${record.notes.join(' ')}`);
   if (id !== null) assert.equal(record.host, id.split('.')[1]);
   return record;
 }
@@ -436,9 +437,13 @@ async function execdRestarts(site: Site): Promise<void> {
     () => `four tasks, not ${begun.size}`,
   );
   await sleep(2000);
+  const starts = (host: string): number => readText(cell.layout.execdMessages(host))?.split('starting up').length ?? 0;
+  const before = new Map(cell.execHosts.map((host) => [host, starts(host)]));
   await Promise.all(cell.execHosts.map((host) => cell.stopExecd(host)));
   await sleep(4000);
   await Promise.all(cell.execHosts.map((host) => cell.startExecd(host)));
+  // It says so once qmaster knows it; a qrsh that comes earlier keeps it from that for as long as it waits.
+  await until(() => cell.execHosts.every((host) => starts(host) > (before.get(host) ?? 0)), 'execds that are registered');
   word.give();
   const records = await recordsOf(site, job, 6);
   const truths = taskTruths(cell, USER, 'restart');
