@@ -443,7 +443,10 @@ async function execdRestarts(site: Site): Promise<void> {
   await sleep(4000);
   await Promise.all(cell.execHosts.map((host) => cell.startExecd(host)));
   // It says so once qmaster knows it; a qrsh that comes earlier keeps it from that for as long as it waits.
-  await until(() => cell.execHosts.every((host) => starts(host) > (before.get(host) ?? 0)), 'execds that are registered');
+  await until(
+    () => cell.execHosts.every((host) => starts(host) > (before.get(host) ?? 0)),
+    'execds that are registered',
+  );
   word.give();
   const records = await recordsOf(site, job, 6);
   const truths = taskTruths(cell, USER, 'restart');

@@ -3,12 +3,10 @@ import type { Command } from 'commander';
 import { LimitedLog } from '../../base/log-limit';
 import { liveCell } from '../../live/poll-tools';
 import { loadSettings, type Settings } from '../../record/settings';
-import { FULL_ACCESS } from '../../server/access/access';
-import { AccountingThread, type AccountingService } from '../../server/accounting/accounting-thread';
+import { AccountingThread } from '../../server/accounting/accounting-thread';
 import { systemdSockets, listenAddressText, type ListenAddress } from '../../server/http/listen';
 import { LiveUpdates } from '../../server/live/live-updates';
 import { settleInbox } from '../../server/accounting/settle-inbox';
-import { wholeDays } from '../../server/routes/accounting';
 import { startServer, type RunningServer } from '../../server/start-server';
 import type { CommandContext, GlobalOptions } from '../command';
 import { EXIT, usageError } from '../command';
@@ -79,24 +77,6 @@ function ended(): Promise<void> {
   });
 }
 
-const SUMS_MS = 600_000;
-const PAGES_MS = 30 * 86_400_000;
-
-/** Has the hours of today, which have no roll-up yet, summed up before a page waits for that; returns what ends it. */
-function keepSums(accounting: AccountingService): () => void {
-  const sum = async (): Promise<void> => {
-    const now = Date.now();
-    const query = { ...wholeDays({ since: now - PAGES_MS, until: now }), by: 'owner', limit: 1 } as const;
-    // An hour's sums stay from the second question on.
-    for (let asked = 0; asked < 2; asked++) await accounting.ask({ what: 'summary', query }, FULL_ACCESS);
-  };
-  // What is wrong with the DB the server finds, and says, itself.
-  const sumQuietly = (): void => void sum().catch(() => undefined);
-  sumQuietly();
-  const timer = setInterval(sumQuietly, SUMS_MS);
-  return () => clearInterval(timer);
-}
-
 /** Answers until SIGTERM or SIGINT; resolves to the exit status. Rejects with UserError. */
 export async function serve(options: ServeOptions, version: string, terminal: Terminal): Promise<number> {
   const settings = loadSettings(options.config);
@@ -135,11 +115,9 @@ export async function serve(options: ServeOptions, version: string, terminal: Te
   );
   accounts.worker.on('message', log);
   const mails = sendJobMails(settings, { config: options.config }, updates, log);
-  const endSums = keepSums(accounting);
   warnOfOpenness(addresses, settings, terminal);
   warn(terminal, `serves ${server.addresses.map(listenAddressText).join(' and ')}`);
   await end;
-  endSums();
   await Promise.all([server.stop(), updates.stop(), inbox.stop(), accounts.stop(), mails.stop()]);
   limited.flush();
   return EXIT.found;
