@@ -76,6 +76,19 @@ export function tasksSuite(open: OpenStore): void {
       assert.equal(expected.length, 13);
     });
 
+    it('are in their order however many there are, and none where one of them is of another job', async (t) => {
+      const store = await open(t);
+      const last = 2100;
+      await store.merge(Array.from({ length: last }, (_none, index) => task(last - index)));
+      const found = await tasksBy(store, ARRAY);
+      assert.deepEqual(
+        found?.tasks.map((one) => (one as { readonly brief: JobRecord }).brief.task_id),
+        Array.from({ length: last }, (_none, index) => index + 1),
+      );
+      await store.merge([task(last + 1, { submitted_at: iso(T0 + 90 * DAY) })]);
+      assert.equal(await tasksBy(store, ARRAY), null);
+    });
+
     it('are none where the records are needed', async (t) => {
       const store = await open(t);
       assert.deepEqual((await tasksBy(store, 99))?.tasks, []);
