@@ -63,7 +63,7 @@ export async function underFire(fire: Fire): Promise<Ashes> {
     let rows = 0;
     while (ahead.length > 0 || outbox.size > 0) {
       deliverers++;
-      const { process: child, finished } = startDeliverer([...fire.args, '--patience', '10']);
+      const { process: child, finished } = startDeliverer([...fire.args, '--patience', '60']);
       const isDoomed = doomed < fire.kills && random() < 0.7;
       if (isDoomed) doomed++;
       // Now and then whoever waits for the answers dies with the deliverer.
