@@ -23,7 +23,7 @@ export interface Fire {
   /** Hears of each row that is confirmed, and of each line on a deliverer's stderr. */
   readonly onConfirmed: (confirmed: number, of: number) => void;
   readonly onComplaint: (complaint: string) => void;
-  /** The share of all rows that may have been handed over by now. */
+  /** The share of all rows that may have been handed over by now, beside those whose answers are to be lost. */
   readonly mostHanded: () => number;
 }
 
@@ -73,10 +73,14 @@ export async function underFire(fire: Fire): Promise<Ashes> {
       const confirm = (id: number): void => {
         if (outbox.delete(id)) fire.onConfirmed(++confirmed, all);
       };
+      const lose = (id: number): void => {
+        lost.add(id);
+        handed--;
+      };
       const heard = new Promise<void>((resolve) => {
         createInterface({ input: child.stdout }).on('line', (line) => {
           const row = JSON.parse(line) as DeliveredRow;
-          if (row.ok && row.id !== null) (losesAnswers ? (id: number) => lost.add(id) : confirm)(row.id);
+          if (row.ok && row.id !== null) (losesAnswers ? lose : confirm)(row.id);
           else if (row.retry === true) setBack++;
           else refused.push(row);
           resolve();
@@ -108,6 +112,7 @@ export async function underFire(fire: Fire): Promise<Ashes> {
       }
       child.stdin.end();
       const { status } = await finished;
+      handed += lost.size;
       if (status === null) {
         killed++;
         if (outbox.size > lost.size) killedAtWork++;

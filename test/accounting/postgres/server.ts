@@ -45,7 +45,7 @@ export interface Server {
   readonly run: (database: string, sql: string) => Promise<readonly object[]>;
   /** Ends it at once (SIGKILL, SIGQUIT), or with grace. */
   readonly stop: (signal: NodeJS.Signals) => Promise<void>;
-  /** Starts it again where it was. */
+  /** Has it accept connections again where it was; nothing where it does. */
   readonly start: () => Promise<void>;
   /** Ends it and removes its directory. */
   readonly remove: () => Promise<void>;
@@ -63,6 +63,8 @@ export interface ServerOptions {
   /** Lines of pg_hba.conf in place of "everyone, without a password". */
   readonly access?: readonly string[];
 }
+
+const hasEnded = ({ exitCode, signalCode }: ChildProcess): boolean => exitCode !== null || signalCode !== null;
 
 export async function startServer(options: ServerOptions = {}): Promise<Server> {
   const bin = programs();
@@ -104,40 +106,48 @@ export async function startServer(options: ServerOptions = {}): Promise<Server> 
   if (options.access !== undefined) file('pg_hba.conf', options.access);
 
   let child: ChildProcess | null = null;
+  let log = '';
+  let stopped = Promise.resolve();
   const url = (database: string, role = admin): string =>
     `postgres://${role}@/${database}?host=${encodeURIComponent(directory)}${options.port === undefined ? '' : `&port=${options.port}`}`;
-  /** Whether it accepts connections now; false: what is left of the server before still has its memory. */
-  const launched = async (): Promise<boolean> => {
+  const launch = (): ChildProcess => {
     const started = spawn(join(bin, 'postgres'), ['-D', data], {
       ...who,
       cwd: '/',
       stdio: ['ignore', 'ignore', 'pipe'],
       env: { PATH: '/usr/bin:/bin' },
     });
-    let log = '';
+    log = '';
     started.stderr.setEncoding('utf8').on('data', (text: string) => {
       log = (log + text).slice(-4000);
     });
-    child = started;
+    return started;
+  };
+  /** Whether it accepts connections now; false: it has ended, since what is left of the server before has its memory. */
+  const accepts = async (running: ChildProcess): Promise<boolean> => {
     const asked = ['-q', '-h', directory, '-p', String(options.port ?? 5432)];
-    let isOver = false as boolean;
-    started.once('close', () => (isOver = true));
+    let isOver = hasEnded(running);
+    running.once('close', () => (isOver = true));
     await until(() => isOver || spawnSync(join(bin, 'pg_isready'), asked).status === 0, 'postgres');
     if (isOver && !/pre-existing shared memory block .* is still in use/.test(log))
       throw new Error(`postgres did not start: ${log}`);
     return !isOver;
   };
-  // After a SIGKILL the server's other processes find out by themselves that they are to go.
   const start = async (): Promise<void> => {
-    await until(launched, 'postgres');
+    await stopped;
+    // One that has met a full disk may be about to end.
+    if (child !== null && (await accepts(child).catch(() => false))) return;
+    // After a SIGKILL the server's other processes find out by themselves that they are to go.
+    await until(() => accepts((child = launch())), 'postgres');
   };
-  const stop = async (signal: NodeJS.Signals): Promise<void> => {
+  const stop = (signal: NodeJS.Signals): Promise<void> => {
     const running = child;
     child = null;
-    if (running?.exitCode !== null || running.signalCode !== null) return;
-    const ended = new Promise((resolve) => running.once('exit', resolve));
-    running.kill(signal);
-    await ended;
+    if (running !== null && !hasEnded(running)) {
+      stopped = new Promise((resolve) => running.once('exit', () => resolve()));
+      running.kill(signal);
+    }
+    return stopped;
   };
   const run = async (database: string, sql: string): Promise<readonly object[]> => {
     const db = connect(url(database));
