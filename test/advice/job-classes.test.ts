@@ -3,21 +3,24 @@ import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { jobClasses } from '../../src/advice/job-classes';
 
-type Job = Parameters<typeof jobClasses>[0];
+type Job = Parameters<typeof jobClasses>[0] & { readonly programs: readonly string[] };
 
 const JOB: Job = {
   ...{ cluster: 'hpc', owner: 'bob', job_name: 'step_7', slots: 2, pe: 'smp', project: 'genome', queue: 'all.q' },
   programs: ['11111111.22222222'],
 };
 
+const classesOf = ({ programs, ...job }: Job, known?: Parameters<typeof jobClasses>[2]): readonly string[] =>
+  jobClasses(job, programs, known);
+
 const shared = (a: Partial<Job>, b: Partial<Job>): number => {
-  const others = jobClasses({ ...JOB, ...b });
-  return jobClasses({ ...JOB, ...a }).filter((name) => others.includes(name)).length;
+  const others = classesOf({ ...JOB, ...b });
+  return classesOf({ ...JOB, ...a }).filter((name) => others.includes(name)).length;
 };
 
 describe('jobClasses', () => {
   it('go from the same program in the same place to the name alone', () => {
-    assert.equal(jobClasses(JOB).length, 5);
+    assert.equal(classesOf(JOB).length, 5);
     assert.equal(shared({ job_name: 'step_8' }, {}), 5);
     assert.equal(shared({ programs: ['11111111.33333333'] }, {}), 4, 'in another directory');
     assert.equal(shared({ queue: 'long.q' }, {}), 3, 'in another queue');
@@ -27,7 +30,7 @@ describe('jobClasses', () => {
   });
 
   it('leave out the program where it is not known, and have two where it is known in two ways', () => {
-    assert.equal(jobClasses({ ...JOB, programs: [] }).length, 3);
+    assert.equal(classesOf({ ...JOB, programs: [] }).length, 3);
     assert.equal(shared({ programs: [] }, {}), 3);
     const both = ['11111111.22222222', '55555555'];
     assert.equal(shared({ programs: both }, {}), 5);
@@ -35,9 +38,9 @@ describe('jobClasses', () => {
   });
 
   it('are those of what is known only', () => {
-    assert.deepEqual(jobClasses(JOB, { size: false, place: true }), jobClasses(JOB).slice(-1));
-    const [, ofScript, , ...wide] = jobClasses(JOB);
-    assert.deepEqual(jobClasses(JOB, { size: true, place: false }), [ofScript, ...wide]);
+    assert.deepEqual(classesOf(JOB, { size: false, place: true }), classesOf(JOB).slice(-1));
+    const [, ofScript, , ...wide] = classesOf(JOB);
+    assert.deepEqual(classesOf(JOB, { size: true, place: false }), [ofScript, ...wide]);
   });
 
   it('are never the same for what differs, whatever the names are', () => {
@@ -45,9 +48,9 @@ describe('jobClasses', () => {
     const job = fc.record({ ...{ owner: name, project: name, queue: name, pe: name }, programs: fc.array(name) });
     fc.assert(
       fc.property(job, (fields) => {
-        const classes = jobClasses({ ...JOB, ...fields });
+        const classes = classesOf({ ...JOB, ...fields });
         assert.equal(new Set(classes).size, classes.length);
-        const narrower = jobClasses({ ...JOB, ...fields, queue: `${fields.queue}x` });
+        const narrower = classesOf({ ...JOB, ...fields, queue: `${fields.queue}x` });
         assert.ok(classes.some((one) => !narrower.includes(one)));
       }),
     );

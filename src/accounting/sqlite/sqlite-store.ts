@@ -49,7 +49,7 @@ function selectRecords(db: Database, words: Words, query: RecordsQuery): readonl
     [];
   for (const { since, until } of daysOfKey(db, condition, query).toReversed()) {
     if (sort === 'time' && chosen.length >= limit) break;
-    for (const row of statement.iterate({ ...condition.parameters, since, until, limit })) {
+    for (const row of statement.all({ ...condition.parameters, since, until, limit })) {
       const [id, at, value] = row;
       chosen.push({ id, at, value: value ?? -Infinity, stored: fromRow(row, SELECTED_AT, null, words, plan) });
     }

@@ -86,7 +86,7 @@ function classesOf(fields: ClassFields, newest: JobRecord | null): readonly stri
   const { jobName: job_name, slots, project, queue } = fields;
   const cluster = fields.cluster ?? newest?.cluster ?? '';
   const known = { size: slots !== null, place: project !== null && queue !== null };
-  return jobClasses({ ...fields, cluster, job_name }, known);
+  return jobClasses({ ...fields, cluster, job_name }, fields.programs, known);
 }
 
 const ofClasses = <Run extends PastRun>(runs: readonly Run[], classes: readonly string[]): readonly Run[] =>
