@@ -256,10 +256,16 @@ function namesIn(directory: string): readonly string[] {
  */
 const isLost = ({ status, pe_task_id: task }: JobRecord): boolean => task !== null && status === 'lost';
 
+/** An accounting line alone: another job's import came before the node's own record. */
+const isAccountingAlone = ({ trust }: JobRecord): boolean => trust === 'accounting';
+
 /** All records of a job. How a lost task ended is in its accounting line. */
 async function allRecordsOf({ product, cell }: Site, job: string, count: number): Promise<readonly JobRecord[]> {
-  const find = async (): Promise<readonly JobRecord[]> =>
-    (await product.records(job, count)).map(({ record }) => record);
+  const find = (): Promise<readonly JobRecord[]> =>
+    until(async () => {
+      const records = (await product.records(job, count)).map(({ record }) => record);
+      return !records.some(isAccountingAlone) && records;
+    }, `records of job ${job} that are sampled`);
   const records = await find();
   if (!records.some(isLost)) return records;
   await cell.waitFinished(job);
