@@ -1,3 +1,4 @@
+import { isoTime } from '../base/iso-time';
 import { checkJson, list, number, object, string, type Shape } from '../base/shape';
 import {
   BRACKET,
@@ -135,9 +136,9 @@ function msOf(time: string): number {
 
 /** Tasks of an array were submitted at one time: its text is made once. */
 function timeOf(): (cell: number) => string {
-  let latest = { cell: 0, text: new Date(0).toISOString() };
+  let latest = { cell: 0, text: isoTime(0) };
   return (cell) => {
-    if (cell !== latest.cell) latest = { cell, text: new Date(cell).toISOString() };
+    if (cell !== latest.cell) latest = { cell, text: isoTime(cell) };
     return latest.text;
   };
 }
@@ -329,7 +330,7 @@ function bracketCodec(name: string, help: string): CellCodec {
       exact: basis.exact,
       open: basis.open,
       sources: basis.sources,
-      at: seen === null ? null : new Date(seen).toISOString(),
+      at: seen === null ? null : isoTime(seen),
       command: command === null ? null : words.text('command', command),
     };
   };

@@ -1,3 +1,4 @@
+import { isoTime } from '../../base/iso-time';
 import { wholeCharacters } from '../../gridengine/bytes-to-text';
 import { failedCode } from '../../gridengine/failed-code';
 import { emptyRecord, type GridEngineAccount, type JobRecord } from '../../record/record';
@@ -109,7 +110,7 @@ export function requestsOfLine(line: PlacedLine, rules: RequestRules): LineReque
   return lineRequests(line.category, line.slots, rules);
 }
 
-const iso = (ms: number | null): string | null => (ms === null ? null : new Date(ms).toISOString());
+const iso = (ms: number | null): string | null => (ms === null ? null : isoTime(ms));
 const orNull = (text: string): string | null => (text === '' ? null : text);
 
 interface LineContext {
