@@ -2,8 +2,13 @@ import type { JobClass } from './job-class';
 
 const largest = (peaks: readonly number[]): number => peaks.reduce((most, peak) => Math.max(most, peak), 0);
 
+export interface PlainRule {
+  readonly name: string;
+  readonly request: (jobClass: JobClass) => number;
+}
+
 /** Rules that others use, to compare with. */
-export const PLAIN_RULES: readonly { readonly name: string; readonly request: (jobClass: JobClass) => number }[] = [
+export const PLAIN_RULES: readonly PlainRule[] = [
   { name: 'last run + 20 %', request: (jobClass) => 1.2 * largest(jobClass.last(1)) },
   { name: 'largest of 10 runs + 20 %', request: (jobClass) => 1.2 * largest(jobClass.last(10)) },
   { name: 'largest of 30 runs + 20 %', request: (jobClass) => 1.2 * largest(jobClass.last(30)) },

@@ -1,7 +1,7 @@
 import { Heap } from './heap';
 import type { Need } from './job-class';
 import type { Known, Predictor } from './predictor';
-import { PLAIN_RULES } from './plain-rules';
+import { PLAIN_RULES, type PlainRule } from './plain-rules';
 
 /** A run of the past; times in seconds. */
 export interface PastRun extends Need {
@@ -79,12 +79,17 @@ export const bySubmission = <Run extends PastRun>(runs: readonly Run[]): readonl
 
 /**
  * Plays the advice over past runs, which come in the order in which they were submitted, knowing at each only what had
- * ended by then; `predictor` has learned from all of them in the end.
+ * ended by then; `predictor` has learned from all of them in the end. `rules`: others to compare with.
  */
-export function replay(runs: Iterable<PastRun>, risks: readonly number[], predictor: Predictor): ReplayAnswer {
+export function replay(
+  runs: Iterable<PastRun>,
+  risks: readonly number[],
+  predictor: Predictor,
+  rules: readonly PlainRule[] = PLAIN_RULES,
+): ReplayAnswer {
   const running = new Heap<{ readonly run: PastRun; readonly known: readonly Known[] }>(({ run }) => run.end);
   const advice = risks.map((risk) => ({ risk, promised: new Tally(), larger: new Tally() }));
-  const plain = PLAIN_RULES.map(({ name, request }) => ({ name, request, tally: new Tally() }));
+  const plain = rules.map(({ name, request }) => ({ name, request, tally: new Tally() }));
   const users = new Tally();
   let advisable = 0;
   let played = 0;

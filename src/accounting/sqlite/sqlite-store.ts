@@ -26,7 +26,6 @@ import { jobLines } from './read/job-lines';
 import { recordPages, recordTables } from './read/pages';
 import { taskTable } from './read/tasks';
 import { conditionOf } from './read/record-filter';
-import type { Cell } from '../columns';
 import { fromRow, rowPlan, SERIES_CELLS } from '../row';
 import { daysOfKey } from './read/spans';
 import { staleHours } from './write/stale-hours';
@@ -35,8 +34,7 @@ import { summarise } from './sums/summarise';
 const DEFAULT_LIMIT = 50;
 
 /** Of `recordsQuery`: id, when it counts, the value to sort by, then the row. */
-type SelectedRow = readonly [id: number, countedAt: number, value: number | null, ...row: Cell[]];
-const SELECTED_AT = 3;
+type SelectedRow = readonly [id: number, countedAt: number, value: number | null, row: string];
 
 /** The first records that a query selects, in its order; inside one transaction. */
 function selectRecords(db: Database, words: Words, query: RecordsQuery): readonly StoredRecord[] {
@@ -49,9 +47,9 @@ function selectRecords(db: Database, words: Words, query: RecordsQuery): readonl
     [];
   for (const { since, until } of daysOfKey(db, condition, query).toReversed()) {
     if (sort === 'time' && chosen.length >= limit) break;
-    for (const row of statement.all({ ...condition.parameters, since, until, limit })) {
-      const [id, at, value] = row;
-      chosen.push({ id, at, value: value ?? -Infinity, stored: fromRow(row, SELECTED_AT, null, words, plan) });
+    for (const [id, at, value, row] of statement.iterate({ ...condition.parameters, since, until, limit })) {
+      const stored = fromRow(cellsOf(row), SERIES_CELLS, null, words, plan);
+      chosen.push({ id, at, value: value ?? -Infinity, stored });
     }
   }
   if (sort !== 'time')
@@ -91,9 +89,10 @@ function reader(db: Database, words: Words): AccountingReader {
     jobs: (numbers, fields) =>
       answer(db, () => {
         const plan = rowPlan(fields);
-        const statement = db.prepare<[string], readonly Cell[]>(jobsQuery(plan.columns)).raw();
+        const statement = prepared<[string], string>(db, jobsQuery(plan.columns), 'pluck');
         const found: StoredRecord[] = [];
-        for (const row of statement.iterate(JSON.stringify(numbers))) found.push(fromRow(row, 0, null, words, plan));
+        for (const row of statement.iterate(JSON.stringify(numbers)))
+          found.push(fromRow(cellsOf(row), SERIES_CELLS, null, words, plan));
         return found;
       }),
     records: (query: RecordsQuery) =>
@@ -119,8 +118,9 @@ function reader(db: Database, words: Words): AccountingReader {
         const id = clusterId(cluster);
         if (id === null) return [];
         const parameters = { since, cluster_id: id };
-        const statement = prepared<typeof parameters, readonly Cell[]>(db, runningQuery(id !== undefined), 'raw');
-        const read = db.transaction(() => statement.all(parameters).map((row) => fromRow(row, SERIES_CELLS, 0, words)));
+        const statement = prepared<typeof parameters, string>(db, runningQuery(id !== undefined), 'pluck');
+        const rowOf = (row: string): StoredRecord => fromRow(cellsOf(row), SERIES_CELLS, 0, words);
+        const read = db.transaction(() => statement.all(parameters).map(rowOf));
         return read().sort(byPlace);
       }),
     nodes: ({ since }) => answer(db, () => readStatuses(db, since)),

@@ -109,7 +109,7 @@ function promisedBy<Run extends PastRun>(
   if (alike.length === 0) return null;
   const classes = classesOf(fields, newest);
   const predictor = new Predictor(prior);
-  const { advice } = replay(bySubmission(alike), RISKS, predictor);
+  const { advice } = replay(bySubmission(alike), RISKS, predictor, []);
   const known = predictor.known(classes);
   const jobClass = predictor.advisable(known);
   const name = classes[known.findIndex(isAdvisable)];

@@ -29,14 +29,21 @@ const most = (values: readonly number[]): number => values.reduce((a, b) => Math
 
 /** The records of each run, its master first. */
 function endedRuns(stored: readonly StoredRecord[]): readonly Run[] {
-  const runOf = (run: JobRun): string => `${run.record.task_id ?? ''} ${run.attempt} ${jobKey(run)}`;
   const ended = stored.filter((one) => one.ended);
-  return [...groupBy(ended, ({ record }) => record.job_id).values()]
-    .flatMap((ofNumber) => [...groupBy(arrangeAttempts(ofNumber, { all: true }).records, runOf).values()])
-    .flatMap((runs) => {
-      const [first, ...others] = recordsOf(latestRuns(runs));
-      return first === undefined ? [] : [[first, ...others] as const];
-    });
+  return [...groupBy(ended, ({ record }) => record.job_id).values()].flatMap(runsOfNumber);
+}
+
+const runOf = (run: JobRun): string => `${run.record.task_id ?? ''} ${run.attempt} ${jobKey(run)}`;
+
+function runsOfNumber(stored: readonly StoredRecord[]): readonly Run[] {
+  const [one, ...more] = stored;
+  // Most jobs have one record: hundreds of them need not be arranged.
+  if (one !== undefined && more.length === 0) return [[one.record]];
+  const runs = groupBy(arrangeAttempts(stored, { all: true }).records, runOf);
+  return [...runs.values()].flatMap((attempts) => {
+    const [first, ...others] = recordsOf(latestRuns(attempts));
+    return first === undefined ? [] : [[first, ...others] as const];
+  });
 }
 
 /** What is known of a run whatever is asked of it; null: not when it was submitted or ended. */

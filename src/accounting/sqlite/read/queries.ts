@@ -75,14 +75,14 @@ export function jobQuery(
 /** Parameter: the job's number. */
 export const COUNT_OF_JOB = 'SELECT count(*) FROM record WHERE job_id = ?';
 
-/** Parameter: the jobs' numbers, a JSON list. */
+/** Rows as those of `pageQuery`. Parameter: the jobs' numbers, a JSON list. */
 export function jobsQuery(columns: readonly Column[]): string {
-  return `SELECT ${rowOf(columns)} ${FROM_RECORD} WHERE r.job_id IN (SELECT value FROM json_each(?))`;
+  return `SELECT ${jsonRow(columns, false)} ${FROM_RECORD} WHERE r.job_id IN (SELECT value FROM json_each(?))`;
 }
 
-/** Parameters: @since, @cluster_id where chosen. `status = 1` to the letter: the partial index asks for it. */
+/** Rows as those of `pageQuery`. Parameters: @since, @cluster_id where chosen. `status = 1` to the letter: the partial index asks for it. */
 export function runningQuery(byCluster: boolean): string {
-  return `SELECT ${SERIES}, ${ROW}
+  return `SELECT ${jsonRow(ALL_FIELDS.columns, true)}
   ${FROM_RECORD} ${WITH_SERIES}
   WHERE r.status = 1 AND r.revision >= @since${byCluster ? ' AND r.cluster_id = @cluster_id' : ''}`;
 }
@@ -131,14 +131,14 @@ const SORTS: Readonly<Record<RecordSort, string | null>> = {
   unused: '(r.limit_bytes - r.peak_rss_lower_bytes) * 1.0 * r.wallclock_ms',
 };
 
-/** Rows begin with id, counted_at and the value to sort by. Parameters: @since, @until, @limit, and those of the condition. */
+/** Before rows as those of `pageQuery`: id, counted_at and the value to sort by. Parameters: @since, @until, @limit, and those of the condition. */
 export function recordsQuery(
   condition: Pick<Condition, 'sql' | 'index'>,
   sort: RecordSort,
   columns: readonly Column[],
 ): string {
   const value = SORTS[sort];
-  return `SELECT r.id, r.counted_at, ${value ?? 'NULL'} AS sort_value, ${rowOf(columns)} ${selected(condition)}
+  return `SELECT r.id, r.counted_at, ${value ?? 'NULL'} AS sort_value, ${jsonRow(columns, false)} ${selected(condition)}
   ORDER BY ${value === null ? '' : 'sort_value DESC, '}r.counted_at DESC, r.id DESC LIMIT @limit`;
 }
 
