@@ -45,6 +45,8 @@ export interface ServerOptions {
   /** What has been done with PostgreSQL's inbox. */
   readonly inbox?: () => InboxCounts | null;
   readonly accounting: AccountingService;
+  /** The same DB for what past runs advise: who submits a job does not wait behind a page's questions. */
+  readonly advice: AccountingService;
   readonly version: string;
   /** One line for each problem. */
   readonly log: (line: string) => void;
@@ -114,7 +116,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     wantPending,
     accounting,
     metrics: newMetricsAnswers(accounting, settings.metrics_job_names, now),
-    promises: new ClassPromises(accounting, now),
+    promises: new ClassPromises(options.advice, now),
     inbox,
     cache,
     sessions,
@@ -149,7 +151,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   const stop = async (): Promise<void> => {
     clearInterval(timer);
     await Promise.all(servers.map(({ server }) => stopListening(server)));
-    await accounting.stop();
+    await Promise.all([accounting.stop(), options.advice.stop()]);
   };
   try {
     for (const address of options.addresses) {

@@ -29,6 +29,7 @@ async function main([directory = '', hosts = '', jobs = '']: readonly string[]):
     addresses: [{ kind: 'tcp', address: '127.0.0.1', port: 0 }],
     live,
     accounting: new AccountingThread({ path: join(directory, 'accounting.db') }),
+    advice: new AccountingThread({ path: join(directory, 'accounting.db') }),
     version: '0',
     log: console.error,
   });

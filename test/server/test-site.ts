@@ -112,6 +112,7 @@ export async function startTestSite(t: Pick<TestContext, 'after'>, options: Test
     ],
     live: liveStateOf(snapshot),
     accounting: new AccountingThread({ path: settings.accounting ?? accounting }),
+    advice: new AccountingThread({ path: settings.accounting ?? accounting }),
     version: '1.2.3',
     log: (line) => void lines.push(line),
     names: testNames,

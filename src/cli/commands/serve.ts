@@ -84,11 +84,9 @@ export async function serve(options: ServeOptions, version: string, terminal: Te
   const log = (line: string): void => limited.say(line);
   const addresses = addressesOf(options, settings, systemdSockets(terminal.env, process.pid));
   const end = ended();
-  const accounting = new AccountingThread({
-    path: settings.accounting,
-    credentials: settings.accounting_credentials,
-    log,
-  });
+  const { accounting: path, accounting_credentials: credentials } = settings;
+  const accounting = new AccountingThread({ path, credentials, log });
+  const advice = new AccountingThread({ path, credentials, log });
   const updates = new LiveUpdates({ settings, cell: liveCell(settings, terminal.env), accounting, log });
   const inbox = settleInbox(settings, log);
   let server: RunningServer;
@@ -101,11 +99,12 @@ export async function serve(options: ServeOptions, version: string, terminal: Te
       wantPending,
       inbox: inbox.counts,
       accounting,
+      advice,
       version,
       log,
     });
   } catch (error) {
-    await Promise.all([updates.stop(), accounting.stop(), inbox.stop()]);
+    await Promise.all([updates.stop(), accounting.stop(), advice.stop(), inbox.stop()]);
     throw error;
   }
   // How a job ended is known seconds after its line; `log` hears where that can't be.

@@ -10,6 +10,7 @@ import { FULL_ACCESS } from '../../../src/server/access/access';
 import { gatedThread } from './gated-thread';
 import { ask, startTestSite, type Got } from '../test-site';
 import { until } from '../../support/until';
+import { ordinary } from '../../report/sample-records';
 import { asUser, NOBODY, notRoot } from '../../support/qmemacct';
 
 /** Asks from another address of this host, as another host would. */
@@ -61,6 +62,16 @@ describe('questions to the accounting DB', () => {
     open();
     assert.deepEqual(await Promise.all(asked), [200, 200, 200, 200, 200, 200, 0, 200]);
     assert.deepEqual(run(), [1, 11, 21, 12, 22, 13, 14]);
+  });
+
+  it('are not waited for by who submits a job', async (t) => {
+    const { accounting, run, open } = gatedThread(t);
+    const site = await startTestSite(t, { accounting, records: [ordinary] });
+    const { status } = from('127.0.0.2', site.port, 1);
+    await until(() => run().length > 0);
+    const submission = await site.get('/v1/submission?owner=bob&job_name=sim&requests=h_vmem=4G');
+    open();
+    assert.deepEqual([submission.status, submission.text, await status], [200, 'keep\n', 200]);
   });
 
   it('past their deadline are not put to it, and neither these nor a crowd is its fault', async (t) => {
