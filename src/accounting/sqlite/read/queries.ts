@@ -80,7 +80,10 @@ export function jobsQuery(columns: readonly Column[]): string {
   return `SELECT ${jsonRow(columns, false)} ${FROM_RECORD} WHERE r.job_id IN (SELECT value FROM json_each(?))`;
 }
 
-/** Rows as those of `pageQuery`. Parameters: @since, @cluster_id where chosen. `status = 1` to the letter: the partial index asks for it. */
+/**
+ * Rows as those of `pageQuery`. Parameters: @since, @cluster_id where chosen. `status = 1` to the letter: the partial
+ * index asks for it.
+ */
 export function runningQuery(byCluster: boolean): string {
   return `SELECT ${jsonRow(ALL_FIELDS.columns, true)}
   ${FROM_RECORD} ${WITH_SERIES}
@@ -131,7 +134,10 @@ const SORTS: Readonly<Record<RecordSort, string | null>> = {
   unused: '(r.limit_bytes - r.peak_rss_lower_bytes) * 1.0 * r.wallclock_ms',
 };
 
-/** Before rows as those of `pageQuery`: id, counted_at and the value to sort by. Parameters: @since, @until, @limit, and those of the condition. */
+/**
+ * Before rows as those of `pageQuery`: id, counted_at and the value to sort by. Parameters: @since, @until, @limit, and
+ * those of the condition.
+ */
 export function recordsQuery(
   condition: Pick<Condition, 'sql' | 'index'>,
   sort: RecordSort,
