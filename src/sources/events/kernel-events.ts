@@ -129,6 +129,9 @@ function stream<Item>(
 
 const NETLINK_CONNECTOR = 11;
 
+/** A kernel without process events answers none of these. */
+const MOST_TRIES = 10;
+
 function openProcessEvents(receiveBytes: number | undefined): Stream<ThreadEvent> | Unavailable {
   let socket: NetlinkSocket;
   const groups = 1 << (CN_IDX_PROC - 1);
@@ -160,12 +163,17 @@ function openProcessEvents(receiveBytes: number | undefined): Stream<ThreadEvent
   };
   const early: ThreadEvent[] = [];
   const answer: { errno: number | null } = { errno: null };
+  let lost = false;
   try {
-    send('listen');
-    const lost = drain(
-      (event) => early.push(event),
-      (errno) => (answer.errno = errno),
-    );
+    // The answer has no room where events that others listen to have filled the socket.
+    for (let tries = 0; answer.errno === null && tries < MOST_TRIES; tries++) {
+      send('listen');
+      const more = drain(
+        (event) => early.push(event),
+        (errno) => (answer.errno = errno),
+      );
+      lost ||= more;
+    }
     if (answer.errno !== 0) throw new LibcError('PROC_CN_MCAST_LISTEN', answer.errno ?? ENOENT);
     return stream({ items: early, lost }, drain, () => {
       try {

@@ -131,6 +131,19 @@ describe('openKernelEvents', { skip: obstacle() }, () => {
     assert.ok(told.records.some(({ pid: each, comm }) => each === pidOf(grandchild) && comm === 'true'));
   });
 
+  it('opens however many events of others fill its socket before the answer', (t) => {
+    opened(t);
+    const forks = spawn('/bin/sh', ['-c', 'while :; do (:); done'], { stdio: 'ignore' });
+    t.after(() => forks.kill('SIGKILL'));
+    for (let turn = 0; turn < 1000; turn++) {
+      // The kernel's least: room for two messages.
+      const events = openKernelEvents({ namespacePath: null, receiveBytes: 1 });
+      assert.ok(!isUnavailable(events));
+      events.close();
+      assert.deepEqual([events.processEvents, events.exitRecords], ['open', 'open'], `turn ${turn}`);
+    }
+  });
+
   it('hands a record over after the events of its past', (t) => {
     const events = opened(t);
     const children = new Set(Array.from({ length: 20 }, () => spawnSync('/bin/true').pid));
