@@ -1,22 +1,26 @@
 const DAY_MS = 86_400_000;
+const MINUTE_MS = 60_000;
 /** The range of a Date (ECMAScript, time values). */
 const MOST_MS = 8.64e15;
 const MOST_DAYS = 10_000;
 
-const digits = (count: number, length: number): readonly string[] =>
-  Array.from({ length: count }, (_, number) => String(number).padStart(length, '0'));
-const [TWO, THREE] = [digits(60, 2), digits(1000, 3)];
+const texts = (count: number, textOf: (number: number) => string): readonly string[] =>
+  Array.from({ length: count }, (_item, number) => textOf(number));
+const padded = (number: number, digits: number): string => String(number).padStart(digits, '0');
+const MINUTES = texts(1440, (minute) => `${padded(Math.floor(minute / 60), 2)}:${padded(minute % 60, 2)}:`);
+const SECONDS = texts(60, (second) => `${padded(second, 2)}.`);
+const MILLISECONDS = texts(1000, (ms) => `${padded(ms, 3)}Z`);
 
 /** "2026-11-24T", by day since 1970. */
 const days = new Map<number, string>();
 
-function dayText(day: number): string {
+function textOfDay(day: number): string {
   const known = days.get(day);
   if (known !== undefined) return known;
   if (days.size >= MOST_DAYS) days.clear();
-  const made = new Date(day * DAY_MS).toISOString().slice(0, -'00:00:00.000Z'.length);
-  days.set(day, made);
-  return made;
+  const text = new Date(day * DAY_MS).toISOString().slice(0, -'00:00:00.000Z'.length);
+  days.set(day, text);
+  return text;
 }
 
 /** As `toISOString` of a Date, in a third of the time. Throws RangeError where there is no such date. */
@@ -24,8 +28,9 @@ export function isoTime(time: number): string {
   const ms = Math.trunc(time);
   if (!(Math.abs(ms) <= MOST_MS)) throw new RangeError(`${time} ms is no time`);
   const day = Math.floor(ms / DAY_MS);
-  const rest = ms - day * DAY_MS;
-  const seconds = Math.floor(rest / 1000);
-  const minutes = Math.floor(seconds / 60);
-  return `${dayText(day)}${TWO[Math.floor(minutes / 60)]}:${TWO[minutes % 60]}:${TWO[seconds % 60]}.${THREE[rest % 1000]}Z`;
+  const ofDay = ms - day * DAY_MS;
+  const minute = Math.floor(ofDay / MINUTE_MS);
+  const ofMinute = ofDay - minute * MINUTE_MS;
+  const second = Math.floor(ofMinute / 1000);
+  return `${textOfDay(day)}${MINUTES[minute] ?? ''}${SECONDS[second] ?? ''}${MILLISECONDS[ofMinute % 1000] ?? ''}`;
 }

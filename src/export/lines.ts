@@ -1,5 +1,5 @@
 import type { ColumnType, TableColumn } from '../record/plain-columns';
-import { isoTime } from './iso-time';
+import { isoTime } from '../base/iso-time';
 import type { Encoder, RowFormat } from './format';
 import type { Columns } from './table';
 import { TextBytes } from './text-bytes';

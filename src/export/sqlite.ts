@@ -1,7 +1,7 @@
 import Database from 'better-sqlite3';
 import type { ColumnFacts, ColumnType, TableValue } from '../record/plain-columns';
 import type { RowFormat } from './format';
-import { isoTime } from './iso-time';
+import { isoTime } from '../base/iso-time';
 import type { OutputFile } from './output-file';
 import type { Table } from './table';
 
