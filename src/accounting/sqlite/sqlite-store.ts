@@ -119,8 +119,8 @@ function reader(db: Database, words: Words): AccountingReader {
         if (id === null) return [];
         const parameters = { since, cluster_id: id };
         const statement = prepared<typeof parameters, string>(db, runningQuery(id !== undefined), 'pluck');
-        const rowOf = (row: string): StoredRecord => fromRow(cellsOf(row), SERIES_CELLS, 0, words);
-        const read = db.transaction(() => statement.all(parameters).map(rowOf));
+        const storedOf = (row: string): StoredRecord => fromRow(cellsOf(row), SERIES_CELLS, 0, words);
+        const read = db.transaction(() => statement.all(parameters).map(storedOf));
         return read().sort(byPlace);
       }),
     nodes: ({ since }) => answer(db, () => readStatuses(db, since)),

@@ -68,7 +68,7 @@ describe('questions to the accounting DB', () => {
     const { accounting, run, open } = gatedThread(t);
     const site = await startTestSite(t, { accounting, records: [ordinary] });
     const { status } = from('127.0.0.2', site.port, 1);
-    await until(() => run().length > 0);
+    await until(() => run().includes(1));
     const submission = await site.get('/v1/submission?owner=bob&job_name=sim&requests=h_vmem=4G');
     open();
     assert.deepEqual([submission.status, submission.text, await status], [200, 'keep\n', 200]);

@@ -136,7 +136,7 @@ describe('openKernelEvents', { skip: obstacle() }, () => {
     const forks = spawn('/bin/sh', ['-c', 'while :; do (:); done'], { stdio: 'ignore' });
     t.after(() => forks.kill('SIGKILL'));
     for (let turn = 0; turn < 1000; turn++) {
-      // The kernel's least: room for two messages.
+      // Less than the kernel grants: its least.
       const events = openKernelEvents({ namespacePath: null, receiveBytes: 1 });
       assert.ok(!isUnavailable(events));
       events.close();
