@@ -27,6 +27,8 @@ import type { Shape, ValueOf } from '../base/shape';
 /** Bounds of what a record may hold: it may come from a user's own hand. */
 export const RECORD_LIMITS = {
   stringBytes: 4096,
+  /** Of a sum, too: 65 processes can reserve more by their address spaces. */
+  bytes: Number.MAX_SAFE_INTEGER,
   notes: 64,
   requests: 64,
   metrics: 1000,

@@ -330,8 +330,11 @@ async function killedListener(site: Site): Promise<void> {
   assertOpen(record.peak_rss, 'listener-lost');
   const next = listenerOf(site, HOST);
   assert.ok(next !== null && next.pid !== listener.pid, 'no new listener');
-  const { record: after } = await run(site, HOST, ['-N', 'after'], 'sleep 1');
-  assertProved(after.peak_rss);
+  const third = wordFor(site.cell, USER, 'after');
+  const later = await submit(site, HOST, ['-N', 'after'], third.wait);
+  await awaitFigures(site.cell, later, isHeard);
+  third.give();
+  assertProved((await ended(site, later)).record.peak_rss);
 }
 
 /** Seconds from the job's last act to the end of our epilog; a site's own epilog, chained behind, tells. */

@@ -1,6 +1,6 @@
 import { isoTime } from '../../base/iso-time';
-import { wholeCharacters } from '../../gridengine/bytes-to-text';
 import { failedCode } from '../../gridengine/failed-code';
+import { clipText } from '../../record/clip';
 import { emptyRecord, type GridEngineAccount, type JobRecord } from '../../record/record';
 import type { PlacedLine } from './line-place';
 import { USUAL_RULES, type RequestRules } from '../../record/request-rules';
@@ -73,16 +73,6 @@ export function lineRevision(line: PlacedLine): number {
   return line.endTimeMs ?? line.startTimeMs ?? line.submissionTimeMs ?? 0;
 }
 
-/** Of a record's text: RECORD_LIMITS says so. */
-const MOST_TEXT_BYTES = 4096;
-
-/** A text that is too long for a record, cut at a character. */
-function clipped<T extends string | null>(text: T): T {
-  if (text === null || text.length * 3 <= MOST_TEXT_BYTES || Buffer.byteLength(text) <= MOST_TEXT_BYTES) return text;
-  const bytes = Buffer.from(text);
-  return bytes.toString('utf8', 0, wholeCharacters(bytes, 0, MOST_TEXT_BYTES)) as T;
-}
-
 const amount = (value: number): number => Math.max(0, value);
 /** Seconds to the millisecond: Open Cluster Scheduler writes microseconds. */
 const wholeMs = (seconds: number): number => Math.round(seconds * 1000) / 1000;
@@ -98,9 +88,9 @@ export function lineAccount(line: PlacedLine): GridEngineAccount {
     maxrss_bytes: line.jobMaxrssBytes ?? positive(line.maxrssBytes),
     mem_gib_seconds: amount(line.memGibSeconds),
     io_gib: amount(line.ioGib),
-    category: clipped(line.category),
-    submit_command: clipped(line.submitCommand),
-    deleted_by: clipped(line.deletedBy),
+    category: clipText(line.category),
+    submit_command: clipText(line.submitCommand),
+    deleted_by: clipText(line.deletedBy),
     lines: 1,
   };
 }
@@ -135,11 +125,11 @@ export function recordOfLine(line: PlacedLine, context: LineContext): JobRecord 
   return {
     ...emptyRecord(key, 'unsampled', 'accounting', lineRevision(line)),
     owner: orNull(line.owner),
-    job_name: orNull(clipped(line.jobName)),
+    job_name: orNull(clipText(line.jobName)),
     queue: lineQueue(line),
     project: line.project,
     pe: line.pe,
-    account: orNull(clipped(line.account)),
+    account: orNull(clipText(line.account)),
     slots: line.slots > 0 ? line.slots : null,
     host_slots: lineHostSlots(line),
     submitted_at: iso(line.submissionTimeMs),

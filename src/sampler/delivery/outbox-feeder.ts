@@ -155,7 +155,7 @@ export async function deliverOutbox(
           pause = FIRST_PAUSE_MS;
           continue;
         }
-        if (Date.now() + pause > deadline) return { delivered, refused, left: store.outbox(1_000_000).length, problem };
+        if (Date.now() + pause > deadline) return { delivered, refused, left: store.outboxState(0).waiting, problem };
         await lock.pause(pause * (0.5 + Math.random()));
         pause = Math.min(pause * 2, LONGEST_PAUSE_MS);
       }
@@ -164,7 +164,7 @@ export async function deliverOutbox(
     }
     // A row that came between the last look and the release of the lock is seen by the loop's own look.
   }
-  return { delivered, refused, left: store.outbox(1_000_000).length, problem };
+  return { delivered, refused, left: store.outboxState(0).waiting, problem };
 }
 
 /**

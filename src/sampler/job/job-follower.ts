@@ -534,12 +534,13 @@ export class JobFollower {
   }
 
   private notesNow(small: boolean): readonly string[] {
-    const notes = [...this.notes, ...this.figures.notes()];
+    const notes = [...this.notes];
     if (this.run.hooks === 'plain')
       notes.push(
         "The hooks ran as the job's owner: these figures are self-reported, and other users' processes were not seen.",
       );
     if (small) notes.push('The address space limit could not be lifted for the sampler: it ran in its small mode.');
-    return notes;
+    // A job's environment can bring any number of these: they come last.
+    return [...notes, ...this.figures.notes()];
   }
 }

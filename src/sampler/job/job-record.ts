@@ -15,6 +15,8 @@ import {
   type SamplerCost,
   type Trust,
 } from '../../record/record';
+import { clipNotes } from '../../record/clip';
+import { RECORD_LIMITS } from '../../record/fields';
 import { filled, othersOf } from '../series/series';
 import { markSlackBytes, type CounterPrecision } from '../peaks/slack';
 import { upperEnds } from '../peaks/upper-end-of-record';
@@ -118,7 +120,7 @@ export function buildRecord(parts: RecordParts): JobRecord {
     },
     interval_seconds: sampled ? parts.intervalSeconds : null,
     sampler: parts.cost,
-    notes: [...description.notes, ...parts.notes],
+    notes: clipNotes([...description.notes, ...parts.notes]),
   };
 }
 
@@ -133,15 +135,17 @@ function ofGroup(ends: FootprintEnds): Bracket {
   return { lower_bytes, upper_bytes, slack_bytes, proved, exact, open, sources, at: iso(ends.at), command: null };
 }
 
+const asBytes = (sum: number): number => Math.min(sum, RECORD_LIMITS.bytes);
+
 function sampledFields(observation: Observation, grouped: boolean): Partial<JobRecord> {
   const { counts, sums, series } = observation;
   return {
     max_processes: observation.maxProcesses,
     max_threads: observation.maxThreads,
-    read_bytes: sums.readBytes,
-    written_bytes: sums.writtenBytes,
-    read_chars: sums.readChars,
-    written_chars: sums.writtenChars,
+    read_bytes: asBytes(sums.readBytes),
+    written_bytes: asBytes(sums.writtenBytes),
+    read_chars: asBytes(sums.readChars),
+    written_chars: asBytes(sums.writtenChars),
     claimed_by_tree_only: grouped ? counts.treeOnly : null,
     claimed_by_group_only: grouped ? counts.groupOnly : null,
     samples: observation.samples,

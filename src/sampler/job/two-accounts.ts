@@ -1,3 +1,4 @@
+import { clipNotes } from '../../record/clip';
 import type { Bracket, JobRecord } from '../../record/record';
 import type * as JobFacts from '../figures/job-facts';
 
@@ -45,7 +46,7 @@ function joined(earlier: JobRecord, later: JobRecord, sampled: boolean): Partial
     written_chars: most(earlier.written_chars, later.written_chars),
     samples: later.samples === null ? earlier.samples : later.samples + (earlier.samples ?? 0),
     metrics: { ...earlier.metrics, ...later.metrics },
-    notes: [...earlier.notes.filter((note) => !later.notes.includes(note)), ...later.notes],
+    notes: clipNotes([...new Set([...earlier.notes, ...later.notes])]),
   };
 }
 
@@ -54,7 +55,7 @@ export function afterRestart(record: JobRecord, earlier: JobRecord): JobRecord {
   const both = { ...record, ...joined(earlier, record, true) };
   const note =
     'An earlier sampler of this job died: its peaks and totals are among these, what happened in between is not.';
-  return { ...both, notes: [...both.notes, note] };
+  return { ...both, notes: clipNotes([...new Set([note, ...both.notes])]) };
 }
 
 /** What a sampler that died had saved, with what only the end of the job shows: `end` is made from copies of its files. */

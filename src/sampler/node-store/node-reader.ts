@@ -12,7 +12,10 @@ export interface NodeReader {
   readonly runOf: (jobId: number, runId: string) => string | null;
   /** Runs of jobs that were sampled in a span of time (ms since the epoch), their records as JSON. */
   readonly runs: (fromMs: number, toMs: number) => readonly SampledRun[];
-  /** As NodeStore's. */
+  /**
+   * Series of a job, or (null) of the node, from `fromMs` to `toMs`: the metrics of these names, all of them for none.
+   * What the sampler itself reads of a job is among them, as `process_rss_bytes` and so on.
+   */
   readonly readSeries: (
     run: string | null,
     names: readonly string[],

@@ -1,24 +1,16 @@
 import type { Database, Statement } from 'better-sqlite3';
 import type { FailingSources } from '../../record/node-status';
 import type { JobRecord } from '../../record/record';
-import { createSampleReader } from '../series/sample-series';
 import type { SeriesBatch } from '../series/series-buffer';
-import { SeriesTable, type StoredSeries } from '../series/series-table';
+import { SeriesTable } from '../series/series-table';
 import { openDatabase } from './open-database';
+import { outboxState, type OutboxState } from './outbox-state';
 import { SampleTable, type StoredSample } from './sample-table';
 
 export interface OutboxRow {
   readonly id: number;
   /** The record as JSON. */
   readonly record: string;
-}
-
-interface OutboxState {
-  /** Records to be delivered, and when the oldest of them came (ms since the epoch). */
-  readonly waiting: number;
-  readonly oldest: number | null;
-  /** Records that the accounting DB will never take. */
-  readonly refused: number;
 }
 
 /** The record of a job's owner, as JSON. */
@@ -56,7 +48,6 @@ function prepare(database: Database): Readonly<{
   running: Statement<[], JobRow>;
   addToOutbox: Statement<[string, number]>;
   outbox: Statement<[number], OutboxRow>;
-  outboxState: Statement<[{ readonly behind: number }], OutboxState>;
   lastJob: Statement<[], { readonly changed: number }>;
   addHanded: Statement<[number, number, number]>;
   handed: Statement<[number, number], HandedAmount>;
@@ -71,10 +62,6 @@ function prepare(database: Database): Readonly<{
     running: database.prepare('SELECT id, run, finished, record FROM job WHERE finished = 0'),
     addToOutbox: database.prepare('INSERT INTO outbox (record, added) VALUES (?, ?)'),
     outbox: database.prepare('SELECT id, record FROM outbox WHERE refused IS NULL ORDER BY id LIMIT ?'),
-    outboxState: database.prepare(
-      `SELECT count(*) FILTER (WHERE refused IS NULL AND id > @behind) AS waiting, count(refused) AS refused,
-         min(added) FILTER (WHERE refused IS NULL AND id > @behind) AS oldest FROM outbox`,
-    ),
     lastJob: database.prepare('SELECT changed FROM job ORDER BY changed DESC LIMIT 1'),
     addHanded: database.prepare(
       `INSERT INTO handed (uid, day, records, bytes) VALUES (?, ?, 1, ?)
@@ -90,7 +77,6 @@ export class NodeStore {
   readonly #database: Database;
   readonly #statements: ReturnType<typeof prepare>;
   readonly #samples: SampleTable;
-  readonly #sampleReader: ReturnType<typeof createSampleReader>;
   readonly #series: SeriesTable;
 
   /** Makes `STATE/node.db` where there is none; waits `busyMs` for other processes' locks. Throws when it can't be written. */
@@ -98,7 +84,6 @@ export class NodeStore {
     this.#database = openDatabase(stateDirectory, busyMs);
     this.#statements = prepare(this.#database);
     this.#samples = new SampleTable(this.#database);
-    this.#sampleReader = createSampleReader(this.#database);
     this.#series = new SeriesTable(this.#database);
   }
 
@@ -143,18 +128,6 @@ export class NodeStore {
       if (job === undefined) throw new Error(`node.db knows no run ${run}`);
       this.#series.save(job?.id ?? null, batch);
     });
-  }
-
-  /**
-   * Series of a job, or (null) of the node, from `fromMs` to `toMs`: the metrics of these names, all of them for none.
-   * What the sampler itself reads of a job is among them, as `process_rss_bytes` and so on.
-   */
-  readSeries(run: string | null, names: readonly string[], fromMs: number, toMs: number): readonly StoredSeries[] {
-    if (run === null) return this.#series.read(null, names, fromMs, toMs);
-    const job = this.#statements.job.get(run);
-    if (job === undefined) return [];
-    const sampled = this.#sampleReader.series(job.id, names, fromMs, toMs);
-    return [...sampled, ...this.#series.read(job.id, names, fromMs, toMs)];
   }
 
   /** In place of the failing sources that were saved before. */
@@ -207,7 +180,7 @@ export class NodeStore {
 
   /** What is left in the outbox behind that row. */
   outboxState(behind: number): OutboxState {
-    return this.#statements.outboxState.get({ behind }) ?? { waiting: 0, oldest: null, refused: 0 };
+    return outboxState(this.#database, behind);
   }
 
   /** When a job was last measured here (ms since the epoch); null: never, as far as is kept. */

@@ -11,12 +11,14 @@ export interface OutboxState {
   readonly reason: string | null;
 }
 
-export function outboxState(database: Database): OutboxState {
+/** `behind`: of the rows behind that one. */
+export function outboxState(database: Database, behind = 0): OutboxState {
   const found = database
-    .prepare<[], OutboxState>(
-      `SELECT count(*) FILTER (WHERE refused IS NULL) AS waiting, min(added) FILTER (WHERE refused IS NULL) AS oldest,
+    .prepare<[{ readonly behind: number }], OutboxState>(
+      `SELECT count(*) FILTER (WHERE refused IS NULL AND id > @behind) AS waiting,
+         min(added) FILTER (WHERE refused IS NULL AND id > @behind) AS oldest,
          count(refused) AS refused, max(refused) AS reason FROM outbox`,
     )
-    .get();
+    .get({ behind });
   return found ?? { waiting: 0, oldest: null, refused: 0, reason: null };
 }

@@ -1,5 +1,5 @@
 import { list, map, nullable, number, object, oneOf, text, type Shape, type ValueOf } from '../../base/shape';
-import { BRACKET_SOURCES, OPEN_REASONS } from '../../record/fields';
+import { BRACKET_SOURCES, OPEN_REASONS, RECORD_LIMITS } from '../../record/fields';
 import type { Bracket, BracketSource, OpenReason } from '../../record/record';
 
 /**
@@ -306,9 +306,10 @@ export function bracket(
 ): Bracket | null {
   const best = state.best[quantity];
   if (best === null) return null;
-  const lower = Math.max(0, Math.round(least(best)));
+  const lower = Math.min(RECORD_LIMITS.bytes, Math.max(0, Math.round(least(best))));
   // Two proofs that contradict each other prove nothing.
-  const end = upper.bytes !== null && upper.bytes >= lower ? Math.ceil(upper.bytes) : null;
+  const isEnd = upper.bytes !== null && upper.bytes >= lower && upper.bytes <= RECORD_LIMITS.bytes;
+  const end = isEnd ? Math.ceil(upper.bytes) : null;
   const open = upper.bytes === null || end !== null ? upper.open : (['unknown-origin'] as const);
   return {
     lower_bytes: lower,

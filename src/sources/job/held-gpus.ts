@@ -131,7 +131,7 @@ function fromEnvironment(environment: ReadonlyMap<string, string>, gpus: readonl
     }
     if (result.unknown.length > 0)
       notes.push(
-        `${variable} names ${result.unknown.slice(0, MOST_SHOWN).map(shown).join(', ')}: no such GPU on this host.`,
+        `${shownVariable(variable)} names ${result.unknown.slice(0, MOST_SHOWN).map(shown).join(', ')}: no such GPU on this host.`,
       );
     if (
       variable === 'CUDA_VISIBLE_DEVICES' &&
@@ -146,6 +146,9 @@ function fromEnvironment(environment: ReadonlyMap<string, string>, gpus: readonl
   }
   return { variables, notes };
 }
+
+/** A variable's name, of which patterns above leave any length. */
+const shownVariable = (name: string): string => name.slice(0, 48);
 
 /** A word of the user's choice, fit for one line. */
 const shown = (word: string): string => `"${word.slice(0, 48).replace(/[^ -~]|["\\]/g, '?')}"`;

@@ -34,7 +34,16 @@ function namespaceOf(proc: string, pid: number | 'self'): string | typeof DENIED
   }
 }
 
-function readJob(proc: string, pids: readonly number[], ofNode: ReadonlySet<string>): readonly Reading[] | Unavailable {
+/** A job can make namespaces and interfaces without end: the first ones count. */
+const MOST_INTERFACES = 256;
+
+/** `known`: the interfaces that have been read before. */
+function readJob(
+  proc: string,
+  pids: readonly number[],
+  ofNode: ReadonlySet<string>,
+  known: Set<string>,
+): readonly Reading[] | Unavailable {
   const own = new Map<string, number>();
   let denied = 0;
   for (const pid of pids) {
@@ -46,11 +55,16 @@ function readJob(proc: string, pids: readonly number[], ofNode: ReadonlySet<stri
     return denied > 0
       ? unavailable('/proc/PID/ns/net: permission denied', 'run the hooks as root (root@ in the prolog)')
       : unavailable("the job shares the node's network namespace");
-  return [...own].flatMap(([namespace, pid]) =>
-    parseNetDev(readText(`${proc}/${pid}/net/dev`) ?? '').flatMap((found) => {
-      if (found.name === 'lo') return [];
+  const readings: Reading[] = [];
+  let seen = 0;
+  for (const [namespace, pid] of own) {
+    if (seen > MOST_INTERFACES) break;
+    for (const found of parseNetDev(readText(`${proc}/${pid}/net/dev`) ?? '')) {
+      seen++;
       // Counters of two namespaces are no one's sum: they begin and end apart.
       const instance = `${namespaceNumber(namespace)}/${found.name}`;
+      if (found.name === 'lo' || (!known.has(instance) && known.size >= MOST_INTERFACES)) continue;
+      known.add(instance);
       const values = [
         found.receivedBytes,
         found.sentBytes,
@@ -58,9 +72,10 @@ function readJob(proc: string, pids: readonly number[], ofNode: ReadonlySet<stri
         found.sentPackets,
         found.receivedErrors + found.receivedDropped + found.sentErrors + found.sentDropped,
       ] as const;
-      return values.map((value, index) => ({ metric: METRICS[index]?.name ?? '', instance, value }));
-    }),
-  );
+      readings.push(...values.map((value, index) => ({ metric: METRICS[index]?.name ?? '', instance, value })));
+    }
+  }
+  return readings;
 }
 
 /** Network traffic of a job whose processes live in a network namespace of their own (a container). */
@@ -79,6 +94,7 @@ export const jobNetwork: ProcessSource = {
     const first = namespaceOf(proc, 1);
     // A sampler may itself be in a namespace that is not the first process's: both are the node's.
     const ofNode = new Set([self, ...(first === null || first === DENIED ? [] : [first])]);
-    return { read: (pids) => readJob(proc, pids, ofNode), close: () => undefined };
+    const known = new Set<string>();
+    return { read: (pids) => readJob(proc, pids, ofNode, known), close: () => undefined };
   },
 };

@@ -8,6 +8,7 @@ import { describe, it, type TestContext } from 'node:test';
 import { packageRoot } from '../../../src/base/package-root';
 import { list, number, object, optional, string } from '../../../src/base/shape';
 import { loadSettings } from '../../../src/record/settings';
+import { openNodeReader } from '../../../src/sampler/node-store/node-reader';
 import { NodeStore } from '../../../src/sampler/node-store/node-store';
 import { runningRecords } from '../../../src/sampler/node-store/live-records';
 import { assertGood, noPromtool } from '../../export/prometheus/promtool';
@@ -33,11 +34,12 @@ async function nodeAtWork(t: TestContext, sinks: readonly (readonly [kind: strin
   const settings = loadSettings(site.settings);
   await until(() => runningRecords(settings).some(({ peak_rss: peak }) => peak !== null), 'a record of the job');
   await until(() => {
-    const store = new NodeStore(site.state);
+    new NodeStore(site.state).close();
+    const reader = openNodeReader(site.state);
     try {
-      return store.readSeries(null, ['meminfo_memtotal_bytes'], 0, Date.now()).length > 0;
+      return reader.readSeries(null, ['meminfo_memtotal_bytes'], 0, Date.now()).length > 0;
     } finally {
-      store.close();
+      reader.close();
     }
   }, 'series of the node');
   return site;

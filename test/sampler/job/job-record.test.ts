@@ -6,7 +6,7 @@ import { describeJob } from '../../../src/sampler/job/job-description';
 import { buildRecord, type RecordParts } from '../../../src/sampler/job/job-record';
 import type { Observation } from '../../../src/sampler/job/job-sampler';
 import { parseRecord } from '../../../src/record/record';
-import { newPeaks, observe } from '../../../src/sampler/peaks/peaks';
+import { newPeaks, observe, type MemoryReading } from '../../../src/sampler/peaks/peaks';
 import type { JobRecord } from '../../../src/record/record';
 import { addOthers, addToSeries, newSeries } from '../../../src/sampler/series/series';
 import { SWAP_PEAK } from '../../../src/sources/job/processes';
@@ -18,23 +18,25 @@ const MIB = 2 ** 20;
 const START = 1763700012_250;
 const END = 1763700075_400;
 
+const newReading = (): MemoryReading => ({
+  id: '1.1/1',
+  rss: 300 * MIB,
+  rssSwap: 300 * MIB,
+  vmem: 900 * MIB,
+  anonymous: 290 * MIB,
+  rssMark: 301 * MIB,
+  vmemMark: 950 * MIB,
+  slack: 0,
+  markSlack: 0,
+  pending: false,
+  command: 'solver',
+});
+
 /** 300 MiB for a minute, seen from 250 ms after the start on. */
 function observation(changes: Partial<Observation> = {}): Observation {
   const peaks = newPeaks();
   const series = newSeries(START);
-  const reading = {
-    id: '1.1/1',
-    rss: 300 * MIB,
-    rssSwap: 300 * MIB,
-    vmem: 900 * MIB,
-    anonymous: 290 * MIB,
-    rssMark: 301 * MIB,
-    vmemMark: 950 * MIB,
-    slack: 0,
-    markSlack: 0,
-    pending: false,
-    command: 'solver',
-  };
+  const reading = newReading();
   observe(peaks, [reading], START + 250);
   addToSeries(series, START + 250, reading.rss);
   return {
@@ -119,6 +121,21 @@ describe('the record of a sampled job', () => {
     );
     assert.equal(made.revision, END + 100);
     assert.deepEqual(made.series?.rss_bytes.at(-1), 300 * MIB);
+  });
+
+  it('is taken by a store however many notes a job brings, and however much it reserves', () => {
+    const notes = ['first', ...Array.from({ length: 90 }, (_, index) => `${index} ${'€'.repeat(3000)}`)];
+    const vast = { ...newReading(), vmem: 2 ** 54, vmemMark: 2 ** 54 };
+    const seen = observation({ sums: { ...NO_SUMS, readChars: 2 ** 60, writtenChars: 2 ** 53 } });
+    observe(seen.peaks, [vast], START + 1000);
+    const made = record({ notes, observation: seen });
+    assertStorable(made);
+    assert.equal(made.notes[0], 'first');
+    assert.ok(made.notes[1]?.startsWith('0 €€'));
+    assert.equal(made.notes.length, 64);
+    assert.equal(made.peak_vmem?.lower_bytes, Number.MAX_SAFE_INTEGER);
+    assert.equal(made.peak_vmem.upper_bytes, null);
+    assert.equal(made.read_chars, Number.MAX_SAFE_INTEGER);
   });
 
   it('says how much was swapped out at most', () => {

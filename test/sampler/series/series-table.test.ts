@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import type { Database } from 'better-sqlite3';
 import { SqliteDatabase } from '../../../src/native/sqlite';
+import { openNodeReader, type NodeReader } from '../../../src/sampler/node-store/node-reader';
 import { NodeStore } from '../../../src/sampler/node-store/node-store';
 import type { StoredSample } from '../../../src/sampler/node-store/sample-table';
 import { packageRoot } from '../../../src/base/package-root';
@@ -25,17 +26,21 @@ interface Opened extends NodeStore {
   /** node.db past the store. */
   readonly database: Database;
   readonly query: (sql: string) => readonly unknown[];
+  readonly readSeries: NodeReader['readSeries'];
 }
 
 function opened(t: TestContext): Opened {
   const directory = temporaryDirectory();
   const store = new NodeStore(directory);
   const database = new SqliteDatabase(join(directory, 'node.db'));
+  const { readSeries, close } = openNodeReader(directory);
   t.after(() => {
+    close();
     database.close();
     store.close();
   });
-  return Object.assign(store, { database, query: (sql: string) => database.prepare(sql).pluck().all() });
+  const query = (sql: string): readonly unknown[] => database.prepare(sql).pluck().all();
+  return Object.assign(store, { database, query, readSeries });
 }
 
 /** One reading of one metric. */
@@ -253,7 +258,9 @@ describe('series in node.db', () => {
     old.close();
     const store = new NodeStore(directory);
     store.saveProgress(RUN, START, record(), [aSample], batch(START, 1));
-    assert.equal(store.readSeries(RUN, ['loadavg_1min'], START, START).length, 1);
     store.close();
+    const reader = openNodeReader(directory);
+    assert.equal(reader.readSeries(RUN, ['loadavg_1min'], START, START).length, 1);
+    reader.close();
   });
 });

@@ -76,6 +76,26 @@ describe('parseNetDev of a namespace', () => {
 });
 
 describe('jobnetwork', () => {
+  it('is not filled up by a job that makes namespaces and interfaces without end', () => {
+    const proc = procOf({ self: [NODE, 'linux-2.6.32-vlan'] });
+    const source = jobNetwork.open(placeOf(jobNetwork, { proc }));
+    assert.ok(!isUnavailable(source));
+    const seen = new Set<string>();
+    for (let pid = 10; pid < 60; pid++) {
+      mkdirSync(join(proc, String(pid), 'ns'), { recursive: true });
+      mkdirSync(join(proc, String(pid), 'net'));
+      symlinkSync(`net:[${pid}]`, join(proc, String(pid), 'ns', 'net'));
+      const lines = Array.from({ length: 50 }, (_, index) => `  dummy${index}: 1 1 0 0 0 0 0 0 1 1 0 0 0 0 0 0\n`);
+      writeFileSync(join(proc, String(pid), 'net', 'dev'), lines.join(''));
+      const readings = source.read([pid]);
+      assert.ok(!isUnavailable(readings));
+      for (const { instance } of readings) seen.add(instance);
+    }
+    assert.equal(seen.size, 256);
+    assert.ok(seen.has('10/dummy0'));
+    source.close();
+  });
+
   it('reads each namespace of the job once', () => {
     const proc = procOf({
       self: [NODE, 'linux-2.6.32-vlan'],
