@@ -54,12 +54,8 @@ async function explains(site: Site): Promise<void> {
   const later = await submit('later', '-a', '203001010000', '-l', 'h_vmem=1G');
   await shows(site, later, /no earlier than 2030-01-01 00:00:00 \(qsub -a\)/);
 
-  const failed = await cell.submit(USER, ['-N', 'failed', '-l', 'h_vmem=1G', '-o', '/nonexistent/x'], 'true');
-  await shows(
-    site,
-    failed,
-    new RegExp(`failed to start .*can't open output file "/nonexistent/x".*qmod -cj ${failed}`),
-  );
+  const failed = await cell.submit(USER, ['-N', 'failed', '-l', 'h_vmem=1G', '-o', '/proc/none/x'], 'true');
+  await shows(site, failed, new RegExp(`failed to start .*can't open output file "/proc/none/x".*qmod -cj ${failed}`));
   // Its exit status is 1 all the same.
   const cleared = await cell.on(MASTER, ['qmod', '-cj', failed], { user: USER });
   assert.match(cleared.stdout + cleared.stderr, /cleared error state/);
