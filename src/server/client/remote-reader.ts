@@ -107,7 +107,7 @@ export class RemoteReader implements AccountingReader {
 
   /** All records of a job that has more than one answer holds. */
   async #largeJob({ job_id, task_id, cluster }: JobQuery): Promise<readonly StoredRecord[]> {
-    const choice = { job_id, ...(cluster === undefined ? {} : { cluster }), limit: MOST_PAGED };
+    const choice = { job_id, ...(cluster === undefined ? {} : { cluster }), limit: Infinity };
     const until = Date.now() + DAY_MS;
     const newest = await this.#page({ ...choice, since: 0, until, totals: false });
     // Parts of all of time would nearly all be empty: jobs that had the number before are few, and asked for apart.
@@ -141,16 +141,22 @@ export class RemoteReader implements AccountingReader {
     if (wanted > MOST_RECORDS) delete counted.totals;
     const page = await this.#page(counted);
     if (wanted <= MOST_RECORDS) return page;
-    if (page.totals.records > MOST_PAGED)
+    // The newest come first; of another order any part may hold the first ones, and no part is in the order of all.
+    const most = (query.sort ?? 'time') === 'time' ? wanted : Infinity;
+    const needed = Math.min(most, page.totals.records);
+    if (needed > MOST_PAGED)
       throw new StoreError(
         this.#place,
-        `${page.totals.records} records are too many to be sent`,
+        `${needed} records are too many to be sent`,
         'ask for less time or by a filter',
         false,
       );
     const records: StoredRecord[] = [];
-    for await (const part of this.#every(counted, page)) for (const one of part) records.push(one);
-    return { ...page, records };
+    for await (const part of this.#every(counted, page)) {
+      for (const one of part) records.push(one);
+      if (records.length >= most) break;
+    }
+    return { ...page, records: records.slice(0, most) };
   }
 
   async *pages({ fields, ...filter }: PagesQuery): AsyncGenerator<RecordPage> {

@@ -10,7 +10,13 @@ import { ARRAY_FIELDS, TASK_FIELDS } from '../../../src/report/job/array';
 import { StoreError } from '../../../src/accounting/store-error';
 import { parseRecord, type JobRecord } from '../../../src/record/record';
 import { answerQuery } from '../../../src/server/accounting/answer-query';
-import { ClientError, newServerClient } from '../../../src/server/client/server-client';
+import { MOST_RECORDS } from '../../../src/server/accounting/answer-shapes';
+import {
+  ClientError,
+  newServerClient,
+  type ServerAnswer,
+  type ServerClient,
+} from '../../../src/server/client/server-client';
 import { openRemoteReader, RemoteReader } from '../../../src/server/client/remote-reader';
 import { statusOf } from '../../accounting/suite/node-suite';
 import { memoryReader } from '../../accounting/memory-reader';
@@ -50,6 +56,26 @@ async function both(t: TestContext): Promise<Both> {
 }
 
 const OWNER = { owner: 'bob', since: 0, until: Date.UTC(2027, 0) };
+
+/** A server that has records of these times, and sends so many of them at once; `asked`: what it has been asked. */
+function pagedClient(
+  times: readonly number[],
+  page: number,
+): { readonly client: ServerClient; readonly asked: readonly string[] } {
+  const asked: string[] = [];
+  const get = (target: string): Promise<ServerAnswer> => {
+    asked.push(target);
+    if (target.startsWith('/v1/job/')) return Promise.resolve({ status: 413, json: { detail: 'too large' } });
+    const query = new URLSearchParams(target.split('?')[1]);
+    const [since, until] = [Number(query.get('since')), Number(query.get('until'))];
+    const found = times.filter((at) => at >= since && at < until);
+    const newest = found.slice(-page).toReversed();
+    const records = newest.map((at) => ({ ...ordinary, series: null, revision: at, ended: true }));
+    const totals = Object.fromEntries(TOTALS.map((name) => [name, name === 'records' ? found.length : 0]));
+    return Promise.resolve({ status: 200, json: { schema: 1, records, totals, shown: 'all' } });
+  };
+  return { client: { socket: '/s', close: () => undefined, get }, asked };
+}
 
 describe('RemoteReader', () => {
   it('says what the accounting DB itself says', async (t) => {
@@ -162,26 +188,8 @@ describe('RemoteReader', () => {
   });
 
   it('gets more records than one answer holds piece by piece', async (t) => {
-    const page = 2;
-    const all = Array.from({ length: 9 }, (_, index) => ({ at: index * 1000 + 500 }));
-    const asked: string[] = [];
-    const client = {
-      socket: '/s',
-      close: () => undefined,
-      get: (target: string) => {
-        asked.push(target);
-        if (target.startsWith('/v1/job/')) return Promise.resolve({ status: 413, json: { detail: 'too large' } });
-        const query = new URLSearchParams(target.split('?')[1]);
-        const [since, until] = [Number(query.get('since')), Number(query.get('until'))];
-        const found = all.filter(({ at }) => at >= since && at < until);
-        const records = found
-          .toReversed()
-          .slice(0, page)
-          .map(({ at }) => ({ ...ordinary, revision: at, ended: true }));
-        const totals = Object.fromEntries(TOTALS.map((name) => [name, name === 'records' ? found.length : 0]));
-        return Promise.resolve({ status: 200, json: { schema: 1, records, totals, shown: 'all' } });
-      },
-    };
+    const all = Array.from({ length: 9 }, (_, index) => index * 1000 + 500);
+    const { client, asked } = pagedClient(all, 2);
     const { records, totals } = await new RemoteReader(client).records({
       owner: 'bob',
       since: 0,
@@ -190,7 +198,7 @@ describe('RemoteReader', () => {
     });
     assert.deepEqual(
       records.map(({ record }) => record.revision),
-      all.map(({ at }) => at).toReversed(),
+      all.toReversed(),
     );
     const paged = [];
     for await (const { records: some, of } of new RemoteReader(client).pages({ since: 0, until: 9000 })) {
@@ -200,9 +208,25 @@ describe('RemoteReader', () => {
     assert.deepEqual(paged, records);
     assert.equal(totals.records, 9);
     const job = await new RemoteReader(client).job({ job_id: ordinary.job_id });
-    assert.deepEqual(job.records.map(({ record }) => record.revision).sort(), all.map(({ at }) => at).sort());
+    assert.deepEqual(job.records.map(({ record }) => record.revision).sort(), [...all].sort());
     assert.match(asked[0] ?? '', /limit=10000/);
     t.diagnostic(`${asked.length} questions`);
+  });
+
+  it('gets the newest of more records than a program can hold, and no others', async (t) => {
+    const all = Array.from({ length: 300_000 }, (_, index) => index);
+    const { client, asked } = pagedClient(all, 2000);
+    const query = { owner: 'bob', since: 0, until: all.length, limit: MOST_RECORDS + 1 };
+    const { records, totals } = await new RemoteReader(client).records(query);
+    assert.deepEqual(
+      records.map(({ record }) => record.revision),
+      all.slice(-MOST_RECORDS - 1).toReversed(),
+    );
+    assert.equal(totals.records, all.length);
+    t.diagnostic(`${asked.length} questions`);
+    const reason = { reason: '300000 records are too many to be sent' };
+    await assert.rejects(new RemoteReader(client).records({ ...query, sort: 'peak' }), reason);
+    await assert.rejects(new RemoteReader(client).job({ job_id: ordinary.job_id }), reason);
   });
 
   it('sets out to get no more than a program can hold', async () => {
@@ -213,7 +237,7 @@ describe('RemoteReader', () => {
       get: () => Promise.resolve({ status: 200, json: { schema: 1, records: [], totals, shown: 'all' } }),
     };
     await assert.rejects(
-      new RemoteReader(client).records({ since: 0, until: 9000, limit: 200_000 }),
+      new RemoteReader(client).records({ since: 0, until: 9000, limit: 1e9 }),
       (error: unknown) => error instanceof StoreError && error.reason.startsWith('10000000 records are too many'),
     );
   });
