@@ -75,6 +75,8 @@ const INTERNAL: Fault = { reason: 'the server reports an internal fault', hint: 
 /** Data exceptions, violated constraints, what a function raises: a record that meets anything else is tried again. */
 const OF_THE_RECORD = /^(?:22|23|P0)/;
 
+const NO_RIGHT = '42501';
+
 /** By SQLSTATE (PostgreSQL manual, appendix A): the first that begins so. */
 const BY_STATE: readonly (readonly [string, Fault])[] = [
   ['28P01', WRONG_PASSWORD],
@@ -84,7 +86,7 @@ const BY_STATE: readonly (readonly [string, Fault])[] = [
   ['42P01', NO_SCHEMA],
   ['42883', NO_SCHEMA],
   ['42704', { ...NO_SCHEMA, reason: 'its tables are of an older qmemacct' }],
-  ['42501', NOT_ALLOWED],
+  [NO_RIGHT, NOT_ALLOWED],
   ['25006', READ_ONLY],
   ['53100', FULL],
   ['53', BUSY],
@@ -141,6 +143,9 @@ export function isConnectionLost(error: unknown): boolean {
 export function isStoreFault(error: unknown): boolean {
   return error instanceof StoreError || faultOf(error) !== null;
 }
+
+/** Whether an error says that this user may not do that. */
+export const isNotAllowed = ({ cause }: StoreError): boolean => codeOf(cause) === NO_RIGHT;
 
 /** An error of PostgreSQL or of the connection as a StoreError; other errors as they are. `where`: the URL, no password in it. */
 export function storeError(where: string, error: unknown): unknown {

@@ -4,6 +4,7 @@ import { packageRoot } from '../../base/package-root';
 import { listMigrations } from '../migrations';
 import { StoreError } from '../store-error';
 import type { Connection } from './connect';
+import { isNotAllowed } from './faults';
 
 const DIRECTORY = join('sql', 'accounting', 'postgres');
 /** Who comes second waits, and finds the work done. */
@@ -25,12 +26,9 @@ export async function schemaVersion(db: Pick<Connection, 'query'>): Promise<numb
   return row?.version ?? null;
 }
 
-const NOT_ALLOWED = '42501';
-
 /** What an admin lacks is not what the roles that log in later are granted. */
 function adminsFault(error: unknown): unknown {
-  if (!(error instanceof StoreError) || (error.cause as { readonly code?: string } | undefined)?.code !== NOT_ALLOWED)
-    return error;
+  if (!(error instanceof StoreError) || !isNotAllowed(error)) return error;
   const hint =
     'come as the owner of the database with CREATEROLE (where the roles are there already: as a member of qmemacct_owner)';
   return new StoreError(error.path, error.reason, hint, false, error);

@@ -1,11 +1,15 @@
 import type { HistoryStore } from '../../accounting/history-store';
 import { openHistory } from '../../accounting/open-store';
+import { isNotAllowed } from '../../accounting/postgres/faults';
 import { StoreError } from '../../accounting/store-error';
+import { logChanges } from '../../base/log';
 import type { InboxCounts } from '../../export/prometheus/server-metrics';
 import { isPostgresUrl } from '../../record/postgres-url';
 import type { Settings } from '../../record/settings';
 
 const EVERY_MS = 5_000;
+/** What a person has to mend is tried so many times less often. */
+const SELDOM = 12;
 
 interface InboxWork {
   /** Since the start; null: there is no inbox. */
@@ -15,29 +19,38 @@ interface InboxWork {
 
 /**
  * Moves what nodes deliver to a PostgreSQL accounting DB from its inbox into its table, again and again; where the
- * server's role may not, readers merge what waits. Resolves once the work in hand has ended.
+ * server's role may not, readers merge what waits. `everyMs`: the pause after each time. Its `stop` resolves once the
+ * work in hand has ended.
  */
 export function settleInbox(
   { accounting, accounting_credentials: credentials, accounting_mode: mode }: Settings,
   log: (line: string) => void,
+  everyMs = EVERY_MS,
 ): InboxWork {
   if (!isPostgresUrl(accounting)) return { counts: () => null, stop: () => Promise.resolve() };
   let counts: InboxCounts = { settled: 0, unreadable: 0 };
   const abort = new AbortController();
   let store: HistoryStore | null = null;
   let timer: NodeJS.Timeout | undefined;
+  const logState = logChanges(log, 'the inbox is emptied again');
   const round = async (): Promise<void> => {
+    let pauseMs = everyMs;
     try {
       store ??= await openHistory(accounting, { credentials, mode: parseInt(mode, 8) });
       const { settled, unreadable } = await store.settle({ signal: abort.signal });
       counts = { settled: counts.settled + settled, unreadable: counts.unreadable + unreadable };
+      logState(null);
     } catch (error) {
       if (!(error instanceof StoreError)) throw error;
-      log(`the inbox waits: ${error.message}`);
+      logState(`the inbox waits: ${error.message}`);
+      // Opened anew, it knows the password and the certificates of that time.
+      await store?.close();
+      store = null;
       // A role that may only read.
-      if (!error.retry) return;
+      if (isNotAllowed(error)) return;
+      if (!error.retry) pauseMs *= SELDOM;
     }
-    if (!abort.signal.aborted) timer = setTimeout(() => void (working = round()), EVERY_MS);
+    if (!abort.signal.aborted) timer = setTimeout(() => void (working = round()), pauseMs);
   };
   let working = round();
   return {
