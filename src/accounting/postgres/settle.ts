@@ -1,5 +1,5 @@
 import type { LongWork, Settled } from '../history-store';
-import { isStoreFault, type Connection } from './connect';
+import { isStoreFault, type Connection, type Transaction } from './connect';
 import { NUMBERS, readInbox } from './inbox';
 import type { Merger } from './merger';
 
@@ -9,43 +9,58 @@ const BATCH = 500;
 const SILENT = "interval '1 day'";
 const DUE = `(i.ended OR i.received_at < now() - ${SILENT}) AND i.error IS NULL`;
 
-/** One transaction; null: nothing was left. */
+/** One of these accounts, by their numbers in the inbox, can't be put into the table. */
+class Unsettled extends Error {
+  constructor(
+    readonly ids: readonly number[],
+    cause: unknown,
+  ) {
+    super(cause instanceof Error ? cause.message : 'unknown reason', { cause });
+  }
+}
+
+/** One transaction; null: nothing was left. Rejects with Unsettled, or StoreError. */
 async function settleSome(merger: Merger, most: number): Promise<Settled | null> {
   return merger.alone(async (inner) => {
     const due = await readInbox(inner, `${DUE} ORDER BY i.id LIMIT ${most} FOR UPDATE SKIP LOCKED`, []);
-    if (due.waiting.length + due.unreadable.length === 0) return null;
-    for (const { id, error } of due.unreadable)
-      await inner.query('UPDATE qmemacct.inbox SET error = $2 WHERE id = $1', [id, error.slice(0, 500)]);
-    // What was said while they ran goes with them.
-    const jobs = JSON.stringify(due.waiting.map(({ record }) => record.job_id));
-    const runs = new Set(due.waiting.map(({ record }) => record.run_id));
-    const others = await readInbox(
-      inner,
-      `i.job_id IN ${NUMBERS} AND NOT i.ended AND i.error IS NULL FOR UPDATE SKIP LOCKED`,
-      [jobs],
-    );
-    const taken = new Map(
-      [...others.waiting.filter(({ record }) => runs.has(record.run_id)), ...due.waiting].map((one) => [one.id, one]),
-    );
-    await merger.merge(
-      inner,
-      [...taken.values()].map(({ record }) => record),
-    );
-    await inner.query(`DELETE FROM qmemacct.inbox WHERE id IN ${NUMBERS}`, [JSON.stringify([...taken.keys()])]);
-    return { settled: taken.size, unreadable: due.unreadable.length };
+    const ids = [...due.waiting, ...due.unreadable].map(({ id }) => id);
+    if (ids.length === 0) return null;
+    try {
+      return await settleThese(merger, inner, due);
+    } catch (error) {
+      throw isStoreFault(error) ? error : new Unsettled(ids, error);
+    }
   });
 }
 
-/** The account that is due next, which can't be put into the table, stays with its error. */
-async function setAside(merger: Merger, error: unknown): Promise<Settled> {
-  const text = error instanceof Error ? error.message : 'unknown reason';
-  await merger.alone((inner) =>
-    inner.query(
-      `UPDATE qmemacct.inbox SET error = $1 WHERE id = (SELECT i.id FROM qmemacct.inbox AS i WHERE ${DUE} ORDER BY i.id LIMIT 1)`,
-      [text.slice(0, 500)],
-    ),
+async function settleThese(
+  merger: Merger,
+  inner: Transaction,
+  due: Awaited<ReturnType<typeof readInbox>>,
+): Promise<Settled> {
+  for (const { id, error } of due.unreadable) await markUnreadable(inner, id, error);
+  // What was said while they ran goes with them.
+  const jobs = JSON.stringify(due.waiting.map(({ record }) => record.job_id));
+  const runs = new Set(due.waiting.map(({ record }) => record.run_id));
+  const others = await readInbox(
+    inner,
+    `i.job_id IN ${NUMBERS} AND NOT i.ended AND i.error IS NULL FOR UPDATE SKIP LOCKED`,
+    [jobs],
   );
-  return { settled: 0, unreadable: 1 };
+  const taken = new Map(
+    [...others.waiting.filter(({ record }) => runs.has(record.run_id)), ...due.waiting].map((one) => [one.id, one]),
+  );
+  await merger.merge(
+    inner,
+    [...taken.values()].map(({ record }) => record),
+  );
+  await inner.query(`DELETE FROM qmemacct.inbox WHERE id IN ${NUMBERS}`, [JSON.stringify([...taken.keys()])]);
+  return { settled: taken.size, unreadable: due.unreadable.length };
+}
+
+/** An account that can't be put into the table stays with its error. */
+async function markUnreadable(inner: Pick<Transaction, 'query'>, id: number, error: string): Promise<void> {
+  await inner.query('UPDATE qmemacct.inbox SET error = $2 WHERE id = $1', [id, error.slice(0, 500)]);
 }
 
 /** Moves the accounts of ended jobs from the inbox into the table, a transaction for some each. Rejects with StoreError. */
@@ -53,18 +68,22 @@ export async function settle(merger: Merger, { signal, onProgress }: LongWork = 
   const sum = { settled: 0, unreadable: 0 };
   let most = BATCH;
   while (!signal?.aborted) {
-    let some: Settled | null;
     try {
-      some = await settleSome(merger, most);
+      const some = await settleSome(merger, most);
+      if (some === null) break;
+      sum.settled += some.settled;
+      sum.unreadable += some.unreadable;
+      most = Math.min(2 * most, BATCH);
     } catch (error) {
-      if (isStoreFault(error)) throw error;
-      // What is wrong with one has stopped all of them: one by one.
-      some = most > 1 ? { settled: 0, unreadable: 0 } : await setAside(merger, error);
-      most = 1;
+      if (!(error instanceof Unsettled)) throw error;
+      const { ids, message } = error;
+      const [only] = ids;
+      // What is wrong with one has stopped all of them: half as many, down to that one.
+      most = Math.max(1, Math.floor(ids.length / 2));
+      if (only === undefined || ids.length > 1) continue;
+      await merger.alone((inner) => markUnreadable(inner, only, message));
+      sum.unreadable++;
     }
-    if (some === null) break;
-    sum.settled += some.settled;
-    sum.unreadable += some.unreadable;
     onProgress?.(sum.settled, sum.settled);
   }
   return sum;

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
+import { connect } from '../../../src/accounting/postgres/connect';
 import { openPostgresHistory, type PostgresHistory } from '../../../src/accounting/postgres/postgres-history';
 import { openPostgresReader, openPostgresStore } from '../../../src/accounting/postgres/postgres-store';
 import type { AccountingReader } from '../../../src/accounting/store';
@@ -237,5 +238,39 @@ describe('the inbox', { skip: noPostgres }, () => {
     const again = fakeTerminal();
     assert.equal(await settle({ config, color: false }, again), 0);
     assert.equal(again.output(), 'nothing waits\n');
+  });
+
+  it('sets aside what the table does not take, and nothing else, whatever is being delivered anew', async (t) => {
+    const name = await server.database();
+    const [hooks, store, other] = [
+      openPostgresStore(server.url(name)),
+      openPostgresHistory(server.url(name)),
+      connect(server.url(name)),
+    ];
+    t.after(() => Promise.all([hooks.close(), store.close(), other.close()]));
+    const numbers = Array.from({ length: 60 }, (_none, index) => index + 1);
+    await hooks.merge(numbers.map((number) => job(number, T0)));
+    await server.run(name, 'ALTER TABLE qmemacct.record ADD CHECK (job_id <> 2)');
+    // Who would wait for the lock fails.
+    await server.run(name, `ALTER DATABASE ${name} SET lock_timeout = '2s'`);
+    await other.transaction(async (inner) => {
+      await inner.query('SELECT FROM qmemacct.inbox WHERE job_id = 1 FOR UPDATE');
+      assert.deepEqual(await store.settle(), { settled: 58, unreadable: 1 });
+    });
+    const left = await server.run(name, 'SELECT job_id, error IS NULL AS good FROM qmemacct.inbox ORDER BY job_id');
+    assert.deepEqual(
+      left.map((row) => ({ ...row })),
+      [
+        { job_id: 1, good: true },
+        { job_id: 2, good: false },
+      ],
+    );
+    assert.deepEqual(await store.settle(), { settled: 1, unreadable: 0 });
+    // A bad one does not have each of the others put into the table on its own.
+    const [{ transactions } = {}] = (await server.run(
+      name,
+      'SELECT count(DISTINCT xmin::text)::integer AS transactions FROM qmemacct.record',
+    )) as readonly { readonly transactions?: number }[];
+    assert.ok((transactions ?? 60) <= 10, `${transactions} transactions`);
   });
 });
