@@ -4,7 +4,7 @@ import type { Socket } from 'node:net';
 import type { Settings } from '../record/settings';
 import type { InboxCounts } from '../export/prometheus/server-metrics';
 import type { AccountingService } from './accounting/accounting-thread';
-import { ClassPromises } from './accounting/class-promises';
+import { newClassPromises } from './accounting/class-promises';
 import { newMetricsAnswers } from './accounting/metrics-answers';
 import { AnswerCache } from './http/answer-cache';
 import { callerKey, accessOf } from './access/caller';
@@ -116,7 +116,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     wantPending,
     accounting,
     metrics: newMetricsAnswers(accounting, settings.metrics_job_names, now),
-    promises: new ClassPromises(options.advice, now),
+    promises: newClassPromises(options.advice, now),
     inbox,
     cache,
     sessions,

@@ -1,7 +1,7 @@
 import { MEMBER_DAYS, NO_PROJECT, provesMembership } from '../../record/membership';
 import type { AccountingReader } from '../../accounting/store';
 import type { AccountingService } from '../accounting/accounting-thread';
-import { cachedLookup } from './name-service';
+import { cachedLookup } from '../cached-lookup';
 import { FULL_ACCESS } from './access';
 
 const DAY_MS = 86_400_000;

@@ -2,6 +2,7 @@ import { checkJson, type Shape } from '../../base/shape';
 import type { DaySums } from '../../export/prometheus/server-metrics';
 import type { NodeHeartbeat } from '../../record/node-status';
 import { accessKey, type Access } from '../access/access';
+import { cachedLookup } from '../cached-lookup';
 import type { AccountingService } from './accounting-thread';
 import type { AccountingQuery } from './answer-query';
 import { nodesAnswer, summaryAnswer } from './answer-shapes';
@@ -15,34 +16,8 @@ const KEEP_NOTHING_MS = 30_000;
 /** Owners and projects that have series: those with most requested memory. */
 const MOST_GROUPS = 1000;
 
-interface Kept<T> {
-  until: number;
-  readonly answer: Promise<T | null>;
-}
-
-/** An answer of the accounting DB for each kind of caller: who scrapes every few seconds does not have it read each time. */
-class KeptAnswers<T> {
-  readonly #kept = new Map<string, Kept<T>>();
-
-  constructor(
-    private readonly ask: (access: Access, now: number) => Promise<T>,
-    private readonly keepMs: number,
-    private readonly now: () => number,
-  ) {}
-
-  /** null: the accounting DB does not answer. Never rejects. */
-  get(access: Access): Promise<T | null> {
-    const key = accessKey(access);
-    const known = this.#kept.get(key);
-    if (known !== undefined && this.now() < known.until) return known.answer;
-    for (const [old, { until }] of this.#kept) if (this.now() >= until) this.#kept.delete(old);
-    // The server logs that the accounting DB can't be read, and /metrics says so.
-    const kept: Kept<T> = { until: Infinity, answer: this.ask(access, this.now()).catch(() => null) };
-    this.#kept.set(key, kept);
-    void kept.answer.then((answer) => (kept.until = this.now() + (answer === null ? KEEP_NOTHING_MS : this.keepMs)));
-    return kept.answer;
-  }
-}
+/** An answer of the accounting DB for each kind of caller; null: it does not answer. Never rejects. */
+type KeptAnswers<T> = (access: Access) => Promise<T | null>;
 
 /** What /metrics shows of the accounting DB. */
 export interface MetricsAnswers {
@@ -63,6 +38,12 @@ export function newMetricsAnswers(
     if (!answer.ok) throw new Error(answer.error);
     return answer.value;
   };
+  /** Who scrapes every few seconds does not have the accounting DB read each time. */
+  const kept = <T>(find: (access: Access, until: number) => Promise<T>, keepMs: number): KeptAnswers<T> =>
+    // The server logs that the accounting DB can't be read, and /metrics says so.
+    cachedLookup((access: Access) => find(access, now()).catch(() => null), now, {
+      ...{ keepMs, keepNothingMs: KEEP_NOTHING_MS, nameOf: accessKey },
+    });
   const day = async (access: Access, until: number): Promise<DaySums> => {
     const groups = async (by: keyof DaySums, limit: number): Promise<DaySums['owner']> => {
       if (limit === 0) return [];
@@ -77,8 +58,5 @@ export function newMetricsAnswers(
   };
   const heartbeats = async (access: Access, until: number): Promise<readonly NodeHeartbeat[]> =>
     (await ask({ what: 'nodes', query: { since: until - 7 * DAY_MS } }, access, nodesAnswer)).nodes;
-  return {
-    day: new KeptAnswers(day, KEEP_SUMS_MS, now),
-    heartbeats: new KeptAnswers(heartbeats, KEEP_HEARTBEATS_MS, now),
-  };
+  return { day: kept(day, KEEP_SUMS_MS), heartbeats: kept(heartbeats, KEEP_HEARTBEATS_MS) };
 }

@@ -1,6 +1,7 @@
 import { hostname } from 'node:os';
 import { isIPv4, isIPv6 } from 'node:net';
-import { cachedLookup, runProgram, type RunProgram } from '../access/name-service';
+import { runProgram, type RunProgram } from '../access/name-service';
+import { cachedLookup } from '../cached-lookup';
 
 const LOOPBACK_NAMES = new Set(['localhost', 'localhost.localdomain', 'ip6-localhost', 'ip6-loopback']);
 

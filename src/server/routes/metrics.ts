@@ -13,7 +13,7 @@ export const metricsRoute = route({
   schema: null,
   problems: [],
   answer: async ({ site, access, now }) => {
-    const [day, heartbeats] = await Promise.all([site.metrics.day.get(access), site.metrics.heartbeats.get(access)]);
+    const [day, heartbeats] = await Promise.all([site.metrics.day(access), site.metrics.heartbeats(access)]);
     const live = site.live.current();
     const figures = {
       snapshot: live?.snapshot ?? null,

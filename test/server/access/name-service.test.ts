@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { newUserNames } from '../../../src/server/access/name-service';
+import { cachedLookup } from '../../../src/server/cached-lookup';
 
 describe('newUserNames', () => {
   it('asks the name service of this system', async () => {
@@ -37,5 +38,31 @@ describe('newUserNames', () => {
     now = 301_000;
     await names.user(7);
     assert.equal(asked.length, 6);
+  });
+});
+
+describe('cachedLookup', () => {
+  it('keeps by name, for the time that is said, and no rejection', async () => {
+    let now = 0;
+    let asked = 0;
+    const find = async (key: readonly string[]): Promise<string | null> => {
+      asked++;
+      if (key[0] === 'bad') return Promise.reject(new Error('away'));
+      return Promise.resolve(key[0] ?? null);
+    };
+    const lookUp = cachedLookup(find, () => now, { keepMs: 100, keepNothingMs: 10, nameOf: ([first]) => first });
+    assert.deepEqual(await Promise.all([lookUp(['a', 'b']), lookUp(['a', 'c'])]), ['a', 'a']);
+    assert.equal(await lookUp([]), null);
+    assert.equal(asked, 2);
+    now = 10;
+    await Promise.all([lookUp(['a']), lookUp([])]);
+    assert.equal(asked, 3);
+    now = 100;
+    await lookUp(['a']);
+    assert.equal(asked, 4);
+    for (const expected of [5, 6]) {
+      await assert.rejects(lookUp(['bad']), /away/);
+      assert.equal(asked, expected);
+    }
   });
 });

@@ -75,7 +75,11 @@ export async function kindsPart(
   const unknown = { slots: null, pe: null, project: null, queue: null, programs: [] };
   const advice = await Promise.all(
     kinds.map(({ owner, name }) =>
-      asked.site.promises.of({ owner, jobName: name, ...unknown, cluster }, asked.access, asked.requester.key),
+      asked.site.promises({
+        fields: { owner, jobName: name, ...unknown, cluster },
+        access: asked.access,
+        caller: asked.requester.key,
+      }),
     ),
   );
   return html`<section>
