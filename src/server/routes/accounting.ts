@@ -95,7 +95,6 @@ const jobRoute = route({
     at: queryTime('the job that had this number at that time'),
     cluster: queryName('of this cluster only'),
   },
-  type: JSON_TYPE,
   schema: jobAnswer.schema,
   problems: [404, 413, 503],
   answer: (asked) => ask(asked, jobQuestion(asked.values, asked.site)),
@@ -112,7 +111,6 @@ const arrayRoute = route({
   description:
     'the newest array job of this number, its tasks added up: their peaks, those closest to their limit, how they ended and why, what to request next time',
   parameters: { job: pathJob, cluster: queryName('of this cluster only') },
-  type: JSON_TYPE,
   schema: arrayAnswer.schema,
   problems: [404, 503],
   answer: (asked) => {
@@ -130,7 +128,6 @@ const tasksRoute = route({
     fields: queryWords('with the columns of these fields (default: all)', FIELD_NAMES),
     ids: queryNumbers('the runs with these ids only', MOST_IDS),
   },
-  type: JSON_TYPE,
   schema: tasksAnswer.schema,
   problems: [404, 503],
   answer: (asked) => {
@@ -229,7 +226,6 @@ const recordsRoute = route({
   description:
     'the records of a time that satisfy every filter given, out of the accounting DB, without their series, and totals over all of them',
   parameters: { ...RECORDS, next_time },
-  type: JSON_TYPE,
   schema: recordsAnswer.schema,
   problems: [403, 503],
   answer: (asked) => {
@@ -244,7 +240,6 @@ const summaryRoute = route({
   description:
     'sums over the records of a time that satisfy every filter given: by owner, project ..., by hour of the day, by share of the limit, and why records have no samples',
   parameters: SUMMARY,
-  type: JSON_TYPE,
   schema: summaryAnswer.schema,
   problems: [403, 503],
   answer: (asked) => {
@@ -267,7 +262,6 @@ const ownerRoute = route({
     cluster: queryName('of this cluster only'),
     next_time,
   },
-  type: JSON_TYPE,
   schema: recordsAnswer.schema,
   problems: [403, 503],
   answer: (asked) => {
@@ -304,7 +298,6 @@ const classRoute = route({
   description:
     'the latest runs of a kind of job in the last year: what each needed, what to request next and at which risk, what that advice would have done for them, and how their memory went over time',
   parameters: CLASS,
-  type: JSON_TYPE,
   schema: classAnswer.schema,
   problems: [403, 503],
   answer: (asked) => ask(asked, classQuestion(asked.values)),
@@ -320,7 +313,6 @@ const runningRoute = route({
     since: queryTime('with a heartbeat since then (default: 1h)'),
     cluster: queryName('of this cluster only'),
   },
-  type: JSON_TYPE,
   schema: runningAnswer.schema,
   problems: [503],
   answer: (asked) => {
@@ -334,7 +326,6 @@ const nodesRoute = route({
   description:
     "what the qmemacct of each host last said of itself, with its deliveries: version, records that wait, listener, clock (schema 1); offset: the host's clock minus the accounting DB's",
   parameters: { since: queryTime('a heartbeat since then (default: 7d)') },
-  type: JSON_TYPE,
   schema: nodesAnswer.schema,
   problems: [503],
   answer: (asked) => ask(asked, { what: 'nodes', query: { since: asked.values.since ?? asked.now - 7 * DAY_MS } }),

@@ -13,7 +13,6 @@ const qstatRoute = route({
     'what "qstat -u \'*\' -r -ext -urg -xml" prints, well-formed, with full=true what "qstat -F" does; pending=false leaves the jobs that wait out',
   parameters: queryOptions(XML_OPTIONS),
   type: XML_TYPE,
-  schema: null,
   problems: [503],
   answer: async (asked) => {
     const given = { ...asked.values, pending: asked.values.pending ?? true };
@@ -29,7 +28,6 @@ const qhostRoute = route({
   description: 'what "qhost -F -q -j -xml" prints, well-formed',
   parameters: queryOptions(HOSTS_OPTIONS),
   type: XML_TYPE,
-  schema: null,
   problems: [503],
   answer: async (asked) => {
     const write = await xmlWriter();

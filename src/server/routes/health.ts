@@ -38,9 +38,7 @@ export const healthRoute = route({
   path: '/v1/health',
   description: 'whether the server has what it needs; status 200 as long as it answers at all',
   parameters: {},
-  type: JSON_TYPE,
   schema: healthShape.schema,
-  problems: [],
   answer: async ({ site, now }) => {
     const live = site.live.current();
     const at = live?.view?.at ?? null;

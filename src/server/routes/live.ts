@@ -17,7 +17,6 @@ import {
   JOBS_OPTIONS,
   RISK_OPTIONS,
 } from '../../report/live/live-options';
-import { JSON_TYPE } from '../http/body';
 import { answerFromSnapshot, answerFromView } from './live-answer';
 import { queryOptions } from './parameter';
 import { route, type Route } from './route';
@@ -26,7 +25,6 @@ const snapshotRoute = route({
   path: '/v1/snapshot',
   description: 'what qmaster said last, as qmemacct itself keeps it; for its live commands, of the same version',
   parameters: queryOptions({ pending: JOBS_OPTIONS.pending }),
-  type: JSON_TYPE,
   schema: object({ version: integer(), cluster: string }).schema,
   problems: [503],
   answer: (asked) => {
@@ -46,7 +44,6 @@ const liveRoute = route({
   path: '/v1/live',
   description: 'the jobs and tasks that run, with their requests, limits, memory and trends: what "live --json" prints',
   parameters: queryOptions(JOBS_OPTIONS),
-  type: JSON_TYPE,
   schema: JOBS_SCHEMA,
   problems: [503],
   answer: (asked) => {
@@ -62,7 +59,6 @@ const hostsRoute = route({
   description:
     'the hosts, with what is requested, used and free on each, and every job there: what "hosts --json" prints',
   parameters: queryOptions(HOSTS_OPTIONS),
-  type: JSON_TYPE,
   schema: HOSTS_SCHEMA,
   problems: [503],
   answer: (asked) =>
@@ -76,7 +72,6 @@ const atRiskRoute = route({
   description:
     'the jobs that are at their limit, or reach it soon as they grow now: what "live --at-risk --json" prints',
   parameters: queryOptions(RISK_OPTIONS),
-  type: JSON_TYPE,
   schema: RISKS_SCHEMA,
   problems: [503],
   answer: (asked) =>

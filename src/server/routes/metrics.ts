@@ -10,8 +10,6 @@ export const metricsRoute = route({
     "for Prometheus: hosts, queues, owners, projects, kinds of jobs, the waste of the last 24 hours, heartbeats of hosts, and the server's health",
   parameters: {},
   type: METRICS_TYPE,
-  schema: null,
-  problems: [],
   answer: async ({ site, access, now }) => {
     const [day, heartbeats] = await Promise.all([site.metrics.day(access), site.metrics.heartbeats(access)]);
     const live = site.live.current();

@@ -44,7 +44,6 @@ const qhostRoute = route({
   path: '/qhost',
   description: 'the hosts and their jobs, as QmemTools gives them',
   parameters: {},
-  type: JSON_TYPE,
   schema: envelope(
     map(
       object({
@@ -62,7 +61,6 @@ const qhostRoute = route({
       }),
     ),
   ),
-  problems: [],
   answer: (asked) => answer('qhost', qhostAnswer, asked),
 });
 
@@ -70,7 +68,6 @@ const qstatRoute = route({
   path: '/qstat',
   description: 'the users, their jobs and the memory of these, as QmemTools gives them',
   parameters: {},
-  type: JSON_TYPE,
   schema: envelope(
     map(
       object({
@@ -85,7 +82,6 @@ const qstatRoute = route({
       }),
     ),
   ),
-  problems: [],
   answer: (asked) => answer('qstat', qstatAnswer, asked),
 });
 

@@ -63,7 +63,6 @@ const reportsRoute = route({
   path: '/v1/reports',
   description: 'the days of which a nightly report is kept',
   parameters: {},
-  type: JSON_TYPE,
   schema: reportsAnswer.schema,
   problems: [503],
   answer: (asked) => {
@@ -76,7 +75,6 @@ const reportRoute = route({
   path: '/v1/reports/{day}',
   description: 'the nightly report of a day, as "qmemacct report --json" prints it',
   parameters: { day: pathDay },
-  type: JSON_TYPE,
   schema: anything.schema,
   problems: [403, 404, 503],
   answer: (asked) => ({ body: makeBody(JSON_TYPE, readReport(asked, asked.values.day, 'json')), maxAge: 0 }),

@@ -6,7 +6,7 @@ import type { ClassPromises } from '../accounting/class-promises';
 import type { MetricsAnswers } from '../accounting/metrics-answers';
 import type { Sessions } from '../access/sessions';
 import type { AnswerCache } from '../http/answer-cache';
-import type { Body } from '../http/body';
+import { JSON_TYPE, type Body } from '../http/body';
 import type { LiveState } from '../live/live-state';
 import type { Parameters, Values } from './parameter';
 import type { Access } from '../access/access';
@@ -74,7 +74,7 @@ interface RouteOf<P extends Parameters> {
   readonly parameters: P;
   /** Its query comes from a form: an empty value is none. */
   readonly isForm?: true;
-  /** Media type of the answer, and its schema where it is JSON. */
+  /** Media type of the answer (left out: JSON), and its schema where it is JSON. */
   readonly type: string;
   readonly schema: Schema | null;
   /** Problems beside those that every request can have (400, 401, 405, 421). */
@@ -85,7 +85,13 @@ interface RouteOf<P extends Parameters> {
 
 export type Route = RouteOf<Parameters>;
 
+/** What most routes need not say. */
+const USUAL = { type: JSON_TYPE, schema: null, problems: [] } as const;
+
+type Definition<P extends Parameters> = Omit<RouteOf<P>, keyof typeof USUAL> &
+  Partial<Pick<RouteOf<P>, keyof typeof USUAL>>;
+
 /** A route as the table holds it: its answer is called with what its own parameters gave. */
-export function route<P extends Parameters>(definition: RouteOf<P>): Route {
-  return definition as unknown as Route;
+export function route<P extends Parameters>(definition: Definition<P>): Route {
+  return { ...USUAL, ...definition } as unknown as Route;
 }

@@ -19,9 +19,7 @@ const openapiRoute = route({
   path: '/v1/openapi.json',
   description: 'this interface described for programs (OpenAPI 3.1)',
   parameters: {},
-  type: JSON_TYPE,
   schema: object({ openapi: string, info: anything, paths: anything, components: anything, security: anything }).schema,
-  problems: [],
   answer: ({ site }) => ({
     body: makeBody(JSON_TYPE, `${JSON.stringify(describeRoutes(ROUTES, site.version))}\n`),
     maxAge: MAX_AGE,

@@ -12,7 +12,6 @@ export const signInLinkRoute = route({
   path: '/v1/sign-in-link',
   description: 'a link that opens the pages as the user who asks, who is known over the unix socket',
   parameters: {},
-  type: JSON_TYPE,
   schema: signInLinkShape.schema,
   problems: [403, 503],
   answer: ({ site, peer, now }) => {

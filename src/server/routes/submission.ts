@@ -21,7 +21,6 @@ export const submissionRoute = route({
     program: queryName('the digest of what it runs, as in records'),
   },
   type: TEXT_TYPE,
-  schema: null,
   problems: [503],
   answer: async ({ values, site, access, requester }) => {
     const { owner = '', job_name: jobName = '', requests = '', slots = null, pe = null } = values;

@@ -39,8 +39,6 @@ export function pageRoute<P extends Parameters>({ make, ...definition }: PageDef
   return route({
     ...definition,
     type: HTML_TYPE,
-    schema: null,
-    problems: [],
     answer: async (asked) => {
       const { reload = false } = asked.values as { readonly reload?: boolean };
       return pageAnswer(pageBody(await make(asked), definition.path, asked), reload);

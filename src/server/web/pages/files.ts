@@ -32,7 +32,6 @@ function file(path: string, type: string, body: () => Body, description: string)
     description,
     parameters: {},
     type,
-    schema: null,
     problems: [503],
     answer: () => ({ body: body(), maxAge: 0 }),
   });

@@ -129,8 +129,6 @@ const findJob = route({
   description: 'a job by its number',
   parameters: { job: { ...pathJob, in: 'query' as const } },
   type: HTML_TYPE,
-  schema: null,
-  problems: [],
   answer: ({ values: { job } }) => {
     if (job === undefined) throw new HttpProblem(400, 'no job was given; write its number, or number.task');
     return redirect(`/job/${jobText(job)}`);

@@ -215,8 +215,6 @@ export const nowPage = route({
   description: 'the running cluster: jobs at risk, running jobs, hosts',
   parameters: PARAMETERS,
   type: HTML_TYPE,
-  schema: null,
-  problems: [],
   answer: (asked) => {
     const { site, access, signedIn, values, now } = asked;
     const { reload = false } = values;

@@ -43,8 +43,6 @@ export const reportPage = route({
   description: 'the nightly report of a day, as it was mailed',
   parameters: { day: pathDay },
   type: HTML_TYPE,
-  schema: null,
-  problems: [],
   answer: (asked) => ({
     body: makeBody(HTML_TYPE, readReport(asked, asked.values.day, 'html')),
     maxAge: 0,

@@ -76,8 +76,6 @@ function postRoute(path: string, description: string, answer: (asked: RouteReque
     description,
     parameters: {},
     type: HTML_TYPE,
-    schema: null,
-    problems: [],
     answer,
   });
 }
