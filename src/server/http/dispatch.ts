@@ -45,21 +45,20 @@ function readValue(parameters: Parameters, name: string, given: string, now: num
   return value;
 }
 
-function readQuery({ parameters, isForm }: Route, query: string, now: number): [string, unknown][] {
+/** What the route knows, as it was written. */
+function readQuery({ parameters, isForm }: Route, query: string): readonly (readonly [name: string, text: string])[] {
   const known = Object.keys(parameters).filter((name) => parameters[name]?.in === 'query');
   const given = [...new URLSearchParams(query)].filter(([, value]) => isForm === undefined || value !== '');
   const names = new Set(given.map(([name]) => name));
   if (names.size < given.length) throw new HttpProblem(400, 'a parameter is given twice; give it once');
-  return given.map(([name, value]) => {
-    if (!known.includes(name))
-      throw new HttpProblem(
-        400,
-        known.length === 0
-          ? 'this address takes no parameters'
-          : `an unknown parameter; known here are ${known.join(', ')}`,
-      );
-    return [name, readValue(parameters, name, value, now)];
-  });
+  if (![...names].every((name) => known.includes(name)))
+    throw new HttpProblem(
+      400,
+      known.length === 0
+        ? 'this address takes no parameters'
+        : `an unknown parameter; known here are ${known.join(', ')}`,
+    );
+  return given;
 }
 
 function checkFrame({ target, headers }: Request): void {
@@ -91,7 +90,7 @@ const answersTo = ({ method }: Route, asked: string): boolean =>
 /** Makes one function of a table of routes: a request's answer. It rejects with HttpProblem. */
 export function dispatcher(
   routes: readonly Route[],
-): (request: Request, context: Omit<RouteRequest<Parameters>, 'values' | 'form'>) => Promise<RouteAnswer> {
+): (request: Request, context: Omit<RouteRequest<Parameters>, 'values' | 'query' | 'form'>) => Promise<RouteAnswer> {
   const table = routes.map((route) => ({ route, pattern: route.path.split('/') }));
   return async (request, context) => {
     const { now } = context;
@@ -101,11 +100,13 @@ export function dispatcher(
     for (const { route, pattern } of table) {
       const inPath = answersTo(route, request.method) ? matchPath(pattern, parts) : null;
       if (inPath === null) continue;
-      const values = Object.fromEntries([
-        ...[...inPath].map(([name, part]) => [name, readValue(route.parameters, name, decode(part), now)] as const),
-        ...readQuery(route, rest.join('?'), now),
-      ]);
-      return route.answer({ ...context, values, form: await readForm(route, request, context) });
+      const query = readQuery(route, rest.join('?'));
+      const given = [...[...inPath].map(([name, part]) => [name, decode(part)] as const), ...query];
+      const values = Object.fromEntries(
+        given.map(([name, text]) => [name, readValue(route.parameters, name, text, now)] as const),
+      );
+      const form = await readForm(route, request, context);
+      return route.answer({ ...context, values, query: Object.fromEntries(query), form });
     }
     if (request.method !== 'GET' && request.method !== 'HEAD')
       throw new HttpProblem(405, 'only GET and HEAD are answered here', { Allow: 'GET, HEAD' });

@@ -120,19 +120,6 @@ export function queryTime(description: string): Parameter<number> & { readonly i
   };
 }
 
-/** The parameter with its text beside its value, for links that say it again. */
-export function withText<T>(
-  parameter: Parameter<T> & { readonly in: 'query' },
-): Parameter<{ readonly text: string; readonly value: T }> & { readonly in: 'query' } {
-  return {
-    ...parameter,
-    read: (text, now) => {
-      const value = parameter.read(text, now);
-      return value === null ? null : { text, value };
-    },
-  };
-}
-
 /** `all`, `all=1`, `all=true`. */
 export function queryFlag(description: string): Parameter<boolean> & { readonly in: 'query' } {
   return {

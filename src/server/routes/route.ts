@@ -42,6 +42,8 @@ export interface Site {
 /** A request, checked. */
 export interface RouteRequest<P extends Parameters> {
   readonly values: Values<P>;
+  /** The same of its query, as it was written; without the empty ones of a form. */
+  readonly query: { readonly [Name in keyof P]?: string };
   /** What a form was filled in with; empty unless the route takes one. */
   readonly form: URLSearchParams;
   readonly access: Access;

@@ -102,10 +102,20 @@ export function html(pieces: TemplateStringsArray, ...values: readonly Child[]):
   return made(first + written.join(''));
 }
 
+type Query = Readonly<Record<string, string | number | null | undefined>>;
+
 /** A link within this site with its query; what is null or empty is left out. */
-export function linkTo(path: string, query: Readonly<Record<string, string | number | null | undefined>> = {}): string {
-  const given = Object.entries(query).flatMap(([name, value]) =>
-    value === null || value === undefined || value === '' ? [] : [[name, String(value)] as [string, string]],
+export function linkTo(path: string, query: Query = {}): string {
+  return samePage(
+    path,
+    Object.fromEntries(Object.entries(query).map(([name, value]) => [name, value === '' ? null : value])),
+  );
+}
+
+/** A link to the page that was asked for by this query, with changes; what is null is left out, a flag may be empty. */
+export function samePage(path: string, query: Query, changes: Query = {}): string {
+  const given = Object.entries({ ...query, ...changes }).flatMap(([name, value]) =>
+    value === null || value === undefined ? [] : [[name, String(value)] as [string, string]],
   );
   return given.length === 0 ? path : `${path}?${new URLSearchParams(given).toString()}`;
 }

@@ -124,6 +124,7 @@ describe('the page of a job', () => {
       ['Read', '/job/4711?all=true&series=read_bytes_per_second'],
       ['Written', '/job/4711?all=true&series=written_bytes_per_second'],
     ]);
+    assert.match((await site.get('/job/4711?all')).text, /href="\/job\/4711\?all=&amp;series=cpu_cores"/);
     const cpu = await site.get('/job/4711?series=cpu_cores');
     assert.match(textOf(cpu), /CPU over time Memory CPU Read Written .*4 cores .*4 slots/);
     assert.match(cpu.text, /aria-label="CPU over 1h 24m: at most 3\.80 cores, 4 slots"/);
@@ -201,6 +202,9 @@ describe('the page of jobs', () => {
     assert.match(all.text, /<a href="\/jobs\?owner=bob/);
     const own = textOf(await site.get(`/jobs?owner=bob&job_name=&failed=true&states=&${NOVEMBER}`));
     assert.match(own, /Jobs of bob .* jobs 2 \(2 records\)/);
+    const week = await site.get('/jobs?since=700d&until=1d&failed=1&page=2');
+    assert.match(week.text, /<input name="since" value="700d" \/>.*<input name="until" value="1d" \/>/s);
+    assert.match(week.text, /<option value="true" selected>badly/);
     assert.match(own, /4712 assemble/);
     assert.doesNotMatch(own, /4711/);
     // A kind of jobs by its pattern, whatever its name holds.
@@ -411,6 +415,10 @@ describe('the page of the running cluster', () => {
     assert.match(text, /4 hosts/);
     assert.match(page.text, /<title>node03: down<\/title>/);
     assert.match(textOf(await site.get('/?owner=alice')), /5 running jobs/);
+    const chosen = await site.get('/?owner=alice,bob&project=&shade=slots&reload=1');
+    assert.match(chosen.text, /<input name="owner" value="alice,bob" \/>/);
+    assert.match(chosen.text, /<a href="\/\?owner=alice%2Cbob&amp;shade=slots">stop<\/a>/);
+    assert.match(chosen.text, /<a href="\/\?owner=alice%2Cbob&amp;shade=used&amp;reload=1">/);
   });
 
   it('hides what the site hides', async (t) => {

@@ -2,7 +2,7 @@ import { DIMENSIONS, type Dimension } from '../../../accounting/summary';
 import { formatMinute, formatZone } from '../../../report/format/local-time';
 import { summaryAnswer } from '../../accounting/answer-shapes';
 import { intervalOf, wholeDays } from '../../routes/accounting';
-import { queryTime, withText } from '../../routes/parameter';
+import { queryTime } from '../../routes/parameter';
 import { html, linkTo, type Html } from '../html';
 import { choices, section } from '../layout';
 import { askAccounting, pageRoute } from '../page';
@@ -27,11 +27,11 @@ export const clusterPage = pageRoute({
   isForm: true,
   description: 'all jobs of a time by days, users, projects, queues, hosts and kinds',
   parameters: {
-    since: withText(queryTime('from then on, of two days or more from the beginning of that day, UTC (default: 30d)')),
+    since: queryTime('from then on, of two days or more from the beginning of that day, UTC (default: 30d)'),
   },
   make: async (asked) => {
-    const since = asked.values.since?.text ?? '30d';
-    const from = asked.values.since?.value ?? asked.now - 30 * 86_400_000;
+    const { since = '30d' } = asked.query;
+    const from = asked.values.since ?? asked.now - 30 * 86_400_000;
     const interval = wholeDays(intervalOf(from, asked.now, asked.now));
     const days = { what: 'summary', query: { ...interval, by: 'day', limit: 400 } } as const;
     const { totals, groups } = await askAccounting(asked, days, summaryAnswer);

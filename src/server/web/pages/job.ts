@@ -7,18 +7,10 @@ import { redactView } from '../../access/redaction';
 import { arrayAnswer, jobAnswer } from '../../accounting/answer-shapes';
 import { HttpProblem } from '../../http/http-problem';
 import { arrayQuestion, jobQuestion } from '../../routes/accounting';
-import {
-  jobText,
-  pathJob,
-  queryFlag,
-  queryName,
-  queryTime,
-  type JobAndTask,
-  type Values,
-} from '../../routes/parameter';
+import { jobText, pathJob, queryFlag, queryName, queryTime, type JobAndTask } from '../../routes/parameter';
 import { route } from '../../routes/route';
 import { querySeries } from '../charts/series';
-import { html, linkTo, type Html } from '../html';
+import { html, samePage, type Html } from '../html';
 import { HTML_TYPE, section } from '../layout';
 import { askIfKnown, type Asker, pageRoute, redirect, RELOAD_SECONDS } from '../page';
 import { webScreen } from '../screen';
@@ -64,23 +56,14 @@ const PARAMETERS = {
   reload: queryFlag('have the browser reload it every 30 s'),
 };
 
-type Choice = Values<typeof PARAMETERS>;
-
-const flag = (value: boolean | undefined): 'true' | undefined => (value === true ? 'true' : undefined);
-
-/** The page as it stands in an address, with changes. */
-function address({ job, ...choice }: Choice, changes: Partial<Omit<Choice, 'job'>> = {}): string {
-  const { all, reload, ...others } = { ...choice, ...changes };
-  return linkTo(`/job/${jobText(job)}`, { all: flag(all), ...others, reload: flag(reload) });
-}
-
-function reloadLink(choice: Choice): Html {
-  const path = address(choice, { reload: false });
-  return choice.reload === true
+/** `linkOf`: the page as it was asked for, with changes. */
+function reloadLink(reloads: boolean, linkOf: (changes: { readonly reload: 'true' | undefined }) => string): Html {
+  const path = linkOf({ reload: undefined });
+  return reloads
     ? html`<p class="only-screen">This page reloads every ${RELOAD_SECONDS} s: <a href="${path}">stop</a>.</p>`
     : html`<p class="only-screen" data-live="${RELOAD_SECONDS}">
         This job is running: <a href="${path}">reload</a> now, or
-        <a href="${address(choice, { reload: true })}">every ${RELOAD_SECONDS} s</a>.
+        <a href="${linkOf({ reload: 'true' })}">every ${RELOAD_SECONDS} s</a>.
       </p>`;
 }
 
@@ -89,8 +72,10 @@ const jobPage = pageRoute({
   description: 'a job: what it requested and used, how it ended, what to request next time',
   parameters: PARAMETERS,
   make: async (asked) => {
-    const { job: wanted, all, at, cluster, series, host } = asked.values;
-    const chart: ChartChoice = { series, host, linkOf: (changes) => address(asked.values, changes) };
+    const { job: wanted, all, at, cluster, series, host, reload = false } = asked.values;
+    const linkOf = (changes: Readonly<Record<string, string | undefined>>): string =>
+      samePage(`/job/${jobText(wanted)}`, asked.query, changes);
+    const chart: ChartChoice = { series, host, linkOf };
     const screen = webScreen(asked.now);
     const running = at === undefined ? runningViews(asked, wanted) : [];
     // Of thousands of tasks the added up answer alone is small.
@@ -116,8 +101,8 @@ const jobPage = pageRoute({
     return {
       title: `Job ${jobText(wanted)}`,
       body: html`${parts.length === 0 ? html`<h1>Job ${jobText(wanted)}</h1>` : parts} ${livePart(running, screen)}
-      ${isRunning ? reloadLink(asked.values) : null}
-      ${answer === null ? null : othersPart(answer, address(asked.values, { all: true }))}`,
+      ${isRunning ? reloadLink(reload, linkOf) : null}
+      ${answer === null ? null : othersPart(answer, linkOf({ all: 'true' }))}`,
     };
   },
 });

@@ -14,9 +14,10 @@ import type { Screen } from '../../../report/screen/screen';
 import type { SummaryGroup } from '../../../accounting/summary';
 import { recordsAnswer, summaryAnswer } from '../../accounting/answer-shapes';
 import { FILTER, given, intervalOf, SORTS, wholeDays } from '../../routes/accounting';
-import { queryCount, queryTime, queryWord, withText, type Values } from '../../routes/parameter';
+import { queryCount, queryTime, queryWord, type Values } from '../../routes/parameter';
+import type { RouteRequest } from '../../routes/route';
 import { field, option } from '../form';
-import { html, linkTo, named, type Child, type Html } from '../html';
+import { html, linkTo, named, samePage, type Child, type Html } from '../html';
 import { section } from '../layout';
 import { askAccounting, type Asker, pageRoute } from '../page';
 import { webScreen } from '../screen';
@@ -43,37 +44,24 @@ const CHOICES = {
 };
 const PARAMETERS = {
   ...CHOICES,
-  since: withText(queryTime('from then on, of two days or more from the beginning of that day, UTC (default: 7d)')),
-  until: withText(queryTime('up to, and without, then (default: now)')),
+  since: queryTime('from then on, of two days or more from the beginning of that day, UTC (default: 7d)'),
+  until: queryTime('up to, and without, then (default: now)'),
   sort: queryWord('largest or latest first (default: time)', SORTS),
   page: queryCount(`part of the list, ${EACH} records each`, MOST_PARTS),
 };
 
 type Choice = Values<typeof PARAMETERS>;
 
-/** The choice as it stands in an address, with changes. */
-function address(
-  { since, until, states: chosen, failed: bad, ...rest }: Choice,
-  changes: Partial<Choice> = {},
-): string {
-  const { since: from = since, until: to = until, states: of = chosen, failed: ended = bad, ...others } = changes;
-  return linkTo('/jobs', {
-    ...rest,
-    ...others,
-    since: from?.text,
-    until: to?.text,
-    states: of?.join(','),
-    failed: ended === undefined ? undefined : String(ended),
-  });
-}
+/** What was chosen, beside it as it was written. */
+type Asked = Pick<RouteRequest<typeof PARAMETERS>, 'values' | 'query'>;
 
-function filters({ owner: user, project: group, queue: in_queue, host: on, job_name: name, ...choice }: Choice): Html {
-  const ended = choice.failed === undefined ? '' : String(choice.failed);
-  const sort = choice.sort ?? 'time';
+function filters({ values, query }: Asked): Html {
+  const ended = values.failed === undefined ? '' : String(values.failed);
+  const { since = '7d', states = '', sort = 'time', cluster } = query;
   return html`<form class="filters" action="/jobs">
-    ${field('owner', 'user', user)} ${field('project', 'project', group)} ${field('job_name', 'name or pattern', name)}
-    ${field('queue', 'queue', in_queue)} ${field('host', 'hosts', on)}
-    ${field('since', 'since', choice.since?.text ?? '7d')} ${field('until', 'until', choice.until?.text)}
+    ${field('owner', 'user', query.owner)} ${field('project', 'project', query.project)}
+    ${field('job_name', 'name or pattern', query.job_name)} ${field('queue', 'queue', query.queue)}
+    ${field('host', 'hosts', query.host)} ${field('since', 'since', since)} ${field('until', 'until', query.until)}
     <label
       >ended<select name="failed">
         ${option('', 'any', ended)}${option('true', 'badly', ended)}${option('false', 'well', ended)}
@@ -81,8 +69,7 @@ function filters({ owner: user, project: group, queue: in_queue, host: on, job_n
     >
     <label
       >state<select name="states">
-        ${option('', 'any', choice.states?.join(',') ?? '')}
-        ${STATUSES.map((state) => option(state, state, choice.states?.join(',') ?? ''))}
+        ${option('', 'any', states)} ${STATUSES.map((state) => option(state, state, states))}
       </select></label
     >
     <label
@@ -90,7 +77,7 @@ function filters({ owner: user, project: group, queue: in_queue, host: on, job_n
         ${SORTS.map((key) => option(key, SORT_NAMES[key], sort))}
       </select></label
     >
-    ${choice.cluster === undefined ? null : html`<input type="hidden" name="cluster" value="${choice.cluster}" />`}
+    ${cluster === undefined ? null : html`<input type="hidden" name="cluster" value="${cluster}" />`}
     <button>Show</button>
   </form>`;
 }
@@ -114,14 +101,14 @@ const SORT_OF: Partial<Readonly<Record<RecordColumnName, (typeof SORTS)[number]>
   unused: 'unused',
 };
 
-function jobsTable(lines: readonly RecordLine[], choice: Choice, screen: Screen): Html {
-  const names = choice.owner === undefined ? MANY_OWNERS_COLUMNS : OWNER_COLUMNS;
-  const sort = choice.sort ?? 'time';
+function jobsTable(lines: readonly RecordLine[], { values, query }: Asked, screen: Screen): Html {
+  const names = values.owner === undefined ? MANY_OWNERS_COLUMNS : OWNER_COLUMNS;
+  const { sort = 'time' } = values;
   const columns = names.map((name): WebColumn => {
     const { head, align = 'left' }: RecordColumn = RECORD_COLUMNS[name];
     const by = SORT_OF[name];
     if (by === undefined) return { head, align };
-    const title = html`<a href="${address({ ...choice, sort: by, page: undefined })}">${head}</a>`;
+    const title = html`<a href="${samePage('/jobs', query, { sort: by, page: null })}">${head}</a>`;
     return { head, align, title, sorted: by === sort };
   });
   const cellOf = (name: RecordColumnName, line: RecordLine): Child => {
@@ -157,30 +144,27 @@ async function groupsOf(
   return (await askAccounting(asked, question, summaryAnswer)).groups;
 }
 
-function groupsPart(groups: readonly SummaryGroup[], choice: Choice, by: 'owner' | 'job_name'): Html | null {
+function groupsPart(groups: readonly SummaryGroup[], query: Asked['query'], by: 'owner' | 'job_name'): Html | null {
   const linkOf = (key: string): string =>
-    address({
-      ...choice,
-      page: undefined,
-      ...(by === 'owner' ? { owner: key } : { job_name: key.replaceAll('#', '*') }),
-    });
+    samePage('/jobs', query, { page: null, [by]: by === 'owner' ? key : key.replaceAll('#', '*') });
   const made = groupsTable(by === 'owner' ? 'user' : 'kind of job', groups, linkOf);
   return made && html`<section>${made}</section>`;
 }
 
 /** Of a user the kinds of jobs, of a project its users and their kinds of jobs, of all users and names. */
-async function partsOf(asked: Asker, choice: Choice, query: ReturnType<typeof queryOf>): Promise<Html | null> {
-  if (choice.owner !== undefined) return kindsPart(asked, query, [choice.owner]);
+async function partsOf(asked: Asker & Asked, query: ReturnType<typeof queryOf>): Promise<Html | null> {
+  const { owner, project } = asked.values;
+  if (owner !== undefined) return kindsPart(asked, query, [owner]);
   const users = await groupsOf(asked, query, 'owner');
   const kinds =
-    choice.project === undefined
-      ? groupsPart(await groupsOf(asked, query, 'job_name'), choice, 'job_name')
+    project === undefined
+      ? groupsPart(await groupsOf(asked, query, 'job_name'), asked.query, 'job_name')
       : await kindsPart(
           asked,
           query,
           users.flatMap(({ key }) => key ?? []),
         );
-  return html`${groupsPart(users, choice, 'owner')} ${kinds}`;
+  return html`${groupsPart(users, asked.query, 'owner')} ${kinds}`;
 }
 
 type Filter = Pick<Choice, keyof typeof CHOICES>;
@@ -190,7 +174,7 @@ const filterOf = ({ cluster, owner, project, queue, host, job_name, states, fail
 });
 
 function queryOf(choice: Choice, now: number): ReturnType<typeof intervalOf> & ReturnType<typeof given<Filter>> {
-  return { ...wholeDays(intervalOf(choice.since?.value, choice.until?.value, now)), ...given(filterOf(choice)) };
+  return { ...wholeDays(intervalOf(choice.since, choice.until, now)), ...given(filterOf(choice)) };
 }
 
 /** The jobs of a user, of a project, or of all: what they add up to, and each of them. */
@@ -215,14 +199,13 @@ export const jobsPage = pageRoute({
       title,
       body: html`<h1>${heading}</h1>
         <p class="faint">${formatMinute(new Date(query.since))} → ${formatMinute(until)} ${formatZone(until)}</p>
-        ${filters(choice)} ${section('Totals', sumsPart(totals))} ${daysPart(groups)}
-        ${await partsOf(asked, choice, query)}
+        ${filters(asked)} ${section('Totals', sumsPart(totals))} ${daysPart(groups)} ${await partsOf(asked, query)}
         ${section(
           'Jobs',
           shown.length === 0
             ? html`<p>No job of this time matches.</p>`
-            : jobsTable(toJobLines(shown, sort), choice, webScreen(asked.now)),
-          paging(page, more, (other) => address({ ...choice, page: other })),
+            : jobsTable(toJobLines(shown, sort), asked, webScreen(asked.now)),
+          paging(page, more, (other) => samePage('/jobs', asked.query, { page: other })),
           records.length > 0 && page === MOST_PARTS
             ? html`<p class="faint">
                 At most ${formatCount(MOST_PARTS * EACH)} records are listed: narrow the filter to see others.

@@ -15,12 +15,12 @@ import { accessKey } from '../../access/access';
 import { redactView } from '../../access/redaction';
 import { HttpProblem } from '../../http/http-problem';
 import { requireView } from '../../routes/live-answer';
-import { queryCount, queryFlag, queryOptions, queryWord, type Values } from '../../routes/parameter';
-import { route } from '../../routes/route';
+import { queryCount, queryFlag, queryOptions, queryWord } from '../../routes/parameter';
+import { route, type RouteRequest } from '../../routes/route';
 import { memoryBar, shareBar } from '../charts/bar';
 import { hostMap, HOST_SHADES, SHADE_NAMES } from '../charts/host-map';
 import { field } from '../form';
-import { html, linkTo, named, type Child, type Html } from '../html';
+import { html, linkTo, named, samePage, type Child, type Html } from '../html';
 import { choices, HTML_TYPE, section, type Page } from '../layout';
 import { pageAnswer, pageBody, RELOAD_SECONDS } from '../page';
 import { webScreen } from '../screen';
@@ -43,25 +43,13 @@ const PARAMETERS = {
 const LEFT_OUT: ReadonlySet<string> = new Set(['queue', 'other requests', 'vmem', 'age', 'CPU']);
 const JOBS_SHOWN = JOB_COLUMNS.filter(({ head }) => !LEFT_OUT.has(head));
 
-type Choice = Values<typeof PARAMETERS>;
+/** What was chosen, beside it as it was written. */
+type Asked = Pick<RouteRequest<typeof PARAMETERS>, 'values' | 'query'>;
 
-function address(
-  { owner: owners, project: projects, queue: queues, host: names, reload, ...rest }: Choice,
-  changes: Partial<Pick<Choice, 'jobs' | 'hosts' | 'shade' | 'reload'>> = {},
-): string {
-  const { reload: again = reload, ...others } = changes;
-  return linkTo('/', {
-    ...{ owner: owners?.join(','), project: projects?.join(','), queue: queues?.join(','), host: names?.join(',') },
-    ...rest,
-    ...others,
-    reload: again === true ? 'true' : undefined,
-  });
-}
-
-function filters({ owner: owners, project: projects, queue: queues, host: names, shade, reload }: Choice): Html {
+function filters({ values: { shade, reload }, query }: Asked): Html {
   return html`<form class="filters" action="/">
-    ${field('owner', 'users', owners?.join(','))} ${field('project', 'projects', projects?.join(','))}
-    ${field('queue', 'queues', queues?.join(','))} ${field('host', 'hosts', names?.join(','))}
+    ${field('owner', 'users', query.owner)} ${field('project', 'projects', query.project)}
+    ${field('queue', 'queues', query.queue)} ${field('host', 'hosts', query.host)}
     ${shade === undefined ? null : html`<input type="hidden" name="shade" value="${shade}" />`}
     ${reload === true ? html`<input type="hidden" name="reload" value="true" />` : null}
     <button>Show</button>
@@ -122,22 +110,22 @@ function risksPart(risks: readonly AtRisk[], screen: Screen): Html | null {
   );
 }
 
-function jobsPart(jobs: readonly JobView[], choice: Choice, screen: Screen): Html {
-  const { shown, more } = part(jobs, choice.jobs);
+function jobsPart(jobs: readonly JobView[], { values, query }: Asked, screen: Screen): Html {
+  const { shown, more } = part(jobs, values.jobs);
   return section(
     `${formatCount(jobs.length)} running jobs, those closest to their limit first`,
     shown.length === 0
       ? html`<p>No running job matches.</p>`
       : liveTable('Running jobs', JOBS_SHOWN, shown, jobCell, screen),
-    paging(choice.jobs ?? 1, more, (jobsPage) => address(choice, { jobs: jobsPage })),
+    paging(values.jobs ?? 1, more, (jobsPage) => samePage('/', query, { jobs: jobsPage })),
   );
 }
 
-function hostsPart(hosts: readonly HostView[], choice: Choice, screen: Screen): readonly Html[] {
-  const { shade = 'used' } = choice;
-  const { shown, more } = part(hosts, choice.hosts);
+function hostsPart(hosts: readonly HostView[], { values, query }: Asked, screen: Screen): readonly Html[] {
+  const { shade = 'used' } = values;
+  const { shown, more } = part(hosts, values.hosts);
   const shades = HOST_SHADES.map(
-    (by) => [SHADE_NAMES[by], by === shade ? null : address(choice, { shade: by })] as const,
+    (by) => [SHADE_NAMES[by], by === shade ? null : samePage('/', query, { shade: by })] as const,
   );
   const totals = describeTotals(totalHosts(hosts), screen).map((line) => html`<p>${line.replace(/ {2,}/, ': ')}</p>`);
   return [
@@ -145,25 +133,24 @@ function hostsPart(hosts: readonly HostView[], choice: Choice, screen: Screen): 
     section(
       `${formatCount(hosts.length)} hosts`,
       liveTable('Hosts (used: the peak so far of the jobs there)', HOST_COLUMNS, shown, hostCell, screen),
-      paging(choice.hosts ?? 1, more, (hostsPage) => address(choice, { hosts: hostsPage })),
+      paging(values.hosts ?? 1, more, (hostsPage) => samePage('/', query, { hosts: hostsPage })),
     ),
   ];
 }
 
-function reloadPart(choice: Choice): Html {
-  return choice.reload === true
-    ? html`<p class="only-screen">
-        This page reloads every ${RELOAD_SECONDS} s: <a href="${address(choice, { reload: false })}">stop</a>.
-      </p>`
+function reloadPart({ values, query }: Asked): Html {
+  const path = samePage('/', query, { reload: null });
+  return values.reload === true
+    ? html`<p class="only-screen">This page reloads every ${RELOAD_SECONDS} s: <a href="${path}">stop</a>.</p>`
     : html`<p class="only-screen" data-live="${RELOAD_SECONDS}">
-        <a href="${address(choice)}">Reload</a> now, or
-        <a href="${address(choice, { reload: true })}">every ${RELOAD_SECONDS} s</a>.
+        <a href="${path}">Reload</a> now, or
+        <a href="${samePage('/', query, { reload: 'true' })}">every ${RELOAD_SECONDS} s</a>.
       </p>`;
 }
 
-function nowOf(view: ClusterView, choice: Choice, now: number): Page {
+function nowOf(view: ClusterView, asked: Asked, now: number): Page {
   const screen = webScreen(now);
-  const { owner: owners, project: projects, queue: queues, host: names } = choice;
+  const { owner: owners, project: projects, queue: queues, host: names } = asked.values;
   const filter = { owner: owners, project: projects, queue: queues, host: names };
   const problem = problemLine(view, screen);
   const cluster = view.cluster === '' ? null : html` <span class="faint">${named(view.cluster)}</span>`;
@@ -171,10 +158,10 @@ function nowOf(view: ClusterView, choice: Choice, now: number): Page {
     title: 'Now',
     body: html`<h1>Now${cluster}</h1>
       <p class="faint">${whenText(view, 'list', screen)}</p>
-      ${problem === null ? null : html`<p class="alert">${problem}</p>`} ${reloadPart(choice)} ${filters(choice)}
+      ${problem === null ? null : html`<p class="alert">${problem}</p>`} ${reloadPart(asked)} ${filters(asked)}
       ${risksPart(chooseRisks(view, filter, now).risks, screen)}
-      ${jobsPart(chooseJobs(view, filter).jobs, choice, screen)}
-      ${hostsPart(chooseHosts(view, filter).hosts, choice, screen)}`,
+      ${jobsPart(chooseJobs(view, filter).jobs, asked, screen)}
+      ${hostsPart(chooseHosts(view, filter).hosts, asked, screen)}`,
   };
 }
 
@@ -216,12 +203,12 @@ export const nowPage = route({
   parameters: PARAMETERS,
   type: HTML_TYPE,
   answer: (asked) => {
-    const { site, access, signedIn, values, now } = asked;
-    const { reload = false } = values;
+    const { site, access, signedIn, query, now } = asked;
+    const { reload = false } = asked.values;
     try {
       const { live, view } = requireView({ site });
-      const key = `now ${JSON.stringify(values)} ${accessKey(access)}`;
-      const make = (): Page => shared.get(live, key, () => nowOf(redactView(view, access), values, now));
+      const key = `now ${JSON.stringify(query)} ${accessKey(access)}`;
+      const make = (): Page => shared.get(live, key, () => nowOf(redactView(view, access), asked, now));
       const body = site.cache.get(live, `${key} ${signedIn?.name ?? ''}`, () => pageBody(make(), '/', asked));
       return pageAnswer(body, reload);
     } catch (error) {
