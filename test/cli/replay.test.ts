@@ -96,6 +96,7 @@ describe('qmemacct replay', () => {
     const ordered = runs.toSorted((a, b) => b.end - a.end);
     const expected = replay(bySubmission(ordered), [0.01, 0.02, 0.05], new Predictor(MEMORY_PRIOR));
     assert.equal(stdout, renderReplayJson(new Map([['accounting DB', expected]])));
+    assert.match(renderReplayJson(new Map([['trace \u009b2J.csv', expected]])), /"name":"trace \\u009b2J\.csv"/);
   });
 
   it('counts a job once that two stores have', async () => {

@@ -2,6 +2,7 @@ import type { Outcome, ReplayAnswer } from '../../advice/replay';
 import { renderCsvRows, type Cell } from '../records/csv';
 import type { Screen } from '../screen/screen';
 import { renderTable, type Column } from '../screen/table';
+import { escapeJson } from '../format/escape';
 import { formatCount, formatGibHours, formatPercent } from '../format/units';
 
 export const REPLAY_COLUMNS: readonly Column[] = [
@@ -135,5 +136,5 @@ export function replayObject({ runs, advisable, advice, users, plain }: ReplayAn
 /** The same as the screen's for programs. */
 export function renderReplayJson(answers: ReadonlyMap<string, ReplayAnswer>): string {
   const replays = [...answers].map(([name, answer]) => ({ name, ...replayObject(answer) }));
-  return `${JSON.stringify({ schema: 1, replays })}\n`;
+  return `${escapeJson(JSON.stringify({ schema: 1, replays }))}\n`;
 }

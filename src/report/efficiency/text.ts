@@ -387,7 +387,6 @@ export function renderReport(report: Report, screen: Screen): string[] {
       '  No job ended in this time.',
       ...section('Silent nodes', renderSilent(report, screen), screen),
       ...section('Hosts with problems', renderHostProblems(report, screen), screen),
-      ...section('Hosts with problems', renderHostProblems(report, screen), screen),
     ];
   const groups = section(`By ${DIMENSION_NAMES[report.by]}`, renderGroups(report, screen), screen);
   const wasters = section(

@@ -152,7 +152,10 @@ describe('makeReport', () => {
       { cluster: 'cell', host: 'node02', state: 'warning', problems: ['a source fails: ipmi'] },
     ]);
     const text = renderReport(report, testScreen()).join('\n');
-    assert.match(text, /Hosts with problems\n+ +node03 {2}no heartbeat for 1d 0h\n +node02 {2}a source fails: ipmi\n/);
+    assert.match(
+      text,
+      /No job ended in this time\.\n\nHosts with problems\n +node03 {2}no heartbeat for 1d 0h\n +node02 {2}a source fails: ipmi$/,
+    );
     assert.match(renderReportHtml(report), /Hosts with problems/);
     const later = new Date(QUESTION.until.getTime() + 2 * 86_400_000);
     assert.deepEqual((await makeReport(reader, { ...QUESTION, now: later })).host_problems, []);

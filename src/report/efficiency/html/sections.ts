@@ -423,7 +423,7 @@ export function hostProblemsCard({ host_problems: hosts }: Report): Html {
         look('margin:0 0 4px;font-size:14px;line-height:20px', 'ink'),
         element('strong', look('', state === 'critical' ? 'bad' : 'warning'), named(host)),
         ': ',
-        named(problems.join('; ')),
+        element('bdi', {}, problems.join('; ')),
       ),
     );
   const more = hosts.length - HOSTS_NAMED;

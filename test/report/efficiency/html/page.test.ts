@@ -66,6 +66,16 @@ describe('renderReportHtml', () => {
     );
   });
 
+  it("shows all of a host's problems", async () => {
+    const problems = ['no heartbeat for 1d 0h', 'a source fails: ipmi', 'the clock is 12 s ahead', '<b>\u202e'];
+    const host_problems = [{ cluster: 'cell', host: 'node03', state: 'critical', problems }] as const;
+    assert.ok(
+      renderReportHtml({ ...(await sampleReport()), host_problems }).includes(
+        'no heartbeat for 1d 0h; a source fails: ipmi; the clock is 12 s ahead; &lt;b&gt;\\u202e<',
+      ),
+    );
+  });
+
   it('bears a report of nothing, and one without a known figure', async () => {
     assert.ok(renderReportHtml(await sampleReport({}, [])).includes('No job ended in this time.'));
     const bare: JobRecord = { ...emptyRecord(ordinary, 'finished', 'accounting', 1), ended_at: '2026-11-20T12:00:00Z' };
