@@ -8,14 +8,26 @@ export type Risk = (typeof RISKS)[number];
 /** From which number of known runs on a group of classes begins; each has one for steady and one for varying classes. */
 export const GROUPS_BY_RUNS = [1, 2, 3, 6, 11, 21, 51, 101] as const;
 
+export const GROUPS = GROUPS_BY_RUNS.length * 2;
+
 /** Which shares of a distribution a prior's scores stand for: the upper tail is what matters. */
 export const PRIOR_SHARES = [0.5, 0.3, 0.1, 0.05, 0.02, 0.01, 0.01, 0.005, 0.005] as const;
 
 /**
  * Scores of other sites' classes, by risk (as RISKS) and group, smallest first, one for each of PRIOR_SHARES (none:
- * unknown). They stand in until a class has its own.
+ * unknown). They stand in until a class has its own. A larger risk may have rows of the last groups alone: before these
+ * the next smaller risk's hold, as both rest on the same few runs.
  */
 export type Prior = readonly (readonly (readonly number[])[])[];
+
+function priorScores(prior: Prior, risk: number, group: number): readonly number[] {
+  for (let index = risk; index >= 0; index--) {
+    const rows = prior[index] ?? [];
+    const row = rows[group - (GROUPS - rows.length)];
+    if (row !== undefined) return row;
+  }
+  return [];
+}
 
 /** How many own scores the prior weighs as much as. */
 const PRIOR_WEIGHT = 200;
@@ -52,7 +64,7 @@ export class Margins {
   /** The factor for the risk with this index in RISKS; Infinity: too few scores to promise it. */
   factor(risk: number, group: number): number {
     const own = this.scores?.[risk]?.get(group)?.sorted ?? [];
-    const prior = this.prior[risk]?.[group] ?? [];
+    const prior = priorScores(this.prior, risk, group);
     const priorWeight = prior.length === 0 ? 0 : PRIOR_WEIGHT;
     // The next run itself counts as one more score, above all others.
     let allowed = (RISKS[risk] ?? 0) * (own.length + priorWeight + 1) - 1;

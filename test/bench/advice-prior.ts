@@ -1,5 +1,5 @@
 import { ratiosTo, type Need } from '../../src/advice/job-class';
-import { GROUPS_BY_RUNS, PRIOR_SHARES, RISKS, type Prior } from '../../src/advice/margins';
+import { GROUPS, PRIOR_SHARES, RISKS, type Prior } from '../../src/advice/margins';
 import { Predictor, type Known } from '../../src/advice/predictor';
 
 const LEAST_SCORES = 20;
@@ -8,8 +8,6 @@ const PER_TRACE = 200;
 
 /** Scores by risk and group, smallest first. */
 export type Scores = readonly (readonly (readonly number[])[])[];
-
-const GROUPS = GROUPS_BY_RUNS.length * 2;
 
 export const NO_PRIOR: Prior = RISKS.map(() => []);
 
@@ -59,11 +57,22 @@ function tail(sorted: readonly number[]): readonly number[] {
   });
 }
 
+/** The last rows of each risk, from the first one on that differs from the smaller risk's. */
+function ownRows(prior: Prior): Prior {
+  return prior.map((rows, risk) => {
+    const first = rows.findIndex((row, group) => row.join() !== prior[risk - 1]?.[group]?.join());
+    return first < 0 ? [] : rows.slice(first);
+  });
+}
+
 /** The text of src/advice/prior.ts. */
 export function priorSource(memory: Prior, time: Prior): string {
   const groups = (rows: readonly (readonly number[])[]): string =>
     rows.map((row) => `    [${row.join(', ')}],`).join('\n');
-  const rowsOf = (prior: Prior): string => prior.map((rows) => `  [\n${groups(rows)}\n  ],`).join('\n');
+  const rowsOf = (prior: Prior): string =>
+    ownRows(prior)
+      .map((rows) => `  [\n${groups(rows)}\n  ],`)
+      .join('\n');
   return `import type { Prior } from './margins';
 
 // From nine public traces (qiita, mgnify, four of cctools, three of WfInstances; 81,220 jobs), each with the same weight:
