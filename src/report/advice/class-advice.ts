@@ -58,7 +58,7 @@ interface TimePromise extends Promised {
 }
 
 /** Of fewer slots a job would not fail, but take longer: no risk is stated. */
-export interface SlotsAdvice {
+interface SlotsAdvice {
   readonly requested: number;
   /** The most that any of the runs kept busy, in the mean over its time. */
   readonly busiest: number;

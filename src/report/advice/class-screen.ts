@@ -6,7 +6,7 @@ import { renderCsvRows } from '../records/csv';
 import { wrap } from '../screen/layout';
 import type { Screen } from '../screen/screen';
 import { renderTable, type Column } from '../screen/table';
-import type { ClassAdvice, ClassFields, Promised, SlotsAdvice } from './class-advice';
+import type { ClassAdvice, ClassFields, Promised } from './class-advice';
 
 /** Advice for a kind of job, and what was asked. */
 interface ClassReport {
@@ -37,44 +37,6 @@ export const CLASS_COLUMNS: readonly Column[] = [
   { head: 'Such predictions here', align: 'right' },
   { head: 'Failed', align: 'right' },
 ];
-
-/** On what a request rests, as JSON has it. */
-interface PromiseObject {
-  readonly complex: string;
-  /** "2.3G", "2:30:00" */
-  readonly request: string;
-  readonly risk: number | null;
-  readonly runs: number;
-  readonly predictions: number;
-  readonly failed: number;
-  readonly same_program: boolean;
-}
-
-/** What is said of a kind of job, as JSON has it. */
-export interface ClassObject {
-  readonly class: {
-    readonly owner: string;
-    readonly job_name: string;
-    readonly slots: number | null;
-    readonly pe: string | null;
-    readonly project: string | null;
-    readonly queue: string | null;
-  };
-  readonly wanted_risk: number;
-  /** "-l h_vmem=2.3G,h_rt=2:30:00"; null: nothing is known. */
-  readonly request: string | null;
-  readonly memory:
-    | (PromiseObject & {
-        readonly request_bytes: number;
-        readonly per: 'slot' | 'job';
-        readonly largest_bytes: number;
-        readonly runs_by_grid_engine_only: number;
-      })
-    | null;
-  readonly time: (PromiseObject & { readonly request_seconds: number; readonly largest_seconds: number }) | null;
-  /** null, too, where it needs the slots that it requests. */
-  readonly slots: SlotsAdvice | null;
-}
 
 function row(promise: PromiseObject, largest: string, screen: Screen): readonly string[] {
   const { complex, request, risk, runs, predictions, failed } = promise;
@@ -191,39 +153,50 @@ export function renderClass(report: ClassReport, screen: Screen): readonly strin
   ];
 }
 
-/** The same for programs. */
-export function classObject({ fields, advice, risk }: Omit<ClassReport, 'requests'>): ClassObject {
-  const { owner, jobName, slots, pe, project, queue } = fields;
-  const { memory, time, slots: slotsAdvice } = advice;
-  const shared = (complex: string, promised: Promised & { readonly text: string }): PromiseObject => ({
+/** On what a request rests, as JSON has it. */
+function promiseObject(complex: string, promised: Promised & { readonly text: string }) {
+  return {
     complex,
+    /** "2.3G", "2:30:00" */
     request: promised.text,
     risk: promised.risk,
     runs: promised.runs,
     predictions: promised.predictions,
     failed: promised.failed,
     same_program: promised.sameProgram,
-  });
+  };
+}
+
+type PromiseObject = ReturnType<typeof promiseObject>;
+
+/** What is said of a kind of job, as JSON has it. */
+export function classObject({ fields, advice, risk }: Omit<ClassReport, 'requests'>) {
+  const { owner, jobName, slots, pe, project, queue } = fields;
+  const { memory, time, slots: slotsAdvice } = advice;
   const request = classRequest(advice);
   return {
     class: { owner, job_name: nameClass(jobName), slots, pe, project, queue },
     wanted_risk: risk,
+    /** "-l h_vmem=2.3G,h_rt=2:30:00"; null: nothing is known. */
     request: request === null ? null : `-l ${request}`,
     memory: memory && {
-      ...shared(memory.complex, memory),
+      ...promiseObject(memory.complex, memory),
       request_bytes: memory.amount,
       per: memory.per,
       largest_bytes: Math.ceil(memory.largest),
       runs_by_grid_engine_only: memory.countedOnly,
     },
     time: time && {
-      ...shared(TIME, time),
+      ...promiseObject(TIME, time),
       request_seconds: time.amount,
       largest_seconds: time.largest,
     },
+    /** null, too, where it needs the slots that it requests. */
     slots: slotsAdvice,
   };
 }
+
+export type ClassObject = ReturnType<typeof classObject>;
 
 /** As `qmemacct advise --json` prints it. */
 export function renderClassJson(report: ClassReport): string {

@@ -15,15 +15,6 @@ export const REPLAY_COLUMNS: readonly Column[] = [
   { head: 'Unused/used', align: 'right' },
 ];
 
-/** What a way of requesting would have done, as JSON has it. */
-export interface OutcomeObject {
-  readonly jobs: number;
-  readonly failed: number;
-  readonly stated_risk: number | null;
-  readonly unused_byte_seconds: number;
-  readonly used_byte_seconds: number;
-}
-
 export interface ReplayObject {
   readonly runs: number;
   readonly advisable: number;
@@ -114,9 +105,12 @@ export function renderReplayCsv(answers: ReadonlyMap<string, ReplayAnswer>): str
   return renderCsvRows([CSV_HEAD, ...lines]);
 }
 
-function outcomeObject({ jobs, failed, stated, wasted, used }: Outcome): OutcomeObject {
+function outcomeObject({ jobs, failed, stated, wasted, used }: Outcome) {
   return { jobs, failed, stated_risk: stated, unused_byte_seconds: wasted, used_byte_seconds: used };
 }
+
+/** What a way of requesting would have done, as JSON has it. */
+export type OutcomeObject = ReturnType<typeof outcomeObject>;
 
 /** One history for programs; byte seconds. */
 export function replayObject({ runs, advisable, advice, users, plain }: ReplayAnswer): ReplayObject {

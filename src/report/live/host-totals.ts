@@ -4,31 +4,19 @@ import type { Screen } from '../screen/screen';
 import { formatBytes, formatCount, formatPercent, formatRequested } from '../format/units';
 import { sumOf } from './figures';
 
-/** Sums over hosts; memory in bytes, null where no host knows it. */
-export interface HostTotals {
-  readonly hosts: number;
-  readonly down: number;
-  /** Used at most, and now. */
-  readonly peak: number;
-  readonly used: number;
-  readonly requested: number;
-  readonly total: number | null;
-  readonly free: number | null;
-  readonly slots: number | null;
-  readonly slotsUsed: number | null;
-  readonly strandedMemory: number;
-  readonly strandedSlots: number;
-}
-
 const total = (hosts: readonly HostView[], of: (host: HostView) => number): number =>
   hosts.reduce((sum, host) => sum + of(host), 0);
 
-/** What hosts have together; what is free on a host that is down is free for nobody. */
-export function totalHosts(hosts: readonly HostView[]): HostTotals {
+/**
+ * What hosts have together; what is free on a host that is down is free for nobody. Memory in bytes, null where no host
+ * knows it.
+ */
+export function totalHosts(hosts: readonly HostView[]) {
   const up = hosts.filter((host) => host.up);
   return {
     hosts: hosts.length,
     down: hosts.length - up.length,
+    /** Used at most, and now. */
     peak: total(hosts, ({ peak }) => peak),
     used: total(hosts, ({ used }) => used),
     requested: total(hosts, ({ requested }) => requested),
@@ -40,6 +28,8 @@ export function totalHosts(hosts: readonly HostView[]): HostTotals {
     strandedSlots: total(up, ({ strandedSlots }) => strandedSlots),
   };
 }
+
+export type HostTotals = ReturnType<typeof totalHosts>;
 
 /** The last lines of the report, of one sentence each. */
 export function describeTotals(totals: HostTotals, screen: Screen): readonly string[] {

@@ -11,36 +11,6 @@ export interface RowContext {
   readonly user: string;
 }
 
-/** Names and order of JoReMon's columns, and behind them what it has not. Bytes, seconds, percent of one CPU. */
-export interface SampleRow {
-  readonly JobID: string;
-  readonly Type: string;
-  readonly PID: number;
-  readonly CWD: string;
-  readonly CMD: string;
-  readonly Hostname: string;
-  readonly User: string;
-  readonly Timestamp: string;
-  /** Of the whole tree, those that have ended included, each once. */
-  readonly CPUTime: number;
-  readonly ClockTime: number;
-  /** Since the row before. */
-  readonly CPUPercent: number;
-  readonly PeakCPUPercent: number;
-  readonly RBytesFromDisk: number;
-  readonly WBytesFromDisk: number;
-  readonly RBytesTotal: number;
-  readonly WBytesTotal: number;
-  readonly RSS: number;
-  readonly PeakRSS: number;
-  readonly VMS: number;
-  /** Since the start. */
-  readonly LifetimeCPUPercent: number;
-  readonly Swap: number;
-  readonly Processes: number;
-  readonly Threads: number;
-}
-
 const TYPE = 'qmemacct.Sample';
 /** CPU time is counted in steps of 10 ms: over less than this the percentage says little, and is no peak. */
 const LEAST_FOR_PEAK_MS = 90;
@@ -48,15 +18,18 @@ const LEAST_FOR_PEAK_MS = 90;
 const hundredths = (value: number): number => Math.round(value * 100) / 100;
 const percent = (cpuSeconds: number, ms: number): number => (ms <= 0 ? 0 : hundredths((cpuSeconds * 100_000) / ms));
 
-/** Turns the samples of a job, in their order, into rows. */
-export function newSampleRows(context: RowContext): (sample: StreamedSample) => SampleRow {
+/**
+ * Turns the samples of a job, in their order, into rows: names and order of JoReMon's columns, and behind them what it
+ * has not. Bytes, seconds, percent of one CPU.
+ */
+export function newSampleRows(context: RowContext) {
   let lastMs: number | null = null;
   let lastCpu = 0;
   let peakMs: number | null = null;
   let peakCpu = 0;
   let peakPercent = 0;
   let peakRss = 0;
-  return (sample) => {
+  return (sample: StreamedSample) => {
     const { at, started, cpu_seconds: cpu } = sample;
     const now = percent(cpu - lastCpu, at - (lastMs ?? started));
     if (at - (peakMs ?? started) >= LEAST_FOR_PEAK_MS) {
@@ -76,8 +49,10 @@ export function newSampleRows(context: RowContext): (sample: StreamedSample) => 
       Hostname: context.host,
       User: context.user,
       Timestamp: new Date(at).toISOString(),
+      /** Of the whole tree, those that have ended included, each once. */
       CPUTime: hundredths(cpu),
       ClockTime: Math.max(0, at - started) / 1000,
+      /** Since the row before. */
       CPUPercent: now,
       PeakCPUPercent: peakPercent,
       RBytesFromDisk: sample.read_bytes,
@@ -87,6 +62,7 @@ export function newSampleRows(context: RowContext): (sample: StreamedSample) => 
       RSS: sample.rss,
       PeakRSS: peakRss,
       VMS: sample.vmem,
+      /** Since the start. */
       LifetimeCPUPercent: percent(cpu, at - started),
       Swap: sample.swap,
       Processes: sample.processes,
@@ -94,6 +70,8 @@ export function newSampleRows(context: RowContext): (sample: StreamedSample) => 
     };
   };
 }
+
+export type SampleRow = ReturnType<ReturnType<typeof newSampleRows>>;
 
 export function sampleRowJson(row: SampleRow): string {
   return `${escapeJson(JSON.stringify(row))}\n`;
@@ -103,8 +81,6 @@ const cell = (value: string | number): string => (typeof value === 'string' ? es
 
 /** A line of CSV; the first one of a file needs the head. */
 export function sampleRowCsv(row: SampleRow, withHead: boolean): string {
-  const line = `${Object.values(row as Readonly<Record<keyof SampleRow, string | number>>)
-    .map(cell)
-    .join(',')}\n`;
+  const line = `${Object.values(row).map(cell).join(',')}\n`;
   return withHead ? `${Object.keys(row).join(',')}\n${line}` : line;
 }
