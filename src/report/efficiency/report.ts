@@ -5,6 +5,7 @@ import type { Severity } from '../rules/rule';
 import type { Dimension, HourOfDay } from '../../accounting/summary';
 import type { NodeState } from '../nodes/judge';
 import type { QueueWaits } from '../records/waits';
+import type { Sums } from './sums';
 
 export const REPORT_SCHEMA = 1;
 
@@ -90,52 +91,6 @@ export interface ClassLine {
     readonly job_name: string | null;
     readonly evidence: string;
   };
-}
-
-/** Sums over records: a job on three hosts, or started three times, has three. */
-export interface Sums {
-  readonly records: number;
-  /** Distinct jobs and array tasks. */
-  readonly jobs: number;
-  readonly running: number;
-  /** Wallclock x slots. */
-  readonly core_hours: number;
-  readonly cpu_hours: number;
-  /** CPU time over wallclock x slots. */
-  readonly cpu_efficiency: number | null;
-  /** The requested memory (the limit, where nothing else was asked for) x wallclock. */
-  readonly requested_gib_hours: number;
-  readonly limit_gib_hours: number;
-  /** Integral of resident memory over time. */
-  readonly used_gib_hours: number;
-  /** Peak of resident memory x wallclock. */
-  readonly peak_gib_hours: number;
-  /** Integral over request, and peak over request, of the records that know them. */
-  readonly memory_efficiency: number | null;
-  readonly peak_efficiency: number | null;
-  /** Request less peak, x wallclock, of the records that know their peak: what nobody could use and nobody did. */
-  readonly waste_gib_hours: number;
-  /** What would have fitted into the waste, by the period's `fitting`. */
-  readonly waste_slot_hours: number | null;
-  readonly waste_jobs: number | null;
-  /** What the jobs were charged with; and the share of the core hours that this covers. */
-  readonly energy_kwh: number | null;
-  readonly energy_coverage: number;
-  readonly failed: number;
-  /** Wallclock x slots of those: what they took from others, mostly for nothing. */
-  readonly failed_core_hours: number;
-  readonly killed_by_memory: number;
-  readonly above_request: number;
-  readonly far_below: number;
-  /** Ended records without a sample. */
-  readonly unsampled: number;
-  readonly without_limit: number;
-  readonly without_peak: number;
-  /** Of those without a peak, where Grid Engine has a figure (maxvmem): records, request and figure x wallclock. */
-  readonly with_grid_engine: number;
-  readonly requested_with_grid_engine_gib_hours: number;
-  readonly grid_engine_gib_hours: number;
-  readonly without_used: number;
 }
 
 /**

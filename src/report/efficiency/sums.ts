@@ -1,6 +1,6 @@
 import type { Totals } from '../../record/totals';
 import { unusedGibHours } from '../records/unused';
-import type { Fitting, Sums } from './report';
+import type { Fitting } from './report';
 
 const SECONDS_PER_HOUR = 3600;
 const JOULES_PER_KWH = 3_600_000;
@@ -18,39 +18,57 @@ export function fittingOf(totals: Totals): Fitting {
 }
 
 /** A store's totals as the report shows them. */
-export function toSums(totals: Totals, fitting: Fitting): Sums {
+export function toSums(totals: Totals, fitting: Fitting) {
   const waste = unusedGibHours(totals);
   const fits = (each: number | null): number | null => (each === null || each <= 0 ? null : waste / each);
   return {
-    records: totals.records,
+    /** Distinct jobs and array tasks. */
     jobs: totals.jobs,
+    records: totals.records,
     running: totals.running,
+    /** Wallclock x slots. */
     core_hours: totals.slot_seconds / SECONDS_PER_HOUR,
     cpu_hours: totals.cpu_seconds / SECONDS_PER_HOUR,
+    /** CPU time over wallclock x slots. */
     cpu_efficiency: ratio(totals.cpu_seconds, totals.slot_seconds),
+    /** The requested memory (the limit, where nothing else was asked for) x wallclock. */
     requested_gib_hours: totals.requested_gib_hours,
     limit_gib_hours: totals.limit_gib_hours,
+    /** Integral of resident memory over time. */
     used_gib_hours: totals.used_gib_hours,
+    /** Peak of resident memory x wallclock. */
     peak_gib_hours: totals.peak_gib_hours,
-    // Where a limit is missing, used memory has nothing to compare with: such records may push this above 1.
+    /**
+     * Integral over request, and peak over request, of the records that know them. Where a limit is missing, used memory
+     * has nothing to compare with: such records may push the first above 1.
+     */
     memory_efficiency: ratio(totals.used_gib_hours, totals.requested_with_used_gib_hours),
     peak_efficiency: ratio(totals.peak_gib_hours, totals.requested_with_peak_gib_hours),
+    /** Request less peak, x wallclock, of the records that know their peak: what nobody could use and nobody did. */
     waste_gib_hours: waste,
+    /** What would have fitted into the waste, by the period's `fitting`. */
     waste_slot_hours: fits(fitting.gib_per_slot),
     waste_jobs: fits(fitting.gib_hours_per_job),
+    /** What the jobs were charged with; and the share of the core hours that this covers. */
     energy_kwh: totals.slot_seconds_with_energy > 0 ? totals.energy_joules / JOULES_PER_KWH : null,
     energy_coverage: ratio(totals.slot_seconds_with_energy, totals.slot_seconds) ?? 0,
     failed: totals.failed,
+    /** Wallclock x slots of those: what they took from others, mostly for nothing. */
     failed_core_hours: totals.failed_slot_seconds / SECONDS_PER_HOUR,
     killed_by_memory: totals.killed_by_memory,
     above_request: totals.above_request,
     far_below: totals.far_below,
+    /** Ended records without a sample. */
     unsampled: totals.unsampled,
     without_limit: totals.without_limit,
     without_peak: totals.without_peak,
+    /** Of those without a peak, where Grid Engine has a figure (maxvmem): records, request and figure x wallclock. */
     with_grid_engine: totals.with_grid_engine,
     requested_with_grid_engine_gib_hours: totals.requested_with_grid_engine_gib_hours,
     grid_engine_gib_hours: totals.grid_engine_gib_hours,
     without_used: totals.without_used,
   };
 }
+
+/** Sums over records: a job on three hosts, or started three times, has three. */
+export type Sums = ReturnType<typeof toSums>;

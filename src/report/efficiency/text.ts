@@ -8,7 +8,8 @@ import { wrap } from '../screen/layout';
 import { costText } from '../rules/class-lines';
 import { gridEngineText } from '../records/unused';
 import { WAITS_TEXT, WAITS_TITLE, waitTable } from '../records/waits';
-import type { JobLine, JobList, KilledList, Report, ReportGroup, Sums } from './report';
+import type { JobLine, JobList, KilledList, Report, ReportGroup } from './report';
+import type { Sums } from './sums';
 import {
   amount,
   causeText,

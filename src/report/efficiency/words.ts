@@ -22,9 +22,9 @@ import type {
   KilledList,
   Report,
   SilentNode,
-  Sums,
   Waster,
 } from './report';
+import type { Sums } from './sums';
 
 /** Sentences that the text and the HTML share; no text that users chose is in them. */
 

@@ -6,7 +6,8 @@ import { openSqliteHistory } from '../../../src/accounting/sqlite/sqlite-history
 import type { RecordsQuery } from '../../../src/accounting/store';
 import type { ReportReader } from '../../../src/report/efficiency/ask';
 import { makeReport } from '../../../src/report/efficiency/build';
-import type { Report, Sums } from '../../../src/report/efficiency/report';
+import type { Report } from '../../../src/report/efficiency/report';
+import type { Sums } from '../../../src/report/efficiency/sums';
 import type { JobRecord } from '../../../src/record/record';
 import { mpiMaster, mpiTask } from '../sample-records';
 import { memoryReader } from './memory-reader';

@@ -1,6 +1,7 @@
 import { escapeForTerminal } from '../../format/escape';
 import { formatCount, formatPercent, formatRequested } from '../../format/units';
-import type { JobLine, JobList, Report, Sums } from '../report';
+import type { JobLine, JobList, Report } from '../report';
+import type { Sums } from '../sums';
 import { WAITS_TEXT, WAITS_TITLE, waitTable } from '../../records/waits';
 import { costText } from '../../rules/class-lines';
 import {
