@@ -1,3 +1,4 @@
+import { largestOfKnown, sumOfAll, sumOfKnown } from '../base/known';
 import type { Bracket, JobRecord, MemorySeries, OpenReason, RecordStatus } from '../record/record';
 import { bytesForSlots } from '../gridengine/memory-request';
 import { largestOfBrackets, sumOfBrackets, type Part } from '../record/bracket-sum';
@@ -154,7 +155,7 @@ export function sumOfJob(records: readonly JobRecord[], attempt: number): JobSum
     wallclock_seconds: wallclock,
     cpu_seconds: cpu,
     cpu_efficiency: cpuEfficiency({ cpu_seconds: cpu, wallclock_seconds: wallclock, host_slots: seenSlots }),
-    memory_efficiency: largestOf(hosts.map((host) => host.memory_efficiency)),
+    memory_efficiency: largestOfKnown(hosts.map((host) => host.memory_efficiency)),
     processes: sumOfKnown(records.map((record) => record.processes)),
     read_bytes: sumOfKnown(records.map((record) => record.read_bytes)),
     written_bytes: sumOfKnown(records.map((record) => record.written_bytes)),
@@ -254,8 +255,7 @@ function limitOnHost(
     if (asked.per === 'job') return master ? asked.request_bytes : null;
     if (asked.limit_bytes !== null && slots !== null) return bytesForSlots(asked.request_bytes, slots);
   }
-  const limits = records.flatMap((record) => limitOf(record) ?? []);
-  return limits.length === 0 ? null : limits.reduce((a, b) => Math.max(a, b));
+  return largestOfKnown(records.map(limitOf));
 }
 
 function limitOfJob(first: JobRecord, hosts: readonly HostSum[], slots: number | null): number | null {
@@ -322,20 +322,6 @@ function spanSeconds(records: readonly JobRecord[]): number | null {
     records.map((record) => (record.ended_at === null ? record.revision : Date.parse(record.ended_at))),
   );
   return Number.isFinite(from) && to >= from ? (to - from) / 1000 : null;
-}
-
-function largestOf(values: readonly (number | null)[]): number | null {
-  return values.reduce((most, value) => (value === null || (most !== null && most >= value) ? most : value), null);
-}
-
-function sumOfKnown(values: readonly (number | null)[]): number | null {
-  const known = values.filter((value) => value !== null);
-  return known.length === 0 ? null : known.reduce((a, b) => a + b);
-}
-
-/** null where any is not known. */
-function sumOfAll(values: readonly (number | null)[]): number | null {
-  return values.includes(null) ? null : sumOfKnown(values);
 }
 
 function within(value: number, bracket: Bracket | null): number {

@@ -1,5 +1,5 @@
 import type { ClusterView, JobPart, JobView, Trend } from './cluster-view';
-import { sumOfKnown } from './usage-memory';
+import { sumOfKnown } from '../base/known';
 
 /** A job that will be killed or refused memory if it goes on like this, on the host where that comes first. */
 export interface AtRisk {

@@ -4,7 +4,7 @@ import type { QhostHost } from '../gridengine/qhost/qhost-report';
 import type { HostView, JobPart } from './cluster-view';
 import { peakOfPart, useOfPart } from './job-parts';
 import { freeSlotsOf, stranded } from './stranded';
-import { sumOfKnown } from './usage-memory';
+import { sumOfKnown } from '../base/known';
 
 interface HostContext {
   /** The complex of memory that jobs take from hosts. */

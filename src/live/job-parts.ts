@@ -13,7 +13,8 @@ import type { MemoryLimit, PerOf } from './requests';
 import type { RunningJob } from './running-jobs';
 import { slotsByHost, type HostSlots } from './slots-by-host';
 import { trendOf } from './trend';
-import { largestOfKnown, sumOfKnown, usageMemory, type UsageMemory } from './usage-memory';
+import { largestOfKnown, sumOfKnown } from '../base/known';
+import { usageMemory, type UsageMemory } from './usage-memory';
 
 /** What all parts of a view are made with. */
 export interface PartContext {

@@ -5,7 +5,8 @@ import { jobParts, type PartContext } from './job-parts';
 import { figuresOfJob } from './our-figures';
 import { memoryLimit, requestViews, timeLimit } from './requests';
 import type { RunningJob } from './running-jobs';
-import { amountOf, sumOfKnown, usageMemory } from './usage-memory';
+import { sumOfKnown } from '../base/known';
+import { amountOf, usageMemory } from './usage-memory';
 
 /** A job that runs, or one task of it, with its parts. */
 export function jobView(job: RunningJob, context: PartContext): JobView {

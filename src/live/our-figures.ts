@@ -1,9 +1,9 @@
+import { largestOfKnown, sumOfAll } from '../base/known';
 import { figureOf, measuredUpper } from '../record/peak-figure';
 import { compareTrust } from '../record/merge';
 import type { JobRecord } from '../record/record';
 import type { OurFigures } from './cluster-view';
 import type { HostNames } from './host-names';
-import { sumOfKnown } from './usage-memory';
 
 /** Clocks of qmaster and of an execution host may differ so far, in ms. */
 const CLOCKS_MS = 60_000;
@@ -75,17 +75,12 @@ export function figuresOfJob(parts: readonly (OurFigures | null)[]): OurFigures 
 }
 
 function together(figures: readonly OurFigures[], complete: boolean): OurFigures {
-  const lowers = figures.flatMap(({ lower }) => lower ?? []);
   return {
     rss: complete ? sumOfAll(figures.map(({ rss }) => rss)) : null,
-    lower: lowers.length === 0 ? null : lowers.reduce((a, b) => Math.max(a, b)),
+    lower: largestOfKnown(figures.map(({ lower }) => lower)),
     upper: complete ? sumOfAll(figures.map(({ upper }) => upper)) : null,
     at: figures.reduce((oldest, { at }) => Math.min(oldest, at), Infinity),
   };
-}
-
-function sumOfAll(values: readonly (number | null)[]): number | null {
-  return values.includes(null) ? null : sumOfKnown(values);
 }
 
 function lastRss({ series }: JobRecord): number | null {

@@ -2,7 +2,7 @@ import { H_VMEM } from '../gridengine/memory-complex';
 import { countedRequest } from './requests';
 import type { ClusterView, JobPart, JobView } from './cluster-view';
 import type { Answer, Snapshot } from './snapshot';
-import { sumOfKnown } from './usage-memory';
+import { sumOfKnown } from '../base/known';
 
 /** A value of QmemTools' JSON. Names that users choose are keys, so that objects are maps; Python's floats stay floats. */
 export type Json = string | number | boolean | Float | readonly Json[] | ReadonlyMap<string, Json>;

@@ -28,15 +28,3 @@ export function amountOf(usage: Usage, name: string): number | null {
   const value = usage.get(name);
   return value !== undefined && Number.isFinite(value) && value >= 0 ? value : null;
 }
-
-/** The largest of what is known; null: nothing is. */
-export function largestOfKnown(values: readonly (number | null)[]): number | null {
-  const known = values.filter((value) => value !== null);
-  return known.length === 0 ? null : known.reduce((most, value) => Math.max(most, value));
-}
-
-/** Sum of what is known; null: nothing is. */
-export function sumOfKnown(values: readonly (number | null)[]): number | null {
-  const known = values.filter((value) => value !== null);
-  return known.length === 0 ? null : known.reduce((sum, value) => sum + value, 0);
-}

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { amountOf, sumOfKnown, usageMemory } from '../../src/live/usage-memory';
+import { amountOf, usageMemory } from '../../src/live/usage-memory';
 import { GIB, usage } from './snapshots';
 
 const ofUnit = new Map([
@@ -42,15 +42,6 @@ describe('amountOf', () => {
     assert.deepEqual(
       ['a', 'b', 'c', 'd', 'e'].map((name) => amountOf(figures, name)),
       [0, null, null, null, null],
-    );
-  });
-});
-
-describe('sumOfKnown', () => {
-  it('is null where nothing is known', () => {
-    assert.deepEqual(
-      [sumOfKnown([]), sumOfKnown([null]), sumOfKnown([null, 0]), sumOfKnown([1, null, 2])],
-      [null, null, 0, 3],
     );
   });
 });

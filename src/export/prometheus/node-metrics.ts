@@ -1,6 +1,6 @@
 import { groupBy } from '../../base/group-by';
 import { figuresOfPart } from '../../live/our-figures';
-import { sumOfKnown } from '../../live/usage-memory';
+import { sumOfKnown } from '../../base/known';
 import type { JobRecord } from '../../record/record';
 import { limitOf } from '../../record/request';
 import type { MetricFacts } from '../../report/series/metric-list';

@@ -4,7 +4,7 @@ import { jobsAtRisk, FULL_SHARE } from '../../live/at-risk';
 import type { ClusterView, HostView, JobView } from '../../live/cluster-view';
 import { peakOfPart, useOfPart } from '../../live/job-parts';
 import type { Answer, Snapshot } from '../../live/snapshot';
-import { sumOfKnown } from '../../live/usage-memory';
+import { sumOfKnown } from '../../base/known';
 import type { NodeHeartbeat } from '../../record/node-status';
 import type { Totals } from '../../record/totals';
 import { unusedGibHours } from '../../report/records/unused';

@@ -1,5 +1,6 @@
 import type { RecordsQuery } from '../../accounting/store';
 import { groupBy } from '../../base/group-by';
+import { sumOfKnown } from '../../base/known';
 import { recordKeyText, type JobRecord } from '../../record/record';
 import { judge, type Finding } from '../rules/judge';
 import { Kinds } from '../rules/kinds';
@@ -62,11 +63,6 @@ async function judgeAll(
 
 const costOf = ({ cost_gib_hours: gib, cost_slot_hours: slots }: Finding): number => gib ?? slots ?? 0;
 
-function sumOf(values: readonly (number | null)[]): number | null {
-  const known = values.filter((value) => value !== null);
-  return known.length === 0 ? null : known.reduce((sum, value) => sum + value, 0);
-}
-
 function lineOf(name: string, runs: readonly { readonly record: JobRecord; readonly finding: Finding }[]): ClassLine[] {
   const [first, ...others] = runs;
   if (first === undefined) return [];
@@ -78,8 +74,8 @@ function lineOf(name: string, runs: readonly { readonly record: JobRecord; reado
       severity: first.finding.severity,
       runs: runs.length,
       owners: new Set(runs.map(({ record }) => record.owner)).size,
-      cost_gib_hours: sumOf(runs.map(({ finding }) => finding.cost_gib_hours)),
-      cost_slot_hours: sumOf(runs.map(({ finding }) => finding.cost_slot_hours)),
+      cost_gib_hours: sumOfKnown(runs.map(({ finding }) => finding.cost_gib_hours)),
+      cost_slot_hours: sumOfKnown(runs.map(({ finding }) => finding.cost_slot_hours)),
       worst: { cluster, job_id, task_id, owner, job_name, evidence: worst.finding.evidence },
     },
   ];

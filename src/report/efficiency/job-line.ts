@@ -1,4 +1,5 @@
 import { groupBy } from '../../base/group-by';
+import { largestOfKnown } from '../../base/known';
 import { nameClass } from '../../record/name-class';
 import { figureOf, measuredUpper } from '../../record/peak-figure';
 import { recordKeyText, type JobRecord } from '../../record/record';
@@ -29,13 +30,6 @@ export interface NameFound extends WholeJobs {
   readonly waste_gib_hours: number;
   /** What past runs of these names promise to be enough; null: nothing. */
   readonly promise: Promised | null;
-}
-
-function largest(values: readonly (number | null)[]): number | null {
-  return values.reduce<number | null>(
-    (most, value) => (value === null || (most !== null && most >= value) ? most : value),
-    null,
-  );
 }
 
 /** Limit less peak, times wallclock, in GiB times hours; 0 where one is not known. */
@@ -94,7 +88,7 @@ function toLine(records: readonly [JobRecord, ...JobRecord[]], sums: LineSums, a
       (last, { ended_at: end }) => (end !== null && end > (last ?? '') ? end : last),
       null,
     ),
-    limit_bytes: largest(records.map(limitOf)),
+    limit_bytes: largestOfKnown(records.map(limitOf)),
     ...peakOf(records),
     advice,
     cause: null,

@@ -1,3 +1,4 @@
+import { sumOfKnown } from '../../base/known';
 import { figureOf, measuredUpper } from '../../record/peak-figure';
 import { memoryMeaning, type Dialect, type MemoryMeasure } from '../../gridengine/dialect';
 import type { Bracket, GridEngineAccount, JobRecord } from '../../record/record';
@@ -72,10 +73,7 @@ export function wholeAccount(records: readonly JobRecord[]): GridEngineAccount |
   const accounts = records.flatMap(({ grid_engine: account }) => account ?? []);
   const [first, ...others] = accounts;
   if (first === undefined || others.length === 0) return first ?? null;
-  const sum = (name: Amount): number | null => {
-    const known = accounts.flatMap((account) => account[name] ?? []);
-    return known.length === 0 ? null : known.reduce((a, b) => a + b);
-  };
+  const sum = (name: Amount): number | null => sumOfKnown(accounts.map((account) => account[name]));
   return {
     wallclock_seconds: Math.max(...accounts.map((account) => account.wallclock_seconds)),
     cpu_seconds: sum('cpu_seconds') ?? 0,

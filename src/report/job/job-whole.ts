@@ -1,3 +1,4 @@
+import { largestOfKnown, sumOfKnown } from '../../base/known';
 import { bytesForSlots } from '../../gridengine/memory-request';
 import { memoryEfficiency } from '../../record/efficiency';
 import { countedByGridEngine, lineAtLimit } from '../../record/cause';
@@ -57,17 +58,6 @@ function requestsOf(master: JobRecord, slots: number | null): Requests {
   };
 }
 
-function sumOf(records: readonly JobRecord[], of: (record: JobRecord) => number | null): number | null {
-  const known = records.map(of).filter((value) => value !== null);
-  return known.length === 0 ? null : known.reduce((a, b) => a + b);
-}
-
-function mostOf(records: readonly JobRecord[], of: (record: JobRecord) => number | null): number | null {
-  return records
-    .map(of)
-    .reduce((most, value) => (value === null || (most !== null && most >= value) ? most : value), null);
-}
-
 function totalOf(sum: JobSum, master: JobRecord, records: readonly JobRecord[]): JobRecord {
   const seenSlots = sum.hosts
     .filter((host) => host.seen)
@@ -91,13 +81,13 @@ function totalOf(sum: JobSum, master: JobRecord, records: readonly JobRecord[]):
     max_threads: null,
     read_bytes: sum.read_bytes,
     written_bytes: sum.written_bytes,
-    read_chars: sumOf(records, (record) => record.read_chars),
-    written_chars: sumOf(records, (record) => record.written_chars),
-    claimed_by_tree_only: sumOf(records, (record) => record.claimed_by_tree_only),
-    claimed_by_group_only: sumOf(records, (record) => record.claimed_by_group_only),
-    samples: sumOf(records, (record) => record.samples),
-    longest_gap_seconds: mostOf(records, (record) => record.longest_gap_seconds),
-    unobserved_start_seconds: mostOf(records, (record) => record.unobserved_start_seconds),
+    read_chars: sumOfKnown(records.map((record) => record.read_chars)),
+    written_chars: sumOfKnown(records.map((record) => record.written_chars)),
+    claimed_by_tree_only: sumOfKnown(records.map((record) => record.claimed_by_tree_only)),
+    claimed_by_group_only: sumOfKnown(records.map((record) => record.claimed_by_group_only)),
+    samples: sumOfKnown(records.map((record) => record.samples)),
+    longest_gap_seconds: largestOfKnown(records.map((record) => record.longest_gap_seconds)),
+    unobserved_start_seconds: largestOfKnown(records.map((record) => record.unobserved_start_seconds)),
     rss_byte_seconds: sum.rss_byte_seconds,
     sampler: null,
     grid_engine: null,

@@ -1,31 +1,19 @@
+import { largestOfKnown, sumOfKnown } from '../../base/known';
 import { shareOf } from '../../record/peak-figure';
 import type { JobPart, JobView } from '../../live/cluster-view';
 import { fullestPart } from '../../live/job-parts';
-
-/** The larger of figures that may be unknown; null: all are. */
-export function largestOf(...values: readonly (number | null | undefined)[]): number | null {
-  return values.reduce<number | null>(
-    (most, value) => (value === null || value === undefined ? most : Math.max(most ?? 0, value)),
-    null,
-  );
-}
-
-/** The sum of those figures that are known; null: none is. */
-export function sumOf(values: readonly (number | null)[]): number | null {
-  return values.reduce<number | null>((total, value) => (value === null ? total : (total ?? 0) + value), null);
-}
 
 /**
  * The largest memory that is known of a whole job so far, in bytes: Grid Engine's maxvmem, the lower end of our peak, or
  * what all its hosts hold now.
  */
 export function peakOfJob({ maxvmem, ours }: JobView): number | null {
-  return largestOf(maxvmem, ours?.lower, ours?.rss);
+  return largestOfKnown([maxvmem, ours?.lower, ours?.rss]);
 }
 
 /** What it holds now, in bytes. */
 export function presentOfJob({ vmem, ours }: JobView): number | null {
-  return largestOf(vmem, ours?.rss);
+  return largestOfKnown([vmem, ours?.rss]);
 }
 
 /** How much of its limit a job has used at most on one host, that where it was most; null: no limit, or no figures. */
@@ -36,10 +24,10 @@ export function shareOfJob(job: JobView): number | null {
 
 /** Grid Engine's maxvmem of a job on one host: its master task, the tasks that run, and those that have ended. */
 export function maxvmemOfPart({ masterMaxvmem, tasks, pastMaxvmem }: JobPart): number | null {
-  return sumOf([masterMaxvmem, ...tasks.map(({ maxvmem }) => maxvmem), pastMaxvmem]);
+  return sumOfKnown([masterMaxvmem, ...tasks.map(({ maxvmem }) => maxvmem), pastMaxvmem]);
 }
 
 /** The same of the memory in use now. */
 export function vmemOfPart({ masterVmem, tasks }: JobPart): number | null {
-  return sumOf([masterVmem, ...tasks.map(({ vmem }) => vmem)]);
+  return sumOfKnown([masterVmem, ...tasks.map(({ vmem }) => vmem)]);
 }

@@ -1,8 +1,8 @@
+import { sumOfKnown } from '../../base/known';
 import { shareOf } from '../../record/peak-figure';
 import type { HostView } from '../../live/cluster-view';
 import type { Screen } from '../screen/screen';
 import { formatBytes, formatCount, formatPercent, formatRequested } from '../format/units';
-import { sumOf } from './figures';
 
 const total = (hosts: readonly HostView[], of: (host: HostView) => number): number =>
   hosts.reduce((sum, host) => sum + of(host), 0);
@@ -20,10 +20,10 @@ export function totalHosts(hosts: readonly HostView[]) {
     peak: total(hosts, ({ peak }) => peak),
     used: total(hosts, ({ used }) => used),
     requested: total(hosts, ({ requested }) => requested),
-    total: sumOf(up.map(({ capacity, memoryTotal }) => capacity ?? memoryTotal)),
-    free: sumOf(up.map(({ free }) => free)),
-    slots: sumOf(up.map(({ slots }) => slots)),
-    slotsUsed: sumOf(up.map(({ slotsUsed }) => slotsUsed)),
+    total: sumOfKnown(up.map(({ capacity, memoryTotal }) => capacity ?? memoryTotal)),
+    free: sumOfKnown(up.map(({ free }) => free)),
+    slots: sumOfKnown(up.map(({ slots }) => slots)),
+    slotsUsed: sumOfKnown(up.map(({ slotsUsed }) => slotsUsed)),
     strandedMemory: total(up, ({ strandedMemory }) => strandedMemory),
     strandedSlots: total(up, ({ strandedSlots }) => strandedSlots),
   };

@@ -1,3 +1,4 @@
+import { sumOfKnown } from '../../base/known';
 import { hostsOf, jobLineOf, untilOf, type JobLine } from '../../accounting/job-line';
 import { H_VMEM } from '../../gridengine/memory-complex';
 import { memoryEfficiency, queueWait } from '../../record/efficiency';
@@ -62,12 +63,6 @@ export const cellOf = ({ cell, summed }: RecordColumn, line: ListLine, screen: S
   isSummed(line) ? (summed?.(line, screen) ?? '') : cell(line, screen);
 
 type Of<T> = (record: JobRecord) => T;
-
-const sum = (line: readonly JobRecord[], of: Of<number | null>): number | null =>
-  line.reduce<number | null>((total, record) => {
-    const value = of(record);
-    return value === null ? total : (total ?? 0) + value;
-  }, null);
 
 function largest(line: RecordLine, of: Of<number | null>): JobRecord {
   let [largest] = line;
@@ -193,14 +188,14 @@ const sizeCell =
 const sumCell =
   (of: Of<number | null>, format: (value: number) => string): RecordColumn['cell'] =>
   (line) => {
-    const value = sum(line, of);
+    const value = sumOfKnown(line.map(of));
     return value === null ? '' : format(value);
   };
 
 const hostSumCell =
   (of: Of<number | null>, format: (value: number) => string): RecordColumn['cell'] =>
   (line) => {
-    const value = sum(perHost(line), of);
+    const value = sumOfKnown(perHost(line).map(of));
     return value === null ? '' : format(value);
   };
 

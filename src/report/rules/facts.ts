@@ -1,3 +1,4 @@
+import { largestOfKnown } from '../../base/known';
 import { categoryRequests, requestedSeconds, type CategoryRequest } from '../../gridengine/category-requests';
 import { countedByExecd } from '../../record/cause';
 import { cpuEfficiency, DERIVED_HELP, memoryEfficiency, queueWait } from '../../record/efficiency';
@@ -127,10 +128,7 @@ function runnableThreads(subject: Subject): number | null {
 function swapped({ record }: Subject): number | null {
   const { peak_rss_swap: both, peak_rss: rss, metrics } = record;
   const beyond = both === null || rss === null ? null : Math.max(0, both.lower_bytes - rss.lower_bytes);
-  const known = [metrics.cgroup_swap_peak_bytes, metrics.process_swap_peak_bytes, beyond].filter(
-    (bytes) => bytes != null,
-  );
-  return known.length === 0 ? null : Math.max(...known);
+  return largestOfKnown([metrics.cgroup_swap_peak_bytes, metrics.process_swap_peak_bytes, beyond]);
 }
 
 /** Where the kernel counts no such waits it says 0. */

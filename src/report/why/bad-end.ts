@@ -1,4 +1,5 @@
 import { isParallel } from '../../accounting/job-sum';
+import { largestOfKnown } from '../../base/known';
 import { categoryRequests, type CategoryRequest } from '../../gridengine/category-requests';
 import type { Dialect } from '../../gridengine/dialect';
 import { failedCode } from '../../gridengine/failed-code';
@@ -107,11 +108,6 @@ function firstKnown<T>(records: readonly JobRecord[], of: (record: JobRecord) =>
   return records.map(of).find((value) => value !== null) ?? null;
 }
 
-const largest = (...values: readonly (number | null | undefined)[]): number | null => {
-  const known = values.filter((value) => value !== null && value !== undefined);
-  return known.length === 0 ? null : Math.max(...known);
-};
-
 /** null: it ended well, still runs, or how it ended is unknown. `records`: one run of one job (array task). */
 export function badEnd(records: readonly JobRecord[], dialect: Dialect): BadEnd | null {
   if (!records.some(isBad)) return null;
@@ -135,8 +131,8 @@ export function badEnd(records: readonly JobRecord[], dialect: Dialect): BadEnd 
     status: subject.exit_status,
     failed,
     neverRan: failed !== null && failedCode(failed).ran === false,
-    seconds: largest(one.wallclock_seconds, one.grid_engine?.wallclock_seconds),
-    cpuSeconds: largest(subject.cpu_seconds, subject.grid_engine?.cpu_seconds),
+    seconds: largestOfKnown([one.wallclock_seconds, one.grid_engine?.wallclock_seconds]),
+    cpuSeconds: largestOfKnown([subject.cpu_seconds, subject.grid_engine?.cpu_seconds]),
     slots: Math.max(1, subject.host_slots ?? subject.slots ?? 1),
     asked,
     hidden: asked === null && accounts.length > 0,
