@@ -96,19 +96,19 @@ type Filter = Whose & Pick<RecordsQuery, 'failed'>;
 
 const ended = ({ status }: JobRecord): boolean => status !== 'running';
 
+async function recordsIn(reader: ReportReader, query: RecordsQuery): Promise<readonly JobRecord[]> {
+  const { records } = await reader.records({ ...query, totals: false });
+  return records.map(({ record }) => record);
+}
+
 async function look(reader: ReportReader, where: HeavyDays, filter: Filter): Promise<Found> {
   const records: JobRecord[] = [];
   let cut = where.days !== null;
   for (const stretch of where.stretches) {
     // One more than is shown: whether there are more.
-    const { records: found } = await reader.records({ ...filter, ...stretch, limit: PER_LIST + 1, totals: false });
+    const found = await recordsIn(reader, { ...filter, ...stretch, limit: PER_LIST + 1 });
     cut ||= found.length > PER_LIST;
-    records.push(
-      ...found
-        .slice(0, PER_LIST)
-        .map(({ record }) => record)
-        .filter(ended),
-    );
+    records.push(...found.slice(0, PER_LIST).filter(ended));
   }
   return { records, cut, days: where.days };
 }
@@ -118,10 +118,8 @@ const MOST_WAITS = 5_000;
 
 async function askForWaits(reader: ReportReader, where: HeavyDays, whose: Whose): Promise<Waits> {
   const records: JobRecord[] = [];
-  for (const stretch of where.stretches) {
-    const query = { ...whose, ...stretch, limit: MOST_WAITS, totals: false, fields: WAIT_FIELDS } as const;
-    records.push(...(await reader.records(query)).records.map(({ record }) => record));
-  }
+  for (const stretch of where.stretches)
+    records.push(...(await recordsIn(reader, { ...whose, ...stretch, limit: MOST_WAITS, fields: WAIT_FIELDS })));
   return { queues: waitsOf(firstWaits(records)), looked_at_days: where.days };
 }
 
@@ -182,11 +180,11 @@ async function askForSome(
   const mayBe = (record: JobRecord): boolean =>
     ended(record) && (isOfName(record) || (record.job_name === null && record.pe_task_id !== null));
   for (const stretch of where.stretches) {
-    const largest = await reader.records({ ...chosen, ...stretch, sort: 'unused', limit: LARGEST, totals: false });
-    some.push(...largest.records.map(({ record }) => record).filter(mayBe));
-    if (largest.records.length < LARGEST) continue;
-    const highest = await reader.records({ ...chosen, ...stretch, sort: 'peak', limit: HIGHEST, totals: false });
-    some.push(...highest.records.map(({ record }) => record).filter(mayBe));
+    const largest = await recordsIn(reader, { ...chosen, ...stretch, sort: 'unused', limit: LARGEST });
+    some.push(...largest.filter(mayBe));
+    if (largest.length < LARGEST) continue;
+    const highest = await recordsIn(reader, { ...chosen, ...stretch, sort: 'peak', limit: HIGHEST });
+    some.push(...highest.filter(mayBe));
   }
   return { ...sums, ...(await withWholeJobs(reader, uniqueRecords(some), (records) => records.some(isOfName))) };
 }
@@ -224,21 +222,13 @@ async function lastOfLostHosts(
 ): Promise<readonly JobRecord[]> {
   const hosts = new Set<string>();
   for (const stretch of (await daysWithLost(reader, period, days)).stretches) {
-    const { records } = await reader.records({
-      ...period,
-      ...stretch,
-      states: ['lost'],
-      limit: PER_LIST,
-      totals: false,
-    });
-    for (const { record } of records) hosts.add(record.host);
+    const lost = await recordsIn(reader, { ...period, ...stretch, states: ['lost'], limit: PER_LIST });
+    for (const record of lost) hosts.add(record.host);
   }
   const last: JobRecord[] = [];
   for (const host of [...hosts].slice(0, LOST_HOSTS)) {
-    const newest = (await reader.records({ ...period, host, limit: 1, totals: false })).records.map(
-      ({ record }) => record,
-    );
-    last.push(...newest.sort((a, b) => b.revision - a.revision).slice(0, 1));
+    const newest = await recordsIn(reader, { ...period, host, limit: 1 });
+    last.push(...newest.toSorted((a, b) => b.revision - a.revision).slice(0, 1));
   }
   return last;
 }
@@ -362,12 +352,13 @@ export async function askForReport(reader: ReportReader, question: ReportQuestio
     found.set(sums, { ...(await askForSome(reader, all, sums)), promise: await promiseFor(sums, cluster, history) });
   const foundOf = (names: readonly NameSums[]): NameFound[] => names.flatMap((sums) => found.get(sums) ?? []);
 
-  const killedDays = whereToLook(
-    period,
-    days(({ killed_by_memory: killed }) => killed),
-    READ_PER_LIST,
-  );
-  const failed = await look(reader, killedDays, { ...all, failed: true });
+  const heavy = (name: 'killed_by_memory' | 'slot_seconds' | 'jobs'): HeavyDays =>
+    whereToLook(
+      period,
+      days((totals) => totals[name]),
+      READ_PER_LIST,
+    );
+  const failed = await look(reader, heavy('killed_by_memory'), { ...all, failed: true });
   const killed = await askForKilled(reader, failed.records, question.dialect ?? 'unknown', NAMES_OF_A_LIST);
   const listed = [...failed.records, ...[...found.values()].flatMap(({ records }) => records)];
   return {
@@ -378,27 +369,8 @@ export async function askForReport(reader: ReportReader, question: ReportQuestio
     killed: { ...killed, cut: failed.cut, days: failed.days },
     farBelow: { names: foundOf(farShown), days: daysOf(farShown.map(({ where }) => where)) },
     classes:
-      question.rules === undefined
-        ? null
-        : await askForClasses(
-            reader,
-            whereToLook(
-              period,
-              days(({ slot_seconds: weight }) => weight),
-              READ_PER_LIST,
-            ),
-            all,
-            question.rules,
-          ),
-    waits: await askForWaits(
-      reader,
-      whereToLook(
-        period,
-        days(({ jobs }) => jobs),
-        READ_PER_LIST,
-      ),
-      all,
-    ),
+      question.rules === undefined ? null : await askForClasses(reader, heavy('slot_seconds'), all, question.rules),
+    waits: await askForWaits(reader, heavy('jobs'), all),
     hosts:
       alone || period.until - period.since < SILENCE_MS
         ? { before: [], during: [], last: [] }
