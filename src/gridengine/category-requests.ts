@@ -9,12 +9,22 @@ export interface CategoryRequest {
 /** Longer ones are no options that Grid Engine wrote. */
 const MOST_REQUESTS = 256;
 
+let latest: { readonly category: string; readonly requests: readonly CategoryRequest[] } = {
+  category: '',
+  requests: [],
+};
+
 /**
  * The resources in a job's category, `-U users -l h_rt=3600,h_vmem=4G -pe smp 2`: of each `-l` its `name=value` parts,
  * the first where a name comes twice. What follows `-soft` is a wish and left out. A value may hold no comma and no
- * blank, as Grid Engine itself prints none.
+ * blank, as Grid Engine itself prints none. The latest are remembered: tasks of one array have the same.
  */
 export function categoryRequests(category: string): readonly CategoryRequest[] {
+  if (category !== latest.category) latest = { category, requests: readCategory(category) };
+  return latest.requests;
+}
+
+function readCategory(category: string): readonly CategoryRequest[] {
   const requests = new Map<string, string>();
   let soft = false;
   for (const [, option, list = ''] of category.matchAll(/(?:^|\s)-(soft|hard|l\s+(\S+))(?!\S)/g)) {

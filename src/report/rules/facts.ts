@@ -37,17 +37,6 @@ export interface Subject {
   readonly kind: Kind | null;
 }
 
-let latest: { readonly category: string; readonly requests: readonly CategoryRequest[] } = {
-  category: '',
-  requests: [],
-};
-
-/** Tasks of one array have the same. */
-function requestedBy(category: string): readonly CategoryRequest[] {
-  if (category !== latest.category) latest = { category, requests: categoryRequests(category) };
-  return latest.requests;
-}
-
 let latestTime: { readonly requested: readonly CategoryRequest[]; readonly seconds: number | null } = {
   requested: [],
   seconds: null,
@@ -63,7 +52,7 @@ export function subjectOf(records: readonly JobRecord[], kind: Kind | null): Sub
   const [first] = records;
   if (first === undefined) return null;
   const category = records.find(({ grid_engine: line }) => line?.category != null)?.grid_engine?.category;
-  const requested = requestedBy(category ?? '');
+  const requested = categoryRequests(category ?? '');
   if (!isParallel(records)) return { record: first, memory: first, complete: true, requested, kind };
   const { total, fullest, needs } = wholeOf([first, ...records.slice(1)], 1);
   return { record: total, memory: fullest, complete: !hasUnknownPart(needs), requested, kind };

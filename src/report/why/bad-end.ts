@@ -86,22 +86,11 @@ function hostParts(records: readonly [JobRecord, ...JobRecord[]], bad: readonly 
   }));
 }
 
-let latest: { readonly category: string; readonly requests: readonly CategoryRequest[] } = {
-  category: '',
-  requests: [],
-};
-
-/** Tasks of one array have the same. */
-function requestsIn(category: string): readonly CategoryRequest[] {
-  if (category !== latest.category) latest = { category, requests: categoryRequests(category) };
-  return latest.requests;
-}
-
 /** Grid Engine's own begin with an option; a server puts a word there for who must not know it. */
 function askedFor(accounts: readonly GridEngineAccount[]): readonly CategoryRequest[] | null {
   if (accounts.length === 0) return null;
   const category = accounts.find((account) => account.category !== null)?.category ?? '';
-  return category === '' || category.startsWith('-') ? requestsIn(category) : null;
+  return category === '' || category.startsWith('-') ? categoryRequests(category) : null;
 }
 
 function firstKnown<T>(records: readonly JobRecord[], of: (record: JobRecord) => T | null): T | null {

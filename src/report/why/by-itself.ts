@@ -3,7 +3,7 @@ import { CLOSE_TO_LIMIT } from '../../record/cause';
 import { formatBytes } from '../format/units';
 import { endedBy, endName, endTime, type BadEnd, CRASHES, SIGSEGV, SIGXFSZ } from './bad-end';
 import { judge, type Hypothesis } from './hypothesis';
-import { shareOfRequest } from './memory';
+import { usedShare } from './memory';
 import type { Words } from './words';
 
 /** Whether a process had come close to what it may have, so that refused memory may be behind it all. */
@@ -12,11 +12,6 @@ function closeToLimit(end: BadEnd): boolean {
   const space = end.subject.peak_process_vmem?.lower_bytes ?? 0;
   return limit !== null && limit > 0 && space >= CLOSE_TO_LIMIT * limit;
 }
-
-const usedShare = (end: BadEnd): string => {
-  const share = shareOfRequest(end);
-  return share === null ? '' : `; it had used ${share}`;
-};
 
 /** A program error. */
 export function crash(end: BadEnd, words: Words): Hypothesis {

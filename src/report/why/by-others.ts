@@ -13,7 +13,7 @@ import {
   SIGXFSZ,
 } from './bad-end';
 import { judge, type Hypothesis } from './hypothesis';
-import { shareOfRequest } from './memory';
+import { usedShare } from './memory';
 import type { Words } from './words';
 
 /** qdel: SIGKILL to all processes, after SIGUSR2 where the job asked for a notice. */
@@ -42,11 +42,6 @@ export function deleted(end: BadEnd, words: Words): Hypothesis {
     "qmaster's messages file",
   );
 }
-
-const usedShare = (end: BadEnd): string => {
-  const share = shareOfRequest(end);
-  return share === null ? '' : `; it had used ${share}`;
-};
 
 /** The host, its execd or the job's shepherd died. */
 export function nodeLost(end: BadEnd, words: Words): Hypothesis {

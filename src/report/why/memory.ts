@@ -311,10 +311,10 @@ export function outOfMemoryNode(end: BadEnd, words: Words): Hypothesis {
     : withoutCgroup(end, judged, words);
 }
 
-/** "25 % of h_vmem", for what lay far below; null: nothing requested, or nothing known. */
-export function shareOfRequest(end: BadEnd): string | null {
+/** "; it had used 25 % of h_vmem", for what lay far below; '': nothing requested, or nothing known. */
+export function usedShare(end: BadEnd): string {
   const shares = end.hosts.flatMap(({ record }) => shareOf(needOf(record)?.bytes ?? null, limitOf(record)) ?? []);
   return shares.length === 0
-    ? null
-    : `${formatPercent(Math.max(...shares))} of ${complexOf(end.hosts[0]?.record ?? end.subject)}`;
+    ? ''
+    : `; it had used ${formatPercent(Math.max(...shares))} of ${complexOf(end.hosts[0]?.record ?? end.subject)}`;
 }

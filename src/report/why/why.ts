@@ -5,7 +5,7 @@ import { crash, fileSize, ownError } from './by-itself';
 import { deleted, nodeLost, signalled } from './by-others';
 import { judge, type Cause, type Hypothesis } from './hypothesis';
 import type { Trial } from './large-request';
-import { killedAtMemory, outOfMemoryGroup, outOfMemoryNode, refusedMemory, shareOfRequest, softMemory } from './memory';
+import { killedAtMemory, outOfMemoryGroup, outOfMemoryNode, refusedMemory, softMemory, usedShare } from './memory';
 import { failedAfterwards, neverRan, rescheduled } from './not-run';
 import { residentLimit } from './resident';
 import { cpuTime, killedAtTime, softTime } from './time';
@@ -94,8 +94,7 @@ function sentenceOf(
   const [first, ...others] = best;
   const open = suspects.filter(({ standing }) => standing === 'undecidable');
   if (first === undefined) {
-    const share = shareOfRequest(end);
-    const at = share === null ? '' : `; it had used ${share}`;
+    const at = usedShare(end);
     return end.enforced !== null
       ? `Grid Engine enforced a limit (${end.enforced}), but which one is unknown${at}.${whatWouldShow(open)}`
       : `Cause unknown: nothing known explains ${endName(end)}${endTime(end, words)}${at}.${whatWouldShow(open)}`;
