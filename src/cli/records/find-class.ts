@@ -6,12 +6,11 @@ import { recordKeyText, type JobRecord } from '../../record/record';
 import { addFacts, newSums, stepsOf } from '../../record/sums';
 import type { Totals } from '../../record/totals';
 import { FAR_BELOW_LIMIT } from '../../report/advice/fit';
-import { isPart, wholeRun } from '../../report/efficiency/whole-jobs';
+import { judgeRuns } from '../../report/efficiency/judge-runs';
 import { hostsOf } from '../../accounting/job-line';
 import { toJobLines, toLines } from '../../report/records/lines';
 import type { Account } from '../../report/records/json';
-import { judge, withFinding, type Finding } from '../../report/rules/judge';
-import { Kinds } from '../../report/rules/kinds';
+import { withFinding, type Finding } from '../../report/rules/judge';
 import type { RuleSet } from '../../report/rules/rule-set';
 import { usageError } from '../command';
 import type { FoundLines } from './find-lines';
@@ -48,49 +47,6 @@ function totalsOf(records: readonly JobRecord[]): Totals {
   return { ...sums.totals, jobs: jobs.size };
 }
 
-/** Whole runs, with their charts, of the stores that have them; at most MOST_READ. */
-class WholeRuns {
-  private left = MOST_READ;
-  /** Runs that were not read. */
-  leftOut = 0;
-
-  constructor(private readonly readers: readonly AccountingReader[]) {}
-
-  async of(record: JobRecord): Promise<readonly JobRecord[]> {
-    if (this.left === 0) {
-      this.leftOut += 1;
-      return [];
-    }
-    this.left -= 1;
-    for (const reader of this.readers) {
-      const { records } = await wholeRun(reader, record);
-      if (records.length > 0) return records;
-    }
-    return [];
-  }
-}
-
-/** What shows the class, of those of the records, by their keys, whose run is of it. */
-async function findingsOf(
-  records: readonly JobRecord[],
-  rules: RuleSet,
-  whole: WholeRuns,
-): Promise<ReadonlyMap<string, Finding>> {
-  const kinds = new Kinds(records);
-  const needsSeries = rules.rules.some((rule) => rule.needsSeries);
-  const judged = new Map<string, Finding | null>();
-  for (const record of records) {
-    if (judged.has(recordKeyText(record))) continue;
-    const kind = kinds.of(record);
-    const first = judge(rules, [record], kind);
-    const isOpen = isPart(record) || (needsSeries && first.unknown.length > 0);
-    const run = isOpen ? await whole.of(record) : [];
-    const { found } = isOpen ? judge(rules, run, kind) : first;
-    for (const one of [record, ...run]) judged.set(recordKeyText(one), found[0] ?? null);
-  }
-  return new Map([...judged].flatMap(([key, finding]) => (finding === null ? [] : [[key, finding] as const])));
-}
-
 /**
  * The first `most` lines of a query's records whose run is of a class, and the totals of all of those; `find` asks it.
  * Rejects with StoreError.
@@ -103,8 +59,10 @@ export async function findClassLines(
 ): Promise<FoundLines> {
   const answer = await find(query);
   const all = answer.records.map(({ record }) => record);
-  const whole = new WholeRuns(readers);
-  const findings = await findingsOf(all, rules, whole);
+  const { judged, leftOut } = await judgeRuns(readers, all, rules, MOST_READ);
+  const findings = new Map(
+    judged.flatMap(({ keys, found }) => found.slice(0, 1).flatMap((one) => keys.map((key) => [key, one] as const))),
+  );
   const records = all.filter((record) => findings.has(recordKeyText(record)));
   const lines = (grouped ? toJobLines : toLines)(records, query.sort ?? 'time').slice(0, most);
   return {
@@ -114,7 +72,7 @@ export async function findClassLines(
       totals: totalsOf(records),
     },
     lines,
-    ofClass: { findings, leftOut: whole.leftOut },
+    ofClass: { findings, leftOut },
   };
 }
 

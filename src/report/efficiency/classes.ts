@@ -1,25 +1,19 @@
 import type { RecordsQuery } from '../../accounting/store';
 import { groupBy } from '../../base/group-by';
 import { sumOfKnown } from '../../base/known';
-import { recordKeyText, type JobRecord } from '../../record/record';
-import { judge, type Finding } from '../rules/judge';
-import { Kinds } from '../rules/kinds';
+import type { JobRecord } from '../../record/record';
+import type { Finding } from '../rules/judge';
 import type { RuleSet } from '../rules/rule-set';
 import { SEVERITIES } from '../rules/rule';
 import type { ReportReader } from './ask';
 import type { HeavyDays } from './heavy-days';
 import type { ClassesFound, ClassLine } from './report';
-import { isPart, wholeRun } from './whole-jobs';
+import { judgeRuns } from './judge-runs';
 
 /** Records that are judged: those that ran longest, where there are more. */
 const MOST_JUDGED = 5000;
 /** Runs that are read one by one: those of parallel jobs, and those whose chart of memory decides. */
 const MOST_READ = 200;
-
-interface Judged {
-  readonly record: JobRecord;
-  readonly found: readonly Finding[];
-}
 
 async function longest(reader: ReportReader, where: HeavyDays, filter: Omit<RecordsQuery, 'since' | 'until'>) {
   const records: JobRecord[] = [];
@@ -32,33 +26,6 @@ async function longest(reader: ReportReader, where: HeavyDays, filter: Omit<Reco
     records.push(...found.slice(0, MOST_JUDGED).map(({ record }) => record));
   }
   return { records, complete };
-}
-
-async function judgeAll(
-  reader: ReportReader,
-  records: readonly JobRecord[],
-  rules: RuleSet,
-): Promise<{ readonly judged: readonly Judged[]; readonly leftOut: number }> {
-  const kinds = new Kinds(records);
-  const needSeries = new Set(rules.rules.flatMap((rule) => (rule.needsSeries ? [rule.name] : [])));
-  const seen = new Set<string>();
-  const judged: Judged[] = [];
-  let read = 0;
-  let leftOut = 0;
-  for (const record of records) {
-    if (seen.has(recordKeyText(record))) continue;
-    const kind = kinds.of(record);
-    const alone = judge(rules, [record], kind);
-    const isOpen = isPart(record) || alone.unknown.some((name) => needSeries.has(name));
-    const run = isOpen && read < MOST_READ ? (await wholeRun(reader, record)).records : [];
-    if (isOpen) read += 1;
-    if (isOpen && run.length === 0) leftOut += 1;
-    run.forEach((one) => seen.add(recordKeyText(one)));
-    // Of a part alone nothing can be said.
-    const { found } = run.length > 0 ? judge(rules, run, kind) : isPart(record) ? { found: [] } : alone;
-    judged.push({ record: run.find(({ pe_task_id: task }) => task === null) ?? record, found });
-  }
-  return { judged, leftOut };
 }
 
 const costOf = ({ cost_gib_hours: gib, cost_slot_hours: slots }: Finding): number => gib ?? slots ?? 0;
@@ -89,12 +56,12 @@ export async function askForClasses(
   rules: RuleSet,
 ): Promise<ClassesFound> {
   const { records, complete } = await longest(reader, where, filter);
-  const { judged, leftOut } = await judgeAll(reader, records, rules);
+  const { judged } = await judgeRuns([reader], records, rules, MOST_READ);
   const all = judged.flatMap(({ record, found }) => found.map((finding) => ({ record, finding })));
   return {
     rules_version: rules.version,
     runs: judged.length,
-    complete: complete && leftOut === 0,
+    complete: complete && judged.every((run) => run.complete),
     lines: [...groupBy(all, ({ finding }) => finding.class)]
       .flatMap(([name, runs]) => lineOf(name, runs))
       .sort((a, b) => SEVERITIES.indexOf(a.severity) - SEVERITIES.indexOf(b.severity) || b.runs - a.runs),
