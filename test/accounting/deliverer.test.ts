@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { chmodSync, chownSync, readdirSync, renameSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, chownSync, readdirSync, readlinkSync, renameSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, it } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { TestContext } from 'node:test';
 import { SQLITE_PACKAGE, SqliteDatabase } from '../../src/native/sqlite';
 import { userName } from '../../src/base/user-name';
@@ -13,6 +12,7 @@ import type { JobRecord } from '../../src/record/record';
 import { realisticRecords, seededRandom } from './realistic-record';
 import { cannotRun, deliver, lineOf, sharedStore, startDeliverer, UNPRIVILEGED } from './run-deliverer';
 import type { DeliveredRow } from './run-deliverer';
+import { until } from '../support/until';
 
 const skip = cannotRun();
 const isRoot = process.geteuid?.() === 0;
@@ -42,6 +42,17 @@ async function assertHolds(path: string, records: readonly JobRecord[]): Promise
     );
   }
   await reader.close();
+}
+
+function hasOpen(pid: number, path: string): boolean {
+  return readdirSync(`/proc/${pid}/fd`).some((fd) => {
+    try {
+      return readlinkSync(`/proc/${pid}/fd/${fd}`) === path;
+    } catch {
+      // Closed meanwhile.
+      return false;
+    }
+  });
 }
 
 function assertAllOk(rows: readonly DeliveredRow[], count: number): void {
@@ -192,10 +203,16 @@ describe('deliverer: faults of the store', { skip }, () => {
     const path = sharedStore();
     await deliver(path, some(1));
     const letGo = await holdLock(t, path);
-    const delivery = deliver(path, some(3));
-    assert.equal(await Promise.race([delivery, sleep(3000, 'waits')]), 'waits');
+    const { process: child, finished } = startDeliverer(['--accounting', path, '--mode', '0640']);
+    child.stdin.end(
+      some(3)
+        .map((record, id) => lineOf(id, record))
+        .join(''),
+    );
+    await until(() => hasOpen(child.pid ?? 0, path), 'the store is opened');
+    assert.equal(child.exitCode, null);
     letGo();
-    const { status, rows } = await delivery;
+    const { status, rows } = await finished;
     assert.equal(status, 0);
     assertAllOk(rows, 3);
     await assertHolds(path, some(3));

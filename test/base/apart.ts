@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
+import { PATIENCE_MS } from '../support/until';
 
 const obstacle = (): string | false => {
   if (process.getuid?.() !== 0) return 'makes namespaces, which root can';
@@ -7,7 +8,7 @@ const obstacle = (): string | false => {
 };
 
 /** Options of a test that uses `apart`. */
-export const apartOrNot = { skip: obstacle(), timeout: 300_000 };
+export const apartOrNot = { skip: obstacle() };
 
 /**
  * Runs a shell script as root with processes of its own alone in /proc, and without Debian's word of where Grid Engine is.
@@ -18,7 +19,7 @@ export function apart(script: string, words: readonly string[], env: Readonly<Re
   const unshare = ['--mount', '--pid', '--fork', '--kill-child', '--mount-proc', '/bin/sh', '-c', hide + script, 'sh'];
   const { stdout, stderr, error } = spawnSync('unshare', [...unshare, ...words], {
     encoding: 'utf8',
-    timeout: 120_000,
+    timeout: PATIENCE_MS,
     env: { PATH: '/usr/sbin:/usr/bin:/sbin:/bin', ...env },
   });
   assert.equal(error, undefined);

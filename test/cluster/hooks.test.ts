@@ -130,7 +130,6 @@ async function disabled({ cell, product }: Site): Promise<void> {
     const job = await cell.submit('gealice', [], 'sleep 0.3');
     const [line] = await cell.waitFinished(job);
     assert.equal(line?.failed, '0');
-    await sleep(1000);
     for (const host of cell.execHosts) await product.run(host, 'flush');
     assert.deepEqual(await product.present(job), []);
   } finally {

@@ -162,7 +162,7 @@ async function littleCpuTime({ cell, product }: Site): Promise<void> {
     `the sampler took ${record.sampler?.cpu_seconds ?? 0} s of CPU time`,
   );
   assert.ok((record.samples ?? 0) > 30, `${record.samples ?? 0} samples`);
-  assert.ok((record.longest_gap_seconds ?? 99) < 15, `a gap of ${record.longest_gap_seconds ?? 0} s`);
+  assert.ok((record.longest_gap_seconds ?? 99) < 60, `a gap of ${record.longest_gap_seconds ?? 0} s`);
 }
 
 describe("jobs whose limits can't be lifted", () => {

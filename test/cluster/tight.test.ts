@@ -24,6 +24,7 @@ import {
   withSite,
   wordFor,
   type Site,
+  type Word,
 } from './site';
 import { openingLines, taskCommand, taskTruths, tightScript, type TightTask } from './tight';
 import { until } from '../support/until';
@@ -40,6 +41,12 @@ const steady = (on: TightTask['on'], size: number, hold = HOLD, afterMs = 0): Ti
   options: { mib: size, hold },
   afterMs,
 });
+
+/** A task that holds until the word is given. */
+function untilTold(on: TightTask['on'], size: number, word: Word): TightTask {
+  const task = steady(on, size, UNTIL_TOLD);
+  return { ...task, options: { ...task.options, until: word.path } };
+}
 
 const seconds = (iso: string | null): number => Date.parse(iso ?? '') / 1000;
 const peTaskOf = (line: AccountingRecord): string | null => (line.pe_taskid === 'NONE' ? null : line.pe_taskid);
@@ -157,10 +164,7 @@ function configOf(directory: string): ReadonlyMap<string, string> {
 async function directories(site: Site): Promise<void> {
   const { cell } = site;
   const word = wordFor(cell, USER, 'dirs');
-  const tasks = (['master', 'other', 'other'] as const).map((on) => {
-    const task = steady(on, 10, UNTIL_TOLD);
-    return { ...task, options: { ...task.options, until: word.path } };
-  });
+  const tasks = (['master', 'other', 'other'] as const).map((on) => untilTold(on, 10, word));
   const script = tightScript('dirs', tasks, 'echo $SGE_TASK_ID >dirs.$SGE_TASK_ID');
   const args = ['-N', 'dirs', '-t', '3-5:2', '-pe', 'tight', '4', '-l', 'h_vmem=500M'];
   const job = await cell.submit(USER, args, script);
@@ -490,10 +494,11 @@ async function startService(site: Site, host: string): Promise<void> {
 
 async function serviceIsKilled(site: Site): Promise<void> {
   const { cell } = site;
-  const tasks = [steady('master', 60, 9000), steady('other', 60, 9000)];
+  const word = wordFor(cell, USER, 'killed');
+  const tasks = (['master', 'other'] as const).map((on) => untilTold(on, 60, word));
   const job = await submitTight(site, 'killed', 'tight', 4, tightScript('killed', tasks));
-  await until(() => cell.execHosts.every((host) => taskDirectories(cell, host, job).length === 1), 'both tasks');
-  await sleep(3500);
+  const isHeld = holds(mib(59));
+  await awaitFigures(cell, job, isHeld, 2);
   for (const host of cell.execHosts) {
     const service = serviceOf(site, host);
     assert.ok(service !== null, `no service on ${host}`);
@@ -501,6 +506,9 @@ async function serviceIsKilled(site: Site): Promise<void> {
     await until(() => !isAlive(service), 'the end of the service');
     await startService(site, host);
   }
+  const restarted = Date.now();
+  await awaitFigures(cell, job, (record) => record.revision > restarted && isHeld(record), 2);
+  word.give();
   const lines = await cell.waitFinished(job);
   const records = await recordsOf(site, job, 3);
   for (const [id, truth] of taskTruths(cell, USER, 'killed')) assertTaskHolds(taskRecord(records, id), truth);

@@ -109,7 +109,6 @@ describe('polling', () => {
       (snapshot) => seen.push(snapshot),
       fail,
     );
-    await sleep(20);
     await polling.stop();
     assert.equal(aborted, true);
     assert.deepEqual(seen, []);

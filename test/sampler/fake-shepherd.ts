@@ -17,7 +17,7 @@ import {
 } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
-import type { TestContext } from 'node:test';
+import { test, type TestContext } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { addressSpaceNeeded } from '../../src/cli/install/hook-conf';
 import { tuningFlags } from '../../src/base/node-flags';
@@ -374,8 +374,11 @@ export function startJob(site: Site, command: readonly string[], options: JobOpt
 const ALMOST_CUT_OFF_MS = { prolog: 1500, epilog: 4000 } as const;
 let cutOff = 0;
 
-/** Tries again what failed while hooks were cut off by their watchdogs: so busy a machine tells nothing. */
-export async function unhurried(attempt: () => unknown): Promise<void> {
+/** A test, tried again where it failed while hooks were cut off by their watchdogs: so busy a machine tells nothing. */
+export const it = (name: string, body: (t: TestContext) => unknown, skip: string | boolean = false): void =>
+  void test(name, { skip }, (t) => unhurried(() => body(t)));
+
+async function unhurried(attempt: () => unknown): Promise<void> {
   for (let tries = 1; ; tries++) {
     const before = cutOff;
     try {

@@ -4,7 +4,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { packageRoot } from '../../src/base/package-root';
-import { until } from '../support/until';
+import { PATIENCE_MS, until } from '../support/until';
 
 const SHELLS = ['/bin/dash', '/bin/bash'].filter((shell) => existsSync(shell));
 const COMMON = join(packageRoot(), 'hooks', 'common.sh');
@@ -41,7 +41,7 @@ interface Run {
 function run(shell: string, script: string): Run {
   const { stdout, stderr, status } = spawnSync(shell, ['-c', `${WATCHED}${script}`, 'sh', COMMON], {
     encoding: 'utf8',
-    timeout: 60_000,
+    timeout: PATIENCE_MS,
   });
   assert.equal(status, 0, stderr);
   return { stdout, signals: stderr.split('\n').filter((line) => /^(child|other|gone) /.test(line)) };
@@ -86,7 +86,7 @@ describe('the bound on what a hook does', () => {
       const script = 'tries=0; while [ "$tries" -lt 300 ]; do qm_bounded "$2" true; tries=$((tries + 1)); done';
       const { status, stderr } = spawnSync(shell, ['-c', `. "$1"\n${script}`, 'sh', COMMON, seconds], {
         encoding: 'utf8',
-        timeout: 120_000,
+        timeout: PATIENCE_MS,
       });
       assert.equal(status, 0, stderr);
       const sleepers = (): readonly string[] =>

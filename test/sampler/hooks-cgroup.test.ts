@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, readdirSync, rmdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { after, describe, it as test, type TestContext } from 'node:test';
+import { after, describe, type TestContext } from 'node:test';
 import {
   type CgroupPlaces,
   readCgroupNote,
@@ -14,7 +14,7 @@ import { isUnavailable } from '../../src/sources/source';
 import { openCgroup } from '../../src/sources/job/cgroup';
 import { JOBS_GROUP, jobCgroup, type JobCgroup } from '../../src/sources/job/job-cgroup';
 import { burner, burnersObstacle } from '../burners/build';
-import { heldJob, newSite, quiet, shepherdObstacle, startJob, unhurried, type Job, type Site } from './fake-shepherd';
+import { heldJob, it, newSite, quiet, shepherdObstacle, startJob, type Job, type Site } from './fake-shepherd';
 import { temporaryDirectory } from '../support/temporary-directory';
 import { until } from '../support/until';
 import { oneOf } from '../tries';
@@ -37,9 +37,6 @@ function v1Obstacle(): string | null {
 }
 
 const obstacle = shepherdObstacle() ?? v1Obstacle() ?? burnersObstacle();
-
-const it = (name: string, body: (t: TestContext) => unknown, skip: string | boolean = false): void =>
-  void test(name, { skip }, (t) => unhurried(() => body(t)));
 
 /** The job's group as its own first process sees it. */
 function groupOf(job: Job, pid: number): JobCgroup | null {

@@ -2,20 +2,9 @@ import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { chmodSync, chownSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, it as test, type TestContext } from 'node:test';
+import { describe } from 'node:test';
 import { Rlimit } from '../../src/native/libc';
-import {
-  accountingRecord,
-  heldJob,
-  newSite,
-  quiet,
-  runSampled,
-  shepherdObstacle,
-  startJob,
-  unhurried,
-} from './fake-shepherd';
-
-const it = (name: string, body: (t: TestContext) => unknown): void => void test(name, (t) => unhurried(() => body(t)));
+import { accountingRecord, heldJob, it, newSite, quiet, runSampled, shepherdObstacle, startJob } from './fake-shepherd';
 
 const SHELLS = ['/bin/dash', '/bin/bash'].filter((shell) => existsSync(shell));
 const OWNER = { uid: 65534, name: 'nobody' };

@@ -2,13 +2,14 @@ import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, it as test, type TestContext } from 'node:test';
+import { describe, type TestContext } from 'node:test';
 import { addressSpaceNeeded } from '../../src/cli/install/hook-conf';
 import { Rlimit } from '../../src/native/libc';
 import type { JobRecord } from '../../src/record/record';
 import {
   accountingRecord,
   heldJob,
+  it,
   lapse,
   letGoSampled,
   lookedAt,
@@ -21,15 +22,12 @@ import {
   sampledSince,
   shepherdObstacle,
   startJob,
-  unhurried,
   type Held,
   type Job,
   type Site,
   type Steps,
 } from './fake-shepherd';
 import { until } from '../support/until';
-
-const it = (name: string, body: (t: TestContext) => unknown): void => void test(name, (t) => unhurried(() => body(t)));
 
 const MIB = 1024 * 1024;
 /** Prolog and epilog end themselves after 2 and 5 s; the rest is for a busy machine. */
@@ -437,19 +435,18 @@ describe('limits of the job that can’t be lifted', { skip: shepherdObstacle() 
     spawnSync('mkfifo', [enough]);
     // How soon half of the limit is spent is the machine's affair: the job goes on until it was.
     const script = [
-      `(sleep 60; echo > ${enough}) & i=1`,
-      'while [ $i -lt 250 ]; do sleep 60 & i=$((i+1)); done',
+      `sleep 3000 > ${enough} & i=1`,
+      'while [ $i -lt 251 ]; do sleep 3000 & i=$((i+1)); done',
       `read line < ${enough}`,
       'kill $(jobs -p)',
       'exit 3',
     ];
     const job = startJob(site, ['/bin/sh', '-c', script.join('\n')], { shepherd: [limit(Rlimit.CPU, 2)] });
     const first = await sampler(job);
-    const second = await until(() => {
+    await until(() => {
       const now = job.sampler();
       return now !== null && now !== first ? now : null;
     }, 'a second sampler');
-    assert.notEqual(second, first);
     const handedOver = Date.now();
     await sampledSince(site, job, handedOver);
     writeFileSync(enough, 'enough\n');
@@ -466,6 +463,6 @@ describe('limits of the job that can’t be lifted', { skip: shepherdObstacle() 
     const lastMs = Date.parse(record.started_at ?? '') + (samples.at(-1)?.at ?? 0);
     assert.ok(lastMs > handedOver, 'the second one samples');
     const gaps = samples.map((sample, index) => sample.at - (samples[index - 1]?.at ?? sample.at));
-    assert.ok(Math.max(...gaps) < 15_000, `a hole of ${Math.max(...gaps)} ms`);
+    assert.ok(Math.max(...gaps) < 60_000, `a hole of ${Math.max(...gaps)} ms`);
   });
 });

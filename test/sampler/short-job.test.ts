@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, it, type TestContext } from 'node:test';
+import { describe, type TestContext } from 'node:test';
 import type { JobRecord } from '../../src/record/record';
 import { connectListener } from '../../src/sampler/listener/client';
 import { loadSettings } from '../../src/record/settings';
 import { bracketsObstacle } from '../burners/bracketed';
 import { burner } from '../burners/build';
-import { accountingRecord, newSite, quiet, shepherdObstacle, startJob } from './fake-shepherd';
+import { accountingRecord, it, newSite, quiet, shepherdObstacle, startJob } from './fake-shepherd';
 import { temporaryDirectory } from '../support/temporary-directory';
 import { until } from '../support/until';
 

@@ -6,10 +6,9 @@ import { cellObstacle, facts, runCellScript } from './cell';
 import { runInVm, vmObstacle } from './vm';
 import { temporaryDirectory } from '../support/temporary-directory';
 
-const bootTimeoutMs = 180_000;
-const cellTimeoutMs = 400_000;
+const timeoutMs = 600_000;
 
-void test('the machine has cgroup v2, every capability and Node', { timeout: bootTimeoutMs + 60_000 }, async (t) => {
+void test('the machine has cgroup v2, every capability and Node', { timeout: timeoutMs + 60_000 }, async (t) => {
   const obstacle = vmObstacle();
   if (obstacle !== null) {
     t.skip(obstacle);
@@ -31,7 +30,7 @@ void test('the machine has cgroup v2, every capability and Node', { timeout: boo
     exit 3`;
   const outDir = temporaryDirectory();
 
-  const result = await runInVm({ script, timeoutMs: bootTimeoutMs, outDir });
+  const result = await runInVm({ script, timeoutMs, outDir });
   t.diagnostic(`ended after ${result.ms} ms`);
   assert.equal(result.status, 3, result.output);
   const found = facts(result.output);
@@ -58,7 +57,7 @@ void test('a machine that runs out of time is ended, with nothing left behind', 
   assert.deepEqual(commandLinesWith(outDir), []);
 });
 
-void test("a job's prolog can lift the limit h_vmem sets", { timeout: cellTimeoutMs + 60_000 }, async (t) => {
+void test("a job's prolog can lift the limit h_vmem sets", { timeout: timeoutMs + 60_000 }, async (t) => {
   const obstacle = cellObstacle();
   if (obstacle !== null) {
     t.skip(obstacle);
@@ -84,7 +83,7 @@ END
     cat /run/prolog.out
     cell_problems`;
   const prolog = 'root@/usr/bin/env -i /bin/sh -p /run/prolog.sh $job_id $ja_task_id';
-  const result = await runCellScript(body, { prolog, timeoutMs: cellTimeoutMs });
+  const result = await runCellScript(body, { prolog, timeoutMs });
   t.diagnostic(`ended after ${result.ms} ms`);
   const found = facts(result.output);
   assert.equal(found.get('exit_status'), '0', result.output);

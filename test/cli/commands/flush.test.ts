@@ -39,7 +39,7 @@ function undelivered(): Undelivered {
   return { env, accounting, words: (...more) => ['flush', '--config', config, ...more] };
 }
 
-describe('flush', { timeout: 180_000 }, () => {
+describe('flush', () => {
   it("delivers what waits in a user's own state", async () => {
     const { env, words } = undelivered();
     const terminal = fakeTerminal({ env });

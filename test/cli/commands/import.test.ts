@@ -76,7 +76,7 @@ async function neverStarted({ file, run }: Site): Promise<void> {
   assert.match(job.output, /never started/);
 }
 
-describe('qmemacct import', { timeout: 180_000 }, () => {
+describe('qmemacct import', () => {
   it('imports what is new, tells what it did, and what could not be read', async () => {
     const { directory, file, run } = site();
     writeFileSync(file, `${sampleLines(1, 3)}gar\u001bbage\n`);

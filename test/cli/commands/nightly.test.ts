@@ -60,7 +60,7 @@ function place(more = '', steps: Partial<NightSteps> = {}): Place {
   };
 }
 
-describe('nightly', { timeout: 180_000 }, () => {
+describe('nightly', () => {
   it('does the night, says so in one line, and has nothing to do the next time', async () => {
     const { run, terminal, mails } = place('mail_owners = "all"');
     assert.equal(await run(), 0, terminal.warnings());

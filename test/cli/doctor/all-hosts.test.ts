@@ -24,7 +24,7 @@ const finding = (severity: Finding['severity'], name: string, says: string, fix:
   fix,
 });
 
-describe('doctor of all hosts', { timeout: 180_000 }, () => {
+describe('doctor of all hosts', () => {
   it("shows what each host's own doctor finds, and who does not answer", async () => {
     const top = temporaryDirectory();
     const prefix = join(top, 'opt');

@@ -36,7 +36,7 @@ interface Answer {
   readonly self_test: { readonly ok: boolean; readonly problems: readonly string[] } | null;
 }
 
-describe('doctor', { timeout: 180_000 }, () => {
+describe('doctor', () => {
   const nothing = temporaryDirectory(0o755);
   const config = join(nothing, 'qmemacct.toml');
   writeFileSync(config, `state_dir = "${join(nothing, 'state')}"\nrun_dir = "${join(nothing, 'run')}"\n`);

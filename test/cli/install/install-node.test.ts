@@ -29,8 +29,9 @@ import { runningListener } from '../../../src/sampler/listener/running';
 import { loadSettings } from '../../../src/record/settings';
 import { packageRoot } from '../../../src/base/package-root';
 import { temporaryDirectory } from '../../support/temporary-directory';
+import { until } from '../../support/until';
 
-const asRoot = { skip: process.getuid?.() === 0 ? false : 'installs as root', timeout: 300_000 };
+const asRoot = { skip: process.getuid?.() === 0 ? false : 'installs as root' };
 
 interface Host {
   readonly top: string;
@@ -170,17 +171,20 @@ describe('install --node', asRoot, () => {
     for (const when of ['@reboot', '* * * * *'])
       assert.ok(readFileSync(cron, 'utf8').includes(`${when} root [ ! -x ${commandPath(host.prefix)} ] || ${start}\n`));
     // A sampler of a job that runs.
-    const job = await connectListener(host.settingsPath, settings, { take: silent, lost: silent });
+    const job = await until(
+      () => connectListener(host.settingsPath, settings, { take: silent, lost: silent }),
+      'a listener',
+    );
     const second = await install(host, otherBuild(host, 'second', '# second\n'));
     assert.ok(programOf(listener()).includes(join(host.prefix, second)));
-    assert.ok(await job?.sync(60_000), 'the job lost its listener');
+    assert.ok(await job.sync(60_000), 'the job lost its listener');
     // Settings that the listener does not have yet.
     appendFileSync(host.settingsPath, 'helper_deadline = 7\n');
     assert.deepEqual(
       planned(host, join(host.top, 'second')).activations.map(({ says }) => says),
       ['start the listener of this node'],
     );
-    job?.close();
+    job.close();
     await remove(host, { kind: 'alone' });
     assert.equal(runningListener(settings), null);
     assert.ok(!existsSync(cron));

@@ -4,6 +4,7 @@ import { mkdirSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { temporaryDirectory } from '../../support/temporary-directory';
+import { PATIENCE_MS } from '../../support/until';
 
 describe('versions that run', () => {
   it('are seen however strange the command lines of others are', () => {
@@ -19,7 +20,7 @@ describe('versions that run', () => {
       process.stdout.write([...runningVersions('/opt/x', ${JSON.stringify(proc)})].join());`;
     const { stdout, status } = spawnSync(process.execPath, ['--max-old-space-size=200', '-e', script], {
       encoding: 'utf8',
-      timeout: 60_000,
+      timeout: PATIENCE_MS,
     });
     assert.deepEqual([status, stdout], [0, '1.2.3-0123456789']);
   });

@@ -197,7 +197,7 @@ describe('mails on jobs that have ended', () => {
     assert.equal((await mails.round(listing([]))).sent, 0);
   });
 
-  it('are sent by the server', { skip: process.getuid?.() !== 0 && 'needs root', timeout: 240_000 }, async (t) => {
+  it('are sent by the server', { skip: process.getuid?.() !== 0 && 'needs root' }, async (t) => {
     const directory = temporaryDirectory();
     const sink = await mailSink(t);
     const owner = userInfo().username;

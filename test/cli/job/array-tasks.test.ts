@@ -152,7 +152,7 @@ describe('qmemacct job, of an array job with tasks to come', () => {
     assert.deepEqual(await arrays(env, JOB), [{ ...known, to_come: null }]);
   });
 
-  it('does not wait for a qstat, or a server, that does not answer', { timeout: 120_000 }, async () => {
+  it('does not wait for a qstat, or a server, that does not answer', async () => {
     const env = await makeSite('hangs', 'exec sleep 600', records(HOUR));
     await unanswered('hangs', env);
     const before = asked('hangs');

@@ -27,7 +27,7 @@ async function failure(sending: Promise<void>): Promise<string> {
   return 'gone';
 }
 
-describe('sendmail', { timeout: 120_000 }, () => {
+describe('sendmail', () => {
   it('gets the message with the line ends of this host, and one recipient behind "--"', async () => {
     const { path, read } = sendmail('exit 0');
     await sendBySendmail(path, message);

@@ -54,7 +54,7 @@ async function failsWith(sending: Promise<void>, kind: MailFailure, pattern: Reg
   assert.ok(!error.message.includes('\n'));
 }
 
-describe('SMTP', { timeout: 240_000 }, () => {
+describe('SMTP', () => {
   const plain = (t: TestContext) => mailSink(t, { disabledCommands: ['AUTH', 'STARTTLS'] });
 
   it('brings a message to one recipient', async (t) => {

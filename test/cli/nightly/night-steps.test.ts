@@ -92,7 +92,7 @@ async function wholeNight(t: TestContext, directory: string, accounting: string)
   );
 }
 
-describe("a night's own steps", { timeout: 300_000 }, () => {
+describe("a night's own steps", () => {
   it('sum a SQLite store, and mail each owner the own figures', async (t) => {
     const accounting = temporaryStore();
     await wholeNight(t, dirname(accounting), accounting);

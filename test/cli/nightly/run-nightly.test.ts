@@ -56,7 +56,7 @@ async function site(t: TestContext): Promise<Site> {
   };
 }
 
-describe('a night', { timeout: 180_000 }, () => {
+describe('a night', () => {
   it('goes from the import to the last mail', async (t) => {
     const { sink, directory, night, recipients } = await site(t);
     const one = night({ keep_records_days: 30 });

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { emitKeypressEvents, type Key } from 'node:readline';
 import { PassThrough } from 'node:stream';
 import { describe, it } from 'node:test';
+import { setImmediate } from 'node:timers/promises';
 import { keyName } from '../../../src/cli/watch/tty';
 
 /** The names of the keys that a terminal sends as these bytes. */
@@ -11,7 +12,7 @@ async function typed(bytes: string): Promise<readonly (string | null)[]> {
   emitKeypressEvents(stream);
   stream.on('keypress', (text: string | undefined, key: Key) => names.push(keyName(text, key)));
   stream.write(bytes);
-  await new Promise((resolve) => setTimeout(resolve, 20));
+  await setImmediate();
   return names;
 }
 

@@ -96,7 +96,7 @@ async function assertRestored(session: Session, status: number): Promise<void> {
   assert.match(settings, /\sisig\s/);
 }
 
-describe('qmemacct live --watch on a terminal', { timeout: 300_000 }, () => {
+describe('qmemacct live --watch on a terminal', () => {
   it('shows jobs, obeys keys, follows the size of the terminal, and gives it back', async () => {
     const session = start('live --watch 1');
     const first = await session.sees(/12 running · by share[^]*serial[^]*q quit/);

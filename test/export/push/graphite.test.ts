@@ -43,7 +43,7 @@ const PATHS = [
   'qmemacct.node01_example_org.node_job_used_bytes.4711.-.eve%0A%2Ex%201%202',
 ];
 
-describe('Graphite', { timeout: 240_000 }, () => {
+describe('Graphite', () => {
   it('gets lines', async (t) => {
     const { port, heard } = await carbon(t);
     assert.deepEqual(await graphiteSink(sinkAt(port), PATIENCE_MS).send(POINTS), SENT);

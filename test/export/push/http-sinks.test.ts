@@ -35,7 +35,7 @@ function secretFile(text: string): string {
   return path;
 }
 
-describe('an HTTP sink', { timeout: 240_000 }, () => {
+describe('an HTTP sink', () => {
   it('keeps for later what the server may take yet', async (t) => {
     const answering = async (status: number, headers = {}): Promise<Outcome> =>
       sendOne(influxAt((await httpServer(t, says(status, 'no\nreason', headers))).port));

@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { cpSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
-import { setTimeout as delay } from 'node:timers/promises';
+import { setImmediate, setTimeout as delay } from 'node:timers/promises';
 import { Helper, type HelperOptions } from '../../../src/sampler/helper/helper';
 import { packageRoot } from '../../../src/base/package-root';
 import { makeFifo } from '../../../src/native/libc';
@@ -163,7 +163,7 @@ describe('the helper process', () => {
     const helper = helperWith(t, '[sources.slow]\nms = 60000\n', { deadlineMs: () => 30_000 });
     const [pid = 0] = values(await helper.read('pid'));
     const waiting = [helper.read('slow'), helper.read('good')];
-    await delay(50);
+    await setImmediate();
     await helper.close();
     // It has been killed; `close` waits for no more than a second.
     await until(() => !exists(pid), 'it is gone');

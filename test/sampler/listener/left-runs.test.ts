@@ -1,12 +1,20 @@
 import assert from 'node:assert/strict';
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, it, type TestContext } from 'node:test';
+import { describe, type TestContext } from 'node:test';
 import { Rlimit } from '../../../src/native/libc';
 import { connectListener } from '../../../src/sampler/listener/client';
 import { loadSettings } from '../../../src/record/settings';
 import type { JobRecord } from '../../../src/record/record';
-import { accountingRecord, newSite, shepherdObstacle, startJob, type JobOptions, type Site } from '../fake-shepherd';
+import {
+  accountingRecord,
+  it,
+  newSite,
+  shepherdObstacle,
+  startJob,
+  type JobOptions,
+  type Site,
+} from '../fake-shepherd';
 import { until } from '../../support/until';
 
 /** Too little for any Node. */

@@ -4,7 +4,6 @@ import { once } from 'node:events';
 import { renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
-import { setTimeout as delay } from 'node:timers/promises';
 import { JobProcesses, SAVED_PROCESSES, type ClaimRules } from '../../../src/sampler/processes/job-processes';
 import type { TickReadings } from '../../../src/sampler/processes/tick';
 import { procTree, type ProcTree } from '../proc-tree';
@@ -661,7 +660,6 @@ describe('a process that sleeps', () => {
         const readings = tick();
         return asleep(readings) && readings;
       });
-    await delay(200);
     const before = await untilAsleep();
     const done = once(child.stdout, 'data');
     child.stdin.write('go\n');

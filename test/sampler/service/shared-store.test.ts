@@ -75,9 +75,9 @@ describe('node.db of many jobs', () => {
     let slow = 0;
     for (let round = 0; round < 3; round++)
       for (let job = 0; job < 8; job++) {
-        const begin = process.hrtime.bigint();
+        const begin = performance.now();
         save(job);
-        if (process.hrtime.bigint() - begin > 600_000_000n) slow++;
+        if (performance.now() - begin > 600) slow++;
       }
     // One of them waits 0.7 s, and a busy machine may hold up some.
     assert.ok(slow < 12, `${slow} of 24 saves waited`);

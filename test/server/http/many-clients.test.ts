@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { Agent } from 'node:http';
 import { describe, it } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { ordinary } from '../../report/sample-records';
 import { ask, startTestSite, type Got } from '../test-site';
 
@@ -45,10 +44,12 @@ describe('a server that ends', () => {
   it('gives the answers that are under way, and takes no more', async (t) => {
     let isAsked = (): void => undefined;
     const asked = new Promise<void>((resolve) => (isAsked = resolve));
+    let answer: (text: Buffer) => void = () => undefined;
+    const answered = new Promise<Buffer>((resolve) => (answer = resolve));
     const slow = {
       ask: () => {
         isAsked();
-        return sleep(300).then(() => Buffer.from('{"records":[]}'));
+        return answered;
       },
       problem: () => null,
       probe: () => Promise.resolve(),
@@ -61,6 +62,7 @@ describe('a server that ends', () => {
     const underWay = ask({ port: site.port }, { path: '/v1/running' });
     await asked;
     const ended = site.stop();
+    answer(Buffer.from('{"records":[]}'));
     assert.equal((await underWay).status, 200);
     await ended;
     await assert.rejects(ask({ port: site.port }, { path: '/qhost' }), /ECONNREFUSED/);

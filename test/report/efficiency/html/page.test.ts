@@ -11,6 +11,7 @@ import { ordinary } from '../../sample-records';
 import { HOSTILE } from '../sample-cluster';
 import { sampleReport } from '../sample-report';
 import { temporaryDirectory } from '../../../support/temporary-directory';
+import { PATIENCE_MS } from '../../../support/until';
 
 process.env.TZ = 'Europe/Berlin';
 
@@ -101,7 +102,7 @@ describe('renderReportHtml', () => {
         '--dump-dom',
         `file://${page}`,
       ],
-      { encoding: 'utf8', timeout: 60_000 },
+      { encoding: 'utf8', timeout: PATIENCE_MS },
     );
     assert.equal(status, 0, stderr);
     assert.doesNotMatch(stderr, /CONSOLE/);
