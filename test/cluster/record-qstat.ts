@@ -16,21 +16,18 @@ interface Answer {
 
 type Command = readonly ['qhost' | 'qstat', ...string[]];
 
-/** What the live commands ask; `-j` apart. */
-const ASKED = {
+/** What the live commands ask, `-j` apart, and other shapes of the same. */
+const LISTS = {
   'qhost-F-q-j': ['qhost', '-F', '-q', '-j', '-xml'],
   'qhost-j': ['qhost', '-j', '-xml'],
   'qstat-rs': ['qstat', '-u', '*', '-s', 'rs', '-r', '-ext', '-urg', '-xml'],
   'qstat-r': ['qstat', '-u', '*', '-r', '-xml'],
-} satisfies Readonly<Record<string, Command>>;
-
-/** Other shapes of the same. */
-const RELATIVES: Readonly<Record<string, Command>> = {
   qhost: ['qhost', '-xml'],
   'qstat-f-F': ['qstat', '-u', '*', '-f', '-F', 'h_vmem', '-xml'],
   'qstat-g-t': ['qstat', '-u', '*', '-g', 't', '-xml'],
   'qstat-g-d': ['qstat', '-u', '*', '-g', 'd', '-xml'],
-};
+} satisfies Readonly<Record<string, Command>>;
+type List = keyof typeof LISTS;
 
 const QUIET = ['-o', '/dev/null', '-j', 'y'];
 
@@ -38,7 +35,7 @@ const HOSTILE_VARIABLES = 'PS1=\u001b[1m$\u0001,A=<b>';
 
 /**
  * Brings a fresh cell up, puts it into the states that readers of qstat and qhost must understand, and records what
- * these say, to the byte, into `directory`: `SCENE.COMMAND.xml` and `answers.json`.
+ * these say, to the byte, into `directory`: `SCENE.COMMAND.xml` and `answers.jsonl`.
  */
 export async function recordQstat(directory: string): Promise<void> {
   mkdirSync(directory, { recursive: true });
@@ -48,27 +45,25 @@ export async function recordQstat(directory: string): Promise<void> {
     const record = async (scene: string, name: string, command: Command, host = cell.master): Promise<void> => {
       answers.push(await ask(cell, directory, `${scene}.${name}.xml`, command, host));
     };
-    const recordLists = async (scene: string, lists: Readonly<Record<string, Command>>): Promise<void> => {
-      for (const [name, command] of Object.entries(lists)) await record(scene, name, command);
+    const recordLists = async (scene: string, ...names: readonly List[]): Promise<void> => {
+      for (const name of names) await record(scene, name, LISTS[name]);
     };
-    await recordLists('idle', ASKED);
+    await recordLists('idle', 'qhost-F-q-j', 'qstat-rs');
     const jobs = await busy(cell);
-    await recordLists('busy', { ...ASKED, ...RELATIVES });
+    await recordLists('busy', ...(Object.keys(LISTS) as List[]));
     await record('busy', 'qstat-j', ['qstat', '-j', jobs.join(','), '-xml']);
     await record('busy', 'qstat-j-unknown', ['qstat', '-j', '999999', '-xml']);
-    await record('busy', 'qstat-j-mixed', ['qstat', '-j', `${jobs[0] ?? ''},999999`, '-xml']);
     await refuse(cell, async () => {
-      await record('denied', 'qhost-j', ASKED['qhost-j'], 'ge2');
-      await record('denied', 'qstat-rs', ASKED['qstat-rs'], 'ge2');
+      await record('denied', 'qhost-j', LISTS['qhost-j'], 'ge2');
       await record('denied', 'qstat-j', ['qstat', '-j', jobs.join(','), '-xml'], 'ge2');
     });
     await loseHost(cell, 'ge2', jobs);
-    await recordLists('host-down', ASKED);
+    await recordLists('host-down', 'qhost-F-q-j', 'qstat-rs', 'qstat-r');
     await cell.stopMaster();
-    await recordLists('master-down', ASKED);
+    await recordLists('master-down', 'qhost-j', 'qstat-rs');
     await record('master-down', 'qstat-j', ['qstat', '-j', jobs.join(','), '-xml']);
   } finally {
-    writeFileSync(join(directory, 'answers.json'), `${JSON.stringify(answers, null, 2)}\n`);
+    writeFileSync(join(directory, 'answers.jsonl'), answers.map((answer) => `${JSON.stringify(answer)}\n`).join(''));
     await cell.down();
   }
 }
