@@ -9,7 +9,7 @@ import { SQLITE_PACKAGE, SqliteDatabase } from '../../src/native/sqlite';
 import { userName } from '../../src/base/user-name';
 import { openSqliteReader } from '../../src/accounting/sqlite/sqlite-store';
 import type { JobRecord } from '../../src/record/record';
-import { realisticRecords, seededRandom } from './realistic-record';
+import { realisticRecords } from './realistic-record';
 import { cannotRun, deliver, lineOf, sharedStore, startDeliverer, UNPRIVILEGED } from './run-deliverer';
 import type { DeliveredRow } from './run-deliverer';
 import { until } from '../support/until';
@@ -332,39 +332,6 @@ describe('deliverer: faults of the store', { skip }, () => {
 });
 
 describe('deliverer: exactly once', { skip }, () => {
-  it('through 20 rounds of SIGKILL and delivery again', async (t) => {
-    const seed = Date.now() % 1e6;
-    const random = seededRandom(seed);
-    const path = sharedStore();
-    const records: JobRecord[] = [];
-    let outbox = new Map<number, JobRecord>();
-    const { next } = realisticRecords(2);
-    const tally = { killed: 0, killedWithAnswers: 0, answersLost: 0 };
-    const round = async (killAfter: number | null): Promise<void> => {
-      const { process: child, finished } = startDeliverer(['--accounting', path]);
-      for (const [id, record] of outbox) child.stdin.write(lineOf(id, record));
-      child.stdin.end();
-      if (killAfter !== null) setTimeout(() => child.kill('SIGKILL'), killAfter);
-      const { status, rows } = await finished;
-      const done = new Set(rows.filter(({ ok }) => ok).map(({ id }) => id));
-      if (status === null) tally.killed++;
-      if (status === null && done.size > 0) tally.killedWithAnswers++;
-      // Now and then whoever waits for the answers dies too, and they are lost.
-      if (killAfter !== null && random() < 0.2) tally.answersLost++;
-      else outbox = new Map([...outbox].filter(([id]) => !done.has(id)));
-    };
-    for (let index = 0; index < 20; index++) {
-      for (let added = 0; added < 600; added++) {
-        const record = next();
-        outbox.set(records.push(record), record);
-      }
-      await round(80 + random() * 300);
-    }
-    while (outbox.size > 0) await round(null);
-    t.diagnostic(`seed ${seed}: ${JSON.stringify(tally)}`);
-    await assertHolds(path, records);
-  });
-
   it('from 20 deliverers at once, onto a store that is not there yet', async (t) => {
     const path = sharedStore();
     const records = some(2000);

@@ -122,9 +122,4 @@ describe('drm', () => {
       { numRuns: 50 },
     );
   });
-
-  it('opens or tells why not on this machine', (t) => {
-    const result = read('/sys');
-    t.diagnostic(isUnavailable(result) ? `not live: ${result.unavailable}` : `live: ${JSON.stringify(result)}`);
-  });
 });

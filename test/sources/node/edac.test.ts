@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { edac } from '../../../src/sources/node/edac';
-import { isUnavailable, THIS_MACHINE } from '../../../src/sources/source';
+import { isUnavailable } from '../../../src/sources/source';
 import { oddFile } from './garbage';
 import { emptyTree, opened, plant, unsound, values } from './tree';
 
@@ -29,12 +29,6 @@ describe('edac', () => {
     const none = edac.open(tree.place());
     assert.ok(isUnavailable(none));
     assert.match(none.unavailable, /^no memory controller in /);
-  });
-
-  it('is sound on this machine', (t) => {
-    const readings = opened(t, edac, { ...THIS_MACHINE, options: {} })();
-    if (isUnavailable(readings)) t.diagnostic(readings.unavailable);
-    assert.deepEqual(unsound(edac, readings), []);
   });
 
   it('makes sound readings of odd files', (t) => {

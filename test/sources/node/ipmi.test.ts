@@ -157,10 +157,4 @@ describe('ipmi', () => {
     assert.ok(isUnavailable(gone));
     assert.match(gone.unavailable, /bmc: exit status 1, cat: .*No such file/);
   });
-
-  it('is sound on this machine', (t) => {
-    const readings = opened(t, ipmi, { ...THIS_MACHINE, options: {} })();
-    if (isUnavailable(readings)) t.diagnostic(readings.unavailable);
-    assert.deepEqual(unsound(ipmi, readings), []);
-  });
 });

@@ -4,9 +4,9 @@ import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { lustre, parseLustreStats } from '../../../src/sources/node/lustre';
-import { isUnavailable, THIS_MACHINE } from '../../../src/sources/source';
+import { isUnavailable } from '../../../src/sources/source';
 import { garbageText } from './garbage';
-import { emptyTree, opened, plant, unsound, values } from './tree';
+import { emptyTree, opened, plant, values } from './tree';
 
 // No Lustre client was at hand: fixture trees of 2.5 and 2.15.
 describe('lustre', () => {
@@ -57,12 +57,6 @@ describe('lustre', () => {
     const odd = lustre.open(tree.place());
     assert.ok(isUnavailable(odd));
     assert.match(odd.unavailable, /stats holds nothing usable$/);
-  });
-
-  it('is sound on this machine', (t) => {
-    const readings = opened(t, lustre, { ...THIS_MACHINE, options: {} })();
-    if (isUnavailable(readings)) t.diagnostic(readings.unavailable);
-    assert.deepEqual(unsound(lustre, readings), []);
   });
 
   it('never reads more of a cut file than of the whole, and numbers of garbage', () => {

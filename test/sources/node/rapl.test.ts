@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { nextRaplCounter, rapl, type RaplCounter } from '../../../src/sources/node/rapl';
-import { isUnavailable, THIS_MACHINE } from '../../../src/sources/source';
+import { isUnavailable } from '../../../src/sources/source';
 import { oddFile } from './garbage';
 import { emptyTree, opened, plant, unsound, values } from './tree';
 
@@ -95,13 +95,6 @@ describe('rapl', () => {
       }
     },
   );
-
-  it('is sound on this machine', (t) => {
-    const read = opened(t, rapl, { ...THIS_MACHINE, options: {} });
-    const readings = read();
-    if (isUnavailable(readings)) t.diagnostic(readings.unavailable);
-    assert.deepEqual(unsound(rapl, readings), []);
-  });
 
   it('makes sound readings of odd files', (t) => {
     const tree = emptyTree();

@@ -84,14 +84,17 @@ export function unsound(source: Source, readings: readonly Reading[] | Unavailab
     return readings.unavailable.includes('\n') || readings.unavailable === '' ? ['a reason that is no line'] : [];
   const known = new Map(source.metrics.map((metric) => [metric.name, metric]));
   const seen = new Set<string>();
-  return readings.flatMap(({ metric, instance, value }) => {
+  return readings.flatMap(({ metric, instance, value, pid }) => {
+    const declared = known.get(metric);
+    if (declared === undefined) return [`${metric}: not declared`];
+    const key = `${metric}{${instance}}${pid === undefined ? '' : ` of ${pid}`}`;
     const problems: string[] = [];
-    if (!known.has(metric)) problems.push(`${metric}: not declared`);
-    if (!Number.isFinite(value)) problems.push(`${metric} ${instance}: ${value}`);
-    if (value < 0 && known.get(metric)?.kind === 'counter') problems.push(`${metric} ${instance}: counter of ${value}`);
-    if (seen.has(`${metric} ${instance}`)) problems.push(`${metric} ${instance}: twice`);
-    if ((known.get(metric)?.instance === undefined) !== (instance === '')) problems.push(`${metric} "${instance}"`);
-    seen.add(`${metric} ${instance}`);
+    if (!Number.isFinite(value)) problems.push(`${key}: ${value}`);
+    if (declared.kind === 'counter' && value < 0) problems.push(`${key}: counter of ${value}`);
+    if (declared.unit === 'percent' && (value < 0 || value > 100)) problems.push(`${key}: ${value} %`);
+    if (pid === undefined && (declared.instance === undefined) !== (instance === '')) problems.push(`${key}: instance`);
+    if (seen.has(key)) problems.push(`${key}: twice`);
+    seen.add(key);
     return problems;
   });
 }
