@@ -12,6 +12,9 @@ function routed(): { readonly router: Router<string>; readonly heard: (follower:
   return { router, heard: (follower) => sent.get(follower) ?? [] };
 }
 
+const moments = (replies: readonly Reply[]): readonly number[] =>
+  replies.flatMap((reply) => ('at' in reply ? [reply.at] : []));
+
 describe('the router', () => {
   it('tells each follower of its own descendants', () => {
     const { router, heard } = routed();
@@ -73,6 +76,34 @@ describe('the router', () => {
     router.events([fork(1, 10, 20)]);
     router.lost('events', 1);
     assert.deepEqual([heard('a'), heard('b').length], [[], 2]);
+  });
+
+  it('tells of those that were forked before anyone listened, once they are asked for', () => {
+    const { router, heard } = routed();
+    router.events([fork(1, 20, 21), exec(2, 21)]);
+    router.follow('a', [10]);
+    assert.deepEqual(moments(heard('a')), []);
+    router.follow('a', [20]);
+    router.events([exit(3, 21), exec(4, 20)]);
+    assert.deepEqual(moments(heard('a')), [1, 2, 3, 4]);
+  });
+
+  it('tells nothing twice, however often it is asked for', () => {
+    const { router, heard } = routed();
+    router.events([fork(1, 10, 11), fork(2, 11, 12), exec(3, 12)]);
+    router.follow('a', [12, 11, 10]);
+    router.follow('a', [10, 11]);
+    router.events([fork(4, 12, 13)]);
+    router.follow('a', [13]);
+    assert.deepEqual(moments(heard('a')), [1, 2, 3, 4]);
+  });
+
+  it('tells nothing of an older process of the same number', () => {
+    const { router, heard } = routed();
+    router.events([fork(1, 10, 11), fork(2, 11, 12), exit(3, 11), fork(4, 90, 10), fork(5, 10, 14), fork(6, 90, 11)]);
+    router.follow('a', [10]);
+    router.events([exec(7, 12), exec(8, 14)]);
+    assert.deepEqual(moments(heard('a')), [5, 8]);
   });
 
   it('tells the same, however early the follower came', () => {

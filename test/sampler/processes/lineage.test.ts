@@ -96,6 +96,16 @@ describe('a lineage', () => {
     assert.equal(lineage.totals().processes, 3);
   });
 
+  it('names those that no fork explains, once, and counts them once, also when their fork is told later', () => {
+    const lineage = new Lineage(PRECISION);
+    lineage.setRoot(10);
+    assert.deepEqual(lineage.settle(sweep(5, [10, 11])).adopted, [10, 11]);
+    lineage.addEvents([fork(2, 10, 11), fork(8, 11, 12)]);
+    assert.deepEqual(lineage.settle(sweep(9, [10, 11, 12])).adopted, []);
+    assert.equal(lineage.totals().processes, 3);
+    assert.deepEqual([...lineage.living()], [10, 11, 12]);
+  });
+
   it('is not whole when a process ended without all of its records', () => {
     for (const account of [null, exitAccount({ whole: false })]) {
       const lineage = begun();
