@@ -1,5 +1,8 @@
+import assert from 'node:assert/strict';
 import { existsSync, readFileSync } from 'node:fs';
 import * as path from 'node:path';
+import { test, type TestContext } from 'node:test';
+import { burnersObstacle } from '../burners/build';
 import { repositoryRoot } from './repository';
 import { runInVm, vmObstacle, type VmOptions, type VmResult } from './vm';
 
@@ -13,6 +16,11 @@ export interface CellOptions extends Partial<Omit<VmOptions, 'script'>> {
 }
 
 const cellFailed = 70;
+const TEST_MS = 600_000;
+
+/** The installed hook of this name, as `qmemacct install` configures it. */
+export const ourHook = (name: 'prolog' | 'epilog'): string =>
+  `root@/usr/bin/env -i /bin/sh -p /opt/qmemacct/current/hooks/${name}.sh $job_id $ja_task_id`;
 
 /** Why no Grid Engine cell can be had in the test machine, or null. */
 export function cellObstacle(): string | null {
@@ -59,4 +67,34 @@ export function quoted(text: string): string {
 export function facts(output: string): ReadonlyMap<string, string> {
   const lines = output.matchAll(/^fact (\S+) ?(.*)$/gm);
   return new Map(Array.from(lines, ([, name = '', value = '']) => [name, value]));
+}
+
+/** What a script in a cell told. */
+interface Told {
+  readonly output: string;
+  readonly facts: ReadonlyMap<string, string>;
+  /** Fails the test where the script did not tell it. */
+  readonly fact: (name: string) => string;
+}
+
+/** A test of what a script, which may use burners, tells in a cell. */
+export function cellTest(
+  name: string,
+  script: () => string,
+  options: CellOptions,
+  body: (told: Told, t: TestContext) => void,
+): void {
+  void test(name, { timeout: TEST_MS + 60_000 }, async (t) => {
+    const obstacle = cellObstacle() ?? burnersObstacle();
+    if (obstacle !== null) {
+      t.skip(obstacle);
+      return;
+    }
+    const { output, ms, status } = await runCellScript(script(), { timeoutMs: TEST_MS, ...options });
+    t.diagnostic(`ended after ${ms} ms`);
+    assert.equal(status, 0, output);
+    const told = facts(output);
+    const fact = (sought: string): string => told.get(sought) ?? assert.fail(`no fact ${sought}\n${output}`);
+    body({ output, facts: told, fact }, t);
+  });
 }

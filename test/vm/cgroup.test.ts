@@ -1,17 +1,12 @@
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
 import { parseRecord, type JobRecord } from '../../src/record/record';
 import * as path from 'node:path';
-import { burner, burnersObstacle } from '../burners/build';
-import { cellObstacle, facts, quoted, runCellScript } from './cell';
+import { burner } from '../burners/build';
+import { cellTest, ourHook, quoted } from './cell';
 import { repositoryRoot } from './repository';
 import { assertRules, endWithSwap, RULE_DISKS, startReaders } from './rule-jobs';
 
-const timeoutMs = 600_000;
 const MIB = 1024 * 1024;
-
-const hook = (name: string): string =>
-  `root@/usr/bin/env -i /bin/sh -p /opt/qmemacct/current/hooks/${name}.sh $job_id $ja_task_id`;
 
 /** One that is left alone, one whose sampler is killed, one that meets the OOM killer; beside them those for rules. */
 const script = (steady: string, cpu: string): string => `
@@ -84,22 +79,10 @@ const script = (steady: string, cpu: string): string => `
   fact execd "$(for pid in $(cat /sys/fs/cgroup/system.slice/gridengine-exec.service/cgroup.procs); do cat /proc/$pid/comm; done | tr '\\n' ' ')"
   cell_problems || true`;
 
-void test('a cgroup v2 for each job, made by the prolog', { timeout: timeoutMs + 60_000 }, async (t) => {
-  const obstacle = cellObstacle() ?? burnersObstacle();
-  if (obstacle !== null) {
-    t.skip(obstacle);
-    return;
-  }
-  const result = await runCellScript(script(burner('steady'), burner('cpu')), {
-    disks: RULE_DISKS,
-    prolog: hook('prolog'),
-    epilog: hook('epilog'),
-    timeoutMs,
-  });
-  t.diagnostic(`ended after ${result.ms} ms`);
-  assert.equal(result.status, 0, result.output);
-  const found = facts(result.output);
-  const fact = (name: string): string => found.get(name) ?? assert.fail(`no fact ${name}\n${result.output}`);
+const options = { disks: RULE_DISKS, prolog: ourHook('prolog'), epilog: ourHook('epilog') };
+const ofBurners = (): string => script(burner('steady'), burner('cpu'));
+
+cellTest('a cgroup v2 for each job, made by the prolog', ofBurners, options, ({ facts: found, fact }, t) => {
   t.diagnostic(JSON.stringify(Object.fromEntries(found)));
 
   assert.deepEqual(fact('controllers').split(' ').sort(), ['io', 'memory', 'pids']);

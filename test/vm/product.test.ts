@@ -1,19 +1,13 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import * as path from 'node:path';
-import { test } from 'node:test';
 import type { JobRecord } from '../../src/record/record';
-import { burner, burnersObstacle } from '../burners/build';
-import { cellObstacle, facts, quoted, runCellScript } from './cell';
+import { burner } from '../burners/build';
+import { cellTest, ourHook, quoted } from './cell';
 import { repositoryRoot } from './repository';
 import { temporaryDirectory } from '../support/temporary-directory';
 
-const timeoutMs = 600_000;
 const MIB = 1024 * 1024;
-
-/** The installed hooks, as `qmemacct install` configures them. */
-const hook = (name: string): string =>
-  `root@/usr/bin/env -i /bin/sh -p /opt/qmemacct/current/hooks/${name}.sh $job_id $ja_task_id`;
 
 const script = (steady: string): string => `
   qmemacct() { node ${quoted(path.join(repositoryRoot(), 'bin', 'qmemacct'))} "$@"; }
@@ -72,31 +66,18 @@ const script = (steady: string): string => `
   fact left "$(ls /var/lib/qmemacct/run | wc -l)"
   cell_problems || true`;
 
-void test(
-  'the product in a machine with cgroup v2, where limits can be lifted',
-  { timeout: timeoutMs + 60_000 },
-  async (t) => {
-    const obstacle = cellObstacle() ?? burnersObstacle();
-    if (obstacle !== null) {
-      t.skip(obstacle);
-      return;
-    }
-    const outDir = temporaryDirectory();
+const outDir = temporaryDirectory();
 
-    const result = await runCellScript(script(burner('steady')), {
-      prolog: hook('prolog'),
-      epilog: hook('epilog'),
-      timeoutMs,
-      outDir,
-    });
-    t.diagnostic(`ended after ${result.ms} ms`);
-    assert.equal(result.status, 0, result.output);
-    const found = facts(result.output);
+cellTest(
+  'the product in a machine with cgroup v2, where limits can be lifted',
+  () => script(burner('steady')),
+  { prolog: ourHook('prolog'), epilog: ourHook('epilog'), outDir },
+  ({ facts: found, output }) => {
     const record = (name: string): JobRecord => {
       const { records } = JSON.parse(readFileSync(path.join(outDir, `${name}.json`), 'utf8')) as {
         records: JobRecord[];
       };
-      assert.equal(records.length, 1, `${name}: ${records.length} records\n${result.output}`);
+      assert.equal(records.length, 1, `${name}: ${records.length} records\n${output}`);
       return records[0] as JobRecord;
     };
     for (const name of ['serial', 'small', 'hostile']) {

@@ -1,12 +1,10 @@
 import assert from 'node:assert/strict';
 import * as path from 'node:path';
-import { test } from 'node:test';
 import { parseRecord, type JobRecord } from '../../src/record/record';
-import { burner, burnersObstacle } from '../burners/build';
-import { cellObstacle, facts, quoted, runCellScript } from './cell';
+import { burner } from '../burners/build';
+import { cellTest, ourHook, quoted } from './cell';
 import { repositoryRoot } from './repository';
 
-const timeoutMs = 600_000;
 const MIB = 1024 * 1024;
 
 /**
@@ -76,25 +74,15 @@ END
   fact retry "$(qmemacct --json job --retry $full)"
   fact jobs "$whole $full $stopped $left"`;
 
-void test(
+cellTest(
   'jobs in scopes of systemd, as Open Cluster Scheduler has them',
-  { timeout: timeoutMs + 60_000 },
-  async (t) => {
-    const obstacle = cellObstacle() ?? burnersObstacle();
-    if (obstacle !== null) {
-      t.skip(obstacle);
-      return;
-    }
-    const result = await runCellScript(script(burner('steady')), {
-      systemd: true,
-      prolog: 'root@/usr/bin/env -i /opt/prolog.sh $job_id $ja_task_id',
-      epilog: 'root@/usr/bin/env -i /bin/sh -p /opt/qmemacct/current/hooks/epilog.sh $job_id $ja_task_id',
-      timeoutMs,
-    });
-    t.diagnostic(`ended after ${result.ms} ms`);
-    assert.equal(result.status, 0, result.output);
-    const found = facts(result.output);
-    const fact = (name: string): string => found.get(name) ?? assert.fail(`no fact ${name}\n${result.output}`);
+  () => script(burner('steady')),
+  {
+    systemd: true,
+    prolog: 'root@/usr/bin/env -i /opt/prolog.sh $job_id $ja_task_id',
+    epilog: ourHook('epilog'),
+  },
+  ({ fact }) => {
     const jobs = fact('jobs').split(' ');
     const recordOf = (index: number): JobRecord => {
       const { records } = JSON.parse(fact(`record.${jobs[index] ?? ''}`)) as { readonly records: readonly unknown[] };
