@@ -1,4 +1,5 @@
 import { Agent, get, type IncomingMessage } from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
 
 export interface Seen {
   readonly status: number;
@@ -41,8 +42,6 @@ export interface Views {
   /** Answers of another status than 200 and 304. */
   readonly failures: number;
 }
-
-const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
 /** So many browsers that each look at a page and refresh it every `everySeconds`, begun one after the other. */
 export async function watchPages(

@@ -1,6 +1,7 @@
 import { mkdirSync } from 'node:fs';
 import { Agent } from 'node:http';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { RELOAD_SECONDS } from '../../src/server/web/page';
 import { openSqliteStore } from '../../src/accounting/sqlite/sqlite-store';
 import type { Bench, BenchOptions, Row, Section } from './bench';
@@ -51,8 +52,6 @@ function pagesOf({ week, weeks }: History): readonly Page[] {
   ];
   return [...live, ...kept];
 }
-
-const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
 /** Until the server knows all running jobs and what they use. */
 async function untilLive(port: number): Promise<void> {

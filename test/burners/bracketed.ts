@@ -16,13 +16,12 @@ import { startTicksOf } from '../../src/sampler/job/pid-file';
 import { loadSettings, type Settings } from '../../src/record/settings';
 import { thisMachine } from '../../src/sampler/peaks/slack';
 import { nextTick } from '../../src/sampler/job/pace';
-import { openKernelEvents } from '../../src/sources/events/kernel-events';
 import { wallClockOfTicks } from '../../src/sources/proc/clock';
 import { ProcessFiles } from '../../src/sources/proc/process-files';
 import { namesSwapArea } from '../../src/sources/proc/swap';
-import { isUnavailable } from '../../src/sources/source';
 import { burner, burnersObstacle, readTruth, type Burner, type Truth } from './build';
 import { samplePlainly, type PlainFigures } from './plain-sampler';
+import { noKernelEvents } from '../support/kernel-events';
 import { temporaryDirectory } from '../support/temporary-directory';
 import { until } from '../support/until';
 
@@ -82,12 +81,7 @@ const MEMORY_CGROUPS = '/sys/fs/cgroup/memory';
 /** Why peaks can't be proved here; null: they can. */
 export function bracketsObstacle(): string | null {
   if (process.getuid?.() !== 0) return 'not root';
-  const events = openKernelEvents({ namespacePath: '/proc/1/ns/net', receiveBytes: 65_536 });
-  if (isUnavailable(events)) return events.unavailable;
-  const { processEvents, exitRecords } = events;
-  events.close();
-  for (const state of [processEvents, exitRecords]) if (state !== 'open') return state.unavailable;
-  return burnersObstacle();
+  return noKernelEvents('/proc/1/ns/net') ?? burnersObstacle();
 }
 
 /** Why the kernel's own peak of a cgroup can't be had here; null: it can. */

@@ -5,9 +5,7 @@ import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { parseRecord, type Bracket, type JobRecord } from '../../src/record/record';
 import { SETTINGS_FILE } from '../../src/record/settings';
-import { proveKernelEvents } from '../../src/sources/events/prove-kernel-events';
 import { readText } from '../../src/sources/files';
-import { isUnavailable } from '../../src/sources/source';
 import { burner, type BurnerProgram } from '../burners/build';
 import type { AccountingRecord } from './cell';
 import { setArmWait } from './product';
@@ -19,6 +17,7 @@ import {
   assertQueuesWell,
   awaitFigures,
   burnerCommand,
+  eventsObstacle,
   holds,
   mib,
   truthOf,
@@ -423,13 +422,6 @@ async function firstOnAFreshHost(site: Site): Promise<void> {
   };
   // Sampler and listener start one after the other, and load more than a bare Node.
   await oneOf(4, attempt, 200);
-}
-
-/** Why the kernel's events can't be heard on this machine; null: they can. */
-async function eventsObstacle(): Promise<string | null> {
-  const { processEvents, exitRecords } = await proveKernelEvents(null);
-  for (const state of [processEvents, exitRecords]) if (isUnavailable(state)) return state.unavailable;
-  return null;
 }
 
 describe('brackets of jobs on a real Grid Engine', () => {

@@ -3,23 +3,14 @@ import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { SETTINGS_FILE } from '../../src/record/settings';
-import { proveKernelEvents } from '../../src/sources/events/prove-kernel-events';
-import { isUnavailable } from '../../src/sources/source';
 import type { ProcessId } from './processes';
-import { assertHolds, assertQueuesWell, burnerCommand, truthOf, withSite, type Site } from './site';
+import { assertHolds, assertQueuesWell, burnerCommand, eventsObstacle, truthOf, withSite, type Site } from './site';
 import { until } from '../support/until';
 
 const HOST = 'ge1';
 const USER = 'gealice';
 /** Longer than any listener ever waited for a next sampler by itself. */
 const REST_MS = 65_000;
-
-/** Why the kernel's events can't be heard on this machine; null: they can. */
-async function eventsObstacle(): Promise<string | null> {
-  const { processEvents, exitRecords } = await proveKernelEvents(null);
-  for (const state of [processEvents, exitRecords]) if (isUnavailable(state)) return state.unavailable;
-  return null;
-}
 
 function listenersOf({ cell }: Site): readonly ProcessId[] {
   return cell

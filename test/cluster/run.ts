@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process';
+import { killGroup } from '../support/kill-group';
 import { PATIENCE_MS } from '../support/until';
 
 export interface CommandResult {
@@ -89,12 +90,4 @@ export async function runChecked(argv: readonly string[], options: RunOptions): 
 
 export function describeFailure(argv: readonly string[], result: CommandResult): string {
   return `status ${result.status} from: ${argv.join(' ')}\n${result.stdout}${result.stderr}`.trimEnd();
-}
-
-function killGroup(pid: number): void {
-  try {
-    process.kill(-pid, 'SIGKILL');
-  } catch {
-    // Ended meanwhile.
-  }
 }

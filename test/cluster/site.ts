@@ -3,7 +3,9 @@ import { existsSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { recordOfJson, type Bracket, type JobRecord } from '../../src/record/record';
+import { proveKernelEvents } from '../../src/sources/events/prove-kernel-events';
 import { readText } from '../../src/sources/files';
+import { isUnavailable } from '../../src/sources/source';
 import { burner, burnersObstacle, readTruth, type BurnerProgram, type Truth } from '../burners/build';
 import { clusterObstacle, upCell, type Cell, type UpOptions } from './cell';
 import { installProduct, type Product, type ProductOptions } from './product';
@@ -108,6 +110,13 @@ export const holds =
   (bytes: number) =>
   ({ peak_rss: peak }: JobRecord): boolean =>
     (peak?.lower_bytes ?? 0) >= bytes;
+
+/** Why the kernel's events can't be heard on this machine; null: they can. */
+export async function eventsObstacle(): Promise<string | null> {
+  const { processEvents, exitRecords } = await proveKernelEvents(null);
+  for (const state of [processEvents, exitRecords]) if (isUnavailable(state)) return state.unavailable;
+  return null;
+}
 
 /** How long a burner holds that is to end by a word. */
 export const UNTIL_TOLD = PATIENCE_MS;

@@ -2,13 +2,13 @@ import assert from 'node:assert/strict';
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { packageRoot } from '../../src/base/package-root';
 import { programDigest } from '../../src/gridengine/program';
 import { needing, pastJobs } from '../report/past-jobs';
 import { startTestSite, type TestSite } from '../server/test-site';
+import { answering } from '../support/listening';
 import { temporaryDirectory } from '../support/temporary-directory';
 
 const JSV = join(packageRoot(), 'hooks', 'advise.jsv');
@@ -64,24 +64,6 @@ const ACCEPTED: Answer = { said: ['STARTED', 'RESULT STATE ACCEPT'], errors: '',
 function knowing(t: TestContext, advise_submissions: 'warn' | 'rewrite' = 'warn'): Promise<TestSite> {
   const records = pastJobs(60, (index) => needing(7 + ((index * 7) % 10) / 10));
   return startTestSite(t, { records, settings: { advise_submissions }, now: () => Date.parse('2026-11-05T00:00:00Z') });
-}
-
-/** Something else at a socket. */
-async function answering(t: TestContext, answer: (socket: Socket) => void): Promise<string> {
-  const path = join(temporaryDirectory(), 'socket');
-  const sockets: Socket[] = [];
-  const server = createServer((socket) => {
-    sockets.push(socket);
-    socket.on('error', () => undefined);
-    answer(socket);
-  });
-  server.listen(path);
-  await once(server, 'listening');
-  t.after(() => {
-    for (const socket of sockets) socket.destroy();
-    server.close();
-  });
-  return path;
 }
 
 const TOO_MUCH =

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { mkdirSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { fetchSnapshot } from '../../src/live/fetch-snapshot';
 import { snapshotToJson } from '../../src/live/snapshot-json';
+import { answering } from '../support/listening';
 import { temporaryDirectory } from '../support/temporary-directory';
 import { anEmptySnapshot, serveOnSocket } from './snapshot-server';
 
@@ -32,13 +32,13 @@ describe("the site's snapshot", () => {
   it('is refused when it is another answer, too long, or no answer at all', async (t) => {
     const json = snapshotToJson(anEmptySnapshot('site'));
     const status = await serveOnSocket(t, (_, response) => response.writeHead(503).end(json));
-    await assert.rejects(fetchSnapshot(status), /serve\.sock: it answers with status 503/);
+    await assert.rejects(fetchSnapshot(status), /socket: it answers with status 503/);
     const detail = 'nothing is known yet';
     const problem = JSON.stringify({ type: 'about:blank', title: 'Unavailable', status: 503, detail });
     const knowsNothing = await serveOnSocket(t, (_, response) => response.writeHead(503).end(problem));
-    await assert.rejects(fetchSnapshot(knowsNothing), /serve\.sock: nothing is known yet$/);
+    await assert.rejects(fetchSnapshot(knowsNothing), /socket: nothing is known yet$/);
     const garbage = await serveOnSocket(t, (_, response) => response.end('<html>'));
-    await assert.rejects(fetchSnapshot(garbage), /serve\.sock: the snapshot is not JSON/);
+    await assert.rejects(fetchSnapshot(garbage), /socket: the snapshot is not JSON/);
     const long = await serveOnSocket(t, (_, response) => {
       const more = (): void => {
         if (!response.destroyed) response.write('x'.repeat(65536), () => setImmediate(more));
@@ -50,7 +50,7 @@ describe("the site's snapshot", () => {
       response.writeHead(200, { 'content-length': json.length });
       response.write(json.slice(0, 50), () => response.destroy());
     });
-    await assert.rejects(fetchSnapshot(cut), /serve\.sock: (aborted|socket hang up)/);
+    await assert.rejects(fetchSnapshot(cut), /socket: (aborted|socket hang up)/);
     const silent = await serveOnSocket(t, () => undefined);
     await assert.rejects(fetchSnapshot(silent, { timeoutMs: 100 }), /no answer within 0\.1 s/);
     const drip = await serveOnSocket(t, (_, response) => {
@@ -62,10 +62,7 @@ describe("the site's snapshot", () => {
   });
 
   it('is refused when it is no HTTP', async (t) => {
-    const path = join(temporaryDirectory(), 'raw.sock');
-    const server = createServer((socket) => socket.end('220 mail\r\n'));
-    await new Promise<void>((resolve) => server.listen(path, resolve));
-    t.after(() => server.close());
-    await assert.rejects(fetchSnapshot(path), /raw\.sock: Parse Error/);
+    const path = await answering(t, (socket) => socket.end('220 mail\r\n'));
+    await assert.rejects(fetchSnapshot(path), /socket: Parse Error/);
   });
 });

@@ -1,20 +1,11 @@
 import { createServer, type RequestListener } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import type { Snapshot } from '../../src/live/snapshot';
-import { temporaryDirectory } from '../support/temporary-directory';
+import { listenAt } from '../support/listening';
 
 /** Something that serves HTTP on a unix socket until the test is over; the socket's path. */
-export async function serveOnSocket(t: TestContext, listener: RequestListener): Promise<string> {
-  const path = join(temporaryDirectory(), 'serve.sock');
-  const server = createServer(listener);
-  await new Promise<AddressInfo | string | null>((resolve) => server.listen(path, () => resolve(server.address())));
-  t.after(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  return path;
+export function serveOnSocket(t: TestContext, listener: RequestListener): Promise<string> {
+  return listenAt(t, createServer(listener));
 }
 
 export function anEmptySnapshot(cluster: string): Snapshot {

@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
 import { appendFileSync, closeSync, mkdirSync, openSync, readFileSync } from 'node:fs';
 import { dirname } from 'node:path';
+import { killGroup } from '../support/kill-group';
 import type { TestFile } from './groups';
 
 /** How one file of tests ended. */
@@ -63,12 +64,4 @@ export function runTestFile(
       resolve({ file, began, ended, isGreen: status === 0 && tests > 0, tests, output });
     });
   });
-}
-
-function killGroup(pid: number): void {
-  try {
-    process.kill(-pid, 'SIGKILL');
-  } catch {
-    // Ended meanwhile.
-  }
 }

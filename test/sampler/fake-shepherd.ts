@@ -533,3 +533,14 @@ export async function accountingRecord(site: Site, job: number): Promise<JobReco
     await store.close();
   }
 }
+
+/** The records of running jobs in the accounting DB, which may be half made: then it rejects. */
+export async function runningAt(site: Site): Promise<readonly JobRecord[]> {
+  if (!existsSync(site.accounting)) return [];
+  const reader = openSqliteReader(site.accounting);
+  try {
+    return (await reader.running({ since: 0 })).map(({ record }) => record);
+  } finally {
+    await reader.close();
+  }
+}

@@ -44,14 +44,37 @@ export interface ProcessOptions {
   readonly env?: NodeJS.ProcessEnv;
 }
 
+const commandLine = (words: readonly string[], uid: number | null): readonly string[] => [
+  ...(uid === null ? [] : asUser(uid)),
+  process.execPath,
+  COMMAND,
+  ...words,
+];
+
+/** Without a Grid Engine. */
+const environment = (env: NodeJS.ProcessEnv | undefined): NodeJS.ProcessEnv => ({
+  ...{ PATH: process.env.PATH, HOME: '/nonexistent', SGE_ROOT: '/nonexistent', LANG: 'C.UTF-8' },
+  ...env,
+});
+
 /** A command as a process of its own, to its end, without a Grid Engine. */
 export function qmemacct(words: readonly string[], { uid = null, env }: ProcessOptions = {}): SpawnSyncReturns<string> {
-  const [program = '', ...rest] = [...(uid === null ? [] : asUser(uid)), process.execPath, COMMAND, ...words];
-  return spawnSync(program, rest, {
-    encoding: 'utf8',
-    cwd: '/',
-    env: { PATH: process.env.PATH, HOME: '/nonexistent', SGE_ROOT: '/nonexistent', LANG: 'C.UTF-8', ...env },
-  });
+  const [program = '', ...rest] = commandLine(words, uid);
+  return spawnSync(program, rest, { encoding: 'utf8', cwd: '/', env: environment(env) });
+}
+
+/** The same, while this process plays the servers that it asks. */
+export async function qmemacctMeanwhile(
+  words: readonly string[],
+  { uid = null, env }: ProcessOptions = {},
+): Promise<{ readonly status: number | null; readonly stdout: string; readonly stderr: string }> {
+  const [program = '', ...rest] = commandLine(words, uid);
+  const child = spawn(program, rest, { cwd: '/', env: environment(env), stdio: ['ignore', 'pipe', 'pipe'] });
+  const said = { stdout: '', stderr: '' };
+  child.stdout.setEncoding('utf8').on('data', (text: string) => (said.stdout += text));
+  child.stderr.setEncoding('utf8').on('data', (text: string) => (said.stderr += text));
+  await once(child, 'close');
+  return { status: child.exitCode, ...said };
 }
 
 export interface Serving {

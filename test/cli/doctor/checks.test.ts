@@ -19,11 +19,6 @@ import { recordOf } from '../../support/records';
 
 const root = process.getuid?.() === 0;
 
-function temporary(): string {
-  const directory = temporaryDirectory();
-  return directory;
-}
-
 const briefly = (findings: readonly Finding[]): string[] =>
   findings.map(({ severity, name, says }) => `${severity} ${name}: ${says}`);
 
@@ -33,7 +28,7 @@ describe('what the kernel offers', () => {
     assert.equal(cgroupVersion('cgroup /sys/fs/cgroup/memory cgroup rw,memory 0 0'), 'v1');
     assert.equal(cgroupVersion('cgroup /a cgroup rw 0 0\ncgroup2 /b cgroup2 rw 0 0'), 'hybrid');
     assert.equal(cgroupVersion('proc /proc proc rw 0 0'), null);
-    const bare = temporary();
+    const bare = temporaryDirectory();
     const found = briefly(checkKernel(bare, bare)).join('\n');
     assert.match(found, /note process tree: no lists of children/);
     assert.match(found, /warning process I\/O: not counted/);
@@ -50,7 +45,7 @@ describe('capabilities', () => {
   it("are execd's own, where one runs", () => {
     assert.equal(effectiveCapabilities('Name:\tx\nCapEff:\t000001ffffffffff\n'), 0x1ffffffffffn);
     assert.equal(effectiveCapabilities('Name:\tx\n'), null);
-    const proc = temporary();
+    const proc = temporaryDirectory();
     mkdirSync(join(proc, '77'));
     writeFileSync(join(proc, '77', 'comm'), 'sge_execd\n');
     const status = (permitted: string): void =>
@@ -73,7 +68,7 @@ describe('capabilities', () => {
   });
 
   it('are not guessed', () => {
-    assert.equal(checkLimits(false, temporary())[0]?.severity, 'note');
+    assert.equal(checkLimits(false, temporaryDirectory())[0]?.severity, 'note');
   });
 });
 
@@ -115,7 +110,7 @@ describe('hooks in Grid Engine', () => {
 
 describe('the state of a node', { skip: root ? false : 'looks at what only root may' }, () => {
   function nodeState(): NodeState {
-    const top = temporary();
+    const top = temporaryDirectory();
     const settings = { ...DEFAULT_SETTINGS, state_dir: join(top, 'state'), run_dir: join(top, 'run') };
     for (const wanted of nodeDirectories(settings.state_dir, settings.run_dir))
       makeOwnedDirectory(wanted.path, wanted.mode, wanted);

@@ -1,18 +1,19 @@
 import { listenerPaths } from '../../../src/sampler/listener/directory';
 import assert from 'node:assert/strict';
-import { createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
-import { describe, it, type TestContext } from 'node:test';
+import { describe, it } from 'node:test';
 import { askListener, type ListenerAnswer } from '../../../src/cli/doctor/ask-listener';
 import { checkKernelEvents, listenerFinding, proofFindings } from '../../../src/cli/doctor/check-kernel-events';
 import type { Finding } from '../../../src/cli/doctor/finding';
 import { connectListener } from '../../../src/sampler/listener/client';
 import { encodeReply } from '../../../src/sampler/listener/protocol';
 import { DEFAULT_SETTINGS, type Settings } from '../../../src/record/settings';
-import { NAMESPACE_FIX, ROOT_FIX, openKernelEvents } from '../../../src/sources/events/kernel-events';
+import { NAMESPACE_FIX, ROOT_FIX } from '../../../src/sources/events/kernel-events';
 import type { KernelEventsProof } from '../../../src/sources/events/prove-kernel-events';
 import { isUnavailable, unavailable } from '../../../src/sources/source';
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { noKernelEvents } from '../../support/kernel-events';
+import { answering } from '../../support/listening';
 import { temporaryDirectory } from '../../support/temporary-directory';
 import { PATIENCE_MS, until } from '../../support/until';
 
@@ -70,22 +71,6 @@ describe("the proof of the kernel's events", () => {
     assert.deepEqual([none?.severity, none?.fix], ['note', null]);
   });
 });
-
-async function answering(t: TestContext, greet: (socket: Socket) => void): Promise<string> {
-  const path = join(temporaryDirectory(), 'socket');
-  const sockets = new Set<Socket>();
-  const server = createServer((socket) => {
-    sockets.add(socket);
-    socket.on('error', () => undefined);
-    greet(socket);
-  });
-  await new Promise<void>((resolve) => server.listen(path, resolve));
-  t.after(() => {
-    for (const socket of sockets) socket.destroy();
-    server.close();
-  });
-  return path;
-}
 
 describe('asking the listener', () => {
   it('gives its own words', async (t) => {
@@ -229,16 +214,9 @@ describe('the listener of a node', () => {
   });
 });
 
-function obstacle(): string | false {
-  const events = openKernelEvents({ namespacePath: DEFAULT_SETTINGS.initial_network_namespace });
-  if (isUnavailable(events)) return events.unavailable;
-  const { processEvents, exitRecords } = events;
-  events.close();
-  for (const state of [processEvents, exitRecords]) if (state !== 'open') return state.unavailable;
-  return false;
-}
+const obstacle = noKernelEvents(DEFAULT_SETTINGS.initial_network_namespace);
 
-describe('on this machine', { skip: obstacle() }, () => {
+describe('on this machine', { skip: obstacle ?? false }, () => {
   it('an own child is heard, before and while a listener runs', async () => {
     const top = temporaryDirectory();
     const settings: Settings = { ...DEFAULT_SETTINGS, run_dir: join(top, 'run'), listener_linger: 0 };

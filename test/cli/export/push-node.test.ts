@@ -1,11 +1,8 @@
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { appendFileSync, readFileSync } from 'node:fs';
 import { cpus, hostname } from 'node:os';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
-import { packageRoot } from '../../../src/base/package-root';
 import { list, number, object, optional, string } from '../../../src/base/shape';
 import { loadSettings } from '../../../src/record/settings';
 import { openNodeReader } from '../../../src/sampler/node-store/node-reader';
@@ -15,9 +12,9 @@ import { assertGood, noPromtool } from '../../export/prometheus/promtool';
 import { httpServer, says, tcpServer } from '../../export/push/servers';
 import { heldJob, shepherdObstacle, startJob, type Site } from '../../sampler/fake-shepherd';
 import { nodeSite, startService } from '../../sampler/service/node-site';
+import { qmemacctMeanwhile } from '../../support/qmemacct';
 import { until } from '../../support/until';
 
-const MAIN = join(packageRoot(), 'dist', 'src', 'cli', 'main.js');
 const HOST = hostname();
 
 /** What a node's service has read, and the job that it watches. */
@@ -45,20 +42,8 @@ async function nodeAtWork(t: TestContext, sinks: readonly (readonly [kind: strin
   return site;
 }
 
-interface Answer {
-  readonly status: number | null;
-  readonly stdout: string;
-  readonly stderr: string;
-}
-
-async function run({ settings }: Site, ...words: readonly string[]): Promise<Answer> {
-  const child = spawn(process.execPath, [MAIN, '--config', settings, ...words], { stdio: ['ignore', 'pipe', 'pipe'] });
-  const said = { stdout: '', stderr: '' };
-  child.stdout.on('data', (piece: Buffer) => (said.stdout += piece.toString()));
-  child.stderr.on('data', (piece: Buffer) => (said.stderr += piece.toString()));
-  await once(child, 'close');
-  return { status: child.exitCode, ...said };
-}
+const run = ({ settings }: Site, ...words: readonly string[]): ReturnType<typeof qmemacctMeanwhile> =>
+  qmemacctMeanwhile(['--config', settings, ...words]);
 
 interface Value {
   readonly value: number;

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { createServer } from 'node:http';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
@@ -10,7 +9,9 @@ import { openSqliteHistory } from '../../../src/accounting/sqlite/sqlite-history
 import { job, lineOf } from '../../accounting/suite/fixture';
 import type { JobRecord } from '../../../src/record/record';
 import { settingsToml } from '../../../src/record/settings';
+import { qmemacctMeanwhile } from '../../support/qmemacct';
 import { temporaryDirectory } from '../../support/temporary-directory';
+import { serveOnSocket } from '../../live/snapshot-server';
 import { httpServer, sinkSettings, tcpServer, type Asked } from '../../export/push/servers';
 
 const MAIN = join(packageRoot(), 'dist', 'src', 'cli', 'main.js');
@@ -77,12 +78,9 @@ function start({ config }: Place, ...words: readonly string[]): ChildProcess {
   });
 }
 
-async function run(place: Place, ...words: readonly string[]): Promise<{ status: number | null; said: string }> {
-  const child = start(place, '--once', ...words);
-  const pieces: string[] = [];
-  child.stderr?.on('data', (piece) => pieces.push(String(piece)));
-  const [status] = (await once(child, 'close')) as [number | null];
-  return { status, said: pieces.join('') };
+async function run({ config }: Place, ...words: readonly string[]): Promise<{ status: number | null; said: string }> {
+  const { status, stderr } = await qmemacctMeanwhile(['--config', config, 'export', 'push', '--once', ...words]);
+  return { status, said: stderr };
 }
 
 const elastic = (port: number) =>
@@ -198,13 +196,10 @@ describe('qmemacct export push', { timeout: 2_000_000 }, () => {
   it('sends what the metrics of the server say', async (t) => {
     const text =
       '# TYPE qmemacct_running_jobs gauge\nqmemacct_running_jobs 7\nqmemacct_host_up{host="n1"} 1\nother 3\n';
-    const directory = temporaryDirectory();
-    const socket = join(directory, 'socket');
-    const server = createServer(
+    const socket = await serveOnSocket(
+      t,
       (asked, response) => void response.writeHead(asked.url === '/metrics' ? 200 : 404).end(text),
     );
-    await new Promise<void>((resolve) => server.listen(socket, resolve));
-    t.after(() => server.close());
     const lines: string[] = [];
     const port = await tcpServer(t, (one) => {
       one.on('data', (piece) => lines.push(String(piece)));

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
-import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
@@ -9,9 +8,9 @@ import { openSqliteStore } from '../../../src/accounting/sqlite/sqlite-store';
 import type { ArrayProgress } from '../../../src/report/job/array-progress';
 import type { JobRecord } from '../../../src/record/record';
 import { arrayOfTwenty } from '../../report/sample-records';
+import { qmemacctMeanwhile } from '../../support/qmemacct';
 import { temporaryDirectory } from '../../support/temporary-directory';
 
-const main = join(__dirname, '..', '..', '..', 'src', 'cli', 'main.js');
 const directory = temporaryDirectory();
 
 const HOUR = 3_600_000;
@@ -64,14 +63,9 @@ const ANSWERS = (name: string): string =>
   `case " $* " in *" -s p "*) exec cat "${directory}/${name}/pending.xml";; *) exec cat "${directory}/${name}/running.xml";; esac`;
 
 async function job(env: NodeJS.ProcessEnv, ...words: readonly string[]): Promise<string> {
-  const args = [main, 'job', ...words, '--config', env.CONFIG ?? ''];
-  const child = spawn(process.execPath, args, { env, stdio: ['ignore', 'pipe', 'pipe'] });
-  let output = '';
-  let problems = '';
-  child.stdout.setEncoding('utf8').on('data', (text: string) => (output += text));
-  child.stderr.setEncoding('utf8').on('data', (text: string) => (problems += text));
-  assert.deepEqual([await once(child, 'close'), problems], [[0, null], '']);
-  return output;
+  const said = await qmemacctMeanwhile(['job', ...words, '--config', env.CONFIG ?? ''], { env });
+  assert.deepEqual([said.status, said.stderr], [0, '']);
+  return said.stdout;
 }
 
 /** What is shown, once qstat has answered in time: on a busy machine not at the first try. */

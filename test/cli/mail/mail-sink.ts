@@ -1,6 +1,7 @@
-import { createServer, type Server, type Socket, type AddressInfo } from 'node:net';
+import { createServer, type AddressInfo, type Socket } from 'node:net';
 import type { TestContext } from 'node:test';
 import { SMTPServer, type SMTPServerOptions } from 'smtp-server';
+import { listenOnPort } from '../../support/listening';
 import { until } from '../../support/until';
 import { readMail, type ReadMail } from './read-mail';
 
@@ -86,16 +87,13 @@ export async function mailSink(t: TestContext, options: SMTPServerOptions = {}):
 
 /** A server that says these lines, one for each that it hears (null: nothing more, ever), and its port. */
 export async function scriptedServer(t: TestContext, lines: readonly (string | null)[]): Promise<number> {
-  const open = new Set<Socket>();
-  const server: Server = createServer((socket) => {
-    open.add(socket);
+  const server = createServer((socket) => {
     let next = 0;
     const say = (): void => {
       const line = lines[next++] ?? null;
       if (line === 'close') socket.destroy();
       else if (line !== null) socket.write(`${line}\r\n`);
     };
-    socket.on('error', () => undefined);
     let heard = '';
     socket.on('data', (data) => {
       heard += data.toString('latin1');
@@ -107,10 +105,5 @@ export async function scriptedServer(t: TestContext, lines: readonly (string | n
     });
     say();
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  t.after(() => {
-    open.forEach((socket) => socket.destroy());
-    server.close();
-  });
-  return (server.address() as AddressInfo).port;
+  return listenOnPort(t, server);
 }

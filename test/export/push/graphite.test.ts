@@ -8,7 +8,7 @@ import { graphiteSink, graphiteValues } from '../../../src/export/push/graphite'
 import { PATIENCE_MS, SENT, type Outcome } from '../../../src/export/push/sink';
 import { AT, certificate, noOpenssl, point, sinkOf, tcpServer } from './servers';
 import { createServer as createTls } from 'node:tls';
-import type { AddressInfo } from 'node:net';
+import { listenOnPort } from '../../support/listening';
 
 const SECONDS = AT / 1000;
 const noPython = spawnSync('python3', ['--version']).status === 0 ? false : 'no python3 here';
@@ -105,9 +105,7 @@ json.dump(found, sys.stdout)`;
       socket.on('data', (piece) => heard.push(String(piece)));
       socket.on('error', () => undefined);
     });
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-    t.after(() => server.close());
-    const address = `tls://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const address = `tls://127.0.0.1:${await listenOnPort(t, server)}`;
     const to = (ca: string): Promise<Outcome> =>
       graphiteSink(sinkOf({ kind: 'graphite', address, what: 'node', ca }), PATIENCE_MS).send(POINTS);
     assert.deepEqual(await to(own.path), SENT);

@@ -3,30 +3,16 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { createServer as createHttp, type IncomingHttpHeaders, type ServerResponse } from 'node:http';
 import { createServer as createHttps } from 'node:https';
-import { createServer as createTcp, type AddressInfo, type Server, type Socket } from 'node:net';
+import { createServer as createTcp, type Socket } from 'node:net';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import type { SinkSettings } from '../../../src/record/export-sinks';
 import type { Point } from '../../../src/export/push/point';
 import { parseSettings, settingsToml, type Settings } from '../../../src/record/settings';
+import { listenOnPort } from '../../support/listening';
 import { temporaryDirectory } from '../../support/temporary-directory';
 
 /** Servers on this machine that sinks are tried against. */
-
-async function listening(t: TestContext, server: Server): Promise<number> {
-  const open = new Set<Socket>();
-  server.on('connection', (socket: Socket) => {
-    open.add(socket);
-    socket.on('error', () => undefined);
-    socket.once('close', () => open.delete(socket));
-  });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  t.after(async () => {
-    for (const socket of open) socket.destroy();
-    await new Promise((resolve) => server.close(resolve));
-  });
-  return (server.address() as AddressInfo).port;
-}
 
 /** What was asked. */
 export interface Asked {
@@ -56,7 +42,7 @@ export async function httpServer(
       answer(one, response);
     });
   };
-  return { port: await listening(t, tls === undefined ? createHttp(handle) : createHttps(tls, handle)), asked };
+  return { port: await listenOnPort(t, tls === undefined ? createHttp(handle) : createHttps(tls, handle)), asked };
 }
 
 /** Answers everybody alike. */
@@ -67,7 +53,7 @@ export const says =
 
 /** A server that does this with each connection; its port. */
 export function tcpServer(t: TestContext, handle: (socket: Socket) => void): Promise<number> {
-  return listening(t, createTcp({ allowHalfOpen: true }, handle));
+  return listenOnPort(t, createTcp({ allowHalfOpen: true }, handle));
 }
 
 export const noOpenssl = spawnSync('openssl', ['version']).status === 0 ? false : 'no openssl here';

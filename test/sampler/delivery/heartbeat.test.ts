@@ -10,7 +10,7 @@ import { Heartbeat } from '../../../src/sampler/delivery/heartbeat';
 import { NodeStore } from '../../../src/sampler/node-store/node-store';
 import type { JobRecord } from '../../../src/record/record';
 import { DEFAULT_SETTINGS, type Settings } from '../../../src/record/settings';
-import { accountingRecord, heldJob, newSite, quiet, shepherdObstacle, startJob } from '../fake-shepherd';
+import { accountingRecord, heldJob, newSite, quiet, runningAt, shepherdObstacle, startJob } from '../fake-shepherd';
 import { temporaryDirectory } from '../../support/temporary-directory';
 import { until } from '../../support/until';
 import { recordOf } from '../../support/records';
@@ -207,18 +207,8 @@ describe('a sampler of a running job', { skip: obstacle ?? false }, () => {
     const site = newSite(t, { settings: ['heartbeat = 1'] });
     const hold = heldJob(site);
     const job = startJob(site, hold.command);
-    const heard = async (): Promise<readonly JobRecord[]> => {
-      if (!existsSync(site.accounting)) return [];
-      const reader = openSqliteReader(site.accounting);
-      try {
-        return (await reader.running({ since: 0 })).map((found) => found.record);
-      } finally {
-        await reader.close();
-      }
-    };
     const records = await until(async () => {
-      // The DB may be half made when it is looked at.
-      const found = await heard().catch(() => []);
+      const found = await runningAt(site).catch(() => []);
       return found.length > 0 && found;
     });
     assert.deepEqual(
@@ -228,7 +218,7 @@ describe('a sampler of a running job', { skip: obstacle ?? false }, () => {
     hold.letGo();
     await job.ended;
     await quiet(site);
-    assert.deepEqual(await heard(), []);
+    assert.deepEqual(await runningAt(site), []);
     const end = await accountingRecord(site, job.number);
     assert.deepEqual([end?.status, end?.granted_hosts], ['finished', [{ host: 'node1', slots: 2 }]]);
   });

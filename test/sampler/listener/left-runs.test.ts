@@ -35,23 +35,9 @@ async function listen(t: TestContext, site: Site): Promise<void> {
   t.after(() => link.close());
 }
 
-async function arrived(site: Site, job: number): Promise<JobRecord> {
-  let record: JobRecord | null = null;
-  let asking = false;
-  return until(() => {
-    if (!asking) {
-      asking = true;
-      // The DB may be half made when it is first looked at.
-      void accountingRecord(site, job)
-        .catch(() => null)
-        .then((found) => {
-          record = found;
-          asking = false;
-        });
-    }
-    return record;
-  }, 'the record');
-}
+/** The DB may be half made when it is first looked at. */
+const arrived = (site: Site, job: number): Promise<JobRecord> =>
+  until(() => accountingRecord(site, job).catch(() => null), 'the record');
 
 async function runTiny(site: Site, options: JobOptions = {}): Promise<JobRecord> {
   const job = startJob(site, ['/bin/sh', '-c', 'exit 3'], {

@@ -25,6 +25,7 @@ import {
   letGoSampled,
   lookedAt,
   nodeSamples,
+  runningAt,
   shepherdObstacle,
   startJob,
   type Held,
@@ -296,15 +297,8 @@ describe('the service of the node scope', { skip: shepherdObstacle() ?? false, c
     const hold = heldJob(site);
     const job = start(site, hold.command);
     const heard = await until(async () => {
-      try {
-        const store = openSqliteReader(site.accounting);
-        const records = (await store.running({ since: 0 })).map(({ record }) => record);
-        await store.close();
-        return records.length > 0 && records;
-      } catch {
-        // Not there, or half made.
-        return null;
-      }
+      const records = await runningAt(site).catch(() => []);
+      return records.length > 0 && records;
     }, 'the heartbeat');
     assert.deepEqual(
       heard.map((record) => [record.job_id, record.status, record.granted_hosts]),

@@ -13,6 +13,7 @@ import {
 } from '../../../src/sampler/listener/protocol';
 import { SharedListener } from '../../../src/sampler/service/shared-listener';
 import { DEFAULT_SETTINGS } from '../../../src/record/settings';
+import { listenAt } from '../../support/listening';
 import { temporaryDirectory } from '../../support/temporary-directory';
 import { until } from '../../support/until';
 
@@ -41,7 +42,6 @@ async function played(t: TestContext): Promise<Played> {
   };
   const server = createServer((socket) => {
     sockets.push(socket);
-    socket.on('error', () => undefined);
     socket.setEncoding('utf8').on(
       'data',
       lineSplitter((line) => {
@@ -55,11 +55,7 @@ async function played(t: TestContext): Promise<Played> {
     );
     it.send({ kind: 'hello', events: null, records: null, stays: true });
   });
-  await new Promise<void>((resolve) => server.listen(path, resolve));
-  t.after(() => {
-    for (const socket of sockets) socket.destroy();
-    server.close();
-  });
+  await listenAt(t, server, path);
   return it;
 }
 

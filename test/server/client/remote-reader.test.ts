@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict';
-import { createServer } from 'node:http';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 
@@ -22,6 +21,7 @@ import { statusOf } from '../../accounting/suite/node-suite';
 import { memoryReader } from '../../accounting/memory-reader';
 import { MANY_OWNERS } from '../../report/many-owners';
 import { arrayOfTwenty, firstRun, hostile, killedAtLimit, ordinary } from '../../report/sample-records';
+import { serveOnSocket } from '../../live/snapshot-server';
 import { memoryAccounting } from '../accounting/memory-accounting';
 import { ask, startTestSite } from '../test-site';
 import { temporaryDirectory } from '../../support/temporary-directory';
@@ -294,12 +294,9 @@ describe('RemoteReader', () => {
       [502, '{}', /status 502/],
     ];
     let answer = bad[0];
-    const server = createServer((_request, response) => {
+    const socket = await serveOnSocket(t, (_request, response) => {
       response.writeHead(answer?.[0] ?? 0).end(answer?.[1]);
     });
-    const socket = join(temporaryDirectory(), 's');
-    await new Promise<void>((resolve) => void server.listen(socket, resolve));
-    t.after(() => server.close());
     const client = newServerClient(socket);
     t.after(() => client.close());
     const reader = new RemoteReader(client);
@@ -314,13 +311,7 @@ describe('RemoteReader', () => {
   });
 
   it('does not wait for ever', async (t) => {
-    const server = createServer(() => undefined);
-    const socket = join(temporaryDirectory(), 's');
-    await new Promise<void>((resolve) => void server.listen(socket, resolve));
-    t.after(() => {
-      server.closeAllConnections();
-      server.close();
-    });
+    const socket = await serveOnSocket(t, () => undefined);
     const client = newServerClient(socket, 50);
     t.after(() => client.close());
     await assert.rejects(

@@ -10,20 +10,11 @@ import type { ThreadEvent } from '../../../src/sources/events/process-events';
 import { isUnavailable } from '../../../src/sources/source';
 import { burner, burnersObstacle, readTruth } from '../../burners/build';
 import { oneOf } from '../../tries';
+import { noKernelEvents } from '../../support/kernel-events';
 import { temporaryDirectory } from '../../support/temporary-directory';
 import { until } from '../../support/until';
 
 const MiB = 1024 * 1024;
-
-/** Why the tests can't be run here. */
-function obstacle(): string | false {
-  const events = openKernelEvents({ namespacePath: null, receiveBytes: 65536 });
-  if (isUnavailable(events)) return events.unavailable;
-  const { processEvents, exitRecords } = events;
-  events.close();
-  for (const state of [processEvents, exitRecords]) if (state !== 'open') return state.unavailable;
-  return burnersObstacle() ?? false;
-}
 
 function opened(t: TestContext, receiveBytes?: number): KernelEvents {
   const events = openKernelEvents({ namespacePath: null, ...(receiveBytes === undefined ? {} : { receiveBytes }) });
@@ -107,7 +98,7 @@ async function burn(t: TestContext, name: Parameters<typeof burner>[0], ...optio
   };
 }
 
-describe('openKernelEvents', { skip: obstacle() }, () => {
+describe('openKernelEvents', { skip: noKernelEvents(null) ?? burnersObstacle() ?? false }, () => {
   it('tells of a child in the order of its life, with the time', async (t) => {
     const events = opened(t);
     const before = Number(process.hrtime.bigint()) / 1000;

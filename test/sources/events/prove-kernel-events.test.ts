@@ -1,20 +1,11 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { describe, it } from 'node:test';
-import { openKernelEvents } from '../../../src/sources/events/kernel-events';
 import { proveKernelEvents, type KernelEventsProof } from '../../../src/sources/events/prove-kernel-events';
 import { isUnavailable } from '../../../src/sources/source';
+import { noKernelEvents } from '../../support/kernel-events';
 
-function obstacle(): string | false {
-  const events = openKernelEvents({ namespacePath: null, receiveBytes: 65536 });
-  if (isUnavailable(events)) return events.unavailable;
-  const { processEvents, exitRecords } = events;
-  events.close();
-  for (const state of [processEvents, exitRecords]) if (state !== 'open') return state.unavailable;
-  return false;
-}
-
-describe('proveKernelEvents', { skip: obstacle() }, () => {
+describe('proveKernelEvents', { skip: noKernelEvents(null) ?? false }, () => {
   it('sees its own child', async () => {
     const proof = await proveKernelEvents(null);
     assert.deepEqual(proof.arrived, { fork: true, exec: true, exit: true, record: true });

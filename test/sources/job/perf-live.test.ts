@@ -98,11 +98,6 @@ function perfStat(file: string): Counts {
   return counts;
 }
 
-function temporary(): string {
-  const directory = temporaryDirectory();
-  return directory;
-}
-
 /** The listing holds its own descriptor, which has gone by then. */
 function linkOf(path: string): string {
   try {
@@ -206,7 +201,7 @@ describe('the same as perf stat within 1 %', { skip: skip || (perfStatObstacle()
   ];
 
   it('every event of one run that both count', async (t) => {
-    const file = join(temporary(), 'stat');
+    const file = join(temporaryDirectory(), 'stat');
     const options = ['--children=4', '--faults=10000', '--switches=1000', '--migrations=400', '--seconds=0.4'];
     const { pid, run, end } = await parent(t, ['events', ...options], stat(file));
     const perf = opened(t, { pid, inherit: true });
@@ -226,7 +221,7 @@ describe('the same as perf stat within 1 %', { skip: skip || (perfStatObstacle()
   ] as const) {
     it(`${event} of ${command.join(' ')}, run twice`, (t) =>
       oneOf(3, async () => {
-        const file = join(temporary(), 'stat');
+        const file = join(temporaryDirectory(), 'stat');
         const [name, ...options] = command;
         const { pid, run } = await parent(t, [name, ...options]);
         const perf = opened(t, { pid, inherit: true });
