@@ -68,21 +68,14 @@ export class Nvml {
   }
 
   uuid(device: NvmlHandle): NvmlResult<string> {
-    return this.text('nvmlDeviceGetUUID', device);
-  }
-
-  name(device: NvmlHandle): NvmlResult<string> {
-    return this.text('nvmlDeviceGetName', device);
+    const bytes = Buffer.alloc(96);
+    const parameters = 'uint64_t device, void *text, uint32_t length';
+    const result = this.library.call('nvmlDeviceGetUUID', parameters, device, bytes, bytes.length);
+    return mapResult(result, () => terminated(bytes));
   }
 
   index(device: NvmlHandle): NvmlResult<number> {
     return this.integer('nvmlDeviceGetIndex', device);
-  }
-
-  /** "00000000:41:00.0" */
-  pciBusId(device: NvmlHandle): NvmlResult<string> {
-    // nvmlPciInfo_t ends in the bus id, from byte 36 on; the 16 characters at its start are the legacy form.
-    return mapResult(this.read('nvmlDeviceGetPciInfo_v3', device, 68), (bytes) => terminated(bytes.subarray(36)));
   }
 
   /** Bytes. Where the driver is old, `used` holds what the driver reserves for itself, too. */
@@ -204,12 +197,6 @@ export class Nvml {
 
   private integer(name: string, device: NvmlHandle): NvmlResult<number> {
     return mapResult(this.read(name, device, 4), uint32);
-  }
-
-  private text(name: string, device: NvmlHandle): NvmlResult<string> {
-    const bytes = Buffer.alloc(96);
-    const result = this.library.call(name, 'uint64_t device, void *text, uint32_t length', device, bytes, bytes.length);
-    return mapResult(result, () => terminated(bytes));
   }
 
   private handle(name: string, parameters: string, before: readonly unknown[]): NvmlResult<NvmlHandle> {

@@ -3,7 +3,7 @@
  *
  *   init CODE                 what nvmlInit answers
  *   count N                   devices; N.key describes device N, N/M.key its MIG instance M
- *   0.uuid, 0.name, 0.pci     text
+ *   0.uuid                    text
  *   0.memory TOTAL RESERVED FREE USED
  *   0.rates GPU MEMORY, 0.power, 0.energy, 0.temperature
  *   0.compute, 0.graphics, 0.mps        "PID:BYTES PID:BYTES ..." (BYTES "-": not available)
@@ -156,28 +156,10 @@ int nvmlDeviceGetUUID(uint64_t device, char *to, unsigned length) {
   return text_of(device, "uuid", to, length);
 }
 
-int nvmlDeviceGetName(uint64_t device, char *to, unsigned length) {
-  CHECK(device);
-  return text_of(device, "name", to, length);
-}
-
 int nvmlDeviceGetIndex(uint64_t device, unsigned *index) {
   CHECK(device);
   *index = (unsigned)(device / 256) - 1;
   return SUCCESS;
-}
-
-struct pci {
-  char legacy[16];
-  unsigned domain, bus, device, id, subsystem;
-  char bus_id[32];
-};
-
-int nvmlDeviceGetPciInfo_v3(uint64_t device, struct pci *info) {
-  CHECK(device);
-  memset(info, 0, sizeof *info);
-  strcpy(info->legacy, "0000:FF:FF.F");
-  return text_of(device, "pci", info->bus_id, sizeof info->bus_id);
 }
 
 static int memory_of(uint64_t device, unsigned long long *four) {

@@ -3,16 +3,15 @@ import { parseSpoolEnvironment } from '../../gridengine/spool-environment';
 import { gpuPids, heldGpus, type HeldGpus } from '../../sources/job/held-gpus';
 import { gpusOf } from '../../sources/node/gpu-list';
 import { drmProcess } from '../../sources/job/drm-process';
-import type { Reading } from '../../sources/source';
+import { THIS_MACHINE, type Reading } from '../../sources/source';
 import { chartedGpus, gpuMetrics, gpuNotes, newGpuUse, observeGpus, type GpuUse } from './gpu-use';
 import { trustedSpoolFile } from '../job/job-description';
 import { pidsOf, type FigurePart, type PartContext } from './part';
 
 const WITHIN_MS = 20_000;
-const DRM_VENDORS: ReadonlySet<string> = new Set(['amd', 'intel']);
 
 /** What the job held and used of the node's GPUs. */
-export function gpuFigures({ run }: PartContext): FigurePart {
+export function gpuFigures({ run }: PartContext, sys = THIS_MACHINE.sys): FigurePart {
   const environment = parseSpoolEnvironment(trustedSpoolFile(run.spool, 'environment') ?? '');
   let use: GpuUse = newGpuUse(monotonicMs());
   let held: HeldGpus = { held: [], notes: [] };
@@ -36,8 +35,8 @@ export function gpuFigures({ run }: PartContext): FigurePart {
     },
     node: ({ gpu }) => {
       if (gpu.length === 0) return;
-      const gpus = gpusOf(gpu);
-      if (gpus.some(({ vendor }) => DRM_VENDORS.has(vendor))) askDrm?.();
+      const gpus = gpusOf(gpu, sys);
+      if (gpus.some(({ vendor }) => vendor !== 'nvidia')) askDrm?.();
       const readings = [...gpu, ...ofDrm];
       held = heldGpus(environment, gpus, gpuPids(readings), pids);
       use = observeGpus(use, { atMs: monotonicMs(), readings, held, gpus, pids });

@@ -40,8 +40,6 @@ interface Named {
   readonly gpus: readonly Gpu[];
   /** Words that mean no GPU of this host. */
   readonly unknown: readonly string[];
-  /** The words are indexes. */
-  readonly byIndex: boolean;
 }
 
 const wholeGpus = (gpus: readonly Gpu[]): readonly Gpu[] =>
@@ -70,11 +68,9 @@ function named(words: readonly string[], gpus: readonly Gpu[], stopAtUnknown: bo
   };
   const found = new Set<Gpu>();
   const unknown: string[] = [];
-  let byIndex = false;
   for (const word of words) {
     // "1"; "0:1", "0.1": a MIG instance or a tile of it; "gpu1", "card1", "/dev/nvidia1": ids of resource maps.
     const [, digits, part] = /^(?:\/dev\/)?[a-z_]*(\d{1,4})(?:[:.](\d{1,4}))?$/i.exec(word) ?? [];
-    byIndex ||= digits !== undefined;
     const gpu =
       digits !== undefined ? byNumber(Number(digits), part) : /^(GPU|MIG)-/i.test(word) ? byUuid(word, gpus) : null;
     if (gpu !== null) {
@@ -84,7 +80,7 @@ function named(words: readonly string[], gpus: readonly Gpu[], stopAtUnknown: bo
     if (word !== '-1') unknown.push(word);
     if (stopAtUnknown) break;
   }
-  return { gpus: [...found], unknown, byIndex };
+  return { gpus: [...found], unknown };
 }
 
 const NOTHING: ReadonlySet<string> = new Set(['none', 'void', 'no', 'nodevfiles', '-1']);
@@ -132,16 +128,6 @@ function fromEnvironment(environment: ReadonlyMap<string, string>, gpus: readonl
     if (result.unknown.length > 0)
       notes.push(
         `${shownVariable(variable)} names ${result.unknown.slice(0, MOST_SHOWN).map(shown).join(', ')}: no such GPU on this host.`,
-      );
-    if (
-      variable === 'CUDA_VISIBLE_DEVICES' &&
-      result.byIndex &&
-      environment.get('CUDA_DEVICE_ORDER') !== 'PCI_BUS_ID' &&
-      new Set(wholeGpus(among).map(({ name }) => name)).size > 1
-    )
-      notes.push(
-        'CUDA_VISIBLE_DEVICES counts GPUs of several models fastest first unless CUDA_DEVICE_ORDER is PCI_BUS_ID: ' +
-          'its indexes may mean others than are shown.',
       );
   }
   return { variables, notes };

@@ -44,6 +44,9 @@ interface Card {
 const VENDOR = { amdgpu: 'amd', i915: 'intel', xe: 'intel' } as const;
 const isDriver = (name: string | undefined): name is Card['driver'] => name !== undefined && name in VENDOR;
 
+/** PCI vendor numbers. */
+const VENDOR_NUMBER = { amd: 0x1002, intel: 0x8086 } as const;
+
 const MICRO = 1e-6;
 const MHZ = 1e6;
 
@@ -67,17 +70,16 @@ function findCards(sys: string): readonly Card[] {
     const driver = event.get('DRIVER');
     const pci = pciAddress(event.get('PCI_SLOT_NAME') ?? '');
     if (!isDriver(driver) || pci === null) return [];
-    const product = readText(`${path}/device/product_name`)?.trim();
     const unique = readText(`${path}/device/unique_id`)?.trim().toLowerCase();
-    return [{ path, driver, pci, name: product || `${driver} ${event.get('PCI_ID') ?? ''}`.trim(), unique }];
+    return [{ path, driver, pci, unique }];
   });
   found.sort((one, other) => (one.pci < other.pci ? -1 : 1));
   const counts = { amd: 0, intel: 0 };
-  return found.map(({ path, driver, pci, name, unique }) => {
+  return found.map(({ path, driver, pci, unique }) => {
     const vendor = VENDOR[driver];
     // As ROCR_VISIBLE_DEVICES names them.
     const aliases = unique !== undefined && /^[\da-f]{8,16}$/.test(unique) ? [`GPU-${unique}`] : [];
-    return { path, driver, gpu: { id: pci, vendor, index: counts[vendor]++, name, pci, parent: null, aliases } };
+    return { path, driver, gpu: { id: pci, vendor, index: counts[vendor]++, parent: null, aliases } };
   });
 }
 
@@ -119,7 +121,7 @@ function readCard({ gpu, path, driver }: Card): readonly Reading[] {
   const asleep = readText(`${device}/power/runtime_status`)?.trim() === 'suspended';
   const awake = (value: () => number | null): number | null => (asleep ? null : value());
   const values: readonly (readonly [Metric, number | null])[] = [
-    [METRICS.vendor, gpu.vendor === 'amd' ? VENDOR_NUMBER.amd : VENDOR_NUMBER.intel],
+    [METRICS.vendor, VENDOR_NUMBER[VENDOR[driver]]],
     [METRICS.memoryTotal, amd ? atLeastZero(readInteger(`${device}/mem_info_vram_total`)) : null],
     [METRICS.memoryUsed, awake(() => (amd ? atLeastZero(readInteger(`${device}/mem_info_vram_used`)) : null))],
     [METRICS.utilization, awake(() => (amd ? percent(readInteger(`${device}/gpu_busy_percent`)) : null))],
@@ -131,9 +133,6 @@ function readCard({ gpu, path, driver }: Card): readonly Reading[] {
   ];
   return values.flatMap(([{ name }, value]) => (value === null ? [] : [{ metric: name, instance: gpu.id, value }]));
 }
-
-/** PCI vendor numbers. */
-export const VENDOR_NUMBER = { amd: 0x1002, intel: 0x8086 } as const;
 
 export const drm: Source = {
   name: 'drm',

@@ -1,13 +1,12 @@
 import type { Reading } from '../source';
-import { VENDOR_NUMBER } from './drm';
+import { drmGpus } from './drm';
 import type { Gpu } from './gpu';
 
 /** NVML names instances so. */
 const MIG = /^MIG-/i;
-const PCI = /^[\da-f]{4,8}:[\da-f]{2}:[\da-f]{2}\.[\da-f]$/;
 
-/** The GPUs in the readings of `nvidia` and `drm`: what an index in a job's environment means. */
-export function gpusOf(readings: readonly Reading[]): readonly Gpu[] {
+/** The GPUs in the readings of `nvidia` and `drm`: what an index or a name in a job's environment means. */
+export function gpusOf(readings: readonly Reading[], sys: string): readonly Gpu[] {
   const parents = new Map(
     readings.filter(({ metric }) => metric === 'nvidia_parent_index').map(({ instance, value }) => [instance, value]),
   );
@@ -22,18 +21,9 @@ export function gpusOf(readings: readonly Reading[]): readonly Gpu[] {
     id: instance,
     vendor: 'nvidia',
     index: value,
-    name: '',
-    pci: null,
     parent: parents.has(instance) ? (whole.get(parents.get(instance) ?? -1) ?? null) : null,
     aliases: [],
   }));
-  for (const vendor of ['amd', 'intel'] as const) {
-    const cards = readings.filter(
-      ({ metric, instance, value }) => metric === 'drm_vendor' && PCI.test(instance) && value === VENDOR_NUMBER[vendor],
-    );
-    [...new Set(cards.map(({ instance }) => instance))].sort().forEach((id, index) => {
-      gpus.push({ id, vendor, index, name: '', pci: id, parent: null, aliases: [] });
-    });
-  }
-  return gpus;
+  const cards = new Set(readings.filter(({ metric }) => metric === 'drm_vendor').map(({ instance }) => instance));
+  return cards.size === 0 ? gpus : [...gpus, ...drmGpus(sys).filter(({ id }) => cards.has(id))];
 }

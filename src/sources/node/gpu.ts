@@ -8,9 +8,6 @@ export interface Gpu {
   readonly vendor: GpuVendor;
   /** Position among the vendor's GPUs in the order of PCI addresses; of a MIG instance, within its GPU. */
   readonly index: number;
-  readonly name: string;
-  /** "0000:41:00.0" */
-  readonly pci: string | null;
   /** The GPU that a MIG instance is a part of. */
   readonly parent: string | null;
   /** Other names by which an environment may mean it. */
@@ -52,7 +49,7 @@ export function gpuLabel(gpu: Gpu, all: readonly Gpu[]): string {
   return `${parent === undefined ? 'GPU' : gpuLabel(parent, all)} MIG ${gpu.index}`;
 }
 
-/** "00000000:41:00.0" (NVML), "0000:41:00.0" (sysfs): one form, lower case, four digits of domain unless it needs more. */
+/** "0000:41:00.0": lower case, four digits of domain unless it needs more. */
 export function pciAddress(text: string): string | null {
   const match = /^([\da-f]{1,8}):([\da-f]{2}:[\da-f]{2}\.[\da-f])$/.exec(text.trim().toLowerCase());
   if (match === null) return null;

@@ -1,6 +1,6 @@
 import type { Nvml, NvmlHandle } from '../../native/nvml';
 import { isFailure, NvmlCode, type NvmlResult } from '../../native/nvml-library';
-import { pciAddress, type Gpu, type GpuProcess, type GpuSnapshot, type GpuState } from './gpu';
+import type { Gpu, GpuProcess, GpuSnapshot, GpuState } from './gpu';
 
 /** What has to be remembered from one reading to the next, by UUID. */
 interface NvmlMemory {
@@ -28,18 +28,12 @@ function findGpus(nvml: Nvml): readonly Found[] {
     const handle = orNull(nvml.device(at));
     const id = handle === null ? null : orNull(nvml.uuid(handle));
     if (handle === null || id === null) continue;
-    const common = {
-      vendor: 'nvidia' as const,
-      name: orNull(nvml.name(handle)) ?? '',
-      pci: pciAddress(orNull(nvml.pciBusId(handle)) ?? ''),
-    };
-    const gpu: Gpu = { id, ...common, index: orNull(nvml.index(handle)) ?? at, parent: null, aliases: [] };
+    const common = { vendor: 'nvidia', aliases: [] } as const;
+    const gpu: Gpu = { id, ...common, index: orNull(nvml.index(handle)) ?? at, parent: null };
     const migs = orNull(nvml.migEnabled(handle)) === true ? orNull(nvml.migDevices(handle)) : null;
     const instances = [...(migs ?? [])].flatMap(([index, mig]) => {
       const uuid = orNull(nvml.uuid(mig));
-      if (uuid === null) return [];
-      const name = orNull(nvml.name(mig)) ?? common.name;
-      return [{ gpu: { id: uuid, ...common, name, index, parent: id, aliases: [] }, handle: mig }];
+      return uuid === null ? [] : [{ gpu: { id: uuid, ...common, index, parent: id }, handle: mig }];
     });
     found.push({ gpu, handle, instances });
   }

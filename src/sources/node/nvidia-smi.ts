@@ -1,17 +1,15 @@
-import { pciAddress, type GpuProcess, type GpuState } from './gpu';
+import type { GpuProcess, GpuState } from './gpu';
 
-/** Fields that every driver since 340 knows; one unknown field would fail the whole query. The name may hold commas: last. */
+/** Fields that every driver since 340 knows; one unknown field would fail the whole query. */
 export const SMI_GPU_FIELDS = [
   'index',
   'uuid',
-  'pci.bus_id',
   'memory.total',
   'memory.used',
   'utilization.gpu',
   'utilization.memory',
   'power.draw',
   'temperature.gpu',
-  'name',
 ] as const;
 
 export const SMI_PROCESS_FIELDS = ['gpu_uuid', 'pid', 'used_memory'] as const;
@@ -40,21 +38,13 @@ const rows = (text: string): readonly (readonly string[])[] =>
 /** `nvidia-smi --query-gpu=` SMI_GPU_FIELDS; lines that name no GPU (messages, garbage) are left out. */
 export function parseSmiGpus(text: string): readonly GpuState[] {
   const seen = new Set<string>();
-  return rows(text).flatMap(([index, uuid, pci, total, used, gpu, memory, power, temperature, ...name]) => {
+  return rows(text).flatMap(([index, uuid, total, used, gpu, memory, power, temperature]) => {
     const position = number(index, 1024);
     if (position === null || uuid === undefined || !UUID.test(uuid) || seen.has(uuid)) return [];
     seen.add(uuid);
     return [
       {
-        gpu: {
-          id: uuid,
-          vendor: 'nvidia',
-          index: position,
-          name: name.join(', '),
-          pci: pciAddress(pci ?? ''),
-          parent: null,
-          aliases: [],
-        },
+        gpu: { id: uuid, vendor: 'nvidia', index: position, parent: null, aliases: [] },
         memoryTotalBytes: mib(total),
         memoryUsedBytes: mib(used),
         utilizationPercent: number(gpu, 100),

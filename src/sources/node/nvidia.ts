@@ -230,20 +230,6 @@ function openReader({ options, proc }: Place): Reader | Unavailable {
   return unavailable(`${nvml.failed}: ${nvml.why}`, fix);
 }
 
-/**
- * The GPUs and MIG instances of this host, with index and name: which one an index in a job's environment means.
- * Opens the library for this one question; may take seconds where no persistence mode keeps the driver awake.
- */
-export function nvidiaGpus(place: Place): readonly Gpu[] | Unavailable {
-  const reader = openReader(place);
-  if (isUnavailable(reader)) return reader;
-  try {
-    return reader.gpus();
-  } finally {
-    reader.close();
-  }
-}
-
 export const nvidia: Source = {
   name: 'nvidia',
   reads: ['libnvidia-ml.so.1 (NVML)', 'nvidia-smi'],

@@ -19,8 +19,6 @@ const gpu = (index: number, more: Partial<Gpu> = {}): Gpu => ({
   id: `GPU-000${index}`,
   vendor: 'nvidia',
   index,
-  name: 'A100',
-  pci: null,
   parent: null,
   aliases: [],
   ...more,

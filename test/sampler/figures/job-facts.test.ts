@@ -84,7 +84,7 @@ describe('what a record can hold is listed', () => {
   });
 
   it('of GPUs: all that is promised', () => {
-    const gpu: Gpu = { id: 'GPU-aa', vendor: 'nvidia', index: 0, name: '', pci: null, parent: null, aliases: [] };
+    const gpu: Gpu = { id: 'GPU-aa', vendor: 'nvidia', index: 0, parent: null, aliases: [] };
     const look = { held: { held: [{ gpu, variables: [], pids: [7] }], notes: [] }, gpus: [gpu], pids: new Set([7]) };
     const readings = (joules: number) => [
       { metric: 'nvidia_utilization_percent', instance: gpu.id, value: 50 },

@@ -258,17 +258,4 @@ describe('the figures of a job', () => {
     // No AMD or Intel card: nobody is asked about DRM clients.
     assert.deepEqual(job.reads, []);
   });
-
-  it('ask about DRM clients where there is a card of AMD or Intel', async (t) => {
-    const job = newJob(t, {}, 'ROCR_VISIBLE_DEVICES=0\n');
-    const card = { metric: 'drm_vendor', instance: '0000:43:00.0', value: 0x1002 };
-    job.readings = [{ metric: 'drmprocess_memory_bytes', instance: '0000:43:00.0', value: 2 * MIB, pid: PIDS[0] ?? 0 }];
-    for (const second of [0, 10, 20]) {
-      await job.look(second);
-      job.figures.node({ kind: 'node', id: null, charges: null, gpu: [card] });
-    }
-    assert.deepEqual(job.reads[0], [0, 'drmprocess', PIDS]);
-    assert.equal(job.figures.metrics().gpu_held, 1);
-    assert.equal(job.figures.metrics().gpu_memory_peak_bytes, 2 * MIB);
-  });
 });

@@ -67,11 +67,11 @@ describe('drm', () => {
 
   it('numbers the cards of a vendor by their addresses', () => {
     assert.deepEqual(
-      drmGpus(AMD).map(({ id, vendor, index, name, aliases }) => [id, vendor, index, name, aliases]),
+      drmGpus(AMD).map(({ id, vendor, index, aliases }) => [id, vendor, index, aliases]),
       [
-        ['0000:43:00.0', 'amd', 0, 'Instinct MI210', ['GPU-a3c1d0e98f765432']],
-        ['0000:c1:00.0', 'amd', 1, 'Instinct MI210', ['GPU-8ab4f2cb7e1c21f5']],
-        ['0000:e3:00.0', 'amd', 2, 'amdgpu 1002:744C', ['GPU-0f1e2d3c4b5a6978']],
+        ['0000:43:00.0', 'amd', 0, ['GPU-a3c1d0e98f765432']],
+        ['0000:c1:00.0', 'amd', 1, ['GPU-8ab4f2cb7e1c21f5']],
+        ['0000:e3:00.0', 'amd', 2, ['GPU-0f1e2d3c4b5a6978']],
       ],
     );
     assert.deepEqual(
@@ -111,7 +111,7 @@ describe('drm', () => {
     const files = ['mem_info_vram_total', 'mem_info_vram_used', 'gpu_busy_percent', 'mem_busy_percent'];
     fc.assert(
       fc.property(garbage, (text) => {
-        for (const name of [...files, 'hwmon/hwmon4/power1_average', 'unique_id', 'product_name'])
+        for (const name of [...files, 'hwmon/hwmon4/power1_average', 'unique_id'])
           writeFileSync(join(sys, 'class/drm/card1/device', name), text);
         drmGpus(sys);
         for (const [key, value] of Object.entries(table(sys))) {

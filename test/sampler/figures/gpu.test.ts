@@ -1,0 +1,68 @@
+import assert from 'node:assert/strict';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, it } from 'node:test';
+import { packageRoot } from '../../../src/base/package-root';
+import { DEFAULT_SETTINGS } from '../../../src/record/settings';
+import { gpuFigures } from '../../../src/sampler/figures/gpu';
+import type { FigurePart, Look } from '../../../src/sampler/figures/part';
+import { newSeriesBuffer } from '../../../src/sampler/series/series-buffer';
+import { runOf } from '../../support/runs';
+import { temporaryDirectory } from '../../support/temporary-directory';
+
+const ADDRESS = '0000:43:00.0';
+const PID = 4_200_001;
+const BYTES = 2 ** 21;
+
+function figures(environment: string): FigurePart {
+  const spool = temporaryDirectory();
+  writeFileSync(join(spool, 'environment'), environment);
+  const context = {
+    run: runOf({ job: 7, spool }),
+    settings: DEFAULT_SETTINGS,
+    series: newSeriesBuffer([]),
+    begunMs: 0,
+  };
+  return gpuFigures(context, join(packageRoot(), 'test/fixtures/drm/amdgpu-linux-6.8/sys'));
+}
+
+const hear = (part: FigurePart): unknown =>
+  part.node?.({
+    kind: 'node',
+    id: null,
+    charges: null,
+    gpu: [{ metric: 'drm_vendor', instance: ADDRESS, value: 0x1002 }],
+  });
+
+describe('gpuFigures', () => {
+  it('count a card of AMD as held by its index and by its unique id', () => {
+    for (const name of ['0', 'GPU-a3c1d0e98f765432']) {
+      const part = figures(`ROCR_VISIBLE_DEVICES=${name}\n`);
+      hear(part);
+      assert.deepEqual([part.metrics().gpu_held, part.notes()], [1, []], name);
+    }
+  });
+
+  it('ask about DRM clients where there is a card of AMD or Intel', async () => {
+    const part = figures('');
+    const asked: unknown[] = [];
+    const look = {
+      readings: { counters: new Map([[`${PID}.1`, {}]]) },
+      link: {
+        read: (source: string, pids: readonly number[]) => {
+          asked.push([source, pids]);
+          const readings = [{ metric: 'drmprocess_memory_bytes', instance: ADDRESS, value: BYTES, pid: PID }];
+          return Promise.resolve({ kind: 'values', id: 1, readings, unavailable: null });
+        },
+      },
+    } as unknown as Look;
+    part.look?.(look);
+    hear(part);
+    assert.deepEqual(asked, [['drmprocess', [PID]]]);
+    // The answer arrives.
+    await new Promise((resolve) => setImmediate(resolve));
+    part.look?.(look);
+    hear(part);
+    assert.deepEqual([part.metrics().gpu_held, part.metrics().gpu_memory_peak_bytes], [1, BYTES]);
+  });
+});
