@@ -112,6 +112,14 @@ export interface OpenProcessSource {
   readonly close: () => void;
 }
 
+/** What most sources are. */
+export const USUAL = { blocking: false, interval: 10, enabled: true, options: {} } as const satisfies Partial<Source>;
+
+type Usual = keyof typeof USUAL;
+
+/** A source that is as USUAL says, unless it says otherwise. */
+export const source = (given: Omit<Source, Usual> & Partial<Pick<Source, Usual>>): Source => ({ ...USUAL, ...given });
+
 export function isUnavailable(result: unknown): result is Unavailable {
   return typeof result === 'object' && result !== null && 'unavailable' in result;
 }
@@ -134,11 +142,11 @@ type Describe = (
 ) => Metric;
 
 /** Describes the node-wide metrics of one source; their names follow from the source, what is measured and the unit. */
-export function nodeMetrics(source: string): { readonly gauge: Describe; readonly counter: Describe } {
+export function nodeMetrics(name: string): { readonly gauge: Describe; readonly counter: Describe } {
   const describe =
     (kind: Metric['kind']): Describe =>
     (what, unit, help, more = {}) => ({
-      name: `${source}_${what}${unit === 'count' ? '' : `_${unit}`}`,
+      name: `${name}_${what}${unit === 'count' ? '' : `_${unit}`}`,
       unit,
       kind,
       scope: 'node',

@@ -4,7 +4,7 @@ import { drm } from '../../sources/node/drm';
 import { nvidia } from '../../sources/node/nvidia';
 import { rapl } from '../../sources/node/rapl';
 import { ALL_SOURCE_FACTS } from '../../sources/registry';
-import type { SourceFacts } from '../../sources/source';
+import { USUAL, type SourceFacts } from '../../sources/source';
 import { ENERGY_JOB_METRICS } from './energy-charges';
 import { GPU_JOB_METRICS } from './gpu-use';
 import { PSS_FACTS } from './pss-sums';
@@ -12,22 +12,18 @@ import { PSS_FACTS } from './pss-sums';
 /** Figures of a whole job that the sampler makes out of several sources, or of a source's values over time. */
 export const JOB_FACTS: readonly SourceFacts[] = [
   {
+    ...USUAL,
     name: 'energy',
     reads: ['the sources rapl and raplperf', '/proc/stat', '/proc/meminfo'],
     metrics: ENERGY_JOB_METRICS,
-    blocking: false,
     interval: rapl.interval,
-    enabled: true,
-    options: {},
   },
   {
+    ...USUAL,
     name: 'gpu',
     reads: ['the sources nvidia, drm and drmprocess', "the job's environment"],
     metrics: GPU_JOB_METRICS,
-    blocking: false,
     interval: Math.min(nvidia.interval, drm.interval),
-    enabled: true,
-    options: {},
   },
   { ...pss, metrics: PSS_FACTS },
   { ...processes, metrics: [SWAP_PEAK] },

@@ -1,4 +1,4 @@
-import type { Metric, Source } from '../source';
+import { USUAL, type Metric, type SourceFacts } from '../source';
 
 const metric = (name: string, unit: Metric['unit'], help: string, resolution = 1): Metric => ({
   name: `taskstats_${name}`,
@@ -13,7 +13,8 @@ const delay = (name: string, what: string): Metric =>
   metric(`${name}_delay_seconds`, 'seconds', `Time that processes, by the time they ended, had waited ${what}.`, 1000);
 
 /** What the kernel's exit records say of a job: of all its processes, also those that no sample ever saw. */
-export const taskstats: Omit<Source, 'open'> = {
+export const taskstats: SourceFacts = {
+  ...USUAL,
   name: 'taskstats',
   reads: [
     'netlink: process connector (fork, exec, exit)',
@@ -56,8 +57,5 @@ export const taskstats: Omit<Source, 'open'> = {
     delay('thrashing', 'for pages of the working set that had been evicted'),
     delay('compact', 'for memory to be compacted'),
   ],
-  blocking: false,
   interval: 1,
-  enabled: true,
-  options: {},
 };

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { listNames, whyUnreadable } from '../files';
-import { unavailable, type Place, type Source, type Unavailable } from '../source';
+import { unavailable, USUAL, type Place, type SourceFacts, type Unavailable } from '../source';
 import { CGROUP_METRICS, type CgroupReading } from './cgroup-reading';
 import { coversSubgroups, openV1, type V1Directories } from './cgroup-v1';
 import { openV2 } from './cgroup-v2';
@@ -20,17 +20,15 @@ export interface OpenCgroup {
 }
 
 /** How this source is listed; it is read for one job's group, not for the node. */
-export const cgroupFacts: Omit<Source, 'open'> = {
+export const cgroupFacts: SourceFacts = {
+  ...USUAL,
   name: 'cgroup',
   reads: [
     'v2: memory.{current,peak,stat,events,pressure,max}, memory.swap.{current,peak,max}, cpu.stat, io.stat, pids.peak',
     'v1: memory.{usage_in_bytes,max_usage_in_bytes,stat,oom_control}, memory.memsw.*, cpuacct.*, blkio.throttle.*',
   ],
   metrics: CGROUP_METRICS,
-  blocking: false,
   interval: 1,
-  enabled: true,
-  options: {},
 };
 
 const MAJOR_OF_LOOP_DEVICES = '7:';

@@ -1,7 +1,15 @@
 import { existsSync, opendirSync, readlinkSync } from 'node:fs';
 import { textOfUntrusted } from '../../base/read-untrusted';
 import { parseFdinfo, type DrmClient, type DrmEngine } from '../node/drm-fdinfo';
-import { unavailable, type JobProcessIds, type Metric, type Place, type ProcessSource, type Reading } from '../source';
+import {
+  unavailable,
+  USUAL,
+  type JobProcessIds,
+  type Metric,
+  type Place,
+  type ProcessSource,
+  type Reading,
+} from '../source';
 
 const VIDEO: Metric = {
   name: 'drmprocess_memory_bytes',
@@ -120,12 +128,11 @@ const FORGET_MS = 600_000;
 
 /** GPU memory and time by process, of any driver that prints them (amdgpu, i915, xe, nouveau, panfrost ...). */
 export const drmProcess: ProcessSource = {
+  ...USUAL,
   name: 'drmprocess',
   reads: ['/proc/PID/fd', '/proc/PID/fdinfo'],
   metrics: [VIDEO, SYSTEM, BUSY],
   blocking: true,
-  interval: 10,
-  enabled: true,
   options: {
     // Of one process: those of a GPU program are opened early, and a look at one takes 5 us.
     most_descriptors: 4096,

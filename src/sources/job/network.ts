@@ -1,7 +1,7 @@
 import { readlinkSync } from 'node:fs';
 import { readText } from '../files';
 import { parseNetDev } from '../node/network';
-import { unavailable, type Metric, type ProcessSource, type Reading, type Unavailable } from '../source';
+import { unavailable, USUAL, type Metric, type ProcessSource, type Reading, type Unavailable } from '../source';
 
 const counter = (name: string, unit: 'bytes' | 'count', help: string): Metric => ({
   name: `jobnetwork_${name}`,
@@ -80,13 +80,10 @@ function readJob(
 
 /** Network traffic of a job whose processes live in a network namespace of their own (a container). */
 export const jobNetwork: ProcessSource = {
+  ...USUAL,
   name: 'jobnetwork',
   reads: ['/proc/PID/ns/net', '/proc/PID/net/dev'],
   metrics: METRICS,
-  blocking: false,
-  interval: 10,
-  enabled: true,
-  options: {},
   open: ({ proc }) => {
     const self = namespaceOf(proc, 'self');
     if (self === null || self === DENIED)

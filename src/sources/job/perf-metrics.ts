@@ -1,5 +1,5 @@
 import type { OptionValue } from '../../record/setting';
-import type { Metric, Reading, Source } from '../source';
+import { USUAL, type Metric, type Reading, type SourceFacts } from '../source';
 import { NAMED_EVENTS } from './perf-event-names';
 
 /** What one event of a job has come to. */
@@ -117,12 +117,11 @@ export function perfMetricReadings(readings: readonly PerfReading[]): readonly R
 }
 
 /** What doctor, the list of metrics and the settings know of it. It is opened per job (openPerf), not per node. */
-export const perfFacts: Omit<Source, 'open'> = {
+export const perfFacts: SourceFacts = {
+  ...USUAL,
   name: 'perf',
   reads: ['perf_event_open(2)', '/sys/bus/event_source/devices'],
   metrics: PERF_METRICS,
-  blocking: false,
-  interval: 10,
   enabled: false,
   options: {
     events: [

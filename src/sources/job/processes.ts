@@ -1,4 +1,4 @@
-import type { Metric, Source } from '../source';
+import { USUAL, type Metric, type SourceFacts } from '../source';
 
 const KIB = 1 / 1024;
 
@@ -18,7 +18,8 @@ export const SWAP_PEAK = bytes(
 );
 
 /** What the sampler itself reads of every process of a job, summed over the job. */
-export const processes: Omit<Source, 'open'> = {
+export const processes: SourceFacts = {
+  ...USUAL,
   name: 'process',
   reads: ['/proc/PID/stat', '/proc/PID/statm', '/proc/PID/status', '/proc/PID/io'],
   metrics: [
@@ -41,8 +42,5 @@ export const processes: Omit<Source, 'open'> = {
     bytes('read', 'Read from storage, since the start of the job (read_bytes in io).', 'counter'),
     bytes('written', 'Written to storage, since the start of the job (write_bytes in io).', 'counter'),
   ],
-  blocking: false,
   interval: 1,
-  enabled: true,
-  options: {},
 };

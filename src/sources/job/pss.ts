@@ -1,6 +1,6 @@
 import { closeSync, existsSync, openSync, readdirSync, readSync } from 'node:fs';
 import { memoryOfAnyThread, ProcessFiles } from '../proc/process-files';
-import { unavailable, type Metric, type OpenProcessSource, type ProcessSource, type Reading } from '../source';
+import { unavailable, USUAL, type Metric, type OpenProcessSource, type ProcessSource, type Reading } from '../source';
 import { SmapsReader, type SharedMemory } from './smaps';
 
 const ofProcess = (name: string, help: string): Metric => ({
@@ -214,12 +214,12 @@ function openPss(
  * for 5,000). There the resident set decides, which is known; the full smaps is given up while it is being read.
  */
 export const pss: ProcessSource = {
+  ...USUAL,
   name: 'pss',
   reads: ['/proc/PID/smaps_rollup', '/proc/PID/smaps (before Linux 4.14)', '/proc/PID/statm', '/proc/PID/status'],
   metrics: METRICS,
   blocking: true,
   interval: 30,
-  enabled: true,
   options: {
     // A mapping of the full smaps costs some 10 us to make and to parse: about 20 ms.
     most_maps: 2000,

@@ -1,5 +1,5 @@
 import { listNames, readInteger, readText } from '../files';
-import { nodeMetrics, opened, type Reading, reading, type Source, unavailable } from '../source';
+import { nodeMetrics, opened, reading, source, unavailable, type Reading } from '../source';
 
 const { gauge } = nodeMetrics('battery');
 
@@ -58,15 +58,13 @@ export function batteryState(files: SupplyFiles): Battery {
 const isMains = (type: string): boolean => type === 'Mains' || type.startsWith('USB');
 
 /** Batteries of the machine and UPS that the kernel knows. Those of mice and keyboards (scope "Device") are left out. */
-export const battery: Source = {
+export const battery = source({
   name: 'battery',
   reads: ['/sys/class/power_supply/*'],
   metrics: [CHARGE, POWER, LEFT, PLUGGED],
   // Answers come from firmware or over a slow bus.
   blocking: true,
   interval: 60,
-  enabled: true,
-  options: {},
   open: ({ sys }) => {
     const directory = `${sys}/class/power_supply`;
     const read = (): readonly Reading[] | null => {
@@ -97,4 +95,4 @@ export const battery: Source = {
     };
     return opened(read, () => unavailable(`no battery below ${directory}`));
   },
-};
+});

@@ -1,7 +1,7 @@
 import { readText, whyUnreadable } from '../files';
 import { natural, naturals, words } from '../numbers';
 import { TICKS_PER_SECOND } from '../proc/clock';
-import { type Metric, nodeMetrics, type Reading, reading, type Source } from '../source';
+import { nodeMetrics, reading, source, type Metric, type Reading } from '../source';
 import { CPU_MODES, utilisation, type CpuMode, type CpuTimes } from './cpu-times';
 
 const { gauge, counter } = nodeMetrics('cpu');
@@ -118,7 +118,7 @@ export function cpuReadings(stat: CpuStat, before: CpuStat | null, perCpuTimes: 
   return readings;
 }
 
-export const cpu: Source = {
+export const cpu = source({
   name: 'cpu',
   reads: ['/proc/stat'],
   metrics: [
@@ -130,9 +130,6 @@ export const cpu: Source = {
     LOGICAL,
     ...Object.values(EVENTS),
   ],
-  blocking: false,
-  interval: 10,
-  enabled: true,
   // Ten more series for each CPU: 1,280 on a node of 128.
   options: { per_cpu_times: false },
   open: ({ proc, options }) => {
@@ -150,4 +147,4 @@ export const cpu: Source = {
       close: () => undefined,
     };
   },
-};
+});

@@ -1,6 +1,6 @@
 import { listNames, readInteger, readText, whyUnreadable } from '../files';
 import { words } from '../numbers';
-import { nodeMetrics, opened, type Reading, reading, type Source, unavailable } from '../source';
+import { nodeMetrics, opened, reading, source, unavailable, type Reading } from '../source';
 
 const { gauge } = nodeMetrics('cpufreq');
 
@@ -94,15 +94,13 @@ function cpufreqReadings(clocks: readonly Clock[]): readonly Reading[] {
   ];
 }
 
-export const cpufreq: Source = {
+export const cpufreq = source({
   name: 'cpufreq',
   reads: ['/sys/devices/system/cpu/cpufreq/policy*', '/sys/devices/system/cpu/cpu*/cpufreq', '/proc/cpuinfo'],
   metrics: [MEAN, MEAN_MINIMUM, MEAN_MAXIMUM, CURRENT, MINIMUM, MAXIMUM],
   // Linux 4.13 to 5.17 on x86 sleeps 10 to 20 ms for each CPU to measure it (prometheus/node_exporter#1086).
   blocking: true,
   interval: 60,
-  enabled: true,
-  options: {},
   open: ({ proc, sys }) => {
     const path = `${proc}/cpuinfo`;
     const read = (): readonly Reading[] => {
@@ -115,4 +113,4 @@ export const cpufreq: Source = {
         : unavailable(`no cpufreq below ${sys}/devices/system/cpu and no "cpu MHz" in ${path}`),
     );
   },
-};
+});

@@ -1,15 +1,6 @@
 import { listNames, readText, whyUnreadable } from '../files';
 import { naturals, words } from '../numbers';
-import {
-  listOption,
-  type Metric,
-  nodeMetrics,
-  opened,
-  type Reading,
-  reading,
-  type Source,
-  unavailable,
-} from '../source';
+import { listOption, nodeMetrics, opened, reading, source, unavailable, type Metric, type Reading } from '../source';
 
 const { gauge, counter } = nodeMetrics('disk');
 
@@ -80,13 +71,10 @@ export function isCounted(device: string, blocks: ReadonlySet<string>, leftOut: 
   return !leftOut.some((prefix) => device.startsWith(prefix) && /^\d/.test(device.slice(prefix.length)));
 }
 
-export const disk: Source = {
+export const disk = source({
   name: 'disk',
   reads: ['/proc/diskstats', '/sys/block'],
   metrics: FIELDS.map(([metric]) => metric),
-  blocking: false,
-  interval: 10,
-  enabled: true,
   options: { left_out: ['loop', 'ram', 'zram', 'dm-', 'md', 'bcache', 'sr', 'fd'] },
   open: ({ proc, sys, options }) => {
     const path = `${proc}/diskstats`;
@@ -103,4 +91,4 @@ export const disk: Source = {
         : whyUnreadable(path),
     );
   },
-};
+});

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import type * as Statvfs from '../../native/statvfs';
-import { listOption, nodeMetrics, opened, type Reading, reading, type Source, unavailable } from '../source';
+import { listOption, nodeMetrics, opened, reading, source, unavailable, type Reading } from '../source';
 
 const { gauge } = nodeMetrics('diskusage');
 
@@ -37,14 +37,13 @@ export function diskusageReadings(path: string, size: Statvfs.FileSystemSize): r
   ];
 }
 
-export const diskusage: Source = {
+export const diskusage = source({
   name: 'diskusage',
   reads: ['statvfs(2) of the paths in [sources.diskusage]'],
   metrics: [TOTAL, USED, FREE, AVAILABLE, USED_PERCENT, INODES, INODES_FREE, INODES_PERCENT],
   // A hard NFS mount whose server is away holds the caller until it is back.
   blocking: true,
   interval: 60,
-  enabled: true,
   options: { paths: ['/'] },
   open: ({ root, options }) => {
     const paths = listOption(options.paths);
@@ -63,4 +62,4 @@ export const diskusage: Source = {
       () => unavailable(`none of ${paths.join(', ')} exists`, 'fix paths of [sources.diskusage]'),
     );
   },
-};
+});

@@ -1,5 +1,5 @@
 import { listNames, readInteger, readText } from '../files';
-import { unavailable, type Metric, type Reading, type Source } from '../source';
+import { source, unavailable, type Metric, type Reading } from '../source';
 import { pciAddress, type Gpu } from './gpu';
 
 const metric = (what: string, unit: Metric['unit'], help: string, more: Partial<Metric> = {}): Metric => ({
@@ -134,14 +134,11 @@ function readCard({ gpu, path, driver }: Card): readonly Reading[] {
   return values.flatMap(([{ name }, value]) => (value === null ? [] : [{ metric: name, instance: gpu.id, value }]));
 }
 
-export const drm: Source = {
+export const drm = source({
   name: 'drm',
   reads: ['/sys/class/drm/card*/device', '/sys/class/drm/card*/device/hwmon'],
   metrics: Object.values(METRICS),
   blocking: true,
-  interval: 10,
-  enabled: true,
-  options: {},
   open: ({ sys }) => {
     const none = unavailable('no AMD or Intel GPU below /sys/class/drm');
     if (findCards(sys).length === 0) return none;
@@ -153,4 +150,4 @@ export const drm: Source = {
       close: () => undefined,
     };
   },
-};
+});

@@ -1,5 +1,5 @@
 import { listNames, readInteger } from '../files';
-import { nodeMetrics, opened, type Reading, reading, type Source, unavailable } from '../source';
+import { nodeMetrics, opened, reading, source, unavailable, type Reading } from '../source';
 
 const { counter } = nodeMetrics('edac');
 
@@ -25,14 +25,11 @@ const FILES = [
 ] as const;
 
 /** Errors of the node's memory, since the driver was loaded or somebody reset them. */
-export const edac: Source = {
+export const edac = source({
   name: 'edac',
   reads: ['/sys/devices/system/edac/mc/mc*/{ce_count,ue_count}'],
   metrics: [CORRECTED, UNCORRECTED],
-  blocking: false,
   interval: 60,
-  enabled: true,
-  options: {},
   open: ({ sys }) => {
     const directory = `${sys}/devices/system/edac/mc`;
     const read = (): readonly Reading[] | null => {
@@ -50,4 +47,4 @@ export const edac: Source = {
       unavailable(`no memory controller in ${directory}`, 'load the EDAC driver of its chipset'),
     );
   },
-};
+});

@@ -1,5 +1,5 @@
 import { listNames, readInteger, readText } from '../files';
-import { unavailable, type Metric, type Place, type Reading, type Source, type Unavailable } from '../source';
+import { source, unavailable, type Metric, type Place, type Reading, type Unavailable } from '../source';
 import { celsiusOf } from './celsius';
 import { byNumber, namesInOrder, plainName } from './names';
 
@@ -128,14 +128,13 @@ function readSensor({ instance, path, attributes }: Sensor): readonly Reading[] 
   return readings;
 }
 
-export const hwmon: Source = {
+export const hwmon = source({
   name: 'hwmon',
   reads: ['/sys/class/hwmon/hwmon*/{temp,fan,power,in,energy}*'],
   metrics: [TEMPERATURE, TEMPERATURE_MAX, TEMPERATURE_CRITICAL, FAN, POWER, VOLTAGE, ENERGY],
   // Behind a sensor may be an I2C bus, a disk that is asked by command, or a power meter that asks the BMC.
   blocking: true,
   interval: 30,
-  enabled: true,
   /** per_core: sensors of single cores (coretemp, amd_energy) too. */
   options: { per_core: true },
   open: (place) => {
@@ -147,4 +146,4 @@ export const hwmon: Source = {
     const first = read();
     return 'unavailable' in first ? first : { read, close: () => undefined };
   },
-};
+});

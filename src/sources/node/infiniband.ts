@@ -1,7 +1,7 @@
 import { readlinkSync } from 'node:fs';
 import { basename } from 'node:path';
 import { listNames, readInteger, readText } from '../files';
-import { unavailable, type Metric, type Reading, type Source, type Unavailable } from '../source';
+import { source, unavailable, type Metric, type Reading, type Unavailable } from '../source';
 
 const metric = (what: string, unit: Metric['unit'], kind: Metric['kind'], help: string): Metric => ({
   name: `infiniband_${what}${unit === 'count' ? '' : `_${unit}`}`,
@@ -157,15 +157,12 @@ function readPort(port: Port): readonly Reading[] {
   return [...readings, ...readCounters(port)];
 }
 
-export const infiniband: Source = {
+export const infiniband = source({
   name: 'infiniband',
   reads: ['/sys/class/infiniband/*/ports/*/{rate,state,link_layer,counters/*,counters_ext/*}'],
   metrics: [RATE, ACTIVE, LINK_LAYER, STOPPED, ...COUNTERS.map((each) => each.metric)],
   // A counter is asked of the adapter's firmware, which takes a minute to be given up.
   blocking: true,
-  interval: 10,
-  enabled: true,
-  options: {},
   open: ({ sys }) => {
     const directory = `${sys}/class/infiniband`;
     const read = (): readonly Reading[] | Unavailable => {
@@ -175,4 +172,4 @@ export const infiniband: Source = {
     const first = read();
     return 'unavailable' in first ? first : { read, close: () => undefined };
   },
-};
+});

@@ -1,4 +1,4 @@
-import { unavailable, type Metric, type Place, type Reading, type Source, type Unavailable } from '../source';
+import { source, unavailable, type Metric, type Place, type Reading, type Unavailable } from '../source';
 import { commandWords, runBounded, whyNotRunnable } from './bounded-command';
 import { parseIpmiPower } from './ipmi-power';
 
@@ -25,13 +25,12 @@ function timeoutSeconds({ timeout }: Place['options']): number {
   return seconds > 0 ? Math.min(seconds, MOST_TIMEOUT_S) : 5;
 }
 
-export const ipmi: Source = {
+export const ipmi = source({
   name: 'ipmi',
   reads: ['/usr/sbin/ipmi-dcmi --get-system-power-statistics'],
   metrics: [POWER, AVERAGE],
   blocking: true,
   interval: 30,
-  enabled: true,
   /**
    * command: split at blanks, run without a shell ("/usr/bin/ipmitool dcmi power reading" is another one that is
    * understood). timeout: seconds until it is killed.
@@ -56,4 +55,4 @@ export const ipmi: Source = {
     const first = read();
     return 'unavailable' in first ? first : { read, close: () => undefined };
   },
-};
+});

@@ -1,5 +1,5 @@
 import { readText, whyUnreadable } from '../files';
-import type { Metric, Reading, Source } from '../source';
+import { source, type Metric, type Reading } from '../source';
 
 const gauge = (name: string, help: string, resolution = 1): Metric => ({
   name: `loadavg_${name}`,
@@ -25,18 +25,14 @@ function parseLoadavg(text: string): readonly Reading[] | null {
   return METRICS.map(({ name }, index) => ({ metric: name, instance: '', value: Number(match[index + 1]) }));
 }
 
-export const loadavg: Source = {
+export const loadavg = source({
   name: 'loadavg',
   reads: ['/proc/loadavg'],
   metrics: METRICS,
-  blocking: false,
-  interval: 10,
-  enabled: true,
-  options: {},
   open: ({ proc }) => {
     const path = `${proc}/loadavg`;
     const read = (): readonly Reading[] | null => parseLoadavg(readText(path) ?? '');
     if (read() === null) return whyUnreadable(path);
     return { read: () => read() ?? whyUnreadable(path), close: () => undefined };
   },
-};
+});

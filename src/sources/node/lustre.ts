@@ -1,5 +1,5 @@
 import { listNames, readText, whyUnreadable } from '../files';
-import { unavailable, type Metric, type Reading, type Source, type Unavailable } from '../source';
+import { source, unavailable, type Metric, type Reading, type Unavailable } from '../source';
 import { namesInOrder } from './names';
 
 const counter = (what: string, unit: 'bytes' | 'count', help: string): Metric => ({
@@ -79,14 +79,11 @@ export function parseLustreStats(text: string): ReadonlyMap<string, number> | nu
 /** "scratch-ffff9bc043537800": the file system and the kernel's address of this mount of it. */
 const filesystemOf = (mount: string): string => mount.replace(/-[0-9a-f]{8,16}$/, '');
 
-export const lustre: Source = {
+export const lustre = source({
   name: 'lustre',
   reads: ['/proc/fs/lustre/llite/*/stats', '/sys/kernel/debug/lustre/llite/*/stats (Lustre 2.12 and later)'],
   metrics: METRICS,
   blocking: true,
-  interval: 10,
-  enabled: true,
-  options: {},
   open: ({ proc, sys }) => {
     const directories = [`${proc}/fs/lustre/llite`, `${sys}/kernel/debug/lustre/llite`];
     const nameOf = namesInOrder();
@@ -113,4 +110,4 @@ export const lustre: Source = {
     const first = read();
     return 'unavailable' in first ? first : { read, close: () => undefined };
   },
-};
+});

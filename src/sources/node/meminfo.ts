@@ -1,5 +1,5 @@
 import { readText, whyUnreadable } from '../files';
-import { type Metric, nodeMetrics, opened, type Reading, reading, type Source } from '../source';
+import { nodeMetrics, opened, reading, source, type Metric, type Reading } from '../source';
 
 const { gauge } = nodeMetrics('meminfo');
 
@@ -114,14 +114,10 @@ function meminfoReadings(text: string): readonly Reading[] {
   return readings;
 }
 
-export const meminfo: Source = {
+export const meminfo = source({
   name: 'meminfo',
   reads: ['/proc/meminfo'],
   metrics: [USED, PERCENT, ...METRICS.values()],
-  blocking: false,
-  interval: 10,
-  enabled: true,
-  options: {},
   open: ({ proc }) => {
     const path = `${proc}/meminfo`;
     return opened(
@@ -129,4 +125,4 @@ export const meminfo: Source = {
       () => whyUnreadable(path),
     );
   },
-};
+});

@@ -1,6 +1,6 @@
 import { readText, whyUnreadable } from '../files';
 import { words } from '../numbers';
-import { nodeMetrics, opened, type Reading, reading, type Source } from '../source';
+import { nodeMetrics, opened, reading, source, type Reading } from '../source';
 
 const { gauge } = nodeMetrics('mounts');
 
@@ -29,14 +29,11 @@ export function parseMounts(text: string): readonly string[] {
 }
 
 /** Counts of mounts; the list itself (device, mount point, options) is `findmnt`'s, not a sample. */
-export const mounts: Source = {
+export const mounts = source({
   name: 'mounts',
   reads: ['/proc/self/mounts', '/proc/filesystems'],
   metrics: [ALL, PARTITIONS, NETWORK],
-  blocking: false,
   interval: 60,
-  enabled: true,
-  options: {},
   open: ({ proc }) => {
     const path = `${proc}/self/mounts`;
     const read = (): readonly Reading[] | null => {
@@ -48,4 +45,4 @@ export const mounts: Source = {
     };
     return opened(read, () => whyUnreadable(path));
   },
-};
+});

@@ -1,6 +1,6 @@
 import { readInteger, readText, whyUnreadable } from '../files';
 import { naturals, words } from '../numbers';
-import { listOption, type Metric, nodeMetrics, opened, type Reading, reading, type Source } from '../source';
+import { listOption, nodeMetrics, opened, reading, source, type Metric, type Reading } from '../source';
 
 const { gauge, counter } = nodeMetrics('network');
 
@@ -88,13 +88,10 @@ function linkReadings(sys: string, name: string): readonly Reading[] {
 
 const LINKS_AGE_MS = 60_000;
 
-export const network: Source = {
+export const network = source({
   name: 'network',
   reads: ['/proc/net/dev', '/sys/class/net/*/{mtu,carrier,speed,duplex}'],
   metrics: [...Object.values(COUNTERS), SPEED, MTU, UP, FULL_DUPLEX],
-  blocking: false,
-  interval: 10,
-  enabled: true,
   // Ends of pairs and bridges on the host that count again what a real interface counts.
   options: { left_out: ['veth', 'ifb', 'dummy', 'docker', 'virbr', 'vnet', 'tap', 'cni', 'cali', 'flannel'] },
   open: ({ proc, sys, now, options }) => {
@@ -124,4 +121,4 @@ export const network: Source = {
     };
     return opened(read, () => whyUnreadable(path));
   },
-};
+});

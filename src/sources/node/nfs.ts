@@ -1,5 +1,5 @@
 import { readText, whyUnreadable } from '../files';
-import { unavailable, type Metric, type Reading, type Source, type Unavailable } from '../source';
+import { source, unavailable, type Metric, type Reading, type Unavailable } from '../source';
 import { parseMountstats, parseNfsDevices, type NfsMount, type NfsOperation } from './mountstats';
 
 interface Value {
@@ -132,15 +132,12 @@ function readMount(mount: NfsMount): readonly Reading[] {
 const mayMountLater = (mountstats: string): boolean =>
   /^device (?!systemd-1 )\S+ .* with fstype autofs$/m.test(mountstats);
 
-export const nfs: Source = {
+export const nfs = source({
   name: 'nfs',
   reads: ['/proc/self/mountstats', '/proc/self/mountinfo'],
   metrics: VALUES.map(({ metric }) => metric),
   // Neither file asks a server: the kernel adds up what it has counted (nfs_show_stats), even for one that hangs.
   blocking: false,
-  interval: 10,
-  enabled: true,
-  options: {},
   open: ({ proc }) => {
     const path = `${proc}/self/mountstats`;
     const text = readText(path);
@@ -154,4 +151,4 @@ export const nfs: Source = {
     };
     return { read, close: () => undefined };
   },
-};
+});

@@ -1,5 +1,5 @@
 import { listNames, readText } from '../files';
-import { type Metric, nodeMetrics, opened, type Reading, reading, type Source, unavailable } from '../source';
+import { nodeMetrics, opened, reading, source, unavailable, type Metric, type Reading } from '../source';
 
 const { gauge, counter } = nodeMetrics('numa');
 
@@ -35,14 +35,10 @@ export const parseNodeMeminfo = (text: string): ReadonlyMap<string, number> =>
 export const parseNumastat = (text: string): ReadonlyMap<string, number> =>
   found(text.matchAll(/^(\w{1,40}) (\d{1,20})$/gm), 1);
 
-export const numa: Source = {
+export const numa = source({
   name: 'numa',
   reads: ['/sys/devices/system/node/node*/{meminfo,numastat}'],
   metrics: [...Object.values(MEMORY), ...Object.values(ALLOCATIONS)],
-  blocking: false,
-  interval: 10,
-  enabled: true,
-  options: {},
   open: ({ sys }) => {
     const directory = `${sys}/devices/system/node`;
     const read = (): readonly Reading[] =>
@@ -61,4 +57,4 @@ export const numa: Source = {
       });
     return opened(read, () => unavailable(`no memory nodes below ${directory}`));
   },
-};
+});

@@ -4,12 +4,12 @@ import { Nvml } from '../../native/nvml';
 import { isFailure, NvmlCode } from '../../native/nvml-library';
 import {
   isUnavailable,
+  source,
   unavailable,
   type Metric,
   type OpenSource,
   type Place,
   type Reading,
-  type Source,
   type Unavailable,
 } from '../source';
 import type { Gpu, GpuProcess, GpuSnapshot, GpuState } from './gpu';
@@ -230,13 +230,11 @@ function openReader({ options, proc }: Place): Reader | Unavailable {
   return unavailable(`${nvml.failed}: ${nvml.why}`, fix);
 }
 
-export const nvidia: Source = {
+export const nvidia = source({
   name: 'nvidia',
   reads: ['libnvidia-ml.so.1 (NVML)', 'nvidia-smi'],
   metrics: [INDEX, PARENT, ...[...OF_GPU, ...OF_PROCESS].map(([, described]) => described)],
   blocking: true,
-  interval: 10,
-  enabled: true,
   options: DEFAULTS,
   // It is run once to open, and twice to read.
   patience: (options) => 3 * smiSeconds(options) + 1,
@@ -255,4 +253,4 @@ export const nvidia: Source = {
     }
     return { read, close: reader.close };
   },
-};
+});

@@ -1,5 +1,5 @@
 import { readText, whyUnreadable } from '../files';
-import { type Metric, nodeMetrics, opened, type Reading, reading, type Source, unavailable } from '../source';
+import { nodeMetrics, opened, reading, source, unavailable, type Metric, type Reading } from '../source';
 
 const { gauge, counter } = nodeMetrics('pressure');
 
@@ -72,7 +72,7 @@ const METRICS = Object.fromEntries(
   ]),
 ) as Readonly<Record<Resource, Readonly<Record<Pressure['kind'], Described>>>>;
 
-export const pressure: Source = {
+export const pressure = source({
   name: 'pressure',
   reads: ['/proc/pressure/{cpu,memory,io,irq}'],
   metrics: NAMES.flatMap((resource) =>
@@ -80,10 +80,6 @@ export const pressure: Source = {
       Object.values(METRICS[resource][kind]),
     ),
   ),
-  blocking: false,
-  interval: 10,
-  enabled: true,
-  options: {},
   open: ({ proc }) => {
     const read = (): readonly Reading[] =>
       NAMES.flatMap((resource) =>
@@ -103,4 +99,4 @@ export const pressure: Source = {
       return unavailable(why.unavailable, why.fix ?? 'boot Linux 4.20 or later with psi=1');
     });
   },
-};
+});

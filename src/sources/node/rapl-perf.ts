@@ -1,6 +1,14 @@
 import { parseCpuList } from '../cpu-list';
 import { listNames, readInteger, readText } from '../files';
-import { isUnavailable, unavailable, type Metric, type Reading, type Source, type Unavailable } from '../source';
+import {
+  isUnavailable,
+  source,
+  unavailable,
+  type Metric,
+  type Reading,
+  type Source,
+  type Unavailable,
+} from '../source';
 
 /** One open perf event on one CPU. */
 interface RawCounter {
@@ -80,14 +88,11 @@ function wantedCounters(sys: string, pmu: string): readonly Wanted[] {
 
 /** RAPL by perf events; who opens them is given, since that takes a system call. */
 export function raplPerf(openCounter: OpenCounter): Source {
-  return {
+  return source({
     name: 'raplperf',
     reads: ['/sys/bus/event_source/devices/power/{type,cpumask,events/*}', 'perf_event_open'],
     metrics: [ENERGY],
-    blocking: false,
     interval: 5,
-    enabled: true,
-    options: {},
     open: ({ sys }) => {
       const pmu = `${sys}/bus/event_source/devices/power`;
       const type = readInteger(`${pmu}/type`);
@@ -114,5 +119,5 @@ export function raplPerf(openCounter: OpenCounter): Source {
         },
       };
     },
-  };
+  });
 }

@@ -1,5 +1,5 @@
 import { listNames, readInteger, readText, whyUnreadable } from '../files';
-import { unavailable, type Metric, type Reading, type Source, type Unavailable } from '../source';
+import { source, unavailable, type Metric, type Reading, type Unavailable } from '../source';
 import { byNumber, plainName } from './names';
 
 const ENERGY: Metric = {
@@ -72,13 +72,11 @@ function findZones(directory: string): readonly Zone[] {
   return [...zones.values()].sort((a, b) => (a.instance < b.instance ? -1 : 1));
 }
 
-export const rapl: Source = {
+export const rapl = source({
   name: 'rapl',
   reads: ['/sys/class/powercap/intel-rapl*:*/{name,energy_uj,max_energy_range_uj}'],
   metrics: [ENERGY],
-  blocking: false,
   interval: 5,
-  enabled: true,
   /** idle_watts: power of the packages of an idle node, never charged to a job; 0: the smallest seen. */
   options: { idle_watts: 0 },
   open: ({ sys, now }) => {
@@ -107,4 +105,4 @@ export const rapl: Source = {
     const first = read();
     return 'unavailable' in first ? first : { read, close: () => undefined };
   },
-};
+});

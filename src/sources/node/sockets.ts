@@ -1,7 +1,7 @@
 import { readText, whyUnreadable } from '../files';
 import { natural, words } from '../numbers';
 import { pageSize } from '../page-size';
-import { type Metric, nodeMetrics, opened, type Reading, reading, type Source } from '../source';
+import { nodeMetrics, opened, reading, source, type Metric, type Reading } from '../source';
 
 const { gauge, counter } = nodeMetrics('sockets');
 
@@ -60,14 +60,10 @@ export function parseTcpCounters(text: string): ReadonlyMap<string, number> {
 /** Counts the sockets of `/proc/net/unix`: its lines but the first. */
 export const countUnixSockets = (text: string): number => text.match(/^[0-9a-f]{8,16}: /gm)?.length ?? 0;
 
-export const sockets: Source = {
+export const sockets = source({
   name: 'sockets',
   reads: ['/proc/net/sockstat', '/proc/net/sockstat6', '/proc/net/snmp', '/proc/net/unix'],
   metrics: [...Object.values(SOCKSTAT), ...Object.values(SNMP), UNIX],
-  blocking: false,
-  interval: 10,
-  enabled: true,
-  options: {},
   open: ({ proc }) => {
     const path = `${proc}/net/sockstat`;
     const page = pageSize(proc);
@@ -88,4 +84,4 @@ export const sockets: Source = {
     };
     return opened(read, () => whyUnreadable(path));
   },
-};
+});

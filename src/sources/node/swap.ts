@@ -1,6 +1,6 @@
 import { readText, whyUnreadable } from '../files';
 import { pageSize } from '../page-size';
-import { nodeMetrics, opened, type Reading, reading, type Source } from '../source';
+import { nodeMetrics, opened, reading, source, type Reading } from '../source';
 import { parseMeminfo } from './meminfo';
 import { parseVmstat } from './vmstat';
 
@@ -33,14 +33,10 @@ export function swapReadings(meminfo: string, vmstat: string, page: number): rea
   ];
 }
 
-export const swap: Source = {
+export const swap = source({
   name: 'swap',
   reads: ['/proc/meminfo', '/proc/vmstat'],
   metrics: [TOTAL, USED, FREE, PERCENT, IN, OUT],
-  blocking: false,
-  interval: 10,
-  enabled: true,
-  options: {},
   open: ({ proc }) => {
     const path = `${proc}/meminfo`;
     const page = pageSize(proc);
@@ -49,4 +45,4 @@ export const swap: Source = {
       () => whyUnreadable(path),
     );
   },
-};
+});

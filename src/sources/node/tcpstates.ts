@@ -1,5 +1,5 @@
 import { readText, whyUnreadable } from '../files';
-import { nodeMetrics, opened, type Reading, reading, type Source } from '../source';
+import { nodeMetrics, opened, reading, source, type Reading } from '../source';
 
 const { gauge } = nodeMetrics('tcpstates');
 
@@ -36,15 +36,13 @@ export function countTcpStates(text: string): ReadonlyMap<TcpState, number> {
   return counts;
 }
 
-export const tcpstates: Source = {
+export const tcpstates = source({
   name: 'tcpstates',
   reads: ['/proc/net/tcp', '/proc/net/tcp6'],
   metrics: [SOCKETS],
   // For each list the kernel walks its whole table of connections, empty or not: 5 ms of CPU time with 262,144 slots.
   blocking: true,
   interval: 60,
-  enabled: true,
-  options: {},
   open: ({ proc }) => {
     const path = `${proc}/net/tcp`;
     const read = (): readonly Reading[] | null => {
@@ -58,4 +56,4 @@ export const tcpstates: Source = {
     };
     return opened(read, () => whyUnreadable(path));
   },
-};
+});

@@ -1,5 +1,5 @@
 import { listNames, readInteger, readText } from '../files';
-import { unavailable, type Metric, type Reading, type Source, type Unavailable } from '../source';
+import { source, unavailable, type Metric, type Reading, type Unavailable } from '../source';
 import { celsiusOf } from './celsius';
 import { byNumber, namesInOrder, plainName } from './names';
 
@@ -13,15 +13,13 @@ const TEMPERATURE: Metric = {
   help: 'Temperature of a thermal zone, by its type (x86_pkg_temp is a CPU package).',
 };
 
-export const thermal: Source = {
+export const thermal = source({
   name: 'thermal',
   reads: ['/sys/class/thermal/thermal_zone*/{type,temp}'],
   metrics: [TEMPERATURE],
   // A zone of the firmware (acpitz) runs its byte code and may wait for an embedded controller.
   blocking: true,
   interval: 30,
-  enabled: true,
-  options: {},
   open: ({ sys }) => {
     const directory = `${sys}/class/thermal`;
     const nameOf = namesInOrder();
@@ -43,4 +41,4 @@ export const thermal: Source = {
     const first = read();
     return 'unavailable' in first ? first : { read, close: () => undefined };
   },
-};
+});

@@ -1,5 +1,5 @@
 import { readText, whyUnreadable } from '../files';
-import { nodeMetrics, opened, type Reading, reading, type Source } from '../source';
+import { nodeMetrics, opened, reading, source, type Reading } from '../source';
 
 const { counter } = nodeMetrics('uptime');
 
@@ -12,14 +12,10 @@ export function parseUptime(text: string): readonly Reading[] | null {
   return match === null ? null : [reading(TOTAL, Number(match[1])), reading(IDLE, Number(match[2]))];
 }
 
-export const uptime: Source = {
+export const uptime = source({
   name: 'uptime',
   reads: ['/proc/uptime'],
   metrics: [TOTAL, IDLE],
-  blocking: false,
-  interval: 10,
-  enabled: true,
-  options: {},
   open: ({ proc }) => {
     const path = `${proc}/uptime`;
     return opened(
@@ -27,4 +23,4 @@ export const uptime: Source = {
       () => whyUnreadable(path),
     );
   },
-};
+});

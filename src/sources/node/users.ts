@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { readBytes, whyUnreadable } from '../files';
-import { nodeMetrics, opened, type Reading, reading, type Source } from '../source';
+import { nodeMetrics, opened, reading, source, type Reading } from '../source';
 
 const { gauge } = nodeMetrics('users');
 
@@ -62,14 +62,11 @@ function userReadings(sessions: readonly Session[]): readonly Reading[] {
   ];
 }
 
-export const users: Source = {
+export const users = source({
   name: 'users',
   reads: ['/var/run/utmp'],
   metrics: [LOGGED_IN, SESSIONS, OF_USER],
-  blocking: false,
   interval: 60,
-  enabled: true,
-  options: {},
   open: ({ proc, root }) => {
     const path = join(root, 'var/run/utmp');
     const read = (): readonly Reading[] | null => {
@@ -82,4 +79,4 @@ export const users: Source = {
     // Nothing fixes its absence: newer systems keep sessions in systemd-logind only.
     return opened(read, () => whyUnreadable(path));
   },
-};
+});

@@ -1,6 +1,6 @@
 import { readText, whyUnreadable } from '../files';
 import { pageSize } from '../page-size';
-import { type Metric, nodeMetrics, opened, reading, type Source } from '../source';
+import { nodeMetrics, opened, reading, source, type Metric } from '../source';
 
 const { counter } = nodeMetrics('vmstat');
 
@@ -31,14 +31,10 @@ export function parseVmstat(text: string, page: number): ReadonlyMap<VmstatKey, 
   return found;
 }
 
-export const vmstat: Source = {
+export const vmstat = source({
   name: 'vmstat',
   reads: ['/proc/vmstat'],
   metrics: Object.values(METRICS),
-  blocking: false,
-  interval: 10,
-  enabled: true,
-  options: {},
   open: ({ proc }) => {
     const path = `${proc}/vmstat`;
     const page = pageSize(proc);
@@ -47,4 +43,4 @@ export const vmstat: Source = {
       () => whyUnreadable(path),
     );
   },
-};
+});
