@@ -141,15 +141,18 @@ type Describe = (
   more?: Partial<Pick<Metric, 'resolution' | 'instance'>>,
 ) => Metric;
 
-/** Describes the node-wide metrics of one source; their names follow from the source, what is measured and the unit. */
-export function nodeMetrics(name: string): { readonly gauge: Describe; readonly counter: Describe } {
+/** Describes the metrics of one source; their names follow from the source, what is measured and the unit. */
+export function metricsOf(
+  name: string,
+  scope: Metric['scope'] = 'node',
+): { readonly gauge: Describe; readonly counter: Describe } {
   const describe =
     (kind: Metric['kind']): Describe =>
     (what, unit, help, more = {}) => ({
       name: `${name}_${what}${unit === 'count' ? '' : `_${unit}`}`,
       unit,
       kind,
-      scope: 'node',
+      scope,
       ...more,
       help,
     });

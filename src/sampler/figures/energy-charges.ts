@@ -13,7 +13,7 @@
  * been seen and nothing is configured, idle power counts as 0, so a job is charged too much rather than too little;
  * `idleKnownSeconds` is for how long it was known.
  */
-import type { Metric } from '../../sources/source';
+import { metricsOf, type Metric } from '../../sources/source';
 
 /** What a node used in an interval. Joules, CPU seconds, bytes; null: no counter, or one that began anew in between. */
 export interface NodeUse {
@@ -124,28 +124,22 @@ export function charge(account: EnergyAccount, { node, job, idle }: EnergyInterv
   };
 }
 
-const joules = (what: string, help: string): Metric => ({
-  name: `energy_${what}_joules`,
-  unit: 'joules',
-  kind: 'counter',
-  scope: 'job',
-  resolution: 1000,
-  help,
-});
+const { counter } = metricsOf('energy', 'job');
+const THOUSANDTHS = { resolution: 1000 };
+
+const joules = (what: string, help: string): Metric => counter(what, 'joules', help, THOUSANDTHS);
 
 const METRICS = {
   packageJoules: joules('package', "CPU packages, above idle: the job's share by CPU time."),
   dramJoules: joules('dram', "Memory: the job's share by resident memory."),
   idleJoules: joules('idle', 'What the idle node would have used while the job ran; charged to no job.'),
   nodeJoules: joules('node', 'Packages and memory of the whole node while the job ran, other jobs included.'),
-  coveredSeconds: {
-    name: 'energy_covered_seconds',
-    unit: 'seconds',
-    kind: 'counter',
-    scope: 'job',
-    resolution: 1000,
-    help: 'Time for which the energy is known: where the job ran longer, the other figures are lower ends.',
-  },
+  coveredSeconds: counter(
+    'covered',
+    'seconds',
+    'Time for which the energy is known: where the job ran longer, the other figures are lower ends.',
+    THOUSANDTHS,
+  ),
 } as const satisfies Readonly<Partial<Record<keyof EnergyAccount, Metric>>>;
 
 /** What a record says of a job's energy. */

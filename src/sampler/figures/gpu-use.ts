@@ -1,32 +1,31 @@
 import type { HeldGpu, HeldGpus } from '../../sources/job/held-gpus';
 import { gpuLabel, type Gpu } from '../../sources/node/gpu';
-import type { Metric, Reading } from '../../sources/source';
+import { metricsOf, type Metric, type Reading } from '../../sources/source';
 
-const metric = (name: string, unit: Metric['unit'], help: string, kind: Metric['kind'] = 'gauge'): Metric => ({
-  name: unit === 'count' ? `gpu_${name}` : `gpu_${name}_${unit}`,
-  unit,
-  kind,
-  scope: 'job',
-  help,
-  ...(unit === 'seconds' || unit === 'joules' ? { resolution: 1000 } : {}),
-  ...(unit === 'percent' ? { resolution: 100 } : {}),
-});
+const { gauge, counter } = metricsOf('gpu', 'job');
+const HUNDREDTHS = { resolution: 100 };
+const THOUSANDTHS = { resolution: 1000 };
 
 const METRICS = {
-  count: metric('held', 'count', 'GPUs (or MIG instances) that the job held, by its environment or its processes.'),
-  used: metric('used', 'count', 'Those of them on which it ever computed.'),
-  heldTime: metric('held_time', 'seconds', 'GPU-seconds that it held them.', 'counter'),
-  usedTime: metric('used_time', 'seconds', 'GPU-seconds in which it computed on them.', 'counter'),
-  idleTime: metric('idle', 'seconds', 'GPU-seconds held with no process of it and no utilisation there.', 'counter'),
-  mean: metric('utilization_mean', 'percent', "The job's utilisation, mean over the GPU-seconds where it is known."),
-  max: metric('utilization_max', 'percent', 'The highest on one GPU between two readings.'),
-  peak: metric('memory_peak', 'bytes', 'Most memory that its processes held on one GPU, at least.'),
-  kept: metric('memory_peak_kept', 'count', 'GPUs whose peak the driver kept (accounting mode); the rest is sampled.'),
-  energy: metric(
+  count: gauge('held', 'count', 'GPUs (or MIG instances) that the job held, by its environment or its processes.'),
+  used: gauge('used', 'count', 'Those of them on which it ever computed.'),
+  heldTime: counter('held_time', 'seconds', 'GPU-seconds that it held them.', THOUSANDTHS),
+  usedTime: counter('used_time', 'seconds', 'GPU-seconds in which it computed on them.', THOUSANDTHS),
+  idleTime: counter('idle', 'seconds', 'GPU-seconds held with no process of it and no utilisation there.', THOUSANDTHS),
+  mean: gauge(
+    'utilization_mean',
+    'percent',
+    "The job's utilisation, mean over the GPU-seconds where it is known.",
+    HUNDREDTHS,
+  ),
+  max: gauge('utilization_max', 'percent', 'The highest on one GPU between two readings.', HUNDREDTHS),
+  peak: gauge('memory_peak', 'bytes', 'Most memory that its processes held on one GPU, at least.'),
+  kept: gauge('memory_peak_kept', 'count', 'GPUs whose peak the driver kept (accounting mode); the rest is sampled.'),
+  energy: counter(
     'energy',
     'joules',
     "Energy: whole where it was alone, else by its processes' utilisation.",
-    'counter',
+    THOUSANDTHS,
   ),
 } as const;
 

@@ -1,4 +1,4 @@
-import type { Metric, Reading } from '../../sources/source';
+import { metricsOf, type Metric, type Reading } from '../../sources/source';
 
 /** What the readings of the source `pss` say of a whole job. */
 interface PssSums {
@@ -28,38 +28,23 @@ type PssQuantity = keyof typeof SUMMED;
 
 const QUANTITIES = Object.keys(SUMMED) as readonly PssQuantity[];
 
-const peakFact = (name: string, what: string): Metric => ({
-  name,
-  unit: 'bytes',
-  kind: 'gauge',
-  scope: 'job',
-  help: `${what}, summed over the job's processes: the largest sum that was read.`,
-});
+const { gauge } = metricsOf('pss', 'job');
+
+const peakFact = (name: string, what: string): Metric =>
+  gauge(name, 'bytes', `${what}, summed over the job's processes: the largest sum that was read.`);
 
 /** What `pssMetrics` puts into a record. */
 export const PSS_FACTS: readonly Metric[] = [
-  peakFact(SUMMED.pss_bytes, 'Resident memory with shared pages divided (Pss)'),
-  peakFact(SUMMED.pss_anon_bytes, 'Its anonymous part (Pss_Anon)'),
-  peakFact(SUMMED.pss_file_bytes, 'Its part that maps files (Pss_File)'),
-  peakFact(SUMMED.pss_shmem_bytes, 'Its shared memory (Pss_Shmem)'),
-  peakFact(SUMMED.pss_swap_bytes, 'Swapped memory with shared pages divided (SwapPss)'),
-  peakFact(SUMMED.pss_uss_bytes, 'Memory that no other process maps (USS)'),
-  peakFact(SUMMED.pss_footprint_bytes, 'Pss_Anon + Pss_Shmem + SwapPss'),
-  { name: 'pss_samples', unit: 'count', kind: 'gauge', scope: 'job', help: 'Readings of PSS.' },
-  {
-    name: 'pss_incomplete_samples',
-    unit: 'count',
-    kind: 'gauge',
-    scope: 'job',
-    help: 'Readings of PSS that left processes out: these sums are too low.',
-  },
-  {
-    name: 'pss_skipped_peak_processes',
-    unit: 'count',
-    kind: 'gauge',
-    scope: 'job',
-    help: 'Processes that one reading of PSS left out, at most.',
-  },
+  peakFact('peak', 'Resident memory with shared pages divided (Pss)'),
+  peakFact('anon_peak', 'Its anonymous part (Pss_Anon)'),
+  peakFact('file_peak', 'Its part that maps files (Pss_File)'),
+  peakFact('shmem_peak', 'Its shared memory (Pss_Shmem)'),
+  peakFact('swap_peak', 'Swapped memory with shared pages divided (SwapPss)'),
+  peakFact('uss_peak', 'Memory that no other process maps (USS)'),
+  peakFact('footprint_peak', 'Pss_Anon + Pss_Shmem + SwapPss'),
+  gauge('samples', 'count', 'Readings of PSS.'),
+  gauge('incomplete_samples', 'count', 'Readings of PSS that left processes out: these sums are too low.'),
+  gauge('skipped_peak_processes', 'count', 'Processes that one reading of PSS left out, at most.'),
 ];
 
 const isSummed = (metric: string): metric is PssQuantity => Object.hasOwn(SUMMED, metric);

@@ -1,20 +1,11 @@
-import type { Metric, Reading, Unit } from '../source';
+import { metricsOf, reading, type Metric, type Reading } from '../source';
 
-type Kind = Metric['kind'];
+const { gauge, counter } = metricsOf('cgroup', 'job');
 
-const metric = (what: string, unit: Unit, kind: Kind, help: string): Metric => ({
-  name: unit === 'count' ? `cgroup_${what}` : `cgroup_${what}_${unit}`,
-  unit,
-  kind,
-  scope: 'job',
-  ...(unit === 'seconds' ? { resolution: 1000 } : {}),
-  help,
-});
-
-const bytes = (what: string, help: string): Metric => metric(what, 'bytes', 'gauge', help);
-const moved = (what: string, help: string): Metric => metric(what, 'bytes', 'counter', help);
-const seconds = (what: string, help: string): Metric => metric(what, 'seconds', 'counter', help);
-const events = (what: string, help: string): Metric => metric(what, 'count', 'counter', help);
+const bytes = (what: string, help: string): Metric => gauge(what, 'bytes', help);
+const moved = (what: string, help: string): Metric => counter(what, 'bytes', help);
+const seconds = (what: string, help: string): Metric => counter(what, 'seconds', help, { resolution: 1000 });
+const events = (what: string, help: string): Metric => counter(what, 'count', help);
 
 const FIELDS = {
   memoryBytes: bytes('memory', 'Memory charged to the group, page cache and kernel memory included.'),
@@ -36,8 +27,8 @@ const FIELDS = {
   throttledSeconds: seconds('throttled', 'Time for which a CPU quota held processes back.'),
   ioReadBytes: moved('io_read', 'Read from disks that are not made of others.'),
   ioWriteBytes: moved('io_write', 'Written to disks that are not made of others; v1: without what the cache wrote.'),
-  tasks: metric('tasks', 'count', 'gauge', 'Threads that exist.'),
-  tasksPeak: metric('tasks_peak', 'count', 'gauge', 'The most threads that ever existed at once.'),
+  tasks: gauge('tasks', 'count', 'Threads that exist.'),
+  tasksPeak: gauge('tasks_peak', 'count', 'The most threads that ever existed at once.'),
   oomKills: events('oom_kills', 'Processes that the OOM killer ended, because of any limit or of the whole node.'),
   oomEvents: events('oom_events', 'How often the limit left no room for an allocation.'),
   highEvents: events('high_events', 'How often the soft limit (memory.high) held processes back.'),
@@ -81,10 +72,10 @@ export const OF_THE_JOB: ReadonlySet<string> = new Set(
 );
 
 /** A reading as values of CGROUP_METRICS; what it does not have is left out. */
-export function cgroupReadings(reading: CgroupReading): readonly Reading[] {
+export function cgroupReadings(group: CgroupReading): readonly Reading[] {
   return FIELD_NAMES.flatMap((field) => {
-    const value = reading[field];
-    return value === null ? [] : [{ metric: FIELDS[field].name, instance: '', value }];
+    const value = group[field];
+    return value === null ? [] : [reading(FIELDS[field], value)];
   });
 }
 

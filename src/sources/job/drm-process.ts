@@ -2,37 +2,36 @@ import { existsSync, opendirSync, readlinkSync } from 'node:fs';
 import { textOfUntrusted } from '../../base/read-untrusted';
 import { parseFdinfo, type DrmClient, type DrmEngine } from '../node/drm-fdinfo';
 import {
+  metricsOf,
+  reading,
   unavailable,
   USUAL,
   type JobProcessIds,
-  type Metric,
   type Place,
   type ProcessSource,
   type Reading,
 } from '../source';
 
-const VIDEO: Metric = {
-  name: 'drmprocess_memory_bytes',
-  unit: 'bytes',
-  kind: 'gauge',
-  scope: 'process',
-  instance: 'gpu',
-  help: "Video memory that a process's DRM clients hold (fdinfo); a shared buffer counts in each.",
-};
-const SYSTEM: Metric = {
-  ...VIDEO,
-  name: 'drmprocess_system_memory_bytes',
-  help: 'System memory that its DRM clients hold for the GPU (fdinfo: gtt, system).',
-};
-const BUSY: Metric = {
-  name: 'drmprocess_busy_seconds',
-  unit: 'seconds',
-  kind: 'counter',
-  scope: 'process',
-  resolution: 1000,
-  instance: 'gpu/engine',
-  help: "Time of the GPU's engines that its DRM clients used (fdinfo), ended clients included.",
-};
+const { gauge, counter } = metricsOf('drmprocess', 'process');
+
+const VIDEO = gauge(
+  'memory',
+  'bytes',
+  "Video memory that a process's DRM clients hold (fdinfo); a shared buffer counts in each.",
+  { instance: 'gpu' },
+);
+const SYSTEM = gauge(
+  'system_memory',
+  'bytes',
+  'System memory that its DRM clients hold for the GPU (fdinfo: gtt, system).',
+  { instance: 'gpu' },
+);
+const BUSY = counter(
+  'busy',
+  'seconds',
+  "Time of the GPU's engines that its DRM clients used (fdinfo), ended clients included.",
+  { resolution: 1000, instance: 'gpu/engine' },
+);
 
 /** Drivers print some 2 KiB. */
 const MOST_FDINFO_BYTES = 64 * 1024;
@@ -179,7 +178,7 @@ export const drmProcess: ProcessSource = {
           }
         }
         const busy = pids.flatMap((pid) =>
-          [...(used.get(pid)?.seconds ?? [])].map(([instance, value]) => ({ metric: BUSY.name, instance, value, pid })),
+          [...(used.get(pid)?.seconds ?? [])].map(([instance, value]) => ({ ...reading(BUSY, value, instance), pid })),
         );
         return [...memory.values(), ...busy];
       },

@@ -1,23 +1,17 @@
 import { readlinkSync } from 'node:fs';
 import { readText } from '../files';
 import { parseNetDev } from '../node/network';
-import { unavailable, USUAL, type Metric, type ProcessSource, type Reading, type Unavailable } from '../source';
+import { metricsOf, unavailable, USUAL, type ProcessSource, type Reading, type Unavailable } from '../source';
 
-const counter = (name: string, unit: 'bytes' | 'count', help: string): Metric => ({
-  name: `jobnetwork_${name}`,
-  unit,
-  kind: 'counter',
-  scope: 'job',
-  instance: 'namespace/interface',
-  help,
-});
+const { counter } = metricsOf('jobnetwork', 'job');
+const INTERFACE = { instance: 'namespace/interface' };
 
 const METRICS = [
-  counter('received_bytes', 'bytes', "Received in the job's own network namespace, loopback left out."),
-  counter('sent_bytes', 'bytes', "Sent in the job's own network namespace, loopback left out."),
-  counter('received_packets', 'count', 'Packets received there.'),
-  counter('sent_packets', 'count', 'Packets sent there.'),
-  counter('errors', 'count', 'Packets lost there: errors and drops of both directions.'),
+  counter('received', 'bytes', "Received in the job's own network namespace, loopback left out.", INTERFACE),
+  counter('sent', 'bytes', "Sent in the job's own network namespace, loopback left out.", INTERFACE),
+  counter('received_packets', 'count', 'Packets received there.', INTERFACE),
+  counter('sent_packets', 'count', 'Packets sent there.', INTERFACE),
+  counter('errors', 'count', 'Packets lost there: errors and drops of both directions.', INTERFACE),
 ] as const;
 
 const namespaceNumber = (link: string): string => /^net:\[(\d+)\]$/.exec(link)?.[1] ?? link;

@@ -1,5 +1,5 @@
 import type { OptionValue } from '../../record/setting';
-import { USUAL, type Metric, type Reading, type SourceFacts } from '../source';
+import { metricsOf, reading, USUAL, type Metric, type Reading, type SourceFacts } from '../source';
 import { NAMED_EVENTS } from './perf-event-names';
 
 /** What one event of a job has come to. */
@@ -13,29 +13,15 @@ export interface PerfReading {
   readonly raw: number;
 }
 
-const SECONDS_RESOLUTION = 1000;
+const { gauge, counter } = metricsOf('perf', 'job');
 
-const EVENT_METRICS: readonly Metric[] = NAMED_EVENTS.map(({ name, unit, help }) => ({
-  name: unit === 'seconds' ? `perf_${name}_seconds` : `perf_${name}`,
-  unit,
-  kind: 'counter',
-  scope: 'job',
-  ...(unit === 'seconds' ? { resolution: SECONDS_RESOLUTION } : {}),
-  help,
-}));
-
-const metricOfEvent: ReadonlyMap<string, string> = new Map(
-  NAMED_EVENTS.map(({ name }, index) => [name, EVENT_METRICS[index]?.name ?? '']),
+const EVENT_METRICS: readonly Metric[] = NAMED_EVENTS.map(({ name, unit, help }) =>
+  counter(name, unit, help, unit === 'seconds' ? { resolution: 1000 } : {}),
 );
 
-const RAW_METRIC: Metric = {
-  name: 'perf_raw',
-  unit: 'count',
-  kind: 'counter',
-  scope: 'job',
-  instance: 'event',
-  help: 'Events given by code or by a PMU’s own terms.',
-};
+const metricOfEvent = new Map(NAMED_EVENTS.map(({ name }, index) => [name, EVENT_METRICS[index]]));
+
+const RAW_METRIC = counter('raw', 'count', 'Events given by code or by a PMU’s own terms.', { instance: 'event' });
 
 /** What makes a ratio out of two events. */
 interface Ratio {
@@ -52,7 +38,7 @@ const ratio = (
   factor: number,
   help: string,
 ): Ratio => ({
-  metric: { name: `perf_${name}`, unit, kind: 'gauge', scope: 'job', resolution, help },
+  metric: gauge(name, unit, help, { resolution }),
   event,
   per,
   factor,
@@ -68,20 +54,18 @@ const perThousand = (event: string): Ratio =>
   );
 
 const RATIOS: readonly Ratio[] = [
-  ratio(['ipc_ratio', 'ratio', 1000], 'instructions', 'cpu_cycles', 1, 'Instructions per CPU cycle.'),
+  ratio(['ipc', 'ratio', 1000], 'instructions', 'cpu_cycles', 1, 'Instructions per CPU cycle.'),
   ...['cache_misses', 'branch_misses', 'l1d_read_misses', 'llc_misses', 'dtlb_misses'].map(perThousand),
-  ratio(['cache_miss_percent', 'percent', 100], 'cache_misses', 'cache_references', 100, 'Misses of cache accesses.'),
-  ratio(['branch_miss_percent', 'percent', 100], 'branch_misses', 'branch_instructions', 100, 'Misses of branches.'),
+  ratio(['cache_miss', 'percent', 100], 'cache_misses', 'cache_references', 100, 'Misses of cache accesses.'),
+  ratio(['branch_miss', 'percent', 100], 'branch_misses', 'branch_instructions', 100, 'Misses of branches.'),
 ];
 
-const MULTIPLEXED: Metric = {
-  name: 'perf_multiplexed_percent',
-  unit: 'percent',
-  kind: 'gauge',
-  scope: 'job',
-  resolution: 100,
-  help: 'Time for which the event that fared worst had no counter; counts are scaled up for it.',
-};
+const MULTIPLEXED = gauge(
+  'multiplexed',
+  'percent',
+  'Time for which the event that fared worst had no counter; counts are scaled up for it.',
+  { resolution: 100 },
+);
 
 export const PERF_METRICS: readonly Metric[] = [
   ...EVENT_METRICS,
@@ -97,11 +81,11 @@ export function derived(readings: readonly PerfReading[]): readonly Reading[] {
     const above = values.get(event) ?? null;
     const below = values.get(per) ?? null;
     if (above === null || below === null || !(below > 0)) return [];
-    return [{ metric: metric.name, instance: '', value: (above / below) * factor }];
+    return [reading(metric, (above / below) * factor)];
   });
   if (readings.length === 0) return ratios;
   const worst = Math.min(...readings.map(({ scaledShare }) => scaledShare));
-  return [...ratios, { metric: MULTIPLEXED.name, instance: '', value: (1 - worst) * 100 }];
+  return [...ratios, reading(MULTIPLEXED, (1 - worst) * 100)];
 }
 
 /** Readings as metrics: the events that were counted, then what is derived from them. */
@@ -109,9 +93,7 @@ export function perfMetricReadings(readings: readonly PerfReading[]): readonly R
   const counted = readings.flatMap(({ event, value }): readonly Reading[] => {
     if (value === null) return [];
     const metric = metricOfEvent.get(event);
-    return [
-      metric === undefined ? { metric: RAW_METRIC.name, instance: event, value } : { metric, instance: '', value },
-    ];
+    return [metric === undefined ? reading(RAW_METRIC, value, event) : reading(metric, value)];
   });
   return [...counted, ...derived(readings)];
 }

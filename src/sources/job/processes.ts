@@ -1,15 +1,11 @@
-import { USUAL, type Metric, type SourceFacts } from '../source';
+import { metricsOf, USUAL, type Metric, type SourceFacts } from '../source';
 
 const KIB = 1 / 1024;
 
-const bytes = (what: string, help: string, kind: Metric['kind'] = 'gauge'): Metric => ({
-  name: `process_${what}_bytes`,
-  unit: 'bytes',
-  kind,
-  scope: 'job',
-  resolution: KIB,
-  help,
-});
+const ofJob = metricsOf('process', 'job');
+
+const bytes = (what: string, help: string, kind: Metric['kind'] = 'gauge'): Metric =>
+  ofJob[kind](what, 'bytes', help, { resolution: KIB });
 
 /** Of a whole run. */
 export const SWAP_PEAK = bytes(
@@ -29,16 +25,11 @@ export const processes: SourceFacts = {
     bytes('anonymous', 'Anonymous memory over the same, in RAM or swapped out (RssAnon and VmSwap in status).'),
     bytes('file', 'Resident pages of files, page by page of every process that maps them (RssFile in status).'),
     bytes('shmem', 'Resident shared memory and tmpfs, likewise (RssShmem in status).'),
-    {
-      name: 'process_cpu_seconds',
-      unit: 'seconds',
-      kind: 'counter',
-      scope: 'job',
+    ofJob.counter('cpu', 'seconds', 'User and system time of living processes and of those that have ended (stat).', {
       resolution: 1000,
-      help: 'User and system time of living processes and of those that have ended (stat).',
-    },
-    { name: 'process_count', unit: 'count', kind: 'gauge', scope: 'job', help: 'Living processes of the job.' },
-    { name: 'process_threads', unit: 'count', kind: 'gauge', scope: 'job', help: 'Threads of these processes (stat).' },
+    }),
+    ofJob.gauge('count', 'count', 'Living processes of the job.'),
+    ofJob.gauge('threads', 'count', 'Threads of these processes (stat).'),
     bytes('read', 'Read from storage, since the start of the job (read_bytes in io).', 'counter'),
     bytes('written', 'Written to storage, since the start of the job (write_bytes in io).', 'counter'),
   ],

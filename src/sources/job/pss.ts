@@ -1,46 +1,52 @@
 import { closeSync, existsSync, openSync, readdirSync, readSync } from 'node:fs';
 import { memoryOfAnyThread, ProcessFiles } from '../proc/process-files';
-import { unavailable, USUAL, type Metric, type OpenProcessSource, type ProcessSource, type Reading } from '../source';
+import {
+  metricsOf,
+  reading,
+  unavailable,
+  USUAL,
+  type Metric,
+  type OpenProcessSource,
+  type ProcessSource,
+  type Reading,
+} from '../source';
 import { SmapsReader, type SharedMemory } from './smaps';
 
-const ofProcess = (name: string, help: string): Metric => ({
-  name: `pss_${name}bytes`,
-  unit: 'bytes',
-  kind: 'gauge',
-  scope: 'process',
-  help,
-});
+const { gauge: ofProcess } = metricsOf('pss', 'process');
+const { gauge: ofJob } = metricsOf('pss', 'job');
 
-const METRICS = [
-  ofProcess('', 'Resident pages, each divided by the number of processes that map it (Pss).'),
-  ofProcess('anon_', 'Anonymous part of it (Pss_Anon); before Linux 5.4 what must be anonymous at least.'),
-  ofProcess('file_', 'Part of it that maps files (Pss_File); not on Linux 4.14 to 5.3.'),
-  ofProcess('shmem_', 'Shared memory and tmpfs in it (Pss_Shmem); not on Linux 4.14 to 5.3.'),
-  ofProcess('swap_', 'Swapped pages, divided in the same way (SwapPss); from Linux 4.3.'),
-  ofProcess('uss_', 'Resident pages that no other process maps (Private_Clean and Private_Dirty).'),
-  ofProcess('shared_', 'Resident pages that other processes map, too, undivided (Shared_Clean and Shared_Dirty).'),
-  ofProcess('anon_huge_', 'Anonymous memory in transparent huge pages (AnonHugePages).'),
-  ofProcess('hugetlb_', 'Pages of hugetlbfs, undivided: they are in no other figure of a process.'),
+const SKIPPED = ofJob(
+  'skipped_processes',
+  'count',
+  'Processes with memory that were left out: too dear to read, or not allowed.',
+);
+const READ = ofJob('read', 'seconds', 'How long it took to read all of them.', { resolution: 1_000_000 });
+
+const METRICS: readonly Metric[] = [
+  {
+    ...ofProcess('', 'bytes', 'Resident pages, each divided by the number of processes that map it (Pss).'),
+    name: 'pss_bytes',
+  },
+  ofProcess('anon', 'bytes', 'Anonymous part of it (Pss_Anon); before Linux 5.4 what must be anonymous at least.'),
+  ofProcess('file', 'bytes', 'Part of it that maps files (Pss_File); not on Linux 4.14 to 5.3.'),
+  ofProcess('shmem', 'bytes', 'Shared memory and tmpfs in it (Pss_Shmem); not on Linux 4.14 to 5.3.'),
+  ofProcess('swap', 'bytes', 'Swapped pages, divided in the same way (SwapPss); from Linux 4.3.'),
+  ofProcess('uss', 'bytes', 'Resident pages that no other process maps (Private_Clean and Private_Dirty).'),
   ofProcess(
-    'footprint_',
+    'shared',
+    'bytes',
+    'Resident pages that other processes map, too, undivided (Shared_Clean and Shared_Dirty).',
+  ),
+  ofProcess('anon_huge', 'bytes', 'Anonymous memory in transparent huge pages (AnonHugePages).'),
+  ofProcess('hugetlb', 'bytes', 'Pages of hugetlbfs, undivided: they are in no other figure of a process.'),
+  ofProcess(
+    'footprint',
+    'bytes',
     'Pss_Anon + Pss_Shmem + SwapPss, and no more than the process still held when the last one had been read.',
   ),
-  {
-    name: 'pss_skipped_processes',
-    unit: 'count',
-    kind: 'gauge',
-    scope: 'job',
-    help: 'Processes with memory that were left out: too dear to read, or not allowed.',
-  },
-  {
-    name: 'pss_read_seconds',
-    unit: 'seconds',
-    kind: 'gauge',
-    scope: 'job',
-    resolution: 1_000_000,
-    help: 'How long it took to read all of them.',
-  },
-] as const satisfies readonly Metric[];
+  SKIPPED,
+  READ,
+];
 
 /**
  * What a page costs at worst, for a process that was not read yet. The kernel walks the page tables: measured 54 ns for
@@ -196,8 +202,8 @@ function openPss(
         );
       return [
         ...read.flatMap(({ pid, memory }) => readings(pid, memory, heldBytes(proc, pid))),
-        { metric: 'pss_skipped_processes', instance: '', value: skipped },
-        { metric: 'pss_read_seconds', instance: '', value: Math.max(0, now() - begun) / 1000 },
+        reading(SKIPPED, skipped),
+        reading(READ, Math.max(0, now() - begun) / 1000),
       ];
     },
     close: () => {

@@ -1,7 +1,7 @@
 import { listNames, readInteger, readText } from '../files';
-import { nodeMetrics, opened, reading, source, unavailable, type Reading } from '../source';
+import { metricsOf, opened, reading, source, unavailable, type Reading } from '../source';
 
-const { gauge } = nodeMetrics('battery');
+const { gauge } = metricsOf('battery');
 
 const BATTERY = { instance: 'battery' };
 

@@ -1,10 +1,10 @@
 import { readText, whyUnreadable } from '../files';
 import { natural, naturals, words } from '../numbers';
 import { TICKS_PER_SECOND } from '../proc/clock';
-import { nodeMetrics, reading, source, type Metric, type Reading } from '../source';
+import { metricsOf, reading, source, type Metric, type Reading } from '../source';
 import { CPU_MODES, utilisation, type CpuMode, type CpuTimes } from './cpu-times';
 
-const { gauge, counter } = nodeMetrics('cpu');
+const { gauge, counter } = metricsOf('cpu');
 
 const SPENT: Readonly<Record<CpuMode, string>> = {
   user: 'in user mode, guests included',

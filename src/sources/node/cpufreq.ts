@@ -1,8 +1,8 @@
 import { listNames, readInteger, readText, whyUnreadable } from '../files';
 import { words } from '../numbers';
-import { nodeMetrics, opened, reading, source, unavailable, type Reading } from '../source';
+import { metricsOf, opened, reading, source, unavailable, type Reading } from '../source';
 
-const { gauge } = nodeMetrics('cpufreq');
+const { gauge } = metricsOf('cpufreq');
 
 const POLICY = { instance: 'cpu' };
 

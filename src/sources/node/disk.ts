@@ -1,8 +1,8 @@
 import { listNames, readText, whyUnreadable } from '../files';
 import { naturals, words } from '../numbers';
-import { listOption, nodeMetrics, opened, reading, source, unavailable, type Metric, type Reading } from '../source';
+import { listOption, metricsOf, opened, reading, source, unavailable, type Metric, type Reading } from '../source';
 
-const { gauge, counter } = nodeMetrics('disk');
+const { gauge, counter } = metricsOf('disk');
 
 const DEVICE = { instance: 'device' };
 const TIME = { instance: 'device', resolution: 1000 };

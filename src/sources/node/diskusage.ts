@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import type * as Statvfs from '../../native/statvfs';
-import { listOption, nodeMetrics, opened, reading, source, unavailable, type Reading } from '../source';
+import { listOption, metricsOf, opened, reading, source, unavailable, type Reading } from '../source';
 
-const { gauge } = nodeMetrics('diskusage');
+const { gauge } = metricsOf('diskusage');
 
 const PATH = { instance: 'path' };
 const PERCENT = { instance: 'path', resolution: 100 };

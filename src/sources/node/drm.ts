@@ -1,37 +1,28 @@
 import { listNames, readInteger, readText } from '../files';
-import { source, unavailable, type Metric, type Reading } from '../source';
+import { metricsOf, opened, reading, source, unavailable, type Metric, type Reading } from '../source';
 import { pciAddress, type Gpu } from './gpu';
 
-const metric = (what: string, unit: Metric['unit'], help: string, more: Partial<Metric> = {}): Metric => ({
-  name: unit === 'count' ? `drm_${what}` : `drm_${what}_${unit}`,
-  unit,
-  kind: 'gauge',
-  scope: 'node',
-  instance: 'gpu',
-  help,
-  ...more,
-});
+const { gauge, counter } = metricsOf('drm');
 
+const GPU = { instance: 'gpu' };
 /** The driver gives whole numbers of these. */
-const WHOLE = { resolution: 1 };
+const WHOLE = { ...GPU, resolution: 1 };
+const THOUSANDTHS = { ...GPU, resolution: 1000 };
 
 const METRICS = {
-  vendor: metric('vendor', 'count', 'PCI number of its maker.'),
-  memoryTotal: metric('memory_total', 'bytes', 'Video memory of the GPU (mem_info_vram_total).'),
-  memoryUsed: metric('memory_used', 'bytes', 'Video memory that is allocated (mem_info_vram_used).'),
-  utilization: metric(
+  vendor: gauge('vendor', 'count', 'PCI number of its maker.', GPU),
+  memoryTotal: gauge('memory_total', 'bytes', 'Video memory of the GPU (mem_info_vram_total).', GPU),
+  memoryUsed: gauge('memory_used', 'bytes', 'Video memory that is allocated (mem_info_vram_used).', GPU),
+  utilization: gauge(
     'utilization',
     'percent',
     'Share of time in which its engines were busy (gpu_busy_percent).',
     WHOLE,
   ),
-  memoryUtilization: metric('memory_utilization', 'percent', 'How busy its memory was (mem_busy_percent).', WHOLE),
-  power: metric('power', 'watts', 'Power draw (hwmon power1_average, else power1_input).', { resolution: 1000 }),
-  energy: metric('energy', 'joules', 'Energy since the driver was loaded (hwmon energy1_input).', {
-    kind: 'counter',
-    resolution: 1000,
-  }),
-  frequency: metric('frequency', 'hertz', 'Clock of the fastest of its GTs (i915 and xe).'),
+  memoryUtilization: gauge('memory_utilization', 'percent', 'How busy its memory was (mem_busy_percent).', WHOLE),
+  power: gauge('power', 'watts', 'Power draw (hwmon power1_average, else power1_input).', THOUSANDTHS),
+  energy: counter('energy', 'joules', 'Energy since the driver was loaded (hwmon energy1_input).', THOUSANDTHS),
+  frequency: gauge('frequency', 'hertz', 'Clock of the fastest of its GTs (i915 and xe).', GPU),
 } as const;
 
 interface Card {
@@ -131,7 +122,7 @@ function readCard({ gpu, path, driver }: Card): readonly Reading[] {
     [METRICS.energy, awake(() => times(hwmon(device, ['energy1_input', 'energy2_input']), MICRO))],
     [METRICS.frequency, awake(() => times(fastestClock(path, driver), MHZ))],
   ];
-  return values.flatMap(([{ name }, value]) => (value === null ? [] : [{ metric: name, instance: gpu.id, value }]));
+  return values.flatMap(([metric, value]) => (value === null ? [] : [reading(metric, value, gpu.id)]));
 }
 
 export const drm = source({
@@ -139,15 +130,9 @@ export const drm = source({
   reads: ['/sys/class/drm/card*/device', '/sys/class/drm/card*/device/hwmon'],
   metrics: Object.values(METRICS),
   blocking: true,
-  open: ({ sys }) => {
-    const none = unavailable('no AMD or Intel GPU below /sys/class/drm');
-    if (findCards(sys).length === 0) return none;
-    return {
-      read: () => {
-        const cards = findCards(sys);
-        return cards.length === 0 ? none : cards.flatMap(readCard);
-      },
-      close: () => undefined,
-    };
-  },
+  open: ({ sys }) =>
+    opened(
+      () => findCards(sys).flatMap(readCard),
+      () => unavailable('no AMD or Intel GPU below /sys/class/drm'),
+    ),
 });

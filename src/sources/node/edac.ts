@@ -1,7 +1,7 @@
 import { listNames, readInteger } from '../files';
-import { nodeMetrics, opened, reading, source, unavailable, type Reading } from '../source';
+import { metricsOf, opened, reading, source, unavailable, type Reading } from '../source';
 
-const { counter } = nodeMetrics('edac');
+const { counter } = metricsOf('edac');
 
 const CONTROLLER = { instance: 'controller' };
 

@@ -1,25 +1,26 @@
 import { listNames, readInteger, readText } from '../files';
-import { source, unavailable, type Metric, type Place, type Reading, type Unavailable } from '../source';
+import { metricsOf, opened, reading, source, unavailable, type Metric, type Place, type Reading } from '../source';
 import { celsiusOf } from './celsius';
 import { byNumber, namesInOrder, plainName } from './names';
 
-const metric = (what: string, unit: Metric['unit'], resolution: number, help: string): Metric => ({
-  name: `hwmon_${what}_${unit}`,
-  unit,
-  kind: unit === 'joules' ? 'counter' : 'gauge',
-  scope: 'node',
-  resolution,
-  instance: 'chip/sensor',
-  help,
-});
+const { gauge, counter } = metricsOf('hwmon');
 
-const TEMPERATURE = metric('temperature', 'celsius', 10, 'Temperature.');
-const TEMPERATURE_MAX = metric('temperature_max', 'celsius', 10, 'Temperature that the sensor should stay below.');
-const TEMPERATURE_CRITICAL = metric('temperature_critical', 'celsius', 10, 'Temperature that does damage.');
-const FAN = metric('fan', 'rpm', 1, 'Speed of a fan.');
-const POWER = metric('power', 'watts', 1000, "Power: of the moment, else the chip's own average (NVIDIA Grace).");
-const VOLTAGE = metric('voltage', 'volts', 1000, 'Voltage.');
-const ENERGY = metric('energy', 'joules', 1000, 'Energy since the driver was loaded (amd_energy: cores and sockets).');
+const SENSOR = { instance: 'chip/sensor' };
+const TENTHS = { ...SENSOR, resolution: 10 };
+const THOUSANDTHS = { ...SENSOR, resolution: 1000 };
+
+const TEMPERATURE = gauge('temperature', 'celsius', 'Temperature.', TENTHS);
+const TEMPERATURE_MAX = gauge('temperature_max', 'celsius', 'Temperature that the sensor should stay below.', TENTHS);
+const TEMPERATURE_CRITICAL = gauge('temperature_critical', 'celsius', 'Temperature that does damage.', TENTHS);
+const FAN = gauge('fan', 'rpm', 'Speed of a fan.', SENSOR);
+const POWER = gauge('power', 'watts', "Power: of the moment, else the chip's own average (NVIDIA Grace).", THOUSANDTHS);
+const VOLTAGE = gauge('voltage', 'volts', 'Voltage.', THOUSANDTHS);
+const ENERGY = counter(
+  'energy',
+  'joules',
+  'Energy since the driver was loaded (amd_energy: cores and sockets).',
+  THOUSANDTHS,
+);
 
 /** hwmon counts in millidegrees, millivolts, microwatts and microjoules (Documentation/hwmon/sysfs-interface). */
 const scaled =
@@ -114,15 +115,11 @@ function chipFinder({ sys, options }: Place): () => readonly Sensor[] {
 
 function readSensor({ instance, path, attributes }: Sensor): readonly Reading[] {
   const readings: Reading[] = [];
-  for (const {
-    metric: { name },
-    suffixes,
-    convert,
-  } of attributes)
+  for (const { metric, suffixes, convert } of attributes)
     for (const suffix of suffixes) {
       const value = convert(readInteger(`${path}_${suffix}`));
       if (value === null) continue;
-      readings.push({ metric: name, instance, value });
+      readings.push(reading(metric, value, instance));
       break;
     }
   return readings;
@@ -139,11 +136,9 @@ export const hwmon = source({
   options: { per_core: true },
   open: (place) => {
     const sensors = chipFinder(place);
-    const read = (): readonly Reading[] | Unavailable => {
-      const readings = sensors().flatMap(readSensor);
-      return readings.length > 0 ? readings : unavailable(`no sensor that can be read in ${place.sys}/class/hwmon`);
-    };
-    const first = read();
-    return 'unavailable' in first ? first : { read, close: () => undefined };
+    return opened(
+      () => sensors().flatMap(readSensor),
+      () => unavailable(`no sensor that can be read in ${place.sys}/class/hwmon`),
+    );
   },
 });

@@ -1,30 +1,19 @@
 import { readlinkSync } from 'node:fs';
 import { basename } from 'node:path';
 import { listNames, readInteger, readText } from '../files';
-import { source, unavailable, type Metric, type Reading, type Unavailable } from '../source';
+import { metricsOf, opened, reading, source, unavailable, type Metric, type Reading } from '../source';
 
-const metric = (what: string, unit: Metric['unit'], kind: Metric['kind'], help: string): Metric => ({
-  name: `infiniband_${what}${unit === 'count' ? '' : `_${unit}`}`,
-  unit,
-  kind,
-  scope: 'node',
-  instance: 'device/port',
-  help,
-});
+const { gauge, counter } = metricsOf('infiniband');
+const PORT = { instance: 'device/port' };
 
-const RATE = metric('rate', 'bits_per_second', 'gauge', 'Signalling rate of the link.');
-const ACTIVE = metric('active', 'count', 'gauge', '1: the port is in the state ACTIVE, else 0.');
-const LINK_LAYER = metric(
-  'link_layer',
-  'count',
-  'gauge',
-  '1: InfiniBand or Omni-Path, 2: Ethernet (RoCE), 0: another.',
-);
-const STOPPED = metric(
+const RATE = gauge('rate', 'bits_per_second', 'Signalling rate of the link.', PORT);
+const ACTIVE = gauge('active', 'count', '1: the port is in the state ACTIVE, else 0.', PORT);
+const LINK_LAYER = gauge('link_layer', 'count', '1: InfiniBand or Omni-Path, 2: Ethernet (RoCE), 0: another.', PORT);
+const STOPPED = gauge(
   'stopped_counters',
   'count',
-  'gauge',
   'Counters left out because they have 32 bits and stopped at the top (old drivers).',
+  PORT,
 );
 
 interface Counter {
@@ -35,42 +24,42 @@ interface Counter {
   readonly words: boolean;
 }
 
-const counter = (what: string, unit: 'bytes' | 'count', help: string, ...files: readonly string[]): Counter => ({
-  metric: metric(what, unit, 'counter', help),
+const counted = (what: string, unit: 'bytes' | 'count', help: string, ...files: readonly string[]): Counter => ({
+  metric: counter(what, unit, help, PORT),
   // Drivers before Linux 4.5 have the 64-bit counters in a directory of their own, and 32-bit ones by the usual names.
   files: [...files.slice(1), ...files.slice(0, 1)],
   words: unit === 'bytes',
 });
 
 const COUNTERS: readonly Counter[] = [
-  counter(
+  counted(
     'transmitted',
     'bytes',
     'Data sent, headers included (RDMA and IP over InfiniBand).',
     'counters/port_xmit_data',
     'counters_ext/port_xmit_data_64',
   ),
-  counter('received', 'bytes', 'Data received.', 'counters/port_rcv_data', 'counters_ext/port_rcv_data_64'),
-  counter(
+  counted('received', 'bytes', 'Data received.', 'counters/port_rcv_data', 'counters_ext/port_rcv_data_64'),
+  counted(
     'transmitted_packets',
     'count',
     'Packets sent.',
     'counters/port_xmit_packets',
     'counters_ext/port_xmit_packets_64',
   ),
-  counter(
+  counted(
     'received_packets',
     'count',
     'Packets received.',
     'counters/port_rcv_packets',
     'counters_ext/port_rcv_packets_64',
   ),
-  counter('transmit_discards', 'count', 'Packets not sent: port down or congested.', 'counters/port_xmit_discards'),
-  counter('transmit_wait', 'count', 'Ticks in which data waited and none was sent.', 'counters/port_xmit_wait'),
-  counter('receive_errors', 'count', 'Packets received with an error.', 'counters/port_rcv_errors'),
-  counter('symbol_errors', 'count', 'Minor link errors.', 'counters/symbol_error'),
-  counter('link_downed', 'count', 'Times that the link failed.', 'counters/link_downed'),
-  counter('link_recoveries', 'count', 'Times that the link recovered from an error.', 'counters/link_error_recovery'),
+  counted('transmit_discards', 'count', 'Packets not sent: port down or congested.', 'counters/port_xmit_discards'),
+  counted('transmit_wait', 'count', 'Ticks in which data waited and none was sent.', 'counters/port_xmit_wait'),
+  counted('receive_errors', 'count', 'Packets received with an error.', 'counters/port_rcv_errors'),
+  counted('symbol_errors', 'count', 'Minor link errors.', 'counters/symbol_error'),
+  counted('link_downed', 'count', 'Times that the link failed.', 'counters/link_downed'),
+  counted('link_recoveries', 'count', 'Times that the link recovered from an error.', 'counters/link_error_recovery'),
 ];
 
 /** InfiniBand counts data in words of 4 bytes, whatever the width of the link (sysfs-class-infiniband). */
@@ -125,17 +114,13 @@ function firstInteger(paths: readonly string[]): number | null {
 function readCounters({ instance, path, wordBytes }: Port): readonly Reading[] {
   const readings: Reading[] = [];
   let stopped = 0;
-  for (const {
-    metric: { name },
-    files,
-    words,
-  } of COUNTERS) {
+  for (const { metric, files, words } of COUNTERS) {
     const count = firstInteger(files.map((file) => `${path}/${file}`));
     if (count === null || count < 0) continue;
     if (count === TOP_OF_32_BITS) stopped += 1;
-    else readings.push({ metric: name, instance, value: words ? count * wordBytes : count });
+    else readings.push(reading(metric, words ? count * wordBytes : count, instance));
   }
-  if (readings.length > 0 || stopped > 0) readings.push({ metric: STOPPED.name, instance, value: stopped });
+  if (readings.length > 0 || stopped > 0) readings.push(reading(STOPPED, stopped, instance));
   return readings;
 }
 
@@ -146,14 +131,10 @@ function readPort(port: Port): readonly Reading[] {
   const rate = parseRate(text('rate') ?? '');
   const state = text('state');
   const layer = text('link_layer');
-  if (rate !== null) readings.push({ metric: RATE.name, instance, value: rate });
-  if (state !== null) readings.push({ metric: ACTIVE.name, instance, value: state.startsWith('4:') ? 1 : 0 });
+  if (rate !== null) readings.push(reading(RATE, rate, instance));
+  if (state !== null) readings.push(reading(ACTIVE, state.startsWith('4:') ? 1 : 0, instance));
   if (layer !== null)
-    readings.push({
-      metric: LINK_LAYER.name,
-      instance,
-      value: layer === 'InfiniBand' ? 1 : layer === 'Ethernet' ? 2 : 0,
-    });
+    readings.push(reading(LINK_LAYER, layer === 'InfiniBand' ? 1 : layer === 'Ethernet' ? 2 : 0, instance));
   return [...readings, ...readCounters(port)];
 }
 
@@ -165,11 +146,9 @@ export const infiniband = source({
   blocking: true,
   open: ({ sys }) => {
     const directory = `${sys}/class/infiniband`;
-    const read = (): readonly Reading[] | Unavailable => {
-      const readings = findPorts(directory).flatMap(readPort);
-      return readings.length > 0 ? readings : unavailable(`no InfiniBand or Omni-Path port in ${directory}`);
-    };
-    const first = read();
-    return 'unavailable' in first ? first : { read, close: () => undefined };
+    return opened(
+      () => findPorts(directory).flatMap(readPort),
+      () => unavailable(`no InfiniBand or Omni-Path port in ${directory}`),
+    );
   },
 });

@@ -1,21 +1,17 @@
-import { source, unavailable, type Metric, type Place, type Reading, type Unavailable } from '../source';
+import { metricsOf, opened, reading, source, unavailable, type Place, type Reading } from '../source';
 import { commandWords, runBounded, whyNotRunnable } from './bounded-command';
 import { parseIpmiPower } from './ipmi-power';
 
-const watts = (what: string, help: string): Metric => ({
-  name: `ipmi_${what}_watts`,
-  unit: 'watts',
-  kind: 'gauge',
-  scope: 'node',
-  resolution: 10,
-  help,
-});
+const { gauge } = metricsOf('ipmi');
+const TENTHS = { resolution: 10 };
 
-const POWER = watts(
+const POWER = gauge(
   'power',
+  'watts',
   'Power of the whole node at this moment, as its BMC measures it (fans and GPUs included).',
+  TENTHS,
 );
-const AVERAGE = watts('average_power', "The same, averaged over the BMC's own period.");
+const AVERAGE = gauge('average_power', 'watts', "The same, averaged over the BMC's own period.", TENTHS);
 
 const FIX = 'install FreeIPMI (ipmi-dcmi), or set command in [sources.ipmi]: an absolute path and its arguments';
 const MOST_TIMEOUT_S = 600;
@@ -43,16 +39,17 @@ export const ipmi = source({
     const timeoutMs = Math.round(1000 * timeoutSeconds(options));
     const absent = whyNotRunnable(words, FIX);
     if (absent !== null) return absent;
-    const read = (): readonly Reading[] | Unavailable => {
+    const silent = unavailable(`${words[0] ?? ''} reports no power`, FIX);
+    let why = silent;
+    const read = (): readonly Reading[] => {
       const output = runBounded(words, timeoutMs);
-      if (typeof output !== 'string') return output;
-      const { current, average } = parseIpmiPower(output);
-      const readings: Reading[] = [];
-      if (current !== null) readings.push({ metric: POWER.name, instance: '', value: current });
-      if (average !== null) readings.push({ metric: AVERAGE.name, instance: '', value: average });
-      return readings.length > 0 ? readings : unavailable(`${words[0] ?? ''} reports no power`, FIX);
+      why = typeof output === 'string' ? silent : output;
+      const { current, average } = parseIpmiPower(typeof output === 'string' ? output : '');
+      return [
+        ...(current === null ? [] : [reading(POWER, current)]),
+        ...(average === null ? [] : [reading(AVERAGE, average)]),
+      ];
     };
-    const first = read();
-    return 'unavailable' in first ? first : { read, close: () => undefined };
+    return opened(read, () => why);
   },
 });

@@ -1,15 +1,9 @@
 import { listNames, readText, whyUnreadable } from '../files';
-import { source, unavailable, type Metric, type Reading, type Unavailable } from '../source';
+import { metricsOf, opened, source, unavailable, type Metric, type Reading } from '../source';
 import { namesInOrder } from './names';
 
-const counter = (what: string, unit: 'bytes' | 'count', help: string): Metric => ({
-  name: `lustre_${what}${unit === 'bytes' ? '_bytes' : ''}`,
-  unit,
-  kind: 'counter',
-  scope: 'node',
-  instance: 'filesystem',
-  help,
-});
+const { counter } = metricsOf('lustre');
+const FILESYSTEM = { instance: 'filesystem' };
 
 interface Line {
   readonly bytes: Metric | null;
@@ -17,8 +11,8 @@ interface Line {
 }
 
 const line = (samples: string, help: string, bytes: string | null = null): Line => ({
-  bytes: bytes === null ? null : counter(bytes, 'bytes', `Bytes of those: ${help}`),
-  samples: counter(samples, 'count', help),
+  bytes: bytes === null ? null : counter(bytes, 'bytes', `Bytes of those: ${help}`, FILESYSTEM),
+  samples: counter(samples, 'count', help, FILESYSTEM),
 });
 
 /** Lines of llite's `stats` that are kept, and what becomes of their samples and sums. */
@@ -87,10 +81,11 @@ export const lustre = source({
   open: ({ proc, sys }) => {
     const directories = [`${proc}/fs/lustre/llite`, `${sys}/kernel/debug/lustre/llite`];
     const nameOf = namesInOrder();
-    const read = (): readonly Reading[] | Unavailable => {
+    let unread: string | null = null;
+    const read = (): readonly Reading[] => {
       const readings: Reading[] = [];
       const seen = new Set<string>();
-      let unread: string | null = null;
+      unread = null;
       for (const directory of directories)
         for (const mount of listNames(directory)) {
           const path = `${directory}/${mount}/stats`;
@@ -104,10 +99,10 @@ export const lustre = source({
           const instance = nameOf(mount, filesystemOf(mount));
           for (const [metric, value] of values) readings.push({ metric, instance, value });
         }
-      if (readings.length > 0) return readings;
-      return unread === null ? unavailable('no Lustre file system is mounted') : whyUnreadable(unread);
+      return readings;
     };
-    const first = read();
-    return 'unavailable' in first ? first : { read, close: () => undefined };
+    return opened(read, () =>
+      unread === null ? unavailable('no Lustre file system is mounted') : whyUnreadable(unread),
+    );
   },
 });

@@ -1,7 +1,7 @@
 import { readText, whyUnreadable } from '../files';
-import { nodeMetrics, opened, reading, source, type Metric, type Reading } from '../source';
+import { metricsOf, opened, reading, source, type Metric, type Reading } from '../source';
 
-const { gauge } = nodeMetrics('meminfo');
+const { gauge } = metricsOf('meminfo');
 
 /** Lines of `/proc/meminfo` (proc_meminfo(5)), by their name in the kernel. */
 const LINES: Readonly<Record<string, string>> = {

@@ -1,8 +1,8 @@
 import { readText, whyUnreadable } from '../files';
 import { words } from '../numbers';
-import { nodeMetrics, opened, reading, source, type Reading } from '../source';
+import { metricsOf, opened, reading, source, type Reading } from '../source';
 
-const { gauge } = nodeMetrics('mounts');
+const { gauge } = metricsOf('mounts');
 
 const ALL = gauge('all', 'count', 'Mounted file systems, those of the kernel (proc, tmpfs, cgroup ...) included.');
 const PARTITIONS = gauge('partitions', 'count', 'Mounted file systems that lie on a block device, and ZFS.');

@@ -1,8 +1,8 @@
 import { readInteger, readText, whyUnreadable } from '../files';
 import { naturals, words } from '../numbers';
-import { listOption, nodeMetrics, opened, reading, source, type Metric, type Reading } from '../source';
+import { listOption, metricsOf, opened, reading, source, type Metric, type Reading } from '../source';
 
-const { gauge, counter } = nodeMetrics('network');
+const { gauge, counter } = metricsOf('network');
 
 const INTERFACE = { instance: 'interface' };
 

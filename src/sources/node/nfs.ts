@@ -1,6 +1,8 @@
 import { readText, whyUnreadable } from '../files';
-import { source, unavailable, type Metric, type Reading, type Unavailable } from '../source';
+import { metricsOf, reading, source, unavailable, type Metric, type Reading, type Unavailable } from '../source';
 import { parseMountstats, parseNfsDevices, type NfsMount, type NfsOperation } from './mountstats';
+
+const { counter } = metricsOf('nfs');
 
 interface Value {
   readonly metric: Metric;
@@ -13,15 +15,7 @@ const value = (
   of: (mount: NfsMount) => number | null,
   help: string,
 ): Value => ({
-  metric: {
-    name: `nfs_${what}${unit === 'count' ? '' : `_${unit}`}`,
-    unit,
-    kind: 'counter',
-    scope: 'node',
-    resolution: unit === 'seconds' ? 1000 : 1,
-    instance: 'mount',
-    help,
-  },
+  metric: counter(what, unit, help, { instance: 'mount', resolution: unit === 'seconds' ? 1000 : 1 }),
   of,
 });
 
@@ -124,7 +118,7 @@ function readMount(mount: NfsMount): readonly Reading[] {
   const instance = unescaped(mount.mountPoint);
   return VALUES.flatMap(({ metric, of }): readonly Reading[] => {
     const counted = of(mount);
-    return counted === null ? [] : [{ metric: metric.name, instance, value: counted }];
+    return counted === null ? [] : [reading(metric, counted, instance)];
   });
 }
 

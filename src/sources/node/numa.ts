@@ -1,7 +1,7 @@
 import { listNames, readText } from '../files';
-import { nodeMetrics, opened, reading, source, unavailable, type Metric, type Reading } from '../source';
+import { metricsOf, opened, reading, source, unavailable, type Metric, type Reading } from '../source';
 
-const { gauge, counter } = nodeMetrics('numa');
+const { gauge, counter } = metricsOf('numa');
 
 const NODE = { instance: 'node' };
 

@@ -4,6 +4,7 @@ import { Nvml } from '../../native/nvml';
 import { isFailure, NvmlCode } from '../../native/nvml-library';
 import {
   isUnavailable,
+  metricsOf,
   source,
   unavailable,
   type Metric,
@@ -25,72 +26,45 @@ import {
 
 type Given<State> = readonly [field: keyof State, metric: Metric];
 
-const metric = (
-  what: string,
-  unit: Metric['unit'],
-  scope: Metric['scope'],
-  help: string,
-  more: Partial<Metric> = {},
-): Metric => ({
-  name: unit === 'count' ? `nvidia_${what}` : `nvidia_${what}_${unit}`,
-  unit,
-  kind: 'gauge',
-  scope,
-  instance: 'gpu',
-  help,
-  ...more,
-});
+const { gauge, counter } = metricsOf('nvidia');
+const { gauge: ofProcess } = metricsOf('nvidia', 'process');
 
+const GPU = { instance: 'gpu' };
 /** The driver gives whole numbers of these. */
-const WHOLE = { resolution: 1 };
+const WHOLE = { ...GPU, resolution: 1 };
+const THOUSANDTHS = { ...GPU, resolution: 1000 };
 
 const OF_GPU: readonly Given<GpuState>[] = [
-  ['memoryTotalBytes', metric('memory_total', 'bytes', 'node', 'Memory of the GPU or MIG instance.')],
-  ['memoryUsedBytes', metric('memory_used', 'bytes', 'node', 'Memory that is allocated on it.')],
+  ['memoryTotalBytes', gauge('memory_total', 'bytes', 'Memory of the GPU or MIG instance.', GPU)],
+  ['memoryUsedBytes', gauge('memory_used', 'bytes', 'Memory that is allocated on it.', GPU)],
   [
     'utilizationPercent',
-    metric(
-      'utilization',
-      'percent',
-      'node',
-      "Time in which a kernel ran, over the driver's last sample period.",
-      WHOLE,
-    ),
+    gauge('utilization', 'percent', "Time in which a kernel ran, over the driver's last sample period.", WHOLE),
   ],
   [
     'memoryUtilizationPercent',
-    metric('memory_utilization', 'percent', 'node', 'Time in which memory was accessed, over the same period.', WHOLE),
+    gauge('memory_utilization', 'percent', 'Time in which memory was accessed, over the same period.', WHOLE),
   ],
-  ['powerWatts', metric('power', 'watts', 'node', 'Power draw of the whole board.', { resolution: 1000 })],
-  [
-    'energyJoules',
-    metric('energy', 'joules', 'node', 'Energy since the driver was loaded (Volta and later).', {
-      kind: 'counter',
-      resolution: 1000,
-    }),
-  ],
-  ['temperatureCelsius', metric('temperature', 'celsius', 'node', 'Temperature of the chip.', WHOLE)],
+  ['powerWatts', gauge('power', 'watts', 'Power draw of the whole board.', THOUSANDTHS)],
+  ['energyJoules', counter('energy', 'joules', 'Energy since the driver was loaded (Volta and later).', THOUSANDTHS)],
+  ['temperatureCelsius', gauge('temperature', 'celsius', 'Temperature of the chip.', WHOLE)],
 ];
 
-const INDEX = metric('index', 'count', 'node', 'Its number, by which an environment may name it.');
-const PARENT = metric(
-  'parent_index',
-  'count',
-  'node',
-  'Of a MIG instance: the number of the GPU that it is a part of.',
-);
+const INDEX = gauge('index', 'count', 'Its number, by which an environment may name it.', GPU);
+const PARENT = gauge('parent_index', 'count', 'Of a MIG instance: the number of the GPU that it is a part of.', GPU);
 
 const OF_PROCESS: readonly Given<GpuProcess>[] = [
-  ['memoryBytes', metric('process_memory', 'bytes', 'process', 'GPU memory that a process holds.')],
+  ['memoryBytes', ofProcess('process_memory', 'bytes', 'GPU memory that a process holds.', GPU)],
   [
     'utilizationPercent',
-    metric('process_utilization', 'percent', 'process', "Share of the GPU's time, mean since the last reading.", {
+    ofProcess('process_utilization', 'percent', "Share of the GPU's time, mean since the last reading.", {
+      ...GPU,
       resolution: 10,
     }),
   ],
   [
     'peakMemoryBytes',
-    metric('process_peak_memory', 'bytes', 'process', 'Most GPU memory that a process ever held (accounting mode).'),
+    ofProcess('process_peak_memory', 'bytes', 'Most GPU memory that a process ever held (accounting mode).', GPU),
   ],
 ];
 

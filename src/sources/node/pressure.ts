@@ -1,7 +1,7 @@
 import { readText, whyUnreadable } from '../files';
-import { nodeMetrics, opened, reading, source, unavailable, type Metric, type Reading } from '../source';
+import { metricsOf, opened, reading, source, unavailable, type Metric, type Reading } from '../source';
 
-const { gauge, counter } = nodeMetrics('pressure');
+const { gauge, counter } = metricsOf('pressure');
 
 /** One line of a pressure file: the share of time in which tasks were stalled, and that time in all. */
 export interface Pressure {

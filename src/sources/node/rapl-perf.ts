@@ -2,9 +2,10 @@ import { parseCpuList } from '../cpu-list';
 import { listNames, readInteger, readText } from '../files';
 import {
   isUnavailable,
+  metricsOf,
+  reading,
   source,
   unavailable,
-  type Metric,
   type Reading,
   type Source,
   type Unavailable,
@@ -20,15 +21,12 @@ interface RawCounter {
 /** perf_event_open(2) for any process on `cpu`; `type` and `config` as the PMU's files in sysfs say. */
 export type OpenCounter = (type: number, config: number, cpu: number) => RawCounter | Unavailable;
 
-const ENERGY: Metric = {
-  name: 'raplperf_energy_joules',
-  unit: 'joules',
-  kind: 'counter',
-  scope: 'node',
-  resolution: 1000,
-  instance: 'domain',
-  help: 'Energy of a RAPL domain since the sampler began, by perf events: cheaper than powercap, never wraps.',
-};
+const ENERGY = metricsOf('raplperf').counter(
+  'energy',
+  'joules',
+  'Energy of a RAPL domain since the sampler began, by perf events: cheaper than powercap, never wraps.',
+  { resolution: 1000, instance: 'domain' },
+);
 
 /** Events of the PMU "power" and what powercap calls the same domain; null: not inside a package. */
 const DOMAINS: Readonly<Record<string, string | null>> = {
@@ -110,7 +108,7 @@ export function raplPerf(openCounter: OpenCounter): Source {
         read: () => {
           const readings = counters.flatMap(({ instance, joulesPerStep, counter }): readonly Reading[] => {
             const value = counter.read() * joulesPerStep;
-            return value >= 0 && value < Infinity ? [{ metric: ENERGY.name, instance, value }] : [];
+            return value >= 0 && value < Infinity ? [reading(ENERGY, value, instance)] : [];
           });
           return readings.length > 0 ? readings : unavailable('no RAPL event can be read any more');
         },

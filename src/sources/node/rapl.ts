@@ -1,16 +1,13 @@
 import { listNames, readInteger, readText, whyUnreadable } from '../files';
-import { source, unavailable, type Metric, type Reading, type Unavailable } from '../source';
+import { metricsOf, opened, reading, source, unavailable, type Reading } from '../source';
 import { byNumber, plainName } from './names';
 
-const ENERGY: Metric = {
-  name: 'rapl_energy_joules',
-  unit: 'joules',
-  kind: 'counter',
-  scope: 'node',
-  resolution: 1000,
-  instance: 'domain',
-  help: 'Energy of a RAPL domain: package-0, package-0/dram, package-0/core (inside the package), psys (whole board).',
-};
+const ENERGY = metricsOf('rapl').counter(
+  'energy',
+  'joules',
+  'Energy of a RAPL domain: package-0, package-0/dram, package-0/core (inside the package), psys (whole board).',
+  { resolution: 1000, instance: 'domain' },
+);
 
 /** Zones below /sys/class/powercap: packages "intel-rapl:0", what lies in them "intel-rapl:0:1"; AMD has the same names. */
 const ZONE = /^(intel-rapl|intel-rapl-mmio):(\d+)(?::(\d+))?$/;
@@ -89,20 +86,18 @@ export const rapl = source({
         'load the kernel module intel_rapl_msr (Intel, AMD from Zen on); virtual machines have none',
       );
     const counters = new Map<string, RaplCounter>();
-    const read = (): readonly Reading[] | Unavailable => {
+    const read = (): readonly Reading[] => {
       const readings: Reading[] = [];
       for (const { instance, path, rangeMicrojoules } of zones) {
         const raw = readInteger(path);
         if (raw === null || raw < 0) continue;
         const counter = nextRaplCounter(counters.get(instance), raw, rangeMicrojoules, now());
         counters.set(instance, counter);
-        const value = (counter.wraps * rangeMicrojoules + raw) / 1e6;
-        readings.push({ metric: ENERGY.name, instance, value });
+        readings.push(reading(ENERGY, (counter.wraps * rangeMicrojoules + raw) / 1e6, instance));
       }
-      // Root only since 5.10: the readings leak others' keys (CVE-2020-8694).
-      return readings.length > 0 ? readings : whyUnreadable(firstZone.path);
+      return readings;
     };
-    const first = read();
-    return 'unavailable' in first ? first : { read, close: () => undefined };
+    // Root only since 5.10: the readings leak others' keys (CVE-2020-8694).
+    return opened(read, () => whyUnreadable(firstZone.path));
   },
 });

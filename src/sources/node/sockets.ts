@@ -1,9 +1,9 @@
 import { readText, whyUnreadable } from '../files';
 import { natural, words } from '../numbers';
 import { pageSize } from '../page-size';
-import { nodeMetrics, opened, reading, source, type Metric, type Reading } from '../source';
+import { metricsOf, opened, reading, source, type Metric, type Reading } from '../source';
 
-const { gauge, counter } = nodeMetrics('sockets');
+const { gauge, counter } = metricsOf('sockets');
 
 /** Numbers of `/proc/net/sockstat` and `sockstat6`, by line and word. */
 const SOCKSTAT: Readonly<Record<string, Metric>> = {

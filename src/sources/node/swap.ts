@@ -1,10 +1,10 @@
 import { readText, whyUnreadable } from '../files';
 import { pageSize } from '../page-size';
-import { nodeMetrics, opened, reading, source, type Reading } from '../source';
+import { metricsOf, opened, reading, source, type Reading } from '../source';
 import { parseMeminfo } from './meminfo';
 import { parseVmstat } from './vmstat';
 
-const { gauge, counter } = nodeMetrics('swap');
+const { gauge, counter } = metricsOf('swap');
 
 const TOTAL = gauge('total', 'bytes', 'Swap space; 0: none.');
 const USED = gauge('used', 'bytes', 'Swap space in use.');

@@ -1,7 +1,7 @@
 import { readText, whyUnreadable } from '../files';
-import { nodeMetrics, opened, reading, source, type Reading } from '../source';
+import { metricsOf, opened, reading, source, type Reading } from '../source';
 
-const { gauge } = nodeMetrics('tcpstates');
+const { gauge } = metricsOf('tcpstates');
 
 const SOCKETS = gauge('sockets', 'count', 'TCP sockets in each state, over IPv4 and IPv6.', { instance: 'state' });
 

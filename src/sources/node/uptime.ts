@@ -1,7 +1,7 @@
 import { readText, whyUnreadable } from '../files';
-import { nodeMetrics, opened, reading, source, type Reading } from '../source';
+import { metricsOf, opened, reading, source, type Reading } from '../source';
 
-const { counter } = nodeMetrics('uptime');
+const { counter } = metricsOf('uptime');
 
 const TOTAL = counter('total', 'seconds', 'Time since boot.', { resolution: 100 });
 const IDLE = counter('idle', 'seconds', 'Idle time of all CPUs together since boot.', { resolution: 100 });

@@ -1,9 +1,9 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { readBytes, whyUnreadable } from '../files';
-import { nodeMetrics, opened, reading, source, type Reading } from '../source';
+import { metricsOf, opened, reading, source, type Reading } from '../source';
 
-const { gauge } = nodeMetrics('users');
+const { gauge } = metricsOf('users');
 
 const LOGGED_IN = gauge('logged_in', 'count', 'Users with at least one session.');
 const SESSIONS = gauge('sessions', 'count', 'Login sessions: terminals and remote logins.');

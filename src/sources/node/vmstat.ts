@@ -1,8 +1,8 @@
 import { readText, whyUnreadable } from '../files';
 import { pageSize } from '../page-size';
-import { nodeMetrics, opened, reading, source, type Metric } from '../source';
+import { metricsOf, opened, reading, source, type Metric } from '../source';
 
-const { counter } = nodeMetrics('vmstat');
+const { counter } = metricsOf('vmstat');
 
 const METRICS = {
   pgpgin: counter('pgpgin', 'bytes', 'Read from block devices.'),
