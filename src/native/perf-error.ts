@@ -13,11 +13,9 @@ export const PerfErrno = {
   ESRCH: 3,
   ENXIO: 6,
   E2BIG: 7,
-  EBADF: 9,
   EACCES: 13,
   EBUSY: 16,
   ENODEV: 19,
-  ENOTDIR: 20,
   EINVAL: 22,
   ENFILE: 23,
   EMFILE: 24,
@@ -42,7 +40,7 @@ export function explainPerfError(errno: number, about: string, paranoid = perfEv
     case PerfErrno.EACCES:
       return refuse(
         `permission denied (kernel.perf_event_paranoid is ${paranoid ?? 'unknown'})`,
-        'run the hooks as root, or lower kernel.perf_event_paranoid: 1 for own processes, 0 for cgroups and CPUs',
+        'run the hooks as root, or lower kernel.perf_event_paranoid: 1 for own processes, 0 for CPUs',
       );
     case PerfErrno.EPERM:
       return refuse(
@@ -57,9 +55,6 @@ export function explainPerfError(errno: number, about: string, paranoid = perfEv
       return refuse('the CPU is offline, or has no such counter');
     case PerfErrno.ESRCH:
       return refuse('the process is gone');
-    case PerfErrno.EBADF:
-    case PerfErrno.ENOTDIR:
-      return refuse('not the directory of a cgroup');
     case PerfErrno.EINVAL:
       return refuse('the kernel does not know this code, or can’t count it this way', 'check the event’s code');
     case PerfErrno.E2BIG:

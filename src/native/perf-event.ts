@@ -1,11 +1,11 @@
-import { closeSync, constants, openSync, readSync } from 'node:fs';
+import { closeSync, readSync } from 'node:fs';
 import { endianness } from 'node:os';
 import { loadKoffi } from './koffi';
 import { explainPerfError, type PerfRefusal } from './perf-error';
 
 /**
- * perf_event_open(2) and what goes with it: counters of the kernel and the CPU for a process and its later children, for
- * a cgroup on one CPU, or for one CPU. Counting only, no sampling. The C library is loaded at the first call.
+ * perf_event_open(2) and what goes with it: counters of the kernel and the CPU for a process and its later children, or
+ * for one CPU. Counting only, no sampling. The C library is loaded at the first call.
  */
 
 export interface PerfRequest {
@@ -14,7 +14,7 @@ export interface PerfRequest {
   readonly config: bigint;
   readonly config1: bigint;
   readonly config2: bigint;
-  /** A thread, 0: the calling one, -1: every one; with `cgroup` a descriptor of the cgroup's directory. */
+  /** A thread, 0: the calling one, -1: every one. */
   readonly pid: number;
   /** -1: every CPU (one process only). */
   readonly cpu: number;
@@ -26,7 +26,6 @@ export interface PerfRequest {
   readonly disabled: boolean;
   /** What runs in the kernel or a hypervisor is not counted. */
   readonly userOnly: boolean;
-  readonly cgroup: boolean;
 }
 
 /** What a counter says. Multiplexed when it ran for less time than it was enabled. */
@@ -45,8 +44,6 @@ export interface PerfCalls {
   /** Starts a leader and its group. */
   readonly enable: (fd: number) => void;
   readonly close: (fd: number) => void;
-  /** A descriptor of a cgroup's directory, or the negative errno. */
-  readonly openDirectory: (path: string) => number;
 }
 
 /** Of perf_event_open, by process.arch. */
@@ -64,7 +61,6 @@ const ATTRIBUTE_BYTES = 72;
 const FORMAT_TOTAL_TIME_ENABLED = 1n;
 const FORMAT_TOTAL_TIME_RUNNING = 2n;
 const FLAG = { disabled: 0, inherit: 1, exclude_kernel: 5, exclude_hv: 6 } as const;
-const OPEN_CGROUP = 4;
 const OPEN_CLOEXEC = 8;
 const COUNT_BYTES = 24;
 
@@ -149,13 +145,7 @@ const countBuffer = Buffer.alloc(COUNT_BYTES);
 
 export const perfCalls: PerfCalls = {
   open: (request) =>
-    cLibrary().perfEventOpen(
-      packAttributes(request),
-      request.pid,
-      request.cpu,
-      request.group,
-      OPEN_CLOEXEC | (request.cgroup ? OPEN_CGROUP : 0),
-    ),
+    cLibrary().perfEventOpen(packAttributes(request), request.pid, request.cpu, request.group, OPEN_CLOEXEC),
   read: (fd) => {
     try {
       return unpackCount(countBuffer, readSync(fd, countBuffer, 0, COUNT_BYTES, null));
@@ -169,13 +159,6 @@ export const perfCalls: PerfCalls = {
       closeSync(fd);
     } catch {
       // Nobody else closes it; nothing to be done about a descriptor that the kernel doesn't know.
-    }
-  },
-  openDirectory: (path) => {
-    try {
-      return openSync(path, constants.O_RDONLY | constants.O_DIRECTORY);
-    } catch (error) {
-      return (error as NodeJS.ErrnoException).errno ?? -NO_ERRNO;
     }
   },
 };
@@ -205,7 +188,6 @@ export function openCpuCounter(
     inherit: false,
     disabled: false,
     userOnly: false,
-    cgroup: false,
   });
   if (fd < 0) return explainPerfError(-fd, `perf event ${type}:0x${config.toString(16)} on CPU ${cpu}`);
   let last = 0;

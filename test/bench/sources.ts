@@ -74,11 +74,7 @@ interface Job {
 /** What a job's sampler reads beside its processes: perf counters, its cgroup, the sources that are asked about pids. */
 function openJobSources({ pids, group }: Job): readonly (readonly [string, Readable | Unavailable])[] {
   const [root = 0] = pids;
-  const perf = openPerf(
-    { pid: root, inherit: true, includeSelf: true },
-    perfEvents(placeOf(perfFacts).options),
-    THIS_MACHINE,
-  );
+  const perf = openPerf({ pid: root, includeSelf: true }, perfEvents(placeOf(perfFacts).options), THIS_MACHINE);
   const cgroup = isUnavailable(group) ? group : openCgroup(group.directories, THIS_MACHINE);
   const readPerf = (): readonly Reading[] => {
     const counts = isUnavailable(perf) ? [] : perf.read();

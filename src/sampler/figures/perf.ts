@@ -1,4 +1,4 @@
-import { openPerf, type PerfTarget } from '../../sources/job/perf';
+import { openPerf } from '../../sources/job/perf';
 import { perfEvents, perfFacts, perfMetricReadings } from '../../sources/job/perf-metrics';
 import { isUnavailable, THIS_MACHINE, type Reading } from '../../sources/source';
 import { chooseSource } from '../source-settings';
@@ -13,9 +13,9 @@ export function perfFigures({ run, settings, series }: PartContext): FigurePart 
   if (!enabled) return null;
   series.know(perfFacts.metrics);
   const notes: string[] = [];
-  const target = (pid: number): PerfTarget => ({ pid, inherit: true, ...(run.attached ? { includeSelf: true } : {}) });
-  const start = (pid: number): ReturnType<typeof openPerf> => openPerf(target(pid), perfEvents(options), THIS_MACHINE);
-  let opened = run.attached ? null : start(run.shepherdPid);
+  const start = (pid: number, includeSelf: boolean): ReturnType<typeof openPerf> =>
+    openPerf({ pid, includeSelf }, perfEvents(options), THIS_MACHINE);
+  let opened = run.attached ? null : start(run.shepherdPid, false);
   let last: readonly Reading[] = [];
   let dueMs = 0;
 
@@ -39,11 +39,11 @@ export function perfFigures({ run, settings, series }: PartContext): FigurePart 
   return {
     started: (rootPid) => {
       if (run.attached) {
-        opened = start(rootPid);
+        opened = start(rootPid, true);
         explain();
       } else if (opened !== null && !isUnavailable(opened) && opened.uncoveredChildren?.includes(rootPid) === true) {
         opened.close();
-        opened = openPerf({ pid: rootPid, inherit: true, includeSelf: true }, perfEvents(options), THIS_MACHINE);
+        opened = start(rootPid, true);
         notes.push(
           'Perf counters began after the job: its first moments, and children that it had by then, are missing ' +
             '(arm_wait_ms makes the prolog wait for them).',

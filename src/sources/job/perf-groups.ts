@@ -13,9 +13,7 @@ export type Group = readonly Member[];
 /** Where a group counts. */
 export interface Location {
   readonly pid: number;
-  readonly cpu: number;
   readonly inherit: boolean;
-  readonly cgroup: boolean;
   readonly userOnly: boolean;
 }
 
@@ -72,12 +70,11 @@ const request = ({ encoding }: Member, at: Location, leader: number): PerfReques
   config1: encoding.config1,
   config2: encoding.config2,
   pid: at.pid,
-  cpu: at.cpu,
+  cpu: -1,
   group: leader,
   inherit: at.inherit,
   disabled: leader < 0,
   userOnly: at.userOnly,
-  cgroup: at.cgroup,
 });
 
 /** Opens a group, not yet enabled. A member that can't join is opened by itself; one that can't even that is refused. */
@@ -98,7 +95,7 @@ export function openGroup(group: Group, at: Location, calls: PerfCalls): OpenedG
 /** A group on the CPU gets there within the system call that enables it; readings enough to be sure. */
 const TRIAL_READINGS = 20;
 
-const HERE = { pid: 0, cpu: -1, inherit: false, cgroup: false } as const;
+const HERE = { pid: 0, inherit: false } as const;
 
 /** Whether the CPU counts all of a group at once, tried on the calling thread. */
 function fits(group: Group, userOnly: boolean, calls: PerfCalls): boolean {

@@ -9,8 +9,6 @@ export interface PerfReading {
   readonly value: number | null;
   /** Share of the time in which it had a counter, 0 to 1. */
   readonly scaledShare: number;
-  /** As counted: events, or nanoseconds. */
-  readonly raw: number;
 }
 
 const { gauge, counter } = metricsOf('perf', 'job');

@@ -1,22 +1,23 @@
 import { explainPerfError, PerfErrno, perfEventParanoid } from '../../native/perf-error';
 import { perfCalls, type PerfCalls } from '../../native/perf-event';
-import { parseCpuList } from '../cpu-list';
-import { listNames, readText } from '../files';
+import { readText } from '../files';
+import { listsChildren, ProcessFiles } from '../proc/process-files';
 import { isUnavailable, unavailable, type Place, type Unavailable } from '../source';
 import { resolveEvent, type ResolvedEvent } from './perf-event-names';
-import { descriptorsOf, readCounter, readingsOf, withoutDescriptors, type Counter } from './perf-counter';
+import { newLane, readCounter, readingsOf, withoutDescriptors, type Counter } from './perf-counter';
 import { openSet } from './perf-counter-set';
-import { openGroup, planGroups, splitGroups, type Location } from './perf-groups';
+import { openGroup, planGroups, splitGroups } from './perf-groups';
 import { perfEvents, perfFacts, type PerfReading } from './perf-metrics';
 
 /**
- * Counters of one job. On a process: what it starts from now on, and what that starts, is counted, also after it has
+ * Counters of one job, on a process: what it starts from now on, and what that starts, is counted, also after it has
  * ended; the process itself (the shepherd) is counted a second time by itself and subtracted, unless `includeSelf` says
- * that it belongs to the job. On a cgroup: whatever runs in it or below, one counter per event and CPU.
+ * that it belongs to the job.
  */
-export type PerfTarget =
-  | { readonly pid: number; readonly inherit: true; readonly includeSelf?: boolean }
-  | { readonly cgroupDirectory: string };
+export interface PerfTarget {
+  readonly pid: number;
+  readonly includeSelf?: boolean;
+}
 
 export interface RefusedEvent extends Unavailable {
   readonly event: string;
@@ -31,7 +32,7 @@ export interface OpenPerf {
   readonly notes: readonly string[];
   /** The kernel's share of the work is not counted, for want of permission. */
   readonly userOnly: boolean;
-  /** Children that the process had already: they and theirs are not counted. null: unknown; a cgroup has none. */
+  /** Children that the process had already: they and theirs are not counted. null: unknown. */
   readonly uncoveredChildren: readonly number[] | null;
   readonly descriptors: number;
   /** What has been counted since it was opened, in the order of `events`. Never throws; goes on when the process is gone. */
@@ -40,8 +41,6 @@ export interface OpenPerf {
 }
 
 type PerfPlace = Pick<Place, 'proc' | 'sys'>;
-
-const EVERYWHERE = { pid: -1, cpu: -1, inherit: false, cgroup: false, userOnly: false } as const;
 
 /** These happen in the kernel: an event that leaves the kernel out would count nothing, without an error. */
 const KERNEL_EVENTS: readonly string[] = ['context_switches', 'cpu_migrations'];
@@ -53,26 +52,22 @@ const PROBE: ResolvedEvent = {
   encodings: [{ type: 1, config: 2n, config1: 0n, config2: 0n, cpus: null }],
 };
 
-/** Whether the target can be counted, and how. */
-function permission(at: Location, about: string, paranoid: number | null, calls: PerfCalls): Location | Unavailable {
+/** Whether a process can be counted, and whether without the kernel's share only. */
+function permission(
+  pid: number,
+  paranoid: number | null,
+  calls: PerfCalls,
+): { readonly userOnly: boolean } | Unavailable {
   const [probe = []] = planGroups([PROBE]);
-  const attempt = (location: Location): number => {
-    const { opened, refused } = openGroup(probe, location, calls);
+  const attempt = (userOnly: boolean): number => {
+    const { opened, refused } = openGroup(probe, { pid, inherit: true, userOnly }, calls);
     for (const { fd } of opened) calls.close(fd);
     return refused[0]?.errno ?? 0;
   };
-  const errno = attempt(at);
-  if (errno === 0) return at;
-  if (errno === PerfErrno.EACCES || errno === PerfErrno.EPERM) {
-    const userOnly = { ...at, userOnly: true };
-    if (attempt(userOnly) === 0) return userOnly;
-  }
-  if (errno === PerfErrno.ENOENT && at.cgroup)
-    return unavailable(
-      `${about}: perf events don't know this cgroup`,
-      'with cgroup v1: mount the perf_event hierarchy and give the job a cgroup in it',
-    );
-  return explainPerfError(errno, about, paranoid);
+  const errno = attempt(false);
+  if (errno === 0) return { userOnly: false };
+  if ((errno === PerfErrno.EACCES || errno === PerfErrno.EPERM) && attempt(true) === 0) return { userOnly: true };
+  return explainPerfError(errno, `process ${pid}`, paranoid);
 }
 
 /** Descriptors that openPerf leaves to others, and the most that it takes. */
@@ -87,16 +82,8 @@ function descriptorBudget({ proc }: PerfPlace): number {
 }
 
 /** Children of a process, those of all its threads; null where the kernel doesn't have it. */
-function childrenOf({ proc }: PerfPlace, pid: number): readonly number[] | null {
-  const texts = listNames(`${proc}/${pid}/task`).map((thread) => readText(`${proc}/${pid}/task/${thread}/children`));
-  if (texts.length === 0 || texts.includes(null)) return null;
-  return texts.flatMap((text) =>
-    (text ?? '')
-      .split(' ')
-      .filter((word) => /^\d+$/.test(word))
-      .map(Number),
-  );
-}
+const childrenOf = ({ proc }: PerfPlace, pid: number): readonly number[] | null =>
+  listsChildren(proc) ? new ProcessFiles(pid, { left: 0 }, proc).children(true) : null;
 
 /** Events that mean the same are opened once. */
 interface Wanted {
@@ -124,33 +111,6 @@ function withinBudget(wanted: readonly Wanted[], cost: (event: ResolvedEvent) =>
   return tooMany < 0 ? wanted.length : tooMany;
 }
 
-interface Aim {
-  readonly about: string;
-  /** First where permission is asked. */
-  readonly locations: readonly [Location, ...Location[]];
-  readonly self: Location | null;
-  readonly close: () => void;
-}
-
-function aimAtProcess(pid: number, includeSelf: boolean): Aim {
-  return {
-    about: `process ${pid}`,
-    locations: [{ ...EVERYWHERE, pid, inherit: true }],
-    self: includeSelf ? null : { ...EVERYWHERE, pid },
-    close: () => undefined,
-  };
-}
-
-function aimAtCgroup(directory: string, { sys }: PerfPlace, calls: PerfCalls): Aim | Unavailable {
-  const file = `${sys}/devices/system/cpu/online`;
-  const [first, ...others] = parseCpuList(readText(file) ?? '') ?? [];
-  if (first === undefined) return unavailable(`${file} holds no CPU`);
-  const fd = calls.openDirectory(directory);
-  if (fd < 0) return explainPerfError(fd === -PerfErrno.ENOENT ? PerfErrno.EBADF : -fd, directory);
-  const on = (cpu: number): Location => ({ ...EVERYWHERE, pid: fd, cpu, cgroup: true });
-  return { about: directory, locations: [on(first), ...others.map(on)], self: null, close: () => calls.close(fd) };
-}
-
 /**
  * Starts counting `eventNames` (resolveEvent) for a target. Events that can't be had are left out and listed; Unavailable
  * when none is left. Takes a few milliseconds the first time.
@@ -161,22 +121,13 @@ export function openPerf(
   place: PerfPlace,
   calls: PerfCalls = perfCalls,
 ): OpenPerf | Unavailable {
-  const aim =
-    'pid' in target
-      ? aimAtProcess(target.pid, target.includeSelf ?? false)
-      : aimAtCgroup(target.cgroupDirectory, place, calls);
-  if (isUnavailable(aim)) return aim;
-  try {
-    const before = 'pid' in target ? childrenOf(place, target.pid) : [];
-    const opened = openAt(aim, eventNames, place, calls);
-    if (isUnavailable(opened)) return opened;
-    const after = 'pid' in target ? childrenOf(place, target.pid) : [];
-    // One that was forked in between may be counted or not.
-    const uncoveredChildren = before === null || after === null ? null : [...new Set([...before, ...after])];
-    return { ...opened, uncoveredChildren };
-  } finally {
-    aim.close();
-  }
+  const before = childrenOf(place, target.pid);
+  const opened = openAt(target, eventNames, place, calls);
+  if (isUnavailable(opened)) return opened;
+  const after = childrenOf(place, target.pid);
+  // One that was forked in between may be counted or not.
+  const uncoveredChildren = before === null || after === null ? null : [...new Set([...before, ...after])];
+  return { ...opened, uncoveredChildren };
 }
 
 /** The events that can be counted here; the others go into `refused`. */
@@ -197,18 +148,16 @@ function countableEvents(
   });
 }
 
-/** As many of the events as there are descriptors for; the others go into `refused`. */
+/** As many of the events as there are descriptors for, so many times each; the others go into `refused`. */
 function affordableEvents(
   resolved: readonly ResolvedEvent[],
-  aim: Aim,
+  copies: number,
   place: PerfPlace,
   refused: RefusedEvent[],
 ): readonly Wanted[] {
   const every = uniqueEvents(resolved);
   const budget = descriptorBudget(place);
-  const copies = aim.locations.length + (aim.self === null ? 0 : 1);
-  const cost = ({ encodings }: ResolvedEvent): number =>
-    aim.locations.length > 1 ? copies : copies * encodings.length;
+  const cost = ({ encodings }: ResolvedEvent): number => copies * encodings.length;
   const affordable = withinBudget(every, cost, budget);
   for (const { event, names } of every.slice(affordable))
     for (const name of names)
@@ -221,35 +170,31 @@ function affordableEvents(
 }
 
 function openAt(
-  aim: Aim,
+  { pid, includeSelf = false }: PerfTarget,
   eventNames: readonly string[],
   place: PerfPlace,
   calls: PerfCalls,
 ): Omit<OpenPerf, 'uncoveredChildren'> | Unavailable {
   const paranoid = perfEventParanoid(place.proc);
-  const permitted = permission(aim.locations[0], aim.about, paranoid, calls);
+  const permitted = permission(pid, paranoid, calls);
   if (isUnavailable(permitted)) return permitted;
   const { userOnly } = permitted;
   const refused: RefusedEvent[] = [];
   const resolved = countableEvents(eventNames, place, { userOnly, paranoid }, refused);
-  const wanted = affordableEvents(resolved, aim, place, refused);
+  const wanted = affordableEvents(resolved, includeSelf ? 1 : 2, place, refused);
   const events = wanted.map(({ event }) => event);
   const { groups, split } = splitGroups(planGroups(events), userOnly, calls);
-  const set = openSet(
-    events,
-    groups,
-    aim.locations.map((at) => ({ ...at, userOnly })),
-    calls,
-  );
-  const ownGroups = groups.map((group) => group.filter(({ event }) => !set.failed.has(event)));
-  const own = aim.self === null ? null : openSet(events, ownGroups, [{ ...aim.self, userOnly }], calls);
+  const set = openSet(events, groups, { pid, inherit: true, userOnly }, calls);
+  const ownGroups = groups.map((group) => group.filter(({ event }) => !includeSelf && !set.failed.has(event)));
+  const own = openSet(events, ownGroups, { pid, inherit: false, userOnly }, calls);
 
   let counters = wanted.flatMap(({ event, names }, index): readonly Counter[] => {
-    const errno = set.failed.get(index) ?? own?.failed.get(index);
-    const lanes = set.lanes[index] ?? [];
-    if (errno === undefined) return [{ names, unit: event.unit, lanes, own: own?.lanes[index] ?? [], highest: 0 }];
+    const errno = set.failed.get(index) ?? own.failed.get(index);
+    const fds = set.fds[index] ?? [];
+    if (errno === undefined)
+      return [{ names, unit: event.unit, all: newLane(fds), own: newLane(own.fds[index] ?? []), highest: 0 }];
     for (const name of names) refused.push({ event: name, ...explainPerfError(errno, name, paranoid) });
-    for (const fd of descriptorsOf(lanes)) calls.close(fd);
+    for (const fd of fds) calls.close(fd);
     return [];
   });
   const [firstRefusal] = refused;
@@ -258,9 +203,9 @@ function openAt(
       ? unavailable('no perf events are named', 'name some in [sources.perf] events')
       : unavailable(firstRefusal.unavailable, firstRefusal.fix);
 
-  const descriptors = counters.flatMap(({ lanes, own: self }) => [...descriptorsOf(lanes), ...descriptorsOf(self)]);
+  const descriptors = counters.flatMap(({ all, own: self }) => [...all.fds, ...self.fds]);
   const open = new Set(descriptors);
-  for (const leader of [...(own?.leaders ?? []), ...set.leaders]) if (open.has(leader)) calls.enable(leader);
+  for (const leader of [...own.leaders, ...set.leaders]) if (open.has(leader)) calls.enable(leader);
 
   return {
     events: counters.flatMap(({ names }) => names),
@@ -290,7 +235,7 @@ export function probePerf(
   calls: PerfCalls = perfCalls,
 ): Pick<OpenPerf, 'events' | 'refused' | 'notes' | 'userOnly'> | Unavailable {
   const names = perfEvents(place.options ?? perfFacts.options);
-  const opened = openPerf({ pid: process.pid, inherit: true, includeSelf: true }, names, place, calls);
+  const opened = openPerf({ pid: process.pid, includeSelf: true }, names, place, calls);
   if (isUnavailable(opened)) return opened;
   opened.close();
   const { events, refused, notes, userOnly } = opened;

@@ -107,8 +107,8 @@ describe('what a record can hold is listed', () => {
   });
 
   it('of perf counters', () => {
-    const readings = NAMED_EVENTS.map(({ name: event }) => ({ event, value: 5, scaledShare: 1, raw: 5 }));
-    const found = perfMetricReadings([...readings, { event: 'r1a8', value: 1, scaledShare: 1, raw: 1 }]);
+    const readings = NAMED_EVENTS.map(({ name: event }) => ({ event, value: 5, scaledShare: 1 }));
+    const found = perfMetricReadings([...readings, { event: 'r1a8', value: 1, scaledShare: 1 }]);
     assertListed(found.map(({ metric }) => metric));
     const keys = found.map(({ metric, instance }) => `${metric} ${instance}`);
     assert.equal(new Set(keys).size, keys.length);

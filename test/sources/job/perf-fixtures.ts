@@ -75,9 +75,5 @@ export function fakePerf({ counters = 8, held = 0, refuse, count }: FakeCpu = {}
     },
     enable: (fd) => void enabled.add(fd),
     close: (fd) => void alive.delete(fd),
-    openDirectory: (path) => {
-      if (path.includes('gone')) return -PerfErrno.ENOENT;
-      return 7;
-    },
   };
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, readdirSync, readFileSync, readlinkSync, rmdirSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { openPerf, probePerf, type OpenPerf, type PerfTarget } from '../../../src/sources/job/perf';
@@ -9,7 +9,6 @@ import type { PerfReading } from '../../../src/sources/job/perf-metrics';
 import { isUnavailable, THIS_MACHINE } from '../../../src/sources/source';
 import { burner, burnersObstacle, type BurnerProgram } from '../../burners/build';
 import { oneOf } from '../../tries';
-import { findPerfMount } from './perf-mount';
 import { temporaryDirectory } from '../../support/temporary-directory';
 
 const EVENTS = ['page_faults', 'context_switches', 'cpu_migrations', 'task_clock'];
@@ -128,7 +127,7 @@ describe('software events of a process and what it starts', { skip }, () => {
 
   it('are counted for children that start afterwards, and stay counted when they and the process have gone', async (t) => {
     const { pid, run, end } = await parent(t, ['events', ...options]);
-    const perf = opened(t, { pid, inherit: true });
+    const perf = opened(t, { pid });
     assert.deepEqual(perf.uncoveredChildren, []);
     assert.deepEqual(countsOf(perf.read()), { page_faults: 0, context_switches: 0, cpu_migrations: 0, task_clock: 0 });
     await run();
@@ -147,8 +146,8 @@ describe('software events of a process and what it starts', { skip }, () => {
 
   it('leave out the process itself, unless it belongs to the job', async (t) => {
     const { pid, run } = await parent(t, ['events', '--faults=10']);
-    const job = opened(t, { pid, inherit: true });
-    const all = opened(t, { pid, inherit: true, includeSelf: true });
+    const job = opened(t, { pid });
+    const all = opened(t, { pid, includeSelf: true });
     await run();
     const [ours, everything] = [countsOf(job.read()), countsOf(all.read())];
     // The shell waits twice: for the line, and for its child.
@@ -161,7 +160,7 @@ describe('software events of a process and what it starts', { skip }, () => {
     t.after(() => child.kill('SIGKILL'));
     const [text] = (await once(child.stdout, 'data')) as [Buffer];
     t.after(() => process.kill(Number(text.toString()), 'SIGKILL'));
-    const perf = opened(t, { pid: child.pid ?? 0, inherit: true });
+    const perf = opened(t, { pid: child.pid ?? 0 });
     if (perf.uncoveredChildren === null) t.skip('this kernel has no /proc/PID/task/TID/children');
     else assert.deepEqual(perf.uncoveredChildren, [Number(text.toString())]);
   });
@@ -169,7 +168,7 @@ describe('software events of a process and what it starts', { skip }, () => {
   it('have company from a PMU, opened by its own terms', async (t) => {
     // The time-stamp counter is the only event of the CPU's own that a virtual machine without a PMU has.
     const { pid, run } = await parent(t, ['events', '--children=2', '--seconds=0.2']);
-    const perf = openPerf({ pid, inherit: true }, ['msr/tsc/', 'task_clock'], THIS_MACHINE);
+    const perf = openPerf({ pid }, ['msr/tsc/', 'task_clock'], THIS_MACHINE);
     assert.ok(!isUnavailable(perf));
     t.after(perf.close);
     if (!perf.events.includes('msr/tsc/')) {
@@ -184,7 +183,7 @@ describe('software events of a process and what it starts', { skip }, () => {
 
   it('leave no descriptor behind', async (t) => {
     const { pid } = await parent(t, ['events']);
-    const perf = openPerf({ pid, inherit: true }, EVENTS, THIS_MACHINE);
+    const perf = openPerf({ pid }, EVENTS, THIS_MACHINE);
     assert.ok(!isUnavailable(perf));
     const held = (): number =>
       readdirSync('/proc/self/fd').filter((fd) => linkOf(`/proc/self/fd/${fd}`).includes('perf_event')).length;
@@ -204,7 +203,7 @@ describe('the same as perf stat within 1 %', { skip: skip || (perfStatObstacle()
     const file = join(temporaryDirectory(), 'stat');
     const options = ['--children=4', '--faults=10000', '--switches=1000', '--migrations=400', '--seconds=0.4'];
     const { pid, run, end } = await parent(t, ['events', ...options], stat(file));
-    const perf = opened(t, { pid, inherit: true });
+    const perf = opened(t, { pid });
     await run();
     await end();
     const [ours, theirs] = [countsOf(perf.read()), perfStat(file)];
@@ -224,7 +223,7 @@ describe('the same as perf stat within 1 %', { skip: skip || (perfStatObstacle()
         const file = join(temporaryDirectory(), 'stat');
         const [name, ...options] = command;
         const { pid, run } = await parent(t, [name, ...options]);
-        const perf = opened(t, { pid, inherit: true });
+        const perf = opened(t, { pid });
         await run();
         const [program = '', ...words] = [...stat(file), burner(name), ...options];
         assert.equal(spawnSync(program, words, { stdio: 'ignore' }).status, 0);
@@ -235,71 +234,6 @@ describe('the same as perf stat within 1 %', { skip: skip || (perfStatObstacle()
   }
 });
 
-describe('software events of a cgroup', { skip }, () => {
-  const mount = findPerfMount(readFileSync('/proc/self/mountinfo', 'utf8'));
-
-  /** A cgroup of its own; null, with the reason printed, where there can't be one. */
-  function cgroup(t: TestContext): string | null {
-    if (mount === null) {
-      t.skip('no cgroup hierarchy that perf events know is mounted: a second kernel tests it');
-      return null;
-    }
-    const directory = join(mount.directory, `qmemacct-test-${process.pid}`);
-    try {
-      mkdirSync(directory);
-    } catch (error) {
-      t.skip(`no cgroup can be made: ${(error as Error).message}`);
-      return null;
-    }
-    t.after(() => rmdirSync(directory));
-    t.diagnostic(`cgroup v${mount.version}`);
-    return directory;
-  }
-
-  it('are those of the processes in it', async (t) => {
-    const directory = cgroup(t);
-    if (directory === null) return;
-    const { pid, run, end } = await parent(t, [
-      'events',
-      '--children=4',
-      '--faults=5000',
-      '--switches=300',
-      '--seconds=0.1',
-    ]);
-    const perf = opened(t, { cgroupDirectory: directory });
-    writeFileSync(join(directory, 'cgroup.procs'), String(pid));
-    await run();
-    const counts = countsOf(perf.read());
-    await end();
-    assertWithin('page faults', counts.page_faults, 20_000, 21_000);
-    assertWithin('context switches', counts.context_switches, 1200, Infinity);
-    assertWithin('CPU seconds', counts.task_clock, 0.4, 10);
-    for (const { scaledShare } of perf.read()) assert.equal(scaledShare, 1);
-  });
-
-  it('are kept when the cgroup has gone', async (t) => {
-    const directory = cgroup(t);
-    if (directory === null) return;
-    const inner = join(directory, 'inner');
-    mkdirSync(inner);
-    const { pid, run, end } = await parent(t, ['events', '--faults=5000']);
-    const perf = opened(t, { cgroupDirectory: inner });
-    writeFileSync(join(inner, 'cgroup.procs'), String(pid));
-    await run();
-    await end();
-    const before = countsOf(perf.read());
-    rmdirSync(inner);
-    assert.deepEqual(countsOf(perf.read()), before);
-    assertWithin('page faults', before.page_faults, 5000, 6000);
-  });
-
-  it('is refused for a directory of something else', () => {
-    const refused = openPerf({ cgroupDirectory: '/proc' }, EVENTS, THIS_MACHINE);
-    assert.ok(isUnavailable(refused));
-    assert.equal(refused.unavailable, '/proc: not the directory of a cgroup');
-  });
-});
-
 describe('without privilege', { skip: skip || (process.getuid?.() === 0 ? false : 'needs root to give it up') }, () => {
   it('counts the user’s part, and says so, or says what forbids it', (t) => {
     const NOBODY = 65534;
@@ -307,8 +241,8 @@ describe('without privilege', { skip: skip || (process.getuid?.() === 0 ? false 
       const { openPerf } = require(process.argv[1]);
       const events = ['page_faults', 'context_switches', 'task_clock'];
       const place = { proc: '/proc', sys: '/sys' };
-      const own = openPerf({ pid: process.pid, inherit: true, includeSelf: true }, events, place);
-      const other = openPerf({ pid: 1, inherit: true }, events, place);
+      const own = openPerf({ pid: process.pid, includeSelf: true }, events, place);
+      const other = openPerf({ pid: 1 }, events, place);
       const told = 'unavailable' in own ? own : { ...own, readings: own.read() };
       process.stdout.write(JSON.stringify({ own: told, other }));`;
     const module = require.resolve('../../../src/sources/job/perf');

@@ -16,7 +16,6 @@ const reading = (event: string, value: number | null, scaledShare = 1): PerfRead
   event,
   value,
   scaledShare,
-  raw: value ?? 0,
 });
 
 const values = (readings: readonly { metric: string; instance: string; value: number }[]): Record<string, number> =>

@@ -7,14 +7,13 @@ import type { PerfCount } from '../../../src/native/perf-event';
 import { openPerf, probePerf, type OpenPerf, type PerfTarget } from '../../../src/sources/job/perf';
 import type { PerfReading } from '../../../src/sources/job/perf-metrics';
 import { isUnavailable, type Unavailable } from '../../../src/sources/source';
-import { codeOf, fakePerf, placeOf, sysOf, type FakePerf } from './perf-fixtures';
+import { codeOf, fakePerf, placeOf, type FakePerf } from './perf-fixtures';
 import { temporaryDirectory } from '../../support/temporary-directory';
 
 // Hardware counters were not at hand: the system calls below are a stand-in for a kernel and its CPU.
 
-const SHEPHERD: PerfTarget = { pid: 4242, inherit: true };
+const SHEPHERD: PerfTarget = { pid: 4242 };
 const ALONE: PerfTarget = { ...SHEPHERD, includeSelf: true };
-const CGROUP: PerfTarget = { cgroupDirectory: '/sys/fs/cgroup/job' };
 
 const count = (raw: number, enabledNs = 1e9, runningNs = enabledNs): PerfCount => ({ raw, enabledNs, runningNs });
 
@@ -39,7 +38,10 @@ function procWith(files: { children?: string; limit?: number; paranoid?: string 
     mkdirSync(join(proc, path, '..'), { recursive: true });
     writeFileSync(join(proc, path), text);
   };
-  if (files.children !== undefined) put('4242/task/4242/children', files.children);
+  if (files.children !== undefined) {
+    put('1/task/1/children', '');
+    put('4242/task/4242/children', files.children);
+  }
   if (files.limit !== undefined)
     put(
       'self/limits',
@@ -53,7 +55,7 @@ describe('a process', () => {
   it('is counted with its children, and without itself', () => {
     const calls = fakePerf({ count: ({ inherit }) => (inherit ? count(5000) : count(200)) });
     const perf = open(SHEPHERD, 'instructions', calls);
-    assert.deepEqual(only(perf), { event: 'instructions', value: 4800, scaledShare: 1, raw: 4800 });
+    assert.deepEqual(only(perf), { event: 'instructions', value: 4800, scaledShare: 1 });
     assert.equal(perf.descriptors, 2);
     for (const request of calls.alive.values()) assert.equal(request.pid, 4242);
   });
@@ -107,17 +109,17 @@ describe('a process', () => {
 describe('multiplexing', () => {
   it('is scaled and told', () => {
     const perf = open(ALONE, 'r1a2b', fakePerf({ count: () => count(100, 4e9, 1e9) }));
-    assert.deepEqual(only(perf), { event: 'r1a2b', value: 400, scaledShare: 0.25, raw: 100 });
+    assert.deepEqual(only(perf), { event: 'r1a2b', value: 400, scaledShare: 0.25 });
   });
 
   it('leaves an event without a value that never had a counter', () => {
     const perf = open(ALONE, 'r1a2b', fakePerf({ count: () => count(0, 4e9, 0) }));
-    assert.deepEqual(only(perf), { event: 'r1a2b', value: null, scaledShare: 0, raw: 0 });
+    assert.deepEqual(only(perf), { event: 'r1a2b', value: null, scaledShare: 0 });
   });
 
   it('does not take a job that has not run yet for one', () => {
     const perf = open(ALONE, 'r1a2b', fakePerf({ count: () => count(0, 0, 0) }));
-    assert.deepEqual(only(perf), { event: 'r1a2b', value: 0, scaledShare: 1, raw: 0 });
+    assert.deepEqual(only(perf), { event: 'r1a2b', value: 0, scaledShare: 1 });
   });
 
   it('of the job is not that of the shepherd', () => {
@@ -193,6 +195,19 @@ describe('events', () => {
     assert.equal(calls.alive.size, perf.descriptors);
   });
 
+  it('are left out where there are no descriptors for them, and that is told', () => {
+    const place = { ...placeOf('intel-xeon'), proc: procWith({ limit: 9 }) };
+    const perf = open(SHEPHERD, 'task_clock page_faults cpu_cycles', fakePerf(), place);
+    assert.equal(perf.descriptors, 4);
+    assert.deepEqual(perf.refused, [
+      {
+        event: 'cpu_cycles',
+        unavailable: 'cpu_cycles: needs 2 descriptors more, of 4 that there may be',
+        fix: 'raise the limit of open files, or name fewer events',
+      },
+    ]);
+  });
+
   it('are all closed in the end, once', () => {
     const calls = fakePerf();
     const perf = open(SHEPHERD, 'task_clock cpu_cycles instructions', calls);
@@ -234,7 +249,7 @@ describe('hybrid CPUs', () => {
       count: (request) => (codeOf(request) === ATOM ? count(1000, 10e9, 2e9) : count(9000, 10e9, 8e9)),
     });
     const perf = open(ALONE, 'instructions', calls, placeOf('intel-hybrid'));
-    assert.deepEqual(only(perf), { event: 'instructions', value: 10000, scaledShare: 1, raw: 10000 });
+    assert.deepEqual(only(perf), { event: 'instructions', value: 10000, scaledShare: 1 });
   });
 
   it('count on one kind where the other lacks the event, and say so', () => {
@@ -243,76 +258,6 @@ describe('hybrid CPUs', () => {
     });
     const perf = open(ALONE, 'llc_prefetches', calls, placeOf('intel-hybrid'));
     assert.deepEqual(perf.notes, ['llc_prefetches: counted on one kind of core only']);
-  });
-
-  it('in a cgroup: each CPU with the code of its kind', () => {
-    const calls = fakePerf();
-    const perf = open(CGROUP, 'instructions', calls, placeOf('intel-hybrid'));
-    assert.equal(perf.descriptors, 24);
-    for (const request of calls.alive.values())
-      assert.equal(codeOf(request), request.cpu < 16 ? '0:400000001' : '0:a00000001');
-  });
-});
-
-describe('a cgroup', () => {
-  it('is counted on every CPU, each scaled by itself', () => {
-    const calls = fakePerf({ count: ({ cpu }) => (cpu === 0 ? count(100, 4e9, 1e9) : count(10, 1e9)) });
-    const perf = open(CGROUP, 'cpu_cycles', calls, placeOf('amd-zen3'));
-    const reading = only(perf);
-    assert.equal(perf.descriptors, 63);
-    assert.equal(reading.value, 400 + 62 * 10);
-    assert.equal(reading.raw, 100 + 62 * 10);
-    assert.equal(reading.scaledShare, 63 / 66);
-    assert.deepEqual(perf.uncoveredChildren, []);
-    for (const { cgroup, pid, inherit } of calls.alive.values())
-      assert.deepEqual([cgroup, pid, inherit], [true, 7, false]);
-  });
-
-  it('is counted without a CPU that has just gone offline', () => {
-    const calls = fakePerf({ refuse: ({ cpu }) => (cpu === 5 ? PerfErrno.ENODEV : undefined) });
-    const perf = open(CGROUP, 'cpu_cycles page_faults', calls, placeOf('amd-zen3'));
-    assert.equal(perf.descriptors, 2 * 62);
-    assert.deepEqual(perf.notes, ['CPU 5 is offline: not counted']);
-  });
-
-  it('never takes some CPUs for all of them', () => {
-    const calls = fakePerf({ refuse: ({ cpu, type }) => (cpu === 5 && type === 0 ? PerfErrno.EMFILE : undefined) });
-    const perf = open(CGROUP, 'cpu_cycles page_faults', calls, placeOf('amd-zen3'));
-    assert.deepEqual(perf.events, ['page_faults']);
-    assert.equal(calls.alive.size, 63);
-  });
-
-  it('takes only as many descriptors as there may be, and tells what is left out', () => {
-    const place = { sys: sysOf('intel-xeon'), proc: procWith({ limit: 1024 }) };
-    const perf = open(CGROUP, 'task_clock page_faults cpu_cycles instructions', fakePerf(), place);
-    assert.equal(perf.descriptors, 3 * 256);
-    assert.deepEqual(perf.refused, [
-      {
-        event: 'instructions',
-        unavailable: 'instructions: needs 256 descriptors more, of 768 that there may be',
-        fix: 'raise the limit of open files, or name fewer events',
-      },
-    ]);
-  });
-
-  it('is Unavailable when its directory is gone, is none, or belongs to another hierarchy', () => {
-    const gone = openPerf({ cgroupDirectory: '/gone' }, ['page_faults'], placeOf('intel-xeon'), fakePerf());
-    assert.ok(isUnavailable(gone));
-    assert.equal(gone.unavailable, '/gone: not the directory of a cgroup');
-    const refused = (errno: number): string => {
-      const calls = fakePerf({ refuse: () => errno });
-      const result = openPerf(CGROUP, ['page_faults'], placeOf('intel-xeon'), calls);
-      assert.ok(isUnavailable(result));
-      return result.unavailable;
-    };
-    assert.match(refused(PerfErrno.EBADF), /not the directory of a cgroup/);
-    assert.match(refused(PerfErrno.ENOENT), /perf events don't know this cgroup/);
-  });
-
-  it('is Unavailable where the CPUs are not told', () => {
-    const result = openPerf(CGROUP, ['page_faults'], { sys: '/nonexistent', proc: '/nonexistent' }, fakePerf());
-    assert.ok(isUnavailable(result));
-    assert.match(result.unavailable, /cpu\/online holds no CPU/);
   });
 });
 
