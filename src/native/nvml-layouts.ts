@@ -14,28 +14,19 @@ export interface NvmlProcessUtilization {
   readonly memoryPercent: number;
 }
 
-/** What the driver keeps of a process, also after its end; percentages over its whole life. */
+/** What the driver keeps of a process, also after its end. */
 export interface NvmlAccounting {
-  readonly percent: number | null;
-  readonly memoryPercent: number | null;
   readonly maxMemoryBytes: number | null;
-  /** Time during which a context was active; 0 while the process runs. */
-  readonly activeMs: number;
   readonly isRunning: boolean;
 }
 
 const ABSENT_64 = 0xffffffffffffffffn;
-const ABSENT_32 = 0xffffffff;
 /** Linux has no greater pid (PID_MAX_LIMIT). */
 const GREATEST_PID = 4 * 1024 * 1024;
 
 const finite64 = (bytes: Buffer, offset: number): number | null => {
   const value = bytes.readBigUInt64LE(offset);
   return value === ABSENT_64 ? null : Number(value);
-};
-const finite32 = (bytes: Buffer, offset: number): number | null => {
-  const value = bytes.readUInt32LE(offset);
-  return value === ABSENT_32 ? null : value;
 };
 
 export const isPid = (pid: number): boolean => pid > 0 && pid <= GREATEST_PID;
@@ -78,10 +69,7 @@ export const ACCOUNTING_BYTES = 56;
 /** nvmlAccountingStats_t. */
 export function parseAccounting(bytes: Buffer): NvmlAccounting {
   return {
-    percent: finite32(bytes, 0),
-    memoryPercent: finite32(bytes, 4),
     maxMemoryBytes: finite64(bytes, 8),
-    activeMs: finite64(bytes, 16) ?? 0,
     isRunning: bytes.readUInt32LE(32) !== 0,
   };
 }

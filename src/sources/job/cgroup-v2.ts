@@ -1,6 +1,7 @@
 import { closeSync, constants, openSync, readSync, statfsSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { readText } from '../files';
+import { parsePressure, type Pressure } from '../node/pressure';
 import { NOTHING_READ, REFAULTS, type CgroupReading } from './cgroup-reading';
 import { parseAmount, parseKeyed, scaled, sumOf } from './cgroup-text';
 
@@ -20,12 +21,8 @@ export function parseIoStat(
   return devices;
 }
 
-/** Total seconds of stall of a pressure file: "some avg10=0.00 avg60=0.00 avg300=0.00 total=12345" (microseconds). */
-export function parsePressure(text: string | null): { readonly some: number | null; readonly full: number | null } {
-  const total = (kind: string): number | null =>
-    scaled(parseAmount(new RegExp(`^${kind} .*\\btotal=(\\d+)$`, 'm').exec(text ?? '')?.[1] ?? null), 1e6);
-  return { some: total('some'), full: total('full') };
-}
+const stalledSeconds = (text: string): ReadonlyMap<Pressure['kind'], number> =>
+  new Map(parsePressure(text).map(({ kind, totalSeconds }) => [kind, totalSeconds]));
 
 /** The files of a group that are read, by name; null: not there. */
 type ReadFile = (name: string) => string | null;
@@ -39,7 +36,7 @@ export function readingOfV2(read: ReadFile, stacked: (device: string) => boolean
   const events = parseKeyed(read('memory.events'));
   const io = [...parseIoStat(read('io.stat'))].filter(([device]) => !stacked(device)).map(([, amounts]) => amounts);
   const [memoryStall, cpuStall, ioStall] = ['memory', 'cpu', 'io'].map((name) =>
-    parsePressure(read(`${name}.pressure`)),
+    stalledSeconds(read(`${name}.pressure`) ?? ''),
   );
   const file = memory.get('file');
   return {
@@ -69,11 +66,11 @@ export function readingOfV2(read: ReadFile, stacked: (device: string) => boolean
     highEvents: events.get('high') ?? null,
     maxEvents: events.get('max') ?? null,
     refaults: sumOf(...REFAULTS.map((name) => memory.get(name))),
-    memoryStalledSeconds: memoryStall?.some ?? null,
-    memoryFullyStalledSeconds: memoryStall?.full ?? null,
-    cpuStalledSeconds: cpuStall?.some ?? null,
-    ioStalledSeconds: ioStall?.some ?? null,
-    ioFullyStalledSeconds: ioStall?.full ?? null,
+    memoryStalledSeconds: memoryStall?.get('some') ?? null,
+    memoryFullyStalledSeconds: memoryStall?.get('full') ?? null,
+    cpuStalledSeconds: cpuStall?.get('some') ?? null,
+    ioStalledSeconds: ioStall?.get('some') ?? null,
+    ioFullyStalledSeconds: ioStall?.get('full') ?? null,
   };
 }
 

@@ -1,6 +1,5 @@
 /** Memory of one address space, each page divided by how many processes map it. Bytes; null: this kernel does not have it. */
 export interface SharedMemory {
-  readonly rss: number;
   readonly pss: number;
   /** Anonymous part of `pss`; from kernels that do not split it, what must be anonymous at least. */
   readonly pssAnon: number;
@@ -12,9 +11,8 @@ export interface SharedMemory {
   readonly sharedDirty: number;
   readonly privateClean: number;
   readonly privateDirty: number;
-  readonly anonymous: number;
   readonly anonHuge: number;
-  /** Pages of hugetlbfs, which are in neither `rss` nor `pss`. */
+  /** Pages of hugetlbfs, which are not in `pss`. */
   readonly hugetlb: number;
 }
 
@@ -27,14 +25,12 @@ const LINE = /^(?:([0-9a-f]+-[0-9a-f]+ .*)|([A-Z][A-Za-z_]+): +(\d{1,12}) kB)$/g
 const SHMEM_NAME = / (?:\/dev\/zero \(deleted\)|\/SYSV|\/dev\/shm\/|\/memfd:)/;
 
 interface Sums {
-  Rss: number;
   Pss: number;
   SwapPss: number;
   Shared_Clean: number;
   Shared_Dirty: number;
   Private_Clean: number;
   Private_Dirty: number;
-  Anonymous: number;
   AnonHugePages: number;
   Shared_Hugetlb: number;
   Private_Hugetlb: number;
@@ -54,14 +50,12 @@ function surelyAnonymous(pss: number, rss: number, anonymous: number): number {
 /** Reads `/proc/PID/smaps_rollup` (from Linux 4.14) or `/proc/PID/smaps`, piece by piece; proc_pid_smaps(5). */
 export class SmapsReader {
   readonly #sums: Sums = {
-    Rss: 0,
     Pss: 0,
     SwapPss: 0,
     Shared_Clean: 0,
     Shared_Dirty: 0,
     Private_Clean: 0,
     Private_Dirty: 0,
-    Anonymous: 0,
     AnonHugePages: 0,
     Shared_Hugetlb: 0,
     Private_Hugetlb: 0,
@@ -100,7 +94,6 @@ export class SmapsReader {
     const whole = (value: number): number => value * KIB;
     const unsplit = this.#rollup && !seen.split;
     return {
-      rss: whole(sums.Rss),
       pss: whole(sums.Pss),
       pssAnon: whole(seen.split ? sums.Pss_Anon : this.#anon),
       pssFile: unsplit ? null : whole(seen.split ? sums.Pss_File : this.#file),
@@ -110,7 +103,6 @@ export class SmapsReader {
       sharedDirty: whole(sums.Shared_Dirty),
       privateClean: whole(sums.Private_Clean),
       privateDirty: whole(sums.Private_Dirty),
-      anonymous: whole(sums.Anonymous),
       anonHuge: whole(sums.AnonHugePages),
       hugetlb: whole(sums.Shared_Hugetlb + sums.Private_Hugetlb),
     };
@@ -138,9 +130,9 @@ export class SmapsReader {
         this.#rollup ||= header.endsWith(' [rollup]');
         continue;
       }
-      if (this.#maps === 0 || !Object.hasOwn(sums, key)) continue;
+      if (this.#maps === 0) continue;
       const value = Number(digits);
-      sums[key as keyof Sums] += value;
+      if (Object.hasOwn(sums, key)) sums[key as keyof Sums] += value;
       if (key === 'Rss') {
         seen.rss = true;
         mapping.rss = value;
@@ -152,11 +144,4 @@ export class SmapsReader {
       else if (key === 'Pss_Anon') seen.split = true;
     }
   }
-}
-
-/** The whole text at once. */
-export function parseSmaps(text: string): SharedMemory | null {
-  const reader = new SmapsReader();
-  reader.add(text);
-  return reader.result();
 }

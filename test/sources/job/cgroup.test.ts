@@ -17,7 +17,6 @@ import {
   intervalPeaks,
   openPeak,
   parseIoStat,
-  parsePressure,
   readingOfV2,
   type ResettablePeak,
 } from '../../../src/sources/job/cgroup-v2';
@@ -330,8 +329,6 @@ describe('garbage', () => {
         assertSane(readingOfV1(next, () => false, null));
         for (const amounts of [...parseIoStat(next()).values(), ...parseBlkio(next()).values()])
           assert.ok(amounts.read >= 0 && amounts.written >= 0);
-        const { some, full } = parsePressure(next());
-        assert.ok((some ?? 0) >= 0 && (full ?? 0) >= 0);
       }),
     );
   });
