@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 
 import fc from 'fast-check';
 
-import { parseSpoolEnvironment, sanitise } from '../../src/gridengine/spool-environment';
+import { parseSpoolEnvironment } from '../../src/gridengine/spool-environment';
 
 /** As execd escapes values. */
 function write(environment: ReadonlyMap<string, string>): string {
@@ -39,60 +39,5 @@ describe('parseSpoolEnvironment', () => {
         assert.deepEqual(parseSpoolEnvironment(write(environment)), environment);
       }),
     );
-  });
-});
-
-describe('sanitise', () => {
-  const kept = (pairs: readonly (readonly [string, string])[], dialect?: 'daimh'): string[] => [
-    ...sanitise(new Map(pairs), dialect).keys(),
-  ];
-
-  it('drops what the shepherd drops for a privileged hook, by prefix', () => {
-    const names = [
-      'LD_PRELOAD',
-      'LD_AUDIT',
-      '_RLD_LIST',
-      'TMPDIR',
-      'ENV',
-      'ENVIRONMENT',
-      'BASH_ENV',
-      'IFS',
-      'TERMINFO_DIRS',
-    ];
-    assert.deepEqual(kept([...names, 'JAVA_TOOL_OPTIONS', 'PS4'].map((name) => [name, 'x'] as const)), []);
-  });
-
-  it('leaves what the shepherd leaves, dangerous or not', () => {
-    const names = [
-      'PATH',
-      'HOME',
-      'NODE_OPTIONS',
-      'NODE_PATH',
-      'OPENSSL_CONF',
-      'PYTHONPATH',
-      'PERL5LIB',
-      'FOO',
-      'BASH_FUNC_x%%',
-    ];
-    assert.deepEqual(kept(names.map((name) => [name, 'x'] as const)), names);
-  });
-
-  it('drops locales with odd values', () => {
-    assert.deepEqual(
-      kept([
-        ['LANG', 'en_GB.UTF-8'],
-        ['LC_ALL', '../../home/x'],
-        ['LANGUAGE', 'de:en'],
-        ['LC_TIME', 'C'],
-        ['LINGUAS', ''],
-      ]),
-      ['LANG', 'LC_TIME'],
-    );
-  });
-
-  it('drops odd names in the daimh fork only', () => {
-    const pairs = [['BASH_FUNC_x%%', '() { :; }']] as const;
-    assert.deepEqual(kept(pairs, 'daimh'), []);
-    assert.equal(kept(pairs).length, 1);
   });
 });
