@@ -36,26 +36,26 @@ type Section =
   | { readonly of: 'usage'; readonly rank: number }
   | { readonly of: 'structure' | 'granted' | 'predecessors' | 'context' | 'ignored' };
 
-const SECTIONS: readonly (readonly [string, Section])[] = [
-  ['JB_hard_resource_list', { of: 'request', kind: 'hard' }],
-  ['JB_soft_resource_list', { of: 'request', kind: 'soft' }],
-  ['JRS_hard_resource_list', { of: 'request', kind: 'hard' }],
-  ['JRS_soft_resource_list', { of: 'request', kind: 'soft' }],
-  ['JB_ja_structure', { of: 'structure' }],
-  ['JB_jid_predecessor_list', { of: 'predecessors' }],
-  ['JB_ja_ad_predecessor_list', { of: 'predecessors' }],
-  ['JB_context', { of: 'context' }],
-  ['JAT_scaled_usage_list', { of: 'usage', rank: 3 }],
-  ['JAT_reported_usage_list', { of: 'usage', rank: 2 }],
-  ['JAT_usage_list', { of: 'usage', rank: 1 }],
-  ['PET_scaled_usage', { of: 'usage', rank: 3 }],
-  ['PET_reported_usage', { of: 'usage', rank: 2 }],
-  ['PET_usage', { of: 'usage', rank: 1 }],
+const SECTIONS: Readonly<Record<string, Section>> = {
+  JB_hard_resource_list: { of: 'request', kind: 'hard' },
+  JB_soft_resource_list: { of: 'request', kind: 'soft' },
+  JRS_hard_resource_list: { of: 'request', kind: 'hard' },
+  JRS_soft_resource_list: { of: 'request', kind: 'soft' },
+  JB_ja_structure: { of: 'structure' },
+  JB_jid_predecessor_list: { of: 'predecessors' },
+  JB_ja_ad_predecessor_list: { of: 'predecessors' },
+  JB_context: { of: 'context' },
+  JAT_scaled_usage_list: { of: 'usage', rank: 3 },
+  JAT_reported_usage_list: { of: 'usage', rank: 2 },
+  JAT_usage_list: { of: 'usage', rank: 1 },
+  PET_scaled_usage: { of: 'usage', rank: 3 },
+  PET_reported_usage: { of: 'usage', rank: 2 },
+  PET_usage: { of: 'usage', rank: 1 },
   // Of runs before this one.
-  ['JAT_previous_usage_list', { of: 'ignored' }],
-  ['PET_previous_usage', { of: 'ignored' }],
-  ['PET_granted_destin_identifier_list', { of: 'granted' }],
-];
+  JAT_previous_usage_list: { of: 'ignored' },
+  PET_previous_usage: { of: 'ignored' },
+  PET_granted_destin_identifier_list: { of: 'granted' },
+};
 
 /** JB_type (sge_job.h). */
 const TYPE_ARRAY = 0x80;
@@ -164,62 +164,41 @@ function endReason(reading: Reading): void {
 }
 
 /** Lists that hold other lists, and where records end at the latest. */
-const LISTS: readonly (readonly [
-  string,
-  { readonly open: (at: Reading) => void; readonly close: (at: Reading) => void },
-])[] = [
-  [
-    'JB_ja_tasks',
-    {
-      open: (reading) => {
-        endTasks(reading);
-        reading.inTasks = reading.job !== null;
-      },
-      close: endTasks,
+const LISTS: Readonly<
+  Record<string, { readonly open?: (at: Reading) => void; readonly close?: (at: Reading) => void }>
+> = {
+  JB_ja_tasks: {
+    open(reading) {
+      endTasks(reading);
+      reading.inTasks = reading.job !== null;
     },
-  ],
-  [
-    'JAT_task_list',
-    {
-      open: (reading) => {
-        reading.inPeTasks = reading.task !== null;
-        reading.peTask = null;
-      },
-      close: (reading) => {
-        reading.inPeTasks = false;
-        reading.peTask = null;
-      },
+    close: endTasks,
+  },
+  JAT_task_list: {
+    open(reading) {
+      reading.inPeTasks = reading.task !== null;
+      reading.peTask = null;
     },
-  ],
-  [
-    'JB_request_set_list',
-    {
-      open: (reading) => {
-        reading.scope = null;
-      },
-      close: (reading) => {
-        reading.scope = null;
-      },
+    close(reading) {
+      reading.inPeTasks = false;
+      reading.peTask = null;
     },
-  ],
-  ['djob_info', { open: endJob, close: endJob }],
-  ['MES_job_number_list', { open: openReason, close: nothing }],
-  ['SME_message_list', { open: endReason, close: endReason }],
-  ['SME_global_message_list', { open: endReason, close: endReason }],
-  [
-    'detailed_job_info',
-    {
-      open: nothing,
-      close: (reading) => {
-        endJob(reading);
-        endReason(reading);
-      },
+  },
+  JB_request_set_list: { open: endScope, close: endScope },
+  djob_info: { open: endJob, close: endJob },
+  MES_job_number_list: { open: openReason },
+  SME_message_list: { open: endReason, close: endReason },
+  SME_global_message_list: { open: endReason, close: endReason },
+  detailed_job_info: {
+    close(reading) {
+      endJob(reading);
+      endReason(reading);
     },
-  ],
-];
+  },
+};
 
-function nothing(): void {
-  // This end of the list says nothing.
+function endScope(reading: Reading): void {
+  reading.scope = null;
 }
 
 function openReason(reading: Reading): void {
@@ -227,193 +206,124 @@ function openReason(reading: Reading): void {
   reading.reason ??= { text: null, jobs: [] };
 }
 
-const JOB: readonly (readonly [string, (job: JobDraft, content: XmlContent) => void])[] = [
-  ['JB_job_name', (job, content) => (job.name = content.text())],
-  ['JB_owner', (job, content) => (job.owner = content.text())],
-  ['JB_uid', (job, content) => (job.uid = content.text().trim())],
-  ['JB_group', (job, content) => (job.group = textOrNull(content))],
-  ['JB_project', (job, content) => (job.project = textOrNull(content))],
-  ['JB_department', (job, content) => (job.department = textOrNull(content))],
-  ['JB_account', (job, content) => (job.account = textOrNull(content))],
-  ['JB_submission_time', (job, content) => (job.submittedAt = parseReportTime(content.text()))],
-  ['JB_execution_time', (job, content) => (job.notBefore = parseReportTime(content.text()))],
-  ['JB_submission_command_line', (job, content) => (job.submitCommand = textOrNull(content))],
-  ['JB_pe', (job, content) => (job.pe = textOrNull(content))],
-  ['JB_type', (job, content) => (job.array ||= Math.floor(content.number() / TYPE_ARRAY) % 2 === 1)],
-  ['JB_is_array', (job, content) => (job.array ||= content.text().trim() === 'true')],
-  ['QIM_message', (job, content) => addMessage(job, content.text())],
-];
-
-const REQUEST: readonly (readonly [string, Leaf])[] = [
-  [
-    'JRS_scope',
-    (reading, content) => {
-      const scope = content.number();
-      reading.scope = scope === 1 ? 'master' : scope === 2 ? 'slave' : null;
-    },
-  ],
-  [
-    'CE_name',
-    (reading, content) => {
-      const { job, section, scope } = reading;
-      if (job === null || section?.of !== 'request') return;
-      reading.request = { complex: content.text(), value: '', kind: section.kind, amount: null };
-      if (scope !== null) reading.request.scope = scope;
-      reading.requestIsString = false;
-      job.requests.push(reading.request);
-    },
-  ],
-  [
-    'CE_valtype',
-    (reading, content) => {
-      reading.requestIsString = STRING_TYPES.has(content.number());
-    },
-  ],
-  [
-    'CE_stringval',
-    (reading, content) => {
-      if (reading.request !== null) reading.request.value = content.text();
-    },
-  ],
-  [
-    'CE_doubleval',
-    (reading, content) => {
-      const amount = content.number();
-      if (reading.request === null || reading.requestIsString || Number.isNaN(amount)) return;
-      reading.request.amount = amount > INFINITE ? Infinity : amount;
-    },
-  ],
-];
-
-const PREDECESSOR: readonly (readonly [string, Leaf])[] = [
-  [
-    'JRE_job_number',
-    ({ job, section }, content) => {
-      if (job !== null && section?.of === 'predecessors') addPredecessor(job, count(content));
-    },
-  ],
-];
-
-/** The environment (JB_env_list) has elements of these names, too. */
-const CONTEXT: readonly (readonly [string, Leaf])[] = [
-  ['VA_variable', (reading, content) => (reading.contextName = content.text())],
-  [
-    'VA_value',
-    ({ job, section, contextName }, content) => {
-      if (section?.of === 'context' && contextName === 'qmemacct' && content.text() === 'mail' && job !== null)
-        job.wantsMail = true;
-    },
-  ],
-];
+const JOB: Readonly<Record<string, (job: JobDraft, content: XmlContent) => void>> = {
+  JB_job_name: (job, content) => (job.name = content.text()),
+  JB_owner: (job, content) => (job.owner = content.text()),
+  JB_uid: (job, content) => (job.uid = content.text().trim()),
+  JB_group: (job, content) => (job.group = textOrNull(content)),
+  JB_project: (job, content) => (job.project = textOrNull(content)),
+  JB_department: (job, content) => (job.department = textOrNull(content)),
+  JB_account: (job, content) => (job.account = textOrNull(content)),
+  JB_submission_time: (job, content) => (job.submittedAt = parseReportTime(content.text())),
+  JB_execution_time: (job, content) => (job.notBefore = parseReportTime(content.text())),
+  JB_submission_command_line: (job, content) => (job.submitCommand = textOrNull(content)),
+  JB_pe: (job, content) => (job.pe = textOrNull(content)),
+  JB_type: (job, content) => (job.array ||= Math.floor(content.number() / TYPE_ARRAY) % 2 === 1),
+  JB_is_array: (job, content) => (job.array ||= content.text().trim() === 'true'),
+  QIM_message: (job, content) => addMessage(job, content.text()),
+};
 
 const taskRange: Leaf = ({ section, structure }, content) => {
   if (section?.of === 'structure') structure.push(count(content));
 };
 
-const RANGE: readonly (readonly [string, Leaf])[] = [
-  ['RN_min', taskRange],
-  ['RN_max', taskRange],
-];
+const LEAVES: Readonly<Record<string, Leaf>> = {
+  JB_job_number(reading, content) {
+    endJob(reading);
+    const number = count(content);
+    if (number > 0) reading.job = newJob(number);
+  },
+  JRS_scope(reading, content) {
+    const scope = content.number();
+    reading.scope = scope === 1 ? 'master' : scope === 2 ? 'slave' : null;
+  },
+  CE_name(reading, content) {
+    const { job, section, scope } = reading;
+    if (job === null || section?.of !== 'request') return;
+    reading.request = { complex: content.text(), value: '', kind: section.kind, amount: null };
+    if (scope !== null) reading.request.scope = scope;
+    reading.requestIsString = false;
+    job.requests.push(reading.request);
+  },
+  CE_valtype(reading, content) {
+    reading.requestIsString = STRING_TYPES.has(content.number());
+  },
+  CE_stringval({ request }, content) {
+    if (request !== null) request.value = content.text();
+  },
+  CE_doubleval({ request, requestIsString }, content) {
+    const amount = content.number();
+    if (request === null || requestIsString || Number.isNaN(amount)) return;
+    request.amount = amount > INFINITE ? Infinity : amount;
+  },
+  JRE_job_number({ job, section }, content) {
+    if (job !== null && section?.of === 'predecessors') addPredecessor(job, count(content));
+  },
+  // The environment (JB_env_list) has elements of these names, too.
+  VA_variable(reading, content) {
+    reading.contextName = content.text();
+  },
+  VA_value({ job, section, contextName }, content) {
+    if (section?.of === 'context' && contextName === 'qmemacct' && content.text() === 'mail' && job !== null)
+      job.wantsMail = true;
+  },
+  RN_min: taskRange,
+  RN_max: taskRange,
+  JAT_status(reading, content) {
+    const task = reading.task?.status === null ? reading.task : openTask(reading, 1, false);
+    if (task !== null) task.status = count(content);
+  },
+  JAT_task_number(reading, content) {
+    if (reading.task === null || reading.hasTaskNumber) openTask(reading, count(content), true);
+    else {
+      reading.task.task = count(content);
+      reading.hasTaskNumber = true;
+    }
+  },
+  JAT_start_time({ task }, content) {
+    if (task !== null) task.startedAt = epochToMs(content.text().trim());
+  },
+  PET_id(reading, content) {
+    if (reading.task === null || !reading.inPeTasks) return;
+    reading.peTask = newPeTask(content.text().trim());
+    reading.task.peTasks.push(reading.peTask);
+  },
+  JG_qhostname({ peTask, section }, content) {
+    if (peTask !== null && section?.of === 'granted') peTask.host = textOrNull(content) ?? peTask.host;
+  },
+  UA_name(reading, content) {
+    reading.usageName = content.text();
+  },
+  UA_value({ task, peTask, inPeTasks, section, usageName }, content) {
+    const record = inPeTasks ? peTask : task;
+    if (record === null || section?.of === 'ignored') return;
+    addUsage(record, section?.of === 'usage' ? section.rank : 1, usageName, content.number());
+  },
+  ULNG_value: reasonJob,
+  ULNG: reasonJob,
+  MES_message(reading, content) {
+    if (reading.reason !== null && reading.reason.text !== null) endReason(reading);
+    reading.reason ??= { text: null, jobs: [] };
+    reading.reason.text = oneLine(content.text());
+  },
+};
 
-const TASK: readonly (readonly [string, Leaf])[] = [
-  [
-    'JAT_status',
-    (reading, content) => {
-      const task = reading.task?.status === null ? reading.task : openTask(reading, 1, false);
-      if (task !== null) task.status = count(content);
-    },
-  ],
-  [
-    'JAT_task_number',
-    (reading, content) => {
-      if (reading.task === null || reading.hasTaskNumber) openTask(reading, count(content), true);
-      else {
-        reading.task.task = count(content);
-        reading.hasTaskNumber = true;
-      }
-    },
-  ],
-  [
-    'JAT_start_time',
-    ({ task }, content) => {
-      if (task !== null) task.startedAt = epochToMs(content.text().trim());
-    },
-  ],
-  [
-    'PET_id',
-    (reading, content) => {
-      if (reading.task === null || !reading.inPeTasks) return;
-      reading.peTask = newPeTask(content.text().trim());
-      reading.task.peTasks.push(reading.peTask);
-    },
-  ],
-  [
-    'JG_qhostname',
-    ({ peTask, section }, content) => {
-      if (peTask !== null && section?.of === 'granted') peTask.host = textOrNull(content) ?? peTask.host;
-    },
-  ],
-  [
-    'UA_name',
-    (reading, content) => {
-      reading.usageName = content.text();
-    },
-  ],
-  [
-    'UA_value',
-    ({ task, peTask, inPeTasks, section, usageName }, content) => {
-      const record = inPeTasks ? peTask : task;
-      if (record === null || section?.of === 'ignored') return;
-      addUsage(record, section?.of === 'usage' ? section.rank : 1, usageName, content.number());
-    },
-  ],
-];
-
-const REASON: readonly (readonly [string, Leaf])[] = [
-  ['ULNG_value', reasonJob],
-  ['ULNG', reasonJob],
-  [
-    'MES_message',
-    (reading, content) => {
-      if (reading.reason !== null && reading.reason.text !== null) endReason(reading);
-      reading.reason ??= { text: null, jobs: [] };
-      reading.reason.text = oneLine(content.text());
-    },
-  ],
-];
-
-const OPENED: ReadonlyMap<string, (reading: Reading) => void> = new Map<string, (reading: Reading) => void>([
-  ...SECTIONS.map(([name, section]): [string, (reading: Reading) => void] => [
-    name,
-    (reading) => openSection(reading, section),
-  ]),
-  ...LISTS.map(([name, { open }]): [string, (reading: Reading) => void] => [name, open]),
-]);
-
-const CLOSED: ReadonlyMap<string, Leaf> = new Map<string, Leaf>([
-  ...SECTIONS.map(([name, section]): [string, Leaf] => [name, (reading) => closeSection(reading, section)]),
-  ...LISTS.map(([name, { close }]): [string, Leaf] => [name, close]),
-  ...JOB.map(([name, leaf]): [string, Leaf] => [
-    name,
-    ({ job }, content) => {
-      if (job !== null) leaf(job, content);
-    },
-  ]),
-  ...REQUEST,
-  ...PREDECESSOR,
-  ...CONTEXT,
-  ...RANGE,
-  ...TASK,
-  ...REASON,
-  [
-    'JB_job_number',
-    (reading, content) => {
-      endJob(reading);
-      const number = count(content);
-      if (number > 0) reading.job = newJob(number);
-    },
-  ],
-]);
+/** By tags, which the answer chooses: none of them reaches a property of an object. */
+const OPENED = new Map<string, (reading: Reading) => void>();
+const CLOSED = new Map<string, Leaf>(Object.entries(LEAVES));
+for (const [name, section] of Object.entries(SECTIONS)) {
+  OPENED.set(name, (reading) => openSection(reading, section));
+  CLOSED.set(name, (reading) => closeSection(reading, section));
+}
+for (const [name, { open, close }] of Object.entries(LISTS)) {
+  if (open !== undefined) OPENED.set(name, open);
+  if (close !== undefined) CLOSED.set(name, close);
+}
+for (const [name, leaf] of Object.entries(JOB)) {
+  CLOSED.set(name, ({ job }, content) => {
+    if (job !== null) leaf(job, content);
+  });
+}
 
 function openTask(reading: Reading, number: number, isNumber: boolean): TaskDraft | null {
   if (reading.job === null || !reading.inTasks) return null;
