@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 
-import { parsePrintedSize } from '../../../src/gridengine/qhost/host-builder';
+import { parsePrintedSize } from '../../../src/gridengine/qhost/read-qhost';
 
 describe('parsePrintedSize', () => {
   it('reads what qhost prints', () => {
