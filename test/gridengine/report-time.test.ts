@@ -31,8 +31,10 @@ describe('parseReportTime', () => {
 
   it('has null for what is no time, and for the epoch itself', () => {
     const rest = ['', '0', '-', '2026-13-01T00:00:00', '2026-01-32T00:00:00', '2026-01-01T25:00:00', '2026-01-01'];
+    const midnight = ['2026-01-01T24:00:00', '01/01/2026 24:00:00'];
     for (const text of [
       ...rest,
+      ...midnight,
       '1970-01-01T00:00:00',
       '1970-01-01T01:00:00',
       '1970-01-01T00:00:00Z',
