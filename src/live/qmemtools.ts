@@ -1,3 +1,4 @@
+import { groupBy } from '../base/group-by';
 import { H_VMEM } from '../gridengine/memory-complex';
 import { countedRequest } from './requests';
 import type { ClusterView, JobPart, JobView } from './cluster-view';
@@ -30,7 +31,7 @@ export function qhostAnswer(snapshot: Snapshot, view: ClusterView, nowMs: number
       // `-`: a host that is down, or does not say.
       num_proc: texts.get(name)?.processorsText ?? '-',
       mem_total: texts.get(name)?.memoryTotalText ?? '-',
-      jobs: new Map([...byJob(parts)].map(([job, ofJob]) => [String(job), hostJob(ofJob)])),
+      jobs: new Map([...groupBy(parts, ({ job }) => String(job))].map(([job, ofJob]) => [job, hostJob(ofJob)])),
     }),
   ]);
   return envelope('qhost', [snapshot.hosts, snapshot.running], new Map(data), nowMs);
@@ -39,14 +40,10 @@ export function qhostAnswer(snapshot: Snapshot, view: ClusterView, nowMs: number
 /** `/qstat` as QmemTools answers it, owner by owner. */
 export function qstatAnswer(snapshot: Snapshot, view: ClusterView, nowMs: number): QmemAnswer {
   const data = new Map<string, Json>();
-  const byOwner = new Map<string, JobView[]>();
-  for (const job of view.jobs) {
-    const known = byOwner.get(job.owner);
-    if (known === undefined) byOwner.set(job.owner, [job]);
-    else known.push(job);
-  }
-  for (const [owner, jobs] of byOwner) {
-    const ofOwner = new Map([...byJob(jobs)].map(([job, tasks]) => [String(job), ownersJob(tasks)]));
+  for (const [owner, jobs] of groupBy(view.jobs, (job) => job.owner)) {
+    const ofOwner = new Map(
+      [...groupBy(jobs, ({ job }) => String(job))].map(([job, tasks]) => [job, ownersJob(tasks)]),
+    );
     data.set(owner, fields({ uid: jobs.find(({ uid }) => uid !== null)?.uid ?? '', jobs: ofOwner }));
   }
   return envelope('qstat', [snapshot.running, snapshot.details], data, nowMs);
@@ -123,16 +120,6 @@ function envelope(
   // QmemTools calls an empty answer none, of a cluster without running jobs too.
   if (data.size === 0) return { success: false, message: `No data for ${name}`, data };
   return { success: true, message: '', data };
-}
-
-function byJob<T extends { readonly job: number }>(items: readonly T[]): ReadonlyMap<number, readonly T[]> {
-  const jobs = new Map<number, T[]>();
-  for (const item of items) {
-    const known = jobs.get(item.job);
-    if (known === undefined) jobs.set(item.job, [item]);
-    else known.push(item);
-  }
-  return jobs;
 }
 
 function fields(object: Readonly<Record<string, Json>>): ReadonlyMap<string, Json> {

@@ -1,6 +1,7 @@
+import { groupBy } from '../base/group-by';
 import type { JobRecord } from '../record/record';
 import type { RequestRules } from '../record/request-rules';
-import type { ClusterView, HostView, JobPart, JobView, PendingView, ViewTimes } from './cluster-view';
+import type { ClusterView, HostView, JobView, PendingView, ViewTimes } from './cluster-view';
 import { hostNames } from './host-names';
 import { hostComplex, hostView, unlistedHost } from './host-view';
 import { jobView } from './job-view';
@@ -41,7 +42,10 @@ export function viewCluster(snapshot: Snapshot, ours: readonly JobRecord[], opti
   );
   const pending = snapshot.pending?.value.map((row) => pendingView(row, rules)) ?? null;
   const usual = usualRequest([...jobs, ...(pending ?? [])].flatMap((job) => slotRequest(job, context)));
-  const partsOf = partsByHost(jobs);
+  const partsOf = groupBy(
+    jobs.flatMap((job) => job.parts),
+    (part) => part.host,
+  );
   const views = new Map<string, HostView>();
   for (const host of hosts) {
     if (views.has(host.name)) continue;
@@ -58,16 +62,6 @@ export function viewCluster(snapshot: Snapshot, ours: readonly JobRecord[], opti
     jobs,
     pending,
   };
-}
-
-function partsByHost(jobs: readonly JobView[]): ReadonlyMap<string, readonly JobPart[]> {
-  const parts = new Map<string, JobPart[]>();
-  for (const part of jobs.flatMap((job) => job.parts)) {
-    const known = parts.get(part.host);
-    if (known === undefined) parts.set(part.host, [part]);
-    else known.push(part);
-  }
-  return parts;
 }
 
 function pendingView(row: Snapshot['running']['value'][number], rules: RequestRules): PendingView {
