@@ -1,3 +1,5 @@
+import { list, nullable, number, object, oneOf, optional, string, type Shape, type ValueOf } from '../../base/shape';
+
 /** A request as qstat prints it. */
 export interface RequestText {
   readonly complex: string;
@@ -8,36 +10,49 @@ export interface RequestText {
   readonly scope?: 'master' | 'slave';
 }
 
+export const requestMembers = {
+  complex: string,
+  value: string,
+  kind: oneOf(['hard', 'soft', 'default']),
+  scope: optional(oneOf(['master', 'slave'])),
+};
+
+const request: Shape<RequestText> = object(requestMembers);
+const aNumber = nullable(number());
+const aText = nullable(string);
+
 /** One row of `qstat [-u ...] [-r] [-ext] [-urg] [-f] -xml`: a job, an array task that runs, or the tasks that wait. */
-export interface ListedJob {
-  readonly job: number;
+export const listedJob = object({
+  job: number(),
   /** `3`, `1-100:1`, `1-5:2,8`; null: no array job. */
-  readonly tasks: string | null;
+  tasks: aText,
   /** The full name, which `-r` adds. */
-  readonly name: string;
-  readonly owner: string;
-  readonly project: string | null;
-  readonly department: string | null;
+  name: string,
+  owner: string,
+  project: aText,
+  department: aText,
   /** State letters: `r`, `qw`, `dr`, `Eqw` ... */
-  readonly state: string;
+  state: string,
   /** The list it stood in: `running`, `pending` ...; empty where the dialect does not say. */
-  readonly list: string;
-  readonly priority: number | null;
+  list: string,
+  priority: aNumber,
   /** ms since the epoch; local time without a zone in most dialects. */
-  readonly startedAt: number | null;
-  readonly submittedAt: number | null;
+  startedAt: aNumber,
+  submittedAt: aNumber,
   /** `all.q@node01`; null: waits. */
-  readonly queueInstance: string | null;
+  queueInstance: aText,
   /** `-g t`: one row for each slot or host. */
-  readonly role: 'MASTER' | 'SLAVE' | '';
-  readonly slots: number | null;
-  readonly requests: readonly RequestText[];
-  readonly requestedPe: string | null;
+  role: oneOf(['MASTER', 'SLAVE', '']),
+  slots: aNumber,
+  requests: list(request, Infinity),
+  requestedPe: aText,
   /** Slots of the PE: `4`, `2-8`, `3,4`; null: no PE, or `-r` was not asked for. */
-  readonly requestedSlots: string | null;
-  readonly grantedPe: string | null;
+  requestedSlots: aText,
+  grantedPe: aText,
   /** `-ext`: CPU seconds; memory and I/O as integrals (GB s, GB), not memory in use. */
-  readonly cpuSeconds: number | null;
-  readonly memoryGbSeconds: number | null;
-  readonly ioGb: number | null;
-}
+  cpuSeconds: aNumber,
+  memoryGbSeconds: aNumber,
+  ioGb: aNumber,
+});
+
+export type ListedJob = ValueOf<typeof listedJob>;
