@@ -38,6 +38,7 @@ function countingClaims(reader: AccountingReader): AccountingReader {
     ...reader,
     records: (query) => reader.records({ ...query, self_reported: true }),
     pages: (query) => reader.pages({ ...query, self_reported: true }),
+    jobLines: async (query, wanted) => (await reader.jobLines?.({ ...query, self_reported: true }, wanted)) ?? null,
     summary: (query) => reader.summary({ ...query, self_reported: true }),
   };
 }

@@ -2,9 +2,14 @@ import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
+import { openReader } from '../../../src/accounting/open-store';
+import { openSqliteStore } from '../../../src/accounting/sqlite/sqlite-store';
 import type { AccountingReader } from '../../../src/accounting/store';
 import { StoreError } from '../../../src/accounting/store-error';
+import { LIST_FIELDS } from '../../../src/report/records/list';
 import { memoryReader } from '../../accounting/memory-reader';
+import { temporaryStore } from '../../accounting/temporary-store';
+import { ordinary } from '../../report/sample-records';
 import { chooseStores, noStoreMessage, openStores, ownStorePath } from '../../../src/cli/stores/stores';
 import { temporaryDirectory } from '../../support/temporary-directory';
 
@@ -109,6 +114,28 @@ describe('openStores', () => {
       await stores.readers[0]?.records({ since: 0, until: 1 });
     }
     assert.deepEqual(asked, [true, undefined, undefined]);
+  });
+
+  it('counts it in the lines of jobs as in the records of a real store', async () => {
+    const path = temporaryStore();
+    const store = openSqliteStore(path, 0o600);
+    await store.merge([{ ...ordinary, trust: 'self-reported' }]);
+    await store.close();
+    const query = { since: 0, until: Date.parse('2100-01-01') };
+    const wanted = { jobs: 50, waits: true, least: 500, limit: 1000, fields: LIST_FIELDS };
+    for (const [whose, records] of [
+      ['own', 1],
+      ['site', 0],
+    ] as const) {
+      const { readers } = await openStores([{ path, whose }], (one) => openReader(one));
+      const [opened = assert.fail()] = readers;
+      const lines = await opened.jobLines?.(query, wanted);
+      const { totals } = await opened.records(query);
+      assert.deepEqual([lines?.lines.length, lines?.totals, totals.records], [1, totals, records]);
+      await opened.close();
+    }
+    const { readers } = await openStores([{ path, whose: 'own' }], () => memoryReader([]));
+    assert.equal(await readers[0]?.jobLines?.(query, wanted), null);
   });
 
   it("asks no server for the user's own store, or for one that was given", async () => {
