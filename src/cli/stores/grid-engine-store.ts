@@ -5,6 +5,7 @@ import type { HistoryStore, ImportedFile } from '../../accounting/history-store'
 import { HEAD_BYTES, hashOfHead, openAccountingFile } from '../../accounting/import/accounting-file';
 import { importFile } from '../../accounting/import/import-file';
 import type { AccountingReader } from '../../accounting/store';
+import { RequestRules } from '../../record/request-rules';
 import type { Settings } from '../../record/settings';
 import { formatBytes } from '../../report/format/units';
 import { siteFiles } from '../import/import-site';
@@ -41,11 +42,11 @@ async function tailBegin(
   }
 }
 
-async function importTail(store: HistoryStore, path: string, cluster: string): Promise<number> {
+async function importTail(store: HistoryStore, path: string, cluster: string, rules: RequestRules): Promise<number> {
   const begin = await tailBegin(path);
   if (begin.offset > 0)
     await store.importLines({ file: { ...begin, cluster, path, lines: 0 }, before: null, lines: [], unreadable: [] });
-  const { problem, lines } = await importFile(path, store, { cluster });
+  const { problem, lines } = await importFile(path, store, { cluster, rules });
   if (problem !== null) throw new Error(problem);
   return lines;
 }
@@ -63,10 +64,10 @@ export async function openGridEngineStore(settings: Settings, env: Terminal['env
   try {
     const accounting = join(directory, 'accounting.db');
     const store = await openHistory({ accounting, accounting_credentials: '', accounting_mode: '0600' });
-    const lines = await importTail(store, path, cluster);
+    const lines = await importTail(store, path, cluster, new RequestRules(settings));
     return {
       reader: store,
-      says: `no accounting DB is on this host, and no server: from the last ${formatBytes(MOST_BYTES)} of ${path} (${lines} jobs); "qmemacct import" reads all of it into a DB of your own, an admin sets up the server with "qmemacct install --node --serve"`,
+      says: `no accounting DB is on this host, and no server: from the last ${formatBytes(MOST_BYTES)} of ${path} (${lines} line${lines === 1 ? '' : 's'}); "qmemacct import" reads all of it into a DB of your own, an admin sets up the server with "qmemacct install --node --serve"`,
     };
   } finally {
     // Its file stays open as long as it is used.

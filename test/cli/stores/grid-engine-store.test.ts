@@ -8,13 +8,16 @@ import { fakeTerminal } from '../fake-terminal';
 import { runCommand, type Answer } from '../../support/qmemacct';
 
 /** A host with Grid Engine's accounting and nothing of ours. */
-function host(lines: string): { readonly directory: string; readonly run: (...words: string[]) => Promise<Answer> } {
+function host(
+  lines: string,
+  settings = '',
+): { readonly directory: string; readonly run: (...words: string[]) => Promise<Answer> } {
   const directory = temporaryDirectory();
   const [config, file] = ['qmemacct.toml', 'accounting'].map((name) => join(directory, name)) as [string, string];
   writeFileSync(file, lines);
   writeFileSync(
     config,
-    `accounting = "${directory}/none.db"\ncluster = "c"\naccounting_files = ["${file}"]\nserve_socket = "${directory}/s"\nrun_dir = "${directory}"\n`,
+    `accounting = "${directory}/none.db"\ncluster = "c"\naccounting_files = ["${file}"]\nserve_socket = "${directory}/s"\nrun_dir = "${directory}"\n${settings}`,
   );
   return {
     directory,
@@ -30,7 +33,10 @@ describe('a host without an accounting DB', () => {
     const { status, output, warnings } = await run('owner', 'alice', '--since', '1d');
     assert.equal(status, 0);
     assert.match(output, /^ *2 [^]*^ *1 /m);
-    assert.match(warnings, /no accounting DB .* from the last 8\.00 MiB of .*accounting \(2 jobs\); "qmemacct import"/);
+    assert.match(
+      warnings,
+      /no accounting DB .* from the last 8\.00 MiB of .*accounting \(2 lines\); "qmemacct import"/,
+    );
     const job = await run('job', '2');
     assert.match(job.output, /^Job 2 /);
     assert.ok(!existsSync(join(directory, 'none.db')));
@@ -46,6 +52,13 @@ describe('a host without an accounting DB', () => {
     const first = await run('job', '1');
     assert.notEqual(first.status, 0);
     assert.match(first.warnings, /"qmemacct import" reads all of it/);
+  });
+
+  it("judges jobs by the site's own request", async () => {
+    const line = sampleLine(1, { start: hourAgo }).replace('-l h_vmem=1G', '-l h_vmem=1G,site_mem=500M');
+    const { run } = host(line, 'request_complex = ["site_mem"]\n');
+    const { output } = await run('job', '1');
+    assert.match(output, /Memory +500 MiB /);
   });
 
   it('leaves nothing behind', async (t) => {
