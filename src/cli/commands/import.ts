@@ -6,7 +6,7 @@ import { addSums, NOTHING_IMPORTED, type ImportSums } from '../../accounting/imp
 import { findCell } from '../../gridengine/find-cell';
 import { RequestRules } from '../../record/request-rules';
 import type { Settings } from '../../record/settings';
-import { escapeForTerminal } from '../../report/format/escape';
+import { escapeForTerminal, escapeJson } from '../../report/format/escape';
 import { formatCount } from '../../report/format/units';
 import { type CommandContext, type GlobalOptions, EXIT, usageError } from '../command';
 import { becomeDeliverer, importSettings, openHistory } from '../stores/maintenance';
@@ -64,7 +64,7 @@ async function listUnreadable(
   terminal: Terminal,
 ): Promise<number> {
   const lines = await store.unreadableLines(cluster, outputFormat(options) === 'text' ? MOST_LISTED : Infinity);
-  if (outputFormat(options) === 'json') writeLines(terminal, [JSON.stringify({ schema: 1, lines })]);
+  if (outputFormat(options) === 'json') writeLines(terminal, [escapeJson(JSON.stringify({ schema: 1, lines }))]);
   else
     writeLines(
       terminal,
@@ -83,7 +83,9 @@ function report(sums: ImportSums, problems: readonly string[], options: ImportOp
     const { lines, added, joined, unchanged, unreadable, firstUnreadable } = sums;
     const first = firstUnreadable;
     writeLines(terminal, [
-      JSON.stringify({ schema: 1, lines, added, joined, unchanged, unreadable, first_unreadable: first, problems }),
+      escapeJson(
+        JSON.stringify({ schema: 1, lines, added, joined, unchanged, unreadable, first_unreadable: first, problems }),
+      ),
     ]);
     return;
   }

@@ -97,6 +97,19 @@ describe('qmemacct import', () => {
     assert.match(job.output, /It was not sampled/);
   });
 
+  it('prints what could not be read as JSON without what a terminal would obey', async () => {
+    const { file, run } = site();
+    writeFileSync(file, Buffer.from('gar\u009b2Jbage\n', 'latin1'));
+    assert.equal((await run('import')).status, 0);
+    const { output } = await run('import', '--unreadable', '--json');
+    assert.match(output, /gar\\u009b2Jbage/);
+    const { lines } = JSON.parse(output) as { lines: readonly { text: string }[] };
+    assert.deepEqual(
+      lines.map(({ text }) => text),
+      ['gar\u009b2Jbage'],
+    );
+  });
+
   it('names the file that it can not read, and takes the others', async () => {
     const { file, directory, run } = site();
     writeFileSync(file, sampleLines(1, 3));
