@@ -62,6 +62,13 @@ export function register(command: Command, context: CommandContext): void {
     );
 }
 
+function whole(name: string, text: string, least: number, most: number): number {
+  const value = /^\d+$/.test(text) ? Number(text) : NaN;
+  if (!(value >= least && value <= most))
+    throw usageError(`${name} "${text}": give a whole number of ${least} to ${most}`);
+  return value;
+}
+
 function number(name: string, text: string, least: number, most: number): number {
   const value = Number(text);
   if (!(value >= least && value <= most)) throw usageError(`${name} "${text}": give a number of ${least} to ${most}`);
@@ -72,7 +79,7 @@ function subjectOf(words: readonly string[], pid: string | undefined): Subject {
   const [command, ...args] = words;
   if (pid !== undefined) {
     if (command !== undefined) throw usageError('--pid and a command exclude each other: give one of them');
-    return { pid: number('--pid', pid, 2, 4_194_304) };
+    return { pid: whole('--pid', pid, 2, 4_194_304) };
   }
   if (command === undefined) throw usageError('nothing to run: give a command behind "--", or --pid');
   return { command, args };
@@ -111,7 +118,7 @@ async function runAndReport(words: readonly string[], options: RunOptions, termi
   if (options.hVmem !== undefined && !parseMemorySize(options.hVmem).ok)
     throw usageError(`--h-vmem "${options.hVmem}": write it as for qsub -l h_vmem= (4G, 500M, 1.5g)`);
   const interval = options.interval === undefined ? undefined : number('--interval', options.interval, 0.05, 3600);
-  const slots = number('--slots', options.slots, 1, 65_536);
+  const slots = whole('--slots', options.slots, 1, 65_536);
   const settings = siteSettings(options.config, terminal);
   const state = ownState(terminal.env, interval, settings);
   const csv = typeof options.csv === 'string' ? options.csv : undefined;

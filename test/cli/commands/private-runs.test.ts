@@ -6,7 +6,7 @@ import { openSqliteStore } from '../../../src/accounting/sqlite/sqlite-store';
 import { parseJobArguments } from '../../../src/cli/job/find-job';
 import { jobName, jobTaskName, privateWorld } from '../../../src/record/job-name';
 import { ordinary } from '../../report/sample-records';
-import { qmemacct } from '../../support/qmemacct';
+import { qmemacct, runCommand, type Answer } from '../../support/qmemacct';
 import { temporaryDirectory } from '../../support/temporary-directory';
 
 /** A site whose own job 1 is of node17, and a user who has run nothing privately yet. */
@@ -37,9 +37,24 @@ describe('a private run', () => {
     const list = user('jobs', '--since', '2020-01-01').stdout;
     assert.match(list, /^run-1 .*sleep/m);
     assert.match(list, /^1 .*of_the_cluster/m);
+    assert.match(user('jobs', '--since', '1d').stdout, /^Jobs +1 job\n[^]*CPU .* slot·s/);
     const none = user('job', 'run-2');
     assert.equal(none.status, 1);
     assert.match(none.stderr, /job run-2: nothing known/);
+  });
+});
+
+describe('qmemacct run', () => {
+  it('takes whole slots and processes alone', async () => {
+    const told = async (...words: readonly string[]): Promise<Answer> => runCommand(['run', ...words, '--', 'true']);
+    for (const slots of ['1.5', '0', '-1', '1e3', ' ', '65537']) {
+      const { status, warnings } = await told(`--slots=${slots}`);
+      assert.equal(status, 2, slots);
+      assert.match(warnings, /--slots ".*": give a whole number of 1 to 65536/);
+    }
+    const { status, warnings } = await runCommand(['run', '--pid', '2.5']);
+    assert.equal(status, 2);
+    assert.match(warnings, /--pid "2\.5": give a whole number of 2 to 4194304/);
   });
 });
 
