@@ -153,7 +153,7 @@ export async function doctor(options: DoctorOptions, terminal: Terminal): Promis
     ...(await checkExport(state.settings)),
     ...checkNightly(state.settings, state.isRoot, systemPlaces(), now),
     ...checkClock(now),
-    ...(await checkGridEngine(state, terminal.env, role)),
+    ...(await checkGridEngine(state, terminal.env)),
     ...(result === null ? [] : findingsOf(result)),
   ];
   return show(findings, { self_test: result }, options, terminal);

@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { availableParallelism, hostname } from 'node:os';
+import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { reasonOf } from '../../base/log';
 import { configurationValue, isNone } from '../../gridengine/configuration';
@@ -27,7 +27,7 @@ import { networkFilesystemOf } from '../install/local-path';
 import type { Terminal } from '../terminal';
 import { checkRootHooks } from './check-root-hooks';
 import { findingsIn, type Finding } from './finding';
-import { ownName, type HostRole } from './host-role';
+import { ownName } from './host-role';
 import type { NodeState } from './node-state';
 
 const { ok, note, warning, problem } = findingsIn('Grid Engine');
@@ -256,24 +256,6 @@ export function checkComplexes(
   ];
 }
 
-/** One sampler per job is what this version has; how much that is on this host. */
-function checkScope(site: Site): Finding[] {
-  const most = availableParallelism();
-  const slots = [...site.queues.values()].flatMap(({ configuration }) => {
-    const parsed = parseQueueValue(configurationValue(configuration, 'slots') ?? '0');
-    if (!parsed.ok) return [];
-    const own = parsed.value.overrides.find(({ host }) => host.split('.')[0] === hostname().split('.')[0]);
-    return Number(own?.value ?? parsed.value.value) || 0;
-  });
-  const jobs = Math.min(Math.max(0, ...slots), most * 8);
-  return [
-    note(
-      'scope',
-      `one sampler per job (about 12 MiB of its own each): up to ${jobs} single-slot jobs here are ${jobs * 12} MiB`,
-    ),
-  ];
-}
-
 /** Which Grid Engine this is, and whether the configuration says so: `job` and the reports do not ask qmaster. */
 function checkVersion({ dialect, version }: DetectedDialect, { settings, settingsPath }: NodeState): Finding[] {
   if (dialect === 'unknown')
@@ -293,7 +275,7 @@ function checkVersion({ dialect, version }: DetectedDialect, { settings, setting
     : [seen, warning('grid_engine', `is "${configured}": why a job was killed may be wrong`, fix)];
 }
 
-async function checkSite(qconf: Qconf, state: NodeState, { runsJobs }: HostRole): Promise<Finding[]> {
+async function checkSite(qconf: Qconf, state: NodeState): Promise<Finding[]> {
   const site = await readSite(qconf);
   const detected = (await askDialect(qconf)) ?? { dialect: 'unknown', version: null };
   const places = hookPlaces(site, hookDirectory(state.prefix));
@@ -305,18 +287,17 @@ async function checkSite(qconf: Qconf, state: NodeState, { runsJobs }: HostRole)
     ...checkHere(site, places, state),
     ...checkParameters(site),
     ...checkComplexes(await readMemoryComplexes(qconf), state),
-    ...(runsJobs ? checkScope(site) : []),
   ];
 }
 
 /** Where Grid Engine has our hooks, and what of its configuration matters to them. */
-export async function checkGridEngine(state: NodeState, env: Terminal['env'], role: HostRole): Promise<Finding[]> {
+export async function checkGridEngine(state: NodeState, env: Terminal['env']): Promise<Finding[]> {
   try {
     const cell = findCell(env, { adminUser: state.settings.admin_user, cell: state.settings.cell });
     const qconf = findQconf(env, cell);
     if (qconf === null)
       return [note('cell', cell === null ? 'none on this host' : 'qconf is not here: only the node was checked')];
-    return await checkSite(qconf, state, role);
+    return await checkSite(qconf, state);
   } catch (error) {
     return [warning('cell', reasonOf(error), 'its configuration was not checked')];
   }

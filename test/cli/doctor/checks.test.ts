@@ -6,6 +6,7 @@ import { checkComplexes, hookPlaces } from '../../../src/cli/doctor/check-griden
 import { cgroupVersion, checkKernel } from '../../../src/cli/doctor/check-kernel';
 import { makeOwnedDirectory } from '../../../src/base/set-owner';
 import { checkLimits, effectiveCapabilities } from '../../../src/cli/doctor/check-limits';
+import { checkScope } from '../../../src/cli/doctor/check-scope';
 import { checkState } from '../../../src/cli/doctor/check-state';
 import type { Finding } from '../../../src/cli/doctor/finding';
 import type { NodeState } from '../../../src/cli/doctor/node-state';
@@ -69,6 +70,16 @@ describe('capabilities', () => {
 
   it('are not guessed', () => {
     assert.equal(checkLimits(false, temporaryDirectory())[0]?.severity, 'note');
+  });
+});
+
+describe('the scope', () => {
+  it('is told with what it costs, where each job has a sampler', () => {
+    const top = temporary();
+    const settings = { ...DEFAULT_SETTINGS, state_dir: top, run_dir: top };
+    const job = briefly(checkScope({ ...settings, scope: 'job' }, 64));
+    assert.match(job.join('\n'), /^note scope: "job": a sampler for each job, about 12 MiB each; .*$/);
+    assert.doesNotMatch(briefly(checkScope({ ...settings, scope: 'node' }, 64)).join('\n'), /for each job/);
   });
 });
 

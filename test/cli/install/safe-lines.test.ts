@@ -92,14 +92,12 @@ describe('hooks as root', { skip }, () => {
   });
 });
 
-const EXECUTION_HOST = { runsJobs: true, says: 'execution host' };
-
 describe('doctor on lines of ours for root', { skip }, () => {
   const state = ({ config }: Cluster): NodeState => readNodeState(config, null, '/opt/qmemacct');
 
   it('calls one a problem that lets any owner become root', async () => {
     const cluster = clusterOf('OCS 9.0.2', ourLine('prolog'), ourLine('epilog'));
-    const findings = await checkGridEngine(state(cluster), cluster.env, EXECUTION_HOST);
+    const findings = await checkGridEngine(state(cluster), cluster.env);
     const found = findings.find(({ name }) => name === 'root hooks');
     assert.equal(found?.severity, 'problem');
     assert.match(found.says, /become root.*\/usr\/bin\/env: is linked dynamically/);
@@ -108,7 +106,7 @@ describe('doctor on lines of ours for root', { skip }, () => {
 
   it('says of a chained hook without a user whose jobs it stops', async () => {
     const cluster = clusterOf('SGE 8.1.9', ourLine('prolog', '/site/a.sh'), ourLine('epilog', 'acct@/site/b.sh'));
-    const findings = await checkGridEngine(state(cluster), cluster.env, EXECUTION_HOST);
+    const findings = await checkGridEngine(state(cluster), cluster.env);
     const chained = findings
       .filter(({ name }) => name === 'chained hook')
       .map(({ says }) => says.includes('error state'));
@@ -117,7 +115,7 @@ describe('doctor on lines of ours for root', { skip }, () => {
 
   it('has nothing against it where Grid Engine keeps such variables, or env is static', async () => {
     const known = clusterOf('SGE 8.1.9', ourLine('prolog'), ourLine('epilog'));
-    const findings = await checkGridEngine(state(known), known.env, EXECUTION_HOST);
+    const findings = await checkGridEngine(state(known), known.env);
     assert.ok(!findings.some(({ name }) => name === 'root hooks'));
     const env = join(known.directory, 'env');
     symlinkSync(BUSYBOX, env);
