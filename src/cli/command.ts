@@ -1,3 +1,4 @@
+import type { Command } from 'commander';
 import { UserError } from '../base/user-error';
 import type { LiveSources } from './live/sources';
 import type { Terminal } from './terminal';
@@ -28,6 +29,18 @@ export interface CommandContext {
 export interface LiveParts {
   readonly sources?: LiveSources;
   readonly tty?: WatchTty;
+}
+
+/** A command's action that is a function of its arguments (`Words`), its options with the program's, and the terminal. */
+export function acts<Options extends GlobalOptions, Words extends readonly unknown[] = []>(
+  { finish, terminal }: CommandContext,
+  act: (...given: [...Words, Options, Terminal]) => Promise<number>,
+): (...given: [...Words, Partial<Options>, Command]) => Promise<void> {
+  return (...given) => {
+    const words = given.slice(0, -2) as unknown as Words;
+    const command = given.at(-1) as Command;
+    return finish(act(...words, command.optsWithGlobals<Options>(), terminal));
+  };
 }
 
 /** What a command ends with. */

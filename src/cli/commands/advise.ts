@@ -13,7 +13,7 @@ import type { ClassFields } from '../../report/advice/class-advice';
 import { classRequest, renderClass, renderClassCsv, renderClassJson } from '../../report/advice/class-screen';
 import { latestRuns, recordsOf } from '../../report/job/job-run';
 import { parseRisk } from '../arguments';
-import { CommandError, EXIT, usageError, type CommandContext, type GlobalOptions } from '../command';
+import { acts, CommandError, EXIT, usageError, type CommandContext, type GlobalOptions } from '../command';
 import { findJob, findNewest, parseJobArguments, type JobSources } from '../job/find-job';
 import { outputFormat, screenOf, warn, writeLines } from '../output';
 import { historyOf } from '../records/find';
@@ -50,9 +50,7 @@ export function register(command: Command, context: CommandContext): void {
     .option('--queue <name>', 'in this queue')
     .option('--cluster <name>', 'of this cluster')
     .option('--accounting <path>', "read this accounting DB, not the site's and your own")
-    .action((what: readonly string[], _options: unknown, given: Command) =>
-      context.finish(showAdvice(what, given.optsWithGlobals<AdviseOptions>(), context.terminal)),
-    );
+    .action(acts<AdviseOptions, [readonly string[]]>(context, showAdvice));
 }
 
 /** The kind of job that is asked about. */

@@ -3,7 +3,7 @@ import { ownCredentials } from '../../accounting/open-store';
 import { connect } from '../../accounting/postgres/connect';
 import { initDatabase } from '../../accounting/postgres/schema';
 import { StoreError } from '../../accounting/store-error';
-import { type CommandContext, type GlobalOptions, CommandError, EXIT } from '../command';
+import { acts, type CommandContext, type GlobalOptions, CommandError, EXIT } from '../command';
 import { outputFormat, writeLines } from '../output';
 import type { Terminal } from '../terminal';
 
@@ -18,9 +18,7 @@ export function register(database: Command, context: CommandContext): void {
     .description('make roles, tables and functions in a database that is there, or bring them to this version')
     .argument('<url>', 'postgres://ADMIN@HOST/DATABASE, as a role that may create roles')
     .option('--credentials <file>', 'pgpass file of mode 0600 with the password (default: ~/.pgpass)')
-    .action((url: string, _options: unknown, given: Command) =>
-      context.finish(initPostgres(url, given.optsWithGlobals<DatabaseOptions>(), context.terminal)),
-    );
+    .action(acts<DatabaseOptions, [string]>(context, initPostgres));
 }
 
 const NEXT = [

@@ -10,7 +10,7 @@ import { programPath } from '../../base/programs';
 import { privateCluster } from '../../record/job-name';
 import { NodeStore } from '../../sampler/node-store/node-store';
 import { tidyNode } from '../../sampler/node-store/storage';
-import { type CommandContext, type GlobalOptions, CommandError, EXIT } from '../command';
+import { acts, type CommandContext, type GlobalOptions, CommandError, EXIT } from '../command';
 import { DEMO_JOBS, type DemoJob } from '../demo/jobs';
 import { warn, writeLines } from '../output';
 import { namedSubject } from '../records/subject';
@@ -25,11 +25,7 @@ interface DemoOptions extends GlobalOptions {
 
 /** `qmemacct demo` */
 export function register(command: Command, context: CommandContext): void {
-  command
-    .option('--keep', 'keep the private directory and show its path')
-    .action((_options: unknown, given: Command) =>
-      context.finish(runDemo(given.optsWithGlobals<DemoOptions>(), context.terminal)),
-    );
+  command.option('--keep', 'keep the private directory and show its path').action(acts<DemoOptions>(context, runDemo));
 }
 
 /** The hooks as an installation has them: with absolute paths in hook.conf beside them. */

@@ -1,6 +1,6 @@
 import { Argument, type Command } from 'commander';
 import { loadSettings, type Settings } from '../../record/settings';
-import { type CommandContext, type GlobalOptions, CommandError, EXIT, usageError } from '../command';
+import { acts, type CommandContext, type GlobalOptions, CommandError, EXIT, usageError } from '../command';
 import { choiceOf, JOB_MAILS, writeChoice, type DigestChoice, type JobMail } from '../nightly/digest-choices';
 import { outputFormat, warn, writeLines } from '../output';
 import type { Terminal } from '../terminal';
@@ -19,9 +19,7 @@ export function register(command: Command, context: CommandContext): void {
       'also a mail when a job has ended, one for an array job; for a single job: qsub -ac qmemacct=mail',
     )
     .option('--at-risk', 'also a mail when a job may run out of memory, once for a reason')
-    .action((word: string, _options: unknown, given: Command) =>
-      context.finish(digest(word, given.optsWithGlobals<DigestOptions>(), context.terminal)),
-    );
+    .action(acts<DigestOptions, [string]>(context, digest));
 }
 
 function meaning(

@@ -2,7 +2,7 @@ import { reasonOf } from '../../base/log';
 import { basename } from 'node:path';
 import type { Command } from 'commander';
 import { loadSettings } from '../../record/settings';
-import { type CommandContext, type GlobalOptions, CommandError, EXIT, usageError } from '../command';
+import { acts, type CommandContext, type GlobalOptions, CommandError, EXIT, usageError } from '../command';
 import { checkAccounting } from '../doctor/check-accounting';
 import { checkClock, checkTools } from '../doctor/check-tools';
 import { checkExport } from '../doctor/check-export';
@@ -45,9 +45,7 @@ export function register(command: Command, context: CommandContext): void {
     .option('--execution-host', 'look at what jobs need, also where none run so far')
     .option('--all', 'ask the doctor of every execution host, and show what is wrong, each fault once with its hosts')
     .option('--node-check <template>', `with --all: how to run a command on a host (default: '${SSH}')`)
-    .action((_options: unknown, given: Command) =>
-      context.finish(doctor(given.optsWithGlobals<DoctorOptions>(), context.terminal)),
-    );
+    .action(acts<DoctorOptions>(context, doctor));
 }
 
 /** A host that asks for a password, or is away, is not waited for. */

@@ -10,7 +10,7 @@ import { PLAIN_COLUMNS, type PlainColumn } from '../../record/plain-columns';
 import { loadSettings, type Settings } from '../../record/settings';
 import { formatCount } from '../../report/format/units';
 import { parseInterval, type Interval } from '../arguments';
-import { type CommandContext, CommandError, EXIT, type GlobalOptions, usageError } from '../command';
+import { acts, type CommandContext, CommandError, EXIT, type GlobalOptions, usageError } from '../command';
 import { warn } from '../output';
 import {
   addIntervalOptions,
@@ -53,9 +53,7 @@ export function register(command: Command, context: CommandContext): void {
     .option('--columns <names>', 'of records these only, in this order: job_id,owner (default: all)')
     .option('--metric <names>', 'of samples these only: "a,b"; the name of a source stands for all of its metrics')
     .option('--accounting <path>', "read this accounting DB, not the site's and your own")
-    .action((subject: Subject, _options: unknown, given: Command) =>
-      context.finish(exportTable(subject, given.optsWithGlobals<ExportOptions>(), context.terminal)),
-    );
+    .action(acts<ExportOptions, [Subject]>(context, exportTable));
   command
     .command('push')
     .description(

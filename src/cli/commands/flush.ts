@@ -9,7 +9,7 @@ import { ownStatus } from '../../sampler/delivery/node-status';
 import { deliverRecords } from '../../sampler/delivery/outbox-feeder';
 import { NodeStore } from '../../sampler/node-store/node-store';
 import { tidyNode, type TidyOutcome } from '../../sampler/node-store/storage';
-import { type CommandContext, type GlobalOptions, CommandError, EXIT, usageError } from '../command';
+import { acts, type CommandContext, type GlobalOptions, CommandError, EXIT, usageError } from '../command';
 import { outputFormat, warn, writeLines } from '../output';
 import { makePrivateState } from '../run/private-state';
 import { ownStorePath } from '../stores/stores';
@@ -25,9 +25,7 @@ export function register(command: Command, context: CommandContext): void {
   command
     .option('--patience <seconds>', 'how long to try an accounting DB that does not answer', '30')
     .option('--quiet', 'report problems only')
-    .action((_options: unknown, given: Command) =>
-      context.finish(flush(given.optsWithGlobals<FlushOptions>(), context.terminal)),
-    );
+    .action(acts<FlushOptions>(context, flush));
 }
 
 const AGAIN_AFTER_MS = 500;

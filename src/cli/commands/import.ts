@@ -8,7 +8,7 @@ import { RequestRules } from '../../record/request-rules';
 import type { Settings } from '../../record/settings';
 import { escapeForTerminal, escapeJson } from '../../report/format/escape';
 import { formatCount } from '../../report/format/units';
-import { type CommandContext, type GlobalOptions, EXIT, usageError } from '../command';
+import { acts, type CommandContext, type GlobalOptions, EXIT, usageError } from '../command';
 import { becomeDeliverer, importSettings, openHistory } from '../stores/maintenance';
 import { changedFiles, clusterOf } from '../import/accounting-files';
 import { describeImport, dryStore, importRound, siteFiles, watchedPaths, type SiteFiles } from '../import/import-site';
@@ -33,9 +33,7 @@ export function register(command: Command, context: CommandContext): void {
     .option('--cluster <name>', 'the cluster that the files are of (default: this one)')
     .option('--dry-run', 'only show what the files contain')
     .option('--unreadable', 'list the lines that could not be read and were kept aside')
-    .action((files: readonly string[], _options: unknown, given: Command) =>
-      context.finish(importAccounting(files, given.optsWithGlobals<ImportOptions>(), context.terminal)),
-    );
+    .action(acts<ImportOptions, [readonly string[]]>(context, importAccounting));
 }
 
 /** Lines kept aside that are listed as text; the rest is counted. */

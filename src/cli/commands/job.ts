@@ -26,7 +26,7 @@ import { writerOf } from '../records/accounts';
 import { findDistinct, historyOf } from '../records/find';
 import { countOf } from '../records/options';
 import { askLists, hasRecent, withArrays } from '../job/array-tasks';
-import { type CommandContext, type GlobalOptions, CommandError, EXIT, usageError } from '../command';
+import { acts, type CommandContext, type GlobalOptions, CommandError, EXIT, usageError } from '../command';
 import { commandStores, realSources, type Sources, noStoreMessage, statusOfNothing } from '../stores/stores';
 import { RUN_FIELDS, wholeRuns } from '../job/whole-runs';
 import {
@@ -86,9 +86,7 @@ export function register(command: Command, context: CommandContext): void {
     )
     .option('--chart <metric>', 'draw this metric over time; on the host where it ran')
     .option('--accounting <path>', "read this accounting DB, not the site's and your own")
-    .action((jobs: readonly string[], _options: unknown, given: Command) =>
-      context.finish(showJobs(jobs, given.optsWithGlobals<JobOptions>(), context.terminal)),
-    );
+    .action(acts<JobOptions, [readonly string[]]>(context, showJobs));
 }
 
 const label = (job: JobArgument): string => jobTaskName({ cluster: '', task_id: null, ...job });

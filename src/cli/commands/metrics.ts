@@ -5,7 +5,7 @@ import {
   renderMetricList,
   renderMetricMarkdown,
 } from '../../report/series/metric-list';
-import { type CommandContext, type GlobalOptions, EXIT, usageError } from '../command';
+import { acts, type CommandContext, type GlobalOptions, EXIT, usageError } from '../command';
 import { metricFacts } from '../metric-facts';
 import { outputFormat, screenOf, writeLines } from '../output';
 import type { Terminal } from '../terminal';
@@ -18,9 +18,7 @@ interface MetricsOptions extends GlobalOptions {
 export function register(command: Command, context: CommandContext): void {
   command
     .option('--format <format>', 'text, json, csv or markdown (default: text)')
-    .action((_options: unknown, given: Command) =>
-      context.finish(listMetrics(given.optsWithGlobals<MetricsOptions>(), context.terminal)),
-    );
+    .action(acts<MetricsOptions>(context, listMetrics));
 }
 
 /** Lists the metrics; resolves to the exit status. Rejects with CommandError. */

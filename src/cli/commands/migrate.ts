@@ -8,7 +8,7 @@ import { openWholeStore } from '../../accounting/sqlite/read/whole-store';
 import { StoreError } from '../../accounting/store-error';
 import { escapeForTerminal } from '../../report/format/escape';
 import { formatCount } from '../../report/format/units';
-import { type CommandContext, type GlobalOptions, CommandError, EXIT } from '../command';
+import { acts, type CommandContext, type GlobalOptions, CommandError, EXIT } from '../command';
 import { interruption, progressLine, type Terminal } from '../terminal';
 import { outputFormat, warn, writeLines } from '../output';
 
@@ -22,9 +22,7 @@ export function register(command: Command, context: CommandContext): void {
     .argument('<file>', 'the SQLite accounting DB')
     .argument('<url>', 'postgres://USER@HOST/DATABASE, as a member of qmemacct_owner')
     .option('--credentials <file>', 'pgpass file of mode 0600 with the password (default: ~/.pgpass)')
-    .action((file: string, url: string, _options: unknown, given: Command) =>
-      context.finish(migrateSite(file, url, given.optsWithGlobals<MigrateOptions>(), context.terminal)),
-    );
+    .action(acts<MigrateOptions, [string, string]>(context, migrateSite));
 }
 
 const MOST_LINES = 20;

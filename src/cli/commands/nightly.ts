@@ -5,7 +5,7 @@ import { LimitedLog } from '../../base/log-limit';
 import { readClusterName } from '../../gridengine/cluster-name';
 import { findCell } from '../../gridengine/find-cell';
 import { loadSettings, type Settings } from '../../record/settings';
-import { type CommandContext, type GlobalOptions, EXIT, usageError } from '../command';
+import { acts, type CommandContext, type GlobalOptions, EXIT, usageError } from '../command';
 import { interruption, progressLine, type Terminal } from '../terminal';
 import { becomeDeliverer } from '../stores/maintenance';
 import { ownerAddress } from '../mail/address';
@@ -41,9 +41,7 @@ export function register(command: Command, context: CommandContext): void {
     .option('--no-mail', 'send nothing; a later run without this still does')
     .option('--force', 'also what is done already; mails that have gone go again')
     .addHelpText('after', HELP)
-    .action((_options: unknown, given: Command) =>
-      context.finish(nightly(given.optsWithGlobals<NightlyCommandOptions>(), context.terminal)),
-    );
+    .action(acts<NightlyCommandOptions>(context, nightly));
 }
 
 /** Of a night's troubles in the log; --json has them all. */

@@ -4,7 +4,7 @@ import { loadSettings } from '../../record/settings';
 import { judgeNodes, silentHosts, worstState, type NodeState } from '../../report/nodes/judge';
 import { renderCheck, renderNodes, renderNodesCsv, renderNodesJson } from '../../report/nodes/nodes';
 import { parseTimeArgument } from '../arguments';
-import { type CommandContext, type GlobalOptions, CommandError, EXIT, usageError } from '../command';
+import { acts, type CommandContext, type GlobalOptions, CommandError, EXIT, usageError } from '../command';
 import { executionHosts } from '../doctor/host-role';
 import { outputFormat, screenOf, warn, writeLines } from '../output';
 import { noStoreMessage, openStores, realSources, type Sources } from '../stores/stores';
@@ -24,9 +24,7 @@ export function register(command: Command, context: CommandContext): void {
     .option('--warning <time>', 'no heartbeat, or a record waiting, for so long: a warning (30m, 2h, 1d)', '30m')
     .option('--critical <time>', 'the same, critical', '2h')
     .option('--check', 'one line for Nagios or Icinga; status 0 OK, 1 WARNING, 2 CRITICAL, 3 UNKNOWN')
-    .action((_options: unknown, given: Command) =>
-      context.finish(showNodes(given.optsWithGlobals<NodesOptions>(), context.terminal)),
-    );
+    .action(acts<NodesOptions>(context, showNodes));
 }
 
 /** What the command asks, so that a test can put something else there. */

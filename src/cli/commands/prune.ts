@@ -3,7 +3,7 @@ import type { HistoryStore, LongWork, Pruned, Retention } from '../../accounting
 import { loadSettings, type Settings } from '../../record/settings';
 import { formatDay } from '../../report/format/local-time';
 import { formatBytes, formatCount } from '../../report/format/units';
-import { type CommandContext, type GlobalOptions, EXIT } from '../command';
+import { acts, type CommandContext, type GlobalOptions, EXIT } from '../command';
 import { workOnHistory } from '../stores/maintenance';
 import type { Terminal } from '../terminal';
 import { outputFormat, warn, writeLines } from '../output';
@@ -14,11 +14,7 @@ interface PruneOptions extends GlobalOptions {
 
 /** `qmemacct prune` */
 export function register(command: Command, context: CommandContext): void {
-  command
-    .option('--dry-run', 'show how many records are old enough')
-    .action((_options: unknown, given: Command) =>
-      context.finish(prune(given.optsWithGlobals<PruneOptions>(), context.terminal)),
-    );
+  command.option('--dry-run', 'show how many records are old enough').action(acts<PruneOptions>(context, prune));
 }
 
 const DAY_MS = 86_400_000;

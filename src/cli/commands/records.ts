@@ -27,7 +27,7 @@ import { Kinds } from '../../report/rules/kinds';
 import { loadRules } from '../../report/rules/rule-set';
 import type { Screen } from '../../report/screen/screen';
 import { formatCount } from '../../report/format/units';
-import { type CommandContext, CommandError, EXIT, usageError } from '../command';
+import { acts, type CommandContext, CommandError, EXIT, usageError } from '../command';
 import { commandStores, realSources, type Sources, noStoreMessage, statusOfNothing } from '../stores/stores';
 import { writeAccounts, writeAll, writerOf, type AccountSources } from '../records/accounts';
 import { findRecords, findSummary, historyOf } from '../records/find';
@@ -61,9 +61,7 @@ export function register(command: Command, context: CommandContext): void {
     '--class <name>',
     'of this class, by the rules: leak, idle-cores, serial ... ("qmemacct rules" lists them)',
   );
-  addRecordListOptions(command).action((_options: unknown, given: Command) =>
-    context.finish(showChosen(given.optsWithGlobals<RecordListOptions & RecordFilterOptions>(), context.terminal)),
-  );
+  addRecordListOptions(command).action(acts<RecordListOptions & RecordFilterOptions>(context, showChosen));
 }
 
 /** `qmemacct owner|project|queue|host NAME --since 7d` */

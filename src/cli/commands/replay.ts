@@ -11,7 +11,7 @@ import { MEMORY_FIELDS } from '../../report/advice/class-history';
 import { pastRuns } from '../../report/advice/past-runs';
 import { renderReplay, renderReplayCsv, renderReplayJson } from '../../report/advice/replay';
 import { parseInterval, parseRisk } from '../arguments';
-import { CommandError, EXIT, type CommandContext, type GlobalOptions } from '../command';
+import { acts, CommandError, EXIT, type CommandContext, type GlobalOptions } from '../command';
 import { outputFormat, screenOf, warn, writeLines } from '../output';
 import { distinctPages } from '../records/find';
 import { commandStores, noStoreMessage, realSources, statusOfNothing } from '../stores/stores';
@@ -36,9 +36,7 @@ export function register(command: Command, context: CommandContext): void {
     .option('--risk <list>', 'risks to state, in percent', '1,2,5')
     .option('--trace <file>', 'replay the jobs of a CSV file (or .gz) in place of the accounting DB')
     .option('--accounting <path>', "read this accounting DB, not the site's and your own")
-    .action((_options: unknown, given: Command) =>
-      context.finish(showReplay(given.optsWithGlobals<ReplayOptions>(), context.terminal)),
-    );
+    .action(acts<ReplayOptions>(context, showReplay));
 }
 
 /** Shows what the advice would have done; resolves to the exit status. Rejects with CommandError or StoreError. */

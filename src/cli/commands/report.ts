@@ -14,7 +14,7 @@ import { makeReport } from '../../report/efficiency/build';
 import type { Report } from '../../report/efficiency/report';
 import { renderReport } from '../../report/efficiency/text';
 import { formatMinute, formatZone } from '../../report/format/local-time';
-import { type CommandContext, type GlobalOptions, CommandError, EXIT, usageError } from '../command';
+import { acts, type CommandContext, type GlobalOptions, CommandError, EXIT, usageError } from '../command';
 import { commandStores, realSources, type Sources, noStoreMessage, statusOfNothing } from '../stores/stores';
 import { findRecords, findSummary } from '../records/find';
 import { ownerAddress } from '../mail/address';
@@ -48,9 +48,7 @@ export function register(command: Command, context: CommandContext): void {
     .option('--output <file>', 'write it there')
     .option('--mail', 'send it, as text and HTML: to mail_admins; with --owner to that user')
     .option('--accounting <path>', "read this accounting DB, not the site's and your own")
-    .action((_options: unknown, given: Command) =>
-      context.finish(showReport(given.optsWithGlobals<ReportOptions>(), context.terminal)),
-    );
+    .action(acts<ReportOptions>(context, showReport));
 }
 
 const DIMENSIONS: ReadonlyMap<string, Dimension> = new Map([

@@ -2,16 +2,14 @@ import type { Command } from 'commander';
 import type { HistoryStore, LongWork } from '../../accounting/history-store';
 import { loadSettings, type Settings } from '../../record/settings';
 import { formatCount } from '../../report/format/units';
-import { type CommandContext, type GlobalOptions, EXIT } from '../command';
+import { acts, type CommandContext, type GlobalOptions, EXIT } from '../command';
 import { workOnHistory } from '../stores/maintenance';
 import type { Terminal } from '../terminal';
 import { outputFormat, warn, writeLines } from '../output';
 
 /** `qmemacct rollup` */
 export function register(command: Command, context: CommandContext): void {
-  command.action((_options: unknown, given: Command) =>
-    context.finish(rollup(given.optsWithGlobals<GlobalOptions>(), context.terminal)),
-  );
+  command.action(acts<GlobalOptions>(context, rollup));
 }
 
 /** `rollup`; resolves to the exit status. Rejects with CommandError, SettingsError or StoreError. */

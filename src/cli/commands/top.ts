@@ -13,7 +13,7 @@ import {
   renderTopJson,
   type TopReport,
 } from '../../report/records/top';
-import { type CommandContext, type GlobalOptions, CommandError, EXIT, usageError } from '../command';
+import { acts, type CommandContext, type GlobalOptions, CommandError, EXIT, usageError } from '../command';
 import { commandStores, realSources, type Sources, noStoreMessage, statusOfNothing } from '../stores/stores';
 import { findSummary } from '../records/find';
 import { outputFormat, screenOf, warn, writeLines } from '../output';
@@ -48,9 +48,7 @@ export function register(command: Command, context: CommandContext): void {
   addRecordFilterOptions(addIntervalOptions(command))
     .option('--limit <n>', 'at most so many lines (default: 20; all with --json and --csv)')
     .option('--accounting <path>', "read this accounting DB, not the site's and your own")
-    .action((what: string, _options: unknown, given: Command) =>
-      context.finish(showTop(what, given.optsWithGlobals<TopOptions>(), context.terminal)),
-    );
+    .action(acts<TopOptions, [string]>(context, showTop));
 }
 
 interface Ranked {

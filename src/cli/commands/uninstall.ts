@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 import { packageRoot } from '../../base/package-root';
 import { readSite } from '../../gridengine/site';
 import { loadSettings } from '../../record/settings';
-import { type CommandContext, type GlobalOptions, CommandError, EXIT, usageError } from '../command';
+import { acts, type CommandContext, type GlobalOptions, CommandError, EXIT, usageError } from '../command';
 import { backUp, readHistory } from '../install/backups';
 import { makeChanges, requireBackup, requireQconf } from '../install/configure-hooks';
 import { confirmed } from '../install/steps';
@@ -43,9 +43,7 @@ export function register(command: Command, context: CommandContext): void {
     .option('--purge', 'with --node: also the state directory and the configuration, records included')
     .option('--backup <dir>', 'where the old texts are kept (default: STATE/backup)')
     .addHelpText('after', HELP)
-    .action((_options: unknown, given: Command) =>
-      context.finish(uninstall(given.optsWithGlobals<UninstallOptions>(), context.terminal)),
-    );
+    .action(acts<UninstallOptions>(context, uninstall));
 }
 
 async function removeFromNode(options: UninstallOptions, terminal: Terminal): Promise<number> {

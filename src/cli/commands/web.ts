@@ -4,7 +4,7 @@ import { loadSettings } from '../../record/settings';
 import { problemOf } from '../../base/problem-document';
 import { ClientError, newServerClient } from '../../server/client/server-client';
 import { signInLinkShape } from '../../server/routes/sign-in-link';
-import { type CommandContext, CommandError, EXIT, type GlobalOptions, usageError } from '../command';
+import { acts, type CommandContext, CommandError, EXIT, type GlobalOptions, usageError } from '../command';
 import { outputFormat, writeLines } from '../output';
 import type { Terminal } from '../terminal';
 
@@ -16,9 +16,7 @@ interface WebOptions extends GlobalOptions {
 export function register(command: Command, context: CommandContext): void {
   command
     .option('--socket <path>', 'ask the server there, not at serve_socket')
-    .action((_options: unknown, given: Command) =>
-      context.finish(printLink(given.optsWithGlobals<WebOptions>(), context.terminal)),
-    );
+    .action(acts<WebOptions>(context, printLink));
 }
 
 const LOOPBACK = /^http:\/\/(?:127\.|localhost|\[::1\])/;
