@@ -12,12 +12,7 @@ import { formatCount } from '../../report/format/units';
 import { parseInterval, type Interval } from '../arguments';
 import { acts, type CommandContext, CommandError, EXIT, type GlobalOptions, usageError } from '../command';
 import { warn } from '../output';
-import {
-  addIntervalOptions,
-  addRecordFilterOptions,
-  recordChoiceOf,
-  type RecordFilterOptions,
-} from '../records/options';
+import { addIntervalOptions, addRecordFilterOptions, recordChoiceOf } from '../records/options';
 import { daysToWrite } from '../export/days';
 import type { PushOptions } from '../export/push';
 import { sayShown } from '../records/subject';
@@ -28,7 +23,7 @@ import { errorOutput, interruption, progressLine, type Terminal } from '../termi
 const SUBJECTS = ['records', 'series', 'samples'] as const;
 type Subject = (typeof SUBJECTS)[number];
 
-export interface ExportOptions extends GlobalOptions, RecordFilterOptions {
+export interface ExportOptions extends GlobalOptions {
   readonly since: string;
   readonly until?: string;
   readonly format: FormatName;
@@ -91,7 +86,7 @@ async function openRecords(
   if (options.metric !== undefined) throw usageError('--metric is for samples');
   if (options.columns !== undefined && subject !== 'records') throw usageError('--columns is for records');
   const columns = options.columns === undefined ? PLAIN_COLUMNS : columnsOf(options.columns);
-  const choice = recordChoiceOf(options);
+  const choice = recordChoiceOf({ ...options });
   const stores = await commandStores(options.accounting, settings, terminal, sources);
   if (stores.readers.length === 0) throw new CommandError(noStoreMessage(stores), EXIT.unavailable);
   stores.problems.forEach((problem) => warn(terminal, problem));
@@ -116,7 +111,7 @@ async function openRecords(
 
 async function openSamples(options: ExportOptions, settings: Settings): Promise<Opened> {
   const { accounting, columns } = options;
-  if (Object.keys(recordChoiceOf(options)).length > 0 || accounting !== undefined || columns !== undefined)
+  if (Object.keys(recordChoiceOf({ ...options })).length > 0 || accounting !== undefined || columns !== undefined)
     throw usageError('samples are all of this host: only --since, --until and --metric choose among them');
   const metrics = options.metric === undefined ? [] : parseMetricNames('--metric', options.metric);
   const reader = requireReader(await openNodeDatabase(settings.state_dir));

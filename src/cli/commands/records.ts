@@ -36,7 +36,6 @@ import { findJobLines, findJobSums, findTaskLines, type FoundLines } from '../re
 import { outputFormat, screenOf, warn, writeLines, type OutputFormat } from '../output';
 import {
   addRecordFilterOptions,
-  type RecordFilterOptions,
   recordChoiceOf,
   addRecordListOptions,
   type RecordListOptions,
@@ -61,7 +60,7 @@ export function register(command: Command, context: CommandContext): void {
     '--class <name>',
     'of this class, by the rules: leak, idle-cores, serial ... ("qmemacct rules" lists them)',
   );
-  addRecordListOptions(command).action(acts<RecordListOptions & RecordFilterOptions>(context, showChosen));
+  addRecordListOptions(command).action(acts<RecordListOptions>(context, showChosen));
 }
 
 /** `qmemacct owner|project|queue|host NAME --since 7d` */
@@ -283,8 +282,8 @@ export async function showRecords(
 }
 
 /** Shows whatever the options choose, as `showRecords` does. */
-function showChosen(options: RecordListOptions & RecordFilterOptions, terminal: Terminal): Promise<number> {
-  const choice = recordChoiceOf(options);
+function showChosen(options: RecordListOptions, terminal: Terminal): Promise<number> {
+  const choice = recordChoiceOf({ ...options });
   const subject = filterSubject(choice);
   const { class: name } = options;
   if (name === undefined) return showRecords(subject, options, terminal);

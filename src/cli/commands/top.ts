@@ -17,18 +17,12 @@ import { acts, type CommandContext, type GlobalOptions, CommandError, EXIT, usag
 import { commandStores, realSources, type Sources, noStoreMessage, statusOfNothing } from '../stores/stores';
 import { findSummary } from '../records/find';
 import { outputFormat, screenOf, warn, writeLines } from '../output';
-import {
-  addRecordFilterOptions,
-  type RecordFilterOptions,
-  recordChoiceOf,
-  addIntervalOptions,
-  lineLimitOf,
-} from '../records/options';
+import { addRecordFilterOptions, recordChoiceOf, addIntervalOptions, lineLimitOf } from '../records/options';
 import { sayShown } from '../records/subject';
 import type { Terminal } from '../terminal';
 import { parseInterval } from '../arguments';
 
-interface TopOptions extends GlobalOptions, RecordFilterOptions {
+interface TopOptions extends GlobalOptions {
   readonly by: string;
   readonly since: string;
   readonly until?: string;
@@ -95,7 +89,7 @@ export async function showTop(
     return EXIT.found;
   }
   const by = rankingNameOf(options.by);
-  const choice = recordChoiceOf(options);
+  const choice = recordChoiceOf({ ...options });
   const interval = parseInterval(options.since, options.until, terminal.now());
   const lines = lineLimitOf(options.limit, format === 'text' ? LINES_ON_A_SCREEN : EVERYTHING);
   const settings = loadSettings(options.config);

@@ -1,4 +1,4 @@
-import type { Command } from 'commander';
+import { Option, type Command } from 'commander';
 import type { RecordSort, RecordFilter } from '../../accounting/store';
 import { parseMemorySize, parseTime } from '../../gridengine/memory-size';
 import type { RecordStatus } from '../../record/record';
@@ -76,61 +76,19 @@ export function recordColumnsOf(text: string): readonly RecordColumnName[] {
   return [...new Set(columns)];
 }
 
-/** What --owner, --failed ... gave. */
-export interface RecordFilterOptions {
-  readonly owner?: string;
-  readonly project?: string;
-  readonly queue?: string;
-  readonly host?: string;
-  readonly pe?: string;
-  readonly name?: string;
-  readonly cluster?: string;
-  readonly state?: string;
-  readonly failed?: boolean;
-  readonly sampled?: boolean;
-  readonly unsampled?: boolean;
-  readonly peakAbove?: string;
-  readonly peakBelow?: string;
-  readonly limitAbove?: string;
-  readonly limitBelow?: string;
-  readonly usedAbove?: string;
-  readonly usedBelow?: string;
-  readonly longerThan?: string;
-}
+/** What was given of any options, by the names that commander has for them. */
+export type RecordFilterOptions = Readonly<Record<string, string | boolean | undefined>>;
 
 /** Which records, without the time that they are of. */
 export type RecordChoice = Omit<RecordFilter, 'since' | 'until'>;
 
-/** Adds the options that choose records. */
-export function addRecordFilterOptions(command: Command): Command {
-  return command
-    .option('--owner <user>', 'jobs of this user')
-    .option('--project <name>', 'of this project')
-    .option('--queue <name>', 'in this queue')
-    .option('--host <name>', 'on this host; with * and ? a pattern, several with commas')
-    .option('--pe <name>', 'in this parallel environment')
-    .option('--name <pattern>', 'of this name; with * and ? a pattern')
-    .option('--cluster <name>', 'of this cluster')
-    .option('--state <states>', 'finished, running, lost or unsampled; several with commas')
-    .option('--failed', "that ended badly: exit status, signal or Grid Engine's failed is not 0")
-    .option('--sampled', 'that the sampler, or another root source, saw')
-    .option('--unsampled', 'that it did not see')
-    .option('--peak-above <size>', 'with a peak of so much or more: 4G, 500M')
-    .option('--peak-below <size>', 'with a peak of so much or less')
-    .option('--limit-above <size>', 'with requested memory on the host of so much or more')
-    .option('--limit-below <size>', 'with requested memory on the host of so much or less')
-    .option('--used-above <percent>', 'with a peak of so many percent of the limit, or more')
-    .option('--used-below <percent>', 'with a peak of so many percent of the limit, or less')
-    .option('--longer-than <time>', 'that ran so long or longer: 30m, 2h, 1d, 24:00:00, seconds');
-}
-
 const STATES: readonly RecordStatus[] = ['finished', 'running', 'lost', 'unsampled'];
 
-function statesOf(text: string): readonly RecordStatus[] {
+function statesOf(option: string, text: string): readonly RecordStatus[] {
   return text.split(',').map((word) => {
     const state = STATES.find((known) => known === word.trim());
     if (state === undefined)
-      throw usageError(`--state: "${word.trim()}" is no state; write ${STATES.join(', ')}, several with commas`);
+      throw usageError(`${option}: "${word.trim()}" is no state; write ${STATES.join(', ')}, several with commas`);
     return state;
   });
 }
@@ -164,38 +122,63 @@ function secondsOf(option: string, text: string): number {
   return seconds.value;
 }
 
-/** `read` of what was given under an option; nothing where it was not. */
-function given<Name extends keyof RecordChoice, Text>(
+/** An option that chooses records. */
+interface Filter {
+  readonly option: Option;
+  /** What it chooses by a text. Throws a usage error where that makes no sense. */
+  readonly choose: (text: string) => RecordChoice;
+}
+
+function filter<Name extends keyof RecordChoice>(
   name: Name,
-  option: string,
-  text: Text | undefined,
-  read: (option: string, text: Text) => NonNullable<RecordChoice[Name]>,
-): Partial<RecordChoice> {
-  return text === undefined ? {} : { [name]: read(option, text) };
+  flags: string,
+  help: string,
+  read: (option: string, text: string) => NonNullable<RecordChoice[Name]>,
+): Filter {
+  const option = new Option(flags, help);
+  return { option, choose: (text) => ({ [name]: read(option.long ?? flags, text) }) };
+}
+
+const yes = (): true => true;
+const no = (): false => false;
+
+const FILTERS: readonly Filter[] = [
+  filter('owner', '--owner <user>', 'jobs of this user', nameOf),
+  filter('project', '--project <name>', 'of this project', nameOf),
+  filter('queue', '--queue <name>', 'in this queue', nameOf),
+  filter('host', '--host <name>', 'on this host; with * and ? a pattern, several with commas', nameOf),
+  filter('pe', '--pe <name>', 'in this parallel environment', nameOf),
+  filter('job_name', '--name <pattern>', 'of this name; with * and ? a pattern', nameOf),
+  filter('cluster', '--cluster <name>', 'of this cluster', nameOf),
+  filter('states', '--state <states>', 'finished, running, lost or unsampled; several with commas', statesOf),
+  filter('failed', '--failed', "that ended badly: exit status, signal or Grid Engine's failed is not 0", yes),
+  filter('sampled', '--sampled', 'that the sampler, or another root source, saw', yes),
+  filter('sampled', '--unsampled', 'that it did not see', no),
+  filter('peak_at_least', '--peak-above <size>', 'with a peak of so much or more: 4G, 500M', sizeOf),
+  filter('peak_at_most', '--peak-below <size>', 'with a peak of so much or less', sizeOf),
+  filter('limit_at_least', '--limit-above <size>', 'with requested memory on the host of so much or more', sizeOf),
+  filter('limit_at_most', '--limit-below <size>', 'with requested memory on the host of so much or less', sizeOf),
+  filter('share_at_least', '--used-above <percent>', 'with a peak of so many percent of the limit, or more', shareOf),
+  filter('share_at_most', '--used-below <percent>', 'with a peak of so many percent of the limit, or less', shareOf),
+  filter(
+    'wallclock_at_least',
+    '--longer-than <time>',
+    'that ran so long or longer: 30m, 2h, 1d, 24:00:00, seconds',
+    secondsOf,
+  ),
+];
+
+/** Adds the options that choose records. */
+export function addRecordFilterOptions(command: Command): Command {
+  return FILTERS.reduce((known, { option }) => known.addOption(option), command);
 }
 
 /** The filter that the options ask for. Throws a usage error on what makes no sense. */
 export function recordChoiceOf(options: RecordFilterOptions): RecordChoice {
   if (options.sampled && options.unsampled)
     throw usageError('--sampled and --unsampled exclude each other: give one of them');
-  return {
-    ...given('owner', '--owner', options.owner, nameOf),
-    ...given('project', '--project', options.project, nameOf),
-    ...given('queue', '--queue', options.queue, nameOf),
-    ...given('host', '--host', options.host, nameOf),
-    ...given('pe', '--pe', options.pe, nameOf),
-    ...given('job_name', '--name', options.name, nameOf),
-    ...given('cluster', '--cluster', options.cluster, nameOf),
-    ...given('states', '--state', options.state, (_option, text: string) => statesOf(text)),
-    ...(options.failed ? { failed: true } : {}),
-    ...(options.sampled ? { sampled: true } : {}),
-    ...(options.unsampled ? { sampled: false } : {}),
-    ...given('peak_at_least', '--peak-above', options.peakAbove, sizeOf),
-    ...given('peak_at_most', '--peak-below', options.peakBelow, sizeOf),
-    ...given('limit_at_least', '--limit-above', options.limitAbove, sizeOf),
-    ...given('limit_at_most', '--limit-below', options.limitBelow, sizeOf),
-    ...given('share_at_least', '--used-above', options.usedAbove, shareOf),
-    ...given('share_at_most', '--used-below', options.usedBelow, shareOf),
-    ...given('wallclock_at_least', '--longer-than', options.longerThan, secondsOf),
-  };
+  return FILTERS.reduce<RecordChoice>((choice, { option, choose }) => {
+    const given = options[option.attributeName()];
+    return given === undefined ? choice : { ...choice, ...choose(String(given)) };
+  }, {});
 }
