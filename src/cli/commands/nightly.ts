@@ -11,7 +11,7 @@ import { becomeDeliverer } from '../stores/maintenance';
 import { ownerAddress } from '../mail/address';
 import { createMailer, type Mailer } from '../mail/mailer';
 import { ledgerDirectory, openLedger, readLedger, type MailName } from '../nightly/ledger';
-import { digestChoicesByName } from '../nightly/digest-choices';
+import { choicesByName } from '../nightly/digest-choices';
 import { dueNights, parseNight, type Night } from '../nightly/night';
 import { makeNightPlaces } from '../nightly/report-files';
 import { nightSteps, type NightSteps } from '../nightly/night-steps';
@@ -150,7 +150,8 @@ export async function nightly(
     importAccounting: (store, work) => steps.importAccounting(store, settings, terminal.env, work),
     report: (store, night: Night, owner) => steps.report(store, night, owner, now, settings),
     mailer,
-    choices: () => digestChoicesByName(settings.digest_dir),
+    choices: async () =>
+      new Map([...(await choicesByName(settings.digest_dir))].map(([name, { choice }]) => [name, choice])),
     signal,
     print: (line) => {
       progress.clear();

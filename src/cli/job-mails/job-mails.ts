@@ -7,7 +7,7 @@ import type { Mailer } from '../mail/mailer';
 import { messageId } from '../mail/message';
 import type { Ledger, MailName } from '../nightly/ledger';
 import { sendOnce } from '../nightly/send-night';
-import type { JobMailChoice } from '../nightly/digest-choices';
+import type { UserChoice } from '../nightly/digest-choices';
 import { askedName, type AskedJobs } from './asked-jobs';
 import type { ClusterFacts, RiskFact } from './cluster-facts';
 import { endedJobs, stateOfJob } from './ended-jobs';
@@ -22,7 +22,7 @@ interface JobMailParts {
   /** Made for a round with mails. Throws CommandError. */
   readonly mailer: () => Mailer;
   /** By owner. */
-  readonly choices: () => Promise<ReadonlyMap<string, JobMailChoice>>;
+  readonly choices: () => Promise<ReadonlyMap<string, UserChoice>>;
   readonly now: () => Date;
   readonly log: (line: string) => void;
 }
@@ -64,8 +64,10 @@ interface Round {
 }
 
 /** Of the owners who want a mail about each job. */
-function wantedEnds(choices: ReadonlyMap<string, JobMailChoice>): readonly WantedEnds[] {
-  return [...choices].flatMap(([owner, { eachJob, since }]) => (eachJob ? [{ owner, since, jobs: null }] : []));
+function wantedEnds(choices: ReadonlyMap<string, UserChoice>): readonly WantedEnds[] {
+  return [...choices].flatMap(([owner, { also, since }]) =>
+    also.includes('each-job') ? [{ owner, since, jobs: null }] : [],
+  );
 }
 
 /** Mails to owners about single jobs: that one has ended, or may run out of memory. Each goes at most once. */
@@ -88,7 +90,8 @@ export class JobMails {
     let wantsPending = false;
     try {
       for (const risk of facts?.risks ?? [])
-        if (choices.get(risk.owner)?.atRisk === true) await this.#warn(round, facts?.cluster ?? '', risk);
+        if (choices.get(risk.owner)?.also.includes('at-risk') === true)
+          await this.#warn(round, facts?.cluster ?? '', risk);
       for (const wanted of [...this.#askedEnds(), ...wantedEnds(choices)])
         if (await this.#ended(round, wanted, facts)) wantsPending = true;
     } finally {

@@ -9,7 +9,7 @@ import { UserError } from '../../base/user-error';
 import { loadSettings } from '../../record/settings';
 import { delivererIdentity } from '../../sampler/delivery/outbox-feeder';
 import { createMailer } from '../mail/mailer';
-import { jobMailChoicesByName } from '../nightly/digest-choices';
+import { choicesByName } from '../nightly/digest-choices';
 import { ledgerDirectory, openLedger, type Ledger } from '../nightly/ledger';
 import { AskedJobs } from './asked-jobs';
 import type { ClusterFacts } from './cluster-facts';
@@ -55,7 +55,7 @@ async function send(): Promise<void> {
       ledger,
       asked: new AskedJobs(join(directory, 'asked.json'), log),
       mailer: () => createMailer(settings, host),
-      choices: () => jobMailChoicesByName(settings.digest_dir),
+      choices: () => choicesByName(settings.digest_dir, ({ also }) => also.length > 0),
       now: () => new Date(),
       log,
     });

@@ -26,12 +26,10 @@ export type DigestChoice = 'on' | 'off';
 export const JOB_MAILS = ['each-job', 'at-risk'] as const;
 export type JobMail = (typeof JOB_MAILS)[number];
 
-/** The same of one user. */
-export interface JobMailChoice {
-  /** When each job has ended. */
-  readonly eachJob: boolean;
-  /** When one may run out of memory. */
-  readonly atRisk: boolean;
+/** What one user has said. */
+export interface UserChoice {
+  readonly choice: DigestChoice;
+  readonly also: readonly JobMail[];
   /** When this was said (ms). */
   readonly since: number;
 }
@@ -40,11 +38,9 @@ const NAME = /^(0|[1-9]\d{0,9})\.[0-9a-f]{16}$/;
 /** One is enough; of more, these newest ones are read. */
 const MOST_EACH = 16;
 
-interface Found {
+interface Found extends UserChoice {
   readonly uid: number;
   readonly path: string;
-  readonly choice: DigestChoice;
-  readonly also: readonly JobMail[];
   readonly mtimeMs: number;
 }
 
@@ -63,7 +59,8 @@ function readChoice(path: string, uid: number): Found | null {
     const words = buffer.toString('latin1', 0, readSync(descriptor, buffer)).trim().split(' ');
     const [choice] = words;
     if (choice !== 'on' && choice !== 'off') return null;
-    return { uid, path, choice, also: JOB_MAILS.filter((mail) => words.includes(mail)), mtimeMs };
+    const also = JOB_MAILS.filter((mail) => words.includes(mail));
+    return { uid, path, choice, also, mtimeMs, since: Math.floor(mtimeMs) };
   } finally {
     closeSync(descriptor);
   }
@@ -111,12 +108,12 @@ function choicesOf(directory: string, only: number | null): readonly Found[] {
 }
 
 /** By uid, the newest of each. Throws where the directory is there and can't be read. */
-export function readChoices(directory: string): ReadonlyMap<number, DigestChoice> {
-  return new Map(choicesOf(directory, null).map(({ uid, choice }) => [uid, choice]));
+export function readChoices(directory: string): ReadonlyMap<number, UserChoice> {
+  return new Map(choicesOf(directory, null).map((found) => [found.uid, found]));
 }
 
 /** What a user has said; null: nothing. */
-export function choiceOf(directory: string, uid: number): Pick<Found, 'choice' | 'also'> | null {
+export function choiceOf(directory: string, uid: number): UserChoice | null {
   return choicesOf(directory, uid).at(-1) ?? null;
 }
 
@@ -137,35 +134,14 @@ export function writeChoice(directory: string, choice: DigestChoice, also: reado
   if (own !== undefined) renameSync(path, own);
 }
 
-async function byName<T>(byUid: ReadonlyMap<number, T>): Promise<ReadonlyMap<string, T>> {
-  const names = await namesOf([...byUid.keys()]);
-  return new Map(
-    [...byUid].flatMap(([uid, value]) => [[names.get(uid) ?? '', value] as const]).filter(([name]) => name !== ''),
-  );
-}
-
-/** What users have said about digests, by their names. Rejects where the directory can't be read. */
-export function digestChoicesByName(directory: string): Promise<ReadonlyMap<string, DigestChoice>> {
-  return byName(readChoices(directory));
-}
-
-/** The users who asked for mails about single jobs, by their names. Rejects where the directory can't be read. */
-export function jobMailChoicesByName(directory: string): Promise<ReadonlyMap<string, JobMailChoice>> {
-  const newest = new Map(choicesOf(directory, null).map((found) => [found.uid, found]));
-  return byName(
-    new Map(
-      [...newest].flatMap(([uid, { also, mtimeMs }]) =>
-        also.length === 0
-          ? []
-          : [
-              [
-                uid,
-                { eachJob: also.includes('each-job'), atRisk: also.includes('at-risk'), since: Math.floor(mtimeMs) },
-              ] as const,
-            ],
-      ),
-    ),
-  );
+/** What users have said, as far as it is wanted, by their names. Rejects where the directory can't be read. */
+export async function choicesByName(
+  directory: string,
+  isWanted: (said: UserChoice) => boolean = () => true,
+): Promise<ReadonlyMap<string, UserChoice>> {
+  const wanted = [...readChoices(directory)].filter(([, said]) => isWanted(said));
+  const names = await namesOf(wanted.map(([uid]) => uid));
+  return new Map(wanted.map(([uid, said]) => [names.get(uid) ?? '', said] as const).filter(([name]) => name !== ''));
 }
 
 const AT_ONCE = 200;

@@ -9,7 +9,7 @@ import { AskedJobs } from '../../../src/cli/job-mails/asked-jobs';
 import { factsOf, type ClusterFacts } from '../../../src/cli/job-mails/cluster-facts';
 import { JobMails } from '../../../src/cli/job-mails/job-mails';
 import { createMailer } from '../../../src/cli/mail/mailer';
-import { writeChoice, type JobMailChoice } from '../../../src/cli/nightly/digest-choices';
+import { writeChoice, type UserChoice } from '../../../src/cli/nightly/digest-choices';
 import { openLedger, type Ledger } from '../../../src/cli/nightly/ledger';
 import { viewCluster } from '../../../src/live/view';
 import type { JobRecord } from '../../../src/record/record';
@@ -48,15 +48,15 @@ function ended(changes: Partial<JobRecord> = {}): JobRecord {
   };
 }
 
-const EACH_JOB: JobMailChoice = { eachJob: true, atRisk: false, since: NOW - 10 * HOUR };
-const AT_RISK: JobMailChoice = { eachJob: false, atRisk: true, since: 0 };
+const EACH_JOB: UserChoice = { choice: 'on', also: ['each-job'], since: NOW - 10 * HOUR };
+const AT_RISK: UserChoice = { choice: 'on', also: ['at-risk'], since: 0 };
 
 interface Site {
   readonly sink: MailSink;
   readonly store: AccountingStore;
   readonly logged: readonly string[];
   /** The mails of a process that begins now, at that time (ms). */
-  readonly begin: (choices: Readonly<Record<string, JobMailChoice>>, clock?: () => number) => JobMails;
+  readonly begin: (choices: Readonly<Record<string, UserChoice>>, clock?: () => number) => JobMails;
   readonly subjects: () => readonly string[];
 }
 

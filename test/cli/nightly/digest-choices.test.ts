@@ -7,13 +7,15 @@ import {
   namesOf,
   readChoices,
   choiceOf,
-  jobMailChoicesByName,
+  choicesByName,
   writeChoice,
+  type UserChoice,
 } from '../../../src/cli/nightly/digest-choices';
 import { temporaryDirectory } from '../../support/temporary-directory';
 import { asUser, NOBODY } from '../../support/qmemacct';
 
 const uid = process.geteuid?.() ?? -1;
+const said = (directory: string): unknown => [...readChoices(directory)].map(([user, { choice }]) => [user, choice]);
 const name = (owner: number, rest = '0123456789abcdef'): string => `${owner}.${rest}`;
 
 describe('choices about digests', () => {
@@ -26,7 +28,7 @@ describe('choices about digests', () => {
     }
     assert.equal(readdirSync(directory).length, 1);
     assert.equal(statSync(join(directory, readdirSync(directory)[0] ?? '')).mode & 0o777, 0o644);
-    assert.deepEqual([...readChoices(directory)], [[uid, 'on']]);
+    assert.deepEqual(said(directory), [[uid, 'on']]);
   });
 
   it('hold what else was asked for, and since when', { skip: uid !== 0 && 'needs root' }, async () => {
@@ -34,11 +36,13 @@ describe('choices about digests', () => {
     const before = Date.now() - 1000;
     writeChoice(directory, 'off', ['at-risk']);
     assert.deepEqual(choiceOf(directory, uid)?.also, ['at-risk']);
-    const choices = (await jobMailChoicesByName(directory)).get('root');
-    assert.deepEqual([choices?.eachJob, choices?.atRisk], [false, true]);
+    const mails = ({ also }: UserChoice): boolean => also.length > 0;
+    const choices = (await choicesByName(directory, mails)).get('root');
+    assert.deepEqual([choices?.choice, choices?.also], ['off', ['at-risk']]);
     assert.ok((choices?.since ?? 0) > before);
     writeChoice(directory, 'on');
-    assert.equal((await jobMailChoicesByName(directory)).size, 0);
+    assert.equal((await choicesByName(directory, mails)).size, 0);
+    assert.equal((await choicesByName(directory)).get('root')?.choice, 'on');
   });
 
   it('are believed of nobody but the owner of a plain file', () => {
@@ -51,17 +55,17 @@ describe('choices about digests', () => {
     writeFileSync(join(directory, `${uid}.x`), 'on\n');
     writeFileSync(join(directory, name(uid, 'bbbbbbbbbbbbbbbb')), 'maybe\n');
     linkSync(outside, join(directory, name(uid, 'cccccccccccccccc')));
-    assert.deepEqual([...readChoices(directory)], []);
+    assert.deepEqual(said(directory), []);
     writeChoice(directory, 'off');
-    assert.deepEqual([...readChoices(directory)], [[uid, 'off']]);
+    assert.deepEqual(said(directory), [[uid, 'off']]);
   });
 
   it('of another user are told by the file', { skip: uid !== 0 && 'needs root' }, () => {
     const directory = temporaryDirectory();
     writeFileSync(join(directory, name(12345)), 'on\n');
-    assert.deepEqual([...readChoices(directory)], []);
+    assert.deepEqual(said(directory), []);
     chownSync(join(directory, name(12345)), 12345, 12345);
-    assert.deepEqual([...readChoices(directory)], [[12345, 'on']]);
+    assert.deepEqual(said(directory), [[12345, 'on']]);
   });
 
   it('are heard however many files another user has put there', { skip: uid !== 0 && 'needs root' }, () => {
@@ -85,7 +89,7 @@ describe('choices about digests', () => {
     assert.equal(run.stderr, '');
     const choices = readChoices(directory);
     assert.deepEqual(
-      listeners.filter((one) => choices.get(one) !== 'off'),
+      listeners.filter((one) => choices.get(one)?.choice !== 'off'),
       [],
     );
     assert.equal(choices.size, listeners.length + 1);
@@ -94,7 +98,7 @@ describe('choices about digests', () => {
   });
 
   it('none, where there is no directory; an error only for who wants to say something', () => {
-    assert.deepEqual([...readChoices('/nonexistent/digest')], []);
+    assert.deepEqual(said('/nonexistent/digest'), []);
     assert.throws(() => writeChoice('/nonexistent/digest', 'on'), { code: 'ENOENT' });
   });
 
