@@ -1,31 +1,18 @@
 import { retireListener } from '../../sampler/listener/directory';
 import { spawnSync } from 'node:child_process';
-import { existsSync, rmSync } from 'node:fs';
+import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { runningListener, settingsDigest } from '../../sampler/listener/running';
 import type { Settings } from '../../record/settings';
 import { hookDirectory, type SystemPlaces } from './places';
 import { step, type Step } from './steps';
-import { fileSteps, fromTemplate, systemctl, type SystemFiles } from './system-files';
+import { fileSteps, filesOf, fromTemplate, startUnits, stopUnits, unattended, type SystemFiles } from './system-files';
 
 const UNIT = 'qmemacct-listener.service';
 const CRON = 'qmemacct-listener';
 const BEGINS_WITHIN_MS = 15_000;
 const WITHOUT_LISTENER = 'until it runs, the peak of the first job after a pause is not proved';
-
-function unitPath(places: SystemPlaces): string | null {
-  return places.units === null ? null : join(places.units, UNIT);
-}
-
-function cronPath(places: SystemPlaces): string | null {
-  return places.units !== null || places.cron === null ? null : join(places.cron, CRON);
-}
-
-/** Files of the listener that an installation may have written. */
-function listenerFiles(places: SystemPlaces): readonly string[] {
-  return [unitPath(places), cronPath(places)].filter((path) => path !== null && existsSync(path)) as string[];
-}
 
 /** Whether it is a service of the node that stays between jobs, not one that comes and goes with samplers. */
 const isService = (settings: Settings): boolean => settings.listener && settings.listener_linger === Infinity;
@@ -66,38 +53,31 @@ export function listenerSteps(files: SystemFiles, settings: Settings, renewed: b
   const { places, prefix } = files;
   if (!isService(settings)) return removeListenerSteps(places, settings, renewed);
   const runs = !renewed && runningListener(settings)?.settings === settingsDigest(settings);
-  const unit = unitPath(places);
-  if (unit !== null) {
-    const written = fileSteps(unit, fromTemplate(files, UNIT));
+  const { units, cron } = places;
+  if (units !== null) {
+    const written = fileSteps(join(units, UNIT), fromTemplate(files, UNIT));
     if (written.length === 0 && runs) return [];
-    const start = (): string | null =>
-      systemctl(['daemon-reload'], WITHOUT_LISTENER) ??
-      systemctl(['enable', UNIT], WITHOUT_LISTENER) ??
-      systemctl(['restart', UNIT], WITHOUT_LISTENER);
+    const start = (): string | null => startUnits([UNIT], WITHOUT_LISTENER);
     return [...written, startStep(`systemctl enable ${UNIT}, and start it anew`, settings, start)];
   }
-  const cron = cronPath(places);
-  const written = cron === null ? [] : fileSteps(cron, fromTemplate(files, `${CRON}.cron`));
+  const written = cron === null ? [] : fileSteps(join(cron, CRON), fromTemplate(files, `${CRON}.cron`));
   if (runs) return written;
-  const unattended =
-    'neither systemd nor cron runs here; see to it that hooks/listener.sh --detach runs after each boot';
   return [
     ...written,
     startStep('start the listener of this node', settings, () => startDetached(prefix)),
-    ...(cron === null ? [{ says: 'look for systemd or cron', apply: () => unattended }] : []),
+    ...(cron === null ? [unattended('hooks/listener.sh --detach runs after each boot')] : []),
   ];
 }
 
 /** Ends the listener as a service; `renewed`: also one that samplers have started. */
 export function removeListenerSteps(places: SystemPlaces, settings: Settings, renewed: boolean): Step[] {
-  const files = listenerFiles(places);
+  const files = filesOf(places, [UNIT], CRON);
   const running = runningListener(settings) !== null;
   if (files.length === 0 && !(renewed && running)) return [];
   const stop: Step = {
     says: 'end the listener of this node after the jobs that run',
     apply: async () => {
-      const isUnit = files.some((path) => path.endsWith(UNIT));
-      const problem = isUnit ? systemctl(['disable', '--now', UNIT], 'end it by hand') : null;
+      const problem = files.some((path) => path.endsWith(UNIT)) ? stopUnits(UNIT) : null;
       await retireListener(settings);
       return problem;
     },

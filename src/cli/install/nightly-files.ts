@@ -1,11 +1,11 @@
-import { existsSync, lstatSync } from 'node:fs';
+import { lstatSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import type { Settings } from '../../record/settings';
 import { makeNightPlaces, nightPlaces } from '../nightly/report-files';
 import { leaveSteps, removeSteps, writeSteps } from './kept-files';
 import type { SystemPlaces } from './places';
 import type { Step } from './steps';
-import { fromTemplate, stopTimer, systemctl, type SystemFiles } from './system-files';
+import { filesOf, fromTemplate, stopUnits, systemctl, timerStep, unattended, type SystemFiles } from './system-files';
 
 const SERVICE = 'qmemacct-nightly.service';
 const TIMER = 'qmemacct-nightly.timer';
@@ -15,15 +15,9 @@ const CRON = 'qmemacct-nightly';
 const ENDS_BY_ITSELF = 'a nightly job that runs ends by itself';
 const WITHOUT_TIMER = 'no reports come until hooks/nightly.sh runs every night';
 
-/** Files of the nightly job that an installation may have written. */
-function nightlyFiles({ units, cron }: SystemPlaces): readonly string[] {
-  const paths = units !== null ? UNITS.map((name) => join(units, name)) : cron !== null ? [join(cron, CRON)] : [];
-  return paths.filter((path) => existsSync(path));
-}
-
 /** Whether something on this host starts the nightly job. */
 export function startsNightly(places: SystemPlaces): boolean {
-  return nightlyFiles(places).some((path) => basename(path) !== SERVICE);
+  return filesOf(places, UNITS, CRON).some((path) => basename(path) !== SERVICE);
 }
 
 function isMissing(path: string): boolean {
@@ -57,36 +51,21 @@ export function nightlySteps(files: SystemFiles, settings: Settings): Step[] {
     const left = leaveSteps(UNITS.map((name) => join(units, name)));
     const written = UNITS.flatMap((name) => writeSteps(join(units, name), text(name)));
     if (written.length === 0) return [...places, ...left];
-    return [
-      ...places,
-      ...left,
-      ...written,
-      {
-        says: `systemctl enable --now ${TIMER}`,
-        apply: () =>
-          systemctl(['daemon-reload'], WITHOUT_TIMER) ?? systemctl(['enable', '--now', TIMER], WITHOUT_TIMER),
-      },
-    ];
+    return [...places, ...left, ...written, timerStep(TIMER, WITHOUT_TIMER)];
   }
   if (cron !== null) {
     const path = join(cron, CRON);
     return [...places, ...leaveSteps([path]), ...writeSteps(path, text('qmemacct-nightly.cron'))];
   }
-  return [
-    ...places,
-    {
-      says: 'look for systemd or cron',
-      apply: () => 'neither runs here; see to it that hooks/nightly.sh runs every night',
-    },
-  ];
+  return [...places, unattended('hooks/nightly.sh runs every night')];
 }
 
 /** Ends the nightly job of this host and takes its files away; those that were changed stay, and do nothing any more. */
 export function removeNightlySteps(places: SystemPlaces): Step[] {
-  const files = nightlyFiles(places);
+  const files = filesOf(places, UNITS, CRON);
   const has = (name: string): boolean => files.some((path) => basename(path) === name);
   return [
-    ...(has(TIMER) ? [{ says: `stop ${TIMER}`, apply: () => stopTimer(TIMER) }] : []),
+    ...(has(TIMER) ? [{ says: `stop ${TIMER}`, apply: () => stopUnits(TIMER) }] : []),
     // One that runs ends in a good state.
     ...(has(SERVICE) ? [{ says: `stop ${SERVICE}`, apply: () => systemctl(['stop', SERVICE], ENDS_BY_ITSELF) }] : []),
     ...removeSteps(files),

@@ -14,7 +14,7 @@ import { removeServiceSteps } from './service-files';
 import { openRuns, readHookConf, PASS_THROUGH, writePassThrough } from './pass-through';
 import type { PassThroughNeed } from './pass-through-need';
 import { removeStamp } from './stamp';
-import { stopTimer, systemctl, systemFilesOf } from './system-files';
+import { stopUnits, systemctl, systemFilesOf } from './system-files';
 import { currentVersion, installedVersions, runningVersions, switchCurrent } from './versions';
 
 interface RemovalOptions {
@@ -58,7 +58,7 @@ function flushStep(settings: Settings): Step[] {
 function systemFileSteps(places: SystemPlaces, prefix: string): Step[] {
   const files = systemFilesOf({ places, prefix });
   const timers = files.filter((path) => path.endsWith('.timer')).map((path) => basename(path));
-  const stop = timers.map((timer): Step => ({ says: `stop ${timer}`, apply: () => stopTimer(timer) }));
+  const stop = timers.map((timer): Step => ({ says: `stop ${timer}`, apply: () => stopUnits(timer) }));
   return [...stop, ...files.map((path) => step(`remove ${path}`, () => rmSync(path, { force: true })))];
 }
 

@@ -15,7 +15,7 @@ import { directorySteps } from './directories';
 import { leaveSteps, removeSteps, writeSteps } from './kept-files';
 import { hookDirectory, type SystemPlaces } from './places';
 import type { Step } from './steps';
-import { fromTemplate, systemctl, type SystemFiles } from './system-files';
+import { filesOf, fromTemplate, startUnits, stopUnits, unattended, type SystemFiles } from './system-files';
 
 const SERVICE = 'qmemacct-serve.service';
 const SOCKET = 'qmemacct-serve.socket';
@@ -36,15 +36,9 @@ interface Identity {
 
 const identityOf = (user: string): Identity => delivererIdentity(user) ?? { uid: 0, gid: 0 };
 
-/** Files of the server that an installation may have written. */
-function serveFiles({ units, cron }: SystemPlaces): readonly string[] {
-  const paths = units !== null ? UNITS.map((name) => join(units, name)) : cron !== null ? [join(cron, CRON)] : [];
-  return paths.filter((path) => existsSync(path));
-}
-
 /** Whether something on this host starts the server. */
 export function startsServer(places: SystemPlaces): boolean {
-  return serveFiles(places).length > 0;
+  return filesOf(places, UNITS, CRON).length > 0;
 }
 
 /** What answers at the socket; null: nothing does. */
@@ -133,14 +127,13 @@ function unitSteps(units: string, files: SystemFiles, settings: Settings, renewe
   const paths = UNITS.map((name) => join(units, name));
   const written = UNITS.flatMap((name) => writeSteps(join(units, name), textOf(files, settings, name)));
   if (written.length === 0 && !renewed) return leaveSteps(paths);
-  const start = (): string | null =>
-    systemctl(['daemon-reload'], WITHOUT_SERVER) ??
-    systemctl(['enable', ...UNITS], WITHOUT_SERVER) ??
-    systemctl(['restart', ...UNITS], WITHOUT_SERVER);
   return [
     ...leaveSteps(paths),
     ...written,
-    { says: `systemctl enable ${UNITS.join(' ')}, and start them anew`, apply: start },
+    {
+      says: `systemctl enable ${UNITS.join(' ')}, and start them anew`,
+      apply: () => startUnits(UNITS, WITHOUT_SERVER),
+    },
   ];
 }
 
@@ -152,7 +145,6 @@ function cronSteps(cron: string | null, files: SystemFiles, settings: Settings, 
   if (path !== null && written.length === 0 && !renewed) return left;
   const identity = identityOf(user);
   const directory = dirname(socket);
-  const unattended = 'neither systemd nor cron runs here; see to it that hooks/serve.sh runs after each boot';
   return [
     ...(existsSync(directory) ? [] : directorySteps({ path: directory, mode: 0o755, ...identity })),
     ...left,
@@ -161,7 +153,7 @@ function cronSteps(cron: string | null, files: SystemFiles, settings: Settings, 
       says: 'start the server',
       apply: async () => (await endServer(socket, identity)) ?? startNow(files.prefix, identity),
     },
-    ...(path === null ? [{ says: 'look for systemd or cron', apply: () => unattended }] : []),
+    ...(path === null ? [unattended('hooks/serve.sh runs after each boot')] : []),
   ];
 }
 
@@ -181,10 +173,10 @@ export function serveSteps(files: SystemFiles, settings: Settings, renewed: bool
 
 /** Ends the server that an installation has set up, and takes its files away; those that were changed stay. */
 export function removeServeSteps(places: SystemPlaces, { serve_socket: socket, deliver_as: user }: Settings): Step[] {
-  const files = serveFiles(places);
+  const files = filesOf(places, UNITS, CRON);
   if (files.length === 0) return [];
   const says = 'end the server';
   // Else cron would start it again.
   if (places.units === null) return [...removeSteps(files), { says, apply: () => endServer(socket, identityOf(user)) }];
-  return [{ says, apply: () => systemctl(['disable', '--now', ...UNITS], 'end it by hand') }, ...removeSteps(files)];
+  return [{ says, apply: () => stopUnits(...UNITS) }, ...removeSteps(files)];
 }

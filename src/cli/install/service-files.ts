@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { existsSync, rmSync } from 'node:fs';
+import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { restartSamplers } from '../../sampler/service/restart-samplers';
@@ -7,25 +7,12 @@ import { servicePid } from '../../sampler/service/service-lock';
 import type { Settings } from '../../record/settings';
 import { hookDirectory, type SystemPlaces } from './places';
 import { step, type Step } from './steps';
-import { fileSteps, fromTemplate, systemctl, type SystemFiles } from './system-files';
+import { fileSteps, filesOf, fromTemplate, startUnits, stopUnits, unattended, type SystemFiles } from './system-files';
 
 const UNIT = 'qmemacct-sampler.service';
 const CRON = 'qmemacct-sampler';
 const ENDS_WITHIN_MS = 10_000;
 const WITHOUT_SERVICE = 'until it runs, each job gets a sampler of its own, and tasks of jobs on other hosts get none';
-
-function unitPath(places: SystemPlaces): string | null {
-  return places.units === null ? null : join(places.units, UNIT);
-}
-
-function cronPath(places: SystemPlaces): string | null {
-  return places.units !== null || places.cron === null ? null : join(places.cron, CRON);
-}
-
-/** Files of the service that an installation may have written. */
-function serviceFiles(places: SystemPlaces): readonly string[] {
-  return [unitPath(places), cronPath(places)].filter((path) => path !== null && existsSync(path)) as string[];
-}
 
 /** Ends the service of this host, which keeps what it knows for the next one. Resolves to whether one had been there. */
 async function endService(settings: Settings): Promise<boolean> {
@@ -52,23 +39,16 @@ function startNow(prefix: string): string | null {
 export function serviceSteps(files: SystemFiles, settings: Settings, renewed: boolean): Step[] {
   const { places, prefix } = files;
   if (settings.scope !== 'node') return removeServiceSteps(places, settings, files.settingsPath);
-  const unit = unitPath(places);
-  if (unit !== null) {
-    const written = fileSteps(unit, fromTemplate(files, UNIT));
+  const { units, cron } = places;
+  if (units !== null) {
+    const written = fileSteps(join(units, UNIT), fromTemplate(files, UNIT));
     if (written.length === 0 && !renewed && servicePid(settings) !== null) return [];
     return [
       ...written,
-      {
-        says: `systemctl enable ${UNIT}, and start it anew`,
-        apply: () =>
-          systemctl(['daemon-reload'], WITHOUT_SERVICE) ??
-          systemctl(['enable', UNIT], WITHOUT_SERVICE) ??
-          systemctl(['restart', UNIT], WITHOUT_SERVICE),
-      },
+      { says: `systemctl enable ${UNIT}, and start it anew`, apply: () => startUnits([UNIT], WITHOUT_SERVICE) },
     ];
   }
-  const cron = cronPath(places);
-  const written = cron === null ? [] : fileSteps(cron, fromTemplate(files, 'qmemacct-sampler.cron'));
+  const written = cron === null ? [] : fileSteps(join(cron, CRON), fromTemplate(files, `${CRON}.cron`));
   if (written.length === 0 && !renewed && servicePid(settings) !== null) return [];
   return [
     ...written,
@@ -76,26 +56,23 @@ export function serviceSteps(files: SystemFiles, settings: Settings, renewed: bo
       says: 'start the sampler of this node',
       apply: async () => {
         await endService(settings);
-        const problem = startNow(prefix);
-        if (problem !== null || cron !== null) return problem;
-        return 'neither systemd nor cron runs here; see to it that hooks/sampler.sh --detach runs after each boot';
+        return startNow(prefix);
       },
     },
+    ...(cron === null ? [unattended('hooks/sampler.sh --detach runs after each boot')] : []),
   ];
 }
 
 /** Ends the service and hands each of its jobs to a sampler of its own. */
 export function removeServiceSteps(places: SystemPlaces, settings: Settings, settingsPath: string): Step[] {
-  const files = serviceFiles(places);
+  const files = filesOf(places, [UNIT], CRON);
   const running = servicePid(settings) !== null;
   if (files.length === 0 && !running) return [];
   const stop: Step[] = [
     {
       says: 'end the sampler of this node, and start one for each of its jobs',
       apply: async () => {
-        const problem = files.some((path) => path.endsWith(UNIT))
-          ? systemctl(['disable', '--now', UNIT], 'end it by hand')
-          : null;
+        const problem = files.some((path) => path.endsWith(UNIT)) ? stopUnits(UNIT) : null;
         await endService(settings);
         restartSamplers(settings, settingsPath);
         return problem;

@@ -25,7 +25,8 @@ export function fileSteps(path: string, text: string): Step[] {
   ];
 }
 
-const UNITS = ['qmemacct-flush.service', 'qmemacct-flush.timer'] as const;
+const TIMER = 'qmemacct-flush.timer';
+const UNITS = ['qmemacct-flush.service', TIMER] as const;
 /** cron passes over names with a dot. */
 const CRON = 'qmemacct-flush';
 const TMPFILES = 'qmemacct.conf';
@@ -58,6 +59,41 @@ export function systemctl(words: readonly string[], otherwise: string): string |
   }
 }
 
+/** Starts units anew, from now on and after each boot. */
+export function startUnits(names: readonly string[], otherwise: string): string | null {
+  return (
+    systemctl(['daemon-reload'], otherwise) ??
+    systemctl(['enable', ...names], otherwise) ??
+    systemctl(['restart', ...names], otherwise)
+  );
+}
+
+/** Ends units before their files go. */
+export function stopUnits(...names: readonly string[]): string | null {
+  return systemctl(['disable', '--now', ...names], 'end it by hand');
+}
+
+export function timerStep(timer: string, otherwise: string): Step {
+  return {
+    says: `systemctl enable --now ${timer}`,
+    apply: () => systemctl(['daemon-reload'], otherwise) ?? systemctl(['enable', '--now', timer], otherwise),
+  };
+}
+
+/** What a host without both leaves to its admin. */
+export function unattended(what: string): Step {
+  return {
+    says: 'look for systemd or cron',
+    apply: () => `neither systemd nor cron runs here; see to it that ${what}`,
+  };
+}
+
+/** Those of an installation's units, else its cron table, that are there. */
+export function filesOf({ units, cron }: SystemPlaces, names: readonly string[], table: string): readonly string[] {
+  const paths = units !== null ? names.map((name) => join(units, name)) : cron !== null ? [join(cron, table)] : [];
+  return paths.filter((path) => existsSync(path));
+}
+
 const WITHOUT_TIMER = 'records of nodes without jobs wait until "qmemacct flush" runs';
 
 /** Runs `qmemacct flush` every ten minutes: by a systemd timer, else by cron. */
@@ -66,23 +102,10 @@ export function timerSteps(files: SystemFiles): Step[] {
   if (units !== null) {
     const written = UNITS.flatMap((name) => fileSteps(join(units, name), fromTemplate(files, name)));
     if (written.length === 0) return [];
-    return [
-      ...written,
-      {
-        says: 'systemctl enable --now qmemacct-flush.timer',
-        apply: () =>
-          systemctl(['daemon-reload'], WITHOUT_TIMER) ??
-          systemctl(['enable', '--now', 'qmemacct-flush.timer'], WITHOUT_TIMER),
-      },
-    ];
+    return [...written, timerStep(TIMER, WITHOUT_TIMER)];
   }
   if (cron !== null) return fileSteps(join(cron, CRON), fromTemplate(files, 'qmemacct-flush.cron'));
-  return [
-    {
-      says: 'look for systemd or cron',
-      apply: () => 'neither runs here; see to it that "qmemacct flush" runs every ten minutes',
-    },
-  ];
+  return [unattended('"qmemacct flush" runs every ten minutes')];
 }
 
 /** /run is empty after a boot. */
@@ -122,17 +145,11 @@ export function linkSteps({ places, prefix }: SystemFiles): Step[] {
 /** Every file outside of prefix, state and settings that an installation with these places may have written. */
 export function systemFilesOf({ places, prefix }: Pick<SystemFiles, 'places' | 'prefix'>): readonly string[] {
   const files = [
-    ...(places.units === null ? [] : UNITS.map((name) => join(places.units ?? '', name))),
-    ...(places.cron === null ? [] : [join(places.cron, CRON)]),
-    ...(places.tmpfiles === null ? [] : [join(places.tmpfiles, TMPFILES)]),
-  ].filter((path) => readIfThere(path) !== null);
+    ...filesOf(places, UNITS, CRON),
+    ...(places.tmpfiles === null ? [] : [join(places.tmpfiles, TMPFILES)].filter((path) => existsSync(path))),
+  ];
   if (places.commands === null) return files;
   const link = join(places.commands, 'qmemacct');
   const there = lstatSync(link, { throwIfNoEntry: false });
   return there?.isSymbolicLink() && readlinkSync(link) === commandPath(prefix) ? [...files, link] : files;
-}
-
-/** Ends a timer before its files go. */
-export function stopTimer(timer: string): string | null {
-  return systemctl(['disable', '--now', timer], 'end it by hand');
 }
