@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { listenerPaths } from '../../sampler/listener/directory';
 import { runningListener, settingsDigest } from '../../sampler/listener/running';
 import { ROOT_FIX } from '../../sources/events/kernel-events';
@@ -138,7 +139,10 @@ export async function checkKernelEvents(
   if (!settings.listener) {
     const fix = `set listener = true in ${settingsPath}`;
     return {
-      findings: [note('listener', `switched off: ${COST}`, fix)],
+      findings: [
+        note('listener', `switched off: ${COST}`, fix),
+        note('taskstats', existsSync('/proc/sys/kernel/task_delayacct') ? 'present' : 'not seen'),
+      ],
       taskstats: unavailable('the listener is switched off', fix),
     };
   }

@@ -1,40 +1,15 @@
-import { existsSync, readFileSync, readdirSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { release } from 'node:os';
 import { join } from 'node:path';
+import { readText } from '../../sources/files';
 import { findingsIn, type Finding } from './finding';
 
 const { ok, note, warning } = findingsIn('kernel');
 
-function readIfThere(path: string): string | null {
-  try {
-    return readFileSync(path, 'latin1').trim();
-  } catch {
-    return null;
-  }
-}
-
-/** By the mounts: v2, v1, both ("hybrid"), or none. */
-export function cgroupVersion(mounts: string): 'v1' | 'v2' | 'hybrid' | null {
-  const types = mounts.split('\n').map((line) => line.split(' ')[2]);
-  const [one, two] = [types.includes('cgroup'), types.includes('cgroup2')];
-  if (one && two) return 'hybrid';
-  return two ? 'v2' : one ? 'v1' : null;
-}
-
-function hasPowercap(sysRoot: string): boolean {
-  try {
-    return readdirSync(join(sysRoot, 'class', 'powercap')).some((name) => name.startsWith('intel-rapl'));
-  } catch {
-    return false;
-  }
-}
-
 /** What this kernel offers to read. Absent is not failed: a figure that can't be had is open in the record, or left out. */
-export function checkKernel(procRoot = '/proc', sysRoot = '/sys'): Finding[] {
-  const cgroups = cgroupVersion(readIfThere(join(procRoot, 'mounts')) ?? '');
-  const paranoid = readIfThere(join(procRoot, 'sys/kernel/perf_event_paranoid'));
+export function checkKernel(procRoot = '/proc'): Finding[] {
   const hidden = /hidepid=(?:[12]|invisible|noaccess)/.test(
-    (readIfThere(join(procRoot, 'mounts')) ?? '').split('\n').find((line) => line.split(' ')[2] === 'proc') ?? '',
+    (readText(join(procRoot, 'mounts')) ?? '').split('\n').find((line) => line.split(' ')[2] === 'proc') ?? '',
   );
   return [
     ok('version', release()),
@@ -47,10 +22,6 @@ export function checkKernel(procRoot = '/proc', sysRoot = '/sys'): Finding[] {
     existsSync(join(procRoot, 'self/io'))
       ? ok('process I/O', 'counted (TASK_IO_ACCOUNTING)')
       : warning('process I/O', 'not counted by this kernel: no I/O figures', 'use a kernel with TASK_IO_ACCOUNTING'),
-    note('taskstats', existsSync(join(procRoot, 'sys/kernel/task_delayacct')) ? 'present' : 'not seen'),
-    paranoid === null ? note('perf events', 'absent') : note('perf events', `perf_event_paranoid is ${paranoid}`),
-    hasPowercap(sysRoot) ? note('powercap', 'present') : note('powercap', 'absent: no energy figures'),
-    cgroups === null ? note('cgroups', 'none mounted') : note('cgroups', cgroups),
     ...(hidden
       ? [warning('hidepid', '/proc hides processes: hooks as the job owner see that user only', 'use hooks as root')]
       : []),
