@@ -68,7 +68,7 @@ describe('capabilities', () => {
 
 describe('the scope', () => {
   it('is told with what it costs, where each job has a sampler', () => {
-    const top = temporary();
+    const top = temporaryDirectory();
     const settings = { ...DEFAULT_SETTINGS, state_dir: top, run_dir: top };
     const job = briefly(checkScope({ ...settings, scope: 'job' }, 64));
     assert.match(job.join('\n'), /^note scope: "job": a sampler for each job, about 12 MiB each; .*$/);
