@@ -170,7 +170,6 @@ function recordOf(
     notes: [],
     nowMs,
     endedMs: status === 'running' ? null : nowMs,
-    maxRssBelongsToJob: true,
     precision: thisMachine(),
     // Root could lift the limit again.
     addressSpaceLimit: job.user?.addressSpace ?? Infinity,

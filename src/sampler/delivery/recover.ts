@@ -64,7 +64,6 @@ export function unsampledRecord(
     notes: [unsampledReason(run, sampled)],
     nowMs,
     endedMs: null,
-    maxRssBelongsToJob: true,
     precision: thisMachine(),
     addressSpaceLimit: Infinity,
     noSwap: false,

@@ -85,8 +85,6 @@ export function cgroupFigures({ run, settings, series }: PartContext, found: Job
             nodeSwapBytes: parseMeminfo(readText('/proc/meminfo') ?? '').get('SwapTotal') ?? null,
             slackBytes: groupSlackBytes(thisMachine()),
             othersBytes: others,
-            // What is in a scope was started in it; into our own the shepherd goes before it starts the job.
-            fromStart: true,
             toEnd: ended && !missed,
             coversSubgroups: group.coversSubgroups(),
           }),

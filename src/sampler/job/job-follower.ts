@@ -514,7 +514,6 @@ export class JobFollower {
       notes: this.notesNow(small),
       nowMs: Date.now(),
       endedMs,
-      maxRssBelongsToJob: true,
       precision: thisMachine(),
       addressSpaceLimit: this.first.addressSpaceLimit(),
       noSwap: this.noSwap,

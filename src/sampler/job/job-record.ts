@@ -25,8 +25,7 @@ import { upperEnds } from '../peaks/upper-end-of-record';
 export interface RecordParts {
   readonly key: RecordKey;
   readonly description: JobDescription;
-  /** null: no sampler ever ran. */
-  readonly observation: Observation | null;
+  readonly observation: Observation;
   readonly usage: SpoolUsage | null;
   readonly status: RecordStatus;
   readonly trust: Trust;
@@ -36,8 +35,6 @@ export interface RecordParts {
   readonly nowMs: number;
   /** A better end than the whole seconds of `usage`; null: none known. */
   readonly endedMs: number | null;
-  /** The job's first process is a child of the shepherd, so `ru_maxrss` covers the job and nothing else. */
-  readonly maxRssBelongsToJob: boolean;
   /** Of this machine's counters. */
   readonly precision: CounterPrecision;
   /** Hard limit on the address space of each of the job's processes, in bytes; Infinity: none that holds. */
@@ -59,41 +56,35 @@ const SHEPHERD_IMAGE = 16 * 1024 * 1024;
 /** The record of one job on one host. Pure but for noting the end gap and `ru_maxrss` in the observation's peaks. */
 export function buildRecord(parts: RecordParts): JobRecord {
   const { description, observation, usage, nowMs } = parts;
+  const { peaks, lineage } = observation;
   const base = emptyRecord(parts.key, parts.status, parts.trust, nowMs);
   const running = parts.status === 'running';
 
-  const startMs = observation?.startMs ?? usage?.startTimeMs ?? null;
-  const endMs = running ? null : (parts.endedMs ?? usage?.endTimeMs ?? observation?.lastSampleMs ?? null);
+  const startMs = observation.startMs ?? usage?.startTimeMs ?? null;
+  const endMs = running ? null : (parts.endedMs ?? usage?.endTimeMs ?? observation.lastSampleMs ?? null);
   const endForWall = running ? nowMs : endMs;
   // Only a start that was seen is better than the whole seconds of `usage`.
   const wallMs =
-    observation?.startMs === undefined || observation.startMs === null || endForWall === null
-      ? null
-      : Math.max(0, endForWall - observation.startMs);
+    observation.startMs === null || endForWall === null ? null : Math.max(0, endForWall - observation.startMs);
   const wallclock = wallMs === null ? (usage?.wallclockSeconds ?? null) : seconds(wallMs);
 
-  if (observation !== null) {
-    const { peaks } = observation;
-    if (parts.maxRssBelongsToJob && usage?.maxrssBytes && usage.maxrssBytes > SHEPHERD_IMAGE)
-      observeMaxRss(peaks, usage.maxrssBytes, markSlackBytes(parts.precision, observation.maxThreads));
-    if (observation.samples === 0) openEnd(peaks, 'no-samples');
-    if (!running) openEnd(peaks, 'end-gap');
-    if (observation.startMs !== null && (observation.firstSampleMs ?? nowMs) > observation.startMs)
-      openEnd(peaks, 'start-gap');
-    if (parts.status === 'lost') openEnd(peaks, 'sampler-lost');
-  }
+  // The job's first process is a child of the shepherd, so `ru_maxrss` covers the job and nothing else.
+  if (usage?.maxrssBytes && usage.maxrssBytes > SHEPHERD_IMAGE)
+    observeMaxRss(peaks, usage.maxrssBytes, markSlackBytes(parts.precision, observation.maxThreads));
+  if (observation.samples === 0) openEnd(peaks, 'no-samples');
+  if (!running) openEnd(peaks, 'end-gap');
+  if (observation.startMs !== null && (observation.firstSampleMs ?? nowMs) > observation.startMs)
+    openEnd(peaks, 'start-gap');
+  if (parts.status === 'lost') openEnd(peaks, 'sampler-lost');
 
   const user = usage?.userSeconds ?? null;
   const usageCpu = user === null ? null : user + (usage?.systemSeconds ?? 0);
-  const lineage = observation?.lineage ?? null;
-  const seen = observation !== null && (observation.samples > 0 || (lineage?.totals.processes ?? 0) > 0);
+  const sampled = observation.samples > 0;
+  const seen = sampled || (lineage?.totals.processes ?? 0) > 0;
   const seenCpu = seen ? observation.sums.cpu / TICKS_PER_SECOND : null;
   const cpu = usageCpu === null ? seenCpu : Math.max(usageCpu, seenCpu ?? 0);
-  const upper = observation === null ? null : upperEnds(parts, observation);
-  const peakOf = (quantity: Quantity): Bracket | null =>
-    observation === null ? null : bracket(observation.peaks, quantity, upper?.[quantity]);
-  const peakRss = peakOf('rss');
-  const sampled = observation !== null && observation.samples > 0;
+  const upper = upperEnds(parts, observation);
+  const peakOf = (quantity: Quantity): Bracket | null => bracket(peaks, quantity, upper[quantity]);
 
   return {
     ...base,
@@ -104,7 +95,7 @@ export function buildRecord(parts: RecordParts): JobRecord {
     ended_at: iso(endMs),
     exit_status: usage?.exitStatus ?? null,
     signal: usage?.signal ?? null,
-    peak_rss: peakRss,
+    peak_rss: peakOf('rss'),
     peak_rss_swap: peakOf('rssSwap'),
     peak_vmem: peakOf('vmem'),
     peak_process_vmem: peakOf('processVmem'),
@@ -115,7 +106,7 @@ export function buildRecord(parts: RecordParts): JobRecord {
     processes: seen ? Math.max(observation.counts.seen, lineage?.totals.processes ?? 0) : null,
     metrics: {
       ...parts.metrics,
-      ...(observation === null ? {} : swapMetrics(observation)),
+      ...swapMetrics(observation),
       ...(lineage === null ? {} : lineageMetrics(lineage.totals)),
     },
     interval_seconds: sampled ? parts.intervalSeconds : null,

@@ -78,8 +78,6 @@ export interface FootprintCircumstances {
   readonly slackBytes: number;
   /** Memory of processes in the group that are not the job's: the shepherd in a group of our own. */
   readonly othersBytes: number;
-  /** Every process of the job was in the group from its first moment on. */
-  readonly fromStart: boolean;
   /** The last reading was taken after the job's last process had ended. */
   readonly toEnd: boolean;
   /** OpenCgroup.coversSubgroups. */
@@ -92,8 +90,6 @@ export interface FootprintEnds extends Pick<
 > {
   /** When the lower end was seen (ms since the epoch). */
   readonly at: number | null;
-  /** The group reached its limit: what the job would have used without it is not known. */
-  readonly atLimit: boolean;
 }
 
 const MIB = 1024 * 1024;
@@ -109,17 +105,20 @@ export function groupSlackBytes(machine: { readonly pageSize: number; readonly c
   return 2 * BATCH_PAGES * machine.pageSize * machine.cpus;
 }
 
-/** Both ends of the footprint's bracket; null when nothing was read of the group's memory. */
+/**
+ * Both ends of the footprint's bracket; null when nothing was read of the group's memory. Every process of the job was in
+ * the group from its first moment on: what is in a scope was started in it, and into a group of our own the shepherd goes
+ * before it starts the job.
+ */
 export function footprintEnds(state: FootprintState, circumstances: FootprintCircumstances): FootprintEnds | null {
   const top = upperEnd(state, circumstances);
   if (state.heldBytes === null && top.bytes === null) return null;
   const open = new Set<OpenReason>(top.open);
-  if (!circumstances.fromStart) open.add('start-gap');
   if (!circumstances.toEnd) open.add('end-gap');
   if (state.heldBytes === null) open.add('no-samples');
   const lowerSlack = Math.min(state.heldBytes ?? 0, circumstances.slackBytes + circumstances.othersBytes);
   const lower = (state.heldBytes ?? 0) - lowerSlack;
-  const closed = circumstances.fromStart && circumstances.toEnd ? top.bytes : null;
+  const closed = circumstances.toEnd ? top.bytes : null;
   const upper = closed === null ? null : Math.max(lower, closed + circumstances.slackBytes);
   const proved = upper !== null && top.certain;
   const sources: readonly BracketSource[] = top.limited ? ['cgroup', 'limit'] : ['cgroup'];
@@ -132,10 +131,6 @@ export function footprintEnds(state: FootprintState, circumstances: FootprintCir
     open: [...open].sort(),
     sources,
     at: state.at,
-    atLimit:
-      state.memoryLimitBytes !== null &&
-      state.peakBytes !== null &&
-      state.peakBytes >= state.memoryLimitBytes - circumstances.slackBytes,
   };
 }
 

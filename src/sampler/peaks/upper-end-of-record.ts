@@ -5,10 +5,7 @@ import type { BracketSource, OpenReason } from '../../record/record';
 import { markSlackBytes } from './slack';
 import type { UnknownBounds } from './cap-sums';
 
-type Circumstances = Pick<
-  RecordParts,
-  'usage' | 'maxRssBelongsToJob' | 'precision' | 'addressSpaceLimit' | 'noSwap' | 'status'
->;
+type Circumstances = Pick<RecordParts, 'usage' | 'precision' | 'addressSpaceLimit' | 'noSwap' | 'status'>;
 
 /** What opens an end whatever the kernel's events say: the sampler's own gaps, and marks that were reset (clear_refs). */
 const ALWAYS: readonly OpenReason[] = ['fallen-mark', 'sampler-lost'];
@@ -30,12 +27,10 @@ function coversReplacers(lineage: LineageSeen, minorFaults: number | undefined):
 }
 
 function boundsOf(parts: Circumstances, { maxThreads }: Observation, lineage: LineageSeen): UnknownBounds {
-  const { usage, maxRssBelongsToJob, precision, addressSpaceLimit } = parts;
+  const { usage, precision, addressSpaceLimit } = parts;
   const maxrss = usage?.maxrssBytes ?? null;
   const rootRss =
-    maxRssBelongsToJob && maxrss !== null
-      ? maxrss + markSlackBytes(precision, Math.max(maxThreads, lineage.totals.sums.threads))
-      : Infinity;
+    maxrss === null ? Infinity : maxrss + markSlackBytes(precision, Math.max(maxThreads, lineage.totals.sums.threads));
   return {
     addressSpace: addressSpaceLimit,
     rootRss,

@@ -4,7 +4,7 @@ import { describe, it } from 'node:test';
 import { parseSpoolUsage, type SpoolUsage } from '../../../src/gridengine/spool-usage';
 import { describeJob } from '../../../src/sampler/job/job-description';
 import { buildRecord, type RecordParts } from '../../../src/sampler/job/job-record';
-import type { Observation } from '../../../src/sampler/job/job-sampler';
+import { nothingObserved, type Observation } from '../../../src/sampler/job/job-sampler';
 import { parseRecord } from '../../../src/record/record';
 import { newPeaks, observe, type MemoryReading } from '../../../src/sampler/peaks/peaks';
 import type { JobRecord } from '../../../src/record/record';
@@ -80,7 +80,6 @@ function record(changes: Partial<RecordParts> = {}): JobRecord {
     noSwap: true,
     footprint: null,
     metrics: {},
-    maxRssBelongsToJob: true,
     precision: { kernel: [6, 18], pageSize: 4096, cpus: 2 },
     ...changes,
   });
@@ -160,7 +159,6 @@ describe('the record of a sampled job', () => {
   it('takes ru_maxrss less the error of a mark, where that is more', () => {
     assert.deepEqual(record().peak_rss?.sources, ['usage']);
     assert.equal(record().peak_rss?.lower_bytes, 315172 * 1024 - 3 * 32 * 2 * 4096);
-    assert.equal(record({ maxRssBelongsToJob: false }).peak_rss?.lower_bytes, 301 * MIB);
   });
 
   it('grows that error with the job’s threads, on kernels where threads keep counts to themselves', () => {
@@ -222,53 +220,40 @@ describe('the record of a job whose shepherd was lost', () => {
 });
 
 describe('the record of a job that was not sampled', () => {
-  const nothing = observation({
-    peaks: newPeaks(),
-    series: newSeries(0),
-    startMs: null,
-    firstSampleMs: null,
-    lastSampleMs: null,
-    samples: 0,
-    sums: NO_SUMS,
-  });
-
   it('is what usage says', () => {
-    for (const seen of [nothing, null]) {
-      const made = record({
-        observation: seen,
-        endedMs: null,
-        trust: 'usage',
-        cost: null,
-        notes: ['Not sampled: why.'],
-      });
-      assertStorable(made);
-      assert.equal(made.started_at, '2025-11-21T04:40:12.000Z');
-      assert.equal(made.ended_at, '2025-11-21T04:41:15.000Z');
-      assert.equal(made.wallclock_seconds, 63);
-      assert.equal(made.cpu_seconds, 12.596);
-      for (const field of [
-        'samples',
-        'series',
-        'processes',
-        'rss_byte_seconds',
-        'interval_seconds',
-        'read_bytes',
-      ] as const)
-        assert.equal(made[field], null, field);
-      assert.deepEqual(made.notes, ['Not sampled: why.']);
-    }
+    const made = record({
+      observation: nothingObserved(),
+      endedMs: null,
+      trust: 'usage',
+      cost: null,
+      notes: ['Not sampled: why.'],
+    });
+    assertStorable(made);
+    assert.equal(made.started_at, '2025-11-21T04:40:12.000Z');
+    assert.equal(made.ended_at, '2025-11-21T04:41:15.000Z');
+    assert.equal(made.wallclock_seconds, 63);
+    assert.equal(made.cpu_seconds, 12.596);
+    for (const field of [
+      'samples',
+      'series',
+      'processes',
+      'rss_byte_seconds',
+      'interval_seconds',
+      'read_bytes',
+    ] as const)
+      assert.equal(made[field], null, field);
+    assert.deepEqual(made.notes, ['Not sampled: why.']);
   });
 
   it('has one lower end: that of its largest process', () => {
-    const fresh = { ...nothing, peaks: newPeaks() };
-    const made = record({ observation: fresh, endedMs: null });
+    const made = record({ observation: nothingObserved(), endedMs: null });
     assert.deepEqual(made.peak_rss?.sources, ['usage']);
     assert.ok(made.peak_rss.open.includes('no-samples'));
     assert.equal(made.peak_vmem, null);
   });
 
   it('knows nothing where there is nothing', () => {
-    const made = record({ observation: null, usage: null, endedMs: null, status: 'lost' });
+    const made = record({ observation: nothingObserved(), usage: null, endedMs: null, status: 'lost' });
     assertStorable(made);
     for (const field of ['started_at', 'ended_at', 'wallclock_seconds', 'cpu_seconds', 'peak_rss'] as const)
       assert.equal(made[field], null, field);

@@ -20,7 +20,6 @@ const PLAIN: FootprintCircumstances = {
   nodeSwapBytes: 0,
   slackBytes: MIB,
   othersBytes: 0,
-  fromStart: true,
   toEnd: true,
   coversSubgroups: true,
 };
@@ -64,7 +63,7 @@ describe('footprint ends', () => {
     assert.equal(found.upper_bytes, 4 * GIB + MIB);
     assert.equal(found.slack_bytes, MIB);
     assert.equal(found.at, 1000);
-    assert.deepEqual([found.proved, found.exact, found.atLimit], [true, false, false]);
+    assert.deepEqual([found.proved, found.exact], [true, false]);
     assert.deepEqual(found.open, []);
     assert.deepEqual(found.sources, ['cgroup']);
   });
@@ -117,9 +116,9 @@ describe('footprint ends', () => {
     assert.equal(lifted.upper_bytes, null);
   });
 
-  it('are open where begin or end was not seen', () => {
+  it('are open where the end was not seen', () => {
     const job = { anonBytes: GIB, peakBytes: GIB };
-    assert.deepEqual(ends([job], { fromStart: false, toEnd: false }).open, ['end-gap', 'start-gap']);
+    assert.deepEqual(ends([job], { toEnd: false }).open, ['end-gap']);
     assert.equal(ends([job], { toEnd: false }).upper_bytes, null);
     assert.equal(ends([job], { toEnd: false }).lower_bytes, GIB - MIB);
   });
@@ -129,11 +128,6 @@ describe('footprint ends', () => {
     assert.deepEqual([found.lower_bytes, found.upper_bytes], [0, GIB + MIB]);
     assert.deepEqual(found.open, ['no-samples']);
     assert.equal(footprintEnds(NO_FOOTPRINT, PLAIN), null);
-  });
-
-  it('tell when the limit was reached', () => {
-    assert.equal(ends([{ anonBytes: GIB, peakBytes: 2 * GIB, memoryLimitBytes: 2 * GIB }]).atLimit, true);
-    assert.equal(ends([{ anonBytes: GIB, peakBytes: GIB, memoryLimitBytes: 2 * GIB }]).atLimit, false);
   });
 
   it('hold the truth whatever is sampled', () => {

@@ -31,7 +31,6 @@ type Circumstances = Parameters<typeof upperEnds>[0];
 
 const circumstances = (changes: Partial<Circumstances> = {}): Circumstances => ({
   usage: parseSpoolUsage('ru_maxrss=102400\nru_minflt=1000\n'),
-  maxRssBelongsToJob: true,
   precision: PRECISION,
   addressSpaceLimit: 512 * MIB,
   noSwap: true,
@@ -106,7 +105,6 @@ describe('what bounds programs whose marks are lost', () => {
       rootRss: maxrss,
       othersRss: Infinity,
     });
-    assert.equal(boundsFor({ faults: 1000 }, { maxRssBelongsToJob: false })?.rootRss, Infinity);
     assert.equal(boundsFor({ faults: 1000 }, { usage: null })?.rootRss, Infinity);
   });
 
