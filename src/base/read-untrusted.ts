@@ -1,16 +1,15 @@
 import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs';
 import { UserError } from './user-error';
 
-/** Why a file was not read. */
-type UnreadReason = 'absent' | 'link' | 'not-regular' | 'untrusted-owner' | 'too-large' | 'denied' | 'failed';
-
 export class UnreadError extends UserError {
+  readonly isAbsent: boolean;
+
   constructor(
     path: string,
-    readonly reason: UnreadReason,
     readonly detail: string,
   ) {
     super(`${path}: ${detail}`);
+    this.isAbsent = detail === 'ENOENT' || detail === 'ENOTDIR';
   }
 }
 
@@ -20,25 +19,25 @@ export class UnreadError extends UserError {
  * all. Throws UnreadError.
  */
 export function readUntrusted(path: string, maxBytes: number, believed: ReadonlySet<number> | null = null): Buffer {
-  const fail = (reason: UnreadReason, detail: string): never => {
-    throw new UnreadError(path, reason, detail);
+  const fail = (detail: string): never => {
+    throw new UnreadError(path, detail);
   };
   let descriptor: number;
   try {
     descriptor = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK | constants.O_NOCTTY);
   } catch (error) {
-    return fail(openReason(errorCode(error)), errorCode(error));
+    return fail(errorCode(error));
   }
   try {
     const status = fstatSync(descriptor);
-    if (!status.isFile()) fail('not-regular', 'not a regular file');
-    if (believed?.has(status.uid) === false) fail('untrusted-owner', `owned by uid ${status.uid}`);
+    if (!status.isFile()) fail('not a regular file');
+    if (believed?.has(status.uid) === false) fail(`owned by uid ${status.uid}`);
     const bytes = readAtMost(descriptor, maxBytes + 1);
-    if (bytes.length > maxBytes) fail('too-large', `more than ${maxBytes} bytes`);
+    if (bytes.length > maxBytes) fail(`more than ${maxBytes} bytes`);
     return bytes;
   } catch (error) {
     if (error instanceof UnreadError) throw error;
-    return fail('failed', errorCode(error));
+    return fail(errorCode(error));
   } finally {
     closeSync(descriptor);
   }
@@ -69,23 +68,6 @@ function readAtMost(descriptor: number, limit: number): Buffer {
     total += length;
   }
   return Buffer.concat(chunks, total);
-}
-
-function openReason(code: string): UnreadReason {
-  switch (code) {
-    case 'ENOENT':
-    case 'ENOTDIR':
-      return 'absent';
-    case 'ELOOP':
-      return 'link';
-    case 'EACCES':
-    case 'EPERM':
-      return 'denied';
-    case 'ENXIO':
-      return 'not-regular';
-    default:
-      return 'failed';
-  }
 }
 
 function errorCode(error: unknown): string {

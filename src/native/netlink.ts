@@ -98,13 +98,11 @@ interface NetlinkOptions {
   /** Bit mask of the multicast groups 1..32. */
   readonly groups: number;
   /** Receive buffer to ask for; 16 MiB hold about 40,000 process events. Without CAP_NET_ADMIN rmem_max is the limit. */
-  readonly receiveBytes?: number;
+  readonly receiveBytes: number;
 }
 
-const DEFAULT_RECEIVE_BYTES = 16 * 1024 * 1024;
-
 /** Opens a nonblocking netlink socket in the thread's network namespace. Throws LibcError. */
-export function openNetlink({ protocol, groups, receiveBytes = DEFAULT_RECEIVE_BYTES }: NetlinkOptions): NetlinkSocket {
+export function openNetlink({ protocol, groups, receiveBytes }: NetlinkOptions): NetlinkSocket {
   // The structures below are laid out for these machines only.
   if (koffi.sizeof('void *') !== 8 || endianness() !== 'LE') throw new LibcError('socket(AF_NETLINK)', EAFNOSUPPORT);
   const fd = check('socket(AF_NETLINK)', cSocket(AF_NETLINK, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, protocol));

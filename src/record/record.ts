@@ -1,4 +1,4 @@
-import { success, type Result } from '../base/result';
+import type { Result } from '../base/result';
 import { check, checkJson, object } from '../base/shape';
 import { FIELD_NAMES, FIELDS, type JobRecord, type RecordStatus, type Trust } from './fields';
 
@@ -42,14 +42,9 @@ export const recordShape = object(
   },
 );
 
-/**
- * A record out of untrusted JSON, every field checked and in its normal form; unknown fields are dropped. `trust`
- * replaces what the record claims of itself. Never throws.
- */
-export function parseRecord(value: unknown, options: { readonly trust?: Trust } = {}): Result<JobRecord> {
-  const { trust } = options;
-  const parsed = check(recordShape, value, 'the record');
-  return parsed.ok && trust !== undefined ? success({ ...parsed.value, trust }) : parsed;
+/** A record out of untrusted JSON, every field checked and in its normal form; unknown fields are dropped. Never throws. */
+export function parseRecord(value: unknown): Result<JobRecord> {
+  return check(recordShape, value, 'the record');
 }
 
 /** A record that one of our own programs wrote as JSON; whatever else it has become is refused. Never throws. */

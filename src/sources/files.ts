@@ -63,13 +63,13 @@ export function listNames(path: string): readonly string[] {
 }
 
 /** Why a file can't be read, for the reader of `doctor`. */
-export function whyUnreadable(path: string, fixIfAbsent: string | null = null): Unavailable {
+export function whyUnreadable(path: string): Unavailable {
   try {
     closeSync(openSync(path, constants.O_RDONLY | constants.O_NONBLOCK));
     return unavailable(`${path} holds nothing usable`);
   } catch (error) {
     const code = (error as NodeJS.ErrnoException).code ?? 'unknown error';
-    if (code === 'ENOENT' || code === 'ENOTDIR') return unavailable(`no ${path}`, fixIfAbsent);
+    if (code === 'ENOENT' || code === 'ENOTDIR') return unavailable(`no ${path}`);
     if (code === 'EACCES' || code === 'EPERM')
       return unavailable(`${path}: permission denied`, 'run the hooks as root (root@ in the prolog)');
     return unavailable(`${path}: ${code}`);

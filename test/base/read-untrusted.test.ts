@@ -30,7 +30,7 @@ describe('readUntrusted', () => {
       return null;
     } catch (error) {
       assert.ok(error instanceof UnreadError);
-      return error.reason;
+      return error.detail;
     }
   }
   const reason = (name: string, believed?: ReadonlySet<number> | null): string | null =>
@@ -42,8 +42,8 @@ describe('readUntrusted', () => {
 
   it('reads up to the bound and refuses more', () => {
     assert.equal(reason('full'), null);
-    assert.equal(reason('large'), 'too-large');
-    assert.equal(refusal('/dev/zero', null), 'not-regular');
+    assert.equal(reason('large'), 'more than 100 bytes');
+    assert.equal(refusal('/dev/zero', null), 'not a regular file');
   });
 
   it('keeps foreign bytes', () => {
@@ -53,29 +53,33 @@ describe('readUntrusted', () => {
   });
 
   it('follows no link, waits for no FIFO, reads no directory and no device', () => {
-    assert.equal(reason('link'), 'link');
-    assert.equal(reason('fifo'), 'not-regular');
-    assert.equal(reason('folder'), 'not-regular');
-    assert.equal(refusal('/dev/null', null), 'not-regular');
+    assert.equal(reason('link'), 'ELOOP');
+    assert.equal(reason('fifo'), 'not a regular file');
+    assert.equal(reason('folder'), 'not a regular file');
+    assert.equal(refusal('/dev/null', null), 'not a regular file');
   });
 
   it('does not believe other owners', () => {
-    assert.equal(reason('usage', new Set([own + 1])), 'untrusted-owner');
+    assert.equal(reason('usage', new Set([own + 1])), `owned by uid ${own}`);
     assert.equal(reason('usage', null), null);
   });
 
   it('says that a file is absent, with its path', () => {
-    assert.throws(() => readUntrusted(join(directory, 'config'), MOST), {
-      reason: 'absent',
-      message: `${join(directory, 'config')}: ENOENT`,
-    });
+    for (const [name, code] of [
+      ['config', 'ENOENT'],
+      ['usage/x', 'ENOTDIR'],
+    ] as const)
+      assert.throws(() => readUntrusted(join(directory, name), MOST), {
+        isAbsent: true,
+        message: `${join(directory, name)}: ${code}`,
+      });
     assert.equal(textOfUntrusted(join(directory, 'config'), MOST), null);
-    assert.equal(reason('usage/x'), 'absent');
+    assert.throws(() => readUntrusted(join(directory, 'folder'), MOST), { isAbsent: false });
   });
 
   it('says that reading is denied', { skip: own === 0 }, () => {
     writeFileSync(join(directory, 'secret'), '');
     chmodSync(join(directory, 'secret'), 0);
-    assert.equal(reason('secret'), 'denied');
+    assert.equal(reason('secret'), 'EACCES');
   });
 });

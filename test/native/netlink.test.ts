@@ -26,12 +26,10 @@ function question(type: number, flags: number, sequence: number): Buffer {
 
 const NOOP = 1;
 
-function opened(t: TestContext, receiveBytes?: number): NetlinkSocket {
-  const socket = openNetlink({
-    protocol: NETLINK_ROUTE,
-    groups: 0,
-    ...(receiveBytes === undefined ? {} : { receiveBytes }),
-  });
+const MIB = 1024 * 1024;
+
+function opened(t: TestContext, receiveBytes = 16 * MIB): NetlinkSocket {
+  const socket = openNetlink({ protocol: NETLINK_ROUTE, groups: 0, receiveBytes });
   t.after(socket.close);
   return socket;
 }
@@ -103,31 +101,31 @@ describe('openNetlink', () => {
   });
 
   it('gets the buffer that was asked for', { skip: without('CAP_NET_ADMIN') }, (t) => {
-    assert.equal(opened(t, 8 * 1024 * 1024).receiveBytes, 16 * 1024 * 1024);
-    assert.equal(opened(t).receiveBytes, 32 * 1024 * 1024);
+    assert.equal(opened(t, 8 * MIB).receiveBytes, 16 * MIB);
+    assert.equal(opened(t, 16 * MIB).receiveBytes, 32 * MIB);
   });
 
   it('takes what there is without the right to more', () => {
     const script = `
-      const socket = require(process.argv[1]).openNetlink({ protocol: 0, groups: 0 });
+      const socket = require(process.argv[1]).openNetlink({ protocol: 0, groups: 0, receiveBytes: ${16 * MIB} });
       process.stdout.write(String(socket.receiveBytes));`;
     const drop = ['--bounding-set', '-net_admin', '--inh-caps', '-net_admin'];
     const [command, before] = process.getuid?.() === 0 ? ['setpriv', drop] : ['env', []];
     const words = [...before, process.execPath, '-e', script, require.resolve('../../src/native/netlink')];
     const { stdout, stderr } = spawnSync(command, words, { encoding: 'utf8' });
     const most = Number(readFileSync('/proc/sys/net/core/rmem_max', 'utf8'));
-    assert.equal(Number(stdout), 2 * Math.min(most, 16 * 1024 * 1024), stderr);
+    assert.equal(Number(stdout), 2 * Math.min(most, 16 * MIB), stderr);
   });
 
   it('throws what the system says', () => {
     const before = sockets();
-    assert.throws(() => openNetlink({ protocol: 31, groups: 0 }), LibcError);
+    assert.throws(() => openNetlink({ protocol: 31, groups: 0, receiveBytes: MIB }), LibcError);
     assert.equal(sockets(), before);
   });
 
   it('closes once, and is silent after that', () => {
     const before = sockets();
-    const socket = openNetlink({ protocol: NETLINK_ROUTE, groups: 0 });
+    const socket = openNetlink({ protocol: NETLINK_ROUTE, groups: 0, receiveBytes: MIB });
     assert.equal(sockets(), before + 1);
     socket.close();
     socket.close();

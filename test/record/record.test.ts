@@ -103,11 +103,6 @@ describe('parseRecord', () => {
     assert.deepEqual(peak_rss?.sources, ['sample', 'mark']);
   });
 
-  it('replaces the trust where told to', () => {
-    const parsed = parseRecord({ ...PLAIN, trust: 'root' }, { trust: 'self-reported' });
-    assert.equal(parsed.ok ? parsed.value.trust : parsed.error, 'self-reported');
-  });
-
   it('is not fooled by a prototype', () => {
     const rest = Object.fromEntries(Object.entries(PLAIN).filter(([field]) => field !== 'owner'));
     const parsed = parseRecord(JSON.parse(JSON.stringify(rest).replace('{', '{"__proto__":{"owner":"root"},')));

@@ -3,7 +3,6 @@ import type { RunDescription } from '../../src/sampler/job/run-description';
 /** What root's prolog says of job 1, whose shepherd is nobody's process; but for what is given. */
 export function runOf(fields: Partial<RunDescription> = {}): RunDescription {
   return {
-    version: 1,
     job: 1,
     task: 0,
     spool: '/s',
@@ -13,7 +12,6 @@ export function runOf(fields: Partial<RunDescription> = {}): RunDescription {
     hooks: 'root',
     memory: 'full',
     reason: '',
-    uptime: 1,
     addressSpaceKib: null,
     attached: false,
     peTask: null,

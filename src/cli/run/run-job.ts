@@ -43,7 +43,6 @@ async function until(condition: () => boolean, withinMs: number): Promise<boolea
 /** This process in the place of the shepherd. */
 function describeRun(job: number, spool: string, attached: boolean): RunDescription {
   return {
-    version: 1,
     job,
     task: 0,
     spool,
@@ -53,7 +52,6 @@ function describeRun(job: number, spool: string, attached: boolean): RunDescript
     hooks: 'run',
     memory: 'full',
     reason: '',
-    uptime: uptimeSeconds(),
     addressSpaceKib: null,
     attached,
     peTask: null,

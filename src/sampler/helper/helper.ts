@@ -88,11 +88,6 @@ export class Helper {
     return answer;
   }
 
-  /** How many of these processes are not read any more, because one reading of them has not come to an end. */
-  leftOut(pids: readonly number[]): number {
-    return pids.filter((pid) => this.#isStuck(pid)).length;
-  }
-
   state(): HelperState {
     return { pid: this.#running?.pid ?? null, started: this.#started, abandoned: this.#abandoned };
   }

@@ -26,12 +26,9 @@ export function takeUpRun(
 }
 
 /** Follows a run to its end and finishes it; one that another process goes on with is left as it is. */
-export async function attendRun(
-  follower: JobFollower,
-  settings: Settings,
-): Promise<'finished' | 'handed-over' | 'stopped'> {
+export async function attendRun(follower: JobFollower, settings: Settings): Promise<'finished' | 'handed-over'> {
   const end = await follower.follow();
-  if (end === 'stopped' || end === 'handed-over') return end;
+  if (end === 'handed-over') return end;
   await follower.finish(end);
   removeResumeState(settings, follower.run);
   return 'finished';

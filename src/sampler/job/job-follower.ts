@@ -114,7 +114,7 @@ interface JobEnd {
 }
 
 /** Why a job is no longer followed here. */
-type FollowEnd = JobEnd | 'handed-over' | 'stopped';
+type FollowEnd = JobEnd | 'handed-over';
 
 function describe(run: RunDescription, settings: Settings): JobDescription {
   const config = trustedSpoolFile(run.spool, 'config');
@@ -182,7 +182,6 @@ export class JobFollower {
   private dueMs = this.begunMs;
   private lastSaveMs: number;
   private prepared = false;
-  private stopping = false;
   private committed = false;
 
   /** `directory`: null where there could be none. */
@@ -234,7 +233,7 @@ export class JobFollower {
     this.lastSaveMs = this.begunMs - (shared === null ? 0 : Math.random() * surroundings.saveEveryMs);
   }
 
-  /** Follows the job until its end, or until `stop`, or until `spendable` is spent. */
+  /** Follows the job until its end, or until `spendable` is spent. */
   async follow(): Promise<FollowEnd> {
     const longestSleepMs = this.watchDirectories() ? Infinity : UNWATCHED_MS;
     const shepherd = new ProcessFiles(this.run.shepherdPid, { left: 1 });
@@ -245,7 +244,6 @@ export class JobFollower {
         this.lookForGroup();
       }
       for (;;) {
-        if (this.stopping) return 'stopped';
         const end = await this.step(shepherd);
         if (end !== null) return end;
         await this.sleeper.sleep(Math.min(this.dueMs - Date.now(), longestSleepMs));
@@ -254,12 +252,6 @@ export class JobFollower {
       shepherd.close();
       for (const watch of this.watches) watch.close();
     }
-  }
-
-  /** `follow` ends at once; nothing is finished. */
-  stop(): void {
-    this.stopping = true;
-    this.sleeper.wake();
   }
 
   /** Takes the last reading, commits the summary, answers the epilog and clears up. */

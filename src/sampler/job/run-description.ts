@@ -3,7 +3,6 @@ import { keyValues, startTicksOf } from './pid-file';
 
 /** What the prolog says of one run of a job. */
 export interface RunDescription {
-  readonly version: number;
   readonly job: number;
   /** 0: not an array task. */
   readonly task: number;
@@ -17,8 +16,6 @@ export interface RunDescription {
   /** What the job's limits allowed: no sampler at all is "none", with the reason. */
   readonly memory: 'full' | 'small' | 'none';
   readonly reason: string;
-  /** Seconds since boot when the prolog ran. */
-  readonly uptime: number;
   /** Hard limit on address space that the hook itself was under, in KiB; null: none, or unknown. */
   readonly addressSpaceKib: number | null;
   /** Seq and host of a `qrsh -inherit` task (`1.node02`), which is a record of its own; null: the job's master task. */
@@ -39,7 +36,6 @@ export function parseRunDescription(text: string): RunDescription | null {
   if (hooks !== 'root' && hooks !== 'plain' && hooks !== 'run') return null;
   if (memory !== 'full' && memory !== 'small' && memory !== 'none') return null;
   const description: RunDescription = {
-    version: number('version'),
     job: number('job'),
     task: number('task'),
     spool: values.get('spool') ?? '',
@@ -49,7 +45,6 @@ export function parseRunDescription(text: string): RunDescription | null {
     hooks,
     memory,
     reason: values.get('reason') ?? '',
-    uptime: number('uptime'),
     addressSpaceKib: Number.parseInt(values.get('address_space_kib') ?? '', 10) || null,
     attached: values.get('attached') === '1',
     peTask: values.get('pe_task') || null,
@@ -71,7 +66,7 @@ export function runDirectoryName(run: RunDescription): string {
 /** Text of a `job` file. */
 export function formatRunDescription(run: RunDescription): string {
   return [
-    `version=${run.version}`,
+    'version=1',
     `job=${run.job}`,
     `task=${run.task}`,
     `spool=${run.spool}`,
@@ -81,7 +76,6 @@ export function formatRunDescription(run: RunDescription): string {
     `hooks=${run.hooks}`,
     `memory=${run.memory}`,
     `reason=${run.reason}`,
-    `uptime=${run.uptime}`,
     `address_space_kib=${run.addressSpaceKib ?? ''}`,
     `attached=${run.attached ? 1 : 0}`,
     `pe_task=${run.peTask ?? ''}`,

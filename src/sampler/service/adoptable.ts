@@ -1,7 +1,7 @@
 import { readlinkSync, realpathSync } from 'node:fs';
 import { recogniseHookCommand } from '../../gridengine/our-hook';
 import { readSpoolConfigLines } from '../../gridengine/spool-config-lines';
-import { bootId, uptimeSeconds } from '../../sources/proc/clock';
+import { bootId } from '../../sources/proc/clock';
 import { readJobPid, trustedSpoolFile } from '../job/job-description';
 import { startTicksOf } from '../job/pid-file';
 import type { RunDescription } from '../job/run-description';
@@ -38,7 +38,6 @@ export function adoptable(entry: SpoolEntry, procRoot = '/proc'): Adoption {
   const task = config.get('ja_task_id');
   return {
     run: {
-      version: 1,
       job: entry.job,
       task: entry.task === 1 && (task === undefined || task === '0') ? 0 : entry.task,
       spool: entry.path,
@@ -48,7 +47,6 @@ export function adoptable(entry: SpoolEntry, procRoot = '/proc'): Adoption {
       hooks: 'root',
       memory: 'full',
       reason: '',
-      uptime: uptimeSeconds(procRoot),
       addressSpaceKib: null,
       attached: false,
       peTask: entry.peTask,

@@ -37,8 +37,7 @@ export function readReport({ site, access }: Asked, day: string, kind: 'html' | 
     return readUntrusted(reportPath(directory, day, kind), LARGEST_BYTES);
   } catch (error) {
     if (!(error instanceof UnreadError)) throw error;
-    if (error.reason === 'absent')
-      throw new HttpProblem(404, `no report of ${day} is kept here; /v1/reports lists the days`);
+    if (error.isAbsent) throw new HttpProblem(404, `no report of ${day} is kept here; /v1/reports lists the days`);
     throw new HttpProblem(
       503,
       `the report of ${day} can't be read: ${error.detail}; let the server's user read report_dir`,

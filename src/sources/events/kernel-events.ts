@@ -21,7 +21,7 @@ interface KernelEventsOptions {
   /** The initial network namespace, where this process is in another one; null: it is in it. */
   readonly namespacePath: string | null;
   /** Receive buffer of each socket in bytes. */
-  readonly receiveBytes?: number;
+  readonly receiveBytes: number;
 }
 
 interface KernelEventHandlers {
@@ -132,15 +132,11 @@ const NETLINK_CONNECTOR = 11;
 /** A kernel without process events answers none of these. */
 const MOST_TRIES = 10;
 
-function openProcessEvents(receiveBytes: number | undefined): Stream<ThreadEvent> | Unavailable {
+function openProcessEvents(receiveBytes: number): Stream<ThreadEvent> | Unavailable {
   let socket: NetlinkSocket;
   const groups = 1 << (CN_IDX_PROC - 1);
   try {
-    socket = openNetlink({
-      protocol: NETLINK_CONNECTOR,
-      groups,
-      ...(receiveBytes === undefined ? {} : { receiveBytes }),
-    });
+    socket = openNetlink({ protocol: NETLINK_CONNECTOR, groups, receiveBytes });
   } catch (error) {
     return noProcessEvents(error);
   }
@@ -206,7 +202,7 @@ function noProcessEvents(error: unknown): Unavailable {
   }
 }
 
-function openExitRecords(receiveBytes: number | undefined): Stream<KeptExitRecord> | Unavailable {
+function openExitRecords(receiveBytes: number): Stream<KeptExitRecord> | Unavailable {
   const cpus = readText('/sys/devices/system/cpu/possible')?.trim();
   if (cpus === undefined || cpus === '') return unavailable('exit records: no /sys/devices/system/cpu/possible');
   try {

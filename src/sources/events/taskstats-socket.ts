@@ -32,12 +32,8 @@ interface TaskstatsSocket {
 }
 
 /** Throws LibcError: ENOENT without CONFIG_TASKSTATS. */
-export function openTaskstats(receiveBytes?: number): TaskstatsSocket {
-  const socket = openNetlink({
-    protocol: NETLINK_GENERIC,
-    groups: 0,
-    ...(receiveBytes === undefined ? {} : { receiveBytes }),
-  });
+export function openTaskstats(receiveBytes: number): TaskstatsSocket {
+  const socket = openNetlink({ protocol: NETLINK_GENERIC, groups: 0, receiveBytes });
   try {
     const family = taskstatsFamily(socket);
     return {

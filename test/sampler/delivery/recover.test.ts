@@ -30,7 +30,7 @@ const USAGE =
   'exit_status=3\nsignal=0\nstart_time=1763700012\nend_time=1763700075\nru_wallclock=63\nru_utime=12.5\nru_stime=0.5\nru_maxrss=315172\n';
 
 /** A run whose shepherd has gone. */
-const RUN = runOf({ job: 1516, spool: '/var/spool/ge/active_jobs/1516.1', boot: bootId(), uptime: 10 });
+const RUN = runOf({ job: 1516, spool: '/var/spool/ge/active_jobs/1516.1', boot: bootId() });
 /** One whose shepherd lives: this process plays it. */
 const LIVING: RunDescription = { ...RUN, shepherdPid: process.pid, shepherdStart: startTicksOf(process.pid) ?? 0 };
 

@@ -16,8 +16,8 @@ import { until } from '../../support/until';
 
 const MiB = 1024 * 1024;
 
-function opened(t: TestContext, receiveBytes?: number): KernelEvents {
-  const events = openKernelEvents({ namespacePath: null, ...(receiveBytes === undefined ? {} : { receiveBytes }) });
+function opened(t: TestContext, receiveBytes = 16 * MiB): KernelEvents {
+  const events = openKernelEvents({ namespacePath: null, receiveBytes });
   assert.ok(!isUnavailable(events));
   t.after(events.close);
   return events;
@@ -262,13 +262,14 @@ describe('openKernelEvents', { skip: noKernelEvents(null) ?? burnersObstacle() ?
       const { readlinkSync } = require('node:fs');
       const own = () => readlinkSync('/proc/self/ns/net');
       const before = own();
-      const here = openKernelEvents({ namespacePath: null });
-      const there = openKernelEvents({ namespacePath: process.argv[2] });
+      const receiveBytes = 65536;
+      const here = openKernelEvents({ namespacePath: null, receiveBytes });
+      const there = openKernelEvents({ namespacePath: process.argv[2], receiveBytes });
       require('node:child_process').spawnSync('/bin/true');
       let heard = 0;
       const count = () => { heard++; };
       there.drain?.({ event: count, record: count });
-      const nowhere = openKernelEvents({ namespacePath: '/nonexistent' });
+      const nowhere = openKernelEvents({ namespacePath: '/nonexistent', receiveBytes });
       process.stdout.write(JSON.stringify({ here, there, heard, nowhere, same: own() === before, own: own() }));`;
     const words = ['--net', process.execPath, '-e', script];
     const modulePath = require.resolve('../../../src/sources/events/kernel-events');
@@ -294,8 +295,11 @@ describe('openKernelEvents', { skip: noKernelEvents(null) ?? burnersObstacle() ?
     assert.notEqual(told.own, readlinkSync('/proc/self/ns/net'));
   });
 
+  const script = `
+    const { openKernelEvents } = require(process.argv[1]);
+    process.stdout.write(JSON.stringify(openKernelEvents({ namespacePath: null, receiveBytes: 65536 })));`;
+
   it('says which of both needs a right', () => {
-    const script = `process.stdout.write(JSON.stringify(require(process.argv[1]).openKernelEvents({ namespacePath: null })))`;
     const modulePath = require.resolve('../../../src/sources/events/kernel-events');
     const words = [
       '--bounding-set',
@@ -314,7 +318,6 @@ describe('openKernelEvents', { skip: noKernelEvents(null) ?? burnersObstacle() ?
   });
 
   it('says so in a PID namespace', () => {
-    const script = `process.stdout.write(JSON.stringify(require(process.argv[1]).openKernelEvents({ namespacePath: null })))`;
     const modulePath = require.resolve('../../../src/sources/events/kernel-events');
     const words = ['--pid', '--fork', '--mount-proc', process.execPath, '-e', script, modulePath];
     const { status, stdout, stderr } = spawnSync('unshare', words, { encoding: 'utf8' });
