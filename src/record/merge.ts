@@ -1,7 +1,7 @@
 import { emptyRecord } from './record';
 import { FIELD_NAMES, FIELDS, type FieldName, type Merge } from './fields';
 import { compareValues } from './compare-values';
-import type { JobRecord, MemoryRequest, RecordKey, RecordStatus, Trust } from './record';
+import type { JobRecord, RecordKey, RecordStatus, Trust } from './record';
 
 /** Where a value came from: who said it, when, and whether the job had ended by then. */
 export interface Stamp {
@@ -112,30 +112,6 @@ function slotsOf(stored: StoredRecord, own: Stamp): Map<Slot, Value> {
 export const REQUEST_PREFIX = 'requests.';
 export const METRIC_PREFIX = 'metrics.';
 
-function fromSlots(key: RecordKey, own: Stamp, slots: ReadonlyMap<Slot, Value>): StoredRecord {
-  const fields: [string, unknown][] = [];
-  const requests: [string, MemoryRequest][] = [];
-  const metrics: [string, number][] = [];
-  const provenance: [string, Stamp][] = [];
-  for (const [slot, { value, stamp }] of slots) {
-    if (slot.startsWith(REQUEST_PREFIX)) requests.push([slot.slice(REQUEST_PREFIX.length), value as MemoryRequest]);
-    else if (slot.startsWith(METRIC_PREFIX)) metrics.push([slot.slice(METRIC_PREFIX.length), value as number]);
-    else if (slot === 'status') fields.push(...Object.entries(value as Verdict));
-    else fields.push([slot, value]);
-    if (compareStamps(stamp, own) !== 0) provenance.push([slot, stamp]);
-  }
-  return {
-    record: {
-      ...emptyRecord(key, 'running', own.trust, own.revision),
-      ...(Object.fromEntries(fields) as Partial<JobRecord>),
-      requests: Object.fromEntries(requests),
-      metrics: Object.fromEntries(metrics),
-    },
-    ended: own.ended,
-    provenance: Object.fromEntries(provenance),
-  };
-}
-
 /** What a record says in one slot; undefined: nothing. */
 function valueIn({ record, provenance }: StoredRecord, own: Stamp, slot: Slot): Value | undefined {
   const stamp = provenance[slot] ?? own;
@@ -150,20 +126,31 @@ function valueIn({ record, provenance }: StoredRecord, own: Stamp, slot: Slot): 
   return value === null || value === undefined ? undefined : { value, stamp };
 }
 
+/** What an account with that stamp is before any slot of it is known. */
+function empty(key: RecordKey, status: RecordStatus, { trust, revision, ended }: Stamp): StoredRecord {
+  return { record: emptyRecord(key, status, trust, revision), ended, provenance: {} };
+}
+
 /** `stored` with some slots replaced; its own stamp stays. */
-function withSlots(stored: StoredRecord, own: Stamp, changes: readonly (readonly [Slot, Value])[]): StoredRecord {
+function withSlots(stored: StoredRecord, own: Stamp, changes: Iterable<readonly [Slot, Value]>): StoredRecord {
   const record: Record<string, unknown> = { ...stored.record };
+  let requests: Map<string, unknown> | undefined;
+  let metrics: Map<string, unknown> | undefined;
   const stamps = new Map<string, Stamp>(Object.entries(stored.provenance as Readonly<Record<string, Stamp>>));
   for (const [slot, { value, stamp }] of changes) {
     if (slot === 'status') Object.assign(record, value);
-    else if (slot.startsWith(REQUEST_PREFIX) || slot.startsWith(METRIC_PREFIX)) {
-      const part = slot.startsWith(REQUEST_PREFIX) ? 'requests' : 'metrics';
-      const entries = Object.entries(record[part] as object);
-      record[part] = Object.fromEntries([...entries, [slot.slice(part.length + 1), value]]);
+    else if (slot.startsWith(REQUEST_PREFIX)) {
+      requests ??= new Map(Object.entries(stored.record.requests));
+      requests.set(slot.slice(REQUEST_PREFIX.length), value);
+    } else if (slot.startsWith(METRIC_PREFIX)) {
+      metrics ??= new Map(Object.entries(stored.record.metrics));
+      metrics.set(slot.slice(METRIC_PREFIX.length), value);
     } else record[slot] = value;
     if (compareStamps(stamp, own) === 0) stamps.delete(slot);
     else stamps.set(slot, stamp);
   }
+  if (requests !== undefined) record.requests = Object.fromEntries(requests);
+  if (metrics !== undefined) record.metrics = Object.fromEntries(metrics);
   const provenance: StoredRecord['provenance'] = Object.fromEntries(stamps);
   return { record: record as unknown as JobRecord, ended: stored.ended, provenance };
 }
@@ -204,5 +191,26 @@ export function mergeRecords(stored: StoredRecord, incoming: StoredRecord): Stor
     if (present !== undefined && larger(slot, present, value) === present) continue;
     slots.set(slot, value);
   }
-  return fromSlots(stored.record, own, slots);
+  return withSlots(empty(stored.record, 'running', own), own, slots);
+}
+
+/**
+ * The accounts that a stored record was merged from, as far as they still stand: merged again under the same key, in any
+ * order, they are that record, each value with the rank of who said it.
+ */
+export function partsOf(stored: StoredRecord): readonly JobRecord[] {
+  const own = ownStamp(stored);
+  const nameOf = ({ trust, revision, ended }: Stamp): string => `${trust} ${revision} ${ended}`;
+  const parts = new Map([[nameOf(own), { stamp: own, slots: new Map<Slot, Value>() }]]);
+  for (const [slot, value] of slotsOf(stored, own)) {
+    const name = nameOf(value.stamp);
+    const part = parts.get(name) ?? { stamp: value.stamp, slots: new Map<Slot, Value>() };
+    parts.set(name, part);
+    part.slots.set(slot, value);
+  }
+  // The status that any other of the same rank overrides.
+  return [...parts.values()].map(
+    ({ stamp, slots }) =>
+      withSlots(empty(stored.record, stamp.ended ? 'unsampled' : 'running', stamp), stamp, slots).record,
+  );
 }

@@ -1,6 +1,6 @@
 import type { ImportedFile, LongWork, UnreadableLine } from '../history-store';
 import { HEAD_BYTES } from '../import/accounting-file';
-import { partsOf } from '../../record/parts';
+import { partsOf } from '../../record/merge';
 import { withPatience } from '../retry';
 import type { NumberedRecord, WholeStore } from '../sqlite/read/whole-store';
 import { StoreError } from '../store-error';
