@@ -1,58 +1,50 @@
 import { forEachAttribute, GENLMSGHDR_BYTES, genericPayload, holdsMessage, NLMSGHDR_BYTES } from './netlink-messages';
-import { taskstatsAt, type Taskstats } from './taskstats';
+import { DELAYS, taskstatsAt } from './taskstats';
+
+/** Bytes, nanoseconds, counts. */
+const COUNTS = [
+  /** Highest RSS and address space. 0 for kernel threads. */
+  'rssBytes',
+  'vmBytes',
+  /**
+   * CPU time on the scheduler's clock (sum_exec_runtime) until it last looked: at the last tick or switch, so the final
+   * slice (4 ms with 250 ticks a second) is missing, and of a shorter life all. By ticks where the kernel doesn't fill it
+   * in (older ones, with delay accounting off).
+   */
+  'cpuNs',
+  'minorFaults',
+  'majorFaults',
+  /** Bytes and calls of read(2) and write(2); the kernel rounds both down to multiples of 1024. */
+  'readChars',
+  'writeChars',
+  'readSyscalls',
+  'writeSyscalls',
+  /** Bytes from and to storage, rounded down likewise. */
+  'readBytes',
+  'writeBytes',
+  'cancelledWriteBytes',
+  'voluntarySwitches',
+  'involuntarySwitches',
+  /** RSS and address space, each times the CPU time used (coremem, virtmem), in bytes times µs. */
+  'rssByteUs',
+  'vmByteUs',
+] as const;
+
+/** And what it waited, 0 where this kernel doesn't count it or, but for a CPU, delay accounting is off (kernel.task_delayacct). */
+export const RECORD_FIGURES = [...COUNTS, ...DELAYS] as const;
+
+type RecordFigure = (typeof RECORD_FIGURES)[number];
 
 /**
  * What the kernel reports of a thread that ends (generic netlink family TASKSTATS). Every thread gives one record; what is
  * about memory is that of the address space as it is then, shared with the threads that live on: the maximum over a
  * process's records is the process's mark. Only its last program's: an exec begins a new address space.
  */
-export interface ExitRecord {
+export interface ExitRecord extends Readonly<Record<RecordFigure, number>> {
   /** The thread's id in the initial PID namespace. */
   readonly pid: number;
   readonly uid: number;
   readonly comm: string;
-  /**
-   * CPU time on the scheduler's clock (sum_exec_runtime) until it last looked: at the last tick or switch, so the final
-   * slice (4 ms with 250 ticks a second) is missing, and of a shorter life all. null where the kernel doesn't fill it in
-   * (older ones, with delay accounting off).
-   */
-  readonly cpuNs: number | null;
-  readonly userUs: number;
-  readonly systemUs: number;
-  readonly minorFaults: number;
-  readonly majorFaults: number;
-  /** Highest RSS and address space. 0 for kernel threads. */
-  readonly hiwaterRssBytes: number;
-  readonly hiwaterVmBytes: number;
-  /** Bytes and calls of read(2) and write(2); the kernel rounds both down to multiples of 1024. */
-  readonly readChars: number;
-  readonly writeChars: number;
-  readonly readSyscalls: number;
-  readonly writeSyscalls: number;
-  /** Bytes from and to storage, rounded down likewise. */
-  readonly readBytes: number;
-  readonly writeBytes: number;
-  readonly cancelledWriteBytes: number;
-  readonly voluntarySwitches: number;
-  readonly involuntarySwitches: number;
-  /** RSS and address space, each times the CPU time used, in MiB times µs. */
-  readonly coremem: number;
-  readonly virtmem: number;
-  /** Nanoseconds that it waited; all 0 where delay accounting is off (kernel.task_delayacct), except those for a CPU. */
-  readonly delays: Delays;
-}
-
-/** null: this kernel doesn't count that. */
-interface Delays {
-  /** Runnable, waiting for a CPU. */
-  readonly cpu: number | null;
-  /** Synchronous block I/O. */
-  readonly blockIo: number | null;
-  readonly swapIn: number | null;
-  /** Direct reclaim: looking for free pages. */
-  readonly freePages: number | null;
-  readonly thrashing: number | null;
-  readonly compact: number | null;
 }
 
 const TASKSTATS_CMD_GET = 1;
@@ -62,6 +54,22 @@ const TYPE_STATS = 3;
 const TYPE_AGGR_PID = 4;
 const CMD_ATTR_REGISTER_CPUMASK = 3;
 const KIB = 1024;
+const MIB = 1024 * KIB;
+/** What the kernel counts in other units. */
+const UNITS = [
+  ['rssBytes', KIB],
+  ['vmBytes', KIB],
+  ['rssByteUs', MIB],
+  ['vmByteUs', MIB],
+] as const;
+
+/** A copy of it, filled in, is made several times faster than an object that grows field by field. */
+const EMPTY: { -readonly [Field in keyof ExitRecord]: ExitRecord[Field] } = {
+  ...(Object.fromEntries(RECORD_FIGURES.map((field) => [field, 0])) as Record<RecordFigure, number>),
+  pid: -1,
+  uid: -1,
+  comm: '',
+};
 
 /** Of which thread the record in one netlink message of the TASKSTATS family is; null: it is something else. */
 export function exitRecordPid(buffer: Buffer, offset: number, length: number): number | null {
@@ -73,37 +81,16 @@ export function parseExitRecord(buffer: Buffer, offset: number, length: number):
   const task = recordOfTask(buffer, offset, length);
   const stats = task === null ? null : taskstatsAt(buffer, task.stats, task.statsBytes);
   if (task === null || stats === null) return null;
-  return {
-    pid: task.id,
-    uid: stats.u32('uid'),
-    comm: stats.comm(),
-    cpuNs: cpuNsOf(stats),
-    userUs: stats.u64('user'),
-    systemUs: stats.u64('system'),
-    minorFaults: stats.u64('minorFaults'),
-    majorFaults: stats.u64('majorFaults'),
-    hiwaterRssBytes: stats.u64('hiwaterRss') * KIB,
-    hiwaterVmBytes: stats.u64('hiwaterVm') * KIB,
-    readChars: stats.u64('readChars'),
-    writeChars: stats.u64('writeChars'),
-    readSyscalls: stats.u64('readSyscalls'),
-    writeSyscalls: stats.u64('writeSyscalls'),
-    readBytes: stats.u64('readBytes'),
-    writeBytes: stats.u64('writeBytes'),
-    cancelledWriteBytes: stats.u64('cancelledWriteBytes'),
-    voluntarySwitches: stats.u64('voluntarySwitches'),
-    involuntarySwitches: stats.u64('involuntarySwitches'),
-    coremem: stats.u64('coremem'),
-    virtmem: stats.u64('virtmem'),
-    delays: {
-      cpu: stats.delay('cpu'),
-      blockIo: stats.delay('blockIo'),
-      swapIn: stats.delay('swapIn'),
-      freePages: stats.delay('freePages'),
-      thrashing: stats.delay('thrashing'),
-      compact: stats.delay('compact'),
-    },
-  };
+  const record = { ...EMPTY };
+  record.pid = task.id;
+  record.uid = stats.u32('uid');
+  record.comm = stats.comm();
+  for (const field of COUNTS) record[field] = stats.u64(field);
+  for (const [field, unit] of UNITS) record[field] *= unit;
+  for (const field of DELAYS) record[field] = stats.delay(field) ?? 0;
+  // With a tick comes both: user or system time, and what the scheduler counts.
+  if (record.cpuNs === 0) record.cpuNs = (stats.u64('userUs') + stats.u64('systemUs')) * 1000;
+  return record;
 }
 
 /** Asks for the records of tasks that end on these CPUs ("0-3,8"). */
@@ -134,10 +121,4 @@ function taskRecord(buffer: Buffer, offset: number, length: number): TaskRecord 
     if (type === TYPE_STATS) [found.stats, found.statsBytes] = [at, bytes];
   });
   return found.id < 0 || found.stats < 0 ? null : found;
-}
-
-/** With a tick comes both: user or system time, and what the scheduler counts. */
-function cpuNsOf(stats: Taskstats): number | null {
-  const ns = stats.u64('cpuRunVirtual');
-  return ns === 0 && stats.u64('user') + stats.u64('system') > 0 ? null : ns;
 }

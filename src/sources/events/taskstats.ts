@@ -6,22 +6,22 @@ import { readU64 } from './netlink-messages';
  * in 17. Version 15 (first releases of Linux 6.14 and 6.15) alone put two fields after each delay.
  */
 
-/** Where the fields that are used lie. */
+/** Where the fields that are used lie, by the figures of an ExitRecord that are made of them. */
 const LAYOUT = {
-  cpu: 16,
-  blockIo: 32,
-  swapIn: 48,
-  cpuRunVirtual: 72,
+  cpuDelayNs: 16,
+  blockIoDelayNs: 32,
+  swapInDelayNs: 48,
+  cpuNs: 72,
   comm: 80,
   uid: 120,
-  user: 152,
-  system: 160,
+  userUs: 152,
+  systemUs: 160,
   minorFaults: 168,
   majorFaults: 176,
-  coremem: 184,
-  virtmem: 192,
-  hiwaterRss: 200,
-  hiwaterVm: 208,
+  rssByteUs: 184,
+  vmByteUs: 192,
+  rssBytes: 200,
+  vmBytes: 208,
   readChars: 216,
   writeChars: 224,
   readSyscalls: 232,
@@ -31,16 +31,26 @@ const LAYOUT = {
   cancelledWriteBytes: 264,
   voluntarySwitches: 272,
   involuntarySwitches: 280,
-  freePages: 312,
-  thrashing: 328,
-  compact: 352,
+  freePagesDelayNs: 312,
+  thrashingDelayNs: 328,
+  compactDelayNs: 352,
 } as const;
 
 type Field = keyof typeof LAYOUT;
 type Layout = Readonly<Record<Field, number>>;
 
-const DELAYS = ['cpu', 'blockIo', 'swapIn', 'freePages', 'thrashing', 'compact'] as const;
-/** A count and nanoseconds. */
+/** Each is a count and nanoseconds. */
+export const DELAYS = [
+  /** Runnable, waiting for a CPU. */
+  'cpuDelayNs',
+  /** Synchronous block I/O. */
+  'blockIoDelayNs',
+  'swapInDelayNs',
+  /** Direct reclaim: looking for free pages. */
+  'freePagesDelayNs',
+  'thrashingDelayNs',
+  'compactDelayNs',
+] as const;
 const DELAY_BYTES = 16;
 
 /** Every field lies 16 bytes further on for each delay before it. */
@@ -56,7 +66,7 @@ const LEAST_BYTES = 328;
 const COMM_BYTES = 32;
 
 /** Reads fields of one struct taskstats. */
-export interface Taskstats {
+interface Taskstats {
   readonly u32: (field: Field) => number;
   readonly u64: (field: Field) => number;
   readonly comm: () => string;

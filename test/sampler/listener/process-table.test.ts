@@ -7,18 +7,15 @@ import type { ThreadEvent } from '../../../src/sources/events/process-events';
 const MIB = 1024 * 1024;
 
 export function threadRecord(pid: number, changes: Partial<ExitRecord> = {}): ExitRecord {
-  const delay = 1000;
   return {
     pid,
     uid: 1000,
     comm: 'worker',
     cpuNs: 5_000_000,
-    userUs: 4000,
-    systemUs: 1000,
     minorFaults: 10,
     majorFaults: 1,
-    hiwaterRssBytes: 7 * MIB,
-    hiwaterVmBytes: 70 * MIB,
+    rssBytes: 7 * MIB,
+    vmBytes: 70 * MIB,
     readChars: 1024,
     writeChars: 2048,
     readSyscalls: 3,
@@ -28,9 +25,14 @@ export function threadRecord(pid: number, changes: Partial<ExitRecord> = {}): Ex
     cancelledWriteBytes: 0,
     voluntarySwitches: 2,
     involuntarySwitches: 1,
-    coremem: 12,
-    virtmem: 34,
-    delays: { cpu: delay, blockIo: delay, swapIn: delay, freePages: delay, thrashing: delay, compact: delay },
+    rssByteUs: 12 * MIB,
+    vmByteUs: 34 * MIB,
+    cpuDelayNs: 1000,
+    blockIoDelayNs: 1000,
+    swapInDelayNs: 1000,
+    freePagesDelayNs: 1000,
+    thrashingDelayNs: 1000,
+    compactDelayNs: 1000,
     ...changes,
   };
 }
@@ -81,11 +83,7 @@ describe('the table of processes', () => {
   it('ends a process with its last thread, though the first had gone before: marks are maxima, the rest are sums', () => {
     const table = newProcessTable(new Map());
     assert.equal(table.events([fork(1, 10, 20), fork(2, 20, 21, 20), fork(3, 20, 22, 20)]).length, 1);
-    table.records([
-      sent(20, { hiwaterRssBytes: 9 * MIB }),
-      sent(21),
-      sent(22, { hiwaterRssBytes: 11 * MIB, cpuNs: null }),
-    ]);
+    table.records([sent(20, { rssBytes: 9 * MIB }), sent(21), sent(22, { rssBytes: 11 * MIB })]);
     const ends = table.events([exit(4, 20), exit(5, 21, 20), exit(6, 22, 20)]);
     assert.equal(ends.length, 1);
     const [end] = ends;
@@ -139,7 +137,7 @@ describe('the table of processes', () => {
       between.map((event) => event.kind),
       ['exec'],
     );
-    table.records([sent(20, { hiwaterRssBytes: 3 * MIB })]);
+    table.records([sent(20, { rssBytes: 3 * MIB })]);
     const [end] = table.events([exit(9, 20)]);
     assert.ok(end?.kind === 'exit' && end.account?.final === true);
   });

@@ -1,7 +1,12 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { parseExitRecord, registerPayload, type ExitRecord } from '../../../src/sources/events/exit-records';
+import {
+  parseExitRecord,
+  RECORD_FIGURES,
+  registerPayload,
+  type ExitRecord,
+} from '../../../src/sources/events/exit-records';
 import { asVersion, broken, recordMessages } from './fixtures';
 
 const parse = (message: Buffer | undefined): ExitRecord => {
@@ -9,6 +14,10 @@ const parse = (message: Buffer | undefined): ExitRecord => {
   assert.ok(record !== null);
   return record;
 };
+
+const MIB = 1024 * 1024;
+/** Where struct taskstats begins in a message. */
+const STATS = 36;
 
 /** Python's leader; the last thread of it. */
 const [LEADER, , LAST] = recordMessages;
@@ -20,12 +29,10 @@ describe('parseExitRecord', () => {
       uid: 0,
       comm: 'a b)c',
       cpuNs: 57552639,
-      userUs: 24000,
-      systemUs: 35958,
       minorFaults: 17468,
       majorFaults: 2,
-      hiwaterRssBytes: 76496896,
-      hiwaterVmBytes: 232759296,
+      rssBytes: 76496896,
+      vmBytes: 232759296,
       readChars: 328704,
       writeChars: 0,
       readSyscalls: 0,
@@ -35,32 +42,34 @@ describe('parseExitRecord', () => {
       cancelledWriteBytes: 0,
       voluntarySwitches: 10,
       involuntarySwitches: 1,
-      coremem: 1873489,
-      virtmem: 3368623,
-      delays: { cpu: 32478, blockIo: 0, swapIn: 0, freePages: 0, thrashing: 0, compact: 0 },
+      rssByteUs: 1873489 * MIB,
+      vmByteUs: 3368623 * MIB,
+      cpuDelayNs: 32478,
+      blockIoDelayNs: 0,
+      swapInDelayNs: 0,
+      freePagesDelayNs: 0,
+      thrashingDelayNs: 0,
+      compactDelayNs: 0,
     });
   });
 
   // Recorded on 6.18 and cut to the length of each version: those kernels were not at hand.
   it('reads every version by its length', () => {
-    const now = parse(LAST);
-    const present = (version: number): readonly string[] =>
-      Object.entries(parse(asVersion(LAST ?? Buffer.alloc(0), version, LENGTHS[version] ?? 0)).delays)
-        .filter(([, delay]) => delay !== null)
-        .map(([name]) => name);
+    const waited = Buffer.from(LAST ?? '');
+    for (const delay of [16, 32, 48, 312, 328, 352]) waited.writeBigUInt64LE(7n, STATS + delay + 8);
+    const now = parse(waited);
+    const present = (version: number): readonly string[] => {
+      const record = parse(asVersion(waited, version, LENGTHS[version] ?? 0));
+      for (const figure of RECORD_FIGURES)
+        if (!figure.endsWith('DelayNs')) assert.equal(record[figure], now[figure], figure);
+      return RECORD_FIGURES.filter((figure) => figure.endsWith('DelayNs') && record[figure] === 7);
+    };
     const LENGTHS: Readonly<Record<number, number>> = { 8: 328, 9: 344, 10: 352, 11: 368, 12: 400, 13: 416, 14: 432 };
-    const old = ['cpu', 'blockIo', 'swapIn', 'freePages'];
+    const old = ['cpuDelayNs', 'blockIoDelayNs', 'swapInDelayNs', 'freePagesDelayNs'];
     assert.deepEqual(present(8), old);
-    assert.deepEqual(present(9), [...old, 'thrashing']);
-    assert.deepEqual(present(10), [...old, 'thrashing']);
-    assert.deepEqual(present(11), [...old, 'thrashing', 'compact']);
-    for (const version of [12, 13, 14]) assert.deepEqual(present(version), [...old, 'thrashing', 'compact']);
-    for (const [version, bytes] of Object.entries(LENGTHS)) {
-      const { delays, ...record } = parse(asVersion(LAST ?? Buffer.alloc(0), Number(version), bytes));
-      const { delays: delaysNow, ...recordNow } = now;
-      assert.deepEqual(record, recordNow);
-      assert.deepEqual(delays.cpu, delaysNow.cpu);
-    }
+    for (const version of [9, 10]) assert.deepEqual(present(version), [...old, 'thrashingDelayNs']);
+    for (const version of [11, 12, 13, 14])
+      assert.deepEqual(present(version), [...old, 'thrashingDelayNs', 'compactDelayNs']);
   });
 
   it('reads version 15, whose fields lie elsewhere', () => {
@@ -71,10 +80,10 @@ describe('parseExitRecord', () => {
     assert.deepEqual(parse(asVersion(LAST ?? Buffer.alloc(0), 18, 800)), parse(LAST));
   });
 
-  it('has no CPU time where the kernel counted ticks only', () => {
+  it('takes the CPU time by ticks where the kernel counted those only', () => {
     const message = Buffer.from(LEADER ?? '');
-    message.writeBigUInt64LE(0n, 36 + 72);
-    assert.equal(parse(message).cpuNs, null);
+    message.writeBigUInt64LE(0n, STATS + 72);
+    assert.equal(parse(message).cpuNs, (24000 + 35958) * 1000);
   });
 
   it('refuses what is cut off or of another command', () => {
@@ -96,7 +105,7 @@ describe('parseExitRecord', () => {
           const record = parseExitRecord(bytes, at, bytes.length);
           if (record === null) continue;
           assert.ok(record.comm.length <= 32);
-          assert.ok(record.hiwaterRssBytes >= 0 && record.pid >= 0);
+          assert.ok(record.rssBytes >= 0 && record.pid >= 0);
         }
       }),
     );
