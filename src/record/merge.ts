@@ -14,7 +14,7 @@ export interface Stamp {
  * What is merged on its own: a field, one complex of `requests`, or one metric. `status` carries the notes along: they
  * explain the end that the status shows.
  */
-export type Slot = FieldName | `requests.${string}` | `metrics.${string}`;
+type Slot = FieldName | `requests.${string}` | `metrics.${string}`;
 
 /** A record made from several: `provenance` says where a slot came from, unless it is the record's own stamp. */
 export interface StoredRecord {
