@@ -76,6 +76,8 @@ export class JobMails {
   readonly #gone = new Set<string>();
   /** When the last mails to an owner went (ms). */
   readonly #times = new Map<string, readonly number[]>();
+  /** Those of which the ledger knows mails. */
+  #days: readonly string[] = [];
 
   constructor(private readonly parts: JobMailParts) {}
 
@@ -87,6 +89,9 @@ export class JobMails {
     if (facts !== null) this.parts.asked.look(facts, this.parts.now().getTime());
     const choices = await this.parts.choices();
     const round: Round = { mailer: null, sent: 0, isStopped: false };
+    this.#days = Array.from({ length: REMEMBERED_DAYS + 1 }, (_, ago) => this.#day(ago)).filter(
+      (day) => this.parts.ledger.begunBy(day) !== null,
+    );
     let wantsPending = false;
     try {
       for (const risk of facts?.risks ?? [])
@@ -118,13 +123,15 @@ export class JobMails {
     let wantsPending = false;
     for (const job of await endedJobs(owner, Math.max(since, at - LOOK_BACK_MS), at, reader)) {
       if (jobs?.has(askedName(job.cluster, job.job)) === false) continue;
+      const state = stateOfJob(job, facts, at);
+      if (state === 'open' || (state === 'ask' && wantsPending)) continue;
       const what = `${job.cluster} ${job.job} ${job.submittedAt}`;
       const mail: MailName = { kind: 'job', to: `${owner} ${what}` };
+      if (!this.#isKnownGone(mail) && this.#mustWait(round, 'job', owner)) continue;
       if (this.#isGone(mail)) {
         asked.forget(job.cluster, job.job);
         continue;
       }
-      const state = stateOfJob(job, facts, at);
       wantsPending ||= state === 'ask';
       if (state !== 'over') continue;
       await this.#send(round, { kind: 'job', owner, what }, () =>
@@ -143,15 +150,13 @@ export class JobMails {
   async #send(round: Round, { kind, owner, what }: Subject, make: () => Promise<MailText>): Promise<void> {
     const { ledger, log, now, settings } = this.parts;
     const name: MailName = { kind, to: `${owner} ${what}` };
-    if (round.isStopped || this.#isGone(name)) return;
+    if (this.#mustWait(round, kind, owner) || this.#isGone(name)) return;
     const to = ownerAddress(owner, settings.mail_domain);
     if (to === null) {
       this.#remember(name);
       log(`no mail for the owner "${owner}": no address can be made of that name`);
       return;
     }
-    const recent = this.#recent(kind, owner);
-    if (recent.length >= MOST_AN_HOUR[kind]) return;
     const mailer = (round.mailer ??= this.parts.mailer());
     const id = messageId([kind, owner, what], mailer.domain);
     const { came, stop } = await sendOnce(
@@ -170,7 +175,12 @@ export class JobMails {
     if (came !== 'left') this.#remember(name);
     if (came !== 'sent') return;
     round.sent++;
-    this.#times.set(`${kind} ${owner}`, [...recent, now().getTime()]);
+    this.#times.set(`${kind} ${owner}`, [...this.#recent(kind, owner), now().getTime()]);
+  }
+
+  /** No mail of that kind can go to the owner now: the ledger, which takes files, need not be asked for any. */
+  #mustWait(round: Round, kind: Kind, owner: string): boolean {
+    return round.isStopped || this.#recent(kind, owner).length >= MOST_AN_HOUR[kind];
   }
 
   #recent(kind: Kind, owner: string): readonly number[] {
@@ -184,14 +194,15 @@ export class JobMails {
     return formatDay(new Date(now.getFullYear(), now.getMonth(), now.getDate() - ago));
   }
 
+  #isKnownGone({ kind, to }: MailName): boolean {
+    return this.#gone.has(`${kind} ${to}`);
+  }
+
   #isGone(name: MailName): boolean {
-    if (this.#gone.has(`${name.kind} ${name.to}`)) return true;
-    for (let ago = 0; ago <= REMEMBERED_DAYS; ago++)
-      if (this.parts.ledger.stateOf(this.#day(ago), name) !== 'open') {
-        this.#remember(name);
-        return true;
-      }
-    return false;
+    if (this.#isKnownGone(name)) return true;
+    const isGone = this.#days.some((day) => this.parts.ledger.stateOf(day, name) !== 'open');
+    if (isGone) this.#remember(name);
+    return isGone;
   }
 
   #remember({ kind, to }: MailName): void {

@@ -58,6 +58,8 @@ interface Site {
   /** The mails of a process that begins now, at that time (ms). */
   readonly begin: (choices: Readonly<Record<string, UserChoice>>, clock?: () => number) => JobMails;
   readonly subjects: () => readonly string[];
+  /** How often the ledger has been asked for a mail. */
+  readonly looks: () => number;
 }
 
 async function site(t: TestContext, records: readonly JobRecord[]): Promise<Site> {
@@ -70,10 +72,18 @@ async function site(t: TestContext, records: readonly JobRecord[]): Promise<Site
   const log = (line: string): void => void logged.push(line);
   const settings = { ...DEFAULT_SETTINGS, mail_server: `smtp://127.0.0.1:${sink.port}?tls=off`, mail_domain: 'x.org' };
   let ledger: Ledger | null = null;
+  let looks = 0;
   t.after(() => ledger?.close());
   const begin: Site['begin'] = (choices, clock = () => NOW) => {
     ledger?.close();
-    ledger = openLedger(join(directory, 'job-mails'), 'test', log);
+    const opened = openLedger(join(directory, 'job-mails'), 'test', log);
+    ledger = {
+      ...opened,
+      stateOf: (day, mail) => {
+        looks++;
+        return opened.stateOf(day, mail);
+      },
+    };
     return new JobMails({
       settings,
       host: 'login1',
@@ -86,7 +96,14 @@ async function site(t: TestContext, records: readonly JobRecord[]): Promise<Site
       log,
     });
   };
-  return { sink, store, logged, begin, subjects: () => sink.mails.map(({ headers }) => headers.get('subject') ?? '') };
+  return {
+    sink,
+    store,
+    logged,
+    begin,
+    subjects: () => sink.mails.map(({ headers }) => headers.get('subject') ?? ''),
+    looks: () => looks,
+  };
 }
 
 function listing(jobs: readonly number[], changes: Partial<ClusterFacts> = {}): ClusterFacts {
@@ -146,6 +163,32 @@ describe('mails on jobs that have ended', () => {
     now += HOUR;
     assert.equal((await mails.round(null)).sent, 5);
     assert.equal(new Set(sink.mails.map(({ headers }) => headers.get('subject'))).size, 35);
+  });
+
+  it('of an owner with thousands of jobs hold up nobody else’s', async (t) => {
+    const single = Array.from({ length: 4000 }, (_, index) => ended({ job_id: 5000 + index }));
+    const arrays = Array.from({ length: 1000 }, (_, index) => ended({ job_id: 9000 + index, task_id: 1 }));
+    const { begin, store, sink, looks } = await site(t, [...single, ...arrays]);
+    const looksOf = async (work: () => Promise<void>): Promise<number> => {
+      const before = looks();
+      await work();
+      return looks() - before;
+    };
+    const mails = begin({ bob: EACH_JOB, alice: EACH_JOB });
+    const first = await looksOf(async () => assert.equal((await mails.round(null)).sent, 30));
+    assert.ok(first < 300, `${first} looks into the ledger`);
+    await store.merge([ended({ job_id: 4712, owner: 'alice' })]);
+    const second = await looksOf(async () => assert.equal((await mails.round(null)).sent, 1));
+    assert.ok(second < 300, `${second} looks into the ledger`);
+    assert.deepEqual(sink.mails.at(-1)?.envelopeTo, ['alice@x.org']);
+    const running = listing(
+      single.map(({ job_id: job }) => job),
+      { withPending: false },
+    );
+    const third = await looksOf(async () =>
+      assert.deepEqual(await begin({ bob: EACH_JOB }).round(running), { sent: 0, wantsPending: true }),
+    );
+    assert.equal(third, 1);
   });
 
   it('are tried again where the server takes none, and never twice where it may have taken one', async (t) => {
