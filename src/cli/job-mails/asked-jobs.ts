@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { groupBy } from '../../base/group-by';
 import { reasonOf } from '../../base/log';
 import { replaceFile } from '../../base/replace-file';
 import { check, list, number, object, string, type ValueOf } from '../../base/shape';
@@ -8,8 +9,9 @@ const askedJob = object({ cluster: string, job: number(1), owner: string, since:
 /** A job whose submission asks for a mail at its end (`-ac qmemacct=mail`); `since`: when it was first seen (ms). */
 type AskedJob = ValueOf<typeof askedJob>;
 
-/** More at one time are not remembered. */
+/** More at one time are not remembered; of one owner, fewer mails go in the day after their end. */
 const MOST_JOBS = 100_000;
+const MOST_OF_OWNER = 2000;
 const asked = list(askedJob, MOST_JOBS);
 const FORGOTTEN_AFTER_MS = 24 * 3_600_000;
 
@@ -19,43 +21,50 @@ export const askedName = (cluster: string, job: number): string => `${cluster} $
 export class AskedJobs {
   private readonly jobs = new Map<string, AskedJob>();
   private readonly lastSeen = new Map<string, number>();
+  /** The file has not all of it. */
+  private isChanged = false;
 
   /** `warn` is called where the file can't be written. */
   constructor(
     private readonly path: string,
     private readonly warn: (line: string) => void,
   ) {
-    for (const job of this.read()) this.jobs.set(askedName(job.cluster, job.job), job);
+    for (const jobs of groupBy(this.read(), ({ owner }) => owner).values())
+      for (const job of jobs.slice(0, MOST_OF_OWNER)) this.jobs.set(askedName(job.cluster, job.job), job);
   }
 
   /** Takes in what runs now (ms), and forgets what has been gone for a day. */
   look({ cluster, asked: running }: ClusterFacts, now: number): void {
-    const before = this.jobs.size;
-    let added = 0;
+    const ofOwner = new Map<string, number>();
+    for (const { owner } of this.jobs.values()) ofOwner.set(owner, (ofOwner.get(owner) ?? 0) + 1);
     for (const { job, owner } of running) {
       const name = askedName(cluster, job);
+      if (this.jobs.get(name)?.owner !== owner) {
+        const count = ofOwner.get(owner) ?? 0;
+        if (count >= MOST_OF_OWNER || this.jobs.size >= MOST_JOBS) continue;
+        this.jobs.set(name, { cluster, job, owner, since: now });
+        ofOwner.set(owner, count + 1);
+        this.isChanged = true;
+      }
       this.lastSeen.set(name, now);
-      if (this.jobs.get(name)?.owner === owner || this.jobs.size >= MOST_JOBS) continue;
-      this.jobs.set(name, { cluster, job, owner, since: now });
-      added++;
     }
     for (const [name, { since }] of this.jobs)
       if (now - (this.lastSeen.get(name) ?? since) > FORGOTTEN_AFTER_MS) this.remove(name);
-    if (added > 0 || this.jobs.size !== before) this.write();
+    if (this.isChanged) this.write();
   }
 
   all(): readonly AskedJob[] {
     return [...this.jobs.values()];
   }
 
-  /** Its mail has gone. */
+  /** Its mail has gone. The file hears of it at the next look: there may be many in a round, and the ledger knows. */
   forget(cluster: string, job: number): void {
-    if (this.remove(askedName(cluster, job))) this.write();
+    this.remove(askedName(cluster, job));
   }
 
-  private remove(name: string): boolean {
+  private remove(name: string): void {
     this.lastSeen.delete(name);
-    return this.jobs.delete(name);
+    if (this.jobs.delete(name)) this.isChanged = true;
   }
 
   private read(): readonly AskedJob[] {
@@ -68,6 +77,7 @@ export class AskedJobs {
   }
 
   private write(): void {
+    this.isChanged = false;
     try {
       replaceFile(this.path, JSON.stringify(this.all()), 0o600);
     } catch (error) {

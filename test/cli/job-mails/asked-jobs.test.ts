@@ -1,0 +1,59 @@
+import assert from 'node:assert/strict';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, it } from 'node:test';
+import { AskedJobs } from '../../../src/cli/job-mails/asked-jobs';
+import type { ClusterFacts } from '../../../src/cli/job-mails/cluster-facts';
+import { temporaryDirectory } from '../../support/temporary-directory';
+
+const NOW = Date.parse('2026-11-20T12:00:00Z');
+
+function facts(asked: ClusterFacts['asked']): ClusterFacts {
+  return { cluster: 'main', at: NOW, listed: new Set(), withPending: true, risks: [], asked };
+}
+
+const jobsOf = (owner: string, count: number): ClusterFacts['asked'] =>
+  Array.from({ length: count }, (_, index) => ({ job: index + 1, owner }));
+
+const failed = (line: string): never => assert.fail(line);
+
+const ALICE = { job: 200_000, owner: 'alice' };
+
+describe('jobs that ask for a mail', () => {
+  it('are remembered beside thousands of another owner', () => {
+    const asked = new AskedJobs(join(temporaryDirectory(), 'asked.json'), failed);
+    asked.look(facts([...jobsOf('mallory', 100_000), ALICE]), NOW);
+    asked.look(facts([...jobsOf('mallory', 100_000), ALICE]), NOW);
+    assert.deepEqual(
+      asked.all().filter(({ owner }) => owner === 'alice'),
+      [{ ...ALICE, cluster: 'main', since: NOW }],
+    );
+    assert.equal(asked.all().length, 2001);
+  });
+
+  it('are remembered beside thousands of another owner in the file', () => {
+    const path = join(temporaryDirectory(), 'asked.json');
+    const before = jobsOf('mallory', 100_000).map((job) => ({ ...job, cluster: 'main', since: NOW }));
+    writeFileSync(path, JSON.stringify(before));
+    const asked = new AskedJobs(path, failed);
+    asked.look(facts([ALICE]), NOW);
+    assert.deepEqual(
+      new AskedJobs(path, failed).all().filter(({ owner }) => owner === 'alice'),
+      [{ ...ALICE, cluster: 'main', since: NOW }],
+    );
+  });
+
+  it('are written once in a round, however many mails have gone', () => {
+    const path = join(temporaryDirectory(), 'missing', 'asked.json');
+    const warnings: string[] = [];
+    const asked = new AskedJobs(path, (line) => warnings.push(line));
+    asked.look(facts(jobsOf('bob', 100)), NOW);
+    assert.equal(warnings.length, 1);
+    for (const { job } of jobsOf('bob', 50)) asked.forget('main', job);
+    asked.look(facts([]), NOW);
+    assert.equal(warnings.length, 2);
+    asked.look(facts([]), NOW);
+    assert.equal(warnings.length, 2);
+    assert.equal(asked.all().length, 50);
+  });
+});
