@@ -1,3 +1,4 @@
+import { matchesPattern } from '../base/pattern';
 import { countedAt } from '../record/facts';
 import { endedBadly } from '../record/job-end';
 import { isSampled } from '../record/coverage';
@@ -24,12 +25,11 @@ export function isHostPattern(host: string): boolean {
 
 type Test = (record: JobRecord, name: string | null) => boolean;
 
-/** A pattern of ours (`*`, `?`) as a test, a regular expression over the whole name. */
-export function patternTest(pattern: string): (name: string) => boolean {
-  const escaped = pattern.replace(/[.+^${}()|[\]\\]/g, '\\$&');
-  const expression = new RegExp(`^${escaped.replaceAll('*', '.*').replaceAll('?', '.')}$`, 'su');
-  return (name) => expression.test(name);
-}
+/** A pattern of ours (`*`, `?`) as a test. */
+export const patternTest =
+  (pattern: string) =>
+  (name: string): boolean =>
+    matchesPattern(name, pattern);
 
 function hostTest(host: string): (name: string) => boolean {
   if (!isHostPattern(host)) return (name) => name === host;

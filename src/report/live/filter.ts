@@ -1,3 +1,4 @@
+import { matchesPattern } from '../../base/pattern';
 import type { ClusterView, HostView, JobPart, JobView, PendingView } from '../../live/cluster-view';
 
 /** What is shown: each list holds names and globs, one of which must match; an empty list lets everything pass. */
@@ -113,32 +114,4 @@ export function filterHosts(filter: LiveFilter, { hosts, jobs }: Pick<ClusterVie
       ? null
       : new Set(jobs.filter((job) => keepsJob({ ...NO_FILTER, queue, project }, job)).map(labelOf));
   return hosts.flatMap((host) => filterHost(filter, host, (part) => kept?.has(labelOf(part)) ?? true) ?? []);
-}
-
-/**
- * Whether `text` is what `pattern` says: `*` stands for any characters, `?` for one, everything else for itself. Time
- * grows with the product of the lengths at most, whatever they hold.
- */
-export function matchesPattern(text: string, pattern: string): boolean {
-  let at = 0;
-  let next = 0;
-  // Where the last star stood, and up to where it reaches so far.
-  let star = -1;
-  let reached = 0;
-  while (at < text.length) {
-    if (pattern[next] === '*') {
-      star = next;
-      reached = at;
-      next += 1;
-    } else if (next < pattern.length && (pattern[next] === '?' || pattern[next] === text[at])) {
-      at += 1;
-      next += 1;
-    } else if (star >= 0) {
-      reached += 1;
-      at = reached;
-      next = star + 1;
-    } else return false;
-  }
-  while (pattern[next] === '*') next += 1;
-  return next === pattern.length;
 }

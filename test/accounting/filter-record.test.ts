@@ -1,0 +1,18 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { parsePatterns, patternTest } from '../../src/accounting/filter-record';
+
+describe('parsePatterns', () => {
+  it('splits at commas', () => {
+    assert.deepEqual(parsePatterns(' alice, bob* ,,'), ['alice', 'bob*']);
+    assert.deepEqual(parsePatterns(' , '), []);
+  });
+});
+
+describe('patternTest', () => {
+  it('takes no time over a pattern made to take it', () => {
+    const start = performance.now();
+    assert.equal(patternTest(`${'*?'.repeat(200)}x`)('n'.repeat(250)), false);
+    assert.ok(performance.now() - start < 2000);
+  });
+});
