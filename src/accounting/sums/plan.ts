@@ -3,7 +3,7 @@ import { isHostPattern } from '../filter-record';
 import { DIMENSIONS, type Dimension, type SummaryQuery } from '../summary';
 import { zoneOffset } from '../summary-answer';
 import { groupingSet, groupKey, GROUPING_SETS, hasBins, keyOf } from './grouping-sets';
-import { DAY_MS, periodEnd, periodStart, type Period, type Span, type Unit } from './periods';
+import { DAY_MS, periodEnd, periodStart, UNITS, type Period, type Span } from './periods';
 
 /** What a query, of a list's totals too, may hold beside dimensions, and be answered from roll-ups. */
 const BESIDE: ReadonlySet<string> = new Set([
@@ -55,7 +55,7 @@ export function rolledQuery(query: SummaryQuery): RolledQuery | null {
 export interface RolledState {
   /** Days whose sums do not hold: their records are read. In order. */
   readonly staleDays: readonly number[];
-  /** Months and years that have been made of their days. */
+  /** Days, months and years that have been summed up. */
   readonly periods: readonly Period[];
 }
 
@@ -81,20 +81,22 @@ function hasOneOffset(period: Period): boolean {
   return zoneOffset(period.day) === zoneOffset(periodEnd(period) - 1);
 }
 
-/** Days in the largest periods that are summed up and `fit`, without those that are stale. */
+/**
+ * Days in the largest periods that are summed up and `fit`, without those that are stale. Days of which nothing is kept
+ * are not looked at: an interval may be thousands of years.
+ */
 function periodsOf({ first, end }: RolledQuery, state: RolledState, fit: (period: Period) => boolean): Period[] {
-  const stale = new Set(state.staleDays);
-  const holding = new Set(state.periods.filter(fit).map(({ unit, day }) => `${unit} ${day}`));
-  for (const day of stale)
-    for (const unit of ['month', 'year'] as const) holding.delete(`${unit} ${periodStart(unit, day)}`);
+  const stale = new Set(UNITS.flatMap((unit) => state.staleDays.map((day) => `${unit} ${periodStart(unit, day)}`)));
+  const holding = state.periods
+    .filter((period) => !stale.has(`${period.unit} ${period.day}`) && (period.unit === 'day' || fit(period)))
+    .filter((period) => period.day >= first && periodEnd(period) <= end)
+    .sort((a, b) => a.day - b.day || periodEnd(b) - periodEnd(a));
   const chosen: Period[] = [];
-  for (let day = first; day < end;) {
-    const larger = (['year', 'month'] as const).find(
-      (unit: Unit) => holding.has(`${unit} ${day}`) && periodEnd({ unit, day }) <= end,
-    );
-    const period: Period = { unit: larger ?? 'day', day };
-    if (larger !== undefined || !stale.has(day)) chosen.push(period);
-    day = periodEnd(period);
+  let next = first;
+  for (const period of holding) {
+    if (period.day < next) continue;
+    chosen.push(period);
+    next = periodEnd(period);
   }
   return chosen;
 }

@@ -6,6 +6,7 @@ import type { HistoryStore } from '../../../src/accounting/history-store';
 import type { RecordFilter } from '../../../src/accounting/store';
 import type { SummaryAnswer, SummaryQuery } from '../../../src/accounting/summary';
 import type { JobRecord } from '../../../src/record/record';
+import { oneOf } from '../../tries';
 import { DAY, GIB, HOUR, iso, job, lineOf, peakOf, T0 } from './fixture';
 import type { OpenStore } from './fixture';
 import { nameOf, plainSummary } from './plain-summary';
@@ -311,6 +312,35 @@ export function summarySuite(open: OpenStore, numRuns = 40): void {
             }
         }
       }
+    });
+
+    it('answers for thousands of years as for the days of which it has something', async (t) => {
+      const store = await open(t);
+      const ever = { since: 0, until: Date.UTC(9999, 11, 31) };
+      const near = [job(1, T0 + HOUR), job(2, T0 + 40 * DAY, { owner: 'eve' })];
+      const far = job(3, Date.UTC(2500, 5, 1, 12), { job_name: 'from_afar' });
+      const check = async (records: readonly JobRecord[], read: number): Promise<void> => {
+        for (const by of ['owner', 'day', 'cluster'] as const) {
+          const query = { ...ever, by };
+          await oneOf(3, async () => {
+            const start = performance.now();
+            const answer = await store.summary(query);
+            assert.ok(performance.now() - start < 1000);
+            assert.equal(answer.read, read);
+            assertSameSummary(
+              answer,
+              plainSummary(records, query, () => true),
+            );
+          });
+        }
+      };
+      await store.merge(near);
+      await store.rollUp({});
+      await check(near, 0);
+      await store.merge([far]);
+      await check([...near, far], 1);
+      await store.rollUp({});
+      await check([...near, far], 0);
     });
 
     it('leaves off when it is told to, and goes on where it left off', async (t) => {

@@ -75,7 +75,7 @@ export class RolledReader {
     const stale = new Set([...(await staleDays(this.db, from, end)), ...waiting]);
     return {
       staleDays: [...stale].sort((a, b) => a - b),
-      periods: (await summedPeriods(this.db, first, end)).filter(({ unit }) => unit !== 'day'),
+      periods: await summedPeriods(this.db, first, end),
     };
   }
 

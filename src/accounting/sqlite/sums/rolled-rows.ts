@@ -36,9 +36,9 @@ export const CHANGED_HOURS = `SELECT hour, change FROM stale_hour WHERE hour >= 
 /** Days that have been summed up, with a number of that time. Parameters: @first, @end. */
 export const SUMMED_DAYS = 'SELECT day, change FROM summed_day WHERE day >= @first AND day < @end';
 
-/** Months and years that are summed up. Parameters: @first, @end. */
+/** Days, months and years that are summed up. Parameters: @first, @end. */
 export const SUMMED_PERIODS = `SELECT DISTINCT unit, day FROM rollup_bins
-  WHERE dimension = 0 AND key = 0 AND unit IN (1, 2) AND day >= @first AND day < @end`;
+  WHERE dimension = 0 AND key = 0 AND unit IN (0, 1, 2) AND day >= @first AND day < @end`;
 
 interface Choice {
   /** Some keys of the dimension, not all. */
