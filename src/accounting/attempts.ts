@@ -28,17 +28,39 @@ function compareText(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }
 
+/** Of numbers in order, where the last stands that is at most `most`; -1: none is. */
+function lastUpTo(numbers: readonly number[], most: number): number {
+  let [low, high] = [0, numbers.length];
+  while (low < high) {
+    const middle = Math.floor((low + high) / 2);
+    if ((numbers[middle] ?? Infinity) <= most) low = middle + 1;
+    else high = middle;
+  }
+  return low - 1;
+}
+
 /**
- * Whether a run of the job was over shortly before: Open Cluster Scheduler submits a job anew that is to run again. It
- * takes days until a number comes round.
+ * Whether a run of the job was over shortly before a time; to be asked of times in order. Open Cluster Scheduler submits
+ * a job anew that is to run again. It takes days until a number comes round.
  */
-function isRequeued(time: number, records: readonly StoredRecord[]): boolean {
-  // ISO times in UTC are in the order of their text.
-  const submission = new Date(time).toISOString();
-  return records.some(({ record: { started_at: begun, ended_at: ended } }) => {
-    if (begun === null || begun >= submission) return false;
-    return time - Date.parse(ended ?? begun) < REQUEUED_WITHIN_MS;
-  });
+function requeuedTest(records: readonly StoredRecord[]): (time: number) => boolean {
+  const runs = records
+    .flatMap(({ record: { started_at, ended_at } }) => {
+      const from = ms(started_at);
+      return from === null ? [] : [{ from, to: ms(ended_at) ?? from }];
+    })
+    .sort((a, b) => a.from - b.from);
+  let next = 0;
+  let over = -Infinity;
+  return (time) => {
+    let run = runs[next];
+    while (run !== undefined && run.from < time) {
+      over = Math.max(over, run.to);
+      next += 1;
+      run = runs[next];
+    }
+    return time - over < REQUEUED_WITHIN_MS;
+  };
 }
 
 /**
@@ -51,18 +73,16 @@ function incarnations(records: readonly StoredRecord[]): readonly (readonly Stor
     .flatMap((time) => ms(time) ?? [])
     .sort((a, b) => a - b);
   if (known.length < 2) return [records];
+  const isRequeued = requeuedTest(records);
   let before = -Infinity;
   for (const time of known) {
-    if (time - before > SAME_SUBMISSION_MS && !isRequeued(time, records)) submissions.push(time);
+    if (time - before > SAME_SUBMISSION_MS && !isRequeued(time)) submissions.push(time);
     before = time;
   }
   if (submissions.length < 2) return [records];
   const indexOf = ({ record }: StoredRecord): number => {
     const time = submitted(record) ?? begun(record) + SAME_SUBMISSION_MS;
-    return Math.max(
-      0,
-      submissions.findLastIndex((submission) => submission <= time),
-    );
+    return Math.max(0, lastUpTo(submissions, time));
   };
   const jobs = groupBy(records, indexOf);
   return submissions.flatMap((_, index) => {
@@ -71,19 +91,15 @@ function incarnations(records: readonly StoredRecord[]): readonly (readonly Stor
   });
 }
 
-function byBeginning({ record: a }: StoredRecord, { record: b }: StoredRecord): number {
-  return begun(a) - begun(b) || compareText(a.run_id, b.run_id) || compareText(a.host, b.host);
-}
-
 /**
- * Which of the runs of the job's master (in order) a task of it (`qrsh -inherit`) belongs to: the last that had begun;
- * -1: to none of them. The clock of another host may put a task's beginning a little before its master's.
+ * Which of the runs of the job's master (in order) a task of it (`qrsh -inherit`) belongs to: the last that had begun by
+ * `at`, when the task did; -1: to none of them. The clock of another host may put a task's beginning a little before its
+ * master's.
  */
-function masterRunOf(task: JobRecord, masters: readonly StoredRecord[]): number {
-  const at = begun(task);
-  const last = masters.findLastIndex(({ record }) => begun(record) <= at);
-  const next = masters[last + 1];
-  if (next === undefined || begun(next.record) > at + CLOCK_TOLERANCE_MS) return last;
+function masterRunAt(at: number, masters: readonly StoredRecord[], beginnings: readonly number[]): number {
+  const last = lastUpTo(beginnings, at);
+  const next = beginnings[last + 1];
+  if (next === undefined || next > at + CLOCK_TOLERANCE_MS) return last;
   const end = last < 0 ? -Infinity : (ms(masters[last]?.record.ended_at ?? null) ?? Infinity);
   return end < at ? last + 1 : last;
 }
@@ -106,12 +122,20 @@ function masterlessRuns(tasks: readonly StoredRecord[]): readonly (readonly Stor
 
 /** The runs of one job or array task, each with the master's record, where there is one, and those of its tasks. */
 function runsOf(records: readonly StoredRecord[]): readonly (readonly StoredRecord[])[] {
-  const sorted = [...records].sort(byBeginning);
+  const at = new Map(records.map((stored) => [stored, begun(stored.record)]));
+  const begunAt = (stored: StoredRecord): number => at.get(stored) ?? 0;
+  const sorted = [...records].sort(
+    (a, b) =>
+      begunAt(a) - begunAt(b) ||
+      compareText(a.record.run_id, b.record.run_id) ||
+      compareText(a.record.host, b.record.host),
+  );
   const masters = sorted.filter(({ record }) => record.pe_task_id === null);
   const tasks = sorted.filter(({ record }) => record.pe_task_id !== null);
+  const beginnings = masters.map(begunAt);
   const orphans: StoredRecord[] = [];
   const runs = masters.map((master) => [master]);
-  for (const task of tasks) (runs[masterRunOf(task.record, masters)] ?? orphans).push(task);
+  for (const task of tasks) (runs[masterRunAt(begunAt(task), masters, beginnings)] ?? orphans).push(task);
   return [...masterlessRuns(orphans), ...runs];
 }
 

@@ -1,10 +1,13 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import fc from 'fast-check';
 import { arrangeAttempts } from '../../src/accounting/attempts';
 import { asStored } from '../../src/record/merge';
 import type { StoredRecord } from '../../src/record/merge';
 import type { JobRecord } from '../../src/record/record';
 import { recordOf } from '../support/records';
+import { oneOf } from '../tries';
+import { plainAttempts } from './plain-attempts';
 
 const T0 = Date.UTC(2026, 10, 1);
 const DAY = 86_400_000;
@@ -172,4 +175,68 @@ it('takes a job that was submitted anew when a run of it was over for the same o
     run('other', { submitted_at: iso(T0 + 9 * DAY), started_at: iso(T0 + 9 * DAY) }),
   ];
   assert.deepEqual(told(records), ['first: 1, 1 of 2', 'again: 1, 2 of 2', 'other: 2, 1 of 1']);
+});
+
+it('says what it says by looking for each record among all others', () => {
+  const minutes = (most: number): fc.Arbitrary<number> => fc.integer({ min: 0, max: most }).map((it) => it * 60_000);
+  const seconds = fc.integer({ min: -3, max: 3 }).map((it) => it * 1000);
+  const time = fc.oneof(
+    fc.tuple(minutes(3), seconds).map(([a, b]) => iso(T0 + a + b)),
+    fc.tuple(minutes(300), seconds).map(([a, b]) => iso(T0 + a + b)),
+    fc.integer({ min: 0, max: 4 }).map((day) => iso(T0 + day * DAY)),
+  );
+  const record = fc.record({
+    cluster: fc.constantFrom('cell', 'cell', 'cell', 'other'),
+    task_id: fc.constantFrom(null, null, null, 1),
+    pe_task_id: fc.constantFrom(null, null, '1.node2', '2.node2'),
+    host: fc.constantFrom('node1', 'node2'),
+    submitted_at: fc.option(time, { freq: 4 }),
+    started_at: fc.option(time, { freq: 4 }),
+    ended_at: fc.option(time, { freq: 2 }),
+    runId: fc.constantFrom('a', 'b', 'c'),
+  });
+  fc.assert(
+    fc.property(fc.array(record, { maxLength: 12 }), (all) => {
+      const records = all.map(({ runId, ...fields }) => run(runId, fields));
+      assert.deepEqual(arrangeAttempts(records, { all: true }).records, plainAttempts(records));
+    }),
+    { numRuns: 500 },
+  );
+});
+
+describe('of ten thousand records of a number', () => {
+  const MANY = 10_000;
+  const times = Array.from({ length: MANY }, (_, index) => T0 + index * 60_000);
+  const takesLittle = (records: readonly StoredRecord[]): Promise<void> =>
+    oneOf(3, () => {
+      const start = performance.now();
+      assert.equal(arrangeAttempts(records, { all: true }).records.length, records.length);
+      assert.ok(performance.now() - start < 2000);
+    });
+
+  it('each submitted anew, it takes little time', () =>
+    takesLittle(
+      times.map((time, index) =>
+        run(`a.${index}`, { submitted_at: iso(time), started_at: iso(time + 5000), ended_at: iso(time + 20_000) }),
+      ),
+    ));
+
+  it('each of a job of its own, it takes little time', () =>
+    takesLittle(
+      times.map((_, index) => {
+        const time = T0 + (index - MANY) * DAY;
+        return run(`a.${index}`, { submitted_at: iso(time), started_at: iso(time), ended_at: iso(time + 20_000) });
+      }),
+    ));
+
+  it('each a run again with a task, it takes little time', () =>
+    takesLittle(
+      times.flatMap((time, index) => {
+        const fields = { submitted_at: iso(T0), ended_at: iso(time + 3000) };
+        return [
+          run(`a.${index}`, { ...fields, started_at: iso(time) }),
+          run(`b.${index}`, { ...fields, started_at: iso(time + 100), pe_task_id: '1.node2', host: 'node2' }),
+        ];
+      }),
+    ));
 });
