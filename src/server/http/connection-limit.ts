@@ -1,3 +1,4 @@
+import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { HttpProblem } from './http-problem';
 
@@ -6,11 +7,14 @@ const MOST_EACH = 32;
 const MOST_REFUSED_EACH = 32;
 /** ms in which a connection that is refused may ask, to hear why. */
 const REFUSED_MS = 2000;
+/** Requests sent ahead on one connection: their answers lie in memory until they are read. Our own clients send one. */
+const MOST_UNDER_WAY = 8;
 
 /** Counts the connections of each uid over a unix socket, so that no user takes those of all others. */
 export class ConnectionLimit {
   readonly #open = new Map<number, number>();
   readonly #refused = new WeakSet<Socket>();
+  readonly #underWay = new WeakMap<Socket, number>();
 
   /** Takes in a new connection of this user. */
   admit(socket: Socket, uid: number): void {
@@ -34,6 +38,15 @@ export class ConnectionLimit {
         Connection: 'close',
         'Retry-After': '1',
       });
+  }
+
+  /** Counts a request until its answer is sent; false: its connection has too many under way. */
+  begin(socket: Socket, response: ServerResponse): boolean {
+    const before = this.#underWay.get(socket) ?? 0;
+    if (before >= MOST_UNDER_WAY) return false;
+    this.#underWay.set(socket, before + 1);
+    response.once('close', () => this.#underWay.set(socket, (this.#underWay.get(socket) ?? 1) - 1));
+    return true;
   }
 
   #leave(uid: number): void {

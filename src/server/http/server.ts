@@ -58,13 +58,21 @@ const FAULTS: Readonly<Record<string, HttpProblem>> = {
   ERR_HTTP_REQUEST_TIMEOUT: new HttpProblem(408, 'the request did not come in time'),
 };
 
+const TOO_MANY_AHEAD = new HttpProblem(
+  503,
+  'too many requests were sent ahead here; wait for the answers, or ask again',
+);
+
 /** What is no request at all is answered on the bare connection. */
 function refuse(error: NodeJS.ErrnoException, socket: Socket): void {
   if (!socket.writable || error.code === 'ECONNRESET') {
     socket.destroy();
     return;
   }
-  const problem = FAULTS[error.code ?? ''] ?? new HttpProblem(400, 'this is no HTTP request');
+  endWith(FAULTS[error.code ?? ''] ?? new HttpProblem(400, 'this is no HTTP request'), socket);
+}
+
+function endWith(problem: HttpProblem, socket: Socket): void {
   const { type, bytes } = problemBody(problem);
   socket.end(
     `HTTP/1.1 ${problem.httpStatus} ${STATUS_CODES[problem.httpStatus] ?? ''}\r\nConnection: close\r\n` +
@@ -157,6 +165,14 @@ export function createHttpServer(options: HttpOptions): Server {
       insecureHTTPParser: false,
     },
     (request, response) => {
+      const { socket } = request;
+      // What was sent ahead is still read when the connection has been closed.
+      if (socket.destroyed) return;
+      if (!limit.begin(socket, response)) {
+        endWith(TOO_MANY_AHEAD, socket);
+        socket.destroy();
+        return;
+      }
       respond(request, response, parts).catch((error: unknown) => {
         options.log(`an answer could not be sent: ${reasonOf(error)}`);
         response.destroy();

@@ -1,7 +1,7 @@
 import { anything, object, string } from '../../base/shape';
 import { ACCOUNTING_ROUTES } from './accounting';
 import { GRIDENGINE_XML_ROUTES } from './gridengine-xml';
-import { JSON_TYPE, makeBody } from '../http/body';
+import { JSON_TYPE, makeBody, type Body } from '../http/body';
 import { healthRoute } from './health';
 import { LIVE_ROUTES } from './live';
 import { metricsRoute } from './metrics';
@@ -15,13 +15,16 @@ import { submissionRoute } from './submission';
 /** These change with the version only. */
 const MAX_AGE = 3600;
 
+/** Made once: some hundred KB, the same for all. */
+let description: Body | null = null;
+
 const openapiRoute = route({
   path: '/v1/openapi.json',
   description: 'this interface described for programs (OpenAPI 3.1)',
   parameters: {},
   schema: object({ openapi: string, info: anything, paths: anything, components: anything, security: anything }).schema,
   answer: ({ site }) => ({
-    body: makeBody(JSON_TYPE, `${JSON.stringify(describeRoutes(ROUTES, site.version))}\n`),
+    body: (description ??= makeBody(JSON_TYPE, `${JSON.stringify(describeRoutes(ROUTES, site.version))}\n`)),
     maxAge: MAX_AGE,
   }),
 });

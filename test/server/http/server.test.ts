@@ -2,7 +2,9 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { describe, it, type TestContext } from 'node:test';
-import { ask, startTestSite, type Got, type TestSite } from '../test-site';
+import { workedExample } from '../../live/snapshots';
+import { until } from '../../support/until';
+import { ask, liveStateOf, startTestSite, type Got, type TestSite } from '../test-site';
 
 interface Problem {
   readonly title: string;
@@ -130,5 +132,38 @@ describe('slow clients', () => {
     const slow = await Promise.all(Array.from({ length: 50 }, () => connected(t, site)));
     for (const socket of slow) socket.write('GET /qhost HTTP/1.1\r\nHost: localhost\r\nX-');
     assert.equal((await site.get('/qhost')).status, 200);
+  });
+});
+
+describe('requests sent ahead on one connection', () => {
+  it('are answered up to eight, and hold up no one else', async (t) => {
+    const live = liveStateOf(workedExample());
+    let handled = 0;
+    const counted = {
+      current: () => {
+        handled++;
+        return live.current();
+      },
+    };
+    const site = await startTestSite(t, { live: counted });
+    const greedy = await connected(t, site);
+    let text = '';
+    greedy.pause();
+    greedy.write('GET /qhost HTTP/1.1\r\nHost: localhost\r\n\r\n'.repeat(1500));
+    await until(() => handled > 0);
+    assert.equal((await site.get('/v1/openapi.json')).status, 200);
+    greedy.on('data', (piece: Buffer) => (text += piece.toString('latin1')));
+    greedy.resume();
+    await once(greedy, 'close');
+    assert.ok(handled <= 8, `${handled} were handled`);
+    assert.match(text, /^(?:HTTP\/1\.1 503 .*\r\nConnection: close\r\n.*sent ahead here; wait|$)/s);
+    assert.deepEqual(site.lines, []);
+    const patient = 'GET /qhost HTTP/1.1\r\nHost: localhost\r\n\r\n'.repeat(7);
+    const answers = await answerTo(
+      t,
+      site,
+      `${patient}GET /qhost HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n`,
+    );
+    assert.equal(answers.split('HTTP/1.1 200 ').length, 9);
   });
 });
