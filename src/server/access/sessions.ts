@@ -7,8 +7,12 @@ const SESSION_MS = 12 * 3_600_000;
 const INVITATION_MS = 5 * 60_000;
 /** The oldest give way: each takes some hundred bytes. */
 const MOST = 10_000;
+/** Of one user or token, so that nobody's are taken away by another's. */
+const SESSIONS_EACH = 20;
+const INVITATIONS_EACH = 5;
 
 interface Kept<T> {
+  readonly holder: string;
   readonly value: T;
   readonly until: number;
 }
@@ -17,17 +21,21 @@ interface Kept<T> {
 class Secrets<T> {
   readonly #kept = new Map<string, Kept<T>>();
   readonly #lastsMs: number;
+  readonly #mostEach: number;
 
-  constructor(lastsMs: number) {
+  constructor(lastsMs: number, mostEach: number) {
     this.#lastsMs = lastsMs;
+    this.#mostEach = mostEach;
   }
 
   /** The new name: 256 random bits. */
-  add(value: T, now: number): string {
+  add(value: T, holder: string, now: number): string {
     const name = randomBytes(32).toString('base64url');
-    this.#kept.set(digest(name), { value, until: now + this.#lastsMs });
-    const [oldest] = this.#kept.keys();
-    if (this.#kept.size > MOST && oldest !== undefined) this.#kept.delete(oldest);
+    const own = [...this.#kept].filter(([, kept]) => kept.holder === holder).map(([known]) => known);
+    const [oldest] = own.length < this.#mostEach ? this.#kept.keys() : own;
+    const isFull = own.length >= this.#mostEach || this.#kept.size >= MOST;
+    if (isFull && oldest !== undefined) this.#kept.delete(oldest);
+    this.#kept.set(digest(name), { holder, value, until: now + this.#lastsMs });
     return name;
   }
 
@@ -42,6 +50,9 @@ class Secrets<T> {
   }
 }
 
+const holderOf = (credential: Credential): string =>
+  'uid' in credential ? `uid ${credential.uid}` : `token ${credential.token}`;
+
 const digest = (name: string): string => createHash('sha256').update(name).digest('base64');
 
 /**
@@ -49,12 +60,12 @@ const digest = (name: string): string => createHash('sha256').update(name).diges
  * so that a token that is no longer accepted, or a user who is no longer known, has nothing of it.
  */
 export class Sessions {
-  readonly #sessions = new Secrets<Credential>(SESSION_MS);
-  readonly #invitations = new Secrets<number>(INVITATION_MS);
+  readonly #sessions = new Secrets<Credential>(SESSION_MS, SESSIONS_EACH);
+  readonly #invitations = new Secrets<number>(INVITATION_MS, INVITATIONS_EACH);
 
   /** Begins a session; its secret goes into the cookie. */
   open(credential: Credential, now: number): { readonly secret: string; readonly seconds: number } {
-    return { secret: this.#sessions.add(credential, now), seconds: SESSION_MS / 1000 };
+    return { secret: this.#sessions.add(credential, holderOf(credential), now), seconds: SESSION_MS / 1000 };
   }
 
   /** null: there is none, or it is over. */
@@ -68,7 +79,7 @@ export class Sessions {
 
   /** A code with which a user may sign in once, within some minutes. */
   invite(uid: number, now: number): { readonly code: string; readonly seconds: number } {
-    return { code: this.#invitations.add(uid, now), seconds: INVITATION_MS / 1000 };
+    return { code: this.#invitations.add(uid, holderOf({ uid }), now), seconds: INVITATION_MS / 1000 };
   }
 
   /** Whom a code is for; null: it has been used, or its time is over. */

@@ -131,4 +131,26 @@ describe('Sessions', () => {
     assert.equal(sessions.invited(code, NOW + 299_999), 1001);
     assert.equal(sessions.redeem(code, NOW + 300_000), null);
   });
+
+  it('takes nothing from a user for what others open: of each, the oldest give way', () => {
+    const sessions = new Sessions();
+    const alice = sessions.open({ uid: 1001 }, NOW).secret;
+    const { code } = sessions.invite(1001, NOW);
+    const ofBob: string[] = [];
+    const codesOfBob: string[] = [];
+    const ofToken: string[] = [];
+    for (let one = 0; one < 20_000; one++) {
+      ofBob.push(sessions.open({ uid: 1002 }, NOW).secret);
+      codesOfBob.push(sessions.invite(1002, NOW).code);
+      ofToken.push(sessions.open({ token: TOKEN }, NOW).secret);
+    }
+    assert.deepEqual(sessions.credentialOf(alice, NOW), { uid: 1001 });
+    assert.equal(sessions.redeem(code, NOW), 1001);
+    const open = (secrets: readonly string[]): readonly string[] =>
+      secrets.filter((secret) => sessions.credentialOf(secret, NOW) !== null);
+    assert.deepEqual(open(ofBob), ofBob.slice(-20));
+    assert.deepEqual(open(ofToken), ofToken.slice(-20));
+    const valid = codesOfBob.filter((one) => sessions.invited(one, NOW) !== null);
+    assert.deepEqual(valid, codesOfBob.slice(-5));
+  });
 });
