@@ -2,39 +2,43 @@ import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { HttpProblem } from './http-problem';
 
-/** Connections of one uid that are answered; a few more get an error, the rest are closed. */
-const MOST_EACH = 32;
+/** Connections of one uid, or of another host, that are answered; a few more get an error, the rest are closed. */
+const MOST_OF_USER = 32;
+const MOST_OF_HOST = 256;
 const MOST_REFUSED_EACH = 32;
 /** ms in which a connection that is refused may ask, to hear why. */
 const REFUSED_MS = 2000;
 /** Requests sent ahead on one connection: their answers lie in memory until they are read. Our own clients send one. */
 const MOST_UNDER_WAY = 8;
 
-/** Counts the connections of each uid over a unix socket, so that no user takes those of all others. */
+/** Counts the connections of each uid over a unix socket, and of each host, so that none takes those of all others. */
 export class ConnectionLimit {
-  readonly #open = new Map<number, number>();
-  readonly #refused = new WeakSet<Socket>();
+  readonly #open = new Map<number | string, number>();
+  /** How many are answered, by those that are not. */
+  readonly #refused = new WeakMap<Socket, number>();
   readonly #underWay = new WeakMap<Socket, number>();
 
-  /** Takes in a new connection of this user. */
-  admit(socket: Socket, uid: number): void {
-    const before = this.#open.get(uid) ?? 0;
-    if (before >= MOST_EACH + MOST_REFUSED_EACH) {
+  /** Takes in a new connection of a user (uid) or of a host (its address). */
+  admit(socket: Socket, who: number | string): void {
+    const most = typeof who === 'number' ? MOST_OF_USER : MOST_OF_HOST;
+    const before = this.#open.get(who) ?? 0;
+    if (before >= most + MOST_REFUSED_EACH) {
       socket.destroy();
       return;
     }
-    this.#open.set(uid, before + 1);
-    socket.once('close', () => this.#leave(uid));
-    if (before < MOST_EACH) return;
-    this.#refused.add(socket);
+    this.#open.set(who, before + 1);
+    socket.once('close', () => this.#leave(who));
+    if (before < most) return;
+    this.#refused.set(socket, most);
     const timer = setTimeout(() => socket.destroy(), REFUSED_MS);
     socket.once('close', () => clearTimeout(timer));
   }
 
   /** Throws HttpProblem for a request on a connection that is one too many. */
   check(socket: Socket): void {
-    if (this.#refused.has(socket))
-      throw new HttpProblem(503, `you have ${MOST_EACH} connections here already; close some, or ask again`, {
+    const most = this.#refused.get(socket);
+    if (most !== undefined)
+      throw new HttpProblem(503, `you have ${most} connections here already; close some, or ask again`, {
         Connection: 'close',
         'Retry-After': '1',
       });
@@ -49,9 +53,9 @@ export class ConnectionLimit {
     return true;
   }
 
-  #leave(uid: number): void {
-    const left = (this.#open.get(uid) ?? 1) - 1;
-    if (left > 0) this.#open.set(uid, left);
-    else this.#open.delete(uid);
+  #leave(who: number | string): void {
+    const left = (this.#open.get(who) ?? 1) - 1;
+    if (left > 0) this.#open.set(who, left);
+    else this.#open.delete(who);
   }
 }

@@ -49,10 +49,14 @@ export function hostHeaderCheck(
 /** A host is given a whole /64 of IPv6 addresses. */
 const HOST_GROUPS = 4;
 
+/** This host, by its loopback addresses. */
+export const LOOPBACK = 'localhost';
+
 /** Address of a host, whichever of its own addresses it uses. */
 export function hostAddress(address: string): string {
   const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)?.[1] ?? address;
   const plain = mapped.replace(/%.*$/, '');
+  if (isLoopback(plain)) return LOOPBACK;
   if (isIPv4(plain) || !isIPv6(plain)) return plain;
   const [before = '', after] = plain.split('::');
   const groups = (text: string): string[] => text.split(':').filter((group) => group !== '');

@@ -5,6 +5,7 @@ import type { Caller } from '../access/caller';
 import { sessionCookie } from '../access/signed-in';
 import { ConnectionLimit } from './connection-limit';
 import type { Request } from './dispatch';
+import { hostAddress, LOOPBACK } from './host-header';
 import { HttpProblem, problemBody } from './http-problem';
 import type { RouteAnswer } from '../routes/route';
 import { problemPage, takesHtml } from '../web/problem-page';
@@ -185,8 +186,10 @@ export function createHttpServer(options: HttpOptions): Server {
   server.setTimeout(IDLE_MS);
   server.on('clientError', refuse);
   server.on('connection', (socket) => {
-    const uid = options.uidOf(socket);
-    if (uid !== null) limit.admit(socket, uid);
+    const { remoteAddress } = socket;
+    const who = options.uidOf(socket) ?? (remoteAddress === undefined ? null : hostAddress(remoteAddress));
+    // A proxy on this host has everybody's connections.
+    if (who !== null && who !== LOOPBACK) limit.admit(socket, who);
   });
   return server;
 }

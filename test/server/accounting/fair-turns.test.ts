@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
+import { writeFileSync } from 'node:fs';
 import { request, type ClientRequest } from 'node:http';
+import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import type { AccountingService } from '../../../src/server/accounting/accounting-thread';
 import type { Requester } from '../../../src/server/accounting/accounting-thread';
@@ -9,18 +11,20 @@ import { HttpProblem } from '../../../src/server/http/http-problem';
 import { FULL_ACCESS } from '../../../src/server/access/access';
 import { gatedThread } from './gated-thread';
 import { ask, startTestSite, type Got } from '../test-site';
+import { temporaryDirectory } from '../../support/temporary-directory';
 import { until } from '../../support/until';
 import { ordinary } from '../../report/sample-records';
 import { asUser, NOBODY, notRoot } from '../../support/qmemacct';
 
-/** Asks from another address of this host, as another host would. */
-function from(
-  address: string,
+/** Asks as who has this token; null: as everybody on this host. */
+function askAs(
+  token: string | null,
   port: number,
   job: number,
 ): { readonly sent: ClientRequest; readonly status: Promise<number> } {
   const path = `/v1/job/${job}`;
-  const sent = request({ host: '127.0.0.1', port, path, localAddress: address, agent: false });
+  const headers = token === null ? {} : { Authorization: `Bearer ${token}` };
+  const sent = request({ host: '127.0.0.1', port, path, headers, agent: false });
   const status = new Promise<number>((resolve) => {
     sent.on('response', (answer) => resolve(answer.resume().statusCode ?? 0));
     sent.on('error', () => resolve(0));
@@ -42,23 +46,26 @@ describe('questions to the accounting DB', () => {
       },
       probe: () => Promise.resolve(),
     };
-    const site = await startTestSite(t, { accounting: watched });
+    const [one, two, three] = ['token-of-caller-1', 'token-of-caller-2', 'token-of-caller-3'] as const;
+    const tokens = join(temporaryDirectory(), 'tokens');
+    writeFileSync(tokens, [one, two, three].map((token) => `${token}\n`).join(''), { mode: 0o600 });
+    const site = await startTestSite(t, { accounting: watched, settings: { serve_tokens: tokens } });
     const asked: Promise<number>[] = [];
-    const sendFrom = async (address: string, job: number): Promise<ClientRequest> => {
+    const sendAs = async (token: string, job: number): Promise<ClientRequest> => {
       const before = askers.length;
-      const { sent, status } = from(address, site.port, job);
+      const { sent, status } = askAs(token, site.port, job);
       asked.push(status);
       await until(() => askers.length > before);
       return sent;
     };
-    await sendFrom('127.0.0.2', 1);
+    await sendAs(one, 1);
     await until(() => run().length === 1);
-    for (const job of [11, 12, 13, 14]) await sendFrom('127.0.0.2', job);
-    await sendFrom('127.0.0.3', 21);
-    const leaving = await sendFrom('127.0.0.4', 31);
+    for (const job of [11, 12, 13, 14]) await sendAs(one, job);
+    await sendAs(two, 21);
+    const leaving = await sendAs(three, 31);
     leaving.destroy();
     await until(() => askers[5]?.gone?.aborted === false && askers[6]?.gone?.aborted === true);
-    await sendFrom('127.0.0.3', 22);
+    await sendAs(two, 22);
     open();
     assert.deepEqual(await Promise.all(asked), [200, 200, 200, 200, 200, 200, 0, 200]);
     assert.deepEqual(run(), [1, 11, 21, 12, 22, 13, 14]);
@@ -67,7 +74,7 @@ describe('questions to the accounting DB', () => {
   it('are not waited for by who submits a job', async (t) => {
     const { accounting, run, open } = gatedThread(t);
     const site = await startTestSite(t, { accounting, records: [ordinary] });
-    const { status } = from('127.0.0.2', site.port, 1);
+    const { status } = askAs(null, site.port, 1);
     await until(() => run().includes(1));
     const submission = await site.get('/v1/submission?owner=bob&job_name=sim&requests=h_vmem=4G');
     open();

@@ -52,7 +52,8 @@ describe('hostAddress', () => {
     assert.equal(hostAddress('2001:db8:1:2:3:4:5:6'), hostAddress('2001:db8:1:2::9'));
     assert.notEqual(hostAddress('2001:db8:1:2::1'), hostAddress('2001:db8:1:3::1'));
     assert.equal(hostAddress('fe80::1%eth0'), 'fe80:0:0:0');
-    assert.equal(hostAddress('::1'), '0:0:0:0');
+    for (const loopback of ['127.0.0.1', '127.0.0.2', '127.1.2.3', '::1', '::ffff:127.0.0.9'])
+      assert.equal(hostAddress(loopback), 'localhost');
     assert.equal(hostAddress(''), '');
   });
 });

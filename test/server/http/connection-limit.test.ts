@@ -1,0 +1,32 @@
+import assert from 'node:assert/strict';
+import { Socket } from 'node:net';
+import { describe, it, type TestContext } from 'node:test';
+import { ConnectionLimit } from '../../../src/server/http/connection-limit';
+import { HttpProblem } from '../../../src/server/http/http-problem';
+
+function admitted(t: TestContext, limit: ConnectionLimit, who: number | string): Socket {
+  const socket = new Socket();
+  t.after(() => socket.destroy());
+  limit.admit(socket, who);
+  return socket;
+}
+
+describe('ConnectionLimit', () => {
+  for (const [name, most, who, other] of [
+    ['user', 32, 1001, 1002],
+    ['host', 256, '192.0.2.1', '192.0.2.2'],
+  ] as const)
+    it(`refuses connection ${most + 1} of one ${name}, and takes in those of another`, (t) => {
+      const limit = new ConnectionLimit();
+      const first = Array.from({ length: most }, () => admitted(t, limit, who));
+      for (const one of first) limit.check(one);
+      const more = Array.from({ length: 32 }, () => admitted(t, limit, who));
+      for (const one of more)
+        assert.throws(
+          () => limit.check(one),
+          (error) => error instanceof HttpProblem && error.message.startsWith(`you have ${most} connections here`),
+        );
+      assert.equal(admitted(t, limit, who).destroyed, true);
+      limit.check(admitted(t, limit, other));
+    });
+});
