@@ -39,6 +39,8 @@ export interface AccountingThreadOptions {
   readonly credentials?: string;
   /** ms until a question is given up. */
   readonly patienceMs?: number;
+  /** ms until its thread is ended, whether or not somebody still waits, so that others' questions are answered. */
+  readonly longestMs?: number;
   /** Questions that may wait at a time. */
   readonly mostWaiting?: number;
   /** Hears of questions that the DB needs `slowMs` for, or longer. */
@@ -49,6 +51,7 @@ export interface AccountingThreadOptions {
 }
 
 const PATIENCE_MS = 20_000;
+const LONGEST_MS = 60_000;
 const SLOW_MS = 3000;
 const LONGEST_LOGGED = 500;
 /** The caller gets the reason, and the next question a new connection. */
@@ -80,6 +83,7 @@ export class AccountingThread implements AccountingService {
   /** In the thread, whether or not somebody still waits for it. */
   #underWay: Waiting | null = null;
   #sentAt = 0;
+  #overdue: NodeJS.Timeout | undefined;
   #stopped = false;
   #number = 0;
   #problem: string | null = null;
@@ -139,6 +143,7 @@ export class AccountingThread implements AccountingService {
 
   async stop(): Promise<void> {
     this.#stopped = true;
+    clearTimeout(this.#overdue);
     await this.#worker?.terminate();
     for (let left = this.#queue.take(); left !== undefined; left = this.#queue.take())
       left.settle(away('the server is ending; ask again in a moment'));
@@ -156,6 +161,7 @@ export class AccountingThread implements AccountingService {
     if (next === undefined) return;
     this.#underWay = next;
     this.#sentAt = performance.now();
+    this.#overdue = setTimeout(() => this.#interrupt(), this.#options.longestMs ?? LONGEST_MS).unref();
     this.#worker ??= this.#start();
     const { id, question, access } = next;
     this.#worker.postMessage({ id, question, access } satisfies WorkerRequest);
@@ -176,10 +182,18 @@ export class AccountingThread implements AccountingService {
     return started;
   }
 
+  /** The next question starts another thread, as soon as this one has ended. */
+  #interrupt(): void {
+    const seconds = ((performance.now() - this.#sentAt) / 1000).toFixed(1);
+    this.#options.log?.(`the accounting DB has not answered for ${seconds} s: its reader is ended and started again`);
+    void this.#worker?.terminate();
+  }
+
   #answered(reply: WorkerReply): void {
     const asked = this.#underWay;
     if (asked?.id !== reply.id) return;
     this.#underWay = null;
+    clearTimeout(this.#overdue);
     this.#note(reply);
     this.#logSlow(asked.question);
     asked.settle(reply);

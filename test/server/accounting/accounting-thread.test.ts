@@ -13,6 +13,7 @@ import { HttpProblem } from '../../../src/server/http/http-problem';
 import { FULL_ACCESS, type Access } from '../../../src/server/access/access';
 import { killedAtLimit, ordinary } from '../../report/sample-records';
 import { temporaryDirectory } from '../../support/temporary-directory';
+import { until } from '../../support/until';
 
 async function fill(path: string, records: readonly JobRecord[]): Promise<void> {
   const store = openSqliteStore(path, 0o600);
@@ -157,5 +158,29 @@ describe('AccountingThread', () => {
     assert.deepEqual(await job(accounting, 2), []);
     await accounting.stop();
     await assert.rejects(job(accounting, 3), hasStatus(503, /the server is ending/));
+  });
+
+  it('ends a question that takes very long, and answers the next ones', async (t) => {
+    const program = join(temporaryDirectory(), 'heavy.js');
+    const text =
+      "const { parentPort } = require('node:worker_threads');" +
+      "parentPort.on('message', ({ id, question }) => {" +
+      'while (question.query.job_id === 13);' +
+      'parentPort.postMessage({ id, json: new TextEncoder().encode(JSON.stringify({ records: [] })) }); });';
+    writeFileSync(program, text);
+    const lines: string[] = [];
+    const log = (line: string): void => void lines.push(line);
+    const accounting = accountingOf(t, { path: '/nowhere', program, longestMs: 2000, slowMs: 1000, log });
+    const heavy = assert.rejects(job(accounting, 13), hasStatus(503, /ended; ask again/));
+    // On a busy machine a thread may not even have started within that time.
+    await until(() =>
+      job(accounting, 2).then(
+        () => true,
+        () => false,
+      ),
+    );
+    await heavy;
+    assert.match(lines.join('\n'), /^the accounting DB has not answered for \d\.\d s: its reader is ended/);
+    assert.match(lines.join('\n'), /^slow: .*"job_id":13/m);
   });
 });
