@@ -8,7 +8,7 @@ const INVITATION_MS = 5 * 60_000;
 /** The oldest give way: each takes some hundred bytes. */
 const MOST = 10_000;
 /** Of one user or token, so that nobody's are taken away by another's. */
-const SESSIONS_EACH = 20;
+const SESSIONS_EACH = 100;
 const INVITATIONS_EACH = 5;
 
 interface Kept<T> {
