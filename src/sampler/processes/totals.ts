@@ -45,27 +45,29 @@ export function addSums(a: Sums, b: Sums): Sums {
 
 type Readings = ReadonlyMap<string, Counters>;
 
-/** Nearest ancestor of `id` that still lives, along the parents of the last reading; null: none in the job. */
-function livingAncestor(id: string, before: Readings, now: Readings): string | null {
-  const seen = new Set<string>();
-  let current = before.get(id)?.parent ?? null;
-  while (current !== null && !now.has(current)) {
-    if (seen.has(current)) return null;
-    seen.add(current);
-    current = before.get(current)?.parent ?? null;
-  }
-  return current;
-}
-
-/** The living ancestors of `id`, the nearest first: one of them, if any process of the job, has waited for it. */
-function livingAncestors(id: string, before: Readings, now: Readings): readonly string[] {
-  const ancestors: string[] = [];
-  let next = livingAncestor(id, before, now);
-  while (next !== null && !ancestors.includes(next)) {
-    ancestors.push(next);
-    next = livingAncestor(next, before, now);
-  }
-  return ancestors;
+/**
+ * Finds the nearest ancestor of a process that still lives, along the parents of the last reading; null: none in the job.
+ * What was found is remembered: trees may be thousands deep.
+ */
+function livingAncestorFinder(before: Readings, now: Readings): (id: string) => string | null {
+  const found = new Map<string, string | null>();
+  return (id) => {
+    const passed = [id];
+    let ancestor = before.get(id)?.parent ?? null;
+    while (ancestor !== null && !now.has(ancestor)) {
+      const known = found.get(ancestor);
+      if (known !== undefined) {
+        ancestor = known;
+        break;
+      }
+      passed.push(ancestor);
+      // Parents may go in a circle.
+      found.set(ancestor, null);
+      ancestor = before.get(ancestor)?.parent ?? null;
+    }
+    for (const one of passed) found.set(one, ancestor);
+    return ancestor;
+  };
 }
 
 function difference(a: Sums, b: Sums): Sums {
@@ -78,31 +80,49 @@ function difference(a: Sums, b: Sums): Sums {
   };
 }
 
+/** A living process with its living ancestors: one of them, if any process of the job, has waited for those below it. */
+interface Line {
+  /** How many they are. */
+  readonly depth: number;
+  /** Page faults that they gained from processes they waited for. */
+  readonly gained: number;
+}
+
+const NO_LINE: Line = { depth: 0, gained: 0 };
+
 /**
  * What the living sum lacks of the processes that are in `before` and no longer in `now`. `reread`: their ancestors as
  * read after it was known that they have gone.
  */
 export function sumsOfGone(before: Readings, now: Readings, reread: Readings): Sums {
+  const livingAncestor = livingAncestorFinder(before, now);
   const latest = (id: string): Counters | undefined => reread.get(id) ?? now.get(id);
   const gainedFaults = (id: string): number => (latest(id)?.childFaults ?? 0) - (before.get(id)?.childFaults ?? 0);
+  const lines = new Map<string, Line>();
+  function lineOf(id: string): Line {
+    const path: string[] = [];
+    for (let next: string | null = id; next !== null && !lines.has(next); next = livingAncestor(next)) {
+      path.push(next);
+      lines.set(next, NO_LINE);
+    }
+    for (const one of path.reverse()) {
+      const { depth, gained } = lines.get(livingAncestor(one) ?? '') ?? NO_LINE;
+      lines.set(one, { depth: depth + 1, gained: gained + gainedFaults(one) });
+    }
+    return lines.get(id) ?? NO_LINE;
+  }
+
   let lacking = NO_SUMS;
   /** Of processes that may have been waited for: sums by the nearest ancestor that may have done so. */
   const claims = new Map<string, Sums>();
-  const depth = new Map<string, number>();
   for (const [id, counters] of before) {
     if (now.has(id)) continue;
-    const ancestors = livingAncestors(id, before, now);
-    const [nearest] = ancestors;
+    const nearest = livingAncestor(id);
     // A process that waits for another gains its page faults.
-    const gained = ancestors.reduce((sum, ancestor) => sum + gainedFaults(ancestor), 0);
-    if (nearest === undefined || counters.faults > gained) {
-      lacking = addSums(lacking, counters);
-      continue;
-    }
-    claims.set(nearest, addSums(claims.get(nearest) ?? NO_SUMS, counters));
-    for (const [index, ancestor] of ancestors.entries()) depth.set(ancestor, ancestors.length - index);
+    if (nearest === null || counters.faults > lineOf(nearest).gained) lacking = addSums(lacking, counters);
+    else claims.set(nearest, addSums(claims.get(nearest) ?? NO_SUMS, counters));
   }
-  for (const [id] of [...depth].sort(([, a], [, b]) => b - a)) {
+  for (const [id] of [...lines].sort(([, a], [, b]) => b.depth - a.depth)) {
     const claim = claims.get(id);
     const last = latest(id);
     if (claim === undefined || last === undefined) continue;
@@ -112,7 +132,7 @@ export function sumsOfGone(before: Readings, now: Readings, reread: Readings): S
       start === undefined ? NO_SUMS : { ...start, cpu: start.childCpu },
     );
     const unexplained = difference(claim, gain);
-    const next = livingAncestor(id, before, now);
+    const next = livingAncestor(id);
     if (next === null) lacking = addSums(lacking, unexplained);
     else claims.set(next, addSums(claims.get(next) ?? NO_SUMS, unexplained));
   }
