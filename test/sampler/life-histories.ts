@@ -287,6 +287,7 @@ export function live(script: readonly LifeStep[], rules: LifeRules): LifeHistory
           at,
           pid: process.pid,
           marks: missing ? null : { rss: space.rssMark, vmem: space.vmemMark },
+          minorFaults: 0,
         });
         return;
       }

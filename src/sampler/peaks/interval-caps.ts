@@ -13,6 +13,8 @@ export class Life {
   died: number | null = null;
   /** An exec event has come since the last reading. */
   execHeard = false;
+  /** It replaced one program by another. */
+  replaced = false;
   image = 0;
   /** Its program's address space mark as read last: exact, and never falls. */
   vmem = 0;

@@ -42,8 +42,16 @@ export type LifeEvent =
       readonly thread: number;
     }
   | { readonly kind: 'exec'; readonly at: number; readonly pid: number }
-  /** The last thread of a process has gone; null: no exit record of it came. */
-  | { readonly kind: 'exit'; readonly at: number; readonly pid: number; readonly marks: Marks | null };
+  /** The last thread of a process has gone. */
+  | {
+      readonly kind: 'exit';
+      readonly at: number;
+      readonly pid: number;
+      /** null: no exit record of it came. */
+      readonly marks: Marks | null;
+      /** Of all its life; 0: not known. */
+      readonly minorFaults: number;
+    };
 
 /** One process as a sweep saw it. */
 export interface SweepReading extends Marks {
@@ -83,8 +91,6 @@ type SavedUpperEnds = ValueOf<typeof SAVED_UPPER_ENDS>;
 
 /** The upper ends of one job; `saved` continues the work of another sampler process. */
 export class UpperEnds {
-  /** Pids of processes other than the first that replaced a program. */
-  readonly replacers = new Set<number>();
   private readonly living = new Map<number, Life>();
   private readonly sums: CapSums;
   private readonly reasons: Set<OpenReason>;
@@ -97,6 +103,7 @@ export class UpperEnds {
   private current = new Interval(-Infinity);
   private rootPid: number | null;
   private rootForkSeen = false;
+  private leastReplacerFaults: number | null = null;
 
   constructor(saved: SavedUpperEnds | null = null) {
     this.sums = new CapSums(saved?.sums);
@@ -134,6 +141,14 @@ export class UpperEnds {
 
   open(reason: OpenReason): void {
     this.reasons.add(reason);
+  }
+
+  /**
+   * The fewest minor faults of any process that ended and had replaced one program by another, the job's first process
+   * aside; null: there was none.
+   */
+  replacerFaults(): number | null {
+    return this.leastReplacerFaults;
   }
 
   /** The ends as known now: of a running job, until the sweep before its last; an exec may have been going on in that. */
@@ -193,6 +208,8 @@ export class UpperEnds {
     }
     // Killed in the middle of an exec: nothing reports that, and the record is of the program that never ran.
     if (life.executed && event.marks !== null && event.marks.vmem < life.vmem) this.lose(life, 1);
+    if (life.replaced && !life.root)
+      this.leastReplacerFaults = Math.min(this.leastReplacerFaults ?? Infinity, event.minorFaults);
     life.died = event.at;
     this.living.delete(event.pid);
     if (event.marks === null) this.reasons.add('no-exit-records');
@@ -241,7 +258,7 @@ export class UpperEnds {
    * one that still waits for a mark: what is read from now on is another program's.
    */
   private lose(life: Life, back: number): void {
-    if (!life.root) this.replacers.add(life.pid);
+    life.replaced = true;
     const recent = this.intervals.length - back;
     for (const [index, interval] of [...this.intervals, this.current].entries()) {
       const cap = interval.caps.get(life);

@@ -66,8 +66,6 @@ export class Lineage {
   private latest: number;
   /** Events until then have been given before. */
   private knownUntil = 0;
-  /** Smallest number of faults of a process that replaced a program; null: none did. */
-  private leastReplacerFaults: number | null = null;
 
   constructor(
     private readonly precision: CounterPrecision,
@@ -132,9 +130,6 @@ export class Lineage {
     }
     this.upper.addEvents(events.map((event) => this.toLifeEvent(event)));
     this.upper.addSweep(sweep);
-    for (const { pid, account } of ended)
-      if (this.upper.replacers.has(pid))
-        this.leastReplacerFaults = Math.min(this.leastReplacerFaults ?? Infinity, account?.minorFaults ?? 0);
     return { ended, adopted };
   }
 
@@ -152,12 +147,9 @@ export class Lineage {
     return { processes, ended, unsampled, sums: { ...this.sums }, whole, oomKills: { ...this.oomKills } };
   }
 
-  /**
-   * The fewest minor faults of any process that ended and had replaced one program by another, the job's first process
-   * aside; null: there was none.
-   */
+  /** See UpperEnds. */
   replacerFaults(): number | null {
-    return this.leastReplacerFaults;
+    return this.upper.replacerFaults();
   }
 
   save(): SavedLineage {
@@ -212,9 +204,10 @@ export class Lineage {
   private toLifeEvent(event: ProcessEvent): LifeEvent {
     if (event.kind !== 'exit') return event;
     const { at, pid, account } = event;
-    if (account?.final !== true) return { kind: 'exit', at, pid, marks: null };
+    const minorFaults = account?.minorFaults ?? 0;
+    if (account?.final !== true) return { kind: 'exit', at, pid, marks: null, minorFaults };
     const rss = account.rssBytes + markSlackBytes(this.precision, account.threads);
-    return { kind: 'exit', at, pid, marks: { rss, vmem: account.vmBytes } };
+    return { kind: 'exit', at, pid, marks: { rss, vmem: account.vmBytes }, minorFaults };
   }
 }
 

@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import fc from 'fast-check';
 import { SAVED_UPPER_ENDS, UpperEnds, type LifeEvent, type SweepReading } from '../../../src/sampler/peaks/upper-ends';
 import type { UnknownBounds } from '../../../src/sampler/peaks/cap-sums';
@@ -29,7 +31,36 @@ const exit = (at: number, pid: number, rss: number): LifeEvent => ({
   at,
   pid,
   marks: { rss, vmem: rss * 2 },
+  minorFaults: 0,
 });
+
+setFlagsFromString('--expose-gc');
+const collectGarbage = runInNewContext('gc') as () => void;
+
+function heapBytes(): number {
+  collectGarbage();
+  return process.memoryUsage().heapUsed;
+}
+
+/** By how many bytes a job's upper ends grow while 300,000 processes come and go. */
+function grownBy(lifeOf: (at: number, pid: number) => readonly LifeEvent[]): number {
+  const ends = new UpperEnds();
+  ends.setRoot(10);
+  ends.addEvents([fork(1, 1, 10), exec(2, 10)]);
+  const sweepAt = (begin: number): void => {
+    ends.addSweep({ begin, readings: [reading(10, begin + 1, 5)] });
+  };
+  sweepAt(3);
+  const before = heapBytes();
+  let at = 10;
+  for (let pid = 100; pid < 300_000; sweepAt(at), at += 10)
+    for (const end = pid + 1000; pid < end; pid++, at += 10) ends.addEvents(lifeOf(at, pid));
+  for (let rest = 0; rest < 4; rest++, at += 10) sweepAt(at);
+  const grown = heapBytes() - before;
+  // It is still in use.
+  ends.addEvents([exit(at, 10, 5)]);
+  return grown;
+}
 
 describe('upper ends', () => {
   it('hold the truth in every history of forks, execs and exits', () => {
@@ -272,6 +303,11 @@ describe('upper ends', () => {
     ends.addEvents([exec(6, 21), exit(7, 21, 100)]);
     ends.addSweep({ begin: 9, readings: [reading(10, 10, 1)] });
     assert.equal(ends.result(NOTHING_KNOWN).rss, 201);
+  });
+
+  it('remember no process that ended, though each had replaced a program', () => {
+    const grown = grownBy((at, pid) => [fork(at, 10, pid), exec(at + 1, pid), exec(at + 2, pid), exit(at + 3, pid, 1)]);
+    assert.ok(grown < 2e6, `${grown} bytes`);
   });
 
   it('leave out the processes of other jobs', () => {

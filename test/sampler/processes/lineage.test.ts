@@ -130,6 +130,27 @@ describe('a lineage', () => {
     assert.equal(lineage.replacerFaults(), 40);
   });
 
+  it('tells replacers from later processes with the same number, also where both ended between two sweeps', () => {
+    const lineage = begun();
+    const life = (at: number, pid: number, minorFaults: number, programs: number): readonly ProcessEvent[] => [
+      fork(at, ROOT, pid),
+      ...Array.from({ length: programs }, (_, index) => exec(at + 1 + index, pid)),
+      exit(at + 5, pid, exitAccount({ minorFaults })),
+    ];
+    lineage.addEvents([...life(5, 101, 60, 2), ...life(11, 101, 7, 1)]);
+    lineage.settle(sweep(20, [ROOT]));
+    lineage.addEvents(life(21, 101, 8, 1));
+    lineage.settle(sweep(30, [ROOT]));
+    assert.equal(lineage.replacerFaults(), 60);
+    lineage.addEvents([...life(31, 101, 55, 2), ...life(37, 101, 50, 3), fork(43, ROOT, 101), exec(44, 101)]);
+    lineage.addEvents([exec(45, 101)]);
+    lineage.settle(sweep(50, [ROOT, 101]));
+    assert.equal(lineage.replacerFaults(), 50);
+    lineage.addEvents([exit(51, 101, exitAccount({ minorFaults: 40 }))]);
+    lineage.settle(sweep(60, [ROOT]));
+    assert.equal(lineage.replacerFaults(), 40);
+  });
+
   it('goes on in a successor, whose sums are whole no more', () => {
     const lineage = begun();
     lineage.addEvents([fork(5, ROOT, 101), fork(6, ROOT, 102), exit(9, 102, exitAccount({ minorFaults: 3 }))]);
