@@ -18,8 +18,8 @@ export class Life {
   image = 0;
   /** Its program's address space mark as read last: exact, and never falls. */
   vmem = 0;
-  /** The last fork event of each of its threads. */
-  readonly forks = new Map<number, number>();
+  /** The last fork event of each of its threads, as far as they matter. */
+  private readonly forks = new Map<number, number>();
 
   constructor(
     readonly pid: number,
@@ -29,6 +29,20 @@ export class Life {
     readonly copyFrom: number,
     public executed: boolean,
   ) {}
+
+  /** Takes a fork by one of its threads, and tells since when that thread may have been making it. */
+  takeFork(thread: number, at: number): number {
+    const since = this.forks.get(thread) ?? this.born;
+    this.forks.set(thread, at);
+    return since;
+  }
+
+  /** Forgets forks before `from`, the start of the oldest interval in which a copy still to be told of may count. */
+  forgetForks(from: number): void {
+    // Its birth, which stands in for them, must be before that, too.
+    if (this.born > from) return;
+    for (const [thread, at] of this.forks) if (at <= from) this.forks.delete(thread);
+  }
 }
 
 /** The most that one process can have held in one interval. */

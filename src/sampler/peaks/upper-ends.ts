@@ -137,6 +137,8 @@ export class UpperEnds {
     this.events = [];
     this.next = 0;
     this.closeSettled();
+    const from = this.intervals.at(-1)?.from ?? -Infinity;
+    for (const life of this.living.values()) life.forgetForks(from);
   }
 
   open(reason: OpenReason): void {
@@ -217,8 +219,7 @@ export class UpperEnds {
   }
 
   private takeFork(at: number, parent: Life | undefined, child: number, thread: number): void {
-    const known = parent?.forks.get(thread) ?? parent?.born ?? at;
-    parent?.forks.set(thread, at);
+    const known = parent?.takeFork(thread, at) ?? at;
     if (child === this.rootPid) this.rootForkSeen = true;
     const life = this.begin(child, at, known, false);
     // The copy may have been in the making before the last sweep began.

@@ -310,6 +310,24 @@ describe('upper ends', () => {
     assert.ok(grown < 2e6, `${grown} bytes`);
   });
 
+  it('remember no thread that forked long ago', () => {
+    const grown = grownBy((at, pid) => [{ ...fork(at, 10, pid), thread: pid + 1e6 }, exit(at + 1, pid, 1)]);
+    assert.ok(grown < 2e6, `${grown} bytes`);
+  });
+
+  it('begin a copy no earlier than its thread forked before, since the last sweep but one', () => {
+    const ends = new UpperEnds();
+    ends.setRoot(10);
+    ends.addEvents([fork(1, 1, 10), exec(2, 10), fork(3, 10, 20), exec(4, 20)]);
+    for (const begin of [5, 10, 20])
+      ends.addSweep({ begin, readings: [reading(10, begin + 0.1, 1), reading(20, begin + 0.2, 1000)] });
+    ends.addEvents([exit(21, 20, 1000), fork(22, 10, 21), exec(23, 21), exit(24, 21, 0)]);
+    ends.addSweep({ begin: 30, readings: [reading(10, 30.1, 1)] });
+    ends.addEvents([fork(31, 10, 22), exit(32, 22, 500)]);
+    ends.addSweep({ begin: 40, readings: [reading(10, 40.1, 1)] });
+    assert.equal(ends.result(NOTHING_KNOWN).rss, 1001);
+  });
+
   it('leave out the processes of other jobs', () => {
     const ends = new UpperEnds();
     ends.setRoot(10);
