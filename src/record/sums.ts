@@ -68,6 +68,8 @@ function hoursOf(end: number, lengthMs: number): readonly number[] {
 /** What a record adds to any sums that it belongs to. */
 interface Contribution {
   readonly facts: Facts;
+  /** What was held can be compared with a request: its own, or that of the record that stands for its host. */
+  readonly comparable: boolean;
   readonly requested: number;
   readonly limit: number;
   readonly used: number;
@@ -86,6 +88,7 @@ export function contributionOf(facts: Facts, counted: number): Contribution {
   const standing = facts.standsForHost ? wallclock : 0;
   return {
     facts,
+    comparable: facts.requested !== null || facts.limit !== null || !facts.standsForHost,
     requested: ((facts.requested ?? 0) * standing) / GIB_HOUR,
     limit: ((facts.limit ?? 0) * standing) / GIB_HOUR,
     used: ((facts.used ?? 0) * 1000) / GIB_HOUR,
@@ -100,7 +103,7 @@ export function contributionOf(facts: Facts, counted: number): Contribution {
 
 /** Adds a record to sums, apart from `jobs`. `farBelowSteps`: as `stepsOf` says. */
 export function addToTotals(totals: MutableTotals, added: Contribution, farBelowSteps: number): void {
-  const { facts, requested, slotMs, steps } = added;
+  const { facts, comparable, requested, slotMs, steps } = added;
   totals.records++;
   totals.requested_gib_hours += requested;
   totals.limit_gib_hours += added.limit;
@@ -108,16 +111,19 @@ export function addToTotals(totals: MutableTotals, added: Contribution, farBelow
   else {
     totals.requested_with_used_gib_hours += requested;
     totals.used_gib_hours += added.used;
+    if (comparable) totals.used_with_request_gib_hours += added.used;
   }
   if (facts.peak === null) totals.without_peak++;
   else {
     totals.requested_with_peak_gib_hours += requested;
     totals.peak_gib_hours += added.peak;
+    if (comparable) totals.peak_with_request_gib_hours += added.peak;
   }
   if (facts.gridEngine !== null) {
     totals.with_grid_engine++;
     totals.requested_with_grid_engine_gib_hours += requested;
     totals.grid_engine_gib_hours += added.gridEngine;
+    if (comparable) totals.grid_engine_with_request_gib_hours += added.gridEngine;
   }
   totals.cpu_seconds += (facts.cpu ?? 0) / 1000;
   totals.slot_seconds += slotMs / 1000;

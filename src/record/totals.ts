@@ -20,16 +20,23 @@ export const TOTALS = {
   requested_gib_hours: amount(
     'requested memory (the limit, where nothing else was requested) x elapsed time; each host of a parallel job once',
   ),
-  requested_with_used_gib_hours: amount('the part from records with used_gib_hours, to compare with them'),
-  requested_with_peak_gib_hours: amount('the part from records with a peak, to compare with peak_gib_hours'),
-  used_gib_hours: amount('resident memory integrated over time'),
-  peak_gib_hours: amount('peak of resident memory x elapsed time'),
+  requested_with_used_gib_hours: amount(
+    'the part from records with used_gib_hours, to compare with used_with_request_gib_hours',
+  ),
+  requested_with_peak_gib_hours: amount(
+    'the part from records with a peak, to compare with peak_with_request_gib_hours',
+  ),
+  used_gib_hours: amount('resident memory integrated over time, of all records'),
+  used_with_request_gib_hours: amount('the part from records of jobs with a request'),
+  peak_gib_hours: amount('peak of resident memory x elapsed time, of all records'),
+  peak_with_request_gib_hours: amount('the part from records of jobs with a request'),
   requested_with_grid_engine_gib_hours: amount(
-    "the part from records with Grid Engine's figure alone, to compare with grid_engine_gib_hours",
+    "the part from records with Grid Engine's figure alone, to compare with grid_engine_with_request_gib_hours",
   ),
   grid_engine_gib_hours: amount(
     "Grid Engine's figure (maxvmem: mostly address spaces) x elapsed time, of records without a peak",
   ),
+  grid_engine_with_request_gib_hours: amount('the part from records of jobs with a request'),
   cpu_seconds: amount('CPU time'),
   slot_seconds: amount('elapsed time x slots on the host (1 where unknown); each host of a parallel job once'),
   above_request: count('records whose peak of resident memory is above the limit'),

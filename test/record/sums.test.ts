@@ -125,6 +125,27 @@ it("sums Grid Engine's figure up apart, and only where there is no peak", () => 
   assert.deepEqual([...apart(), totals.without_peak], [1, asked, 2, 3]);
 });
 
+it('compares what tasks held with the request that stands with another record of their job', () => {
+  const sums = newSums();
+  const add = (stands: boolean, fields: Parameters<typeof job>[2]): void =>
+    addFacts(
+      sums,
+      factsOf(job(1, T0, { peak_rss: peakOf(GIB), rss_byte_seconds: 1800 * GIB, ...fields }), stands),
+      T0,
+      5,
+    );
+  const nothing = { h_vmem: null, requests: {} };
+  add(true, {});
+  add(false, { pe_task_id: '1.node1', ...nothing });
+  add(true, nothing);
+  const { totals } = sums;
+  assert.deepEqual([totals.peak_gib_hours, totals.peak_with_request_gib_hours], [3, 2]);
+  assert.deepEqual([totals.used_gib_hours, totals.used_with_request_gib_hours], [1.5, 1]);
+  const account = tenMinutesOf({ maxvmem_bytes: 2 * GIB });
+  for (const fields of [{}, nothing]) add(true, { ...fields, peak_rss: null, grid_engine: account });
+  assert.deepEqual([totals.grid_engine_gib_hours, totals.grid_engine_with_request_gib_hours], [4, 2]);
+});
+
 it('has a name for each total', () => {
   assert.deepEqual([...TOTALS_NAMES].sort(), Object.keys(newSums().totals).sort());
 });

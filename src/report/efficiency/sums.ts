@@ -34,17 +34,16 @@ export function toSums(totals: Totals, fitting: Fitting) {
     /** The requested memory (the limit, where nothing else was asked for) x wallclock. */
     requested_gib_hours: totals.requested_gib_hours,
     limit_gib_hours: totals.limit_gib_hours,
-    /** Integral of resident memory over time. */
+    /** Integral of resident memory over time; and the part of jobs with a request. */
     used_gib_hours: totals.used_gib_hours,
-    /** Peak of resident memory x wallclock. */
+    used_with_request_gib_hours: totals.used_with_request_gib_hours,
+    /** Peak of resident memory x wallclock; and the part of jobs with a request. */
     peak_gib_hours: totals.peak_gib_hours,
-    /**
-     * Integral over request, and peak over request, of the records that know them. Where a limit is missing, used memory
-     * has nothing to compare with: such records may push the first above 1.
-     */
-    memory_efficiency: ratio(totals.used_gib_hours, totals.requested_with_used_gib_hours),
-    peak_efficiency: ratio(totals.peak_gib_hours, totals.requested_with_peak_gib_hours),
-    /** Request less peak, x wallclock, of the records that know their peak: what nobody could use and nobody did. */
+    peak_with_request_gib_hours: totals.peak_with_request_gib_hours,
+    /** Integral over request, and peak over request, of the records of jobs with a request that know them. */
+    memory_efficiency: ratio(totals.used_with_request_gib_hours, totals.requested_with_used_gib_hours),
+    peak_efficiency: ratio(totals.peak_with_request_gib_hours, totals.requested_with_peak_gib_hours),
+    /** Request less peak, x wallclock, of the same records: what nobody could use and nobody did. */
     waste_gib_hours: waste,
     /** What would have fitted into the waste, by the period's `fitting`. */
     waste_slot_hours: fits(fitting.gib_per_slot),
@@ -66,6 +65,8 @@ export function toSums(totals: Totals, fitting: Fitting) {
     with_grid_engine: totals.with_grid_engine,
     requested_with_grid_engine_gib_hours: totals.requested_with_grid_engine_gib_hours,
     grid_engine_gib_hours: totals.grid_engine_gib_hours,
+    /** The part of it of jobs with a request. */
+    grid_engine_with_request_gib_hours: totals.grid_engine_with_request_gib_hours,
     without_used: totals.without_used,
   };
 }

@@ -66,8 +66,8 @@ function indented(lines: readonly string[]): string[] {
 }
 
 function gauges({ site }: Report, screen: Screen): Gauge[] {
-  const used = knownOf(site.used_gib_hours, site.without_used, site);
-  const peak = knownOf(site.peak_gib_hours, site.without_peak, site);
+  const used = knownOf(site.used_with_request_gib_hours, site.without_used, site);
+  const peak = knownOf(site.peak_with_request_gib_hours, site.without_peak, site);
   const ofAsked = (part: number | null): string => ownWords(memoryPart(part, site.requested_gib_hours), screen);
   return [
     { name: 'Memory, mean', share: site.memory_efficiency, amount: ofAsked(used) },

@@ -10,7 +10,7 @@ import { wrap } from '../screen/layout';
 import type { Screen } from '../screen/screen';
 import { columnsWithoutRoom, renderTable } from '../screen/table';
 import { cellOf, RECORD_COLUMNS, summedLine, type ListLine, type RecordColumn, type RecordColumnName } from './columns';
-import { gridEngineText } from './unused';
+import { gridEngineText, usedOfRequested } from './unused';
 import { WAITS_TEXT, WAITS_TITLE, waitTable, type QueueWaits } from './waits';
 
 export interface RecordListReport {
@@ -38,7 +38,8 @@ export const LIST_FIELDS: readonly FieldName[] = [
 const plural = (count: number, one: string): string => `${formatCount(count)} ${one}${count === 1 ? '' : 's'}`;
 
 function memoryAmount(totals: Totals, dot: string): string {
-  const { used_gib_hours: used, requested_with_used_gib_hours: asked } = totals;
+  const asked = totals.requested_with_used_gib_hours;
+  const used = usedOfRequested(totals);
   const { texts, unit } = formatMemoryTimes([used, asked], dot);
   if (asked > 0) return `${texts.join(' of ')} ${unit}`;
   if (totals.requested_gib_hours <= 0) return `${formatMemoryTime(used, dot)}, nothing requested`;
@@ -53,7 +54,7 @@ function cpuAmount(totals: Totals, dot: string): string {
 function totalGauges(totals: Totals, screen: Screen): Gauge[] {
   const { dot } = screen.glyphs;
   const asked = totals.requested_with_used_gib_hours;
-  const held = asked > 0 ? Math.min(totals.used_gib_hours, asked * 10) / asked : null;
+  const held = asked > 0 ? Math.min(usedOfRequested(totals), asked * 10) / asked : null;
   const busy = totals.slot_seconds > 0 ? totals.cpu_seconds / totals.slot_seconds : null;
   return [
     {

@@ -48,7 +48,7 @@ const some = (value: number, format: (value: number) => string): string => (valu
 function memoryShare({ totals }: SummaryGroup, screen: Screen): string {
   const asked = totals.requested_with_used_gib_hours;
   if (asked <= 0) return '';
-  const share = totals.used_gib_hours / asked;
+  const share = totals.used_with_request_gib_hours / asked;
   return screen.style[shareTone(share)](formatPercent(share));
 }
 

@@ -3,23 +3,32 @@ import { formatCount, formatMemoryTimes } from '../format/units';
 
 /** GiB x h that were asked for and lay above the peak; who held more than that left nothing unused. */
 export function unusedGibHours(totals: Totals): number {
-  return Math.max(0, totals.requested_with_peak_gib_hours - totals.peak_gib_hours);
+  return Math.max(0, totals.requested_with_peak_gib_hours - totals.peak_with_request_gib_hours);
+}
+
+/** GiB x h in use of those that were asked for; where nothing was, all that were in use. */
+export function usedOfRequested(totals: Totals): number {
+  return totals.requested_with_used_gib_hours > 0 ? totals.used_with_request_gib_hours : totals.used_gib_hours;
 }
 
 /** Sums of records that have no peak, by Grid Engine's figure (maxvmem). */
 type GridEngineSums = Pick<
   Totals,
-  'with_grid_engine' | 'requested_with_grid_engine_gib_hours' | 'grid_engine_gib_hours'
+  | 'with_grid_engine'
+  | 'requested_with_grid_engine_gib_hours'
+  | 'grid_engine_gib_hours'
+  | 'grid_engine_with_request_gib_hours'
 >;
 
 /** GiB x h that were asked for and lay above Grid Engine's figure, where there is no peak. */
 export function unusedByGridEngine(sums: GridEngineSums): number {
-  return Math.max(0, sums.requested_with_grid_engine_gib_hours - sums.grid_engine_gib_hours);
+  return Math.max(0, sums.requested_with_grid_engine_gib_hours - sums.grid_engine_with_request_gib_hours);
 }
 
 /** What Grid Engine's figure says of the records without a peak, in a sentence; null: of none. */
 export function gridEngineText(sums: GridEngineSums, dot: string): string | null {
-  const { with_grid_engine: records, requested_with_grid_engine_gib_hours: asked, grid_engine_gib_hours: held } = sums;
+  const { with_grid_engine: records, requested_with_grid_engine_gib_hours: asked } = sums;
+  const held = asked > 0 ? sums.grid_engine_with_request_gib_hours : sums.grid_engine_gib_hours;
   if (records === 0) return null;
   const of = `${formatCount(records)} record${records === 1 ? '' : 's'}`;
   const { texts, unit } = formatMemoryTimes([held, asked], dot);

@@ -9,7 +9,7 @@ import { makeReport } from '../../../src/report/efficiency/build';
 import type { Report } from '../../../src/report/efficiency/report';
 import type { Sums } from '../../../src/report/efficiency/sums';
 import type { JobRecord } from '../../../src/record/record';
-import { mpiMaster, mpiTask } from '../sample-records';
+import { mpiMaster, mpiTask, ordinary } from '../sample-records';
 import { memoryReader } from './memory-reader';
 import { NIGHT, sampleCluster } from './sample-cluster';
 import { QUESTION } from './sample-report';
@@ -17,7 +17,9 @@ import { temporaryDirectory } from '../../support/temporary-directory';
 
 process.env.TZ = 'Europe/Berlin';
 
-const DAY_MS = 86_400_000;
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
+const GIB = 2 ** 30;
 const directory = temporaryDirectory();
 const records = sampleCluster(120);
 let store: HistoryStore;
@@ -117,6 +119,41 @@ describe('askForReport', () => {
       assert.ok((line?.peak_bytes ?? 0) >= one && (line?.advice?.total_bytes ?? 0) >= 2 * one);
     } finally {
       await parallel.close();
+    }
+  });
+
+  it('compares with requests what jobs held that had one: others hide no waste', async () => {
+    const mixed = openSqliteHistory(join(directory, 'mixed.db'), 0o600);
+    const end = NIGHT.until.getTime() - HOUR_MS;
+    const peak = ordinary.peak_rss ?? assert.fail();
+    const jobOf = (job_id: number, owner: string, asked: number | null, held: number): JobRecord => ({
+      ...ordinary,
+      job_id,
+      owner,
+      run_id: `1f2e3d4c.${job_id}.99120`,
+      started_at: new Date(end - HOUR_MS).toISOString(),
+      ended_at: new Date(end).toISOString(),
+      wallclock_seconds: 3600,
+      host_slots: 1,
+      h_vmem: asked === null ? null : { request_bytes: asked * GIB, limit_bytes: asked * GIB, per: 'slot' },
+      requests: {},
+      peak_rss: { ...peak, lower_bytes: held * GIB },
+      rss_byte_seconds: held * GIB * 3600,
+    });
+    try {
+      const steps = [jobOf(1, 'anna', 10, 1), jobOf(2, 'bob', null, 8), jobOf(3, 'anna', null, 9)];
+      for (const [index, record] of steps.entries()) {
+        await mixed.merge([record]);
+        const { site, wasters } = await makeReport(mixed, QUESTION);
+        assert.deepEqual([site.waste_gib_hours, site.peak_efficiency, site.memory_efficiency], [9, 0.1, 0.1]);
+        assert.equal(site.peak_gib_hours, [1, 9, 18][index]);
+        assert.deepEqual(
+          wasters.map(({ name, jobs }) => [name, jobs.lines.map(({ waste_gib_hours: waste }) => waste)]),
+          [['anna', [9]]],
+        );
+      }
+    } finally {
+      await mixed.close();
     }
   });
 

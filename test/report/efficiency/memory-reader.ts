@@ -128,6 +128,8 @@ export function totalsOf(records: readonly JobRecord[]): Totals {
   const peak = (record: JobRecord): number => record.peak_rss?.lower_bytes ?? 0;
   const counted = (record: JobRecord): number | null => (record.peak_rss === null ? countedByGridEngine(record) : null);
   const slots = (record: JobRecord): number => ran(record) * (record.host_slots ?? 1);
+  const withRequest = (of: (record: JobRecord) => number): number =>
+    sum((record) => (limitOf(record) === null ? 0 : of(record)));
   const energy = (record: JobRecord): number | undefined => record.metrics.energy_package_joules;
   return {
     records: records.length,
@@ -137,7 +139,9 @@ export function totalsOf(records: readonly JobRecord[]): Totals {
     requested_with_used_gib_hours: sum((record) => (record.rss_byte_seconds === null ? 0 : asked(record))),
     requested_with_peak_gib_hours: sum((record) => (record.peak_rss === null ? 0 : asked(record))),
     used_gib_hours: sum((record) => gibHours(record.rss_byte_seconds ?? 0)),
+    used_with_request_gib_hours: withRequest((record) => gibHours(record.rss_byte_seconds ?? 0)),
     peak_gib_hours: sum((record) => gibHours(peak(record) * ran(record))),
+    peak_with_request_gib_hours: withRequest((record) => gibHours(peak(record) * ran(record))),
     cpu_seconds: sum((record) => record.cpu_seconds ?? 0),
     slot_seconds: sum(slots),
     above_request: count((record) => peak(record) > (limitOf(record) ?? Infinity)),
@@ -154,6 +158,7 @@ export function totalsOf(records: readonly JobRecord[]): Totals {
     with_grid_engine: count((record) => counted(record) !== null),
     requested_with_grid_engine_gib_hours: sum((record) => (counted(record) === null ? 0 : asked(record))),
     grid_engine_gib_hours: sum((record) => gibHours((counted(record) ?? 0) * ran(record))),
+    grid_engine_with_request_gib_hours: withRequest((record) => gibHours((counted(record) ?? 0) * ran(record))),
     without_used: count((record) => record.rss_byte_seconds === null),
   };
 }

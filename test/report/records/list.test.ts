@@ -35,7 +35,9 @@ const totals: Totals = {
   requested_with_used_gib_hours: 62.1,
   requested_with_peak_gib_hours: 64.7,
   used_gib_hours: 9.29,
+  used_with_request_gib_hours: 9.29,
   peak_gib_hours: 12.2,
+  peak_with_request_gib_hours: 12.2,
   cpu_seconds: 70_000,
   slot_seconds: 90_000,
   limit_gib_hours: 0,
@@ -52,6 +54,7 @@ const totals: Totals = {
   with_grid_engine: 1,
   requested_with_grid_engine_gib_hours: 8,
   grid_engine_gib_hours: 6,
+  grid_engine_with_request_gib_hours: 6,
   without_used: 2,
 };
 
@@ -126,6 +129,7 @@ describe('renderRecordList', () => {
     const small = {
       ...totals,
       used_gib_hours: 0.0002,
+      used_with_request_gib_hours: 0.0002,
       requested_with_used_gib_hours: 0.00045,
       cpu_seconds: 1.2,
       slot_seconds: 1.5,

@@ -85,11 +85,13 @@ describe('rankingOf', () => {
     with_grid_engine: 4,
     requested_with_grid_engine_gib_hours: 20,
     grid_engine_gib_hours: 8,
+    grid_engine_with_request_gib_hours: 8,
   };
   const group = (key: string, totals: typeof NO_TOTALS): { key: string; totals: typeof NO_TOTALS } => ({ key, totals });
 
   it("ranks by Grid Engine's figure where no record has a peak, and marks it", async () => {
-    const groups = [group('small', { ...byGridEngine, grid_engine_gib_hours: 15 }), group('large', byGridEngine)];
+    const small = { ...byGridEngine, grid_engine_gib_hours: 15, grid_engine_with_request_gib_hours: 15 };
+    const groups = [group('small', small), group('large', byGridEngine)];
     const totals = sumTotals(groups[0]?.totals ?? NO_TOTALS, byGridEngine);
     const ranked = rankGroups(groups, rankingOf('unused', totals));
     const report = await topOwners({ groups: ranked, all: 2, totals });
@@ -101,7 +103,7 @@ describe('rankingOf', () => {
   });
 
   it('does not mix it with peaks', async () => {
-    const sampled = { ...NO_TOTALS, records: 1, requested_with_peak_gib_hours: 3, peak_gib_hours: 1 };
+    const sampled = { ...NO_TOTALS, records: 1, requested_with_peak_gib_hours: 3, peak_with_request_gib_hours: 1 };
     const totals = sumTotals(sampled, byGridEngine);
     const ranking = rankingOf('unused', totals);
     assert.equal(ranking, RANKINGS.unused);
@@ -140,7 +142,7 @@ describe('the rankings', () => {
   });
 
   it('are of nothing where there is nothing, and grow with what is added', () => {
-    const some = { ...NO_TOTALS, requested_with_peak_gib_hours: 3, peak_gib_hours: 1, cpu_seconds: 3600 };
+    const some = { ...NO_TOTALS, requested_with_peak_gib_hours: 3, peak_with_request_gib_hours: 1, cpu_seconds: 3600 };
     for (const name of RANKING_NAMES) assert.equal(RANKINGS[name].of(NO_TOTALS), 0);
     assert.equal(RANKINGS.unused.of(sumTotals(some, some)), 4);
     assert.equal(RANKINGS.cpu.of(some), 1);

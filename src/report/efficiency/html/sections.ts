@@ -82,7 +82,7 @@ export function tiles({ site }: Report): Html {
     site.waste_slot_hours === null || site.waste_jobs === null
       ? 'requested above the peaks'
       : `requested above the peaks: as much as ${amount(site.waste_slot_hours)} slot hours, or ${amount(site.waste_jobs)} jobs`;
-  const peak = memoryPart(knownOf(site.peak_gib_hours, site.without_peak, site), site.requested_gib_hours);
+  const peak = memoryPart(knownOf(site.peak_with_request_gib_hours, site.without_peak, site), site.requested_gib_hours);
   const [waste, wasteUnit] = memoryTime(site.waste_gib_hours).split(' ');
   const items: readonly Tile[] = [
     {

@@ -1,5 +1,6 @@
 import type { SummaryGroup } from '../../../accounting/summary';
 import { formatMemoryTime } from '../../../report/format/units';
+import { usedOfRequested } from '../../../report/records/unused';
 import { html, type Html } from '../html';
 import { chartKey } from './bar';
 
@@ -10,22 +11,27 @@ const LABELS = 6;
 
 /** Memory-hours day by day: what was in use, and what was requested and not in use; null: there is nothing to draw. */
 export function daysChart(days: readonly SummaryGroup[]): Html | null {
-  const most = days.reduce(
-    (top, { totals }) => Math.max(top, totals.requested_with_used_gib_hours, totals.used_gib_hours),
-    0,
-  );
+  const sums = days.map(({ key, totals }) => {
+    const [used, asked] = [usedOfRequested(totals), totals.requested_with_used_gib_hours];
+    const all = totals.used_gib_hours;
+    return {
+      day: key ?? '',
+      used: all,
+      top: all + Math.max(0, asked - used),
+      words: `${formatMemoryTime(used, '·')} of ${formatMemoryTime(asked, '·')}`,
+    };
+  });
+  const most = sums.reduce((highest, { top }) => Math.max(highest, top), 0);
   if (days.length < 2 || most <= 0) return null;
   const height = (gibHours: number): number => Math.round((gibHours / most) * (BOTTOM - TOP) * 10) / 10;
   const step = 100 / days.length;
   const every = Math.ceil(days.length / LABELS);
-  const columns = days.map(({ key, totals }, index) => {
-    const [asked, used] = [height(totals.requested_with_used_gib_hours), height(totals.used_gib_hours)];
-    const day = key ?? '';
-    const words = `${day}: ${formatMemoryTime(totals.used_gib_hours, '·')} of ${formatMemoryTime(totals.requested_with_used_gib_hours, '·')}`;
+  const columns = sums.map(({ day, words, ...amounts }, index) => {
+    const [used, top] = [height(amounts.used), height(amounts.top)];
     const [x, width] = [`${(index * step).toFixed(3)}%`, `${(step * 0.86).toFixed(3)}%`];
     return html`<g
-      ><title>${words}</title>
-      <rect class="rest" x="${x}" width="${width}" y="${BOTTOM - asked}" height="${asked}"></rect>
+      ><title>${day}: ${words}</title>
+      <rect class="rest" x="${x}" width="${width}" y="${BOTTOM - top}" height="${top}"></rect>
       <rect class="used" x="${x}" width="${width}" y="${BOTTOM - used}" height="${used}"></rect>
       ${index % every === 0 ? html`<text x="${x}" y="${HEIGHT - 8}">${day.slice(5)}</text>` : null}</g
     >`;

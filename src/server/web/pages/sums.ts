@@ -1,7 +1,7 @@
 import type { SummaryGroup } from '../../../accounting/summary';
 import type { Totals } from '../../../record/totals';
 import { formatCount, formatMemoryTime, formatPercent, formatSlotTimes } from '../../../report/format/units';
-import { gridEngineText, unusedGibHours } from '../../../report/records/unused';
+import { gridEngineText, unusedGibHours, usedOfRequested } from '../../../report/records/unused';
 import { shareTone } from '../../../report/screen/gauge';
 import type { Tone } from '../../../report/screen/screen';
 import { shareBar } from '../charts/bar';
@@ -15,7 +15,7 @@ const DOT = '·';
 const BUSY = 0.8;
 
 /** Used over requested, of records that know both; null: none does. */
-function usedShare({ used_gib_hours: used, requested_with_used_gib_hours: asked }: Totals): number | null {
+function usedShare({ used_with_request_gib_hours: used, requested_with_used_gib_hours: asked }: Totals): number | null {
   return asked > 0 ? used / asked : null;
 }
 
@@ -28,7 +28,9 @@ function gauge(share: number | null, words: string, tone?: Tone): Child {
 /** What jobs together requested and used. */
 export function sumsPart(totals: Totals): Html {
   const { texts, unit } = formatSlotTimes([totals.cpu_seconds / 3600, totals.slot_seconds / 3600], `slot${DOT}`);
-  const memory = [totals.used_gib_hours, totals.requested_with_used_gib_hours].map((sum) => formatMemoryTime(sum, DOT));
+  const memory = [usedOfRequested(totals), totals.requested_with_used_gib_hours].map((sum) =>
+    formatMemoryTime(sum, DOT),
+  );
   const counts: readonly (readonly [string, number])[] = [
     ['failed', totals.failed],
     ['killed by memory', totals.killed_by_memory],
