@@ -285,16 +285,11 @@ async function askForClusters(
   return [...new Set([...listed, ...whole.flatMap(({ key }) => key ?? [])])].sort();
 }
 
-/** Hosts that may have fallen silent; of long periods the whole days are enough. */
+/** Hosts that may have fallen silent. */
 async function askForHosts(reader: ReportReader, period: Place, lost: boolean, days: Days): Promise<HostFindings> {
   const first = dayBegin(period.since);
   const before = await reader.summary({ ...period, since: first - WEEK_MS, until: first, by: 'host' });
-  const long = period.until - period.since > WEEK_MS;
-  const during = await reader.summary({
-    ...period,
-    ...(long ? { since: first + DAY_MS, until: dayBegin(period.until) } : {}),
-    by: 'host',
-  });
+  const during = await reader.summary({ ...period, by: 'host' });
   const last = lost
     ? await lastOfLostHosts(
         reader,

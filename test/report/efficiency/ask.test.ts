@@ -157,6 +157,28 @@ describe('askForReport', () => {
     }
   });
 
+  it('takes a host for one without jobs only if it had none in the whole period, its first day and today with it', async () => {
+    const month = openSqliteHistory(join(directory, 'hosts.db'), 0o600);
+    const since = Date.UTC(2026, 9, 1);
+    const until = Date.UTC(2026, 9, 31, 12);
+    const jobOn = (host: string, end: number): JobRecord => ({
+      ...ordinary,
+      host,
+      run_id: `1f2e3d4c.${host}.${end}`,
+      started_at: new Date(end - HOUR_MS).toISOString(),
+      ended_at: new Date(end).toISOString(),
+    });
+    try {
+      const before = ['first', 'today', 'gone'].map((host) => jobOn(host, since - 2 * DAY_MS));
+      await month.merge([...before, jobOn('first', since + DAY_MS / 2), jobOn('today', until - HOUR_MS)]);
+      const now = new Date(until);
+      const report = await makeReport(month, { ...QUESTION, since: new Date(since), until: now, now });
+      assert.deepEqual(report.hosts_without_jobs, ['gone']);
+    } finally {
+      await month.close();
+    }
+  });
+
   it('asks of a long period for a bounded number of records, on a few days', async () => {
     const asked: RecordsQuery[] = [];
     // Each record stands for a thousand.
