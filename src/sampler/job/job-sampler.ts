@@ -73,7 +73,7 @@ export interface Observation extends Sampling {
 export interface LineageSeen {
   readonly totals: LineageTotals;
   readonly upper: (bounds: UnknownBounds) => UpperResult;
-  /** See Lineage. */
+  /** See UpperEnds. */
   readonly replacerFaults: number | null;
   /** Processes that were alive at the last sweep. */
   readonly living: number;
