@@ -1,14 +1,24 @@
 import { CLOCK_TOLERANCE_MS } from '../record/highest-sum';
+import type { FieldName } from '../record/fields';
 import type { JobRecord } from '../record/record';
 import { groupBy } from '../base/group-by';
 import type { StoredRecord } from '../record/merge';
 import type { JobAnswer, JobAttempt } from './store';
+
+/** What is needed of records that are arranged. */
+export const ATTEMPT_FIELDS: readonly FieldName[] = [
+  ...(['cluster', 'job_id', 'task_id', 'pe_task_id', 'host', 'run_id', 'trust', 'revision'] as const),
+  ...(['owner', 'submitted_at', 'started_at', 'ended_at'] as const),
+];
 
 /** Of one submission, the spool directory and the accounting line have times up to a second apart. */
 export const SAME_SUBMISSION_MS = 2000;
 
 /** Job numbers don't wrap so fast; a job whose host went down waits for a while until it runs again. */
 const REQUEUED_WITHIN_MS = 3_600_000;
+
+/** Sooner no number comes round: of two owners who say that they had it, only one did. */
+const COMES_ROUND_MS = 45 * 86_400_000;
 
 function ms(time: string | null): number | null {
   return time === null ? null : Date.parse(time);
@@ -64,8 +74,8 @@ function requeuedTest(records: readonly StoredRecord[]): (time: number) => boole
 }
 
 /**
- * The jobs that have had one number in one cluster, oldest first: job numbers wrap, and what distinguishes two such jobs
- * is when they were submitted. A record that does not know belongs to the last job submitted before it began.
+ * The jobs among records of one number in one cluster, oldest first: job numbers wrap, and what distinguishes two such
+ * jobs is when they were submitted. A record that does not know belongs to the last job submitted before it began.
  */
 function incarnations(records: readonly StoredRecord[]): readonly (readonly StoredRecord[])[] {
   const submissions: number[] = [];
@@ -89,6 +99,36 @@ function incarnations(records: readonly StoredRecord[]): readonly (readonly Stor
     const job = jobs.get(index);
     return job === undefined ? [] : [job];
   });
+}
+
+/**
+ * Which records of one number are somebody's word for a job that another user's better record is of: anybody may hand in
+ * a record of any number.
+ */
+function claimTest(records: readonly StoredRecord[]): (stored: StoredRecord) => boolean {
+  const isHandedIn = ({ record }: StoredRecord): boolean => record.trust === 'self-reported';
+  if (!records.some(isHandedIn)) return () => false;
+  const known = records.filter((stored) => !isHandedIn(stored));
+  const beginnings = [...groupBy(known, ({ record }) => record.owner)].map(
+    ([owner, ofOwner]) => [owner, ofOwner.map(({ record }) => begun(record)).sort((a, b) => a - b)] as const,
+  );
+  return (stored) => {
+    if (!isHandedIn(stored)) return false;
+    const at = begun(stored.record);
+    const near = beginnings.filter(([, times]) => {
+      const last = times[lastUpTo(times, at + COMES_ROUND_MS)];
+      return last !== undefined && last > at - COMES_ROUND_MS;
+    });
+    return near.length > 0 && near.every(([owner]) => owner !== stored.record.owner);
+  };
+}
+
+/** The jobs that have had one number in one cluster, oldest first; what users only claim to be one of them comes before. */
+function jobsOf(records: readonly StoredRecord[]): readonly (readonly StoredRecord[])[] {
+  const isClaim = claimTest(records);
+  const claims = groupBy(records.filter(isClaim), ({ record }) => record.owner);
+  if (claims.size === 0) return incarnations(records);
+  return [...[...claims.values()].flatMap(incarnations), ...incarnations(records.filter((one) => !isClaim(one)))];
 }
 
 /**
@@ -141,7 +181,7 @@ function runsOf(records: readonly StoredRecord[]): readonly (readonly StoredReco
 
 /** The tasks (`qrsh -inherit`) among the records of one job or array task of a cluster, with their masters' records. */
 export function mastersOfTasks(records: readonly StoredRecord[]): ReadonlyMap<StoredRecord, StoredRecord> {
-  const runs = incarnations(records).flatMap(runsOf);
+  const runs = jobsOf(records).flatMap(runsOf);
   return new Map(
     runs.flatMap((run) => {
       const master = run.find(({ record }) => record.pe_task_id === null);
@@ -180,7 +220,7 @@ function numberAttempts(records: readonly StoredRecord[]): readonly JobAttempt[]
     compareText(a[0]?.record.cluster ?? '', b[0]?.record.cluster ?? ''),
   );
   return clusters.flatMap((ofCluster) =>
-    incarnations(ofCluster).flatMap((job, index) => attempts(job, index + 1).sort(comparePlaces)),
+    jobsOf(ofCluster).flatMap((job, index) => attempts(job, index + 1).sort(comparePlaces)),
   );
 }
 
@@ -212,6 +252,6 @@ export function chooseJobs(runs: readonly JobAttempt[], { all, at }: JobChoice):
   return { records: chosen, older_incarnations: older, newer_incarnations: newer };
 }
 
-/** Numbers the attempts of every job among `records` (all of one job number), and picks the wanted jobs. */
+/** Numbers the attempts of every job among `records` (all of one job number, with ATTEMPT_FIELDS), and picks the wanted jobs. */
 export const arrangeAttempts = (records: readonly StoredRecord[], choice: JobChoice): JobAnswer =>
   chooseJobs(numberAttempts(records), choice);

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { arrangeAttempts } from '../../src/accounting/attempts';
+import { arrangeAttempts, mastersOfTasks } from '../../src/accounting/attempts';
 import { asStored } from '../../src/record/merge';
 import type { StoredRecord } from '../../src/record/merge';
 import type { JobRecord } from '../../src/record/record';
@@ -55,6 +55,39 @@ it('takes a run that was submitted when another ended for the next of the same j
     run('d', { submitted_at: iso(T0 + 3 * DAY), started_at: iso(T0 + 3 * DAY) }),
   ];
   assert.deepEqual(told(records), ['a: 1, 1 of 3', 'b: 1, 2 of 3', 'c: 1, 3 of 3', 'd: 2, 1 of 1']);
+});
+
+describe('what another user hands in under the number of a job', () => {
+  const of = (owner: string, trust: JobRecord['trust'], at: number): Partial<JobRecord> => ({
+    owner,
+    trust,
+    submitted_at: iso(at),
+    started_at: iso(at + 1000),
+    ended_at: iso(at + 60_000),
+  });
+
+  it('is no attempt of that job, and never the newest', () => {
+    for (const later of [61_000, DAY]) {
+      const records = [run('a', of('alice', 'root', T0)), run('m', of('mallory', 'self-reported', T0 + later))];
+      assert.deepEqual(told(records), ['m: 1, 1 of 1', 'a: 2, 1 of 1']);
+      assert.deepEqual(told(records, {}), ['a: 2, 1 of 1']);
+    }
+  });
+
+  it('takes no task of it', () => {
+    const records = [
+      run('m', { ...of('mallory', 'self-reported', T0), pe_task_id: null }),
+      run('t', { ...of('alice', 'root', T0 + 5000), pe_task_id: '1.ge1' }),
+    ];
+    assert.equal(mastersOfTasks(records).size, 0);
+  });
+
+  it('is a job of its own where the number came round, or nobody else says that he had it', () => {
+    const records = [run('a', of('alice', 'root', T0)), run('m', of('mallory', 'self-reported', T0 + 60 * DAY))];
+    assert.deepEqual(told(records), ['a: 1, 1 of 1', 'm: 2, 1 of 1']);
+    const own = [run('a', of('bob', 'accounting', T0)), run('m', of('bob', 'self-reported', T0 + DAY))];
+    assert.deepEqual(told(own), ['a: 1, 1 of 1', 'm: 2, 1 of 1']);
+  });
 });
 
 it('gives a record that does not know its submission to the job that had the number when it began', () => {

@@ -14,6 +14,8 @@ interface Extent {
   readonly clusters: ReadonlySet<string>;
   readonly submitted: readonly number[];
   readonly isParallel: boolean;
+  /** Records that another user handed in may be among them. */
+  readonly mayBeClaimed: boolean;
 }
 
 interface Lists extends Extent {
@@ -26,6 +28,8 @@ interface Lists extends Extent {
 type Found = readonly [
   cluster: string | null,
   otherCluster: string | null,
+  owner: number | null,
+  otherOwner: number | null,
   submitted: number | null,
   lastSubmitted: number | null,
   isParallel: boolean | null,
@@ -93,20 +97,21 @@ interface Condition {
 /** Rows of the table in the order of tasks; `condition` is on `r`. */
 async function listsOf(snapshot: Snapshot, names: readonly string[], of: Condition, words: OwnNumbers): Promise<Lists> {
   const [found] = await snapshot.db.rows<Found>(
-    `SELECT min(r.cluster), max(r.cluster), min(r.submitted_at), max(r.submitted_at),
+    `SELECT min(r.cluster), max(r.cluster), min(r.owner_id), max(r.owner_id), min(r.submitted_at), max(r.submitted_at),
        bool_or(r.pe_task_id IS NOT NULL OR coalesce(r.granted_hosts LIKE '%},{%', false)),
        ${['id', 'task', ...names].map(listed).join(', ')}
      FROM (SELECT *, coalesce(r.task_id, 0) AS task FROM ${snapshot.source.records} AS r
        WHERE ${of.condition} ORDER BY task, r.id) AS r`,
     of.parameters.values,
   );
-  const [cluster = null, other = null, first = null, last = null, isParallel = null, list, tasks, ...columns] =
-    found ?? [];
+  const [cluster = null, other = null, owner = null, otherOwner = null, ...rest] = found ?? [];
+  const [first = null, last = null, isParallel = null, list, tasks, ...columns] = rest;
   const ids = listOf(list).map(Number);
   return {
     clusters: new Set([cluster, other].filter((name) => name !== null)),
     submitted: [first, last].filter((time) => time !== null),
     isParallel: isParallel === true,
+    mayBeClaimed: owner !== otherOwner,
     ids,
     tasks: listOf(tasks).map(Number),
     cells: await withWords(snapshot, names, { ids, cells: columns.map(listOf) }, of, words),
@@ -125,10 +130,11 @@ function extentOf(waiting: readonly StoredRecord[]): Extent {
     isParallel: records.some(
       ({ pe_task_id, granted_hosts }) => pe_task_id !== null || (granted_hosts?.length ?? 0) > 1,
     ),
+    mayBeClaimed: records.some(({ trust }) => trust === 'self-reported'),
   };
 }
 
-/** Whether they are the runs of one array that has no parallel tasks. */
+/** Whether they are the runs of one user's array that has no parallel tasks. */
 function isOneArray(parts: readonly Extent[]): boolean {
   const times = parts.flatMap(({ submitted }) => submitted);
   const [first, last] = times.reduce(
@@ -136,7 +142,11 @@ function isOneArray(parts: readonly Extent[]): boolean {
     [Infinity, -Infinity],
   );
   const clusters = new Set(parts.flatMap((part) => [...part.clusters]));
-  return clusters.size <= 1 && !(last - first > SAME_SUBMISSION_MS) && !parts.some(({ isParallel }) => isParallel);
+  return (
+    clusters.size <= 1 &&
+    !(last - first > SAME_SUBMISSION_MS) &&
+    !parts.some(({ isParallel, mayBeClaimed }) => isParallel || mayBeClaimed)
+  );
 }
 
 /** Rows of the table with those that wait, in the order of tasks. */

@@ -1,4 +1,4 @@
-import { arrangeAttempts } from '../../accounting/attempts';
+import { arrangeAttempts, ATTEMPT_FIELDS } from '../../accounting/attempts';
 import { groupBy } from '../../base/group-by';
 import type { FieldName } from '../../record/fields';
 import type { StoredRecord } from '../../record/merge';
@@ -29,12 +29,6 @@ interface JobRuns {
   /** What is said of all records, by their keys, where several of them are one run; else none. */
   readonly said: ReadonlyMap<string, Said>;
 }
-
-/** What `arrangeAttempts` needs. */
-const RUN_FIELDS: readonly FieldName[] = [
-  ...(['cluster', 'job_id', 'task_id', 'pe_task_id', 'host', 'run_id', 'revision'] as const),
-  ...(['submitted_at', 'started_at', 'ended_at'] as const),
-];
 
 const FIRST = { attempt: 1, incarnation: 1 };
 
@@ -85,7 +79,7 @@ export class Accounts {
 
   private async ask(numbers: readonly number[], jobs: Map<number, JobRuns>): Promise<void> {
     const parallel: number[] = [];
-    for (const [number, ofJob] of await this.find(numbers, RUN_FIELDS)) {
+    for (const [number, ofJob] of await this.find(numbers, ATTEMPT_FIELDS)) {
       const runs = arrangeAttempts(ofJob, { all: true }).records;
       const later = runs.flatMap(({ record, attempt, incarnation }) =>
         attempt === 1 && incarnation === 1 ? [] : [[recordKeyText(record), { attempt, incarnation }] as const],

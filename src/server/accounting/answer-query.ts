@@ -1,5 +1,5 @@
 import { withDerived } from '../../record/efficiency';
-import { arrangeAttempts } from '../../accounting/attempts';
+import { arrangeAttempts, ATTEMPT_FIELDS } from '../../accounting/attempts';
 import { briefRecords, withOwnWords } from '../../accounting/tasks';
 import type {
   AccountingReader,
@@ -65,10 +65,7 @@ function given({ record, ended, provenance }: StoredRecord): object {
 }
 
 /** What says which runs of a job there are, and who may see them. */
-const RUN_FIELDS: readonly FieldName[] = [
-  ...(['cluster', 'job_id', 'task_id', 'pe_task_id', 'host', 'run_id', 'status', 'revision'] as const),
-  ...(['owner', 'project', 'submitted_at', 'started_at', 'ended_at'] as const),
-];
+const RUN_FIELDS: readonly FieldName[] = [...ATTEMPT_FIELDS, 'status', 'project'];
 
 /** Rejects with HttpProblem where there are too many, which are not read whole to see that. */
 async function visibleJob(query: JobQuery, access: Access, reader: AccountingReader): Promise<JobAnswer> {

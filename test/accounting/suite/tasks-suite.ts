@@ -100,6 +100,7 @@ export function tasksSuite(open: OpenStore): void {
         { submitted_at: iso(T0 + 90 * DAY), started_at: iso(T0 + 90 * DAY), ended_at: iso(T0 + 91 * DAY) },
         { cluster: 'elsewhere' },
         { pe: 'mpi', pe_task_id: '1.node1' },
+        { owner: 'mallory', trust: 'self-reported' as const },
       ];
       for (const [index, other] of others.entries()) {
         const job_id = 100 + index;

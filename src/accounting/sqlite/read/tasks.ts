@@ -14,7 +14,7 @@ export const PARALLEL = 'SELECT 1 FROM record WHERE job_id = ? AND pe_task_id IS
 const BLOCK = 1000;
 
 /** Index of the first list. */
-const LISTS_AT = 5;
+const LISTS_AT = 7;
 
 /** The records of a job in the order of their tasks. Parameter: its number. */
 export const IDS_OF_JOB = 'SELECT id FROM record INDEXED BY record_by_job WHERE job_id = ? ORDER BY task_id';
@@ -24,13 +24,15 @@ export const IDS_OF_JOB = 'SELECT id FROM record INDEXED BY record_by_job WHERE 
  * JSON list, the job's number.
  */
 export const tasksQuery = (columns: readonly string[]): string =>
-  `SELECT min(r.cluster_id), max(r.cluster_id), min(r.submitted_at), max(r.submitted_at), max(r.granted_hosts LIKE '%},{%'),
+  `SELECT min(r.cluster_id), max(r.cluster_id), min(r.owner_id), max(r.owner_id), min(r.submitted_at), max(r.submitted_at), max(r.granted_hosts LIKE '%},{%'),
     ${['id', ...columns].map((name) => `json_group_array(r.${name})`).join(', ')}
   FROM json_each(?) CROSS JOIN record r ON r.id = value WHERE r.job_id = ?`;
 
 type Block = readonly [
   cluster: number | null,
   otherCluster: number | null,
+  owner: number | null,
+  otherOwner: number | null,
   submitted: number | null,
   lastSubmitted: number | null,
   isParallel: 0 | 1 | null,
@@ -51,14 +53,15 @@ function blocksOf(db: Database, job: number, ids: readonly number[], columns: re
 const listAt = (blocks: readonly Block[], at: number): readonly Cell[] =>
   ([] as Cell[]).concat(...blocks.map((block) => JSON.parse(String(block[at])) as readonly Cell[]));
 
-/** Whether the records are of one job, whose tasks run on one host each. */
+/** Whether the records are of one user's job, whose tasks run on one host each. */
 function areTasks(blocks: readonly Block[]): boolean {
   const known = (values: readonly (number | null)[]): readonly number[] => values.filter((value) => value !== null);
-  const submitted = known(blocks.flatMap((block) => [block[2], block[3]]));
+  const submitted = known(blocks.flatMap((block) => [block[4], block[5]]));
   return (
     new Set(blocks.flatMap(([least, most]) => [least, most])).size <= 1 &&
+    new Set(known(blocks.flatMap((block) => [block[2], block[3]]))).size <= 1 &&
     Math.max(...submitted) - Math.min(...submitted) <= SAME_SUBMISSION_MS &&
-    blocks.every((block) => block[4] !== 1)
+    blocks.every((block) => block[6] !== 1)
   );
 }
 
