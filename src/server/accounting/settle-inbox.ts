@@ -8,7 +8,7 @@ import { isPostgresUrl } from '../../record/postgres-url';
 import type { Settings } from '../../record/settings';
 
 const EVERY_MS = 5_000;
-/** What a person has to mend is tried so many times less often. */
+/** What a person has to fix is tried so many times less often. */
 const SELDOM = 12;
 
 interface InboxWork {
