@@ -238,10 +238,11 @@ function renderBars(bars: readonly Bar[], screen: Screen): string[] {
   return bars.map(({ name, part, behind, text }) => {
     if (behind === undefined)
       return `  ${padEnd(name, names)}  ${renderBar(part, room, screen, screen.style.accent)}  ${padStart(text, texts)}`;
-    const asked = Math.round(Math.min(1, behind) * room);
-    const used = Math.min(asked, Math.round(Math.min(1, part) * room));
-    const bar = screen.style.accent(screen.glyphs.barFull.repeat(used)) + screen.glyphs.barAsked.repeat(asked - used);
-    return `  ${padEnd(name, names)}  ${bar}${' '.repeat(room - asked)}  ${padStart(text, texts)}`;
+    const used = Math.round(part * room);
+    const bar =
+      screen.style.accent(screen.glyphs.barFull.repeat(used)) +
+      screen.glyphs.barAsked.repeat(Math.max(0, Math.round(behind * room) - used));
+    return `  ${padEnd(name, names)}  ${padEnd(bar, room)}  ${padStart(text, texts)}`;
   });
 }
 
@@ -257,7 +258,7 @@ function renderHours(report: Report, screen: Screen): string[] {
       used: hours.reduce((sum, hour) => sum + hour.used_gib_hours, 0),
     };
   });
-  const most = parts.reduce((least, { asked }) => Math.max(least, asked), 0);
+  const most = parts.reduce((least, { asked, used }) => Math.max(least, asked, used), 0);
   const { texts, unit } = formatMemoryTimes(
     parts.flatMap(({ used, asked }) => [used, asked]),
     screen.glyphs.dot,
@@ -267,7 +268,7 @@ function renderHours(report: Report, screen: Screen): string[] {
     name: `${two(index * HOURS_A_BAR)}-${two((index + 1) * HOURS_A_BAR)} h`,
     part: used / most,
     behind: asked / most,
-    text: `${texts[2 * index] ?? ''} of ${texts[2 * index + 1] ?? ''} ${unit}`,
+    text: `${texts[2 * index] ?? ''} / ${texts[2 * index + 1] ?? ''} ${unit}`,
   }));
   return [...renderBars(bars, screen), ...paragraph(text, screen).map(screen.style.faint)];
 }
@@ -426,7 +427,7 @@ export function renderReport(report: Report, screen: Screen): string[] {
     ...(owner === null ? [groups, wasters, killed, farBelow] : [killed, wasters, groups]).flat(),
     ...section('Classes', renderClasses(report, screen), screen),
     ...section(WAITS_TITLE, renderWaits(report, screen), screen),
-    ...section('Memory by hour of the day: used of requested', renderHours(report, screen), screen),
+    ...section('Memory by hour of the day: used / requested', renderHours(report, screen), screen),
     ...section('Peak over limit: records', renderShares(report, screen), screen),
     ...section('Coverage', renderCoverage(report, screen), screen),
   ];

@@ -196,7 +196,7 @@ export function silentText({ kind, records, last_at: at }: SilentNode): string {
   return `the sampler of its last job was lost${when}`;
 }
 
-/** When most was requested, and how much of that was in use then; null: nothing to compare. */
+/** When most was requested, and what was in use then: no share, since not all jobs are sampled or have a request. null: nothing was requested. */
 export function hoursText({ hours }: Report): string | null {
   const busiest = hours.reduce(
     (most, hour, index) => (hour.requested_gib_hours > (hours[most]?.requested_gib_hours ?? 0) ? index : most),
@@ -206,10 +206,10 @@ export function hoursText({ hours }: Report): string | null {
   if (most === undefined || most.requested_gib_hours <= 0) return null;
   const clock = (hour: number): string => `${String(hour % 24).padStart(2, '0')}:00`;
   return (
-    `Most was requested from ${clock(busiest)} to ${clock(busiest + 1)}: ${memoryTime(most.requested_gib_hours)}, ` +
+    `Most was requested from ${clock(busiest)} to ${clock(busiest + 1)}: ${memoryTime(most.requested_gib_hours)}; ` +
     (hours.every(({ used_gib_hours: used }) => used === 0)
       ? 'the memory in use then is unknown.'
-      : `of which ${formatPercent(most.used_gib_hours / most.requested_gib_hours)} were in use.`)
+      : `${memoryTime(most.used_gib_hours)} were measured in use then.`)
   );
 }
 
