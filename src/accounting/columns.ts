@@ -284,9 +284,13 @@ function wordCell(at: number, name: string, text: (id: number, words: WordCodec)
   };
 }
 
-const { proved, exact, open, sources } = BRACKET;
 /** How a peak was found. */
-const basisShape = object({ proved, exact, open, sources });
+const basisShape = object({
+  proved: BRACKET.proved,
+  exact: BRACKET.exact,
+  open: BRACKET.open,
+  sources: BRACKET.sources,
+});
 /** Members with a column of numbers, in its order. */
 const BRACKET_NUMBERS = ['lower_bytes', 'upper_bytes', 'slack_bytes', 'at'];
 
@@ -347,14 +351,14 @@ function bracketCodec(name: string, help: string): CellCodec {
     },
     write: (value, words) => {
       if (value === null) return [null, null, null, null, null, null];
-      const { lower_bytes, upper_bytes, slack_bytes, at, command, ...basis } = value as Bracket;
+      const { lower_bytes, upper_bytes, slack_bytes, at, command, proved, exact, open, sources } = value as Bracket;
       return [
         lower_bytes,
         upper_bytes,
         slack_bytes,
         at === null ? null : msOf(at),
         command === null ? null : words.intern('command', command),
-        words.intern('bracket_basis', JSON.stringify(basisShape.read(basis))),
+        words.intern('bracket_basis', JSON.stringify({ proved, exact, open, sources })),
       ];
     },
     read: (cells, at, words) =>
