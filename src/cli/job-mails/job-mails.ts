@@ -28,7 +28,7 @@ interface JobMailParts {
 }
 
 const HOUR_MS = 3_600_000;
-/** Of one kind to one owner within an hour; what is above waits for the next. */
+/** Of one kind to one owner within an hour, whether it went or not; what is above waits for the next. */
 const MOST_AN_HOUR: Readonly<Record<Kind, number>> = { job: 30, risk: 5 };
 /** Records come late where a host was off. */
 const LOOK_BACK_MS = 24 * HOUR_MS;
@@ -74,7 +74,7 @@ function wantedEnds(choices: ReadonlyMap<string, UserChoice>): readonly WantedEn
 export class JobMails {
   /** Mails that have gone, by name: the ledger has them, too. */
   readonly #gone = new Set<string>();
-  /** When the last mails to an owner went (ms). */
+  /** When the last mails to an owner were tried (ms). */
   readonly #times = new Map<string, readonly number[]>();
   /** Those of which the ledger knows mails. */
   #days: readonly string[] = [];
@@ -173,8 +173,7 @@ export class JobMails {
     );
     round.isStopped = stop;
     if (came !== 'left') this.#remember(name);
-    if (came !== 'sent') return;
-    round.sent++;
+    if (came === 'sent') round.sent++;
     this.#times.set(`${kind} ${owner}`, [...this.#recent(kind, owner), now().getTime()]);
   }
 

@@ -165,6 +165,19 @@ describe('mails on jobs that have ended', () => {
     assert.equal(new Set(sink.mails.map(({ headers }) => headers.get('subject'))).size, 35);
   });
 
+  it('are tried no more often where the server takes none', async (t) => {
+    const jobs = Array.from({ length: 35 }, (_, index) => ended({ job_id: 5000 + index }));
+    const { begin, sink } = await site(t, jobs);
+    const mails = begin({ bob: EACH_JOB });
+    let tried = 0;
+    sink.answer = () => {
+      tried++;
+      return { code: 451, text: 'later' };
+    };
+    for (let round = 0; round < 2; round++) assert.equal((await mails.round(null)).sent, 0);
+    assert.equal(tried, 30);
+  });
+
   it('of an owner with thousands of jobs hold up nobody else’s', async (t) => {
     const single = Array.from({ length: 4000 }, (_, index) => ended({ job_id: 5000 + index }));
     const arrays = Array.from({ length: 1000 }, (_, index) => ended({ job_id: 9000 + index, task_id: 1 }));
