@@ -229,20 +229,9 @@ function sumOfHost(group: HostGroup, first: JobRecord, wallclock: number | null)
   };
 }
 
-/**
- * Slots of a host whose grant is not known: a record has at least its own, and tasks that ran at one time took one
- * each. Nothing follows from the job's other hosts: whether the master counts as a task differs from one parallel
- * environment to the next.
- */
-function heldSlots(records: readonly JobRecord[]): number | null {
-  const tasks = records.filter(({ pe_task_id: task }) => task !== null);
-  const claimed = records.reduce((most, { host_slots: slots }) => Math.max(most, slots ?? 0), 0);
-  const atOnce = highestSum(
-    tasks.map((task) => ({ clock: task.host, from: beginOf(task), to: lastMomentOf(task), value: 1 })),
-  );
-  const slots = Math.max(claimed, atOnce);
-  return slots === 0 ? null : slots;
-}
+/** Slots of a host whose grant is not known: nothing follows from its tasks, or from the job's other hosts. */
+const heldSlots = (records: readonly JobRecord[]): number | null =>
+  largestOfKnown(records.map(({ host_slots: slots }) => slots));
 
 function limitOnHost(
   first: JobRecord,
@@ -255,8 +244,11 @@ function limitOnHost(
     if (asked.per === 'job') return master ? asked.request_bytes : null;
     if (asked.limit_bytes !== null && slots !== null) return bytesForSlots(asked.request_bytes, slots);
   }
-  return largestOfKnown(records.map(limitOf));
+  // A line of Grid Engine's accounting, alone, has the limit of all hosts.
+  return largestOfKnown(records.map((record) => (isOfAllHosts(record) ? null : limitOf(record))));
 }
+
+const isOfAllHosts = ({ trust, host_slots: slots }: JobRecord): boolean => trust === 'accounting' && slots === null;
 
 function limitOfJob(first: JobRecord, hosts: readonly HostSum[], slots: number | null): number | null {
   const asked = requestOf(first);

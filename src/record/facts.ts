@@ -1,10 +1,11 @@
+import { categoryRequests } from '../gridengine/category-requests';
 import { bytesForSlots } from '../gridengine/memory-request';
 import type { JobRecord } from './record';
 import { countedByGridEngine, killedByMemory } from './cause';
 import { coverageReason, isSampled } from './coverage';
 import { endedBadly } from './job-end';
 import { figureOf } from './peak-figure';
-import { limitOf, requestOf } from './request';
+import { complexesOf, limitOf, requestOf } from './request';
 import type { CoverageReason } from './coverage';
 
 /** What sums need to know of a record. Bytes, ms, joules; null: not known. */
@@ -15,6 +16,8 @@ export interface Facts {
    * record counts there, the master's, or that of the first task.
    */
   readonly standsForHost: boolean;
+  /** Of no parallel job: no other record of the same run can have held what this one requested. */
+  readonly alone: boolean;
   readonly slots: number;
   readonly wallclock: number | null;
   readonly cpu: number | null;
@@ -50,21 +53,33 @@ export function countedAt(record: JobRecord): number {
 type SlotFacts = Pick<JobRecord, 'host_slots' | 'slots' | 'trust' | 'pe_task_id'>;
 
 /**
- * What is requested for the record on its host, in bytes; null: nothing, or no limit. A request for the whole job is its
- * master's alone.
+ * What is requested for the record on its host, in bytes; null: nothing, or no limit; 0: its master has all of it, as it
+ * has a request for the whole job.
  */
 export function requestedBytes(
-  record: SlotFacts & Pick<JobRecord, 'h_vmem' | 'requests' | 'request_order'>,
+  record: SlotFacts & Pick<JobRecord, 'h_vmem' | 'requests' | 'request_order' | 'grid_engine'>,
 ): number | null {
   const asked = requestOf(record);
-  if (asked === null) return null;
+  if (asked === null) return isInMasters(record) ? 0 : null;
   if (
     asked.request_bytes === null ||
     (asked.per === 'slot' && record.host_slots === null && asked.limit_bytes !== null)
   )
     return asked.limit_bytes;
-  if (asked.per === 'job') return record.pe_task_id === null ? asked.request_bytes : null;
+  if (asked.per === 'job') return record.pe_task_id === null ? asked.request_bytes : 0;
   return bytesForSlots(asked.request_bytes, hostSlots(record));
+}
+
+/** Of a task that is known by Grid Engine's accounting alone: its master's line has the request of all hosts. */
+function isInMasters({
+  trust,
+  pe_task_id,
+  grid_engine: line,
+  request_order: order,
+}: SlotFacts & Pick<JobRecord, 'request_order' | 'grid_engine'>): boolean {
+  if (trust !== 'accounting' || pe_task_id === null) return false;
+  const complexes = complexesOf(order);
+  return categoryRequests(line?.category ?? '').some(({ name }) => complexes.includes(name));
 }
 
 /** Slots on the host. A line of Grid Engine's accounting, alone, has only the job's: they stand in its master's. */
@@ -87,6 +102,7 @@ export function factsOf(record: JobRecord, standsForHost: boolean): Facts {
   return {
     running: record.status === 'running',
     standsForHost,
+    alone: record.pe === null && record.pe_task_id === null,
     slots: hostSlots(record),
     wallclock: ms(record.wallclock_seconds),
     cpu: ms(record.cpu_seconds),

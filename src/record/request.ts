@@ -25,7 +25,8 @@ export function orderText(order: readonly string[]): string | null {
   return text === REQUEST_ORDER.join(SEPARATOR) ? null : text;
 }
 
-const orderOf = ({ request_order: order }: Requests): readonly string[] =>
+/** The complexes of an order. */
+export const complexesOf = (order: string | null): readonly string[] =>
   order === null ? REQUEST_ORDER : order.split(SEPARATOR);
 
 function requestFor({ h_vmem, requests }: Requests, complex: string): MemoryRequest | null {
@@ -35,7 +36,7 @@ function requestFor({ h_vmem, requests }: Requests, complex: string): MemoryRequ
 
 function firstRequest(record: Requests): Request | null {
   let unlimited: Request | null = null;
-  for (const complex of orderOf(record)) {
+  for (const complex of complexesOf(record.request_order)) {
     const asked = requestFor(record, complex);
     if (asked === null) continue;
     if ((asked.limit_bytes ?? 0) > 0) return { complex, ...asked };
@@ -67,7 +68,7 @@ export function limitOf(record: Requests): number | null {
 
 /** The complex that a record is judged by; of one without a request that which should be requested. */
 export function complexOf(record: Requests): string {
-  return requestOf(record)?.complex ?? orderOf(record)[0] ?? H_VMEM;
+  return requestOf(record)?.complex ?? complexesOf(record.request_order)[0] ?? H_VMEM;
 }
 
 /** A record with another limit on what it is judged by; one without a request stays as it is. */

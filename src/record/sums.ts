@@ -75,6 +75,8 @@ interface Contribution {
   readonly used: number;
   readonly peak: number;
   readonly gridEngine: number;
+  readonly unused: number;
+  readonly unusedByGridEngine: number;
   readonly slotMs: number;
   /** Peak over limit, in steps. */
   readonly steps: number | null;
@@ -86,14 +88,22 @@ interface Contribution {
 export function contributionOf(facts: Facts, counted: number): Contribution {
   const wallclock = facts.wallclock ?? 0;
   const standing = facts.standsForHost ? wallclock : 0;
+  const comparable = facts.requested !== null || facts.limit !== null || !facts.standsForHost;
+  const requested = ((facts.requested ?? 0) * standing) / GIB_HOUR;
+  const peak = ((facts.peak ?? 0) * wallclock) / GIB_HOUR;
+  const gridEngine = ((facts.gridEngine ?? 0) * wallclock) / GIB_HOUR;
+  const unusedOf = (held: number | null, amount: number): number =>
+    held === null || !comparable ? 0 : Math.max(facts.alone ? 0 : -Infinity, requested - amount);
   return {
     facts,
-    comparable: facts.requested !== null || facts.limit !== null || !facts.standsForHost,
-    requested: ((facts.requested ?? 0) * standing) / GIB_HOUR,
+    comparable,
+    requested,
     limit: ((facts.limit ?? 0) * standing) / GIB_HOUR,
     used: ((facts.used ?? 0) * 1000) / GIB_HOUR,
-    peak: ((facts.peak ?? 0) * wallclock) / GIB_HOUR,
-    gridEngine: ((facts.gridEngine ?? 0) * wallclock) / GIB_HOUR,
+    peak,
+    gridEngine,
+    unused: unusedOf(facts.peak, peak),
+    unusedByGridEngine: unusedOf(facts.gridEngine, gridEngine),
     slotMs: standing * facts.slots,
     steps: shareInSteps(facts.peak, facts.limit),
     reason: COVERAGE_REASONS.indexOf(facts.reason),
@@ -117,12 +127,14 @@ export function addToTotals(totals: MutableTotals, added: Contribution, farBelow
   else {
     totals.requested_with_peak_gib_hours += requested;
     totals.peak_gib_hours += added.peak;
+    totals.unused_gib_hours += added.unused;
     if (comparable) totals.peak_with_request_gib_hours += added.peak;
   }
   if (facts.gridEngine !== null) {
     totals.with_grid_engine++;
     totals.requested_with_grid_engine_gib_hours += requested;
     totals.grid_engine_gib_hours += added.gridEngine;
+    totals.unused_by_grid_engine_gib_hours += added.unusedByGridEngine;
     if (comparable) totals.grid_engine_with_request_gib_hours += added.gridEngine;
   }
   totals.cpu_seconds += (facts.cpu ?? 0) / 1000;

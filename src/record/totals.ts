@@ -30,6 +30,9 @@ export const TOTALS = {
   used_with_request_gib_hours: amount('the part from records of jobs with a request'),
   peak_gib_hours: amount('peak of resident memory x elapsed time, of all records'),
   peak_with_request_gib_hours: amount('the part from records of jobs with a request'),
+  unused_gib_hours: amount(
+    'requested memory above the peak x elapsed time, of records with both: what one held above its own request takes nothing from others, but hosts of a parallel job count together',
+  ),
   requested_with_grid_engine_gib_hours: amount(
     "the part from records with Grid Engine's figure alone, to compare with grid_engine_with_request_gib_hours",
   ),
@@ -37,6 +40,7 @@ export const TOTALS = {
     "Grid Engine's figure (maxvmem: mostly address spaces) x elapsed time, of records without a peak",
   ),
   grid_engine_with_request_gib_hours: amount('the part from records of jobs with a request'),
+  unused_by_grid_engine_gib_hours: amount("as unused_gib_hours, above Grid Engine's figure"),
   cpu_seconds: amount('CPU time'),
   slot_seconds: amount('elapsed time x slots on the host (1 where unknown); each host of a parallel job once'),
   above_request: count('records whose peak of resident memory is above the limit'),

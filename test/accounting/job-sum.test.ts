@@ -196,7 +196,7 @@ describe('sumOfJob: slots, limits, load', () => {
     assert.deepEqual([sum.limit_bytes, sum.memory_efficiency, sum.hosts[0]?.limit_bytes], [null, null, null]);
   });
 
-  it('counts the tasks that held slots at one time where nobody tells the grant', () => {
+  it('knows no slots of a host where nobody tells the grant, and of lines alone no limit there', () => {
     const sum = sumOfJob(
       [
         told('n2', peak(1, 1), { task: '1.n2', from: 0, to: 10_000 }),
@@ -209,10 +209,16 @@ describe('sumOfJob: slots, limits, load', () => {
     assert.deepEqual(
       sum.hosts.map((host) => [host.host, host.slots]),
       [
-        ['n2', 2],
-        ['n3', 1],
+        ['n2', null],
+        ['n3', null],
       ],
     );
+    const line = told('n1', null, {
+      fields: { trust: 'accounting', h_vmem: { request_bytes: 2, limit_bytes: 160, per: 'slot' }, slots: 80 },
+    });
+    const task = told('n2', null, { task: '1.n2', fields: { trust: 'accounting' } });
+    const { hosts, limit_bytes: limit } = sumOfJob([line, task], 1);
+    assert.deepEqual([limit, ...hosts.map((host) => host.limit_bytes)], [160, null, null]);
     assert.deepEqual([sum.status, sum.started_at, sum.ended_at], ['finished', iso(0), iso(20_000)]);
     assert.equal(sum.wallclock_seconds, 20);
   });

@@ -146,6 +146,17 @@ it('compares what tasks held with the request that stands with another record of
   assert.deepEqual([totals.grid_engine_gib_hours, totals.grid_engine_with_request_gib_hours], [4, 2]);
 });
 
+it('what a job held above its request takes nothing from the waste of others; within a parallel job it does', () => {
+  const gib = (count: number): MemoryRequest => ({ request_bytes: count * GIB, limit_bytes: count * GIB, per: 'job' });
+  const unused = (changes: Parameters<typeof job>[2], peaks: readonly number[]): number => {
+    const sums = newSums();
+    for (const peak of peaks)
+      addFacts(sums, factsOf(job(1, T0, { h_vmem: gib(10), ...changes, peak_rss: peakOf(peak * GIB) }), true), T0, 5);
+    return Math.round((sums.totals.unused_gib_hours * 3600) / (job(1, T0).wallclock_seconds ?? 0));
+  };
+  assert.deepEqual([unused({}, [1, 4, 100]), unused({ pe: 'mpi' }, [1, 14])], [15, 5]);
+});
+
 it('has a name for each total', () => {
   assert.deepEqual([...TOTALS_NAMES].sort(), Object.keys(newSums().totals).sort());
 });

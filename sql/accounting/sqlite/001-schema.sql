@@ -186,9 +186,11 @@ CREATE TABLE rollup (
   used_with_request_gib_hours REAL NOT NULL, -- the part from records of jobs with a request
   peak_gib_hours REAL NOT NULL, -- peak of resident memory x elapsed time, of all records
   peak_with_request_gib_hours REAL NOT NULL, -- the part from records of jobs with a request
+  unused_gib_hours REAL NOT NULL, -- requested memory above the peak x elapsed time, of records with both: what one held above its own request takes nothing from others, but hosts of a parallel job count together
   requested_with_grid_engine_gib_hours REAL NOT NULL, -- the part from records with Grid Engine's figure alone, to compare with grid_engine_with_request_gib_hours
   grid_engine_gib_hours REAL NOT NULL, -- Grid Engine's figure (maxvmem: mostly address spaces) x elapsed time, of records without a peak
   grid_engine_with_request_gib_hours REAL NOT NULL, -- the part from records of jobs with a request
+  unused_by_grid_engine_gib_hours REAL NOT NULL, -- as unused_gib_hours, above Grid Engine's figure
   cpu_seconds REAL NOT NULL, -- CPU time
   slot_seconds REAL NOT NULL, -- elapsed time x slots on the host (1 where unknown); each host of a parallel job once
   above_request INTEGER NOT NULL, -- records whose peak of resident memory is above the limit
@@ -397,6 +399,6 @@ CREATE VIEW daily AS SELECT
   (SELECT name FROM cluster WHERE id = u.cluster_id) AS cluster,
   CASE u.dimension WHEN 0 THEN 'cluster' WHEN 1 THEN 'owner' WHEN 2 THEN 'project' WHEN 3 THEN 'queue' WHEN 4 THEN 'host' WHEN 5 THEN 'job_name' END AS dimension,
   CASE u.dimension WHEN 1 THEN (SELECT name FROM owner WHERE id = u.key) WHEN 2 THEN (SELECT name FROM project WHERE id = u.key) WHEN 3 THEN (SELECT name FROM queue WHERE id = u.key) WHEN 4 THEN (SELECT name FROM host WHERE id = u.key) WHEN 5 THEN (SELECT name FROM name_class WHERE id = u.key) END AS key,
-  u.records, u.jobs, u.running, u.requested_gib_hours, u.requested_with_used_gib_hours, u.requested_with_peak_gib_hours, u.used_gib_hours, u.used_with_request_gib_hours, u.peak_gib_hours, u.peak_with_request_gib_hours, u.requested_with_grid_engine_gib_hours, u.grid_engine_gib_hours, u.grid_engine_with_request_gib_hours, u.cpu_seconds, u.slot_seconds, u.above_request, u.far_below, u.limit_gib_hours, u.energy_joules, u.slot_seconds_with_energy, u.failed, u.failed_slot_seconds, u.killed_by_memory, u.unsampled, u.without_limit, u.without_peak, u.with_grid_engine, u.without_used
+  u.records, u.jobs, u.running, u.requested_gib_hours, u.requested_with_used_gib_hours, u.requested_with_peak_gib_hours, u.used_gib_hours, u.used_with_request_gib_hours, u.peak_gib_hours, u.peak_with_request_gib_hours, u.unused_gib_hours, u.requested_with_grid_engine_gib_hours, u.grid_engine_gib_hours, u.grid_engine_with_request_gib_hours, u.unused_by_grid_engine_gib_hours, u.cpu_seconds, u.slot_seconds, u.above_request, u.far_below, u.limit_gib_hours, u.energy_joules, u.slot_seconds_with_energy, u.failed, u.failed_slot_seconds, u.killed_by_memory, u.unsampled, u.without_limit, u.without_peak, u.with_grid_engine, u.without_used
 FROM rollup u WHERE u.unit = 0 AND u.dimension <= 5 AND u.day NOT IN (SELECT day FROM stale_day);
 -- end of generated

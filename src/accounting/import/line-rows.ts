@@ -182,7 +182,7 @@ export class LineRows {
       this.idOf('complex', order),
       request === null ? null : this.words.intern('complex', request.complex),
       request?.limit_bytes ?? null,
-      request === null ? null : requestedBytes({ ...requests, ...key }),
+      requestedBytes({ ...requests, ...key, grid_engine: line.peTaskId === null ? null : lineAccount(line) }),
       wholeMs(lineWallclock(line)),
       wholeMs(lineCpu(line)),
       this.noteId,

@@ -20,8 +20,8 @@ const SLOTS = `coalesce(r.host_slots, CASE WHEN r.trust <> ${ACCOUNTING} THEN 1
     WHEN r.pe_task_id IS NULL THEN coalesce(r.slots, 1) ELSE 0 END)`;
 
 /** In one value, since each that is read costs as much as evaluating the row; above these bits the coverage. */
-const FLAG = { running: 1, failed: 2, stands: 4, killed: 8, sampled: 16 } as const;
-const REASON_SHIFT = 5;
+const FLAG = { running: 1, failed: 2, stands: 4, killed: 8, sampled: 16, alone: 32 } as const;
+const REASON_SHIFT = 6;
 
 /** As `countedByGridEngine` (cause.ts) says, where there is no peak. */
 export const GRID_ENGINE = `CASE WHEN r.peak_rss_lower_bytes IS NULL AND r.ge_maxvmem_bytes > 0
@@ -43,6 +43,7 @@ export function factColumns(sameJob: string): string {
     bit(stands, FLAG.stands),
     bit(FAILED, FLAG.failed),
     bit('r.status = 1', FLAG.running),
+    bit('r.pe_id IS NULL AND r.pe_task_id IS NULL', FLAG.alone),
   ];
   return `${flags.join(' + ')}, ${SLOTS}, r.wallclock_ms, r.cpu_ms, r.limit_bytes, r.requested_bytes,
     r.peak_rss_lower_bytes, r.rss_byte_seconds, r.energy_joules, ${GRID_ENGINE}`;
@@ -59,6 +60,7 @@ export function factsAt(cells: readonly Cell[], at: number): Facts {
   return {
     running: (flags & FLAG.running) !== 0,
     standsForHost: (flags & FLAG.stands) !== 0,
+    alone: (flags & FLAG.alone) !== 0,
     slots: numberAt(cells, at + 1) ?? 0,
     wallclock: numberAt(cells, at + 2),
     cpu: numberAt(cells, at + 3),

@@ -4,7 +4,7 @@ import { loadSettings } from '../../record/settings';
 import { describeFilter } from '../../report/records/filter-text';
 import { FAR_BELOW_LIMIT } from '../../report/advice/fit';
 import { formatMinute, formatZone } from '../../report/format/local-time';
-import { RANKING_NAMES, rankingOf, RANKINGS, type RankingName } from '../../report/records/ranking';
+import { RANKING_NAMES, RANKINGS, type RankingName } from '../../report/records/ranking';
 import {
   rankGroups,
   renderRankings,
@@ -103,7 +103,7 @@ export async function showTop(
       stores.readers,
     );
     sayShown(answer.shown, choice.owner, terminal);
-    const groups = rankGroups(answer.groups, rankingOf(by, answer.totals));
+    const groups = rankGroups(answer.groups, RANKINGS[by]);
     const screen = screenOf(terminal, options, settings);
     if (groups.length === 0) {
       const { records, without_peak: unknown } = answer.totals;

@@ -4,8 +4,10 @@ import type { ImportSums } from '../../accounting/import/import-file';
 import { plural } from '../../report/efficiency/words';
 import { formatDay, formatMinute } from '../../report/format/local-time';
 import { formatMemoryTimes } from '../../report/format/units';
-import { rankingOf } from '../../report/records/ranking';
+import { RANKINGS } from '../../report/records/ranking';
 import { rankGroups } from '../../report/records/top';
+import { unusedByGridEngine, unusedOfAll } from '../../report/records/unused';
+import type { Totals } from '../../record/totals';
 import type { Screen } from '../../report/screen/screen';
 
 /**
@@ -21,17 +23,12 @@ export async function describeFindings(
   const { groups, totals } = await store.summary({ cluster, since: first, until: last + 1, by: 'owner' });
   const { glyphs } = screen;
   const [from, to] = [new Date(first), new Date(last)];
-  const ranking = rankingOf('unused', totals);
-  const [most] = rankGroups(groups, ranking);
-  const asked =
-    most?.totals[ranking.byGridEngine ? 'requested_with_grid_engine_gib_hours' : 'requested_with_peak_gib_hours'];
-  const { texts, unit } = formatMemoryTimes([most === undefined ? 0 : ranking.of(most.totals), asked ?? 0], glyphs.dot);
+  const [most] = rankGroups(groups, RANKINGS.unused);
   const owner = most?.key == null ? 'nobody by name' : screen.safe(most.key);
-  const figure = ranking.byGridEngine ? "Grid Engine's figure (maxvmem)" : 'the measured peaks';
   const waste =
     most === undefined
       ? "not known: no job has both a request of memory and a peak or Grid Engine's figure (maxvmem)"
-      : `${owner}, ${ranking.byGridEngine ? '~' : ''}${texts.join(' of ')} ${unit} requested, by ${figure}`;
+      : `${owner}, ${wasteText(most.totals, glyphs.dot)}`;
   const until = addDays(to, 1);
   const interval = `--since ${formatDay(from)}${until < screen.now ? ` --until ${formatDay(until)}` : ''}`;
   return [
@@ -39,4 +36,12 @@ export async function describeFindings(
     `Largest waste: ${waste}`,
     `Next: qmemacct report ${interval}`,
   ];
+}
+
+function wasteText(totals: Totals, dot: string): string {
+  const asked = totals.requested_with_peak_gib_hours + totals.requested_with_grid_engine_gib_hours;
+  const { texts, unit } = formatMemoryTimes([unusedOfAll(totals), asked], dot);
+  const isAbout = unusedByGridEngine(totals) > 0;
+  const figure = isAbout ? "Grid Engine's figure (maxvmem)" : 'the measured peaks';
+  return `${isAbout ? '~' : ''}${texts.join(' of ')} ${unit} requested, by ${figure}`;
 }

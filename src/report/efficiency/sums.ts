@@ -67,6 +67,8 @@ export function toSums(totals: Totals, fitting: Fitting) {
     grid_engine_gib_hours: totals.grid_engine_gib_hours,
     /** The part of it of jobs with a request. */
     grid_engine_with_request_gib_hours: totals.grid_engine_with_request_gib_hours,
+    /** Request less that figure, x wallclock. */
+    unused_by_grid_engine_gib_hours: totals.unused_by_grid_engine_gib_hours,
     without_used: totals.without_used,
   };
 }

@@ -1,5 +1,5 @@
 import type { Totals } from '../../record/totals';
-import { unusedByGridEngine, unusedGibHours } from './unused';
+import { unusedOfAll, unusedText } from './unused';
 
 /** Something that owners, hosts ... can be ranked by. */
 export interface Ranking {
@@ -10,8 +10,8 @@ export interface Ranking {
   readonly count: boolean;
   readonly says: string;
   readonly of: (totals: Totals) => number;
-  /** By Grid Engine's figure: marked with ~. */
-  readonly byGridEngine?: boolean;
+  /** Where it is more than the formatted number. */
+  readonly text?: (totals: Totals, format: (value: number) => string) => string;
 }
 
 const gibHours =
@@ -33,8 +33,9 @@ export const RANKINGS = {
     name: 'unused memory',
     head: gibHours('unused'),
     count: false,
-    says: 'memory-hours requested and never used (above the peak)',
-    of: unusedGibHours,
+    says: "memory-hours requested and never used (above the peak, or Grid Engine's figure where there is none)",
+    of: unusedOfAll,
+    text: unusedText,
   },
   requested: {
     name: 'requested memory',
@@ -88,16 +89,3 @@ export const RANKINGS = {
 export type RankingName = keyof typeof RANKINGS;
 
 export const RANKING_NAMES = Object.keys(RANKINGS) as readonly RankingName[];
-
-const UNUSED_BY_GRID_ENGINE: Ranking = {
-  ...RANKINGS.unused,
-  name: "unused memory by Grid Engine's figure",
-  of: unusedByGridEngine,
-  byGridEngine: true,
-};
-
-/** How groups are ranked that have these totals together: where no record has a peak, by Grid Engine's figure. */
-export function rankingOf(by: RankingName, totals: Totals): Ranking {
-  const sampled = totals.without_peak < totals.records || totals.with_grid_engine === 0;
-  return by === 'unused' && !sampled ? UNUSED_BY_GRID_ENGINE : RANKINGS[by];
-}

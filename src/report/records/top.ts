@@ -4,8 +4,8 @@ import { renderBar, shareTone } from '../screen/gauge';
 import { renderCsvRows } from './csv';
 import { escapeJson } from '../format/escape';
 import { formatMinute, formatZone } from '../format/local-time';
-import { RANKINGS, rankingOf, type Ranking, type RankingName } from './ranking';
-import { gridEngineText, unusedByGridEngine, unusedGibHours } from './unused';
+import { RANKINGS, type Ranking, type RankingName } from './ranking';
+import { gridEngineText, unusedOfAll, unusedText } from './unused';
 import type { Screen } from '../screen/screen';
 import { renderTable, type Column } from '../screen/table';
 import { spread } from '../job/title';
@@ -74,9 +74,7 @@ const CONTEXT: readonly TopColumn[] = [
     align: 'right',
     rank: 'unused',
     dispensable: 4,
-    cell: ({ totals }) =>
-      some(unusedGibHours(totals), formatNumber) ||
-      some(unusedByGridEngine(totals), (unused) => `~${formatNumber(unused)}`),
+    cell: ({ totals }) => some(unusedOfAll(totals), () => unusedText(totals, formatNumber)),
   },
   {
     head: 'CPU',
@@ -100,10 +98,10 @@ const CONTEXT: readonly TopColumn[] = [
 ];
 
 function columnsOf({ one, by, groups, totals }: TopReport, screen: Screen): readonly TopColumn[] {
-  const ranking = rankingOf(by, totals);
+  const ranking: Ranking = RANKINGS[by];
+  const format = ranking.count ? formatCount : formatNumber;
   const most = groups[0] === undefined ? 0 : ranking.of(groups[0].totals);
   const all = ranking.of(totals);
-  const about = ranking.byGridEngine ? '~' : '';
   const bar = (group: SummaryGroup): string =>
     most > 0 ? renderBar(ranking.of(group.totals) / most, BAR_WIDTH, screen, screen.style.accent) : '';
   return [
@@ -111,7 +109,7 @@ function columnsOf({ one, by, groups, totals }: TopReport, screen: Screen): read
     {
       head: ranking.head(screen.glyphs.dot),
       align: 'right',
-      cell: (group) => `${about}${(ranking.count ? formatCount : formatNumber)(ranking.of(group.totals))}`,
+      cell: (group) => ranking.text?.(group.totals, format) ?? format(ranking.of(group.totals)),
     },
     { head: '', dispensable: 2, cell: bar },
     {
@@ -127,7 +125,7 @@ function columnsOf({ one, by, groups, totals }: TopReport, screen: Screen): read
 export function renderTop(report: TopReport, screen: Screen): string[] {
   const { style, glyphs } = screen;
   const { totals, groups, all } = report;
-  const ranking = rankingOf(report.by, totals);
+  const ranking = RANKINGS[report.by];
   const columns = columnsOf(report, screen);
   const rows = groups.map((group) => columns.map(({ cell }) => cell(group, screen)));
   const count = `${formatCount(totals.jobs)} job${totals.jobs === 1 ? '' : 's'}`;
@@ -157,21 +155,21 @@ export function renderRankings(screen: Screen): string[] {
   return renderTable([{ head: '--by' }, { head: 'ranks by' }], rows, screen);
 }
 
-/** The same for programs: `{"schema":1,"ranked":"owner","by":"unused","by_grid_engine":false,"groups":[{"key","value","share",...totals}],"totals":{}}`. */
+/** The same for programs: `{"schema":1,"ranked":"owner","by":"unused","groups":[{"key","value","share",...totals}],"totals":{}}`. */
 export function renderTopJson({ one, by, groups, totals }: TopReport): string {
-  const ranking = rankingOf(by, totals);
+  const ranking = RANKINGS[by];
   const all = ranking.of(totals);
   const shown = groups.map(({ key, totals: own }) => {
     const value = ranking.of(own);
     return { key, value, share: all > 0 ? value / all : null, totals: own };
   });
   const lines = shown.map((group) => escapeJson(JSON.stringify(group))).join(',\n');
-  return `{"schema":1,"ranked":${JSON.stringify(one)},"by":${JSON.stringify(by)},"by_grid_engine":${ranking.byGridEngine === true},"groups":[${lines}],\n"totals":${JSON.stringify(totals)}}\n`;
+  return `{"schema":1,"ranked":${JSON.stringify(one)},"by":${JSON.stringify(by)},"groups":[${lines}],\n"totals":${JSON.stringify(totals)}}\n`;
 }
 
 /** One line per group: its key, value and share, then its totals under their names. */
 export function renderTopCsv({ one, by, groups, totals }: TopReport): string {
-  const ranking = rankingOf(by, totals);
+  const ranking = RANKINGS[by];
   const all = ranking.of(totals);
   const names = Object.keys(totals) as (keyof Totals)[];
   return renderCsvRows([

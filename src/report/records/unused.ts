@@ -1,10 +1,8 @@
 import type { Totals } from '../../record/totals';
 import { formatCount, formatMemoryTimes } from '../format/units';
 
-/** GiB x h that were asked for and lay above the peak; who held more than that left nothing unused. */
-export function unusedGibHours(totals: Totals): number {
-  return Math.max(0, totals.requested_with_peak_gib_hours - totals.peak_with_request_gib_hours);
-}
+/** GiB x h that were requested and lay above the peak. */
+export const unusedGibHours = ({ unused_gib_hours: unused }: Totals): number => Math.max(0, unused);
 
 /** GiB x h in use of those that were asked for; where nothing was, all that were in use. */
 export function usedOfRequested(totals: Totals): number {
@@ -18,12 +16,17 @@ type GridEngineSums = Pick<
   | 'requested_with_grid_engine_gib_hours'
   | 'grid_engine_gib_hours'
   | 'grid_engine_with_request_gib_hours'
+  | 'unused_by_grid_engine_gib_hours'
 >;
 
-/** GiB x h that were asked for and lay above Grid Engine's figure, where there is no peak. */
-export function unusedByGridEngine(sums: GridEngineSums): number {
-  return Math.max(0, sums.requested_with_grid_engine_gib_hours - sums.grid_engine_with_request_gib_hours);
-}
+/** GiB x h that were requested and lay above Grid Engine's figure, where there is no peak. */
+export const unusedByGridEngine = ({ unused_by_grid_engine_gib_hours: unused }: GridEngineSums): number =>
+  Math.max(0, unused);
+
+/** Both; as text with ~ where a part is by Grid Engine's figure. */
+export const unusedOfAll = (totals: Totals): number => unusedGibHours(totals) + unusedByGridEngine(totals);
+export const unusedText = (totals: Totals, format: (gibHours: number) => string): string =>
+  `${unusedByGridEngine(totals) > 0 ? '~' : ''}${format(unusedOfAll(totals))}`;
 
 /** What Grid Engine's figure says of the records without a peak, in a sentence; null: of none. */
 export function gridEngineText(sums: GridEngineSums, dot: string): string | null {

@@ -142,6 +142,9 @@ export function totalsOf(records: readonly JobRecord[]): Totals {
     used_with_request_gib_hours: withRequest((record) => gibHours(record.rss_byte_seconds ?? 0)),
     peak_gib_hours: sum((record) => gibHours(peak(record) * ran(record))),
     peak_with_request_gib_hours: withRequest((record) => gibHours(peak(record) * ran(record))),
+    unused_gib_hours: sum((record) =>
+      record.peak_rss === null ? 0 : Math.max(0, asked(record) - gibHours(peak(record) * ran(record))),
+    ),
     cpu_seconds: sum((record) => record.cpu_seconds ?? 0),
     slot_seconds: sum(slots),
     above_request: count((record) => peak(record) > (limitOf(record) ?? Infinity)),
@@ -159,6 +162,10 @@ export function totalsOf(records: readonly JobRecord[]): Totals {
     requested_with_grid_engine_gib_hours: sum((record) => (counted(record) === null ? 0 : asked(record))),
     grid_engine_gib_hours: sum((record) => gibHours((counted(record) ?? 0) * ran(record))),
     grid_engine_with_request_gib_hours: withRequest((record) => gibHours((counted(record) ?? 0) * ran(record))),
+    unused_by_grid_engine_gib_hours: sum((record) => {
+      const held = counted(record);
+      return held === null ? 0 : Math.max(0, asked(record) - gibHours(held * ran(record)));
+    }),
     without_used: count((record) => record.rss_byte_seconds === null),
   };
 }

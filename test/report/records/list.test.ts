@@ -38,6 +38,7 @@ const totals: Totals = {
   used_with_request_gib_hours: 9.29,
   peak_gib_hours: 12.2,
   peak_with_request_gib_hours: 12.2,
+  unused_gib_hours: 52.5,
   cpu_seconds: 70_000,
   slot_seconds: 90_000,
   limit_gib_hours: 0,
@@ -55,6 +56,7 @@ const totals: Totals = {
   requested_with_grid_engine_gib_hours: 8,
   grid_engine_gib_hours: 6,
   grid_engine_with_request_gib_hours: 6,
+  unused_by_grid_engine_gib_hours: 2,
   without_used: 2,
 };
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { sumTotals, NO_TOTALS } from '../../../src/accounting/add-summaries';
 import { displayWidth } from '../../../src/report/screen/text-width';
-import { RANKING_NAMES, rankingOf, RANKINGS } from '../../../src/report/records/ranking';
+import { RANKING_NAMES, RANKINGS } from '../../../src/report/records/ranking';
 import {
   rankGroups,
   renderRankings,
@@ -25,7 +25,7 @@ async function topOwners(changes: Partial<TopReport> = {}): Promise<TopReport> {
   const filter = { since: interval.since.getTime(), until: interval.until.getTime() };
   const { groups, totals } = await memoryReader(MANY_OWNERS).summary({ ...filter, by: 'owner', self_reported: true });
   const by = changes.by ?? 'unused';
-  const ranked = rankGroups(groups, rankingOf(by, totals));
+  const ranked = rankGroups(groups, RANKINGS[by]);
   const names = { one: 'owner', many: 'owners', filter: '' };
   return { ...names, ...interval, by, groups: ranked, all: ranked.length, totals, ...changes };
 }
@@ -77,7 +77,7 @@ describe('rankGroups', () => {
   });
 });
 
-describe('rankingOf', () => {
+describe('unused memory', () => {
   const byGridEngine = {
     ...NO_TOTALS,
     records: 4,
@@ -86,65 +86,19 @@ describe('rankingOf', () => {
     requested_with_grid_engine_gib_hours: 20,
     grid_engine_gib_hours: 8,
     grid_engine_with_request_gib_hours: 8,
+    unused_by_grid_engine_gib_hours: 12,
   };
+  const sampled = { ...NO_TOTALS, records: 1, requested_with_peak_gib_hours: 3, peak_with_request_gib_hours: 1 };
   const group = (key: string, totals: typeof NO_TOTALS): { key: string; totals: typeof NO_TOTALS } => ({ key, totals });
 
-  it("ranks by Grid Engine's figure where no record has a peak, and marks it", async () => {
-    const small = { ...byGridEngine, grid_engine_gib_hours: 15, grid_engine_with_request_gib_hours: 15 };
-    const groups = [group('small', small), group('large', byGridEngine)];
-    const totals = sumTotals(groups[0]?.totals ?? NO_TOTALS, byGridEngine);
-    const ranked = rankGroups(groups, rankingOf('unused', totals));
-    const report = await topOwners({ groups: ranked, all: 2, totals });
+  it("is by Grid Engine's figure where there is no peak, and marked: one sampled job hides no others", async () => {
+    const groups = [group('sampled', { ...sampled, unused_gib_hours: 2 }), group('imported', byGridEngine)];
+    const totals = sumTotals({ ...sampled, unused_gib_hours: 2 }, byGridEngine);
+    const report = await topOwners({ groups: rankGroups(groups, RANKINGS.unused), all: 2, totals });
     const text = renderTop(report, testScreen()).join('\n');
-    assert.match(text, /^Top owners by unused memory by Grid Engine's figure/);
-    assert.match(text, /large +~12\.0 [^]*small +~5\.00 /);
-    assert.match(text, /8 records by Grid Engine's figure [^]*~23\.0 of 40\.0 GiB·h requested/);
-    assert.match(renderTopJson(report), /"by":"unused","by_grid_engine":true,"groups":\[\{"key":"large","value":12,/);
-  });
-
-  it('does not mix it with peaks', async () => {
-    const sampled = { ...NO_TOTALS, records: 1, requested_with_peak_gib_hours: 3, peak_with_request_gib_hours: 1 };
-    const totals = sumTotals(sampled, byGridEngine);
-    const ranking = rankingOf('unused', totals);
-    assert.equal(ranking, RANKINGS.unused);
-    const ranked = rankGroups([group('imported', byGridEngine), group('sampled', sampled)], ranking);
-    assert.deepEqual(
-      ranked.map(({ key }) => key),
-      ['sampled'],
-    );
-    const text = renderTop(await topOwners({ groups: ranked, all: 1, totals }), testScreen()).join('\n');
-    assert.match(text, /sampled +2\.00 /);
-    assert.match(text, /4 records by Grid Engine's figure/);
-  });
-});
-
-describe('renderTopJson, renderTopCsv', () => {
-  it('give programs the same figures', async () => {
-    const report = await topOwners({ by: 'cpu' });
-    const json = JSON.parse(renderTopJson(report)) as {
-      readonly groups: readonly { readonly key: string; readonly value: number; readonly share: number }[];
-    };
-    assert.deepEqual(
-      json.groups.map(({ key }) => key),
-      report.groups.map(({ key }) => key),
-    );
-    assert.ok(Math.abs(json.groups.reduce((sum, { share }) => sum + share, 0) - 1) < 1e-9);
-    const csv = renderTopCsv({ ...report, groups: [{ key: '=cmd()', totals: report.totals }] });
-    assert.match(csv, /^owner,value,share,records,jobs,.*\n'=cmd\(\),/);
-    assert.equal(csv.trimEnd().split('\n').length, 2);
-  });
-});
-
-describe('the rankings', () => {
-  it('are all told by --by help', () => {
-    const lines = renderRankings(testScreen());
-    assert.equal(lines.length, RANKING_NAMES.length + 1);
-  });
-
-  it('are of nothing where there is nothing, and grow with what is added', () => {
-    const some = { ...NO_TOTALS, requested_with_peak_gib_hours: 3, peak_with_request_gib_hours: 1, cpu_seconds: 3600 };
-    for (const name of RANKING_NAMES) assert.equal(RANKINGS[name].of(NO_TOTALS), 0);
-    assert.equal(RANKINGS.unused.of(sumTotals(some, some)), 4);
-    assert.equal(RANKINGS.cpu.of(some), 1);
+    assert.match(text, /^Top owners by unused memory/);
+    assert.match(text, /imported +~12\.0 [^]*86 %[^]*sampled +2\.00 [^]*14 %/);
+    assert.match(text, /4 records by Grid Engine's figure [^]*~8\.00 of 20\.0 GiB·h requested/);
+    assert.match(renderTopJson(report), /"by":"unused","groups":\[\{"key":"imported","value":12,/);
   });
 });

@@ -1,7 +1,7 @@
 import type { SummaryGroup } from '../../../accounting/summary';
 import type { Totals } from '../../../record/totals';
 import { formatCount, formatMemoryTime, formatPercent, formatSlotTimes } from '../../../report/format/units';
-import { gridEngineText, unusedGibHours, usedOfRequested } from '../../../report/records/unused';
+import { gridEngineText, unusedText, usedOfRequested } from '../../../report/records/unused';
 import { shareTone } from '../../../report/screen/gauge';
 import type { Tone } from '../../../report/screen/screen';
 import { shareBar } from '../charts/bar';
@@ -18,6 +18,8 @@ const BUSY = 0.8;
 function usedShare({ used_with_request_gib_hours: used, requested_with_used_gib_hours: asked }: Totals): number | null {
   return asked > 0 ? used / asked : null;
 }
+
+const unusedMemory = (totals: Totals): string => unusedText(totals, (sum) => formatMemoryTime(sum, DOT));
 
 const cpuShare = ({ cpu_seconds: cpu, slot_seconds: slots }: Totals): number | null => (slots > 0 ? cpu / slots : null);
 
@@ -44,7 +46,7 @@ export function sumsPart(totals: Totals): Html {
   return html`${tiles([
     ['jobs', html`${formatCount(totals.jobs)} <small>(${formatCount(totals.records)} records)</small>`],
     ['memory in use', gauge(usedShare(totals), memory.join(' of '))],
-    ['unused', formatMemoryTime(unusedGibHours(totals), DOT)],
+    ['unused', unusedMemory(totals)],
     ['CPU', gauge(busy, `${texts.join(' of ')} ${unit}`, shareTone(Math.min(busy ?? 0, BUSY)))],
     ...counts.flatMap(([name, count]) => (count === 0 ? [] : [[name, formatCount(count)] as const])),
   ])}${apart === null ? null : html`<p class="faint">${apart}</p>`}`;
@@ -74,7 +76,7 @@ export function sumCells(totals: Totals): readonly Child[] {
     formatMemoryTime(totals.requested_gib_hours, DOT),
     share === null ? '' : formatPercent(share),
     share === null ? null : shareBar(share),
-    formatMemoryTime(unusedGibHours(totals), DOT),
+    unusedMemory(totals),
     totals.killed_by_memory === 0 ? '' : formatCount(totals.killed_by_memory),
   ];
 }
