@@ -1,6 +1,6 @@
-import { closeSync, futimesSync, openSync, readFileSync } from 'node:fs';
+import { closeSync, futimesSync, readFileSync } from 'node:fs';
 import { constants, setPriority } from 'node:os';
-import { tryLock } from '../native/libc';
+import { lockFile } from '../native/libc';
 import { handedLock } from './delivery/handed-process';
 import { takeHandedRecords, type HandedPass } from './delivery/handed-records';
 import { reasonOf } from '../base/log';
@@ -12,9 +12,9 @@ import { parseSettings, type Settings } from '../record/settings';
  * own, so that nobody's files hold up the sampling of anybody's jobs. Prints a HandedPass as JSON.
  */
 function pass(settings: Settings): HandedPass {
-  const lock = openSync(handedLock(settings), 'a', 0o600);
+  const lock = lockFile(handedLock(settings));
+  if (lock === null) return { taken: 0, problems: [] };
   try {
-    if (!tryLock(lock)) return { taken: 0, problems: [] };
     futimesSync(lock, new Date(), new Date());
     const store = new NodeStore(settings.state_dir);
     try {

@@ -1,7 +1,7 @@
-import { closeSync, ftruncateSync, openSync, readFileSync, statSync, writeFileSync, writeSync } from 'node:fs';
+import { closeSync, ftruncateSync, readFileSync, statSync, writeFileSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { tryLock } from '../../native/libc';
+import { lockFile } from '../../native/libc';
 
 const LOOK_MS = 500;
 
@@ -17,10 +17,8 @@ export class DeliveryLock {
 
   /** null: another process has it. Throws where the file can't be made. */
   static take(stateDirectory: string): DeliveryLock | null {
-    const file = openSync(join(stateDirectory, 'deliver.lock'), 'a', 0o600);
-    if (tryLock(file)) return new DeliveryLock(stateDirectory, file);
-    closeSync(file);
-    return null;
+    const file = lockFile(join(stateDirectory, 'deliver.lock'));
+    return file === null ? null : new DeliveryLock(stateDirectory, file);
   }
 
   /** For who asks meanwhile; null: none. */

@@ -1,7 +1,7 @@
 import { closeSync, openSync, statSync, utimesSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { tryLock } from '../../native/libc';
+import { lockFile } from '../../native/libc';
 import type { Destination } from './destination';
 import { reasonOf, warn } from '../../base/log';
 import type { NodeStore } from '../node-store/node-store';
@@ -49,10 +49,10 @@ export class Heartbeat {
     let lock: number | null = null;
     try {
       if (this.#intervalMs === 0 || !this.#isDue(nowMs)) return Promise.resolve('not due');
-      lock = openSync(`${this.#due}.lock`, 'a', 0o600);
+      lock = lockFile(`${this.#due}.lock`);
+      if (lock === null) return Promise.resolve('elsewhere');
       // Who waits for no lock may come when another has just delivered.
-      const mine = tryLock(lock);
-      if (mine && this.#isDue(nowMs)) {
+      if (this.#isDue(nowMs)) {
         this.#setDue(nowMs + this.#intervalMs * (1 - JITTER + 2 * JITTER * Math.random()));
         const records = this.#newRecords(store, nowMs);
         if (records.length > 0) {
@@ -62,7 +62,7 @@ export class Heartbeat {
           return delivery;
         }
       }
-      return Promise.resolve(mine ? 'nothing' : 'elsewhere');
+      return Promise.resolve('nothing');
     } catch (error) {
       this.#complain(reasonOf(error));
       return Promise.resolve('failed');

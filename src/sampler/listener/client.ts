@@ -1,9 +1,9 @@
 import { listenerPaths } from './directory';
 import { spawn } from 'node:child_process';
-import { closeSync, mkdirSync, openSync } from 'node:fs';
+import { closeSync, mkdirSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { tryLock } from '../../native/libc';
+import { lockFile } from '../../native/libc';
 import { inheritedFlags } from '../../base/node-flags';
 import { programPath } from '../../base/programs';
 import type { Settings } from '../../record/settings';
@@ -41,9 +41,9 @@ const HELLO_WITHIN_MS = 2000;
 function startListener(settingsPath: string, settings: Settings): void {
   const { directory, lock } = listenerPaths(settings);
   mkdirSync(directory, { recursive: true, mode: 0o700 });
-  const descriptor = openSync(lock, 'a', 0o600);
+  const descriptor = lockFile(lock);
+  if (descriptor === null) return;
   try {
-    if (!tryLock(descriptor)) return;
     const script = programPath('sampler/listener/main');
     const child = spawn(process.execPath, [...inheritedFlags(), script, settingsPath], {
       cwd: '/',

@@ -1,9 +1,9 @@
-import { closeSync, existsSync, fstatSync, openSync, statSync } from 'node:fs';
+import { existsSync, fstatSync, statSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { monotonicMs } from '../../base/monotonic';
-import { tryLock } from '../../native/libc';
+import { lockFile } from '../../native/libc';
 import type { Settings } from '../../record/settings';
 import type { Request } from './protocol';
 
@@ -34,11 +34,7 @@ function isInherited(path: string): boolean {
 
 /** The descriptor that holds the lock of this node's listener; null: another one has it. */
 export function takeLock(path: string): number | null {
-  if (isInherited(path)) return 3;
-  const descriptor = openSync(path, 'a', 0o600);
-  if (tryLock(descriptor)) return descriptor;
-  closeSync(descriptor);
-  return null;
+  return isInherited(path) ? 3 : lockFile(path);
 }
 
 /** The same, after asking the listener that has it to retire; null: it did not within ten seconds. */
