@@ -85,3 +85,12 @@ export function loadSettings(path: string): Settings {
   }
   return parseSettings(text, path);
 }
+
+/** The same; the defaults, and what is wrong, where the file can't be used. */
+export function usableSettings(path: string): { readonly settings: Settings; readonly problem: string | null } {
+  try {
+    return { settings: loadSettings(path), problem: null };
+  } catch (error) {
+    return { settings: DEFAULT_SETTINGS, problem: reasonOf(error) };
+  }
+}

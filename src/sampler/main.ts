@@ -1,9 +1,9 @@
 import { spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { basename, dirname } from 'node:path';
-import { reasonOf, shareLogLimit, warn } from '../base/log';
+import { shareLogLimit, warn } from '../base/log';
 import { resourceLimit, Rlimit } from '../native/libc';
-import { DEFAULT_SETTINGS, loadSettings, type Settings } from '../record/settings';
+import { usableSettings } from '../record/settings';
 import { attendRun, takeUpRun } from './job/attend-run';
 import type { JobFollower, Surroundings } from './job/job-follower';
 import { leaveJob } from './job/leave-job';
@@ -52,18 +52,13 @@ function handOver(follower: JobFollower, directory: RunDirectory | null): void {
 }
 
 /** A slip in the configuration must not cost a site its records: the defaults do, and the record says so. */
-function usableSettings(
-  path: string,
-  directory: RunDirectory | null,
-): { readonly settings: Settings; readonly problem: string | null } {
-  try {
-    return { settings: loadSettings(path), problem: null };
-  } catch (error) {
-    warn(reasonOf(error));
-    // STATE/run/KEY and STATE/plain/KEY.
-    const state = directory === null ? {} : { state_dir: dirname(dirname(directory.path)) };
-    return { settings: { ...DEFAULT_SETTINGS, ...state }, problem: `Defaults were used: ${reasonOf(error)}.` };
-  }
+function settingsOf(path: string, directory: RunDirectory | null): ReturnType<typeof usableSettings> {
+  const { settings, problem } = usableSettings(path);
+  if (problem === null) return { settings, problem };
+  warn(problem);
+  // STATE/run/KEY and STATE/plain/KEY.
+  const state = directory === null ? {} : { state_dir: dirname(dirname(directory.path)) };
+  return { settings: { ...settings, ...state }, problem: `Defaults were used: ${problem}.` };
 }
 
 runMain(`sampler ${basename(process.argv[3] ?? '')}`, async () => {
@@ -72,7 +67,7 @@ runMain(`sampler ${basename(process.argv[3] ?? '')}`, async () => {
   const run = parseRunDescription([...rest, 'end=1'].join('\n'));
   if (run === null) throw new Error('started with an unusable job description');
   const directory = path === '-' ? null : new RunDirectory(path);
-  const { settings, problem } = usableSettings(settingsPath, directory);
+  const { settings, problem } = settingsOf(settingsPath, directory);
   shareLogLimit(settings.run_dir);
   const handed = resume ? parseHandedState(readFileSync(0, 'utf8')) : null;
   if (directory !== null && !(resume ? directory.inheritLock() : directory.lock())) return;

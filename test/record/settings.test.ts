@@ -2,7 +2,14 @@ import assert from 'node:assert/strict';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
-import { DEFAULT_SETTINGS, loadSettings, parseSettings, SettingsError, type Settings } from '../../src/record/settings';
+import {
+  DEFAULT_SETTINGS,
+  loadSettings,
+  parseSettings,
+  SettingsError,
+  usableSettings,
+  type Settings,
+} from '../../src/record/settings';
 import { temporaryDirectory } from '../support/temporary-directory';
 
 const PATH = '/etc/qmemacct/qmemacct.toml';
@@ -266,5 +273,17 @@ describe('loadSettings', () => {
     const path = join(temporaryDirectory(), 'qmemacct.toml');
     mkdirSync(path);
     assert.throws(() => loadSettings(path), /can't be read .*; make it readable/);
+  });
+});
+
+describe('usableSettings', () => {
+  it('are the defaults where the file is wrong, with the problem', () => {
+    const path = join(temporaryDirectory(), 'qmemacct.toml');
+    writeFileSync(path, 'cluster = "a"\n');
+    assert.deepEqual(usableSettings(path), { settings: loadSettings(path), problem: null });
+    writeFileSync(path, 'cluster = 1\n');
+    const { settings, problem } = usableSettings(path);
+    assert.deepEqual(settings, DEFAULT_SETTINGS);
+    assert.match(problem ?? '', /qmemacct\.toml/);
   });
 });

@@ -1,5 +1,5 @@
 import { readSync, writeFileSync, writeSync } from 'node:fs';
-import { loadSettings, DEFAULT_SETTINGS, type Settings } from '../../record/settings';
+import { usableSettings } from '../../record/settings';
 import { serve, type Served } from './serve';
 
 const FIRST_BYTES = 64 * 1024;
@@ -39,15 +39,6 @@ function writeAll(fd: number, text: string): void {
   for (let done = 0; done < bytes.length;) done += writeSync(fd, bytes, done);
 }
 
-function usableSettings(path: string): Settings {
-  try {
-    return loadSettings(path);
-  } catch {
-    // The sampler has logged what is wrong with them.
-    return DEFAULT_SETTINGS;
-  }
-}
-
 /** Serves the sampler over standard input and output, until that is closed: when the sampler has ended, too. */
 export function serveStandardStreams(settingsPath: string, served: Omit<Served, 'settings'>): void {
   process.umask(0o077);
@@ -58,8 +49,10 @@ export function serveStandardStreams(settingsPath: string, served: Omit<Served, 
   } catch {
     // Then it is as well protected as the sampler.
   }
+  // The sampler has logged what is wrong with them.
+  const { settings } = usableSettings(settingsPath);
   try {
-    serve({ ...served, settings: usableSettings(settingsPath) }, linesOf(0), (line) => {
+    serve({ ...served, settings }, linesOf(0), (line) => {
       writeAll(1, line);
     });
   } catch (error) {

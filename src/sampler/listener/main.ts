@@ -4,8 +4,8 @@ import { resourceLimit, Rlimit } from '../../native/libc';
 import { openKernelEvents } from '../../sources/events/kernel-events';
 import { leaveJob } from '../job/leave-job';
 import { runMain } from '../run-main';
-import { reasonOf, shareLogLimit, warn } from '../../base/log';
-import { DEFAULT_SETTINGS, loadSettings, type Settings } from '../../record/settings';
+import { shareLogLimit, warn } from '../../base/log';
+import { usableSettings } from '../../record/settings';
 import { Listener } from './serve';
 
 /**
@@ -24,15 +24,6 @@ import { Listener } from './serve';
 /** What comes between two looks while idle: some forty thousand ends of processes. It is a limit, not an allocation. */
 const RECEIVE_BYTES = 64 * 1024 * 1024;
 
-function usableSettings(path: string): Settings {
-  try {
-    return loadSettings(path);
-  } catch (error) {
-    warn(reasonOf(error));
-    return DEFAULT_SETTINGS;
-  }
-}
-
 /** Started under a job's limits, where they could not be lifted: not one to keep. */
 function isLimited(): boolean {
   return [Rlimit.AS, Rlimit.CPU].some((limit) => resourceLimit(limit).soft !== Infinity);
@@ -40,7 +31,8 @@ function isLimited(): boolean {
 
 runMain('listener', async () => {
   const settingsPath = process.argv[2] ?? '';
-  const settings = usableSettings(settingsPath);
+  const { settings, problem } = usableSettings(settingsPath);
+  if (problem !== null) warn(problem);
   shareLogLimit(settings.run_dir);
   const { directory, lock: lockPath } = listenerPaths(settings);
   // After a boot the first of all: others than root look for live figures in there.
