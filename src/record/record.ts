@@ -51,3 +51,9 @@ export function parseRecord(value: unknown): Result<JobRecord> {
 export function recordOfJson(json: string): Result<JobRecord> {
   return checkJson(recordShape, json, 'the record');
 }
+
+/** The same; null: there is none, or it was damaged. */
+export function recordOrNull(json: string | null | undefined): JobRecord | null {
+  const record = json == null ? null : recordOfJson(json);
+  return record?.ok === true ? record.value : null;
+}

@@ -8,7 +8,7 @@ import { bootId, uptimeSeconds } from '../../sources/proc/clock';
 import { NodeStore } from '../../sampler/node-store/node-store';
 import { samplerFlags } from '../../base/node-flags';
 import { programPath } from '../../base/programs';
-import { recordOfJson, type JobRecord } from '../../record/record';
+import { recordOrNull, type JobRecord } from '../../record/record';
 import { replaceFile } from '../../base/replace-file';
 import { startTicksOf } from '../../sampler/job/pid-file';
 import { formatRunDescription, runDirectoryName, type RunDescription } from '../../sampler/job/run-description';
@@ -176,8 +176,7 @@ function storedRecord(state: PrivateState, run: RunDescription): JobRecord | nul
   const store = new NodeStore(state.directory);
   try {
     const stored = store.job(runDirectoryName(run));
-    const record = stored?.finished === true ? recordOfJson(stored.record) : null;
-    return record?.ok === true ? record.value : null;
+    return stored?.finished === true ? recordOrNull(stored.record) : null;
   } finally {
     store.close();
   }

@@ -8,8 +8,7 @@ import { describeJob, undescribed } from '../job/job-description';
 import { buildRecord } from '../job/job-record';
 import { reasonOf, warn } from '../../base/log';
 import type { NodeStore } from '../node-store/node-store';
-import { recordOfJson } from '../../record/record';
-import type { JobRecord } from '../../record/record';
+import { recordOrNull, type JobRecord } from '../../record/record';
 import { shepherdLives, type RunDescription } from '../job/run-description';
 import { LEFT_MARK, RunDirectory } from '../job/run-directory';
 import type { Settings } from '../../record/settings';
@@ -79,12 +78,6 @@ function unsampledReason(run: RunDescription, sampled: boolean): string {
   return 'Not sampled: the sampler did not start or died before its first saved sample.';
 }
 
-/** Our own sampler's record; one that was damaged counts as none. */
-function parseOwn(text: string | null | undefined): JobRecord | null {
-  const record = typeof text === 'string' ? recordOfJson(text) : null;
-  return record?.ok === true ? record.value : null;
-}
-
 /**
  * Finishes every run on this host that nobody looks after: the shepherd has gone, or the epilog has left its copies, and
  * no sampler holds the lock. Returns how many were finished.
@@ -111,7 +104,7 @@ export function recoverOrphans(
 function recoverOne(directory: RunDirectory, store: NodeStore, settings: Settings, nowMs: number): boolean {
   if (!directory.isUnattended()) return false;
   const { name } = directory;
-  const own = parseOwn(readPrivateRecord(directory.path));
+  const own = recordOrNull(readPrivateRecord(directory.path));
   const run = directory.description();
   const epilogLeftCopies = directory.hasCopies();
   if (own !== null && (run === null || epilogLeftCopies || !shepherdLives(run))) {
@@ -126,7 +119,7 @@ function recoverOne(directory: RunDirectory, store: NodeStore, settings: Setting
   if (shepherdLives(run) && !epilogLeftCopies) return false;
   const stored = store.job(name);
   if (stored?.finished !== true) {
-    const record = orphanRecord(directory, run, parseOwn(stored?.record), settings, nowMs);
+    const record = orphanRecord(directory, run, recordOrNull(stored?.record), settings, nowMs);
     store.finish(name, Date.parse(record.started_at ?? '') || nowMs, record, []);
   }
   removeTraces(directory);

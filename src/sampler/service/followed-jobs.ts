@@ -1,7 +1,7 @@
 import { monotonicMs } from '../../base/monotonic';
 import { reasonOf, warn } from '../../base/log';
 import { resourceLimit, Rlimit } from '../../native/libc';
-import { recordOfJson, type JobRecord } from '../../record/record';
+import { recordOrNull, type JobRecord } from '../../record/record';
 import type { Settings } from '../../record/settings';
 import { attendRun, takeUpRun } from '../job/attend-run';
 import { newShareMeter } from '../job/pace';
@@ -42,11 +42,6 @@ function phaseOf(name: string): number {
   let sum = 0;
   for (const character of name) sum += character.charCodeAt(0);
   return (sum % PHASES) * PHASE_MS;
-}
-
-function parseEarlier(text: string | undefined): JobRecord | null {
-  const record = text === undefined ? null : recordOfJson(text);
-  return record?.ok === true ? record.value : null;
 }
 
 /** The jobs that this process follows, by run id: one shepherd is one run, whatever a forged `config` says of its task. */
@@ -149,7 +144,7 @@ export class FollowedJobs {
   private earlierRecord(name: string): JobRecord | null {
     try {
       const stored = this.store.open().job(name);
-      return stored === null || stored.finished ? null : parseEarlier(stored.record);
+      return stored === null || stored.finished ? null : recordOrNull(stored.record);
     } catch {
       return null;
     }
