@@ -1,7 +1,7 @@
 import type { Bracket, BracketSource, OpenReason } from './record';
 import { BRACKET_SOURCES, OPEN_REASONS } from './fields';
 import { highestSum } from './highest-sum';
-import { measuredUpper } from './peak-figure';
+import { isExact, measuredUpper } from './peak-figure';
 
 /** The peak of one part of a job, and from when to when that part lived, in ms by the clock of its host. */
 export interface Part {
@@ -11,8 +11,6 @@ export interface Part {
   readonly from: number;
   readonly to: number;
 }
-
-const MIB = 1024 * 1024;
 
 /**
  * The peak of the sum of parts, of which each knows only its own peak. null: no part knows any. `missing`: why parts may
@@ -46,7 +44,7 @@ export function sumOfBrackets(parts: readonly Part[], missing: readonly OpenReas
     upper_bytes: upper,
     slack_bytes: known.reduce((sum, { slack_bytes: slack }) => sum + slack, 0),
     proved,
-    exact: proved && upper - highest.lower_bytes <= Math.max(MIB, upper / 100),
+    exact: isExact(proved, highest.lower_bytes, upper),
     open,
     sources: inOrder<BracketSource>(
       BRACKET_SOURCES,
@@ -66,7 +64,7 @@ export function largestOfBrackets(parts: readonly Part[], missing: readonly Open
   if (sum?.upper_bytes == null) return sum;
   const upper = parts.reduce((most, { bracket }) => Math.max(most, bracket?.upper_bytes ?? 0), sum.lower_bytes);
   const slack = parts.reduce((most, { bracket }) => Math.max(most, bracket?.slack_bytes ?? 0), 0);
-  const exact = sum.proved && upper - sum.lower_bytes <= Math.max(MIB, upper / 100);
+  const exact = isExact(sum.proved, sum.lower_bytes, upper);
   // Where what another process was measured at is no less, the limit of one says nothing of the largest.
   const measured = parts.some(({ bracket }) => bracket && measuredUpper(bracket) === upper);
   const sources = measured ? sum.sources.filter((source) => source !== 'limit') : sum.sources;

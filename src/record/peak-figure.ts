@@ -26,6 +26,15 @@ export function judgedEnd(bracket: Ends): number {
   return measuredUpper(bracket) ?? bracket.lower_bytes;
 }
 
+/** Proved ends this near each other are one figure. */
+const EXACT_BYTES = 1024 * 1024;
+const EXACT_SHARE = 0.01;
+
+/** Whether a bracket's ends are one figure, in bytes; `upper` null: open. */
+export function isExact(proved: boolean, lower: number, upper: number | null): boolean {
+  return proved && upper !== null && upper - lower <= Math.max(EXACT_BYTES, EXACT_SHARE * upper);
+}
+
 /** Of a whole, 0 to 1 or more; null: one of them is not known, or there is no limit. */
 export function shareOf(bytes: number | null, limit: number | null): number | null {
   return bytes === null || limit === null || limit <= 0 ? null : bytes / limit;

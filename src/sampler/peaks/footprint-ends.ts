@@ -1,4 +1,5 @@
 import type { CgroupReading } from '../../sources/job/cgroup-reading';
+import { isExact } from '../../record/peak-figure';
 import type { Bracket, BracketSource, OpenReason } from '../../record/record';
 
 /**
@@ -92,7 +93,6 @@ export interface FootprintEnds extends Pick<
   readonly at: number | null;
 }
 
-const MIB = 1024 * 1024;
 /** MEMCG_CHARGE_BATCH (include/linux/memcontrol.h): pages that each CPU may have counted for itself. */
 const BATCH_PAGES = 64;
 
@@ -127,7 +127,7 @@ export function footprintEnds(state: FootprintState, circumstances: FootprintCir
     upper_bytes: upper,
     slack_bytes: Math.max(lowerSlack, upper === null ? 0 : circumstances.slackBytes),
     proved,
-    exact: proved && upper - lower <= Math.max(MIB, upper / 100),
+    exact: isExact(proved, lower, upper),
     open: [...open].sort(),
     sources,
     at: state.at,

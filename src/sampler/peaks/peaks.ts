@@ -1,5 +1,6 @@
 import { list, map, nullable, number, object, oneOf, text, type Shape, type ValueOf } from '../../base/shape';
 import { BRACKET_SOURCES, OPEN_REASONS, RECORD_LIMITS } from '../../record/fields';
+import { isExact } from '../../record/peak-figure';
 import type { Bracket, BracketSource, OpenReason } from '../../record/record';
 
 /**
@@ -287,10 +288,6 @@ export interface UpperEnd {
   readonly sources: readonly BracketSource[];
 }
 
-/** Ends this near each other are one figure. */
-const EXACT_BYTES = 1024 * 1024;
-const EXACT_SHARE = 0.01;
-
 /** What procfs alone leaves open. */
 export function openWithoutEvents(state: PeakState, quantity: Quantity): UpperEnd {
   const open = new Set<OpenReason>(['no-lineage', 'no-exit-records', ...state.reasons]);
@@ -316,7 +313,7 @@ export function bracket(
     upper_bytes: end,
     slack_bytes: Math.round(best.slack),
     proved: end !== null,
-    exact: end !== null && end - lower <= Math.max(EXACT_BYTES, EXACT_SHARE * end),
+    exact: isExact(end !== null, lower, end),
     open,
     sources: [...new Set([best.source, ...(end === null ? [] : upper.sources)])],
     at: best.at > 0 ? new Date(best.at).toISOString() : null,
