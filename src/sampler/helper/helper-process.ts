@@ -1,5 +1,4 @@
-import { spawn } from 'node:child_process';
-import type { Readable, Writable } from 'node:stream';
+import { spawn, type ChildProcessWithoutNullStreams } from 'node:child_process';
 import { monotonicMs } from '../../base/monotonic';
 import type { Reading, Unavailable } from '../../sources/source';
 import { reasonOf } from '../../base/log';
@@ -45,21 +44,12 @@ interface Pending {
   at: number | null;
 }
 
-interface Child {
-  readonly pid?: number | undefined;
-  readonly stdin: Writable;
-  readonly stdout: Readable;
-  readonly stderr: Readable;
-  readonly kill: (signal: NodeJS.Signals) => boolean;
-  readonly unref: () => void;
-}
-
 /** A process that reads for us what may block: started at once, killed where it does not answer. */
 export class HelperProcess {
   /** Resolves once it has ended. */
   readonly ended: Promise<void>;
   #resolveEnded: () => void = () => undefined;
-  #child: Child | null = null;
+  #child: ChildProcessWithoutNullStreams | null = null;
   #pending: Pending | null = null;
   #timer: NodeJS.Timeout | null = null;
   #ready = false;
@@ -110,7 +100,7 @@ export class HelperProcess {
     this.#discard('ended', 'was ended');
   }
 
-  #start({ nodeOptions, script, settingsPath }: HelperProcessOptions): Child {
+  #start({ nodeOptions, script, settingsPath }: HelperProcessOptions): ChildProcessWithoutNullStreams {
     const started = spawn(process.execPath, [...nodeOptions, script, settingsPath], {
       cwd: '/',
       env: ENVIRONMENT,

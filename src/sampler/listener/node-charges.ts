@@ -5,19 +5,25 @@ import { openCpuCounter } from '../../native/perf-event';
 import { parseMeminfo } from '../../sources/node/meminfo';
 import { rapl } from '../../sources/node/rapl';
 import { raplPerf } from '../../sources/node/rapl-perf';
-import { isUnavailable, THIS_MACHINE, type OpenSource, type Place, type Source } from '../../sources/source';
+import {
+  isUnavailable,
+  THIS_MACHINE,
+  type OpenSource,
+  type Place,
+  type Reading,
+  type Source,
+} from '../../sources/source';
 import { learnIdlePower, newIdlePower, type IdlePower, type NodeUse } from '../figures/energy-charges';
 import { energyBetween } from '../figures/energy-counters';
 import { raplDisagreement } from '../../sources/node/compare-rapl';
 import type { Settings } from '../../record/settings';
 import { chooseSource } from '../source-settings';
-import type { ValueOf } from './protocol';
 
 /** What jobs are charged by: counters of the node's energy and of all CPU time on it, and memory in use. */
 export interface NodeCharges {
   /** Monotonic, in ms. */
   readonly atMs: number;
-  readonly energy: readonly ValueOf[];
+  readonly energy: readonly Reading[];
   /** Of all CPUs since boot: used, and all there was. */
   readonly busyCpuSeconds: number | null;
   readonly cpuSeconds: number | null;
@@ -63,7 +69,7 @@ export function openCharges(
   let opened: readonly OpenSource[] | null = null;
   let idle: IdlePower | null = null;
   let last: NodeCharges | null = null;
-  let others: readonly ValueOf[] = [];
+  let others: readonly Reading[] = [];
   let disagreement: string | null = null;
 
   function open(): readonly OpenSource[] {
@@ -78,7 +84,7 @@ export function openCharges(
   }
 
   /** Two ways to read the same counters: where they differ, one of them is broken. */
-  function compare(before: NodeCharges, after: NodeCharges, second: readonly ValueOf[]): void {
+  function compare(before: NodeCharges, after: NodeCharges, second: readonly Reading[]): void {
     const one = energyBetween(before.energy, after.energy).packageJoules;
     const other = energyBetween(others, second).packageJoules;
     disagreement = raplDisagreement(one, other, (after.atMs - before.atMs) / 1000) ?? disagreement;

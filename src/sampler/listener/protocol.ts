@@ -1,4 +1,5 @@
 import type { OomKill } from '../../sources/events/oom-kills';
+import type { Reading } from '../../sources/source';
 import { EXIT_FIELDS, type ExitAccount } from './exit-account';
 import type { NodeCharges } from './node-charges';
 import type { ProcessEvent } from './process-table';
@@ -29,7 +30,7 @@ export type Reply =
   | {
       readonly kind: 'values';
       readonly id: number;
-      readonly readings: readonly ValueOf[];
+      readonly readings: readonly Reading[];
       readonly unavailable: string | null;
     }
   /** id: the request that it answers; null: of its own accord. */
@@ -38,16 +39,8 @@ export type Reply =
       readonly id: number | null;
       readonly charges: NodeCharges | null;
       /** Of the GPUs, with all processes on them. */
-      readonly gpu: readonly ValueOf[];
+      readonly gpu: readonly Reading[];
     };
-
-/** A reading on the wire. */
-export interface ValueOf {
-  readonly metric: string;
-  readonly instance: string;
-  readonly value: number;
-  readonly pid?: number;
-}
 
 /** Events come by the thousand: they are lists, the others objects. */
 export function encodeReply(reply: Reply): string {

@@ -7,9 +7,9 @@ import type { NodeReply } from '../../../src/sampler/job/hear-kernel';
 import type { TickReadings } from '../../../src/sampler/processes/tick';
 import type { ListenerLink } from '../../../src/sampler/listener/client';
 import type { NodeCharges } from '../../../src/sampler/listener/node-charges';
-import type { ValueOf } from '../../../src/sampler/listener/protocol';
 import type { RunDescription } from '../../../src/sampler/job/run-description';
 import { DEFAULT_SETTINGS, type Settings } from '../../../src/record/settings';
+import type { Reading } from '../../../src/sources/source';
 import { TICKS_PER_SECOND } from '../../../src/sources/proc/clock';
 import { temporaryDirectory } from '../../support/temporary-directory';
 import { runOf } from '../../support/runs';
@@ -60,7 +60,7 @@ interface Job {
   /** What the listener was asked to read, and when (seconds of the job's life). */
   readonly reads: (readonly [second: number, source: string, pids: readonly number[]])[];
   /** What it answers. */
-  readings: readonly ValueOf[] | null;
+  readings: readonly Reading[] | null;
   nodeReply: NodeReply | null;
   nodeAsked: number;
   readonly look: (second: number, pids?: readonly number[], more?: Partial<Look>) => Promise<void>;
