@@ -19,7 +19,6 @@ import { usageMemory, type UsageMemory } from './usage-memory';
 /** What all parts of a view are made with. */
 export interface PartContext {
   readonly dialect: Dialect;
-  readonly systemd: boolean;
   readonly rules: RequestRules;
   readonly perOf: PerOf;
   readonly nowMs: number;
@@ -71,7 +70,7 @@ function jobPart(
   context: PartContext,
 ): JobPart {
   const memoryOf = ({ usage }: { readonly usage: PeTaskDetail['usage'] }): UsageMemory =>
-    usageMemory(usage, context.dialect, context.systemd);
+    usageMemory(usage, context.dialect);
   const { limit } = facts;
   const perJob = context.perOf(limit.complex) === 'job';
   const running = tasks.filter(({ past }) => !past);

@@ -26,7 +26,7 @@ export function jobView(job: RunningJob, context: PartContext): JobView {
   const usages = taskDetail === null ? [] : [taskDetail, ...taskDetail.peTasks];
   const memory = usages.map((task) => ({
     past: 'past' in task && task.past,
-    ...usageMemory(task.usage, context.dialect, context.systemd),
+    ...usageMemory(task.usage, context.dialect),
   }));
   return {
     job: job.job,

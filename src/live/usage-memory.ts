@@ -11,13 +11,13 @@ export interface UsageMemory {
 
 /**
  * Memory of one task as Grid Engine reports it. Open Cluster Scheduler reports no vmem where systemd counts for it: its
- * rss and maxrss, memory of the unit, stand in. `systemd`: for the dialects that don't show whether it counts.
+ * rss and maxrss, memory of the unit, stand in.
  */
-export function usageMemory(usage: Usage, dialect: Dialect, systemd = false): UsageMemory {
+export function usageMemory(usage: Usage, dialect: Dialect): UsageMemory {
   const vmem = amountOf(usage, 'vmem');
   const maxvmem = amountOf(usage, 'maxvmem');
   const byUnit = dialect === 'ocs' && vmem === null && maxvmem === null;
-  if (!byUnit) return { vmem, maxvmem, measure: memoryMeaning(dialect, dialect !== 'ocs' && systemd).maxvmem };
+  if (!byUnit) return { vmem, maxvmem, measure: memoryMeaning(dialect).maxvmem };
   const rss = amountOf(usage, 'rss');
   const maxrss = amountOf(usage, 'maxrss');
   return { vmem: rss, maxvmem: maxrss, measure: rss === null && maxrss === null ? null : 'cgroup' };

@@ -15,8 +15,6 @@ export interface ViewOptions {
   /** How the site requests memory. */
   readonly rules: RequestRules;
   readonly nowMs: number;
-  /** Whether systemd counts memory, for the dialects whose answers don't show it. */
-  readonly systemd?: boolean;
 }
 
 /**
@@ -30,7 +28,6 @@ export function viewCluster(snapshot: Snapshot, ours: readonly JobRecord[], opti
   const complex = hostComplex(hosts, rules.order(null));
   const context = {
     dialect: snapshot.dialect,
-    systemd: options.systemd ?? false,
     rules,
     perOf: perOf(rules, ours),
     nowMs: options.nowMs,

@@ -47,7 +47,6 @@ function parts(
   const facts = { owner: 'alice', name: 'x', state, startedAt: null, limit: LIMIT };
   return jobParts(job, facts, {
     dialect: 'sge8.1.9',
-    systemd: false,
     rules,
     perOf: perOf(rules, records),
     nowMs: AT,

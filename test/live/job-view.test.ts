@@ -36,7 +36,6 @@ function view(changes: Partial<Snapshot>, records: readonly JobRecord[] = []): J
   const rules = USUAL_RULES;
   const context = {
     dialect: told.dialect,
-    systemd: false,
     rules,
     perOf: perOf(rules, records),
     nowMs: AT,

@@ -13,12 +13,11 @@ describe('usageMemory', () => {
     assert.deepEqual(usageMemory(usage(2, 1), 'sge8.1.9'), { vmem: GIB, maxvmem: 2 * GIB, measure: 'rss_swap_sum' });
     assert.deepEqual(usageMemory(usage(2, 1), 'sge6.2'), { vmem: GIB, maxvmem: 2 * GIB, measure: 'vmem_sum' });
     assert.equal(usageMemory(usage(2), 'daimh').measure, 'rss_swap_sum');
-    assert.equal(usageMemory(usage(2), 'daimh', true).measure, 'cgroup');
   });
 
   it("is the unit's rss and maxrss where OCS has no vmem", () => {
     assert.deepEqual(usageMemory(ofUnit, 'ocs'), { vmem: 1, maxvmem: 2, measure: 'cgroup' });
-    assert.deepEqual(usageMemory(new Map([...ofUnit, ...usage(2)]), 'ocs', true), {
+    assert.deepEqual(usageMemory(new Map([...ofUnit, ...usage(2)]), 'ocs'), {
       vmem: 2 * GIB,
       maxvmem: 2 * GIB,
       measure: 'vmem_sum',
