@@ -5,6 +5,7 @@ import { rootCertificates } from 'node:tls';
 import { reasonOf } from '../../base/log';
 import { printable } from '../../base/printable';
 import { readSecret } from '../../base/secret-file';
+import { wholeAnswer } from '../../base/whole-answer';
 import type { SinkSettings } from '../../record/export-sinks';
 import { later, SENT, type Outcome } from './sink';
 
@@ -59,36 +60,13 @@ export async function post(settings: SinkSettings, { url, type, scheme, body, pa
     'content-length': Buffer.byteLength(body),
   };
   const ca = trusted(settings);
-  return new Promise((resolve, reject) => {
-    const options = { method: 'POST', headers, agent: false as const };
-    const asked =
-      url.protocol === 'https:'
-        ? requestHttps(url, { ...options, ...(ca === undefined ? {} : { ca }) })
-        : requestHttp(url, options);
-    const fail = (error: Error): void => {
-      clearTimeout(timer);
-      asked.destroy();
-      reject(error);
-    };
-    const timer = setTimeout(() => fail(new Error(`no answer within ${patienceMs / 1000} s`)), patienceMs);
-    asked.on('error', fail);
-    asked.on('response', (answer) => {
-      const pieces: Buffer[] = [];
-      let bytes = 0;
-      answer.on('data', (piece: Buffer) => {
-        pieces.push(piece);
-        bytes += piece.length;
-        if (bytes > MOST_BYTES) fail(new Error(`its answer is longer than ${MOST_BYTES} bytes`));
-      });
-      answer.on('error', fail);
-      answer.on('end', () => {
-        clearTimeout(timer);
-        const { statusCode: status = 0, headers: given } = answer;
-        resolve({ status, text: Buffer.concat(pieces).toString('utf8'), retryAfter: given['retry-after'] ?? '' });
-      });
-    });
-    asked.end(body);
-  });
+  const options = { method: 'POST', headers, agent: false as const };
+  const asked =
+    url.protocol === 'https:'
+      ? requestHttps(url, { ...options, ...(ca === undefined ? {} : { ca }) })
+      : requestHttp(url, options);
+  const answer = await wholeAnswer(asked, { timeoutMs: patienceMs, mostBytes: MOST_BYTES }, body);
+  return { status: answer.status, text: answer.text, retryAfter: answer.headers['retry-after'] ?? '' };
 }
 
 /** What a server said, short and harmless. */
