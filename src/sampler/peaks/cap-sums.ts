@@ -1,6 +1,7 @@
 import { boolean, integer, list, number, object, type ValueOf } from '../../base/shape';
-import type { OpenReason } from '../../record/record';
+import type { BracketSource, OpenReason } from '../../record/record';
 import type { Interval, Life, Marks } from './interval-caps';
+import type { UpperEnd } from './peaks';
 
 /** The largest sums of caps, by how many of the processes in them are unknown. */
 const SUM = object({
@@ -31,19 +32,12 @@ export interface UnknownBounds {
   readonly othersRss: number;
 }
 
-export interface UpperResult {
-  /** null: open. */
-  readonly rss: number | null;
-  readonly vmem: number | null;
-  readonly processVmem: number | null;
-  readonly openRss: readonly OpenReason[];
-  readonly openVmem: readonly OpenReason[];
-  readonly openProcessVmem: readonly OpenReason[];
-  /** Where the end rests on a bound instead of a mark that is lost: `ru_maxrss`, or the address space limit. */
-  readonly rssByMaxRss: boolean;
-  readonly rssByLimit: boolean;
-  readonly vmemByLimit: boolean;
-  readonly processVmemByLimit: boolean;
+export type UpperResult = Readonly<Record<'rss' | 'vmem' | 'processVmem', UpperEnd>>;
+
+/** A sum, and what stands in it for marks that are lost: `ru_maxrss` ("usage"), or the address space limit. */
+interface BoundedSum {
+  readonly bytes: number;
+  readonly sources: readonly BracketSource[];
 }
 
 /** The largest sums of caps over all moments of the intervals that were added. */
@@ -116,8 +110,9 @@ export class CapSums {
     const othersRss = Math.min(bounds.addressSpace, bounds.othersRss);
     /** Nothing times an infinite bound is nothing. */
     const times = (count: number, bytes: number): number => (count === 0 ? 0 : count * bytes);
-    let rss = { bytes: 0, byMaxRss: false, byLimit: false };
-    let vmem = { bytes: 0, byLimit: false };
+    const limit = (needed: boolean): readonly BracketSource[] => (needed ? ['limit'] : []);
+    let rss: BoundedSum = { bytes: 0, sources: [] };
+    let vmem: BoundedSum = { bytes: 0, sources: [] };
     for (const sum of this.byUnknowns.values()) {
       const parts = [
         { count: sum.root, bound: rootRss, maxRss: bounds.rootRss },
@@ -126,28 +121,27 @@ export class CapSums {
       const bytes = parts.reduce((all, { count, bound }) => all + count * Math.max(bound, sum.unknownRss), sum.rss);
       if (bytes > rss.bytes) {
         const bounded = parts.filter(({ bound }) => bound > sum.unknownRss);
-        const byLimit = bounded.some(({ maxRss }) => maxRss > bounds.addressSpace);
-        rss = { bytes, byMaxRss: bounded.some(({ maxRss }) => maxRss <= bounds.addressSpace), byLimit };
+        rss = { bytes, sources: bounded.map(({ maxRss }) => (maxRss <= bounds.addressSpace ? 'usage' : 'limit')) };
       }
       const unknown = sum.root + sum.others;
       const space = sum.vmem + times(unknown, Math.max(bounds.addressSpace, sum.unknownVmem));
-      if (space > vmem.bytes) vmem = { bytes: space, byLimit: unknown > 0 && bounds.addressSpace > sum.unknownVmem };
+      const isLimit = unknown > 0 && bounds.addressSpace > sum.unknownVmem;
+      if (space > vmem.bytes) vmem = { bytes: space, sources: limit(isLimit) };
     }
     const processVmem = this.unknownVmem ? Math.max(this.largestVmem, bounds.addressSpace) : this.largestVmem;
-    const end = (value: number): number | null => (reasons.size > 0 || value === Infinity ? null : value);
-    const because = (value: number): readonly OpenReason[] =>
-      [...new Set([...reasons, ...(value === Infinity ? (['exec'] as const) : [])])].sort();
+    const end = ({ bytes, sources }: BoundedSum): UpperEnd => {
+      const open = new Set(reasons);
+      if (bytes === Infinity) open.add('exec');
+      return {
+        bytes: open.size > 0 ? null : bytes,
+        open: [...open].sort(),
+        sources: ['mark', 'exit-record', ...sources],
+      };
+    };
     return {
-      rss: end(rss.bytes),
-      vmem: end(vmem.bytes),
-      processVmem: end(processVmem),
-      openRss: because(rss.bytes),
-      openVmem: because(vmem.bytes),
-      openProcessVmem: because(processVmem),
-      rssByMaxRss: rss.byMaxRss,
-      rssByLimit: rss.byLimit,
-      vmemByLimit: vmem.byLimit,
-      processVmemByLimit: processVmem > this.largestVmem,
+      rss: end(rss),
+      vmem: end(vmem),
+      processVmem: end({ bytes: processVmem, sources: limit(processVmem > this.largestVmem) }),
     };
   }
 }

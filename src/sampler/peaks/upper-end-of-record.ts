@@ -1,7 +1,7 @@
 import type { RecordParts } from '../job/job-record';
 import type { LineageSeen, Observation } from '../job/job-sampler';
 import { eachQuantity, openWithoutEvents, type Quantity, type UpperEnd } from './peaks';
-import type { BracketSource, OpenReason } from '../../record/record';
+import type { OpenReason } from '../../record/record';
 import { markSlackBytes } from './slack';
 import type { UnknownBounds } from './cap-sums';
 
@@ -45,22 +45,18 @@ export function upperEnds(parts: Circumstances, observation: Observation): Reado
   const bounds = boundsOf(parts, observation, lineage);
   const upper = lineage.upper(bounds);
   const always = ALWAYS.filter((reason) => peaks.reasons.has(reason));
-  const end = (bytes: number | null, open: readonly OpenReason[], more: readonly BracketSource[]): UpperEnd => {
-    const reasons = [...new Set([...open, ...always])].sort();
-    return { bytes: reasons.length > 0 ? null : bytes, open: reasons, sources: ['mark', 'exit-record', ...more] };
+  const end = ({ bytes, open, sources }: UpperEnd, ...more: readonly OpenReason[]): UpperEnd => {
+    const reasons = [...new Set([...open, ...always, ...more])].sort();
+    return { bytes: reasons.length > 0 ? null : bytes, open: reasons, sources };
   };
-  const limit = (needed: boolean): readonly BracketSource[] => (needed ? ['limit'] : []);
-  const rss = end(upper.rss, upper.openRss, [
-    ...(upper.rssByMaxRss ? (['usage'] as const) : []),
-    ...limit(upper.rssByLimit),
-  ]);
+  const rss = end(upper.rss);
   // Nothing can have been swapped out: then what was resident is all there was, and each page of it counts in the RSS.
-  const withSwap = parts.noSwap ? rss : end(null, [...upper.openRss, 'swap'], []);
+  const withSwap = parts.noSwap ? rss : end(upper.rss, 'swap');
   return {
     rss,
     rssSwap: withSwap,
-    vmem: end(upper.vmem, upper.openVmem, limit(upper.vmemByLimit)),
-    processVmem: end(upper.processVmem, upper.openProcessVmem, limit(upper.processVmemByLimit)),
+    vmem: end(upper.vmem),
+    processVmem: end(upper.processVmem),
     footprint: withSwap,
   };
 }

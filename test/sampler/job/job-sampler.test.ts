@@ -90,7 +90,7 @@ describe('the sampler of a job', () => {
     assert.deepEqual([lineage?.totals.processes, lineage?.totals.ended, lineage?.living], [2, 1, 1]);
     assert.equal(sums.cpu, 80);
     const none = { addressSpace: Infinity, rootRss: Infinity, othersRss: Infinity };
-    assert.deepEqual(lineage?.upper(none).openRss, ['exec'], 'no process of unknown origin');
+    assert.deepEqual(lineage?.upper(none).rss.open, ['exec'], 'no process of unknown origin');
   });
 
   it('waits for the event of an end that was seen before it came', () => {
@@ -107,12 +107,12 @@ describe('the sampler of a job', () => {
       else tree.set(101, { state: 'Z' });
       sampler.settle(sampler.tick(START + 200, false, true));
       assert.equal(sampler.dying(), true, state);
-      assert.deepEqual(sampler.observation().lineage?.upper(none).openRss, ['failed-read'], state);
+      assert.deepEqual(sampler.observation().lineage?.upper(none).rss.open, ['failed-read'], state);
     }
     sampler.heard([exit(monotonicUs(), 101, exitAccount({ rssBytes: 2 ** 30, vmBytes: 2 ** 32 }))]);
     sampler.settle(sampler.tick(START + 300, false, true));
     assert.equal(sampler.dying(), false);
-    assert.deepEqual(sampler.observation().lineage?.upper(none).openRss, []);
+    assert.deepEqual(sampler.observation().lineage?.upper(none).rss.open, []);
   });
 
   it('draws forked workers that only wait as the peak counts them, when it is known that they ran no other program', () => {

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import { parseSpoolUsage } from '../../../src/gridengine/spool-usage';
 import type { LineageSeen, Observation } from '../../../src/sampler/job/job-sampler';
 import { Lineage } from '../../../src/sampler/processes/lineage';
-import { newPeaks, openEnd } from '../../../src/sampler/peaks/peaks';
+import { newPeaks, openEnd, type UpperEnd } from '../../../src/sampler/peaks/peaks';
 import { newSeries } from '../../../src/sampler/series/series';
 import { markSlackBytes } from '../../../src/sampler/peaks/slack';
 import { NO_SUMS } from '../../../src/sampler/processes/totals';
@@ -14,18 +14,8 @@ import { exitAccount } from '../listener/events';
 const MIB = 2 ** 20;
 const PRECISION = { kernel: [6, 18], pageSize: 4096, cpus: 2 } as const;
 const SLACK = markSlackBytes(PRECISION, 1);
-const KNOWN: UpperResult = {
-  rss: 10 * MIB,
-  vmem: 30 * MIB,
-  processVmem: 20 * MIB,
-  openRss: [],
-  openVmem: [],
-  openProcessVmem: [],
-  rssByMaxRss: false,
-  rssByLimit: false,
-  vmemByLimit: false,
-  processVmemByLimit: false,
-};
+const known = (bytes: number): UpperEnd => ({ bytes, open: [], sources: ['mark', 'exit-record'] });
+const KNOWN: UpperResult = { rss: known(10 * MIB), vmem: known(30 * MIB), processVmem: known(20 * MIB) };
 
 type Circumstances = Parameters<typeof upperEnds>[0];
 
@@ -146,7 +136,9 @@ describe('the upper ends of a record', () => {
   });
 
   it('are open for the reasons of the events and the sampler’s own', () => {
-    const { observed } = seen({ faults: 1000, result: { rss: null, openRss: ['exec'], vmemByLimit: true } });
+    const rss: UpperEnd = { bytes: null, open: ['exec'], sources: ['mark', 'exit-record'] };
+    const vmem: UpperEnd = { ...KNOWN.vmem, sources: ['mark', 'exit-record', 'limit'] };
+    const { observed } = seen({ faults: 1000, result: { rss, vmem } });
     openEnd(observed.peaks, 'fallen-mark');
     openEnd(observed.peaks, 'start-gap');
     const ends = upperEnds(circumstances(), observed);

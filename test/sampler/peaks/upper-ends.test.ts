@@ -4,6 +4,7 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import fc from 'fast-check';
 import { SAVED_UPPER_ENDS, UpperEnds, type LifeEvent, type SweepReading } from '../../../src/sampler/peaks/upper-ends';
+import type { UpperEnd } from '../../../src/sampler/peaks/peaks';
 import type { UnknownBounds } from '../../../src/sampler/peaks/cap-sums';
 import { lifeSteps, live } from '../life-histories';
 
@@ -33,6 +34,12 @@ const exit = (at: number, pid: number, rss: number): LifeEvent => ({
   marks: { rss, vmem: rss * 2 },
   minorFaults: 0,
 });
+
+const isByLimit = ({ sources }: UpperEnd): boolean => sources.includes('limit');
+
+function assertHolds({ bytes }: UpperEnd, truth: number, name: string): void {
+  assert.ok(bytes !== null && bytes >= truth, `${name} ${bytes} < ${truth}`);
+}
 
 setFlagsFromString('--expose-gc');
 const collectGarbage = runInNewContext('gc') as () => void;
@@ -67,14 +74,9 @@ describe('upper ends', () => {
     fc.assert(
       fc.property(lifeSteps(160), fc.boolean(), (script, sleepers) => {
         const { ends, truth } = live(script, { replacing: false, missingRecords: 0, missedReadings: 0, sleepers });
-        const { rss, vmem, processVmem, openRss } = ends.result(NOTHING_KNOWN);
-        assert.deepEqual(openRss, []);
-        assert.ok(rss !== null && rss >= truth.rss, `rss ${rss} < ${truth.rss}`);
-        assert.ok(vmem !== null && vmem >= truth.vmem, `vmem ${vmem} < ${truth.vmem}`);
-        assert.ok(
-          processVmem !== null && processVmem >= truth.processVmem,
-          `process ${processVmem} < ${truth.processVmem}`,
-        );
+        const result = ends.result(NOTHING_KNOWN);
+        assert.deepEqual(result.rss.open, []);
+        for (const name of ['rss', 'vmem', 'processVmem'] as const) assertHolds(result[name], truth[name], name);
       }),
       RUNS,
     );
@@ -90,11 +92,9 @@ describe('upper ends', () => {
           sleepers,
         });
         const bounded = ends.result({ addressSpace: Infinity, rootRss: replacedByRoot, othersRss: replacedByOthers });
-        assert.ok(bounded.rss !== null && bounded.rss >= truth.rss, `rss ${bounded.rss} < ${truth.rss}`);
+        assertHolds(bounded.rss, truth.rss, 'rss');
         const limited = ends.result({ addressSpace: largestVmem, rootRss: Infinity, othersRss: Infinity });
-        assert.ok(limited.rss !== null && limited.rss >= truth.rss);
-        assert.ok(limited.vmem !== null && limited.vmem >= truth.vmem);
-        assert.ok(limited.processVmem !== null && limited.processVmem >= truth.processVmem);
+        for (const name of ['rss', 'vmem', 'processVmem'] as const) assertHolds(limited[name], truth[name], name);
       }),
       RUNS,
     );
@@ -104,9 +104,9 @@ describe('upper ends', () => {
     fc.assert(
       fc.property(lifeSteps(160), fc.integer({ min: 2, max: 5 }), fc.boolean(), (script, missingRecords, sleepers) => {
         const { ends, truth } = live(script, { replacing: false, missingRecords, missedReadings: 0, sleepers });
-        const { rss, openRss } = ends.result(NOTHING_KNOWN);
-        if (rss === null) assert.ok(openRss.includes('no-exit-records'));
-        else assert.ok(rss >= truth.rss);
+        const { rss } = ends.result(NOTHING_KNOWN);
+        if (rss.bytes === null) assert.ok(rss.open.includes('no-exit-records'));
+        else assertHolds(rss, truth.rss, 'rss');
       }),
       RUNS,
     );
@@ -122,10 +122,10 @@ describe('upper ends', () => {
           sleepers: replacing,
         });
         const bounds = { addressSpace: largestVmem, rootRss: Infinity, othersRss: Infinity };
-        const { rss, vmem, openRss } = ends.result(bounds);
-        if (rss === null) assert.deepEqual(openRss, ['failed-read']);
-        else assert.ok(rss >= truth.rss, `rss ${rss} < ${truth.rss}`);
-        if (vmem !== null) assert.ok(vmem >= truth.vmem, `vmem ${vmem} < ${truth.vmem}`);
+        const { rss, vmem } = ends.result(bounds);
+        if (rss.bytes === null) assert.deepEqual(rss.open, ['failed-read']);
+        else assertHolds(rss, truth.rss, 'rss');
+        if (vmem.bytes !== null) assertHolds(vmem, truth.vmem, 'vmem');
       }),
       RUNS,
     );
@@ -136,10 +136,10 @@ describe('upper ends', () => {
     ends.setRoot(10);
     ends.addEvents([fork(1, 1, 10), exec(2, 10), fork(3, 10, 11), exec(4, 11)]);
     ends.addSweep({ begin: 5, readings: [reading(10, 6, 5)] });
-    assert.deepEqual(ends.result(NOTHING_KNOWN).openRss, ['failed-read']);
+    assert.deepEqual(ends.result(NOTHING_KNOWN).rss.open, ['failed-read']);
     ends.addEvents([exit(8, 11, 700)]);
     ends.addSweep({ begin: 9, readings: [reading(10, 10, 5)] });
-    assert.equal(ends.result(NOTHING_KNOWN).rss, 705);
+    assert.equal(ends.result(NOTHING_KNOWN).rss.bytes, 705);
   });
 
   it('take no mark of a program for one that it replaced, however long that was not read', () => {
@@ -150,7 +150,7 @@ describe('upper ends', () => {
     for (const begin of [5, 15, 25]) ends.addSweep({ begin, readings: [reading(10, begin + 1, 5)] });
     ends.addEvents([exec(30, 11), exit(34, 11, 1)]);
     ends.addSweep({ begin: 35, readings: [reading(10, 36, 5)] });
-    assert.equal(ends.result({ ...NOTHING_KNOWN, addressSpace: 500 }).rss, 1505);
+    assert.equal(ends.result({ ...NOTHING_KNOWN, addressSpace: 500 }).rss.bytes, 1505);
   });
 
   it('know nothing of a program that was being replaced when its process was killed', () => {
@@ -160,8 +160,8 @@ describe('upper ends', () => {
     ends.addSweep({ begin: 3, readings: [reading(10, 4, 50)] });
     ends.addEvents([exit(8, 10, 1)]);
     ends.addSweep({ begin: 9, readings: [] });
-    assert.deepEqual(ends.result(NOTHING_KNOWN).openRss, ['exec']);
-    assert.equal(ends.result({ ...NOTHING_KNOWN, rootRss: 900 }).rss, 900);
+    assert.deepEqual(ends.result(NOTHING_KNOWN).rss.open, ['exec']);
+    assert.equal(ends.result({ ...NOTHING_KNOWN, rootRss: 900 }).rss.bytes, 900);
   });
 
   it('do not add up what never lived together', () => {
@@ -174,7 +174,7 @@ describe('upper ends', () => {
       ends.addEvents([fork(at, 10, 20 + child), exec(at + 1, 20 + child), exit(at + 2, 20 + child, 100)]);
     }
     ends.addSweep({ begin: 300, readings: [reading(10, 301, 5)] });
-    assert.equal(ends.result(NOTHING_KNOWN).rss, 105);
+    assert.equal(ends.result(NOTHING_KNOWN).rss.bytes, 105);
   });
 
   it('do not count the picture of a large parent that a helper shows between fork and exec', () => {
@@ -189,7 +189,7 @@ describe('upper ends', () => {
     ends.addSweep({ begin: 10, readings: [reading(10, 11, 1000), reading(11, 12, 7)] });
     ends.addEvents([exit(13, 11, 7)]);
     ends.addSweep({ begin: 14, readings: [reading(10, 15, 1000)] });
-    assert.equal(ends.result(NOTHING_KNOWN).rss, 1007);
+    assert.equal(ends.result(NOTHING_KNOWN).rss.bytes, 1007);
   });
 
   it('count a copy that never executes anything', () => {
@@ -197,7 +197,7 @@ describe('upper ends', () => {
     ends.setRoot(10);
     ends.addEvents([fork(1, 1, 10), exec(2, 10), fork(5, 10, 11), exit(6, 11, 900)]);
     ends.addSweep({ begin: 7, readings: [reading(10, 8, 1000)] });
-    assert.equal(ends.result(NOTHING_KNOWN).rss, 1900);
+    assert.equal(ends.result(NOTHING_KNOWN).rss.bytes, 1900);
   });
 
   it('take a replaced program at what bounds it, and its successor not on top of that', () => {
@@ -205,13 +205,12 @@ describe('upper ends', () => {
     ends.setRoot(10);
     ends.addEvents([fork(1, 1, 10), exec(2, 10), exec(3, 10)]);
     ends.addSweep({ begin: 4, readings: [reading(10, 5, 500)] });
-    assert.equal(ends.result(NOTHING_KNOWN).rss, null);
-    assert.deepEqual(ends.result(NOTHING_KNOWN).openRss, ['exec']);
-    assert.equal(ends.result({ ...NOTHING_KNOWN, rootRss: 520 }).rss, 520);
+    assert.equal(ends.result(NOTHING_KNOWN).rss.bytes, null);
+    assert.deepEqual(ends.result(NOTHING_KNOWN).rss.open, ['exec']);
+    assert.equal(ends.result({ ...NOTHING_KNOWN, rootRss: 520 }).rss.bytes, 520);
     const limited = ends.result({ ...NOTHING_KNOWN, addressSpace: 4000 });
-    assert.equal(limited.rss, 4000);
-    assert.equal(limited.processVmem, 4000);
-    assert.equal(limited.rssByLimit, true);
+    assert.deepEqual([limited.rss.bytes, isByLimit(limited.rss)], [4000, true]);
+    assert.equal(limited.processVmem.bytes, 4000);
   });
 
   it('rest on the limit only where the highest sum does', () => {
@@ -220,13 +219,14 @@ describe('upper ends', () => {
     ends.addEvents([fork(1, 1, 10), exec(2, 10), exec(3, 10)]);
     for (let begin = 4; begin < 40; begin += 4) ends.addSweep({ begin, readings: [reading(10, begin + 1, 500)] });
     const early = ends.result({ ...NOTHING_KNOWN, addressSpace: 4000 });
-    assert.deepEqual([early.rss, early.rssByLimit, early.vmemByLimit], [4000, true, true]);
+    assert.deepEqual([early.rss.bytes, isByLimit(early.rss), isByLimit(early.vmem)], [4000, true, true]);
     ends.addEvents([fork(41, 10, 11), exec(42, 11)]);
     for (let begin = 44; begin < 80; begin += 4)
       ends.addSweep({ begin, readings: [reading(10, begin + 1, 500), reading(11, begin + 1, 3900)] });
     const later = ends.result({ ...NOTHING_KNOWN, addressSpace: 4000 });
-    assert.deepEqual([later.rss, later.rssByLimit, later.vmem, later.vmemByLimit], [4400, false, 8800, false]);
-    assert.deepEqual([later.processVmem, later.processVmemByLimit], [7800, false]);
+    assert.deepEqual([later.rss.bytes, isByLimit(later.rss)], [4400, false]);
+    assert.deepEqual([later.vmem.bytes, isByLimit(later.vmem)], [8800, false]);
+    assert.deepEqual([later.processVmem.bytes, isByLimit(later.processVmem)], [7800, false]);
   });
 
   it('are open as long as someone lives who was not found or not read', () => {
@@ -234,26 +234,29 @@ describe('upper ends', () => {
     ends.setRoot(10);
     ends.addEvents([fork(1, 1, 10), exec(2, 10), fork(3, 10, 11), exec(4, 11)]);
     ends.addSweep({ begin: 5, readings: [reading(10, 6, 500)] });
-    assert.deepEqual(ends.result(NOTHING_KNOWN).openRss, ['failed-read']);
+    assert.deepEqual(ends.result(NOTHING_KNOWN).rss.open, ['failed-read']);
     ends.addSweep({ begin: 7, readings: [reading(10, 8, 500), reading(11, 8, 700)] });
-    assert.equal(ends.result(NOTHING_KNOWN).rss, 1200);
+    assert.equal(ends.result(NOTHING_KNOWN).rss.bytes, 1200);
   });
 
   it('are open where the first process was there before the events, or others came from elsewhere', () => {
     const late = new UpperEnds();
     late.setRoot(10);
     late.addSweep({ begin: 2, readings: [reading(10, 3, 5)] });
-    assert.deepEqual(late.result(NOTHING_KNOWN).openRss, ['start-gap']);
+    assert.deepEqual(late.result(NOTHING_KNOWN).rss.open, ['start-gap']);
     const gone = new UpperEnds();
     gone.setRoot(10);
     gone.addSweep({ begin: 2, readings: [] });
-    assert.deepEqual([gone.result(NOTHING_KNOWN).rss, gone.result(NOTHING_KNOWN).openRss], [null, ['start-gap']]);
+    assert.deepEqual(
+      [gone.result(NOTHING_KNOWN).rss.bytes, gone.result(NOTHING_KNOWN).rss.open],
+      [null, ['start-gap']],
+    );
     const foreign = new UpperEnds();
     foreign.setRoot(10);
     foreign.addEvents([fork(1, 1, 10), exec(2, 10)]);
     foreign.addSweep({ begin: 3, readings: [reading(10, 4, 5)] });
     foreign.addSweep({ begin: 6, readings: [reading(10, 7, 5), reading(77, 8, 9)] });
-    assert.deepEqual(foreign.result(NOTHING_KNOWN).openRss, ['unknown-origin']);
+    assert.deepEqual(foreign.result(NOTHING_KNOWN).rss.open, ['unknown-origin']);
   });
 
   it('are open after a hand-over to a successor that has not heard the events between', () => {
@@ -262,7 +265,7 @@ describe('upper ends', () => {
     ends.addEvents([fork(1, 1, 10), exec(2, 10)]);
     ends.addSweep({ begin: 3, readings: [reading(10, 4, 5)] });
     const successor = new UpperEnds(SAVED_UPPER_ENDS.read(JSON.parse(JSON.stringify(ends.save()))));
-    assert.deepEqual(successor.result(NOTHING_KNOWN).openRss, ['listener-lost']);
+    assert.deepEqual(successor.result(NOTHING_KNOWN).rss.open, ['listener-lost']);
   });
 
   it('know nothing of a program that an exec took away before its last reading, told or not', () => {
@@ -274,7 +277,7 @@ describe('upper ends', () => {
     first.addEvents([fork(1, 1, 10), exec(1.5, 10), ...large, exec(9, 10)]);
     first.addSweep({ begin: 7, readings: [reading(10, 8, 1, 3)] });
     first.addSweep({ begin: 20, readings: [reading(10, 21, 1, 4)] });
-    assert.equal(first.result(bounds).rss, 1500);
+    assert.equal(first.result(bounds).rss.bytes, 1500);
     // Another program is seen, and the exec told only after the sweep: it may have begun before the sweep before.
     const slow = new UpperEnds();
     slow.setRoot(10);
@@ -283,7 +286,7 @@ describe('upper ends', () => {
     slow.addSweep({ begin: 9, readings: [reading(10, 10, 1, 3)] });
     slow.addEvents([exec(12, 10)]);
     slow.addSweep({ begin: 20, readings: [reading(10, 21, 1, 4)] });
-    assert.equal(slow.result(bounds).rss, 1500);
+    assert.equal(slow.result(bounds).rss.bytes, 1500);
   });
 
   it('count a copy that was in the making when the last sweep began', () => {
@@ -293,7 +296,7 @@ describe('upper ends', () => {
     ends.addSweep({ begin: 9, readings: [reading(10, 10, 1000)] });
     ends.addEvents([fork(11, 10, 21), exit(12, 21, 1000)]);
     ends.addSweep({ begin: 20, readings: [reading(10, 21, 1000)] });
-    assert.equal(ends.result(NOTHING_KNOWN).rss, 7000);
+    assert.equal(ends.result(NOTHING_KNOWN).rss.bytes, 7000);
   });
 
   it('take what ended and what began at the same moment for contemporaries', () => {
@@ -302,7 +305,7 @@ describe('upper ends', () => {
     ends.addEvents([fork(1, 1, 10), exec(2, 10), fork(3, 10, 20), exec(4, 20), exit(5, 20, 100), fork(5, 10, 21)]);
     ends.addEvents([exec(6, 21), exit(7, 21, 100)]);
     ends.addSweep({ begin: 9, readings: [reading(10, 10, 1)] });
-    assert.equal(ends.result(NOTHING_KNOWN).rss, 201);
+    assert.equal(ends.result(NOTHING_KNOWN).rss.bytes, 201);
   });
 
   it('remember no process that ended, though each had replaced a program', () => {
@@ -325,7 +328,7 @@ describe('upper ends', () => {
     ends.addSweep({ begin: 30, readings: [reading(10, 30.1, 1)] });
     ends.addEvents([fork(31, 10, 22), exit(32, 22, 500)]);
     ends.addSweep({ begin: 40, readings: [reading(10, 40.1, 1)] });
-    assert.equal(ends.result(NOTHING_KNOWN).rss, 1001);
+    assert.equal(ends.result(NOTHING_KNOWN).rss.bytes, 1001);
   });
 
   it('leave out the processes of other jobs', () => {
@@ -333,6 +336,6 @@ describe('upper ends', () => {
     ends.setRoot(10);
     ends.addEvents([fork(1, 1, 10), exec(2, 10), fork(2, 1, 50), exec(3, 50), fork(3, 50, 51), exit(4, 51, 9999)]);
     ends.addSweep({ begin: 5, readings: [reading(10, 6, 5)] });
-    assert.equal(ends.result(NOTHING_KNOWN).rss, 5);
+    assert.equal(ends.result(NOTHING_KNOWN).rss.bytes, 5);
   });
 });
