@@ -54,9 +54,14 @@ const LONGEST_MS = 60_000;
 /** Of the last cost against those before: a single expensive tick (code that is loaded) changes little. */
 const WEIGHT = 0.4;
 /** Start-up and the first, cold ticks are no measure. */
-const COLD_TICKS = 4;
+export const COLD_TICKS = 4;
 /** Less than this above the configured interval changes nothing. */
 const WORTHWHILE = 1.2;
+
+/** The interval where costs ask for `wantedMs`, in ms. */
+export function stretched(intervalMs: number, wantedMs: number): number {
+  return wantedMs > intervalMs * WORTHWHILE ? Math.min(LONGEST_MS, wantedMs) : intervalMs;
+}
 
 /** The throttle of a process that has one job; `budgetPercent` of a core. */
 export function newThrottle(intervalMs: number, budgetPercent: number): Throttle {
@@ -70,8 +75,7 @@ export function newThrottle(intervalMs: number, budgetPercent: number): Throttle
       // Thousands of processes are expensive from the first look on.
       if (ticks++ < COLD_TICKS && spent * 100 < intervalMs * budgetPercent * 10) return intervalMs;
       cost = cost === null ? spent : cost + WEIGHT * (spent - cost);
-      const wanted = (cost * 100) / budgetPercent;
-      return wanted > intervalMs * WORTHWHILE ? Math.min(LONGEST_MS, wanted) : intervalMs;
+      return stretched(intervalMs, (cost * 100) / budgetPercent);
     },
   };
 }

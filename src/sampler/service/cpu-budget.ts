@@ -1,12 +1,7 @@
-import type { Throttle } from '../job/pace';
+import { COLD_TICKS, stretched, type Throttle } from '../job/pace';
 
-const LONGEST_MS = 60_000;
 /** Of the last cost against those before. */
 const WEIGHT = 0.2;
-/** The first ticks, with cold caches, are not counted. */
-const COLD_TICKS = 4;
-/** Less than this above the configured interval changes nothing. */
-const LEAST_CHANGE = 1.2;
 /** A share for one job would blind a node that runs a hundred: the budget grows with them, to this share of a core. */
 const JOBS_PER_SHARE = 16;
 
@@ -67,7 +62,6 @@ export class CpuBudget {
     this.#costs.set(name, cost);
     const budget = (intervalMs * this.#percent * Math.ceil(this.#costs.size / JOBS_PER_SHARE)) / 100;
     const share = fairShare(this.#costs, budget);
-    const wanted = cost > share ? (intervalMs * cost) / share : intervalMs;
-    return wanted > intervalMs * LEAST_CHANGE ? Math.min(LONGEST_MS, wanted) : intervalMs;
+    return cost > share ? stretched(intervalMs, (intervalMs * cost) / share) : intervalMs;
   }
 }
