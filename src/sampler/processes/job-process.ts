@@ -103,9 +103,9 @@ export class JobProcess {
   rest: Rest | null = null;
   /** In the tick that is being made: nothing has woken it up so far. */
   presumedAsleep = false;
-  /** What the first of the tick's two sweeps read, in bytes. */
   /** As last read; null: not yet. */
   counters: Counters | null = null;
+  /** What the first of the tick's two sweeps read, in bytes. */
   firstRss = 0;
   firstVmem = 0;
   private image: number;
