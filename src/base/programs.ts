@@ -25,3 +25,6 @@ export const PROGRAMS = [
 export function programPath(program: (typeof PROGRAMS)[number], root = packageRoot()): string {
   return join(root, 'dist', 'src', `${program}.js`);
 }
+
+/** All of the environment of a program of ours: nothing of a hook's, which the job's owner chooses; little memory. */
+export const PROGRAM_ENVIRONMENT = { PATH: '/usr/bin:/bin', MALLOC_ARENA_MAX: '1', UV_THREADPOOL_SIZE: '1' } as const;

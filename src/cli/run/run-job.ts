@@ -6,12 +6,11 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { childrenUsage } from '../../native/libc';
 import { bootId, uptimeSeconds } from '../../sources/proc/clock';
 import { NodeStore } from '../../sampler/node-store/node-store';
-import { samplerFlags } from '../../base/node-flags';
-import { programPath } from '../../base/programs';
 import { recordOrNull, type JobRecord } from '../../record/record';
 import { replaceFile } from '../../base/replace-file';
 import { startTicksOf } from '../../sampler/job/pid-file';
 import { formatRunDescription, runDirectoryName, type RunDescription } from '../../sampler/job/run-description';
+import { startSampler } from '../../sampler/job/start-sampler';
 import { CommandError, EXIT } from '../command';
 import { followSamples, type SampleTail } from './sample-tail';
 import type { RowStream } from './stream-rows';
@@ -57,17 +56,6 @@ function describeRun(job: number, spool: string, attached: boolean): RunDescript
     peTask: null,
     ends: 'epilog',
   };
-}
-
-function startSampler(state: PrivateState, run: RunDescription, directory: string): void {
-  const words = formatRunDescription(run).trim().split('\n');
-  const script = programPath('sampler/main');
-  spawn(process.execPath, [...samplerFlags(), script, state.settingsPath, directory, ...words], {
-    cwd: '/',
-    detached: true,
-    stdio: 'ignore',
-    env: { PATH: '/usr/bin:/bin', MALLOC_ARENA_MAX: '1', UV_THREADPOOL_SIZE: '1' },
-  }).unref();
 }
 
 interface Ended {
@@ -129,7 +117,7 @@ export async function runJob(
     mkdirSync(directory, { mode: 0o700 });
     writeFileSync(join(directory, 'job'), formatRunDescription(run));
     if (rows !== null) tail = followSamples(directory, rows.take);
-    startSampler(state, run, directory);
+    startSampler(state.settingsPath, directory, run);
     if (!(await until(() => existsSync(join(directory, 'pid')), ARMED_WITHIN_MS)))
       throw new CommandError(
         `the sampler did not start within ${ARMED_WITHIN_MS / 1000} s; try "qmemacct doctor"`,

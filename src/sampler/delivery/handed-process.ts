@@ -5,7 +5,7 @@ import { isOutboxEmpty } from './handed-files';
 import { handedPass, type HandedPass } from './handed-records';
 import { reasonOf, warn } from '../../base/log';
 import { inheritedFlags } from '../../base/node-flags';
-import { programPath } from '../../base/programs';
+import { PROGRAM_ENVIRONMENT, programPath } from '../../base/programs';
 import { checkJson } from '../../base/shape';
 import { settingsToml, type Settings } from '../../record/settings';
 
@@ -30,7 +30,7 @@ function runPass(settings: Settings): Promise<HandedPass> {
     const script = programPath('sampler/handed-main');
     const child = spawn(process.execPath, [...inheritedFlags(), script], {
       cwd: '/',
-      env: { PATH: '/usr/bin:/bin', MALLOC_ARENA_MAX: '1', UV_THREADPOOL_SIZE: '1' },
+      env: PROGRAM_ENVIRONMENT,
       stdio: ['pipe', 'pipe', 'ignore'],
     });
     const timer = setTimeout(() => {

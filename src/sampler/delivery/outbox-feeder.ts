@@ -9,7 +9,7 @@ import type { NodeStore, OutboxRow } from '../node-store/node-store';
 import { UserError } from '../../base/user-error';
 import { inheritedFlags } from '../../base/node-flags';
 import { boolean, checkJson, integer, object, optional, string, type ValueOf } from '../../base/shape';
-import { programPath } from '../../base/programs';
+import { PROGRAM_ENVIRONMENT, programPath } from '../../base/programs';
 import type { NodeStatus } from '../../record/node-status';
 import type { JobRecord } from '../../record/record';
 import type { Settings } from '../../record/settings';
@@ -75,7 +75,7 @@ async function deliverOnce(
   return new Promise((resolve) => {
     const child = spawn(process.execPath, [...inheritedFlags(), script, ...options], {
       cwd: '/',
-      env: { PATH: '/usr/bin:/bin', MALLOC_ARENA_MAX: '1', UV_THREADPOOL_SIZE: '1' },
+      env: PROGRAM_ENVIRONMENT,
       stdio: ['pipe', 'pipe', 'pipe'],
       ...(identity ?? {}),
     });

@@ -2,6 +2,7 @@ import { spawn, type ChildProcessWithoutNullStreams } from 'node:child_process';
 import { monotonicMs } from '../../base/monotonic';
 import type { Reading, Unavailable } from '../../sources/source';
 import { reasonOf } from '../../base/log';
+import { PROGRAM_ENVIRONMENT } from '../../base/programs';
 import { LONGEST_LINE, parseMessage, requestLine, type Request } from './protocol';
 
 /** The process is of no further use after a failure: it has been killed, or has ended by itself. */
@@ -30,10 +31,9 @@ const COMPLAINT_KEPT = 2000;
 
 /** Sources that start programs look for them here: nothing is taken from the environment of a hook. */
 const ENVIRONMENT = {
+  ...PROGRAM_ENVIRONMENT,
   PATH: '/usr/sbin:/usr/bin:/sbin:/bin',
   LC_ALL: 'C',
-  MALLOC_ARENA_MAX: '1',
-  UV_THREADPOOL_SIZE: '1',
 };
 
 interface Pending {

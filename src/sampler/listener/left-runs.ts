@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { isOutboxEmpty } from '../delivery/handed-files';
 import { reasonOf, warn } from '../../base/log';
 import { inheritedFlags } from '../../base/node-flags';
-import { programPath } from '../../base/programs';
+import { PROGRAM_ENVIRONMENT, programPath } from '../../base/programs';
 import { LEFT_MARK } from '../job/run-directory';
 import type { Settings } from '../../record/settings';
 import { watchDirectory, type DirectoryWatch } from '../job/watch-directory';
@@ -89,7 +89,7 @@ export class LeftRuns {
     const child = spawn(process.execPath, [...inheritedFlags(), script, this.settingsPath], {
       cwd: '/',
       detached: true,
-      env: { PATH: '/usr/bin:/bin', MALLOC_ARENA_MAX: '1', UV_THREADPOOL_SIZE: '1' },
+      env: PROGRAM_ENVIRONMENT,
       stdio: 'ignore',
     });
     child.on('error', (error) => {

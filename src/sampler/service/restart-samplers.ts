@@ -1,9 +1,7 @@
-import { spawn } from 'node:child_process';
-import { samplerFlags } from '../../base/node-flags';
-import { programPath } from '../../base/programs';
 import { resumableRuns } from '../job/resume-state';
-import { formatRunDescription, runDirectoryName, shepherdLives } from '../job/run-description';
+import { runDirectoryName, shepherdLives } from '../job/run-description';
 import { RunDirectory } from '../job/run-directory';
+import { startSampler } from '../job/start-sampler';
 import type { Settings } from '../../record/settings';
 
 /**
@@ -17,16 +15,7 @@ export function restartSamplers(settings: Settings, settingsPath: string): numbe
     for (const directory of RunDirectory.list(parent)) {
       const run = directory.description();
       if (run === null || !resumable.has(runDirectoryName(run)) || !shepherdLives(run)) continue;
-      const words = formatRunDescription(run).trim().split('\n');
-      const script = programPath('sampler/main');
-      const child = spawn(process.execPath, [...samplerFlags(), script, settingsPath, directory.path, ...words], {
-        cwd: '/',
-        detached: true,
-        stdio: 'ignore',
-        env: { PATH: '/usr/bin:/bin', MALLOC_ARENA_MAX: '1', UV_THREADPOOL_SIZE: '1' },
-      });
-      child.on('error', () => undefined);
-      child.unref();
+      startSampler(settingsPath, directory.path, run);
       started++;
     }
   return started;
