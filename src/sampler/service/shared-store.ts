@@ -13,7 +13,7 @@ function inodeOf(path: string): number | null {
   return statSync(path, { throwIfNoEntry: false })?.ino ?? null;
 }
 
-interface StoreEars {
+interface StoreHandlers {
   /** A job's progress is in it. */
   readonly saved: (store: NodeStore) => void;
   /** A summary waits in the outbox. */
@@ -21,7 +21,7 @@ interface StoreEars {
 }
 
 /** node.db for all jobs of one process. */
-export function shareStore(stateDirectory: string, { saved, committed }: StoreEars): SharedStore {
+export function shareStore(stateDirectory: string, { saved, committed }: StoreHandlers): SharedStore {
   const path = join(stateDirectory, 'node.db');
   let store: NodeStore | null = null;
   let inode: number | null = null;
