@@ -1,4 +1,5 @@
 import { groupBy } from '../base/group-by';
+import { larger } from '../base/known';
 import type { Wait } from './first-starts';
 import { countedByGridEngine } from '../record/cause';
 import { cpuEfficiency, memoryEfficiency } from '../record/efficiency';
@@ -44,8 +45,6 @@ export interface JobLine {
 export const untilOf = ({ ended_at: ended, started_at: started }: JobRecord): string => ended ?? started ?? '';
 
 const add = (a: number | null, b: number | null): number | null => (a === null ? b : b === null ? a : a + b);
-const larger = (a: number | null, b: number | null): number | null =>
-  a === null ? b : b === null ? a : Math.max(a, b);
 
 const latestOf = (records: readonly JobRecord[], first: JobRecord): JobRecord =>
   records.reduce((latest, one) => (untilOf(one) > untilOf(latest) ? one : latest), first);

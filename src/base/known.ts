@@ -1,4 +1,4 @@
-/** Sums of figures that may be unknown. */
+/** Sums and maxima of figures that may be unknown. */
 
 type Figures = readonly (number | null | undefined)[];
 
@@ -14,6 +14,10 @@ export function largestOfKnown(values: Figures): number | null {
     null,
   );
 }
+
+/** null: neither is known. */
+export const larger = (a: number | null, b: number | null): number | null =>
+  a === null ? b : b === null ? a : Math.max(a, b);
 
 /** null: not all are known, or there are none. */
 export function sumOfAll(values: Figures): number | null {

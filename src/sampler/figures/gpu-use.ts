@@ -1,3 +1,4 @@
+import { larger, largestOfKnown, sumOfKnown } from '../../base/known';
 import type { HeldGpu, HeldGpus } from '../../sources/job/held-gpus';
 import { gpuLabel, type Gpu } from '../../sources/node/gpu';
 import { metricsOf, type Metric, type Reading } from '../../sources/source';
@@ -139,10 +140,6 @@ function momentsOf(
 
 const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0);
 const known = (values: readonly (number | null)[]): readonly number[] => values.filter((value) => value !== null);
-const larger = (one: number | null, other: number | null): number | null => {
-  const both = known([one, other]);
-  return both.length === 0 ? null : Math.max(...both);
-};
 
 interface Parts {
   readonly own: readonly OnGpu[];
@@ -236,8 +233,7 @@ function observeOne(
   const parts = partsOf(moment, own);
   const percent = ownPercent(wholePercent(moment, held.gpu, parts), parts);
   const joules = energySince(before, moment, seconds);
-  const bytes = known(parts.own.map((process) => process.bytes));
-  const heldBytes = bytes.length === 0 ? null : sum(bytes);
+  const heldBytes = sumOfKnown(parts.own.map((process) => process.bytes));
   const kept = [...moment.keptPeaks].filter(([pid]) => own.has(pid)).map(([, peak]) => peak);
   const present = parts.own.length > 0 || held.pids.length > 0 || kept.length > 0;
   const computing = percent !== null && percent > 0 && (present || parts.others.length === 0);
@@ -250,7 +246,7 @@ function observeOne(
     maxPercent: larger(use.maxPercent, percent),
     opened: use.opened || present,
     sampledPeakBytes: larger(use.sampledPeakBytes, heldBytes),
-    keptPeakBytes: larger(use.keptPeakBytes, kept.length === 0 ? null : Math.max(...kept)),
+    keptPeakBytes: larger(use.keptPeakBytes, largestOfKnown(kept)),
     energyJoules: joules === null ? use.energyJoules : (use.energyJoules ?? 0) + joules * energyShare(parts),
     energyCounter: moment.values.get('energy_joules') ?? null,
     nowPercent: percent,
@@ -283,8 +279,7 @@ export function gpuMetrics({ uses }: GpuUse): Readonly<Record<string, number>> {
   if (all.length === 0) return {};
   const total = (what: (use: Use) => number): number => sum(all.map(what));
   const knownSeconds = total((use) => use.knownSeconds);
-  const most = (what: (use: Use) => number | null): number | null => all.map(what).reduce(larger, null);
-  const energies = known(all.map(({ energyJoules }) => energyJoules));
+  const most = (what: (use: Use) => number | null): number | null => largestOfKnown(all.map(what));
   const values: readonly (readonly [Metric, number | null])[] = [
     [METRICS.count, all.length],
     [METRICS.used, all.filter(({ usedSeconds }) => usedSeconds > 0).length],
@@ -295,7 +290,7 @@ export function gpuMetrics({ uses }: GpuUse): Readonly<Record<string, number>> {
     [METRICS.max, most((use) => use.maxPercent)],
     [METRICS.peak, most(peakOf)],
     [METRICS.kept, all.filter(({ keptPeakBytes }) => keptPeakBytes !== null).length],
-    [METRICS.energy, energies.length === 0 ? null : sum(energies)],
+    [METRICS.energy, sumOfKnown(all.map(({ energyJoules }) => energyJoules))],
   ];
   return Object.fromEntries(
     values.flatMap(([{ name, resolution = 1 }, value]) =>

@@ -1,3 +1,4 @@
+import { larger } from '../../base/known';
 import { clipNotes } from '../../record/clip';
 import type { Bracket, JobRecord } from '../../record/record';
 import type * as JobFacts from '../figures/job-facts';
@@ -6,8 +7,6 @@ import type * as JobFacts from '../figures/job-facts';
  * Two accounts of one job on one host, of which each saw a part: of a sampler that died and of its successor, or of what
  * looked after the job's end. Totals never fall, peaks take the higher lower end, and upper ends are open.
  */
-
-const most = (a: number | null, b: number | null): number | null => (a === null ? b : b === null ? a : Math.max(a, b));
 
 const PEAKS = ['peak_rss', 'peak_rss_swap', 'peak_vmem', 'peak_process_vmem', 'peak_footprint'] as const;
 type Peaks = Pick<JobRecord, (typeof PEAKS)[number]>;
@@ -36,14 +35,14 @@ function joined(earlier: JobRecord, later: JobRecord, sampled: boolean): Partial
   return {
     started_at: earlier.started_at ?? later.started_at,
     ...higherPeaks(earlier, later, sampled),
-    cpu_seconds: most(earlier.cpu_seconds, later.cpu_seconds),
-    processes: most(earlier.processes, later.processes),
-    max_processes: most(earlier.max_processes, later.max_processes),
-    max_threads: most(earlier.max_threads, later.max_threads),
-    read_bytes: most(earlier.read_bytes, later.read_bytes),
-    written_bytes: most(earlier.written_bytes, later.written_bytes),
-    read_chars: most(earlier.read_chars, later.read_chars),
-    written_chars: most(earlier.written_chars, later.written_chars),
+    cpu_seconds: larger(earlier.cpu_seconds, later.cpu_seconds),
+    processes: larger(earlier.processes, later.processes),
+    max_processes: larger(earlier.max_processes, later.max_processes),
+    max_threads: larger(earlier.max_threads, later.max_threads),
+    read_bytes: larger(earlier.read_bytes, later.read_bytes),
+    written_bytes: larger(earlier.written_bytes, later.written_bytes),
+    read_chars: larger(earlier.read_chars, later.read_chars),
+    written_chars: larger(earlier.written_chars, later.written_chars),
     samples: later.samples === null ? earlier.samples : later.samples + (earlier.samples ?? 0),
     metrics: { ...earlier.metrics, ...later.metrics },
     notes: clipNotes([...new Set([...earlier.notes, ...later.notes])]),

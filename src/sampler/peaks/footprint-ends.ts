@@ -1,3 +1,4 @@
+import { larger } from '../../base/known';
 import type { CgroupReading } from '../../sources/job/cgroup-reading';
 import { isExact } from '../../record/peak-figure';
 import type { Bracket, BracketSource, OpenReason } from '../../record/record';
@@ -46,9 +47,6 @@ export function heldBytes(reading: CgroupReading): number | null {
   const swapped = reading.swapBytes ?? 0;
   return inMemory + swapped - Math.min(reading.swapCachedBytes ?? Infinity, inMemory, swapped);
 }
-
-const larger = (a: number | null, b: number | null): number | null =>
-  a === null ? b : b === null ? a : Math.max(a, b);
 
 const loosest = (a: number | null, b: number | null): number | null =>
   a === null || b === null ? null : Math.max(a, b);
