@@ -1,9 +1,8 @@
 import { addDays } from 'date-fns/addDays';
 import type { HistoryStore } from '../../accounting/history-store';
 import type { ImportSums } from '../../accounting/import/import-file';
-import { plural } from '../../report/efficiency/words';
 import { formatDay, formatMinute } from '../../report/format/local-time';
-import { formatMemoryTimes } from '../../report/format/units';
+import { formatMemoryTimes, plural } from '../../report/format/units';
 import { RANKINGS } from '../../report/records/ranking';
 import { rankGroups } from '../../report/records/top';
 import { unusedByGridEngine, unusedOfAll } from '../../report/records/unused';

@@ -6,7 +6,7 @@ import { readFault } from '../../accounting/import/read-fault';
 import { findCell } from '../../gridengine/find-cell';
 import { RequestRules, type RequestSetting } from '../../record/request-rules';
 import type { Settings } from '../../record/settings';
-import { formatCount } from '../../report/format/units';
+import { formatCount, plural } from '../../report/format/units';
 import { CommandError, EXIT } from '../command';
 import type { Terminal } from '../terminal';
 import { accountingFilesIn, clusterOf, commonDirectory, sizeOnDisk } from './accounting-files';
@@ -47,8 +47,6 @@ export function siteFiles(settings: SiteSettings, env: Terminal['env']): SiteFil
   return { cluster, paths: filesIn(directory), directory };
 }
 
-const counted = (count: number, what: string): string => `${formatCount(count)} ${what}${count === 1 ? '' : 's'}`;
-
 /** Where an import that goes on with what is written reads, and where it stores. */
 interface FollowedSite {
   readonly site: SiteFiles;
@@ -85,10 +83,10 @@ export function describeImport(sums: {
 }): string {
   if (sums.lines === 0) return 'nothing new';
   const parts = [
-    counted(sums.lines, 'line'),
-    `${counted(sums.added, 'record')} added`,
+    plural(sums.lines, 'line'),
+    `${plural(sums.added, 'record')} added`,
     `${formatCount(sums.joined)} joined with records that were there`,
-    ...(sums.unreadable > 0 ? [`${counted(sums.unreadable, 'line')} unreadable ("qmemacct import --unreadable")`] : []),
+    ...(sums.unreadable > 0 ? [`${plural(sums.unreadable, 'line')} unreadable ("qmemacct import --unreadable")`] : []),
   ];
   return parts.join(', ');
 }

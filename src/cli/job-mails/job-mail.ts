@@ -2,7 +2,7 @@ import type { AccountingReader } from '../../accounting/store';
 import type { Dialect } from '../../gridengine/dialect';
 import { ClassHistory } from '../../report/advice/class-history';
 import { escapeForHtml } from '../../report/format/escape';
-import { formatCount } from '../../report/format/units';
+import { formatCount, plural } from '../../report/format/units';
 import { describeEnding, succeeded } from '../../report/job/ending';
 import { renderJob } from '../../report/job/job';
 import { latestRuns, recordsOf, type JobRun } from '../../report/job/job-run';
@@ -35,7 +35,7 @@ function subjectOf(job: number, runs: readonly JobRun[]): string {
   if (first?.task_id == null) return `Job ${job}${name}: ${first === undefined ? 'ended' : describeEnding(first)}`;
   const bad = tasks.filter((records) => records.some((record) => succeeded(record) === false)).length;
   const well = bad === 0 ? '' : `, ${formatCount(bad)} of them badly`;
-  return `Array job ${job}${name}: ${formatCount(tasks.length)} task${tasks.length === 1 ? '' : 's'} ended${well}`;
+  return `Array job ${job}${name}: ${plural(tasks.length, 'task')} ended${well}`;
 }
 
 /** On a job that has ended, what "qmemacct job" shows; `stop`: its last line. Rejects with StoreError. */

@@ -1,6 +1,6 @@
 import { categoryRequests } from '../../gridengine/category-requests';
 import { nameClass } from '../../record/name-class';
-import { formatBytes, formatCount, formatDuration, formatPercent } from '../format/units';
+import { formatBytes, formatCount, formatDuration, formatPercent, plural } from '../format/units';
 import { escapeJson } from '../format/escape';
 import { renderCsvRows } from '../records/csv';
 import { wrap } from '../screen/layout';
@@ -65,7 +65,7 @@ export function classTitle(
   screen: Screen,
 ): string {
   const parts = [
-    ...(slots === null ? [] : [`${formatCount(slots)} slot${slots === 1 ? '' : 's'}`]),
+    ...(slots === null ? [] : [plural(slots, 'slot')]),
     ...(pe === null ? [] : [`PE ${screen.safe(pe)}`]),
     ...(project === null || project === 'NONE' ? [] : [`project ${screen.safe(project)}`]),
     ...(queue === null ? [] : [`queue ${screen.safe(queue)}`]),

@@ -3,7 +3,7 @@ import { padEnd, padStart, widest } from '../screen/text-width';
 import type { Screen } from '../screen/screen';
 import { renderTable, type Column } from '../screen/table';
 import { spread } from '../job/title';
-import { formatCount, formatMemoryTimes, formatPercent, formatRequested } from '../format/units';
+import { formatCount, formatMemoryTimes, formatPercent, formatRequested, plural } from '../format/units';
 import { wrap } from '../screen/layout';
 import { costText } from '../rules/class-lines';
 import { gridEngineText } from '../records/unused';
@@ -35,7 +35,6 @@ import {
   nextRisk,
   otherwiseText,
   periodText,
-  plural,
   share,
   shortLineJob,
   shownWasters,

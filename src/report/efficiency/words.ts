@@ -11,6 +11,7 @@ import {
   formatNumber,
   formatPercent,
   formatSlotTimes,
+  plural,
 } from '../format/units';
 import { unusedByGridEngine } from '../records/unused';
 import type {
@@ -29,8 +30,6 @@ import type { Sums } from './sums';
 /** Sentences that the text and the HTML share; no text that users chose is in them. */
 
 export const GIB_HOURS = 'GiB·h';
-
-export const plural = (count: number, one: string): string => `${formatCount(count)} ${one}${count === 1 ? '' : 's'}`;
 
 export const DIMENSION_NAMES: Readonly<Record<Dimension, string>> = {
   owner: 'owner',

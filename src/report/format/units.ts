@@ -59,6 +59,9 @@ export function formatCount(count: number): string {
   return String(Math.round(count)).replace(/\B(?=(?:\d{3})+$)/g, ',');
 }
 
+/** "1 host", "12,345 hosts". */
+export const plural = (count: number, one: string): string => `${formatCount(count)} ${one}${count === 1 ? '' : 's'}`;
+
 const SMALLEST_SHOWN = 1e-6;
 
 /** A number: at most three significant digits, thousands set apart ("0.012", "3.12", "1,234"); what is not 0 is not "0". */

@@ -3,7 +3,7 @@ import type { BracketSource, JobRecord, OpenReason, Trust } from '../../record/r
 import { explainOpen, explainSource } from '../format/bracket';
 import { PEAK_FIELDS, peakName } from './peaks';
 import type { Screen } from '../screen/screen';
-import { formatBytes, formatCount, formatDuration, formatPercent } from '../format/units';
+import { formatBytes, formatCount, formatDuration, formatPercent, plural } from '../format/units';
 import { wrap } from '../screen/layout';
 
 const TRUST: Readonly<Record<Trust, string>> = {
@@ -15,7 +15,7 @@ const TRUST: Readonly<Record<Trust, string>> = {
 
 function sampling(record: JobRecord): string {
   const parts: string[] = [];
-  if (record.samples !== null) parts.push(`${formatCount(record.samples)} sample${record.samples === 1 ? '' : 's'}`);
+  if (record.samples !== null) parts.push(plural(record.samples, 'sample'));
   if (record.interval_seconds !== null) parts.push(`one every ${formatDuration(record.interval_seconds)}`);
   if (record.longest_gap_seconds !== null) parts.push(`longest gap ${formatDuration(record.longest_gap_seconds)}`);
   return `${TRUST[record.trust]}${parts.length === 0 ? '' : `: ${parts.join(', ')}`}`;

@@ -4,7 +4,7 @@ import { renderBar, shareTone } from '../screen/gauge';
 import { formatHeld, formatPeak } from '../format/bracket';
 import type { Screen } from '../screen/screen';
 import { renderTable, type Column } from '../screen/table';
-import { formatCount, formatNumber, formatPercent, formatRequested } from '../format/units';
+import { formatCount, formatNumber, formatPercent, formatRequested, plural } from '../format/units';
 import { wrap } from '../screen/layout';
 
 /** So many hosts are listed unasked: half of them those with most memory, half those with least. */
@@ -100,7 +100,7 @@ function notSeenWords(hosts: readonly HostSum[], screen: Screen): string[] {
   const missing = hosts.filter(({ seen }) => !seen).map(({ host }) => screen.safe(host));
   if (missing.length === 0) return [];
   const named = missing.slice(0, NAMED).join(', ') + (missing.length > NAMED ? ` ${screen.glyphs.ellipsis}` : '');
-  const count = `${formatCount(missing.length)} host${missing.length === 1 ? '' : 's'} not seen (${named})`;
+  const count = `${plural(missing.length, 'host')} not seen (${named})`;
   return [
     `${count}: either nothing of the job ran there, or no sampler watches that host's tasks (scope = "node" does)`,
   ];

@@ -20,14 +20,12 @@ import { renderSection, SECTION_INDENT, wrap } from '../screen/layout';
 import { describeSpan, jobLabel, renderSubmission, spread } from './title';
 import { growingHost, renderTrend } from './running';
 import { renderTrust } from './data-quality';
-import { formatBytes, formatCount, formatPercent, formatRequested } from '../format/units';
+import { formatBytes, formatCount, formatPercent, formatRequested, plural } from '../format/units';
 import { renderClasses } from '../rules/class-lines';
 import { whyEnded, type Why } from '../why/why';
 import { wordsOf } from '../why/words';
 
 const TASK_COLUMNS = ['host', 'peTask', 'slots', 'limit', 'peak', 'memory', 'cpu', 'ran', 'ending'] as const;
-
-const plural = (count: number, one: string): string => `${formatCount(count)} ${one}${count === 1 ? '' : 's'}`;
 
 /** Who, on how many hosts, with how many slots. */
 export function describeHosts({ sum, total }: JobWhole, screen: Screen): readonly string[] {

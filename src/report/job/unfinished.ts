@@ -2,7 +2,7 @@ import { readStartError } from '../../gridengine/qstat/scheduler-message';
 import type { Hold } from '../../live/holds';
 import type { UnfinishedJob } from '../../live/unfinished-job';
 import { formatMoment, formatZone } from '../format/local-time';
-import { formatCount, formatDuration } from '../format/units';
+import { formatCount, formatDuration, plural } from '../format/units';
 import { JOB_COLUMNS } from '../live/jobs-table';
 import { chooseColumns, renderRows } from '../live/live-column';
 import { renderSection, SECTION_INDENT, wrap } from '../screen/layout';
@@ -159,7 +159,7 @@ function renderHead(job: UnfinishedJob, state: UnfinishedState, screen: Screen):
   const since = submittedAt === null ? '' : `, ${formatDuration((screen.now.getTime() - submittedAt) / 1000)}`;
   const waits = state === 'waiting' || state === 'held' || state === 'dependent';
   const submitted = submittedAt === null ? null : new Date(submittedAt);
-  const width = slots === null ? '' : `${formatCount(slots)} slot${slots === 1 ? '' : 's'}`;
+  const width = slots === null ? '' : plural(slots, 'slot');
   const place = [
     screen.safe(job.owner),
     pe === null || width === '' ? width : `${width} (${screen.safe(pe)})`,

@@ -11,6 +11,7 @@ import {
   formatPercent,
   gibHoursOf,
   formatRequested,
+  plural,
 } from '../format/units';
 import type { Screen } from '../screen/screen';
 import { SECTION_INDENT } from '../screen/layout';
@@ -30,8 +31,7 @@ function processes(record: JobRecord): string | null {
   if (record.processes === null) return null;
   const parts = [formatCount(record.processes)];
   if (record.max_processes !== null) parts.push(`at most ${formatCount(record.max_processes)} at once`);
-  if (record.max_threads !== null)
-    parts.push(`${formatCount(record.max_threads)} thread${record.max_threads === 1 ? '' : 's'}`);
+  if (record.max_threads !== null) parts.push(plural(record.max_threads, 'thread'));
   return parts.join(', ');
 }
 

@@ -1,6 +1,6 @@
 import type { HostView } from '../../live/cluster-view';
 import type { Screen } from '../screen/screen';
-import { formatBytes, formatCount } from '../format/units';
+import { formatBytes, plural } from '../format/units';
 
 /** What is unusual about a host, in a few words each, the most important first. */
 export function hostNotes(host: HostView, screen: Screen): readonly string[] {
@@ -13,12 +13,8 @@ export function hostNotes(host: HostView, screen: Screen): readonly string[] {
       return paint(`${screen.safe(name)}: ${screen.safe(state)}`);
     }),
     ...(host.strandedMemory > 0 ? [style.warning(`${formatBytes(host.strandedMemory)} stranded`)] : []),
-    ...(host.strandedSlots > 0
-      ? [style.warning(`${formatCount(host.strandedSlots)} slot${host.strandedSlots === 1 ? '' : 's'} stranded`)]
-      : []),
-    ...(host.unlimited > 0
-      ? [style.warning(`${formatCount(host.unlimited)} job${host.unlimited === 1 ? '' : 's'} without limit`)]
-      : []),
+    ...(host.strandedSlots > 0 ? [style.warning(`${plural(host.strandedSlots, 'slot')} stranded`)] : []),
+    ...(host.unlimited > 0 ? [style.warning(`${plural(host.unlimited, 'job')} without limit`)] : []),
     ...(host.up && host.capacity === null ? [style.faint(`no ${screen.safe(host.complex)}`)] : []),
   ];
 }

@@ -2,7 +2,7 @@ import { sumOfKnown } from '../../base/known';
 import { shareOf } from '../../record/peak-figure';
 import type { HostView } from '../../live/cluster-view';
 import type { Screen } from '../screen/screen';
-import { formatBytes, formatCount, formatPercent, formatRequested } from '../format/units';
+import { formatBytes, formatCount, formatPercent, formatRequested, plural } from '../format/units';
 
 const total = (hosts: readonly HostView[], of: (host: HostView) => number): number =>
   hosts.reduce((sum, host) => sum + of(host), 0);
@@ -47,11 +47,7 @@ export function describeTotals(totals: HostTotals, screen: Screen): readonly str
   ];
   const stranded = [
     ...(totals.strandedMemory > 0 ? [`${formatBytes(totals.strandedMemory)} on hosts without a free slot`] : []),
-    ...(totals.strandedSlots > 0
-      ? [
-          `${formatCount(totals.strandedSlots)} slot${totals.strandedSlots === 1 ? '' : 's'} on hosts without free memory`,
-        ]
-      : []),
+    ...(totals.strandedSlots > 0 ? [`${plural(totals.strandedSlots, 'slot')} on hosts without free memory`] : []),
   ];
   return [
     `${screen.style.title('Total')}     ${parts.join(', ')}`,

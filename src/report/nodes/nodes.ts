@@ -1,6 +1,6 @@
 import type { NodeHeartbeat } from '../../record/node-status';
 import { escapeForTerminal, escapeJson } from '../format/escape';
-import { formatCount, formatDuration } from '../format/units';
+import { formatCount, formatDuration, plural } from '../format/units';
 import { renderCsvRows } from '../records/csv';
 import type { Screen } from '../screen/screen';
 import { renderTable, type Column } from '../screen/table';
@@ -81,7 +81,7 @@ export function nodesText(nodes: readonly JudgedNode[], screen: Screen): string 
     ...(warning > 0 ? [screen.style.warning(`${formatCount(warning)} with a warning`)] : []),
     `${formatCount(countOf(nodes, 'ok'))} ok`,
   ];
-  const hosts = `${formatCount(nodes.length)} ${nodes.length === 1 ? 'host' : 'hosts'}`;
+  const hosts = plural(nodes.length, 'host');
   return `${hosts}: ${states.join(', ')}; ${formatCount(waitingOf(nodes))} records wait; versions: ${screen.safe(versionsText(nodes))}`;
 }
 

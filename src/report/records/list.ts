@@ -3,7 +3,14 @@ import type { FieldName } from '../../record/fields';
 import type { Totals } from '../../record/totals';
 import { FAR_BELOW_LIMIT } from '../advice/fit';
 import { formatMinute, formatZone } from '../format/local-time';
-import { formatCount, formatMemoryTime, formatMemoryTimes, formatPercent, formatSlotTimes } from '../format/units';
+import {
+  formatCount,
+  formatMemoryTime,
+  formatMemoryTimes,
+  formatPercent,
+  formatSlotTimes,
+  plural,
+} from '../format/units';
 import { spread } from '../job/title';
 import { renderGauges, shareTone, type Gauge } from '../screen/gauge';
 import { wrap } from '../screen/layout';
@@ -34,8 +41,6 @@ export const LIST_FIELDS: readonly FieldName[] = [
   ...(['submitted_at', 'started_at', 'ended_at', 'exit_status', 'signal', 'failed', 'grid_engine'] as const),
   ...(['h_vmem', 'requests', 'request_order', 'peak_rss', 'wallclock_seconds', 'cpu_seconds', 'samples'] as const),
 ];
-
-const plural = (count: number, one: string): string => `${formatCount(count)} ${one}${count === 1 ? '' : 's'}`;
 
 function memoryAmount(totals: Totals, dot: string): string {
   const asked = totals.requested_with_used_gib_hours;

@@ -1,5 +1,5 @@
 import type { Totals } from '../../record/totals';
-import { formatCount, formatMemoryTimes } from '../format/units';
+import { formatMemoryTimes, plural } from '../format/units';
 
 /** GiB x h that were requested and lay above the peak. */
 export const unusedGibHours = ({ unused_gib_hours: unused }: Totals): number => Math.max(0, unused);
@@ -33,7 +33,7 @@ export function gridEngineText(sums: GridEngineSums, dot: string): string | null
   const { with_grid_engine: records, requested_with_grid_engine_gib_hours: asked } = sums;
   const held = asked > 0 ? sums.grid_engine_with_request_gib_hours : sums.grid_engine_gib_hours;
   if (records === 0) return null;
-  const of = `${formatCount(records)} record${records === 1 ? '' : 's'}`;
+  const of = plural(records, 'record');
   const { texts, unit } = formatMemoryTimes([held, asked], dot);
   const amounts = asked > 0 ? `~${texts.join(' of ')} ${unit} requested` : `~${texts[0] ?? ''} ${unit}`;
   return `${of} by Grid Engine's figure (~, maxvmem: address spaces, seen every few seconds), in sums of their own: ${amounts}.`;

@@ -1,5 +1,5 @@
 import { groupBy } from '../../base/group-by';
-import { formatCount, formatMemoryTime, formatSlotTimes } from '../format/units';
+import { formatMemoryTime, formatSlotTimes, plural } from '../format/units';
 import type { JobRun } from '../job/job-run';
 import { wrap } from '../screen/layout';
 import type { Screen, Tone } from '../screen/screen';
@@ -64,7 +64,7 @@ export function renderClassCounts(classes: readonly ClassCount[], width: number,
   return classes
     .toSorted((a, b) => b.count - a.count)
     .flatMap(({ count, task, finding }) => {
-      const tasks = `${formatCount(count)} task${count === 1 ? '' : 's'}`;
+      const tasks = plural(count, 'task');
       const evidence = ownWords(finding.evidence, screen);
       return wrap(`${finding.class}: ${tasks}; task ${task ?? 0}: ${evidence}`, width).map(
         screen.style[TONES[finding.severity]],

@@ -1,5 +1,5 @@
 import { escapeForTerminal } from '../../format/escape';
-import { formatCount, formatPercent, formatRequested } from '../../format/units';
+import { formatCount, formatPercent, formatRequested, plural } from '../../format/units';
 import type { JobLine, JobList, Report } from '../report';
 import type { Sums } from '../sums';
 import { WAITS_TEXT, WAITS_TITLE, waitTable } from '../../records/waits';
@@ -28,7 +28,6 @@ import {
   peakAmount,
   peakText,
   wasteAmount,
-  plural,
   share,
   shownWasters,
   silentText,

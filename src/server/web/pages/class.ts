@@ -3,7 +3,14 @@ import { CLASS_COLUMNS, classNotes, classRows, classTitle } from '../../../repor
 import { REPLAY_COLUMNS, replayRows } from '../../../report/advice/replay';
 import { jobTaskName } from '../../../record/job-name';
 import { formatMinute } from '../../../report/format/local-time';
-import { formatBytes, formatCount, formatDuration, formatPercent, formatRequested } from '../../../report/format/units';
+import {
+  formatBytes,
+  formatCount,
+  formatDuration,
+  formatPercent,
+  formatRequested,
+  plural,
+} from '../../../report/format/units';
 import type { Screen } from '../../../report/screen/screen';
 import { classAnswer, type ClassAnswer, type ClassRun } from '../../accounting/class-shape';
 import { CLASS, classQuestion } from '../../routes/accounting';
@@ -125,8 +132,8 @@ function pageOf(answer: ClassAnswer, choice: Choice, screen: Screen): Page {
     title: `${name} of ${owner}`,
     body: html`<h1>${named(classTitle(answer.class, screen))}</h1>
       <p>
-        ${formatCount(answer.runs.length)} run${answer.runs.length === 1 ? '' : 's'} of the last year whose peak is
-        known; names that differ in digits (#) only are of one kind. <a href="${jobs}">All of its jobs</a>
+        ${plural(answer.runs.length, 'run')} of the last year whose peak is known; names that differ in digits (#) only
+        are of one kind. <a href="${jobs}">All of its jobs</a>
       </p>
       ${filters(choice)} ${advicePart(answer, screen)} ${peaksPart(answer)}
       ${course === null ? null : section('Memory over time, each run since its start', course)} ${replayPart(answer)}

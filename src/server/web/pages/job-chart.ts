@@ -1,7 +1,7 @@
 import type { JobRecord, MemorySeries } from '../../../record/record';
 import { limitOf } from '../../../record/request';
 import { MEMORY_SERIES, seriesValues } from '../../../record/series-values';
-import { formatCount, formatRequested } from '../../../report/format/units';
+import { formatRequested, plural } from '../../../report/format/units';
 import type { JobWhole } from '../../../report/job/job-whole';
 import { growingHost } from '../../../report/job/running';
 import { curveWords } from '../../../report/screen/memory-chart';
@@ -35,9 +35,7 @@ function requestedOf(record: JobRecord, series: string): Limit | null {
   const limit = limitOf(record);
   const slots = record.host_slots ?? record.slots;
   if (series === MEMORY_SERIES) return limit === null ? null : { at: limit, text: `limit ${formatRequested(limit)}` };
-  return series === 'cpu_cores' && slots !== null
-    ? { at: slots, text: `${formatCount(slots)} slot${slots === 1 ? '' : 's'}` }
-    : null;
+  return series === 'cpu_cores' && slots !== null ? { at: slots, text: plural(slots, 'slot') } : null;
 }
 
 /** The chosen series over time with what was requested: of the job, or of one host of a parallel job. */
