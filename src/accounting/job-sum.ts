@@ -119,7 +119,7 @@ export function jobSums(runs: readonly SummedRun[]): readonly JobSum[] {
 }
 
 /** What the records of one run of one job (or array task) say together; at least one. */
-export function sumOfJob(records: readonly JobRecord[], attempt: number): JobSum {
+export function sumOfJob(records: readonly JobRecord[], attempt = 1): JobSum {
   const master = records.find(({ pe_task_id: task }) => task === null);
   const first = master ?? records[0];
   if (first === undefined) throw new RangeError('a job without any record');

@@ -53,11 +53,9 @@ export function underVmem(record: JobRecord): JobRecord {
 }
 
 /** How near to its limit a record came, for an order among several; without a limit nearly nothing. */
-export const fullness = (record: JobRecord): number => fullnessOf(needOf(record), limitOf(record));
-
-export function fullnessOf(need: Need | null, limit: number | null): number {
-  const bytes = need?.bytes ?? -1;
-  return shareOf(bytes, limit) ?? bytes / 2 ** 60;
+export function fullness(record: JobRecord): number {
+  const bytes = needOf(record)?.bytes ?? -1;
+  return shareOf(bytes, limitOf(record)) ?? bytes / 2 ** 60;
 }
 
 /** `perhaps-close`: its upper end is, what it was seen to hold is not. */

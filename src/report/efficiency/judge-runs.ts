@@ -18,7 +18,7 @@ export interface JudgedRun {
 /** A run with all its records and their charts, of the first store that has it. */
 async function readRun(readers: readonly ReportReader[], record: JobRecord): Promise<readonly JobRecord[]> {
   for (const reader of readers) {
-    const { records } = await wholeRun(reader, record);
+    const records = await wholeRun(reader, record);
     if (records.length > 0) return records;
   }
   return [];

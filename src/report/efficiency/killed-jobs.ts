@@ -79,7 +79,7 @@ async function judge(
     }
     looked += 1;
     parallel += isWhole ? 0 : 1;
-    const [master, ...tasks] = isWhole ? [] : (await wholeRun(reader, first)).records;
+    const [master, ...tasks] = isWhole ? [] : await wholeRun(reader, first);
     const run: KilledRun['records'] = master === undefined ? [first, ...rest] : [master, ...tasks];
     const why = whyEnded(run, WORDS, dialect);
     if (why?.causes.some((cause) => MEMORY_CAUSES.has(cause)) !== true) continue;

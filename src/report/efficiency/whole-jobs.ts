@@ -1,5 +1,4 @@
 import { groupBy } from '../../base/group-by';
-import { isParallel } from '../../accounting/job-sum';
 import type { AccountingReader } from '../../accounting/store';
 import { recordKeyText, type JobRecord } from '../../record/record';
 import { wholeOf } from '../job/job-whole';
@@ -19,16 +18,13 @@ export const isPart = ({ granted_hosts: hosts, pe_task_id: task }: JobRecord): b
   task !== null || (hosts?.length ?? 0) > 1;
 
 /** All records of the run that this one is of, as the store has them. Rejects with StoreError. */
-export async function wholeRun(
-  reader: Pick<AccountingReader, 'job'>,
-  part: JobRecord,
-): Promise<{ readonly records: readonly JobRecord[]; readonly attempt: number }> {
+export async function wholeRun(reader: Pick<AccountingReader, 'job'>, part: JobRecord): Promise<readonly JobRecord[]> {
   const { cluster, job_id, task_id } = part;
   const { records } = await reader.job({ cluster, job_id, ...(task_id === null ? {} : { task_id }), all: true });
   const own = records.find(({ record }) => recordKeyText(record) === recordKeyText(part));
-  if (own === undefined) return { records: [], attempt: 1 };
-  const run = records.filter(({ attempt, incarnation }) => attempt === own.attempt && incarnation === own.incarnation);
-  return { records: run.map(({ record }) => record), attempt: own.attempt };
+  return records
+    .filter(({ attempt, incarnation }) => attempt === own?.attempt && incarnation === own.incarnation)
+    .map(({ record }) => record);
 }
 
 /**
@@ -49,14 +45,12 @@ export async function withWholeJobs(
   let made = 0;
   for (const [part] of [...jobs.values()].slice(0, 2 * MOST)) {
     if (part === undefined || made >= MOST) continue;
-    const {
-      records: [first, ...others],
-      attempt,
-    } = await wholeRun(reader, part);
-    const run = [first, ...others].filter((record) => record !== undefined);
-    if (first === undefined || !isParallel(run) || !isWanted(run)) continue;
+    const run = await wholeRun(reader, part);
+    const [first, ...others] = run;
+    if (first === undefined || !isWanted(run)) continue;
+    const whole = wholeOf([first, ...others]);
+    if (whole.sum === null) continue;
     made += 1;
-    const whole = wholeOf([first, ...others], attempt);
     hosts.push(...whole.hosts.map((host) => ({ ...host, job_name: whole.total.job_name })));
     needs.push(...whole.needs);
   }

@@ -1,39 +1,30 @@
-import { isParallel } from '../../accounting/job-sum';
 import type { Dialect } from '../../gridengine/dialect';
 import { cpuEfficiency, queueWait } from '../../record/efficiency';
 import { figureOf } from '../../record/peak-figure';
 import type { JobRecord } from '../../record/record';
 import { ArrayNeeds } from '../advice/array-needs';
 import { measure } from '../advice/advice';
-import { fullness, fullnessOf } from '../advice/fit';
+import { fullness } from '../advice/fit';
 import { formatHeld } from '../format/bracket';
 import { formatDuration, formatPercent } from '../format/units';
 import type { ClassCounts } from '../rules/judge';
 import { whyEnded, type Why } from '../why/why';
 import type { Words } from '../why/words';
 import { endingLabel } from './ending';
-import { wholeOf, type JobWhole } from './job-whole';
-
-/** The records of one run of a task, its master's first. */
-export type TaskRecords = readonly [JobRecord, ...JobRecord[]];
+import { wholeOf, type JobWhole, type RunRecords } from './job-whole';
 
 /** One task: as a record of which its peak and its share of the limit are those of its fullest host, and what decides. */
 export interface Task {
   readonly record: JobRecord;
-  readonly records: TaskRecords;
-  /** null: it is not parallel. */
-  readonly whole: JobWhole | null;
+  readonly whole: JobWhole;
 }
 
-export function taskOf(records: TaskRecords): Task {
-  const [record] = records;
-  if (!isParallel(records)) return { record, records, whole: null };
-  const whole = wholeOf(records, 1);
+export function taskOf(records: RunRecords): Task {
+  const whole = wholeOf(records);
+  if (whole.sum === null) return { record: whole.total, whole };
   const { peak_rss, h_vmem, requests, request_order } = whole.memoryHost;
-  return { record: { ...whole.total, peak_rss, h_vmem, requests, request_order }, records, whole };
+  return { record: { ...whole.total, peak_rss, h_vmem, requests, request_order }, whole };
 }
-
-export const decidingOf = ({ record, whole }: Task): JobRecord => whole?.fullest ?? record;
 
 interface Measure {
   readonly name: string;
@@ -135,7 +126,7 @@ export class ArrayFacts {
   readonly needs = new ArrayNeeds();
   submitCommand: string | null = null;
 
-  constructor(tasks: Iterable<TaskRecords>, { full, words, dialect, counts, mostExplained = Infinity }: ArrayView) {
+  constructor(tasks: Iterable<RunRecords>, { full, words, dialect, counts, mostExplained = Infinity }: ArrayView) {
     this.spreads = [...MEASURES, ...(full ? [QUEUE_WAIT] : [])].map((measure) => new Spread(measure));
     for (const records of tasks) {
       const task = taskOf(records);
@@ -157,13 +148,13 @@ export class ArrayFacts {
     this.hosts.add(record.host);
     this.addTimes(record);
     const measured = measure(record);
-    const weight = whole === null ? fullnessOf(measured.need, measured.limit) : fullness(whole.fullest);
+    const weight = fullness(whole.fullest);
     if (this.worst === null || weight > this.weight) [this.worst, this.weight] = [task, weight];
     for (const spread of this.spreads) spread.add(record);
     this.addEnding(record);
     if (measured.isStopped) this.stopped += 1;
     else this.mostOfOthers = Math.max(this.mostOfOthers, measured.need?.bytes ?? 0);
-    this.needs.add(whole?.needs.map(measure) ?? [measured]);
+    this.needs.add(whole.sum === null ? [measured] : whole.needs.map(measure));
     this.submitCommand ??= record.grid_engine?.submit_command ?? null;
   }
 

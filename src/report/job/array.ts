@@ -4,14 +4,14 @@ import type { FieldName } from '../../record/fields';
 import type { JobRecord } from '../../record/record';
 import type { Promised } from '../advice/class-advice';
 import type { ArrayNeeds } from '../advice/array-needs';
-import { ArrayFacts, decidingOf, MOST_NAMED, taskOf, type BadTask, type Task, type TaskRecords } from './array-facts';
+import { ArrayFacts, MOST_NAMED, taskOf, type BadTask } from './array-facts';
 import { chooseTasks } from './choose-tasks';
 import { renderGauges } from '../screen/gauge';
-import { recordGauges, renderVerdict } from './headline';
+import { jobGauges, renderVerdict } from './headline';
 import { nextTime } from '../advice/next-time';
+import type { RunRecords } from './job-whole';
 import { type JobViewOptions, latestRuns, promiseOf, recordsOf, type JobRun } from './job-run';
 import { parseTime } from '../format/local-time';
-import { wholeGauges } from './parallel';
 import { renderRequests } from './usage';
 import { renderRunTable } from './run-table';
 import type { Screen } from '../screen/screen';
@@ -108,12 +108,6 @@ function renderMost(needs: ArrayNeeds, screen: Screen): string[] {
   return most === null ? [] : [screen.style.faint(`    99 % of the tasks would have held with ${most}.`)];
 }
 
-function renderAsked({ record, whole }: Task, screen: Screen): string[] {
-  if (whole === null) return renderRequests(record, screen);
-  const where = `on ${formatCount(whole.sum.hosts.length)} hosts`;
-  return renderRequests({ ...whole.total, host_slots: whole.total.slots }, screen, where);
-}
-
 /** The bad ends beside the worst task's: of each kind how many, and one of them. */
 function renderOtherEnds(bad: readonly BadTask[], worst: JobRecord, screen: Screen): string[] {
   const shown = bad.find(({ task }) => task === worst.task_id)?.why.causes.join();
@@ -132,7 +126,7 @@ function renderOtherEnds(bad: readonly BadTask[], worst: JobRecord, screen: Scre
 /** The tasks of an array. */
 interface ArrayTasks {
   /** The latest run of each, in their order. */
-  readonly tasks: Iterable<TaskRecords>;
+  readonly tasks: Iterable<RunRecords>;
   /** Earlier runs of tasks. */
   readonly reruns: number;
   /** What past runs of its kind promise. */
@@ -146,9 +140,9 @@ interface AddedArray extends Omit<ArrayTasks, 'tasks' | 'classes'> {
   readonly classes: readonly ClassCount[];
   readonly facts: ArrayFacts;
   /** The task nearest to its limit. */
-  readonly worst: TaskRecords;
+  readonly worst: RunRecords;
   /** Those that are listed; null: none are. */
-  readonly listed: readonly TaskRecords[] | null;
+  readonly listed: readonly RunRecords[] | null;
 }
 
 /** null: there are no tasks. */
@@ -165,7 +159,7 @@ export function addArray(
   const listsAll = allTasks || facts.tasks <= LISTED_UNASKED;
   const listed = choice === undefined ? (listsAll ? kept : null) : chooseTasks(kept ?? [], choice);
   if (facts.worst === null) return null;
-  return { reruns, promise, classes: counts?.found() ?? known, facts, worst: facts.worst.records, listed };
+  return { reruns, promise, classes: counts?.found() ?? known, facts, worst: facts.worst.whole.records, listed };
 }
 
 /** The tasks of an array by all of its runs. `judges`: what they are judged by; left out: they are. */
@@ -173,7 +167,7 @@ function arrayOf(runs: readonly JobRun[], judges: Judges | undefined): ArrayTask
   const latest = [...groupBy(runs, ({ record }) => record.task_id).values()]
     .map(latestRuns)
     .sort(([a], [b]) => (a?.record.task_id ?? 0) - (b?.record.task_id ?? 0));
-  const tasks = latest.flatMap((ofTask): TaskRecords[] => {
+  const tasks = latest.flatMap((ofTask): RunRecords[] => {
     const [first, ...others] = recordsOf(ofTask);
     return first === undefined ? [] : [[first, ...others]];
   });
@@ -204,8 +198,7 @@ export function renderAdded(
   screen: Screen,
 ): string[] {
   const { style, glyphs } = screen;
-  const worstTask = taskOf(worstRecords);
-  const worst = worstTask.record;
+  const { record: worst, whole } = taskOf(worstRecords);
   const { bad, needs } = facts;
   const next = nextTime(
     needs.decisive,
@@ -228,16 +221,13 @@ export function renderAdded(
     spread(`Job ${jobName(worst)}${name}`, `${formatCount(facts.tasks)} tasks`, screen, style.title, style.title),
     spread(place.join(` ${glyphs.dot} `), span(facts, screen), screen, (text) => text, style.faint),
     '',
-    ...renderGauges(
-      worstTask.whole === null ? recordGauges(worst, screen) : wholeGauges(worstTask.whole, screen),
-      screen,
-    ),
+    ...renderGauges(jobGauges(whole, screen), screen),
     style.faint(`  ${worstLine}`),
-    ...renderVerdict(decidingOf(worstTask), needs.decisive, next, screen, own),
+    ...renderVerdict(whole.fullest, needs.decisive, next, screen, own),
     ...renderStopped(facts, screen),
     ...renderMost(needs, screen),
 
-    ...(detail === 'full' ? section('Requested', renderAsked(worstTask, screen)) : []),
+    ...(detail === 'full' ? section('Requested', renderRequests(whole, screen)) : []),
     ...section('Tasks', renderSpreads(facts, screen)),
     ...section('Ended', [
       endings(facts, screen),

@@ -1,6 +1,6 @@
 import { cpuEfficiency } from '../../record/efficiency';
 import { figureOf, measuredUpper, shareOfLimit } from '../../record/peak-figure';
-import type { JobRecord } from '../../record/record';
+import type { Bracket, JobRecord } from '../../record/record';
 import { limitOf } from '../../record/request';
 import type { Promised } from '../advice/class-advice';
 import { hasUnknownPart, HEADROOM, RAISE, type Advice } from '../advice/advice';
@@ -8,6 +8,7 @@ import { formatHeld, formatPeak } from '../format/bracket';
 import { endUnseen } from '../../record/job-end';
 import { endingSignal, succeeded } from './ending';
 import { fitOf, needOf, type Fit } from '../advice/fit';
+import type { JobWhole } from './job-whole';
 import { shareTone, type Gauge } from '../screen/gauge';
 import type { NextTime } from '../advice/next-time';
 import type { Screen, Tone } from '../screen/screen';
@@ -15,6 +16,7 @@ import { formatBytes, formatCount, formatPercent, formatRequested } from '../for
 import type { Cause } from '../why/hypothesis';
 import type { Why } from '../why/why';
 import { wrap } from '../screen/layout';
+import { onHost } from './title';
 
 /** Address space is worth a bar of its own where it, not the memory in use, decides what the request must be. */
 const REMARKABLE = 1.25;
@@ -24,22 +26,6 @@ export function sizedByAddressSpace(record: JobRecord): boolean {
   const need = needOf(record);
   const used = record.peak_rss_swap ?? record.peak_rss;
   return need?.quantity === 'peak_process_vmem' && (used === null || need.bytes > figureOf(used) * REMARKABLE);
-}
-
-/** Memory over the limit, and address space where that decides. */
-export function memoryGauges(record: JobRecord, screen: Screen): Gauge[] {
-  const limit = limitOf(record);
-  const brackets = [
-    { name: 'Memory', bracket: record.peak_rss },
-    { name: 'Address space', bracket: sizedByAddressSpace(record) ? record.peak_process_vmem : null },
-  ];
-  return brackets.flatMap(({ name, bracket }) => {
-    if (bracket === null) return [];
-    const peak = formatPeak(bracket, screen.glyphs);
-    const share = shareOfLimit(bracket, limit);
-    const amount = limit === null ? `${peak}, no limit` : `${peak} of ${formatRequested(limit)}`;
-    return [{ name, share, amount, tone: share === null ? 'good' : shareTone(share) }];
-  });
 }
 
 /** CPU over the slots. */
@@ -57,9 +43,25 @@ export function cpuGauges(record: JobRecord): Gauge[] {
   ];
 }
 
-/** The bars: memory (and address space, where that decides) over the limit, CPU over the slots. */
-export function recordGauges(record: JobRecord, screen: Screen): Gauge[] {
-  return [...memoryGauges(record, screen), ...cpuGauges(record)];
+/**
+ * The bars: memory (and address space, where that decides) of the host nearest to its limit there, all CPU over all slots.
+ */
+export function jobGauges(whole: JobWhole, screen: Screen): Gauge[] {
+  const { total, memoryHost, fullest } = whole;
+  const memory = (name: string, record: JobRecord, bracket: Bracket | null): Gauge[] => {
+    if (bracket === null) return [];
+    const limit = limitOf(record);
+    const share = shareOfLimit(bracket, limit);
+    const peak = formatPeak(bracket, screen.glyphs);
+    const of = limit === null ? ', no limit' : ` of ${formatRequested(limit)}`;
+    const amount = `${peak}${of}${onHost(whole, record, screen)}`;
+    return [{ name, share, amount, tone: share === null ? 'good' : shareTone(share) }];
+  };
+  return [
+    ...memory('Memory', memoryHost, memoryHost.peak_rss),
+    ...(sizedByAddressSpace(fullest) ? memory('Address space', fullest, fullest.peak_process_vmem) : []),
+    ...cpuGauges(total),
+  ];
 }
 
 /** "8 times the memory it needed"; without an upper bound "8 times its observed peak". */

@@ -10,12 +10,16 @@ import { emptyRecord, type JobRecord, type MemoryRequest, type Trust } from '../
 import { complexOf, requestOf, withLimit } from '../../record/request';
 import { endingSignal, hitLimit, succeeded } from './ending';
 import { fullness } from '../advice/fit';
+import { latestRuns, recordsOf, type JobRun } from './job-run';
 
-/** A parallel job as records that the report can show like any other. */
+/** The records of one run of a job (array task), its master's first. */
+export type RunRecords = readonly [JobRecord, ...JobRecord[]];
+
+/** One run of a job, on one host or several, as records that the report can show like any other. */
 export interface JobWhole {
-  readonly sum: JobSum;
-  /** The job's master; without its record, the task that was recorded first. */
-  readonly master: JobRecord;
+  readonly records: RunRecords;
+  /** null: its one record is the job. */
+  readonly sum: JobSum | null;
   /** All hosts as one: its limit, slots and peaks are those of the job. */
   readonly total: JobRecord;
   /** Each host that was seen as one. */
@@ -165,10 +169,22 @@ const unknownPart = (master: JobRecord, host: string): JobRecord => ({
   request_order: master.request_order,
 });
 
-/** The records of one run of a parallel job, one at least, put together. */
-export function wholeOf(records: readonly [JobRecord, ...JobRecord[]], attempt: number): JobWhole {
-  const sum = sumOfJob(records, attempt);
-  const master = records.find(({ pe_task_id: task }) => task === null) ?? records[0];
+/** The records of one run of a job put together. */
+export function wholeOf(records: RunRecords): JobWhole {
+  const [first] = records;
+  if (!isParallel(records))
+    return {
+      records,
+      sum: null,
+      total: first,
+      hosts: records,
+      parts: [records],
+      fullest: first,
+      memoryHost: first,
+      needs: records,
+    };
+  const sum = sumOfJob(records);
+  const master = records.find(({ pe_task_id: task }) => task === null) ?? first;
   const total = totalOf(sum, master, records);
   const groups = recordsByHost(records);
   const hosts = sum.hosts.flatMap((host, index) =>
@@ -183,8 +199,8 @@ export function wholeOf(records: readonly [JobRecord, ...JobRecord[]], attempt: 
     hosts[0] ?? total,
   );
   return {
+    records,
     sum,
-    master,
     total,
     hosts,
     parts,
@@ -219,8 +235,12 @@ function withEndOf(master: JobRecord, record: JobRecord): JobRecord {
 }
 
 /** What a request must fit, of one run of a job: its hosts and processes where it is parallel, else its record. */
-export function needsOf(records: readonly JobRecord[]): readonly JobRecord[] {
-  const [first, ...others] = records;
-  if (first === undefined) return [];
-  return isParallel(records) ? wholeOf([first, ...others], 1).needs : records;
+export function needsOf([first, ...others]: readonly JobRecord[]): readonly JobRecord[] {
+  return first === undefined ? [] : wholeOf([first, ...others]).needs;
+}
+
+/** The latest run of a job (array task); null: of none. */
+export function latestWhole(runs: readonly JobRun[]): JobWhole | null {
+  const [first, ...others] = recordsOf(latestRuns(runs));
+  return first === undefined ? null : wholeOf([first, ...others]);
 }

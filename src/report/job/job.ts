@@ -1,10 +1,8 @@
 import { jobName } from '../../record/job-name';
 import { groupBy } from '../../base/group-by';
-import { isParallel } from '../../accounting/job-sum';
 import { renderArray } from './array';
 import { renderProgress, type ArrayProgress } from './array-progress';
-import { type JobViewOptions, jobKey, latestRuns, recordsOf, type JobRun } from './job-run';
-import { renderParallel } from './parallel';
+import { type JobViewOptions, jobKey, type JobRun } from './job-run';
 import { renderRun } from './run';
 import { wrap } from '../screen/layout';
 import { withClasses, type Judges } from '../rules/judge';
@@ -61,9 +59,7 @@ function renderRuns(
   if (options.detail === 'brief') return renderBrief(judged, screen, options.dialect);
   if (options.detail !== 'full' && !options.allTasks && options.allHosts !== true)
     return renderSummary(judged, screen, options.dialect, mostLines);
-  return isParallel(recordsOf(latestRuns(judged)))
-    ? renderParallel(judged, options, screen)
-    : renderRun(judged, screen, options.dialect);
+  return renderRun(judged, options, screen);
 }
 
 /** The report on a job number: each job that had it (the newest unless all were asked for), newest first. */

@@ -1,28 +1,29 @@
-import type { Dialect } from '../../gridengine/dialect';
 import { endUnseen } from '../../record/job-end';
 import type { JobRecord } from '../../record/record';
 import { renderConsumption, renderRequests } from './usage';
 import { describeEnding, endingSignal, succeeded, signalName } from './ending';
 import { renderGauges } from '../screen/gauge';
-import { renderGridEngine } from './grid-engine';
-import { heartbeatOf, runningLabel, growingJob, renderTrend } from './running';
-import { endingTone, recordGauges, renderVerdict } from './headline';
-import { nextTime } from '../advice/next-time';
-import { latestRuns, promiseOf, recordsOf, type JobRun } from './job-run';
+import { renderGridEngine, wholeAccount } from './grid-engine';
+import { heartbeatOf, runningLabel, renderTrend } from './running';
+import { endingTone, jobGauges } from './headline';
+import { renderHostTable } from './host-table';
+import type { JobRun, JobViewOptions } from './job-run';
+import type { JobWhole } from './job-whole';
+import { latestRun } from './latest-run';
 import { parseTime } from '../format/local-time';
 import { renderMemoryChart } from '../screen/memory-chart';
 import { renderMetrics } from './metrics';
+import { renderSummed, renderTogether, renderWholeFit } from './parallel';
 import { renderPeaks } from './peaks';
 import { renderRunTable } from './run-table';
 import type { Screen } from '../screen/screen';
 import { renderSection, SECTION_INDENT, wrap } from '../screen/layout';
-import { describePlace, describeSpan, jobLabel, renderSubmission, spread } from './title';
+import { describePlaces, describeSpan, jobLabel, renderSubmission, spread } from './title';
 import { renderTrust } from './data-quality';
 import { formatDuration } from '../format/units';
 import { renderEvidence } from '../why/evidence-lines';
 import { renderClasses } from '../rules/class-lines';
-import { whyEnded, type Why } from '../why/why';
-import { wordsOf } from '../why/words';
+import type { Why } from '../why/why';
 
 /** How it stands with the job, for the right end of its title. */
 export function statusText(record: JobRecord, screen: Screen): string {
@@ -63,24 +64,25 @@ export function renderWarning(record: JobRecord, screen: Screen): string[] {
 }
 
 /** Who, what, where and when, in two lines. */
-export function renderTitle(record: JobRecord, screen: Screen): string[] {
-  const { style } = screen;
-  const name = record.job_name === null ? '' : `  ${screen.safe(record.job_name)}`;
-  const place = describePlace(record, screen).join(` ${screen.glyphs.dot} `);
+export function renderTitle(whole: JobWhole, screen: Screen): string[] {
+  const { style, glyphs } = screen;
+  const { total } = whole;
+  const name = total.job_name === null ? '' : `  ${screen.safe(total.job_name)}`;
+  const place = describePlaces(whole, screen).join(` ${glyphs.dot} `);
   return [
     spread(
-      `Job ${jobLabel(record, screen)}${name}`,
-      statusText(record, screen),
+      `Job ${jobLabel(total, screen)}${name}`,
+      statusText(total, screen),
       screen,
       style.title,
-      style[endingTone(record)],
+      style[endingTone(total)],
     ),
-    spread(place, describeSpan(record, screen), screen, (text) => text, style.faint),
+    spread(place, describeSpan(total, screen), screen, (text) => text, style.faint),
   ];
 }
 
 /** How it ended, and what else than the verdict's cause may have ended it. */
-export function renderEnding(record: JobRecord, why: Why | null, width: number, screen: Screen): string[] {
+function renderEnding(record: JobRecord, why: Why | null, width: number, screen: Screen): string[] {
   if (record.status === 'running') return [];
   const tone = succeeded(record) === null ? 'faint' : endingTone(record);
   return [
@@ -95,39 +97,52 @@ export const blank = (lines: readonly string[]): string[] => (lines.length === 0
 /** Where there are no gauges above it, a verdict brings its own distance. */
 const withoutFirstBlank = (lines: readonly string[]): readonly string[] => (lines[0] === '' ? lines.slice(1) : lines);
 
-export const RUNS_COLUMNS = ['run', 'started', 'ran', 'host', 'peTask', 'peak', 'memory', 'cpu', 'ending'] as const;
+const TASK_COLUMNS = ['host', 'peTask', 'slots', 'limit', 'peak', 'memory', 'cpu', 'ran', 'ending'] as const;
+const RUNS_COLUMNS = ['run', 'started', 'ran', 'host', 'peTask', 'peak', 'memory', 'cpu', 'ending'] as const;
+
+/** A run by its master; without one, by each of its tasks. */
+function mastersOf(runs: readonly JobRun[]): readonly JobRun[] {
+  const masters = runs.filter(({ record }) => record.pe_task_id === null);
+  const known = new Set(masters.map(({ attempt }) => attempt));
+  return runs.filter(({ record, attempt }) => record.pe_task_id === null || !known.has(attempt));
+}
 
 /**
  * One screen on a job (or array task): the verdict and what to ask for next, what was asked, what was used, how it
- * ended, how far the figures can be trusted, memory over time; then its earlier runs.
+ * ended, how far the figures can be trusted, memory over time; then its earlier runs. Of a parallel job all hosts as one,
+ * and each of them.
  */
-export function renderRun(runs: readonly JobRun[], screen: Screen, dialect: Dialect = 'unknown'): string[] {
-  const latest = latestRuns(runs);
-  const record = latest[0]?.record;
-  if (record === undefined) return [];
-  const earlier = runs.filter((run) => !latest.includes(run));
-  const records = recordsOf(latest);
-  const why = whyEnded(records, wordsOf(screen), dialect);
+export function renderRun(runs: readonly JobRun[], options: JobViewOptions, screen: Screen): string[] {
+  const run = latestRun(runs, screen, options.dialect);
+  if (run === null) return [];
+  const { latest, whole, why, next, classes } = run;
+  const { records, sum, total, fullest } = whole;
   const room = screen.width - SECTION_INDENT;
-  const section = (name: string, lines: readonly string[]): string[] => renderSection(name, lines, screen);
+  const section = (name: string, lines: readonly string[]): string[] => blank(renderSection(name, lines, screen));
+  const account = { ...total, grid_engine: wholeAccount(records) };
+  const earlier = options.allTasks ? runs : mastersOf(runs);
   return [
-    ...renderTitle(record, screen),
-    ...blank([...renderWarning(record, screen), ...renderTrend(record, [growingJob(record)], screen)]),
+    ...renderTitle(whole, screen),
+    ...blank([...renderWarning(total, screen), ...renderTrend(whole, screen)]),
     ...blank(
       withoutFirstBlank([
-        ...renderGauges(recordGauges(record, screen), screen),
-        ...renderVerdict(record, records, nextTime(records, [why], promiseOf(latest)), screen, why),
+        ...renderGauges(jobGauges(whole, screen), screen),
+        ...renderTogether(whole, screen),
+        ...renderWholeFit(whole, next, screen, why),
       ]),
     ),
-    ...blank(section('Requested', [...renderRequests(record, screen), ...renderSubmission(records, room, screen)])),
-    ...blank(section('Peaks', renderPeaks(record, room, screen))),
-    ...blank(section('Used', renderConsumption(record, screen))),
-    ...renderMetrics(record, room, screen).flatMap(({ heading, lines }) => blank(section(heading, lines))),
-    ...blank(section('qacct', renderGridEngine(record, room, screen, dialect))),
-    ...blank(section('Ended', renderEnding(record, why, room, screen))),
-    ...blank(section('Classes', renderClasses(latest[0]?.classes ?? null, room, screen))),
-    ...blank(section('Quality', renderTrust(record, room, screen))),
-    ...blank(section('Memory', renderMemoryChart(record, room, screen))),
-    ...(earlier.length === 0 ? [] : blank(section('Runs', renderRunTable(RUNS_COLUMNS, runs, room, screen)))),
+    ...section('Requested', [...renderRequests(whole, screen), ...renderSubmission(records, room, screen)]),
+    // Each host of a parallel job knows its own limit only: they stand in their table.
+    ...section('Peaks', renderPeaks(total, room, screen, sum === null)),
+    ...section('Hosts', sum === null ? [] : renderHostTable(sum, options.allHosts ?? options.allTasks, room, screen)),
+    ...section('Tasks', sum !== null && options.allTasks ? renderRunTable(TASK_COLUMNS, latest, room, screen) : []),
+    ...section('Used', renderConsumption(total, screen)),
+    ...renderMetrics(total, room, screen).flatMap(({ heading, lines }) => section(heading, lines)),
+    ...section('qacct', renderGridEngine(account, room, screen, options.dialect)),
+    ...section('Ended', renderEnding(fullest, why, room, screen)),
+    ...section('Classes', renderClasses(classes, room, screen)),
+    ...section('Quality', [...renderSummed(whole, room), ...renderTrust(total, room, screen)]),
+    ...section('Memory', renderMemoryChart(sum === null ? total : { ...total, peak_process_vmem: null }, room, screen)),
+    ...section('Runs', latest.length === runs.length ? [] : renderRunTable(RUNS_COLUMNS, earlier, room, screen)),
   ];
 }

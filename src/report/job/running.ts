@@ -8,14 +8,7 @@ import { formatClock, formatDay, formatMinute, formatMoment } from '../format/lo
 import { formatBytes, formatDuration } from '../format/units';
 import { wrap } from '../screen/layout';
 import type { Screen } from '../screen/screen';
-
-/** What may run into a limit: a job, or its part on one host. */
-export interface Growing {
-  /** null: unknown. */
-  readonly host: string | null;
-  readonly series: MemorySeries | null;
-  readonly limit: number | null;
-}
+import type { JobWhole } from './job-whole';
 
 const CONFIDENCE: Readonly<Record<Trend['confidence'], string>> = {
   high: 'it grows steadily',
@@ -23,15 +16,16 @@ const CONFIDENCE: Readonly<Record<Trend['confidence'], string>> = {
   low: 'a guess: it grows unevenly, or samples are few',
 };
 
-/** A job on one host. */
-export function growingJob(record: JobRecord): Growing {
-  return { host: null, series: record.series, limit: limitOf(record) };
-}
-
-/** The tasks of a job on one host, under the limit of that host. */
-export function growingHost(host: string, records: readonly JobRecord[], limit: number | null): Growing {
-  const together = sumOfSeries(records.map((record) => ({ series: record.series, to: endOf(record) })));
-  return { host, series: together?.series ?? null, limit };
+/** What the job held over time on each host that was seen, and the record of that host. */
+export function seriesOfHosts({
+  sum,
+  hosts,
+  parts,
+}: JobWhole): readonly { readonly record: JobRecord; readonly series: MemorySeries | null }[] {
+  return hosts.map((record, index) => {
+    const tasks = (parts[index] ?? []).map((task) => ({ series: task.series, to: endOf(task) }));
+    return { record, series: sum === null ? record.series : (sumOfSeries(tasks)?.series ?? null) };
+  });
 }
 
 const timeOf = (ms: number, screen: Screen): string => {
@@ -40,17 +34,18 @@ const timeOf = (ms: number, screen: Screen): string => {
 };
 
 /** "At this rate it reaches its limit at 14:53 ..."; nothing where it does not, or where the word of it is too old. */
-export function renderTrend(record: JobRecord, parts: readonly Growing[], screen: Screen): string[] {
-  if (record.status !== 'running' || heartbeatOf(record, screen)?.silent) return [];
+export function renderTrend(whole: JobWhole, screen: Screen): string[] {
+  const { sum, total } = whole;
+  if (total.status !== 'running' || heartbeatOf(total, screen)?.silent) return [];
   const now = screen.now.getTime();
-  const trends = parts.flatMap(({ host, series, limit }) => {
-    const trend = series === null ? null : trendOf(series, limit, now, Math.min(now, record.revision));
-    return trend?.limitAt == null ? [] : [{ host, trend, at: trend.limitAt }];
+  const trends = seriesOfHosts(whole).flatMap(({ record, series }) => {
+    const trend = series === null ? null : trendOf(series, limitOf(record), now, Math.min(now, total.revision));
+    return trend?.limitAt == null ? [] : [{ host: record.host, trend, at: trend.limitAt }];
   });
   const [first] = trends.sort((a, b) => a.at - b.at);
   if (first === undefined) return [];
   const { host, trend, at } = first;
-  const where = host === null ? '' : ` on ${screen.safe(host)}`;
+  const where = sum === null ? '' : ` on ${screen.safe(host)}`;
   const rate = `${formatBytes(trend.slope * 60)} a minute over the last ${formatDuration(trend.overSeconds)}`;
   const words =
     at <= now

@@ -1,9 +1,10 @@
 import { jobTaskName } from '../../record/job-name';
 import type { JobRecord } from '../../record/record';
+import type { JobWhole } from './job-whole';
 import { displayWidth, truncate } from '../screen/text-width';
 import { formatClock, formatDay, formatMoment, formatZone, parseTime } from '../format/local-time';
 import type { Screen } from '../screen/screen';
-import { formatDuration } from '../format/units';
+import { formatDuration, plural } from '../format/units';
 
 /** "4711", "4711.3", "4711.3 (1.node07)", "run-7". */
 export function jobLabel(record: JobRecord, screen: Screen): string {
@@ -51,19 +52,35 @@ export function renderSubmitted(command: string | null, width: number, screen: S
   return command === null ? [] : [truncate(`Submitted: ${screen.safe(command)}`, width, screen.glyphs.ellipsis)];
 }
 
-/** Who, where, with how many slots. */
+/** " on node07", where the job has other hosts, too. */
+export function onHost({ sum }: JobWhole, { host }: JobRecord, screen: Screen): string {
+  return sum === null || sum.hosts.length < 2 ? '' : ` on ${screen.safe(host)}`;
+}
+
+/** Who, where or on how many hosts, with how many slots. */
+export function describePlaces({ sum, total }: JobWhole, screen: Screen): string[] {
+  if (sum === null) return describePlace(total, screen);
+  return placeWords(total, plural(sum.hosts.length, 'host'), slotsWords(sum.slots), screen);
+}
+
+/** The same of one host. */
 export function describePlace(record: JobRecord, screen: Screen): string[] {
   const queue =
     record.queue === null ? '' : record.queue.includes('@') ? record.queue : `${record.queue}@${record.host}`;
   const slots = record.host_slots ?? record.slots;
-  const shared = record.slots !== null && slots !== null && record.slots !== slots ? ` of ${record.slots}` : '';
-  const width =
-    slots === null || (slots === 1 && record.pe === null) ? '' : `${slots}${shared} slot${slots === 1 ? '' : 's'}`;
-  const pe = record.pe === null ? '' : ` (${screen.safe(record.pe)})`;
+  const shared = record.slots !== null && record.slots !== slots ? ` of ${record.slots}` : '';
+  const width = slots === 1 && record.pe === null ? '' : slotsWords(slots, shared);
+  return placeWords(record, screen.safe(queue === '' ? record.host : queue), width, screen);
+}
+
+const slotsWords = (slots: number | null, shared = ''): string =>
+  slots === null ? '' : `${slots}${shared} slot${slots === 1 ? '' : 's'}`;
+
+function placeWords({ owner, pe, project }: JobRecord, where: string, slots: string, screen: Screen): string[] {
   return [
-    record.owner === null ? '' : screen.safe(record.owner),
-    screen.safe(queue === '' ? record.host : queue),
-    width === '' ? '' : `${width}${pe}`,
-    record.project === null || record.project === 'NONE' ? '' : `project ${screen.safe(record.project)}`,
+    owner === null ? '' : screen.safe(owner),
+    where,
+    slots === '' || pe === null ? slots : `${slots} (${screen.safe(pe)})`,
+    project === null || project === 'NONE' ? '' : `project ${screen.safe(project)}`,
   ].filter((part) => part !== '');
 }

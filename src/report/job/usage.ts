@@ -16,6 +16,7 @@ import {
 import type { Screen } from '../screen/screen';
 import { SECTION_INDENT } from '../screen/layout';
 import { renderTable } from '../screen/table';
+import type { JobWhole } from './job-whole';
 
 function cpu(record: JobRecord, screen: Screen): string | null {
   if (record.cpu_seconds === null) return null;
@@ -89,16 +90,21 @@ function describeRequest(request: MemoryRequest, slots: number | null, where: st
   return `${formatRequested(asked)} per slot ${screen.glyphs.times} ${slots} slots = ${formatRequested(limit)} ${where}`;
 }
 
-/** What the job asked for: first what it is judged by, then its other memory requests; `where` its slots are. */
-export function renderRequests(record: JobRecord, screen: Screen, where = 'on this host'): string[] {
-  return renderTable(NAME_AND_VALUE, requested(record, screen, where), screen, screen.width - SECTION_INDENT);
+/** What the job asked for: first what it is judged by, then its other memory requests. */
+export function renderRequests(whole: JobWhole, screen: Screen): string[] {
+  return renderTable(NAME_AND_VALUE, requested(whole, screen), screen, screen.width - SECTION_INDENT);
 }
 
-/** The same by name. */
-export function requested(record: JobRecord, screen: Screen, where = 'on this host'): readonly NameAndValue[] {
-  const slots = record.host_slots ?? record.slots;
-  const request = requestOf(record);
-  const all = { ...(record.h_vmem === null ? {} : { [H_VMEM]: record.h_vmem }), ...record.requests };
+/** The same by name; `hosts`: where the slots of a parallel job are. */
+export function requested(
+  { sum, total }: JobWhole,
+  screen: Screen,
+  hosts = plural(sum?.hosts.length ?? 1, 'host'),
+): readonly NameAndValue[] {
+  const slots = (sum === null ? total.host_slots : null) ?? total.slots;
+  const where = sum === null ? 'on this host' : `on ${hosts}`;
+  const request = requestOf(total);
+  const all = { ...(total.h_vmem === null ? {} : { [H_VMEM]: total.h_vmem }), ...total.requests };
   const others = Object.entries(all)
     .filter(([complex]) => complex !== request?.complex)
     .sort(([a], [b]) => (a < b ? -1 : 1));

@@ -6,7 +6,6 @@ import { FIELD_NAMES, FIELDS, type FieldName } from '../../record/fields';
 import { shareOf } from '../../record/peak-figure';
 import type { JobRecord } from '../../record/record';
 import { limitOf } from '../../record/request';
-import { isParallel } from '../../accounting/job-sum';
 import { hasUnknownPart } from '../advice/advice';
 import { needOf } from '../advice/fit';
 import { unitOfMetric, type QuantityUnit } from '../format/quantity';
@@ -49,13 +48,12 @@ function requestedTime({ requested }: Subject): number | null {
 
 /** The records of one run, its master first; null: of none. */
 export function subjectOf(records: readonly JobRecord[], kind: Kind | null): Subject | null {
-  const [first] = records;
+  const [first, ...others] = records;
   if (first === undefined) return null;
   const category = records.find(({ grid_engine: line }) => line?.category != null)?.grid_engine?.category;
   const requested = categoryRequests(category ?? '');
-  if (!isParallel(records)) return { record: first, memory: first, complete: true, requested, kind };
-  const { total, fullest, needs } = wholeOf([first, ...records.slice(1)], 1);
-  return { record: total, memory: fullest, complete: !hasUnknownPart(needs), requested, kind };
+  const { sum, total, fullest, needs } = wholeOf([first, ...others]);
+  return { record: total, memory: fullest, complete: sum === null || !hasUnknownPart(needs), requested, kind };
 }
 
 /** Something that a rule can name. */

@@ -7,7 +7,7 @@ import { killedByMemory } from '../../record/cause';
 import { deletedBy, diedItself, endedBadly, endingSignal, enforcedLimit, succeeded } from '../../record/job-end';
 import type { GridEngineAccount, JobRecord } from '../../record/record';
 import { signalName } from '../job/ending';
-import { wholeOf } from '../job/job-whole';
+import { wholeOf, type RunRecords } from '../job/job-whole';
 import type { Words } from './words';
 
 /** One host of the run, or of a job on one host the job. */
@@ -74,9 +74,8 @@ function limitsKnown(record: JobRecord): boolean {
   return described && !record.notes.some((note) => note.startsWith("Grid Engine's config file"));
 }
 
-function hostParts(records: readonly [JobRecord, ...JobRecord[]], bad: readonly JobRecord[]): HostPart[] {
-  const [first] = records;
-  const hosts = isParallel(records) ? wholeOf(records, 1).hosts : [first];
+function hostParts(records: RunRecords, bad: readonly JobRecord[]): HostPart[] {
+  const { hosts } = wholeOf(records);
   const affected = hosts.filter(({ host }) => bad.some((record) => record.host === host));
   return (affected.length > 0 ? affected : hosts).map((record) => ({
     host: record.host,
@@ -113,7 +112,7 @@ export function badEnd(records: readonly JobRecord[], dialect: Dialect): BadEnd 
     records: run,
     master: one,
     subject,
-    hosts: hostParts([...run], [first, ...others]),
+    hosts: hostParts(run, [first, ...others]),
     parallel: isParallel(run),
     signal: endingSignal(subject),
     direct: diedItself(subject),

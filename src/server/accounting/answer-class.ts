@@ -1,7 +1,6 @@
 import { Predictor } from '../../advice/predictor';
 import { MEMORY_PRIOR } from '../../advice/prior';
 import { bySubmission, replay } from '../../advice/replay';
-import { isParallel, sumOfJob } from '../../accounting/job-sum';
 import type { AccountingReader } from '../../accounting/store';
 import { RECORD_SCHEMA, recordKeyText, type MemorySeries } from '../../record/record';
 import type { ClassFields } from '../../report/advice/class-advice';
@@ -9,6 +8,7 @@ import type { ClassHistory } from '../../report/advice/class-history';
 import { classObject } from '../../report/advice/class-screen';
 import type { MemoryRun } from '../../report/advice/past-runs';
 import { replayObject } from '../../report/advice/replay';
+import { wholeOf } from '../../report/job/job-whole';
 import { courseOf } from '../../report/series/course';
 import type { ClassAnswer, ClassRun } from './class-shape';
 
@@ -43,8 +43,7 @@ async function seriesOf({ records }: MemoryRun, reader: AccountingReader): Promi
   const keys = new Set(records.map(recordKeyText));
   const answer = await reader.job({ cluster, job_id, ...(task_id === null ? {} : { task_id }), all: true });
   const [first, ...others] = answer.records.flatMap(({ record }) => (keys.has(recordKeyText(record)) ? [record] : []));
-  if (first === undefined) return null;
-  return isParallel([first, ...others]) ? sumOfJob([first, ...others], 1).series : first.series;
+  return first === undefined ? null : wholeOf([first, ...others]).total.series;
 }
 
 /** `history`: of what the caller may see, and of nothing else. Rejects with StoreError. */

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import { adviseRequest } from '../../../src/report/advice/advice';
 import { wholeOf } from '../../../src/report/job/job-whole';
 import type { JobRecord } from '../../../src/record/record';
-import { after, mpiMaster, mpiTask, provedBracket } from '../sample-records';
+import { after, mpiMaster, mpiTask, ordinary, provedBracket } from '../sample-records';
 
 const GIB = 2 ** 30;
 
@@ -14,7 +14,7 @@ function killed(task: JobRecord): JobRecord {
 
 describe('wholeOf', () => {
   it('is one record of all hosts, and one of each', () => {
-    const { total, hosts, fullest, master } = wholeOf([mpiMaster(2), mpiTask(1), mpiTask(2), mpiTask(2, 2)], 1);
+    const { total, hosts, fullest } = wholeOf([mpiMaster(2), mpiTask(1), mpiTask(2), mpiTask(2, 2)]);
     assert.equal(total.slots, 32);
     assert.equal(total.h_vmem?.limit_bytes, 64 * GIB);
     assert.equal(total.pe_task_id, null);
@@ -26,11 +26,10 @@ describe('wholeOf', () => {
       ],
     );
     assert.equal(fullest.host, 'node02');
-    assert.equal(master.pe_task_id, null);
   });
 
   it('finds the host whose task was killed at its limit, though the master only failed', () => {
-    const { fullest, needs } = wholeOf([{ ...mpiMaster(2), exit_status: 1 }, killed(mpiTask(1)), mpiTask(2)], 1);
+    const { fullest, needs } = wholeOf([{ ...mpiMaster(2), exit_status: 1 }, killed(mpiTask(1)), mpiTask(2)]);
     assert.deepEqual([fullest.host, fullest.exit_status], ['node01', 137]);
     const advice = adviseRequest(needs);
     assert.deepEqual([advice?.kind, advice?.request, advice?.guess], ['raise', 'h_vmem=3G', true]);
@@ -38,17 +37,24 @@ describe('wholeOf', () => {
 
   it('advises by the memory of a whole host, and by the address space of each process under its own limit', () => {
     const fat = provedBracket(30 * GIB, 30 * GIB, null, 'solver');
-    const byProcess = adviseRequest(wholeOf([mpiMaster(1), { ...mpiTask(1), peak_process_vmem: fat }], 1).needs);
+    const byProcess = adviseRequest(wholeOf([mpiMaster(1), { ...mpiTask(1), peak_process_vmem: fat }]).needs);
     // A process may use what its host was granted: 30 GiB and 20 % on 16 slots.
     assert.deepEqual([byProcess?.request, byProcess?.need.quantity], ['h_vmem=2.3G', 'peak_process_vmem']);
     const held = provedBracket(28 * GIB, 28 * GIB, null, 'solver');
     const task = { ...mpiTask(1), peak_rss: held, peak_rss_swap: held };
-    const byHost = adviseRequest(wholeOf([mpiMaster(1), task], 1).needs);
+    const byHost = adviseRequest(wholeOf([mpiMaster(1), task]).needs);
     assert.deepEqual([byHost?.request, byHost?.slots], ['h_vmem=2.2G', 16]);
   });
 
+  it('is the record itself of a job on one host', () => {
+    const { sum, total, hosts, fullest, memoryHost, needs } = wholeOf([ordinary]);
+    assert.equal(sum, null);
+    for (const record of [total, fullest, memoryHost]) assert.equal(record, ordinary);
+    assert.deepEqual([hosts, needs], [[ordinary], [ordinary]]);
+  });
+
   it('makes do without the master', () => {
-    const { sum, total, hosts } = wholeOf([mpiTask(2), mpiTask(3)], 1);
-    assert.deepEqual([sum.slots, hosts.length, total.status, total.exit_status], [32, 2, 'finished', 0]);
+    const { sum, total, hosts } = wholeOf([mpiTask(2), mpiTask(3)]);
+    assert.deepEqual([sum?.slots, hosts.length, total.status, total.exit_status], [32, 2, 'finished', 0]);
   });
 });

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { renderJob } from '../../../src/report/job/job';
 import type { JobRun, JobViewOptions } from '../../../src/report/job/job-run';
-import { renderParallel } from '../../../src/report/job/parallel';
+import { renderRun } from '../../../src/report/job/run';
 import type { JobRecord } from '../../../src/record/record';
 import { after, asRuns, mpiMaster, mpiTask } from '../sample-records';
 import { testScreen } from '../screens';
@@ -12,9 +12,9 @@ process.env.TZ = 'Europe/Berlin';
 const screen = testScreen();
 const unasked: JobViewOptions = { detail: 'full', allTasks: false };
 const four: readonly JobRecord[] = [mpiMaster(4), mpiTask(1), mpiTask(2), mpiTask(2, 2), mpiTask(3), mpiTask(4)];
-const shown = (runs: readonly JobRun[], options = unasked): string => renderParallel(runs, options, screen).join('\n');
+const shown = (runs: readonly JobRun[], options = unasked): string => renderRun(runs, options, screen).join('\n');
 
-describe('renderParallel', () => {
+describe('renderRun of a parallel job', () => {
   it('shows the tasks when asked', () => {
     assert.doesNotMatch(shown(asRuns(four)), /2\.node02/);
     const all = shown(asRuns(four), { detail: 'full', allTasks: true });
@@ -35,6 +35,17 @@ describe('renderParallel', () => {
     assert.equal(runs.match(/^ +[12] +2026/gm)?.length ?? 0, 2);
     const without = shown(asRuns(four, 2));
     assert.equal(text.slice(0, text.indexOf('\nRuns')).trimEnd(), without.trimEnd());
+  });
+
+  it('tells a run whose master left no record by its tasks, also where the last run was on one host', () => {
+    const lost = four.filter(({ pe_task_id: task }) => task !== null);
+    const alone = { ...mpiMaster(1), granted_hosts: null };
+    const text = shown([...asRuns(four, 1), ...asRuns(lost, 2), ...asRuns([alone], 3)]);
+    const runs = text.slice(text.indexOf('\nRuns')).matchAll(/^ +([123]) +2026.* (master|\d\.node\d+) /gm);
+    assert.deepEqual(
+      [...runs].map(([, run, task]) => `${run ?? ''} ${task ?? ''}`),
+      ['1 master', '2 1.node01', '2 1.node02', '2 2.node02', '2 1.node03', '2 1.node04', '3 master'],
+    );
   });
 
   it('tells how old the figures of a running job are, and where its memory is going', () => {

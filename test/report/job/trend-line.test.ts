@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { growingHost, growingJob, renderTrend } from '../../../src/report/job/running';
+import { wholeOf, type RunRecords } from '../../../src/report/job/job-whole';
+import { renderTrend } from '../../../src/report/job/running';
 import type { JobRecord } from '../../../src/record/record';
 import { after, running } from '../sample-records';
 import { testScreen } from '../screens';
@@ -21,11 +22,14 @@ const growing: JobRecord = {
     rss_bytes: Array.from({ length: 120 }, (_, index) => Math.round(((index + 1) / 12) * GIB)),
   },
 };
-const text = (lines: readonly string[]): string => lines.map((line) => line.trim()).join(' ');
+const trend = (...records: RunRecords): string =>
+  renderTrend(wholeOf(records), screen)
+    .map((line) => line.trim())
+    .join(' ');
 
 describe('renderTrend', () => {
   it('tells when a growing job reaches its limit', () => {
-    const words = text(renderTrend(growing, [growingJob(growing)], screen));
+    const words = trend(growing);
     // 10 GiB at 14:14:14, 6 more in six minutes.
     assert.match(
       words,
@@ -38,8 +42,12 @@ describe('renderTrend', () => {
       ...growing,
       series: growing.series && { ...growing.series, rss_bytes: growing.series.rss_bytes.map((rss) => rss / 2) },
     };
-    const parts = [growingHost('n1', [slow], 16 * GIB), growingHost('n\u001b2', [slow, growing], 16 * GIB)];
-    const words = text(renderTrend(growing, parts, screen));
+    const [n1, n2] = ['n1', 'n\u001b2'];
+    const words = trend(
+      { ...slow, host: n1, granted_hosts: [n1, n2].map((host) => ({ host, slots: 1 })) },
+      { ...slow, host: n2, pe_task_id: `1.${n2}` },
+      { ...growing, host: n2, pe_task_id: `2.${n2}` },
+    );
     // 15 GiB held together, 1.5 a minute.
     assert.match(words, /^At this rate it reaches its limit on n.+2 at 14:1[45]: 1\.50 GiB a minute/);
     assert.doesNotMatch(words, /\p{Cc}/u);
@@ -50,11 +58,11 @@ describe('renderTrend', () => {
       ...growing,
       series: growing.series && { ...growing.series, rss_bytes: growing.series.rss_bytes.map(() => GIB) },
     };
-    assert.deepEqual(renderTrend(level, [growingJob(level)], screen), []);
-    assert.deepEqual(renderTrend({ ...growing, status: 'finished' }, [growingJob(growing)], screen), []);
-    assert.deepEqual(renderTrend(growing, [{ ...growingJob(growing), limit: null }], screen), []);
-    assert.deepEqual(renderTrend(growing, [{ ...growingJob(growing), series: null }], screen), []);
+    assert.equal(trend(level), '');
+    assert.equal(trend({ ...growing, status: 'finished' }), '');
+    assert.equal(trend({ ...growing, h_vmem: null, requests: {} }), '');
+    assert.equal(trend({ ...growing, series: null }), '');
     const old = { ...growing, revision: growing.revision - 3_600_000 };
-    assert.deepEqual(renderTrend(old, [growingJob(old)], screen), []);
+    assert.equal(trend(old), '');
   });
 });

@@ -2,6 +2,7 @@ import { groupBy } from '../../../base/group-by';
 import { cpuEfficiency, memoryEfficiency } from '../../../record/efficiency';
 import { jobTaskName } from '../../../record/job-name';
 import { figureOf } from '../../../record/peak-figure';
+import type { JobRecord } from '../../../record/record';
 import { limitOf } from '../../../record/request';
 import { formatPeak } from '../../../report/format/bracket';
 import { formatMinute, parseTime } from '../../../report/format/local-time';
@@ -9,6 +10,7 @@ import { formatBytes, formatCount, formatDuration, formatPercent, formatRequeste
 import { describeEnding } from '../../../report/job/ending';
 import { endingTone } from '../../../report/job/headline';
 import { jobKey } from '../../../report/job/job-run';
+import { latestWhole, type JobWhole } from '../../../report/job/job-whole';
 import type { Screen } from '../../../report/screen/screen';
 import type { Course } from '../../../report/series/course';
 import { classQuestion, jobQuestion } from '../../routes/accounting';
@@ -24,20 +26,20 @@ import { askIfKnown, pageRoute, type Asker } from '../page';
 import { webScreen } from '../screen';
 import { table } from '../table';
 import { classLink, kindOfJob } from './job-links';
-import { latestOf, type JobAnswer, type Latest } from './job-run';
+import type { JobAnswer } from './job-run';
 
 /** A job beside others: its latest run; of an array job that of the task with the largest peak. */
-interface Compared extends Latest {
+interface Compared extends JobWhole {
   readonly name: string;
   /** Tasks that it stands for. */
   readonly tasks: number;
 }
 
-const peakOf = ({ memory: { peak_rss: peak } }: Latest): number => (peak === null ? -1 : figureOf(peak));
+const peakOf = ({ memoryHost: { peak_rss: peak } }: JobWhole): number => (peak === null ? -1 : figureOf(peak));
 
 function comparedOf({ records }: JobAnswer): Compared | null {
   const runs = [...groupBy(records, jobKey).values()].at(-1) ?? [];
-  const tasks = [...groupBy(runs, ({ record }) => record.task_id).values()].flatMap((task) => latestOf(task) ?? []);
+  const tasks = [...groupBy(runs, ({ record }) => record.task_id).values()].flatMap((task) => latestWhole(task) ?? []);
   const [first, ...others] = tasks;
   if (first === undefined) return null;
   const largest = others.reduce((most, task) => (peakOf(task) > peakOf(most) ? task : most), first);
@@ -57,11 +59,11 @@ const FIGURES: readonly (readonly [name: string, figure: Figure])[] = [
   ['name', ({ total }) => (total.job_name === null ? '' : named(total.job_name))],
   ['user', ({ total }) => (total.owner === null ? '' : named(total.owner))],
   ['started', ({ total }) => momentOf(total.started_at)],
-  ['host', ({ total, whole }) => (whole === null ? named(total.host) : `${formatCount(whole.sum.hosts.length)} hosts`)],
+  ['host', ({ total, sum }) => (sum === null ? named(total.host) : `${formatCount(sum.hosts.length)} hosts`)],
   ['slots', ({ total }) => total.slots],
-  ['limit', ({ memory }) => limitText(memory)],
-  ['peak', ({ memory }, { glyphs }) => (memory.peak_rss === null ? '' : formatPeak(memory.peak_rss, glyphs))],
-  ['peak of limit', ({ memory }) => share(memoryEfficiency(memory))],
+  ['limit', ({ memoryHost }) => limitText(memoryHost)],
+  ['peak', ({ memoryHost: { peak_rss: peak } }, { glyphs }) => (peak === null ? '' : formatPeak(peak, glyphs))],
+  ['peak of limit', ({ memoryHost }) => share(memoryEfficiency(memoryHost))],
   ['mean memory', ({ total }) => meanOf(total)],
   ['elapsed', ({ total }) => (total.wallclock_seconds === null ? '' : formatDuration(total.wallclock_seconds))],
   ['CPU time', ({ total }) => (total.cpu_seconds === null ? '' : formatDuration(total.cpu_seconds))],
@@ -77,8 +79,8 @@ function momentOf(time: string | null): string {
   return moment === null ? '' : formatMinute(moment);
 }
 
-function limitText(memory: Compared['memory']): string {
-  const limit = limitOf(memory);
+function limitText(record: JobRecord): string {
+  const limit = limitOf(record);
   return limit === null ? 'none' : formatRequested(limit);
 }
 

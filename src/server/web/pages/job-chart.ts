@@ -1,9 +1,9 @@
-import type { JobRecord, MemorySeries } from '../../../record/record';
+import type { JobRecord } from '../../../record/record';
 import { limitOf } from '../../../record/request';
 import { MEMORY_SERIES, seriesValues } from '../../../record/series-values';
 import { formatRequested, plural } from '../../../report/format/units';
 import type { JobWhole } from '../../../report/job/job-whole';
-import { growingHost } from '../../../report/job/running';
+import { seriesOfHosts } from '../../../report/job/running';
 import { curveWords } from '../../../report/screen/memory-chart';
 import type { Limit } from '../charts/axes';
 import { chartKey } from '../charts/bar';
@@ -11,24 +11,12 @@ import { curveChart } from '../charts/curve';
 import { chooseSeries, seriesTitle } from '../charts/series';
 import { html, named, type Html } from '../html';
 import { choices, section } from '../layout';
-import type { Latest } from './job-run';
 
 /** Which series of which host is charted, and where another is. */
 export interface ChartChoice {
   readonly series: string | undefined;
   readonly host: string | undefined;
   readonly linkOf: (changes: { readonly series?: string; readonly host?: string | undefined }) => string;
-}
-
-/** What the job held on each host that was seen, and the record of that host. */
-export function seriesOfHosts({
-  hosts,
-  parts,
-}: JobWhole): readonly { readonly record: JobRecord; readonly series: MemorySeries | null }[] {
-  return hosts.map((record, index) => ({
-    record,
-    series: growingHost(record.host, parts[index] ?? [], limitOf(record)).series,
-  }));
 }
 
 function requestedOf(record: JobRecord, series: string): Limit | null {
@@ -39,13 +27,14 @@ function requestedOf(record: JobRecord, series: string): Limit | null {
 }
 
 /** The chosen series over time with what was requested: of the job, or of one host of a parallel job. */
-export function curvePart({ total, whole }: Latest, { series: wanted, host, linkOf }: ChartChoice): Html | null {
-  const here = whole && seriesOfHosts(whole).find(({ record }) => record.host === host);
+export function curvePart(whole: JobWhole, { series: wanted, host, linkOf }: ChartChoice): Html | null {
+  const { sum, total } = whole;
+  const here = sum && seriesOfHosts(whole).find(({ record }) => record.host === host);
   const { record, series } = here ?? { record: total, series: total.series };
   if (series === null) return null;
   const { shown, items } = chooseSeries([series], wanted, (name) => linkOf({ series: name }));
   const isMemory = shown === MEMORY_SERIES;
-  const peak = isMemory && whole === null ? record.peak_rss : null;
+  const peak = isMemory && sum === null ? record.peak_rss : null;
   const drawn = curveChart({
     series: shown,
     values: seriesValues(series, shown),

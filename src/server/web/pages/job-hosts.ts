@@ -3,6 +3,7 @@ import { figureOf, shareOfLimit } from '../../../record/peak-figure';
 import { formatPeak } from '../../../report/format/bracket';
 import { formatCount, formatPercent, formatRequested } from '../../../report/format/units';
 import type { JobWhole } from '../../../report/job/job-whole';
+import { seriesOfHosts } from '../../../report/job/running';
 import { courseOf } from '../../../report/series/course';
 import type { Screen } from '../../../report/screen/screen';
 import { shareBar } from '../charts/bar';
@@ -11,7 +12,7 @@ import { distribution } from '../charts/quantiles';
 import { html, named, type Child, type Html } from '../html';
 import { section } from '../layout';
 import { table } from '../table';
-import { seriesOfHosts, type ChartChoice } from './job-chart';
+import type { ChartChoice } from './job-chart';
 
 /** So many hosts are listed: those with the largest peaks. */
 const LISTED = 100;
@@ -34,8 +35,7 @@ function cellsOf(host: HostSum, link: string | null, screen: Screen): readonly C
 }
 
 /** How the peaks of many hosts are distributed, and how their memory went. */
-function manyHosts(whole: JobWhole): Html | null {
-  const { hosts } = whole.sum;
+function manyHosts(whole: JobWhole, hosts: readonly HostSum[]): Html | null {
   if (hosts.length < MANY) return null;
   const peaks = hosts.flatMap(({ peak_rss: peak }) => (peak === null ? [] : [figureOf(peak)]));
   const limits = hosts.flatMap(({ limit_bytes: limit }) => limit ?? []);
@@ -48,7 +48,8 @@ function manyHosts(whole: JobWhole): Html | null {
 }
 
 /** The hosts of a parallel job, the largest peak first, each with a chart of its own. */
-export function hostsPart(whole: JobWhole, { linkOf }: ChartChoice, screen: Screen): Html {
+export function hostsPart(whole: JobWhole, { linkOf }: ChartChoice, screen: Screen): Html | null {
+  if (whole.sum === null) return null;
   const { hosts } = whole.sum;
   const peakOf = ({ peak_rss: peak }: HostSum): number => (peak === null ? -1 : figureOf(peak));
   const sorted = [...hosts].sort((a, b) => peakOf(b) - peakOf(a));
@@ -63,7 +64,7 @@ export function hostsPart(whole: JobWhole, { linkOf }: ChartChoice, screen: Scre
   ] as const;
   const rest = hosts.length - LISTED;
   const linkTo = ({ host, seen }: HostSum): string | null => (seen ? linkOf({ host }) : null);
-  return html`${manyHosts(whole)}
+  return html`${manyHosts(whole, hosts)}
   ${section(
     'Hosts',
     table(

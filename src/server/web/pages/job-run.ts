@@ -1,5 +1,4 @@
 import type { ValueOf } from '../../../base/shape';
-import { isParallel } from '../../../accounting/job-sum';
 import { jobTaskName } from '../../../record/job-name';
 import { measuredUpper } from '../../../record/peak-figure';
 import type { JobRecord } from '../../../record/record';
@@ -9,16 +8,14 @@ import { formatPercent, formatRequested } from '../../../report/format/units';
 import { trustFacts } from '../../../report/job/data-quality';
 import { describeEnding } from '../../../report/job/ending';
 import { endingTone } from '../../../report/job/headline';
-import { latestRuns } from '../../../report/job/job-run';
-import { wholeOf, type JobWhole } from '../../../report/job/job-whole';
+import { latestWhole, type JobWhole } from '../../../report/job/job-whole';
 import { metricGroups } from '../../../report/job/metrics';
-import { describeHosts } from '../../../report/job/parallel';
 import { peakColumns, peakRows } from '../../../report/job/peaks';
 import { statusText, warningWords } from '../../../report/job/run';
-import { growingHost, growingJob, renderTrend } from '../../../report/job/running';
+import { renderTrend } from '../../../report/job/running';
 import { RUN_COLUMNS } from '../../../report/job/run-table';
 import { measuredRows } from '../../../report/job/summary';
-import { describePlace, describeSpan, jobLabel } from '../../../report/job/title';
+import { describePlaces, describeSpan, jobLabel } from '../../../report/job/title';
 import { consumption, requested } from '../../../report/job/usage';
 import type { Screen } from '../../../report/screen/screen';
 import type { jobAnswer } from '../../accounting/answer-shapes';
@@ -40,46 +37,25 @@ export interface JobPart {
   readonly causes: JobAnswer['causes'];
 }
 
-/** The latest run: its sums over all hosts, and the record whose memory is closest to its limit. */
-export interface Latest {
-  readonly records: readonly [JobRecord, ...JobRecord[]];
-  readonly total: JobRecord;
-  readonly memory: JobRecord;
-  readonly whole: JobWhole | null;
-}
-
-export function latestOf(runs: JobRuns): Latest | null {
-  const latest = latestRuns(runs);
-  const [first, ...others] = latest.map(({ record }) => record);
-  if (first === undefined) return null;
-  const records = [first, ...others] as const;
-  if (!isParallel(records)) return { records, total: first, memory: first, whole: null };
-  const whole = wholeOf(records, latest[0]?.attempt ?? 1);
-  return { records, total: whole.total, memory: whole.memoryHost, whole };
-}
-
 /** Number, name, state; who, where and when. */
-function titlePart(record: JobRecord, place: readonly string[], state: Html, when: string, screen: Screen): Html {
-  const name = record.job_name === null ? null : html` ${named(record.job_name)}`;
-  const words = place.map((part, index) => html`${index === 0 ? '' : ' · '}${named(part)}`);
-  return html`<h1>Job ${jobLabel(record, screen)}${name}</h1>
-    <p>${state} · ${words} · <span class="faint">${when}</span></p>
-    ${jobLinks(record)}`;
+function titlePart(whole: JobWhole, screen: Screen): Html {
+  const { total } = whole;
+  const name = total.job_name === null ? null : html` ${named(total.job_name)}`;
+  const state = html`<strong class="${endingTone(total)}">${statusText(total, screen)}</strong>`;
+  const words = describePlaces(whole, screen).map((part, index) => html`${index === 0 ? '' : ' · '}${named(part)}`);
+  return html`<h1>Job ${jobLabel(total, screen)}${name}</h1>
+    <p>${state} · ${words} · <span class="faint">${describeSpan(total, screen)}</span></p>
+    ${jobLinks(total)}`;
 }
 
-function warningPart({ total, whole }: Latest, screen: Screen): Html | null {
-  const growing =
-    whole === null
-      ? [growingJob(total)]
-      : whole.hosts.map((host, index) => growingHost(host.host, whole.parts[index] ?? [], limitOf(host)));
-  const words = [warningWords(total, screen) ?? '', ...renderTrend(total, growing, screen)].map((line) => line.trim());
+function warningPart(whole: JobWhole, screen: Screen): Html | null {
+  const words = [warningWords(whole.total, screen) ?? '', ...renderTrend(whole, screen)].map((line) => line.trim());
   const said = words.filter((line) => line !== '').join(' ');
   return said === '' ? null : html`<p class="alert">${said}</p>`;
 }
 
-function measuredPart({ total, memory, whole }: Latest, screen: Screen): Html {
-  const where = whole === null || whole.sum.hosts.length < 2 ? '' : ` on ${memory.host}`;
-  const rows = measuredRows({ total, memory, where }, screen).map(({ name, requested: asked, used, share, tone }) => [
+function measuredPart(whole: JobWhole, screen: Screen): Html {
+  const rows = measuredRows(whole, screen).map(({ name, requested: asked, used, share, tone }) => [
     name,
     asked,
     used,
@@ -96,7 +72,7 @@ function measuredPart({ total, memory, whole }: Latest, screen: Screen): Html {
   return section(
     'Requested and used',
     table('Requested, used and efficiency', columns, rows, true),
-    peakPart(memory, screen),
+    peakPart(whole.memoryHost, screen),
   );
 }
 
@@ -116,8 +92,8 @@ function peakPart(memory: JobRecord, screen: Screen): Html | null {
     ])}`;
 }
 
-function peaksPart({ total, whole }: Latest, screen: Screen): Html | null {
-  const rows = peakRows(total, screen, whole === null);
+function peaksPart({ total, sum }: JobWhole, screen: Screen): Html | null {
+  const rows = peakRows(total, screen, sum === null);
   const columns = peakColumns(total, screen).map((column, index) => (index === 0 ? { head: 'peak of' } : column));
   const cells = rows.map((row) =>
     row.map((cell, index) => (index === row.length - 1 && cell !== '' ? named(cell) : cell)),
@@ -127,7 +103,7 @@ function peaksPart({ total, whole }: Latest, screen: Screen): Html | null {
     : section('Peaks', table('Each peak, its time and the largest process then', columns, cells));
 }
 
-function endPart({ total, records }: Latest, causes: JobAnswer['causes']): Html | null {
+function endPart({ total, records }: JobWhole, causes: JobAnswer['causes']): Html | null {
   if (total.status === 'running') return null;
   const cause = causes.find(
     ({ cluster, job_id: job, task_id: task }) =>
@@ -161,27 +137,21 @@ export function runsTable(
 
 /** A job, or one task of an array job: its latest run, then all of its runs. */
 export function runPart({ runs, causes }: JobPart, chart: ChartChoice, screen: Screen): Html {
-  const latest = latestOf(runs);
-  if (latest === null) return html``;
-  const { total, whole } = latest;
-  const state = html`<strong class="${endingTone(total)}">${statusText(total, screen)}</strong>`;
+  const whole = latestWhole(runs);
+  if (whole === null) return html``;
+  const { total } = whole;
   const last = runs.reduce((most, { attempt }) => Math.max(most, attempt), 1);
   const own = causes.filter(({ attempt }) => attempt === last);
   const facts = trustFacts(total, screen).map((fact) =>
     fact.startsWith(' ') ? html`<li class="under">${fact.trim()}</li>` : html`<li>${fact}</li>`,
   );
-  const place = whole === null ? describePlace(total, screen) : describeHosts(whole, screen);
-  const asked =
-    whole === null
-      ? requested(total, screen)
-      : requested({ ...total, host_slots: total.slots }, screen, 'on all hosts');
   const next = runs.find(({ attempt }) => attempt === last)?.next_time ?? null;
-  return html`${titlePart(total, place, state, describeSpan(total, screen), screen)} ${warningPart(latest, screen)}
-    ${measuredPart(latest, screen)} ${nextPart(next, own[0]?.next_time ?? null, whole?.needs ?? latest.records)}
-    ${curvePart(latest, chart)} ${endPart(latest, own)} ${whole === null ? null : hostsPart(whole, chart, screen)}
-    ${peaksPart(latest, screen)}
+  return html`${titlePart(whole, screen)} ${warningPart(whole, screen)} ${measuredPart(whole, screen)}
+    ${nextPart(next, own[0]?.next_time ?? null, whole.needs)} ${curvePart(whole, chart)} ${endPart(whole, own)}
+    ${hostsPart(whole, chart, screen)} ${peaksPart(whole, screen)}
     <div class="halves">
-      ${section('Requested', pairs(asked))} ${section('Used', pairs(consumption(total, screen)))}
+      ${section('Requested', pairs(requested(whole, screen, 'all hosts')))}
+      ${section('Used', pairs(consumption(total, screen)))}
       ${metricGroups(total, screen).map(({ heading, items }) => section(heading, pairs(items)))}
     </div>
     ${section(
