@@ -1,6 +1,7 @@
 import type { AccountingReader, JobAttempt } from '../../accounting/store';
 import { readTasks } from '../../accounting/tasks';
 import { groupBy } from '../../base/group-by';
+import { largestOfKnown } from '../../base/known';
 import type { Dialect } from '../../gridengine/dialect';
 import { memoryEfficiency } from '../../record/efficiency';
 import { endedBadly } from '../../record/job-end';
@@ -117,7 +118,6 @@ export async function answerArray(
   const needs = facts.needs.decisive;
   const whys = facts.bad.map(({ why }) => why);
   const peaks = records.flatMap(({ peak_rss: peak }) => (peak === null ? [] : [figureOf(peak)]));
-  const limits = records.flatMap((record) => limitOf(record) ?? []);
   const sampled = await runsOf(numbersOf(evenly(records, SINGLE_TASKS)));
   return {
     schema: RECORD_SCHEMA,
@@ -127,7 +127,7 @@ export async function answerArray(
       peaks.sort((a, b) => a - b),
       MOST_PEAKS,
     ),
-    limit_bytes: limits.length === 0 ? null : limits.reduce((most, bytes) => Math.max(most, bytes)),
+    limit_bytes: largestOfKnown(records.map(limitOf)),
     course: courseOf(sampled.flatMap(({ record }) => record.series ?? [])),
     next_time: nextRequest(needs, promise),
     line: whys.length === 0 ? null : (nextTime(needs, whys, promise)?.line ?? null),

@@ -1,4 +1,5 @@
 import { groupBy } from '../../../base/group-by';
+import { largestOfKnown } from '../../../base/known';
 import type { ValueOf } from '../../../base/shape';
 import { memoryEfficiency } from '../../../record/efficiency';
 import { endedBadly } from '../../../record/job-end';
@@ -48,7 +49,6 @@ export type ArrayView = Omit<ValueOf<typeof arrayAnswer>, 'schema' | 'reruns'>;
 /** The same out of all runs of the job. */
 export function arrayView({ runs, causes }: JobPart): ArrayView {
   const tasks = tasksOf(runs);
-  const limits = tasks.flatMap(({ record }) => limitOf(record) ?? []);
   const ends = [...groupBy(tasks, ({ record }) => endingLabel(record))].sort(([, a], [, b]) => b.length - a.length);
   const kinds = [...groupBy(causes, (cause) => cause.causes.join()).values()].sort((a, b) => b.length - a.length);
   return {
@@ -56,7 +56,7 @@ export function arrayView({ runs, causes }: JobPart): ArrayView {
     peaks: tasks
       .flatMap(({ record: { peak_rss: peak } }) => (peak === null ? [] : [figureOf(peak)]))
       .sort((a, b) => a - b),
-    limit_bytes: limits.length === 0 ? null : limits.reduce((most, bytes) => Math.max(most, bytes)),
+    limit_bytes: largestOfKnown(tasks.map(({ record }) => limitOf(record))),
     course: courseOf(tasks.flatMap(({ record }) => record.series ?? [])),
     next_time: tasks.map(({ next_time: one }) => one).find((one) => one !== null) ?? null,
     line: causes.find(({ next_time: one }) => one !== null)?.next_time ?? null,

@@ -1,4 +1,5 @@
 import type { HostSum } from '../../../accounting/job-sum';
+import { largestOfKnown } from '../../../base/known';
 import { figureOf, shareOfLimit } from '../../../record/peak-figure';
 import { formatPeak } from '../../../report/format/bracket';
 import { formatCount, formatPercent, formatRequested } from '../../../report/format/units';
@@ -38,8 +39,7 @@ function cellsOf(host: HostSum, link: string | null, screen: Screen): readonly C
 function manyHosts(whole: JobWhole, hosts: readonly HostSum[]): Html | null {
   if (hosts.length < MANY) return null;
   const peaks = hosts.flatMap(({ peak_rss: peak }) => (peak === null ? [] : [figureOf(peak)]));
-  const limits = hosts.flatMap(({ limit_bytes: limit }) => limit ?? []);
-  const limit = limits.length === 0 ? null : limits.reduce((most, bytes) => Math.max(most, bytes));
+  const limit = largestOfKnown(hosts.map(({ limit_bytes: bytes }) => bytes));
   const drawn = distribution(peaks, limit, 'Peaks of the hosts');
   const course = courseOf(seriesOfHosts(whole).flatMap(({ series }) => series ?? []));
   const curves = course && courseChart(course, limit, 'hosts');
