@@ -237,23 +237,24 @@ const recordsOf = (days: readonly DayWeight[]): number => days.reduce((sum, { re
 
 const dayBegin = (at: number): number => Math.floor(at / DAY_MS) * DAY_MS;
 
+type Asked = Place & Pick<RecordsQuery, 'owner' | 'far_below'>;
+
+/** The period's unfinished last day, which mostly is today, by owner; null: the period ends with a whole day. */
+async function askForToday(reader: ReportReader, all: Asked): Promise<SummaryAnswer | null> {
+  const last = dayBegin(all.until);
+  return last === all.until ? null : reader.summary({ ...all, since: Math.max(all.since, last), by: 'owner' });
+}
+
 /**
- * What the days of a period weigh, from whole days alone, which a store has sums of: all of the first day, and as much
- * of the last, which mostly is today, as its hours have of the others.
+ * What the days of a period weigh, from whole days alone, which a store has sums of: all of the first day; `today` is what
+ * the unfinished last one has of them; left out: nothing.
  */
-async function askForDays(reader: ReportReader, all: Place & Pick<RecordsQuery, 'owner' | 'far_below'>): Promise<Days> {
+async function askForDays(reader: ReportReader, all: Asked, today: Totals | undefined): Promise<Days> {
   const since = dayBegin(all.since);
   const last = dayBegin(all.until);
-  const groups = since < last ? (await reader.summary({ ...all, since, until: last, by: 'day' })).groups : [];
-  return (of) => {
-    const whole = dayWeights(groups, of);
-    if (last === all.until) return whole;
-    const part = (all.until - last) / DAY_MS;
-    const mean = (value: (one: DayWeight) => number): number =>
-      whole.length === 0 ? 1 : (part * whole.reduce((sum, one) => sum + value(one), 0)) / whole.length;
-    const today = { day: new Date(last).toISOString().slice(0, 10), weight: mean(({ weight }) => weight) };
-    return [...whole, { ...today, records: mean(({ records }) => records) }];
-  };
+  const whole = since < last ? (await reader.summary({ ...all, since, until: last, by: 'day' })).groups : [];
+  const days = today === undefined ? whole : [...whole, { key: new Date(last).toISOString(), totals: today }];
+  return (of) => dayWeights(days, of);
 }
 
 type Days = (of: (totals: Totals) => number) => readonly DayWeight[];
@@ -321,7 +322,8 @@ export async function askForReport(reader: ReportReader, question: ReportQuestio
   const here = { ...period, ...(cluster === null ? {} : { cluster }) };
   const all = { ...here, ...(alone ? { owner } : {}), far_below: FAR_BELOW_LIMIT };
   const site = await reader.summary({ ...all, by });
-  const days = await askForDays(reader, all);
+  const today = await askForToday(reader, all);
+  const days = await askForDays(reader, all, today?.totals);
   const owners = by === 'owner' ? site : await reader.summary({ ...all, by: 'owner' });
   const largest = owners.groups
     .filter(({ key, totals }) => key !== null && unusedGibHours(totals) > 0)
@@ -330,7 +332,8 @@ export async function askForReport(reader: ReportReader, question: ReportQuestio
   const wasters: (Omit<WasterFound, 'names' | 'days'> & Searched)[] = [];
   for (const group of largest) {
     const name = group.key ?? '';
-    const own = alone ? days : await askForDays(reader, { ...all, owner: name });
+    const ownToday = today?.groups.find(({ key }) => key === name)?.totals;
+    const own = alone ? days : await askForDays(reader, { ...all, owner: name }, ownToday);
     const where = whereToLook(period, own(unusedGibHours), alone ? READ_PER_LIST : READ_PER_WASTER);
     const names = await askForNames(reader, where, name, all);
     const worth =

@@ -9,7 +9,7 @@ import { makeReport } from '../../../src/report/efficiency/build';
 import type { Report } from '../../../src/report/efficiency/report';
 import type { Sums } from '../../../src/report/efficiency/sums';
 import type { JobRecord } from '../../../src/record/record';
-import { mpiMaster, mpiTask, ordinary } from '../sample-records';
+import { killedAtLimit, mpiMaster, mpiTask, ordinary } from '../sample-records';
 import { memoryReader } from './memory-reader';
 import { NIGHT, sampleCluster } from './sample-cluster';
 import { QUESTION } from './sample-report';
@@ -176,6 +176,34 @@ describe('askForReport', () => {
       assert.deepEqual(report.hosts_without_jobs, ['gone']);
     } finally {
       await month.close();
+    }
+  });
+
+  it('lists what today alone has: jobs that memory ended, and those of a waster', async () => {
+    const until = Date.UTC(2026, 10, 24, 5);
+    const jobAt = (end: number, record: JobRecord): JobRecord => ({
+      ...record,
+      run_id: `1f2e3d4c.${end}.${record.job_id}`,
+      started_at: new Date(end - HOUR_MS).toISOString(),
+      ended_at: new Date(end).toISOString(),
+      wallclock_seconds: 3600,
+    });
+    const past = [2, 3, 4].map((days) => jobAt(until - days * DAY_MS, { ...ordinary, peak_rss: null, job_id: days }));
+    const killed = jobAt(until - HOUR_MS, { ...killedAtLimit, owner: 'dora' });
+    const wasted = jobAt(until - HOUR_MS, { ...ordinary, owner: 'emil' });
+    for (const since of [until - DAY_MS, until - 9 * DAY_MS]) {
+      const question = { ...QUESTION, since: new Date(since), until: new Date(until), now: new Date(until) };
+      const report = await makeReport(memoryReader([...past, killed, wasted]), question);
+      assert.equal(report.killed_by_memory.records, 1);
+      assert.deepEqual(
+        report.killed_by_memory.lines.map(({ job_id: job }) => job),
+        [killed.job_id],
+      );
+      const lines = report.wasters.find(({ name }) => name === 'emil')?.jobs.lines;
+      assert.deepEqual(
+        lines?.map(({ job_id: job }) => job),
+        [wasted.job_id],
+      );
     }
   });
 
