@@ -7,7 +7,7 @@ import type { Promised } from '../../report/advice/class-advice';
 import type { ClassHistory } from '../../report/advice/class-history';
 import { addArray, ARRAY_FIELDS, renderAdded, TASK_FIELDS } from '../../report/job/array';
 import { renderProgress } from '../../report/job/array-progress';
-import type { JobRun, JobViewOptions } from '../../report/job/job-run';
+import { asRun, type JobViewOptions } from '../../report/job/job-run';
 import { ClassCounts } from '../../report/rules/judge';
 import { kindsNear, SHORT_FIELDS, shortRuns, type Kinds } from '../../report/rules/kinds';
 import type { RuleSet } from '../../report/rules/rule-set';
@@ -33,8 +33,6 @@ export async function findArray(job: JobArgument, sources: JobSources, rules: Ru
   const tasks = await findTasks(job, sources, arrayFields(rules));
   return tasks === null ? null : { ...job, tasks };
 }
-
-const asRun = (record: JobRecord): JobRun => ({ record, attempt: 1, incarnation: 1 });
 
 /** What past runs of the array's kind promise. */
 async function promiseOf(tasks: TaskRows, history: ClassHistory): Promise<Promised | null> {

@@ -357,7 +357,7 @@ export async function askForReport(reader: ReportReader, question: ReportQuestio
       READ_PER_LIST,
     );
   const failed = await look(reader, heavy('killed_by_memory'), { ...all, failed: true });
-  const killed = await askForKilled(reader, failed.records, question.dialect ?? 'unknown', NAMES_OF_A_LIST);
+  const killed = await askForKilled(reader, history, failed.records, question.dialect ?? 'unknown', NAMES_OF_A_LIST);
   const listed = [...failed.records, ...[...found.values()].flatMap(({ records }) => records)];
   return {
     question,

@@ -123,7 +123,7 @@ export function lineOfName(found: NameFound): JobLine | null {
 }
 
 /** Jobs that ended for lack of memory as one line. `cut`: there may be more than these. */
-export function lineOfKilled({ records, runs }: KilledFound, cut: boolean): JobLine {
+export function lineOfKilled({ records, runs, promise }: KilledFound, cut: boolean): JobLine {
   const sums = {
     records: records.length,
     jobs: jobsOf(records),
@@ -131,7 +131,7 @@ export function lineOfKilled({ records, runs }: KilledFound, cut: boolean): JobL
     waste_gib_hours: wasteOfJobs(records),
     ending: endingOf(records),
   };
-  const line = toLine(records, sums, adviceFor(records, null));
+  const line = toLine(records, sums, adviceFor(records, promise));
   const [own] = runs;
   if (own === undefined) return line;
   const { causes, confidence, sentence } = own.why;
@@ -139,6 +139,7 @@ export function lineOfKilled({ records, runs }: KilledFound, cut: boolean): JobL
   const next = nextTime(
     [...runs.flatMap((run) => needsOf(run.records)), ...records.filter((record) => !looked.has(recordKeyText(record)))],
     runs.map(({ why }) => why),
+    promise,
   );
   return {
     ...line,

@@ -4,6 +4,9 @@ import { nameClass } from '../../record/name-class';
 import type { AccountingReader } from '../../accounting/store';
 import type { Dialect } from '../../gridengine/dialect';
 import { recordKeyText, type JobRecord } from '../../record/record';
+import type { Promised } from '../advice/class-advice';
+import type { ClassHistory } from '../advice/class-history';
+import { asRun, promiseOf } from '../job/job-run';
 import { truncate } from '../screen/text-width';
 import { formatClock, parseTime } from '../format/local-time';
 import { MEMORY_CAUSES } from '../why/hypothesis';
@@ -23,6 +26,8 @@ export interface KilledFound {
   readonly records: readonly [JobRecord, ...JobRecord[]];
   /** Those of them that were looked at one by one. */
   readonly runs: readonly KilledRun[];
+  /** What past runs like the first of those promise to be enough; null: nothing. */
+  readonly promise: Promised | null;
 }
 
 export interface KilledJobs {
@@ -56,7 +61,7 @@ const runKey = (record: JobRecord): string =>
   isPart(record) ? `${record.cluster} ${record.job_id} ${record.task_id ?? ''}` : recordKeyText(record);
 
 interface Judged {
-  readonly found: KilledFound | null;
+  readonly found: Omit<KilledFound, 'promise'> | null;
   readonly otherwise: number;
 }
 
@@ -94,11 +99,12 @@ async function judge(
 }
 
 /**
- * The lines with most jobs, of records that ended badly, which memory ended; each explained as `qmemacct job` explains it,
- * which may show another cause. Rejects with StoreError.
+ * The lines with most jobs, of records that ended badly, which memory ended; each explained, and advised, as `qmemacct
+ * job` does it, which may show another cause. Rejects with StoreError.
  */
 export async function askForKilled(
   reader: Pick<AccountingReader, 'job'>,
+  history: ClassHistory,
   failed: readonly JobRecord[],
   dialect: Dialect,
   most: number,
@@ -110,7 +116,9 @@ export async function askForKilled(
     if (found.length >= most) break;
     const judged = await judge(reader, records, dialect);
     otherwise += judged.otherwise;
-    if (judged.found !== null) found.push(judged.found);
+    if (judged.found === null) continue;
+    const own = judged.found.runs[0]?.records ?? [];
+    found.push({ ...judged.found, promise: promiseOf(await history.advise(own.map(asRun))) });
   }
   return { found, otherwise };
 }

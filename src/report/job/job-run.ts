@@ -13,6 +13,9 @@ export interface JobRun extends Pick<JobAttempt, 'record' | 'attempt' | 'incarna
   readonly classes?: Classes;
 }
 
+/** A record of a job that had one run. */
+export const asRun = (record: JobRecord): JobRun => ({ record, attempt: 1, incarnation: 1 });
+
 /** The same of runs of one job. */
 export const promiseOf = (runs: readonly JobRun[]): Promised | null => runs[0]?.promise ?? null;
 

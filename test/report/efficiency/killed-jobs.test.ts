@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { askForKilled } from '../../../src/report/efficiency/killed-jobs';
+import { ClassHistory } from '../../../src/report/advice/class-history';
 import { lineOfKilled } from '../../../src/report/efficiency/job-line';
 import type { JobLine, KilledList } from '../../../src/report/efficiency/report';
 import { renderReportHtml } from '../../../src/report/efficiency/html/page';
@@ -39,6 +40,9 @@ const RECORDS: readonly JobRecord[] = [
   { ...atLimit, job_id: 14, job_name: 'deleted', failed: 100, grid_engine: tenMinutesOf() },
 ];
 
+const historyOf = (records: readonly JobRecord[]): ClassHistory =>
+  new ClassHistory(async (query) => (await memoryReader(records).records(query)).records, NIGHT.until.getTime());
+
 const linesOf = async (records: readonly JobRecord[], dialect: 'sge8.1.9' | 'unknown'): Promise<KilledList> =>
   (await sampleReport({ dialect }, records)).killed_by_memory;
 
@@ -63,6 +67,30 @@ describe('jobs that memory ended', () => {
         assert.equal(untimed(line.cause?.sentence), untimed(account?.sentence));
       }
     }
+  });
+
+  it('may ask for what past runs of their kind needed, as on the screen of the job', async () => {
+    const past = Array.from({ length: 40 }, (_, index): JobRecord => {
+      const started = NIGHT.since.getTime() - (40 - index) * 3_600_000;
+      return {
+        ...modest,
+        ...held(5.6 * GIB),
+        h_vmem: { request_bytes: 8 * GIB, limit_bytes: 8 * GIB, per: 'slot' },
+        job_id: 1000 + index,
+        job_name: `a_${index}`,
+        run_id: `1f2e3d4c.${1000 + index}.1`,
+        submitted_at: new Date(started).toISOString(),
+        started_at: new Date(started).toISOString(),
+        ended_at: new Date(started + 600_000).toISOString(),
+      };
+    });
+    const records = [...past, ...RECORDS];
+    const line = byName(await linesOf(records, 'sge8.1.9'), 'a_#');
+    const runs = await historyOf(records).advise(asRuns([atLimit]));
+    const [account] = causeAccounts(runs, 'sge8.1.9');
+    assert.equal(line.next_time, account?.next_time);
+    assert.ok((line.advice?.risk ?? null) !== null);
+    assert.notEqual(line.next_time, causeAccounts(asRuns([atLimit]), 'sge8.1.9')[0]?.next_time);
   });
 
   it('are one line where the names differ in digits only, told of one of them', async () => {
@@ -92,7 +120,7 @@ describe('jobs that memory ended', () => {
     const task = { ...end, job_name: null };
     const full = { ...mpiTask(1), ...task, ...held(31.8 * GIB) };
     const job = [{ ...mpiMaster(2), ...end }, full, { ...mpiTask(2), ...task, ...held(2 * GIB) }];
-    const { found } = await askForKilled(memoryReader(job), job, 'unknown', 10);
+    const { found } = await askForKilled(memoryReader(job), historyOf(job), job, 'unknown', 10);
     assert.deepEqual(
       found.map(({ runs }) => runs.map(({ records }) => records.length)),
       [[3]],
