@@ -20,7 +20,7 @@ import {
   energyText,
   farBelowText,
   coreTimes,
-  LINES_TEXT,
+  linesText,
   hoursText,
   jobNumber,
   killedText,
@@ -392,7 +392,7 @@ export function renderReport(report: Report, screen: Screen): string[] {
   const groups = section(`By ${DIMENSION_NAMES[report.by]}`, renderGroups(report, screen), screen);
   const wasters = section(
     owner === null ? 'Largest waste, and the jobs that make it' : 'Jobs with the largest waste',
-    [...renderWasters(report, screen), ...paragraph(LINES_TEXT, screen).map(style.faint)],
+    [...renderWasters(report, screen), ...paragraph(linesText(shownWasters(report)), screen).map(style.faint)],
     screen,
   );
   const killed = section(
@@ -407,7 +407,7 @@ export function renderReport(report: Report, screen: Screen): string[] {
   const farBelow = section(
     'Far below their request',
     [
-      ...paragraph(farBelowText(report.far_below), screen),
+      ...paragraph(farBelowText(report.far_below, site), screen),
       ...renderList([JOB, NAME, OWNER, ASKED, PEAK, WASTE, NEXT, RISK], report.far_below, screen),
     ],
     screen,

@@ -79,14 +79,19 @@ export function countText({ jobs, records, running }: Sums): string {
   ].join(', ');
 }
 
+/** "7 records (of 365) with a known peak". */
+const withPeakText = ({ records, without_peak: without }: Sums): string =>
+  `${plural(records - without, 'record')} (of ${formatCount(records)}) with a known peak`;
+
 /** The waste, and the work that it kept from running. */
 export function wasteText({ site, fitting }: Report): string {
-  if (site.waste_gib_hours <= 0)
-    return site.without_peak < site.records || site.records === 0
-      ? 'No requested memory was wasted.'
-      : site.with_grid_engine > 0
-        ? "Waste is known by Grid Engine's figure alone: no job has a peak."
-        : 'Waste is unknown: no job has a peak.';
+  if (site.waste_gib_hours <= 0) {
+    if (site.without_peak < site.records)
+      return `No requested memory was wasted${site.without_peak === 0 ? '' : ` by the ${withPeakText(site)}`}.`;
+    return site.with_grid_engine > 0
+      ? "Waste is known by Grid Engine's figure alone: no job has a peak."
+      : 'Waste is unknown: no job has a peak.';
+  }
   const wasted = `${memoryTime(site.waste_gib_hours)} were requested above the peaks`;
   if (site.waste_slot_hours === null || site.waste_jobs === null) return `${wasted}.`;
   return (
@@ -116,8 +121,11 @@ export function coverageText({ records, sampled }: Coverage): string {
   return `${formatCount(sampled)} of ${plural(records, 'ended record')} (${formatPercent(sampled / records)}) had samples.`;
 }
 
-export function farBelowText({ records }: JobList): string {
+export function farBelowText({ records }: JobList, site: Sums): string {
   const percent = formatPercent(FAR_BELOW_LIMIT);
+  if (records === 0 && site.without_peak >= site.records) return "No job's peak is known.";
+  if (records === 0 && site.without_peak > 0)
+    return `None of the ${withPeakText(site)} was under ${percent} of its limit.`;
   if (records === 0) return `No job's peak was under ${percent} of its limit.`;
   return `${plural(records, 'record')} with a peak under ${percent} of the limit.`;
 }
@@ -184,8 +192,11 @@ export function otherwiseText({ otherwise }: KilledList): string | null {
   return `${plural(otherwise, 'record')} counted here ${were} left out: something else ended ${otherwise === 1 ? 'it' : 'them'} (see qmemacct job).`;
 }
 
-/** How lines of jobs are to be read. */
-export const LINES_TEXT =
+/** How the lines of wasters' jobs are to be read; null: there are none. */
+export const linesText = (wasters: readonly Waster[]): string | null =>
+  wasters.every(({ jobs }) => jobs.lines.length === 0) ? null : LINES_TEXT;
+
+const LINES_TEXT =
   '# in a name: any number. Next time: enough for all these jobs, with headroom; risk: the share of runs that would need more, by past runs of that name; none: the request fits, or it is not known.';
 
 export function silentText({ kind, records, last_at: at }: SilentNode): string {

@@ -1,9 +1,14 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { renderReportHtml } from '../../../src/report/efficiency/html/page';
+import type { JobRecord } from '../../../src/record/record';
+import { limitOf } from '../../../src/record/request';
 import { displayWidth } from '../../../src/report/screen/text-width';
 import { renderReport } from '../../../src/report/efficiency/text';
 import { assertGolden } from '../golden';
+import { ordinary } from '../sample-records';
 import { testScreen } from '../screens';
+import { NIGHT } from './sample-cluster';
 import { sampleReport } from './sample-report';
 
 process.env.TZ = 'Europe/Berlin';
@@ -29,6 +34,34 @@ describe('renderReport', () => {
         assert.ok(displayWidth(line) <= width, line);
         assert.doesNotMatch(line, unicode ? /\p{C}/u : /[^ -~]/);
       }
+  });
+
+  it('states of peaks only what those say that are known, on the screen and in mails', async () => {
+    const end = new Date(NIGHT.since.getTime() + 3_600_000).toISOString();
+    const peak = ordinary.peak_rss ?? assert.fail();
+    const full = { ...ordinary, ended_at: end, peak_rss: { ...peak, lower_bytes: limitOf(ordinary) ?? 0 } };
+    const unknown = { ...ordinary, ended_at: end, run_id: '1f2e3d4c.2.2', job_id: 2, peak_rss: null };
+    const saidOf = async (records: readonly JobRecord[]): Promise<string> => {
+      const report = await sampleReport({}, records);
+      const text = renderReport(report, testScreen()).join(' ').replace(/ +/g, ' ');
+      const html = renderReportHtml(report).replaceAll('&#39;', "'");
+      for (const said of [text, html]) {
+        assert.doesNotMatch(said, /Largest waste|next time/i);
+        assert.equal(said.includes("No job's peak was under"), !records.includes(unknown));
+      }
+      return `${text}\n${html}`;
+    };
+    const twice = (said: string, words: string): void => {
+      assert.equal(said.split(words).length, 3, words);
+    };
+    const none = await saidOf([unknown]);
+    twice(none, 'Waste is unknown: no job has a peak.');
+    twice(none, "No job's peak is known.");
+    assert.doesNotMatch(none, /requested above the peaks/);
+    const some = await saidOf([full, unknown]);
+    twice(some, 'No requested memory was wasted by the 1 record (of 2) with a known peak.');
+    twice(some, 'None of the 1 record (of 2) with a known peak was under 25 % of its limit.');
+    twice(await saidOf([full]), 'No requested memory was wasted.');
   });
 
   it('says so where no job ended', async () => {

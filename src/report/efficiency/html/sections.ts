@@ -20,7 +20,7 @@ import {
   killedText,
   knownAmount,
   lineJob,
-  LINES_TEXT,
+  linesText,
   listNote,
   nextRequest,
   nextRisk,
@@ -77,12 +77,15 @@ function tile({ name, value, says, bar: drawn }: Tile): Html {
 
 /** The figures that matter most, in large type. */
 export function tiles({ site }: Report): Html {
+  const [waste, wasteUnit] =
+    site.without_peak < site.records ? memoryTime(site.waste_gib_hours).split(' ') : [NONE, ''];
   const fits =
-    site.waste_slot_hours === null || site.waste_jobs === null
-      ? 'requested above the peaks'
-      : `requested above the peaks: as much as ${amount(site.waste_slot_hours)} slot hours, or ${amount(site.waste_jobs)} jobs`;
+    waste === NONE
+      ? 'no job has a peak'
+      : site.waste_slot_hours === null || site.waste_jobs === null
+        ? 'requested above the peaks'
+        : `requested above the peaks: as much as ${amount(site.waste_slot_hours)} slot hours, or ${amount(site.waste_jobs)} jobs`;
   const peak = memoryPart(knownOf(site.peak_with_request_gib_hours, site.without_peak, site), site.requested_gib_hours);
-  const [waste, wasteUnit] = memoryTime(site.waste_gib_hours).split(' ');
   const items: readonly Tile[] = [
     {
       name: 'Memory at the peak',
@@ -245,7 +248,7 @@ export function wastersCard(report: Report): Html {
       'Jobs with the largest waste',
       ...report.wasters.flatMap(({ jobs }) => [
         lines([NAME, ASKED, PEAK, WASTE, ENDED, NEXT, RISK], jobs),
-        note(LINES_TEXT),
+        note(linesText(report.wasters)),
       ]),
     );
   const columns = [NAME, ASKED, PEAK, WASTE, NEXT, RISK];
@@ -274,11 +277,7 @@ export function wastersCard(report: Report): Html {
       ...jobs.lines.map((line) => columns.map(({ cell }) => cell(line))),
     ];
   });
-  return card(
-    'Largest waste, and the jobs that make it',
-    table(columns, rows),
-    note(rows.length === 0 ? null : LINES_TEXT),
-  );
+  return card('Largest waste, and the jobs that make it', table(columns, rows), note(linesText(shownWasters(report))));
 }
 
 export function killedCard(report: Report): Html {
@@ -308,7 +307,7 @@ export function farBelowCard(report: Report): Html {
   if (report.owner !== null) return fragment();
   return card(
     'Far below their request',
-    sentence(farBelowText(report.far_below)),
+    sentence(farBelowText(report.far_below, report.site)),
     lines([NAME_AND_OWNER, ASKED, PEAK, WASTE, NEXT, RISK], report.far_below),
   );
 }
