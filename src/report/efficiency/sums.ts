@@ -34,6 +34,9 @@ export function toSums(totals: Totals, fitting: Fitting) {
     /** The requested memory (the limit, where nothing else was asked for) x wallclock. */
     requested_gib_hours: totals.requested_gib_hours,
     limit_gib_hours: totals.limit_gib_hours,
+    /** Of what was requested, the part of records whose integral, and whose peak, is known. */
+    requested_with_used_gib_hours: totals.requested_with_used_gib_hours,
+    requested_with_peak_gib_hours: totals.requested_with_peak_gib_hours,
     /** Integral of resident memory over time; and the part of jobs with a request. */
     used_gib_hours: totals.used_gib_hours,
     used_with_request_gib_hours: totals.used_with_request_gib_hours,

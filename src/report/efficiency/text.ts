@@ -22,14 +22,13 @@ import {
   coreTimes,
   linesText,
   hoursText,
+  isPartlyKnown,
   jobNumber,
   killedText,
   judgedText,
-  knownAmount,
-  knownOf,
   leftOutText,
   listNote,
-  memoryPart,
+  meanAmount,
   memoryTime,
   nextRequest,
   nextRisk,
@@ -41,6 +40,9 @@ import {
   sharesText,
   silentText,
   wasteText,
+  usedOfRequested,
+  peakOfRequested,
+  withPeakAmount,
   peakAmount,
   peakText,
   wasteAmount,
@@ -65,12 +67,9 @@ function indented(lines: readonly string[]): string[] {
 }
 
 function gauges({ site }: Report, screen: Screen): Gauge[] {
-  const used = knownOf(site.used_with_request_gib_hours, site.without_used, site);
-  const peak = knownOf(site.peak_with_request_gib_hours, site.without_peak, site);
-  const ofAsked = (part: number | null): string => ownWords(memoryPart(part, site.requested_gib_hours), screen);
   return [
-    { name: 'Memory, mean', share: site.memory_efficiency, amount: ofAsked(used) },
-    { name: 'Memory, peak', share: site.peak_efficiency, amount: ofAsked(peak) },
+    { name: 'Memory, mean', share: site.memory_efficiency, amount: ownWords(usedOfRequested(site), screen) },
+    { name: 'Memory, peak', share: site.peak_efficiency, amount: ownWords(peakOfRequested(site), screen) },
     {
       name: 'CPU',
       share: site.cpu_efficiency,
@@ -81,6 +80,8 @@ function gauges({ site }: Report, screen: Screen): Gauge[] {
 
 interface GroupColumn extends Column {
   readonly cell: (sums: Sums, screen: Screen) => string;
+  /** Shown only where a group is so. */
+  readonly if?: (sums: Sums) => boolean;
 }
 
 const tinted = (value: number | null, screen: Screen): string =>
@@ -89,25 +90,21 @@ const orNothing = (value: number): string => (value === 0 ? '' : formatCount(val
 
 const GROUP_COLUMNS: readonly GroupColumn[] = [
   { head: 'jobs', align: 'right', cell: ({ jobs }) => formatCount(jobs) },
-  { head: 'core h', align: 'right', dispensable: 1, cell: (sums) => amount(sums.core_hours) },
+  { head: 'core h', align: 'right', dispensable: 2, cell: (sums) => amount(sums.core_hours) },
   { head: 'CPU', align: 'right', cell: (sums, { glyphs }) => share(sums.cpu_efficiency) || glyphs.none },
   { head: 'requested', align: 'right', cell: (sums) => amount(sums.requested_gib_hours) },
-  { head: 'limit', align: 'right', dispensable: 6, cell: (sums) => amount(sums.limit_gib_hours) },
+  { head: 'limit', align: 'right', dispensable: 7, cell: (sums) => amount(sums.limit_gib_hours) },
+  { head: 'with peak', align: 'right', dispensable: 1, cell: withPeakAmount, if: isPartlyKnown },
   { head: 'peak', align: 'right', cell: peakAmount },
-  {
-    head: 'mean',
-    align: 'right',
-    dispensable: 3,
-    cell: (sums) => knownAmount(sums.used_gib_hours, sums.without_used, sums),
-  },
+  { head: 'mean', align: 'right', dispensable: 4, cell: meanAmount },
   { head: 'peak %', align: 'right', cell: (sums, screen) => tinted(sums.peak_efficiency, screen) },
-  { head: 'mean %', align: 'right', dispensable: 2, cell: (sums, screen) => tinted(sums.memory_efficiency, screen) },
+  { head: 'mean %', align: 'right', dispensable: 3, cell: (sums, screen) => tinted(sums.memory_efficiency, screen) },
   { head: 'waste', align: 'right', cell: wasteAmount },
-  { head: 'killed', align: 'right', dispensable: 4, cell: (sums) => orNothing(sums.killed_by_memory) },
+  { head: 'killed', align: 'right', dispensable: 5, cell: (sums) => orNothing(sums.killed_by_memory) },
   {
     head: 'kWh',
     align: 'right',
-    dispensable: 5,
+    dispensable: 6,
     cell: (sums) => (sums.energy_kwh === null ? '' : amount(sums.energy_kwh)),
   },
 ];
@@ -118,16 +115,18 @@ function groupName({ name }: ReportGroup, screen: Screen): string {
 
 function renderGroups(report: Report, screen: Screen): string[] {
   const shown = report.groups.slice(0, GROUPS_SHOWN);
-  const columns: Column[] = [{ head: DIMENSION_NAMES[report.by], shrinksTo: 12 }, ...GROUP_COLUMNS];
-  const rows = shown.map((group) => [
-    groupName(group, screen),
-    ...GROUP_COLUMNS.map(({ cell }) => cell(group.sums, screen)),
-  ]);
+  const columns = GROUP_COLUMNS.filter(
+    (column) => column.if === undefined || shown.some(({ sums }) => column.if?.(sums)),
+  );
+  const rows = shown.map((group) => [groupName(group, screen), ...columns.map(({ cell }) => cell(group.sums, screen))]);
   const rest = report.groups.length - shown.length;
   const dot = screen.glyphs.dot;
-  const legend = `requested, peak, mean, waste: GiB${dot}h; peak: the highest reached; mean: average over time; waste: requested minus peak`;
+  const partly = shown.some(({ sums }) => isPartlyKnown(sums))
+    ? '; with peak: what was requested where the peak is known, of which peak % and waste are; mean %: where the mean is known'
+    : '';
+  const legend = `requested, peak, mean, waste: GiB${dot}h, of jobs with a request where any has one; peak: the highest reached; mean: average over time; waste: requested minus peak${partly}`;
   return [
-    ...renderTable(columns, rows, screen),
+    ...renderTable([{ head: DIMENSION_NAMES[report.by], shrinksTo: 12 }, ...columns], rows, screen),
     ...(rest > 0 ? [screen.style.faint(`and ${formatCount(rest)} more: --format csv has them all`)] : []),
     ...wrap(legend, screen.width).map(screen.style.faint),
   ];

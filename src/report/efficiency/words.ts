@@ -46,10 +46,20 @@ export const amount = (value: number): string => formatNumber(value);
 export const memoryTime = (gibHours: number): string => formatMemoryTime(gibHours, '·');
 
 /** "12.3 of 48.0 GiB·h": a part of a whole, both in one unit; `part` null: not known. */
-export function memoryPart(part: number | null, whole: number): string {
+function memoryPart(part: number | null, whole: number): string {
   const { texts, unit } = formatMemoryTimes([whole, part ?? 0], '·');
   return `${part === null ? 'not known' : (texts[1] ?? '')} of ${texts[0] ?? ''} ${unit}`;
 }
+
+/** What `part` is of `asked`, which its records requested; of all that was requested where it is of nothing. */
+const ofRequested = (part: number, asked: number, { requested_gib_hours: all }: Sums): string =>
+  asked > 0 ? memoryPart(part, asked) : memoryPart(null, all);
+
+/** The mean, and the peak, of what was requested where it is known. */
+export const usedOfRequested = (sums: Sums): string =>
+  ofRequested(sums.used_with_request_gib_hours, sums.requested_with_used_gib_hours, sums);
+export const peakOfRequested = (sums: Sums): string =>
+  ofRequested(sums.peak_with_request_gib_hours, sums.requested_with_peak_gib_hours, sums);
 
 /** "12.3 of 48.0 core·h". */
 export function coreTimes({ cpu_hours: cpu, core_hours: cores }: Sums): string {
@@ -58,7 +68,7 @@ export function coreTimes({ cpu_hours: cpu, core_hours: cores }: Sums): string {
 }
 
 /** What the sums hold of it; null: none of their records has it. */
-export const knownOf = (value: number, without: number, { records }: Pick<Sums, 'records'>): number | null =>
+const knownOf = (value: number, without: number, { records }: Pick<Sums, 'records'>): number | null =>
   records > 0 && without >= records ? null : value;
 
 export const share = (value: number | null): string => (value === null ? '' : formatPercent(value));
@@ -107,10 +117,13 @@ export function energyText({ energy_kwh: energy, energy_coverage: coverage }: Su
 }
 
 /** What the sums leave out; null: nothing. */
-export function leftOutText({ without_limit: limit, without_peak: peak }: Sums): string | null {
+export function leftOutText(sums: Sums): string | null {
+  const { without_limit: limit, without_peak: peak, requested_gib_hours: asked } = sums;
+  const known = sums.requested_with_peak_gib_hours;
+  const unknown = known > 0 && asked > known ? ` (${memoryPart(asked - known, asked)} requested)` : '';
   const parts = [
     ...(limit > 0 ? [`${plural(limit, 'record')} without a limit`] : []),
-    ...(peak > 0 ? [`${plural(peak, 'record')} without a known peak`] : []),
+    ...(peak > 0 ? [`${plural(peak, 'record')} without a known peak${unknown}`] : []),
   ];
   return parts.length === 0 ? null : `Left out of the waste: ${parts.join(', ')}.`;
 }
@@ -224,16 +237,42 @@ export function hoursText({ hours }: Report): string | null {
 }
 
 /** An amount over records of which `without` lack what it sums; '' where none has it. */
-export function knownAmount(value: number, without: number, sums: Pick<Sums, 'records'>): string {
+function knownAmount(value: number, without: number, sums: Pick<Sums, 'records'>): string {
   return knownOf(value, without, sums) === null ? '' : amount(value);
 }
 
 const aboutAmount = (value: number, { with_grid_engine: records }: Sums): string =>
   records === 0 ? '' : `~${amount(value)}`;
 
-/** The peaks over time, with ~ by Grid Engine's figure where no record has a peak; '' where neither is known. */
-export const peakAmount = (sums: Sums): string =>
-  knownAmount(sums.peak_gib_hours, sums.without_peak, sums) || aboutAmount(sums.grid_engine_gib_hours, sums);
+/** The means over time, of jobs with a request where any has one; '' where none is known. */
+export const meanAmount = (sums: Sums): string => {
+  const asked = sums.requested_with_used_gib_hours > 0;
+  return knownAmount(asked ? sums.used_with_request_gib_hours : sums.used_gib_hours, sums.without_used, sums);
+};
+
+/**
+ * The peaks over time, of jobs with a request where any has one; with ~ by Grid Engine's figure where no record has a
+ * peak; '' where neither is known.
+ */
+export const peakAmount = (sums: Sums): string => {
+  const asked = sums.requested_with_peak_gib_hours > 0;
+  const counted = sums.requested_with_grid_engine_gib_hours > 0;
+  return (
+    knownAmount(asked ? sums.peak_with_request_gib_hours : sums.peak_gib_hours, sums.without_peak, sums) ||
+    aboutAmount(counted ? sums.grid_engine_with_request_gib_hours : sums.grid_engine_gib_hours, sums)
+  );
+};
+
+/** What was requested where that peak is known. */
+export const withPeakAmount = (sums: Sums): string =>
+  knownAmount(sums.requested_with_peak_gib_hours, sums.without_peak, sums) ||
+  aboutAmount(sums.requested_with_grid_engine_gib_hours, sums);
+
+/** Whether that is visibly less than all that was requested. */
+export function isPartlyKnown(sums: Sums): boolean {
+  const known = knownOf(sums.requested_with_peak_gib_hours, sums.without_peak, sums);
+  return known !== null && known < 0.99 * sums.requested_gib_hours;
+}
 
 /** What was requested above those. */
 export const wasteAmount = (sums: Sums): string =>

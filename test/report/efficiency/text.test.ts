@@ -11,6 +11,8 @@ import { testScreen } from '../screens';
 import { NIGHT } from './sample-cluster';
 import { sampleReport } from './sample-report';
 
+const GIB = 2 ** 30;
+
 process.env.TZ = 'Europe/Berlin';
 
 describe('renderReport', () => {
@@ -62,6 +64,41 @@ describe('renderReport', () => {
     twice(some, 'No requested memory was wasted by the 1 record (of 2) with a known peak.');
     twice(some, 'None of the 1 record (of 2) with a known peak was under 25 % of its limit.');
     twice(await saidOf([full]), 'No requested memory was wasted.');
+  });
+
+  it('has each share beside what it is of, where not all jobs are sampled or have a request', async () => {
+    const end = NIGHT.since.getTime() + 3_600_000;
+    const peak = ordinary.peak_rss ?? assert.fail();
+    const jobOf = (job_id: number, asked: number | null, held: number | null): JobRecord => ({
+      ...ordinary,
+      job_id,
+      run_id: `1f2e3d4c.${job_id}.2`,
+      started_at: new Date(end - 3_600_000).toISOString(),
+      ended_at: new Date(end).toISOString(),
+      wallclock_seconds: 3600,
+      host_slots: 1,
+      h_vmem: asked === null ? null : { request_bytes: asked * GIB, limit_bytes: asked * GIB, per: 'slot' },
+      requests: {},
+      peak_rss: held === null ? null : { ...peak, lower_bytes: held * GIB },
+      rss_byte_seconds: held === null ? null : (held / 2) * GIB * 3600,
+    });
+    const report = await sampleReport({}, [jobOf(1, 20, 10), jobOf(2, 80, null), jobOf(3, null, 7)]);
+    const text = renderReport(report, testScreen());
+    const has = (line: RegExp): void => {
+      assert.ok(
+        text.some((one) => line.test(one)),
+        String(line),
+      );
+    };
+    has(/Memory, mean .* 5\.00 of 20\.0 GiB·h +25 %/);
+    has(/Memory, peak .* 10\.0 of 20\.0 GiB·h +50 %/);
+    has(/1 record without a known peak \(80\.0 of 100 GiB·h/);
+    has(/requested +limit +with peak +peak +mean +peak % +mean % +waste/);
+    has(/ 100 +100 +20\.0 +10\.0 +5\.00 +50 % +25 % +10\.0/);
+    const html = renderReportHtml(report);
+    assert.match(html, /10\.0 of 20\.0 GiB·h requested; 25 % in the mean/);
+    assert.match(html, />with peak</);
+    assert.doesNotMatch(renderReportHtml(await sampleReport({}, [jobOf(1, 20, 10)])), />with peak</);
   });
 
   it('says so where no job ended', async () => {

@@ -14,11 +14,10 @@ import {
   coreTimes,
   GIB_HOURS,
   judgedText,
-  knownOf,
-  memoryPart,
+  isPartlyKnown,
+  meanAmount,
   memoryTime,
   killedText,
-  knownAmount,
   lineJob,
   linesText,
   listNote,
@@ -26,6 +25,8 @@ import {
   nextRisk,
   otherwiseText,
   peakAmount,
+  peakOfRequested,
+  withPeakAmount,
   peakText,
   wasteAmount,
   share,
@@ -85,12 +86,11 @@ export function tiles({ site }: Report): Html {
       : site.waste_slot_hours === null || site.waste_jobs === null
         ? 'requested above the peaks'
         : `requested above the peaks: as much as ${amount(site.waste_slot_hours)} slot hours, or ${amount(site.waste_jobs)} jobs`;
-  const peak = memoryPart(knownOf(site.peak_with_request_gib_hours, site.without_peak, site), site.requested_gib_hours);
   const items: readonly Tile[] = [
     {
       name: 'Memory at the peak',
       value: toned(site.peak_efficiency),
-      says: `${peak} requested; ${share(site.memory_efficiency) || 'an unknown share'} in the mean`,
+      says: `${peakOfRequested(site)} requested; ${share(site.memory_efficiency) || 'an unknown share'} in the mean`,
       bar: shareBar(site.peak_efficiency, 6),
     },
     {
@@ -134,18 +134,9 @@ const GROUP_COLUMNS: readonly GroupColumn[] = [
     cell: (sums) => amount(sums.limit_gib_hours),
     if: (sums) => Math.abs(sums.limit_gib_hours - sums.requested_gib_hours) > 0.01 * sums.requested_gib_hours,
   },
-  {
-    head: 'peak',
-    align: 'right',
-    wide: true,
-    cell: (sums) => peakAmount(sums) || NONE,
-  },
-  {
-    head: 'mean',
-    align: 'right',
-    wide: true,
-    cell: (sums) => knownAmount(sums.used_gib_hours, sums.without_used, sums) || NONE,
-  },
+  { head: 'with peak', align: 'right', cell: (sums) => withPeakAmount(sums) || NONE, if: isPartlyKnown },
+  { head: 'peak', align: 'right', wide: true, cell: (sums) => peakAmount(sums) || NONE },
+  { head: 'mean', align: 'right', wide: true, cell: (sums) => meanAmount(sums) || NONE },
   { head: '% of requested', align: 'right', cell: (sums) => toned(sums.peak_efficiency) },
   {
     head: '',
@@ -180,11 +171,14 @@ export function groupsCard(report: Report): Html {
     ...columns.map(({ cell }) => cell(sums)),
   ]);
   const rest = report.groups.length - shown.length;
+  const partly = shown.some(({ sums }) => isPartlyKnown(sums))
+    ? ' With peak: what was requested where the peak is known, of which % of requested and waste are.'
+    : '';
   return card(
     `By ${DIMENSION_NAMES[report.by]}`,
     table([{ head: DIMENSION_NAMES[report.by] }, ...columns], rows),
     note(
-      `${rest > 0 ? `And ${formatCount(rest)} more, which the CSV has. ` : ''}Requested, peak, mean and waste in ${GIB_HOURS}: peak is the highest that a job reached, mean its memory-hours, waste requested minus peak.`,
+      `${rest > 0 ? `And ${formatCount(rest)} more, which the CSV has. ` : ''}Requested, peak, mean and waste in ${GIB_HOURS}, of jobs with a request where any has one: peak is the highest that a job reached, mean its memory-hours, waste requested minus peak.${partly}`,
     ),
   );
 }
