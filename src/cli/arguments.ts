@@ -61,6 +61,11 @@ export function parseInterval(since: string, until: string | undefined, now: Dat
   return interval;
 }
 
+/** "; --since 30d looks further back", where that is so. */
+export function furtherBack({ since }: Interval, now: Date): string {
+  return since > subDays(now, 30) ? '; --since 30d looks further back' : '';
+}
+
 /** A risk: "1%", "0.5", in percent from 0.1 to 50. Throws a usage error that names the option. */
 export function parseRisk(option: string, text: string): number {
   const percent = /^\d{1,2}(?:\.\d{1,6})?(?=\s?%?$)/.exec(text.trim())?.[0];

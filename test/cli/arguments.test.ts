@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { parseInterval, parseTimeArgument } from '../../src/cli/arguments';
+import { furtherBack, parseInterval, parseTimeArgument } from '../../src/cli/arguments';
 
 process.env.TZ = 'Europe/Berlin';
 
@@ -103,5 +103,12 @@ describe('parseInterval', () => {
       status: 2,
     });
     assert.throws(() => parseInterval('2027-01-01', undefined, now), { status: 2 });
+  });
+
+  it('is said to be longer with 30d only where it is shorter', () => {
+    const hintOf = (since: string, until?: string): string => furtherBack(parseInterval(since, until, now), now);
+    for (const [since, until] of [['7d'], ['today'], ['20d', '10d']] as const)
+      assert.equal(hintOf(since, until), '; --since 30d looks further back');
+    for (const [since, until] of [['30d'], ['365d'], ['60d', '50d']] as const) assert.equal(hintOf(since, until), '');
   });
 });

@@ -45,7 +45,7 @@ import {
 } from '../records/options';
 import { namedSubject, type NamedSubject, filterSubject, type RecordSubject, sayShown } from '../records/subject';
 import type { Terminal } from '../terminal';
-import { parseInterval, type Interval } from '../arguments';
+import { furtherBack, parseInterval, type Interval } from '../arguments';
 
 const NAME_HELP: Readonly<Record<NamedSubject, string>> = {
   owner: 'user name (default: you)',
@@ -126,8 +126,8 @@ async function findOfClass(
   });
 }
 
-function nothingFound({ nothing }: RecordSubject, { since, until }: Interval): string {
-  return `${nothing} ended from ${formatMinute(since)} to ${formatMinute(until)} ${formatZone(until)}; --since 30d looks further back`;
+function nothingFound({ nothing }: RecordSubject, { since, until }: Interval, now: Date): string {
+  return `${nothing} ended from ${formatMinute(since)} to ${formatMinute(until)} ${formatZone(until)}${furtherBack({ since, until }, now)}`;
 }
 
 /** A list as the options want it. */
@@ -274,7 +274,7 @@ export async function showRecords(
         ? await writeAll(filter, sought, { writer: writerOf(format), terminal }, onShown)
         : await showLines(wanted, sought, terminal);
     if (shown > 0) return EXIT.found;
-    warn(terminal, nothingFound(subject, interval));
+    warn(terminal, nothingFound(subject, interval, terminal.now()));
     return statusOfNothing(stores);
   } finally {
     await Promise.all(readers.map((reader) => reader.close()));

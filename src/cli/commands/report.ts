@@ -22,7 +22,7 @@ import { MailError, messageId } from '../mail/message';
 import { createMailer } from '../mail/mailer';
 import { outputFormat, screenOf, warn } from '../output';
 import type { Terminal } from '../terminal';
-import { parseInterval } from '../arguments';
+import { furtherBack, parseInterval } from '../arguments';
 
 export interface ReportOptions extends GlobalOptions {
   readonly since: string;
@@ -155,7 +155,7 @@ export async function showReport(
     if (nothing)
       warn(
         terminal,
-        `${owner === null ? '' : `${owner}: `}no job ended from ${formatMinute(since)} to ${formatMinute(until)} ${formatZone(until)}; --since 30d looks further back`,
+        `${owner === null ? '' : `${owner}: `}no job ended from ${formatMinute(since)} to ${formatMinute(until)} ${formatZone(until)}${furtherBack({ since, until }, now)}`,
       );
     if (options.output !== undefined)
       writeOutput(options.output, rendered(report, format, options, terminal, settings));

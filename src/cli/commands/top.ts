@@ -20,7 +20,7 @@ import { outputFormat, screenOf, warn, writeLines } from '../output';
 import { addRecordFilterOptions, recordChoiceOf, addIntervalOptions, lineLimitOf } from '../records/options';
 import { sayShown } from '../records/subject';
 import type { Terminal } from '../terminal';
-import { parseInterval } from '../arguments';
+import { furtherBack, parseInterval } from '../arguments';
 
 interface TopOptions extends GlobalOptions {
   readonly by: string;
@@ -110,11 +110,11 @@ export async function showTop(
       const none = records === 0 ? 'no such job ended' : `nothing to rank by ${RANKINGS[by].name}`;
       const fix =
         records > 0 && unknown === records
-          ? 'none of these jobs has a peak: --by requested ranks them by their requests'
-          : '--since 30d looks further back';
+          ? '; none of these jobs has a peak: --by requested ranks them by their requests'
+          : furtherBack(interval, terminal.now());
       warn(
         terminal,
-        `top ${ranked.many}: ${none} from ${formatMinute(since)} to ${formatMinute(until)} ${formatZone(until)}; ${fix}`,
+        `top ${ranked.many}: ${none} from ${formatMinute(since)} to ${formatMinute(until)} ${formatZone(until)}${fix}`,
       );
       if (format === 'text') return statusOfNothing(stores);
     }
