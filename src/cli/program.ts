@@ -1,8 +1,8 @@
 import { Command, CommanderError } from 'commander';
-import { SETTINGS_FILE } from '../record/settings';
+import { requireNamedSettings, SETTINGS_FILE } from '../record/settings';
 import { UserError } from '../base/user-error';
 import { EXIT } from './command';
-import type { CommandContext, LiveParts } from './command';
+import type { CommandContext, GlobalOptions, LiveParts } from './command';
 import type { NamedSubject } from './records/subject';
 import { warn } from './output';
 import type { Terminal } from './terminal';
@@ -104,6 +104,7 @@ export async function createProgram(words: readonly string[], context: CommandCo
     .option('--no-color', 'no colours (also NO_COLOR; without a terminal only FORCE_COLOR brings them)')
     .option('--debug', 'show a stack trace on errors')
     .exitOverride()
+    .hook('preAction', (_program, command) => requireConfiguration(command))
     .configureHelp({ showGlobalOptions: true, subcommandTerm: (command) => command.name() })
     .showHelpAfterError('(see --help)')
     .configureOutput({
@@ -121,6 +122,12 @@ export async function createProgram(words: readonly string[], context: CommandCo
   }
   program.helpCommand(true);
   return program;
+}
+
+/** `install --node` makes the configuration, `uninstall --node --purge` may have removed it; `run` reads the option itself. */
+function requireConfiguration(command: Command): void {
+  const { config, node } = { ...command.optsWithGlobals(), ...command.opts<GlobalOptions & { node?: boolean }>() };
+  if (node !== true) requireNamedSettings(config);
 }
 
 /** Of the options before a command only --config takes a value. */

@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { accessSync, readFileSync } from 'node:fs';
 import { reasonOf } from '../base/log';
 import { check, object } from '../base/shape';
 import { UserError } from '../base/user-error';
@@ -74,13 +74,25 @@ export function parseSettings(text: string, path: string): Settings {
   return { ...DEFAULT_SETTINGS, ...(Object.fromEntries(given) as Partial<Settings>) };
 }
 
+const isMissing = (error: unknown): boolean => (error as NodeJS.ErrnoException).code === 'ENOENT';
+
+/** Only the usual configuration may be missing: one that somebody names is meant. Throws SettingsError. */
+export function requireNamedSettings(path: string): void {
+  if (path === SETTINGS_FILE) return;
+  try {
+    accessSync(path);
+  } catch (error) {
+    if (isMissing(error)) throw new SettingsError(path, 'there is no such file', 'give the path of a configuration');
+  }
+}
+
 /** Settings of a file; the defaults when `path` does not exist. */
 export function loadSettings(path: string): Settings {
   let text: string;
   try {
     text = readFileSync(path, 'utf8');
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return DEFAULT_SETTINGS;
+    if (isMissing(error)) return DEFAULT_SETTINGS;
     throw new SettingsError(path, `can't be read (${reasonOf(error)})`, 'make it readable');
   }
   return parseSettings(text, path);

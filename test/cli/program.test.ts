@@ -78,6 +78,20 @@ describe('qmemacct', () => {
     assert.match(warnings, /^qmemacct: .*bad\.toml: unknown key "intervall"; known are .*\n$/);
   });
 
+  it('ends with 2 on a configuration that is named and missing', async () => {
+    const config = join(directory, 'missing.toml');
+    const line = `qmemacct: ${config}: there is no such file; give the path of a configuration\n`;
+    for (const words of [
+      ['--config', config, 'jobs'],
+      ['--config', config, 'run', '--', 'true'],
+      ['run', '--config', config, '--', 'true'],
+      ['doctor', '--config', config],
+    ])
+      assert.deepEqual(await runCommand(words), { status: 2, output: '', warnings: line }, words.join(' '));
+    const made = await runCommand(['uninstall', '--node', '--dry-run', '--prefix', directory, '--config', config]);
+    assert.equal(made.status, process.getuid?.() === 0 ? 0 : 3, made.warnings);
+  });
+
   it('ends with 3 where no store can be read', async () => {
     const config = join(directory, 'good.toml');
     writeFileSync(config, `accounting = "${directory}/nothing.db"\nrun_dir = "${directory}"\n`);

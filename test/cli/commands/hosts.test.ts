@@ -8,7 +8,7 @@ import { runCommand, type Answer } from '../../support/qmemacct';
 process.env.TZ = 'Europe/Berlin';
 
 function hosts(words: readonly string[], sources: LiveSources = fakeLiveSources()): Promise<Answer> {
-  return runCommand(['hosts', ...words, '--config', '/nonexistent'], { now: () => new Date(AT + 3000) }, { sources });
+  return runCommand(['hosts', ...words, '--config', '/dev/null'], { now: () => new Date(AT + 3000) }, { sources });
 }
 
 interface Json {

@@ -56,7 +56,7 @@ it("jobs as XML keep to Grid Engine's schema as far as qstat does", { skip }, as
     assertValid(schema, readFileSync(join(recorded, `${name}.xml`), 'utf8'), name);
   for (const words of [['live'], ['live', '--pending'], ['live', '--full', '--pending']]) {
     const terminal = fakeTerminal({ now: () => new Date(AT + 3000) });
-    const given = [...words, '--xml', '--config', '/nonexistent'];
+    const given = [...words, '--xml', '--config', '/dev/null'];
     await runProgram(given, '1.2.3', terminal, { sources: fakeLiveSources() });
     assertValid(schema, terminal.output(), words.join(' '));
   }

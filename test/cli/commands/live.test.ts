@@ -24,7 +24,7 @@ function live(
   changes: Partial<Terminal> = {},
 ): Promise<Answer> {
   return runCommand(
-    ['live', ...words, '--config', '/nonexistent'],
+    ['live', ...words, '--config', '/dev/null'],
     { now: () => new Date(AT + 3000), ...changes },
     { sources },
   );

@@ -7,7 +7,7 @@ import { temporaryDirectory } from '../../support/temporary-directory';
 import { runCommand, type Answer } from '../../support/qmemacct';
 
 function rules(...words: readonly string[]): Promise<Answer> {
-  return runCommand(['--config', '/nonexistent.toml', 'rules', ...words]);
+  return runCommand(['--config', '/dev/null', 'rules', ...words]);
 }
 
 describe('qmemacct rules', () => {

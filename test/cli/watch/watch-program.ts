@@ -10,7 +10,7 @@ const sources = fakeLiveSources();
 const { PROBLEM } = process.env;
 const failing = { ...sources, snapshot: () => Promise.reject(new Error(PROBLEM)) };
 
-void runProgram([...process.argv.slice(2), '--config', '/nonexistent'], '1.2.3', processTerminal, {
+void runProgram([...process.argv.slice(2), '--config', '/dev/null'], '1.2.3', processTerminal, {
   sources: PROBLEM === undefined ? sources : failing,
 }).then((status) => {
   process.exitCode = status;

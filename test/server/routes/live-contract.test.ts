@@ -56,7 +56,7 @@ it('the server answers exactly what the commands print for programs', async (t) 
   ];
   for (const [words, path] of questions) {
     const terminal = fakeTerminal({ now: () => new Date(NOW) });
-    await runProgram([...words, '--config', '/nonexistent'], '1.2.3', terminal, {
+    await runProgram([...words, '--config', '/dev/null'], '1.2.3', terminal, {
       sources: fakeLiveSources(),
     });
     const printed = terminal.output();
