@@ -1,4 +1,5 @@
-import { spawn } from 'node:child_process';
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
 import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { constants } from 'node:os';
 import { basename, join } from 'node:path';
@@ -58,6 +59,20 @@ function describeRun(job: number, spool: string, attached: boolean): RunDescript
   };
 }
 
+/** Nothing was run: neither is anything kept. */
+async function dropRun(sampler: ChildProcess | null, directory: string): Promise<void> {
+  sampler?.ref();
+  if (sampler?.kill('SIGKILL') === true) await once(sampler, 'exit');
+  rmSync(directory, { recursive: true, force: true });
+}
+
+function whyNotStarted(command: string, { code, message }: NodeJS.ErrnoException): string {
+  if (code === 'EACCES') return 'not a program, or not allowed to be run by you';
+  if (code !== 'ENOENT') return message;
+  if (!command.includes('/')) return 'no such command; give its path';
+  return existsSync(command) ? 'what its first line (#!) names is missing' : 'no such file';
+}
+
 interface Ended {
   readonly exitStatus: number;
   readonly signal: number;
@@ -75,8 +90,8 @@ function runCommand(command: string, args: readonly string[], started: (pid: num
       if (child.pid !== undefined) started(child.pid);
     });
     child.on('error', (error: NodeJS.ErrnoException) => {
-      const hint = error.code === 'ENOENT' ? 'no such command; give its path' : error.message;
-      reject(new CommandError(`${command}: ${hint}`, error.code === 'ENOENT' ? 127 : 126));
+      const why = whyNotStarted(command, error);
+      reject(new CommandError(`${command} was not started: ${why}`, error.code === 'ENOENT' ? 127 : 126));
     });
     child.on('exit', (code, signal) => {
       process.off('SIGINT', ignore).off('SIGQUIT', ignore).off('SIGTERM', forward).off('SIGHUP', forward);
@@ -113,11 +128,13 @@ export async function runJob(
   const run = describeRun(job, spool, 'pid' in subject);
   const directory = join(state.directory, 'run', runDirectoryName(run));
   let tail: SampleTail | null = null;
+  let sampler: ChildProcess | null = null;
+  let isStarted = false as boolean;
   try {
     mkdirSync(directory, { mode: 0o700 });
     writeFileSync(join(directory, 'job'), formatRunDescription(run));
     if (rows !== null) tail = followSamples(directory, rows.take);
-    startSampler(state.settingsPath, directory, run);
+    sampler = startSampler(state.settingsPath, directory, run);
     if (!(await until(() => existsSync(join(directory, 'pid')), ARMED_WITHIN_MS)))
       throw new CommandError(
         `the sampler did not start within ${ARMED_WITHIN_MS / 1000} s; try "qmemacct doctor"`,
@@ -125,12 +142,16 @@ export async function runJob(
       );
     // Peaks are proved only if the first fork was heard; without that the command must not wait for long.
     await until(() => existsSync(join(directory, 'listening')), LISTENING_WITHIN_MS);
-    const exitStatus = await supervise(subject, attachedStart ?? 0, spool, (pid) => rows?.started(pid, job));
+    const exitStatus = await supervise(subject, attachedStart ?? 0, spool, (pid) => {
+      isStarted = true;
+      rows?.started(pid, job);
+    });
     writeFileSync(join(directory, 'finish'), `version=1\nuptime=${uptimeSeconds()}\nend=1\n`);
     await until(() => !existsSync(directory), COMMITTED_WITHIN_MS);
     return { record: storedRecord(state, run), exitStatus };
   } catch (error) {
-    writeFileSync(join(directory, 'finish'), 'version=1\nend=1\n');
+    if (isStarted) writeFileSync(join(directory, 'finish'), 'version=1\nend=1\n');
+    else await dropRun(sampler, directory);
     throw error;
   } finally {
     tail?.close();
