@@ -10,7 +10,7 @@ export interface AddressSpaceLimit {
 }
 
 /** LIMIT_VMEM_MIN in the shepherd's setrlimits.h: with less it could not start the job; applied before the slots. */
-const floorBytes = 10 * 1024 * 1024;
+export const LEAST_ADDRESS_SPACE = 10 * 1024 * 1024;
 
 /** RLIM_INFINITY: at this size an amount of bytes is no limit any more. */
 const unlimitedBytes = 2 ** 64;
@@ -35,7 +35,7 @@ function withFloor(limit: ResourceLimit | undefined): number | null {
   const size = parseMemorySize(limit.text);
   if (!size.ok) return null;
   // A negative number becomes a huge one when the shepherd casts it to rlim_t.
-  return size.value < 0 ? Infinity : Math.max(Math.trunc(size.value), floorBytes);
+  return size.value < 0 ? Infinity : Math.max(Math.trunc(size.value), LEAST_ADDRESS_SPACE);
 }
 
 function scaled(bytes: number | null, limit: ResourceLimit | undefined, slots: number): number | null {

@@ -1,3 +1,5 @@
+import { LEAST_ADDRESS_SPACE } from './address-space-limit';
+import { H_VMEM } from './memory-complex';
 import { parseMemorySize } from './memory-size';
 import type { LimitName, ResourceLimit, SpoolConfig } from './spool-config';
 
@@ -52,6 +54,11 @@ export function bytesForSlots(bytes: number, slots: number): number {
   return Math.min(bytes * slots, MOST_BYTES);
 }
 
+/** The same of a complex's request: h_vmem=0 is no request for nothing, and sets a limit, too. */
+export function limitForSlots(complex: string, bytes: number, slots: number): number {
+  return bytesForSlots(complex === H_VMEM ? Math.max(bytes, LEAST_ADDRESS_SPACE) : bytes, slots);
+}
+
 /**
  * One request of any complex, from wherever its text comes, scaled as Grid Engine scales it for a host with `slots`
  * slots.
@@ -66,6 +73,6 @@ export function scaleRequest(complex: string, limit: ResourceLimit, slots: numbe
     ...base,
     state: 'limited',
     requestBytes: bytes,
-    limitBytes: limit.perJob ? bytes : bytesForSlots(bytes, slots),
+    limitBytes: limitForSlots(complex, bytes, limit.perJob ? 1 : slots),
   };
 }

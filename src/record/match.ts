@@ -1,4 +1,5 @@
-import { bytesForSlots } from '../gridengine/memory-request';
+import { H_VMEM } from '../gridengine/memory-complex';
+import { limitForSlots } from '../gridengine/memory-request';
 import { isLineOnly, metAnotherLine, startsApart } from './join';
 import { asStored, mergeRecords, type StoredRecord } from './merge';
 import type { JobRecord, MemoryRequest } from './record';
@@ -46,12 +47,14 @@ function underKeyOf(stored: StoredRecord, { host, run_id }: JobRecord): StoredRe
 function forSlots(stored: StoredRecord, slots: number | null): StoredRecord {
   const { record } = stored;
   if (slots === null || record.host_slots !== null || !isLineOnly(record)) return stored;
-  const scaled = (asked: MemoryRequest): MemoryRequest =>
+  const scaled = (complex: string, asked: MemoryRequest): MemoryRequest =>
     asked.per === 'job' || asked.request_bytes === null || asked.limit_bytes === null
       ? asked
-      : { ...asked, limit_bytes: bytesForSlots(asked.request_bytes, slots) };
-  const requests = Object.fromEntries(Object.entries(record.requests).map(([name, asked]) => [name, scaled(asked)]));
-  return { ...stored, record: { ...record, h_vmem: record.h_vmem && scaled(record.h_vmem), requests } };
+      : { ...asked, limit_bytes: limitForSlots(complex, asked.request_bytes, slots) };
+  const requests = Object.fromEntries(
+    Object.entries(record.requests).map(([name, asked]) => [name, scaled(name, asked)]),
+  );
+  return { ...stored, record: { ...record, h_vmem: record.h_vmem && scaled(H_VMEM, record.h_vmem), requests } };
 }
 
 /**

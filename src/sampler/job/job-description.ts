@@ -1,7 +1,6 @@
 import { lstatSync } from 'node:fs';
 import { join } from 'node:path';
 import { readUntrusted, textOfUntrusted } from '../../base/read-untrusted';
-import { addressSpaceLimit } from '../../gridengine/address-space-limit';
 import { memoryRequests } from '../../gridengine/memory-request';
 import { parsePeHostfile } from '../../gridengine/pe-hostfile';
 import { LONGEST_SCRIPT, programDigest, scriptCopy } from '../../gridengine/program';
@@ -67,8 +66,6 @@ const NOTHING: JobDescription['fields'] = {
 export function undescribed(task: number, note: string): JobDescription {
   return { fields: NOTHING, host: null, group: null, systemd: null, array: task > 0, notes: [note] };
 }
-
-const ADDRESS_SPACE_FLOOR = 10 * 1024 * 1024;
 
 function requests(config: SpoolConfig, complexes: Iterable<string>): Record<string, MemoryRequest> {
   const result: Record<string, MemoryRequest> = {};
@@ -152,12 +149,6 @@ export function describeJob(
       notes: [`Grid Engine's config file may be forged (${suspicious[0] ?? ''}): nothing was taken from it.`],
     };
   const { h_vmem: hVmem = null, ...others } = requests(config, rules.recorded);
-  // The shepherd never sets less than its floor, so a smaller request is not the limit in force.
-  const inForce = addressSpaceLimit(config).hard;
-  const floored =
-    hVmem !== null && hVmem.limit_bytes !== null && hVmem.limit_bytes < ADDRESS_SPACE_FLOOR && inForce !== null
-      ? { ...hVmem, limit_bytes: inForce }
-      : hVmem;
   return {
     ...common,
     systemd: config.systemd,
@@ -173,7 +164,7 @@ export function describeJob(
       // execd writes the file for every job; it is kept only where there are hosts to choose from.
       granted_hosts:
         config.pe === null || config.peTaskId !== null || peHostfile === null ? null : parsePeHostfile(peHostfile),
-      h_vmem: floored,
+      h_vmem: hVmem,
       requests: others,
       request_order: rules.orderText(config.queue),
       pe_task_id: config.peTaskId,

@@ -100,6 +100,9 @@ describe('lineRequests', () => {
       mem_limit: { request_bytes: 3 * GIB, limit_bytes: 3 * GIB, per: 'job' },
       mem_free: { request_bytes: 500e6, limit_bytes: 2000e6, per: 'slot' },
     });
+    const none = lineRequests('-l h_vmem=0,mem_free=0', 2, USUAL_RULES);
+    assert.deepEqual(none.h_vmem, { request_bytes: 0, limit_bytes: 20 * 1024 ** 2, per: 'slot' });
+    assert.equal(none.requests.mem_free?.limit_bytes, 0);
     assert.equal(lineRequests('-l h_vmem=INFINITY', 1, USUAL_RULES).h_vmem, null);
     const perJob = lineRequests(
       '-l h_vmem=2G',
