@@ -132,6 +132,8 @@ export async function importAccounting(
 ): Promise<number> {
   if (options.follow && options.dryRun) throw usageError('--follow and --dry-run exclude each other: give one of them');
   if (outputFormat(options) === 'csv') throw usageError('import has no CSV: give --json');
+  if (options.cluster !== undefined && !/^[\w.-]+$/.test(options.cluster))
+    throw usageError(`--cluster "${options.cluster}": a cluster's name has letters, digits and . _ - alone`);
   const settings = importSettings(options.config, terminal.env);
   const site = filesOf(given, settings, options, terminal.env);
   becomeDeliverer(settings);

@@ -6,6 +6,7 @@ import { spawn, spawnSync } from 'node:child_process';
 import { packageRoot } from '../../../src/base/package-root';
 import { failedLine, sampleLine, sampleLines } from '../../accounting/import/sample-lines';
 import { noPostgres, startServer } from '../../accounting/postgres/server';
+import { SETTINGS_FILE } from '../../../src/record/settings';
 import { fakeTerminal } from '../fake-terminal';
 import { temporaryDirectory } from '../../support/temporary-directory';
 import { until } from '../../support/until';
@@ -17,6 +18,8 @@ interface Site {
   readonly config: string;
   readonly run: (...words: readonly string[]) => Promise<Answer>;
 }
+
+const configured = existsSync(SETTINGS_FILE) && `there is a ${SETTINGS_FILE}`;
 
 /** A site whose accounting file is `file`, and whose accounting DB belongs to whoever runs this. */
 function site(settings = '', store?: string): Site {
@@ -77,6 +80,16 @@ async function neverStarted({ file, run }: Site): Promise<void> {
 }
 
 describe('qmemacct import', () => {
+  it('takes the name of a cluster as the settings do', async () => {
+    const { run, file } = site();
+    writeFileSync(file, sampleLine(1));
+    for (const name of ['a b', '', '(run)', 'x/y']) {
+      const { status, warnings } = await run('import', '--cluster', name, file);
+      assert.deepEqual([status, warnings.split(':')[1]], [2, ` --cluster "${name}"`]);
+    }
+    assert.equal((await run('import', '--cluster', 'b-1.x_Y', file)).status, 0);
+  });
+
   it('imports what is new, tells what it did, and what could not be read', async () => {
     const { directory, file, run } = site();
     writeFileSync(file, `${sampleLines(1, 3)}gar\u001bbage\n`);
@@ -146,35 +159,39 @@ describe('qmemacct import', () => {
     assert.match(run(), denied);
   });
 
-  it("goes into the caller's own accounting DB where nothing is configured, for reports, top and advice", () => {
-    const home = temporaryDirectory();
-    const file = join(home, 'accounting');
-    const start = Math.floor(Date.now() / 1000) - 3 * 86_400;
-    const ownerOf = (job: number): string => (job < 40 ? 'alice' : 'bob');
-    const lines = Array.from({ length: 60 }, (_, job) =>
-      sampleLine(job + 1, { owner: ownerOf(job), start: start + job }),
-    );
-    writeFileSync(file, lines.join(''));
-    const uid = notRoot === false ? NOBODY : null;
-    if (uid !== null) chownSync(home, uid, uid);
-    const run = (...words: readonly string[]): string => {
-      const env = { PATH: '/usr/bin:/bin', HOME: home, TZ: 'UTC' };
-      const { status, stdout, stderr } = qmemacct([...words, '--config', join(home, 'qmemacct.toml')], { uid, env });
-      assert.equal(status, 0, stderr);
-      return stdout;
-    };
-    const [done, period, waste, next = ''] = run('import', file).split('\n');
-    assert.match(done ?? '', /^60 lines, 60 records added/);
-    assert.match(period ?? '', /^2\S+ \S+ → 2\S+ \S+: 60 jobs of 2 owners$/);
-    assert.equal(waste, "Largest waste: alice, ~477 of 683 MiB·h requested, by Grid Engine's figure (maxvmem)");
-    assert.match(next, /^Next: qmemacct report --since 2\S+ --until 2\S+$/);
-    assert.ok(existsSync(join(home, '.local/state/qmemacct/accounting.db')));
-    const interval = next.split(' ').slice(3);
-    assert.match(run('report', ...interval), /60 records by Grid Engine's figure [^]*alice +40 .* ~[^]*bob +20 /);
-    assert.match(run('top', 'owners', ...interval), /alice +~[^]*bob +~/);
-    assert.match(run('owner', 'alice', ...interval), /40 records by Grid Engine's figure/);
-    assert.match(run('advise', '--owner', 'alice', '--name', 'run.sh'), /h_vmem=/);
-  });
+  it(
+    "goes into the caller's own accounting DB where nothing is configured, for reports, top and advice",
+    { skip: configured },
+    () => {
+      const home = temporaryDirectory();
+      const file = join(home, 'accounting');
+      const start = Math.floor(Date.now() / 1000) - 3 * 86_400;
+      const ownerOf = (job: number): string => (job < 40 ? 'alice' : 'bob');
+      const lines = Array.from({ length: 60 }, (_, job) =>
+        sampleLine(job + 1, { owner: ownerOf(job), start: start + job }),
+      );
+      writeFileSync(file, lines.join(''));
+      const uid = notRoot === false ? NOBODY : null;
+      if (uid !== null) chownSync(home, uid, uid);
+      const run = (...words: readonly string[]): string => {
+        const env = { PATH: '/usr/bin:/bin', HOME: home, TZ: 'UTC' };
+        const { status, stdout, stderr } = qmemacct(words, { uid, env });
+        assert.equal(status, 0, stderr);
+        return stdout;
+      };
+      const [done, period, waste, next = ''] = run('import', file).split('\n');
+      assert.match(done ?? '', /^60 lines, 60 records added/);
+      assert.match(period ?? '', /^2\S+ \S+ → 2\S+ \S+: 60 jobs of 2 owners$/);
+      assert.equal(waste, "Largest waste: alice, ~477 of 683 MiB·h requested, by Grid Engine's figure (maxvmem)");
+      assert.match(next, /^Next: qmemacct report --since 2\S+ --until 2\S+$/);
+      assert.ok(existsSync(join(home, '.local/state/qmemacct/accounting.db')));
+      const interval = next.split(' ').slice(3);
+      assert.match(run('report', ...interval), /60 records by Grid Engine's figure [^]*alice +40 .* ~[^]*bob +20 /);
+      assert.match(run('top', 'owners', ...interval), /alice +~[^]*bob +~/);
+      assert.match(run('owner', 'alice', ...interval), /40 records by Grid Engine's figure/);
+      assert.match(run('advise', '--owner', 'alice', '--name', 'run.sh'), /h_vmem=/);
+    },
+  );
 
   it('refuses what excludes each other', async () => {
     const { status, warnings } = await site().run('import', '--follow', '--dry-run');
