@@ -18,6 +18,7 @@ import { temporaryDirectory } from '../support/temporary-directory';
 
 async function site(
   records: readonly JobRecord[],
+  env: NodeJS.ProcessEnv = { COLUMNS: '120' },
 ): Promise<(...words: readonly string[]) => ReturnType<typeof qmemacct>> {
   const directory = temporaryDirectory();
   const config = join(directory, 'qmemacct.toml');
@@ -25,7 +26,7 @@ async function site(
   const store = openSqliteStore(join(directory, 'site.db'), 0o600);
   await store.merge(records);
   await store.close();
-  return (...words) => qmemacct(['--config', config, 'replay', ...words], { env: { COLUMNS: '120' } });
+  return (...words) => qmemacct(['--config', config, 'replay', ...words], { env });
 }
 
 const SECOND = 1000;
@@ -65,6 +66,19 @@ const parallel = Array.from({ length: 10 }, (_, index): readonly JobRecord[] => 
 }).flat();
 
 describe('qmemacct replay', () => {
+  it('keeps within its width, in ASCII where the locale is', async () => {
+    const jobs = pastJobs(40);
+    for (const COLUMNS of ['60', '80', '200']) {
+      const replay = await site(jobs, { COLUMNS, LC_ALL: 'C' });
+      const { stdout } = replay('--since', '2026-10-01');
+      assert.match(stdout, /Unused GiB-h/);
+      assert.deepEqual(
+        stdout.split('\n').filter((line) => line.length > Number(COLUMNS) || /[^\x20-\x7e]/.test(line)),
+        [],
+      );
+    }
+  });
+
   it("plays the advice over the accounting DB's jobs, beside their users' requests", async () => {
     const replay = await site(pastJobs(40));
     const shown = replay('--since', '2026-10-01', '--risk', '5');

@@ -34,7 +34,7 @@ export const CLASS_COLUMNS: readonly Column[] = [
   { head: 'Risk', align: 'right' },
   { head: 'Runs', align: 'right' },
   { head: 'Largest', align: 'right' },
-  { head: 'Such predictions here', align: 'right' },
+  { head: 'Such predictions here', align: 'right', dispensable: 1 },
   { head: 'Failed', align: 'right' },
 ];
 
@@ -141,7 +141,7 @@ export function renderClass(report: ClassReport, screen: Screen): readonly strin
   const answer = classObject(report);
   const notes = [...nowNote(report.requests, answer.memory?.complex ?? null, screen), ...classNotes(answer)];
   return [
-    classTitle(answer.class, screen),
+    ...wrap(classTitle(answer.class, screen), screen.width),
     '',
     `  ${screen.style.accent(screen.glyphs.advice)} qsub -l ${screen.style.title(classRequest(report.advice) ?? '')}`,
     '',

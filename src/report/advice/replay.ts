@@ -1,18 +1,19 @@
 import type { Outcome, ReplayAnswer } from '../../advice/replay';
 import { renderCsvRows, type Cell } from '../records/csv';
+import { wrap } from '../screen/layout';
 import type { Screen } from '../screen/screen';
 import { renderTable, type Column } from '../screen/table';
 import { escapeJson } from '../format/escape';
 import { formatCount, formatGibHours, formatPercent } from '../format/units';
 
 export const REPLAY_COLUMNS: readonly Column[] = [
-  { head: 'Request' },
+  { head: 'Request', shrinksTo: 16 },
   { head: 'Jobs', align: 'right' },
-  { head: 'Stated risk', align: 'right' },
+  { head: 'Stated risk', align: 'right', dispensable: 2 },
   { head: 'Failed', align: 'right' },
   { head: 'Jobs failed', align: 'right', dispensable: 1 },
   { head: 'Unused GiB·h', align: 'right' },
-  { head: 'Unused/used', align: 'right' },
+  { head: 'Unused/used', align: 'right', dispensable: 3 },
 ];
 
 export interface ReplayObject {
@@ -57,24 +58,27 @@ export function replayRows({ advice, users, rules }: ReplayObject): readonly (re
   ];
 }
 
+const columns = ({ glyphs }: Screen): readonly Column[] =>
+  REPLAY_COLUMNS.map((column) => ({ ...column, head: column.head.replace('·', glyphs.dot) }));
+
 function renderOne(name: string, answer: ReplayAnswer, screen: Screen): readonly string[] {
   const { runs, advisable } = answer;
   return [
     screen.style.title(
       `${screen.safe(name)}: ${formatCount(runs)} jobs, ${formatCount(advisable)} with 3 earlier runs or more`,
     ),
-    ...renderTable(REPLAY_COLUMNS, replayRows(replayObject(answer)), screen),
+    ...renderTable(columns(screen), replayRows(replayObject(answer)), screen),
     '',
   ];
 }
 
+const NOTE =
+  'Each request rests on runs that had ended when the job was submitted. A job that needs more fails, loses its whole ' +
+  'run, and requests twice as much. "At a larger risk": too few runs, or too different ones, for the wanted risk.';
+
 /** What the advice would have done, history by history (name: where it is from). */
 export function renderReplay(answers: ReadonlyMap<string, ReplayAnswer>, screen: Screen): readonly string[] {
-  return [
-    ...[...answers].flatMap(([name, answer]) => renderOne(name, answer, screen)),
-    'Each request rests on runs that had ended when the job was submitted. A job that needs more fails, loses its whole',
-    'run, and requests twice as much. "At a larger risk": too few runs, or too different ones, for the wanted risk.',
-  ];
+  return [...[...answers].flatMap(([name, answer]) => renderOne(name, answer, screen)), ...wrap(NOTE, screen.width)];
 }
 
 const CSV_HEAD = [
