@@ -1,3 +1,4 @@
+import { privateWorld } from './job-name';
 import { shareOfLimit } from './peak-figure';
 import type { JobRecord } from './record';
 import { enforcedRequest, limitOf, REQUEST_HELP, type EnforcedRequest } from './request';
@@ -33,7 +34,13 @@ export function memoryEfficiency(
 }
 
 /** Seconds from submission to start; null: not known. */
-export function queueWait({ submitted_at, started_at }: Pick<JobRecord, 'submitted_at' | 'started_at'>): number | null {
+export function queueWait({
+  cluster,
+  submitted_at,
+  started_at,
+}: Pick<JobRecord, 'cluster' | 'submitted_at' | 'started_at'>): number | null {
+  // What a user runs without Grid Engine waits for the sampler alone.
+  if (privateWorld(cluster) !== null) return null;
   const waited = Date.parse(started_at ?? '') - Date.parse(submitted_at ?? '');
   return Number.isNaN(waited) ? null : Math.max(0, waited / 1000);
 }

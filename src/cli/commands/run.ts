@@ -1,5 +1,7 @@
-import { existsSync, writeFileSync } from 'node:fs';
+import { accessSync, closeSync, constants, existsSync, openSync, writeFileSync } from 'node:fs';
+import { dirname, resolve } from 'node:path';
 import { Option, type Command } from 'commander';
+import { reasonOf } from '../../base/log';
 import { parseMemorySize } from '../../gridengine/memory-size';
 import type { JobRecord } from '../../record/record';
 import { loadSettings, type Settings } from '../../record/settings';
@@ -85,6 +87,11 @@ function subjectOf(words: readonly string[], pid: string | undefined): Subject {
   return { command, args };
 }
 
+function isSize(text: string): boolean {
+  const size = parseMemorySize(text);
+  return size.ok && size.value > 0;
+}
+
 /** `--csv FILE` is where the rows go, `--csv` alone the form of the report. */
 function reportFormat({ json, csv }: RunOptions): OutputFormat {
   return outputFormat({ ...(json === undefined ? {} : { json }), csv: csv === true });
@@ -111,12 +118,36 @@ function siteSettings(path: string, terminal: Terminal): Settings | undefined {
   }
 }
 
+const reportProblem = (path: string, error: unknown): string =>
+  `--report ${path}: can't be written (${reasonOf(error)}); give another file`;
+
+/** Before the command runs: afterwards its report would be lost. What the file holds stays until then. */
+function requireWritable(path: string): void {
+  try {
+    if (existsSync(path)) closeSync(openSync(path, constants.O_WRONLY | constants.O_NONBLOCK));
+    else accessSync(dirname(resolve(path)), constants.W_OK | constants.X_OK);
+  } catch (error) {
+    // A FIFO that nobody reads yet.
+    if ((error as NodeJS.ErrnoException).code !== 'ENXIO') throw usageError(reportProblem(path, error));
+  }
+}
+
+/** The command has ended: a report that is lost does not change how. */
+function writeReport(path: string, text: string, terminal: Terminal): void {
+  try {
+    writeFileSync(path, text);
+  } catch (error) {
+    warn(terminal, reportProblem(path, error));
+  }
+}
+
 /** Measures and reports; resolves to the command's own exit status. */
 async function runAndReport(words: readonly string[], options: RunOptions, terminal: Terminal): Promise<number> {
   reportFormat(options);
   const subject = subjectOf(words, options.pid);
-  if (options.hVmem !== undefined && !parseMemorySize(options.hVmem).ok)
-    throw usageError(`--h-vmem "${options.hVmem}": write it as for qsub -l h_vmem= (4G, 500M, 1.5g)`);
+  if (options.hVmem !== undefined && !isSize(options.hVmem))
+    throw usageError(`--h-vmem "${options.hVmem}": write it as for qsub -l h_vmem= (4G, 500M, 1.5g), above 0`);
+  if (options.report !== undefined) requireWritable(options.report);
   const interval = options.interval === undefined ? undefined : number('--interval', options.interval, 0.05, 3600);
   const slots = whole('--slots', options.slots, 1, 65_536);
   const settings = siteSettings(options.config, terminal);
@@ -134,7 +165,7 @@ async function runAndReport(words: readonly string[], options: RunOptions, termi
     return exitStatus;
   }
   const text = render(record, await loadRules(settings?.rules_file ?? ''), options, terminal);
-  if (options.report !== undefined) writeFileSync(options.report, text);
-  else process.stderr.write(text);
+  if (options.report === undefined) process.stderr.write(text);
+  else writeReport(options.report, text, terminal);
   return exitStatus;
 }

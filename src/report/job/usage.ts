@@ -1,5 +1,6 @@
 import { H_VMEM } from '../../gridengine/memory-complex';
 import { cpuEfficiency, queueWait } from '../../record/efficiency';
+import { privateWorld } from '../../record/job-name';
 import type { JobRecord, MemoryRequest } from '../../record/record';
 import { limitOf, requestOf } from '../../record/request';
 import {
@@ -110,7 +111,7 @@ export function requested(
     .sort(([a], [b]) => (a < b ? -1 : 1));
   return [
     request === null
-      ? ['memory', 'not known']
+      ? ['memory', privateWorld(record.cluster) === null ? 'not known' : 'no limit']
       : [screen.safe(request.complex), describeRequest(request, slots, where, screen)],
     ...others.map(
       ([complex, request]) => [screen.safe(complex), describeRequest(request, slots, where, screen)] as const,

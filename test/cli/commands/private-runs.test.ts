@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { writeFileSync } from 'node:fs';
+import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { openSqliteStore } from '../../../src/accounting/sqlite/sqlite-store';
@@ -45,6 +45,43 @@ describe('a private run', () => {
 });
 
 describe('qmemacct run', () => {
+  it('keeps nothing of a command that did not start, and says why', async () => {
+    const user = await newUser();
+    for (const [command, status, why] of [
+      ['/nowhere/program', 127, 'no such file'],
+      ['no_such_program', 127, 'no such command; give its path'],
+      ['/etc', 126, 'not a program, or not allowed to be run by you'],
+    ] as const) {
+      const run = user('run', '--', command);
+      assert.deepEqual([run.status, run.stderr], [status, `qmemacct: ${command} was not started: ${why}\n`]);
+    }
+    assert.match(user('jobs', '--since', '2020-01-01').stdout, /^Jobs +1 job\n/);
+  });
+
+  it('waits in no queue, and requests what it is told', async () => {
+    const user = await newUser();
+    const run = user('run', '--', 'sleep', '0.2');
+    assert.match(run.stderr, /^Requested memory +no limit$/m);
+    assert.doesNotMatch(run.stderr, /queue wait/i);
+    for (const size of ['0', '-5', '0G']) {
+      const { status, stderr } = user('run', `--h-vmem=${size}`, '--', 'true');
+      assert.deepEqual([status, stderr.includes(`--h-vmem "${size}": write it as`)], [2, true], stderr);
+    }
+  });
+
+  it('writes its report, or says before the command runs that it can not', async () => {
+    const user = await newUser();
+    const directory = temporaryDirectory();
+    const mark = join(directory, 'mark');
+    const refused = user('run', '--report', join(directory, 'none', 'x'), '--', 'touch', mark);
+    assert.equal(refused.status, 2, refused.stderr);
+    assert.match(refused.stderr, /^qmemacct: --report .*none\/x: can't be written \(ENOENT.*\); give another file\n$/);
+    assert.ok(!existsSync(mark));
+    const lost = user('run', '--report', join(directory, 'x'), '--', 'sh', '-c', `mkdir ${directory}/x; exit 7`);
+    assert.equal(lost.status, 7, lost.stderr);
+    assert.match(lost.stderr, /^qmemacct: --report .*: can't be written \(EISDIR.*\n$/);
+  });
+
   it('takes whole slots and processes alone', async () => {
     const told = async (...words: readonly string[]): Promise<Answer> => runCommand(['run', ...words, '--', 'true']);
     for (const slots of ['1.5', '0', '-1', '1e3', ' ', '65537']) {
