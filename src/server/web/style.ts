@@ -52,9 +52,8 @@ button{background:var(--code);cursor:pointer}
 const TABLES = `
 .scroll{overflow-x:auto}
 table{border-collapse:collapse;min-width:min(100%,36em);font-variant-numeric:tabular-nums}
-caption{text-align:left;color:var(--faint);font-size:13px;padding:0 0 4px}
-section>.scroll:first-child caption{color:var(--ink);font-size:16px;font-weight:600;padding:0 0 8px}
-.unseen{position:absolute;width:1px;height:1px;overflow:hidden;clip-path:inset(50%)}
+.caption{color:var(--faint);font-size:13px;margin:0 0 4px}
+section>.caption:first-child{color:var(--ink);font-size:16px;font-weight:600;margin:0 0 8px}
 th{font-weight:400;color:var(--faint);font-size:13px;text-align:left;vertical-align:bottom;white-space:nowrap}
 th,td{padding:5px 22px 5px 0;border-bottom:1px solid var(--line)}
 td{max-width:18em;overflow-wrap:break-word;vertical-align:top}

@@ -29,8 +29,8 @@ function classOf({ align, bar }: WebColumn, cell: Child): string {
 }
 
 /**
- * A table under a caption, which is not seen where a heading says the same; columns without any content are left out. It
- * scrolls sideways where there is no room.
+ * A table under a caption, which is not seen where a heading says the same; columns without any content are left out. The
+ * table scrolls sideways where there is no room, without its caption.
  */
 export function table(
   caption: string,
@@ -52,25 +52,23 @@ export function table(
     </tr>`;
   });
   const withHead = shown.some(({ column }) => column.head !== '');
-  return html`<div class="scroll" tabindex="0" role="region" aria-label="${caption}">
-    <table>
-      <caption class="${unseen ? 'unseen' : ''}">
-        ${caption}
-      </caption>
-      ${
-        withHead
-          ? html`<thead>
-              <tr>
-                ${heads}
-              </tr>
-            </thead>`
-          : null
-      }
-      <tbody>
-        ${body}
-      </tbody>
-    </table>
-  </div>`;
+  return html`${unseen ? null : html`<p class="caption">${caption}</p>`}
+    <div class="scroll" tabindex="0" role="region" aria-label="${caption}">
+      <table aria-label="${caption}">
+        ${
+          withHead
+            ? html`<thead>
+                <tr>
+                  ${heads}
+                </tr>
+              </thead>`
+            : null
+        }
+        <tbody>
+          ${body}
+        </tbody>
+      </table>
+    </div>`;
 }
 
 /** Names with their values. */

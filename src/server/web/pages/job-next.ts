@@ -1,6 +1,7 @@
 import type { JobRecord } from '../../../record/record';
 import type { NextRequest } from '../../../report/advice/next-request';
 import { hasUnknownPart, roundRequest } from '../../../report/advice/advice';
+import { formatClock } from '../../../report/format/local-time';
 import { formatCount, formatPercent } from '../../../report/format/units';
 import { NOT_WHOLE } from '../../../report/job/headline';
 import type { CauseAccount } from '../../../report/why/causes';
@@ -44,15 +45,20 @@ const STANDINGS: Readonly<Record<CauseAccount['explanations'][number]['standing'
   contradicted: 'ruled out',
 };
 
+/** Answers have times in UTC, pages the server's: "at 04:09:23", as on a terminal. */
+const inLocalTime = (text: string): string =>
+  text.replace(/\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ/g, (time) => formatClock(new Date(time)));
+
 /** Why it ended badly, and the other causes that such an end can have. */
 export function causePart({ sentence, explanations }: CauseAccount): Html {
   const items = explanations.map(
     ({ name, standing, evidence, would_show: missing }) =>
       html`<li>
-        ${name} (${STANDINGS[standing]}): ${evidence}${missing === null ? null : `; evidence needed: ${missing}`}
+        ${name} (${STANDINGS[standing]}):
+        ${inLocalTime(evidence)}${missing === null ? null : `; evidence needed: ${missing}`}
       </li>`,
   );
-  return html`<p>${sentence}</p>
+  return html`<p>${inLocalTime(sentence)}</p>
     ${
       items.length === 0
         ? null
