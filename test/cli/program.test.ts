@@ -201,7 +201,7 @@ describe('qmemacct owner', () => {
   it('shows the jobs of a time', async () => {
     const { status, output } = await withStore('owner', 'bob', ...days);
     assert.equal(status, 0);
-    assert.match(output, /^Jobs of bob +22 jobs, 23 records\n2026-11-20 00:00 → 2026-11-21 00:00 UTC\+01:00\n/);
+    assert.match(output, /^Jobs of bob +22 jobs and array tasks, 23 records\n2026-11-20 00:00 → 2026-11-21 00:00 UTC\+01:00\n/);
     assert.equal(output.match(/^\d/gm)?.length, 1 + 3);
     assert.equal((await withStore('owner', 'bob', ...days, '--tasks')).output.match(/^\d/gm)?.length, 1 + 23);
   });
@@ -237,12 +237,12 @@ describe('qmemacct jobs, host and top', () => {
   it('choose, sort and sum in a real store', async () => {
     const failed = await withStore('jobs', '--failed', '--limit-below', '4G', '--sort', 'peak', ...days);
     assert.equal(failed.status, 0);
-    assert.match(failed.output, /^Jobs: failed, limit at most 4\.00 GiB +2 jobs\n/);
+    assert.match(failed.output, /^Jobs: failed, limit at most 4\.00 GiB +2 jobs and array tasks\n/);
     assert.deepEqual(failed.output.match(/^4\d+(?:\.\d+)?/gm), ['4712', '4720.7']);
     const onHost = await withStore('host', 'node08', ...days, '--json');
     const { records } = JSON.parse(onHost.output) as Json;
     assert.ok(records.length > 0 && records.length < 23);
     const top = await withStore('top', 'names', '--by', 'jobs', ...days);
-    assert.match(top.output, /^Top names by jobs +22 jobs\n[^]*\nsweep +20 [^]*\nalign_reads +1 /);
+    assert.match(top.output, /^Top names by jobs +22 jobs and array tasks\n[^]*\nsweep +20 [^]*\nalign_reads +1 /);
   });
 });

@@ -2,7 +2,7 @@ import { addDays } from 'date-fns/addDays';
 import type { HistoryStore } from '../../accounting/history-store';
 import type { ImportSums } from '../../accounting/import/import-file';
 import { formatDay, formatMinute } from '../../report/format/local-time';
-import { formatMemoryTimes, plural } from '../../report/format/units';
+import { formatMemoryTimes, jobsText, plural } from '../../report/format/units';
 import { RANKINGS } from '../../report/records/ranking';
 import { rankGroups } from '../../report/records/top';
 import { unusedByGridEngine, unusedOfAll } from '../../report/records/unused';
@@ -31,7 +31,7 @@ export async function describeFindings(
   const until = addDays(to, 1);
   const interval = `--since ${formatDay(from)}${until < screen.now ? ` --until ${formatDay(until)}` : ''}`;
   return [
-    `${formatMinute(from)} ${glyphs.arrow} ${formatMinute(to)}: ${plural(totals.jobs, 'job')} of ${plural(groups.length, 'owner')}`,
+    `${formatMinute(from)} ${glyphs.arrow} ${formatMinute(to)}: ${jobsText(totals.jobs)} of ${plural(groups.length, 'owner')}`,
     `Largest waste: ${waste}`,
     `Next: qmemacct report ${interval}`,
   ];

@@ -11,6 +11,7 @@ import {
   formatNumber,
   formatPercent,
   formatSlotTimes,
+  jobsText,
   plural,
 } from '../format/units';
 import { unusedByGridEngine } from '../records/unused';
@@ -80,10 +81,10 @@ export function periodText({ period }: Report, arrow: string): string {
   return `${formatMinute(since)} ${arrow} ${formatMinute(until)} ${formatZone(until)}`;
 }
 
-/** What jobs and records there were: "242 jobs, 250 records, 3 running". */
+/** What jobs and records there were: "242 jobs and array tasks, 250 records, 3 running". */
 export function countText({ jobs, records, running }: Sums): string {
   return [
-    plural(jobs, 'job'),
+    jobsText(jobs),
     ...(records === jobs ? [] : [plural(records, 'record')]),
     ...(running > 0 ? [`${formatCount(running)} running`] : []),
   ].join(', ');

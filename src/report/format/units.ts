@@ -139,3 +139,6 @@ export function formatRequested(bytes: number): string {
     .replace(/(\.\d*?)0+ /, '$1 ')
     .replace('. ', ' ');
 }
+
+/** What sums count as jobs: each array task is one. */
+export const jobsText = (jobs: number): string => (jobs === 1 ? '1 job' : `${formatCount(jobs)} jobs and array tasks`);

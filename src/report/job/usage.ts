@@ -111,7 +111,7 @@ export function requested(
     .sort(([a], [b]) => (a < b ? -1 : 1));
   return [
     request === null
-      ? ['memory', privateWorld(record.cluster) === null ? 'not known' : 'no limit']
+      ? ['memory', privateWorld(total.cluster) === null ? 'not known' : 'no limit']
       : [screen.safe(request.complex), describeRequest(request, slots, where, screen)],
     ...others.map(
       ([complex, request]) => [screen.safe(complex), describeRequest(request, slots, where, screen)] as const,

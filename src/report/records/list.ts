@@ -5,6 +5,7 @@ import { FAR_BELOW_LIMIT } from '../advice/fit';
 import { formatMinute, formatZone } from '../format/local-time';
 import {
   formatCount,
+  jobsText,
   formatMemoryTime,
   formatMemoryTimes,
   formatPercent,
@@ -107,7 +108,7 @@ export function renderRecordList(report: RecordListReport, screen: Screen): stri
   const { totals } = report;
   const { style, glyphs } = screen;
   const count = [
-    plural(totals.jobs, 'job'),
+    jobsText(totals.jobs),
     ...(totals.records === totals.jobs ? [] : [plural(totals.records, 'record')]),
     ...(totals.running > 0 ? [`${formatCount(totals.running)} running`] : []),
   ];

@@ -9,7 +9,7 @@ import { gridEngineText, unusedOfAll, unusedText } from './unused';
 import type { Screen } from '../screen/screen';
 import { renderTable, type Column } from '../screen/table';
 import { spread } from '../job/title';
-import { formatCount, formatNumber, formatPercent, plural } from '../format/units';
+import { formatCount, formatNumber, formatPercent, jobsText, plural } from '../format/units';
 import { wrap } from '../screen/layout';
 
 export interface TopReport {
@@ -128,7 +128,7 @@ export function renderTop(report: TopReport, screen: Screen): string[] {
   const ranking = RANKINGS[report.by];
   const columns = columnsOf(report, screen);
   const rows = groups.map((group) => columns.map(({ cell }) => cell(group, screen)));
-  const count = plural(totals.jobs, 'job');
+  const count = jobsText(totals.jobs);
   const legend = `requested, used, unused: GiB${glyphs.dot}h; unused: requested minus peak; used %: used of requested`;
   const byGridEngine = gridEngineText(totals, glyphs.dot);
   const notes = [

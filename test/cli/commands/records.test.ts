@@ -97,7 +97,7 @@ describe('a list of the jobs of a class', () => {
   it('asks the charts where a class needs them, and judges parallel jobs as a whole', async () => {
     const run = await list(everything, { class: 'leak' }, growing());
     assert.deepEqual(numbers(run), ['4751', '4754']);
-    assert.match(run.output, /2 jobs, 4 records/);
+    assert.match(run.output, /2 jobs and array tasks, 4 records/);
   });
 
   it('is a filter of every format', async () => {
@@ -126,7 +126,7 @@ describe('a list of the jobs of a class', () => {
       wallclock_seconds: 5,
     }));
     const run = await list(everything, { class: 'swarm', limit: '3' }, [...swarm, ...growing()]);
-    assert.match(run.output, /250 jobs/);
+    assert.match(run.output, /250 jobs and array tasks/);
   });
 });
 
@@ -175,7 +175,7 @@ describe('qmemacct project, queue, host', () => {
     const run = await list(namedSubject('host', 'node08'));
     assert.match(run.output, /^Jobs on host node08 +1 job\n[^]*\njob +owner +name +until/);
     for (const name of ['node09', 'NODE09.cluster.example'])
-      assert.match((await list(namedSubject('host', name))).output, /20 jobs\n/, name);
+      assert.match((await list(namedSubject('host', name))).output, /20 jobs and array tasks\n/, name);
     const unknown = await list(namedSubject('host', 'node10'));
     assert.equal(unknown.status, 1);
     assert.match(unknown.warnings, /^qmemacct: host node10: no job ended from /);
@@ -184,7 +184,7 @@ describe('qmemacct project, queue, host', () => {
   it('show the jobs on the hosts that a pattern means, as live -H does', async () => {
     const run = await list(namedSubject('host', 'node0?'));
     assert.deepEqual([run.status, run.warnings], [0, '']);
-    assert.match(run.output, /^Jobs on hosts node0\? +25 jobs, 1 running\n/);
+    assert.match(run.output, /^Jobs on hosts node0\? +25 jobs and array tasks, 1 running\n/);
     assert.deepEqual(numbers(await list(namedSubject('host', 'node08,nothing'))), ['4712']);
     const none = await list(namedSubject('host', 'nod0?'));
     assert.deepEqual(
@@ -344,7 +344,10 @@ describe('qmemacct jobs', () => {
     halves.push(first === undefined ? [] : [first], others);
     // In the user's own store, where also the owner's own word counts.
     assert.equal(await showTop('owners', { ...config, by: 'jobs' }, at, sources), 0);
-    assert.match(terminal.output(), /Top owners by jobs +26 jobs\n[^]*\ndave +20 [^]*\nalice +2 [^]*\nbob +1 /);
+    assert.match(
+      terminal.output(),
+      /Top owners by jobs +26 jobs and array tasks\n[^]*\ndave +20 [^]*\nalice +2 [^]*\nbob +1 /,
+    );
   });
 });
 
@@ -374,7 +377,7 @@ describe('qmemacct top', () => {
 
   it('takes the filters of jobs, and a limit', async () => {
     const run = await top('owners', { project: 'genome', limit: '1' });
-    assert.match(run.output, /^Top owners by unused memory +3 jobs\nproject genome\n/);
+    assert.match(run.output, /^Top owners by unused memory +3 jobs and array tasks\nproject genome\n/);
     assert.match(run.output, /\n1 of 3 shown: --limit N\n$/);
   });
 

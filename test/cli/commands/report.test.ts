@@ -135,7 +135,10 @@ describe('qmemacct report', () => {
     await report({ mail: true, config, owner: 'tanaka' });
     const [first, second] = sink.mails;
     assert.deepEqual([first?.envelopeTo, second?.envelopeTo], [['ops@example.org'], ['tanaka@example.org']]);
-    assert.match(first?.headers.get('subject') ?? '', /^qmemacct biology: 122 jobs, \d+ % of requested memory used/);
+    assert.match(
+      first?.headers.get('subject') ?? '',
+      /^qmemacct biology: 122 jobs and array tasks, \d+ % of requested memory used/,
+    );
     assert.match(second?.text ?? '', /^Jobs of tanaka /);
     assert.ok(second?.html.startsWith('<!DOCTYPE html>') && !second.html.includes('ljensen'));
     await assert.rejects(report({ mail: true, config, owner: 'a b@elsewhere' }), { name: 'CommandError', status: 2 });

@@ -132,7 +132,7 @@ describe('packages', { skip: unableTo ?? false, timeout: 2_000_000 }, () => {
     assert.match(qmemacct('import', '/accounting', '--config', '/qmemacct.toml'), /^60 lines, 60 records added/);
     assert.match(
       qmemacct('owner', 'alice', '--since', '2000-01-01', '--config', '/qmemacct.toml'),
-      /Jobs of alice +60 jobs/,
+      /Jobs of alice +60 jobs and array tasks/,
     );
   });
 });

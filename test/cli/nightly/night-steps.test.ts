@@ -75,9 +75,12 @@ async function wholeNight(t: TestContext, directory: string, accounting: string)
     ['alice@example.org', 'bob@example.org', 'ops@example.org'],
   );
   const [alice, bob, ops] = sink.mails;
-  assert.match(alice?.headers.get('subject') ?? '', /^Your jobs of 2026-11-20 on testcluster: 15 jobs, 25 %/);
-  assert.match(bob?.headers.get('subject') ?? '', /: 5 jobs, 25 %/);
-  assert.match(ops?.headers.get('subject') ?? '', /^qmemacct testcluster 2026-11-20: 20 jobs, 25 %/);
+  assert.match(
+    alice?.headers.get('subject') ?? '',
+    /^Your jobs of 2026-11-20 on testcluster: 15 jobs and array tasks, 25 %/,
+  );
+  assert.match(bob?.headers.get('subject') ?? '', /: 5 jobs and array tasks, 25 %/);
+  assert.match(ops?.headers.get('subject') ?? '', /^qmemacct testcluster 2026-11-20: 20 jobs and array tasks, 25 %/);
   for (const text of [alice?.text ?? '', alice?.html ?? '']) {
     assert.match(text, /align_alice/);
     assert.ok(!/bob|carol/.test(text));

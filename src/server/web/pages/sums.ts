@@ -44,7 +44,7 @@ export function sumsPart(totals: Totals): Html {
   const busy = cpuShare(totals);
   const apart = gridEngineText(totals, DOT);
   return html`${tiles([
-    ['jobs', html`${formatCount(totals.jobs)} <small>(${formatCount(totals.records)} records)</small>`],
+    ['jobs and array tasks', html`${formatCount(totals.jobs)} <small>(${formatCount(totals.records)} records)</small>`],
     ['memory in use', gauge(usedShare(totals), memory.join(' of '))],
     ['unused', unusedMemory(totals)],
     ['CPU', gauge(busy, `${texts.join(' of ')} ${unit}`, shareTone(Math.min(busy ?? 0, BUSY)))],
