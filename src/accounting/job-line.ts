@@ -19,6 +19,10 @@ interface Agreed {
 export interface JobLine {
   readonly records: number;
   readonly tasks: number;
+  /** Records that are of no slave task: one for each run. */
+  readonly masters: number;
+  /** Of the whole job; null: not known. */
+  readonly slots: number | null;
   /** The last to end, or to start. */
   readonly latest: JobRecord;
   /** The nearest to its limit, or without any the one with the largest peak; where none has a peak the latest. */
@@ -144,6 +148,8 @@ export function jobLineOf(records: readonly [JobRecord, ...JobRecord[]]): JobLin
   return {
     records: records.length,
     tasks: new Set(records.map(({ task_id: task }) => task)).size,
+    masters: records.filter(({ pe_task_id: task }) => task === null).length,
+    slots: records.reduce<number | null>((most, { slots }) => larger(most, slots), null),
     latest,
     fullest: fullestOf(records, latest),
     ends: inOrder([

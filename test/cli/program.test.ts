@@ -201,7 +201,10 @@ describe('qmemacct owner', () => {
   it('shows the jobs of a time', async () => {
     const { status, output } = await withStore('owner', 'bob', ...days);
     assert.equal(status, 0);
-    assert.match(output, /^Jobs of bob +22 jobs and array tasks, 23 records\n2026-11-20 00:00 → 2026-11-21 00:00 UTC\+01:00\n/);
+    assert.match(
+      output,
+      /^Jobs of bob +22 jobs and array tasks, 23 records\n2026-11-20 00:00 → 2026-11-21 00:00 UTC\+01:00\n/,
+    );
     assert.equal(output.match(/^\d/gm)?.length, 1 + 3);
     assert.equal((await withStore('owner', 'bob', ...days, '--tasks')).output.match(/^\d/gm)?.length, 1 + 23);
   });

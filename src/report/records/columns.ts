@@ -135,10 +135,18 @@ function endingText({ records, latest, ends }: JobLine, screen: Screen): string 
   return bad ? screen.style.bad(text) : plain ? text : screen.style.warning(text);
 }
 
-/** "4711", "4711.3"; for several records "4720 ×20" tasks, "4711 (2 runs)". */
-function jobText({ records, tasks, latest }: JobLine, screen: Screen): string {
+/** "4711", "4711.3"; for several records "4720 ×20" tasks, "4711 (2 runs)", "4711 (10 hosts)", "4711 (3 slave tasks)". */
+function jobText({ records, tasks, masters, host, latest }: JobLine, screen: Screen): string {
   if (records === 1) return jobLabel(latest, screen);
-  return tasks > 1 ? `${jobName(latest)} ${screen.glyphs.times}${tasks}` : `${jobName(latest)} (${records} runs)`;
+  if (tasks > 1) return `${jobName(latest)} ${screen.glyphs.times}${tasks}`;
+  const slaves = records - masters;
+  const parts =
+    masters > 1
+      ? `${masters} runs`
+      : host.values > 1
+        ? `${host.values} hosts`
+        : `${slaves} slave task${slaves === 1 ? '' : 's'}`;
+  return `${jobName(latest)} (${parts})`;
 }
 
 const peakCell =
@@ -293,10 +301,10 @@ export const RECORD_COLUMNS = {
   },
   slots: {
     head: 'slots',
-    says: 'slots on the host',
+    says: 'slots of the whole job',
     dispensable: 8,
     align: 'right',
-    ...ofSums(({ latest: { host_slots, slots } }) => String(host_slots ?? slots ?? '')),
+    ...ofSums(({ slots, latest }) => String(slots ?? latest.host_slots ?? '')),
   },
   request: {
     head: 'request',

@@ -152,6 +152,8 @@ function lineOf(sums: Sums, nearest: JobRecord, ends: JobLine['ends'], words: Wo
   return {
     records,
     tasks,
+    masters: records,
+    slots: latest.slots,
     latest,
     fullest: nearest.peak_rss === null ? latest : nearest,
     ends: inOrder(ends),
