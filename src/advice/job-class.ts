@@ -21,8 +21,10 @@ const SMALL_RISK = 0.02;
 /** Own scores of a class known by fewer runs change nothing beside a prior, and take most of the room of a long history. */
 const RUNS_BEFORE_SCORES = 20;
 
-/** A run at its limit needed more than that: half as much again, until a run says more. */
-const CENSORED = 1.5;
+/** A run at its limit needed more than that: half as much memory again, until a run says more. */
+export const RAISE = 1.5;
+/** A job that was stopped for its time may have been at its beginning: half as much again would hardly help. */
+export const TIME_RAISE = 2;
 
 /** On how many of the last peaks the base of each risk rests. */
 const WINDOWS = RISKS.map((risk) => Math.min(RUNS_KEPT, Math.round(RUNS_ABOVE / risk)));
@@ -53,6 +55,10 @@ export interface Moment {
 
 const NOTHING: Moment = { runs: 0, group: 0, bases: RISKS.map(() => 0) };
 
+/** What a run is taken to need; `raise`: by how much a limit is raised that a run was stopped at. */
+export const takenNeed = ({ needed, stoppedAt }: Need, raise: number): number =>
+  Math.max(needed, (stoppedAt ?? 0) * raise);
+
 /** By risk, as RISKS: what a run needed over the base that was known then; Infinity: more than its limit. */
 export const ratiosTo = ({ bases }: Moment, { needed, stoppedAt }: Need): readonly number[] =>
   bases.map((base) => (stoppedAt === null ? needed / base : Infinity));
@@ -70,13 +76,16 @@ export class JobClass {
   /** By risk, as RISKS: of now; null: not worked out. */
   private factors: readonly number[] | null = null;
 
-  constructor(private readonly prior: Prior) {
+  constructor(
+    private readonly prior: Prior,
+    private readonly raise: number,
+  ) {
     this.margins = new Margins(prior);
   }
 
   /** One that has had the same runs. */
   copy(): JobClass {
-    const copy = new JobClass(this.prior);
+    const copy = new JobClass(this.prior, this.raise);
     copy.peaks = this.peaks.copy();
     copy.recent = this.recent.map((window) => window?.copy());
     copy.margins = this.margins.copy();
@@ -116,10 +125,9 @@ export class JobClass {
 
   /** A run has ended; `then`: what was known when it was submitted. */
   learn(then: Moment, need: Need): void {
-    const { needed, stoppedAt } = need;
     if (then.runs > RUNS_BEFORE_SCORES)
       for (const [index, ratio] of ratiosTo(then, need).entries()) this.margins.add(index, then.group, ratio);
-    const peak = stoppedAt === null ? needed : Math.max(needed, stoppedAt * CENSORED);
+    const peak = takenNeed(need, this.raise);
     this.peaks.add(peak);
     for (const [index, runs] of WINDOWS.entries()) if (runs < this.peaks.size) this.addRecent(index, runs, peak);
     this.moment = null;

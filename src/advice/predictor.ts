@@ -1,4 +1,4 @@
-import { JobClass, type Moment, type Need } from './job-class';
+import { JobClass, RAISE, type Moment, type Need } from './job-class';
 import type { Prior } from './margins';
 
 /** What is known of a class; several that have had the same runs so far have one. */
@@ -25,7 +25,11 @@ export interface Known {
 export class Predictor {
   private readonly places = new Map<string, Place>();
 
-  constructor(private readonly prior: Prior) {}
+  /** `raise`: by how much a limit is raised that a run was stopped at. */
+  constructor(
+    private readonly prior: Prior,
+    private readonly raise: number = RAISE,
+  ) {}
 
   /** `classes`: names, narrow to wide. */
   known(classes: readonly string[]): readonly Known[] {
@@ -34,7 +38,7 @@ export class Predictor {
     let unknown: Knowledge | null = null;
     return found.map((place, index) => {
       if (place !== undefined) return knownOf(place);
-      unknown ??= { jobClass: new JobClass(this.prior), classes: 0 };
+      unknown ??= { jobClass: new JobClass(this.prior, this.raise), classes: 0 };
       unknown.classes++;
       const made = { knowledge: unknown };
       this.places.set(classes[index] ?? '', made);

@@ -8,7 +8,7 @@ import { programDigest } from '../../gridengine/program';
 import { readSubmission } from '../../gridengine/qsub-options';
 import { programsOf, programsOfRecord } from '../../record/programs';
 import { loadSettings } from '../../record/settings';
-import { neededPerSlot } from '../../report/advice/advice';
+import { ownNeed, type OwnNeed } from '../../report/advice/advice';
 import type { ClassFields } from '../../report/advice/class-advice';
 import { classRequest, renderClass, renderClassCsv, renderClassJson } from '../../report/advice/class-screen';
 import { latestRuns, recordsOf } from '../../report/job/job-run';
@@ -56,8 +56,8 @@ export function register(command: Command, context: CommandContext): void {
 /** The kind of job that is asked about. */
 interface Kind {
   readonly fields: ClassFields;
-  /** Bytes per slot that the job itself was measured to need. */
-  readonly least: number;
+  /** What the job itself calls for; null: no job is asked about. */
+  readonly own: OwnNeed | null;
   /** Its own `-l` options, as a category has them. */
   readonly requests: string;
 }
@@ -80,14 +80,14 @@ function submitted(words: readonly string[]): Kind {
   const program = script !== null ? { script } : command !== null ? { command } : null;
   const digest = program && programDigest(program, directory === null ? homedir : resolve(directory));
   const programs = programsOf(digest, command);
-  return { fields: { owner, jobName, slots, pe, project, queue, programs, cluster: null }, least: 0, requests };
+  return { fields: { owner, jobName, slots, pe, project, queue, programs, cluster: null }, own: null, requests };
 }
 
 function named({ name }: AdviseOptions): Kind {
   if (name === undefined)
     throw usageError('advise: whose jobs is not enough: add --name NAME, a script or a job number');
   const fields = { jobName: name, slots: null, pe: null, project: null, queue: null, programs: [], cluster: null };
-  return { fields: { owner: userInfo().username, ...fields }, least: 0, requests: '' };
+  return { fields: { owner: userInfo().username, ...fields }, own: null, requests: '' };
 }
 
 /** null: no such job is known, or not by name. */
@@ -101,7 +101,7 @@ async function ofJob(word: string | undefined, terminal: Terminal, sources: JobS
   const { owner, job_name: jobName, slots, pe, project, queue, cluster, grid_engine: account } = record;
   return {
     fields: { owner, jobName, slots, pe, project, queue, programs: programsOfRecord(record), cluster },
-    least: recordsOf(runs).reduce((most, one) => Math.max(most, neededPerSlot(one)), 0),
+    own: ownNeed(recordsOf(runs)),
     requests: account?.category ?? '',
   };
 }
@@ -165,9 +165,9 @@ async function showAdvice(words: readonly string[], options: AdviseOptions, term
       warn(terminal, `advise: ${words[0] ?? 'last'}: no such job is known; name its script, or --name and --owner`);
       return statusOfNothing(stores);
     }
-    const { fields, least, requests } = kind;
+    const { fields, own, requests } = kind;
     const history = historyOf(stores.readers, terminal.now());
-    const wanted = { risk, least };
+    const wanted = { risk, own };
     const advice = await history.adviceOf(fields, wanted);
     const report = { fields, advice, risk, requests };
     const isKnown = classRequest(advice) !== null;

@@ -1,3 +1,4 @@
+import { RAISE } from '../../advice/job-class';
 import { limitsAddressSpace } from '../../gridengine/memory-complex';
 import { countedByExecd, countedByGridEngine } from '../../record/cause';
 import { measuredUpper } from '../../record/peak-figure';
@@ -12,8 +13,6 @@ const GIB = 1024 ** 3;
 
 /** What is added to a peak: the next run is never quite the same. */
 export const HEADROOM = 1.2;
-/** By how much a limit is raised that the job has run into. */
-export const RAISE = 1.5;
 /** A smaller change than this is not worth a word. */
 export const WORTHWHILE = 0.85;
 
@@ -138,6 +137,22 @@ export const neededPerSlot = (record: JobRecord): number => countedPerSlot(measu
 
 export const countedPerSlot = ({ need, counted, slots }: Measured): number =>
   Math.max(need?.bytes ?? 0, counted) / slots;
+
+/** Bytes per slot that records call for by themselves: not less than `least`, and `request` where nothing else says more. */
+export interface OwnNeed {
+  readonly least: number;
+  readonly request: number;
+}
+
+export function ownNeed(records: readonly JobRecord[]): OwnNeed {
+  const measured = measureAll(records);
+  const needed = measured.reduce((most, one) => Math.max(most, countedPerSlot(one)), 0);
+  const raised = measured.reduce(
+    (most, { isStopped, limit, slots }) => (isStopped ? Math.max(most, ((limit ?? 0) / slots) * RAISE) : most),
+    0,
+  );
+  return { least: Math.max(needed, raised), request: Math.max(needed * HEADROOM, raised) };
+}
 
 /** Without the address space a smaller limit on it could stop the program at its start. */
 const saysWhatToAsk = ({ record, need, isStopped, limit }: Measured): boolean =>

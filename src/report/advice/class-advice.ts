@@ -1,3 +1,4 @@
+import { RAISE, takenNeed, TIME_RAISE } from '../../advice/job-class';
 import { jobClasses } from '../../advice/job-classes';
 import type { Prior } from '../../advice/margins';
 import { RISKS } from '../../advice/margins';
@@ -9,7 +10,7 @@ import { nameClass } from '../../record/name-class';
 import type { StoredRecord } from '../../record/merge';
 import type { JobRecord } from '../../record/record';
 import { complexOf, requestOf } from '../../record/request';
-import { HEADROOM, roundRequest } from './advice';
+import { HEADROOM, roundRequest, type OwnNeed } from './advice';
 import { roundTime } from './next-time';
 import { pastRuns, pastTimes, type MemoryRun } from './past-runs';
 
@@ -36,6 +37,8 @@ export interface Promised {
   readonly runs: number;
   /** The most that any of those runs needed. */
   readonly largest: number;
+  /** The limit at which the run was stopped that is taken to need most; null: it was not stopped. */
+  readonly stoppedAt: number | null;
   /** Earlier runs of the same kind for which as much was known as to state this risk, and those of them that needed more. */
   readonly predictions: number;
   readonly failed: number;
@@ -75,10 +78,10 @@ export interface ClassAdvice {
   readonly slots: SlotsAdvice | null;
 }
 
-/** What is asked of past runs: a risk, and no less than so many bytes per slot, which the job itself was measured to need. */
+/** What is asked of past runs: a risk, and no less than the job itself calls for. */
 export interface Wanted {
   readonly risk: number;
-  readonly least?: number;
+  readonly own?: OwnNeed | null;
 }
 
 /** From narrow to wide. */
@@ -104,23 +107,30 @@ function promisedBy<Run extends PastRun>(
   fields: ClassFields,
   newest: JobRecord | null,
   risk: number,
-  prior: Prior,
+  { prior, raise }: { readonly prior: Prior; readonly raise: number },
 ): Founded<Run> | null {
   if (alike.length === 0) return null;
   const classes = classesOf(fields, newest);
-  const predictor = new Predictor(prior);
+  const predictor = new Predictor(prior, raise);
   const { advice } = replay(bySubmission(alike), RISKS, predictor, []);
   const known = predictor.known(classes);
   const jobClass = predictor.advisable(known);
   const name = classes[known.findIndex(isAdvisable)];
   const basis = name === undefined ? alike : ofClasses(alike, [name]);
   const largest = basis.reduce((most, { needed, stoppedAt }) => Math.max(most, needed, stoppedAt ?? 0), 0);
+  const [first, ...others] = basis;
+  if (first === undefined) return null;
+  const takenOf = ({ needed, stoppedAt }: PastRun): number =>
+    takenNeed({ needed: needed * HEADROOM, stoppedAt }, raise);
+  const most = others.reduce((a, b) => (takenOf(b) > takenOf(a) ? b : a), first);
+  // What was measured may decide beside a lower limit that it was stopped at.
+  const stoppedAt = most.stoppedAt !== null && takenOf(most) <= most.stoppedAt * raise ? most.stoppedAt : null;
   const sameProgram = name !== undefined && !classesOf({ ...fields, programs: [] }, newest).includes(name);
   const request = jobClass?.request(risk) ?? null;
   const held = advice.find((one) => one.risk === request?.risk)?.promised;
-  const { amount, risk: stated, runs } = request ?? { amount: largest * HEADROOM, risk: null, runs: basis.length };
+  const { amount, risk: stated, runs } = request ?? { amount: takenOf(most), risk: null, runs: basis.length };
   const predictions = { predictions: held?.jobs ?? 0, failed: held?.failed ?? 0 };
-  return { promised: { amount, risk: stated, runs, largest, ...predictions, sameProgram }, basis };
+  return { promised: { amount, risk: stated, runs, largest, stoppedAt, ...predictions, sameProgram }, basis };
 }
 
 function newestOf(stored: readonly StoredRecord[], { jobName }: ClassFields): JobRecord | null {
@@ -143,22 +153,22 @@ export function classRuns(stored: readonly StoredRecord[], fields: ClassFields):
 export function adviseMemory(
   stored: readonly StoredRecord[],
   fields: ClassFields,
-  { risk, least = 0 }: Wanted,
+  { risk, own = null }: Wanted,
 ): MemoryPromise | null {
   const newest = newestOf(stored, fields);
-  const founded = promisedBy(classRuns(stored, fields), fields, newest, risk, MEMORY_PRIOR);
+  const founded = promisedBy(classRuns(stored, fields), fields, newest, risk, { prior: MEMORY_PRIOR, raise: RAISE });
   if (founded === null) return null;
   const complex = newest === null ? H_VMEM : complexOf(newest);
   const per = (newest === null ? null : requestOf(newest))?.per ?? 'slot';
   const countedOnly = founded.basis.filter((run) => run.countedOnly).length;
-  return { ...inBytes(founded.promised, least), per, complex, countedOnly };
+  return { ...inBytes(founded.promised, own), per, complex, countedOnly };
 }
 
 /** The same of its elapsed time. */
 export function adviseTime(stored: readonly StoredRecord[], fields: ClassFields, { risk }: Wanted): TimePromise | null {
   const newest = newestOf(stored, fields);
   const alike = ofClasses(pastTimes(stored), classesOf(fields, newest));
-  const founded = promisedBy(alike, fields, newest, risk, TIME_PRIOR);
+  const founded = promisedBy(alike, fields, newest, risk, { prior: TIME_PRIOR, raise: TIME_RAISE });
   return founded && inSeconds(founded.promised);
 }
 
@@ -183,8 +193,8 @@ export function adviseSlots(stored: readonly StoredRecord[], fields: ClassFields
   return enough < requested ? { requested, busiest, enough, runs: busy.length } : null;
 }
 
-function inBytes(promised: Promised, least: number): Promised & { readonly text: string } {
-  const { bytes, text } = roundRequest(least > promised.amount ? least * HEADROOM : promised.amount);
+function inBytes(promised: Promised, own: OwnNeed | null): Promised & { readonly text: string } {
+  const { bytes, text } = roundRequest(own !== null && own.least > promised.amount ? own.request : promised.amount);
   return { ...promised, amount: Math.trunc(bytes), text };
 }
 

@@ -1,11 +1,13 @@
+import { RAISE } from '../../advice/job-class';
 import { categoryRequests } from '../../gridengine/category-requests';
 import { nameClass } from '../../record/name-class';
-import { formatBytes, formatCount, formatDuration, formatPercent, plural } from '../format/units';
+import { formatBytes, formatCount, formatDuration, formatPercent, formatRequested, plural } from '../format/units';
 import { escapeJson } from '../format/escape';
 import { renderCsvRows } from '../records/csv';
 import { wrap } from '../screen/layout';
 import type { Screen } from '../screen/screen';
 import { renderTable, type Column } from '../screen/table';
+import { HEADROOM } from './advice';
 import type { ClassAdvice, ClassFields, Promised } from './class-advice';
 
 /** Advice for a kind of job, and what was asked. */
@@ -50,12 +52,24 @@ function row(promise: PromiseObject, largest: string, screen: Screen): readonly 
   ];
 }
 
+function largestMemory(memory: NonNullable<ClassObject['memory']>): string {
+  const { stopped_at_bytes: limit, largest_bytes: largest, runs_by_grid_engine_only: countedOnly } = memory;
+  return limit === null
+    ? `${countedOnly > 0 ? '~' : ''}${formatBytes(largest, 'up')}`
+    : `stopped at ${formatRequested(limit)}`;
+}
+
+const largestTime = ({
+  stopped_at_seconds: limit,
+  largest_seconds: largest,
+}: NonNullable<ClassObject['time']>): string =>
+  limit === null ? formatDuration(largest) : `stopped at ${formatDuration(limit)}`;
+
 /** A line for each request, as `CLASS_COLUMNS`. */
 export function classRows({ memory, time }: ClassObject, screen: Screen): readonly (readonly string[])[] {
-  const tilde = memory !== null && memory.runs_by_grid_engine_only > 0 ? '~' : '';
   return [
-    ...(memory === null ? [] : [row(memory, `${tilde}${formatBytes(memory.largest_bytes, 'up')}`, screen)]),
-    ...(time === null ? [] : [row(time, formatDuration(time.largest_seconds), screen)]),
+    ...(memory === null ? [] : [row(memory, largestMemory(memory), screen)]),
+    ...(time === null ? [] : [row(time, largestTime(time), screen)]),
   ];
 }
 
@@ -73,14 +87,15 @@ export function classTitle(
   return [`${screen.safe(name)} of ${screen.safe(owner)}`, ...parts].join(', ');
 }
 
+const LARGEST = `the largest and ${formatPercent(HEADROOM - 1)} headroom`;
+const LIMIT = 'the limit at which the largest was stopped';
+
 /** Whether no risk can be stated, or only a larger one than was asked for. */
-function riskNotes(promised: PromiseObject | null, wanted: number): readonly string[] {
+function riskNotes(promised: PromiseObject | null, wanted: number, founded: string): readonly string[] {
   if (promised === null) return [];
   const { complex } = promised;
   if (promised.risk === null)
-    return [
-      `${complex}: too few runs (3 are needed), or too different ones, to state a risk: the largest and 20 % headroom.`,
-    ];
+    return [`${complex}: too few runs (3 are needed), or too different ones, to state a risk: ${founded}.`];
   if (promised.risk <= wanted) return [];
   return [
     `${complex}: ${formatPercent(promised.risk)} is the smallest risk that can be stated, ${formatPercent(wanted)} takes more runs, or runs that differ less.`,
@@ -123,8 +138,8 @@ export function classNotes(answer: ClassObject): readonly string[] {
     ...slotsNotes(answer),
     ...programNotes([memory, time]),
     ...memoryNotes(answer),
-    ...riskNotes(memory, wanted),
-    ...riskNotes(time, wanted),
+    ...riskNotes(memory, wanted, memory?.stopped_at_bytes == null ? LARGEST : `${RAISE} times ${LIMIT}`),
+    ...riskNotes(time, wanted, time?.stopped_at_seconds == null ? LARGEST : `twice ${LIMIT}`),
     'Risk: the share of such runs that would need more.',
   ];
 }
@@ -184,12 +199,15 @@ export function classObject({ fields, advice, risk }: Omit<ClassReport, 'request
       request_bytes: memory.amount,
       per: memory.per,
       largest_bytes: Math.ceil(memory.largest),
+      /** The limit at which the largest was stopped; null: it was not. */
+      stopped_at_bytes: memory.stoppedAt,
       runs_by_grid_engine_only: memory.countedOnly,
     },
     time: time && {
       ...promiseObject(TIME, time),
       request_seconds: time.amount,
       largest_seconds: time.largest,
+      stopped_at_seconds: time.stoppedAt,
     },
     /** null, too, where it needs the slots that it requests. */
     slots: slotsAdvice,

@@ -1,9 +1,10 @@
+import { RAISE, TIME_RAISE } from '../../advice/job-class';
 import { categoryRequests, requestedSeconds, type CategoryRequest } from '../../gridengine/category-requests';
 import { parseMemorySize } from '../../gridengine/memory-size';
 import type { JobRecord } from '../../record/record';
 import { complexOf, limitOf, limitsCgroup, requestOf } from '../../record/request';
 import type { Promised } from './class-advice';
-import { adviseRequest, HEADROOM, neededPerSlot, RAISE, roundRequest, type Advice } from './advice';
+import { adviseRequest, HEADROOM, neededPerSlot, roundRequest, type Advice } from './advice';
 import { formatBytes, formatDuration, formatPercent } from '../format/units';
 import type { Cause } from '../why/hypothesis';
 import type { Why } from '../why/why';
@@ -19,9 +20,6 @@ export interface NextTime {
   /** What the memory request rests on; null: it stays as it was. */
   readonly memory: Advice | null;
 }
-
-/** A job that was stopped for its time may have been at its beginning: half as much again would hardly help. */
-const TIME_RAISE = 2;
 
 const MINUTE = 60;
 const HOUR = 3600;

@@ -2,6 +2,7 @@ import { arrangeAttempts } from '../../accounting/attempts';
 import { jobClasses } from '../../advice/job-classes';
 import type { PastRun } from '../../advice/replay';
 import { groupBy } from '../../base/group-by';
+import { categoryRequests, requestedSeconds } from '../../gridengine/category-requests';
 import type { StoredRecord } from '../../record/merge';
 import { programsOfRecord } from '../../record/programs';
 import type { JobRecord } from '../../record/record';
@@ -99,10 +100,17 @@ export function pastTimes(stored: readonly StoredRecord[]): readonly PastRun[] {
   return endedRuns(stored).flatMap((run) => timeRun(run) ?? []);
 }
 
+/** Seconds of h_rt, which a job that is killed exceeds a little. */
+function requestedTime(run: Run): number | null {
+  const category = run.find((record) => record.grid_engine?.category != null)?.grid_engine?.category;
+  return requestedSeconds(categoryRequests(category ?? ''), 'h_rt');
+}
+
 function timeRun(run: Run): PastRun | null {
   const base = baseOf(run);
   if (base === null || base.seconds <= 0) return null;
   const wasStopped = whyEnded(run)?.causes.some((cause) => OUT_OF_TIME.has(cause)) ?? false;
   if (!wasStopped && !run.some((record) => succeeded(record) === true)) return null;
-  return { ...base, needed: base.seconds, stoppedAt: wasStopped ? base.seconds : null, requested: null };
+  const stoppedAt = wasStopped ? Math.min(base.seconds, requestedTime(run) ?? Infinity) : null;
+  return { ...base, needed: base.seconds, stoppedAt, requested: null };
 }

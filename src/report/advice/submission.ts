@@ -1,6 +1,6 @@
 import { categoryRequests } from '../../gridengine/category-requests';
 import { parseMemorySize } from '../../gridengine/memory-size';
-import { formatBytes, formatCount, formatPercent } from '../format/units';
+import { formatBytes, formatCount, formatPercent, formatRequested } from '../format/units';
 import type { MemoryPromise } from './class-advice';
 import { exactSize } from './next-time';
 
@@ -26,13 +26,15 @@ function askedOf(requests: string, complex: string): number | null {
 export function submissionLine(requests: string, promise: MemoryPromise | null, mayRewrite: boolean): string {
   const asked = promise === null ? null : askedOf(requests, promise.complex);
   if (promise === null || asked === null) return NOTHING;
-  const { complex, amount, text, largest, runs, risk } = promise;
+  const { complex, amount, text, largest, stoppedAt, runs, risk } = promise;
   const less = asked < Math.min(amount, largest);
   const isMore = risk !== null && asked >= amount * FAR;
   if (!less && !isMore) return NOTHING;
   const given = `${complex}=${exactSize(asked)}`;
   const advised = `${complex}=${text}`;
-  const past = `of ${formatCount(runs)} such runs the largest needed ${formatBytes(largest, 'up')}`;
+  const most =
+    stoppedAt === null ? `needed ${formatBytes(largest, 'up')}` : `was stopped at ${formatRequested(stoppedAt)}`;
+  const past = `of ${formatCount(runs)} such runs the largest ${most}`;
   const enough = risk === null ? `request ${advised}` : `${advised} is enough for ${formatPercent(1 - risk)} of them`;
   const fault = less ? 'is too little' : `is ${formatCount(Math.floor(asked / amount))} times what is needed`;
   const isSet = mayRewrite && risk !== null && (less || risk <= RISK_OF_LESS);

@@ -1,9 +1,10 @@
+import { RAISE } from '../../advice/job-class';
 import { cpuEfficiency } from '../../record/efficiency';
 import { figureOf, measuredUpper, shareOfLimit } from '../../record/peak-figure';
 import type { Bracket, JobRecord } from '../../record/record';
 import { limitOf } from '../../record/request';
 import type { Promised } from '../advice/class-advice';
-import { hasUnknownPart, HEADROOM, RAISE, type Advice } from '../advice/advice';
+import { hasUnknownPart, HEADROOM, type Advice } from '../advice/advice';
 import { formatHeld, formatPeak } from '../format/bracket';
 import { endUnseen } from '../../record/job-end';
 import { endingSignal, succeeded } from './ending';
@@ -127,8 +128,12 @@ function adviceReason(advice: Advice, screen: Screen): string {
 }
 
 /** "a risk of 1.0 % by 42 runs of its kind, of which the largest needed 1.98 GiB". */
-function promiseWords({ risk, runs, largest }: Promised, { slots, counted }: Advice): string {
-  return `a risk of ${formatPercent(risk ?? 1)} by ${formatCount(runs)} runs of its kind, of which the largest needed ${counted ? '~' : ''}${formatBytes(largest, 'up')}${slots > 1 ? ' per slot' : ''}`;
+function promiseWords({ risk, runs, largest, stoppedAt }: Promised, { slots, counted }: Advice): string {
+  const most =
+    stoppedAt === null
+      ? `needed ${counted ? '~' : ''}${formatBytes(largest, 'up')}`
+      : `was stopped at ${formatRequested(stoppedAt)}`;
+  return `a risk of ${formatPercent(risk ?? 1)} by ${formatCount(runs)} runs of its kind, of which the largest ${most}${slots > 1 ? ' per slot' : ''}`;
 }
 
 function memoryReason(advice: Advice, screen: Screen): string {

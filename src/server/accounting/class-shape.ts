@@ -42,6 +42,8 @@ const jobClass: Shape<ClassObject['class']> = object({
   queue: nullable(string),
 });
 
+const STOPPED_AT = 'the limit at which the run was stopped that needed most; null: it was not stopped';
+
 const ADVICE = {
   class: jobClass,
   wanted_risk: number(0, 1),
@@ -52,10 +54,18 @@ const ADVICE = {
       request_bytes: described(count, 'per slot, or per job where the complex is so consumed'),
       per: oneOf(['slot', 'job']),
       largest_bytes: count,
+      stopped_at_bytes: described(nullable(bytes), STOPPED_AT),
       runs_by_grid_engine_only: described(count, "runs of which only Grid Engine's figure is known"),
     }),
   ),
-  time: nullable(object({ ...PROMISE, request_seconds: count, largest_seconds: number(0) })),
+  time: nullable(
+    object({
+      ...PROMISE,
+      request_seconds: count,
+      largest_seconds: number(0),
+      stopped_at_seconds: described(nullable(number(0)), STOPPED_AT),
+    }),
+  ),
   slots: described(
     nullable(
       object({

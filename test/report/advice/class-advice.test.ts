@@ -3,9 +3,10 @@ import { describe, it } from 'node:test';
 import { asStored } from '../../../src/record/merge';
 import { programsOf } from '../../../src/record/programs';
 import type { JobRecord } from '../../../src/record/record';
+import { adviseRequest, ownNeed, type OwnNeed } from '../../../src/report/advice/advice';
 import { adviseMemory, adviseSlots, adviseTime, type ClassFields } from '../../../src/report/advice/class-advice';
 import { accountOf } from '../../support/records';
-import { tenMinutesOf } from '../bad-ends';
+import { BAD_ENDS, modest, tenMinutesOf } from '../bad-ends';
 import { needing, pastJobs } from '../past-jobs';
 import { killedAtLimit, mpiMaster, mpiTask } from '../sample-records';
 
@@ -24,7 +25,7 @@ const LIKE_THEM: ClassFields = {
 
 const advise = (
   records: readonly JobRecord[],
-  more: { readonly fields?: Partial<ClassFields>; readonly risk?: number; readonly least?: number } = {},
+  more: { readonly fields?: Partial<ClassFields>; readonly risk?: number; readonly own?: OwnNeed } = {},
 ): { memory: ReturnType<typeof adviseMemory>; time: ReturnType<typeof adviseTime> } => {
   const asked = [
     { ...LIKE_THEM, ...more.fields },
@@ -169,12 +170,45 @@ describe('adviseClass', () => {
       })).slice(10),
     ]);
     assert.ok((memory?.amount ?? 0) >= 1.5 * GIB, memory?.text);
+    assert.deepEqual([memory?.runs, memory?.stoppedAt], [11, GIB]);
+  });
+
+  it('raises a limit at which one of few runs was stopped as `job` does', () => {
+    const alike = { slots: 1, host_slots: 1, pe: null, submitted_at: '2026-11-01T10:00:00Z' };
+    const fields = { jobName: 'sim', slots: 1, pe: null };
+    const memory = { ...killedAtLimit, ...alike, job_name: 'sim' };
+    const own = ownNeed([memory]);
+    for (const records of [[memory], [...pastJobs(90, () => ({ ...needing(1), ...alike, job_name: 'sim' })), memory]]) {
+      const advised = advise(records, { fields, own }).memory;
+      assert.ok((advised?.amount ?? 0) >= 6 * GIB, advised?.text);
+      assert.equal(advised?.stoppedAt, 4 * GIB);
+    }
+    assert.equal(adviseRequest([memory])?.request, 'h_vmem=6G');
+
+    const overTime = { ...BAD_ENDS['stopped-at-h_rt'], ...alike, wallclock_seconds: 603 };
+    const quick = [1, 2].map((number) => ({ ...modest, ...alike, job_id: number, wallclock_seconds: 60 }));
+    for (const records of [[overTime], [...quick, overTime]]) {
+      const advised = advise(records, { fields }).time;
+      assert.ok((advised?.amount ?? 0) >= 1200, advised?.text);
+      assert.deepEqual([advised?.stoppedAt, advised?.largest], [600, 603]);
+    }
+    assert.equal(advise([overTime], { fields }).time?.text, '0:20:00');
+    assert.equal(advise(quick, { fields }).time?.stoppedAt, null);
+  });
+
+  it('names a larger need that was measured, not a lower limit', () => {
+    const alike = { slots: 1, host_slots: 1, pe: null, job_name: 'sim' };
+    const stopped = { ...killedAtLimit, ...alike };
+    const { memory } = advise([stopped, ...pastJobs(1, () => ({ ...needing(9), ...alike }))], {
+      fields: { jobName: 'sim', slots: 1, pe: null },
+    });
+    assert.deepEqual([memory?.stoppedAt, memory?.largest], [null, 9 * GIB]);
   });
 
   it('never asks for less than was measured', () => {
     const { memory } = advise(
       pastJobs(30, () => needing(2)),
-      { least: 5 * GIB },
+      { own: ownNeed(pastJobs(1, () => needing(20))) },
     );
     assert.equal(memory?.text, '6G');
   });
