@@ -1,5 +1,5 @@
 import { H_VMEM, measuredFor } from '../../gridengine/memory-complex';
-import { CLOSE_TO_LIMIT, memoryEnd } from '../../record/cause';
+import { CLOSE_TO_LIMIT, countedByExecd, memoryEnd } from '../../record/cause';
 import { figureOf, judgedEnd, shareOf } from '../../record/peak-figure';
 import type { Bracket, JobRecord } from '../../record/record';
 import { complexOf, limitOf } from '../../record/request';
@@ -52,10 +52,13 @@ export function underVmem(record: JobRecord): JobRecord {
   return record.h_vmem === null || complexOf(record) === H_VMEM ? record : { ...record, request_order: H_VMEM };
 }
 
-/** How near to its limit a record came, for an order among several; without a limit nearly nothing. */
+/**
+ * How near to its limit a record came, by Grid Engine's figure where nobody measured it, for an order among several;
+ * without a limit nearly nothing, -1: nothing is known.
+ */
 export function fullness(record: JobRecord): number {
-  const bytes = needOf(record)?.bytes ?? -1;
-  return shareOf(bytes, limitOf(record)) ?? bytes / 2 ** 60;
+  const bytes = needOf(record)?.bytes ?? countedByExecd(record);
+  return bytes === null ? -1 : (shareOf(bytes, limitOf(record)) ?? bytes / 2 ** 60);
 }
 
 /** `perhaps-close`: its upper end is, what it was seen to hold is not. */

@@ -3,6 +3,9 @@ import type { Bracket, BracketSource, OpenReason } from '../../record/record';
 import type { Glyphs } from '../screen/screen';
 import { formatBytes } from './units';
 
+/** Grid Engine's own figure: "~1.53 GiB". */
+export const formatCounted = (bytes: number): string => `~${formatBytes(bytes)}`;
+
 /** A peak's figure alone, rounded down, since it is a lower end: "1.53 GiB". */
 export function formatHeld(bytes: number): string {
   return formatBytes(bytes, 'down');

@@ -1,11 +1,12 @@
 import type { Dialect } from '../../gridengine/dialect';
+import { countedByExecd } from '../../record/cause';
 import { cpuEfficiency, queueWait } from '../../record/efficiency';
 import { figureOf } from '../../record/peak-figure';
 import type { JobRecord } from '../../record/record';
 import { ArrayNeeds } from '../advice/array-needs';
 import { measure } from '../advice/advice';
 import { fullness } from '../advice/fit';
-import { formatHeld } from '../format/bracket';
+import { formatCounted, formatHeld } from '../format/bracket';
 import { formatDuration, formatPercent } from '../format/units';
 import type { ClassCounts } from '../rules/judge';
 import { whyEnded, type Why } from '../why/why';
@@ -32,12 +33,18 @@ interface Measure {
   readonly format: (value: number) => string;
 }
 
+/** Bytes by Grid Engine, of a task that nobody measured. */
+export function countedAlone(record: JobRecord): number | null {
+  return record.peak_rss === null ? countedByExecd(record) : null;
+}
+
 const MEASURES: readonly Measure[] = [
   {
     name: 'peak memory (RSS)',
     of: (record) => record.peak_rss && figureOf(record.peak_rss),
     format: formatHeld,
   },
+  { name: 'memory by maxvmem', of: countedAlone, format: formatCounted },
   {
     name: 'largest address space',
     of: (record) => record.peak_process_vmem && figureOf(record.peak_process_vmem),
@@ -110,7 +117,7 @@ interface ArrayView {
 /** What the screen of an array is made from: its tasks added up, one after the other. */
 export class ArrayFacts {
   tasks = 0;
-  /** The task nearest to its limit, or that needs most. */
+  /** The task nearest to its limit, or that needs most; the first, where nothing is known of any. */
   worst: Task | null = null;
   private weight = -Infinity;
   readonly hosts = new Set<string>();
@@ -156,6 +163,11 @@ export class ArrayFacts {
     else this.mostOfOthers = Math.max(this.mostOfOthers, measured.need?.bytes ?? 0);
     this.needs.add(whole.sum === null ? [measured] : whole.needs.map(measure));
     this.submitCommand ??= record.grid_engine?.submit_command ?? null;
+  }
+
+  /** Whether it is known of any task what memory it needed. */
+  get knowsWorst(): boolean {
+    return this.weight >= 0;
   }
 
   private addTimes({ started_at: started, ended_at: ended }: JobRecord): void {

@@ -2,15 +2,17 @@ import { jobName, jobTaskName } from '../../record/job-name';
 import { groupBy } from '../../base/group-by';
 import type { FieldName } from '../../record/fields';
 import type { JobRecord } from '../../record/record';
+import { limitOf } from '../../record/request';
 import type { Promised } from '../advice/class-advice';
 import type { ArrayNeeds } from '../advice/array-needs';
-import { ArrayFacts, MOST_NAMED, taskOf, type BadTask } from './array-facts';
+import { ArrayFacts, countedAlone, MOST_NAMED, taskOf, type BadTask } from './array-facts';
 import { chooseTasks } from './choose-tasks';
 import { renderGauges } from '../screen/gauge';
 import { jobGauges, renderVerdict } from './headline';
 import { nextTime } from '../advice/next-time';
 import type { RunRecords } from './job-whole';
 import { type JobViewOptions, latestRuns, promiseOf, recordsOf, type JobRun } from './job-run';
+import { formatCounted } from '../format/bracket';
 import { parseTime } from '../format/local-time';
 import { renderRequests } from './usage';
 import { renderRunTable } from './run-table';
@@ -18,7 +20,7 @@ import type { Screen } from '../screen/screen';
 import { renderSection, SECTION_INDENT, wrap } from '../screen/layout';
 import { renderTable } from '../screen/table';
 import { describePlace, formatSpan, renderSubmitted, spread } from './title';
-import { formatBytes, formatCount } from '../format/units';
+import { formatBytes, formatCount, formatRequested } from '../format/units';
 import { wordsOf } from '../why/words';
 import { foundClasses, renderClassCounts } from '../rules/class-lines';
 import { ClassCounts, type ClassCount, type Judges } from '../rules/judge';
@@ -214,15 +216,18 @@ export function renderAdded(
     lines.length === 0 ? [] : ['', ...renderSection(title, lines, screen)];
   const room = screen.width - SECTION_INDENT;
   const rows = listed?.map((records) => ({ record: taskOf(records).record, attempt: 1, incarnation: 1 })) ?? null;
-  const worstLine = `worst: task ${worst.task_id ?? ''}${hosts === 1 ? '' : ` on ${screen.safe(worst.host)}`}`;
+  const counted = countedAlone(worst);
+  const limit = limitOf(worst);
+  const ofLimit = limit === null ? '' : ` of ${formatRequested(limit)}`;
+  const memory = counted === null ? '' : `, ${formatCounted(counted)}${ofLimit} by Grid Engine (maxvmem)`;
+  const worstLine = `worst: task ${worst.task_id ?? ''}${hosts === 1 ? '' : ` on ${screen.safe(worst.host)}`}${memory}`;
   const single = style.title(`qmemacct job ${jobTaskName(worst)}`);
 
   return [
     spread(`Job ${jobName(worst)}${name}`, `${formatCount(facts.tasks)} tasks`, screen, style.title, style.title),
     spread(place.join(` ${glyphs.dot} `), span(facts, screen), screen, (text) => text, style.faint),
     '',
-    ...renderGauges(jobGauges(whole, screen), screen),
-    style.faint(`  ${worstLine}`),
+    ...(facts.knowsWorst ? [...renderGauges(jobGauges(whole, screen), screen), style.faint(`  ${worstLine}`)] : []),
     ...renderVerdict(whole.fullest, needs.decisive, next, screen, own),
     ...renderStopped(facts, screen),
     ...renderMost(needs, screen),

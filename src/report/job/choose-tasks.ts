@@ -12,7 +12,10 @@ export interface TaskChoice {
   readonly limit?: number | undefined;
 }
 
-/** The chosen ones of tasks, of which each is the records of its latest run: the fullest first with `worst`, else in their order. */
+/**
+ * The chosen ones of tasks, of which each is the records of its latest run: with `worst` the fullest first, none of which
+ * nothing is known, else in their order.
+ */
 export function chooseTasks<Task extends readonly JobRecord[]>(
   tasks: readonly Task[],
   { worst, failed, limit = Infinity }: TaskChoice,
@@ -21,7 +24,8 @@ export function chooseTasks<Task extends readonly JobRecord[]>(
   const most = Math.min(worst ?? Infinity, limit);
   if (worst === undefined) return wanted.slice(0, most);
   return wanted
-    .map((task) => ({ task, full: task.reduce((full, record) => Math.max(full, fullness(record)), -Infinity) }))
+    .map((task) => ({ task, full: task.reduce((full, record) => Math.max(full, fullness(record)), -1) }))
+    .filter(({ full }) => full >= 0)
     .sort((a, b) => b.full - a.full)
     .slice(0, most)
     .map(({ task }) => task);

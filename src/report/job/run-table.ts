@@ -1,6 +1,7 @@
+import { countedByExecd } from '../../record/cause';
 import { limitOf } from '../../record/request';
 import { cpuEfficiency, memoryEfficiency } from '../../record/efficiency';
-import { formatPeak } from '../format/bracket';
+import { formatCounted, formatPeak } from '../format/bracket';
 import { endingLabel } from './ending';
 import { runningLabel } from './running';
 import { endingTone } from './headline';
@@ -56,7 +57,11 @@ export const RUN_COLUMNS = {
   peak: {
     head: 'peak',
     align: 'right',
-    cell: ({ record }, { glyphs }) => (record.peak_rss === null ? glyphs.none : formatPeak(record.peak_rss, glyphs)),
+    cell: ({ record }, { glyphs }) => {
+      const counted = record.peak_rss === null ? countedByExecd(record) : null;
+      if (counted !== null) return formatCounted(counted);
+      return record.peak_rss === null ? glyphs.none : formatPeak(record.peak_rss, glyphs);
+    },
   },
   memory: {
     head: 'of limit',

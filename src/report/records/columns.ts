@@ -7,7 +7,7 @@ import { requestedBytes } from '../../record/facts';
 import { figureOf } from '../../record/peak-figure';
 import type { JobRecord, Bracket } from '../../record/record';
 import { limitOf, requestOf } from '../../record/request';
-import { formatPeak } from '../format/bracket';
+import { formatCounted, formatPeak } from '../format/bracket';
 import { endingLabel, succeeded, signalName } from '../job/ending';
 import { shareTone } from '../screen/gauge';
 import { heartbeatOf, runningLabel } from '../job/running';
@@ -162,7 +162,7 @@ function peakText(
   { glyphs }: Screen,
 ): string {
   if (peak !== null) return formatPeak(peak, glyphs);
-  return counted === null ? glyphs.none : `~${formatBytes(counted)}`;
+  return counted === null ? glyphs.none : formatCounted(counted);
 }
 
 function limitText({ fullest, largest_limit_bytes: largest }: JobLine): string {

@@ -3,12 +3,12 @@ import { readTasks } from '../../accounting/tasks';
 import { groupBy } from '../../base/group-by';
 import { largestOfKnown } from '../../base/known';
 import type { Dialect } from '../../gridengine/dialect';
-import { memoryEfficiency } from '../../record/efficiency';
 import { endedBadly } from '../../record/job-end';
 import { figureOf } from '../../record/peak-figure';
 import { RECORD_SCHEMA, type JobRecord } from '../../record/record';
 import { limitOf } from '../../record/request';
 import type { ClassHistory } from '../../report/advice/class-history';
+import { fullness } from '../../report/advice/fit';
 import { nextRequest } from '../../report/advice/next-request';
 import { nextTime } from '../../report/advice/next-time';
 import { ARRAY_FIELDS, TASK_FIELDS } from '../../report/job/array';
@@ -53,7 +53,7 @@ function evenly<T>(all: readonly T[], most: number): readonly T[] {
 
 function closestOf(records: readonly JobRecord[]): readonly JobRecord[] {
   return records
-    .map((record) => ({ record, share: memoryEfficiency(record) ?? -1 }))
+    .map((record) => ({ record, share: fullness(record) }))
     .sort((a, b) => b.share - a.share)
     .slice(0, SINGLE_TASKS)
     .map(({ record }) => record);

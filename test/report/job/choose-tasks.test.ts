@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { accountOf } from '../../support/records';
 import { chooseTasks, type TaskChoice } from '../../../src/report/job/choose-tasks';
 import { renderJob } from '../../../src/report/job/job';
 import { arrayOfTwenty, asRuns } from '../sample-records';
@@ -26,5 +27,38 @@ describe('chooseTasks', () => {
       ['7', '3'],
     );
     assert.match(lines[0] ?? '', /20 tasks$/);
+  });
+});
+
+describe('tasks that nobody sampled', () => {
+  const counted = arrayOfTwenty.map((record) => ({
+    ...record,
+    ...{ status: 'unsampled' as const, trust: 'accounting' as const, exit_status: 0, signal: 0, failed: 0 },
+    ...{ peak_rss: null, peak_rss_swap: null, peak_process_vmem: null, peak_footprint: null },
+    grid_engine: accountOf({ maxvmem_bytes: (100 + ((record.task_id ?? 0) % 7)) * 2 ** 20 }),
+  }));
+  const unknown = counted.map((record) => ({ ...record, grid_engine: accountOf({ maxvmem_bytes: 0 }) }));
+  const lines = (records: typeof counted): string =>
+    renderJob(
+      { job_id: 4720, runs: asRuns(records), older: 0, newer: 0 },
+      { allTasks: false, tasks: { worst: 3 } },
+      testScreen(),
+    ).join('\n');
+
+  it("are worst by Grid Engine's figure", () => {
+    assert.deepEqual(
+      chooseTasks(
+        counted.map((record) => [record]),
+        { worst: 3 },
+      ).map(([record]) => record?.task_id),
+      [6, 13, 20],
+    );
+    assert.match(lines(counted), /worst: task 6 on node\d+, ~106 MiB of 2 GiB by Grid Engine \(maxvmem\)$/m);
+    assert.match(lines(counted), /memory by maxvmem +~100 MiB +~103 MiB +~106 MiB +20$/m);
+    assert.match(lines(counted), /^ +6 .*~106 MiB/m);
+  });
+
+  it('are not named worst where nothing is known', () => {
+    assert.doesNotMatch(lines(unknown), /worst|^ +1 +node/m);
   });
 });

@@ -1,10 +1,10 @@
 import { groupBy } from '../../../base/group-by';
 import { largestOfKnown } from '../../../base/known';
 import type { ValueOf } from '../../../base/shape';
-import { memoryEfficiency } from '../../../record/efficiency';
 import { endedBadly } from '../../../record/job-end';
 import { figureOf } from '../../../record/peak-figure';
 import { limitOf } from '../../../record/request';
+import { fullness } from '../../../report/advice/fit';
 import { formatCount } from '../../../report/format/units';
 import { endingLabel } from '../../../report/job/ending';
 import { latestRuns } from '../../../report/job/job-run';
@@ -30,7 +30,7 @@ const COLUMNS: readonly (keyof typeof RUN_COLUMNS)[] = [
   ...(['task', 'host', 'limit', 'peak', 'memory', 'cpu', 'ran', 'ending'] as const),
 ];
 
-const shareOf = ({ record }: JobRuns[number]): number => memoryEfficiency(record) ?? -1;
+const shareOf = ({ record }: JobRuns[number]): number => fullness(record);
 
 /** The record of each task's latest run that came closest to its limit. */
 function tasksOf(runs: JobRuns): JobRuns {
@@ -72,7 +72,7 @@ export function arrayView({ runs, causes }: JobPart): ArrayView {
 function tasksTable({ tasks, closest }: ArrayView, screen: Screen): Html {
   const rest = tasks - closest.length;
   return section(
-    'Tasks closest to their limit',
+    closest.some((run) => shareOf(run) >= 0) ? 'Tasks closest to their limit' : 'Tasks',
     runsTable('The latest run of each task', COLUMNS, closest, screen),
     rest > 0
       ? html`<p class="faint">And ${formatCount(rest)} more tasks; each has a page of its own: /job/NUMBER.TASK.</p>`
