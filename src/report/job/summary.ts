@@ -5,8 +5,9 @@ import { queueWait } from '../../record/efficiency';
 import { shareOfLimit } from '../../record/peak-figure';
 import type { Bracket, JobRecord, Trust } from '../../record/record';
 import { limitOf } from '../../record/request';
-import { bracketStanding, formatPeak } from '../format/bracket';
-import { formatBytes, formatCount, formatDuration, formatPercent, formatRequested } from '../format/units';
+import { adviseRequest } from '../advice/advice';
+import { bracketStanding, formatCounted, formatPeak } from '../format/bracket';
+import { formatCount, formatDuration, formatPercent, formatRequested } from '../format/units';
 import { renderChart } from '../screen/chart';
 import { renderBar, shareTone } from '../screen/gauge';
 import { wrap } from '../screen/layout';
@@ -15,7 +16,7 @@ import { renderTable } from '../screen/table';
 import { truncate } from '../screen/text-width';
 import { renderWorstClass } from '../rules/class-lines';
 import { cpuGauges, sizedByAddressSpace } from './headline';
-import type { JobRun } from './job-run';
+import { promiseOf, type JobRun } from './job-run';
 import type { JobWhole } from './job-whole';
 import { latestRun } from './latest-run';
 import { renderWholeFit } from './parallel';
@@ -38,7 +39,7 @@ interface Measured {
 /** Grid Engine's own figure, where no peak was measured. */
 function countedText(record: JobRecord): string {
   const counted = countedByExecd(record);
-  return counted === null ? 'unknown' : `~${formatBytes(counted)}`;
+  return counted === null ? 'unknown' : formatCounted(counted);
 }
 
 function memoryRow(name: string, bracket: Bracket | null, whole: JobWhole, screen: Screen): Measured {
@@ -182,8 +183,9 @@ export function renderSummary(
 export function renderBrief(runs: readonly JobRun[], screen: Screen, dialect: Dialect = 'unknown'): string[] {
   const run = latestRun(runs, screen, dialect);
   if (run === null) return [];
-  const { whole, why, next } = run;
+  const { latest, whole, why, next } = run;
   const { total } = whole;
+  const fits = adviseRequest(whole.needs, promiseOf(latest))?.kind === 'keep';
   const [memory, ...others] = measuredRows(whole, screen);
   const [cpu, time] = others.slice(-2);
   const line = (name: string, row: Measured | undefined): string => {
@@ -191,17 +193,16 @@ export function renderBrief(runs: readonly JobRun[], screen: Screen, dialect: Di
     return `${name}: ${row?.used ?? 'unknown'}${share}`;
   };
   const cause = why === null ? '' : ` ${screen.glyphs.dash} ${why.sentence}`;
-  const [state = ''] = wrap(`State: ${statusText(total, screen)}${cause}`, screen.width);
   return [
     truncate(
       `Job: ${jobLabel(total, screen)}${total.job_name === null ? '' : ` ${screen.safe(total.job_name)}`}${total.owner === null ? '' : ` (${screen.safe(total.owner)})`} on ${screen.safe(total.host)}`,
       screen.width,
       screen.glyphs.ellipsis,
     ),
-    state,
+    truncate(`State: ${statusText(total, screen)}${cause}`, screen.width, screen.glyphs.ellipsis),
     line('Elapsed', time),
     line('CPU', cpu),
     line('Memory', memory),
-    `Next time: ${next?.line ?? 'no change'}`,
+    `Next time: ${next?.line ?? (fits ? 'no change' : 'unknown')}`,
   ];
 }

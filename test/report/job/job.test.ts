@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { displayWidth } from '../../../src/report/screen/text-width';
+import type { JobRecord } from '../../../src/record/record';
 import { renderJob, type JobReport } from '../../../src/report/job/job';
 import type { JobRun } from '../../../src/report/job/job-run';
-import { tenMinutesOf } from '../bad-ends';
+import { BAD_ENDS, modest, tenMinutesOf } from '../bad-ends';
 import { assertGolden } from '../golden';
 import {
   arrayOfTwenty,
@@ -32,6 +33,7 @@ const reportOf = (runs: readonly JobRun[], older = 0): JobReport => ({
   older,
   newer: 0,
 });
+const GIB = 1024 ** 3;
 const full = { detail: 'full', allTasks: false } as const;
 const short = { allTasks: false };
 
@@ -130,6 +132,17 @@ describe('renderJob', () => {
         ['Job', 'State', 'Elapsed', 'CPU', 'Memory', 'Next time'],
       );
     }
+  });
+
+  it('says with brief where nothing is to change and where nothing is known, and cuts a long cause with a mark', () => {
+    const brief = (record: JobRecord): readonly string[] =>
+      renderJob(reportOf(asRuns([record])), { ...short, detail: 'brief' }, testScreen({ width: 60 }));
+    const fitting = { ...modest, h_vmem: { request_bytes: 1.4 * GIB, limit_bytes: 1.4 * GIB, per: 'slot' as const } };
+    assert.equal(brief(fitting).at(5), 'Next time: no change');
+    assert.equal(brief(unsampled).at(5), 'Next time: unknown');
+    const killed = brief(BAD_ENDS['killed-nobody-knows-why']);
+    assert.equal(killed.at(5), 'Next time: unknown');
+    assert.match(killed[1] ?? '', /^State: killed by SIGKILL .*…$/);
   });
 
   it('means the same with colours', () => {
