@@ -1,3 +1,4 @@
+import { largestOfKnown } from '../../base/known';
 import { H_VMEM, measuredFor } from '../../gridengine/memory-complex';
 import { CLOSE_TO_LIMIT, countedByExecd, memoryEnd } from '../../record/cause';
 import { figureOf, judgedEnd, shareOf } from '../../record/peak-figure';
@@ -68,7 +69,15 @@ export { CLOSE_TO_LIMIT };
 /** Below this share of the limit a request is called far too large. */
 export const FAR_BELOW_LIMIT = 0.25;
 
-const heldOf = (bracket: Bracket | null): number => (bracket === null ? 0 : figureOf(bracket));
+/** Bytes that were held for certain of what its request is about; null: nothing was measured. */
+export function heldOf(record: JobRecord): number | null {
+  return largestOfKnown(
+    decisive(record).map((quantity) => {
+      const bracket = record[quantity];
+      return bracket === null ? null : figureOf(bracket);
+    }),
+  );
+}
 
 /** How what a record needed compares with its limit. */
 export function fitOf(record: JobRecord): Fit {
@@ -77,7 +86,7 @@ export function fitOf(record: JobRecord): Fit {
   if (need === null) return 'unknown';
   const share = shareOf(need.bytes, limit);
   if (share === null || limit === null) return 'no-limit';
-  const held = decisive(record).reduce((most, quantity) => Math.max(most, heldOf(record[quantity]) / limit), 0);
+  const held = (heldOf(record) ?? 0) / limit;
   if (held > 1) return 'above';
   if (held >= CLOSE_TO_LIMIT) return 'close';
   if (share >= CLOSE_TO_LIMIT) return 'perhaps-close';

@@ -7,7 +7,7 @@ import { shareOf } from '../../record/peak-figure';
 import type { JobRecord } from '../../record/record';
 import { limitOf } from '../../record/request';
 import { hasUnknownPart } from '../advice/advice';
-import { needOf } from '../advice/fit';
+import { heldOf, needOf } from '../advice/fit';
 import { unitOfMetric, type QuantityUnit } from '../format/quantity';
 import { succeeded } from '../../record/job-end';
 import { wholeOf } from '../job/job-whole';
@@ -89,6 +89,9 @@ function needed({ memory, complete }: Subject): number | null {
   return complete ? (needOf(memory)?.bytes ?? countedByExecd(memory)) : null;
 }
 
+/** What was held for certain on the fullest host, in bytes: the peak as screens show it. */
+const held = ({ memory }: Subject): number | null => heldOf(memory) ?? countedByExecd(memory);
+
 const notMeasured = ({ memory }: Subject): boolean => needOf(memory) === null;
 
 let latestShare: { readonly subject: Subject; readonly share: number | null } | null = null;
@@ -148,6 +151,21 @@ const DERIVED: Readonly<Record<string, Fact>> = {
     },
     byGridEngine: notMeasured,
   },
+  held_share: {
+    type: SHARE,
+    help: 'the same share by what was held for certain',
+    of: (subject) => shareOf(held(subject), limitOf(subject.memory)),
+    byGridEngine: notMeasured,
+  },
+  held_bytes: {
+    type: numberType('bytes'),
+    help: 'the same in bytes, on the fullest host alone',
+    of: held,
+    byGridEngine: notMeasured,
+  },
+  held_limit_bytes: fact(numberType('bytes'), 'memory that its request allows on that host', ({ memory }) =>
+    limitOf(memory),
+  ),
   busy_slots: fact(numberType('count'), 'CPU time over elapsed time: slots that computed, in the mean', busySlots),
   runnable_threads: fact(
     numberType('count'),

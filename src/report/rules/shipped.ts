@@ -5,11 +5,10 @@
 export const SHIPPED_RULES = `
 [memory-close]
 severity = "high"
-requires = ["needed_share"]
-when = "needed_share >= 90%"
-evidence = "memory was close to its limit: {needed_bytes} of {limit_bytes} ({needed_share})"
-hint = "request more: a run that reaches its limit is lost, here {limit_bytes * wallclock_seconds}"
-cost = "limit_bytes * wallclock_seconds"
+requires = ["held_share"]
+when = "held_share >= 90%"
+evidence = "memory was close to its limit: {held_bytes} of {held_limit_bytes} ({held_share})"
+hint = "request more: a run that needs a little more is lost"
 
 [swapping]
 severity = "high"
@@ -60,7 +59,7 @@ cost = "idle_slots * wallclock_seconds"
 severity = "medium"
 requires = ["needed_share"]
 when = "succeeded and needed_share < 25%"
-evidence = "needed {needed_bytes} of {limit_bytes} ({needed_share})"
+evidence = "held {held_bytes} of {held_limit_bytes} ({held_share})"
 hint = "request less: others could have used the rest"
 cost = "(limit_bytes - needed_bytes) * wallclock_seconds"
 

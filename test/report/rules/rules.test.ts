@@ -56,7 +56,7 @@ const EXAMPLES: Readonly<Record<string, Example>> = {
     hasNot: usual,
     unknown: unmeasured,
     evidence: 'memory was close to its limit: 15.0 GiB of 16.0 GiB (94 %)',
-    cost: '16.0 GiB·h',
+    cost: '',
   },
   swapping: {
     has: {
@@ -115,7 +115,7 @@ const EXAMPLES: Readonly<Record<string, Example>> = {
     has: { ...usual, peak_process_vmem: openBracket(GIB, null, null), peak_rss: null, peak_rss_swap: null },
     hasNot: usual,
     unknown: unmeasured,
-    evidence: 'needed 1.00 GiB of 16.0 GiB (6.3 %)',
+    evidence: 'held 1.00 GiB of 16.0 GiB (6.3 %)',
     cost: '15.0 GiB·h',
   },
   'io-bound': {
@@ -172,7 +172,8 @@ describe('the shipped rules', () => {
       assert.equal(found.evidence, evidence);
       assert.notEqual(found.hint, '');
       const { cost_gib_hours: gib, cost_slot_hours: slots } = found;
-      assert.equal(gib === null ? `${slots?.toFixed(1)} slot·h` : `${gib.toFixed(1)} GiB·h`, cost);
+      const slotHours = slots === null ? '' : `${slots.toFixed(1)} slot·h`;
+      assert.equal(gib === null ? slotHours : `${gib.toFixed(1)} GiB·h`, cost);
       const without = judge(rules, [hasNot], null);
       assert.ok(!foundNames(without).includes(name), 'the other has it too');
       assert.ok(!without.unknown.includes(name), 'the other is unknown');
@@ -211,7 +212,7 @@ describe('the shipped rules', () => {
     const { found } = judge(rules, [counted], null);
     assert.equal(
       found.find((one) => one.class === 'memory-far-below')?.evidence,
-      'needed ~1.00 GiB of 16.0 GiB (~6.3 %)',
+      'held ~1.00 GiB of 16.0 GiB (~6.3 %)',
     );
   });
 
@@ -224,14 +225,22 @@ describe('the shipped rules', () => {
     const { found } = judge(rules, parts.map(idle), null);
     assert.deepEqual(
       found.map(({ evidence }) => evidence),
-      ['kept 0 of 64 slots busy (0 %)', 'needed 20.2 GiB of 128 GiB (16 %)'],
+      ['kept 0 of 64 slots busy (0 %)', 'held 5.03 GiB of 32.0 GiB (16 %)'],
     );
     const limit = mpiMaster(4).h_vmem?.limit_bytes ?? 0;
     const full = provedBracket(0.95 * limit, 0.95 * limit, null, null);
     const close = parts.map((part) =>
       part.host === mpiHost(3) ? { ...part, peak_rss: full, peak_rss_swap: full } : part,
     );
-    assert.match(judge(rules, close, null).found[0]?.evidence ?? '', /^memory was close to its limit: .* \(95 %\)$/);
+    assert.equal(
+      judge(rules, close, null).found[0]?.evidence,
+      'memory was close to its limit: 30.4 GiB of 32.0 GiB (95 %)',
+    );
+    const near = provedBracket(0.85 * limit, 0.95 * limit, null, null);
+    const perhaps = parts.map((part) =>
+      part.host === mpiHost(3) ? { ...part, peak_rss: near, peak_rss_swap: near } : part,
+    );
+    assert.ok(!foundNames(judge(rules, perhaps, null)).includes('memory-close'), 'its upper end alone is near');
     assert.ok(judge(rules, parts.slice(0, 3), null).unknown.includes('memory-far-below'), 'two hosts are not known');
   });
 });
