@@ -90,7 +90,8 @@ function needed({ memory, complete }: Subject): number | null {
 }
 
 /** What was held for certain on the fullest host, in bytes: the peak as screens show it. */
-const held = ({ memory }: Subject): number | null => heldOf(memory) ?? countedByExecd(memory);
+const held = ({ memory, complete }: Subject): number | null =>
+  heldOf(memory) ?? (complete ? countedByExecd(memory) : null);
 
 const notMeasured = ({ memory }: Subject): boolean => needOf(memory) === null;
 
