@@ -2,8 +2,8 @@ import { groupBy } from '../base/group-by';
 import { larger } from '../base/known';
 import type { Wait } from './first-starts';
 import { countedByGridEngine } from '../record/cause';
-import { cpuEfficiency, memoryEfficiency } from '../record/efficiency';
-import { requestedBytes } from '../record/facts';
+import { memoryEfficiency } from '../record/efficiency';
+import { hostSlots, requestedBytes } from '../record/facts';
 import { figureOf } from '../record/peak-figure';
 import type { JobRecord } from '../record/record';
 import { limitOf, requestOf } from '../record/request';
@@ -108,6 +108,10 @@ function unusedOf(record: JobRecord): number | null {
   return Math.max(0, requested - figureOf(peak)) * elapsed;
 }
 
+/** Whether its CPU time can be held against its slots. */
+const isBusyKnown = ({ cpu_seconds: cpu, wallclock_seconds: elapsed }: JobRecord): boolean =>
+  cpu !== null && elapsed !== null && elapsed > 0;
+
 function sumsOf(records: readonly JobRecord[]) {
   const sums = {
     longest_seconds: null as number | null,
@@ -125,12 +129,12 @@ function sumsOf(records: readonly JobRecord[]) {
       sums.largest_counted_bytes,
       record.peak_rss === null ? countedByGridEngine(record) : null,
     );
-    if (cpuEfficiency(record) !== null) sums.cpu_seconds = add(sums.cpu_seconds, record.cpu_seconds);
+    if (isBusyKnown(record)) sums.cpu_seconds = add(sums.cpu_seconds, record.cpu_seconds);
   }
   for (const record of hostsOf(records)) {
-    const { wallclock_seconds: elapsed, host_slots: slots } = record;
+    const { wallclock_seconds: elapsed } = record;
     sums.unused_byte_seconds = add(sums.unused_byte_seconds, unusedOf(record));
-    if (cpuEfficiency(record) !== null) sums.slot_seconds = add(sums.slot_seconds, (elapsed ?? 0) * (slots ?? 0));
+    if (isBusyKnown(record)) sums.slot_seconds = add(sums.slot_seconds, (elapsed ?? 0) * hostSlots(record));
   }
   return sums;
 }

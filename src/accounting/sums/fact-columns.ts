@@ -16,7 +16,7 @@ export const counted = (row: string, selfReported = false): string =>
 export const FAILED = '(coalesce(r.failed, 0) <> 0 OR coalesce(r.exit_status, 0) <> 0 OR coalesce(r.signal, 0) <> 0)';
 
 /** As `hostSlots` (facts.ts) says. */
-const SLOTS = `coalesce(r.host_slots, CASE WHEN r.trust <> ${ACCOUNTING} THEN 1
+export const SLOTS = `coalesce(r.host_slots, CASE WHEN r.trust <> ${ACCOUNTING} THEN 1
     WHEN r.pe_task_id IS NULL THEN coalesce(r.slots, 1) ELSE 0 END)`;
 
 /** In one value, since each that is read costs as much as evaluating the row; above these bits the coverage. */

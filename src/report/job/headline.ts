@@ -31,9 +31,10 @@ export function sizedByAddressSpace(record: JobRecord): boolean {
 
 /** CPU over the slots. */
 export function cpuGauges(record: JobRecord): Gauge[] {
-  const share = cpuEfficiency(record);
-  if (share === null) return [];
   const slots = record.host_slots ?? record.slots ?? 1;
+  // Of a job known by its accounting line alone the slots of its hosts are those of the job.
+  const share = cpuEfficiency(record.trust === 'accounting' ? { ...record, host_slots: slots } : record);
+  if (share === null) return [];
   return [
     {
       name: 'CPU',

@@ -1,6 +1,6 @@
 import { categoryRequests, requestedSeconds } from '../../gridengine/category-requests';
 import type { Dialect } from '../../gridengine/dialect';
-import { countedByExecd } from '../../record/cause';
+import { countedByExecd, countedByGridEngine } from '../../record/cause';
 import { queueWait } from '../../record/efficiency';
 import { shareOfLimit } from '../../record/peak-figure';
 import type { Bracket, JobRecord, Trust } from '../../record/record';
@@ -39,7 +39,9 @@ interface Measured {
 /** Grid Engine's own figure, where no peak was measured. */
 function countedText(record: JobRecord): string {
   const counted = countedByExecd(record);
-  return counted === null ? 'unknown' : formatCounted(counted);
+  if (counted !== null) return formatCounted(counted);
+  const ofJob = record.pe_task_id === null ? countedByGridEngine(record) : null;
+  return ofJob === null ? 'unknown' : `${formatCounted(ofJob)} (sum over hosts)`;
 }
 
 function memoryRow(name: string, bracket: Bracket | null, whole: JobWhole, screen: Screen): Measured {
@@ -130,7 +132,7 @@ function renderQuality({ total, memoryHost }: JobWhole, screen: Screen): string[
   const samples = total.samples === null || total.samples === 0 ? '' : `, ${formatCount(total.samples)} samples`;
   const every = total.interval_seconds === null ? '' : `, every ${formatDuration(total.interval_seconds)}`;
   const standing = peak === null ? '' : `; ${STANDINGS[bracketStanding(peak)] ?? ''}`;
-  const counted = peak === null && countedByExecd(memoryHost) !== null ? '; ~: its maxvmem' : '';
+  const counted = peak === null && countedByGridEngine(memoryHost) !== null ? '; ~: its maxvmem' : '';
   const words = `Data quality: ${SOURCES[total.trust]}${samples}${every}${standing}${counted}`;
   return wrap(words, screen.width - 2).map((line) => screen.style.faint(`  ${line}`));
 }

@@ -145,6 +145,18 @@ describe('renderJob', () => {
     assert.match(killed[1] ?? '', /^State: killed by SIGKILL .*…$/);
   });
 
+  it("shows a parallel job's CPU over its slots and memory over its hosts where only its line is known", () => {
+    const line: JobRecord = {
+      ...unsampled,
+      ...{ trust: 'accounting', peak_rss: null, pe: 'smp', slots: 16, host_slots: null },
+      ...{ wallclock_seconds: 3600, cpu_seconds: 3600 },
+      grid_engine: tenMinutesOf({ maxvmem_bytes: 3 * GIB }),
+    };
+    const lines = renderJob(reportOf(asRuns([line])), short, testScreen()).join('\n');
+    assert.match(lines, /~3\.00 GiB \(sum over hosts\)/);
+    assert.match(lines, /16 slots +1:00:00 CPU time +6\.3 %/);
+  });
+
   it('means the same with colours', () => {
     // eslint-disable-next-line no-control-regex -- our own colour codes
     const codes = /\u001b\[\d+m/g;

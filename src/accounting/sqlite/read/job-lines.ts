@@ -6,7 +6,7 @@ import { inOrder, untilOf, type JobLine, type JobLinesAnswer } from '../../job-l
 import { fromRow, rowPlan, SERIES_CELLS } from '../../row';
 import type { JobLinesWanted, RecordFilter } from '../../store';
 import type { Span } from '../../sums/periods';
-import { GRID_ENGINE, SELF_REPORTED } from '../../sums/fact-columns';
+import { GRID_ENGINE, SELF_REPORTED, SLOTS } from '../../sums/fact-columns';
 import type { Words } from '../database/dictionary';
 import { prepared } from '../database/prepared';
 import { cellsOf, pageQuery, selected } from './queries';
@@ -34,8 +34,8 @@ const ofJobs = ({ sql }: Condition): string =>
   AND r.counted_at >= @since AND r.counted_at < @until${sql}`;
 const JOB = 'r.cluster_id, r.job_id, r.submitted_at';
 
-/** As `cpuEfficiency` says where it is known, and `unusedOf` (job-line.ts). */
-const BUSY = 'r.cpu_ms IS NOT NULL AND r.wallclock_ms * r.host_slots > 0';
+/** As `isBusyKnown` and `unusedOf` (job-line.ts) say. */
+const BUSY = 'r.cpu_ms IS NOT NULL AND r.wallclock_ms > 0';
 const UNUSED = 'max(0, r.requested_bytes - r.peak_rss_lower_bytes) * (r.wallclock_ms / 1000.0)';
 
 export const sumsQuery = (condition: Condition): string =>
@@ -43,7 +43,7 @@ export const sumsQuery = (condition: Condition): string =>
     sum(r.trust = ${SELF_REPORTED}), group_concat(DISTINCT r.request_complex_id),
     count(DISTINCT r.owner_id), min(r.owner_id), count(DISTINCT r.host_id), min(r.host_id),
     max(r.wallclock_ms), max(r.limit_bytes), max(${GRID_ENGINE}),
-    sum(CASE WHEN ${BUSY} THEN r.cpu_ms END), sum(CASE WHEN ${BUSY} THEN r.wallclock_ms * r.host_slots END), sum(${UNUSED})
+    sum(CASE WHEN ${BUSY} THEN r.cpu_ms END), sum(CASE WHEN ${BUSY} THEN r.wallclock_ms * ${SLOTS} END), sum(${UNUSED})
   ${ofJobs(condition)} GROUP BY ${JOB}`;
 
 type Sums = readonly [
