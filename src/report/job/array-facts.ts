@@ -57,7 +57,7 @@ const MEASURES: readonly Measure[] = [
 
 const QUEUE_WAIT: Measure = { name: 'queue wait', of: queueWait, format: formatDuration };
 
-function median(sorted: Float64Array): number {
+export function median(sorted: ArrayLike<number>): number {
   const middle = Math.floor(sorted.length / 2);
   const upper = sorted[middle] ?? 0;
   return sorted.length % 2 === 1 ? upper : ((sorted[middle - 1] ?? upper) + upper) / 2;

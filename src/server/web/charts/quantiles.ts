@@ -1,3 +1,4 @@
+import { median } from '../../../report/job/array-facts';
 import { formatBytes, formatRequested } from '../../../report/format/units';
 import { html, type Html } from '../html';
 
@@ -15,7 +16,8 @@ export function distribution(values: readonly number[], limit: number | null, wh
   const y = (value: number): number => Math.round((BOTTOM - (Math.min(value, top) / top) * (BOTTOM - TOP)) * 10) / 10;
   const x = (index: number): number => Math.round((index / sorted.length) * WIDTH * 10) / 10;
   const steps = sorted.map((value, index) => `${x(index)} ${y(value)}H${x(index + 1)}`).join('L');
-  const at = (share: number): number => sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? 0;
+  const at = (share: number): number =>
+    share === 0.5 ? median(sorted) : (sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? 0);
   const marks = [0.25, 0.5, 0.75].map(
     (share) =>
       html`<line class="axis" x1="${share * 100}%" x2="${share * 100}%" y1="${BOTTOM}" y2="${y(at(share))}"></line>
