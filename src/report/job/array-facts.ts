@@ -33,6 +33,9 @@ interface Measure {
   readonly format: (value: number) => string;
 }
 
+export const PEAK_MEMORY = 'peak memory (RSS)';
+export const COUNTED_MEMORY = 'memory by maxvmem';
+
 /** Bytes by Grid Engine, of a task that nobody measured. */
 export function countedAlone(record: JobRecord): number | null {
   return record.peak_rss === null ? countedByExecd(record) : null;
@@ -40,11 +43,11 @@ export function countedAlone(record: JobRecord): number | null {
 
 const MEASURES: readonly Measure[] = [
   {
-    name: 'peak memory (RSS)',
+    name: PEAK_MEMORY,
     of: (record) => record.peak_rss && figureOf(record.peak_rss),
     format: formatHeld,
   },
-  { name: 'memory by maxvmem', of: countedAlone, format: formatCounted },
+  { name: COUNTED_MEMORY, of: countedAlone, format: formatCounted },
   {
     name: 'largest address space',
     of: (record) => record.peak_process_vmem && figureOf(record.peak_process_vmem),

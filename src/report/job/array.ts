@@ -5,10 +5,11 @@ import type { JobRecord } from '../../record/record';
 import { limitOf } from '../../record/request';
 import type { Promised } from '../advice/class-advice';
 import type { ArrayNeeds } from '../advice/array-needs';
-import { ArrayFacts, countedAlone, MOST_NAMED, taskOf, type BadTask } from './array-facts';
+import { ArrayFacts, COUNTED_MEMORY, countedAlone, MOST_NAMED, PEAK_MEMORY, taskOf, type BadTask } from './array-facts';
 import { chooseTasks } from './choose-tasks';
 import { renderGauges } from '../screen/gauge';
 import { jobGauges, renderVerdict } from './headline';
+import { adviseRequest } from '../advice/advice';
 import { nextTime } from '../advice/next-time';
 import type { RunRecords } from './job-whole';
 import { type JobViewOptions, latestRuns, promiseOf, recordsOf, type JobRun } from './job-run';
@@ -18,6 +19,7 @@ import { renderRequests } from './usage';
 import { renderRunTable } from './run-table';
 import type { Screen } from '../screen/screen';
 import { renderSection, SECTION_INDENT, wrap } from '../screen/layout';
+import { truncate } from '../screen/text-width';
 import { renderTable } from '../screen/table';
 import { describePlace, formatSpan, renderSubmitted, spread } from './title';
 import { formatBytes, formatCount, formatRequested } from '../format/units';
@@ -193,12 +195,39 @@ export function renderArray(
   return added === null ? [] : renderAdded(added, options, screen);
 }
 
+/** "median 0:06:41, most 0:08:20 (task 200)" */
+function spreadText({ spreads }: ArrayFacts, names: readonly string[]): string {
+  const row = names.flatMap((name) => spreads.find(({ measure }) => measure.name === name)?.row() ?? []);
+  const [, , middle, most, task] = row;
+  return most === undefined ? 'unknown' : `median ${middle ?? ''}, most ${most} (task ${task ?? ''})`;
+}
+
+/** Six lines, as of one job. */
+function renderBriefArray({ facts, worst, promise }: AddedArray, screen: Screen): string[] {
+  const [record] = worst;
+  const { decisive } = facts.needs;
+  const whys = facts.bad.map(({ why }) => why);
+  const fits = adviseRequest(decisive, promise)?.kind === 'keep';
+  const hosts = facts.hosts.size;
+  const place = hosts === 1 ? screen.safe(record.host) : `${formatCount(hosts)} hosts`;
+  const name = record.job_name === null ? '' : ` ${screen.safe(record.job_name)}`;
+  const owner = record.owner === null ? '' : ` (${screen.safe(record.owner)})`;
+  return [
+    ...[
+      `Job: ${jobName(record)}${name}${owner}, ${formatCount(facts.tasks)} tasks on ${place}`,
+      `State: ${endings(facts, screen)}`,
+      `Elapsed: ${spreadText(facts, ['ran'])}`,
+      `CPU: ${spreadText(facts, ['CPU over slots'])}`,
+      `Memory: ${spreadText(facts, [PEAK_MEMORY, COUNTED_MEMORY])}`,
+    ].map((line) => truncate(line, screen.width, screen.glyphs.ellipsis)),
+    `Next time: ${nextTime(decisive, whys, promise)?.line ?? (fits ? 'no change' : 'unknown')}`,
+  ];
+}
+
 /** The same screen of what is added up. */
-export function renderAdded(
-  { facts, worst: worstRecords, listed, reruns, promise, classes }: AddedArray,
-  { detail }: JobViewOptions,
-  screen: Screen,
-): string[] {
+export function renderAdded(added: AddedArray, { detail }: JobViewOptions, screen: Screen): string[] {
+  if (detail === 'brief') return renderBriefArray(added, screen);
+  const { facts, worst: worstRecords, listed, reruns, promise, classes } = added;
   const { style, glyphs } = screen;
   const { record: worst, whole } = taskOf(worstRecords);
   const { bad, needs } = facts;
