@@ -2,7 +2,10 @@ import type { RequestRules } from '../record/request-rules';
 import type { PlacedLine } from './import/line-place';
 import type { AccountingStore } from './store';
 
-/** A file of Grid Engine's accounting, known again after a rename, a rotation or compression by how it begins. */
+/**
+ * How far a file of Grid Engine's accounting is imported. It is known again after a rename, a rotation or compression by
+ * how it begins and by what comes before `offset`.
+ */
 export interface ImportedFile {
   readonly cluster: string;
   /** Hash of its first `headBytes` bytes, uncompressed (the whole of a file that is shorter than the usual 4,096). */
@@ -14,6 +17,8 @@ export interface ImportedFile {
   readonly inode: number;
   /** Uncompressed bytes that are in the store: up to and with the newline of the last line that is. */
   readonly offset: number;
+  /** Hash of the bytes before that, at most 4,096. */
+  readonly tail: string;
   readonly lines: number;
 }
 
@@ -34,7 +39,7 @@ export interface KeptLine extends UnreadableLine {
 export interface ImportBatch {
   /** As it will be once the batch is in the store. */
   readonly file: ImportedFile;
-  /** As it was before: another importer has been at work where the store says otherwise. null: not known before. */
+  /** As it was before: another importer has been at work where the store says otherwise. null: it has no row yet. */
   readonly before: ImportedFile | null;
   /** Lines of Grid Engine's accounting, in their order; gone through once. */
   readonly lines: Iterable<PlacedLine>;

@@ -27,7 +27,7 @@ const MORE_WEEKS = 2;
 function parse(path: string): number {
   const file = openSync(path, 'r');
   const buffer = Buffer.alloc(CHUNK);
-  const splitter = lineSplitter(0, 20_000, beginOfFile(''));
+  const splitter = lineSplitter({ ...beginOfFile(''), offset: 0, tail: new Uint8Array() }, 20_000);
   let lines = 0;
   try {
     for (let length = readSync(file, buffer); length > 0; length = readSync(file, buffer))

@@ -241,7 +241,7 @@ CREATE TABLE rollup_again (
 );
 CREATE INDEX rollup_again_by_day ON rollup_again (unit, day, dimension);
 
--- Files of Grid Engine's accounting, and how far they have been read.
+-- Files of Grid Engine's accounting, and how far they have been read. One that was edited, and a copy, has a row of its own.
 CREATE TABLE imported_file (
   id         integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
   cluster    text NOT NULL,
@@ -251,9 +251,10 @@ CREATE TABLE imported_file (
   device     bigint NOT NULL,
   inode      numeric NOT NULL,
   "offset"   bigint NOT NULL,
+  tail       text NOT NULL, -- hash of what comes before the offset
   lines      bigint NOT NULL,
   imported_at timestamptz NOT NULL DEFAULT now(), -- last lines of it
-  UNIQUE (cluster, head, head_bytes)
+  UNIQUE (cluster, head, head_bytes, "offset", tail)
 );
 CREATE TABLE unreadable_line (
   file_id  integer NOT NULL REFERENCES imported_file ON DELETE CASCADE,

@@ -233,7 +233,7 @@ CREATE TABLE rollup_again (
 );
 CREATE INDEX rollup_again_by_day ON rollup_again (unit, day, dimension, key);
 
--- Accounting files that have been imported, known again by how they begin.
+-- Accounting files, and how far they have been imported. One that was edited, and a copy, has a row of its own.
 CREATE TABLE imported_file (
   id         INTEGER PRIMARY KEY,
   cluster_id INTEGER NOT NULL,
@@ -243,9 +243,10 @@ CREATE TABLE imported_file (
   device     INTEGER NOT NULL,
   inode      INTEGER NOT NULL,
   offset     INTEGER NOT NULL,
+  tail       TEXT NOT NULL, -- hash of what comes before the offset
   lines      INTEGER NOT NULL,
   imported_at INTEGER NOT NULL, -- last lines of it
-  UNIQUE (cluster_id, head, head_bytes)
+  UNIQUE (cluster_id, head, head_bytes, offset, tail)
 );
 -- Lines that could not be read, as they are (Latin-1).
 CREATE TABLE unreadable_line (

@@ -26,8 +26,8 @@ export interface AccountingFile {
   readonly close: () => Promise<void>;
 }
 
-export function hashOfHead(head: Uint8Array): string {
-  return createHash('sha256').update(head).digest('hex').slice(0, 32);
+export function hashOf(bytes: Uint8Array): string {
+  return createHash('sha256').update(bytes).digest('hex').slice(0, 32);
 }
 
 async function readAt(handle: FileHandle, buffer: Buffer, position: number): Promise<Buffer> {
@@ -75,12 +75,11 @@ function plainFile(handle: FileHandle): Reading {
     head: (most) => readAt(handle, Buffer.alloc(most), 0),
     async *read(from) {
       const buffer = Buffer.allocUnsafeSlow(CHUNK_BYTES);
-      done = from;
       await size();
-      for (;;) {
-        const { bytesRead } = await handle.read(buffer, 0, buffer.length, done);
+      for (let at = from; ; done = at) {
+        const { bytesRead } = await handle.read(buffer, 0, buffer.length, at);
         if (bytesRead === 0) return;
-        done += bytesRead;
+        at += bytesRead;
         yield buffer.subarray(0, bytesRead);
       }
     },

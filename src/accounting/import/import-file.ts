@@ -1,12 +1,11 @@
 import type { RequestRules } from '../../record/request-rules';
 import type { HistoryStore, ImportedFile } from '../history-store';
-import { HEAD_BYTES, hashOfHead, openAccountingFile, type AccountingFile } from './accounting-file';
-import { knownFile } from './known-file';
-import type { LinePlace } from './line-place';
+import { HEAD_BYTES, hashOf, openAccountingFile, type AccountingFile } from './accounting-file';
+import { knownFiles } from './known-file';
 import { endedIn, unpacked, type Ended } from './line-table';
-import { placeAt } from './place-at';
+import { beginPlace, placeAt } from './place-at';
 import { readFault } from './read-fault';
-import type { LineBatch } from './split-lines';
+import type { FilePlace, LineBatch } from './split-lines';
 import { splitPieces } from './split-pieces';
 
 /** Lines in one transaction: a writer in a hook waits for no longer than that takes. */
@@ -77,18 +76,48 @@ export interface ImportedSums extends ImportSums {
   readonly problem: string | null;
 }
 
+interface Begin {
+  /** As far as the file is imported, by itself or as another one that is the same up to there; null: from its beginning. */
+  readonly before: ImportedFile | null;
+  readonly place: FilePlace;
+  /** Nothing is new. */
+  readonly isRead: boolean;
+}
+
+/**
+ * Where to go on with a file: behind what was imported of it, if that is still what comes before. One that was edited,
+ * cut off or restored, or is an older copy, is read from its beginning: no line counts twice.
+ */
+async function beginOf(file: AccountingFile, known: readonly ImportedFile[], size: number): Promise<Begin> {
+  const head = await file.head(HEAD_BYTES);
+  const alike = knownFiles(head, known);
+  const whole = file.compressed ? alike.find(({ offset }) => offset % 2 ** 32 === size) : undefined;
+  if (whole !== undefined) return { before: whole, place: beginPlace(head), isRead: true };
+  for (const before of alike) {
+    const place = await placeAt(file, head, before.offset);
+    if (place !== null && hashOf(place.tail) === before.tail) return { before, place, isRead: false };
+  }
+  return { before: null, place: beginPlace(head), isRead: false };
+}
+
+/** Its own row goes on with it, after a rename or an edit, too; that of a file that it is a copy of stays as it is. */
+function isOf(file: AccountingFile, { path, device, inode }: ImportedFile): boolean {
+  return path === file.path || (device === file.device && inode === file.inode);
+}
+
 /** A plain file may be cut off and written anew under our hands (copytruncate). */
 async function isStill(file: AccountingFile, before: ImportedFile | null): Promise<boolean> {
   if (before === null || file.compressed) return true;
-  return hashOfHead(await file.head(before.headBytes)) === before.head;
+  return hashOf(await file.head(before.headBytes)) === before.head;
 }
 
 async function afterBatch(file: AccountingFile, before: ImportedFile | null, batch: LineBatch, cluster: string) {
   const headBytes = Math.min(HEAD_BYTES, batch.end);
-  const head = before?.headBytes === headBytes ? before.head : hashOfHead(await file.head(headBytes));
+  const head = before?.headBytes === headBytes ? before.head : hashOf(await file.head(headBytes));
   const lines = (before?.lines ?? 0) + batch.count;
   const { path, device, inode } = file;
-  return { cluster, head, headBytes, path, device, inode, offset: batch.end, lines } satisfies ImportedFile;
+  const { end: offset, tail } = batch;
+  return { cluster, head, headBytes, path, device, inode, offset, tail, lines } satisfies ImportedFile;
 }
 
 /**
@@ -130,37 +159,38 @@ async function importFrom(
   const { cluster, signal } = options;
   let sums = earlier;
   const end = (problem: string | null = null, conflict = false): Round => ({ sums, problem, conflict });
-  let before: ImportedFile | null;
+  let begin: Begin;
   let size: number;
-  let begin: LinePlace;
-  let from: number;
   try {
-    before = knownFile(await file.head(HEAD_BYTES), await store.importedFiles(cluster));
     size = await file.size();
-    if (before !== null && file.compressed && size === before.offset % 2 ** 32) return end();
-    if (before !== null && !file.compressed && size < before.offset)
-      return end(
-        `${file.path} has shrunk: ${before.offset} bytes of it are in the accounting DB, now it has ${size}; nothing of it was imported: give the file that holds the rest`,
-      );
-    from = before?.offset ?? 0;
-    begin = await placeAt(file, from);
+    begin = await beginOf(file, await store.importedFiles(cluster), size);
   } catch (error) {
     if (isOurs(error)) throw error;
     return end(`${file.path} can't be read: ${readFault(error)}`);
   }
+  if (begin.isRead) return end();
+  const { place } = begin;
+  let { before } = begin;
+  let isOwn = before !== null && isOf(file, before);
 
   const commit = async (batch: LineBatch): Promise<'done' | 'conflict' | 'replaced'> => {
     if (!(await isStill(file, before))) return 'replaced';
+    // Another importer may have begun it meanwhile.
+    if (!isOwn) {
+      const now = await beginOf(file, await store.importedFiles(cluster), size);
+      if (now.isRead || now.place.offset > place.offset) return 'conflict';
+    }
     const after = await afterBatch(file, before, batch, cluster);
     const outcome = await store.importLines({
       file: after,
-      before,
+      before: isOwn ? before : null,
       lines: unpacked(batch.packed),
       unreadable: batch.unreadable,
       ...(options.rules === undefined ? {} : { rules: options.rules }),
     });
     if (outcome.conflict) return 'conflict';
     before = after;
+    isOwn = true;
     const [first] = batch.unreadable;
     sums = addSums(sums, {
       lines: batch.count,
@@ -176,7 +206,7 @@ async function importFrom(
     return 'done';
   };
 
-  const batches = splitPieces(file.read(from), from, options.batchLines ?? BATCH_LINES, begin, size - from);
+  const batches = splitPieces(file.read(place.offset), place, options.batchLines ?? BATCH_LINES, size - place.offset);
   try {
     for await (const batch of batches) {
       if (signal?.aborted) return end();

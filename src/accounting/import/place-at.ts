@@ -1,8 +1,8 @@
 import { accountingReader, isProblem } from '../../gridengine/accounting-line';
 import type { AccountingFile } from './accounting-file';
-import { hashOfHead, HEAD_BYTES } from './accounting-file';
-import { beginOfFile, type LinePlace } from './line-place';
-import { lineSplitter } from './split-lines';
+import { hashOf } from './accounting-file';
+import { beginOfFile } from './line-place';
+import { lineSplitter, type FilePlace } from './split-lines';
 
 /** So far back there is nearly always a line of a job that started. */
 const FIRST_LOOK_BYTES = 1 << 16;
@@ -22,29 +22,33 @@ function firstEnd(head: Buffer): number | null {
   return null;
 }
 
-/** What the lines from `from` up to `until` make of the place `begin`. */
-async function placeAfter(file: AccountingFile, from: number, until: number, begin: LinePlace): Promise<LinePlace> {
-  const splitter = lineSplitter(from, LINES, begin);
-  let left = until - from;
-  for await (const piece of file.read(from)) {
+/** What the lines from `begin` up to `until` make of it; null: no line ends there. */
+async function placeAfter(file: AccountingFile, begin: FilePlace, until: number): Promise<FilePlace | null> {
+  const splitter = lineSplitter(begin, LINES);
+  let left = until - begin.offset;
+  for await (const piece of file.read(begin.offset)) {
     splitter.add(piece.subarray(0, left));
     left -= piece.length;
     if (left <= 0) break;
   }
-  return splitter.place();
+  const place = splitter.place();
+  return place.offset === until ? place : null;
+}
+
+/** Where a file that begins with `head` begins. */
+export function beginPlace(head: Buffer): FilePlace {
+  return { ...beginOfFile(hashOf(head), firstEnd(head)), offset: 0, tail: new Uint8Array() };
 }
 
 /**
- * Where in the accounting the line at `offset` is, as far back in the file as is needed. Rejects with the file system's
- * error or zlib's.
+ * The place at `offset` of a file that begins with `head`, by what comes before it, as far back as is needed; null: no
+ * line ends there. Rejects with the file system's error or zlib's.
  */
-export async function placeAt(file: AccountingFile, offset: number): Promise<LinePlace> {
-  const head = await file.head(HEAD_BYTES);
-  const begin = beginOfFile(hashOfHead(head), firstEnd(head));
-  if (offset === 0) return begin;
+export async function placeAt(file: AccountingFile, head: Buffer, offset: number): Promise<FilePlace | null> {
+  const begin = beginPlace(head);
   for (let bytes = FIRST_LOOK_BYTES; ; bytes *= STEP) {
     const from = Math.max(0, offset - bytes);
-    const place = await placeAfter(file, from, offset, begin);
-    if (from === 0 || place.after !== begin.after) return place;
+    const place = await placeAfter(file, { ...begin, offset: from }, offset);
+    if (from === 0 || place?.after !== begin.after) return place;
   }
 }

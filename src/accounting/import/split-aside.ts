@@ -1,7 +1,6 @@
 import { Worker } from 'node:worker_threads';
 import { programPath } from '../../base/programs';
-import type { LinePlace } from './line-place';
-import type { LineBatch } from './split-lines';
+import type { FilePlace, LineBatch } from './split-lines';
 import type { Split, SplitterData } from './split-worker';
 
 /** Pieces that may wait for the thread: more than a batch of them, so that it has work while one is being stored. */
@@ -31,12 +30,11 @@ interface State {
  */
 export async function* splitAside(
   pieces: AsyncIterable<Buffer>,
-  from: number,
+  begin: FilePlace,
   most: number,
-  begin: LinePlace,
   program = programPath('accounting/import/split-worker'),
 ): AsyncGenerator<LineBatch, void> {
-  const workerData: SplitterData = { from, most, begin };
+  const workerData: SplitterData = { begin, most };
   const worker = new Worker(program, { workerData });
   const iterator = pieces[Symbol.asyncIterator]();
   const ready: LineBatch[] = [];

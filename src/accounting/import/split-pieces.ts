@@ -1,7 +1,6 @@
 import { availableParallelism } from 'node:os';
-import type { LinePlace } from './line-place';
 import { splitAside } from './split-aside';
-import { lineSplitter, type LineBatch } from './split-lines';
+import { lineSplitter, type FilePlace, type LineBatch } from './split-lines';
 
 /** From so many bytes on a second thread is worth its start. */
 const MANY_BYTES = 16 << 20;
@@ -12,23 +11,21 @@ const MANY_BYTES = 16 << 20;
  */
 export function splitPieces(
   pieces: AsyncIterable<Buffer>,
-  from: number,
+  begin: FilePlace,
   most: number,
-  begin: LinePlace,
   expected: number,
 ): AsyncGenerator<LineBatch, void> {
   return expected >= MANY_BYTES && availableParallelism() > 1
-    ? splitAside(pieces, from, most, begin)
-    : splitHere(pieces, from, most, begin);
+    ? splitAside(pieces, begin, most)
+    : splitHere(pieces, begin, most);
 }
 
 export async function* splitHere(
   pieces: AsyncIterable<Buffer>,
-  from: number,
+  begin: FilePlace,
   most: number,
-  begin: LinePlace,
 ): AsyncGenerator<LineBatch, void> {
-  const splitter = lineSplitter(from, most, begin);
+  const splitter = lineSplitter(begin, most);
   const iterator = pieces[Symbol.asyncIterator]();
   let failure: { readonly error: unknown } | null = null;
   try {

@@ -1,19 +1,17 @@
 import { parentPort, workerData } from 'node:worker_threads';
-import type { LinePlace } from './line-place';
-import { lineSplitter, type LineBatch } from './split-lines';
+import { lineSplitter, type FilePlace, type LineBatch } from './split-lines';
 
 /** The thread of split-aside.ts: sent pieces of a file, then null, it answers each with the batches that are full. */
 
 export interface SplitterData {
-  readonly from: number;
+  readonly begin: FilePlace;
   readonly most: number;
-  readonly begin: LinePlace;
 }
 
 export type Split = readonly LineBatch[];
 
-const { from, most, begin } = workerData as SplitterData;
-const splitter = lineSplitter(from, most, begin);
+const { begin, most } = workerData as SplitterData;
+const splitter = lineSplitter(begin, most);
 
 parentPort?.on('message', (piece: Uint8Array | null) => {
   const rest = piece === null ? splitter.rest() : null;

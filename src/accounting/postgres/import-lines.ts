@@ -11,7 +11,8 @@ import type { Connection, Transaction } from './connect';
 import type { TypedColumn } from './insert-rows';
 import { NEW_ROW, type Merger } from './merger';
 
-const FILE_COLUMNS = 'cluster, head, head_bytes AS "headBytes", path, device, inode::float8 AS inode, "offset", lines';
+const FILE_COLUMNS =
+  'cluster, head, head_bytes AS "headBytes", path, device, inode::float8 AS inode, "offset", tail, lines';
 
 const typed = (name: string): TypedColumn => NEW_ROW.find((column) => column.name === name) ?? { name, type: 'bigint' };
 /** A usual line's row: its own columns, then those that are the same in all. */
@@ -20,28 +21,29 @@ const SAME: readonly Cell[] = Object.values(USUAL_VALUES);
 
 async function findFile(
   db: Pick<Transaction, 'query'>,
-  { cluster, head, headBytes }: ImportedFile,
+  { cluster, head, headBytes, offset, tail }: ImportedFile,
 ): Promise<FileRow | undefined> {
   const [row] = await db.query<FileRow>(
-    `SELECT id, ${FILE_COLUMNS} FROM qmemacct.imported_file WHERE cluster = $1 AND head = $2 AND head_bytes = $3`,
-    [cluster, head, headBytes],
+    `SELECT id, ${FILE_COLUMNS} FROM qmemacct.imported_file
+     WHERE cluster = $1 AND head = $2 AND head_bytes = $3 AND "offset" = $4 AND tail = $5`,
+    [cluster, head, headBytes, offset, tail],
   );
   return row;
 }
 
 async function storeFile(db: Pick<Transaction, 'query'>, file: ImportedFile, id: number | 'new'): Promise<number> {
-  const { cluster, head, headBytes, path, device, inode, offset, lines } = file;
-  const values = [cluster, head, headBytes, path, device, inode, offset, lines];
-  const names = 'cluster, head, head_bytes, path, device, inode, "offset", lines';
+  const { cluster, head, headBytes, path, device, inode, offset, tail, lines } = file;
+  const values = [cluster, head, headBytes, path, device, inode, offset, tail, lines];
+  const names = 'cluster, head, head_bytes, path, device, inode, "offset", tail, lines';
   const [row] =
     id === 'new'
       ? await db.query<{ id: number }>(
-          `INSERT INTO qmemacct.imported_file (${names}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8) RETURNING id`,
+          `INSERT INTO qmemacct.imported_file (${names}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) RETURNING id`,
           values,
         )
       : await db.query<{ id: number }>(
-          `UPDATE qmemacct.imported_file SET (${names}, imported_at) = ($1, $2, $3, $4, $5, $6, $7, $8, now())
-           WHERE id = $9 RETURNING id`,
+          `UPDATE qmemacct.imported_file SET (${names}, imported_at) = ($1, $2, $3, $4, $5, $6, $7, $8, $9, now())
+           WHERE id = $10 RETURNING id`,
           [...values, id],
         );
   return row?.id ?? 0;

@@ -2,8 +2,9 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { HistoryStore, ImportedFile } from '../../accounting/history-store';
-import { HEAD_BYTES, hashOfHead, openAccountingFile } from '../../accounting/import/accounting-file';
+import { HEAD_BYTES, hashOf, openAccountingFile } from '../../accounting/import/accounting-file';
 import { importFile } from '../../accounting/import/import-file';
+import { beginPlace, placeAt } from '../../accounting/import/place-at';
 import type { AccountingReader } from '../../accounting/store';
 import { RequestRules } from '../../record/request-rules';
 import type { Settings } from '../../record/settings';
@@ -24,19 +25,22 @@ export interface GridEngineStore {
 /** Where the first whole line of the file's last bytes begins; 0: the whole file is read. */
 async function tailBegin(
   path: string,
-): Promise<Pick<ImportedFile, 'offset' | 'head' | 'headBytes' | 'device' | 'inode'>> {
+): Promise<Pick<ImportedFile, 'offset' | 'tail' | 'head' | 'headBytes' | 'device' | 'inode'>> {
   const file = await openAccountingFile(path);
   try {
     const { device, inode, compressed } = file;
     const head = await file.head(HEAD_BYTES);
-    const base = { device, inode, head: hashOfHead(head), headBytes: head.length };
+    const at = async (from: number) => {
+      const { offset, tail } = (await placeAt(file, head, from)) ?? beginPlace(head);
+      return { device, inode, head: hashOf(head), headBytes: head.length, offset, tail: hashOf(tail) };
+    };
     const from = compressed ? 0 : Math.max(0, (await file.size()) - MOST_BYTES);
-    if (from === 0) return { ...base, offset: 0 };
+    if (from === 0) return await at(0);
     for await (const piece of file.read(from)) {
       const end = piece.indexOf('\n');
-      if (end >= 0) return { ...base, offset: from + end + 1 };
+      if (end >= 0) return await at(from + end + 1);
     }
-    return { ...base, offset: 0 };
+    return await at(0);
   } finally {
     await file.close();
   }

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { appendFileSync, copyFileSync, renameSync, truncateSync, writeFileSync } from 'node:fs';
+import { appendFileSync, copyFileSync, readFileSync, renameSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { gzipSync } from 'node:zlib';
@@ -103,7 +103,7 @@ describe('importFile', () => {
       truncateSync(file, 0);
       assertTaken(await take(packed), 60);
       assertTaken(await take(packed), 0);
-      assert.equal((await store.importedFiles('cell')).length, 3);
+      assert.equal((await store.importedFiles('cell')).length, 5);
       assert.equal(await count(), 159);
     }));
 
@@ -176,21 +176,76 @@ describe('importFile', () => {
       assert.equal(await count(), 300);
     }));
 
-  it('tells a file that has shrunk, and one that is damaged', () =>
+  /** What is new in a file that was imported before, and was read again from its beginning. */
+  const assertReadAgain = (sums: ImportedSums, added: number, known: number): void =>
+    assert.deepEqual([sums.problem, sums.added, sums.joined, sums.unchanged], [null, added, 0, known]);
+
+  it('loses no line of a file that was edited, cut off or restored', () =>
+    place(async ({ file, take, count }) => {
+      const edit = (change: (lines: string[]) => readonly string[]): void =>
+        writeFileSync(file, change(readFileSync(file, 'utf8').split(/(?<=\n)/)).join(''));
+      writeFileSync(file, HEADER + sampleLines(1, 100));
+      assertTaken(await take(), 100);
+      // 4 lines of header and 100 of jobs, but for one; then 3 new ones.
+      edit((lines) => lines.toSpliced(53, 1));
+      appendFileSync(file, sampleLines(101, 3));
+      assertReadAgain(await take(), 3, 99);
+      assertTaken(await take(), 0);
+      edit((lines) => lines.slice(0, 40));
+      appendFileSync(file, sampleLines(104, 300));
+      assertReadAgain(await take(), 300, 36);
+      appendFileSync(file, sampleLine(404));
+      assertTaken(await take(), 1);
+      edit((lines) => [...lines.slice(0, 60), sampleLine(405), ...lines.slice(60)]);
+      assertReadAgain(await take(), 1, 337);
+      // As long as before, with other lines at its end.
+      edit((lines) => [...lines.slice(0, -2), sampleLine(406), sampleLine(407)]);
+      assertReadAgain(await take(), 2, 336);
+      assert.equal(await count(), 407);
+    }));
+
+  it('loses no line of a compressed file whose beginning was edited', () =>
     place(async ({ directory, file, take, count }) => {
-      writeFileSync(file, sampleLines(1, 60));
-      assertTaken(await take(), 60);
-      truncateSync(file, 40 * sampleLine(10).length);
-      const { problem, added } = await take();
-      assert.equal(added, 0);
-      assert.match(problem ?? '', /has shrunk: \d+ bytes of it are in the accounting DB, now it has \d+/);
+      writeFileSync(file, sampleLines(1, 100));
+      assertTaken(await take(), 100);
+      const packed = join(directory, 'accounting.1.gz');
+      writeFileSync(packed, gzipSync(sampleLines(1, 49) + sampleLines(51, 60)));
+      assertReadAgain(await take(packed), 10, 99);
+      assertTaken(await take(packed), 0);
+      assert.equal(await count(), 110);
+    }));
+
+  it('takes a copy that is older than what was imported for what it is', () =>
+    place(async ({ directory, file, store, take, count }) => {
+      const copies = [12, 60].map((lines) => {
+        const copy = join(directory, `accounting.${lines}`);
+        writeFileSync(copy, sampleLines(1, lines));
+        return copy;
+      });
+      writeFileSync(file, sampleLines(1, 70));
+      assertTaken(await take(), 70);
+      for (const copy of copies) assertReadAgain(await take(copy), 0, copy.endsWith('12') ? 12 : 48);
+      // From now on nothing of any is read again, and each goes on by itself.
+      for (let night = 0; night < 3; night++) {
+        appendFileSync(file, sampleLine(71 + night));
+        for (const path of [...copies, file]) {
+          const { lines, problem } = await take(path);
+          assert.deepEqual([lines, problem], [path === file ? 1 : 0, null]);
+        }
+      }
+      assert.equal((await store.importedFiles('cell')).length, 3);
+      assert.equal(await count(), 73);
+    }));
+
+  it('tells a file that is damaged', () =>
+    place(async ({ directory, take, count }) => {
       const packed = join(directory, 'broken.gz');
       const whole = gzipSync(sampleLines(1000, 20_000));
       writeFileSync(packed, whole.subarray(0, whole.length / 2));
       const broken = await take(packed, 1000);
       assert.match(broken.problem ?? '', /could not be read to its end: it is damaged/);
       assert.ok(broken.added > 100);
-      assert.equal(await count(), 60 + broken.added);
+      assert.equal(await count(), broken.added);
     }));
 
   it('reads a compressed file to its end that is not read at once', () =>

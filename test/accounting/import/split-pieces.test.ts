@@ -6,13 +6,13 @@ import fc from 'fast-check';
 import { beginOfFile } from '../../../src/accounting/import/line-place';
 import { unpacked } from '../../../src/accounting/import/line-table';
 import { splitAside } from '../../../src/accounting/import/split-aside';
-import type { LineBatch } from '../../../src/accounting/import/split-lines';
+import type { FilePlace, LineBatch } from '../../../src/accounting/import/split-lines';
 import { splitHere, splitPieces } from '../../../src/accounting/import/split-pieces';
 import { temporaryStore } from '../temporary-store';
 import { failedLine, sampleLine } from './sample-lines';
 
-const FROM = 4711;
-const BEGIN = beginOfFile('0123456789');
+const TAIL = Buffer.alloc(4096, 'before');
+const BEGIN: FilePlace = { ...beginOfFile('0123456789'), offset: 4711, tail: TAIL };
 
 /** A file's pieces as they are read: each comes into the same memory. */
 async function* piecesOf(bytes: Buffer, size: number, end?: Error): AsyncGenerator<Buffer, void> {
@@ -49,9 +49,9 @@ it('finds the same batches in a thread of its own', async () => {
       fc.integer({ min: 1, max: 9000 }),
       fc.integer({ min: 1, max: 12 }),
       async (bytes, size, most) => {
-        const here = await found(splitHere(piecesOf(bytes, size), FROM, most, BEGIN));
-        assert.deepEqual(await found(splitAside(piecesOf(bytes, size), FROM, most, BEGIN)), here);
-        assert.deepEqual(await found(splitPieces(piecesOf(bytes, size), FROM, most, BEGIN, 2 ** 30)), here);
+        const here = await found(splitHere(piecesOf(bytes, size), BEGIN, most));
+        assert.deepEqual(await found(splitAside(piecesOf(bytes, size), BEGIN, most)), here);
+        assert.deepEqual(await found(splitPieces(piecesOf(bytes, size), BEGIN, most, 2 ** 30)), here);
       },
     ),
     { numRuns: 12 },
@@ -63,7 +63,7 @@ it('gives what could be read before an error, then the error', async () => {
   for (const split of [splitHere, splitAside]) {
     const counts: number[] = [];
     await assert.rejects(async () => {
-      for await (const { count } of split(piecesOf(bytes, 100, new Error('torn')), 0, 2, BEGIN)) counts.push(count);
+      for await (const { count } of split(piecesOf(bytes, 100, new Error('torn')), BEGIN, 2)) counts.push(count);
     }, /torn/);
     assert.deepEqual(counts, [2, 1]);
   }
@@ -83,7 +83,7 @@ it('closes the file where its reader has enough, however much there is', async (
         closed = true;
       }
     };
-    for await (const { count } of split(endless(), 0, 10, BEGIN)) {
+    for await (const { count } of split(endless(), BEGIN, 10)) {
       assert.equal(count, 10);
       break;
     }
@@ -96,9 +96,9 @@ it('tells where the thread dies', async () => {
   const program = join(temporaryStore(), '..', 'dying.js');
   writeFileSync(program, "require('node:worker_threads').parentPort.on('message', () => process.exit(3));");
   await assert.rejects(
-    found(splitAside(piecesOf(Buffer.from(sampleLine(1)), 10), 0, 1, BEGIN, program)),
+    found(splitAside(piecesOf(Buffer.from(sampleLine(1)), 10), BEGIN, 1, program)),
     /thread .* ended/,
   );
   writeFileSync(program, "require('node:worker_threads').parentPort.on('message', () => { throw new Error('no'); });");
-  await assert.rejects(found(splitAside(piecesOf(Buffer.from(sampleLine(1)), 10), 0, 1, BEGIN, program)), /no/);
+  await assert.rejects(found(splitAside(piecesOf(Buffer.from(sampleLine(1)), 10), BEGIN, 1, program)), /no/);
 });

@@ -39,7 +39,17 @@ describe('initDatabase', { skip: noPostgres }, () => {
     const nightly = openPostgresHistory(server.url(name, 'nightly'));
     const hooks = openPostgresStore(server.url(name));
     await hooks.merge([job(1, T0)]);
-    const file = { cluster: 'cell', head: 'a', headBytes: 1, path: '/a', device: 1, inode: 1, offset: 1, lines: 1 };
+    const file = {
+      cluster: 'cell',
+      head: 'a',
+      headBytes: 1,
+      path: '/a',
+      device: 1,
+      inode: 1,
+      offset: 1,
+      tail: 'a',
+      lines: 1,
+    };
     const lines = fc.sample(arbitraryLine(), { numRuns: 5, seed: 2 });
     const { added, conflict } = await nightly.importLines({ file, before: null, lines, unreadable: [] });
     assert.deepEqual([added, conflict], [5, false]);

@@ -208,6 +208,7 @@ describe('taking a store over', { skip: noPostgres }, () => {
       head: 'short',
       headBytes: 900,
       offset: 900,
+      tail: 'short',
       lines: 9,
     };
     await move.source.importLines({ file, before: null, lines: [], unreadable: [] });

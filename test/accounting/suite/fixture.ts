@@ -90,5 +90,6 @@ export const FILE: ImportedFile = {
   device: 1,
   inode: 2,
   offset: 5000,
+  tail: 'xyz',
   lines: 10,
 };

@@ -45,6 +45,7 @@ describe('migrate', { skip: noPostgres }, () => {
       device: 1,
       inode: 2,
       offset: 99,
+      tail: 'xyz',
       lines: 3,
     };
     const unreadable = [{ offset: 7, reason: 'why', text: 'what' }];

@@ -4,7 +4,8 @@ import { rowOfBatch, type FileRow } from '../../import/known-file';
 import type { Words } from '../database/dictionary';
 import { openForReading } from '../database/open';
 
-const COLUMNS = 'c.name AS cluster, f.head, f.head_bytes AS headBytes, f.path, f.device, f.inode, f.offset, f.lines';
+const COLUMNS =
+  'c.name AS cluster, f.head, f.head_bytes AS headBytes, f.path, f.device, f.inode, f.offset, f.tail, f.lines';
 const FROM = 'FROM imported_file f JOIN cluster c ON c.id = f.cluster_id WHERE f.cluster_id = ?';
 
 /** When lines were last imported into the store at `path` (ms since the epoch); null: never. Throws StoreError. */
@@ -20,7 +21,7 @@ export function lastImport(path: string): number | null {
 /** Which accounting files have been imported, how far, and what could not be read. */
 export class ImportedFiles {
   private readonly all: Statement<[number], ImportedFile>;
-  private readonly find: Statement<[number, string, number], FileRow>;
+  private readonly find: Statement<[number, string, number, number, string], FileRow>;
   private readonly add: Statement;
   private readonly change: Statement;
   private readonly keep: Statement<[number, number, string, string]>;
@@ -31,13 +32,15 @@ export class ImportedFiles {
     private readonly words: Words,
   ) {
     this.all = db.prepare(`SELECT ${COLUMNS} ${FROM}`);
-    this.find = db.prepare(`SELECT f.id, ${COLUMNS} ${FROM} AND f.head = ? AND f.head_bytes = ?`);
+    this.find = db.prepare(
+      `SELECT f.id, ${COLUMNS} ${FROM} AND f.head = ? AND f.head_bytes = ? AND f.offset = ? AND f.tail = ?`,
+    );
     this.add = db.prepare(
-      `INSERT INTO imported_file (head, head_bytes, path, device, inode, offset, lines, imported_at, cluster_id)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+      `INSERT INTO imported_file (head, head_bytes, path, device, inode, offset, tail, lines, imported_at, cluster_id)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     );
     this.change = db.prepare(
-      `UPDATE imported_file SET head = ?, head_bytes = ?, path = ?, device = ?, inode = ?, offset = ?, lines = ?,
+      `UPDATE imported_file SET head = ?, head_bytes = ?, path = ?, device = ?, inode = ?, offset = ?, tail = ?, lines = ?,
          imported_at = ? WHERE id = ?`,
     );
     this.keep = db.prepare(
@@ -61,18 +64,15 @@ export class ImportedFiles {
 
   /** The row that a batch goes on with, as `rowOfBatch` says. */
   rowFor(batch: ImportBatch, clusterId: number): number | 'new' | 'conflict' {
+    const find = ({ head, headBytes, offset, tail }: ImportedFile): FileRow | undefined =>
+      this.find.get(clusterId, head, headBytes, offset, tail);
     const { file, before } = batch;
-    const present = this.find.get(clusterId, file.head, file.headBytes);
-    return rowOfBatch(
-      batch,
-      present,
-      before === null ? undefined : this.find.get(clusterId, before.head, before.headBytes),
-    );
+    return rowOfBatch(batch, find(file), before === null ? undefined : find(before));
   }
 
   store({ file, unreadable }: ImportBatch, row: number | 'new', clusterId: number): void {
-    const { head, headBytes, path, device, inode, offset, lines } = file;
-    const values = [head, headBytes, path, device, inode, offset, lines, Date.now()];
+    const { head, headBytes, path, device, inode, offset, tail, lines } = file;
+    const values = [head, headBytes, path, device, inode, offset, tail, lines, Date.now()];
     let id = row;
     if (id === 'new') id = Number(this.add.run(...values, clusterId).lastInsertRowid);
     else this.change.run(...values, id);

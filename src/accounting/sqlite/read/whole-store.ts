@@ -37,7 +37,8 @@ const NEXT = `SELECT r.id, s.start, s.step_ms, s.points, ${COLUMN_NAMES.map((col
   FROM record r LEFT JOIN series s ON s.record_id = r.id WHERE r.id > ? ORDER BY r.id LIMIT ?`;
 const ROW_AT = 1 + SERIES_CELLS;
 const JOB_AT = ROW_AT + columnAt('job_id');
-const FILES = `SELECT f.id, c.name AS cluster, f.head, f.head_bytes AS headBytes, f.path, f.device, f.inode, f.offset, f.lines
+const FILES = `SELECT f.id, c.name AS cluster, f.head, f.head_bytes AS headBytes, f.path, f.device, f.inode, f.offset,
+    f.tail, f.lines
   FROM imported_file f JOIN cluster c ON c.id = f.cluster_id ORDER BY f.id`;
 const RUNNING = 1;
 const TOTALS = `SELECT c.name AS cluster, o.name AS owner, count(*) AS records,

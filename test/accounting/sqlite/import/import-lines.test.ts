@@ -29,8 +29,8 @@ it('makes records that are in their normal form', () => {
 it('leaves a file to the importer that knows more of it', async () => {
   const store = openSqliteHistory(temporaryStore(), 0o600);
   const file = { cluster: 'cell', path: '/x/accounting', device: 1, inode: 2 };
-  const long = { ...file, head: 'abc', headBytes: 4096, offset: 5000, lines: 10 };
-  const short = { ...file, head: 'def', headBytes: 100, offset: 100, lines: 1 };
+  const long = { ...file, head: 'abc', headBytes: 4096, offset: 5000, tail: 'xyz', lines: 10 };
+  const short = { ...file, head: 'def', headBytes: 100, offset: 100, tail: 'uvw', lines: 1 };
   const take = (now: ImportedFile, before: ImportedFile | null) =>
     store.importLines({ file: now, before, lines: [], unreadable: [] });
   for (const one of [long, short]) assert.equal((await take(one, null)).conflict, false);
@@ -61,7 +61,17 @@ it('gives a record that has met its line no other one, however close a re-run be
   };
   const runs = async () =>
     (await store.job({ job_id: 7, all: true })).records.map(({ record }) => [record.run_id, record.exit_status]).sort();
-  const file = { cluster: 'cell', path: '/x', device: 1, inode: 2, head: 'a', headBytes: 9, offset: 9, lines: 2 };
+  const file = {
+    cluster: 'cell',
+    path: '/x',
+    device: 1,
+    inode: 2,
+    head: 'a',
+    headBytes: 9,
+    offset: 9,
+    tail: 'a',
+    lines: 2,
+  };
   await store.merge([ours(0)]);
   assert.deepEqual(await store.importLines({ file, before: null, lines, unreadable: [] }), {
     added: 1,
@@ -131,7 +141,7 @@ it('writes into a row of ours what merging would write, whatever the row holds',
   const [fast, slow] = [imported, merged].map((path) => openSqliteHistory(path, 0o600));
   const rows = [imported, merged].map((path) => new SqliteDatabase(path, { readonly: true }));
   assert.ok(fast !== undefined && slow !== undefined);
-  const file = { cluster: 'cell', path: '/x', device: 1, inode: 2, headBytes: 9, offset: 9, lines: 1 };
+  const file = { cluster: 'cell', path: '/x', device: 1, inode: 2, headBytes: 9, offset: 9, tail: 'a', lines: 1 };
   let next = 1;
   await fc.assert(
     fc.asyncProperty(fc.array(fc.tuple(ours, started), { minLength: 60, maxLength: 60 }), async (pairs) => {
