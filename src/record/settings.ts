@@ -1,13 +1,10 @@
 import { accessSync, readFileSync } from 'node:fs';
 import { reasonOf } from '../base/log';
 import { check, object } from '../base/shape';
+import { parseToml, toToml } from '../base/toml';
 import { UserError } from '../base/user-error';
 import type { Setting } from './setting';
 import { SETTINGS } from './settings-table';
-import type * as Toml from 'smol-toml' with { 'resolution-mode': 'import' };
-
-// smol-toml ships a CommonJS build, but its types claim ESM only.
-const { parse, stringify } = require('smol-toml') as typeof Toml;
 
 export const SETTINGS_FILE = '/etc/qmemacct/qmemacct.toml';
 
@@ -35,7 +32,7 @@ export class SettingsError extends UserError {
 
 /** Settings as TOML: what `parseSettings` reads back. */
 export function settingsToml(settings: Partial<Settings>): string {
-  return stringify(settings);
+  return toToml(settings);
 }
 
 /** A value as it is written behind `key =`. */
@@ -63,7 +60,7 @@ function checked(path: string, key: keyof Settings, value: unknown): unknown {
 export function parseSettings(text: string, path: string): Settings {
   let table: Record<string, unknown>;
   try {
-    table = parse(text);
+    table = parseToml(text);
   } catch (error) {
     throw new SettingsError(path, `not valid TOML (${reasonOf(error)})`, 'fix that line');
   }

@@ -258,6 +258,8 @@ describe('parseSettings', () => {
       assert.match(message, /not valid TOML/);
       assert.doesNotMatch(message, /\n/);
     }
+    const { message } = problem('cluster = "a"\ninterval = "x\n');
+    assert.match(message, /not valid TOML \(line 2, column \d+: [a-z]/);
   });
 });
 

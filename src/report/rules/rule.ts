@@ -2,16 +2,13 @@ import { reasonOf } from '../../base/log';
 import type { FieldName } from '../../record/fields';
 import { nearestName } from '../../base/nearest-name';
 import { failure, success, type Result } from '../../base/result';
+import { parseToml } from '../../base/toml';
 import { anything, check, list, map, object, nullable, oneOf, string, type Shape } from '../../base/shape';
 import { ExpressionError } from './expression-error';
 import { typeOf, type Type, type TypeOfName } from './check';
 import { attempt, namesIn, parseExpression, printExpression, type Expression } from './expression';
 import { FACTS, metricFact } from './facts';
 import { BYTE_SECONDS, sameDimension, dimensionOf } from './units';
-import type * as Toml from 'smol-toml' with { 'resolution-mode': 'import' };
-
-// smol-toml ships a CommonJS build, but its types claim ESM only.
-const { parse } = require('smol-toml') as typeof Toml;
 
 /** Worst first. */
 export const SEVERITIES = ['high', 'medium', 'low'] as const;
@@ -195,7 +192,7 @@ function readRule(reader: RuleReader, name: string, value: unknown): Rule | 'off
 export function parseRules(text: string, metrics?: readonly string[]): Result<RuleFile, readonly string[]> {
   let tables: Record<string, unknown>;
   try {
-    tables = parse(text);
+    tables = parseToml(text);
   } catch (error) {
     return failure([`not valid TOML (${reasonOf(error)})`]);
   }
