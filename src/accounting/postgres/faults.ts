@@ -33,6 +33,11 @@ const NO_SCHEMA: Fault = {
   hint: 'an admin runs "qmemacct database init URL"',
   retry: false,
 };
+const NO_DATABASE: Fault = {
+  reason: 'there is no such database',
+  hint: 'correct its name, or make it (createdb) and run "qmemacct database init URL"',
+  retry: false,
+};
 const FULL: Fault = { reason: "the server's disk is full", hint: 'make room there', retry: true };
 const READ_ONLY: Fault = {
   reason: 'it can only be read (a standby, or set so)',
@@ -81,7 +86,7 @@ const NO_RIGHT = '42501';
 const BY_STATE: readonly (readonly [string, Fault])[] = [
   ['28P01', WRONG_PASSWORD],
   ['28', NO_ROLE],
-  ['3D000', { ...NO_SCHEMA, reason: 'there is no such database' }],
+  ['3D000', NO_DATABASE],
   ['3F000', NO_SCHEMA],
   ['42P01', NO_SCHEMA],
   ['42883', NO_SCHEMA],
