@@ -8,6 +8,12 @@ import { createGunzip } from 'node:zlib';
 export const HEAD_BYTES = 4096;
 const CHUNK_BYTES = 1 << 20;
 const PACKED_BYTES = 1 << 18;
+/** By how a file that is compressed otherwise begins, as Latin-1: what unpacks it. */
+const UNPACKERS: readonly (readonly [RegExp, string])[] = [
+  [/^\xfd7zXZ/, 'xz'],
+  [/^BZh[1-9]/, 'bzip2'],
+  [/^\x28\xb5\x2f\xfd/, 'zstd'],
+];
 
 /** An open accounting file, plain or compressed. Positions are those of its uncompressed bytes. */
 export interface AccountingFile {
@@ -49,7 +55,12 @@ export async function openAccountingFile(path: string): Promise<AccountingFile> 
   try {
     const stat = await handle.stat();
     if (!stat.isFile()) throw new Error('it is no regular file');
-    const magic = await readAt(handle, Buffer.alloc(2), 0);
+    const magic = await readAt(handle, Buffer.alloc(6), 0);
+    const unpacker = UNPACKERS.find(([begin]) => begin.test(magic.toString('latin1')))?.[1];
+    if (unpacker !== undefined)
+      throw new Error(
+        `it is compressed by ${unpacker}, of which only gzip is known: unpack it ("${unpacker} -dk FILE")`,
+      );
     const compressed = magic[0] === 0x1f && magic[1] === 0x8b;
     const base = { path, device: stat.dev, inode: stat.ino, close: () => handle.close() };
     return compressed ? { ...base, ...gzipFile(handle, stat.size) } : { ...base, ...plainFile(handle) };

@@ -144,6 +144,12 @@ export async function importFile(path: string, store: ImportStore, options: Impo
   }
 }
 
+/** That no line of a file could be read. */
+function foreign({ path }: AccountingFile, { count, unreadable }: LineBatch): string {
+  const lines = count === 1 ? 'its first line is none' : `none of its first ${count} lines is one`;
+  return `${path}: ${lines} of Grid Engine's accounting (${unreadable[0]?.reason ?? ''}), and nothing of it was kept; give the accounting file, plain or compressed by gzip`;
+}
+
 interface Round {
   readonly sums: ImportSums;
   readonly conflict: boolean;
@@ -173,8 +179,9 @@ async function importFrom(
   let { before } = begin;
   let isOwn = before !== null && isOf(file, before);
 
-  const commit = async (batch: LineBatch): Promise<'done' | 'conflict' | 'replaced'> => {
+  const commit = async (batch: LineBatch): Promise<'done' | 'conflict' | 'replaced' | 'foreign'> => {
     if (!(await isStill(file, before))) return 'replaced';
+    if (before === null && batch.packed.length === 0 && batch.unreadable.length > 0) return 'foreign';
     // Another importer may have begun it meanwhile.
     if (!isOwn) {
       const now = await beginOf(file, await store.importedFiles(cluster), size);
@@ -211,6 +218,7 @@ async function importFrom(
     for await (const batch of batches) {
       if (signal?.aborted) return end();
       const result = await commit(batch);
+      if (result === 'foreign') return end(foreign(file, batch));
       if (result !== 'done') return end(null, true);
     }
   } catch (error) {

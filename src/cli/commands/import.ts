@@ -11,7 +11,15 @@ import { formatCount } from '../../report/format/units';
 import { acts, type CommandContext, type GlobalOptions, EXIT, usageError } from '../command';
 import { becomeDeliverer, importSettings, openHistory } from '../stores/maintenance';
 import { changedFiles, clusterOf } from '../import/accounting-files';
-import { describeImport, dryStore, importRound, siteFiles, watchedPaths, type SiteFiles } from '../import/import-site';
+import {
+  describeImport,
+  dryStore,
+  importRound,
+  passedOver,
+  siteFiles,
+  watchedPaths,
+  type SiteFiles,
+} from '../import/import-site';
 import { describeFindings } from '../import/findings';
 import { waitForChange } from '../import/follow-files';
 import { importProgress } from '../import/import-progress';
@@ -28,7 +36,10 @@ export interface ImportOptions extends GlobalOptions {
 /** `qmemacct import [FILE...]` */
 export function register(command: Command, context: CommandContext): void {
   command
-    .argument('[file...]', "accounting files, also compressed ones (default: the cell's, with those that were rotated)")
+    .argument(
+      '[file...]',
+      "accounting files, also compressed by gzip (default: the cell's, with those that were rotated)",
+    )
     .option('--follow', 'go on with what is written from now on, until Ctrl-C')
     .option('--cluster <name>', 'the cluster that the files are of (default: this one)')
     .option('--dry-run', 'only show what the files contain')
@@ -151,6 +162,7 @@ export async function importAccounting(
       rules: new RequestRules(settings),
       changed: changedFiles(),
     };
+    for (const line of passedOver(site)) warn(terminal, line);
     let sums = NOTHING_IMPORTED;
     let problems: readonly string[] = [];
     for (let round = 0; ; round++) {

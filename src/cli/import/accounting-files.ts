@@ -10,6 +10,7 @@ import type { Settings } from '../../record/settings';
  * `accounting.jsonl.1`.
  */
 const ACCOUNTING = /^accounting(?:\.jsonl)?(?:[.-]\d[\d._-]{0,30})?(?:\.gz)?$/;
+const OTHERWISE_COMPRESSED = /^(accounting(?:\.jsonl)?(?:[.-]\d[\d._-]{0,30})?)\.(?:xz|bz2|zst)$/;
 
 /** The accounting files in a directory, the oldest first. Throws the file system's error. */
 export function accountingFilesIn(directory: string): readonly string[] {
@@ -22,6 +23,17 @@ export function accountingFilesIn(directory: string): readonly string[] {
     })
     .sort((a, b) => a.modified - b.modified || (a.path < b.path ? 1 : -1))
     .map(({ path }) => path);
+}
+
+/** Those that are compressed by something else than gzip, and are not there in a form that can be read. */
+export function passedOverIn(directory: string): readonly string[] {
+  const names = readdirSync(directory);
+  return names
+    .filter((name) => {
+      const plain = OTHERWISE_COMPRESSED.exec(name)?.[1];
+      return plain !== undefined && !names.includes(plain) && !names.includes(`${plain}.gz`);
+    })
+    .sort();
 }
 
 /** A file's size on disk; 0: it is not there. */

@@ -9,7 +9,7 @@ import type { Settings } from '../../record/settings';
 import { formatCount, plural } from '../../report/format/units';
 import { CommandError, EXIT } from '../command';
 import type { Terminal } from '../terminal';
-import { accountingFilesIn, clusterOf, commonDirectory, sizeOnDisk } from './accounting-files';
+import { accountingFilesIn, clusterOf, commonDirectory, passedOverIn, sizeOnDisk } from './accounting-files';
 
 type SiteSettings = Pick<Settings, 'cluster' | 'accounting_files' | 'admin_user' | 'cell' | RequestSetting>;
 
@@ -21,9 +21,9 @@ export interface SiteFiles {
 }
 
 /** The accounting files in a directory, the oldest first. Throws CommandError. */
-function filesIn(directory: string): readonly string[] {
+function filesIn(directory: string, list = accountingFilesIn): readonly string[] {
   try {
-    return accountingFilesIn(directory);
+    return list(directory);
   } catch (error) {
     throw new CommandError(
       `${directory} can't be read: ${readFault(error)}; or set "accounting_files"`,
@@ -45,6 +45,14 @@ export function siteFiles(settings: SiteSettings, env: Terminal['env']): SiteFil
     );
   const directory = commonDirectory(cell);
   return { cluster, paths: filesIn(directory), directory };
+}
+
+/** What is not imported of the files that are looked for, in a line; none: all is. */
+export function passedOver({ directory }: SiteFiles): readonly string[] {
+  const names = directory === null ? [] : filesIn(directory, passedOverIn);
+  return names.length === 0
+    ? []
+    : [`passed over in ${directory}, as only gzip is known: ${names.join(', ')}; unpack what is not imported yet`];
 }
 
 /** Where an import that goes on with what is written reads, and where it stores. */
@@ -78,6 +86,7 @@ export async function importRound(
 export function describeImport(sums: {
   readonly added: number;
   readonly joined: number;
+  readonly unchanged: number;
   readonly unreadable: number;
   readonly lines: number;
 }): string {
@@ -86,6 +95,7 @@ export function describeImport(sums: {
     plural(sums.lines, 'line'),
     `${plural(sums.added, 'record')} added`,
     `${formatCount(sums.joined)} joined with records that were there`,
+    ...(sums.unchanged > 0 ? [`${formatCount(sums.unchanged)} known before`] : []),
     ...(sums.unreadable > 0 ? [`${plural(sums.unreadable, 'line')} unreadable ("qmemacct import --unreadable")`] : []),
   ];
   return parts.join(', ');
@@ -101,7 +111,9 @@ export async function importSiteAccounting(
   env: Terminal['env'],
   work: LongWork,
 ): Promise<string> {
-  const { cluster, paths } = siteFiles(settings, env);
+  const site = siteFiles(settings, env);
+  const { cluster, paths } = site;
+  const warnings = [...passedOver(site)];
   const outcome = await importFiles(paths, store, {
     cluster,
     rules: new RequestRules(settings),
@@ -109,7 +121,7 @@ export async function importSiteAccounting(
     ...(work.signal === undefined ? {} : { signal: work.signal }),
     onProgress: (_sums, done, of) => work.onProgress?.(done, of),
   });
-  const said = describeImport(outcome);
+  const said = [describeImport(outcome), ...warnings].join('; ');
   if (outcome.problems.length > 0)
     throw new CommandError([...outcome.problems, `otherwise: ${said}`].join('; '), EXIT.unavailable);
   return said;

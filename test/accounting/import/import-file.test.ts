@@ -248,6 +248,32 @@ describe('importFile', () => {
       assert.equal(await count(), broken.added);
     }));
 
+  it('keeps nothing of a file that is none, or that it can not unpack', () =>
+    place(async ({ directory, store, take, count }) => {
+      const write = (bytes: string): string => {
+        const path = join(directory, 'other');
+        writeFileSync(path, bytes, 'latin1');
+        return path;
+      };
+      for (const [begin, unpacker] of [
+        ['\xfd7zXZ\0', 'xz'],
+        ['BZh91AY&SY', 'bzip2'],
+        ['\x28\xb5\x2f\xfd', 'zstd'],
+      ] as const) {
+        const { problem, lines } = await take(write(`${begin}\n\x01\x02\n`));
+        assert.match(
+          problem ?? '',
+          new RegExp(`other can't be read: it is compressed by ${unpacker}, .*"${unpacker} -dk`),
+        );
+        assert.equal(lines, 0);
+      }
+      const { problem, lines, unreadable } = await take(write('SQLite format 3\0\n\x01\x02\n'));
+      assert.match(problem ?? '', /none of its first 2 lines is one of Grid Engine's accounting \(a zero byte\), and/);
+      assert.deepEqual([lines, unreadable, await count()], [0, 0, 0]);
+      assert.deepEqual(await store.unreadableLines('cell', 9), []);
+      assert.deepEqual(await store.importedFiles('cell'), []);
+    }));
+
   it('reads a compressed file to its end that is not read at once', () =>
     place(async ({ directory, take, count }) => {
       const packed = join(directory, 'long.gz');

@@ -112,7 +112,7 @@ describe('qmemacct import', () => {
 
   it('prints what could not be read as JSON without what a terminal would obey', async () => {
     const { file, run } = site();
-    writeFileSync(file, Buffer.from('gar\u009b2Jbage\n', 'latin1'));
+    writeFileSync(file, Buffer.from(`${sampleLine(1)}gar\u009b2Jbage\n`, 'latin1'));
     assert.equal((await run('import')).status, 0);
     const { output } = await run('import', '--unreadable', '--json');
     assert.match(output, /gar\\u009b2Jbage/);

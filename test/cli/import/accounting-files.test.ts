@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { mkdirSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { describe, it } from 'node:test';
-import { accountingFilesIn, changedFiles } from '../../../src/cli/import/accounting-files';
+import { accountingFilesIn, changedFiles, passedOverIn } from '../../../src/cli/import/accounting-files';
 import { progressText } from '../../../src/cli/import/import-progress';
 import { temporaryDirectory } from '../../support/temporary-directory';
 
@@ -35,6 +35,22 @@ describe('accountingFilesIn', () => {
       accountingFilesIn(directory).map((path) => basename(path)),
       names,
     );
+  });
+});
+
+describe('passedOverIn', () => {
+  it('names rotations that can not be read, and are there in no other form', () => {
+    const directory = temporaryDirectory();
+    const names = [
+      'accounting',
+      'accounting.1.xz',
+      'accounting-20261120.zst',
+      'accounting.2.bz2',
+      'accounting.2',
+      'a.xz',
+    ];
+    for (const name of names) writeFileSync(join(directory, name), '');
+    assert.deepEqual(passedOverIn(directory), ['accounting-20261120.zst', 'accounting.1.xz']);
   });
 });
 
