@@ -22,7 +22,9 @@ qm_prolog() {
   qm_served=
   [ "$qm_hooks" = root ] && [ -n "$qm_dir" ] && qm_service && qm_served=1
   if [ -z "$qm_served" ] && [ "$qm_memory" != none ]; then
-    ( qm_describe qm_node main.js "$settings" "${qm_dir:--}" ) &
+    (
+      qm_describe qm_node main.js "$settings" "${qm_dir:--}" "cluster=${cluster:-}" "state_dir=$state" "run_dir=$run"
+    ) &
     [ -n "$qm_dir" ] && echo "$!" >"$qm_dir/starting"
   fi
   # While Node starts; and without a sampler, too: the recovery of this run can still read the group's peak.

@@ -28,7 +28,7 @@ const AGAIN = 'After a change: "qmemacct install --node" again';
 export const SETTINGS = {
   cluster: text(
     '',
-    'Name of this cluster in every record: letters, digits and . _ - ("install" writes the cell\'s cluster_name, else the cell). Empty: "default"',
+    `Name of this cluster in every record: letters, digits and . _ - ("install" writes the cell's cluster_name, else the cell). Empty: "default". ${AGAIN}`,
   ),
   grid_engine: choice(
     DIALECTS,

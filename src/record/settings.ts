@@ -83,6 +83,11 @@ export function requireNamedSettings(path: string): void {
   }
 }
 
+/** The cluster's name in records. */
+export function clusterName({ cluster }: Pick<Settings, 'cluster'>): string {
+  return cluster === '' ? 'default' : cluster;
+}
+
 /** Settings of a file; the defaults when `path` does not exist. */
 export function loadSettings(path: string): Settings {
   let text: string;
@@ -95,10 +100,21 @@ export function loadSettings(path: string): Settings {
   return parseSettings(text, path);
 }
 
-/** The same; the defaults, and what is wrong, where the file can't be used. */
-export function usableSettings(path: string): { readonly settings: Settings; readonly problem: string | null } {
+/** Settings of an installed host, which has such a file: without it jobs would go by another cluster's name. */
+export function loadHostSettings(path: string): Settings {
+  const settings = loadSettings(path);
+  if (settings === DEFAULT_SETTINGS)
+    throw new SettingsError(path, 'is missing', 'put it back, or run "qmemacct install --node"');
+  return settings;
+}
+
+/** What `load` gives; the defaults, and what is wrong, where the file can't be used. */
+export function usableSettings(
+  path: string,
+  load = loadSettings,
+): { readonly settings: Settings; readonly problem: string | null } {
   try {
-    return { settings: loadSettings(path), problem: null };
+    return { settings: load(path), problem: null };
   } catch (error) {
     return { settings: DEFAULT_SETTINGS, problem: reasonOf(error) };
   }

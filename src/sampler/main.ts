@@ -1,14 +1,15 @@
 import { spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
-import { basename, dirname } from 'node:path';
+import { basename } from 'node:path';
 import { shareLogLimit, warn } from '../base/log';
 import { resourceLimit, Rlimit } from '../native/libc';
-import { usableSettings } from '../record/settings';
+import { loadHostSettings, usableSettings } from '../record/settings';
 import { attendRun, takeUpRun } from './job/attend-run';
 import type { JobFollower, Surroundings } from './job/job-follower';
 import { leaveJob } from './job/leave-job';
 import { parseRunDescription } from './job/run-description';
 import { RunDirectory } from './job/run-directory';
+import { settingsOfWords } from './job/sampler-words';
 import { newThrottle, WHOLE_PROCESS } from './job/pace';
 import { parseHandedState } from './job/resume-state';
 import { newMachineScan } from './processes/machine-scan';
@@ -17,7 +18,7 @@ import { onTermination, runMain } from './run-main';
 /**
  * The sampler: one detached process per job, started by the prolog as
  *
- *   node main.js SETTINGS RUN-DIRECTORY KEY=VALUE...      the keys of run-directory.ts; RUN-DIRECTORY "-": none
+ *   node main.js SETTINGS RUN-DIRECTORY KEY=VALUE...      those of sampler-words.ts; RUN-DIRECTORY "-": none
  *
  * It ends when the epilog has said so, or when the shepherd has gone. A process that takes over from another one
  * (CPU limit) gets `--resume` as last argument, the predecessor's state on standard input and its lock as descriptor 3;
@@ -51,14 +52,15 @@ function handOver(follower: JobFollower, directory: RunDirectory | null): void {
   child.unref();
 }
 
-/** A slip in the configuration must not cost a site its records: the defaults do, and the record says so. */
-function settingsOf(path: string, directory: RunDirectory | null): ReturnType<typeof usableSettings> {
-  const { settings, problem } = usableSettings(path);
+/**
+ * A slip in the configuration must not cost a site its records, or count a job twice under another cluster's name: what
+ * the installation knows and the defaults do, and the record says so. It waits until a configuration says where it goes.
+ */
+function settingsOf(path: string, words: readonly string[]): ReturnType<typeof usableSettings> {
+  const { settings, problem } = usableSettings(path, loadHostSettings);
   if (problem === null) return { settings, problem };
   warn(problem);
-  // STATE/run/KEY and STATE/plain/KEY.
-  const state = directory === null ? {} : { state_dir: dirname(dirname(directory.path)) };
-  return { settings: { ...settings, ...state }, problem: `Defaults were used: ${problem}.` };
+  return { settings: { ...settings, ...settingsOfWords(words) }, problem: `Defaults were used: ${problem}.` };
 }
 
 runMain(`sampler ${basename(process.argv[3] ?? '')}`, async () => {
@@ -67,7 +69,7 @@ runMain(`sampler ${basename(process.argv[3] ?? '')}`, async () => {
   const run = parseRunDescription([...rest, 'end=1'].join('\n'));
   if (run === null) throw new Error('started with an unusable job description');
   const directory = path === '-' ? null : new RunDirectory(path);
-  const { settings, problem } = settingsOf(settingsPath, directory);
+  const { settings, problem } = settingsOf(settingsPath, rest);
   shareLogLimit(settings.run_dir);
   const handed = resume ? parseHandedState(readFileSync(0, 'utf8')) : null;
   if (directory !== null && !(resume ? directory.inheritLock() : directory.lock())) return;

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import {
   DEFAULT_SETTINGS,
+  loadHostSettings,
   loadSettings,
   parseSettings,
   SettingsError,
@@ -267,8 +268,10 @@ describe('loadSettings', () => {
   it('reads a file, or has the defaults without one', () => {
     const path = join(temporaryDirectory(), 'qmemacct.toml');
     assert.deepEqual(loadSettings(path), DEFAULT_SETTINGS);
+    assert.throws(() => loadHostSettings(path), /is missing; put it back/);
     writeFileSync(path, 'cluster = "Größe"\n');
     assert.equal(loadSettings(path).cluster, 'Größe');
+    assert.equal(loadHostSettings(path).cluster, 'Größe');
   });
 
   it('does not take something else for no file', () => {

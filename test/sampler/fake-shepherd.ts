@@ -127,6 +127,7 @@ export function newSite(t: TestContext, { settings = [], armWait = 1.5, conf = {
     program: packageRoot(),
     settings: site.settings,
     state: site.state,
+    cluster: 'test',
     run: site.runDir,
     arm_wait: String(armWait),
     small_kib: addressSpaceNeeded().small * 1024,

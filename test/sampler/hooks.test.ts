@@ -322,6 +322,41 @@ describe('a sampler that dies or hangs', { skip: shepherdObstacle() ?? false, co
   });
 });
 
+describe(
+  'a configuration that can’t be read for a while',
+  { skip: shepherdObstacle() ?? false, concurrency: 2 },
+  () => {
+    const spoilings: readonly (readonly [string, (path: string) => void])[] = [
+      ['gone', rmSync],
+      ['broken', (path) => writeFileSync(path, 'cluster = "te\n')],
+    ];
+    const deaths: readonly (readonly [string, (job: Job) => Promise<void>])[] = [
+      ['', () => Promise.resolve()],
+      [', its sampler killed', async (job) => void process.kill(await sampler(job), 'SIGKILL')],
+    ];
+    for (const [how, spoil] of spoilings)
+      for (const [also, meet] of deaths)
+        it(`${how}${also}: the record waits, and has the cluster's name`, async (t) => {
+          const site = newSite(t);
+          const good = readFileSync(site.settings);
+          spoil(site.settings);
+          const hold = heldJob(site);
+          const job = startJob(site, hold.command);
+          await letGoSampled(job, hold, 400);
+          await meet(job);
+          assertHarmless(await job.ended);
+          await quiet(site);
+          assert.equal(existsSync(site.accounting), false);
+          writeFileSync(site.settings, good);
+          await runJob(site, ['/bin/true']);
+          const record = await delivered(site, job);
+          assert.equal(record.cluster, 'test');
+          assert.equal(record.trust, also === '' ? 'root' : 'usage');
+          assert.deepEqual(runDirectories(site), []);
+        });
+  },
+);
+
 describe('a state directory that can’t be used', { skip: shepherdObstacle() ?? false, concurrency: 2 }, () => {
   async function assertWorks(t: TestContext, spoil: (site: Site) => void): Promise<void> {
     const site = newSite(t);

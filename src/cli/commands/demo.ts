@@ -41,6 +41,7 @@ function installHooks(state: PrivateState): string {
     program: packageRoot(),
     // The prolog waits until the kernel's events are heard, so that the peaks are proved.
     arm_wait: '1',
+    cluster: settings.cluster,
     full_flags: tuningFlags().join(' '),
   };
   const quote = (text: string): string => `'${text.replaceAll("'", String.raw`'\''`)}'`;

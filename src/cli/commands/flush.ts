@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Command } from 'commander';
 import { privateCluster } from '../../record/job-name';
-import { loadSettings, type Settings } from '../../record/settings';
+import { loadHostSettings, loadSettings, type Settings } from '../../record/settings';
 import { wakeDelivery } from '../../sampler/delivery/delivery-lock';
 import { ownStatus } from '../../sampler/delivery/node-status';
 import { deliverRecords } from '../../sampler/delivery/outbox-feeder';
@@ -35,12 +35,13 @@ function ownerOf(directory: string): number | null {
 }
 
 /** The states on this host that the caller may open: the node's as root, his own of `qmemacct run`. */
-function statesOf(site: Settings, terminal: Terminal): readonly Settings[] {
+function statesOf(config: string, terminal: Terminal): readonly Settings[] {
+  const site = loadSettings(config);
   const uid = process.getuid?.() ?? -1;
   const accounting = ownStorePath(terminal.env);
   const own = join(dirname(accounting), 'run-state');
   return [
-    ...(ownerOf(site.state_dir) === uid ? [site] : []),
+    ...(ownerOf(site.state_dir) === uid ? [loadHostSettings(config)] : []),
     ...(own !== site.state_dir && ownerOf(own) === uid
       ? [makePrivateState(own, { cluster: privateCluster('run'), accounting }).settings]
       : []),
@@ -106,15 +107,16 @@ export async function flush(options: FlushOptions, terminal: Terminal): Promise<
   const patience = Number(options.patience);
   if (!(patience >= 0 && patience <= 86_400))
     throw usageError(`--patience "${options.patience}": give a number of seconds up to 86400`);
-  const site = loadSettings(options.config);
-  const states = statesOf(site, terminal);
-  if (states.length === 0)
+  const states = statesOf(options.config, terminal);
+  if (states.length === 0) {
+    const { state_dir: state } = loadSettings(options.config);
     throw new CommandError(
       process.getuid?.() === 0
-        ? `${site.state_dir}: nothing is installed here; "qmemacct install --node" does that`
-        : `${site.state_dir}: only root can flush this node, and you have no records of "qmemacct run"`,
+        ? `${state}: nothing is installed here; "qmemacct install --node" does that`
+        : `${state}: only root can flush this node, and you have no records of "qmemacct run"`,
       EXIT.unavailable,
     );
+  }
   process.umask(0o077);
   // What is refused or damaged is printed here, not only in the system log.
   process.env.QMEMACCT_LOG = 'stderr';

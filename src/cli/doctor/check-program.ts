@@ -90,6 +90,7 @@ function checkConf({ conf, settings, settingsPath }: NodeState): Finding[] {
     ['arm_wait_ms', String(settings.arm_wait_ms / 1000), conf.armWait],
     ['cgroup', settings.cgroup, conf.cgroup],
     ['scope', settings.scope, conf.scope],
+    ['cluster', settings.cluster, conf.cluster],
   ];
   return [
     ...pairs

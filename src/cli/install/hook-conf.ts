@@ -13,6 +13,8 @@ export interface HookConf {
   readonly cgroup: string;
   /** "job" or "node": whether the prolog leaves its job to the service where that runs. */
   readonly scope: string;
+  /** Goes by that where the configuration can't be read. */
+  readonly cluster: string;
 }
 
 const NAMES: readonly (readonly [keyof HookConf, string])[] = [
@@ -24,10 +26,11 @@ const NAMES: readonly (readonly [keyof HookConf, string])[] = [
   ['armWait', 'arm_wait'],
   ['cgroup', 'cgroup'],
   ['scope', 'scope'],
+  ['cluster', 'cluster'],
 ];
 
 /** Keys that earlier versions did not write, and what their absence means to the hooks. */
-const ADDED: Readonly<Partial<HookConf>> = { cgroup: 'off', scope: 'job' };
+const ADDED: Readonly<Partial<HookConf>> = { cgroup: 'off', scope: 'job', cluster: '' };
 
 /**
  * Address space, in MiB, from which the sampler starts in its small and in its full mode, by Node's major version

@@ -118,6 +118,7 @@ export function planNode(options: NodeOptions): NodeInstallation {
       armWait: String(settings.arm_wait_ms / 1000),
       cgroup: settings.cgroup,
       scope: settings.scope,
+      cluster: settings.cluster,
     },
     chooseNode(options.execPath, options.source),
   );

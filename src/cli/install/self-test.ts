@@ -136,6 +136,7 @@ function setStage(directory: string, conf: HookConf, deliverAs: string): Stage {
     armWait: '0',
     cgroup: 'off',
     scope: 'job',
+    cluster: 'self-test',
   };
   writeFileSync(join(hooks, 'hook.conf'), hookConfText(own));
   writeSpool(spool, { job: 1, name: 'self-test', hVmem: '1G', slots: 1, pe: null }, Date.now());

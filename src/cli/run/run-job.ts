@@ -134,7 +134,7 @@ export async function runJob(
     mkdirSync(directory, { mode: 0o700 });
     writeFileSync(join(directory, 'job'), formatRunDescription(run));
     if (rows !== null) tail = followSamples(directory, rows.take);
-    sampler = startSampler(state.settingsPath, directory, run);
+    sampler = startSampler(state, directory, run);
     if (!(await until(() => existsSync(join(directory, 'pid')), ARMED_WITHIN_MS)))
       throw new CommandError(
         `the sampler did not start within ${ARMED_WITHIN_MS / 1000} s; try "qmemacct doctor"`,

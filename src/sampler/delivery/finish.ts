@@ -4,12 +4,12 @@ import { join } from 'node:path';
 import type { JobDescription } from '../job/job-description';
 import type { JobRecord, RecordKey } from '../../record/record';
 import { runId, type RunDescription } from '../job/run-description';
-import type { Settings } from '../../record/settings';
+import { clusterName, type Settings } from '../../record/settings';
 
 /** Key of the record of one run on this host. */
 export function keyOfRun(run: RunDescription, description: JobDescription, settings: Settings): RecordKey {
   return {
-    cluster: settings.cluster === '' ? 'default' : settings.cluster,
+    cluster: clusterName(settings),
     job_id: run.job,
     task_id: description.array ? run.task : null,
     pe_task_id: run.peTask ?? description.fields.pe_task_id,

@@ -6,7 +6,7 @@ import { recordOfJson } from '../../record/record';
 import type { JobRecord } from '../../record/record';
 import { unsampledRecord } from './recover';
 import { parseRunDescription } from '../job/run-description';
-import type { Settings } from '../../record/settings';
+import { clusterName, type Settings } from '../../record/settings';
 
 /** What a user's word is taken for: that user's jobs on this host, that root's own hooks know nothing of. */
 
@@ -37,7 +37,7 @@ const RUN_ID = /^[0-9a-f]{8}\.[1-9]\d{0,9}\.\d{1,19}$/;
 const METRICS: ReadonlySet<string> = new Set(ALL_FACTS.flatMap(({ metrics }) => metrics.map(({ name }) => name)));
 
 export function hereAndNow(settings: Settings, store: NodeStore, nowMs: number): Here {
-  const cluster = settings.cluster === '' ? 'default' : settings.cluster;
+  const cluster = clusterName(settings);
   return { nowMs, boot: bootId().slice(0, 8), bootMs: nowMs - uptimeSeconds() * 1000, cluster, store };
 }
 

@@ -4,7 +4,7 @@ import { packageVersion } from '../../base/package-root';
 import { clockIsSynchronised } from '../../native/clock';
 import { privateWorld } from '../../record/job-name';
 import type { NodeStatus } from '../../record/node-status';
-import type { Settings } from '../../record/settings';
+import { clusterName, type Settings } from '../../record/settings';
 import { runningListener } from '../listener/running';
 import type { NodeStore } from '../node-store/node-store';
 
@@ -18,7 +18,7 @@ const timeOf = (ms: number | null): string | null => (ms === null ? null : new D
  * user's own, not the host's.
  */
 export function ownStatus(store: NodeStore, settings: Settings, sent = 0): NodeStatus | null {
-  const cluster = settings.cluster === '' ? 'default' : settings.cluster;
+  const cluster = clusterName(settings);
   if (privateWorld(cluster) !== null) return null;
   const { waiting, oldest, refused } = store.outboxState(sent);
   const always = settings.listener && settings.listener_linger === Infinity;

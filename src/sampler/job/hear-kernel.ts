@@ -26,7 +26,8 @@ export type Connect = (handlers: ListenerHandlers) => Promise<ListenerLink | nul
 export type NodeReply = Extract<Reply, { kind: 'node' }>;
 
 interface HearingRules {
-  readonly settingsPath: string;
+  /** null: it can't be used, and a listener would stay with the defaults. */
+  readonly settingsPath: string | null;
   readonly settings: Settings;
   /** Processes that descend from this one are the job's. */
   readonly ancestor: number;

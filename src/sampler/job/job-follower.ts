@@ -317,7 +317,8 @@ export class JobFollower {
   private hear(): KernelHearing {
     const { run, settings } = this;
     if (!settings.listener || run.hooks === 'plain') return NO_HEARING;
-    const { settingsPath, connect } = this.surroundings;
+    const { connect, settingsProblem } = this.surroundings;
+    const settingsPath = settingsProblem === null ? this.surroundings.settingsPath : null;
     return hearKernel(
       { settingsPath, settings, ancestor: run.shepherdPid, ...(connect === undefined ? {} : { connect }) },
       this.sampler,

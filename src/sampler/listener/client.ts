@@ -70,11 +70,12 @@ function tryConnect(path: string): Promise<Socket | null> {
 }
 
 /**
- * Connects to the listener of this node, and starts one where there is none. null: neither can be done here.
+ * Connects to the listener of this node, and starts one where there is none (`settingsPath` null: only connects). null:
+ * neither can be done here.
  * The connection alone keeps no process alive.
  */
 export async function connectListener(
-  settingsPath: string,
+  settingsPath: string | null,
   settings: Settings,
   handlers: ListenerHandlers,
 ): Promise<ListenerLink | null> {
@@ -82,7 +83,7 @@ export async function connectListener(
   const deadline = Date.now() + STARTS_WITHIN_MS;
   let socket = await tryConnect(path);
   for (let tries = 0; socket === null; tries++) {
-    if (Date.now() > deadline) return null;
+    if (settingsPath === null || Date.now() > deadline) return null;
     // One that is just ending may still hold the lock: it is asked for again now and then.
     if (tries % 25 === 0) {
       try {

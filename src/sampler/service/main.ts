@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { setPriority } from 'node:os';
 import { shareLogLimit } from '../../base/log';
 import { raiseSoftLimit, Rlimit } from '../../native/libc';
-import { loadSettings } from '../../record/settings';
+import { loadHostSettings } from '../../record/settings';
 import { runMain } from '../run-main';
 import { Service } from './service';
 import { ServiceLock } from './service-lock';
@@ -35,7 +35,7 @@ function makeRoom(): void {
 
 runMain('service', async () => {
   const settingsPath = process.argv[2] ?? '';
-  const settings = loadSettings(settingsPath);
+  const settings = loadHostSettings(settingsPath);
   shareLogLimit(settings.run_dir);
   const place = ServiceLock.take(settings);
   // Another one serves this host.

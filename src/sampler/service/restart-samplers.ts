@@ -15,7 +15,7 @@ export function restartSamplers(settings: Settings, settingsPath: string): numbe
     for (const directory of RunDirectory.list(parent)) {
       const run = directory.description();
       if (run === null || !resumable.has(runDirectoryName(run)) || !shepherdLives(run)) continue;
-      startSampler(settingsPath, directory.path, run);
+      startSampler({ settings, settingsPath }, directory.path, run);
       started++;
     }
   return started;

@@ -13,11 +13,12 @@ const CONF: HookConf = {
   armWait: '0.05',
   cgroup: 'auto',
   scope: 'node',
+  cluster: 'north',
 };
 
 describe('hook.conf', () => {
   it('is read by the shell as it was meant', () => {
-    const script = `${hookConfText(CONF)}\nprintf '%s\\n' "$state" "$run" "$settings" "$node" "$program" "$arm_wait" "$cgroup" "$scope"`;
+    const script = `${hookConfText(CONF)}\nprintf '%s\\n' "$state" "$run" "$settings" "$node" "$program" "$arm_wait" "$cgroup" "$scope" "$cluster"`;
     const words = execFileSync('/bin/sh', ['-c', script], { encoding: 'utf8' }).trim().split('\n');
     assert.deepEqual(words, [
       CONF.state,
@@ -28,6 +29,7 @@ describe('hook.conf', () => {
       CONF.armWait,
       CONF.cgroup,
       CONF.scope,
+      CONF.cluster,
     ]);
   });
 
@@ -44,6 +46,7 @@ describe('hook.conf', () => {
           armWait: word,
           cgroup: word,
           scope: word,
+          cluster: word,
         }),
         (conf) => {
           assert.deepEqual(parseHookConf(hookConfText(conf)), { ...conf });
@@ -52,9 +55,9 @@ describe('hook.conf', () => {
     );
   });
 
-  it('of an earlier version knows no cgroups, and no scopes', () => {
-    const earlier = hookConfText(CONF).replace(/^(cgroup|scope)=.*\n/gm, '');
-    assert.deepEqual(parseHookConf(earlier), { ...CONF, cgroup: 'off', scope: 'job' });
+  it('of an earlier version knows no cgroups, no scopes and no cluster', () => {
+    const earlier = hookConfText(CONF).replace(/^(cgroup|scope|cluster)=.*\n/gm, '');
+    assert.deepEqual(parseHookConf(earlier), { ...CONF, cgroup: 'off', scope: 'job', cluster: '' });
   });
 
   it('is not taken for complete when a line is missing', () => {
