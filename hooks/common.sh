@@ -173,16 +173,25 @@ qm_choose_memory() {
   fi
 }
 
-# Creates the run directory, in the state directory or else in the run-time directory; fails if neither works.
+# Creates the run directory, in the state directory or else in the run-time directory, with its `job` file, and with room
+# for `starting`: a full disk may still take a directory. Fails, without qm_dir, if neither works.
 qm_make_dir() {
   for qm_try in "$qm_base" "$run/run"; do
-    mkdir "$qm_try/$qm_key" 2>/dev/null && qm_dir=$qm_try/$qm_key && return 0
-    if [ "$qm_hooks" = root ] && mkdir -p "$qm_try" 2>/dev/null && mkdir "$qm_try/$qm_key" 2>/dev/null; then
-      qm_dir=$qm_try/$qm_key
-      return 0
-    fi
+    qm_dir=$qm_try/$qm_key
+    mkdir "$qm_dir" 2>/dev/null ||
+      { [ "$qm_hooks" = root ] && mkdir -p "$qm_try" 2>/dev/null && mkdir "$qm_dir" 2>/dev/null; } || continue
+    # Before `job`, upon which the service begins.
+    [ "$arm_wait" = 0 ] || mkfifo "$qm_dir/armed"
+    echo 0 >"$qm_dir/starting" && qm_write_job "$qm_dir" && return 0
+    rm -rf "$qm_dir"
   done
+  qm_dir=
   return 1
+}
+
+# qm_write_job DIRECTORY: writes `job` there; fails where the disk is full.
+qm_write_job() {
+  { qm_describe printf '%s\n' && echo end=1; } >"$1/job"
 }
 
 # The lines of the `job` file (src/sampler/job/run-description.ts), one per argument, through the command given.

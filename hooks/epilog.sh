@@ -49,7 +49,7 @@ qm_plain_record() {
   for qm_copies in "$qm_dir" "$run/run/$qm_key"; do
     [ -n "$qm_copies" ] || continue
     [ -d "$qm_copies" ] || mkdir -p "$qm_copies" || continue
-    [ -s "$qm_copies/job" ] || { qm_describe printf '%s\n'; echo end=1; } >"$qm_copies/job" || continue
+    [ -s "$qm_copies/job" ] || qm_write_job "$qm_copies" || continue
     cat "$qm_spool/config" >"$qm_copies/config" || continue
     [ ! -e "$qm_spool/usage" ] || cat "$qm_spool/usage" >"$qm_copies/usage" || continue
     echo 1 >"$qm_copies/copied" && break
@@ -79,7 +79,9 @@ qm_finish() {
   [ -p "$qm_dir/ack" ] || mkfifo "$qm_dir/ack" || return 1
   # Opened for both ends, so that neither side waits for the other.
   exec 3<>"$qm_dir/ack" || return 1
-  printf 'version=1\nuptime=%s\nend=1\n' "$qm_uptime" >"$qm_dir/finish" || return 1
+  # That it is there is what counts: on a full disk it stays empty.
+  printf 'version=1\nuptime=%s\nend=1\n' "$qm_uptime" >"$qm_dir/finish"
+  [ -e "$qm_dir/finish" ] || return 1
   read -r qm_word <&3
   exec 3>&-
   # The sampler that says "memory" goes on trying; the copies are for the case that the machine goes down meanwhile.

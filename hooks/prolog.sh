@@ -13,11 +13,7 @@ qm_prolog() {
   [ -z "$qm_dir" ] || return
   qm_lift
   qm_choose_memory
-  qm_make_dir || qm_dir=
-  if [ -n "$qm_dir" ]; then
-    [ "$arm_wait" = 0 ] || mkfifo "$qm_dir/armed"
-    { qm_describe printf '%s\n'; echo end=1; } >"$qm_dir/job"
-  fi
+  qm_make_dir
   # The service takes what it finds there, whatever the job's limits.
   qm_served=
   [ "$qm_hooks" = root ] && [ -n "$qm_dir" ] && qm_service && qm_served=1

@@ -96,7 +96,10 @@ async function stateDirectory(site: Site, mount: (host: string) => Promise<unkno
   }
   await product.run(host, 'flush');
   for (const job of jobs) {
-    await product.record(job);
+    const record = await product.record(job);
+    assert.ok((record.samples ?? 0) > 0, `job ${job} was not sampled: ${record.notes.join(' ')}`);
+    assert.equal(record.trust, 'root');
+    assert.equal(record.status, 'finished');
     assert.equal((await product.present(job)).length, 1);
   }
 }
@@ -241,14 +244,15 @@ describe('faults', () => {
       await t.test('the state directory is read-only', () =>
         stateDirectory(site, (host) => mountReadOnly(site, host, STATE)),
       );
-      await t.test('the state directory is full', () =>
-        stateDirectory(site, (host) =>
-          site.cell.check(
-            host,
-            `mount -t tmpfs -o size=64k none ${STATE} && mkdir -m 700 ${STATE}/run; head -c 1M /dev/zero >${STATE}/fill; true`,
+      for (const options of ['size=64k,mode=1777', 'size=1m,mode=755'])
+        await t.test(`the state directory is full (${options})`, () =>
+          stateDirectory(site, (host) =>
+            site.cell.check(
+              host,
+              `mount -t tmpfs -o ${options} none ${STATE} && mkdir -m 700 ${STATE}/run; cat /dev/zero >${STATE}/fill; true`,
+            ),
           ),
-        ),
-      );
+        );
       await t.test('the state directory is missing', () =>
         stateDirectory(site, (host) => site.cell.check(host, `mount -t tmpfs -o size=64k,ro none ${STATE}`)),
       );

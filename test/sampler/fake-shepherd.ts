@@ -27,6 +27,7 @@ import { openSqliteReader } from '../../src/accounting/sqlite/sqlite-store';
 import { packageRoot } from '../../src/base/package-root';
 import type { JobRecord } from '../../src/record/record';
 import { startTicksOf } from '../../src/sampler/job/pid-file';
+import { readText } from '../../src/sources/files';
 import { bootId } from '../../src/sources/proc/clock';
 import { sampleConfig } from '../gridengine/spool-samples';
 import { temporaryDirectory } from '../support/temporary-directory';
@@ -126,8 +127,8 @@ export function newSite(t: TestContext, { settings = [], armWait = 1.5, conf = {
     node: process.execPath,
     program: packageRoot(),
     settings: site.settings,
-    state: site.state,
     cluster: 'test',
+    state: site.state,
     run: site.runDir,
     arm_wait: String(armWait),
     small_kib: addressSpaceNeeded().small * 1024,
@@ -355,14 +356,11 @@ export function startJob(site: Site, command: readonly string[], options: JobOpt
       }, `${name} of job ${number}`),
     sampler: () => {
       const places = [join(site.state, 'run'), join(site.state, 'plain'), join(site.runDir, 'run')];
-      for (const place of places)
-        try {
-          const text = readFileSync(join(place, key, 'pid'), 'utf8');
-          const pid = processOf(/^pid=(\d+)$/m.exec(text)?.[1]);
-          if (pid !== null) return pid;
-        } catch {
-          // Not there.
-        }
+      for (const place of places) {
+        const named = /^pid=(\d+)$/m.exec(readText(join(place, key, 'pid')) ?? '')?.[1];
+        const pid = processOf(named ?? readText(join(place, key, 'starting'))?.trim());
+        if (pid !== null) return pid;
+      }
       return null;
     },
     killShepherd: () => {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
-import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { execFileSync, spawnSync } from 'node:child_process';
+import { existsSync, readdirSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, type TestContext } from 'node:test';
 import { addressSpaceNeeded } from '../../src/cli/install/hook-conf';
@@ -358,7 +358,7 @@ describe(
 );
 
 describe('a state directory that can’t be used', { skip: shepherdObstacle() ?? false, concurrency: 2 }, () => {
-  async function assertWorks(t: TestContext, spoil: (site: Site) => void): Promise<void> {
+  async function assertWorks(t: TestContext, spoil: (site: Site) => void): Promise<JobRecord> {
     const site = newSite(t);
     spoil(site);
     const { job, steps } = await runSampled(site, 600);
@@ -367,6 +367,7 @@ describe('a state directory that can’t be used', { skip: shepherdObstacle() ??
     assert.equal(record.trust, 'root');
     assert.equal(record.exit_status, 3);
     assert.deepEqual(runDirectories(site), []);
+    return record;
   }
 
   it('because a file stands in its place: the record is delivered all the same', (t) =>
@@ -374,6 +375,19 @@ describe('a state directory that can’t be used', { skip: shepherdObstacle() ??
       rmSync(state, { recursive: true });
       writeFileSync(state, '');
     }));
+
+  for (const blocks of [0, 1, 2, 3, 8])
+    it(`because it is full but for ${blocks} blocks: sampled, and delivered all the same`, async (t) => {
+      const { samples, status } = await assertWorks(t, ({ state }) => {
+        execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=256k,mode=755', 'none', state]);
+        t.after(() => execFileSync('umount', ['-l', state]));
+        const fill = join(state, 'fill');
+        spawnSync('sh', ['-c', 'cat /dev/zero >"$1"', 'sh', fill]);
+        truncateSync(fill, statSync(fill).size - 4096 * blocks);
+      });
+      assert.ok((samples ?? 0) > 0);
+      assert.equal(status, 'finished');
+    });
 
   it('because node.db is no database: the record is delivered all the same', (t) =>
     assertWorks(t, ({ state }) => {

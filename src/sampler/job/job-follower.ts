@@ -36,7 +36,7 @@ import { buildRecord } from './job-record';
 import { JobSampler, SAVED_SAMPLER } from './job-sampler';
 import { Pace, type CpuMeter, type Throttle } from './pace';
 import { runDirectoryName, type RunDescription } from './run-description';
-import type { RunDirectory } from './run-directory';
+import { RunDirectory } from './run-directory';
 import type * as TwoAccounts from './two-accounts';
 import { OWNERS_FILES, watchDirectory, type DirectoryWatch } from './watch-directory';
 
@@ -271,7 +271,10 @@ export class JobFollower {
     if (run.hooks === 'root') removeJobCgroup(runDirectoryName(run), this.cgroupNote());
     removeLiveFile(this.settings, run);
     await storage.afterwards(() => {
-      if (!storage.keepsDirectory()) directory?.remove();
+      if (storage.keepsDirectory()) return;
+      directory?.remove();
+      // The epilog's copies, where the disk had no room for them.
+      if (run.hooks === 'root') RunDirectory.named(this.settings.run_dir, runDirectoryName(run))?.remove();
     });
   }
 

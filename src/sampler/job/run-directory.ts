@@ -12,6 +12,7 @@ import {
   writeSync,
 } from 'node:fs';
 import { basename, join } from 'node:path';
+import { reasonOf, warn } from '../../base/log';
 import { lockFile, makeFifo, tryLock } from '../../native/libc';
 import { changedMs, readText } from '../../sources/files';
 import { bootId } from '../../sources/proc/clock';
@@ -22,6 +23,7 @@ import { formatRunDescription, parseRunDescription, runDirectoryName, type RunDe
  * How hooks and sampler talk: one directory per run of a job, `STATE/run/JOB.TASK.BOOT.PID.START` (0700).
  *
  *   job       prolog     key=value lines, `version` first, `end=1` last: without the last line it is torn
+ *   starting  prolog     pid of the sampler that it has just started; 0: none yet
  *   pid       sampler    key=value: pid, its start (clock ticks), boot id
  *   lock      sampler    flock held as long as the sampler lives; free: nobody looks after the job
  *   armed     FIFO       prolog waits here when `arm_wait_ms` is set; the sampler writes one line
@@ -146,9 +148,16 @@ export class RunDirectory {
     }
   }
 
-  /** Writes `pid`, and makes the FIFO for our word to the epilog, so that it need not; if that fails, it does. */
+  /**
+   * Writes `pid`, and makes the FIFO for our word to the epilog, so that it need not; if that fails, it does. Where there
+   * is no room for `pid` it goes by the prolog's `starting`.
+   */
   announce(): void {
-    writePidFile(this.path, bootId());
+    try {
+      writePidFile(this.path, bootId());
+    } catch (error) {
+      warn(`${this.file('pid')}: ${reasonOf(error)}`);
+    }
     try {
       makeFifo(this.file('ack'), 0o600);
     } catch {
