@@ -158,6 +158,12 @@ export function settingsReference(): string {
     '',
     '`/etc/qmemacct/qmemacct.toml`, on every host; every key may be left out.',
     '',
+    '**After a change.** Commands, hooks and new samplers read the file when they start. A running',
+    '`qmemacct serve` takes visibility, serve_names, serve_admins and serve_tokens from it within',
+    'seconds; a file that it can not use changes nothing, and its log says so. All else it reads when it',
+    'starts: `systemctl restart qmemacct-serve`, or send it SIGHUP, which ends it like SIGTERM: systemd',
+    'or cron starts it anew. What other running parts need is said with the keys.',
+    '',
     ...SETTING_NAMES.map((key) => {
       const fallback = key === 'sources' ? '' : ` default \`${valueToml(SETTINGS[key].fallback)}\`.`;
       return item(`\`${key}\`:${fallback} ${settingHelp(key)}`);

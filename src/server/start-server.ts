@@ -7,6 +7,7 @@ import type { AccountingService } from './accounting/accounting-thread';
 import { newClassPromises } from './accounting/class-promises';
 import { newMetricsAnswers } from './accounting/metrics-answers';
 import { AnswerCache } from './http/answer-cache';
+import type { AccessSettings } from './access/access-settings';
 import { callerKey, accessOf } from './access/caller';
 import { Sessions } from './access/sessions';
 import { resolveSession } from './access/signed-in';
@@ -40,6 +41,8 @@ export interface ServerOptions {
   >;
   readonly addresses: readonly ListenAddress[];
   readonly live: Pick<LiveState, 'current'>;
+  /** What callers may see, where it can change while the server runs; left out: as `settings` say. */
+  readonly access?: () => AccessSettings;
   /** Called at each request for pending jobs. */
   readonly wantPending?: () => Promise<void>;
   /** What has been done with PostgreSQL's inbox. */
@@ -98,10 +101,11 @@ function listeningAt(server: Server, address: ListenAddress): ListenAddress {
 /** Starts to answer at every address. Rejects with UserError, and listens nowhere then. */
 export async function startServer(options: ServerOptions): Promise<RunningServer> {
   const { settings, live, log, version, accounting, now = Date.now } = options;
-  const tokens = new Tokens(settings.serve_tokens);
+  const { access: accessSettings = () => settings } = options;
+  const tokens = new Tokens(() => accessSettings().serve_tokens);
   const names = options.names ?? newUserNames();
   const sessions = new Sessions();
-  const rules = { settings, tokens, names, sessions, projectsOf: newProjectsOf(accounting, now) };
+  const rules = { tokens, names, sessions, projectsOf: newProjectsOf(accounting, now) };
   const { wantPending = () => Promise.resolve(), inbox = () => null } = options;
   const servers: { readonly server: Server; readonly address: ListenAddress }[] = [];
   const url = (): string | null =>
@@ -129,7 +133,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   const answerOf = dispatcher([...ROUTES, ...PAGES]);
   const answer: Answer = async (request, from, gone) => {
     const { caller, signedIn } = await resolveSession(from, rules, now());
-    const access = await accessOf(caller, rules);
+    const access = await accessOf(caller, { ...rules, settings: accessSettings() });
     const requester = { key: callerKey(caller), gone };
     return answerOf(request, { access, site, now: now(), peer: from.uid, signedIn, requester });
   };

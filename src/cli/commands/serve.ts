@@ -3,6 +3,7 @@ import type { Command } from 'commander';
 import { LimitedLog } from '../../base/log-limit';
 import { liveCell } from '../../live/poll-tools';
 import { loadSettings, type Settings } from '../../record/settings';
+import { FollowedAccess } from '../../server/access/access-settings';
 import { AccountingThread } from '../../server/accounting/accounting-thread';
 import { systemdSockets, listenAddressText, type ListenAddress } from '../../server/http/listen';
 import { LiveUpdates } from '../../server/live/live-updates';
@@ -34,6 +35,7 @@ export function register(command: Command, context: CommandContext): void {
 }
 
 const MOST_PORT = 65535;
+const ACCESS_LOOK_MS = 1000;
 
 function portOf(text: string | undefined, otherwise: number): number {
   if (text === undefined) return otherwise;
@@ -77,7 +79,7 @@ function ended(): Promise<void> {
   });
 }
 
-/** Answers until SIGTERM or SIGINT; resolves to the exit status. Rejects with UserError. */
+/** Answers until SIGTERM, SIGINT or SIGHUP; resolves to the exit status. Rejects with UserError. */
 export async function serve(options: ServeOptions, version: string, terminal: Terminal): Promise<number> {
   const settings = loadSettings(options.config);
   const limited = new LimitedLog((line) => warn(terminal, line));
@@ -89,11 +91,14 @@ export async function serve(options: ServeOptions, version: string, terminal: Te
   const advice = new AccountingThread({ path, credentials, log });
   const updates = new LiveUpdates({ settings, cell: liveCell(settings, terminal.env), accounting, log });
   const inbox = settleInbox(settings, log);
+  const access = new FollowedAccess(options.config, settings, log);
+  const looks = setInterval(() => access.look(), ACCESS_LOOK_MS);
   let server: RunningServer;
   try {
     const { live, wantPending } = updates;
     server = await startServer({
       settings,
+      access: access.current,
       addresses,
       live,
       wantPending,
@@ -104,6 +109,7 @@ export async function serve(options: ServeOptions, version: string, terminal: Te
       log,
     });
   } catch (error) {
+    clearInterval(looks);
     await Promise.all([updates.stop(), accounting.stop(), advice.stop(), inbox.stop()]);
     throw error;
   }
@@ -117,6 +123,7 @@ export async function serve(options: ServeOptions, version: string, terminal: Te
   warnOfOpenness(addresses, settings, terminal);
   warn(terminal, `serves ${server.addresses.map(listenAddressText).join(' and ')}`);
   await end;
+  clearInterval(looks);
   await Promise.all([server.stop(), updates.stop(), inbox.stop(), accounts.stop(), mails.stop()]);
   limited.flush();
   return EXIT.found;

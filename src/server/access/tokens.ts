@@ -1,5 +1,6 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
-import { closeSync, constants, fstatSync, openSync, readFileSync, statSync } from 'node:fs';
+import { closeSync, constants, fstatSync, openSync, readFileSync } from 'node:fs';
+import { fileState } from '../../base/file-state';
 import { reasonOf } from '../../base/log';
 
 /** Shorter ones can be guessed. */
@@ -13,11 +14,6 @@ interface Kept {
   readonly state: string;
   readonly digests: readonly Buffer[];
   readonly problem: string | null;
-}
-
-function stateOf(path: string): string {
-  const found = statSync(path, { throwIfNoEntry: false });
-  return found === undefined ? 'none' : [found.dev, found.ino, found.size, found.mtimeMs, found.ctimeMs].join(':');
 }
 
 /** Tokens of a file that only its owner (this process's user, or root) can read. Throws where it can't be trusted. */
@@ -46,12 +42,14 @@ function readTokens(path: string): readonly Buffer[] {
   }
 }
 
-/** The site's tokens: who shows one sees what an admin sees. `path` has one in a line and `#` comments; '' has none. */
-export class Tokens {
-  readonly #path: string;
-  #kept: Kept = { state: '', digests: [], problem: null };
+const NONE: Kept = { state: '', digests: [], problem: null };
 
-  constructor(path: string) {
+/** The site's tokens: who shows one sees what an admin sees. The file has one in a line and `#` comments; '' has none. */
+export class Tokens {
+  readonly #path: () => string;
+  #kept = NONE;
+
+  constructor(path: () => string) {
     this.#path = path;
   }
 
@@ -66,15 +64,16 @@ export class Tokens {
     return this.#newest().problem;
   }
 
-  /** The file is read again when it has changed. */
+  /** The file is read again when it has changed, or is another one. */
   #newest(): Kept {
-    if (this.#path === '') return this.#kept;
-    const state = stateOf(this.#path);
+    const path = this.#path();
+    if (path === '') return NONE;
+    const state = `${path} ${fileState(path)}`;
     if (state === this.#kept.state) return this.#kept;
     try {
-      this.#kept = { state, digests: readTokens(this.#path), problem: null };
+      this.#kept = { state, digests: readTokens(path), problem: null };
     } catch (error) {
-      const problem = `serve_tokens ${this.#path} can't be used: ${reasonOf(error)}; no token is accepted`;
+      const problem = `serve_tokens ${path} can't be used: ${reasonOf(error)}; no token is accepted`;
       this.#kept = { state, digests: [], problem };
     }
     return this.#kept;

@@ -1,7 +1,16 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chownSync, existsSync, mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  chownSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
@@ -167,6 +176,18 @@ describe('an ordinary user, where the accounting DB is for others', { skip: notR
     const stranger = asNobody(place, 'owner', 'bob');
     assert.equal(stranger.status, 3);
     assert.match(stranger.stderr, /the server at .*: this site shows you your own jobs only/);
+  });
+
+  it('is shown what the configuration says since it has changed, without a restart', async (t) => {
+    const place = await newPlace('visibility = "own"');
+    const { said } = await serving(t, place);
+    const status = (): number | null => asNobody(place, 'job', '4711', '--json').status;
+    assert.equal(status(), 1);
+    const text = readFileSync(place.config, 'utf8');
+    writeFileSync(place.config, text.replace('"own"', '"all"'));
+    await until(() => status() === 0, said);
+    writeFileSync(place.config, text);
+    await until(() => status() === 1, said);
   });
 
   it('gets status 3 where the server is down, also where there is something of the user’s own', async (t) => {

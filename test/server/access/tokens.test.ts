@@ -12,18 +12,18 @@ describe('Tokens', () => {
   it('knows the tokens of its file, and none without one', () => {
     const path = join(temporaryDirectory(), 'tokens');
     writeFileSync(path, `# for the portal\n${ONE}\n\n  ${TWO}  \r\n`, { mode: 0o600 });
-    const tokens = new Tokens(path);
+    const tokens = new Tokens(() => path);
     assert.deepEqual(
       [ONE, TWO, '', '# for the portal', ONE.slice(1), `${ONE}x`].map((token) => tokens.has(token)),
       [...[true, true], ...[false, false, false, false]],
     );
     assert.equal(tokens.problem(), null);
-    assert.deepEqual([new Tokens('').has(''), new Tokens('').problem()], [false, null]);
+    assert.deepEqual([new Tokens(() => '').has(''), new Tokens(() => '').problem()], [false, null]);
   });
 
   it('reads it again when it has changed, gone or come', () => {
     const path = join(temporaryDirectory(), 'tokens');
-    const tokens = new Tokens(path);
+    const tokens = new Tokens(() => path);
     assert.equal(tokens.has(ONE), false);
     assert.match(tokens.problem() ?? '', /tokens can't be used: ENOENT.*; no token is accepted$/);
     writeFileSync(path, ONE, { mode: 0o600 });
@@ -39,16 +39,16 @@ describe('Tokens', () => {
     const path = join(directory, 'tokens');
     writeFileSync(path, ONE, { mode: 0o600 });
     chmodSync(path, 0o640);
-    assert.match(new Tokens(path).problem() ?? '', /others may use it \(mode 0640\); chmod 600 it/);
-    assert.equal(new Tokens(path).has(ONE), false);
+    assert.match(new Tokens(() => path).problem() ?? '', /others may use it \(mode 0640\); chmod 600 it/);
+    assert.equal(new Tokens(() => path).has(ONE), false);
     chmodSync(path, 0o600);
-    assert.equal(new Tokens(path).has(ONE), true);
+    assert.equal(new Tokens(() => path).has(ONE), true);
     symlinkSync(path, join(directory, 'link'));
-    assert.match(new Tokens(join(directory, 'link')).problem() ?? '', /ELOOP/);
+    assert.match(new Tokens(() => join(directory, 'link')).problem() ?? '', /ELOOP/);
     mkdirSync(join(directory, 'directory'), { mode: 0o700 });
-    assert.match(new Tokens(join(directory, 'directory')).problem() ?? '', /not a regular file/);
+    assert.match(new Tokens(() => join(directory, 'directory')).problem() ?? '', /not a regular file/);
     writeFileSync(path, `${ONE}\nsecret\n`);
-    const short = new Tokens(path);
+    const short = new Tokens(() => path);
     assert.match(short.problem() ?? '', /1 of its tokens are shorter than 16/);
     assert.equal(short.has('secret'), false);
   });
@@ -57,7 +57,7 @@ describe('Tokens', () => {
     const path = join(temporaryDirectory(), 'tokens');
     writeFileSync(path, ONE, { mode: 0o600 });
     chownSync(path, 65534, 65534);
-    assert.match(new Tokens(path).problem() ?? '', /belongs to uid 65534/);
-    assert.equal(new Tokens(path).has(ONE), false);
+    assert.match(new Tokens(() => path).problem() ?? '', /belongs to uid 65534/);
+    assert.equal(new Tokens(() => path).has(ONE), false);
   });
 });

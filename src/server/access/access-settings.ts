@@ -1,0 +1,62 @@
+import { fileState } from '../../base/file-state';
+import { logChanges, reasonOf } from '../../base/log';
+import { loadSettings, type Settings } from '../../record/settings';
+
+/** The settings that say what a caller may see. */
+export type AccessSettings = Pick<Settings, 'serve_names' | 'serve_admins' | 'serve_tokens' | 'visibility'>;
+
+const accessOf = ({ serve_names, serve_admins, serve_tokens, visibility }: AccessSettings): AccessSettings => ({
+  serve_names,
+  serve_admins,
+  serve_tokens,
+  visibility,
+});
+
+/**
+ * What callers may see by the configuration file as it is now. A change holds when two looks in a row have seen it: a
+ * file that is still being written could open everything. One that is gone or can't be used changes nothing.
+ */
+export class FollowedAccess {
+  readonly #path: string;
+  readonly #log: (line: string) => void;
+  readonly #logProblem: (problem: string | null) => void;
+  #current: AccessSettings;
+  #seen = '';
+  #read: string;
+
+  /** `settings`: as they were read; the file may have changed since, so the first looks read it again. */
+  constructor(path: string, settings: AccessSettings, log: (line: string) => void) {
+    this.#path = path;
+    this.#log = log;
+    this.#logProblem = logChanges(log, `${path} can be used again`);
+    this.#current = accessOf(settings);
+    this.#read = fileState(path) === 'ENOENT' ? 'ENOENT' : '';
+  }
+
+  readonly current = (): AccessSettings => this.#current;
+
+  /** To be called every second. */
+  look(): void {
+    const state = fileState(this.#path);
+    const stands = state === this.#seen;
+    this.#seen = state;
+    if (!stands || state === this.#read) return;
+    this.#read = state;
+    this.#logProblem(this.#take(state));
+  }
+
+  /** Reads the file; why it can't be used, or null. */
+  #take(state: string): string | null {
+    const stays = 'what callers may see stays as it was';
+    if (state === 'ENOENT') return `${this.#path} is gone; ${stays}`;
+    try {
+      const next = accessOf(loadSettings(this.#path));
+      if (JSON.stringify(next) !== JSON.stringify(this.#current))
+        this.#log(`by ${this.#path} visibility is now "${next.visibility}", serve_names "${next.serve_names}"`);
+      this.#current = next;
+      return null;
+    } catch (error) {
+      return `${reasonOf(error)}; ${stays}`;
+    }
+  }
+}
