@@ -11,7 +11,7 @@ import {
 } from '../../gridengine/memory-consumables';
 import { findQconf, type Qconf } from '../../gridengine/qconf';
 import { QconfError } from '../../gridengine/site';
-import { DEFAULT_SETTINGS, loadSettings, type Settings } from '../../record/settings';
+import { DEFAULT_SETTINGS, loadSettings, parseSettings, settingsToml, type Settings } from '../../record/settings';
 import { settingsText } from './settings-text';
 
 /** How jobs of the cell request memory, where that is not the usual way; nothing where qmaster does not answer. */
@@ -58,9 +58,13 @@ export interface NodeSettings {
   readonly differences: readonly string[];
 }
 
-/** Settings of a node: the file's if there is one, else those of the options, the cell, and the defaults. */
+/**
+ * Settings of a node: the file's if there is one, else those of the options, the cell, and the defaults. Throws
+ * SettingsError where options or cell say what no file may.
+ */
 export function chooseNodeSettings(path: string, given: Partial<Settings>, cell: Partial<Settings>): NodeSettings {
   const chosen = { ...cell, ...given };
+  parseSettings(settingsToml(chosen), 'install --node');
   if (!existsSync(path))
     return { settings: { ...DEFAULT_SETTINGS, ...chosen }, text: settingsText(chosen), differences: [] };
   const settings = loadSettings(path);

@@ -26,7 +26,7 @@ import { readStamp } from '../../../src/cli/install/stamp';
 import type { PassThroughNeed } from '../../../src/cli/install/pass-through-need';
 import { connectListener } from '../../../src/sampler/listener/client';
 import { runningListener } from '../../../src/sampler/listener/running';
-import { loadSettings } from '../../../src/record/settings';
+import { loadSettings, SettingsError } from '../../../src/record/settings';
 import { packageRoot } from '../../../src/base/package-root';
 import { temporaryDirectory } from '../../support/temporary-directory';
 import { until } from '../../support/until';
@@ -227,6 +227,22 @@ describe('install --node', asRoot, () => {
     assert.equal(chosen.differences.length, 2);
     assert.match(chosen.differences.join('\n'), /keeps accounting = .*, not "\/here\/a.db" \(option\)/);
     assert.match(chosen.differences.join('\n'), /keeps cluster = "", not "main" \(the cell's\)/);
+  });
+
+  it('writes no accounting DB that no command would take afterwards, and no password', () => {
+    const { settingsPath } = newHost();
+    for (const [accounting, problem] of [
+      ['relative.db', /^install --node: "accounting" is not an absolute path, nor postgres:/],
+      ['', /"accounting" is not an absolute path/],
+      ['http://h/', /"accounting" is not an absolute path/],
+      ['postgres://u:secret@h/db', /^install --node: "accounting" holds a password; /],
+    ] as const)
+      assert.throws(
+        () => chooseNodeSettings(settingsPath, { accounting }, {}),
+        (error) => error instanceof SettingsError && error.status === 2 && problem.test(error.message),
+        accounting,
+      );
+    assert.doesNotThrow(() => chooseNodeSettings(settingsPath, { accounting: 'postgres://h/db' }, { cluster: 'main' }));
   });
 
   it('warns of tables of sources that nobody understands', async () => {
