@@ -13,7 +13,13 @@ export function readClusterName(sgeRoot: string, cell: string): string {
   }
 }
 
-/** The first line's word; null if it is not a plain name, which the installer demands. */
+/** Whether it is a plain name, which the installer demands. */
+export function isClusterName(name: string): boolean {
+  return /^[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}$/.test(name);
+}
+
+/** The first line's word; null if it is not a plain name. */
 export function parseClusterName(text: string): string | null {
-  return /^\s*([A-Za-z0-9_][A-Za-z0-9_.-]{0,127})[ \t]*(?:\r?\n|$)/.exec(text)?.[1] ?? null;
+  const word = /^\s*(\S+)[ \t]*(?:\r?\n|$)/.exec(text)?.[1] ?? '';
+  return isClusterName(word) ? word : null;
 }

@@ -1,6 +1,8 @@
+import { isClusterName } from '../gridengine/cluster-name';
 import { DIALECTS } from '../gridengine/dialect';
 import { REQUEST_ORDER } from '../gridengine/memory-complex';
 import { sinkTables } from './export-sinks';
+import { privateWorld } from './job-name';
 import { holdsPassword, isPostgresUrl } from './postgres-url';
 import {
   amount,
@@ -21,6 +23,13 @@ const DAYS = { least: 0, most: 36500, unit: 'days' } as const;
 /** Hooks and services know these from the installation. */
 const AGAIN = 'After a change: "qmemacct install --node" again';
 
+/** Why an octal permission can't be that of the accounting DB. */
+function permissionProblem(value: string): string | null {
+  if (!/^0?[0-7]{3}$/.test(value)) return 'is not an octal permission';
+  if (!/[67]..$/.test(value)) return 'keeps its owner from reading or writing the accounting DB';
+  return /[2367]$/.test(value) ? 'lets every user write the accounting DB' : null;
+}
+
 /**
  * Every key of `qmemacct.toml`, once: type, check and defaults (settings.ts), the file that `install` writes, and
  * docs/settings.md are made of it. A new setting is a line here and its use.
@@ -29,6 +38,12 @@ export const SETTINGS = {
   cluster: text(
     '',
     `Name of this cluster in every record: letters, digits and . _ - ("install" writes the cell's cluster_name, else the cell). Empty: "default". ${AGAIN}`,
+    {
+      // "run" and "demo" write settings, too.
+      problem: (value) =>
+        value === '' || isClusterName(value) || privateWorld(value) !== null ? null : 'is not a name of a cluster',
+      hint: 'begin with a letter, a digit or _, and write only letters, digits and . _ -, 128 at most',
+    },
   ),
   grid_engine: choice(
     DIALECTS,
@@ -79,8 +94,8 @@ export const SETTINGS = {
   ),
   accounting_mode: text(
     '0640',
-    'Octal permission of the accounting DB: "0640" keeps it to its group, "0644" lets every user read it',
-    { problem: (value) => (/^0?[0-7]{3}$/.test(value) ? null : 'is not an octal permission') },
+    'Octal permission of the accounting DB: "0640" keeps it to its group, "0644" lets every user read it; its owner must be able to read and write it, and others not to write',
+    { problem: permissionProblem, hint: 'write "0640", or "0644" where every user may read it' },
   ),
   deliver_as: text(
     '',

@@ -232,11 +232,22 @@ describe('parseSettings', () => {
     assert.match(problem('serve_names = "some"').message, /"serve_names" is none of all, anonymous, own/);
   });
 
-  it('wants an octal permission', () => {
-    for (const value of ['0640', '640', '0600', '0777'])
+  it('wants an octal permission that lets the owner alone, and at most the group, write', () => {
+    for (const value of ['0640', '640', '0600', '0644', '0660', '0755'])
       assert.equal(parseSettings(`accounting_mode = "${value}"`, PATH).accounting_mode, value);
     for (const value of ['', '64', '0648', '00640', 'rw-r-----', '0x1a0', '0640\\n'])
-      assert.match(problem(`accounting_mode = "${value}"`).message, /is not an octal permission/);
+      assert.match(problem(`accounting_mode = "${value}"`).message, /is not an octal permission; write "0640"/);
+    for (const value of ['0666', '0777', '642', '0643'])
+      assert.match(problem(`accounting_mode = "${value}"`).message, /lets every user write the accounting DB; write/);
+    for (const value of ['0444', '0240', '0040', '000', '0540'])
+      assert.match(problem(`accounting_mode = "${value}"`).message, /keeps its owner from reading or writing/);
+  });
+
+  it('wants a name of a cluster', () => {
+    for (const value of ['', 'p6444', 'Bio_1.main-2', '(run)'])
+      assert.equal(parseSettings(`cluster = "${value}"`, PATH).cluster, value);
+    for (const value of ['a b/../x', 'Größe', '(x)', '.x', '-x', 'a\\n', 'a'.repeat(129)])
+      assert.match(problem(`cluster = "${value}"`).message, /"cluster" is not a name of a cluster; begin with/);
   });
 
   it('wants a list of strings', () => {
@@ -269,9 +280,9 @@ describe('loadSettings', () => {
     const path = join(temporaryDirectory(), 'qmemacct.toml');
     assert.deepEqual(loadSettings(path), DEFAULT_SETTINGS);
     assert.throws(() => loadHostSettings(path), /is missing; put it back/);
-    writeFileSync(path, 'cluster = "Größe"\n');
-    assert.equal(loadSettings(path).cluster, 'Größe');
-    assert.equal(loadHostSettings(path).cluster, 'Größe');
+    writeFileSync(path, 'mail_from = "Größe"\n');
+    assert.equal(loadSettings(path).mail_from, 'Größe');
+    assert.equal(loadHostSettings(path).mail_from, 'Größe');
   });
 
   it('does not take something else for no file', () => {
