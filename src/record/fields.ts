@@ -173,7 +173,7 @@ const ACCOUNT = {
   cpu_seconds: meaning('CPU time', seconds),
   user_seconds: meaning('CPU time in user mode', orNull(seconds)),
   system_seconds: meaning('CPU time in the kernel', orNull(seconds)),
-  maxvmem_bytes: meaning('largest address space (maxvmem)', orNull(bytes)),
+  maxvmem_bytes: meaning('its peak, of what it adds up (maxvmem)', orNull(bytes)),
   maxrss_bytes: meaning('largest resident memory (maxrss)', orNull(bytes)),
   mem_gib_seconds: meaning('memory integrated over time (mem)', orNull(real('GiB seconds'))),
   io_gib: meaning('transferred by calls (io)', orNull(real('GiB'))),

@@ -36,9 +36,7 @@ export const TOTALS = {
   requested_with_grid_engine_gib_hours: amount(
     "the part from records with Grid Engine's figure alone, to compare with grid_engine_with_request_gib_hours",
   ),
-  grid_engine_gib_hours: amount(
-    "Grid Engine's figure (maxvmem: mostly address spaces) x elapsed time, of records without a peak",
-  ),
+  grid_engine_gib_hours: amount("Grid Engine's figure (maxvmem) x elapsed time, of records without a peak"),
   grid_engine_with_request_gib_hours: amount('the part from records of jobs with a request'),
   unused_by_grid_engine_gib_hours: amount("as unused_gib_hours, above Grid Engine's figure"),
   cpu_seconds: amount('CPU time'),

@@ -112,7 +112,7 @@ CREATE TABLE record (
   ge_cpu_ms INTEGER, -- Grid Engine's own figures; null until joined with its accounting: CPU time, in ms
   ge_user_ms INTEGER, -- Grid Engine's own figures; null until joined with its accounting: CPU time in user mode, in ms
   ge_system_ms INTEGER, -- Grid Engine's own figures; null until joined with its accounting: CPU time in the kernel, in ms
-  ge_maxvmem_bytes INTEGER, -- Grid Engine's own figures; null until joined with its accounting: largest address space (maxvmem)
+  ge_maxvmem_bytes INTEGER, -- Grid Engine's own figures; null until joined with its accounting: its peak, of what it adds up (maxvmem)
   ge_maxrss_bytes INTEGER, -- Grid Engine's own figures; null until joined with its accounting: largest resident memory (maxrss)
   ge_mem_gib_seconds REAL, -- Grid Engine's own figures; null until joined with its accounting: memory integrated over time (mem)
   ge_io_gib REAL, -- Grid Engine's own figures; null until joined with its accounting: transferred by calls (io)
@@ -188,7 +188,7 @@ CREATE TABLE rollup (
   peak_with_request_gib_hours REAL NOT NULL, -- the part from records of jobs with a request
   unused_gib_hours REAL NOT NULL, -- requested memory above the peak x elapsed time, of records with both: what one held above its own request takes nothing from others, but hosts of a parallel job count together
   requested_with_grid_engine_gib_hours REAL NOT NULL, -- the part from records with Grid Engine's figure alone, to compare with grid_engine_with_request_gib_hours
-  grid_engine_gib_hours REAL NOT NULL, -- Grid Engine's figure (maxvmem: mostly address spaces) x elapsed time, of records without a peak
+  grid_engine_gib_hours REAL NOT NULL, -- Grid Engine's figure (maxvmem) x elapsed time, of records without a peak
   grid_engine_with_request_gib_hours REAL NOT NULL, -- the part from records of jobs with a request
   unused_by_grid_engine_gib_hours REAL NOT NULL, -- as unused_gib_hours, above Grid Engine's figure
   cpu_seconds REAL NOT NULL, -- CPU time

@@ -118,7 +118,7 @@ function memoryNotes({ memory, class: { slots } }: ClassObject): readonly string
     ...(countedOnly === 0
       ? []
       : [
-          `~ ${formatCount(Math.min(countedOnly, runs))} of the runs are known by Grid Engine's figure alone (maxvmem: address spaces, seen every few seconds).`,
+          `~ ${formatCount(Math.min(countedOnly, runs))} of the runs are known by Grid Engine's figure alone (maxvmem: its own peak, seen every few seconds).`,
         ]),
   ];
 }

@@ -36,5 +36,5 @@ export function gridEngineText(sums: GridEngineSums, dot: string): string | null
   const of = plural(records, 'record');
   const { texts, unit } = formatMemoryTimes([held, asked], dot);
   const amounts = asked > 0 ? `~${texts.join(' of ')} ${unit} requested` : `~${texts[0] ?? ''} ${unit}`;
-  return `${of} by Grid Engine's figure (~, maxvmem: address spaces, seen every few seconds), in sums of their own: ${amounts}.`;
+  return `${of} by Grid Engine's figure (~, maxvmem: its own peak, seen every few seconds), in sums of their own: ${amounts}.`;
 }
