@@ -78,6 +78,14 @@ function checkStore(state: NodeState, who: string, probe: StoreProbe, { runsJobs
           : `let ${who} write to it and its directory, or change accounting or deliver_as`,
       ),
     ];
+  if (probe.damage !== null)
+    return [
+      problem(
+        'accounting DB',
+        `${place}: the file is damaged: ${probe.damage}`,
+        'stop what writes to it and put a backup back, or save what can be read by sqlite3 FILE .recover',
+      ),
+    ];
   const findings = [
     probe.exists
       ? ok('accounting DB', `${place}: ${who} can write to it`)

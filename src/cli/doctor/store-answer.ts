@@ -5,6 +5,8 @@ export const storeProbe = object({
   exists: boolean,
   /** Why it can't be opened or written; null: it can. */
   problem: nullable(string),
+  /** What SQLite finds wrong in the file; null: nothing, or it was not looked at. */
+  damage: nullable(string),
   /** Type of the network file system that holds it; null: local. */
   network: nullable(string),
   /** Its journal is a write-ahead log, which needs memory that all its users share. */

@@ -23,7 +23,7 @@ function isWal(path: string): boolean {
 
 /** Whether that user can deliver to a PostgreSQL database: nothing, for a try. */
 async function probePostgres(url: string, credentials: string): Promise<StoreProbe> {
-  const state = { exists: true, network: null, wal: false, inbox: null, imported: null, size: null };
+  const state = { exists: true, damage: null, network: null, wal: false, inbox: null, imported: null, size: null };
   try {
     const { openPostgresStore } = await import('../../accounting/postgres/postgres-store.js');
     const store = openPostgresStore(url, { credentials });
@@ -41,7 +41,7 @@ async function probe(path: string, credentials: string): Promise<StoreProbe> {
   const directory = dirname(path);
   let exists = false;
   let network: string | null = null;
-  const nothing = { wal: false, inbox: null, imported: null, size: null };
+  const nothing = { damage: null, wal: false, inbox: null, imported: null, size: null };
   try {
     accessSync(directory, constants.W_OK | constants.X_OK);
     // As the deliverer does, which says the same words.
@@ -50,11 +50,15 @@ async function probe(path: string, credentials: string): Promise<StoreProbe> {
     network = networkFilesystem(exists ? path : directory);
     if (!exists) return { exists, problem: null, network, ...nothing };
     accessSync(path, constants.R_OK | constants.W_OK);
+    const { sqliteDamage } = await import('../../accounting/sqlite/damage.js');
+    const damage = sqliteDamage(path);
+    if (damage !== null) return { exists, problem: null, network, ...nothing, damage };
     const { sqliteGrowth } = await import('../../accounting/sqlite/growth.js');
     const { lastImport } = await import('../../accounting/sqlite/import/imported-files.js');
     const { bavail, bsize } = statfsSync(path);
     const size = { ...sqliteGrowth(path, Date.now()), free: bavail * bsize };
-    return { exists, problem: null, network, wal: isWal(path), inbox: null, imported: lastImport(path), size };
+    const imported = lastImport(path);
+    return { exists, problem: null, damage, network, wal: isWal(path), inbox: null, imported, size };
   } catch (error) {
     return { exists, problem: error instanceof Error ? error.message : String(error), network, ...nothing };
   }

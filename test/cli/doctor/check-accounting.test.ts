@@ -1,24 +1,47 @@
 import assert from 'node:assert/strict';
+import { closeSync, openSync, statSync, writeSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { it } from 'node:test';
 import { lastImport } from '../../../src/accounting/sqlite/import/imported-files';
 import { openSqliteHistory } from '../../../src/accounting/sqlite/sqlite-history';
 import { checkAccounting } from '../../../src/cli/doctor/check-accounting';
 import { DEFAULT_SETTINGS } from '../../../src/record/settings';
+import type { NodeState } from '../../../src/cli/doctor/node-state';
+import { ordinary } from '../../report/sample-records';
+import { notRoot } from '../../support/qmemacct';
 import { FILE } from '../../accounting/suite/fixture';
 import { temporaryStore } from '../../accounting/temporary-store';
+
+const stateOf = (accounting: string): NodeState => ({
+  settings: { ...DEFAULT_SETTINGS, accounting, deliver_as: 'root' },
+  settingsPath: '/nonexistent',
+  prefix: dirname(accounting),
+  ...{ version: null, conf: null, stamp: null, isRoot: true },
+});
+
+it('doctor finds a damaged SQLite file', { skip: notRoot }, async () => {
+  const accounting = temporaryStore();
+  const store = openSqliteHistory(accounting, 0o600);
+  await store.merge(Array.from({ length: 200 }, (_, index) => ({ ...ordinary, job_id: index + 1 })));
+  await store.close();
+  const look = (): unknown =>
+    checkAccounting(stateOf(accounting), { runsJobs: true }, new Date())
+      .filter(({ name }) => name === 'accounting DB')
+      .map(({ severity, says }) => [severity, says.split(': ')[1]]);
+  assert.deepEqual(look(), [['ok', 'root can write to it']]);
+  const file = openSync(accounting, 'r+');
+  // Beyond the schema.
+  writeSync(file, Buffer.alloc(80 * 1024, 0xa5), 0, 80 * 1024, statSync(accounting).size - 80 * 1024);
+  closeSync(file);
+  assert.deepEqual(look(), [['problem', 'the file is damaged']]);
+});
 
 it(
   'doctor says when accounting lines were last imported',
   { skip: process.getuid?.() !== 0 && 'not root' },
   async () => {
     const accounting = temporaryStore();
-    const state = {
-      settings: { ...DEFAULT_SETTINGS, accounting, deliver_as: 'root' },
-      settingsPath: '/nonexistent',
-      prefix: dirname(accounting),
-      ...{ version: null, conf: null, stamp: null, isRoot: true },
-    };
+    const state = stateOf(accounting);
     const said = (seconds: number): string | undefined =>
       checkAccounting(state, { runsJobs: true }, new Date(seconds)).find(({ name }) => name === 'import')?.says;
     const store = openSqliteHistory(accounting, 0o600);

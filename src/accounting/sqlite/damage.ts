@@ -1,0 +1,21 @@
+import { openForReading } from './database/open';
+
+/** Read in a few seconds from a network file system; writers wait as long. */
+const MOST_BYTES = 256 * 1024 ** 2;
+
+/** What SQLite finds wrong in a file, in a line; null: nothing, or it is too large to be looked at. Throws StoreError. */
+export function sqliteDamage(path: string): string | null {
+  const db = openForReading(path);
+  const number = (pragma: string): number => Number(db.pragma(pragma, { simple: true }));
+  try {
+    if (number('page_size') * number('page_count') > MOST_BYTES) return null;
+    const said = String(db.pragma('quick_check(1)', { simple: true }));
+    return said === 'ok' ? null : (said.split('\n').at(-1) ?? said);
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && String(error.code).startsWith('SQLITE_CORRUPT'))
+      return error.message;
+    throw error;
+  } finally {
+    db.close();
+  }
+}
