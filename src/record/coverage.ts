@@ -25,6 +25,11 @@ const BY_NOTE: readonly (readonly [RegExp, CoverageReason])[] = [
   [/^Not sampled: the sampler did not start or died/, 'sampler-lost'],
 ];
 
+/** Whether nothing but its line in Grid Engine's accounting is known. */
+export function isLineAlone({ run_id: run }: Pick<JobRecord, 'run_id'>): boolean {
+  return run.startsWith(LINE_RUN);
+}
+
 /** Whether a sampler of ours saw the job. */
 export function isSampled(record: JobRecord): boolean {
   return (record.samples ?? 0) > 0;
@@ -43,6 +48,6 @@ export function coverageReason(record: JobRecord): CoverageReason {
   const noted = BY_NOTE.find(([pattern]) => said(pattern));
   if (noted !== undefined) return noted[1];
   if (neverStarted(record)) return 'never-started';
-  if (record.run_id.startsWith(LINE_RUN)) return 'no-hooks';
+  if (isLineAlone(record)) return 'no-hooks';
   return record.trust === 'self-reported' ? 'unprivileged' : 'other';
 }

@@ -12,6 +12,7 @@ import { checkLimits } from '../doctor/check-limits';
 import { checkMeasurement } from '../doctor/check-measurement';
 import { checkNightly } from '../doctor/check-nightly';
 import { checkProgram } from '../doctor/check-program';
+import { checkServer } from '../doctor/check-server';
 import { checkScope } from '../doctor/check-scope';
 import { checkState } from '../doctor/check-state';
 import { checkVisibility } from '../doctor/check-visibility';
@@ -148,6 +149,7 @@ export async function doctor(options: DoctorOptions, terminal: Terminal): Promis
     ...(role.runsJobs ? await checkNode(state, now) : []),
     ...checkAccounting(state, role, now),
     ...checkVisibility(state.settings),
+    ...(await checkServer(state.settings, systemPlaces())),
     ...(await checkExport(state.settings)),
     ...checkNightly(state.settings, state.isRoot, systemPlaces(), now),
     ...checkClock(now),

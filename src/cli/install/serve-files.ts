@@ -24,7 +24,7 @@ const UNITS = [SOCKET, SERVICE] as const;
 const CRON = 'qmemacct-serve';
 const ANSWERS_WITHIN_MS = 30_000;
 const ENDS_WITHIN_MS = 20_000;
-const WITHOUT_SERVER = 'users see only what they may read themselves until "qmemacct serve" runs';
+export const WITHOUT_SERVER = 'users see only what they may read themselves until "qmemacct serve" runs';
 
 /** A cron table and a unit take no other characters as they are. */
 const PLAIN_PATH = /^[\w./@+-]+$/;
@@ -41,8 +41,8 @@ export function startsServer(places: SystemPlaces): boolean {
   return filesOf(places, UNITS, CRON).length > 0;
 }
 
-/** What answers at the socket; null: nothing does. */
-async function answering(socket: string): Promise<string | null> {
+/** What is wrong with the server that answers at the socket, '' where nothing is; null: none answers. */
+export async function answering(socket: string): Promise<string | null> {
   const client = newServerClient(socket);
   try {
     const { status, json } = await client.get('/v1/health');

@@ -150,8 +150,8 @@ export function noStoreMessage({ problems, missing }: OpenStores): string {
 }
 
 /**
- * The accounting DBs that a command reads: the one that it was given, else the site's and the caller's own; where there
- * is none, the end of Grid Engine's own accounting.
+ * The accounting DBs that a command reads: the one that it was given, else the site's and the caller's own; where this
+ * host has none, the end of Grid Engine's own accounting. One that is there and can't be read is a problem.
  */
 export async function commandStores(
   given: string | undefined,
@@ -161,7 +161,8 @@ export async function commandStores(
 ): Promise<OpenStores> {
   const { accounting, serve_socket: socket } = settings;
   const stores = await openStores(chooseStores(given, accounting, env), open, { socket, ask });
-  if (given !== undefined || stores.readers.length > 0) return stores;
+  // Of jobs that are in a DB, Grid Engine's accounting would say that they were not sampled.
+  if (given !== undefined || stores.readers.length > 0 || stores.problems.length > 0) return stores;
   try {
     const { reader, says } = await gridEngine(settings, env);
     return { ...stores, readers: [reader], opened: [], problems: [...stores.problems, says] };

@@ -1,3 +1,4 @@
+import { isLineAlone } from '../../record/coverage';
 import { endUnseen } from '../../record/job-end';
 import type { JobRecord } from '../../record/record';
 import { renderConsumption, renderRequests } from './usage';
@@ -53,7 +54,7 @@ export function warningWords(record: JobRecord, screen: Screen): string | null {
     case 'lost':
       return 'Its end was not sampled: the job may have used more than the samples show.';
     case 'unsampled':
-      return `It was not sampled: the figures are Grid Engine's own. ${screen.safe(record.notes.join(' '))}`;
+      return `${isLineAlone(record) ? 'T' : 'It was not sampled: t'}he figures are Grid Engine's own. ${screen.safe(record.notes.join(' '))}`;
   }
 }
 

@@ -61,6 +61,24 @@ describe('a host without an accounting DB', () => {
     assert.match(output, /Memory +500 MiB /);
   });
 
+  it('is no help where the DB is there and damaged: its jobs were sampled', async () => {
+    const { directory, run } = host(sampleLine(1, { start: hourAgo }));
+    writeFileSync(join(directory, 'none.db'), 'no database at all'.repeat(1000));
+    for (const words of [['job', '1'], ['jobs'], ['top', 'owners'], ['report']]) {
+      const { status, output, warnings } = await run(...words);
+      assert.deepEqual([status, output], [3, ''], words.join(' '));
+      assert.match(warnings, /the site's accounting DB .*none\.db can't be read/);
+      assert.doesNotMatch(warnings, /no accounting DB is on this host/);
+    }
+  });
+
+  it('does not say that a job was not sampled', async () => {
+    const line = sampleLine(1, { start: hourAgo }).replace('-l h_vmem=1G', '-l arch=lx-amd64');
+    const { output } = await host(line).run('job', '1');
+    assert.match(output, /The figures are Grid Engine's own\./);
+    assert.doesNotMatch(output, /It was not sampled/);
+  });
+
   it('leaves nothing behind', async (t) => {
     const before = process.env.TMPDIR;
     t.after(() => (before === undefined ? delete process.env.TMPDIR : (process.env.TMPDIR = before)));

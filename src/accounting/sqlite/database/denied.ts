@@ -28,6 +28,9 @@ function above(path: string): readonly string[] {
 /** Root itself is kept out only where a file server takes it for nobody. */
 const SQUASHED = 'run it on the file server or as the user that deliver_as names: root is nobody on this file system';
 
+const ASK_AN_ADMIN =
+  'ask an admin to start "qmemacct serve", which answers for it, or for membership in the group that may read it';
+
 /** How an admin lets `user` write what belongs to another. */
 function handOver(path: string, user: string): string {
   const owner = userName(statSync(path).uid);
@@ -46,12 +49,13 @@ export function denialOf(path: string, use: StoreUse): Denial | null {
   if (closed !== undefined) {
     // Nothing below a directory that is not there is denied to anybody.
     if (statSync(closed, { throwIfNoEntry: false }) === undefined) return null;
-    return { reason: `user "${user}" may not enter ${closed}`, hint: hint(`chmod a+x ${closed}`) };
+    // Who reads is kept out on purpose, and answered by the server.
+    const fix = use === 'read' ? ASK_AN_ADMIN : `chmod a+x ${closed}`;
+    return { reason: `user "${user}" may not enter ${closed}`, hint: hint(fix) };
   }
   if (use === 'read') {
     if (may(path, constants.R_OK)) return null;
-    const fix = 'ask an admin for membership in its group, or for accounting_mode = "0644" in qmemacct.toml';
-    return { reason: `user "${user}" may not read it`, hint: hint(fix) };
+    return { reason: `user "${user}" may not read it`, hint: hint(ASK_AN_ADMIN) };
   }
   const directory = dirname(path);
   for (const place of [directory, path]) {
