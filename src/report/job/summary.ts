@@ -1,10 +1,12 @@
+import { sumOfAll } from '../../base/known';
 import { categoryRequests, requestedSeconds } from '../../gridengine/category-requests';
 import type { Dialect } from '../../gridengine/dialect';
 import { countedByExecd, countedByGridEngine } from '../../record/cause';
+import { isLineAlone } from '../../record/coverage';
 import { queueWait } from '../../record/efficiency';
 import { shareOfLimit } from '../../record/peak-figure';
 import type { Bracket, JobRecord, Trust } from '../../record/record';
-import { limitOf } from '../../record/request';
+import { limitOf, requestOf } from '../../record/request';
 import { adviseRequest } from '../advice/advice';
 import { bracketStanding, formatCounted, formatPeak } from '../format/bracket';
 import { formatCount, formatDuration, formatPercent, formatRequested } from '../format/units';
@@ -37,21 +39,33 @@ interface Measured {
 }
 
 /** Grid Engine's own figure, where no peak was measured. */
-function countedText(record: JobRecord): string {
-  const counted = countedByExecd(record);
+function countedText({ memoryHost, records }: JobWhole): string {
+  const counted = countedByExecd(memoryHost);
   if (counted !== null) return formatCounted(counted);
-  const ofJob = record.pe_task_id === null ? countedByGridEngine(record) : null;
+  const ofJob = sumOfAll(records.map(countedByGridEngine));
   return ofJob === null ? 'unknown' : `${formatCounted(ofJob)} (sum over hosts)`;
 }
 
-function memoryRow(name: string, bracket: Bracket | null, whole: JobWhole, screen: Screen): Measured {
-  const { memoryHost } = whole;
+/** A line of Grid Engine's accounting does not have the defaults of complexes. */
+function unlimitedText(record: JobRecord): string {
+  return isLineAlone(record) && requestOf(record) === null ? 'not known' : 'no limit';
+}
+
+/** The limit on the host that memory is shown of; that of the job where no host's is known. */
+function requestedText(whole: JobWhole, screen: Screen): string {
+  const { memoryHost, total } = whole;
   const limit = limitOf(memoryHost);
-  const share = bracket === null ? null : shareOfLimit(bracket, limit);
+  if (limit !== null) return `${formatRequested(limit)}${onHost(whole, memoryHost, screen)}`;
+  const ofJob = limitOf(total);
+  return ofJob === null ? unlimitedText(total) : formatRequested(ofJob);
+}
+
+function memoryRow(name: string, bracket: Bracket | null, whole: JobWhole, screen: Screen): Measured {
+  const share = bracket === null ? null : shareOfLimit(bracket, limitOf(whole.memoryHost));
   return {
     name,
-    requested: limit === null ? 'no limit' : `${formatRequested(limit)}${onHost(whole, memoryHost, screen)}`,
-    used: bracket === null ? countedText(memoryHost) : formatPeak(bracket, screen.glyphs),
+    requested: requestedText(whole, screen),
+    used: bracket === null ? countedText(whole) : formatPeak(bracket, screen.glyphs),
     share,
     tone: share === null ? 'good' : shareTone(share),
   };

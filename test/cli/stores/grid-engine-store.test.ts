@@ -72,11 +72,12 @@ describe('a host without an accounting DB', () => {
     }
   });
 
-  it('does not say that a job was not sampled', async () => {
+  it('does not say that a job was not sampled, or had no limit', async () => {
     const line = sampleLine(1, { start: hourAgo }).replace('-l h_vmem=1G', '-l arch=lx-amd64');
     const { output } = await host(line).run('job', '1');
+    assert.match(output, /Memory +not known /);
     assert.match(output, /The figures are Grid Engine's own\./);
-    assert.doesNotMatch(output, /It was not sampled/);
+    assert.doesNotMatch(output, /It was not sampled|no limit/);
   });
 
   it('leaves nothing behind', async (t) => {
