@@ -212,7 +212,7 @@ export const SETTINGS = {
   ),
   serve_tokens: pathOrNone(
     '',
-    'File (0600) with tokens, one in a line: a client that shows one over HTTP sees what an admin sees. Empty: no such tokens',
+    'File with tokens, one in a line, of mode 0600 and owned by the user of deliver_as: a client that shows one over HTTP sees what an admin sees. Empty: no such tokens',
   ),
   serve_names: choice(
     ['all', 'anonymous', 'own'],

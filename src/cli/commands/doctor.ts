@@ -149,7 +149,7 @@ export async function doctor(options: DoctorOptions, terminal: Terminal): Promis
     ...(role.runsJobs ? await checkNode(state, now) : []),
     ...checkAccounting(state, role, now),
     ...checkVisibility(state.settings),
-    ...(await checkServer(state.settings, systemPlaces())),
+    ...(await checkServer(state.settings, state.isRoot, systemPlaces())),
     ...(await checkExport(state.settings)),
     ...checkNightly(state.settings, state.isRoot, systemPlaces(), now),
     ...checkClock(now),

@@ -1,25 +1,59 @@
-import { existsSync } from 'node:fs';
+import { existsSync, lstatSync } from 'node:fs';
+import { reasonOf } from '../../base/log';
 import type { Settings } from '../../record/settings';
+import { delivererIdentity } from '../../sampler/delivery/outbox-feeder';
 import type { SystemPlaces } from '../install/places';
 import { answering, startsServer, WITHOUT_SERVER } from '../install/serve-files';
 import { findingsIn, type Finding } from './finding';
 
 const { ok, warning, problem } = findingsIn('server');
 
-/** The server, on a host that starts one, or on which one was started by hand. */
-export async function checkServer(
-  { serve_socket: socket }: Pick<Settings, 'serve_socket'>,
-  places: SystemPlaces,
-): Promise<Finding[]> {
-  if (!startsServer(places) && !existsSync(socket)) return [];
+const GROUP_OR_OTHERS = 0o077;
+
+/** Why the server, which runs as the user of deliver_as, takes no token of the file; null: it does. Throws UserError. */
+function tokensFault(path: string, user: string): string | null {
+  // Where root itself delivers.
+  const wanted = delivererIdentity(user)?.uid ?? 0;
+  try {
+    const file = lstatSync(path);
+    const { uid, mode } = file;
+    if (!file.isFile()) return 'is no regular file';
+    if (uid !== wanted) return `belongs to uid ${uid}, not to uid ${wanted}, as whom the server runs`;
+    return mode & GROUP_OR_OTHERS ? 'can be used by others' : null;
+  } catch (error) {
+    return `can't be looked at: ${reasonOf(error)}`;
+  }
+}
+
+function checkTokens({ serve_tokens: path, deliver_as: user }: Served, isRoot: boolean): Finding[] {
+  if (path === '' || !isRoot) return [];
+  const name = user === '' ? 'nobody' : user;
+  try {
+    const fault = tokensFault(path, user);
+    if (fault === null) return [ok('tokens', path)];
+    return [warning('tokens', `${path} ${fault}: no token is accepted`, `chown ${name} ${path}; chmod 600 ${path}`)];
+  } catch (error) {
+    return [warning('tokens', reasonOf(error))];
+  }
+}
+
+type Served = Pick<Settings, 'serve_socket' | 'serve_tokens' | 'deliver_as'>;
+
+async function checkAnswer(socket: string): Promise<Finding> {
   const answer = await answering(socket);
-  if (answer === '') return [ok('server', `it answers at ${socket}`)];
-  if (answer !== null) return [warning('server', `at ${socket}: ${answer}`, 'look for "qmemacct" in the system log')];
-  return [
-    problem(
-      'server',
-      `none answers at ${socket}: ${WITHOUT_SERVER}`,
-      'look for "qmemacct" in the system log, then systemctl restart qmemacct-serve, or "qmemacct serve"',
-    ),
-  ];
+  if (answer === '') return ok('server', `it answers at ${socket}`);
+  if (answer !== null) return warning('server', `at ${socket}: ${answer}`, 'look for "qmemacct" in the system log');
+  return problem(
+    'server',
+    `none answers at ${socket}: ${WITHOUT_SERVER}`,
+    'look for "qmemacct" in the system log, then systemctl restart qmemacct-serve, or "qmemacct serve"',
+  );
+}
+
+/** The server, on a host that starts one, or on which one was started by hand. */
+export async function checkServer(settings: Served, isRoot: boolean, places: SystemPlaces): Promise<Finding[]> {
+  const { serve_socket: socket } = settings;
+  const isStarted = startsServer(places);
+  if (!isStarted && !existsSync(socket)) return [];
+  return [await checkAnswer(socket), ...(isStarted ? checkTokens(settings, isRoot) : [])];
 }

@@ -24,7 +24,7 @@ function readTokens(path: string): readonly Buffer[] {
     const octal = (mode & 0o777).toString(8).padStart(4, '0');
     if ((mode & constants.S_IFMT) !== constants.S_IFREG) throw new Error('it is not a regular file');
     if (uid !== 0 && uid !== process.geteuid?.())
-      throw new Error(`it belongs to uid ${uid}; give it to the server's user`);
+      throw new Error(`it belongs to uid ${uid}; chown it to the user of deliver_as, as whom the server runs`);
     if (mode & GROUP_OR_OTHERS) throw new Error(`others may use it (mode ${octal}); chmod 600 it`);
     if (size > LONGEST_FILE_BYTES) throw new Error('it is larger than 1 MiB; one token in a line');
     const lines = readFileSync(file, 'utf8')
@@ -40,6 +40,11 @@ function readTokens(path: string): readonly Buffer[] {
   } finally {
     closeSync(file);
   }
+}
+
+function hintOf(error: unknown): string {
+  const denied = (error as NodeJS.ErrnoException).code === 'EACCES';
+  return denied ? '; chown it to the user of deliver_as, as whom the server runs' : '';
 }
 
 const NONE: Kept = { state: '', digests: [], problem: null };
@@ -73,7 +78,7 @@ export class Tokens {
     try {
       this.#kept = { state, digests: readTokens(path), problem: null };
     } catch (error) {
-      const problem = `serve_tokens ${path} can't be used: ${reasonOf(error)}; no token is accepted`;
+      const problem = `serve_tokens ${path} can't be used: ${reasonOf(error)}${hintOf(error)}; no token is accepted`;
       this.#kept = { state, digests: [], problem };
     }
     return this.#kept;

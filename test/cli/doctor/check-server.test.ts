@@ -1,11 +1,14 @@
 import assert from 'node:assert/strict';
 import { createServer as createHttpServer } from 'node:http';
 import { once } from 'node:events';
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { chmodSync, chownSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { checkServer } from '../../../src/cli/doctor/check-server';
+import type { Finding } from '../../../src/cli/doctor/finding';
 import type { SystemPlaces } from '../../../src/cli/install/places';
+import { DEFAULT_SETTINGS, type Settings } from '../../../src/record/settings';
+import { NOBODY, notRoot } from '../../support/qmemacct';
 import { temporaryDirectory } from '../../support/temporary-directory';
 
 function host(): { readonly socket: string; readonly places: SystemPlaces; readonly installed: () => void } {
@@ -19,23 +22,26 @@ function host(): { readonly socket: string; readonly places: SystemPlaces; reado
   };
 }
 
+const look = (settings: Partial<Settings>, places: SystemPlaces): Promise<Finding[]> =>
+  checkServer({ ...DEFAULT_SETTINGS, ...settings }, true, places);
+
 describe('checkServer', () => {
   it('says nothing where no server is to run', async () => {
     const { socket, places } = host();
-    assert.deepEqual(await checkServer({ serve_socket: socket }, places), []);
+    assert.deepEqual(await look({ serve_socket: socket }, places), []);
   });
 
   it('finds a server that is down, installed or started by hand', async () => {
     const { socket, places, installed } = host();
     installed();
-    const [down] = await checkServer({ serve_socket: socket }, places);
+    const [down] = await look({ serve_socket: socket }, places);
     assert.deepEqual(
       [down?.severity, down?.says.startsWith(`none answers at ${socket}: users see`)],
       ['problem', true],
     );
     const byHand = host();
     writeFileSync(byHand.socket, '');
-    const [left] = await checkServer({ serve_socket: byHand.socket }, byHand.places);
+    const [left] = await look({ serve_socket: byHand.socket }, byHand.places);
     assert.equal(left?.severity, 'problem');
   });
 
@@ -49,10 +55,29 @@ describe('checkServer', () => {
     }).listen(socket);
     t.after(() => server.close());
     await once(server, 'listening');
-    const look = async (): Promise<unknown> =>
-      (await checkServer({ serve_socket: socket }, places)).map(({ severity, says }) => [severity, says]);
-    assert.deepEqual(await look(), [['ok', `it answers at ${socket}`]]);
+    const says = async (): Promise<unknown> =>
+      (await look({ serve_socket: socket }, places)).map(({ severity, says }) => [severity, says]);
+    assert.deepEqual(await says(), [['ok', `it answers at ${socket}`]]);
     problem = 'the DB is damaged';
-    assert.deepEqual(await look(), [['warning', `at ${socket}: the DB is damaged`]]);
+    assert.deepEqual(await says(), [['warning', `at ${socket}: the DB is damaged`]]);
+  });
+
+  it("wants the tokens to be the server's user's", { skip: notRoot }, async () => {
+    const { socket, places, installed } = host();
+    installed();
+    const path = join(temporaryDirectory(), 'tokens');
+    const tokens = async (): Promise<unknown> => {
+      const found = await look({ serve_socket: socket, serve_tokens: path, deliver_as: 'nobody' }, places);
+      return found.filter(({ name }) => name === 'tokens').map(({ severity, says, fix }) => [severity, says, fix]);
+    };
+    assert.match(String(await tokens()), /^warning,.*tokens can't be looked at: ENOENT/);
+    writeFileSync(path, '', { mode: 0o600 });
+    const fix = `chown nobody ${path}; chmod 600 ${path}`;
+    const says = `${path} belongs to uid 0, not to uid ${NOBODY}, as whom the server runs: no token is accepted`;
+    assert.deepEqual(await tokens(), [['warning', says, fix]]);
+    chownSync(path, NOBODY, NOBODY);
+    assert.deepEqual(await tokens(), [['ok', path, null]]);
+    chmodSync(path, 0o640);
+    assert.deepEqual(await tokens(), [['warning', `${path} can be used by others: no token is accepted`, fix]]);
   });
 });

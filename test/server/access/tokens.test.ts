@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
 import { chmodSync, chownSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { Tokens } from '../../../src/server/access/tokens';
+import { asUser, NOBODY, notRoot } from '../../support/qmemacct';
 import { temporaryDirectory } from '../../support/temporary-directory';
 
 const ONE = 'one-token-for-the-site';
@@ -57,7 +59,17 @@ describe('Tokens', () => {
     const path = join(temporaryDirectory(), 'tokens');
     writeFileSync(path, ONE, { mode: 0o600 });
     chownSync(path, 65534, 65534);
-    assert.match(new Tokens(() => path).problem() ?? '', /belongs to uid 65534/);
+    assert.match(new Tokens(() => path).problem() ?? '', /belongs to uid 65534; chown it to the user of deliver_as/);
     assert.equal(new Tokens(() => path).has(ONE), false);
+  });
+
+  it("says whose a file must be that the server's user may not read", { skip: notRoot }, () => {
+    const path = join(temporaryDirectory(0o755), 'tokens');
+    writeFileSync(path, ONE, { mode: 0o600 });
+    const tokens = JSON.stringify(require.resolve('../../../src/server/access/tokens'));
+    const script = `console.log(new (require(${tokens}).Tokens)(() => process.argv[1]).problem())`;
+    const words = [...asUser(NOBODY), process.execPath, '-e', script, path];
+    const { stdout, stderr } = spawnSync('env', words, { encoding: 'utf8', cwd: '/' });
+    assert.match(stdout, /EACCES: .*; chown it to the user of deliver_as, .*; no token is accepted\n$/, stderr);
   });
 });
