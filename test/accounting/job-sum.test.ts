@@ -196,7 +196,7 @@ describe('sumOfJob: slots, limits, load', () => {
     assert.deepEqual([sum.limit_bytes, sum.memory_efficiency, sum.hosts[0]?.limit_bytes], [null, null, null]);
   });
 
-  it('knows no slots of a host where nobody tells the grant, and of lines alone no limit there', () => {
+  it('has a host's own slots where nobody tells the grant, and of lines alone no limit there', () => {
     const sum = sumOfJob(
       [
         told('n2', peak(1, 1), { task: '1.n2', from: 0, to: 10_000 }),
@@ -209,8 +209,8 @@ describe('sumOfJob: slots, limits, load', () => {
     assert.deepEqual(
       sum.hosts.map((host) => [host.host, host.slots]),
       [
-        ['n2', null],
-        ['n3', null],
+        ['n2', 1],
+        ['n3', 1],
       ],
     );
     const line = told('n1', null, {

@@ -240,6 +240,7 @@ export function querySuite(open: OpenStore): void {
         used_with_request_gib_hours: 5 * 0.5,
         peak_gib_hours: 5 * 1 + 9,
         peak_with_request_gib_hours: 4 * 1 + 9,
+        unused_gib_hours: 4 * 7,
         cpu_seconds: 6 * 1800,
         slot_seconds: 6 * 7200 + 3600,
         above_request: 1,
@@ -257,6 +258,7 @@ export function querySuite(open: OpenStore): void {
         requested_with_grid_engine_gib_hours: 0,
         grid_engine_gib_hours: 0,
         grid_engine_with_request_gib_hours: 0,
+        unused_by_grid_engine_gib_hours: 0,
         without_used: 1,
       });
       const strict = await store.records({ owner: 'bob', since: T0, until: T0 + HOUR, far_below: 0.1 });

@@ -326,6 +326,7 @@ const TOTALS = [
   ...['requested_with_peak_gib_hours', 'used_gib_hours', 'peak_gib_hours', 'cpu_seconds', 'slot_seconds'],
   ...['used_with_request_gib_hours', 'peak_with_request_gib_hours', 'grid_engine_with_request_gib_hours'],
   ...['requested_with_grid_engine_gib_hours', 'grid_engine_gib_hours', 'with_grid_engine'],
+  ...['unused_gib_hours', 'unused_by_grid_engine_gib_hours'],
   ...['above_request', 'far_below', 'limit_gib_hours', 'energy_joules', 'slot_seconds_with_energy'],
   ...[
     'failed',
