@@ -3,7 +3,6 @@ import type { Bracket, JobRecord, MemorySeries, OpenReason, RecordStatus } from 
 import { bytesForSlots } from '../gridengine/memory-request';
 import { largestOfBrackets, sumOfBrackets, type Part } from '../record/bracket-sum';
 import { cpuEfficiency } from '../record/efficiency';
-import { highestSum } from '../record/highest-sum';
 import { figureOf, shareOfLimit } from '../record/peak-figure';
 import { endOf } from '../record/record-end';
 import { limitOf, requestOf } from '../record/request';
@@ -289,12 +288,6 @@ function peaksOf(
 
 function beginOf(record: JobRecord): number {
   return record.started_at === null ? -Infinity : Date.parse(record.started_at);
-}
-
-/** A task that begins when another ends is not beside it. */
-function lastMomentOf(record: JobRecord): number {
-  if (record.status === 'running') return Infinity;
-  return record.ended_at === null ? beginOf(record) : Date.parse(record.ended_at) - 1;
 }
 
 function timesOf(records: readonly JobRecord[], field: 'started_at' | 'ended_at'): readonly number[] {

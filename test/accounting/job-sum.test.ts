@@ -196,7 +196,7 @@ describe('sumOfJob: slots, limits, load', () => {
     assert.deepEqual([sum.limit_bytes, sum.memory_efficiency, sum.hosts[0]?.limit_bytes], [null, null, null]);
   });
 
-  it('has a host's own slots where nobody tells the grant, and of lines alone no limit there', () => {
+  it('is given its own slots on a host where nobody tells the grant, and by lines alone no limit there', () => {
     const sum = sumOfJob(
       [
         told('n2', peak(1, 1), { task: '1.n2', from: 0, to: 10_000 }),
@@ -214,9 +214,14 @@ describe('sumOfJob: slots, limits, load', () => {
       ],
     );
     const line = told('n1', null, {
-      fields: { trust: 'accounting', h_vmem: { request_bytes: 2, limit_bytes: 160, per: 'slot' }, slots: 80 },
+      fields: {
+        trust: 'accounting',
+        h_vmem: { request_bytes: 2, limit_bytes: 160, per: 'slot' },
+        slots: 80,
+        host_slots: null,
+      },
     });
-    const task = told('n2', null, { task: '1.n2', fields: { trust: 'accounting' } });
+    const task = told('n2', null, { task: '1.n2', fields: { trust: 'accounting', host_slots: null } });
     const { hosts, limit_bytes: limit } = sumOfJob([line, task], 1);
     assert.deepEqual([limit, ...hosts.map((host) => host.limit_bytes)], [160, null, null]);
     assert.deepEqual([sum.status, sum.started_at, sum.ended_at], ['finished', iso(0), iso(20_000)]);

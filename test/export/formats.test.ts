@@ -162,7 +162,8 @@ describe('an exported table', () => {
         name: 'ge_maxvmem_bytes',
         type: 'integer',
         unit: 'bytes',
-        meaning: "Grid Engine's own figures; null until joined with its accounting: largest address space (maxvmem)",
+        meaning:
+          "Grid Engine's own figures; null until joined with its accounting: its peak, of what it adds up (maxvmem)",
       },
     );
     for (const { name, unit } of schema.columns) {

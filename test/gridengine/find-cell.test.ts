@@ -136,6 +136,7 @@ describe('what a user says of Grid Engine', apartOrNot, () => {
     chmodSync(execd, 0o755);
     giveTo(USER, fake);
     const config = join(newRoot('none').root, 'qmemacct.toml');
+    writeFileSync(config, '');
     const script = `
       SGE_ROOT=$1 setpriv --reuid ${USER} --regid ${USER} --clear-groups "$1/sge_execd" 600 &
       until grep -qx sge_execd /proc/$!/comm; do :; done
@@ -152,6 +153,7 @@ describe('what a user says of Grid Engine', apartOrNot, () => {
     const fake = newRoot('nobody');
     giveTo(USER, fake);
     const config = join(newRoot('none').root, 'qmemacct.toml');
+    writeFileSync(config, '');
     const words = [process.execPath, MAIN, config];
     const env = { SGE_ROOT: fake.root };
     const commands = ['doctor', 'install --node --dry-run', 'install --dry-run', 'uninstall --node --dry-run', 'live'];

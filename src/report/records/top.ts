@@ -9,7 +9,7 @@ import { gridEngineText, unusedOfAll, unusedText } from './unused';
 import type { Screen } from '../screen/screen';
 import { renderTable, type Column } from '../screen/table';
 import { spread } from '../job/title';
-import { formatCount, formatNumber, formatPercent, jobsText, plural } from '../format/units';
+import { formatCount, formatNumber, formatPercent, jobsText } from '../format/units';
 import { wrap } from '../screen/layout';
 
 export interface TopReport {

@@ -74,7 +74,7 @@ async function neverStarted({ file, run }: Site): Promise<void> {
   );
   assert.equal((await run('rollup')).status, 0);
   const report = await run('report', '--since', '1d');
-  assert.match(report.output, /5 jobs, 6 records[^]*4 records ended badly/);
+  assert.match(report.output, /5 jobs and array tasks, 6 records[^]*4 records ended badly/);
   const job = await run('job', '901');
   assert.match(job.output, /never started/);
 }

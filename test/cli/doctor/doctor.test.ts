@@ -143,7 +143,8 @@ describe('doctor', () => {
         chmodSync(join(top, name), 0o755);
       }
       chmodSync(top, 0o755);
-      const script = `cd "$1"; ${before}\nPATH=/none exec "$2" "$3" --config "$1/none.toml" doctor --json --prefix "$1/opt"`;
+      writeFileSync(join(top, 'q.toml'), `accounting = "${top}/accounting.db"\ndeliver_as = "root"\n`);
+      const script = `cd "$1"; ${before}\nPATH=/none exec "$2" "$3" --config "$1/q.toml" doctor --json --prefix "$1/opt"`;
       return JSON.parse(apart(script, [top, process.execPath, program], { SGE_ROOT: '/none' })) as Answer;
     };
     const until = (name: string): string => `until grep -qx ${name} /proc/$!/comm; do :; done`;

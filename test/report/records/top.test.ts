@@ -102,3 +102,34 @@ describe('unused memory', () => {
     assert.match(renderTopJson(report), /"by":"unused","groups":\[\{"key":"imported","value":12,/);
   });
 });
+
+describe('renderTopJson, renderTopCsv', () => {
+  it('give programs the same figures', async () => {
+    const report = await topOwners({ by: 'cpu' });
+    const json = JSON.parse(renderTopJson(report)) as {
+      readonly groups: readonly { readonly key: string; readonly value: number; readonly share: number }[];
+    };
+    assert.deepEqual(
+      json.groups.map(({ key }) => key),
+      report.groups.map(({ key }) => key),
+    );
+    assert.ok(Math.abs(json.groups.reduce((sum, { share }) => sum + share, 0) - 1) < 1e-9);
+    const csv = renderTopCsv({ ...report, groups: [{ key: '=cmd()', totals: report.totals }] });
+    assert.match(csv, /^owner,value,share,records,jobs,.*\n'=cmd\(\),/);
+    assert.equal(csv.trimEnd().split('\n').length, 2);
+  });
+});
+
+describe('the rankings', () => {
+  it('are all told by --by help', () => {
+    const lines = renderRankings(testScreen());
+    assert.equal(lines.length, RANKING_NAMES.length + 1);
+  });
+
+  it('are of nothing where there is nothing, and grow with what is added', () => {
+    const some = { ...NO_TOTALS, unused_gib_hours: 2, cpu_seconds: 3600 };
+    for (const name of RANKING_NAMES) assert.equal(RANKINGS[name].of(NO_TOTALS), 0);
+    assert.equal(RANKINGS.unused.of(sumTotals(some, some)), 4);
+    assert.equal(RANKINGS.cpu.of(some), 1);
+  });
+});

@@ -201,7 +201,7 @@ describe('the page of jobs', () => {
     const all = await site.get(`/jobs?${NOVEMBER}`);
     assert.match(all.text, /<a href="\/jobs\?owner=bob/);
     const own = textOf(await site.get(`/jobs?owner=bob&job_name=&failed=true&states=&${NOVEMBER}`));
-    assert.match(own, /Jobs of bob .* jobs 2 \(2 records\)/);
+    assert.match(own, /Jobs of bob .* jobs and array tasks 2 \(2 records\)/);
     const week = await site.get('/jobs?since=700d&until=1d&failed=1&page=2');
     assert.match(week.text, /<input name="since" value="700d" \/>.*<input name="until" value="1d" \/>/s);
     assert.match(week.text, /<option value="true" selected>badly/);

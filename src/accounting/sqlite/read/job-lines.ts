@@ -43,7 +43,7 @@ export const sumsQuery = (condition: Condition): string =>
     sum(r.trust = ${SELF_REPORTED}), group_concat(DISTINCT r.request_complex_id),
     count(DISTINCT r.owner_id), min(r.owner_id), count(DISTINCT r.host_id), min(r.host_id),
     max(r.wallclock_ms), max(r.limit_bytes), max(${GRID_ENGINE}),
-    sum(CASE WHEN ${BUSY} THEN r.cpu_ms END), sum(CASE WHEN ${BUSY} THEN r.wallclock_ms * ${SLOTS} END), sum(${UNUSED})
+    sum(CASE WHEN ${BUSY} THEN r.cpu_ms END), sum(CASE WHEN ${BUSY} THEN r.wallclock_ms * ${SLOTS} END), sum(${UNUSED}), max(r.slots)
   ${ofJobs(condition)} GROUP BY ${JOB}`;
 
 type Sums = readonly [
@@ -65,6 +65,7 @@ type Sums = readonly [
   cpuMs: number | null,
   slotMs: number | null,
   unused: number | null,
+  slots: number | null,
 ];
 
 /** A record beside a largest value is its own: SQLite takes the other columns from the row that has it. */
@@ -144,7 +145,7 @@ function readRecords(db: Database, words: Words, { fields }: JobLinesWanted, ids
 
 function lineOf(sums: Sums, nearest: JobRecord, ends: JobLine['ends'], words: Words): JobLine | null {
   const [, , , records, tasks, , self_reported, complexes, owners, owner, hosts, host, ...figures] = sums;
-  const [longest, largest_limit_bytes, largest_counted_bytes, cpu, slots, unused_byte_seconds] = figures;
+  const [longest, largest_limit_bytes, largest_counted_bytes, cpu, slotMs, unused_byte_seconds, slots] = figures;
   const [first] = ends;
   if (first === undefined) return null;
   const ids = complexes?.split(',').map(Number) ?? [];
@@ -153,7 +154,7 @@ function lineOf(sums: Sums, nearest: JobRecord, ends: JobLine['ends'], words: Wo
     records,
     tasks,
     masters: records,
-    slots: latest.slots,
+    slots,
     latest,
     fullest: nearest.peak_rss === null ? latest : nearest,
     ends: inOrder(ends),
@@ -165,7 +166,7 @@ function lineOf(sums: Sums, nearest: JobRecord, ends: JobLine['ends'], words: Wo
     largest_limit_bytes,
     largest_counted_bytes,
     cpu_seconds: seconds(cpu),
-    slot_seconds: seconds(slots),
+    slot_seconds: seconds(slotMs),
     unused_byte_seconds,
   };
 }
