@@ -209,7 +209,7 @@ describe('the page of jobs', () => {
     assert.doesNotMatch(own, /4711/);
     // A kind of jobs by its pattern, whatever its name holds.
     const [, link = ''] = /<a href="([^"]*job_name=%3C[^"]*)"/.exec(all.text) ?? [];
-    assert.match(textOf(await site.get(link.replaceAll('&amp;', '&'))), /jobs 1 \(1 records\)/);
+    assert.match(textOf(await site.get(link.replaceAll('&amp;', '&'))), /jobs and array tasks 1 \(1 records\)/);
   });
 
   it('lists part by part, all of it in the address', async (t) => {
