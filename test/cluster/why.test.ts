@@ -103,10 +103,11 @@ const ALL_CASES: readonly Case[] = [
     request: 'h_vmem=1G',
     script: many(3, 450),
     causes: ['h_vmem'],
+    // The kill may come before the first sample: then Grid Engine's figure stands alone.
     sentence:
-      /Grid Engine's own kill at h_vmem\. It held .* of the 1 GiB allowed on ge[12] \(Grid Engine counted .* as maxvmem\) when SIGKILL came at /,
+      /Grid Engine's own kill at h_vmem\. (It held .* of the 1 GiB allowed on ge[12] \(Grid Engine counted .* as maxvmem\)|Grid Engine counted .* of the 1 GiB allowed on ge[12] \(maxvmem\)) when SIGKILL came at /,
     onOcs:
-      /Grid Engine's own kill at h_vmem\. It (held|had an address space \(of all processes together\) of) .* of the 1 GiB allowed on ge[12] \(Grid Engine counted .* as maxvmem\) when SIGKILL came at /,
+      /Grid Engine's own kill at h_vmem\. (It (held|had an address space \(of all processes together\) of) .* of the 1 GiB allowed on ge[12] \(Grid Engine counted .* as maxvmem\)|Grid Engine counted .* of the 1 GiB allowed on ge[12] \(maxvmem\)) when SIGKILL came at /,
     next: /^qsub -l h_vmem=(1\.[5-9]|2)G$/,
   },
   {

@@ -31,7 +31,7 @@ export async function describeFindings(
   const until = addDays(to, 1);
   const interval = `--since ${formatDay(from)}${until < screen.now ? ` --until ${formatDay(until)}` : ''}`;
   return [
-    `${formatMinute(from)} ${glyphs.arrow} ${formatMinute(to)}: ${jobsText(totals.jobs)} of ${plural(groups.length, 'owner')}`,
+    `${formatMinute(from)} ${glyphs.arrow} ${formatMinute(to)} in the accounting DB: ${jobsText(totals.jobs)} of ${plural(groups.length, 'owner')}`,
     `Largest waste: ${waste}`,
     `Next: qmemacct report ${interval}`,
   ];

@@ -27,7 +27,7 @@ const STEPS: readonly (readonly [number, number])[] = [
 ];
 
 /** Too little for any shell with its libraries: never advise less. */
-const SMALLEST = 100 * MIB;
+export const SMALLEST = 100 * MIB;
 
 /** The next round size, never smaller than `bytes`, as Grid Engine reads it: "480M", "1.9G" (1024-based). */
 export function roundRequest(bytes: number): { readonly bytes: number; readonly text: string } {

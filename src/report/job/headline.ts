@@ -4,7 +4,7 @@ import { figureOf, measuredUpper, shareOfLimit } from '../../record/peak-figure'
 import type { Bracket, JobRecord } from '../../record/record';
 import { limitOf } from '../../record/request';
 import type { Promised } from '../advice/class-advice';
-import { hasUnknownPart, HEADROOM, type Advice } from '../advice/advice';
+import { hasUnknownPart, HEADROOM, SMALLEST, type Advice } from '../advice/advice';
 import { formatHeld, formatPeak } from '../format/bracket';
 import { endUnseen } from '../../record/job-end';
 import { endingSignal, succeeded } from './ending';
@@ -125,7 +125,9 @@ function adviceReason(advice: Advice, screen: Screen): string {
   if (advice.promise !== null) return `${total}${promiseWords(advice.promise, advice)}`;
   if (advice.guess)
     return `${total}${RAISE} ${times} the limit; the refused amount is not recorded, so double it if that is too little`;
-  return `${total}${needWords(advice)} and ${formatPercent(HEADROOM - 1)} headroom`;
+  const isLeast = advice.totalBytes <= SMALLEST * advice.slots;
+  const least = isLeast ? `; ${formatBytes(SMALLEST)} is the least that is advised` : '';
+  return `${total}${needWords(advice)} and ${formatPercent(HEADROOM - 1)} headroom${least}`;
 }
 
 /** "a risk of 1.0 % by 42 runs of its kind, of which the largest needed 1.98 GiB". */

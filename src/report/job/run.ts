@@ -122,6 +122,7 @@ export function renderRun(runs: readonly JobRun[], options: JobViewOptions, scre
   const section = (name: string, lines: readonly string[]): string[] => blank(renderSection(name, lines, screen));
   const account = { ...total, grid_engine: wholeAccount(records) };
   const earlier = options.allTasks ? runs : mastersOf(runs);
+  const isOnly = latest.length === runs.length;
   return [
     ...renderTitle(whole, screen),
     ...blank([...renderWarning(total, screen), ...renderTrend(whole, screen)]),
@@ -137,13 +138,13 @@ export function renderRun(runs: readonly JobRun[], options: JobViewOptions, scre
     ...section('Peaks', renderPeaks(total, room, screen, sum === null)),
     ...section('Hosts', sum === null ? [] : renderHostTable(sum, options.allHosts ?? options.allTasks, room, screen)),
     ...section('Tasks', sum !== null && options.allTasks ? renderRunTable(TASK_COLUMNS, latest, room, screen) : []),
-    ...section('Used', renderConsumption(total, screen)),
+    ...section('Used', renderConsumption(total, isOnly, screen)),
     ...renderMetrics(total, room, screen).flatMap(({ heading, lines }) => section(heading, lines)),
     ...section('qacct', renderGridEngine(account, room, screen, options.dialect)),
     ...section('Ended', renderEnding(fullest, why, room, screen)),
     ...section('Classes', renderClasses(classes, room, screen)),
     ...section('Quality', [...renderSummed(whole, room), ...renderTrust(total, room, screen)]),
     ...section('Memory', renderMemoryChart(sum === null ? total : { ...total, peak_process_vmem: null }, room, screen)),
-    ...section('Runs', latest.length === runs.length ? [] : renderRunTable(RUNS_COLUMNS, earlier, room, screen)),
+    ...section('Runs', isOnly ? [] : renderRunTable(RUNS_COLUMNS, earlier, room, screen)),
   ];
 }

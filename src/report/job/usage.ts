@@ -64,13 +64,16 @@ const NAME_AND_VALUE = [
 type NameAndValue = readonly [name: string, value: string];
 
 /** What the job used beside its peaks: CPU, processes, I/O, memory over time. */
-export function renderConsumption(record: JobRecord, screen: Screen): string[] {
-  return renderTable(NAME_AND_VALUE, consumption(record, screen), screen, screen.width - SECTION_INDENT);
+export function renderConsumption(record: JobRecord, isOnly: boolean, screen: Screen): string[] {
+  return renderTable(NAME_AND_VALUE, consumption(record, isOnly, screen), screen, screen.width - SECTION_INDENT);
 }
 
-/** The same by name; what is not known is left out. */
-export function consumption(record: JobRecord, screen: Screen): readonly NameAndValue[] {
-  const wait = queueWait(record);
+/**
+ * The same by name; what is not known is left out. `isOnly`: the job ran once, so that it waited from its submission to
+ * its start.
+ */
+export function consumption(record: JobRecord, isOnly: boolean, screen: Screen): readonly NameAndValue[] {
+  const wait = isOnly ? queueWait(record) : null;
   const all: readonly (readonly [string, string | null])[] = [
     ['CPU time', cpu(record, screen)],
     ['processes', processes(record)],

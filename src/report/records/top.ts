@@ -129,7 +129,9 @@ export function renderTop(report: TopReport, screen: Screen): string[] {
   const columns = columnsOf(report, screen);
   const rows = groups.map((group) => columns.map(({ cell }) => cell(group, screen)));
   const count = jobsText(totals.jobs);
-  const legend = `requested, used, unused: GiB${glyphs.dot}h; unused: requested minus peak; used %: used of requested`;
+  const share =
+    totals.requested_with_used_gib_hours > 0 ? '; used %: of what was requested where the use is known' : '';
+  const legend = `requested, used, unused: GiB${glyphs.dot}h; unused: requested minus peak${share}`;
   const byGridEngine = gridEngineText(totals, glyphs.dot);
   const notes = [
     legend,

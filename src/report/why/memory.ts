@@ -210,6 +210,15 @@ export function refusedMemory(end: BadEnd, words: Words): Hypothesis {
 const limitsOf = (end: BadEnd): boolean =>
   end.hosts.find(({ host }) => host === end.subject.host)?.limitKnown ?? end.subject.h_vmem !== null;
 
+/** Nothing was asked for: the queue may have a limit of its own. */
+export function notAsked(end: BadEnd, complex: string, judged: Judge, words: Words): Hypothesis {
+  if (end.asked === null) return judged.undecidable('what limits it had is not known', ACCOUNTING_LINE);
+  const queue = end.master.queue ?? end.subject.queue;
+  const ask =
+    queue === null ? 'the limits of its queue (qconf -sq)' : `qconf -sq ${words.safe(queue.split('@')[0] ?? queue)}`;
+  return judged.undecidable(`it requested no ${complex}; its queue may set one`, ask);
+}
+
 /** execd's SIGXCPU above s_vmem. */
 export function softMemory(end: BadEnd, words: Words): Hypothesis {
   const judged = judge('s_vmem', "Grid Engine's SIGXCPU at s_vmem");
@@ -220,7 +229,7 @@ export function softMemory(end: BadEnd, words: Words): Hypothesis {
   if (limit === null)
     return part.limitKnown && part.record.trust !== 'accounting'
       ? judged.contradicted('no s_vmem was in force')
-      : judged.undecidable('whether s_vmem was in force is not known', ACCOUNTING_LINE);
+      : notAsked(end, 's_vmem', judged, words);
   const held = heldOf(meaningOf(end, part.record, part.limit ?? 0).execdLimit, part.record);
   const own = countedByExecd(part.record);
   const of = `of the ${formatRequested(limit)} of s_vmem on ${words.safe(part.host)}`;

@@ -5,7 +5,7 @@ import { formatDuration } from '../format/units';
 import { endedBy, whenEnded, type BadEnd } from './bad-end';
 import { ACCOUNTING_LINE, SIGKILL, SIGUSR1, SIGXCPU } from './bad-end';
 import { judge, type Hypothesis, type Judge } from './hypothesis';
-import { notByExecd } from './memory';
+import { notAsked, notByExecd } from './memory';
 import type { Words } from './words';
 
 /** execd starts its clock when it sees the job run, the job a moment before; both count whole seconds. */
@@ -16,15 +16,6 @@ const CLOCK_SECONDS = 2;
  */
 const CPU_SHARE = 0.05;
 const CPU_SECONDS = 1;
-
-/** Nothing was asked for: the queue may have a limit of its own. */
-function notAsked(end: BadEnd, complex: string, judged: Judge, words: Words): Hypothesis {
-  if (end.asked === null) return judged.undecidable('what limits of time it had is not known', ACCOUNTING_LINE);
-  const queue = end.master.queue ?? end.subject.queue;
-  const ask =
-    queue === null ? 'the limits of its queue (qconf -sq)' : `qconf -sq ${words.safe(queue.split('@')[0] ?? queue)}`;
-  return judged.undecidable(`it requested no ${complex}; its queue may set one`, ask);
-}
 
 function reachedTime(end: BadEnd, complex: string, judged: Judge, words: Words): Hypothesis {
   const limit = end.asked === null ? null : requestedSeconds(end.asked, complex);

@@ -181,7 +181,7 @@ describe('qmemacct import', () => {
       };
       const [done, period, waste, next = ''] = run('import', file).split('\n');
       assert.match(done ?? '', /^60 lines, 60 records added/);
-      assert.match(period ?? '', /^2\S+ \S+ → 2\S+ \S+: 60 jobs and array tasks of 2 owners$/);
+      assert.match(period ?? '', /^2\S+ \S+ → 2\S+ \S+ in the accounting DB: 60 jobs and array tasks of 2 owners$/);
       assert.equal(waste, "Largest waste: alice, ~477 of 683 MiB·h requested, by Grid Engine's figure (maxvmem)");
       assert.match(next, /^Next: qmemacct report --since 2\S+ --until 2\S+$/);
       assert.ok(existsSync(join(home, '.local/state/qmemacct/accounting.db')));

@@ -182,7 +182,7 @@ describe('two users of a site, by its server', { skip: notRoot }, () => {
     assert.doesNotMatch(JSON.stringify(answer), /secret|daemon|h_rt=/);
     const [why] = answer.causes ?? [];
     assert.doesNotMatch(JSON.stringify(why), /requested no/);
-    assert.match(JSON.stringify(why), /what limits of time it had is not known/);
+    assert.match(JSON.stringify(why), /what limits it had is not known/);
     assert.equal(run(NOBODY, 'job', '8').status, 0);
     assert.doesNotMatch(run(NOBODY, 'job', '8').stdout, /secret|daemon|requested no/);
   });

@@ -151,7 +151,7 @@ export function runPart({ runs, causes }: JobPart, chart: ChartChoice, screen: S
     ${hostsPart(whole, chart, screen)} ${peaksPart(whole, screen)}
     <div class="halves">
       ${section('Requested', pairs(requested(whole, screen, 'all hosts')))}
-      ${section('Used', pairs(consumption(total, screen)))}
+      ${section('Used', pairs(consumption(total, last === 1, screen)))}
       ${metricGroups(total, screen).map(({ heading, items }) => section(heading, pairs(items)))}
     </div>
     ${section(
