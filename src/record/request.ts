@@ -66,6 +66,13 @@ export function limitOf(record: Requests): number | null {
   return requestOf(record)?.limit_bytes ?? null;
 }
 
+/** The sampler writes a job's limits down: one that it does not name is none, unless `config` could not be used. */
+export function limitsKnown(record: JobRecord): boolean {
+  if (record.h_vmem !== null) return true;
+  const described = record.trust !== 'accounting' && record.host_slots !== null;
+  return described && !record.notes.some((note) => note.startsWith("Grid Engine's config file"));
+}
+
 /** The complex that a record is judged by; of one without a request that which should be requested. */
 export function complexOf(record: Requests): string {
   return requestOf(record)?.complex ?? complexesOf(record.request_order)[0] ?? H_VMEM;

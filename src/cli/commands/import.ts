@@ -3,6 +3,7 @@ import { resolve } from 'node:path';
 import type { Command } from 'commander';
 import type { HistoryStore } from '../../accounting/history-store';
 import { addSums, NOTHING_IMPORTED, type ImportSums } from '../../accounting/import/import-file';
+import { isClusterName } from '../../gridengine/cluster-name';
 import { findCell } from '../../gridengine/find-cell';
 import { RequestRules } from '../../record/request-rules';
 import type { Settings } from '../../record/settings';
@@ -143,7 +144,7 @@ export async function importAccounting(
 ): Promise<number> {
   if (options.follow && options.dryRun) throw usageError('--follow and --dry-run exclude each other: give one of them');
   if (outputFormat(options) === 'csv') throw usageError('import has no CSV: give --json');
-  if (options.cluster !== undefined && !/^[\w.-]+$/.test(options.cluster))
+  if (options.cluster !== undefined && !isClusterName(options.cluster))
     throw usageError(`--cluster "${options.cluster}": a cluster's name has letters, digits and . _ - alone`);
   const settings = importSettings(options.config, terminal.env);
   const site = filesOf(given, settings, options, terminal.env);

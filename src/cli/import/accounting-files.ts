@@ -1,5 +1,6 @@
 import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
+import { fileState } from '../../base/file-state';
 import { readClusterName } from '../../gridengine/cluster-name';
 import type { CellLocation } from '../../gridengine/find-cell';
 import type { Settings } from '../../record/settings';
@@ -50,8 +51,7 @@ export function changedFiles(): (paths: readonly string[]) => readonly string[] 
   const seen = new Map<string, string>();
   return (paths) =>
     paths.filter((path) => {
-      const stat = statSync(path, { throwIfNoEntry: false });
-      const now = stat === undefined ? 'gone' : [stat.dev, stat.ino, stat.size, stat.mtimeMs].join(' ');
+      const now = fileState(path);
       const changed = seen.get(path) !== now;
       seen.set(path, now);
       return changed;

@@ -2,11 +2,10 @@ import { sumOfAll } from '../../base/known';
 import { categoryRequests, requestedSeconds } from '../../gridengine/category-requests';
 import type { Dialect } from '../../gridengine/dialect';
 import { countedByExecd, countedByGridEngine } from '../../record/cause';
-import { isLineAlone } from '../../record/coverage';
 import { queueWait } from '../../record/efficiency';
 import { shareOfLimit } from '../../record/peak-figure';
 import type { Bracket, JobRecord, Trust } from '../../record/record';
-import { limitOf, requestOf } from '../../record/request';
+import { limitOf } from '../../record/request';
 import { adviseRequest } from '../advice/advice';
 import { bracketStanding, formatCounted, formatPeak } from '../format/bracket';
 import { formatCount, formatDuration, formatPercent, formatRequested } from '../format/units';
@@ -25,6 +24,7 @@ import { renderWholeFit } from './parallel';
 import { blank, renderTitle, renderWarning, statusText } from './run';
 import { renderTrend } from './running';
 import { jobLabel, onHost, renderSubmission } from './title';
+import { unlimitedText } from './usage';
 
 const CHART_ROWS = 4;
 const BAR_WIDTH = 16;
@@ -46,18 +46,13 @@ function countedText({ memoryHost, records }: JobWhole): string {
   return ofJob === null ? 'unknown' : `${formatCounted(ofJob)} (sum over hosts)`;
 }
 
-/** A line of Grid Engine's accounting does not have the defaults of complexes. */
-function unlimitedText(record: JobRecord): string {
-  return isLineAlone(record) && requestOf(record) === null ? 'not known' : 'no limit';
-}
-
 /** The limit on the host that memory is shown of; that of the job where no host's is known. */
 function requestedText(whole: JobWhole, screen: Screen): string {
   const { memoryHost, total } = whole;
   const limit = limitOf(memoryHost);
   if (limit !== null) return `${formatRequested(limit)}${onHost(whole, memoryHost, screen)}`;
   const ofJob = limitOf(total);
-  return ofJob === null ? unlimitedText(total) : formatRequested(ofJob);
+  return ofJob === null ? unlimitedText(whole) : formatRequested(ofJob);
 }
 
 function memoryRow(name: string, bracket: Bracket | null, whole: JobWhole, screen: Screen): Measured {

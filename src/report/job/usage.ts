@@ -1,8 +1,7 @@
 import { H_VMEM } from '../../gridengine/memory-complex';
 import { cpuEfficiency, queueWait } from '../../record/efficiency';
-import { privateWorld } from '../../record/job-name';
 import type { JobRecord, MemoryRequest } from '../../record/record';
-import { limitOf, requestOf } from '../../record/request';
+import { limitOf, limitsKnown, requestOf } from '../../record/request';
 import {
   formatBytes,
   formatCount,
@@ -94,6 +93,10 @@ function describeRequest(request: MemoryRequest, slots: number | null, where: st
   return `${formatRequested(asked)} per slot ${screen.glyphs.times} ${slots} slots = ${formatRequested(limit)} ${where}`;
 }
 
+/** Of a job without a limit: its line in Grid Engine's accounting, alone, does not have the defaults of complexes. */
+export const unlimitedText = ({ records: [master], total }: JobWhole): string =>
+  requestOf(total) !== null || limitsKnown(master) ? 'no limit' : 'not known';
+
 /** What the job asked for: first what it is judged by, then its other memory requests. */
 export function renderRequests(whole: JobWhole, screen: Screen): string[] {
   return renderTable(NAME_AND_VALUE, requested(whole, screen), screen, screen.width - SECTION_INDENT);
@@ -101,10 +104,11 @@ export function renderRequests(whole: JobWhole, screen: Screen): string[] {
 
 /** The same by name; `hosts`: where the slots of a parallel job are. */
 export function requested(
-  { sum, total }: JobWhole,
+  whole: JobWhole,
   screen: Screen,
-  hosts = plural(sum?.hosts.length ?? 1, 'host'),
+  hosts = plural(whole.sum?.hosts.length ?? 1, 'host'),
 ): readonly NameAndValue[] {
+  const { sum, total } = whole;
   const slots = (sum === null ? total.host_slots : null) ?? total.slots;
   const where = sum === null ? 'on this host' : `on ${hosts}`;
   const request = requestOf(total);
@@ -114,7 +118,7 @@ export function requested(
     .sort(([a], [b]) => (a < b ? -1 : 1));
   return [
     request === null
-      ? ['memory', privateWorld(total.cluster) === null ? 'not known' : 'no limit']
+      ? ['memory', unlimitedText(whole)]
       : [screen.safe(request.complex), describeRequest(request, slots, where, screen)],
     ...others.map(
       ([complex, request]) => [screen.safe(complex), describeRequest(request, slots, where, screen)] as const,

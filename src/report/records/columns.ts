@@ -24,6 +24,7 @@ import {
   formatNumber,
   formatPercent,
   formatRequested,
+  plural,
 } from '../format/units';
 
 /** The columns of a list of records. */
@@ -141,11 +142,7 @@ function jobText({ records, tasks, masters, host, latest }: JobLine, screen: Scr
   if (tasks > 1) return `${jobName(latest)} ${screen.glyphs.times}${tasks}`;
   const slaves = records - masters;
   const parts =
-    masters > 1
-      ? `${masters} runs`
-      : host.values > 1
-        ? `${host.values} hosts`
-        : `${slaves} slave task${slaves === 1 ? '' : 's'}`;
+    masters > 1 ? `${masters} runs` : host.values > 1 ? `${host.values} hosts` : plural(slaves, 'slave task');
   return `${jobName(latest)} (${parts})`;
 }
 

@@ -6,6 +6,7 @@ import { failedCode } from '../../gridengine/failed-code';
 import { killedByMemory } from '../../record/cause';
 import { deletedBy, diedItself, endedBadly, endingSignal, enforcedLimit, succeeded } from '../../record/job-end';
 import type { GridEngineAccount, JobRecord } from '../../record/record';
+import { limitsKnown } from '../../record/request';
 import { signalName } from '../job/ending';
 import { wholeOf, type RunRecords } from '../job/job-whole';
 import type { Words } from './words';
@@ -65,13 +66,6 @@ function firstOf(bad: readonly [JobRecord, ...JobRecord[]]): JobRecord {
   const [first, ...others] = bad;
   const time = (record: JobRecord): number => (record.ended_at === null ? Infinity : Date.parse(record.ended_at));
   return others.reduce((earliest, record) => (time(record) < time(earliest) ? record : earliest), first);
-}
-
-/** The sampler writes a job's limits down: one that it does not name is none, unless `config` could not be used. */
-function limitsKnown(record: JobRecord): boolean {
-  if (record.h_vmem !== null) return true;
-  const described = record.trust !== 'accounting' && record.host_slots !== null;
-  return described && !record.notes.some((note) => note.startsWith("Grid Engine's config file"));
 }
 
 function hostParts(records: RunRecords, bad: readonly JobRecord[]): HostPart[] {
