@@ -139,11 +139,6 @@ function faultOf(error: unknown): Fault | null {
   return BY_STATE.find(([begin]) => code.startsWith(begin))?.[1] ?? INTERNAL;
 }
 
-/** Whether an error of a statement means that its connection has gone. */
-export function isConnectionLost(error: unknown): boolean {
-  return /^(?:CONNECTION_|E[A-Z])/.test(codeOf(error));
-}
-
 /** Whether an error is of the server or of the way to it, not of the records at hand. */
 export function isStoreFault(error: unknown): boolean {
   return error instanceof StoreError || faultOf(error) !== null;

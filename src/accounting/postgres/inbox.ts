@@ -1,6 +1,8 @@
 import { parseRecord, recordOfJson, type JobRecord } from '../../record/record';
 import type { MergeOutcome } from '../store';
-import { isStoreFault, type Connection, type Transaction, type Value } from './connect';
+import type { Connection, Transaction } from './connect';
+import { isStoreFault } from './faults';
+import type { Value } from './session';
 
 /** What one call of `deliver` takes at most. */
 const BATCH = 500;

@@ -3,7 +3,7 @@ import { JOB_SPAN_MS } from '../../record/facts';
 import { isHostPattern, parsePatterns } from '../filter-record';
 import type { RecordFilter } from '../store';
 import { FAILED } from '../sums/fact-columns';
-import type { Value } from './connect';
+import type { Value } from './session';
 
 /** What a role reads records from. */
 export interface Source {

@@ -1,5 +1,6 @@
 import type { LongWork, Settled } from '../history-store';
-import { isStoreFault, type Connection, type Transaction } from './connect';
+import type { Connection, Transaction } from './connect';
+import { isStoreFault } from './faults';
 import { NUMBERS, readInbox } from './inbox';
 import type { Merger } from './merger';
 

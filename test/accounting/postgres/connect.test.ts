@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer, type AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { after, before, describe, it } from 'node:test';
 import type { TestContext } from 'node:test';
@@ -78,6 +80,19 @@ describe('a transaction whose connection goes', { skip: noPostgres }, () => {
       await inner.query('SELECT pg_sleep(600)');
     });
     await Promise.all([assert.rejects(failed, isPassing), until(() => pid > 0).then(() => endSession(pid))]);
+    await assertNothingWritten(db);
+  });
+
+  it('does not keep the connection from being made anew, whenever it goes', { timeout: 60_000 }, async (t) => {
+    const db = opened(t);
+    const [row] = await db.query<{ pid: number }>(SESSION);
+    // A statement that is written while the end of the connection is on its way.
+    const failed = db.transaction(async (inner) => {
+      await inner.query(SESSION);
+      for (;;) await Promise.all([inner.query('SELECT 1'), inner.query('SELECT 2')]);
+    });
+    await Promise.all([assert.rejects(failed, isPassing), endSession(row?.pid ?? 0)]);
+    await assertNothingWritten(db);
   });
 
   it('is rolled back where a statement fails, and its connection used again', async (t) => {
@@ -89,4 +104,21 @@ describe('a transaction whose connection goes', { skip: noPostgres }, () => {
     await assert.rejects(failed, /division by zero/);
     await assertNothingWritten(db);
   });
+});
+
+it('gives up a server that ends each connection at once', { timeout: 30_000 }, async (t) => {
+  let connections = 0;
+  const stub = createServer((socket) => {
+    connections++;
+    socket.end();
+  }).listen(0, '127.0.0.1');
+  await once(stub, 'listening');
+  const { port } = stub.address() as AddressInfo;
+  const db = connect(`postgres://somebody@127.0.0.1:${port}/accounting?sslmode=disable`);
+  t.after(async () => {
+    await db.close();
+    stub.close();
+  });
+  await assert.rejects(db.query('SELECT 1'), isPassing);
+  assert.equal(connections, 1);
 });

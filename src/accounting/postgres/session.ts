@@ -1,0 +1,139 @@
+import { createConnection, isIP, type Socket } from 'node:net';
+import { once } from 'node:events';
+import postgres from 'postgres';
+import { StoreError } from '../store-error';
+import { storeError } from './faults';
+import type { Location } from './location';
+import { certificatesIn, systemCertificates } from './trusted-certificates';
+
+const CONNECT_SECONDS = 10;
+
+/** A value that a statement takes. Lists and objects go as JSON text, in their own type on the server. */
+export type Value = string | number | boolean | null;
+
+export interface SessionOptions {
+  readonly location: Location;
+  readonly user: string;
+  readonly password: string | null;
+  /** How long a server may be silent, in ms, before it is given up. */
+  readonly silenceMs: number;
+}
+
+type Client = postgres.Sql<{ int8: number }>;
+type Tls = NonNullable<postgres.Options<Record<string, never>>['ssl']>;
+
+function tlsOf({ sslMode, sslRootCert, host, text }: Location): Tls | false {
+  if (sslMode === 'disable' || host.startsWith('/')) return false;
+  if (sslMode === 'prefer') return sslMode;
+  // The host is named, since for an address Node would look for "localhost" in the certificate.
+  const named = isIP(host) === 0 ? { host, servername: host } : { host };
+  if (sslMode === 'require') return { ...named, rejectUnauthorized: false };
+  const ca = sslRootCert === null ? systemCertificates() : certificatesIn(sslRootCert, text);
+  return { ...named, rejectUnauthorized: true, ...(ca === null ? {} : { ca }) };
+}
+
+class TimedOut extends Error {
+  readonly code = 'ETIMEDOUT';
+}
+
+/**
+ * A session with the server, begun with its first statement. Where it is lost, it stays so: the client would send what is
+ * left of a transaction in the session that it opens next, ask a server that ends each connection without end, or keep
+ * its first message to itself (porsager/postgres#1193, #1208, #1216).
+ */
+export class Session {
+  private why: Error | null = null;
+  /** What rejects when the session is lost. */
+  private readonly waiting = new Set<(reason: Error) => void>();
+  private socket: Socket | null = null;
+  private readonly client: Client;
+
+  /** Throws StoreError where the certificates that it names can't be read. */
+  constructor(private readonly options: SessionOptions) {
+    const { host, port, database } = options.location;
+    const settings: postgres.Options<{ int8: postgres.PostgresType<number> }> & { socket: () => Promise<Socket> } = {
+      host,
+      port,
+      database,
+      user: options.user,
+      ...(options.password === null ? {} : { password: options.password }),
+      ssl: tlsOf(options.location),
+      socket: () => this.connect(),
+      max: 1,
+      // PgBouncer may give each transaction another session.
+      prepare: false,
+      fetch_types: false,
+      connect_timeout: CONNECT_SECONDS,
+      onclose: () => this.lose(this.failure('the connection was lost', 'try again in a moment')),
+      onnotice: () => undefined,
+      // int8: no number of ours is beyond 2^53.
+      types: { int8: { to: 20, from: [20], serialize: String, parse: Number } },
+      connection: { application_name: 'qmemacct' },
+    };
+    this.client = postgres(settings);
+  }
+
+  get lost(): boolean {
+    return this.why !== null;
+  }
+
+  /** What `work` comes to; rejects where the session is lost before. */
+  unlessLost<T>(work: PromiseLike<T>): Promise<T> {
+    return new Promise((resolve, reject) => {
+      this.waiting.add(reject);
+      const done = (): boolean => this.waiting.delete(reject);
+      work.then(resolve, reject).then(done, done);
+      if (this.why !== null) reject(this.why);
+    });
+  }
+
+  /** The rows of one statement, each an object or an array of its columns. Rejects as `Connection.query` says. */
+  async ask<Row>(sql: string, values: readonly Value[], form: 'objects' | 'arrays'): Promise<readonly Row[]> {
+    const silence = setTimeout(() => {
+      this.lose(this.failure('the server stopped answering', 'check that it runs'));
+      this.socket?.destroy();
+    }, this.options.silenceMs);
+    try {
+      if (this.why !== null) throw this.why;
+      const asked = this.client.unsafe(sql, [...values]);
+      // Not every statement under way is settled by the client when its connection goes.
+      const rows = await this.unlessLost<unknown>(form === 'arrays' ? asked.values() : asked);
+      return [...(rows as readonly unknown[] as readonly Row[])];
+    } catch (error) {
+      throw storeError(this.options.location.text, error);
+    } finally {
+      clearTimeout(silence);
+    }
+  }
+
+  async end(): Promise<void> {
+    await this.client.end({ timeout: 5 });
+    this.socket?.destroy();
+  }
+
+  private lose(reason: Error): void {
+    this.why ??= reason;
+    for (const reject of this.waiting) reject(this.why);
+  }
+
+  private failure(reason: string, hint: string): StoreError {
+    return new StoreError(this.options.location.text, reason, hint, true);
+  }
+
+  /** A socket that is connected; another one is wanted where the first was lost before the session had begun. */
+  private async connect(): Promise<Socket> {
+    try {
+      if (this.socket !== null)
+        throw this.failure('the server ends the connection at once', 'see that PostgreSQL runs there');
+      const { host, port } = this.options.location;
+      const where = host.startsWith('/') ? { path: `${host}/.s.PGSQL.${port}` } : { host, port };
+      const socket = (this.socket = createConnection(where));
+      const late = setTimeout(() => socket.destroy(new TimedOut('no connection')), CONNECT_SECONDS * 1000);
+      await once(socket, 'connect').finally(() => clearTimeout(late));
+      return socket;
+    } catch (error) {
+      this.lose(error as Error);
+      throw error;
+    }
+  }
+}
