@@ -107,7 +107,7 @@ export class Session {
   }
 
   async end(): Promise<void> {
-    await this.client.end({ timeout: 5 });
+    if (!this.lost) await this.client.end({ timeout: 5 });
     this.socket?.destroy();
   }
 
