@@ -36,6 +36,13 @@ export interface KeptLine extends UnreadableLine {
   readonly path: string;
 }
 
+/** What has been imported into a store. */
+export interface Imports {
+  /** When lines last came (ms since the epoch); null: never. */
+  readonly at: number | null;
+  readonly files: readonly ImportedFile[];
+}
+
 export interface ImportBatch {
   /** As it will be once the batch is in the store. */
   readonly file: ImportedFile;
@@ -89,7 +96,8 @@ export interface Pruned {
 
 /** What the nightly job and the import need beyond the hooks' `merge`. Methods reject with StoreError. */
 export interface HistoryStore extends AccountingStore {
-  importedFiles(cluster: string): Promise<readonly ImportedFile[]>;
+  /** Of all clusters. */
+  importedFiles(): Promise<readonly ImportedFile[]>;
   /** One transaction: the lines as records (joined with those that are there), what was unreadable, the file's new offset. */
   importLines(batch: ImportBatch): Promise<ImportOutcome>;
   /** What was kept aside of a cluster's files: the latest, at most `limit`, oldest first. */

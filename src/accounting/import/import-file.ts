@@ -1,11 +1,11 @@
+import { UserError } from '../../base/user-error';
 import type { RequestRules } from '../../record/request-rules';
 import type { HistoryStore, ImportedFile } from '../history-store';
 import { HEAD_BYTES, hashOf, openAccountingFile, type AccountingFile } from './accounting-file';
-import { knownFiles } from './known-file';
+import { beginOf, refusal, type Begin } from './file-begin';
 import { endedIn, unpacked, type Ended } from './line-table';
-import { beginPlace, placeAt } from './place-at';
 import { readFault } from './read-fault';
-import type { FilePlace, LineBatch } from './split-lines';
+import type { LineBatch } from './split-lines';
 import { splitPieces } from './split-pieces';
 
 /** Lines in one transaction: a writer in a hook waits for no longer than that takes. */
@@ -64,6 +64,8 @@ export type ImportStore = Pick<HistoryStore, 'importedFiles' | 'importLines'>;
 
 export interface ImportOptions {
   readonly cluster: string;
+  /** What was imported as another cluster's goes on as this one's. */
+  readonly renames?: boolean;
   readonly rules?: RequestRules;
   readonly signal?: AbortSignal;
   /** After each batch: what was done so far, and how much of the file on disk that was. */
@@ -76,33 +78,28 @@ export interface ImportedSums extends ImportSums {
   readonly problem: string | null;
 }
 
-interface Begin {
-  /** As far as the file is imported, by itself or as another one that is the same up to there; null: from its beginning. */
-  readonly before: ImportedFile | null;
-  readonly place: FilePlace;
-  /** Nothing is new. */
-  readonly isRead: boolean;
-}
-
-/**
- * Where to go on with a file: behind what was imported of it, if that is still what comes before. One that was edited,
- * cut off or restored, or is an older copy, is read from its beginning: no line counts twice.
- */
-async function beginOf(file: AccountingFile, known: readonly ImportedFile[], size: number): Promise<Begin> {
-  const head = await file.head(HEAD_BYTES);
-  const alike = knownFiles(head, known);
-  const whole = file.compressed ? alike.find(({ offset }) => offset % 2 ** 32 === size) : undefined;
-  if (whole !== undefined) return { before: whole, place: beginPlace(head), isRead: true };
-  for (const before of alike) {
-    const place = await placeAt(file, head, before.offset);
-    if (place !== null && hashOf(place.tail) === before.tail) return { before, place, isRead: false };
-  }
-  return { before: null, place: beginPlace(head), isRead: false };
-}
-
 /** Its own row goes on with it, after a rename or an edit, too; that of a file that it is a copy of stays as it is. */
 function isOf(file: AccountingFile, { path, device, inode }: ImportedFile): boolean {
   return path === file.path || (device === file.device && inode === file.inode);
+}
+
+/** How far a file that is another cluster's is imported, as this one's. Rejects with UserError where that is not meant. */
+async function renamed(
+  file: AccountingFile,
+  { before, other }: Begin,
+  store: ImportStore,
+  { cluster, renames }: ImportOptions,
+): Promise<ImportedFile | null> {
+  if (other === null) return before;
+  if (renames !== true) {
+    const { says, fix } = refusal(file.path, other, cluster);
+    throw new UserError(says, { hint: fix, status: 2 });
+  }
+  if (before === null) return null;
+  const { path, device, inode } = file;
+  const own = { ...before, cluster, path, device, inode };
+  await store.importLines({ file: own, before: null, lines: [], unreadable: [] });
+  return own;
 }
 
 /** A plain file may be cut off and written anew under our hands (copytruncate). */
@@ -121,8 +118,8 @@ async function afterBatch(file: AccountingFile, before: ImportedFile | null, bat
 }
 
 /**
- * Imports what is new in one file, batch by batch: what is stored stays stored whatever comes. Rejects with StoreError;
- * what is wrong with the file is in `problem`.
+ * Imports what is new in one file, batch by batch: what is stored stays stored whatever comes. Rejects with StoreError,
+ * and with UserError where it is another cluster's; what else is wrong with the file is in `problem`.
  */
 export async function importFile(path: string, store: ImportStore, options: ImportOptions): Promise<ImportedSums> {
   let file: AccountingFile;
@@ -169,14 +166,14 @@ async function importFrom(
   let size: number;
   try {
     size = await file.size();
-    begin = await beginOf(file, await store.importedFiles(cluster), size);
+    begin = await beginOf(file, await store.importedFiles(), cluster, size);
   } catch (error) {
     if (isOurs(error)) throw error;
     return end(`${file.path} can't be read: ${readFault(error)}`);
   }
+  let before = await renamed(file, begin, store, options);
   if (begin.isRead) return end();
   const { place } = begin;
-  let { before } = begin;
   let isOwn = before !== null && isOf(file, before);
 
   const commit = async (batch: LineBatch): Promise<'done' | 'conflict' | 'replaced' | 'foreign'> => {
@@ -184,7 +181,7 @@ async function importFrom(
     if (before === null && batch.packed.length === 0 && batch.unreadable.length > 0) return 'foreign';
     // Another importer may have begun it meanwhile.
     if (!isOwn) {
-      const now = await beginOf(file, await store.importedFiles(cluster), size);
+      const now = await beginOf(file, await store.importedFiles(), cluster, size);
       if (now.isRead || now.place.offset > place.offset) return 'conflict';
     }
     const after = await afterBatch(file, before, batch, cluster);

@@ -17,7 +17,7 @@ export interface FilesOptions extends Omit<ImportOptions, 'onProgress'> {
   readonly sizeOf?: (path: string) => number;
 }
 
-/** Imports what is new in each of the files, whatever their order. Rejects with StoreError. */
+/** Imports what is new in each of the files, whatever their order. Rejects as `importFile`. */
 export async function importFiles(
   paths: readonly string[],
   store: ImportStore,

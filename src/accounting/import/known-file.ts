@@ -1,12 +1,15 @@
 import type { ImportBatch, ImportedFile } from '../history-store';
 import { HEAD_BYTES, hashOf } from './accounting-file';
 
+/** That of a file of no jobs yet: Grid Engine begins every file with the same comments. */
+const COMMENTS = /^(?:#.*\n)*$/;
+
 /**
- * What was imported of files that begin as this one does, whatever their name and inode are now, the farthest first. A
- * short one was remembered by all that was imported of it, so that it is known again as it grows. Whether the file still
- * has at `offset` what was read is for the caller to see, by `tail`.
+ * What was imported of files that begin as this one does, whatever their name and inode are now, the farthest first, of
+ * those as far `cluster`'s own. A short one was remembered by all that was imported of it, so that it is known again as
+ * it grows. Whether the file still has at `offset` what was read is for the caller to see, by `tail`.
  */
-export function knownFiles(head: Uint8Array, known: readonly ImportedFile[]): readonly ImportedFile[] {
+export function knownFiles(head: Buffer, known: readonly ImportedFile[], cluster: string): readonly ImportedFile[] {
   const hashes = new Map<number, string>();
   const hash = (bytes: number): string => {
     const made = hashes.get(bytes) ?? hashOf(head.subarray(0, bytes));
@@ -16,7 +19,8 @@ export function knownFiles(head: Uint8Array, known: readonly ImportedFile[]): re
   return known
     .filter(({ headBytes }) => headBytes >= 1 && headBytes <= Math.min(head.length, HEAD_BYTES))
     .filter((file) => hash(file.headBytes) === file.head)
-    .sort((a, b) => b.offset - a.offset);
+    .filter((file) => file.cluster === cluster || !COMMENTS.test(head.toString('latin1', 0, file.headBytes)))
+    .sort((a, b) => b.offset - a.offset || Number(b.cluster === cluster) - Number(a.cluster === cluster));
 }
 
 /** A file's row in a store. */

@@ -1,4 +1,4 @@
-import type { ImportBatch, ImportedFile, ImportOutcome, KeptLine } from '../history-store';
+import type { ImportBatch, ImportedFile, ImportOutcome, Imports, KeptLine } from '../history-store';
 import { USUAL_RULES } from '../../record/request-rules';
 import type { Cell, WordCodec } from '../columns';
 import { rowOfBatch, type FileRow } from '../import/known-file';
@@ -137,18 +137,16 @@ export function importLines(merger: Merger, batch: ImportBatch): Promise<ImportO
   });
 }
 
-/** When lines were last imported (ms since the epoch); null: never. */
-export async function lastImport(db: Pick<Connection, 'query'>): Promise<number | null> {
+/** Rejects with StoreError. */
+export async function imports(db: Pick<Connection, 'query'>): Promise<Imports> {
   const [row] = await db.query<{ readonly at: number | null }>(
     'SELECT (extract(epoch FROM max(imported_at)) * 1000)::double precision AS at FROM qmemacct.imported_file',
   );
-  return row?.at ?? null;
+  return { at: row?.at ?? null, files: await importedFiles(db) };
 }
 
-export function importedFiles(db: Connection, cluster: string): Promise<readonly ImportedFile[]> {
-  return db.query<ImportedFile>(`SELECT ${FILE_COLUMNS} FROM qmemacct.imported_file WHERE cluster = $1 ORDER BY id`, [
-    cluster,
-  ]);
+export function importedFiles(db: Pick<Connection, 'query'>): Promise<readonly ImportedFile[]> {
+  return db.query<ImportedFile>(`SELECT ${FILE_COLUMNS} FROM qmemacct.imported_file ORDER BY id`);
 }
 
 /** What was kept aside of a cluster's files: the latest, oldest first. */

@@ -54,8 +54,8 @@ export class PostgresHistory extends PostgresReader implements HistoryStore {
     return settle(this.merger, work);
   }
 
-  importedFiles(cluster: string): Promise<readonly ImportedFile[]> {
-    return importedFiles(this.db, cluster);
+  importedFiles(): Promise<readonly ImportedFile[]> {
+    return importedFiles(this.db);
   }
 
   importLines(batch: ImportBatch): Promise<ImportOutcome> {

@@ -1,11 +1,12 @@
 import type { NodeStatus } from '../../record/node-status';
 import type { JobRecord } from '../../record/record';
+import type { Imports } from '../history-store';
 import type { AccountingStore, MergeOutcome } from '../store';
 import { connect, type ConnectOptions } from './connect';
 import { deliver, tryDelivery } from './inbox';
 import { putStatus } from './node-status';
 import { PostgresReader } from './postgres-reader';
-import { lastImport } from './import-lines';
+import { imports } from './import-lines';
 import { inboxState, type InboxState } from './settle';
 
 /** The PostgreSQL store as the hooks have it: what they deliver waits in its inbox for the merger. */
@@ -23,9 +24,9 @@ class PostgresStore extends PostgresReader implements AccountingStore {
     return inboxState(this.db).catch(() => null);
   }
 
-  /** When lines were last imported (ms since the epoch); null: never, or this role may not look. */
-  lastImport(): Promise<number | null> {
-    return lastImport(this.db).catch(() => null);
+  /** What has been imported; null: this role may not look. */
+  imports(): Promise<Imports | null> {
+    return imports(this.db).catch(() => null);
   }
 
   /** Delivers nothing, to see whether it could. Rejects with StoreError. */

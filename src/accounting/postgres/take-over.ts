@@ -80,18 +80,19 @@ async function take(store: AccountingStore, records: readonly NumberedRecord[], 
 
 /** Whether one is the other, read as far or farther: a short file's name is the hash of all that was read of it. */
 function includes(known: ImportedFile, file: ImportedFile): boolean {
-  const same =
+  if (known.cluster !== file.cluster || known.offset < file.offset) return false;
+  return (
     (known.head === file.head && known.headBytes === file.headBytes) ||
     (file.headBytes < HEAD_BYTES &&
       known.headBytes > file.headBytes &&
       known.device === file.device &&
-      known.inode === file.inode);
-  return same && known.offset >= file.offset;
+      known.inode === file.inode)
+  );
 }
 
 async function takeFile(db: Connection, file: ImportedFile, unreadable: readonly UnreadableLine[]): Promise<boolean> {
   const history = new PostgresHistory(db);
-  const there = await history.importedFiles(file.cluster);
+  const there = (await history.importedFiles()).filter(({ cluster }) => cluster === file.cluster);
   if (there.some((known) => includes(known, file))) return false;
   const known = there.find(({ head, headBytes }) => head === file.head && headBytes === file.headBytes);
   const { conflict } = await history.importLines({ file, before: known ?? null, lines: [], unreadable });
@@ -100,11 +101,10 @@ async function takeFile(db: Connection, file: ImportedFile, unreadable: readonly
 
 async function lackingFiles(db: Connection, files: readonly ImportedFile[]): Promise<readonly string[]> {
   const history = new PostgresHistory(db);
-  const lines: string[] = [];
-  for (const file of files)
-    if (!(await history.importedFiles(file.cluster)).some((known) => includes(known, file)))
-      lines.push(`imported file ${file.path}: that it is read up to byte ${file.offset}`);
-  return lines;
+  const there = await history.importedFiles();
+  return files
+    .filter((file) => !there.some((known) => includes(known, file)))
+    .map((file) => `imported file ${file.path}: that it is read up to byte ${file.offset}`);
 }
 
 /**

@@ -33,7 +33,7 @@ export function openSqliteHistory(path: string, mode: number): HistoryStore {
   };
   return {
     ...storeOn(db, words),
-    importedFiles: (cluster) => answer(db, () => importer().files.of(cluster)),
+    importedFiles: () => answer(db, () => importer().files.all()),
     importLines: (batch) => answer(db, () => importer().importLines(batch)),
     unreadableLines: (cluster, limit) => answer(db, () => importer().files.unreadable(cluster, limit)),
     // Delivered straight into the table.

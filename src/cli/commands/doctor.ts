@@ -147,7 +147,7 @@ export async function doctor(options: DoctorOptions, terminal: Terminal): Promis
     roleFinding(role),
     ...checkProgram(state, role),
     ...(role.runsJobs ? await checkNode(state, now) : []),
-    ...checkAccounting(state, role, now),
+    ...checkAccounting(state, role, now, terminal.env),
     ...checkVisibility(state.settings),
     ...(await checkServer(state.settings, state.isRoot, systemPlaces())),
     ...(await checkExport(state.settings)),

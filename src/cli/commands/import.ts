@@ -42,7 +42,10 @@ export function register(command: Command, context: CommandContext): void {
       "accounting files, also compressed by gzip (default: the cell's, with those that were rotated)",
     )
     .option('--follow', 'go on with what is written from now on, until Ctrl-C')
-    .option('--cluster <name>', 'the cluster that the files are of (default: this one)')
+    .option(
+      '--cluster <name>',
+      "the cluster that the files are of, also those that were imported as another one's (default: this one)",
+    )
     .option('--dry-run', 'only show what the files contain')
     .option('--unreadable', 'list the lines that could not be read and were kept aside')
     .action(acts<ImportOptions, [readonly string[]]>(context, importAccounting));
@@ -154,8 +157,7 @@ export async function importAccounting(
   const isStopped = (): boolean => signal.aborted;
   try {
     if (options.unreadable && store !== null) return await listUnreadable(store, site.cluster, options, terminal);
-    const target =
-      store === null || options.dryRun ? dryStore((await store?.importedFiles(site.cluster)) ?? []) : store;
+    const target = store === null || options.dryRun ? dryStore((await store?.importedFiles()) ?? []) : store;
     const followed = {
       site,
       store: options.dryRun ? null : store,
@@ -170,6 +172,7 @@ export async function importAccounting(
       const progress = importProgress(terminal);
       const outcome = await importRound(followed, {
         signal,
+        renames: options.cluster !== undefined,
         onProgress: ({ lines }, done, of) => {
           progress.show(lines, done, of);
         },

@@ -3,11 +3,15 @@ import { existsSync } from 'node:fs';
 import { reasonOf } from '../../base/log';
 import type { InboxState } from '../../accounting/postgres/settle';
 import { isPostgresUrl } from '../../record/postgres-url';
+import { UserError } from '../../base/user-error';
 import { checkJson } from '../../base/shape';
 import { packageRoot } from '../../base/package-root';
 import { programPath } from '../../base/programs';
+import type { Settings } from '../../record/settings';
 import { delivererIdentity } from '../../sampler/delivery/outbox-feeder';
 import { formatDuration } from '../../report/format/units';
+import { siteFiles } from '../import/import-site';
+import type { Terminal } from '../terminal';
 import { findingsIn, type Finding } from './finding';
 import type { HostRole } from './host-role';
 import { checkSize } from './check-size';
@@ -18,12 +22,27 @@ const { ok, note, warning, problem } = findingsIn('accounting');
 
 type Role = Pick<HostRole, 'runsJobs'>;
 
-function runProbe(state: NodeState, identity: ReturnType<typeof delivererIdentity>): StoreProbe {
-  const installed = state.conf === null ? '' : programPath('cli/doctor/store-probe', state.conf.program);
+/** The cluster and the accounting file that an import here goes on with; none: none is found (the import says why). */
+function followedFile(settings: Settings, env: Terminal['env']): readonly string[] {
+  try {
+    const { cluster, paths } = siteFiles(settings, env);
+    return [cluster, ...paths.slice(-1)];
+  } catch (error) {
+    if (error instanceof UserError) return [];
+    throw error;
+  }
+}
+
+function runProbe(
+  { conf, settings }: NodeState,
+  identity: ReturnType<typeof delivererIdentity>,
+  env: Terminal['env'],
+): StoreProbe {
+  const installed = conf === null ? '' : programPath('cli/doctor/store-probe', conf.program);
   const script = existsSync(installed) ? installed : programPath('cli/doctor/store-probe');
   const output = execFileSync(
     process.execPath,
-    [script, state.settings.accounting, state.settings.accounting_credentials],
+    [script, settings.accounting, settings.accounting_credentials, ...followedFile(settings, env)],
     {
       cwd: '/',
       encoding: 'utf8',
@@ -92,8 +111,10 @@ function checkStore(state: NodeState, who: string, probe: StoreProbe, { runsJobs
       : note('accounting DB', `${place}: not there yet; ${who} makes it with the first record`),
   ];
   if (probe.inbox !== null) findings.push(...checkInbox(probe.inbox));
-  if (probe.imported !== null) {
-    const age = formatDuration(Math.max(0, Math.round((now.getTime() - probe.imported) / 1000)));
+  const { at = null, refused = null } = probe.imported ?? {};
+  if (refused !== null) findings.push(problem('import', refused.says, refused.fix));
+  if (at !== null) {
+    const age = formatDuration(Math.max(0, Math.round((now.getTime() - at) / 1000)));
     findings.push(ok('import', `lines of Grid Engine's accounting last came ${age} ago`));
   }
   if (probe.size !== null) findings.push(checkSize(probe.size, now));
@@ -109,7 +130,7 @@ function checkStore(state: NodeState, who: string, probe: StoreProbe, { runsJobs
 }
 
 /** The accounting DB as the deliverer sees it; where no jobs run, only one that is configured. */
-export function checkAccounting(state: NodeState, role: Role, now: Date): Finding[] {
+export function checkAccounting(state: NodeState, role: Role, now: Date, env: Terminal['env']): Finding[] {
   const { settings, settingsPath, isRoot } = state;
   if (!role.runsJobs && !existsSync(settingsPath)) return [];
   const who = settings.deliver_as === '' ? 'nobody' : settings.deliver_as;
@@ -134,7 +155,7 @@ export function checkAccounting(state: NodeState, role: Role, now: Date): Findin
         : [];
   if (!isRoot) return own;
   try {
-    return [...named, ...checkStore(state, who, runProbe(state, identity), role, now)];
+    return [...named, ...checkStore(state, who, runProbe(state, identity, env), role, now)];
   } catch (error) {
     return [
       ...named,

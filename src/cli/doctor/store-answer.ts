@@ -13,8 +13,15 @@ export const storeProbe = object({
   wal: boolean,
   /** What waits in PostgreSQL's inbox; null: that user may not look. */
   inbox: nullable(object({ rows: number(), oldest: number(), unreadable: number() })),
-  /** When lines of Grid Engine's accounting were last imported (ms since the epoch); null: never, or that user may not look. */
-  imported: nullable(number()),
+  /** null: that user may not look. */
+  imported: nullable(
+    object({
+      /** When lines of Grid Engine's accounting last came (ms since the epoch); null: never. */
+      at: nullable(number()),
+      /** Why the accounting file given would not be imported; null: it would, or that user can't read it. */
+      refused: nullable(object({ says: string, fix: string })),
+    }),
+  ),
   /** As `Growth`, and the bytes that are free on its disk; null: PostgreSQL's disk is another host's. */
   size: nullable(object({ bytes: number(), spare_bytes: number(), bytes_a_day: nullable(number()), free: number() })),
 });

@@ -1,9 +1,11 @@
 /**
- * `node store-probe.js PATH|URL [CREDENTIALS]`, run as the user who delivers: what that user can do with the accounting DB, as one line of
- * JSON. A process of its own, because root must not open the file.
+ * `node store-probe.js PATH|URL [CREDENTIALS [CLUSTER FILE]]`, run as the user who delivers: what that user can do with
+ * the accounting DB, as one line of JSON. A process of its own, because root must not open the file.
  */
 import { accessSync, constants, openSync, readSync, closeSync, statfsSync } from 'node:fs';
 import { dirname } from 'node:path';
+import type { Imports } from '../../accounting/history-store';
+import { refusalOf } from '../../accounting/import/file-begin';
 import { networkFilesystem } from '../../accounting/network-filesystem';
 import { isPostgresUrl } from '../../record/postgres-url';
 import type { StoreProbe } from './store-answer';
@@ -21,23 +23,29 @@ function isWal(path: string): boolean {
   }
 }
 
+const [path = '', credentials = '', cluster = '', file] = process.argv.slice(2);
+
+async function imported({ at, files }: Imports): Promise<StoreProbe['imported']> {
+  return { at, refused: file === undefined ? null : await refusalOf(file, files, cluster).catch(() => null) };
+}
+
 /** Whether that user can deliver to a PostgreSQL database: nothing, for a try. */
-async function probePostgres(url: string, credentials: string): Promise<StoreProbe> {
+async function probePostgres(): Promise<StoreProbe> {
   const state = { exists: true, damage: null, network: null, wal: false, inbox: null, imported: null, size: null };
   try {
     const { openPostgresStore } = await import('../../accounting/postgres/postgres-store.js');
-    const store = openPostgresStore(url, { credentials });
+    const store = openPostgresStore(path, { credentials });
     await store.tryDelivery();
-    const [inbox, imported] = [await store.inboxState(), await store.lastImport()];
+    const [inbox, imports] = [await store.inboxState(), await store.imports()];
     await store.close();
-    return { ...state, problem: null, inbox, imported };
+    return { ...state, problem: null, inbox, imported: imports && (await imported(imports)) };
   } catch (error) {
     return { ...state, problem: error instanceof Error ? error.message : String(error) };
   }
 }
 
-async function probe(path: string, credentials: string): Promise<StoreProbe> {
-  if (isPostgresUrl(path)) return probePostgres(path, credentials);
+async function probe(): Promise<StoreProbe> {
+  if (isPostgresUrl(path)) return probePostgres();
   const directory = dirname(path);
   let exists = false;
   let network: string | null = null;
@@ -54,16 +62,14 @@ async function probe(path: string, credentials: string): Promise<StoreProbe> {
     const damage = sqliteDamage(path);
     if (damage !== null) return { exists, problem: null, network, ...nothing, damage };
     const { sqliteGrowth } = await import('../../accounting/sqlite/growth.js');
-    const { lastImport } = await import('../../accounting/sqlite/import/imported-files.js');
+    const { importsInto } = await import('../../accounting/sqlite/import/imported-files.js');
     const { bavail, bsize } = statfsSync(path);
     const size = { ...sqliteGrowth(path, Date.now()), free: bavail * bsize };
-    const imported = lastImport(path);
-    return { exists, problem: null, damage, network, wal: isWal(path), inbox: null, imported, size };
+    const known = await imported(importsInto(path));
+    return { exists, problem: null, damage, network, wal: isWal(path), inbox: null, imported: known, size };
   } catch (error) {
     return { exists, problem: error instanceof Error ? error.message : String(error), network, ...nothing };
   }
 }
 
-void probe(process.argv[2] ?? '', process.argv[3] ?? '').then((result) =>
-  process.stdout.write(`${JSON.stringify(result)}\n`),
-);
+void probe().then((result) => process.stdout.write(`${JSON.stringify(result)}\n`));

@@ -71,10 +71,10 @@ export function watchedPaths({ paths, directory }: SiteFiles): readonly string[]
   return directory === null ? paths : [...filesIn(directory), join(directory, 'accounting')];
 }
 
-/** Imports what has come since the last round. Rejects with CommandError or StoreError. */
+/** Imports what has come since the last round. Rejects with UserError. */
 export async function importRound(
   { site, store, target, rules, changed }: FollowedSite,
-  work: Pick<FilesOptions, 'signal' | 'onProgress'>,
+  work: Pick<FilesOptions, 'signal' | 'onProgress' | 'renames'>,
 ): Promise<FilesOutcome> {
   // What has been delivered, so that its lines find it.
   await store?.settle(work.signal === undefined ? {} : { signal: work.signal });
@@ -103,7 +103,7 @@ export function describeImport(sums: {
 
 /**
  * The import as a step of other work: what it did, in one line. Rejects with CommandError, also where a file could not be
- * imported (the others are), or StoreError.
+ * imported (the others are), or as `importFile`.
  */
 export async function importSiteAccounting(
   store: ImportStore,

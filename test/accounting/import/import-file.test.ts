@@ -61,7 +61,7 @@ describe('importFile', () => {
         appendFileSync(file, sampleLine(job));
         assertTaken(await take(), 1);
       }
-      assert.equal((await store.importedFiles('cell')).length, 1);
+      assert.equal((await store.importedFiles()).length, 1);
       assert.equal(await count(), 30);
     }));
 
@@ -103,7 +103,7 @@ describe('importFile', () => {
       truncateSync(file, 0);
       assertTaken(await take(packed), 60);
       assertTaken(await take(packed), 0);
-      assert.equal((await store.importedFiles('cell')).length, 5);
+      assert.equal((await store.importedFiles()).length, 5);
       assert.equal(await count(), 159);
     }));
 
@@ -204,6 +204,35 @@ describe('importFile', () => {
       assert.equal(await count(), 407);
     }));
 
+  it('takes no file as that of two clusters, unless it goes on under another name', () =>
+    place(async ({ directory, file, store, take, count }) => {
+      const takeAs = (cluster: string, renames: boolean, path = file): Promise<ImportedSums> =>
+        importFile(path, store, { cluster, renames });
+      const refused = (cluster: string, path?: string): Promise<void> =>
+        assert.rejects(takeAs(cluster, false, path), { name: 'UserError', status: 2 });
+      // All of Grid Engine's files begin with the same comments.
+      writeFileSync(file, HEADER);
+      await take();
+      assertTaken(await takeAs('third', false), 0);
+      writeFileSync(file, HEADER + sampleLine(1));
+      assertTaken(await take(), 1);
+      await refused('new');
+      appendFileSync(file, sampleLines(2, 29));
+      assertTaken(await take(), 29);
+      const packed = join(directory, 'accounting.1.gz');
+      writeFileSync(packed, gzipSync(HEADER + sampleLines(1, 30)));
+      await refused('new', packed);
+      const edited = join(directory, 'edited');
+      writeFileSync(edited, HEADER + sampleLines(1, 20) + sampleLines(22, 20));
+      await refused('new', edited);
+
+      assertTaken(await takeAs('new', true, packed), 0);
+      appendFileSync(file, sampleLine(31));
+      assertTaken(await takeAs('new', false), 1);
+      await refused('cell');
+      assert.equal(await count(), 31);
+    }));
+
   it('loses no line of a compressed file whose beginning was edited', () =>
     place(async ({ directory, file, take, count }) => {
       writeFileSync(file, sampleLines(1, 100));
@@ -233,7 +262,7 @@ describe('importFile', () => {
           assert.deepEqual([lines, problem], [path === file ? 1 : 0, null]);
         }
       }
-      assert.equal((await store.importedFiles('cell')).length, 3);
+      assert.equal((await store.importedFiles()).length, 3);
       assert.equal(await count(), 73);
     }));
 
@@ -271,7 +300,7 @@ describe('importFile', () => {
       assert.match(problem ?? '', /none of its first 2 lines is one of Grid Engine's accounting \(a zero byte\), and/);
       assert.deepEqual([lines, unreadable, await count()], [0, 0, 0]);
       assert.deepEqual(await store.unreadableLines('cell', 9), []);
-      assert.deepEqual(await store.importedFiles('cell'), []);
+      assert.deepEqual(await store.importedFiles(), []);
     }));
 
   it('reads a compressed file to its end that is not read at once', () =>

@@ -53,7 +53,7 @@ describe('initDatabase', { skip: noPostgres }, () => {
     const lines = fc.sample(arbitraryLine(), { numRuns: 5, seed: 2 });
     const { added, conflict } = await nightly.importLines({ file, before: null, lines, unreadable: [] });
     assert.deepEqual([added, conflict], [5, false]);
-    assert.deepEqual(await nightly.importedFiles('cell'), [file]);
+    assert.deepEqual(await nightly.importedFiles(), [file]);
     assert.equal((await nightly.settle()).settled, 1);
     assert.ok((await nightly.rollUp({})) > 0);
     assert.ok((await nightly.prune({ records: 1, series: 1, rollups: 1 }, T0 + 9e9, {})).records > 0);

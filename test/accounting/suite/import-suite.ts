@@ -124,14 +124,13 @@ export function importSuite(open: OpenStore): void {
       assert.ok(line !== undefined);
       const first = await store.importLines(batchOf([line]));
       assert.deepEqual(first, { added: 1, joined: 0, unchanged: 0, conflict: false });
-      assert.deepEqual(await store.importedFiles('cell'), [FILE]);
-      assert.deepEqual(await store.importedFiles('other'), []);
+      assert.deepEqual(await store.importedFiles(), [FILE]);
       const again = await store.importLines(batchOf([line]));
       assert.deepEqual(again, { added: 0, joined: 0, unchanged: 0, conflict: true });
       const longer: ImportedFile = { ...FILE, offset: 6000, lines: 11 };
       assert.equal((await store.importLines({ ...batchOf([]), file: longer, before: FILE })).conflict, false);
       assert.equal((await store.importLines({ ...batchOf([]), file: longer, before: FILE })).conflict, true);
-      assert.deepEqual(await store.importedFiles('cell'), [longer]);
+      assert.deepEqual(await store.importedFiles(), [longer]);
       await store.close();
     });
 

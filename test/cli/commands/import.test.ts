@@ -1,5 +1,14 @@
 import assert from 'node:assert/strict';
-import { appendFileSync, chmodSync, chownSync, existsSync, mkdirSync, renameSync, writeFileSync } from 'node:fs';
+import {
+  appendFileSync,
+  chmodSync,
+  chownSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { spawn, spawnSync } from 'node:child_process';
@@ -77,6 +86,33 @@ async function neverStarted({ file, run }: Site): Promise<void> {
   assert.match(report.output, /5 jobs and array tasks, 6 records[^]*4 records ended badly/);
   const job = await run('job', '901');
   assert.match(job.output, /never started/);
+}
+
+/** An accounting file that was imported, and a configuration that then says, or lacks, another name of the cluster. */
+async function imports({ directory, file, config, run }: Site): Promise<void> {
+  const name = (cluster: string): void =>
+    writeFileSync(config, readFileSync(config, 'utf8').replace(/^cluster = .*$/m, `cluster = "${cluster}"`));
+  const told = async (...words: readonly string[]): Promise<readonly unknown[]> => {
+    const { status, output, warnings } = await run('import', ...words);
+    return [status, output.split('\n')[0], warnings];
+  };
+  writeFileSync(file, sampleLines(1, 40));
+  assert.equal((await run('import')).status, 0);
+  appendFileSync(file, sampleLine(41));
+  const says = (cluster: string): string =>
+    `qmemacct: ${file}: its jobs are in the accounting DB as those of cluster cell, and would count again as those of ${cluster}; set cluster = "cell" in qmemacct.toml, or, if ${cluster} is its name from now on, say so once: "qmemacct import --cluster ${cluster}" goes on behind what is there\n`;
+  for (const place of ['report_dir', 'digest_dir']) appendFileSync(config, `${place} = "${join(directory, place)}"\n`);
+  name('');
+  const { warnings } = await run('nightly', '--no-mail');
+  assert.ok(warnings.includes('its jobs are in the accounting DB as those of cluster cell'), warnings);
+  name('new');
+  for (const more of [[], ['--dry-run'], ['--follow']]) assert.deepEqual(await told(...more), [2, '', says('new')]);
+  const added = '1 line, 1 record added, 0 joined with records that were there';
+  assert.deepEqual(await told('--cluster', 'new'), [0, added, '']);
+  appendFileSync(file, sampleLine(42));
+  assert.deepEqual(await told(), [0, added, '']);
+  name('cell');
+  assert.equal((await told())[0], 2);
 }
 
 describe('qmemacct import', () => {
@@ -225,6 +261,14 @@ describe('qmemacct import', () => {
   }
 
   it('follows the file through a rotation until it is told to stop', () => follows(site()));
+
+  it("takes no file as another cluster's a second time", () => imports(site()));
+
+  it('takes none in PostgreSQL, too', { skip: noPostgres }, async (t) => {
+    const server = await startServer();
+    t.after(() => server.remove());
+    await imports(site('', server.url(await server.database())));
+  });
 
   it('puts jobs that never started where their lines stand', () => neverStarted(site()));
 

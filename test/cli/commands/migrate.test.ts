@@ -63,7 +63,7 @@ describe('migrate', { skip: noPostgres }, () => {
       const [there, here] = [await sqlite.job({ job_id: id }), await postgres.job({ job_id: id })];
       assert.deepEqual(here.records.map(plain), there.records.map(plain));
     }
-    assert.deepEqual(await postgres.importedFiles('cell'), [importedFile]);
+    assert.deepEqual(await postgres.importedFiles(), [importedFile]);
     assert.deepEqual(await postgres.unreadableLines('cell', 9), [{ path: '/x', ...unreadable[0] }]);
     const interval = { since: 0, until: T0 + 1000 * DAY, by: 'owner' } as const;
     const [there, here] = [await sqlite.summary(interval), await postgres.summary(interval)];

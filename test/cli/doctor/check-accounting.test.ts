@@ -1,14 +1,16 @@
 import assert from 'node:assert/strict';
-import { closeSync, openSync, statSync, writeSync } from 'node:fs';
-import { dirname } from 'node:path';
+import { closeSync, openSync, statSync, writeFileSync, writeSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { it } from 'node:test';
-import { lastImport } from '../../../src/accounting/sqlite/import/imported-files';
+import { importFile } from '../../../src/accounting/import/import-file';
+import { importsInto } from '../../../src/accounting/sqlite/import/imported-files';
 import { openSqliteHistory } from '../../../src/accounting/sqlite/sqlite-history';
 import { checkAccounting } from '../../../src/cli/doctor/check-accounting';
 import { DEFAULT_SETTINGS } from '../../../src/record/settings';
 import type { NodeState } from '../../../src/cli/doctor/node-state';
 import { ordinary } from '../../report/sample-records';
 import { notRoot } from '../../support/qmemacct';
+import { sampleLine } from '../../accounting/import/sample-lines';
 import { FILE } from '../../accounting/suite/fixture';
 import { temporaryStore } from '../../accounting/temporary-store';
 
@@ -25,7 +27,7 @@ it('doctor finds a damaged SQLite file', { skip: notRoot }, async () => {
   await store.merge(Array.from({ length: 200 }, (_, index) => ({ ...ordinary, job_id: index + 1 })));
   await store.close();
   const look = (): unknown =>
-    checkAccounting(stateOf(accounting), { runsJobs: true }, new Date())
+    checkAccounting(stateOf(accounting), { runsJobs: true }, new Date(), {})
       .filter(({ name }) => name === 'accounting DB')
       .map(({ severity, says }) => [severity, says.split(': ')[1]]);
   assert.deepEqual(look(), [['ok', 'root can write to it']]);
@@ -43,14 +45,33 @@ it(
     const accounting = temporaryStore();
     const state = stateOf(accounting);
     const said = (seconds: number): string | undefined =>
-      checkAccounting(state, { runsJobs: true }, new Date(seconds)).find(({ name }) => name === 'import')?.says;
+      checkAccounting(state, { runsJobs: true }, new Date(seconds), {}).find(({ name }) => name === 'import')?.says;
     const store = openSqliteHistory(accounting, 0o600);
     assert.equal(said(0), undefined);
     await store.importLines({ file: FILE, before: null, lines: [], unreadable: [] });
-    const first = lastImport(accounting) ?? 0;
+    const first = importsInto(accounting).at ?? 0;
     assert.equal(said(first + 7_200_000), "lines of Grid Engine's accounting last came 2:00:00 ago");
     await store.importLines({ file: { ...FILE, offset: FILE.offset + 1 }, before: FILE, lines: [], unreadable: [] });
-    assert.ok((lastImport(accounting) ?? 0) > first);
+    assert.ok((importsInto(accounting).at ?? 0) > first);
     await store.close();
   },
 );
+
+it("doctor says what an import says of another cluster's file", { skip: notRoot }, async () => {
+  const accounting = temporaryStore();
+  const file = join(dirname(accounting), 'accounting');
+  writeFileSync(file, sampleLine(1));
+  const store = openSqliteHistory(accounting, 0o600);
+  await importFile(file, store, { cluster: 'cell' });
+  const found = (cluster: string): readonly string[] => {
+    const state = stateOf(accounting);
+    const settings = { ...state.settings, cluster, accounting_files: [file] };
+    const findings = checkAccounting({ ...state, settings }, { runsJobs: true }, new Date(), {});
+    return findings.filter(({ severity }) => severity === 'problem').map(({ says, fix }) => `${says}; ${fix ?? ''}`);
+  };
+  assert.deepEqual(found('cell'), []);
+  const [said, ...others] = found('new');
+  assert.deepEqual(others, []);
+  await assert.rejects(importFile(file, store, { cluster: 'new' }), { message: said });
+  await store.close();
+});

@@ -55,7 +55,7 @@ describe('the directory of the accounting DB', { skip: notRoot }, () => {
     const reason = /everyone may write to .*/.exec(refusal)?.[0] ?? assert.fail(refusal);
     const state = { settings, settingsPath: '/none', isRoot: true, conf: null };
     const asked = state as unknown as Parameters<typeof checkAccounting>[0];
-    const findings = checkAccounting(asked, { runsJobs: true }, new Date());
+    const findings = checkAccounting(asked, { runsJobs: true }, new Date(), {});
     assert.ok(
       findings.some((finding) => JSON.stringify(finding).includes(reason)),
       JSON.stringify(findings),

@@ -1,18 +1,20 @@
 import type { Database, Statement } from 'better-sqlite3';
-import type { ImportBatch, ImportedFile, KeptLine } from '../../history-store';
+import type { ImportBatch, ImportedFile, Imports, KeptLine } from '../../history-store';
 import { rowOfBatch, type FileRow } from '../../import/known-file';
 import type { Words } from '../database/dictionary';
 import { openForReading } from '../database/open';
 
-const COLUMNS =
+export const FILE_COLUMNS =
   'c.name AS cluster, f.head, f.head_bytes AS headBytes, f.path, f.device, f.inode, f.offset, f.tail, f.lines';
-const FROM = 'FROM imported_file f JOIN cluster c ON c.id = f.cluster_id WHERE f.cluster_id = ?';
+export const FROM_FILES = 'FROM imported_file f JOIN cluster c ON c.id = f.cluster_id';
+const ALL = `SELECT ${FILE_COLUMNS} ${FROM_FILES} ORDER BY f.id`;
 
-/** When lines were last imported into the store at `path` (ms since the epoch); null: never. Throws StoreError. */
-export function lastImport(path: string): number | null {
+/** What has been imported into the store at `path`. Throws StoreError. */
+export function importsInto(path: string): Imports {
   const db = openForReading(path);
   try {
-    return db.prepare<[], number | null>('SELECT max(imported_at) FROM imported_file').pluck().get() ?? null;
+    const at = db.prepare<[], number | null>('SELECT max(imported_at) FROM imported_file').pluck().get() ?? null;
+    return { at, files: db.prepare<[], ImportedFile>(ALL).all() };
   } finally {
     db.close();
   }
@@ -20,7 +22,7 @@ export function lastImport(path: string): number | null {
 
 /** Which accounting files have been imported, how far, and what could not be read. */
 export class ImportedFiles {
-  private readonly all: Statement<[number], ImportedFile>;
+  readonly all: () => readonly ImportedFile[];
   private readonly find: Statement<[number, string, number, number, string], FileRow>;
   private readonly add: Statement;
   private readonly change: Statement;
@@ -31,9 +33,11 @@ export class ImportedFiles {
     db: Database,
     private readonly words: Words,
   ) {
-    this.all = db.prepare(`SELECT ${COLUMNS} ${FROM}`);
+    const all = db.prepare<[], ImportedFile>(ALL);
+    this.all = () => all.all();
     this.find = db.prepare(
-      `SELECT f.id, ${COLUMNS} ${FROM} AND f.head = ? AND f.head_bytes = ? AND f.offset = ? AND f.tail = ?`,
+      `SELECT f.id, ${FILE_COLUMNS} ${FROM_FILES}
+       WHERE f.cluster_id = ? AND f.head = ? AND f.head_bytes = ? AND f.offset = ? AND f.tail = ?`,
     );
     this.add = db.prepare(
       `INSERT INTO imported_file (head, head_bytes, path, device, inode, offset, tail, lines, imported_at, cluster_id)
@@ -50,11 +54,6 @@ export class ImportedFiles {
       `SELECT f.path, u.offset, u.reason, u.text FROM unreadable_line u JOIN imported_file f ON f.id = u.file_id
        WHERE f.cluster_id = ? ORDER BY u.file_id DESC, u.offset DESC LIMIT ?`,
     );
-  }
-
-  of(cluster: string): readonly ImportedFile[] {
-    const id = this.words.find('cluster', cluster);
-    return id === null ? [] : this.all.all(id);
   }
 
   unreadable(cluster: string, limit: number): readonly KeptLine[] {

@@ -4,6 +4,7 @@ import { createWords } from '../database/dictionary';
 import { isStoreFault, storeError } from '../database/faults';
 import type { Cell } from '../../columns';
 import { openForReading } from '../database/open';
+import { FILE_COLUMNS, FROM_FILES } from '../import/imported-files';
 import { COLUMN_NAMES, columnAt, fromRow, SERIES_CELLS } from '../../row';
 
 /** `problem`: it can't be read back; the others can. */
@@ -37,9 +38,7 @@ const NEXT = `SELECT r.id, s.start, s.step_ms, s.points, ${COLUMN_NAMES.map((col
   FROM record r LEFT JOIN series s ON s.record_id = r.id WHERE r.id > ? ORDER BY r.id LIMIT ?`;
 const ROW_AT = 1 + SERIES_CELLS;
 const JOB_AT = ROW_AT + columnAt('job_id');
-const FILES = `SELECT f.id, c.name AS cluster, f.head, f.head_bytes AS headBytes, f.path, f.device, f.inode, f.offset,
-    f.tail, f.lines
-  FROM imported_file f JOIN cluster c ON c.id = f.cluster_id ORDER BY f.id`;
+const FILES = `SELECT f.id, ${FILE_COLUMNS} ${FROM_FILES} ORDER BY f.id`;
 const RUNNING = 1;
 const TOTALS = `SELECT c.name AS cluster, o.name AS owner, count(*) AS records,
     total(iif(r.status = ${RUNNING}, 0, r.cpu_ms)) / 1000 AS cpu,
