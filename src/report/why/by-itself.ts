@@ -1,17 +1,9 @@
 import { AFTER_SIGNAL } from '../../gridengine/failed-code';
-import { CLOSE_TO_LIMIT } from '../../record/cause';
 import { formatBytes } from '../format/units';
 import { endedBy, endName, endTime, type BadEnd, CRASHES, SIGSEGV, SIGXFSZ } from './bad-end';
 import { judge, type Hypothesis } from './hypothesis';
-import { usedShare } from './memory';
+import { closeToRefusal, usedShare } from './memory';
 import type { Words } from './words';
-
-/** Whether a process had come close to what it may have, so that refused memory may be behind it all. */
-function closeToLimit(end: BadEnd): boolean {
-  const limit = end.subject.h_vmem?.limit_bytes ?? null;
-  const space = end.subject.peak_process_vmem?.lower_bytes ?? 0;
-  return limit !== null && limit > 0 && space >= CLOSE_TO_LIMIT * limit;
-}
 
 /** A program error. */
 export function crash(end: BadEnd, words: Words): Hypothesis {
@@ -23,7 +15,7 @@ export function crash(end: BadEnd, words: Words): Hypothesis {
   const outgrown =
     end.signal === SIGSEGV && stack !== null ? `; a stack that outgrows its ${formatBytes(stack)} ends so, too` : '';
   const when = `${endName(end)}${endTime(end, words)}`;
-  return closeToLimit(end)
+  return closeToRefusal(end)
     ? judged.consistent(1, `${when}${outgrown}`, "the program's own messages, or a core file")
     : judged.consistent(2, `${when}${usedShare(end)}${outgrown}`);
 }
@@ -35,7 +27,7 @@ export function ownError(end: BadEnd): Hypothesis {
   if (end.failed !== null && end.failed !== 0) return judged.otherwise(`Grid Engine says failed ${end.failed}`);
   if (end.status === null || end.status === 0) return judged.otherwise('no exit status says so');
   const meaning = STATUSES[end.status] === undefined ? '' : ` (${STATUSES[end.status] ?? ''})`;
-  return closeToLimit(end)
+  return closeToRefusal(end)
     ? judged.consistent(1, `it ended by itself with exit status ${end.status}${meaning}`, "the job's own output")
     : judged.consistent(2, `it ended by itself with exit status ${end.status}${meaning}${usedShare(end)}`);
 }

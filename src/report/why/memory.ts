@@ -1,6 +1,7 @@
 import { AFTER_SIGNAL } from '../../gridengine/failed-code';
 import { AFTER_REFUSAL, CLOSE_TO_LIMIT, countedByExecd, oomKills } from '../../record/cause';
 import { judgedEnd, measuredUpper, shareOf } from '../../record/peak-figure';
+import { enforcersOf, limitsAddressSpace } from '../../gridengine/memory-complex';
 import { DIALECT_FACTS, memoryMeaning, type MemoryMeaning, type MemoryMeasure } from '../../gridengine/dialect';
 import { parseMemorySize } from '../../gridengine/memory-size';
 import type { Bracket, JobRecord } from '../../record/record';
@@ -170,38 +171,73 @@ function addressSpaceLimit({ subject, dialect }: BadEnd): number | null {
   return (ofSlot ? asked.request_bytes : asked?.limit_bytes) ?? null;
 }
 
-/** The kernel refuses a process memory beyond RLIMIT_AS: s_vmem, or else h_vmem. */
+/** A limit up to which the kernel gives each process of the subject memory, and what is known to have been taken of it. */
+interface Refusing {
+  readonly complex: string;
+  /** null: none, or none known. */
+  readonly limit: number | null;
+  /** Of address space; where that is not known of memory, by Grid Engine's figure where nobody measured it. */
+  readonly used: number | null;
+}
+
+/** RLIMIT_AS: s_vmem, or else h_vmem; without one RLIMIT_DATA, where it is judged by that. */
+function refusing(end: BadEnd): Refusing {
+  const { subject } = end;
+  const soft = requestedBytes(end, subject, 's_vmem');
+  const hard = addressSpaceLimit(end);
+  const used = needOf(subject)?.bytes ?? countedByExecd(subject);
+  const complex = complexOf(subject);
+  if ((soft ?? hard ?? 0) <= 0 && enforcersOf(complex).includes('rlimit_data'))
+    return { complex, limit: limitOf(subject), used };
+  const isHard = soft === null || (hard !== null && hard <= soft);
+  const space = subject.peak_process_vmem;
+  return {
+    complex: isHard ? 'h_vmem' : 's_vmem',
+    limit: isHard ? hard : soft,
+    used: space === null ? used : judgedEnd(space),
+  };
+}
+
+/** Whether a process came so close to what it may have that refused memory, which leaves no mark, may be behind its end. */
+export function closeToRefusal(end: BadEnd): boolean {
+  const { limit, used } = refusing(end);
+  return (shareOf(used, limit) ?? 0) >= CLOSE_TO_LIMIT;
+}
+
+/** The kernel refuses a process memory beyond its limit. */
 export function refusedMemory(end: BadEnd, words: Words): Hypothesis {
-  const judged = judge('refused-memory', 'memory that was refused at h_vmem');
+  const { complex, limit, used } = refusing(end);
+  const judged = judge('refused-memory', `memory that was refused at ${complex}`);
   if (end.signal === 0 ? (end.status ?? 0) === 0 : !AFTER_REFUSAL.has(end.signal))
     return judged.otherwise(`it ended ${endedBy(end)}: refused memory makes a program stop by itself`);
   if (end.failed !== null && end.failed !== 0 && end.failed !== AFTER_SIGNAL)
     return judged.otherwise(`Grid Engine says failed ${end.failed}`);
   const { subject } = end;
-  const soft = requestedBytes(end, subject, 's_vmem');
-  const hard = addressSpaceLimit(end);
-  const limit = soft === null || (hard !== null && hard <= soft) ? hard : soft;
-  const name = limit === hard ? 'h_vmem' : 's_vmem';
-  const refused = judge('refused-memory', `memory that was refused at ${name}`);
-  const part = { host: subject.host, record: subject, limit: hard, limitKnown: limitsOf(end) };
+  const part = { host: subject.host, record: subject, limit, limitKnown: limitsOf(end) };
   if (limit === null || limit <= 0)
-    return part.limitKnown ? refused.contradicted(noLimit(part, name)) : refused.undecidable(noLimit(part, name));
-  const space = subject.peak_process_vmem;
+    return part.limitKnown ? judged.contradicted(noLimit(part, complex)) : judged.undecidable(noLimit(part, complex));
+  const isClose = closeToRefusal(end);
   const allowed = `of the ${formatRequested(limit)} that each may have on ${words.safe(part.host)}`;
-  if (space === null) return refused.undecidable('how large its processes grew is not known', A_SAMPLER);
+  const space = subject.peak_process_vmem;
+  if (space === null || !limitsAddressSpace(complex))
+    return isClose && used !== null
+      ? judged.consistent(1, `its processes had come to ${formatBytes(used)} ${allowed}`, ITS_MESSAGES)
+      : judged.undecidable('how large its processes grew is not known', space === null ? A_SAMPLER : ITS_MESSAGES);
   const whose = space.command === null ? 'a process' : `a process (${words.safe(space.command)})`;
   const reached = `the address space of ${whose} had reached ${amountOf(space)} ${allowed}`;
   const large = largeRequest(end, limit);
-  const trial = name === 'h_vmem' ? (large?.trial ?? null) : null;
+  const trial = complex === 'h_vmem' ? (large?.trial ?? null) : null;
   if (space.lower_bytes >= CLOSE_TO_LIMIT * limit) {
     const at = `${reached}${whenEnded(end, words)}`;
     return large?.atStart === true
-      ? { ...refused.consistent(2, `${at}; ${large.grounds}`), trial }
-      : refused.consistent(2, at);
+      ? { ...judged.consistent(2, `${at}; ${large.grounds}`), trial }
+      : judged.consistent(2, at);
   }
-  if (large !== null) return { ...refused.consistent(2, `${reached}; ${large.grounds}`, ITS_MESSAGES), trial };
+  if (large !== null)
+    return { ...judged.consistent(isClose ? 1 : 2, `${reached}; ${large.grounds}`, ITS_MESSAGES), trial };
+  if (isClose) return judged.consistent(1, reached, ITS_MESSAGES);
   const least = formatBytes(Math.max(0, limit - judgedEnd(space)), 'down');
-  return refused.undecidable(
+  return judged.undecidable(
     `${reached}; a single request for ${least} more would have been refused, which is not recorded`,
     ITS_MESSAGES,
   );

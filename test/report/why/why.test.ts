@@ -137,6 +137,12 @@ const TABLE: readonly Row[] = [
   ['refused-memory', 'undecidable', 'in a task far below', { ...NARROW_TASK, exit_status: 1 }, 'sge8.1.9'],
   ['refused-memory', 'undecidable', 'far below: one large request', { exit_status: 1 }],
   ['refused-memory', 'undecidable', 'address space not known', { exit_status: 1, peak_process_vmem: null }],
+  [
+    'refused-memory',
+    'undecidable',
+    'far below h_data',
+    { exit_status: 1, h_vmem: null, requests: { h_data: TWO_GIB } },
+  ],
   ['refused-memory', 'contradicted', 'no limit', { exit_status: 1, h_vmem: null }],
   ['refused-memory', 'contradicted', 'a kill is no refusal', { ...KILLED, ...space(3.9 * GIB) }],
 
@@ -400,6 +406,21 @@ describe('the sentence', () => {
     );
     says({ exit_status: 3 }, 'likely', ['own-error'], /exit status 3; it had used 30 % of h_vmem/);
     says({ exit_status: 127 }, 'likely', ['own-error'], /a shell did not find a command/);
+  });
+
+  it('leaves open whether memory was refused where it may have come close to a limit', () => {
+    const unseen = { exit_status: 1, peak_process_vmem: null };
+    const nearly: readonly Partial<JobRecord>[] = [
+      { exit_status: 3, peak_process_vmem: provedBracket(3 * GIB, 3.9 * GIB, null, 'sim') },
+      { ...unseen, ...held(3.9 * GIB) },
+      { ...unseen, peak_rss: null, peak_rss_swap: null, ...asked('', { maxvmem_bytes: 3.9 * GIB }) },
+      { exit_status: 1, ...held(1.9 * GIB), h_vmem: null, requests: { h_data: TWO_GIB } },
+    ];
+    for (const end of nearly)
+      says(end, 'possible', ['refused-memory', 'own-error'], /Evidence needed: the program's own/);
+    says({ ...unseen, ...held(3.5 * GIB) }, 'likely', ['own-error'], /it had used 88 % of h_vmem/);
+    const soft = { requests: { s_vmem: TWO_GIB } };
+    says({ exit_status: 1, ...space(1.9 * GIB), ...soft }, 'likely', ['refused-memory'], /refused at s_vmem/);
   });
 
   it('says that memory was still growing', () => {
