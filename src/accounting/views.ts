@@ -1,4 +1,5 @@
 import { FIELD_NAMES, FIELDS, STATUSES, TRUSTS, type FieldName } from '../record/fields';
+import { PRIVATE_CLUSTERS } from '../record/job-name';
 import { PLAIN_COLUMNS, type ColumnFacts } from '../record/plain-columns';
 import { FIELD_CODECS, type Column } from './columns';
 import { REQUEST_COLUMNS } from './row';
@@ -39,12 +40,13 @@ const of = (kinds: readonly string[], not = false): readonly FieldName[] =>
 const PEAKS = of(['bracket']);
 
 /** As record/efficiency.ts says. */
-const EFFICIENCIES: readonly (readonly [string, string])[] = [
-  ['cpu_efficiency', 'r.cpu_ms * 1.0 / nullif(r.wallclock_ms * r.host_slots, 0)'],
-  ['memory_efficiency', 'r.peak_rss_lower_bytes * 1.0 / nullif(r.limit_bytes, 0)'],
+const EFFICIENCIES: readonly (readonly [string, (dialect: Dialect) => string])[] = [
+  ['cpu_efficiency', () => 'r.cpu_ms * 1.0 / nullif(r.wallclock_ms * r.host_slots, 0)'],
+  ['memory_efficiency', () => 'r.peak_rss_lower_bytes * 1.0 / nullif(r.limit_bytes, 0)'],
   [
     'queue_wait_seconds',
-    'CASE WHEN r.started_at >= r.submitted_at THEN (r.started_at - r.submitted_at) / 1000.0 WHEN r.started_at < r.submitted_at THEN 0 END',
+    ({ word }) =>
+      `CASE WHEN ${word('cluster', 'r.cluster_id')} IN (${PRIVATE_CLUSTERS.map((name) => `'${name}'`).join(', ')}) THEN NULL WHEN r.started_at >= r.submitted_at THEN (r.started_at - r.submitted_at) / 1000.0 WHEN r.started_at < r.submitted_at THEN 0 END`,
   ],
 ];
 
@@ -59,10 +61,11 @@ const PEAK_ENDS = PEAKS.flatMap((name) => [`${name}_lower_bytes`, `${name}_upper
 
 export function jobsView(dialect: Dialect): readonly string[] {
   const columns = JOB_COLUMNS.map((column) => [readableName(column), readable(column, dialect)] as const);
+  const efficiencies = EFFICIENCIES.map(([name, expression]) => [name, expression(dialect)] as const);
   const peaks = PEAK_ENDS.map((name) => [name, `r.${name}`] as const);
   return [
     'CREATE VIEW jobs AS SELECT',
-    `  r.id AS record,\n${select([...columns, ...EFFICIENCIES, ...peaks])}`,
+    `  r.id AS record,\n${select([...columns, ...efficiencies, ...peaks])}`,
     `FROM ${dialect.source} r;`,
   ];
 }

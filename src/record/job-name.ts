@@ -10,6 +10,8 @@ type PrivateWorld = keyof typeof PRIVATE;
 
 const WORLDS: readonly PrivateWorld[] = ['run', 'demo'];
 
+export const PRIVATE_CLUSTERS: readonly string[] = Object.values(PRIVATE);
+
 export function privateCluster(world: PrivateWorld): string {
   return PRIVATE[world];
 }

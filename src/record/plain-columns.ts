@@ -143,31 +143,17 @@ const JUDGED_BY: readonly PlainColumn[] = [
   })),
 ];
 
+const efficiency = <Name extends FieldName>(
+  name: 'cpu_efficiency' | 'memory_efficiency' | 'queue_wait_seconds',
+  unit: string,
+  fields: readonly Name[],
+  value: (record: Pick<JobRecord, Name>) => number | null,
+): PlainColumn => ({ name, type: 'real', unit, help: DERIVED_HELP[name], fields, value });
+
 const EFFICIENCIES: readonly PlainColumn[] = [
-  {
-    name: 'cpu_efficiency',
-    type: 'real',
-    unit: 'ratio',
-    help: DERIVED_HELP.cpu_efficiency,
-    fields: ['cpu_seconds', 'wallclock_seconds', 'host_slots'],
-    value: cpuEfficiency,
-  },
-  {
-    name: 'memory_efficiency',
-    type: 'real',
-    unit: 'ratio',
-    help: DERIVED_HELP.memory_efficiency,
-    fields: ['peak_rss', ...REQUEST_FIELDS],
-    value: memoryEfficiency,
-  },
-  {
-    name: 'queue_wait_seconds',
-    type: 'real',
-    unit: 'seconds',
-    help: DERIVED_HELP.queue_wait_seconds,
-    fields: ['submitted_at', 'started_at'],
-    value: queueWait,
-  },
+  efficiency('cpu_efficiency', 'ratio', ['cpu_seconds', 'wallclock_seconds', 'host_slots'], cpuEfficiency),
+  efficiency('memory_efficiency', 'ratio', ['peak_rss', ...REQUEST_FIELDS], memoryEfficiency),
+  efficiency('queue_wait_seconds', 'seconds', ['cluster', 'submitted_at', 'started_at'], queueWait),
 ];
 
 /** What follows from fields, after the field that it stands behind. */

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { VIEWS } from '../../../src/accounting/views';
 import type { HistoryStore } from '../../../src/accounting/history-store';
+import { privateCluster } from '../../../src/record/job-name';
 import type { JobRecord } from '../../../src/record/record';
 import { TOTALS_NAMES } from '../../../src/record/totals';
 import { questionFiles, QUESTIONS } from '../../reference';
@@ -104,7 +105,7 @@ export function questionsSuite(open: OpenViews, lacking: readonly string[] = [])
 
     it('have the columns that the manual names, in the units that they are called after', async (t) => {
       const { store, ask } = await open(t);
-      await store.merge(RECORDS);
+      await store.merge([...RECORDS, job(5, AT, { cluster: privateCluster('run') })]);
       await store.rollUp({});
       for (const { name, columns } of VIEWS) {
         if (lacking.includes(name)) continue;
@@ -120,6 +121,9 @@ export function questionsSuite(open: OpenViews, lacking: readonly string[] = [])
         'SELECT wallclock_seconds, cpu_efficiency, memory_efficiency, queue_wait_seconds, status, trust FROM jobs WHERE job_id = 2',
       );
       assert.deepEqual(Object.values(second ?? {}).map(plain), [3600, 0.25, 7.875 / 8, 7200, 'finished', 'root']);
+      // What runs without Grid Engine has no queue to wait in.
+      const waits = await ask('SELECT queue_wait_seconds FROM jobs WHERE job_id = 5');
+      assert.deepEqual(waits.map(Object.values), [[null]]);
     });
   });
 }
