@@ -62,8 +62,8 @@ export function parseInterval(since: string, until: string | undefined, now: Dat
 }
 
 /** "; --since 30d looks further back", where that is so. */
-export function furtherBack({ since }: Interval, now: Date): string {
-  return since > subDays(now, 30) ? '; --since 30d looks further back' : '';
+export function furtherBack(since: Date, now: Date, further = '30d'): string {
+  return since > parseTimeArgument('--since', further, now) ? `; --since ${further} looks further back` : '';
 }
 
 /** A risk: "1%", "0.5", in percent from 0.1 to 50. Throws a usage error that names the option. */

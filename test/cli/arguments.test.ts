@@ -106,7 +106,7 @@ describe('parseInterval', () => {
   });
 
   it('is said to be longer with 30d only where it is shorter', () => {
-    const hintOf = (since: string, until?: string): string => furtherBack(parseInterval(since, until, now), now);
+    const hintOf = (since: string, until?: string): string => furtherBack(parseInterval(since, until, now).since, now);
     for (const [since, until] of [['7d'], ['today'], ['20d', '10d']] as const)
       assert.equal(hintOf(since, until), '; --since 30d looks further back');
     for (const [since, until] of [['30d'], ['365d'], ['60d', '50d']] as const) assert.equal(hintOf(since, until), '');

@@ -132,7 +132,11 @@ describe('qmemacct replay', () => {
     const replay = await site([]);
     const none = replay();
     assert.deepEqual([none.status, none.stdout], [1, '']);
-    assert.match(none.stderr, /^qmemacct: replay: the memory of no job of this time is known/);
+    assert.match(
+      none.stderr,
+      /^qmemacct: replay: the memory of no job of this time is known; --since 365d looks further back$/m,
+    );
+    assert.match(replay('--since', '365d').stderr, /is known$/m);
     const risk = replay('--risk', '1,many');
     assert.equal(risk.status, 2);
     assert.match(risk.stderr, /--risk: "many" is not a percentage from 0.1 to 50/);

@@ -11,7 +11,7 @@ import { type CommandContext, type GlobalOptions, EXIT } from '../command';
 import { describeSeries, parseMetricNames, openNodeDatabase, requireReader } from '../stores/node-database';
 import { outputFormat, screenOf, warn, writeLines } from '../output';
 import type { Terminal } from '../terminal';
-import { parseInterval } from '../arguments';
+import { furtherBack, parseInterval } from '../arguments';
 
 export interface NodeOptions extends GlobalOptions {
   readonly since: string;
@@ -115,7 +115,7 @@ async function showNode(options: NodeOptions, terminal: Terminal): Promise<numbe
     if (!found)
       warn(
         terminal,
-        `nothing was stored from ${options.since} on; --since 1d looks further back, "qmemacct doctor" shows which sources are read`,
+        `nothing was stored from ${options.since} on${furtherBack(since, terminal.now(), '1d')}; "qmemacct doctor" shows which sources are read`,
       );
     if (format !== 'text') terminal.write(renderMachine(report, format, whole));
     else if (found) writeLines(terminal, renderScreen(report, options, terminal));

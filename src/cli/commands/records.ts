@@ -127,7 +127,7 @@ async function findOfClass(
 }
 
 function nothingFound({ nothing }: RecordSubject, { since, until }: Interval, now: Date): string {
-  return `${nothing} ended from ${formatMinute(since)} to ${formatMinute(until)} ${formatZone(until)}${furtherBack({ since, until }, now)}`;
+  return `${nothing} ended from ${formatMinute(since)} to ${formatMinute(until)} ${formatZone(until)}${furtherBack(since, now)}`;
 }
 
 /** A list as the options want it. */

@@ -10,7 +10,7 @@ import { loadSettings } from '../../record/settings';
 import { MEMORY_FIELDS } from '../../report/advice/class-history';
 import { pastRuns } from '../../report/advice/past-runs';
 import { renderReplay, renderReplayCsv, renderReplayJson } from '../../report/advice/replay';
-import { parseInterval, parseRisk } from '../arguments';
+import { furtherBack, parseInterval, parseRisk } from '../arguments';
 import { acts, CommandError, EXIT, type CommandContext, type GlobalOptions } from '../command';
 import { outputFormat, screenOf, warn, writeLines } from '../output';
 import { distinctPages } from '../records/find';
@@ -93,7 +93,8 @@ async function storedRuns(options: ReplayOptions, terminal: Terminal): Promise<R
     }
     progress.clear();
     if (runs.count > 0) return success(new Map([[OWN_HISTORY, runs]]));
-    warn(terminal, 'replay: the memory of no job of this time is known; --since 365d looks further back');
+    const hint = furtherBack(since, terminal.now(), '365d');
+    warn(terminal, `replay: the memory of no job of this time is known${hint}`);
     return failure(statusOfNothing(stores));
   } finally {
     progress.clear();

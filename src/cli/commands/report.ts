@@ -155,7 +155,7 @@ export async function showReport(
     if (nothing)
       warn(
         terminal,
-        `${owner === null ? '' : `${owner}: `}no job ended from ${formatMinute(since)} to ${formatMinute(until)} ${formatZone(until)}${furtherBack({ since, until }, now)}`,
+        `${owner === null ? '' : `${owner}: `}no job ended from ${formatMinute(since)} to ${formatMinute(until)} ${formatZone(until)}${furtherBack(since, now)}`,
       );
     if (options.output !== undefined)
       writeOutput(options.output, rendered(report, format, options, terminal, settings));

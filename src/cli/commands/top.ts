@@ -111,7 +111,7 @@ export async function showTop(
       const fix =
         records > 0 && unknown === records
           ? '; none of these jobs has a peak: --by requested ranks them by their requests'
-          : furtherBack(interval, terminal.now());
+          : furtherBack(since, terminal.now());
       warn(
         terminal,
         `top ${ranked.many}: ${none} from ${formatMinute(since)} to ${formatMinute(until)} ${formatZone(until)}${fix}`,

@@ -161,7 +161,8 @@ describe('qmemacct node', () => {
   it('ends with 1 where nothing was stored, with 2 for an unknown metric', async () => {
     const nothing = await run('node', '--since', '1h');
     assert.deepEqual([nothing.status, nothing.output], [1, '']);
-    assert.match(nothing.warnings, /nothing was stored from 1h on; --since 1d/);
+    assert.match(nothing.warnings, /nothing was stored from 1h on; --since 1d looks further back; "qmemacct/);
+    assert.match((await run('node', '--since', '2d', '--until', '30h')).warnings, /from 2d on; "qmemacct doctor"/);
     const unknown = await run('node', '--metric', 'nonsense');
     assert.equal(unknown.status, 2);
     assert.match(unknown.warnings, /"nonsense" is neither a metric nor a source; "qmemacct metrics" lists them\n$/);
