@@ -70,11 +70,10 @@ export class ClassHistory {
   private readonly answers = new Latest<Promise<readonly StoredRecord[]>>(KINDS_KEPT);
   private readonly promises = new Latest<Promise<MemoryPromise | null>>(PROMISES_KEPT);
 
-  /** `find` as a store's `records`, which may reject with StoreError; `now`: ms; `mostRecords`: of one kind. */
+  /** `find` as a store's `records`, which may reject with StoreError; `now`: ms. */
   constructor(
     private readonly find: FindRecords,
     private readonly now: number,
-    private readonly mostRecords = MOST_RECORDS,
   ) {}
 
   /** The memory to request for a job of this kind. Rejects with StoreError. */
@@ -113,11 +112,11 @@ export class ClassHistory {
       states: ['finished', 'unsampled', 'lost'],
       since: this.now - LOOK_BACK_DAYS * DAY_MS,
       until: this.now + 1,
-      limit: this.mostRecords,
+      limit: MOST_RECORDS,
       totals: false,
       ...(needed === undefined ? {} : { fields: needed }),
     });
-    return found.length < this.mostRecords ? found : withoutOldest(found);
+    return found.length < MOST_RECORDS ? found : withoutOldest(found);
   }
 
   /** The same runs, each with what past runs of its job's kind promise. */

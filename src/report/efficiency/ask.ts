@@ -3,7 +3,6 @@ import { nameClass } from '../../record/name-class';
 import type { AccountingReader, RecordsQuery } from '../../accounting/store';
 import type { Dimension, SummaryAnswer, SummaryGroup } from '../../accounting/summary';
 import type { Dialect } from '../../gridengine/dialect';
-import type { StoredRecord } from '../../record/merge';
 import type { NodeHeartbeat } from '../../record/node-status';
 import { recordKeyText, type JobRecord } from '../../record/record';
 import type { Promised } from '../advice/class-advice';
@@ -78,8 +77,6 @@ const WORTH_A_LOOK = 0.01;
 /** Records of a name: to show, and to advise by. */
 const LARGEST = 30;
 const HIGHEST = 20;
-/** As many runs as a kind of job is judged by. */
-const PAST_OF_A_NAME = 200;
 /** Records that one list may be looked for in, so that a month's report over any number of jobs takes half a second. */
 const READ_PER_WASTER = 2_000;
 const READ_PER_LIST = 10_000;
@@ -343,8 +340,7 @@ export async function askForReport(reader: ReportReader, question: ReportQuestio
   }
   const far = alone ? [] : wasters.flatMap(({ names }) => names).filter(mostlyFarBelow);
   const farShown = far.sort((a, b) => b.waste_gib_hours - a.waste_gib_hours).slice(0, NAMES_OF_A_LIST);
-  const past = async (query: RecordsQuery): Promise<readonly StoredRecord[]> => (await reader.records(query)).records;
-  const history = new ClassHistory(past, question.now.getTime(), PAST_OF_A_NAME);
+  const history = new ClassHistory(async (query) => (await reader.records(query)).records, question.now.getTime());
   const found = new Map<NameSums, NameFound>();
   for (const sums of new Set([...wasters.flatMap(({ shown }) => shown), ...farShown]))
     found.set(sums, { ...(await askForSome(reader, all, sums)), promise: await promiseFor(sums, cluster, history) });

@@ -4,11 +4,14 @@ import { after, before, describe, it } from 'node:test';
 import type { HistoryStore } from '../../../src/accounting/history-store';
 import { openSqliteHistory } from '../../../src/accounting/sqlite/sqlite-history';
 import type { RecordsQuery } from '../../../src/accounting/store';
-import type { ReportReader } from '../../../src/report/efficiency/ask';
+import { ClassHistory } from '../../../src/report/advice/class-history';
+import { askForReport, type ReportReader } from '../../../src/report/efficiency/ask';
+import type { JobRun } from '../../../src/report/job/job-run';
 import { makeReport } from '../../../src/report/efficiency/build';
 import type { Report } from '../../../src/report/efficiency/report';
 import type { Sums } from '../../../src/report/efficiency/sums';
 import type { JobRecord } from '../../../src/record/record';
+import { needing, pastJobs } from '../past-jobs';
 import { killedAtLimit, mpiMaster, mpiTask, ordinary } from '../sample-records';
 import { memoryReader } from './memory-reader';
 import { NIGHT, sampleCluster } from './sample-cluster';
@@ -155,6 +158,20 @@ describe('askForReport', () => {
     } finally {
       await mixed.close();
     }
+  });
+
+  it('advises on a kind of job as its own screen does, however many runs it has had', async () => {
+    const first = NIGHT.until.getTime() - 300 * 600_000;
+    const past = pastJobs(300, (index) => needing(1 + ((index * 7) % 10) / 10), first);
+    const reader = memoryReader(past);
+    const { wasters } = await askForReport(reader, QUESTION);
+    const history = new ClassHistory(async (query) => (await reader.records(query)).records, QUESTION.now.getTime());
+    const [job] = await history.advise(
+      past.slice(-1).map((record): JobRun => ({ record, attempt: 1, incarnation: 1 })),
+    );
+    const { promise } = wasters[0]?.names[0] ?? assert.fail();
+    assert.deepEqual({ ...promise, sameProgram: null }, { ...job?.promise, sameProgram: null });
+    assert.ok((promise?.predictions ?? 0) > 200);
   });
 
   it('takes a host for one without jobs only if it had none in the whole period, its first day and today with it', async () => {
