@@ -17,7 +17,8 @@ fi
 set -- env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin MALLOC_ARENA_MAX=1 UV_THREADPOOL_SIZE=1 \
   MALLOC_TRIM_THRESHOLD_=8000000 MALLOC_TOP_PAD_=1000000 \
   "$node" --v8-pool-size=0 --single-threaded --max-semi-space-size=1 --max-old-space-size=128 ${full_flags:-} \
-  "$program/dist/src/sampler/listener/main.js" "$settings" $qm_take_over
+  "$program/dist/src/sampler/listener/main.js" "$settings" \
+  "cluster=${cluster:-}" "state_dir=$state" "run_dir=$run" $qm_take_over
 if [ "$qm_how" != '' ]; then
   setsid "$@" </dev/null >/dev/null 2>&1 &
   exit 0

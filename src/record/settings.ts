@@ -108,14 +108,17 @@ export function loadHostSettings(path: string): Settings {
   return settings;
 }
 
-/** What `load` gives; the defaults, and what is wrong, where the file can't be used. */
+/**
+ * A slip in the configuration must not cost a site its records, or count a job twice under another cluster's name: where
+ * the file can't be used what the installation knows and the defaults do, and what is wrong is said.
+ */
 export function usableSettings(
   path: string,
-  load = loadSettings,
+  installed: Partial<Settings> = {},
 ): { readonly settings: Settings; readonly problem: string | null } {
   try {
-    return { settings: load(path), problem: null };
+    return { settings: loadHostSettings(path), problem: null };
   } catch (error) {
-    return { settings: DEFAULT_SETTINGS, problem: reasonOf(error) };
+    return { settings: { ...DEFAULT_SETTINGS, ...installed }, problem: reasonOf(error) };
   }
 }

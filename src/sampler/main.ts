@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { basename } from 'node:path';
 import { shareLogLimit, warn } from '../base/log';
 import { resourceLimit, Rlimit } from '../native/libc';
-import { loadHostSettings, usableSettings } from '../record/settings';
+import { usableSettings } from '../record/settings';
 import { attendRun, takeUpRun } from './job/attend-run';
 import type { JobFollower, Surroundings } from './job/job-follower';
 import { leaveJob } from './job/leave-job';
@@ -52,24 +52,15 @@ function handOver(follower: JobFollower, directory: RunDirectory | null): void {
   child.unref();
 }
 
-/**
- * A slip in the configuration must not cost a site its records, or count a job twice under another cluster's name: what
- * the installation knows and the defaults do, and the record says so. It waits until a configuration says where it goes.
- */
-function settingsOf(path: string, words: readonly string[]): ReturnType<typeof usableSettings> {
-  const { settings, problem } = usableSettings(path, loadHostSettings);
-  if (problem === null) return { settings, problem };
-  warn(problem);
-  return { settings: { ...settings, ...settingsOfWords(words) }, problem: `Defaults were used: ${problem}.` };
-}
-
 runMain(`sampler ${basename(process.argv[3] ?? '')}`, async () => {
   const [settingsPath = '', path = '-', ...rest] = process.argv.slice(2);
   const resume = rest.at(-1) === '--resume';
   const run = parseRunDescription([...rest, 'end=1'].join('\n'));
   if (run === null) throw new Error('started with an unusable job description');
   const directory = path === '-' ? null : new RunDirectory(path);
-  const { settings, problem } = settingsOf(settingsPath, rest);
+  // The record says so, and waits until a configuration says where it goes.
+  const { settings, problem } = usableSettings(settingsPath, settingsOfWords(rest));
+  if (problem !== null) warn(problem);
   shareLogLimit(settings.run_dir);
   const handed = resume ? parseHandedState(readFileSync(0, 'utf8')) : null;
   if (directory !== null && !(resume ? directory.inheritLock() : directory.lock())) return;
@@ -80,7 +71,7 @@ runMain(`sampler ${basename(process.argv[3] ?? '')}`, async () => {
   const surroundings: Surroundings = {
     settingsPath,
     settings,
-    settingsProblem: problem,
+    settingsProblem: problem === null ? null : `Defaults were used: ${problem}.`,
     shared: null,
     descriptors: { left: Math.max(0, Math.min(descriptors, 4096) - SPARE_DESCRIPTORS) },
     machine: newMachineScan(),

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import {
@@ -293,13 +293,16 @@ describe('loadSettings', () => {
 });
 
 describe('usableSettings', () => {
-  it('are the defaults where the file is wrong, with the problem', () => {
+  it('are what the installation knows and the defaults where the file is wrong, with the problem', () => {
     const path = join(temporaryDirectory(), 'qmemacct.toml');
     writeFileSync(path, 'cluster = "a"\n');
     assert.deepEqual(usableSettings(path), { settings: loadSettings(path), problem: null });
     writeFileSync(path, 'cluster = 1\n');
-    const { settings, problem } = usableSettings(path);
-    assert.deepEqual(settings, DEFAULT_SETTINGS);
-    assert.match(problem ?? '', /qmemacct\.toml/);
+    for (const isMissing of [false, true]) {
+      if (isMissing) rmSync(path);
+      const { settings, problem } = usableSettings(path, { run_dir: '/run/b' });
+      assert.deepEqual(settings, { ...DEFAULT_SETTINGS, run_dir: '/run/b' });
+      assert.match(problem ?? '', /qmemacct\.toml/);
+    }
   });
 });

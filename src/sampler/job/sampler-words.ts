@@ -2,21 +2,21 @@ import type { Settings } from '../../record/settings';
 import { keyValues } from './pid-file';
 import { formatRunDescription, type RunDescription } from './run-description';
 
-/** What the installation knows without the configuration (hook.conf), for a sampler that can't read it. */
-export type InstalledSettings = Pick<Settings, 'cluster' | 'state_dir' | 'run_dir'>;
+const NAMES = ['cluster', 'state_dir', 'run_dir'] as const;
 
-/** The KEY=VALUE words of a sampler's command line (main.ts); hooks/prolog.sh writes them, too. */
+/** What the installation knows without the configuration (hook.conf), for who can't read it. */
+export type InstalledSettings = Pick<Settings, (typeof NAMES)[number]>;
+
+/** KEY=VALUE words of a command line; hooks/prolog.sh and listener.sh write them, too. */
+export const wordsOfSettings = (settings: InstalledSettings): readonly string[] =>
+  NAMES.map((name) => `${name}=${settings[name]}`);
+
+/** Those of a sampler (main.ts). */
 export function samplerWords(run: RunDescription, settings: InstalledSettings): readonly string[] {
-  return [
-    `cluster=${settings.cluster}`,
-    `state_dir=${settings.state_dir}`,
-    `run_dir=${settings.run_dir}`,
-    ...formatRunDescription(run).trim().split('\n'),
-  ];
+  return [...wordsOfSettings(settings), ...formatRunDescription(run).trim().split('\n')];
 }
 
 export function settingsOfWords(words: readonly string[]): Partial<InstalledSettings> {
   const values = keyValues(words.join('\n'));
-  const names = ['cluster', 'state_dir', 'run_dir'] as const;
-  return Object.fromEntries(names.flatMap((name) => (values.has(name) ? [[name, values.get(name)]] : [])));
+  return Object.fromEntries(NAMES.flatMap((name) => (values.has(name) ? [[name, values.get(name)]] : [])));
 }

@@ -7,6 +7,7 @@ import { lockFile } from '../../native/libc';
 import { inheritedFlags } from '../../base/node-flags';
 import { programPath } from '../../base/programs';
 import type { Settings } from '../../record/settings';
+import { wordsOfSettings } from '../job/sampler-words';
 import { decodeReply, lineSplitter, type Reply, type Request } from './protocol';
 
 type Hello = Extract<Reply, { kind: 'hello' }>;
@@ -45,7 +46,7 @@ function startListener(settingsPath: string, settings: Settings): void {
   if (descriptor === null) return;
   try {
     const script = programPath('sampler/listener/main');
-    const child = spawn(process.execPath, [...inheritedFlags(), script, settingsPath], {
+    const child = spawn(process.execPath, [...inheritedFlags(), script, settingsPath, ...wordsOfSettings(settings)], {
       cwd: '/',
       detached: true,
       stdio: ['ignore', 'ignore', 'ignore', descriptor],

@@ -3,6 +3,7 @@ import { closeSync, mkdirSync } from 'node:fs';
 import { resourceLimit, Rlimit } from '../../native/libc';
 import { openKernelEvents } from '../../sources/events/kernel-events';
 import { leaveJob } from '../job/leave-job';
+import { settingsOfWords } from '../job/sampler-words';
 import { runMain } from '../run-main';
 import { shareLogLimit, warn } from '../../base/log';
 import { usableSettings } from '../../record/settings';
@@ -11,7 +12,7 @@ import { Listener } from './serve';
 /**
  * The listener: the one process of a node that reads the kernel's events of all its processes, for all samplers.
  *
- *   node main.js SETTINGS [take-over]
+ *   node main.js SETTINGS KEY=VALUE... [take-over]      sampler-words.ts
  *
  * It runs from installation on (`qmemacct-listener.service`, else cron), so that each job's first fork is heard; a
  * sampler that finds none starts one. Netlink gives every event of the machine to everyone who listens: with one
@@ -30,8 +31,8 @@ function isLimited(): boolean {
 }
 
 runMain('listener', async () => {
-  const settingsPath = process.argv[2] ?? '';
-  const { settings, problem } = usableSettings(settingsPath);
+  const [settingsPath = '', ...words] = process.argv.slice(2);
+  const { settings, problem } = usableSettings(settingsPath, settingsOfWords(words));
   if (problem !== null) warn(problem);
   shareLogLimit(settings.run_dir);
   const { directory, lock: lockPath } = listenerPaths(settings);
@@ -40,7 +41,7 @@ runMain('listener', async () => {
   mkdirSync(settings.run_dir, { recursive: true, mode: 0o755 });
   process.umask(0o077);
   mkdirSync(directory, { recursive: true, mode: 0o700 });
-  const takesOver = process.argv[3] === 'take-over';
+  const takesOver = words.includes('take-over');
   const mine = takesOver ? null : takeLock(lockPath);
   if (mine === null && !takesOver) return;
   leaveJob();

@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { connectListener, type ListenerLink } from '../../../src/sampler/listener/client';
+import { wordsOfSettings } from '../../../src/sampler/job/sampler-words';
 import type { Reply } from '../../../src/sampler/listener/protocol';
 import { runningListener, settingsDigest } from '../../../src/sampler/listener/running';
 import { packageRoot } from '../../../src/base/package-root';
@@ -65,9 +66,10 @@ function newNode(t: TestContext, linger: string): Node {
 }
 
 /** Starts the next listener as the installation does. */
-function takeOver({ settingsPath }: Node): number {
+function takeOver({ settingsPath, settings }: Node): number {
   const script = join(packageRoot(), 'dist', 'src', 'sampler', 'listener', 'main.js');
-  const child = spawn(process.execPath, [script, settingsPath, 'take-over'], { stdio: 'ignore', detached: true });
+  const words = [script, settingsPath, ...wordsOfSettings(settings), 'take-over'];
+  const child = spawn(process.execPath, words, { stdio: 'ignore', detached: true });
   child.unref();
   return child.pid ?? assert.fail('not started');
 }
@@ -102,6 +104,13 @@ describe('the listener of a node', () => {
       assert.ok(!existsSync(listenerPaths(settings).socket));
       await retireListener(settings);
     }));
+
+  it('has its place where the installation says while the configuration can’t be read', async (t) => {
+    const node = newNode(t, '');
+    writeFileSync(node.settingsPath, 'run_dir = "/nowhere\n');
+    takeOver(node);
+    await until(() => runningListener(node.settings) !== null, 'it is elsewhere');
+  });
 
   it('goes where its place was taken away, and another one comes', async (t) => {
     const node = newNode(t, '');
