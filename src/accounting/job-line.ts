@@ -1,5 +1,5 @@
 import { groupBy } from '../base/group-by';
-import { larger } from '../base/known';
+import { larger, sumOfKnown } from '../base/known';
 import type { Wait } from './first-starts';
 import { countedByGridEngine } from '../record/cause';
 import { memoryEfficiency } from '../record/efficiency';
@@ -101,11 +101,20 @@ export function inOrder(ends: JobLine['ends']): JobLine['ends'] {
   return ends.toSorted((a, b) => b.count - a.count || (untilOf(a.record) < untilOf(b.record) ? 1 : -1));
 }
 
-function unusedOf(record: JobRecord): number | null {
-  const { peak_rss: peak, wallclock_seconds: elapsed } = record;
-  const requested = requestedBytes(record);
-  if (requested === null || peak === null || elapsed === null) return null;
-  return Math.max(0, requested - figureOf(peak)) * elapsed;
+/** Byte seconds that were requested on a host and that none of the job's records there held; null: not known. */
+function unusedOnHost(here: readonly JobRecord[]): number | null {
+  const times = (bytes: number | null, { peak_rss: peak, wallclock_seconds: elapsed }: JobRecord): number | null =>
+    bytes === null || peak === null || elapsed === null ? null : bytes * elapsed;
+  const requested = sumOfKnown(hostsOf(here).map((one) => times(requestedBytes(one), one)));
+  const held = sumOfKnown(here.map((one) => times(one.peak_rss && figureOf(one.peak_rss), one)));
+  return requested === null ? null : Math.max(0, requested - (held ?? 0));
+}
+
+/** The same of records of one job: what was held above the request on one host takes nothing from others. */
+export function unusedOf(line: readonly JobRecord[]): number | null {
+  const hasTasks = line.some((one) => one.pe_task_id !== null);
+  const hosts = groupBy(line, (one) => (hasTasks ? placeOf(one) : one));
+  return sumOfKnown([...hosts.values()].map(unusedOnHost));
 }
 
 /** Whether its CPU time can be held against its slots. */
@@ -119,7 +128,7 @@ function sumsOf(records: readonly JobRecord[]) {
     largest_counted_bytes: null as number | null,
     cpu_seconds: null as number | null,
     slot_seconds: null as number | null,
-    unused_byte_seconds: null as number | null,
+    unused_byte_seconds: unusedOf(records),
   };
   for (const record of records) {
     const { wallclock_seconds: elapsed } = record;
@@ -133,7 +142,6 @@ function sumsOf(records: readonly JobRecord[]) {
   }
   for (const record of hostsOf(records)) {
     const { wallclock_seconds: elapsed } = record;
-    sums.unused_byte_seconds = add(sums.unused_byte_seconds, unusedOf(record));
     if (isBusyKnown(record)) sums.slot_seconds = add(sums.slot_seconds, (elapsed ?? 0) * hostSlots(record));
   }
   return sums;

@@ -16,7 +16,7 @@ export interface Facts {
    * record counts there, the master's, or that of the first task.
    */
   readonly standsForHost: boolean;
-  /** Of no parallel job: no other record of the same run can have held what this one requested. */
+  /** It stands for its host, and no other record of the job can have held what it requested. */
   readonly alone: boolean;
   readonly slots: number;
   readonly wallclock: number | null;
@@ -95,14 +95,34 @@ export function chargedEnergy(record: JobRecord): number | null {
   return cpus === undefined && memory === undefined ? null : (cpus ?? 0) + (memory ?? 0);
 }
 
-/** The facts of a record; whether it stands for its host is the store's to say, which has its job's others. */
-export function factsOf(record: JobRecord, standsForHost: boolean): Facts {
+/**
+ * Whether no other record of its job can have held what one that stands for its host requested: Grid Engine limits each
+ * host by itself, but a line of accounting has the request of all hosts.
+ */
+function isAlone(record: JobRecord, job: readonly JobRecord[]): boolean {
+  const { pe, pe_task_id: task, host, host_slots: slots } = record;
+  if (pe === null && task === null) return true;
+  if (task !== null && slots === null) return false;
+  const isBeside = (other: JobRecord): boolean =>
+    task === null ? other.host === host || slots === null : other.pe_task_id === `2.${task.slice(2)}`;
+  return !job.some(
+    (other) =>
+      other !== record &&
+      isBeside(other) &&
+      other.task_id === record.task_id &&
+      other.trust !== 'self-reported' &&
+      Math.abs(countedAt(other) - countedAt(record)) <= JOB_SPAN_MS,
+  );
+}
+
+/** The facts of a record; whether it stands for its host is the store's to say, which has its job's others: `job`. */
+export function factsOf(record: JobRecord, standsForHost: boolean, job: readonly JobRecord[] = [record]): Facts {
   const ms = (seconds: number | null): number | null => (seconds === null ? null : seconds * 1000);
   const failed = endedBadly(record);
   return {
     running: record.status === 'running',
     standsForHost,
-    alone: record.pe === null && record.pe_task_id === null,
+    alone: standsForHost && isAlone(record, job),
     slots: hostSlots(record),
     wallclock: ms(record.wallclock_seconds),
     cpu: ms(record.cpu_seconds),

@@ -31,7 +31,7 @@ export const TOTALS = {
   peak_gib_hours: amount('peak of resident memory x elapsed time, of all records'),
   peak_with_request_gib_hours: amount('the part from records of jobs with a request'),
   unused_gib_hours: amount(
-    'requested memory above the peak x elapsed time, of records with both: what one held above its own request takes nothing from others, but hosts of a parallel job count together',
+    'requested memory above the peak x elapsed time, of records with both: what one held above its own request takes nothing from others, but several records of one host of a parallel job count together',
   ),
   requested_with_grid_engine_gib_hours: amount(
     "the part from records with Grid Engine's figure alone, to compare with grid_engine_with_request_gib_hours",

@@ -1,11 +1,31 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { jobLineOf } from '../../src/accounting/job-line';
-import { mpiMaster, mpiTask } from '../report/sample-records';
+import type { JobRecord } from '../../src/record/record';
+import { mpiMaster, mpiTask, openBracket } from '../report/sample-records';
+
+const GIB = 1024 ** 3;
 
 describe('the line of a parallel job', () => {
   it('has its runs, its hosts and the slots of the whole job', () => {
     const line = jobLineOf([mpiMaster(2), mpiTask(1), mpiTask(2)]);
     assert.deepEqual([line.records, line.masters, line.slots], [3, 1, mpiMaster(2).slots]);
+  });
+
+  it('wastes on each host by itself what all of its records there did not hold', () => {
+    const hour = { wallclock_seconds: 3600 };
+    const master = { ...mpiMaster(2), ...hour };
+    const [small, large] = [1, 40].map((gib) => ({
+      ...mpiTask(1),
+      ...hour,
+      peak_rss: openBracket(gib * GIB, null, null),
+    }));
+    const elsewhere = { ...mpiTask(2), ...hour };
+    const unused = (...records: readonly JobRecord[]): number =>
+      jobLineOf([master, ...records]).unused_byte_seconds ?? assert.fail();
+    const held = (record: JobRecord): number => (record.peak_rss?.lower_bytes ?? 0) * 3600;
+    const ofHost = 32 * GIB * 3600;
+    assert.equal(unused(small ?? assert.fail()), ofHost - held(master) - GIB * 3600);
+    assert.equal(unused(large ?? assert.fail(), elsewhere), ofHost - held(elsewhere));
   });
 });

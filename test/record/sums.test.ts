@@ -7,7 +7,7 @@ import { addFacts, addShiftedHours, newSums, shareInSteps, stepsOf } from '../..
 import type { Sums } from '../../src/record/sums';
 import { tenMinutesOf } from '../report/bad-ends';
 import { GIB, HOUR, job, peakOf, T0 } from '../accounting/suite/fixture';
-import type { MemoryRequest } from '../../src/record/record';
+import type { JobRecord, MemoryRequest } from '../../src/record/record';
 
 const total = (hours: Float64Array, kind: number): number =>
   hours.slice(kind * 24, kind * 24 + 24).reduce((sum, value) => sum + value, 0);
@@ -146,15 +146,21 @@ it('compares what tasks held with the request that stands with another record of
   assert.deepEqual([totals.grid_engine_gib_hours, totals.grid_engine_with_request_gib_hours], [4, 2]);
 });
 
-it('what a job held above its request takes nothing from the waste of others; within a parallel job it does', () => {
+it('what was held above a request takes nothing from the waste of others, but of one host of a parallel job', () => {
   const gib = (count: number): MemoryRequest => ({ request_bytes: count * GIB, limit_bytes: count * GIB, per: 'job' });
-  const unused = (changes: Parameters<typeof job>[2], peaks: readonly number[]): number => {
+  const unused = (changes: Partial<JobRecord>, peaks: readonly number[], hosts: readonly string[] = []): number => {
     const sums = newSums();
-    for (const peak of peaks)
-      addFacts(sums, factsOf(job(1, T0, { h_vmem: gib(10), ...changes, peak_rss: peakOf(peak * GIB) }), true), T0, 5);
+    const ofJob = peaks.map((peak, index) =>
+      job(1, T0, { h_vmem: gib(10), host: hosts[index] ?? 'node1', ...changes, peak_rss: peakOf(peak * GIB) }),
+    );
+    for (const record of ofJob) addFacts(sums, factsOf(record, true, ofJob), T0, 5);
     return Math.round((sums.totals.unused_gib_hours * 3600) / (job(1, T0).wallclock_seconds ?? 0));
   };
-  assert.deepEqual([unused({}, [1, 4, 100]), unused({ pe: 'mpi' }, [1, 14])], [15, 5]);
+  assert.equal(unused({}, [1, 4, 100]), 15);
+  const two = ['node1', 'node2'];
+  assert.deepEqual([unused({ pe: 'mpi' }, [1, 14]), unused({ pe: 'mpi' }, [1, 14], two)], [5, 9]);
+  // Of a line of accounting the request is that of all hosts.
+  assert.equal(unused({ pe: 'mpi', host_slots: null }, [1, 14], two), 5);
 });
 
 it('has a name for each total', () => {

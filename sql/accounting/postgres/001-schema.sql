@@ -202,7 +202,7 @@ CREATE TABLE rollup (
   used_with_request_gib_hours double precision NOT NULL, -- the part from records of jobs with a request
   peak_gib_hours double precision NOT NULL, -- peak of resident memory x elapsed time, of all records
   peak_with_request_gib_hours double precision NOT NULL, -- the part from records of jobs with a request
-  unused_gib_hours double precision NOT NULL, -- requested memory above the peak x elapsed time, of records with both: what one held above its own request takes nothing from others, but hosts of a parallel job count together
+  unused_gib_hours double precision NOT NULL, -- requested memory above the peak x elapsed time, of records with both: what one held above its own request takes nothing from others, but several records of one host of a parallel job count together
   requested_with_grid_engine_gib_hours double precision NOT NULL, -- the part from records with Grid Engine's figure alone, to compare with grid_engine_with_request_gib_hours
   grid_engine_gib_hours double precision NOT NULL, -- Grid Engine's figure (maxvmem) x elapsed time, of records without a peak
   grid_engine_with_request_gib_hours double precision NOT NULL, -- the part from records of jobs with a request

@@ -57,7 +57,7 @@ class UnsettledRecord {
   private get summed(): { readonly facts: Facts; readonly keys: readonly GroupKey[] } {
     const { record } = this.stored;
     this.known ??= {
-      facts: factsOf(record, standsForHost(record, this.all)),
+      facts: factsOf(record, standsForHost(record, this.all), this.all),
       keys: DIMENSIONS.map((dimension) => {
         const word = dimension === 'job_name' ? this.name : record[dimension];
         return word === null ? null : groupKey(dimension, word);

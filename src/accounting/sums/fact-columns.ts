@@ -35,6 +35,12 @@ export const FACT_COLUMNS = 10;
 export function factColumns(sameJob: string): string {
   const stands = `r.pe_task_id IS NULL OR r.pe_task_id LIKE '1.%' AND NOT EXISTS
       (SELECT 1 ${sameJob} AND m.pe_task_id IS NULL AND m.host_id = r.host_id AND ${counted('m')})`;
+  // As `isAlone` (facts.ts) says of those that stand for their hosts. A task's second one is found by the index.
+  const alone = `r.pe_id IS NULL AND r.pe_task_id IS NULL
+      OR r.pe_task_id IS NULL AND NOT EXISTS (SELECT 1 ${sameJob} AND m.id <> r.id
+        AND (m.host_id = r.host_id OR r.host_slots IS NULL) AND ${counted('m')})
+      OR r.pe_task_id LIKE '1.%' AND r.host_slots IS NOT NULL AND NOT EXISTS
+        (SELECT 1 ${sameJob} AND m.pe_task_id = '2.' || substr(r.pe_task_id, 3) AND ${counted('m')})`;
   const bit = (condition: string, flag: number): string => `CASE WHEN ${condition} THEN ${flag} ELSE 0 END`;
   const flags = [
     `r.coverage * ${2 ** REASON_SHIFT}`,
@@ -43,7 +49,7 @@ export function factColumns(sameJob: string): string {
     bit(stands, FLAG.stands),
     bit(FAILED, FLAG.failed),
     bit('r.status = 1', FLAG.running),
-    bit('r.pe_id IS NULL AND r.pe_task_id IS NULL', FLAG.alone),
+    bit(alone, FLAG.alone),
   ];
   return `${flags.join(' + ')}, ${SLOTS}, r.wallclock_ms, r.cpu_ms, r.limit_bytes, r.requested_bytes,
     r.peak_rss_lower_bytes, r.rss_byte_seconds, r.energy_joules, ${GRID_ENGINE}`;
@@ -60,7 +66,7 @@ export function factsAt(cells: readonly Cell[], at: number): Facts {
   return {
     running: (flags & FLAG.running) !== 0,
     standsForHost: (flags & FLAG.stands) !== 0,
-    alone: (flags & FLAG.alone) !== 0,
+    alone: (flags & FLAG.stands) !== 0 && (flags & FLAG.alone) !== 0,
     slots: numberAt(cells, at + 1) ?? 0,
     wallclock: numberAt(cells, at + 2),
     cpu: numberAt(cells, at + 3),

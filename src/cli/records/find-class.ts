@@ -40,9 +40,12 @@ export function ruleOf(name: string, { rules, ...set }: RuleSet): RuleSet {
 
 function totalsOf(records: readonly JobRecord[]): Totals {
   const sums = newSums();
-  const standing = new Set(toJobLines(records, 'time').flatMap(hostsOf));
-  for (const record of records)
-    addFacts(sums, factsOf(record, standing.has(record)), countedAt(record), stepsOf(FAR_BELOW_LIMIT));
+  for (const line of toJobLines(records, 'time')) {
+    const standing = new Set(hostsOf(line));
+    for (const job of groupBy(line, ({ task_id: task }) => task).values())
+      for (const record of job)
+        addFacts(sums, factsOf(record, standing.has(record), job), countedAt(record), stepsOf(FAR_BELOW_LIMIT));
+  }
   const jobs = groupBy(records, ({ cluster, job_id: job, task_id: task }) => `${cluster} ${job} ${task ?? ''}`);
   return { ...sums.totals, jobs: jobs.size };
 }

@@ -7,7 +7,7 @@ import { limitOf } from '../../record/request';
 import type { Promised } from '../advice/class-advice';
 import { adviseRequest, type Advice } from '../advice/advice';
 import { endingLabel } from '../job/ending';
-import { hostsOf } from '../../accounting/job-line';
+import { unusedOf } from '../../accounting/job-line';
 import { toJobLines } from '../records/lines';
 import { needsOf } from '../job/job-whole';
 import { nextTime } from '../advice/next-time';
@@ -32,19 +32,9 @@ export interface NameFound extends WholeJobs {
   readonly promise: Promised | null;
 }
 
-/** Limit less peak, times wallclock, in GiB times hours; 0 where one is not known. */
-function unusedOf(record: JobRecord): number {
-  const limit = limitOf(record);
-  if (limit === null || record.peak_rss === null) return 0;
-  return (Math.max(0, limit - figureOf(record.peak_rss)) * (record.wallclock_seconds ?? 0)) / BYTE_SECONDS;
-}
-
-/** Each host of a parallel job once. */
-function wasteOfJobs(records: readonly JobRecord[]): number {
-  return toJobLines(records, 'unused')
-    .flatMap((job) => (job.length === 1 ? job : hostsOf(job)))
-    .reduce((sum, record) => sum + unusedOf(record), 0);
-}
+/** Of each host of a parallel job once. */
+const wasteOfJobs = (records: readonly JobRecord[]): number =>
+  toJobLines(records, 'unused').reduce((sum, job) => sum + (unusedOf(job) ?? 0), 0) / BYTE_SECONDS;
 
 /** "41 ok, 2 exit 1"; of one record the label alone. */
 function endingOf(records: readonly JobRecord[]): string {
@@ -72,7 +62,7 @@ const firstKnown = <Key extends 'project' | 'queue' | 'job_name'>(
 type LineSums = Pick<JobLine, 'records' | 'jobs' | 'complete' | 'waste_gib_hours' | 'ending'>;
 
 function toLine(records: readonly [JobRecord, ...JobRecord[]], sums: LineSums, advice: LineAdvice | null): JobLine {
-  const worst = records.reduce((most, record) => (unusedOf(record) > unusedOf(most) ? record : most));
+  const worst = records.reduce((most, record) => ((unusedOf([record]) ?? 0) > (unusedOf([most]) ?? 0) ? record : most));
   const names = new Set(records.map(({ job_name: name }) => name));
   return {
     cluster: worst.cluster,

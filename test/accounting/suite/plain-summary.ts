@@ -54,7 +54,16 @@ export function plainSummary(
   const sumsOf = (some: readonly JobRecord[]): ReturnType<typeof newSums> => {
     const sums = newSums();
     for (const record of some)
-      addFacts(sums, factsOf(record, standsForHost(record, counted)), countedAt(record), steps);
+      addFacts(
+        sums,
+        factsOf(
+          record,
+          standsForHost(record, counted),
+          counted.filter((other) => sameJob(other, record)),
+        ),
+        countedAt(record),
+        steps,
+      );
     sums.totals.jobs = jobsOf(some);
     return sums;
   };
