@@ -72,6 +72,10 @@ export const JOB_NAME_ID = `coalesce(r.job_name_id, CASE WHEN r.pe_task_id IS NO
       SELECT m.job_name_id ${SAME_JOB} AND m.pe_task_id IS NULL AND m.owner_id IS r.owner_id AND m.job_name_id IS NOT NULL
       ORDER BY abs(m.counted_at - r.counted_at), (SELECT name FROM job_name WHERE id = m.job_name_id) LIMIT 1) END)`;
 
+const NAMED_LIKE = `${JOB_NAME_ID} IN (SELECT n.id FROM job_name n WHERE n.name GLOB @job_name)`;
+/** The same of one owner's records: a store may have millions of names, of which they have few. */
+const OWN_NAMED_LIKE = `(SELECT n.name FROM job_name n WHERE n.id = ${JOB_NAME_ID}) GLOB @job_name`;
+
 const DIMENSION_COLUMNS = ['owner', 'project', 'queue', 'host'] as const;
 
 /** What a filter asks of a record, apart from the time; null: a word in it is unknown here, so nothing can match. */
@@ -110,11 +114,7 @@ export function conditionOf(filter: RecordFilter, words: Words): Condition | nul
   let sparse = dimensions.findLast(({ name }) => name !== 'owner') ?? null;
   if (filter.job_name !== undefined)
     if (/[*?]/.test(filter.job_name))
-      more(
-        `${JOB_NAME_ID} IN (SELECT n.id FROM job_name n WHERE n.name GLOB @job_name)`,
-        'job_name',
-        globOf(filter.job_name),
-      );
+      more(filter.owner === undefined ? NAMED_LIKE : OWN_NAMED_LIKE, 'job_name', globOf(filter.job_name));
     else {
       const id = words.find('job_name', filter.job_name);
       if (id === null) return null;

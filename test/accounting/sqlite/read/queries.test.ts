@@ -155,6 +155,7 @@ describe('answered from an index, never by a scan:', () => {
     ['a project in a queue', { project: 'known', queue: 'known', pe: 'known' }, 'record_by_time'],
     ['a name', { job_name: 'known' }, 'record_by_time'],
     ['a pattern', { job_name: 'kn*' }, 'record_by_time'],
+    ["an owner's of a pattern", { owner: 'known', job_name: 'kn*' }, 'record_by_owner'],
     [
       'figures',
       {
@@ -184,6 +185,17 @@ describe('answered from an index, never by a scan:', () => {
       for (const sql of [sumsQuery, fullestQuery, endsQuery])
         assertSearches(planOf(db, sql(condition), condition.parameters), 'record_by_job');
     });
+});
+
+it("holds the names of an owner's records against a pattern, not all that the store has", (t) => {
+  const db = emptyStore(t);
+  const namesOf = (filter: Partial<RecordFilter>): readonly string[] => {
+    const condition = conditionOf({ since: 0, until: 1, job_name: 'kn*', ...filter }, createWords(db)) ?? assert.fail();
+    const plan = planOf(db, recordsQuery(condition, 'time', COLUMNS), condition.parameters);
+    return plan.filter((step) => /^(SEARCH|SCAN) n /.test(step));
+  };
+  assert.deepEqual(namesOf({ owner: 'known' }), ['SEARCH n USING INTEGER PRIMARY KEY (rowid=?)']);
+  assert.match(namesOf({}).join(), /COVERING INDEX sqlite_autoindex_job_name_1/);
 });
 
 it('lists the newest records first without sorting', (t) => {
