@@ -1,7 +1,6 @@
 import { RAISE, takenNeed, TIME_RAISE } from '../../advice/job-class';
 import { jobClasses } from '../../advice/job-classes';
 import type { Prior } from '../../advice/margins';
-import { RISKS } from '../../advice/margins';
 import { isAdvisable, Predictor } from '../../advice/predictor';
 import { MEMORY_PRIOR, TIME_PRIOR } from '../../advice/prior';
 import { bySubmission, replay, type PastRun } from '../../advice/replay';
@@ -39,11 +38,14 @@ export interface Promised {
   readonly largest: number;
   /** The limit at which the run was stopped that is taken to need most; null: it was not stopped. */
   readonly stoppedAt: number | null;
-  /** Earlier runs of the same kind for which as much was known as to state this risk, and those of them that needed more. */
-  readonly predictions: number;
-  readonly failed: number;
   /** The runs are of the same script or command. */
   readonly sameProgram: boolean;
+}
+
+/** Earlier runs of the same kind for which as much was known as to state this risk, and those of them that needed more. */
+interface Predictions {
+  readonly predictions: number;
+  readonly failed: number;
 }
 
 export interface MemoryPromise extends Promised {
@@ -55,7 +57,7 @@ export interface MemoryPromise extends Promised {
   readonly countedOnly: number;
 }
 
-interface TimePromise extends Promised {
+interface TimePromise extends Promised, Predictions {
   /** "2:30:00" */
   readonly text: string;
 }
@@ -72,7 +74,7 @@ interface SlotsAdvice {
 
 /** What to request for a kind of job; null: no run of it says. */
 export interface ClassAdvice {
-  readonly memory: MemoryPromise | null;
+  readonly memory: (MemoryPromise & Predictions) | null;
   readonly time: TimePromise | null;
   /** null, too, where it needs the slots that it requests. */
   readonly slots: SlotsAdvice | null;
@@ -95,6 +97,16 @@ function classesOf(fields: ClassFields, newest: JobRecord | null): readonly stri
 const ofClasses = <Run extends PastRun>(runs: readonly Run[], classes: readonly string[]): readonly Run[] =>
   runs.filter((run) => run.classes.some((name) => classes.includes(name)));
 
+/** What runs of a kind are held against. */
+interface Learning {
+  readonly prior: Prior;
+  /** By how much a limit is raised that a run was stopped at. */
+  readonly raise: number;
+}
+
+const OF_MEMORY: Learning = { prior: MEMORY_PRIOR, raise: RAISE };
+const OF_TIME: Learning = { prior: TIME_PRIOR, raise: TIME_RAISE };
+
 /** What is promised, and the runs that it rests on. */
 interface Founded<Run> {
   readonly promised: Promised;
@@ -107,12 +119,14 @@ function promisedBy<Run extends PastRun>(
   fields: ClassFields,
   newest: JobRecord | null,
   risk: number,
-  { prior, raise }: { readonly prior: Prior; readonly raise: number },
+  { prior, raise }: Learning,
 ): Founded<Run> | null {
   if (alike.length === 0) return null;
   const classes = classesOf(fields, newest);
   const predictor = new Predictor(prior, raise);
-  const { advice } = replay(bySubmission(alike), RISKS, predictor, []);
+  // Of no other class of these runs anything is asked.
+  const learned = alike.map((run) => ({ ...run, classes: run.classes.filter((name) => classes.includes(name)) }));
+  replay(bySubmission(learned), [], predictor, []);
   const known = predictor.known(classes);
   const jobClass = predictor.advisable(known);
   const name = classes[known.findIndex(isAdvisable)];
@@ -127,10 +141,15 @@ function promisedBy<Run extends PastRun>(
   const stoppedAt = most.stoppedAt !== null && takenOf(most) <= most.stoppedAt * raise ? most.stoppedAt : null;
   const sameProgram = name !== undefined && !classesOf({ ...fields, programs: [] }, newest).includes(name);
   const request = jobClass?.request(risk) ?? null;
-  const held = advice.find((one) => one.risk === request?.risk)?.promised;
   const { amount, risk: stated, runs } = request ?? { amount: takenOf(most), risk: null, runs: basis.length };
-  const predictions = { predictions: held?.jobs ?? 0, failed: held?.failed ?? 0 };
-  return { promised: { amount, risk: stated, runs, largest, stoppedAt, ...predictions, sameProgram }, basis };
+  return { promised: { amount, risk: stated, runs, largest, stoppedAt, sameProgram }, basis };
+}
+
+/** `alike`: as in `promisedBy`. */
+function predictionsOf(alike: readonly PastRun[], risk: number | null, { prior, raise }: Learning): Predictions {
+  if (risk === null) return { predictions: 0, failed: 0 };
+  const [at] = replay(bySubmission(alike), [risk], new Predictor(prior, raise), []).advice;
+  return { predictions: at?.promised.jobs ?? 0, failed: at?.promised.failed ?? 0 };
 }
 
 function newestOf(stored: readonly StoredRecord[], { jobName }: ClassFields): JobRecord | null {
@@ -148,15 +167,16 @@ export function classRuns(stored: readonly StoredRecord[], fields: ClassFields):
 
 /**
  * The memory to request for a job of this kind at the risk that is wanted, or at the smallest larger one that can be
- * stated. `stored`: past runs of its owner and name, of other kinds too. null: none of them says.
+ * stated. `stored`: past runs of its owner and name, of other kinds too; `runs`: its classRuns. null: none of them says.
  */
 export function adviseMemory(
   stored: readonly StoredRecord[],
   fields: ClassFields,
   { risk, own = null }: Wanted,
+  runs = classRuns(stored, fields),
 ): MemoryPromise | null {
   const newest = newestOf(stored, fields);
-  const founded = promisedBy(classRuns(stored, fields), fields, newest, risk, { prior: MEMORY_PRIOR, raise: RAISE });
+  const founded = promisedBy(runs, fields, newest, risk, OF_MEMORY);
   if (founded === null) return null;
   const complex = newest === null ? H_VMEM : complexOf(newest);
   const per = (newest === null ? null : requestOf(newest))?.per ?? 'slot';
@@ -165,11 +185,24 @@ export function adviseMemory(
 }
 
 /** The same of its elapsed time. */
-export function adviseTime(stored: readonly StoredRecord[], fields: ClassFields, { risk }: Wanted): TimePromise | null {
+function adviseTime(stored: readonly StoredRecord[], fields: ClassFields, { risk }: Wanted): TimePromise | null {
   const newest = newestOf(stored, fields);
   const alike = ofClasses(pastTimes(stored), classesOf(fields, newest));
-  const founded = promisedBy(alike, fields, newest, risk, { prior: TIME_PRIOR, raise: TIME_RAISE });
-  return founded && inSeconds(founded.promised);
+  const founded = promisedBy(alike, fields, newest, risk, OF_TIME);
+  if (founded === null) return null;
+  const { seconds, text } = roundTime(founded.promised.amount);
+  return { ...founded.promised, amount: seconds, text, ...predictionsOf(alike, founded.promised.risk, OF_TIME) };
+}
+
+/** All that is advised, and how such predictions have held. `stored`: as in `adviseMemory`. */
+export function adviseClass(stored: readonly StoredRecord[], fields: ClassFields, wanted: Wanted): ClassAdvice {
+  const runs = classRuns(stored, fields);
+  const memory = adviseMemory(stored, fields, wanted, runs);
+  return {
+    memory: memory && { ...memory, ...predictionsOf(runs, memory.risk, OF_MEMORY) },
+    time: adviseTime(stored, fields, wanted),
+    slots: adviseSlots(runs, fields),
+  };
 }
 
 /** As few as for a request of memory. */
@@ -179,10 +212,9 @@ const LEAST_RUNS = 3;
 const BUSY_ENOUGH = 0.1;
 
 /** Whether fewer slots would do: of runs on one host with the same number of slots it is known how many were busy. */
-export function adviseSlots(stored: readonly StoredRecord[], fields: ClassFields): SlotsAdvice | null {
-  const { slots: requested } = fields;
+function adviseSlots(runs: readonly MemoryRun[], { slots: requested }: ClassFields): SlotsAdvice | null {
   if (requested === null || requested < 2) return null;
-  const busy = classRuns(stored, fields).flatMap(({ records: [job, ...others] }) => {
+  const busy = runs.flatMap(({ records: [job, ...others] }) => {
     const { cpu_seconds: cpu, wallclock_seconds: elapsed, slots, host_slots: here } = job;
     const isKnown = others.length === 0 && slots === requested && here === slots;
     return isKnown && cpu !== null && elapsed !== null && elapsed > 0 ? [cpu / elapsed] : [];
@@ -196,9 +228,4 @@ export function adviseSlots(stored: readonly StoredRecord[], fields: ClassFields
 function inBytes(promised: Promised, own: OwnNeed | null): Promised & { readonly text: string } {
   const { bytes, text } = roundRequest(own !== null && own.least > promised.amount ? own.request : promised.amount);
   return { ...promised, amount: Math.trunc(bytes), text };
-}
-
-function inSeconds(promised: Promised): TimePromise {
-  const { seconds, text } = roundTime(promised.amount);
-  return { ...promised, amount: seconds, text };
 }

@@ -7,9 +7,8 @@ import { programsOfRecord } from '../../record/programs';
 import { jobGroups, type JobRun } from '../job/job-run';
 import type { MemoryRun } from './past-runs';
 import {
+  adviseClass,
   adviseMemory,
-  adviseSlots,
-  adviseTime,
   classRuns,
   type ClassAdvice,
   type ClassFields,
@@ -37,7 +36,7 @@ export const MEMORY_FIELDS: readonly FieldName[] = [
   ...(['submitted_at', 'started_at', 'ended_at', 'wallclock_seconds'] as const),
   ...(['exit_status', 'signal', 'failed', 'grid_engine', 'metrics'] as const),
   ...(['h_vmem', 'requests', 'request_order'] as const),
-  ...(['peak_rss', 'peak_rss_swap', 'peak_vmem', 'peak_process_vmem', 'peak_footprint'] as const),
+  ...(['peak_rss', 'peak_rss_swap', 'peak_process_vmem', 'peak_footprint'] as const),
 ];
 
 type FindRecords = (query: RecordsQuery) => Promise<readonly StoredRecord[]>;
@@ -83,12 +82,7 @@ export class ClassHistory {
 
   /** All in one question. Rejects with StoreError. */
   async adviceOf(fields: ClassFields, wanted: Wanted): Promise<ClassAdvice> {
-    const runs = await this.runsLike(fields);
-    return {
-      memory: adviseMemory(runs, fields, wanted),
-      time: adviseTime(runs, fields, wanted),
-      slots: adviseSlots(runs, fields),
-    };
+    return adviseClass(await this.runsLike(fields), fields, wanted);
   }
 
   /** The runs that both rest on, as far as it is known what memory they needed. Rejects with StoreError. */

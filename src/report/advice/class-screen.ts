@@ -8,7 +8,7 @@ import { wrap } from '../screen/layout';
 import type { Screen } from '../screen/screen';
 import { renderTable, type Column } from '../screen/table';
 import { HEADROOM } from './advice';
-import type { ClassAdvice, ClassFields, Promised } from './class-advice';
+import type { ClassAdvice, ClassFields } from './class-advice';
 
 /** Advice for a kind of job, and what was asked. */
 interface ClassReport {
@@ -168,8 +168,10 @@ export function renderClass(report: ClassReport, screen: Screen): readonly strin
   ];
 }
 
+type Promised = NonNullable<ClassAdvice['memory' | 'time']>;
+
 /** On what a request rests, as JSON has it. */
-function promiseObject(complex: string, promised: Promised & { readonly text: string }) {
+function promiseObject(complex: string, promised: Promised) {
   return {
     complex,
     /** "2.3G", "2:30:00" */
@@ -225,10 +227,7 @@ const CSV_HEAD = ['complex', 'request', 'amount', 'risk', 'runs', 'largest', 'pr
 
 /** The same as CSV: bytes, seconds. */
 export function renderClassCsv({ memory, time }: ClassAdvice): string {
-  const line = (
-    complex: string,
-    promised: (Promised & { readonly text: string }) | null,
-  ): readonly (string | number | null)[][] => {
+  const line = (complex: string, promised: Promised | null): readonly (string | number | null)[][] => {
     if (promised === null) return [];
     const { text, amount, risk, runs, largest, predictions, failed } = promised;
     return [[complex, text, amount, risk, runs, largest, predictions, failed]];

@@ -131,7 +131,7 @@ describe('adviseRequest', () => {
   it("rests on Grid Engine's figure where nobody sampled the job, and past runs of its kind give a risk", () => {
     const promise = {
       ...{ amount: 2 * GIB, risk: 0.01, runs: 40, largest: 1.9 * GIB },
-      ...{ predictions: 20, failed: 0, sameProgram: false, stoppedAt: null },
+      ...{ sameProgram: false, stoppedAt: null },
     };
     const account = tenMinutesOf({ maxvmem_bytes: 1.5 * GIB });
     const counted = { ...unsampled, h_vmem: limitOf4G, peak_rss: null, grid_engine: account };

@@ -4,7 +4,7 @@ import { asStored } from '../../../src/record/merge';
 import { programsOf } from '../../../src/record/programs';
 import type { JobRecord } from '../../../src/record/record';
 import { adviseRequest, ownNeed, type OwnNeed } from '../../../src/report/advice/advice';
-import { adviseMemory, adviseSlots, adviseTime, type ClassFields } from '../../../src/report/advice/class-advice';
+import { adviseClass, type ClassAdvice, type ClassFields } from '../../../src/report/advice/class-advice';
 import { accountOf } from '../../support/records';
 import { BAD_ENDS, modest, tenMinutesOf } from '../bad-ends';
 import { needing, pastJobs } from '../past-jobs';
@@ -26,21 +26,14 @@ const LIKE_THEM: ClassFields = {
 const advise = (
   records: readonly JobRecord[],
   more: { readonly fields?: Partial<ClassFields>; readonly risk?: number; readonly own?: OwnNeed } = {},
-): { memory: ReturnType<typeof adviseMemory>; time: ReturnType<typeof adviseTime> } => {
-  const asked = [
-    { ...LIKE_THEM, ...more.fields },
-    { risk: 0.01, ...more },
-  ] as const;
-  const stored = records.map(asStored);
-  return { memory: adviseMemory(stored, ...asked), time: adviseTime(stored, ...asked) };
-};
+): ClassAdvice => adviseClass(records.map(asStored), { ...LIKE_THEM, ...more.fields }, { risk: 0.01, ...more });
 
 /** Needs between 7 and 8 GiB in all, one after another in no order. */
 const varying = (index: number): Partial<JobRecord> => needing(7 + ((index * 7) % 10) / 10);
 
-describe('adviseSlots', () => {
-  const asked = (records: readonly JobRecord[], slots: number | null = 4): ReturnType<typeof adviseSlots> =>
-    adviseSlots(records.map(asStored), { ...LIKE_THEM, slots });
+describe('advice on slots', () => {
+  const asked = (records: readonly JobRecord[], slots: number | null = 4): ClassAdvice['slots'] =>
+    advise(records, { fields: { slots } }).slots;
   /** Of runs of 300 s on four slots. */
   const computing = (busy: number) => (index: number) => ({
     slots: 4,
@@ -85,7 +78,7 @@ describe('adviseClass', () => {
     const two = advise(pastJobs(2, varying)).memory;
     assert.deepEqual([two?.risk, two?.runs, two?.predictions], [null, 2, 0]);
     assert.ok((two?.amount ?? 0) >= (1.2 * 7.7 * GIB) / 4);
-    assert.deepEqual(advise([]), { memory: null, time: null });
+    assert.deepEqual(advise([]), { memory: null, time: null, slots: null });
   });
 
   it('takes the narrowest kind that has enough runs', () => {
@@ -102,8 +95,7 @@ describe('adviseClass', () => {
     const runs = pastJobs(60, (index) =>
       index % 3 === 0 ? { ...varying(index), program: large } : { ...needing(3 + (index % 10) / 100), program: small },
     );
-    const of = (...programs: readonly string[]): ReturnType<typeof adviseMemory> =>
-      advise(runs, { fields: { programs } }).memory;
+    const of = (...programs: readonly string[]): ClassAdvice['memory'] => advise(runs, { fields: { programs } }).memory;
     const own = of(small);
     assert.deepEqual([own?.runs, own?.largest, own?.sameProgram], [40, (3.09 * GIB) / 4, true]);
     assert.ok((own?.amount ?? Infinity) < GIB, own?.text);
