@@ -3,11 +3,12 @@ import {
   addToTotals,
   contributionOf,
   DEFAULT_FAR_BELOW,
+  newBins,
   newSums,
   stepsOf,
   type Sums,
 } from '../../record/sums';
-import { addTotals } from '../../record/totals';
+import { addTotals, noTotals } from '../../record/totals';
 import { addBinCells } from './bins';
 import { GROUPING_SETS, hasBins, keyOf, type GroupKey } from './grouping-sets';
 import { DAY_MS, periodEnd, periodStart, UNITS, type Period, type Unit } from './periods';
@@ -38,6 +39,9 @@ export interface Again {
 }
 
 const STEPS = stepsOf(DEFAULT_FAR_BELOW);
+
+/** Of most groups, to which none are added. */
+const NO_BINS = newBins();
 
 interface ClusterGroups {
   readonly bySet: readonly Map<GroupKey, RolledGroup>[];
@@ -99,7 +103,7 @@ export class DaySums {
     const groups = bySet[set] ?? new Map<GroupKey, RolledGroup>();
     const known = groups.get(key);
     if (known !== undefined) return known;
-    const made = { set, cluster, key, sums: newSums() };
+    const made = { set, cluster, key, sums: hasBins(set) ? newSums() : { totals: noTotals(), ...NO_BINS } };
     groups.set(key, made);
     this.found.push(made);
     return made;
