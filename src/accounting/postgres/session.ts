@@ -11,7 +11,7 @@ const CONNECT_SECONDS = 10;
 /** A value that a statement takes. Lists and objects go as JSON text, in their own type on the server. */
 export type Value = string | number | boolean | null;
 
-export interface SessionOptions {
+interface SessionOptions {
   readonly location: Location;
   readonly user: string;
   readonly password: string | null;
