@@ -1,5 +1,5 @@
 import { FIELDS } from '../../record/fields';
-import { fromJson, type WordCodec } from '../columns';
+import { fromJson } from '../columns';
 import { requestsOfLine } from './line-record';
 import type { RequestRules } from '../../record/request-rules';
 import { NO_REQUESTS, type LineRequests } from './line-requests';
@@ -12,25 +12,22 @@ export const LONGEST_USUAL = 1000;
 /** What a category asks for with so many slots. */
 interface Asked {
   readonly requests: LineRequests;
-  /** In the dictionary; null: none beside h_vmem. */
-  readonly id: number | null;
+  /** Those beside h_vmem as JSON; null: none. */
+  readonly beside: string | null;
 }
 
 /** What a category says, which many lines share. */
 interface Category {
-  readonly id: number;
+  readonly text: string;
   readonly bySlots: Map<number, Asked>;
 }
 
 /** The categories of lines, read once each. */
 export class Categories {
   private readonly known = new Map<string, Category>();
-  private readonly complexes = new Map<number, ReadonlySet<string>>();
+  private readonly complexes = new Map<string, ReadonlySet<string>>();
 
-  constructor(
-    private readonly words: WordCodec,
-    private readonly rules: RequestRules,
-  ) {}
+  constructor(private readonly rules: RequestRules) {}
 
   /** null: the line has none, or one that is too long for the record as it is. */
   of({ category: text }: PlacedLine): Category | null {
@@ -38,7 +35,7 @@ export class Categories {
     const known = this.known.get(text);
     if (known !== undefined) return known;
     if (this.known.size >= CACHED) this.known.clear();
-    const made = { id: this.words.intern('category', text), bySlots: new Map<number, Asked>() };
+    const made = { text, bySlots: new Map<number, Asked>() };
     this.known.set(text, made);
     return made;
   }
@@ -50,24 +47,18 @@ export class Categories {
     if (known !== undefined) return known;
     const requests = requestsOfLine(line, this.rules);
     const beside = requests.requests === NO_REQUESTS.requests ? null : JSON.stringify(requests.requests);
-    const made = { requests, id: beside === null ? null : this.words.intern('request_set', beside) };
+    const made = { requests, beside };
     category?.bySlots.set(key, made);
     return made;
   }
 
-  /** The complexes of an entry of the dictionary `request_set`. */
-  complexesOf(id: number): ReadonlySet<string> {
-    const known = this.complexes.get(id);
+  /** The complexes of requests as JSON. */
+  complexesOf(asked: string): ReadonlySet<string> {
+    const known = this.complexes.get(asked);
     if (known !== undefined) return known;
     if (this.complexes.size >= CACHED) this.complexes.clear();
-    const made = new Set(Object.keys(fromJson(FIELDS.requests.shape, this.words.text('request_set', id), 'requests')));
-    this.complexes.set(id, made);
+    const made = new Set(Object.keys(fromJson(FIELDS.requests.shape, asked, 'requests')));
+    this.complexes.set(asked, made);
     return made;
-  }
-
-  /** After a rollback: numbers given since are gone. */
-  forget(): void {
-    this.known.clear();
-    this.complexes.clear();
   }
 }

@@ -12,7 +12,8 @@ const MOST_SIGNALS = 64;
 /** What Grid Engine writes where it knows no queue or host. */
 const UNKNOWN = 'UNKNOWN';
 
-const NOT_SEEN =
+/** The note of a job that ran. */
+export const NOT_SEEN =
   'Only the line in the accounting file is known: no hooks ran on its host, or their record has not come.';
 
 function hasStarted(line: PlacedLine): boolean {

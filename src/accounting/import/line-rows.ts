@@ -1,6 +1,7 @@
 import { COVERAGE_REASONS } from '../../record/coverage';
 import { requestedBytes } from '../../record/facts';
 import { STATUSES, TRUSTS } from '../../record/fields';
+import { sameHost, startsOfLine } from '../../record/join';
 import { NO_PROJECT } from '../../record/membership';
 import { asStored } from '../../record/merge';
 import type { JobRecord } from '../../record/record';
@@ -9,23 +10,24 @@ import type { RequestRules } from '../../record/request-rules';
 import type { Cell, Dictionary, WordCodec } from '../columns';
 import { toRow, type Row } from '../row';
 import { Categories, LONGEST_USUAL } from './categories';
+import type { Joinable } from './joinable';
 import type { PlacedLine } from './line-place';
 import {
   lineAccount,
   lineCpu,
   lineHost,
   lineHostSlots,
-  lineNote,
   lineQueue,
   lineRevision,
   lineRunId,
   lineWallclock,
+  NOT_SEEN,
   recordOfLine,
 } from './line-record';
 import { NO_REQUESTS } from './line-requests';
 
 /** Columns of Grid Engine's own account, of which a line has all but `ge_lines`, which is 1. */
-export const ACCOUNT_COLUMNS = [
+const ACCOUNT_COLUMNS = [
   'ge_wallclock_ms',
   'ge_cpu_ms',
   'ge_user_ms',
@@ -90,14 +92,12 @@ export const USUAL_VALUES = {
 /** What a line of a good end alone knows of a job that has a record of ours. */
 const JOINED = JSON.stringify([{ trust: 'accounting', ended: true, slots: ['failed', 'grid_engine'] }]);
 
-const PER = { slot: 0, job: 1 } as const;
+/** What changes in a record of ours as a line of a good end joins it: the same in all, then columns (`LineRows.joined`). */
+export const JOINED_SAME = 'failed = 0, ge_lines = 1';
+export const JOINED_COLUMNS = [...ACCOUNT_COLUMNS, 'provenance_id', 'provenance_revisions'] as const;
 
-/** What a record of ours says that has met no line yet. */
-interface Joinable {
-  readonly hasLimit: boolean;
-  readonly hasOrder: boolean;
-  readonly requestsId: number | null;
-}
+const USUAL_NOTES = JSON.stringify([NOT_SEEN]);
+const PER = { slot: 0, job: 1 } as const;
 
 const wholeMs = (seconds: number): number => Math.round(seconds * 1000);
 
@@ -107,22 +107,13 @@ const wholeMs = (seconds: number): number => Math.round(seconds * 1000);
  */
 export class LineRows {
   private readonly categories: Categories;
-  private clusterId: number | null = null;
-  private noteId: number | null = null;
-  private joinedId: number | null = null;
 
   constructor(
     private readonly words: WordCodec,
     private readonly cluster: string,
     private readonly rules: RequestRules,
   ) {
-    this.categories = new Categories(words, rules);
-  }
-
-  /** After a rollback: numbers given since are gone. */
-  forget(): void {
-    this.categories.forget();
-    this.clusterId = this.noteId = this.joinedId = null;
+    this.categories = new Categories(rules);
   }
 
   /** The record of a line. */
@@ -143,8 +134,6 @@ export class LineRows {
     const { startTimeMs, project } = line;
     const usual = startTimeMs !== null && line.failed === 0 && line.exitStatus >= 0 && line.exitStatus <= 128;
     if (!usual || line.jobName.length > LONGEST_USUAL || (line.category?.length ?? 0) > LONGEST_USUAL) return false;
-    this.clusterId ??= this.words.intern('cluster', this.cluster);
-    this.noteId ??= this.words.intern('notes', JSON.stringify([lineNote(line)]));
     const category = this.categories.of(line);
     const asked = this.categories.asked(line, category);
     const { h_vmem: limit } = asked.requests;
@@ -159,7 +148,7 @@ export class LineRows {
       line.jobId,
       line.task === 0 ? null : line.task,
       line.peTaskId,
-      this.clusterId,
+      this.words.intern('cluster', this.cluster),
       this.idOf('host', lineHost(line)),
       lineRunId(line),
       this.idOf('owner', line.owner),
@@ -178,42 +167,47 @@ export class LineRows {
       limit?.request_bytes ?? null,
       limit?.limit_bytes ?? null,
       limit === null ? null : PER[limit.per],
-      asked.id,
+      this.idOf('request_set', asked.beside),
       this.idOf('complex', order),
-      request === null ? null : this.words.intern('complex', request.complex),
+      this.idOf('complex', request?.complex ?? null),
       request?.limit_bytes ?? null,
       requestedBytes({ ...requests, ...key, grid_engine: line.peTaskId === null ? null : lineAccount(line) }),
       wholeMs(lineWallclock(line)),
       wholeMs(lineCpu(line)),
-      this.noteId,
+      this.words.intern('notes', USUAL_NOTES),
       Number(line.owner !== '' && project !== null && !NO_PROJECT.includes(project)),
     );
-    this.pushAccount(values, line, category?.id ?? null);
+    this.pushAccount(values, line, category?.text ?? null);
     return true;
   }
 
   /**
-   * Grid Engine's account and where it comes from, for a record of ours (ACCOUNT_COLUMNS, then `provenance_id` and
-   * `provenance_revisions`); null: the line knows more of the job than how it ended and its account.
+   * What a line of a good end writes into the only record of its job's part (JOINED_COLUMNS), if it is surely one of ours
+   * and of that run; null: it may not be, or the line knows more of the job than how it ended and its account.
    */
   joined(line: PlacedLine, ours: Joinable): readonly Cell[] | null {
+    const [, isPlain, startedAt, host, owner, asked, hasProject, hasPe, hasLimit, hasOrder] = ours;
+    const { startTimeMs, failed, exitStatus } = line;
+    if (isPlain === 0 || startedAt === null || startTimeMs === null || failed !== 0 || exitStatus !== 0) return null;
+    const { from, to } = startsOfLine(startTimeMs, line.endTimeMs);
+    if (startedAt < from || startedAt > to || owner !== line.owner || !sameHost(host, lineHost(line))) return null;
+    if ((hasProject === 0 && line.project !== null) || (hasPe === 0 && line.pe !== null)) return null;
     if ((line.category?.length ?? 0) > LONGEST_USUAL) return null;
     const category = this.categories.of(line);
     const { h_vmem: limit, requests } = this.categories.asked(line, category).requests;
-    if (limit !== null && !ours.hasLimit) return null;
-    if (!ours.hasOrder && this.rules.orderText(lineQueue(line)) !== null) return null;
+    if (hasLimit === 0 && limit !== null) return null;
+    if (hasOrder === 0 && this.rules.orderText(lineQueue(line)) !== null) return null;
     if (requests !== NO_REQUESTS.requests) {
-      const known = ours.requestsId === null ? null : this.categories.complexesOf(ours.requestsId);
+      const known = asked === null ? null : this.categories.complexesOf(asked);
       for (const complex in requests) if (known?.has(complex) !== true) return null;
     }
-    this.joinedId ??= this.words.intern('provenance', JOINED);
     const values: Cell[] = [];
-    this.pushAccount(values, line, category?.id ?? null);
-    values.push(this.joinedId, lineRevision(line));
+    this.pushAccount(values, line, category?.text ?? null);
+    values.push(this.words.intern('provenance', JOINED), lineRevision(line));
     return values;
   }
 
-  private pushAccount(values: Cell[], line: PlacedLine, categoryId: number | null): void {
+  private pushAccount(values: Cell[], line: PlacedLine, category: string | null): void {
     const account = lineAccount(line);
     values.push(
       wholeMs(account.wallclock_seconds),
@@ -224,7 +218,7 @@ export class LineRows {
       account.maxrss_bytes,
       account.mem_gib_seconds,
       account.io_gib,
-      categoryId,
+      this.idOf('category', category),
       this.idOf('submit_command', account.submit_command),
       this.idOf('owner', account.deleted_by),
     );

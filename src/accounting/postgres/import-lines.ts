@@ -1,23 +1,24 @@
+import { groupBy } from '../../base/group-by';
 import type { ImportBatch, ImportedFile, ImportOutcome, Imports, KeptLine } from '../history-store';
 import { USUAL_RULES } from '../../record/request-rules';
-import type { Cell, WordCodec } from '../columns';
+import type { Cell } from '../columns';
 import { rowOfBatch, type FileRow } from '../import/known-file';
+import { joinableColumns, type Joinable } from '../import/joinable';
 import type { PlacedLine } from '../import/line-place';
-import { lineRevision, recordOfLine } from '../import/line-record';
-import { LineRows, USUAL_COLUMNS, USUAL_VALUES } from '../import/line-rows';
+import { lineRevision } from '../import/line-record';
+import { JOINED_COLUMNS, JOINED_SAME, LineRows, USUAL_COLUMNS, USUAL_VALUES } from '../import/line-rows';
 import type { Row } from '../row';
 import { hourOf } from '../sums/periods';
 import type { Connection, Transaction } from './connect';
 import type { TypedColumn } from './insert-rows';
-import { NEW_ROW, type Merger } from './merger';
+import { markStale, NEW_ROW, type Merger } from './merger';
 
 const FILE_COLUMNS =
   'cluster, head, head_bytes AS "headBytes", path, device, inode::float8 AS inode, "offset", tail, lines';
 
 const typed = (name: string): TypedColumn => NEW_ROW.find((column) => column.name === name) ?? { name, type: 'bigint' };
-/** A usual line's row: its own columns, then those that are the same in all. */
-const USUAL = [...USUAL_COLUMNS, ...Object.keys(USUAL_VALUES)].map(typed);
-const SAME: readonly Cell[] = Object.values(USUAL_VALUES);
+const USUAL = USUAL_COLUMNS.map(typed);
+const JOINED = JOINED_COLUMNS.map(typed);
 
 async function findFile(
   db: Pick<Transaction, 'query'>,
@@ -63,78 +64,98 @@ async function keepUnreadable(
   );
 }
 
-const jobOf = ({ jobId, task }: PlacedLine): string => `${jobId}/${task}`;
-
-/** The jobs among those of lines that have a record already. */
-async function knownJobs(db: Pick<Transaction, 'rows'>, lines: readonly PlacedLine[]): Promise<ReadonlySet<string>> {
-  const list = (of: (line: PlacedLine) => number): string => `{${lines.map(of).join(',')}}`;
-  const rows = await db.rows<[number, number]>(
-    `SELECT DISTINCT j.job_id, j.task_id FROM unnest($1::text::bigint[], $2::text::bigint[]) AS j (job_id, task_id)
-     JOIN qmemacct.record AS r ON r.job_id = j.job_id AND coalesce(r.task_id, 0) = j.task_id`,
-    [list(({ jobId }) => jobId), list(({ task }) => task)],
-  );
-  return new Set(rows.map(([job, task]) => `${job}/${task}`));
-}
-
-/** Lines that join nothing: the only ones of jobs that have no record. */
-async function insertLines(
-  merger: Merger,
-  inner: Transaction,
+/**
+ * What records there are of the jobs of lines, by the line's place among them: of its own part of the job (master or PE
+ * task), which may be none of several.
+ */
+async function recordsOf(
+  db: Pick<Transaction, 'rows'>,
   lines: readonly PlacedLine[],
-  { file: { cluster }, rules = USUAL_RULES }: ImportBatch,
-): Promise<void> {
-  const hours = new Set(lines.map((line) => hourOf(lineRevision(line))));
-  const usual: (readonly Cell[])[] = [];
-  const others: PlacedLine[] = [];
-  const usualRows = (words: WordCodec): readonly (readonly Cell[])[] => {
-    const rows = new LineRows(words, cluster, rules);
-    usual.length = others.length = 0;
-    for (const line of lines) {
-      const row: Cell[] = [];
-      if (rows.push(row, line)) usual.push(row.concat(SAME));
-      else others.push(line);
-    }
-    return usual;
-  };
-  await merger.insertNew(inner, USUAL, usualRows, hours);
-  const otherRows = (words: WordCodec): readonly Row[] => {
-    const rows = new LineRows(words, cluster, rules);
-    return others.map((line) => rows.any(line));
-  };
-  await merger.insertNew(inner, NEW_ROW, otherRows, new Set());
+  cluster: string,
+): Promise<ReadonlyMap<number, readonly Joinable[]>> {
+  const list = (of: (line: PlacedLine) => number): string => `{${lines.map(of).join(',')}}`;
+  const rows = await db.rows<[place: number, peTaskId: string | null, ...ours: Joinable]>(
+    `SELECT j.place - 1, r.pe_task_id, ${joinableColumns('qmemacct.')}
+     FROM unnest($1::text::bigint[], $2::text::bigint[]) WITH ORDINALITY AS j (job_id, task_id, place)
+     JOIN qmemacct.record AS r ON r.job_id = j.job_id AND coalesce(r.task_id, 0) = j.task_id
+     WHERE r.cluster_id = (SELECT id FROM qmemacct.cluster WHERE name = $3)`,
+    [list(({ jobId }) => jobId), list(({ task }) => task), cluster],
+  );
+  const found = new Map<number, Joinable[]>();
+  for (const [place, peTaskId, ...ours] of rows) {
+    const part = found.get(place) ?? [];
+    found.set(place, part);
+    if (peTaskId === lines[place]?.peTaskId) part.push(ours);
+  }
+  return found;
 }
 
-/** Takes a batch of accounting lines in, in one transaction. Rejects with StoreError. */
-export function importLines(merger: Merger, batch: ImportBatch): Promise<ImportOutcome> {
-  return merger.alone(async (inner) => {
+/**
+ * Imports lines of Grid Engine's accounting. Those of jobs that have no record become rows directly, one that surely joins
+ * a record of ours is written into its row; any other goes the way of every record. What comes of all is the same.
+ */
+export class LineImporter {
+  private readonly rows = new Map<string, LineRows>();
+
+  constructor(private readonly merger: Merger) {}
+
+  /** One transaction. Rejects with StoreError. */
+  importLines(batch: ImportBatch): Promise<ImportOutcome> {
+    return this.merger.alone((inner) => this.importInside(inner, batch));
+  }
+
+  private async importInside(inner: Transaction, batch: ImportBatch): Promise<ImportOutcome> {
     const { file, before } = batch;
-    const row = rowOfBatch(
+    const { merger } = this;
+    const fileRow = rowOfBatch(
       batch,
       await findFile(inner, file),
       before === null ? undefined : await findFile(inner, before),
     );
-    if (row === 'conflict') return { added: 0, joined: 0, unchanged: 0, conflict: true };
-    const lines = [...batch.lines];
-    const met = new Set(await knownJobs(inner, lines));
-    const seen = new Set<string>();
-    for (const job of lines.map(jobOf)) (seen.has(job) ? met : seen).add(job);
-    const fresh = lines.filter((line) => !met.has(jobOf(line)));
-    await insertLines(merger, inner, fresh, batch);
-    const rest = lines.filter((line) => met.has(jobOf(line)));
-    const outcomes = await merger.merge(
-      inner,
-      rest.map((line) => recordOfLine(line, { cluster: file.cluster, rules: batch.rules ?? USUAL_RULES })),
-    );
-    await keepUnreadable(inner, await storeFile(inner, file, row), batch.unreadable);
+    if (fileRow === 'conflict') return { added: 0, joined: 0, unchanged: 0, conflict: true };
+    const { usual, others, joins, careful, hours } = await this.sorted(inner, batch);
+    await merger.insertNew(inner, USUAL, usual, USUAL_VALUES);
+    await merger.insertNew(inner, NEW_ROW, others);
+    await markStale(inner, hours);
+    await merger.update(inner, JOINED, joins, JOINED_SAME);
+    const outcomes = await merger.merge(inner, careful);
+    await keepUnreadable(inner, await storeFile(inner, file, fileRow), batch.unreadable);
     const count = (change: string): number =>
       outcomes.filter((outcome) => outcome.ok && outcome.change === change).length;
     return {
-      added: fresh.length + count('added'),
-      joined: count('changed'),
+      added: usual.length + others.length + count('added'),
+      joined: joins.length + count('changed'),
       unchanged: count('unchanged'),
       conflict: false,
     };
-  });
+  }
+
+  /** The rows of lines by what becomes of them, and the hours in which new ones count. */
+  private async sorted(inner: Transaction, { file: { cluster }, lines, rules = USUAL_RULES }: ImportBatch) {
+    const rows = this.rows.get(cluster) ?? new LineRows(this.merger.words, cluster, rules);
+    this.rows.set(cluster, rows);
+    const jobs = [...groupBy([...lines], ({ jobId, task }) => `${jobId}/${task}`).values()];
+    const single = jobs.flatMap((its) => (its.length === 1 ? its : []));
+    const careful = jobs.flatMap((its) => (its.length === 1 ? [] : its.map((line) => rows.record(line))));
+    const known = await recordsOf(inner, single, cluster);
+    const [usual, others, joins]: [Row[], Row[], Row[]] = [[], [], []];
+    const hours = new Set<number>();
+    for (const [place, line] of single.entries()) {
+      const part = known.get(place);
+      if (part === undefined) {
+        const cells: Cell[] = [];
+        if (rows.push(cells, line)) usual.push(cells);
+        else others.push(rows.any(line));
+        hours.add(hourOf(lineRevision(line)));
+        continue;
+      }
+      const [ours] = part;
+      const joined = part.length === 1 && ours !== undefined ? rows.joined(line, ours) : null;
+      if (ours === undefined || joined === null) careful.push(rows.record(line));
+      else joins.push([ours[0], ...joined]);
+    }
+    return { usual, others, joins, careful, hours };
+  }
 }
 
 /** Rejects with StoreError. */

@@ -1,12 +1,12 @@
 import type { JobRecord } from '../../record/record';
 import { countedAt } from '../../record/facts';
 import { JobRecords, type HeldRecord } from '../job-records';
-import type { Cell, WordCodec } from '../columns';
-import { COLUMNS, seriesCells, toRow } from '../row';
+import type { Cell } from '../columns';
+import { COLUMNS, seriesCells, toRow, type Row } from '../row';
 import type { MergeOutcome } from '../store';
 import { hourOf, HOURS_OF_DAY } from '../sums/periods';
 import type { Connection, Transaction } from './connect';
-import { insertRows, type TypedColumn } from './insert-rows';
+import { insertRows, updateRecords, type TypedColumn } from './insert-rows';
 import { columnType, namedColumns, readRows } from './rows';
 import { Words } from './words';
 
@@ -43,8 +43,10 @@ export async function loadJobs(
 export const NEW_ROW: readonly TypedColumn[] = COLUMNS.map((column) => ({
   name: column.name,
   type: columnType(column),
+  dictionary: column.dictionary,
 }));
-const ROW: readonly TypedColumn[] = [{ name: 'id', type: 'bigint' }, ...NEW_ROW];
+const ID: TypedColumn = { name: 'id', type: 'bigint' };
+const ROW = [ID, ...NEW_ROW];
 const SERIES: readonly TypedColumn[] = [
   { name: 'record_id', type: 'bigint' },
   { name: 'start', type: 'bigint' },
@@ -52,8 +54,8 @@ const SERIES: readonly TypedColumn[] = [
   { name: 'points', type: 'text' },
 ];
 
-/** The number of a change is that of its transaction. `hours`: each once. */
-async function markStale(db: Transaction, hours: ReadonlySet<number>): Promise<void> {
+/** Marks hours (UTC, since 1970) whose sums no longer hold. The number of a change is that of its transaction. */
+export async function markStale(db: Transaction, hours: ReadonlySet<number>): Promise<void> {
   await db.query(
     `INSERT INTO qmemacct.stale_hour SELECT h::integer, txid_current() FROM jsonb_array_elements_text($1::text::jsonb) AS h
      WHERE h::integer >= (SELECT before_day FROM qmemacct.pruned) * ${HOURS_OF_DAY}
@@ -64,21 +66,19 @@ async function markStale(db: Transaction, hours: ReadonlySet<number>): Promise<v
 
 /** Puts what some jobs' records have become into the table. All writers of records do so, one at a time. */
 export class Merger {
-  private readonly words = new Words();
+  readonly words = new Words();
 
   constructor(private readonly db: Connection) {}
 
   /** Work that no other writer does at the same time, in one transaction. */
   async alone<T>(work: (inner: Transaction) => Promise<T>): Promise<T> {
-    try {
-      return await this.db.transaction(async (inner) => {
-        await inner.query(LOCK);
-        return work(inner);
-      });
-    } catch (error) {
-      this.words.forget();
-      throw error;
-    }
+    const done = await this.db.transaction(async (inner) => {
+      await inner.query(LOCK);
+      this.words.begin();
+      return work(inner);
+    });
+    this.words.committed();
+    return done;
   }
 
   /** Merges records, as `parseRecord` returns them, into the table. */
@@ -100,23 +100,23 @@ export class Merger {
     await this.markJobs(inner, held, touched);
   }
 
-  /**
-   * Puts rows of jobs that have no record into the table, and marks the hours (UTC, since 1970) in which they count.
-   * `rows` is called again where a string has no number yet.
-   */
+  /** Puts rows into the table, and columns that are the `same` in all; the hours in which they count are the caller's to mark. */
   async insertNew(
     inner: Transaction,
     columns: readonly TypedColumn[],
-    rows: (words: WordCodec) => readonly (readonly Cell[])[],
-    hours: ReadonlySet<number>,
+    rows: readonly Row[],
+    same: Readonly<Record<string, number>> = {},
   ): Promise<void> {
-    let made = rows(this.words);
-    if (!this.words.complete) {
-      await this.words.ensure(inner);
-      made = rows(this.words);
-    }
-    await insertRows(inner, 'record', columns, made);
-    await markStale(inner, hours);
+    const { words } = this;
+    await words.ensure(inner);
+    await insertRows(inner, 'record', columns, rows, { words, same });
+  }
+
+  /** Writes columns of records, of which each row names the id first, that are in no sums; `same`: what is set in all. */
+  async update(inner: Transaction, columns: readonly TypedColumn[], rows: readonly Row[], same: string): Promise<void> {
+    const { words } = this;
+    await words.ensure(inner);
+    await updateRecords(inner, [ID, ...columns], rows, { words, same });
   }
 
   private async remove(inner: Transaction, ids: readonly number[]): Promise<void> {
@@ -129,17 +129,10 @@ export class Merger {
   private async insert(inner: Transaction, records: readonly HeldRecord[]): Promise<void> {
     if (records.length === 0) return;
     const ids = await this.idsOf(inner, records);
-    const rowsOf = (): readonly (readonly Cell[])[] => records.map(({ stored }) => toRow(stored, this.words));
-    let rows = rowsOf();
-    if (!this.words.complete) {
-      await this.words.ensure(inner);
-      rows = rowsOf();
-    }
-    await insertRows(
+    await this.insertNew(
       inner,
-      'record',
       ROW,
-      rows.map((row, index) => [ids[index] ?? 0, ...row]),
+      records.map(({ stored }, index) => [ids[index] ?? 0, ...toRow(stored, this.words)]),
     );
     await insertRows(
       inner,

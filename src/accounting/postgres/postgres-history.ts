@@ -13,7 +13,7 @@ import type {
 } from '../history-store';
 import type { MergeOutcome } from '../store';
 import { connect, type Connection, type ConnectOptions } from './connect';
-import { importedFiles, importLines, unreadableLines } from './import-lines';
+import { importedFiles, LineImporter, unreadableLines } from './import-lines';
 import { Merger } from './merger';
 import { putStatus } from './node-status';
 import { PostgresReader } from './postgres-reader';
@@ -27,10 +27,12 @@ const BATCH = 500;
 /** The PostgreSQL store with all that the nightly job and the import need: for a member of qmemacct_owner. */
 export class PostgresHistory extends PostgresReader implements HistoryStore {
   private readonly merger: Merger;
+  private readonly importer: LineImporter;
 
   constructor(db: Connection) {
     super(db);
     this.merger = new Merger(db);
+    this.importer = new LineImporter(this.merger);
   }
 
   /** Straight into the table, batch by batch: what has been committed stays so where a later one fails. */
@@ -59,7 +61,7 @@ export class PostgresHistory extends PostgresReader implements HistoryStore {
   }
 
   importLines(batch: ImportBatch): Promise<ImportOutcome> {
-    return importLines(this.merger, batch);
+    return this.importer.importLines(batch);
   }
 
   unreadableLines(cluster: string, limit: number): Promise<readonly KeptLine[]> {

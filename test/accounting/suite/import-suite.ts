@@ -4,7 +4,8 @@ import fc from 'fast-check';
 import type { HistoryStore, ImportBatch, ImportedFile } from '../../../src/accounting/history-store';
 import type { PlacedLine } from '../../../src/accounting/import/line-place';
 import { recordOfLine } from '../../../src/accounting/import/line-record';
-import { recordKeyText, type JobRecord } from '../../../src/record/record';
+import { recordKeyText, type JobRecord, type Trust } from '../../../src/record/record';
+import { arbitraryRecord } from '../arbitrary-record';
 import { arbitraryLine } from '../import/arbitrary-line';
 import { realisticRecords } from '../realistic-record';
 import { FILE, type OpenStore } from './fixture';
@@ -27,6 +28,62 @@ async function mergeLines(store: HistoryStore, lines: readonly PlacedLine[]): Pr
   const records = lines.map((line) => recordOfLine(line, { cluster: 'cell' }));
   for (const outcome of await store.merge(records)) assert.equal(outcome.ok, true);
 }
+
+const START = 1_763_700_000_000;
+const often = fc.constantFrom(true, true, true, false);
+
+/** A record of ours, and a line that mostly joins it, both of job 1. */
+const meeting = fc
+  .record({
+    any: arbitraryRecord(),
+    trust: fc.constantFrom<Trust[]>('root', 'root', 'usage', 'self-reported'),
+    isTold: often,
+    hasEnded: often,
+    host: fc.constantFrom('ge1', 'ge1', 'ge1.example'),
+    line: arbitraryLine(1),
+    isUsual: often,
+  })
+  .map(({ any, trust, isTold, hasEnded, host, line, isUsual }) => {
+    const named = Object.entries(any).map(([name, value]): [string, unknown] => [name, value === '' ? null : value]);
+    const started_at = new Date(START + 300).toISOString();
+    // Of one day, since each is summed up.
+    const ended_at = new Date(START + 60_700).toISOString();
+    const record: JobRecord = {
+      ...any,
+      ...(Object.fromEntries(named) as Partial<JobRecord>),
+      ended_at: any.ended_at && ended_at,
+    };
+    const told: Partial<JobRecord> = {
+      job_name: 'a',
+      queue: 'q',
+      account: 'sge',
+      slots: 1,
+      host_slots: 1,
+      submitted_at: started_at,
+      grid_engine: null,
+      h_vmem: record.h_vmem ?? { request_bytes: 1, limit_bytes: 1, per: 'slot' },
+      project: record.project ?? 'p',
+      wallclock_seconds: record.wallclock_seconds ?? 0.1,
+      cpu_seconds: record.cpu_seconds ?? 2.0004,
+      ended_at,
+    };
+    const key = { job_id: 1, task_id: null, pe_task_id: null, cluster: 'cell', host, run_id: '0badcafe.4711.1' };
+    const ours: JobRecord = {
+      ...record,
+      ...key,
+      ...{ owner: 'alice', started_at, exit_status: 0, signal: 0, trust },
+      ...(isTold ? told : {}),
+      status: hasEnded ? 'finished' : record.status,
+    };
+    const usual = { failed: 0, exitStatus: 0, pe: null, submissionTimeMs: START - 5000 };
+    const times = { startTimeMs: START, endTimeMs: START + 60_000 };
+    const its = { ...line, ...times, task: 0, peTaskId: null, host: 'ge1', owner: 'alice', ...(isUsual ? usual : {}) };
+    return [ours, its] as const;
+  });
+
+/** Without what the order of adding up makes of it. */
+const rounded = (value: unknown): string =>
+  JSON.stringify(value, (_name, its: unknown) => (typeof its === 'number' ? its.toPrecision(9) : its));
 
 /** Lines of Grid Engine's accounting, in any store. */
 export function importSuite(open: OpenStore): void {
@@ -96,6 +153,34 @@ export function importSuite(open: OpenStore): void {
           },
         ),
         { numRuns: 12 },
+      );
+    });
+
+    it('writes into records of ours what merging would write, and leaves no sum as it was where that changes it', async (t) => {
+      await fc.assert(
+        fc.asyncProperty(fc.array(meeting, { minLength: 60, maxLength: 60 }), async (pairs) => {
+          const imported = await open(t);
+          const merged = await open(t);
+          const records = pairs.map(([record], index) => ({ ...record, job_id: 1 + index }));
+          const lines = pairs.map(([, line], index) => ({ ...line, jobId: 1 + index }));
+          for (const store of [imported, merged]) {
+            for (const { ok } of await store.merge(records)) assert.ok(ok);
+            await store.rollUp({});
+          }
+          assert.equal((await imported.importLines(batchOf(lines))).added, 0);
+          await mergeLines(merged, lines);
+          const jobs = lines.map(({ jobId }) => jobId);
+          assert.deepEqual(await contents(imported, jobs), await contents(merged, jobs));
+          const sums = [imported, merged].map(async (store) => {
+            await store.rollUp({});
+            return rounded(await store.summary({ since: 0, until: 4e12, by: 'owner' }));
+          });
+          const [ofImported, ofMerged] = await Promise.all(sums);
+          assert.deepEqual(ofImported, ofMerged);
+          await imported.close();
+          await merged.close();
+        }),
+        { numRuns: 3, endOnFailure: true },
       );
     });
 

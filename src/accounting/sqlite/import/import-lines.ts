@@ -1,13 +1,12 @@
 import type { Database, Statement, Transaction } from 'better-sqlite3';
-import { LINE_RUN } from '../../../record/coverage';
-import { startsOfLine } from '../../../record/join';
 import type { JobRecord } from '../../../record/record';
 import { USUAL_RULES } from '../../../record/request-rules';
 import type { Cell } from '../../columns';
 import type { ImportBatch, ImportOutcome } from '../../history-store';
+import { joinableColumns, type Joinable } from '../../import/joinable';
 import type { PlacedLine } from '../../import/line-place';
-import { lineHost, lineRevision } from '../../import/line-record';
-import { ACCOUNT_COLUMNS, LineRows } from '../../import/line-rows';
+import { lineRevision } from '../../import/line-record';
+import { JOINED_COLUMNS, JOINED_SAME, LineRows } from '../../import/line-rows';
 import type { MergeOutcome } from '../../store';
 import type { Words } from '../database/dictionary';
 import type { StaleHours } from '../write/stale-hours';
@@ -18,26 +17,10 @@ import { seenKeys } from './seen-keys';
 /** What its writer keeps of the file: the ends of the indexes that an import writes to. */
 const CACHE_KIB = 64 * 1024;
 
-/**
- * Records of a line's job and task. First whether it is one of ours that began when the line did, has met no line yet,
- * ended well, and of which the line could only say how it ended (`failed`) and Grid Engine's own account, as far as
- * columns say: see `LineRows.joined`.
- */
-const CANDIDATES = `SELECT r.status <> 1 AND r.trust <= 1 AND r.failed IS NULL AND r.exit_status = 0 AND r.signal = 0
-    AND r.ended = 1 AND r.ge_lines IS NULL AND r.provenance_id IS NULL AND r.run_id NOT GLOB '${LINE_RUN}*'
-    AND r.host_id = ? AND r.owner_id = ? AND r.started_at BETWEEN ? AND ?
-    AND (r.project_id IS NOT NULL OR ?) AND (r.pe_id IS NOT NULL OR ?)
-    AND r.job_name_id IS NOT NULL AND r.queue_id IS NOT NULL AND r.account_id IS NOT NULL AND r.slots IS NOT NULL
-    AND r.host_slots IS NOT NULL AND r.submitted_at IS NOT NULL AND r.ended_at IS NOT NULL
-    AND r.wallclock_ms IS NOT NULL AND r.cpu_ms IS NOT NULL,
-    r.id, r.h_vmem_per IS NOT NULL, r.request_order_id IS NOT NULL, r.request_set_id
-  FROM record r
+/** Records of a line's job, task and pe task. */
+const CANDIDATES = `SELECT ${joinableColumns()} FROM record r
   WHERE r.job_id = ? AND r.task_id IS ? AND r.pe_task_id IS ? AND r.cluster_id = ? LIMIT 2`;
-/** No column of an index, nor any that sums are made of: a job that ended well has still ended well. */
-const JOIN = `UPDATE record SET failed = 0, ge_lines = 1, ${ACCOUNT_COLUMNS.map((column) => `${column} = ?`).join(', ')},
-    provenance_id = ?, provenance_revisions = ? WHERE id = ?`;
-
-type Candidate = readonly [isPlain: number, id: number, hasLimit: number, hasOrder: number, requestsId: number | null];
+const JOIN = `UPDATE record SET ${JOINED_SAME}, ${JOINED_COLUMNS.map((column) => `${column} = ?`).join(', ')} WHERE id = ?`;
 
 const taskOf = ({ task }: PlacedLine): number | null => (task === 0 ? null : task);
 
@@ -51,7 +34,7 @@ export class LineImporter {
   private readonly inserter: LineInserter;
   private readonly seen;
   private readonly rows = new Map<string, LineRows>();
-  private readonly candidates: Statement<unknown[], Candidate>;
+  private readonly candidates: Statement<unknown[], Joinable>;
   private readonly join: Statement<Cell[]>;
   private readonly importAll: Transaction<(batch: ImportBatch) => ImportOutcome>;
 
@@ -65,7 +48,7 @@ export class LineImporter {
     this.files = new ImportedFiles(db, words);
     this.inserter = new LineInserter(db);
     this.seen = seenKeys(db);
-    this.candidates = db.prepare<unknown[], Candidate>(CANDIDATES).raw();
+    this.candidates = db.prepare<unknown[], Joinable>(CANDIDATES).raw();
     this.join = db.prepare(JOIN);
     this.importAll = db.transaction((batch) => this.importInside(batch));
   }
@@ -77,7 +60,6 @@ export class LineImporter {
     } catch (error) {
       for (const { forget } of [this.words, this.stale, this.seen]) forget();
       this.inserter.forget();
-      this.rows.clear();
       throw error;
     }
   }
@@ -102,10 +84,14 @@ export class LineImporter {
   private importLine(line: PlacedLine, rows: LineRows, clusterId: number): 'added' | 'joined' | 'unchanged' {
     if (!this.seen.mayHave(line.jobId, taskOf(line), line.peTaskId)) return this.insert(line, rows, clusterId);
     this.inserter.settle(line);
-    const same = this.candidatesOf(line, clusterId);
+    const same = this.candidates.all(line.jobId, taskOf(line), line.peTaskId, clusterId);
     const [first] = same;
     if (first === undefined) return this.insert(line, rows, clusterId);
-    if (same.length === 1 && this.joinWell(rows, line, first)) return 'joined';
+    const joined = same.length === 1 ? rows.joined(line, first) : null;
+    if (joined !== null) {
+      this.join.run(...joined, first[0]);
+      return 'joined';
+    }
     const outcome = this.mergeOne(rows.record(line));
     if (!outcome.ok) throw new Error(outcome.error);
     if (outcome.change === 'added') this.seen.add(line.jobId, taskOf(line), line.peTaskId);
@@ -123,35 +109,5 @@ export class LineImporter {
       others: line.pe !== null || line.peTaskId !== null,
     });
     return 'added';
-  }
-
-  private candidatesOf(line: PlacedLine, clusterId: number): readonly Candidate[] {
-    const { startTimeMs, endTimeMs } = line;
-    const starts = startTimeMs === null ? null : startsOfLine(startTimeMs, endTimeMs);
-    return this.candidates.all(
-      this.words.find('host', lineHost(line)) ?? -1,
-      this.words.find('owner', line.owner) ?? -1,
-      starts?.from ?? null,
-      starts?.to ?? null,
-      Number(line.project === null),
-      Number(line.pe === null),
-      line.jobId,
-      taskOf(line),
-      line.peTaskId,
-      clusterId,
-    );
-  }
-
-  /** Joins a line with the record of ours that it is surely of, if all that it says is how the job ended. */
-  private joinWell(
-    rows: LineRows,
-    line: PlacedLine,
-    [isPlain, id, hasLimit, hasOrder, requestsId]: Candidate,
-  ): boolean {
-    if (isPlain !== 1 || line.failed !== 0 || line.exitStatus !== 0) return false;
-    const joined = rows.joined(line, { hasLimit: hasLimit === 1, hasOrder: hasOrder === 1, requestsId });
-    if (joined === null) return false;
-    this.join.run(...joined, id);
-    return true;
   }
 }
