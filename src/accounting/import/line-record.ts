@@ -40,7 +40,7 @@ export function lineQueue(line: PlacedLine): string | null {
 }
 
 /** Why there are no samples. */
-export function lineNote(line: PlacedLine): string {
+function lineNote(line: PlacedLine): string {
   if (hasStarted(line)) return NOT_SEEN;
   if (line.failed === 0) return 'It never started.';
   const { ran, meaning } = failedCode(line.failed);
