@@ -5,7 +5,7 @@ import { groupBy } from '../../base/group-by';
 import type { JobRecords } from '../job-records';
 import type { RecordFilter } from '../store';
 import { DIMENSIONS } from '../summary';
-import { groupKey, type GroupKey } from '../sums/grouping-sets';
+import { recordKey, type GroupKey } from '../sums/grouping-sets';
 import { DAY_MS, dayOf, HOUR_MS, hourOf } from '../sums/periods';
 import type { Transaction } from './connect';
 import type { WaitingAccounts } from './inbox';
@@ -58,10 +58,9 @@ class UnsettledRecord {
     const { record } = this.stored;
     this.known ??= {
       facts: factsOf(record, standsForHost(record, this.all), this.all),
-      keys: DIMENSIONS.map((dimension) => {
-        const word = dimension === 'job_name' ? this.name : record[dimension];
-        return word === null ? null : groupKey(dimension, word);
-      }),
+      keys: DIMENSIONS.map((dimension) =>
+        recordKey(dimension, dimension === 'job_name' ? this.name : record[dimension]),
+      ),
     };
     return this.known;
   }

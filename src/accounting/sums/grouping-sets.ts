@@ -49,6 +49,11 @@ export function groupKey(dimension: Dimension, text: string): string {
   return `${kept.toString()}${CUT}${digest}`;
 }
 
+/** The key of what a record says; an empty name is none. */
+export function recordKey(dimension: Dimension, word: string | null): GroupKey {
+  return word === null || word === '' ? null : groupKey(dimension, word);
+}
+
 /** The number of the grouping set of these dimensions, with `last` the narrowest; null: there is none. */
 export function groupingSet(names: ReadonlySet<Dimension>, last?: Dimension): number | null {
   const found = GROUPING_SETS.findIndex(

@@ -44,13 +44,11 @@ const meeting = fc
     isUsual: often,
   })
   .map(({ any, trust, isTold, hasEnded, host, line, isUsual }) => {
-    const named = Object.entries(any).map(([name, value]): [string, unknown] => [name, value === '' ? null : value]);
     const started_at = new Date(START + 300).toISOString();
     // Of one day, since each is summed up.
     const ended_at = new Date(START + 60_700).toISOString();
     const record: JobRecord = {
       ...any,
-      ...(Object.fromEntries(named) as Partial<JobRecord>),
       ended_at: any.ended_at && ended_at,
     };
     const told: Partial<JobRecord> = {

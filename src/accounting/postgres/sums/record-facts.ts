@@ -5,7 +5,7 @@ import type { RecordFilter } from '../../store';
 import { DIMENSIONS, type Dimension } from '../../summary';
 import { counted, FACT_COLUMNS, factColumns, factsAt, jobKey } from '../../sums/fact-columns';
 import type { Span } from '../../sums/periods';
-import { groupKey, type GroupKey } from '../../sums/grouping-sets';
+import { recordKey, type GroupKey } from '../../sums/grouping-sets';
 import type { EarlierRow, FactRow } from '../../sums/summer';
 import { conditionOf, countedName, Parameters, sameJob } from '../record-filter';
 import { notOf, type Snapshot, type Unsettled } from '../snapshot';
@@ -130,7 +130,7 @@ export class FactReader {
   private keysAt(row: readonly Cell[], at: number): readonly GroupKey[] {
     return this.dimensions.map((dimension, index) => {
       const word = row[at + index] ?? null;
-      return word === null ? null : groupKey(dimension, String(word));
+      return recordKey(dimension, word === null ? null : String(word));
     });
   }
 }

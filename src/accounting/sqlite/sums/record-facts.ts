@@ -2,7 +2,7 @@ import type { Database } from 'better-sqlite3';
 import { JOB_SPAN_MS } from '../../../record/facts';
 import type { Span } from '../../sums/periods';
 import { counted, FACT_COLUMNS, factColumns, factsAt, jobKey } from '../../sums/fact-columns';
-import { groupKey, type GroupKey } from '../../sums/grouping-sets';
+import { recordKey, type GroupKey } from '../../sums/grouping-sets';
 import type { EarlierRow, FactRow } from '../../sums/summer';
 import type { Dimension } from '../../summary';
 import type { Words } from '../database/dictionary';
@@ -60,7 +60,7 @@ export function earlierQuery(condition: Condition, dimensions: readonly Dimensio
 
 /** Reads what sums need of records, with the keys of `dimensions`. */
 export class FactReader {
-  private readonly classes = new Map<number, string>();
+  private readonly classes = new Map<number, GroupKey>();
 
   constructor(
     private readonly db: Database,
@@ -101,16 +101,16 @@ export class FactReader {
       const id = row[from + index];
       const name = this.dimensions[index];
       if (id == null || name === undefined) keys.push(null);
-      else keys.push(name === 'job_name' ? this.classOf(id) : groupKey(name, this.words.text(name, id)));
+      else keys.push(name === 'job_name' ? this.classOf(id) : recordKey(name, this.words.text(name, id)));
     }
     return keys;
   }
 
-  private classOf(nameId: number): string {
+  private classOf(nameId: number): GroupKey {
     const known = this.classes.get(nameId);
     if (known !== undefined) return known;
     if (this.classes.size >= MOST_CLASSES) this.classes.clear();
-    const made = groupKey('job_name', this.words.text('job_name', nameId));
+    const made = recordKey('job_name', this.words.text('job_name', nameId));
     this.classes.set(nameId, made);
     return made;
   }
