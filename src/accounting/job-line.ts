@@ -1,7 +1,7 @@
 import { groupBy } from '../base/group-by';
 import { larger, sumOfKnown } from '../base/known';
 import type { Wait } from './first-starts';
-import { countedByGridEngine } from '../record/cause';
+import { countedByGridEngine, heldBytes } from '../record/cause';
 import { memoryEfficiency } from '../record/efficiency';
 import { hostSlots, requestedBytes } from '../record/facts';
 import { figureOf } from '../record/peak-figure';
@@ -41,7 +41,7 @@ export interface JobLine {
   /** Of those whose CPU efficiency is known; slot seconds of all of them, on their hosts. */
   readonly cpu_seconds: number | null;
   readonly slot_seconds: number | null;
-  /** Byte seconds that were requested and lay above the peak. */
+  /** Byte seconds that were requested and lay above the peak, by Grid Engine's figure where there is none. */
   readonly unused_byte_seconds: number | null;
 }
 
@@ -64,6 +64,9 @@ export function hostsOf(line: readonly JobRecord[]): readonly JobRecord[] {
     (one) => one.pe_task_id === null || (one.pe_task_id.startsWith('1.') && !masters.has(placeOf(one))),
   );
 }
+
+/** Of the jobs on their hosts, each once: what is given to all tasks of a host alike must not be added up. */
+export const perHost = (line: readonly JobRecord[]): readonly JobRecord[] => (line.length === 1 ? line : hostsOf(line));
 
 const placeOf = ({ task_id: task, host }: JobRecord): string => `${task ?? ''} ${host}`;
 
@@ -101,20 +104,28 @@ export function inOrder(ends: JobLine['ends']): JobLine['ends'] {
   return ends.toSorted((a, b) => b.count - a.count || (untilOf(a.record) < untilOf(b.record) ? 1 : -1));
 }
 
-/** Byte seconds that were requested on a host and that none of the job's records there held; null: not known. */
-function unusedOnHost(here: readonly JobRecord[]): number | null {
-  const times = (bytes: number | null, { peak_rss: peak, wallclock_seconds: elapsed }: JobRecord): number | null =>
-    bytes === null || peak === null || elapsed === null ? null : bytes * elapsed;
-  const requested = sumOfKnown(hostsOf(here).map((one) => times(requestedBytes(one), one)));
-  const held = sumOfKnown(here.map((one) => times(one.peak_rss && figureOf(one.peak_rss), one)));
-  return requested === null ? null : Math.max(0, requested - (held ?? 0));
-}
-
-/** The same of records of one job: what was held above the request on one host takes nothing from others. */
-export function unusedOf(line: readonly JobRecord[]): number | null {
-  const hasTasks = line.some((one) => one.pe_task_id !== null);
-  const hosts = groupBy(line, (one) => (hasTasks ? placeOf(one) : one));
-  return sumOfKnown([...hosts.values()].map(unusedOnHost));
+/**
+ * Byte seconds that were requested and not held; null: not known. What one host of a parallel job held above its request
+ * takes nothing from the others, but a line of accounting has the request of all of them.
+ */
+export function unusedByteSeconds(
+  line: readonly JobRecord[],
+  held: (record: JobRecord) => number | null = heldBytes,
+): number | null {
+  const hasTasks = line.some(({ pe_task_id: task }) => task !== null);
+  const ofAllHosts = line.some(({ host_slots: slots }) => slots === null);
+  const parts = groupBy(line, (one) => (!hasTasks ? one : ofAllHosts ? one.task_id : placeOf(one)));
+  const known = (record: JobRecord, bytes: number | null): number | null =>
+    bytes === null || held(record) === null || record.wallclock_seconds === null
+      ? null
+      : bytes * record.wallclock_seconds;
+  return sumOfKnown(
+    [...parts.values()].map((part) => {
+      const requested = sumOfKnown(perHost(part).map((one) => known(one, requestedBytes(one))));
+      const used = sumOfKnown(part.map((one) => known(one, held(one))));
+      return requested === null ? null : Math.max(0, requested - (used ?? 0));
+    }),
+  );
 }
 
 /** Whether its CPU time can be held against its slots. */
@@ -128,7 +139,6 @@ function sumsOf(records: readonly JobRecord[]) {
     largest_counted_bytes: null as number | null,
     cpu_seconds: null as number | null,
     slot_seconds: null as number | null,
-    unused_byte_seconds: unusedOf(records),
   };
   for (const record of records) {
     const { wallclock_seconds: elapsed } = record;
@@ -173,6 +183,7 @@ export function jobLineOf(records: readonly [JobRecord, ...JobRecord[]]): JobLin
     complexes: [...complexes].filter((complex) => complex !== null).sort(),
     self_reported: records.filter(({ trust }) => trust === 'self-reported').length,
     ...sumsOf(records),
+    unused_byte_seconds: unusedByteSeconds(records),
   };
 }
 

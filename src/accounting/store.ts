@@ -169,7 +169,7 @@ export interface RecordFilter {
 export type RecordSort = 'time' | 'wallclock' | 'cpu' | 'peak' | 'requested' | 'unused';
 
 export interface RecordsQuery extends RecordFilter {
-  /** Largest first; 'time' (the default): newest first; 'unused': limit less peak, times wallclock. */
+  /** Largest first; 'time' (the default): newest first; 'peak' is Grid Engine's figure where there is none; 'unused': request less peak, times wallclock. */
   readonly sort?: RecordSort;
   /** At most this many records (default 50); the totals cover all. */
   readonly limit?: number;

@@ -35,6 +35,10 @@ export function countedByGridEngine(record: JobRecord): number | null {
   return counted > 0 && !reserved ? counted : null;
 }
 
+/** A record's peak, by Grid Engine's figure where nobody measured one; null: neither is known. */
+export const heldBytes = (record: JobRecord): number | null =>
+  record.peak_rss === null ? countedByGridEngine(record) : figureOf(record.peak_rss);
+
 /**
  * Bytes that execd itself compared with h_vmem at the job's highest; null: not known for this host alone (a parallel job's
  * may be a sum over hosts), or not at all.

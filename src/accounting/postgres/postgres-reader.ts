@@ -5,11 +5,11 @@ import type { FieldName } from '../../record/fields';
 import { rowPlan } from '../row';
 import { recordTest } from '../filter-record';
 import type { StoredRecord } from '../../record/merge';
+import { heldBytes } from '../../record/cause';
 import { countedAt, requestedBytes } from '../../record/facts';
 import type { NodeHeartbeat } from '../../record/node-status';
 import type { PlainColumn } from '../../record/plain-columns';
 import type { JobRecord } from '../../record/record';
-import { limitOf } from '../../record/request';
 import { noTotals } from '../../record/totals';
 import type {
   AccountingReader,
@@ -40,6 +40,7 @@ import { taskTable } from './tasks';
 import { namedColumns, readRows, readTable } from './rows';
 import { SharedSnapshot } from './shared-snapshot';
 import { notOf, type Snapshot } from './snapshot';
+import { HELD } from '../sums/fact-columns';
 import { KeptHours } from '../sums/kept-hours';
 import { summarise } from './sums/summarise';
 
@@ -57,22 +58,21 @@ interface Sorting {
 }
 
 const times = (a: number | null, b: number | null): number | null => (a === null || b === null ? null : a * b);
-const peakOf = (record: JobRecord): number | null => record.peak_rss?.lower_bytes ?? null;
 const unusedOf = (record: JobRecord): number | null => {
-  const [limit, peak] = [limitOf(record), peakOf(record)];
-  return limit === null || peak === null ? null : limit - peak;
+  const [requested, held] = [requestedBytes(record), heldBytes(record)];
+  return requested === null || held === null ? null : requested - held;
 };
 
 const SORTS: Readonly<Record<Exclude<RecordSort, 'time'>, Sorting>> = {
   wallclock: { sql: 'r.wallclock_ms / 1000.0', value: (record) => record.wallclock_seconds },
   cpu: { sql: 'r.cpu_ms / 1000.0', value: (record) => record.cpu_seconds },
-  peak: { sql: 'r.peak_rss_lower_bytes', value: peakOf },
+  peak: { sql: HELD, value: heldBytes },
   requested: {
     sql: 'r.requested_bytes::double precision * (r.wallclock_ms / 1000.0)',
     value: (record) => times(requestedBytes(record), record.wallclock_seconds),
   },
   unused: {
-    sql: '(r.limit_bytes - r.peak_rss_lower_bytes)::double precision * (r.wallclock_ms / 1000.0)',
+    sql: `(r.requested_bytes - ${HELD})::double precision * (r.wallclock_ms / 1000.0)`,
     value: (record) => times(unusedOf(record), record.wallclock_seconds),
   },
 };

@@ -27,6 +27,8 @@ const REASON_SHIFT = 6;
 export const GRID_ENGINE = `CASE WHEN r.peak_rss_lower_bytes IS NULL AND r.ge_maxvmem_bytes > 0
     AND r.ge_maxvmem_bytes NOT IN (coalesce(r.h_vmem_limit_bytes, 0), coalesce(r.h_vmem_request_bytes, 0))
     THEN r.ge_maxvmem_bytes END`;
+/** As `heldBytes` (cause.ts) says. */
+export const HELD = `coalesce(r.peak_rss_lower_bytes, ${GRID_ENGINE})`;
 
 /** How many columns `factColumns` are. */
 export const FACT_COLUMNS = 10;

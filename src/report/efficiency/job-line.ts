@@ -7,7 +7,7 @@ import { limitOf } from '../../record/request';
 import type { Promised } from '../advice/class-advice';
 import { adviseRequest, type Advice } from '../advice/advice';
 import { endingLabel } from '../job/ending';
-import { unusedOf } from '../../accounting/job-line';
+import { unusedByteSeconds } from '../../accounting/job-line';
 import { toJobLines } from '../records/lines';
 import { needsOf } from '../job/job-whole';
 import { nextTime } from '../advice/next-time';
@@ -32,9 +32,12 @@ export interface NameFound extends WholeJobs {
   readonly promise: Promised | null;
 }
 
-/** Of each host of a parallel job once. */
+/** Above the peaks; each host of a parallel job by itself. */
+const unusedOf = (job: readonly JobRecord[]): number =>
+  unusedByteSeconds(job, ({ peak_rss: peak }) => peak && figureOf(peak)) ?? 0;
+
 const wasteOfJobs = (records: readonly JobRecord[]): number =>
-  toJobLines(records, 'unused').reduce((sum, job) => sum + (unusedOf(job) ?? 0), 0) / BYTE_SECONDS;
+  toJobLines(records, 'unused').reduce((sum, job) => sum + unusedOf(job), 0) / BYTE_SECONDS;
 
 /** "41 ok, 2 exit 1"; of one record the label alone. */
 function endingOf(records: readonly JobRecord[]): string {
@@ -62,7 +65,7 @@ const firstKnown = <Key extends 'project' | 'queue' | 'job_name'>(
 type LineSums = Pick<JobLine, 'records' | 'jobs' | 'complete' | 'waste_gib_hours' | 'ending'>;
 
 function toLine(records: readonly [JobRecord, ...JobRecord[]], sums: LineSums, advice: LineAdvice | null): JobLine {
-  const worst = records.reduce((most, record) => ((unusedOf([record]) ?? 0) > (unusedOf([most]) ?? 0) ? record : most));
+  const worst = records.reduce((most, record) => (unusedOf([record]) > unusedOf([most]) ? record : most));
   const names = new Set(records.map(({ job_name: name }) => name));
   return {
     cluster: worst.cluster,

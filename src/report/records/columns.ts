@@ -1,5 +1,5 @@
 import { sumOfKnown } from '../../base/known';
-import { hostsOf, jobLineOf, untilOf, type JobLine } from '../../accounting/job-line';
+import { jobLineOf, perHost, untilOf, type JobLine } from '../../accounting/job-line';
 import { H_VMEM } from '../../gridengine/memory-complex';
 import { memoryEfficiency, queueWait } from '../../record/efficiency';
 import { jobName } from '../../record/job-name';
@@ -76,9 +76,6 @@ function largest(line: RecordLine, of: Of<number | null>): JobRecord {
   }
   return largest;
 }
-
-/** Of the jobs on their hosts, each once: what is given to all tasks of a host alike must not be added up. */
-const perHost = (line: RecordLine): readonly JobRecord[] => (line.length === 1 ? line : hostsOf(line));
 
 const overTime = (record: JobRecord, bytes: number | null): number | null =>
   bytes === null || record.wallclock_seconds === null ? null : bytes * record.wallclock_seconds;
@@ -368,10 +365,12 @@ export const RECORD_COLUMNS = {
   },
   unused: {
     head: 'unused',
-    says: 'requested and never used, in GiB x h',
+    says: 'requested and never used, in GiB x h, with ~ by Grid Engine (maxvmem)',
     dispensable: 7,
     align: 'right',
-    ...ofSums(({ unused_byte_seconds }) => orNothing(unused_byte_seconds, formatGibHours)),
+    ...ofSums(({ unused_byte_seconds: unused, largest_counted_bytes: counted }) =>
+      orNothing(unused, (sum) => `${counted === null ? '' : '~'}${formatGibHours(sum)}`),
+    ),
   },
   read: {
     head: 'read',

@@ -1,19 +1,18 @@
-import type { JobLine } from '../../accounting/job-line';
+import { perHost, unusedByteSeconds, type JobLine } from '../../accounting/job-line';
 import { groupBy } from '../../base/group-by';
-import { figureOf } from '../../record/peak-figure';
+import { heldBytes } from '../../record/cause';
+import { requestedBytes } from '../../record/facts';
 import type { RecordSort } from '../../accounting/store';
 import type { JobRecord } from '../../record/record';
-import { limitOf } from '../../record/request';
 
 /** The records behind one line: one, or the tasks and runs of a job. */
 export type RecordLine = readonly [JobRecord, ...JobRecord[]];
 
 const wallclockOf = (record: JobRecord): number => record.wallclock_seconds ?? 0;
-const peakOf = ({ peak_rss: peak }: JobRecord): number => (peak === null ? 0 : figureOf(peak));
 
 const sumOf =
   (of: (record: JobRecord) => number) =>
-  (line: RecordLine): number =>
+  (line: readonly JobRecord[]): number =>
     line.reduce((total, record) => total + of(record), 0);
 
 const mostOf =
@@ -26,9 +25,9 @@ const WEIGHT: Readonly<Record<RecordSort, (line: RecordLine) => number>> = {
   time: mostOf((record) => (record.ended_at === null ? record.revision : Date.parse(record.ended_at))),
   wallclock: mostOf(wallclockOf),
   cpu: sumOf((record) => record.cpu_seconds ?? 0),
-  peak: mostOf(peakOf),
-  requested: sumOf((record) => (limitOf(record) ?? 0) * wallclockOf(record)),
-  unused: sumOf((record) => Math.max(0, (limitOf(record) ?? 0) - peakOf(record)) * wallclockOf(record)),
+  peak: mostOf((record) => heldBytes(record) ?? 0),
+  requested: (line) => sumOf((record) => (requestedBytes(record) ?? 0) * wallclockOf(record))(perHost(line)),
+  unused: (line) => unusedByteSeconds(line) ?? -1,
 };
 
 /** Lines that were added up, the latest first. */

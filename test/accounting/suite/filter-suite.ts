@@ -8,6 +8,7 @@ import { isHost } from '../../../src/report/live/filter';
 import type { JobRecord } from '../../../src/record/record';
 import { DAY, GIB, HOUR, job, peakOf, T0 } from './fixture';
 import type { OpenStore } from './fixture';
+import { accountOf } from '../../support/records';
 import { limitOf } from '../../../src/record/request';
 
 const of = <T>(index: number, ...choices: readonly T[]): T => choices[index % choices.length] as T;
@@ -44,6 +45,7 @@ function variedJobs(): readonly JobRecord[] {
       samples: of(index, 5, 0, null, 7),
       ...requesting(index, limit),
       peak_rss: peak === null ? null : peakOf(peak),
+      grid_engine: of(index, null, accountOf({ maxvmem_bytes: 2 * GIB + index })),
       wallclock_seconds: of(index, 1.5, 60, null, 7200),
       cpu_seconds: of(index, 10, null, 5, 7, 20),
     });
@@ -119,13 +121,14 @@ const INTERVALS: readonly (readonly [number, number])[] = [
 
 function sortValue(record: JobRecord, sort: RecordSort): number {
   const wallclock = record.wallclock_seconds ?? NaN;
+  const held = record.peak_rss?.lower_bytes ?? record.grid_engine?.maxvmem_bytes ?? NaN;
   const value = {
     time: 0,
     wallclock,
     cpu: record.cpu_seconds ?? NaN,
-    peak: record.peak_rss?.lower_bytes ?? NaN,
+    peak: held,
     requested: (requestedBytes(record) ?? NaN) * wallclock,
-    unused: ((limitOf(record) ?? NaN) - (record.peak_rss?.lower_bytes ?? NaN)) * wallclock,
+    unused: ((requestedBytes(record) ?? NaN) - held) * wallclock,
   }[sort];
   return Number.isNaN(value) ? -Infinity : value;
 }

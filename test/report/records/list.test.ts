@@ -124,7 +124,8 @@ describe('renderRecordList', () => {
       lines.replaceAll(/\s+/g, ' '),
       /1 record by Grid Engine's figure \(~, maxvmem: .*\), in sums of their own: ~6\.00 of 8\.00 GiB·h requested\./,
     );
-    assert.equal(lines.match(/~\d/g)?.length, 2);
+    assert.match(lines, /tiny\.sh .* ~[\d.]+ +unsampled/);
+    assert.equal(lines.match(/~\d/g)?.length, 3);
   });
 
   it('has totals of small jobs in units that show them', () => {

@@ -6,7 +6,7 @@ import { inOrder, untilOf, type JobLine, type JobLinesAnswer } from '../../job-l
 import { fromRow, rowPlan, SERIES_CELLS } from '../../row';
 import type { JobLinesWanted, RecordFilter } from '../../store';
 import type { Span } from '../../sums/periods';
-import { GRID_ENGINE, SELF_REPORTED, SLOTS } from '../../sums/fact-columns';
+import { GRID_ENGINE, HELD, SELF_REPORTED, SLOTS } from '../../sums/fact-columns';
 import type { Words } from '../database/dictionary';
 import { prepared } from '../database/prepared';
 import { cellsOf, pageQuery, selected } from './queries';
@@ -34,9 +34,9 @@ const ofJobs = ({ sql }: Condition): string =>
   AND r.counted_at >= @since AND r.counted_at < @until${sql}`;
 const JOB = 'r.cluster_id, r.job_id, r.submitted_at';
 
-/** As `isBusyKnown` and `unusedOf` (job-line.ts) say. */
+/** As `isBusyKnown` and `unusedByteSeconds` (job-line.ts) say. */
 const BUSY = 'r.cpu_ms IS NOT NULL AND r.wallclock_ms > 0';
-const UNUSED = 'max(0, r.requested_bytes - r.peak_rss_lower_bytes) * (r.wallclock_ms / 1000.0)';
+const UNUSED = `max(0, r.requested_bytes - ${HELD}) * (r.wallclock_ms / 1000.0)`;
 
 export const sumsQuery = (condition: Condition): string =>
   `SELECT ${JOB}, count(*), count(DISTINCT coalesce(r.task_id, 0)), sum(r.pe_task_id IS NOT NULL),

@@ -1,4 +1,5 @@
 import type { RecordSort } from '../../store';
+import { HELD } from '../../sums/fact-columns';
 import type { Condition } from './record-filter';
 import type { Cell, Column } from '../../columns';
 import { ALL_FIELDS, COLUMN_NAMES } from '../../row';
@@ -129,9 +130,9 @@ const SORTS: Readonly<Record<RecordSort, string | null>> = {
   time: null,
   wallclock: 'r.wallclock_ms',
   cpu: 'r.cpu_ms',
-  peak: 'r.peak_rss_lower_bytes',
+  peak: HELD,
   requested: 'r.requested_bytes * 1.0 * r.wallclock_ms',
-  unused: '(r.limit_bytes - r.peak_rss_lower_bytes) * 1.0 * r.wallclock_ms',
+  unused: `(r.requested_bytes - ${HELD}) * 1.0 * r.wallclock_ms`,
 };
 
 /**

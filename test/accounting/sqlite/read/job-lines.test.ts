@@ -37,6 +37,7 @@ const part = fc.record({
   owner: fc.constantFrom('bob', 'bob', 'eve', null),
   job_name: fc.constantFrom('sim', null),
   queue: fc.constantFrom('all.q', 'long.q@node1', null),
+  pe: fc.constantFrom(null, null, 'smp'),
   slots: orNull(fc.integer({ min: 1, max: 4 })),
   host_slots: orNull(fc.integer({ min: 1, max: 4 })),
   wallclock_seconds: orNull(fc.integer({ min: 0, max: 5000 }).map((ms) => ms / 1000)),
@@ -95,6 +96,29 @@ function assertSame(line: JobLine, expected: JobLine): void {
     },
   );
 }
+
+describe('jobLineOf', () => {
+  it('counts as unused what sums count, of parallel jobs and by Grid Engine alone, too', async () => {
+    const peak = (gib: number): Partial<JobRecord> => ({ pe: 'mpi', peak_rss: bracketOf(gib * GIB) });
+    const task = (id: string, host: string): Partial<JobRecord> => ({ ...peak(3), pe_task_id: id, host });
+    const counted = { peak_rss: null, grid_engine: accountOf({ maxvmem_bytes: 2 * GIB }) };
+    const records = [
+      ...[job(1, T0, peak(1)), job(1, T0, task('1.node1', 'node1')), job(1, T0, task('1.node2', 'node2'))],
+      ...[job(2, T0, counted), job(3, T0)],
+    ];
+    const { totals } = await (await storeOf(records)).summary({ ...QUERY, by: 'day' });
+    const lines = toJobLines(records, 'unused');
+    assert.deepEqual(
+      lines.map((line) => [line[0].job_id, (jobLineOf(line).unused_byte_seconds ?? NaN) / 3600 / GIB]),
+      [
+        [1, 9],
+        [3, 7],
+        [2, 6],
+      ],
+    );
+    assert.equal(totals.unused_gib_hours + totals.unused_by_grid_engine_gib_hours, 22);
+  });
+});
 
 describe('jobLines of SQLite', () => {
   it('adds up to the same as the records themselves', async () => {
