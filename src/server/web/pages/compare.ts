@@ -1,16 +1,13 @@
 import { groupBy } from '../../../base/group-by';
-import { cpuEfficiency, memoryEfficiency } from '../../../record/efficiency';
+import { heldBytes } from '../../../record/cause';
 import { jobTaskName } from '../../../record/job-name';
-import { figureOf } from '../../../record/peak-figure';
-import type { JobRecord } from '../../../record/record';
-import { limitOf } from '../../../record/request';
-import { formatPeak } from '../../../report/format/bracket';
 import { formatMinute, parseTime } from '../../../report/format/local-time';
-import { formatBytes, formatCount, formatDuration, formatPercent, formatRequested } from '../../../report/format/units';
+import { formatBytes, formatCount, formatDuration, formatPercent } from '../../../report/format/units';
 import { describeEnding } from '../../../report/job/ending';
 import { endingTone } from '../../../report/job/headline';
 import { jobKey } from '../../../report/job/job-run';
 import { latestWhole, type JobWhole } from '../../../report/job/job-whole';
+import { measuredRows } from '../../../report/job/summary';
 import type { Screen } from '../../../report/screen/screen';
 import type { Course } from '../../../report/series/course';
 import { classQuestion, jobQuestion } from '../../routes/accounting';
@@ -35,7 +32,7 @@ interface Compared extends JobWhole {
   readonly tasks: number;
 }
 
-const peakOf = ({ memoryHost: { peak_rss: peak } }: JobWhole): number => (peak === null ? -1 : figureOf(peak));
+const peakOf = ({ memoryHost }: JobWhole): number => heldBytes(memoryHost) ?? -1;
 
 function comparedOf({ records }: JobAnswer): Compared | null {
   const runs = [...groupBy(records, jobKey).values()].at(-1) ?? [];
@@ -48,7 +45,14 @@ function comparedOf({ records }: JobAnswer): Compared | null {
 
 type Figure = (job: Compared, screen: Screen) => Child;
 
-const share = (value: number | null): string => (value === null ? '' : formatPercent(value));
+const share = (value: number | null = null): string => (value === null ? '' : formatPercent(value));
+
+/** As the job's own page has it. */
+const measured = (
+  what: 'Memory' | 'CPU',
+  job: Compared,
+  screen: Screen,
+): ReturnType<typeof measuredRows>[number] | undefined => measuredRows(job, screen).find(({ name }) => name === what);
 
 /** Mean of the memory over the elapsed time. */
 function meanOf({ rss_byte_seconds: sum, wallclock_seconds: seconds }: Compared['total']): string {
@@ -61,13 +65,13 @@ const FIGURES: readonly (readonly [name: string, figure: Figure])[] = [
   ['started', ({ total }) => momentOf(total.started_at)],
   ['host', ({ total, sum }) => (sum === null ? named(total.host) : `${formatCount(sum.hosts.length)} hosts`)],
   ['slots', ({ total }) => total.slots],
-  ['limit', ({ memoryHost }) => limitText(memoryHost)],
-  ['peak', ({ memoryHost: { peak_rss: peak } }, { glyphs }) => (peak === null ? '' : formatPeak(peak, glyphs))],
-  ['peak of limit', ({ memoryHost }) => share(memoryEfficiency(memoryHost))],
+  ['limit', (job, screen) => measured('Memory', job, screen)?.requested ?? ''],
+  ['peak', (job, screen) => measured('Memory', job, screen)?.used ?? ''],
+  ['peak of limit', (job, screen) => share(measured('Memory', job, screen)?.share)],
   ['mean memory', ({ total }) => meanOf(total)],
   ['elapsed', ({ total }) => (total.wallclock_seconds === null ? '' : formatDuration(total.wallclock_seconds))],
   ['CPU time', ({ total }) => (total.cpu_seconds === null ? '' : formatDuration(total.cpu_seconds))],
-  ['CPU efficiency', ({ total }) => share(cpuEfficiency(total))],
+  ['CPU efficiency', (job, screen) => share(measured('CPU', job, screen)?.share)],
   ['read', ({ total }) => (total.read_bytes === null ? '' : formatBytes(total.read_bytes))],
   ['written', ({ total }) => (total.written_bytes === null ? '' : formatBytes(total.written_bytes))],
   ['processes', ({ total }) => total.processes],
@@ -77,11 +81,6 @@ const FIGURES: readonly (readonly [name: string, figure: Figure])[] = [
 function momentOf(time: string | null): string {
   const moment = parseTime(time);
   return moment === null ? '' : formatMinute(moment);
-}
-
-function limitText(record: JobRecord): string {
-  const limit = limitOf(record);
-  return limit === null ? 'none' : formatRequested(limit);
 }
 
 function figuresTable(jobs: readonly Compared[], screen: Screen): Html {
