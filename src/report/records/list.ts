@@ -3,22 +3,14 @@ import type { FieldName } from '../../record/fields';
 import type { Totals } from '../../record/totals';
 import { FAR_BELOW_LIMIT } from '../advice/fit';
 import { formatMinute, formatZone } from '../format/local-time';
-import {
-  formatCount,
-  jobsText,
-  formatMemoryTime,
-  formatMemoryTimes,
-  formatPercent,
-  formatSlotTimes,
-  plural,
-} from '../format/units';
+import { formatCount, jobsText, formatPercent, formatSlotTimes, plural } from '../format/units';
 import { spread } from '../job/title';
 import { renderGauges, shareTone, type Gauge } from '../screen/gauge';
 import { wrap } from '../screen/layout';
 import type { Screen } from '../screen/screen';
 import { columnsWithoutRoom, renderTable } from '../screen/table';
 import { cellOf, RECORD_COLUMNS, summedLine, type ListLine, type RecordColumn, type RecordColumnName } from './columns';
-import { gridEngineText, usedOfRequested } from './unused';
+import { gridEngineText, memoryAmount, usedOfRequested } from './unused';
 import { WAITS_TEXT, WAITS_TITLE, waitTable, type QueueWaits } from './waits';
 
 export interface RecordListReport {
@@ -42,15 +34,6 @@ export const LIST_FIELDS: readonly FieldName[] = [
   ...(['submitted_at', 'started_at', 'ended_at', 'exit_status', 'signal', 'failed', 'grid_engine'] as const),
   ...(['h_vmem', 'requests', 'request_order', 'peak_rss', 'wallclock_seconds', 'cpu_seconds', 'samples'] as const),
 ];
-
-function memoryAmount(totals: Totals, dot: string): string {
-  const asked = totals.requested_with_used_gib_hours;
-  const used = usedOfRequested(totals);
-  const { texts, unit } = formatMemoryTimes([used, asked], dot);
-  if (asked > 0) return `${texts.join(' of ')} ${unit}`;
-  if (totals.requested_gib_hours <= 0) return `${formatMemoryTime(used, dot)}, nothing requested`;
-  return `${formatMemoryTime(totals.requested_gib_hours, dot)} requested, use unknown`;
-}
 
 function cpuAmount(totals: Totals, dot: string): string {
   const { texts, unit } = formatSlotTimes([totals.cpu_seconds / 3600, totals.slot_seconds / 3600], `slot${dot}`);

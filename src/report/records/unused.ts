@@ -1,5 +1,5 @@
 import type { Totals } from '../../record/totals';
-import { formatMemoryTimes, plural } from '../format/units';
+import { formatMemoryTime, formatMemoryTimes, plural } from '../format/units';
 
 /** GiB x h that were requested and lay above the peak. */
 export const unusedGibHours = ({ unused_gib_hours: unused }: Totals): number => Math.max(0, unused);
@@ -7,6 +7,16 @@ export const unusedGibHours = ({ unused_gib_hours: unused }: Totals): number => 
 /** GiB x h in use of those that were asked for; where nothing was, all that were in use. */
 export function usedOfRequested(totals: Totals): number {
   return totals.requested_with_used_gib_hours > 0 ? totals.used_with_request_gib_hours : totals.used_gib_hours;
+}
+
+/** What was in use of what was asked for, as far as it is known. */
+export function memoryAmount(totals: Totals, dot: string): string {
+  const asked = totals.requested_with_used_gib_hours;
+  const used = usedOfRequested(totals);
+  const { texts, unit } = formatMemoryTimes([used, asked], dot);
+  if (asked > 0) return `${texts.join(' of ')} ${unit}`;
+  if (totals.requested_gib_hours <= 0) return `${formatMemoryTime(used, dot)}, nothing requested`;
+  return `${formatMemoryTime(totals.requested_gib_hours, dot)} requested, use unknown`;
 }
 
 /** Sums of records that have no peak, by Grid Engine's figure (maxvmem). */

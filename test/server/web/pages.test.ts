@@ -12,12 +12,14 @@ import {
   openBracket,
   ordinary,
   running,
+  unsampled,
 } from '../../report/sample-records';
 import { linkTo } from '../../../src/server/web/html';
 import { writeReport } from '../../../src/cli/nightly/report-files';
 import { statusOf } from '../../accounting/suite/node-suite';
 import { memoryAccounting } from '../accounting/memory-accounting';
 import { NOW, startTestSite, type Got } from '../test-site';
+import { accountOf } from '../../support/records';
 import { temporaryDirectory } from '../../support/temporary-directory';
 
 const NOVEMBER = 'since=2026-11-01&until=2026-12-01';
@@ -33,6 +35,15 @@ const RECORDS = [
   mpiTask(1),
   mpiTask(2),
 ];
+
+/** Two jobs of an hour that nobody sampled: they held 2 GiB and 1 GiB of 8. */
+const COUNTED = [2, 1].map((held, index): JobRecord => ({
+  ...unsampled,
+  ...{ job_id: 9000 + index, run_id: `accounting.${index}`, pe: null, slots: 1, host_slots: null, trust: 'accounting' },
+  ...{ wallclock_seconds: 3600, cpu_seconds: 1800, peak_rss: null, requests: {} },
+  h_vmem: { request_bytes: 8 * 1024 ** 3, limit_bytes: 8 * 1024 ** 3, per: 'slot' },
+  grid_engine: accountOf({ maxvmem_bytes: held * 1024 ** 3, wallclock_seconds: 3600 }),
+}));
 
 /** What a reader sees of a page. */
 function textOf({ text }: Got): string {
@@ -199,7 +210,9 @@ describe('the page of jobs', () => {
   it('adds up what is chosen, and links to what it lists', async (t) => {
     const site = await startTestSite(t, { records: RECORDS });
     const all = await site.get(`/jobs?${NOVEMBER}`);
-    assert.match(all.text, /<a href="\/jobs\?owner=bob/);
+    assert.match(all.text, /<a href="\/jobs\?since=2026-11-01&amp;until=2026-12-01&amp;owner=bob"/);
+    // Links keep the time, and heads sort by what their columns show.
+    assert.doesNotMatch(all.text, /"\/jobs\?owner=|>(?:limit|CPU)<\/a>/);
     const own = textOf(await site.get(`/jobs?owner=bob&job_name=&failed=true&states=&${NOVEMBER}`));
     assert.match(own, /Jobs of bob .* jobs and array tasks 2 \(2 records\)/);
     const week = await site.get('/jobs?since=700d&until=1d&failed=1&page=2');
@@ -210,6 +223,13 @@ describe('the page of jobs', () => {
     // A kind of jobs by its pattern, whatever its name holds.
     const [, link = ''] = /<a href="([^"]*job_name=%3C[^"]*)"/.exec(all.text) ?? [];
     assert.match(textOf(await site.get(link.replaceAll('&amp;', '&'))), /jobs and array tasks 1 \(1 records\)/);
+  });
+
+  it('does not say 0 of what is known by Grid Engine alone', async (t) => {
+    const site = await startTestSite(t, { records: COUNTED });
+    const text = textOf(await site.get(`/jobs?sort=unused&${NOVEMBER}`));
+    assert.match(text, /memory in use 16\.0 GiB·h requested, use unknown unused ~13\.0 GiB·h/);
+    assert.match(text, /unused: GiB·h .* 9001 .* ~7\.00 unsampled 9000 .* ~6\.00 unsampled/);
   });
 
   it('lists part by part, all of it in the address', async (t) => {
@@ -290,6 +310,7 @@ describe('the page of a kind of job', () => {
     assert.equal([...page.text.matchAll(/<circle\s/g)].length, 12);
     assert.match(page.text, /<path\s+class="asked"\s+d="M[\d.]+ 22(?:H[\d.]+V22)+"/);
     assert.match(text, /advised h_vmem=/);
+    assert.match(text, /requested per slot peak per slot/);
     assert.match(text, /12 runs, 9 of them with 3 earlier runs or more .* users' requests 9 /);
     assert.match(page.text, /href="\/compare\?jobs=6012%2C6006%2C6001"/);
   });
@@ -351,6 +372,14 @@ describe('the page that compares jobs', () => {
     assert.equal((await site.get('/compare?jobs=1,x')).status, 400);
     assert.equal((await site.get('/compare?jobs=1,2,3,4,5,6,7')).status, 400);
     assert.match((await site.get('/job/4711')).text, /href="\/compare\?jobs=4711"/);
+  });
+
+  it("has Grid Engine's figures as the job's own page has them", async (t) => {
+    const tasks = COUNTED.map((record, index) => ({ ...record, job_id: 9100, task_id: 2 - index }));
+    const site = await startTestSite(t, { records: [...tasks, ...COUNTED] });
+    const text = textOf(await site.get('/compare?jobs=9100,9001'));
+    assert.match(text, /9100\.2 \(largest of 2 tasks\) 9001 .* limit 8 GiB 8 GiB peak ~2\.00 GiB ~1\.00 GiB/);
+    assert.match(text, /CPU efficiency 50 % 50 %/);
   });
 
   it('has the median of runs of their kind, where they are of one', async (t) => {

@@ -100,14 +100,15 @@ function compareLine(runs: readonly ClassRun[]): Html | null {
   </p>`;
 }
 
-function runsPart({ runs }: ClassAnswer): Html | null {
+function runsPart({ runs, memory }: ClassAnswer): Html | null {
   if (runs.length === 0) return null;
+  const per = memory?.per ?? 'slot';
   const columns = [
     { head: 'job' },
     { head: 'ended' },
     { head: 'ran', align: 'right' },
-    { head: 'requested', align: 'right' },
-    { head: 'peak', align: 'right' },
+    { head: `requested per ${per}`, align: 'right' },
+    { head: `peak per ${per}`, align: 'right' },
     { head: '' },
   ] as const;
   const rows = runs

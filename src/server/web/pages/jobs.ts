@@ -6,6 +6,7 @@ import {
   MANY_OWNERS_COLUMNS,
   OWNER_COLUMNS,
   RECORD_COLUMNS,
+  summedLine,
   type RecordColumn,
   type RecordColumnName,
 } from '../../../report/records/columns';
@@ -17,7 +18,7 @@ import { FILTER, given, intervalOf, SORTS, wholeDays } from '../../routes/accoun
 import { queryCount, queryTime, queryWord, type Values } from '../../routes/parameter';
 import type { RouteRequest } from '../../routes/route';
 import { field, option } from '../form';
-import { html, linkTo, named, samePage, type Child, type Html } from '../html';
+import { html, named, samePage, type Child, type Html } from '../html';
 import { section } from '../layout';
 import { askAccounting, type Asker, pageRoute } from '../page';
 import { webScreen } from '../screen';
@@ -87,17 +88,15 @@ const SORT_NAMES: Readonly<Record<(typeof SORTS)[number], string>> = {
   wallclock: 'longest first',
   cpu: 'most CPU time',
   peak: 'largest peak',
-  requested: 'most requested',
-  unused: 'most unused',
+  requested: 'most requested memory-hours',
+  unused: 'most unused memory-hours',
 };
 
-/** By which column each order is. */
+/** By which column an order is: a limit and a share of the CPU are not what was held for how long. */
 const SORT_OF: Partial<Readonly<Record<RecordColumnName, (typeof SORTS)[number]>>> = {
   until: 'time',
   ran: 'wallclock',
-  cpu: 'cpu',
   peak: 'peak',
-  limit: 'requested',
   unused: 'unused',
 };
 
@@ -118,11 +117,13 @@ function jobsTable(lines: readonly RecordLine[], { values, query }: Asked, scree
       const tasks = new Set(line.map(({ task_id: task }) => task)).size;
       return html`<a href="${`/job/${jobTaskName(tasks > 1 ? { ...first, task_id: null } : first)}`}">${text}</a>`;
     }
-    if (name === 'owner' && text !== '') return html`<a href="${linkTo('/jobs', { owner: text })}">${named(text)}</a>`;
+    const { value: owner } = summedLine(line).owner;
+    if (name === 'owner' && owner !== null)
+      return html`<a href="${samePage('/jobs', query, { owner, page: null })}">${named(text)}</a>`;
     return name === 'name' ? named(text) : text;
   };
   return table(
-    'One line for each job, with all its tasks and runs',
+    'One line for each job, with all its tasks and runs; unused: GiB·h',
     columns,
     lines.map((line) => names.map((name) => cellOf(name, line))),
   );

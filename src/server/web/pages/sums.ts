@@ -1,7 +1,7 @@
 import type { SummaryGroup } from '../../../accounting/summary';
 import type { Totals } from '../../../record/totals';
 import { formatCount, formatMemoryTime, formatPercent, formatSlotTimes } from '../../../report/format/units';
-import { gridEngineText, unusedText, usedOfRequested } from '../../../report/records/unused';
+import { gridEngineText, memoryAmount, unusedText } from '../../../report/records/unused';
 import { shareTone } from '../../../report/screen/gauge';
 import type { Tone } from '../../../report/screen/screen';
 import { shareBar } from '../charts/bar';
@@ -30,9 +30,6 @@ function gauge(share: number | null, words: string, tone?: Tone): Child {
 /** What jobs together requested and used. */
 export function sumsPart(totals: Totals): Html {
   const { texts, unit } = formatSlotTimes([totals.cpu_seconds / 3600, totals.slot_seconds / 3600], `slot${DOT}`);
-  const memory = [usedOfRequested(totals), totals.requested_with_used_gib_hours].map((sum) =>
-    formatMemoryTime(sum, DOT),
-  );
   const counts: readonly (readonly [string, number])[] = [
     ['failed', totals.failed],
     ['killed by memory', totals.killed_by_memory],
@@ -45,7 +42,7 @@ export function sumsPart(totals: Totals): Html {
   const apart = gridEngineText(totals, DOT);
   return html`${tiles([
     ['jobs and array tasks', html`${formatCount(totals.jobs)} <small>(${formatCount(totals.records)} records)</small>`],
-    ['memory in use', gauge(usedShare(totals), memory.join(' of '))],
+    ['memory in use', gauge(usedShare(totals), memoryAmount(totals, DOT))],
     ['unused', unusedMemory(totals)],
     ['CPU', gauge(busy, `${texts.join(' of ')} ${unit}`, shareTone(Math.min(busy ?? 0, BUSY)))],
     ...counts.flatMap(([name, count]) => (count === 0 ? [] : [[name, formatCount(count)] as const])),
