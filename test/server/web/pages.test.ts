@@ -229,7 +229,7 @@ describe('the page of jobs', () => {
     const site = await startTestSite(t, { records: COUNTED });
     const text = textOf(await site.get(`/jobs?sort=unused&${NOVEMBER}`));
     assert.match(text, /memory in use 16\.0 GiB·h requested, use unknown unused ~13\.0 GiB·h/);
-    assert.match(text, /unused: GiB·h .* 9001 .* ~7\.00 unsampled 9000 .* ~6\.00 unsampled/);
+    assert.match(text, /on this page; unused: GiB·h .* 9001 .* ~7\.00 unsampled 9000 .* ~6\.00 unsampled/);
   });
 
   it('lists part by part, all of it in the address', async (t) => {

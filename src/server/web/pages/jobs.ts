@@ -123,7 +123,7 @@ function jobsTable(lines: readonly RecordLine[], { values, query }: Asked, scree
     return name === 'name' ? named(text) : text;
   };
   return table(
-    'One line for each job, with all its tasks and runs; unused: GiB·h',
+    'One line for each job: its tasks and runs that match and are on this page; unused: GiB·h',
     columns,
     lines.map((line) => names.map((name) => cellOf(name, line))),
   );
