@@ -43,6 +43,10 @@ const ranking = (title: string, legend: string, query: string): Panel => ({
   queries: { [legend]: query },
 });
 
+/** By peaks and by Grid Engine's figure. */
+const unused = (of: 'owner' | 'project' | 'job_name', chosen = ''): string =>
+  `(qmemacct_${of}_day_unused_byte_seconds${chosen} + qmemacct_${of}_day_unused_by_grid_engine_byte_seconds${chosen})`;
+
 const CLUSTER: Dashboard = {
   name: 'cluster',
   title: 'qmemacct: cluster',
@@ -72,12 +76,8 @@ const CLUSTER: Dashboard = {
     graph('Queue instances out of service', {
       '{{queue}}': 'qmemacct_queue_instances_unavailable{queue=~"$queue"}',
     }),
-    ranking('Users with most unused memory, last 24 hours', '{{owner}}', 'qmemacct_owner_day_unused_byte_seconds'),
-    ranking(
-      'Projects with most unused memory, last 24 hours',
-      '{{project}}',
-      'qmemacct_project_day_unused_byte_seconds',
-    ),
+    ranking('Users with most unused memory, last 24 hours', '{{owner}}', unused('owner')),
+    ranking('Projects with most unused memory, last 24 hours', '{{project}}', unused('project')),
   ],
 };
 
@@ -92,7 +92,7 @@ const OWNER: Dashboard = {
     number('Jobs killed by memory, last 24 hours', 'sum(qmemacct_owner_day_killed_by_memory_records{owner=~"$owner"})'),
     number(
       'Share of requested memory that was unused, last 24 hours',
-      'sum(qmemacct_owner_day_unused_byte_seconds{owner=~"$owner"}) / sum(qmemacct_owner_day_requested_byte_seconds{owner=~"$owner"})',
+      `sum(${unused('owner', '{owner=~"$owner"}')}) / sum(qmemacct_owner_day_requested_byte_seconds{owner=~"$owner"})`,
       'ratio',
     ),
     number(
@@ -117,7 +117,7 @@ const OWNER: Dashboard = {
       'killed by memory': 'sum(qmemacct_owner_day_killed_by_memory_records{owner=~"$owner"})',
       'peak far below the limit': 'sum(qmemacct_owner_day_far_below_records{owner=~"$owner"})',
     }),
-    ranking('Users with most unused memory', '{{owner}}', 'qmemacct_owner_day_unused_byte_seconds{owner=~"$owner"}'),
+    ranking('Users with most unused memory', '{{owner}}', unused('owner', '{owner=~"$owner"}')),
     ranking(
       'Largest running jobs (metrics_jobs)',
       '{{job}} {{task}} {{owner}}',
@@ -131,7 +131,7 @@ const JOB_NAMES: Dashboard = {
   title: 'qmemacct: kinds of jobs',
   variables: [{ name: 'job_name', label: 'Name', of: 'qmemacct_job_name_day_jobs' }],
   panels: [
-    ranking('Most unused memory, last 24 hours', '{{job_name}}', 'qmemacct_job_name_day_unused_byte_seconds'),
+    ranking('Most unused memory, last 24 hours', '{{job_name}}', unused('job_name')),
     ranking(
       'Most unused CPU time, last 24 hours',
       '{{job_name}}',

@@ -7,7 +7,7 @@ import type { Answer, Snapshot } from '../../live/snapshot';
 import { sumOfKnown } from '../../base/known';
 import type { NodeHeartbeat } from '../../record/node-status';
 import type { Totals } from '../../record/totals';
-import { unusedGibHours } from '../../report/records/unused';
+import { unusedByGridEngine, unusedGibHours } from '../../report/records/unused';
 import { family, single, type ExportedMetric, type Figure } from './metric';
 
 /** What the server has done with PostgreSQL's inbox since it started. */
@@ -202,6 +202,11 @@ function lastDayBy(name: keyof DaySums): readonly ServerMetric[] {
       byteSeconds('day_used', 'Memory used, over time', ({ used_gib_hours: used }) => used),
       byteSeconds('day_peak', 'Peak of memory x elapsed time', ({ peak_gib_hours: peak }) => peak),
       byteSeconds('day_unused', 'Waste: memory requested and never used, of records with a peak', unusedGibHours),
+      byteSeconds(
+        'day_unused_by_grid_engine',
+        "The same above Grid Engine's figure (maxvmem), of records without a peak",
+        unusedByGridEngine,
+      ),
       seconds('day_cpu', 'CPU time', ({ totals }) => totals.cpu_seconds),
       seconds('day_slot', 'Elapsed time x slots', ({ totals }) => totals.slot_seconds),
     ],

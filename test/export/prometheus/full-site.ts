@@ -13,7 +13,14 @@ import { statusOf } from '../../accounting/suite/node-suite';
 import { HOSTILE_OWNER, running, sampleRecords, sampleSnapshot } from '../../live/snapshots';
 import { killedAtLimit, ordinary } from '../../report/sample-records';
 import { memoryAccounting } from '../../server/accounting/memory-accounting';
+import { accountOf } from '../../support/records';
 import { NOW, startTestSite, type TestSite } from '../../server/test-site';
+
+/** Of 16 GiB it held 6, says Grid Engine. */
+const unsampledHour: JobRecord = {
+  ...ordinary,
+  ...{ wallclock_seconds: 3600, peak_rss: null, grid_engine: accountOf({ maxvmem_bytes: 6 * 1024 ** 3 }) },
+};
 
 /** Where everything that Prometheus can be given has a value. */
 
@@ -45,7 +52,7 @@ export function fullSite(t: TestContext, settings: Partial<Settings> = {}): Prom
   return startTestSite(t, {
     live,
     accounting: memoryAccounting(
-      [ended(1, 'alice'), ended(2, 'bob', killedAtLimit), ended(3, 'a"b\\c\nd')],
+      [ended(1, 'alice'), ended(2, 'bob', killedAtLimit), ended(3, 'a"b\\c\nd', unsampledHour)],
       [heartbeat, { ...heartbeat, host: 'node02', failing_sources: [], listener: null, waiting_since: null }],
     ),
     inbox: () => ({ settled: 5, unreadable: 1 }),

@@ -24,6 +24,10 @@ it(
     );
     assert.equal(text.match(/^qmemacct_job_used_bytes/gm)?.length, 3);
     assert.match(text, /^qmemacct_owner_day_jobs\{owner="a\\"b\\\\c\\nd"\} 1$/m);
+    assert.match(
+      text,
+      /^qmemacct_owner_day_unused_by_grid_engine_byte_seconds\{owner="a\\"b\\\\c\\nd"\} 38654705664000$/m,
+    );
     assert.match(text, /^qmemacct_heartbeat_age_seconds\{cluster="cell",host="node01"\} 36$/m);
     assert.match(text, /^qmemacct_heartbeat_waiting_age_seconds\{cluster="cell",host="node01"\} 7200$/m);
     assert.match(text, /^qmemacct_heartbeat_failing_sources\{cluster="cell",host="node01"\} 1$/m);
