@@ -232,11 +232,23 @@ describe('the page of jobs', () => {
     assert.match(text, /on this page; unused: GiB·h .* 9001 .* ~7\.00 unsampled 9000 .* ~6\.00 unsampled/);
   });
 
+  it('links to the very job, whoever has had its number since', async (t) => {
+    const before = { ...ordinary, owner: 'alice', run_id: '0badcafe.1.1', revision: 1 };
+    const times = ['submitted_at', 'started_at', 'ended_at'] as const;
+    const yearBefore = times.map((name) => [name, ordinary[name]?.replace('2026-11', '2026-02')] as const);
+    const old: JobRecord = { ...before, ...Object.fromEntries(yearBefore) };
+    const site = await startTestSite(t, { records: [old, ordinary] });
+    for (const path of ['/jobs?owner=alice&since=2026-02-01', '/class?owner=alice&job_name=align_reads']) {
+      const [, link = ''] = /href="(\/job\/[^"]*)"/.exec((await site.get(path)).text) ?? [];
+      assert.match(textOf(await site.get(link.replaceAll('&amp;', '&'))), /align_reads .* alice /, path);
+    }
+  });
+
   it('lists part by part, all of it in the address', async (t) => {
     const many = Array.from({ length: 120 }, (_, index) => ({ ...ordinary, job_id: 5000 + index }));
     const site = await startTestSite(t, { records: many });
     const jobsOf = ({ text }: Got): readonly string[] =>
-      [...text.matchAll(/href="\/job\/(\d+)"/g)].map(([, job = '']) => job);
+      [...text.matchAll(/href="\/job\/(\d+)\?/g)].map(([, job = '']) => job);
     let path = `/jobs?sort=peak&${NOVEMBER}`;
     const found: string[] = [];
     for (const expected of [50, 50, 20]) {

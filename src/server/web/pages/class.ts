@@ -100,7 +100,7 @@ function compareLine(runs: readonly ClassRun[]): Html | null {
   </p>`;
 }
 
-function runsPart({ runs, memory }: ClassAnswer): Html | null {
+function runsPart({ runs, memory }: ClassAnswer, cluster: string | undefined): Html | null {
   if (runs.length === 0) return null;
   const per = memory?.per ?? 'slot';
   const columns = [
@@ -115,7 +115,7 @@ function runsPart({ runs, memory }: ClassAnswer): Html | null {
     .slice(-LISTED)
     .reverse()
     .map((run) => [
-      html`<a href="${`/job/${jobTaskName(run)}`}">${jobTaskName(run)}</a>`,
+      html`<a href="${linkTo(`/job/${jobTaskName(run)}`, { cluster, at: run.submitted_at })}">${jobTaskName(run)}</a>`,
       formatMinute(new Date(run.ended_at)),
       formatDuration(run.seconds),
       run.requested_bytes === null ? '' : formatRequested(run.requested_bytes),
@@ -126,9 +126,10 @@ function runsPart({ runs, memory }: ClassAnswer): Html | null {
 }
 
 function pageOf(answer: ClassAnswer, choice: Choice, screen: Screen): Page {
-  const { owner, job_name: name } = answer.class;
+  const { owner, job_name: name, project, queue } = answer.class;
+  const { cluster } = choice;
   const course = answer.course && courseChart(answer.course, null, 'runs');
-  const jobs = linkTo('/jobs', { owner, job_name: name.replaceAll('#', '*'), since: '365d' });
+  const jobs = linkTo('/jobs', { owner, job_name: name.replaceAll('#', '*'), project, queue, cluster, since: '365d' });
   return {
     title: `${name} of ${owner}`,
     body: html`<h1>${named(classTitle(answer.class, screen))}</h1>
@@ -138,7 +139,7 @@ function pageOf(answer: ClassAnswer, choice: Choice, screen: Screen): Page {
       </p>
       ${filters(choice)} ${advicePart(answer, screen)} ${peaksPart(answer)}
       ${course === null ? null : section('Memory over time, each run since its start', course)} ${replayPart(answer)}
-      ${runsPart(answer)}`,
+      ${runsPart(answer, cluster)}`,
   };
 }
 

@@ -32,6 +32,17 @@ export function classLink(job: ClassOfJob): string | null {
   return kind && linkTo('/class', kind);
 }
 
+/** Where this job is shown, also once its number has come again. An array is added up, and live figures are shown, of the newest only. */
+export function jobLink(
+  job: Pick<JobRecord, 'job_id' | 'task_id' | 'cluster' | 'started_at' | 'status'>,
+  isArray: boolean,
+): string {
+  const { cluster, started_at: at, status } = job;
+  return isArray
+    ? linkTo(`/job/${job.job_id}`, { cluster })
+    : linkTo(`/job/${jobTaskName(job)}`, { cluster, at: status === 'running' ? null : at });
+}
+
 /** Where jobs are compared. */
 export const compareLink = (names: readonly string[]): string => linkTo('/compare', { jobs: names.join(',') });
 

@@ -1,5 +1,4 @@
 import { STATUSES } from '../../../record/fields';
-import { jobTaskName } from '../../../record/job-name';
 import { formatMinute, formatZone } from '../../../report/format/local-time';
 import { formatCount } from '../../../report/format/units';
 import {
@@ -23,6 +22,7 @@ import { section } from '../layout';
 import { askAccounting, type Asker, pageRoute } from '../page';
 import { webScreen } from '../screen';
 import { paging, table, type WebColumn } from '../table';
+import { jobLink } from './job-links';
 import { kindsPart } from './kinds';
 import { daysPart, groupsTable, sumsPart } from './sums';
 
@@ -115,7 +115,7 @@ function jobsTable(lines: readonly RecordLine[], { values, query }: Asked, scree
     if (name === 'job') {
       const [first] = line;
       const tasks = new Set(line.map(({ task_id: task }) => task)).size;
-      return html`<a href="${`/job/${jobTaskName(tasks > 1 ? { ...first, task_id: null } : first)}`}">${text}</a>`;
+      return html`<a href="${jobLink(first, tasks > 1)}">${text}</a>`;
     }
     const { value: owner } = summedLine(line).owner;
     if (name === 'owner' && owner !== null)
