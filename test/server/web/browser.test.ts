@@ -161,7 +161,7 @@ describe('the pages in a browser', { skip }, () => {
     await page.locator('.filters button').click();
     await page.waitForURL(({ searchParams }) => searchParams.get('owner') === 'bob');
     await page.getByRole('link', { name: '4712' }).click();
-    await page.waitForURL(`${origin}/job/4712`);
+    await page.waitForURL(({ pathname }) => pathname === '/job/4712');
     await page.getByLabel('Job number').fill('4720.7');
     await page.keyboard.press('Enter');
     await page.waitForURL(`${origin}/job/4720.7`);
