@@ -1,6 +1,6 @@
 import type { AtRisk } from '../../../live/at-risk';
 import type { ClusterView, HostView, JobView } from '../../../live/cluster-view';
-import { formatCount } from '../../../report/format/units';
+import { formatCount, plural } from '../../../report/format/units';
 import { riskLine } from '../../../report/live/at-risk';
 import { shareOfJob } from '../../../report/live/figures';
 import { problemLine, whenText } from '../../../report/live/headline';
@@ -131,7 +131,7 @@ function hostsPart(hosts: readonly HostView[], { values, query }: Asked, screen:
   return [
     section('All hosts', choices(shades), hostMap(hosts, shade), html`${totals}`),
     section(
-      `${formatCount(hosts.length)} hosts`,
+      plural(hosts.length, 'host'),
       liveTable('Hosts (used: the peak so far of the jobs there)', HOST_COLUMNS, shown, hostCell, screen),
       paging(values.hosts ?? 1, more, (hostsPage) => samePage('/', query, { hosts: hostsPage })),
     ),

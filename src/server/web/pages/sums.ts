@@ -1,6 +1,6 @@
 import type { SummaryGroup } from '../../../accounting/summary';
 import type { Totals } from '../../../record/totals';
-import { formatCount, formatMemoryTime, formatPercent, formatSlotTimes } from '../../../report/format/units';
+import { formatCount, formatMemoryTime, formatPercent, formatSlotTimes, plural } from '../../../report/format/units';
 import { gridEngineText, memoryAmount, unusedText } from '../../../report/records/unused';
 import { shareTone } from '../../../report/screen/gauge';
 import type { Tone } from '../../../report/screen/screen';
@@ -41,7 +41,7 @@ export function sumsPart(totals: Totals): Html {
   const busy = cpuShare(totals);
   const apart = gridEngineText(totals, DOT);
   return html`${tiles([
-    ['jobs and array tasks', html`${formatCount(totals.jobs)} <small>(${formatCount(totals.records)} records)</small>`],
+    ['jobs and array tasks', html`${formatCount(totals.jobs)} <small>(${plural(totals.records, 'record')})</small>`],
     ['memory in use', gauge(usedShare(totals), memoryAmount(totals, DOT))],
     ['unused', unusedMemory(totals)],
     ['CPU', gauge(busy, `${texts.join(' of ')} ${unit}`, shareTone(Math.min(busy ?? 0, BUSY)))],
