@@ -36,11 +36,12 @@ const RECORDS = [
   mpiTask(2),
 ];
 
-/** Two jobs of an hour that nobody sampled: they held 2 GiB and 1 GiB of 8. */
+/** Two jobs of an hour that nobody sampled, on two days: they held 2 GiB and 1 GiB of 8. */
 const COUNTED = [2, 1].map((held, index): JobRecord => ({
   ...unsampled,
   ...{ job_id: 9000 + index, run_id: `accounting.${index}`, pe: null, slots: 1, host_slots: null, trust: 'accounting' },
   ...{ wallclock_seconds: 3600, cpu_seconds: 1800, peak_rss: null, requests: {} },
+  ended_at: `2026-11-0${3 - index}T12:00:00.000Z`,
   h_vmem: { request_bytes: 8 * 1024 ** 3, limit_bytes: 8 * 1024 ** 3, per: 'slot' },
   grid_engine: accountOf({ maxvmem_bytes: held * 1024 ** 3, wallclock_seconds: 3600 }),
 }));
@@ -222,12 +223,14 @@ describe('the page of jobs', () => {
     assert.doesNotMatch(own, /4711/);
     // A kind of jobs by its pattern, whatever its name holds.
     const [, link = ''] = /<a href="([^"]*job_name=%3C[^"]*)"/.exec(all.text) ?? [];
-    assert.match(textOf(await site.get(link.replaceAll('&amp;', '&'))), /jobs and array tasks 1 \(1 records\)/);
+    assert.match(textOf(await site.get(link.replaceAll('&amp;', '&'))), /jobs and array tasks 1 \(1 record\)/);
   });
 
   it('does not say 0 of what is known by Grid Engine alone', async (t) => {
     const site = await startTestSite(t, { records: COUNTED });
-    const text = textOf(await site.get(`/jobs?sort=unused&${NOVEMBER}`));
+    const page = await site.get(`/jobs?sort=unused&${NOVEMBER}`);
+    assert.match(page.text, /Memory-hours by day, 2026-11-02 to 2026-11-03, at most 8\.00 GiB·h/);
+    const text = textOf(page);
     assert.match(text, /memory in use 16\.0 GiB·h requested, use unknown unused ~13\.0 GiB·h/);
     assert.match(text, /on this page; unused: GiB·h .* 9001 .* ~7\.00 unsampled 9000 .* ~6\.00 unsampled/);
   });

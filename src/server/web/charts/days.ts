@@ -1,6 +1,6 @@
 import type { SummaryGroup } from '../../../accounting/summary';
 import { formatMemoryTime } from '../../../report/format/units';
-import { usedOfRequested } from '../../../report/records/unused';
+import { memoryAmount, usedOfRequested } from '../../../report/records/unused';
 import { html, type Html } from '../html';
 import { chartKey } from './bar';
 
@@ -9,28 +9,26 @@ const BOTTOM = 126;
 const TOP = 16;
 const LABELS = 6;
 
-/** Memory-hours day by day: what was in use, and what was requested and not in use; null: there is nothing to draw. */
+/** Memory-hours day by day: what was in use, what was requested and not in use, or nobody knows; null: there is nothing to draw. */
 export function daysChart(days: readonly SummaryGroup[]): Html | null {
   const sums = days.map(({ key, totals }) => {
     const [used, asked] = [usedOfRequested(totals), totals.requested_with_used_gib_hours];
     const all = totals.used_gib_hours;
-    return {
-      day: key ?? '',
-      used: all,
-      top: all + Math.max(0, asked - used),
-      words: `${formatMemoryTime(used, '·')} of ${formatMemoryTime(asked, '·')}`,
-    };
+    const top = all + Math.max(0, asked - used);
+    const whole = top + Math.max(0, totals.requested_gib_hours - asked);
+    return { day: key ?? '', used: all, top, whole, words: memoryAmount(totals, '·') };
   });
-  const most = sums.reduce((highest, { top }) => Math.max(highest, top), 0);
+  const most = sums.reduce((highest, { whole }) => Math.max(highest, whole), 0);
   if (days.length < 2 || most <= 0) return null;
   const height = (gibHours: number): number => Math.round((gibHours / most) * (BOTTOM - TOP) * 10) / 10;
   const step = 100 / days.length;
   const every = Math.ceil(days.length / LABELS);
   const columns = sums.map(({ day, words, ...amounts }, index) => {
-    const [used, top] = [height(amounts.used), height(amounts.top)];
+    const [used, top, whole] = [height(amounts.used), height(amounts.top), height(amounts.whole)];
     const [x, width] = [`${(index * step).toFixed(3)}%`, `${(step * 0.86).toFixed(3)}%`];
     return html`<g
       ><title>${day}: ${words}</title>
+      <rect class="band" x="${x}" width="${width}" y="${BOTTOM - whole}" height="${whole}"></rect>
       <rect class="rest" x="${x}" width="${width}" y="${BOTTOM - top}" height="${top}"></rect>
       <rect class="used" x="${x}" width="${width}" y="${BOTTOM - used}" height="${used}"></rect>
       ${index % every === 0 ? html`<text x="${x}" y="${HEIGHT - 8}">${day.slice(5)}</text>` : null}</g
@@ -51,5 +49,6 @@ export function daysChart(days: readonly SummaryGroup[]): Html | null {
     ${chartKey([
       { fill: 'used', text: 'in use' },
       { fill: 'rest', text: 'requested, not in use' },
+      { fill: 'band', text: 'requested, use unknown' },
     ])}`;
 }
