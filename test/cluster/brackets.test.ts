@@ -85,7 +85,7 @@ const metric = (record: JobRecord, name: string): number => record.metrics[name]
 function listenerOf({ cell }: Site, host: string): ProcessId | null {
   const found = cell
     .processes(host)
-    .filter(({ command }) => command.endsWith(`/sampler/listener/main.js ${SETTINGS_FILE}`));
+    .filter(({ command }) => command.includes(`/sampler/listener/main.js ${SETTINGS_FILE} `));
   assert.ok(found.length <= 1, `${found.length} listeners on ${host}`);
   return found[0] ?? null;
 }

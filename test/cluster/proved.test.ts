@@ -13,9 +13,7 @@ const USER = 'gealice';
 const REST_MS = 65_000;
 
 function listenersOf({ cell }: Site): readonly ProcessId[] {
-  return cell
-    .processes(HOST)
-    .filter(({ command }) => new RegExp(`/listener/main\\.js ${SETTINGS_FILE}( take-over)?$`).test(command));
+  return cell.processes(HOST).filter(({ command }) => command.includes(`/listener/main.js ${SETTINGS_FILE} `));
 }
 
 function onlyListener(site: Site): number {
