@@ -153,6 +153,6 @@ export function renderCheck(nodes: readonly JudgedNode[]): string {
   const says = bad.length === 0 ? 'all are ok' : `${bad.length} not ok: ${[...named, ...more].join('; ')}`;
   const figures = `hosts=${nodes.length} warning=${countOf(nodes, 'warning')} critical=${countOf(nodes, 'critical')} waiting=${waitingOf(nodes)}`;
   // What stands behind the bar is figures to the monitoring.
-  const text = escapeForTerminal(`${nodes.length} hosts, ${says}`, false).replaceAll('|', '/');
+  const text = escapeForTerminal(`${plural(nodes.length, 'host')}, ${says}`, false).replaceAll('|', '/');
   return `QMEMACCT ${worstState(nodes).toUpperCase()} - ${text} | ${figures}`;
 }

@@ -100,7 +100,7 @@ describe('qmemacct nodes', () => {
     const well = await nodes(check, [OK], ['node01']);
     assert.deepEqual(
       [well.status, well.output],
-      [0, 'QMEMACCT OK - 1 hosts, all are ok | hosts=1 warning=0 critical=0 waiting=0\n'],
+      [0, 'QMEMACCT OK - 1 host, all are ok | hosts=1 warning=0 critical=0 waiting=0\n'],
     );
     const silent = [heartbeat('a|b\n', 45)];
     const warned = await nodes(check, silent, []);
