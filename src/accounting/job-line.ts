@@ -115,15 +115,16 @@ export function unusedByteSeconds(
   const hasTasks = line.some(({ pe_task_id: task }) => task !== null);
   const ofAllHosts = line.some(({ host_slots: slots }) => slots === null);
   const parts = groupBy(line, (one) => (!hasTasks ? one : ofAllHosts ? one.task_id : placeOf(one)));
-  const known = (record: JobRecord, bytes: number | null): number | null =>
-    bytes === null || held(record) === null || record.wallclock_seconds === null
-      ? null
-      : bytes * record.wallclock_seconds;
+  const unused = (one: JobRecord, requested: number | null): number | null => {
+    const [bytes, elapsed] = [held(one), one.wallclock_seconds];
+    return requested === null || bytes === null || elapsed === null ? null : (requested - bytes) * elapsed;
+  };
   return sumOfKnown(
     [...parts.values()].map((part) => {
-      const requested = sumOfKnown(perHost(part).map((one) => known(one, requestedBytes(one))));
-      const used = sumOfKnown(part.map((one) => known(one, held(one))));
-      return requested === null ? null : Math.max(0, requested - (used ?? 0));
+      const hosts = new Set(perHost(part));
+      const own = sumOfKnown([...hosts].map((one) => unused(one, requestedBytes(one))));
+      const others = sumOfKnown(part.map((one) => (hosts.has(one) ? null : unused(one, 0))));
+      return own === null ? null : Math.max(0, own + (others ?? 0));
     }),
   );
 }
