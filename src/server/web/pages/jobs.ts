@@ -23,7 +23,7 @@ import { askAccounting, type Asker, pageRoute } from '../page';
 import { webScreen } from '../screen';
 import { paging, table, type WebColumn } from '../table';
 import { jobLink } from './job-links';
-import { kindsPart } from './kinds';
+import { findKinds, kindsPart, type Kind } from './kinds';
 import { daysPart, groupsTable, sumsPart } from './sums';
 
 /** Records of a part of the list. */
@@ -152,20 +152,21 @@ function groupsPart(groups: readonly SummaryGroup[], query: Asked['query'], by: 
   return made && html`<section>${made}</section>`;
 }
 
+/** What the jobs are grouped by; null: not by this. */
+interface Groups {
+  readonly users: readonly SummaryGroup[] | null;
+  readonly names: readonly SummaryGroup[] | null;
+  readonly kinds: readonly Kind[] | null;
+}
+
 /** Of a user the kinds of jobs, of a project its users and their kinds of jobs, of all users and names. */
-async function partsOf(asked: Asker & Asked, query: ReturnType<typeof queryOf>): Promise<Html | null> {
+async function findGroups(asked: Asker & Asked, query: ReturnType<typeof queryOf>): Promise<Groups> {
   const { owner, project } = asked.values;
-  if (owner !== undefined) return kindsPart(asked, query, [owner]);
+  if (owner !== undefined) return { users: null, names: null, kinds: await findKinds(asked, query, [owner]) };
   const users = await groupsOf(asked, query, 'owner');
-  const kinds =
-    project === undefined
-      ? groupsPart(await groupsOf(asked, query, 'job_name'), asked.query, 'job_name')
-      : await kindsPart(
-          asked,
-          query,
-          users.flatMap(({ key }) => key ?? []),
-        );
-  return html`${groupsPart(users, asked.query, 'owner')} ${kinds}`;
+  if (project === undefined) return { users, names: await groupsOf(asked, query, 'job_name'), kinds: null };
+  const names = users.flatMap(({ key }) => key ?? []);
+  return { users, names: null, kinds: await findKinds(asked, query, names) };
 }
 
 type Filter = Pick<Choice, keyof typeof CHOICES>;
@@ -189,9 +190,14 @@ export const jobsPage = pageRoute({
     const { page = 1, sort = 'time' } = choice;
     const query = queryOf(choice, asked.now);
     const wanted = { what: 'records', query: { ...query, sort, limit: page * EACH + 1, totals: false } } as const;
-    const { records } = await askAccounting(asked, wanted, recordsAnswer);
-    const days = { what: 'summary', query: { ...query, by: 'day', limit: 400 } } as const;
-    const { groups, totals } = await askAccounting(asked, days, summaryAnswer);
+    const byDay = { what: 'summary', query: { ...query, by: 'day', limit: 400 } } as const;
+    const { users, names, kinds } = await findGroups(asked, query);
+    // Advice is worked out in a thread of its own, meanwhile.
+    const [advised, { records }, { groups: days, totals }] = await Promise.all([
+      kindsPart(asked, kinds ?? [], choice.cluster ?? null),
+      askAccounting(asked, wanted, recordsAnswer),
+      askAccounting(asked, byDay, summaryAnswer),
+    ]);
     const shown = records.slice((page - 1) * EACH, page * EACH).map(({ record }) => record);
     const more = records.length > page * EACH && page < MOST_PARTS;
     const [title, heading] = titleOf(choice);
@@ -200,7 +206,9 @@ export const jobsPage = pageRoute({
       title,
       body: html`<h1>${heading}</h1>
         <p class="faint">${formatMinute(new Date(query.since))} → ${formatMinute(until)} ${formatZone(until)}</p>
-        ${filters(asked)} ${section('Totals', sumsPart(totals))} ${daysPart(groups)} ${await partsOf(asked, query)}
+        ${filters(asked)} ${section('Totals', sumsPart(totals))} ${daysPart(days)}
+        ${users && groupsPart(users, asked.query, 'owner')} ${names && groupsPart(names, asked.query, 'job_name')}
+        ${advised}
         ${section(
           'Jobs',
           shown.length === 0

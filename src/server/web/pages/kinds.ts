@@ -15,7 +15,7 @@ const USERS = 5;
 
 type Query = SummaryQuery & { readonly limit: number };
 
-interface Kind extends SummaryGroup {
+export interface Kind extends SummaryGroup {
   readonly owner: string;
   readonly name: string;
 }
@@ -61,17 +61,20 @@ function kindsTable(kinds: readonly Kind[], advice: readonly (MemoryPromise | nu
   );
 }
 
-/** The kinds of jobs of these users, those who requested most first, each with what to request next. */
-export async function kindsPart(
+/** The kinds of jobs of these users, those who requested most first. */
+export async function findKinds(
   asked: Asker,
   query: Omit<Query, 'by' | 'limit'>,
   users: readonly string[],
-): Promise<Html | null> {
+): Promise<readonly Kind[]> {
   const found: Kind[] = [];
   for (const user of users.slice(0, USERS)) found.push(...(await kindsOf(asked, user, query)));
-  const kinds = found.sort((a, b) => b.totals.requested_gib_hours - a.totals.requested_gib_hours).slice(0, LISTED);
+  return found.sort((a, b) => b.totals.requested_gib_hours - a.totals.requested_gib_hours).slice(0, LISTED);
+}
+
+/** Kinds of jobs, each with what to request next; `cluster`: where their runs were, null: anywhere. */
+export async function kindsPart(asked: Asker, kinds: readonly Kind[], cluster: string | null): Promise<Html | null> {
   if (kinds.length === 0) return null;
-  const { cluster = null } = query;
   const unknown = { slots: null, pe: null, project: null, queue: null, programs: [] };
   const advice = await Promise.all(
     kinds.map(({ owner, name }) =>
