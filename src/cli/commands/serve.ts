@@ -87,8 +87,9 @@ export async function serve(options: ServeOptions, version: string, terminal: Te
   const addresses = addressesOf(options, settings, systemdSockets(terminal.env, process.pid));
   const end = ended();
   const { accounting: path, accounting_credentials: credentials } = settings;
-  const accounting = new AccountingThread({ path, credentials, log });
+  // Submissions wait for advice, and must not wait for a page's long question.
   const advice = new AccountingThread({ path, credentials, log });
+  const accounting = new AccountingThread({ path, credentials, log, helps: advice });
   const updates = new LiveUpdates({ settings, cell: liveCell(settings, terminal.env), accounting, log });
   const inbox = settleInbox(settings, log);
   const access = new FollowedAccess(options.config, settings, log);

@@ -153,11 +153,11 @@ function predictionsOf(alike: readonly PastRun[], risk: number | null, { prior, 
 }
 
 function newestOf(stored: readonly StoredRecord[], { jobName }: ClassFields): JobRecord | null {
-  const alike = stored.filter(({ record }) => nameClass(record.job_name ?? '') === nameClass(jobName));
-  return alike.reduce<JobRecord | null>(
-    (latest, { record }) => ((record.ended_at ?? '') > (latest?.ended_at ?? '') ? record : latest),
-    null,
-  );
+  const wanted = nameClass(jobName);
+  return stored.reduce<JobRecord | null>((latest, { record }) => {
+    const isLater = (record.ended_at ?? '') > (latest?.ended_at ?? '');
+    return isLater && nameClass(record.job_name ?? '') === wanted ? record : latest;
+  }, null);
 }
 
 /** The runs of a kind of job of which it is known what memory they needed. `stored`: as in `adviseMemory`. */

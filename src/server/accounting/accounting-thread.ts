@@ -46,6 +46,8 @@ export interface AccountingThreadOptions {
   /** Hears of questions that the DB needs `slowMs` for, or longer. */
   readonly log?: (line: string) => void;
   readonly slowMs?: number;
+  /** While nothing waits for this thread it takes what waits for that one. */
+  readonly helps?: AccountingThread;
   /** The thread's program: a test may put another there. */
   readonly program?: string;
 }
@@ -71,6 +73,9 @@ type Problem = NonNullable<WorkerReply['problem']>;
 
 const away = (detail: string): { readonly problem: Problem } => ({ problem: { status: 503, detail } });
 
+/** Of all threads: one may answer what waited for another. */
+let questions = 0;
+
 /**
  * The thread that reads the accounting DB, and the questions that wait for it; one is in it at a time. It is started with
  * the first question, and again where it has ended.
@@ -85,11 +90,12 @@ export class AccountingThread implements AccountingService {
   #sentAt = 0;
   #overdue: NodeJS.Timeout | undefined;
   #stopped = false;
-  #number = 0;
   #problem: string | null = null;
+  #helper: AccountingThread | null = null;
 
   constructor(options: AccountingThreadOptions) {
     this.#options = options;
+    if (options.helps !== undefined) options.helps.#helper = this;
     this.#patienceMs = options.patienceMs ?? PATIENCE_MS;
   }
 
@@ -121,7 +127,7 @@ export class AccountingThread implements AccountingService {
       const leave = (): void => waiting.settle(away('the client has left'));
       const timer = setTimeout(() => this.#expire(waiting), this.#patienceMs);
       const waiting: Waiting = {
-        id: ++this.#number,
+        id: ++questions,
         question,
         access,
         caller,
@@ -138,6 +144,7 @@ export class AccountingThread implements AccountingService {
       else if (this.#queue.size > (this.#options.mostWaiting ?? MOST_WAITING))
         this.#queue.newestOfLargest()?.settle(away(TOO_MANY));
       this.#next();
+      if (this.#helper !== null) this.#helper.#next();
     });
   }
 
@@ -157,7 +164,8 @@ export class AccountingThread implements AccountingService {
 
   #next(): void {
     if (this.#underWay !== null || this.#stopped) return;
-    const next = this.#queue.take();
+    const { helps } = this.#options;
+    const next = this.#queue.take() ?? (helps === undefined ? undefined : helps.#queue.take());
     if (next === undefined) return;
     this.#underWay = next;
     this.#sentAt = performance.now();

@@ -9,7 +9,7 @@ import type { AccountingService } from '../../../src/server/accounting/accountin
 import type { Requester } from '../../../src/server/accounting/accounting-thread';
 import { HttpProblem } from '../../../src/server/http/http-problem';
 import { FULL_ACCESS } from '../../../src/server/access/access';
-import { gatedThread } from './gated-thread';
+import { gatedThread, type GatedThread } from './gated-thread';
 import { ask, startTestSite, type Got } from '../test-site';
 import { temporaryDirectory } from '../../support/temporary-directory';
 import { until } from '../../support/until';
@@ -81,9 +81,26 @@ describe('questions to the accounting DB', () => {
     assert.deepEqual([submission.status, submission.text, await status], [200, 'keep\n', 200]);
   });
 
+  it('that wait for a busy thread are put to one that helps it, after its own', async (t) => {
+    const busy = gatedThread(t);
+    const helper = gatedThread(t, { helps: busy.accounting });
+    const askOf = ({ accounting }: GatedThread, job: number): Promise<unknown> =>
+      accounting.ask({ what: 'job', query: { job_id: job } }, FULL_ACCESS);
+    const first = askOf(busy, 1);
+    await until(() => busy.run().length === 1);
+    await askOf(busy, 2);
+    const gated = askOf(helper, 1);
+    await until(() => helper.run().length === 2);
+    const others = [askOf(busy, 3), askOf(helper, 4)];
+    helper.open();
+    await Promise.all([gated, ...others]);
+    busy.open();
+    await first;
+    assert.deepEqual([busy.run(), helper.run()], [[1], [2, 1, 4, 3]]);
+  });
+
   it('past their deadline are not put to it, and neither these nor a crowd is its fault', async (t) => {
     const { accounting, run, open } = gatedThread(t, { patienceMs: 100, mostWaiting: 3 });
-    t.after(() => accounting.stop());
     const job = (id: number, key: string): Promise<string> =>
       accounting.ask({ what: 'job', query: { job_id: id } }, FULL_ACCESS, { key, gone: null }).then(
         () => 'answered',

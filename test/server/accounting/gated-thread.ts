@@ -2,17 +2,13 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
-import {
-  AccountingThread,
-  type AccountingService,
-  type AccountingThreadOptions,
-} from '../../../src/server/accounting/accounting-thread';
+import { AccountingThread, type AccountingThreadOptions } from '../../../src/server/accounting/accounting-thread';
 import { temporaryDirectory } from '../../support/temporary-directory';
 import { PATIENCE_MS } from '../../support/until';
 
 /** An accounting service whose thread writes down what it is asked, and does not end job 1 before the gate is opened. */
 export interface GatedThread {
-  readonly accounting: AccountingService;
+  readonly accounting: AccountingThread;
   /** Job numbers that were put to the thread, in order. */
   readonly run: () => readonly number[];
   readonly open: () => void;
@@ -34,6 +30,7 @@ export function gatedThread(t: TestContext, options: Partial<AccountingThreadOpt
   writeFileSync(program, PROGRAM);
   execFileSync('mkfifo', [join(directory, 'gate')]);
   const accounting = new AccountingThread({ path: '/nowhere', program, patienceMs: PATIENCE_MS, ...options });
+  t.after(() => accounting.stop());
   const log = join(directory, 'run');
   const run = (): readonly number[] =>
     existsSync(log) ? readFileSync(log, 'utf8').trim().split('\n').map(Number) : [];
