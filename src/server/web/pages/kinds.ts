@@ -67,9 +67,11 @@ export async function findKinds(
   query: Omit<Query, 'by' | 'limit'>,
   users: readonly string[],
 ): Promise<readonly Kind[]> {
-  const found: Kind[] = [];
-  for (const user of users.slice(0, USERS)) found.push(...(await kindsOf(asked, user, query)));
-  return found.sort((a, b) => b.totals.requested_gib_hours - a.totals.requested_gib_hours).slice(0, LISTED);
+  const found = await Promise.all(users.slice(0, USERS).map((user) => kindsOf(asked, user, query)));
+  return found
+    .flat()
+    .sort((a, b) => b.totals.requested_gib_hours - a.totals.requested_gib_hours)
+    .slice(0, LISTED);
 }
 
 /** Kinds of jobs, each with what to request next; `cluster`: where their runs were, null: anywhere. */
