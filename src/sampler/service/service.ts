@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { reasonOf, warn } from '../../base/log';
+import { monotonicMs } from '../../base/monotonic';
 import { DISABLED_FILE } from '../delivery/node-status';
 import { loadSettings, type Settings } from '../../record/settings';
 import { runId, shepherdLives, type RunDescription } from '../job/run-description';
@@ -16,6 +17,8 @@ import type { ServiceLock } from './service-lock';
 import { watchSpools, type SpoolEntry, type SpoolWatch } from './spool-watch';
 
 const RESCAN_EVERY_MS = 5000;
+/** To look for execd is to look at every process of the host. */
+const EXECD_EVERY_MS = 60_000;
 /** The prolog may still be writing. */
 const LOOK_AGAIN_MS = [2, 5, 10, 30, 100, 500] as const;
 
@@ -27,6 +30,7 @@ export class Service {
   readonly #parents: readonly string[];
   readonly #runWatches = new Map<string, DirectoryWatch>();
   #spools: { readonly directory: string; readonly watch: SpoolWatch } | null = null;
+  #spoolsFoundMs = 0;
   #spoolProblem: string | null = null;
 
   constructor(
@@ -105,7 +109,12 @@ export class Service {
   }
 
   private rescanSpools(): void {
+    if (this.#spools !== null && monotonicMs() - this.#spoolsFoundMs < EXECD_EVERY_MS) {
+      this.#spools.watch.rescan();
+      return;
+    }
     const found = activeJobsDirectory(this.settings);
+    if ('directory' in found) this.#spoolsFoundMs = monotonicMs();
     // Without an execd at present: what it left is followed on.
     if ('unknown' in found || found.directory === this.#spools?.directory) {
       this.#spools?.watch.rescan();
