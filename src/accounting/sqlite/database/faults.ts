@@ -47,6 +47,8 @@ const BY_SQLITE: readonly (readonly [RegExp, Fault])[] = [
     { reason: 'it is not a database', hint: 'set "accounting" in qmemacct.toml to the right file', retry: false },
   ],
   [/^SQLITE_(?:CORRUPT|FORMAT)/, BROKEN],
+  // A row is put in where none of its key was found.
+  [/^SQLITE_CONSTRAINT_(?:PRIMARYKEY|ROWID|UNIQUE)/, BROKEN],
   [/^SQLITE_CANTOPEN/, { ...READ_ONLY, reason: 'it or its journal could not be opened' }],
   // The journal of a writer that died is rolled back, but can't be removed from a directory that is read-only.
   [/^SQLITE_IOERR_DELETE/, { ...READ_ONLY, reason: 'its journal could not be removed' }],

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { storeError } from '../../../../src/accounting/sqlite/database/faults';
+import { SqliteDatabase } from '../../../../src/native/sqlite';
 import { StoreError } from '../../../../src/accounting/store-error';
 
 describe('storeError', () => {
@@ -31,6 +32,18 @@ describe('storeError', () => {
       String(storeError('/data/accounting.db', error)),
       /libstdc\+\+\.so\.6: cannot open shared object file/,
     );
+  });
+
+  it('takes a key that is there twice for damage: each was looked for before', () => {
+    const db = new SqliteDatabase(':memory:');
+    db.exec('CREATE TABLE rollup (day INTEGER PRIMARY KEY); INSERT INTO rollup VALUES (1)');
+    let thrown: unknown = null;
+    try {
+      db.exec('INSERT INTO rollup VALUES (1)');
+    } catch (error) {
+      thrown = error;
+    }
+    assert.match(String(storeError('/data/accounting.db', thrown)), /it is damaged/);
   });
 
   it('leaves what is no fault of the store as it is', () => {
