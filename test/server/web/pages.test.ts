@@ -386,7 +386,21 @@ describe('the page that compares jobs', () => {
     assert.match(textOf(page), /peak of limit 9\.6 % 99 %/);
     assert.equal((await site.get('/compare?jobs=1,x')).status, 400);
     assert.equal((await site.get('/compare?jobs=1,2,3,4,5,6,7')).status, 400);
-    assert.match((await site.get('/job/4711')).text, /href="\/compare\?jobs=4711"/);
+    assert.match((await site.get('/job/4711')).text, /href="\/compare\?jobs=4711&amp;cluster=biology"/);
+  });
+
+  it('has those of the cluster that was asked for', async (t) => {
+    const others = { ...ordinary, cluster: 'mars', job_name: 'of_mars', run_id: 'mars.1', host: 'm1' };
+    const site = await startTestSite(t, { records: [...RECORDS, others] });
+    for (const [cluster, name] of [
+      ['mars', 'of_mars'],
+      ['biology', ordinary.job_name ?? ''],
+    ] as const) {
+      const page = await site.get(`/compare?jobs=4711&cluster=${cluster}`);
+      assert.match(textOf(page), new RegExp(` name ${name} user bob `));
+      assert.match(page.text, new RegExp(`href="/job/4711\\?cluster=${cluster}"`));
+      assert.match(page.text, new RegExp(`href="/compare\\?jobs=4711&amp;cluster=${cluster}&amp;series=`));
+    }
   });
 
   it("has Grid Engine's figures as the job's own page has them", async (t) => {

@@ -90,13 +90,13 @@ function replayPart({ replay }: ClassAnswer): Html | null {
 }
 
 /** The smallest, the median and the largest run; null: there are not two. */
-function compareLine(runs: readonly ClassRun[]): Html | null {
+function compareLine(runs: readonly ClassRun[], cluster: string | undefined): Html | null {
   const sorted = runs.toSorted((a, b) => a.needed_bytes - b.needed_bytes);
   const chosen = [sorted[0], sorted[Math.floor(sorted.length / 2)], sorted.at(-1)];
   const names = new Set(chosen.flatMap((run) => (run === undefined ? [] : [jobTaskName(run)])));
   if (names.size < 2) return null;
   return html`<p>
-    <a href="${compareLink([...names])}">Compare the smallest, a median and the largest run</a>
+    <a href="${compareLink([...names], cluster)}">Compare the smallest, a median and the largest run</a>
   </p>`;
 }
 
@@ -122,7 +122,11 @@ function runsPart({ runs, memory }: ClassAnswer, cluster: string | undefined): H
       formatBytes(run.needed_bytes),
       run.stopped ? html`<span class="bad">stopped at its limit</span>` : '',
     ]);
-  return section('Latest runs', table('The latest runs, the newest first', columns, rows, true), compareLine(runs));
+  return section(
+    'Latest runs',
+    table('The latest runs, the newest first', columns, rows, true),
+    compareLine(runs, cluster),
+  );
 }
 
 function pageOf(answer: ClassAnswer, choice: Choice, screen: Screen): Page {

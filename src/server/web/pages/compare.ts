@@ -11,7 +11,7 @@ import { measuredRows } from '../../../report/job/summary';
 import type { Screen } from '../../../report/screen/screen';
 import type { Course } from '../../../report/series/course';
 import { classQuestion, jobQuestion } from '../../routes/accounting';
-import { jobText, queryJobs, type JobAndTask } from '../../routes/parameter';
+import { jobText, queryJobs, queryName, type JobAndTask } from '../../routes/parameter';
 import { jobAnswer } from '../../accounting/answer-shapes';
 import { classAnswer } from '../../accounting/class-shape';
 import { compareChart, MOST_CURVES } from '../charts/compare';
@@ -84,9 +84,10 @@ function momentOf(time: string | null): string {
 }
 
 function figuresTable(jobs: readonly Compared[], screen: Screen): Html {
-  const columns = jobs.map(({ name, tasks }) => ({
+  const columns = jobs.map(({ name, tasks, total }) => ({
     head: name,
-    title: html`<a href="${`/job/${name}`}">${name}</a>${tasks > 1 ? ` (largest of ${formatCount(tasks)} tasks)` : ''}`,
+    title: html`<a href="${linkTo(`/job/${name}`, { cluster: total.cluster })}">${name}</a
+      >${tasks > 1 ? ` (largest of ${formatCount(tasks)} tasks)` : ''}`,
     align: 'right' as const,
   }));
   const rows = FIGURES.map(([name, figure]) => [name, ...jobs.map((job) => figure(job, screen))]);
@@ -99,11 +100,11 @@ interface Found {
   readonly unknown: readonly string[];
 }
 
-async function find(asked: Asker, jobs: readonly JobAndTask[]): Promise<Found> {
+async function find(asked: Asker, jobs: readonly JobAndTask[], cluster: string | undefined): Promise<Found> {
   const known: Compared[] = [];
   const unknown: string[] = [];
   for (const job of jobs) {
-    const answer = await askIfKnown(asked, jobQuestion({ job }, asked.site), jobAnswer);
+    const answer = await askIfKnown(asked, jobQuestion({ job, cluster }, asked.site), jobAnswer);
     const compared = answer && comparedOf(answer);
     if (compared === null) unknown.push(jobText(job));
     else known.push(compared);
@@ -127,16 +128,20 @@ export const comparePage = pageRoute({
   isForm: true,
   description:
     'jobs beside each other: their memory (or CPU, swap ...) over time in one chart, with the median of runs of their kind, and their figures',
-  parameters: { jobs: queryJobs('the jobs (tasks) to compare', MOST_CURVES), series: querySeries },
+  parameters: {
+    jobs: queryJobs('the jobs (tasks) to compare', MOST_CURVES),
+    cluster: queryName('of this cluster only'),
+    series: querySeries,
+  },
   make: async (asked) => {
-    const { jobs = [], series: wanted } = asked.values;
-    const { known, unknown } = await find(asked, jobs);
+    const { jobs = [], cluster, series: wanted } = asked.values;
+    const { known, unknown } = await find(asked, jobs, cluster);
     const series = known.flatMap(({ name, total }) => (total.series === null ? [] : [{ name, series: total.series }]));
     const names = jobs.map(jobText).join(',');
     const { shown, items } = chooseSeries(
       series.map((one) => one.series),
       wanted,
-      (name) => linkTo('/compare', { jobs: names, series: name }),
+      (name) => linkTo('/compare', { jobs: names, cluster, series: name }),
     );
     const chart = compareChart(series, shown, await courseOfKind(asked, known));
     return {
@@ -144,6 +149,7 @@ export const comparePage = pageRoute({
       body: html`<h1>Compare jobs</h1>
         <form class="filters" action="/compare">
           <span class="wide">${field('jobs', `job numbers, up to ${MOST_CURVES}, with commas`, names)}</span>
+          ${cluster === undefined ? null : html`<input type="hidden" name="cluster" value="${cluster}" />`}
           ${wanted === undefined ? null : html`<input type="hidden" name="series" value="${wanted}" />`}
           <button>Compare</button>
         </form>

@@ -43,14 +43,15 @@ export function jobLink(
     : linkTo(`/job/${jobTaskName(job)}`, { cluster, at: status === 'running' ? null : at });
 }
 
-/** Where jobs are compared. */
-export const compareLink = (names: readonly string[]): string => linkTo('/compare', { jobs: names.join(',') });
+/** Where jobs of a cluster are compared; undefined: whichever had the numbers last. */
+export const compareLink = (names: readonly string[], cluster: string | undefined): string =>
+  linkTo('/compare', { jobs: names.join(','), cluster });
 
 /** Where a job leads to. */
 export function jobLinks(record: JobRecord): Html {
   const ofKind = classLink(record);
   return html`<ul class="choices only-screen">
     ${ofKind === null ? null : html`<li><a href="${ofKind}">Runs of this kind</a></li>`}
-    <li><a href="${compareLink([jobTaskName(record)])}">Compare with others</a></li>
+    <li><a href="${compareLink([jobTaskName(record)], record.cluster)}">Compare with others</a></li>
   </ul>`;
 }
