@@ -1,5 +1,5 @@
 import { constants } from 'node:os';
-import { endingSignal, endUnseen } from '../../record/job-end';
+import { endingSignal, endUnseen, succeeded } from '../../record/job-end';
 import type { JobRecord } from '../../record/record';
 
 /** Grid Engine's `failed` codes that a user meets, in words. */
@@ -24,7 +24,7 @@ const FAILED: Readonly<Record<number, string>> = {
 };
 
 export { killedByMemory as hitLimit } from '../../record/cause';
-export { endingSignal, succeeded } from '../../record/job-end';
+export { endingSignal, succeeded };
 
 /** How the job ended, in one phrase: "exit status 0", "killed by SIGKILL (exit status 137)". */
 export function describeEnding(record: JobRecord): string {
@@ -47,8 +47,8 @@ export function endingLabel(record: JobRecord): string {
   if (signal > 0) return signalName(signal);
   if (record.exit_status !== null && record.exit_status !== 0) return `exit ${record.exit_status}`;
   if (record.failed !== null && record.failed !== 0) return `failed ${record.failed}`;
-  if (record.status === 'unsampled') return 'unsampled';
-  return record.exit_status === null ? 'ended' : 'ok';
+  if (succeeded(record) === true) return 'ok';
+  return record.status === 'unsampled' ? 'unsampled' : 'ended';
 }
 
 const NAMES = new Map(Object.entries(constants.signals).map(([name, number]) => [number, name]));

@@ -177,6 +177,7 @@ export function renderVerdict(
 
 /** Green for what went well, red for what did not. */
 export function endingTone(record: JobRecord): Tone {
-  if (record.status === 'running' || record.status === 'unsampled' || endUnseen(record)) return 'warning';
-  return succeeded(record) === false || endingSignal(record) > 0 ? 'bad' : 'good';
+  if (record.status === 'running' || endUnseen(record)) return 'warning';
+  if (succeeded(record) === false || endingSignal(record) > 0) return 'bad';
+  return record.status === 'unsampled' && succeeded(record) === null ? 'warning' : 'good';
 }

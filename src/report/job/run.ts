@@ -2,7 +2,7 @@ import { isLineAlone } from '../../record/coverage';
 import { endUnseen } from '../../record/job-end';
 import type { JobRecord } from '../../record/record';
 import { renderConsumption, renderRequests } from './usage';
-import { describeEnding, endingSignal, succeeded, signalName } from './ending';
+import { describeEnding, endingLabel, endingSignal, succeeded, signalName } from './ending';
 import { renderGauges } from '../screen/gauge';
 import { renderGridEngine, wholeAccount } from './grid-engine';
 import { heartbeatOf, runningLabel, renderTrend } from './running';
@@ -29,11 +29,11 @@ import type { Why } from '../why/why';
 /** How it stands with the job, for the right end of its title. */
 export function statusText(record: JobRecord, screen: Screen): string {
   if (record.status === 'running') return runningLabel(record, screen);
-  if (record.status === 'unsampled' || endUnseen(record)) return record.status;
+  if (endUnseen(record) || (record.status === 'unsampled' && succeeded(record) === null)) return record.status;
   const signal = endingSignal(record);
   if (signal > 0) return `killed by ${signalName(signal)}`;
-  if (succeeded(record) === false) return `failed, ${describeEnding(record).split(';')[0] ?? ''}`;
-  return `finished, ${describeEnding(record)}`;
+  if (record.exit_status) return `failed, exit status ${record.exit_status}`;
+  return succeeded(record) === false ? endingLabel(record) : `finished, ${describeEnding(record)}`;
 }
 
 /** What a reader must know first of a record that is not simply a finished, sampled job. */

@@ -28,7 +28,8 @@ describe('how a job ended', () => {
     assert.equal(endingLabel(lost), 'lost');
     assert.equal(endingLabel({ ...lost, failed: 19, exit_status: 0 }), 'lost');
     assert.equal(endingLabel({ ...lost, failed: 0, exit_status: 3 }), 'exit 3', 'the accounting saw the end');
-    assert.equal(endingLabel(unsampled), 'unsampled');
+    assert.equal(endingLabel(unsampled), 'ok');
+    assert.equal(endingLabel({ ...unsampled, exit_status: null, signal: null }), 'unsampled');
   });
 
   it('knows when it does not know', () => {

@@ -124,7 +124,7 @@ describe('renderRecordList', () => {
       lines.replaceAll(/\s+/g, ' '),
       /1 record by Grid Engine's figure \(~, maxvmem: .*\), in sums of their own: ~6\.00 of 8\.00 GiB·h requested\./,
     );
-    assert.match(lines, /tiny\.sh .* ~[\d.]+ +unsampled/);
+    assert.match(lines, /tiny\.sh .* ~[\d.]+ +ok/);
     assert.equal(lines.match(/~\d/g)?.length, 3);
   });
 

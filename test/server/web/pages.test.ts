@@ -232,7 +232,7 @@ describe('the page of jobs', () => {
     assert.match(page.text, /Memory-hours by day, 2026-11-02 to 2026-11-03, at most 8\.00 GiB·h/);
     const text = textOf(page);
     assert.match(text, /memory in use 16\.0 GiB·h requested, use unknown unused ~13\.0 GiB·h/);
-    assert.match(text, /on this page; unused: GiB·h .* 9001 .* ~7\.00 unsampled 9000 .* ~6\.00 unsampled/);
+    assert.match(text, /on this page; unused: GiB·h .* 9001 .* ~7\.00 ok 9000 .* ~6\.00 ok/);
   });
 
   it('links to the very job, whoever has had its number since', async (t) => {
