@@ -26,6 +26,10 @@ const FAILED: Readonly<Record<number, string>> = {
 export { killedByMemory as hitLimit } from '../../record/cause';
 export { endingSignal, succeeded };
 
+/** Whether nothing is known of how the job ended but what its status says. */
+export const endUnknown = (record: JobRecord): boolean =>
+  endUnseen(record) || (record.status === 'unsampled' && succeeded(record) === null);
+
 /** How the job ended, in one phrase: "exit status 0", "killed by SIGKILL (exit status 137)". */
 export function describeEnding(record: JobRecord): string {
   const signal = endingSignal(record);
@@ -42,13 +46,12 @@ export function describeEnding(record: JobRecord): string {
 
 /** The same for a table cell: "ok", "exit 1", "SIGKILL", "running", "lost". */
 export function endingLabel(record: JobRecord): string {
-  if (record.status === 'running' || endUnseen(record)) return record.status;
+  if (record.status === 'running' || endUnknown(record)) return record.status;
   const signal = endingSignal(record);
   if (signal > 0) return signalName(signal);
   if (record.exit_status !== null && record.exit_status !== 0) return `exit ${record.exit_status}`;
   if (record.failed !== null && record.failed !== 0) return `failed ${record.failed}`;
-  if (succeeded(record) === true) return 'ok';
-  return record.status === 'unsampled' ? 'unsampled' : 'ended';
+  return succeeded(record) === true ? 'ok' : 'ended';
 }
 
 const NAMES = new Map(Object.entries(constants.signals).map(([name, number]) => [number, name]));

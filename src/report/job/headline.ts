@@ -6,8 +6,7 @@ import { limitOf } from '../../record/request';
 import type { Promised } from '../advice/class-advice';
 import { hasUnknownPart, HEADROOM, SMALLEST, type Advice } from '../advice/advice';
 import { formatHeld, formatPeak } from '../format/bracket';
-import { endUnseen } from '../../record/job-end';
-import { endingSignal, succeeded } from './ending';
+import { endingSignal, endUnknown, succeeded } from './ending';
 import { fitOf, needOf, type Fit } from '../advice/fit';
 import type { JobWhole } from './job-whole';
 import { shareTone, type Gauge } from '../screen/gauge';
@@ -177,7 +176,6 @@ export function renderVerdict(
 
 /** Green for what went well, red for what did not. */
 export function endingTone(record: JobRecord): Tone {
-  if (record.status === 'running' || endUnseen(record)) return 'warning';
-  if (succeeded(record) === false || endingSignal(record) > 0) return 'bad';
-  return record.status === 'unsampled' && succeeded(record) === null ? 'warning' : 'good';
+  if (record.status === 'running' || endUnknown(record)) return 'warning';
+  return succeeded(record) === false || endingSignal(record) > 0 ? 'bad' : 'good';
 }

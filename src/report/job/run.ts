@@ -1,8 +1,7 @@
 import { isLineAlone } from '../../record/coverage';
-import { endUnseen } from '../../record/job-end';
 import type { JobRecord } from '../../record/record';
 import { renderConsumption, renderRequests } from './usage';
-import { describeEnding, endingLabel, endingSignal, succeeded, signalName } from './ending';
+import { describeEnding, endingLabel, endingSignal, endUnknown, succeeded, signalName } from './ending';
 import { renderGauges } from '../screen/gauge';
 import { renderGridEngine, wholeAccount } from './grid-engine';
 import { heartbeatOf, runningLabel, renderTrend } from './running';
@@ -29,7 +28,7 @@ import type { Why } from '../why/why';
 /** How it stands with the job, for the right end of its title. */
 export function statusText(record: JobRecord, screen: Screen): string {
   if (record.status === 'running') return runningLabel(record, screen);
-  if (endUnseen(record) || (record.status === 'unsampled' && succeeded(record) === null)) return record.status;
+  if (endUnknown(record)) return record.status;
   const signal = endingSignal(record);
   if (signal > 0) return `killed by ${signalName(signal)}`;
   if (record.exit_status) return `failed, exit status ${record.exit_status}`;

@@ -37,13 +37,10 @@ describe('storeError', () => {
   it('takes a key that is there twice for damage: each was looked for before', () => {
     const db = new SqliteDatabase(':memory:');
     db.exec('CREATE TABLE rollup (day INTEGER PRIMARY KEY); INSERT INTO rollup VALUES (1)');
-    let thrown: unknown = null;
-    try {
-      db.exec('INSERT INTO rollup VALUES (1)');
-    } catch (error) {
-      thrown = error;
-    }
-    assert.match(String(storeError('/data/accounting.db', thrown)), /it is damaged/);
+    assert.throws(
+      () => db.exec('INSERT INTO rollup VALUES (1)'),
+      (error) => String(storeError('/data/accounting.db', error)).includes('it is damaged'),
+    );
   });
 
   it('leaves what is no fault of the store as it is', () => {
