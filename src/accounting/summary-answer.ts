@@ -23,7 +23,7 @@ export function sortOf({ by, sort }: Pick<SummaryQuery, 'by' | 'sort'>): keyof T
   return sort ?? (by === 'day' ? null : 'requested_gib_hours');
 }
 
-/** Groups largest first (days in their order), as many as are asked for. */
+/** Groups largest first (days in their order), as many as are asked for: of days the last. */
 export function chosenGroups(
   groups: readonly SummaryGroup[],
   query: Pick<SummaryQuery, 'by' | 'sort' | 'limit'>,
@@ -33,7 +33,8 @@ export function chosenGroups(
   const sorted = groups.toSorted(
     (a, b) => (name === null ? 0 : b.totals[name] - a.totals[name]) || compareKeys(a.key, b.key),
   );
-  return limit === undefined ? sorted : sorted.slice(0, limit);
+  if (limit === undefined) return sorted;
+  return name === null ? sorted.slice(-limit) : sorted.slice(0, limit);
 }
 
 /** The answer that a store gives. */

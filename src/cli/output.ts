@@ -12,6 +12,13 @@ export function outputFormat(options: Pick<GlobalOptions, 'json' | 'csv'>): Outp
   return options.csv ? 'csv' : 'text';
 }
 
+/** The same of a command that has no CSV. */
+export function textOrJson(options: Pick<GlobalOptions, 'json' | 'csv'>, command: string): 'text' | 'json' {
+  const format = outputFormat(options);
+  if (format === 'csv') throw usageError(`${command} has no CSV: give --json`);
+  return format;
+}
+
 /** Width where nobody knows it: a file, a pipe, a mail. */
 const UNKNOWN_WIDTH = 100;
 

@@ -3,8 +3,20 @@ import { DIALECTS } from '../gridengine/dialect';
 import { qhostHost } from '../gridengine/qhost/qhost-report';
 import { jobDetail, type JobDetail, type Usage } from '../gridengine/qstat/job-detail';
 import { listedJob } from '../gridengine/qstat/job-list';
-import { anything, check, checkJson, list, nullable, number, object, oneOf, string, type Shape } from '../base/shape';
-import type { Answer, Snapshot } from './snapshot';
+import {
+  anything,
+  check,
+  checkJson,
+  list,
+  nullable,
+  number,
+  object,
+  oneOf,
+  optional,
+  string,
+  type Shape,
+} from '../base/shape';
+import type { Answer, HostTotals, Snapshot } from './snapshot';
 
 /** Raised when a field changes its meaning; one that is added needs no new number. */
 const SNAPSHOT_VERSION = 1;
@@ -18,6 +30,17 @@ function answer<T>(value: Shape<T>): Shape<Answer<T>> {
 
 const versioned = object({ version: number() });
 
+const hostTotals: Shape<HostTotals> = object({
+  name: string,
+  capacity: aNumber,
+  requested: number(),
+  peak: number(),
+  used: number(),
+  unlimited: number(),
+  strandedMemory: number(),
+  strandedSlots: number(),
+});
+
 const snapshot: Shape<Snapshot> = object({
   cluster: string,
   dialect: oneOf(DIALECTS),
@@ -25,6 +48,7 @@ const snapshot: Shape<Snapshot> = object({
   running: answer(many(listedJob)),
   details: answer(many(jobDetail)),
   pending: nullable(answer(many(listedJob))),
+  hostTotals: optional(many(hostTotals)),
 });
 
 /** Maps have no form of their own in JSON. */

@@ -2,6 +2,7 @@ import type { Dialect } from '../gridengine/dialect';
 import type { QhostHost } from '../gridengine/qhost/qhost-report';
 import type { JobDetail } from '../gridengine/qstat/job-detail';
 import type { ListedJob } from '../gridengine/qstat/job-list';
+import type { HostView } from './cluster-view';
 
 /**
  * What qmaster said, at one time for each of its commands; all users of a site or of a user's session share one. Times
@@ -18,7 +19,16 @@ export interface Snapshot {
   readonly details: Answer<readonly JobDetail[]>;
   /** `qstat -u '*' -s p -r -ext -urg`; null: nobody has asked for it. */
   readonly pending: Answer<readonly ListedJob[]> | null;
+  /** Jobs are left out that this reader may not see: what hosts come to with those. Left out: all jobs are there. */
+  readonly hostTotals?: readonly HostTotals[];
 }
+
+/** What of a host is added up from all of its jobs. */
+export type HostTotals = Pick<HostView, 'name' | (typeof HOST_SUMS)[number]>;
+
+export const HOST_SUMS = [
+  ...(['capacity', 'requested', 'peak', 'used', 'unlimited', 'strandedMemory', 'strandedSlots'] as const),
+] as const satisfies readonly (keyof HostView)[];
 
 /** The last good answer, and what came of the last try. */
 export interface Answer<T> {

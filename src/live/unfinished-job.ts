@@ -16,8 +16,8 @@ interface WaitingTasks {
 
 interface Predecessor {
   readonly job: number;
-  /** `unlisted`: it has ended meanwhile. */
-  readonly state: 'running' | 'waiting' | 'unlisted';
+  /** `unlisted`: it has ended meanwhile; `unknown`: it has, or the reader may not see it. */
+  readonly state: 'running' | 'waiting' | 'unlisted' | 'unknown';
 }
 
 /** A job that Grid Engine lists as it has not ended. Times in ms since the epoch, memory in bytes. */
@@ -33,7 +33,10 @@ export interface UnfinishedJob {
   readonly requests: readonly RequestText[];
   readonly running: readonly JobView[];
   readonly waiting: readonly WaitingTasks[];
-  /** Its place among the jobs that can start, in the order in which Grid Engine tries them; null: it is not among them. */
+  /**
+   * Its place among the jobs that can start, in the order in which Grid Engine tries them; null: it is not among them, or
+   * the reader may not see all of them.
+   */
   readonly position: { readonly place: number; readonly of: number } | null;
   readonly holds: readonly Hold[];
   readonly predecessors: readonly Predecessor[];
@@ -47,8 +50,15 @@ export interface UnfinishedJob {
   readonly complex: string;
   /** Hosts where it is a consumable: all that they have of it, and what is free now. */
   readonly hosts: readonly Pick<HostView, 'name' | 'capacity' | 'free'>[];
+  /** The most that any host has of it in all; null: not known, as of one that takes jobs. */
+  readonly largest: LargestHost | null;
   /** Why Grid Engine's details on it are missing; null: they are not. */
   readonly problem: string | null;
+}
+
+interface LargestHost {
+  readonly name: string;
+  readonly capacity: number;
 }
 
 /** What was asked for beside the lists of jobs. */
@@ -70,7 +80,8 @@ export function listedRows({ running, pending }: Snapshot, job: number): readonl
   return [...rowsOf(running.value, job), ...rowsOf(pending?.value, job)];
 }
 
-function positionOf({ pending }: Snapshot, job: number): UnfinishedJob['position'] {
+function positionOf({ pending, hostTotals }: Snapshot, job: number): UnfinishedJob['position'] {
+  if (hostTotals !== undefined) return null;
   const jobs = new Set(pending?.value.filter(({ state }) => canStart(state)).map((row) => row.job));
   const place = [...jobs].indexOf(job) + 1;
   return place === 0 ? null : { place, of: jobs.size };
@@ -78,11 +89,23 @@ function positionOf({ pending }: Snapshot, job: number): UnfinishedJob['position
 
 function predecessorsOf(snapshot: Snapshot, detail: JobDetail | undefined): readonly Predecessor[] {
   const lists = { running: snapshot.running.value, waiting: snapshot.pending?.value ?? [] };
+  const absent = snapshot.hostTotals === undefined ? 'unlisted' : 'unknown';
   const isIn = (rows: readonly ListedJob[], job: number): boolean => rowsOf(rows, job).length > 0;
   return (detail?.predecessors ?? []).map((job) => ({
     job,
-    state: isIn(lists.running, job) ? 'running' : isIn(lists.waiting, job) ? 'waiting' : 'unlisted',
+    state: isIn(lists.running, job) ? 'running' : isIn(lists.waiting, job) ? 'waiting' : absent,
   }));
+}
+
+/** A host that says nothing of this complex sets no bound, and where a job's request is not known yet, a sum would be too small. */
+function largestHost(hosts: readonly HostView[]): LargestHost | null {
+  let largest: LargestHost | null = null;
+  for (const { name, capacity, queues, parts } of hosts) {
+    if (queues.length === 0 && parts.length === 0) continue;
+    if (capacity === null || parts.some(({ limitState }) => limitState === 'unknown')) return null;
+    if (capacity > (largest?.capacity ?? -1)) largest = { name, capacity };
+  }
+  return largest;
 }
 
 /** What Grid Engine says of a job that it lists; null: it lists none of this number. */
@@ -120,6 +143,7 @@ export function unfinishedJob(
     hosts: view.hosts
       .filter(({ capacity }) => capacity !== null)
       .map(({ name, capacity, free }) => ({ name, capacity, free })),
+    largest: largestHost(view.hosts),
     problem: details.problem,
   };
 }

@@ -43,10 +43,12 @@ export function viewCluster(snapshot: Snapshot, ours: readonly JobRecord[], opti
     jobs.flatMap((job) => job.parts),
     (part) => part.host,
   );
+  const totals = new Map(snapshot.hostTotals?.map((host) => [host.name, host]));
   const views = new Map<string, HostView>();
   for (const host of hosts) {
     if (views.has(host.name)) continue;
-    views.set(host.name, hostView(host, partsOf.get(host.name) ?? [], { complex, usual }));
+    const made = hostView(host, partsOf.get(host.name) ?? [], { complex, usual });
+    views.set(host.name, { ...made, ...totals.get(host.name) });
   }
   for (const [name, parts] of partsOf) if (!views.has(name)) views.set(name, unlistedHost(name, parts, complex));
   return {

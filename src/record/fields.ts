@@ -303,7 +303,7 @@ export const FIELDS = {
     leaf(aName, { as: 'text' }),
     'key',
     '',
-    "boot id (8 hex digits) . shepherd's pid . its start time in clock ticks",
+    "boot id (8 hex digits) . shepherd's pid . its start time in clock ticks; of a record that a user handed in, .u and the uid",
   ),
   owner: known(word('owner'), 'user who owns the job', { personal: true }),
   job_name: known(word('job_name'), 'name of the job', { personal: true }),

@@ -114,7 +114,11 @@ export const SETTINGS = {
     ['mem_limit'],
     'Complexes that are requested once for the job on a host, not per slot: consumables of kind JOB, and reserved memory that is no consumable',
   ),
-  interval: amount(1, { ...SECONDS, least: 0.05 }, 'Between two samples, once a job is older than 1.6 s'),
+  interval: amount(
+    1,
+    { ...SECONDS, least: 0.05 },
+    'Between two samples, once a job is older than 1.6 s; 5 s or more while all of its processes sleep',
+  ),
   scan_interval: amount(
     5,
     { ...SECONDS, least: 5 },

@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { basename } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { shareLogLimit, warn } from '../base/log';
 import { resourceLimit, Rlimit } from '../native/libc';
 import { usableSettings } from '../record/settings';
@@ -29,6 +30,8 @@ const SAVE_EVERY_MS = 5000;
 /** Kept descriptors leave room for node.db, pipes and the deliverer. */
 const SPARE_DESCRIPTORS = 48;
 const SPEND_OF_CPU_LIMIT = 0.5;
+const LOCK_TRIES = 10;
+const LOCK_PAUSE_MS = 20;
 
 /** CPU seconds after which this process must not go on; Infinity: never. */
 function spendableCpu(): number {
@@ -52,6 +55,15 @@ function handOver(follower: JobFollower, directory: RunDirectory | null): void {
   child.unref();
 }
 
+/** Who looks whether a run is attended holds its lock for a moment. */
+async function lockSoon(directory: RunDirectory): Promise<boolean> {
+  for (let tries = 0; tries < LOCK_TRIES; tries++) {
+    if (directory.lock()) return true;
+    await sleep(LOCK_PAUSE_MS);
+  }
+  return directory.lock();
+}
+
 runMain(`sampler ${basename(process.argv[3] ?? '')}`, async () => {
   const [settingsPath = '', path = '-', ...rest] = process.argv.slice(2);
   const resume = rest.at(-1) === '--resume';
@@ -63,7 +75,7 @@ runMain(`sampler ${basename(process.argv[3] ?? '')}`, async () => {
   if (problem !== null) warn(problem);
   shareLogLimit(settings.run_dir);
   const handed = resume ? parseHandedState(readFileSync(0, 'utf8')) : null;
-  if (directory !== null && !(resume ? directory.inheritLock() : directory.lock())) return;
+  if (directory !== null && !(resume ? directory.inheritLock() : await lockSoon(directory))) return;
   if (!resume) leaveJob();
   directory?.announce();
 

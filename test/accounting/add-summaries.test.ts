@@ -39,7 +39,7 @@ describe('sumTotals', () => {
 });
 
 describe('chooseGroups', () => {
-  it('puts the largest first, days in their order', () => {
+  it('puts the largest first, days in their order, of which the last are kept', () => {
     const group = (key: string | null, jobs: number): (typeof NO_SUMMARY.groups)[number] => ({
       key,
       totals: { ...NO_TOTALS, jobs },
@@ -49,5 +49,8 @@ describe('chooseGroups', () => {
       chooseGroups(answer, query).groups.map(({ key }) => key);
     assert.deepEqual(keys({ by: 'day' }), ['a', 'b', null]);
     assert.deepEqual(keys({ by: 'owner', sort: 'jobs', limit: 2 }), [null, 'a']);
+    const days = { ...NO_SUMMARY, groups: [group('2026-11-02', 1), group('2026-11-01', 1), group('2026-11-03', 1)] };
+    const last = chooseGroups(days, { by: 'day', limit: 2 }).groups.map(({ key }) => key);
+    assert.deepEqual(last, ['2026-11-02', '2026-11-03']);
   });
 });

@@ -28,6 +28,7 @@ export const BUDGETS = {
   'private memory, 20 processes': budget(12, 'MiB', 'times the jobs of the node'),
   'private memory, 200 processes': budget(15, 'MiB', 'times the jobs of the node'),
   'CPU of the service': budget(2, '%', SERVICE),
+  'CPU of the service, busy node': budget(4, '%', 'for 64 jobs of 8 processes that compute'),
   'PSS of the service': budget(40, 'MiB', SERVICE),
   'reading one process': budget(1.3, 'x', 'a C loop that preads the same files'),
   'listener at rest': budget(0.05, '%', CORE),

@@ -36,7 +36,15 @@ interface Running {
   readonly shepherd: Shepherd;
 }
 
-const command = `i=1; while [ $i -lt ${PROCESSES} ]; do STEADY & i=$((i+1)); done; wait`;
+/** What a job's processes do; computing ones are nice to the hooks, on a machine with fewer cores than they are. */
+const KINDS = {
+  sleeping: () => `${burner('steady')} --mib=${BURNER_MIB} --hold=86400000`,
+  computing: () => `nice -n 19 ${burner('cpu')} --seconds=86400000`,
+} as const;
+type Kind = keyof typeof KINDS;
+
+const command = (kind: Kind): string =>
+  `i=1; while [ $i -lt ${PROCESSES} ]; do ${KINDS[kind]()} & i=$((i+1)); done; wait`;
 
 const shell = (): string => shells()[0] ?? '/bin/sh';
 
@@ -87,9 +95,8 @@ interface Cost {
   readonly processes: number;
 }
 
-/** So many jobs of eight sleeping processes, watched for a while. */
-/** Also for a look at the service alone. */
-export async function watched(scope: Scope, count: number, options: BenchOptions): Promise<Cost> {
+/** So many jobs of eight processes, watched for a while. */
+async function watched(scope: Scope, count: number, options: BenchOptions, kind: Kind = 'sleeping'): Promise<Cost> {
   const installation = install(scope);
   const release = await installation.keepListener();
   let service: ChildProcess | null = null;
@@ -97,11 +104,7 @@ export async function watched(scope: Scope, count: number, options: BenchOptions
   try {
     const ground: Ground = { installation, helper: compile('shepherd', installation.directory), nextJob: 920_001 };
     if (scope === 'node') service = await startService(installation);
-    const words = [
-      '/bin/sh',
-      '-c',
-      command.replace('STEADY', `${burner('steady')} --mib=${BURNER_MIB} --hold=86400000`),
-    ];
+    const words = ['/bin/sh', '-c', command(kind)];
     for (let index = 0; index < count; index++, ground.nextJob++) {
       options.progress(`node: ${scope} scope, job ${index + 1} of ${count}`);
       running.push(await startJob(ground, words));
@@ -224,11 +227,24 @@ async function run(options: BenchOptions): Promise<readonly Section[]> {
       { what: `  PSS, ${job.processes} of the job scope`, unit: 'MiB', values: [job.pss] },
     );
   }
+  const busy = options.quick ? null : await watched('node', 64, options, 'computing');
   const jobs = options.quick ? 40 : 200;
   const node = await shortJobs('node', jobs, options);
   const job = await shortJobs('job', Math.min(jobs, 60), options);
   return [
     { title: `jobs of ${PROCESSES} processes asleep with ${BURNER_MIB} MiB each, at 1 Hz`, rows },
+    {
+      title: `64 jobs of ${PROCESSES} processes that compute, at 1 Hz`,
+      rows: [
+        {
+          what: 'CPU of one core, the service',
+          unit: '%',
+          values: busy === null ? [] : [busy.percent],
+          budget: 'CPU of the service, busy node',
+          ...(busy === null ? { note: 'not with --quick' } : {}),
+        },
+      ],
+    },
     {
       title: `short jobs (${SHORT_JOB_MS} ms), ${AT_ONCE} at once: hooks, sampling and delivery`,
       rows: [

@@ -254,7 +254,10 @@ export async function openBracketedRuns(): Promise<BracketedRuns> {
     const hear = async (): Promise<void> => {
       const node = job.heardAfterMs === undefined ? shared : settingsIn(join(directory, `late-${number}`));
       const { path, settings } = node;
-      hearing = hearKernel({ settingsPath: path, settings, ancestor, connect: reach(node) }, sampler, () => undefined);
+      hearing = hearKernel({ settingsPath: path, settings, ancestor, connect: reach(node) }, sampler, {
+        stirred: () => undefined,
+        node: () => undefined,
+      });
       if (!(await within(hearing.ready, READY_WITHIN_MS)) || (await hearing.ready) !== null)
         throw new Error(`events are not heard: ${(await hearing.ready) ?? 'no answer'}`);
     };

@@ -10,7 +10,7 @@ import { fakeTerminal } from './fake-terminal';
 export const NO_READERS: readonly string[] = [
   'export',
   ...['run', 'demo', 'import', 'install', 'uninstall', 'doctor', 'flush', 'serve', 'nightly', 'rollup', 'prune'],
-  ...['digest', 'database', 'migrate', 'completion', 'man', 'web'],
+  ...['digest', 'database', 'migrate', 'settle', 'completion', 'man', 'web'],
 ];
 
 export interface Tried {

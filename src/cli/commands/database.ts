@@ -4,7 +4,7 @@ import { connect } from '../../accounting/postgres/connect';
 import { initDatabase } from '../../accounting/postgres/schema';
 import { StoreError } from '../../accounting/store-error';
 import { acts, type CommandContext, type GlobalOptions, CommandError, EXIT } from '../command';
-import { outputFormat, writeLines } from '../output';
+import { textOrJson, writeLines } from '../output';
 import type { Terminal } from '../terminal';
 
 interface DatabaseOptions extends GlobalOptions {
@@ -31,7 +31,7 @@ const NEXT = [
 
 /** `database init`; resolves to the exit status. Rejects with CommandError. */
 async function initPostgres(url: string, options: DatabaseOptions, terminal: Terminal): Promise<number> {
-  const format = outputFormat(options);
+  const format = textOrJson(options, 'database');
   try {
     const db = connect(url, { credentials: options.credentials ?? ownCredentials() });
     try {

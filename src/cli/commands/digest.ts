@@ -2,7 +2,7 @@ import { Argument, type Command } from 'commander';
 import { loadSettings, type Settings } from '../../record/settings';
 import { acts, type CommandContext, type GlobalOptions, CommandError, EXIT, usageError } from '../command';
 import { choiceOf, JOB_MAILS, writeChoice, type DigestChoice, type JobMail } from '../nightly/digest-choices';
-import { outputFormat, warn, writeLines } from '../output';
+import { textOrJson, warn, writeLines } from '../output';
 import type { Terminal } from '../terminal';
 
 interface DigestOptions extends GlobalOptions {
@@ -58,7 +58,7 @@ const JOB_MAIL_WORDS: Readonly<Record<JobMail, string>> = {
 
 /** `digest`; resolves to the exit status. Rejects with CommandError or SettingsError. */
 export async function digest(word: string, options: DigestOptions, terminal: Terminal): Promise<number> {
-  const format = outputFormat(options);
+  const format = textOrJson(options, 'digest');
   const settings = loadSettings(options.config);
   const directory = settings.digest_dir;
   const asked = JOB_MAILS.filter((mail) => (mail === 'each-job' ? options.eachJob : options.atRisk));

@@ -25,7 +25,7 @@ import { DEFAULT_PREFIX, systemPlaces } from '../install/places';
 import { selfTest, type SelfTest } from '../install/self-test';
 import { writeStamp } from '../install/stamp';
 import { unsafeEnv } from '../install/static-env';
-import { outputFormat, screenOf, writeLines } from '../output';
+import { screenOf, textOrJson, writeLines } from '../output';
 import type { Terminal } from '../terminal';
 
 interface DoctorOptions extends GlobalOptions {
@@ -127,7 +127,7 @@ async function doctorOfAll(options: DoctorOptions, terminal: Terminal): Promise<
 /** The findings, or with `more` as JSON; the exit status. */
 function show(findings: readonly Finding[], more: object, options: DoctorOptions, terminal: Terminal): number {
   const well = findings.every(({ severity }) => severity !== 'problem');
-  if (outputFormat(options) === 'json')
+  if (textOrJson(options, 'doctor') === 'json')
     terminal.write(`${JSON.stringify({ schema: 1, ok: well, checks: findings, ...more }, null, 1)}\n`);
   else writeLines(terminal, renderFindings(findings, screenOf(terminal, options)));
   return well ? EXIT.found : EXIT.nothing;
@@ -135,7 +135,7 @@ function show(findings: readonly Finding[], more: object, options: DoctorOptions
 
 /** `doctor`; resolves to 0 without problems, else 1. Rejects with CommandError or SettingsError. */
 export async function doctor(options: DoctorOptions, terminal: Terminal): Promise<number> {
-  if (outputFormat(options) === 'csv') throw usageError('doctor has no CSV: give --json');
+  textOrJson(options, 'doctor');
   if (options.all) return doctorOfAll(options, terminal);
   if (options.nodeCheck !== undefined) throw usageError('--node-check is how --all asks the hosts: give both');
   const now = terminal.now();

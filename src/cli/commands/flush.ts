@@ -10,7 +10,7 @@ import { deliverRecords } from '../../sampler/delivery/outbox-feeder';
 import { NodeStore } from '../../sampler/node-store/node-store';
 import { tidyNode, type TidyOutcome } from '../../sampler/node-store/storage';
 import { acts, type CommandContext, type GlobalOptions, CommandError, EXIT, usageError } from '../command';
-import { outputFormat, warn, writeLines } from '../output';
+import { textOrJson, warn, writeLines } from '../output';
 import { makePrivateState } from '../run/private-state';
 import { ownStorePath } from '../stores/stores';
 import type { Terminal } from '../terminal';
@@ -103,7 +103,7 @@ async function sayStatus(store: NodeStore, settings: Settings): Promise<string |
 
 /** `flush`; resolves to the exit status. Rejects with CommandError or SettingsError. */
 export async function flush(options: FlushOptions, terminal: Terminal): Promise<number> {
-  const format = outputFormat(options);
+  const format = textOrJson(options, 'flush');
   const patience = Number(options.patience);
   if (!(patience >= 0 && patience <= 86_400))
     throw usageError(`--patience "${options.patience}": give a number of seconds up to 86400`);

@@ -25,7 +25,7 @@ import { describeFindings } from '../import/findings';
 import { waitForChange } from '../import/follow-files';
 import { importProgress } from '../import/import-progress';
 import { interruption, progressLine, type Terminal } from '../terminal';
-import { outputFormat, screenOf, warn, writeLines } from '../output';
+import { outputFormat, screenOf, textOrJson, warn, writeLines } from '../output';
 
 export interface ImportOptions extends GlobalOptions {
   readonly follow?: boolean;
@@ -146,7 +146,7 @@ export async function importAccounting(
   open: (settings: Settings) => Promise<HistoryStore> = openHistory,
 ): Promise<number> {
   if (options.follow && options.dryRun) throw usageError('--follow and --dry-run exclude each other: give one of them');
-  if (outputFormat(options) === 'csv') throw usageError('import has no CSV: give --json');
+  textOrJson(options, 'import');
   if (options.cluster !== undefined && !isClusterName(options.cluster))
     throw usageError(`--cluster "${options.cluster}": a cluster's name has letters, digits and . _ - alone`);
   const settings = importSettings(options.config, terminal.env);

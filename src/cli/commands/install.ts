@@ -13,7 +13,7 @@ import { installOnNode, planNode, type NodeInstallation } from '../install/insta
 import { chooseNodeSettings, settingsOfCell } from '../install/node-settings';
 import { DEFAULT_PREFIX, systemPlaces } from '../install/places';
 import type { SelfTest } from '../install/self-test';
-import { outputFormat, warn, writeLines } from '../output';
+import { textOrJson, warn, writeLines } from '../output';
 import type { Terminal } from '../terminal';
 
 export interface InstallOptions extends GlobalOptions {
@@ -145,8 +145,7 @@ async function installForPrograms(
 
 async function installNode(options: InstallOptions, terminal: Terminal): Promise<number> {
   requireRoot();
-  const format = outputFormat(options);
-  if (format === 'csv') throw usageError('install has no CSV: give --json');
+  const format = textOrJson(options, 'install');
   if (format === 'json' && !options.yes && !options.dryRun)
     throw usageError('install --node --json asks nothing: give --yes or --dry-run, too');
   process.umask(0o022);

@@ -396,7 +396,8 @@ export async function showJobs(
     const { readers } = stores;
     if (!isSeries)
       await writeFound({ reports: found, unfinished }, options, { readers, settings, live: asked }, terminal);
-    return nothing ? statusOfNothing(stores) : EXIT.found;
+    if (!nothing) return EXIT.found;
+    return unfinished.problem === null ? statusOfNothing(stores) : EXIT.unavailable;
   } finally {
     await Promise.all(stores.readers.map((reader) => reader.close()));
   }

@@ -10,7 +10,7 @@ import { escapeForTerminal } from '../../report/format/escape';
 import { formatCount } from '../../report/format/units';
 import { acts, type CommandContext, type GlobalOptions, CommandError, EXIT } from '../command';
 import { interruption, progressLine, type Terminal } from '../terminal';
-import { outputFormat, warn, writeLines } from '../output';
+import { textOrJson, warn, writeLines } from '../output';
 
 interface MigrateOptions extends GlobalOptions {
   readonly credentials?: string;
@@ -52,7 +52,7 @@ function warnOf(terminal: Terminal, lines: readonly string[]): void {
 
 /** `migrate`; resolves to the exit status. Rejects with CommandError. */
 async function migrateSite(file: string, url: string, options: MigrateOptions, terminal: Terminal): Promise<number> {
-  const format = outputFormat(options);
+  const format = textOrJson(options, 'migrate');
   const path = resolve(file);
   const progress = progressLine(terminal);
   const { signal, release } = interruption();

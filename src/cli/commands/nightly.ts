@@ -5,7 +5,7 @@ import { LimitedLog } from '../../base/log-limit';
 import { readClusterName } from '../../gridengine/cluster-name';
 import { findCell } from '../../gridengine/find-cell';
 import { loadSettings, type Settings } from '../../record/settings';
-import { acts, type CommandContext, type GlobalOptions, EXIT, usageError } from '../command';
+import { acts, type CommandContext, type GlobalOptions, EXIT } from '../command';
 import { interruption, progressLine, type Terminal } from '../terminal';
 import { becomeDeliverer } from '../stores/maintenance';
 import { ownerAddress } from '../mail/address';
@@ -17,7 +17,7 @@ import { makeNightPlaces } from '../nightly/report-files';
 import { nightSteps, type NightSteps } from '../nightly/night-steps';
 import { knownOf, runNightly, type NightlyOutcome, type NightlyParts } from '../nightly/run-nightly';
 import { digestOwners, wantsMail } from '../nightly/send-night';
-import { outputFormat, warn, writeLines } from '../output';
+import { textOrJson, warn, writeLines } from '../output';
 
 export interface NightlyCommandOptions extends GlobalOptions {
   readonly date?: string;
@@ -123,8 +123,7 @@ export async function nightly(
   terminal: Terminal,
   steps: NightSteps = nightSteps,
 ): Promise<number> {
-  const format = outputFormat(options);
-  if (format === 'csv') throw usageError('nightly has no CSV; --json shows what was done');
+  const format = textOrJson(options, 'nightly');
   const settings = loadSettings(options.config);
   const now = terminal.now();
   const host = hostname();
@@ -167,7 +166,8 @@ export async function nightly(
   };
   try {
     if (options.dryRun) {
-      writeLines(terminal, await plan(options, settings, steps, parts));
+      const lines = await plan(options, settings, steps, parts);
+      writeLines(terminal, format === 'json' ? [JSON.stringify({ schema: 1, dry_run: true, plan: lines })] : lines);
       return EXIT.found;
     }
     const who = `${host} ${process.pid} ${now.toISOString()}`;

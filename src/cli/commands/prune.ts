@@ -6,7 +6,7 @@ import { formatBytes, formatCount } from '../../report/format/units';
 import { acts, type CommandContext, type GlobalOptions, EXIT } from '../command';
 import { workOnHistory } from '../stores/maintenance';
 import type { Terminal } from '../terminal';
-import { outputFormat, warn, writeLines } from '../output';
+import { textOrJson, warn, writeLines } from '../output';
 
 interface PruneOptions extends GlobalOptions {
   readonly dryRun?: boolean;
@@ -57,7 +57,7 @@ export async function prune(
   terminal: Terminal,
   open?: (settings: Settings) => Promise<HistoryStore>,
 ): Promise<number> {
-  const format = outputFormat(options);
+  const format = textOrJson(options, 'prune');
   const settings = loadSettings(options.config);
   const rules = retentionOf(settings);
   const now = terminal.now();

@@ -13,7 +13,7 @@ import type {
 import { hostNames } from '../../live/host-names';
 import { loadSettings } from '../../record/settings';
 import { FAR_BELOW_LIMIT } from '../../report/advice/fit';
-import { formatMinute, formatZone } from '../../report/format/local-time';
+import { formatInterval } from '../../report/format/local-time';
 import type { Account } from '../../report/records/json';
 import {
   LIST_FIELDS,
@@ -127,7 +127,7 @@ async function findOfClass(
 }
 
 function nothingFound({ nothing }: RecordSubject, { since, until }: Interval, now: Date): string {
-  return `${nothing} ended from ${formatMinute(since)} to ${formatMinute(until)} ${formatZone(until)}${furtherBack(since, now)}`;
+  return `${nothing} ended from ${formatInterval(since, until, 'to')}${furtherBack(since, now)}`;
 }
 
 /** A list as the options want it. */

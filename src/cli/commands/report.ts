@@ -13,7 +13,7 @@ import { loadRules } from '../../report/rules/rule-set';
 import { makeReport } from '../../report/efficiency/build';
 import type { Report } from '../../report/efficiency/report';
 import { renderReport } from '../../report/efficiency/text';
-import { formatMinute, formatZone } from '../../report/format/local-time';
+import { formatInterval } from '../../report/format/local-time';
 import { acts, type CommandContext, type GlobalOptions, CommandError, EXIT, usageError } from '../command';
 import { commandStores, realSources, type Sources, noStoreMessage, statusOfNothing } from '../stores/stores';
 import { findRecords, findSummary } from '../records/find';
@@ -136,6 +136,8 @@ export async function showReport(
   sources: Sources = realSources,
 ): Promise<number> {
   const format = formatOf(options);
+  if (options.mail === true && options.output === undefined && format !== 'text')
+    throw usageError('a mail has the report as text and as HTML: --format is of what --output writes');
   const owner = options.owner ?? null;
   const by = dimensionOf(options.by ?? (owner === null ? 'owner' : 'name'));
   const now = terminal.now();
@@ -155,7 +157,7 @@ export async function showReport(
     if (nothing)
       warn(
         terminal,
-        `${owner === null ? '' : `${owner}: `}no job ended from ${formatMinute(since)} to ${formatMinute(until)} ${formatZone(until)}${furtherBack(since, now)}`,
+        `${owner === null ? '' : `${owner}: `}no job ended from ${formatInterval(since, until, 'to')}${furtherBack(since, now)}`,
       );
     if (options.output !== undefined)
       writeOutput(options.output, rendered(report, format, options, terminal, settings));

@@ -5,7 +5,7 @@ import { formatCount } from '../../report/format/units';
 import { acts, type CommandContext, type GlobalOptions, EXIT } from '../command';
 import { workOnHistory } from '../stores/maintenance';
 import type { Terminal } from '../terminal';
-import { outputFormat, warn, writeLines } from '../output';
+import { textOrJson, warn, writeLines } from '../output';
 
 /** `qmemacct rollup` */
 export function register(command: Command, context: CommandContext): void {
@@ -18,7 +18,7 @@ export async function rollup(
   terminal: Terminal,
   open?: (settings: Settings) => Promise<HistoryStore>,
 ): Promise<number> {
-  const format = outputFormat(options);
+  const format = textOrJson(options, 'rollup');
   const settings = loadSettings(options.config);
   const rollUp = (store: HistoryStore, how: LongWork): Promise<number> => store.rollUp(how);
   const { result: days, isInterrupted } = await workOnHistory(settings, terminal, 'days', rollUp, open);

@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { loadSettings } from '../../record/settings';
 import { formatCount } from '../../report/format/units';
 import { acts, EXIT, type CommandContext, type GlobalOptions } from '../command';
-import { outputFormat, warn, writeLines } from '../output';
+import { textOrJson, warn, writeLines } from '../output';
 import { workOnHistory } from '../stores/maintenance';
 import type { Terminal } from '../terminal';
 
@@ -13,7 +13,7 @@ export function register(command: Command, context: CommandContext): void {
 
 /** `settle`; resolves to the exit status. Rejects with CommandError, SettingsError or StoreError. */
 export async function settle(options: GlobalOptions, terminal: Terminal): Promise<number> {
-  const format = outputFormat(options);
+  const format = textOrJson(options, 'settle');
   const { result, isInterrupted } = await workOnHistory(
     loadSettings(options.config),
     terminal,

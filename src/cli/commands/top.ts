@@ -3,7 +3,7 @@ import type { Dimension } from '../../accounting/summary';
 import { loadSettings } from '../../record/settings';
 import { describeFilter } from '../../report/records/filter-text';
 import { FAR_BELOW_LIMIT } from '../../report/advice/fit';
-import { formatMinute, formatZone } from '../../report/format/local-time';
+import { formatInterval } from '../../report/format/local-time';
 import { RANKING_NAMES, RANKINGS, type RankingName } from '../../report/records/ranking';
 import {
   rankGroups,
@@ -112,10 +112,7 @@ export async function showTop(
         records > 0 && unknown === records
           ? '; none of these jobs has a peak: --by requested ranks them by their requests'
           : furtherBack(since, terminal.now());
-      warn(
-        terminal,
-        `top ${ranked.many}: ${none} from ${formatMinute(since)} to ${formatMinute(until)} ${formatZone(until)}${fix}`,
-      );
+      warn(terminal, `top ${ranked.many}: ${none} from ${formatInterval(since, until, 'to')}${fix}`);
       if (format === 'text') return statusOfNothing(stores);
     }
     const filter = describeFilter(choice, screen);

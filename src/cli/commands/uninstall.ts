@@ -13,7 +13,7 @@ import { planRemoval } from '../install/removal-plan';
 import { planNodeRemoval } from '../install/remove-node';
 import { showChanges } from '../install/hook-plan';
 import { passThroughNeed } from '../install/pass-through-need';
-import { screenOf, warn, writeLines } from '../output';
+import { outputFormat, screenOf, warn, writeLines } from '../output';
 import type { Terminal } from '../terminal';
 
 interface UninstallOptions extends GlobalOptions {
@@ -101,6 +101,7 @@ async function removeFromCluster(options: UninstallOptions, terminal: Terminal):
 }
 
 /** `uninstall`; resolves to the exit status. Rejects with CommandError, QconfError or SettingsError. */
-export function uninstall(options: UninstallOptions, terminal: Terminal): Promise<number> {
+export async function uninstall(options: UninstallOptions, terminal: Terminal): Promise<number> {
+  if (outputFormat(options) !== 'text') throw usageError('uninstall prints text alone: leave out --json and --csv');
   return options.node ? removeFromNode(options, terminal) : removeFromCluster(options, terminal);
 }

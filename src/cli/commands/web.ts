@@ -4,8 +4,8 @@ import { loadSettings } from '../../record/settings';
 import { problemOf } from '../../base/problem-document';
 import { ClientError, newServerClient } from '../../server/client/server-client';
 import { signInLinkShape } from '../../server/routes/sign-in-link';
-import { acts, type CommandContext, CommandError, EXIT, type GlobalOptions, usageError } from '../command';
-import { outputFormat, writeLines } from '../output';
+import { acts, type CommandContext, CommandError, EXIT, type GlobalOptions } from '../command';
+import { textOrJson, writeLines } from '../output';
 import type { Terminal } from '../terminal';
 
 interface WebOptions extends GlobalOptions {
@@ -30,8 +30,7 @@ function tunnel(url: string): readonly string[] {
 
 /** Prints a link that opens the server's pages as the caller, once; resolves to the exit status. Rejects with CommandError. */
 export async function printLink(options: WebOptions, terminal: Terminal): Promise<number> {
-  const format = outputFormat(options);
-  if (format === 'csv') throw usageError('web prints text or --json');
+  const format = textOrJson(options, 'web');
   const socket = options.socket ?? loadSettings(options.config).serve_socket;
   const client = newServerClient(socket);
   try {

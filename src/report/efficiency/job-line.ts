@@ -107,11 +107,14 @@ export function lineOfName(found: NameFound): JobLine | null {
   const [first, ...rest] = records;
   if (first === undefined) return null;
   const known = jobsOf(records);
+  const advice = adviceFor(needs, promise);
+  // The highest peaks are those of a host: of jobs with fewer slots, which none of these may be, a slot may need more.
+  const unseen = known < jobs && needs.some(({ slots }) => (slots ?? 1) > 1);
   const ending = known >= jobs ? endingOf(records) : failed === 0 ? 'ok' : `${failed} of ${all} failed`;
   return toLine(
     [first, ...rest],
     { records: all, jobs, complete: true, waste_gib_hours: waste, ending },
-    adviceFor(needs, promise),
+    unseen && advice?.risk === null ? null : advice,
   );
 }
 

@@ -2,7 +2,7 @@ import { jobTaskName } from '../../record/job-name';
 import type { Dimension } from '../../accounting/summary';
 import { FAR_BELOW_LIMIT } from '../advice/fit';
 import { formatHeld } from '../format/bracket';
-import { formatMinute, formatZone } from '../format/local-time';
+import { formatInterval, formatMinute } from '../format/local-time';
 import {
   formatBytes,
   formatCount,
@@ -76,9 +76,7 @@ export const share = (value: number | null): string => (value === null ? '' : fo
 
 /** "2026-11-20 00:00 to 2026-11-21 00:00 UTC+01:00". */
 export function periodText({ period }: Report, arrow: string): string {
-  const since = new Date(period.since);
-  const until = new Date(period.until);
-  return `${formatMinute(since)} ${arrow} ${formatMinute(until)} ${formatZone(until)}`;
+  return formatInterval(new Date(period.since), new Date(period.until), arrow);
 }
 
 /** What jobs and records there were: "242 jobs and array tasks, 250 records, 3 running". */

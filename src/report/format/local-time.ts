@@ -28,6 +28,12 @@ export function formatZone(date: Date): string {
   return `UTC${minutes < 0 ? '-' : '+'}${two(Math.floor(size / 60))}:${two(size % 60)}`;
 }
 
+/** "2026-11-20 14:02 → 2026-11-21 15:25 UTC+01:00"; the zone of both where it changes in between. */
+export function formatInterval(from: Date, to: Date, between: string, format = formatMinute): string {
+  const [first, last] = [formatZone(from), formatZone(to)];
+  return `${format(from)}${first === last ? '' : ` ${first}`} ${between} ${format(to)} ${last}`;
+}
+
 /** A record's time (ISO 8601); null where there is none or it can't be read. */
 export function parseTime(text: string | null): Date | null {
   if (text === null) return null;

@@ -84,10 +84,25 @@ function whyWords(why: Why, next: NextTime | null): readonly [Tone, string] {
   ];
 }
 
-const raiseWords = ({ counted, promise }: Advice): string =>
-  counted || promise === null
-    ? "By Grid Engine's figure it came close to its limit."
-    : 'Another run of its kind needed nearly all of this request, or more.';
+/** How close a run came to its limit. */
+const CLOSENESS: Readonly<Partial<Record<Fit, readonly [Tone, string]>>> = {
+  above: ['bad', 'It used more than it requested.'],
+  close: ['warning', 'It came close to its limit.'],
+  'perhaps-close': ['warning', 'It may have come close to its limit.'],
+};
+
+/** Why a run that did not come close to its limit by its own figures should request more. */
+const raiseWords = (byOthers: boolean): string =>
+  byOthers
+    ? 'Another run of its kind needed nearly all of this request, or more.'
+    : "By Grid Engine's figure it came close to its limit.";
+
+/** Why a run, or the tasks of an array, should request more; `byOthers`: past runs of its kind decide what. */
+export function raiseReason(records: readonly JobRecord[], byOthers: boolean): string {
+  const fits = new Set(records.map(fitOf));
+  const closest = (['above', 'close', 'perhaps-close'] as const).find((fit) => fits.has(fit));
+  return (closest && CLOSENESS[closest]?.[1]) ?? raiseWords(byOthers);
+}
 
 /** Of a job of which a part is not known. */
 export const NOT_WHOLE = 'Not all of its hosts and tasks were sampled: what it needs is unknown.';
@@ -101,10 +116,9 @@ function verdictOf(
   if (succeeded(record) === false) return ['warning', 'It failed: what a full run needs is unknown.'];
   if (fit === 'unknown' || fit === 'no-limit') return null;
   if (advice?.kind === 'lower') return ['warning', `It requested ${asMuch(advice)}.`];
-  if (fit === 'above') return ['bad', 'It used more than it requested.'];
-  if (fit === 'close') return ['warning', 'It came close to its limit.'];
-  if (fit === 'perhaps-close') return ['warning', 'It may have come close to its limit.'];
-  if (advice?.kind === 'raise') return ['warning', raiseWords(advice)];
+  const close = CLOSENESS[fit];
+  if (close !== undefined) return close;
+  if (advice?.kind === 'raise') return ['warning', raiseWords(!advice.counted && advice.promise !== null)];
   return hasUnknownPart(records) ? ['warning', NOT_WHOLE] : ['good', 'The request fits.'];
 }
 

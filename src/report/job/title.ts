@@ -2,7 +2,7 @@ import { jobTaskName } from '../../record/job-name';
 import type { JobRecord } from '../../record/record';
 import type { JobWhole } from './job-whole';
 import { displayWidth, truncate } from '../screen/text-width';
-import { formatClock, formatDay, formatMoment, formatZone, parseTime } from '../format/local-time';
+import { formatClock, formatDay, formatInterval, formatMoment, formatZone, parseTime } from '../format/local-time';
 import type { Screen } from '../screen/screen';
 import { formatDuration, plural } from '../format/units';
 
@@ -28,8 +28,10 @@ export function spread(
 /** "2026-11-20 14:02:11 → 15:25:56 UTC+01:00"; the day stands once. */
 export function formatSpan(started: Date, ended: Date | null, screen: Screen): string {
   if (ended === null) return `started ${formatMoment(started)} ${formatZone(started)}`;
-  const end = formatDay(ended) === formatDay(started) ? formatClock(ended) : formatMoment(ended);
-  return `${formatMoment(started)} ${screen.glyphs.arrow} ${end} ${formatZone(ended)}`;
+  const { arrow } = screen.glyphs;
+  const sameDay = formatDay(ended) === formatDay(started) && formatZone(ended) === formatZone(started);
+  if (sameDay) return `${formatMoment(started)} ${arrow} ${formatClock(ended)} ${formatZone(ended)}`;
+  return formatInterval(started, ended, arrow, formatMoment);
 }
 
 /** From when to when a record's job ran, and how long. */

@@ -70,7 +70,12 @@ function explainHeld({ job, holds }: UnfinishedJob): Explained {
   };
 }
 
-const PREDECESSOR = { running: 'running', waiting: 'waiting', unlisted: 'no longer listed' } as const;
+const PREDECESSOR = {
+  running: 'running',
+  waiting: 'waiting',
+  unlisted: 'no longer listed',
+  unknown: 'ended, or not yours to see',
+} as const;
 
 function explainDependent({ predecessors }: UnfinishedJob): readonly string[] {
   if (predecessors.length === 0) return [];

@@ -36,23 +36,18 @@ function offered(value: string, screen: Screen): string {
 const requestOf = ({ requests }: UnfinishedJob, complex: string): string | null =>
   requests.find((request) => request.complex === complex)?.value ?? null;
 
-/** How much memory the host with most of it has in all; null where hosts have none to give. */
-function largestHost({ hosts }: UnfinishedJob): { readonly name: string; readonly capacity: number } | null {
-  return hosts.reduce<{ readonly name: string; readonly capacity: number } | null>(
-    (most, { name, capacity }) => (capacity !== null && capacity > (most?.capacity ?? -1) ? { name, capacity } : most),
-    null,
-  );
-}
+/** qhost prints what is free to a thousandth of its unit: 255.023G, or 1.000T. */
+const PRINTED = 1.001;
 
 /** No host has as much of that complex, in all, as one slot of it requests. */
 export function fitsNoHost(job: UnfinishedJob): boolean {
   const request = requestOf(job, job.complex);
-  const largest = largestHost(job);
-  return request !== null && largest !== null && amountOf(request) > largest.capacity;
+  const { largest } = job;
+  return request !== null && largest !== null && amountOf(request) > largest.capacity * PRINTED;
 }
 
 function tooLarge(job: UnfinishedJob, screen: Screen): string {
-  const largest = largestHost(job);
+  const { largest } = job;
   const request = screen.safe(requestOf(job, job.complex) ?? '');
   const has = largest === null ? '' : `: ${screen.safe(largest.name)} has most, ${formatRequested(largest.capacity)}`;
   return `It requests more memory than any host has (${screen.safe(job.complex)}=${request}${has}): it can't start.`;

@@ -2,7 +2,7 @@ import type { JobLine } from '../../accounting/job-line';
 import type { FieldName } from '../../record/fields';
 import type { Totals } from '../../record/totals';
 import { FAR_BELOW_LIMIT } from '../advice/fit';
-import { formatMinute, formatZone } from '../format/local-time';
+import { formatInterval } from '../format/local-time';
 import { formatCount, jobsText, formatPercent, formatSlotTimes, plural } from '../format/units';
 import { spread } from '../job/title';
 import { renderGauges, shareTone, type Gauge } from '../screen/gauge';
@@ -114,9 +114,7 @@ export function renderRecordList(report: RecordListReport, screen: Screen): stri
   ];
   return [
     spread(report.title, count.join(', '), screen, style.title, style.title),
-    style.faint(
-      `${formatMinute(report.since)} ${glyphs.arrow} ${formatMinute(report.until)} ${formatZone(report.until)}`,
-    ),
+    style.faint(formatInterval(report.since, report.until, glyphs.arrow)),
     '',
     ...renderGauges(totalGauges(totals, screen), screen),
     '',

@@ -3,7 +3,7 @@ import type { SummaryGroup } from '../../accounting/summary';
 import { renderBar, shareTone } from '../screen/gauge';
 import { renderCsvRows } from './csv';
 import { escapeJson } from '../format/escape';
-import { formatMinute, formatZone } from '../format/local-time';
+import { formatInterval } from '../format/local-time';
 import { RANKINGS, type Ranking, type RankingName } from './ranking';
 import { gridEngineText, unusedOfAll, unusedText } from './unused';
 import type { Screen } from '../screen/screen';
@@ -141,9 +141,7 @@ export function renderTop(report: TopReport, screen: Screen): string[] {
   return [
     spread(`Top ${report.many} by ${ranking.name}`, count, screen, style.title, style.title),
     ...(report.filter === '' ? [] : wrap(report.filter, screen.width)),
-    style.faint(
-      `${formatMinute(report.since)} ${glyphs.arrow} ${formatMinute(report.until)} ${formatZone(report.until)}`,
-    ),
+    style.faint(formatInterval(report.since, report.until, glyphs.arrow)),
     '',
     ...renderTable(columns, rows, screen),
     '',

@@ -1,6 +1,6 @@
 import { jobTaskName } from '../../record/job-name';
 import type { JobRecord } from '../../record/record';
-import { formatMoment, formatZone } from '../format/local-time';
+import { formatInterval, formatMoment } from '../format/local-time';
 import { summarize, type MetricSeries } from './metric-series';
 import { renderSection, SECTION_INDENT } from '../screen/layout';
 import type { Screen } from '../screen/screen';
@@ -178,7 +178,7 @@ function renderProcesses(processes: readonly ProcessUse[], screen: Screen): stri
 /** One screen on a host: what matters most of its series, and the jobs and processes of highest load. */
 export function renderNode(report: NodeReport, screen: Screen): string[] {
   const { host, since, until, series, jobs, processes } = report;
-  const span = `${formatMoment(since)} ${screen.glyphs.arrow} ${formatMoment(until)} ${formatZone(until)}`;
+  const span = formatInterval(since, until, screen.glyphs.arrow, formatMoment);
   const summary = renderSummary(series, screen);
   const parts = [
     summary.length === 0 ? ['No series of the node in this time.'] : summary,

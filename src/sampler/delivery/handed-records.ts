@@ -87,7 +87,9 @@ class UserPass {
     this.owner ??= userName(this.uid);
     if (this.owner === String(this.uid)) return 'of a user whom this host does not know';
     const refusal = whyRefused(record, { owner: this.owner, changedMs: file.changedMs }, this.here);
-    return refusal ?? { path, uid: this.uid, record: JSON.stringify(asHanded(record, this.owner)) };
+    return (
+      refusal ?? { path, uid: this.uid, record: JSON.stringify(asHanded(record, { owner: this.owner, uid: this.uid })) }
+    );
   }
 }
 

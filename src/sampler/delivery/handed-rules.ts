@@ -105,8 +105,11 @@ function whyNotThen(record: JobRecord, changedMs: number, { nowMs, boot, bootMs 
 
 const shortName = (host: string): string => (host.split('.')[0] ?? '').toLowerCase();
 
-/** The record as what it is: the owner's word, about this host. */
-export function asHanded(record: JobRecord, owner: string): JobRecord {
+/** The record as what it is: the owner's word, about this host, under a key that no other user's record has. */
+export function asHanded(
+  record: JobRecord,
+  { owner, uid }: { readonly owner: string; readonly uid: number },
+): JobRecord {
   const host = shortName(record.host) === shortName(hostname()) ? record.host : hostname();
-  return { ...record, owner, host, trust: 'self-reported' };
+  return { ...record, run_id: `${record.run_id}.u${uid}`, owner, host, trust: 'self-reported' };
 }

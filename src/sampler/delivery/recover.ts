@@ -7,9 +7,10 @@ import { RequestRules } from '../../record/request-rules';
 import { describeJob, undescribed } from '../job/job-description';
 import { buildRecord } from '../job/job-record';
 import { reasonOf, warn } from '../../base/log';
+import { removeLiveFile } from '../node-store/live-records';
 import type { NodeStore } from '../node-store/node-store';
 import { recordOrNull, type JobRecord } from '../../record/record';
-import { shepherdLives, type RunDescription } from '../job/run-description';
+import { removeResumeState, shepherdLives, type RunDescription } from '../job/run-description';
 import { LEFT_MARK, RunDirectory } from '../job/run-directory';
 import type { Settings } from '../../record/settings';
 import { nothingObserved } from '../job/job-sampler';
@@ -109,11 +110,11 @@ function recoverOne(directory: RunDirectory, store: NodeStore, settings: Setting
   const epilogLeftCopies = directory.hasCopies();
   if (own !== null && (run === null || epilogLeftCopies || !shepherdLives(run))) {
     store.finish(name, Date.parse(own.started_at ?? '') || nowMs, own, []);
-    removeTraces(directory);
+    removeTraces(directory, settings);
     return true;
   }
   if (run === null) {
-    if (nowMs - directory.changedMs() > TORN_AGE_MS) removeTraces(directory);
+    if (nowMs - directory.changedMs() > TORN_AGE_MS) removeTraces(directory, settings);
     return false;
   }
   if (shepherdLives(run) && !epilogLeftCopies) return false;
@@ -122,12 +123,14 @@ function recoverOne(directory: RunDirectory, store: NodeStore, settings: Setting
     const record = orphanRecord(directory, run, recordOrNull(stored?.record), settings, nowMs);
     store.finish(name, Date.parse(record.started_at ?? '') || nowMs, record, []);
   }
-  removeTraces(directory);
+  removeTraces(directory, settings);
   return true;
 }
 
 /** The group first: as long as there is a run directory, it says where the group's processes came from. */
-function removeTraces(directory: RunDirectory): void {
+function removeTraces(directory: RunDirectory, settings: Settings): void {
   removeJobCgroup(directory.name, readCgroupNote(directory.path));
+  removeLiveFile(settings, directory.name);
+  removeResumeState(settings, directory.name);
   directory.remove();
 }

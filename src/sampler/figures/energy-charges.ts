@@ -57,6 +57,8 @@ interface EnergyAccount {
 const IDLE_SHARE = 0.05;
 /** RAPL advances in steps of 1 ms and CPU times in ticks of 10 ms: shorter intervals make false minima. */
 const LEAST_IDLE_SECONDS = 1;
+/** In longer ones, while no job ran, a counter may have begun anew more than once. */
+const MOST_IDLE_SECONDS = 60;
 
 /** Idle power before anything was seen; `watts` above 0 is the site's word and stays. */
 export function newIdlePower(watts: number): IdlePower {
@@ -72,7 +74,8 @@ export function learnIdlePower(idle: IdlePower, node: NodeUse): IdlePower {
   const busy = known(node.busyCpuSeconds);
   const cpu = known(node.cpuSeconds);
   if (idle.configured || joules === null || joules === 0 || busy === null || cpu === null || cpu === 0) return idle;
-  if (!(node.seconds >= LEAST_IDLE_SECONDS) || busy / cpu >= IDLE_SHARE) return idle;
+  const counts = node.seconds >= LEAST_IDLE_SECONDS && node.seconds <= MOST_IDLE_SECONDS;
+  if (!counts || busy / cpu >= IDLE_SHARE) return idle;
   const watts = joules / node.seconds;
   return watts > 0 && watts < (idle.watts ?? Infinity) ? { watts, configured: false } : idle;
 }

@@ -1,8 +1,8 @@
 import type { JobRecord } from '../../record/record';
 import type { Settings } from '../../record/settings';
 import { JobFollower, type Surroundings } from './job-follower';
-import { readResumeState, removeResumeState, type ResumeState } from './resume-state';
-import type { RunDescription } from './run-description';
+import { readResumeState, type ResumeState } from './resume-state';
+import { removeResumeState, runDirectoryName, type RunDescription } from './run-description';
 import type { RunDirectory } from './run-directory';
 
 /** What a predecessor gives us directly; else the state is looked for that one has left in RUN_DIR/resume. */
@@ -30,6 +30,6 @@ export async function attendRun(follower: JobFollower, settings: Settings): Prom
   const end = await follower.follow();
   if (end === 'handed-over') return end;
   await follower.finish(end);
-  removeResumeState(settings, follower.run);
+  removeResumeState(settings, runDirectoryName(follower.run));
   return 'finished';
 }

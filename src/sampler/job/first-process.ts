@@ -10,9 +10,10 @@ import type { RunDescription } from './run-description';
 export class FirstProcess {
   /** null: not seen alive yet. */
   pid: number | null = null;
-  /** Who it runs as; null: not known. */
+  /** Who it runs as; null: not known. Until it has executed a program that may still be root. */
   uid: number | null = null;
   private limit: number | null = null;
+  private startTicks: number | null = null;
 
   constructor(private readonly run: RunDescription) {}
 
@@ -24,6 +25,7 @@ export class FirstProcess {
     const stat = files.stat();
     if (stat === null || (!this.run.attached && stat.startTicks < this.run.shepherdStart)) return null;
     this.pid = pid;
+    this.startTicks = stat.startTicks;
     this.uid = files.status(realUid);
     return wallClockOfTicks(stat.startTicks);
   }
@@ -31,7 +33,10 @@ export class FirstProcess {
   /** The job was begun under another sampler: its first process may have gone by now. */
   resume(): void {
     this.pid = readJobPid(this.run.spool);
-    if (this.pid !== null) this.uid = new ProcessFiles(this.pid, { left: 0 }).status(realUid);
+    if (this.pid === null) return;
+    const files = new ProcessFiles(this.pid, { left: 0 });
+    this.startTicks = files.stat()?.startTicks ?? null;
+    this.uid = files.status(realUid);
   }
 
   /**
@@ -45,8 +50,10 @@ export class FirstProcess {
   /** Reads the limit as soon as it can be read. */
   readLimit(): void {
     if (this.limit !== null || this.pid === null) return;
-    const stat = new ProcessFiles(this.pid, { left: 0 }).stat();
-    if (stat === null || stat.forkedNoExec) return;
+    const files = new ProcessFiles(this.pid, { left: 0 });
+    const stat = files.stat();
+    if (stat?.startTicks !== this.startTicks || stat.forkedNoExec) return;
+    this.uid = files.status(realUid) ?? this.uid;
     this.limit = this.uid === 0 ? Infinity : parseAddressSpaceLimit(readText(`/proc/${this.pid}/limits`) ?? '');
   }
 }

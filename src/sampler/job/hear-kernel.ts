@@ -25,6 +25,13 @@ export type Connect = (handlers: ListenerHandlers) => Promise<ListenerLink | nul
 
 export type NodeReply = Extract<Reply, { kind: 'node' }>;
 
+interface HearingHandlers {
+  /** A process of the job forks, executes or ends. */
+  readonly stirred: () => void;
+  /** The node's figures. */
+  readonly node: (reply: NodeReply) => void;
+}
+
 interface HearingRules {
   /** null: it can't be used, and a listener would stay with the defaults. */
   readonly settingsPath: string | null;
@@ -60,7 +67,7 @@ class ConnectedHearing implements KernelHearing {
     private readonly ancestor: number,
     private readonly connect: Connect,
     private readonly sampler: JobSampler,
-    private readonly node: (reply: NodeReply) => void,
+    private readonly handlers: HearingHandlers,
   ) {
     this.ready = this.begin();
     void this.ready.then((reason) => {
@@ -95,9 +102,11 @@ class ConnectedHearing implements KernelHearing {
   }
 
   private take(reply: Reply): void {
-    if (reply.kind === 'fork' || reply.kind === 'exec' || reply.kind === 'exit') this.sampler.heard([reply]);
-    else if (reply.kind === 'lost') this.sampler.open('lost-records');
-    else if (reply.kind === 'node') this.node(reply);
+    if (reply.kind === 'fork' || reply.kind === 'exec' || reply.kind === 'exit') {
+      this.sampler.heard([reply]);
+      this.handlers.stirred();
+    } else if (reply.kind === 'lost') this.sampler.open('lost-records');
+    else if (reply.kind === 'node') this.handlers.node(reply);
   }
 
   private lost(): void {
@@ -152,13 +161,13 @@ class ConnectedHearing implements KernelHearing {
 
 /**
  * Connects to the listener (and starts it where there is none); when it dies, the account says so and the next one is
- * connected to. `node` gets the node's figures as they come.
+ * connected to.
  */
 export function hearKernel(
   { settingsPath, settings, ancestor, connect }: HearingRules,
   sampler: JobSampler,
-  node: (reply: NodeReply) => void,
+  handlers: HearingHandlers,
 ): KernelHearing {
-  const reach = connect ?? ((handlers: ListenerHandlers) => connectListener(settingsPath, settings, handlers));
-  return new ConnectedHearing(ancestor, reach, sampler, node);
+  const reach = connect ?? ((words: ListenerHandlers) => connectListener(settingsPath, settings, words));
+  return new ConnectedHearing(ancestor, reach, sampler, handlers);
 }

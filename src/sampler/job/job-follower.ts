@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { monotonicMs } from '../../base/monotonic';
 import { resourceLimit, Rlimit, sharesAddressSpace } from '../../native/libc';
 import { monotonicUs } from '../../sources/proc/clock';
 import { changedMs, readText } from '../../sources/files';
@@ -179,7 +180,8 @@ export class JobFollower {
   private ownerBySpool: string | null = null;
   private shepherdGoneMs: number | null = null;
   private endSeenMs: number | null = null;
-  private dueMs = this.begunMs;
+  /** On the monotonic clock: a clock that is set back must not put off what is to be done. */
+  private dueMs = monotonicMs();
   private lastSaveMs: number;
   private prepared = false;
   private committed = false;
@@ -230,7 +232,7 @@ export class JobFollower {
     this.pace = new Pace(settings, surroundings.throttle, surroundings.phaseMs, resumed?.intervalMs ?? null);
     this.first = new FirstProcess(run);
     // The saves of many jobs must not all come at once.
-    this.lastSaveMs = this.begunMs - (shared === null ? 0 : Math.random() * surroundings.saveEveryMs);
+    this.lastSaveMs = monotonicMs() - (shared === null ? 0 : Math.random() * surroundings.saveEveryMs);
   }
 
   /** Follows the job until its end, or until `spendable` is spent. */
@@ -246,7 +248,7 @@ export class JobFollower {
       for (;;) {
         const end = await this.step(shepherd);
         if (end !== null) return end;
-        await this.sleeper.sleep(Math.min(this.dueMs - Date.now(), longestSleepMs));
+        await this.sleeper.sleep(Math.min(this.dueMs - monotonicMs(), longestSleepMs));
       }
     } finally {
       shepherd.close();
@@ -269,7 +271,7 @@ export class JobFollower {
     directory?.acknowledge(kept);
     this.close();
     if (run.hooks === 'root') removeJobCgroup(runDirectoryName(run), this.cgroupNote());
-    removeLiveFile(this.settings, run);
+    removeLiveFile(this.settings, runDirectoryName(run));
     await storage.afterwards(() => {
       if (storage.keepsDirectory()) return;
       directory?.remove();
@@ -325,8 +327,15 @@ export class JobFollower {
     return hearKernel(
       { settingsPath, settings, ancestor: run.shepherdPid, ...(connect === undefined ? {} : { connect }) },
       this.sampler,
-      (reply) => this.figures.node(reply),
+      { stirred: () => this.stirred(), node: (reply) => this.figures.node(reply) },
     );
+  }
+
+  /** A job at rest is looked at less often: not when something happens in it. */
+  private stirred(): void {
+    if (!this.pace.stir()) return;
+    this.dueMs = monotonicMs() + this.untilNextStep(Date.now());
+    this.sleeper.wake();
   }
 
   /** The kernel's events are heard, or can't be (`silence`): the prolog need not wait any longer. */
@@ -355,22 +364,22 @@ export class JobFollower {
     if (this.surroundings.shared !== null && this.run.ends === 'epilog') this.lookForUsage();
     if (!this.started && endSeenMs !== null) this.started = await this.findEnded();
     // A wake-up for another file in the spool directory is no reason for another sample.
-    const isDue = now >= this.dueMs;
+    const isDue = monotonicMs() >= this.dueMs;
     if (this.started && (endSeenMs !== null || isDue)) this.look(now, endSeenMs !== null);
     const end = this.endAt(now, endSeenMs);
     if (end !== null) return end;
-    if (this.saveIfDue(now)) return 'handed-over';
+    if (this.saveIfDue()) return 'handed-over';
     if (!this.prepared && this.started && now - this.begunMs > PREPARE_AFTER_MS) {
       this.prepared = true;
       this.storage.prepare();
     }
-    if (!this.started || isDue) this.dueMs = this.nextStep(Date.now());
+    if (!this.started || isDue) this.dueMs = monotonicMs() + this.untilNextStep(Date.now());
     return null;
   }
 
-  private nextStep(nowMs: number): number {
-    if (this.started) return nowMs + this.pace.untilNextLook(nowMs, this.sampler.startMs() ?? this.begunMs);
-    return nowMs + (nowMs - this.begunMs < SHORT_WAITS_MS ? WAIT_FOR_START_MS : WAIT_LONGER_MS);
+  private untilNextStep(nowMs: number): number {
+    if (this.started) return this.pace.untilNextLook(nowMs, this.sampler.startMs() ?? this.begunMs);
+    return nowMs - this.begunMs < SHORT_WAITS_MS ? WAIT_FOR_START_MS : WAIT_LONGER_MS;
   }
 
   private isShepherdAlive(shepherd: ProcessFiles): boolean {
@@ -444,23 +453,25 @@ export class JobFollower {
   private look(nowMs: number, last: boolean): void {
     const { sampler, hearing, pace } = this;
     const { meter } = this.surroundings;
-    meter.around(() => {
+    const { asleep } = meter.around(() => {
       this.first.readLimit();
       this.lookForGroup();
-      const readings = sampler.tick(nowMs, pace.scansAt(nowMs, last), last);
+      const readings = sampler.tick(nowMs, pace.scansAt(nowMs, last), { last, monotonicMs: monotonicMs() });
       hearing.afterTick(readings);
       this.streamSample(readings, () => sampler.observation());
       this.figures.look(nowMs, readings, sampler.cpuTicks(), hearing.link());
       sampler.chart(nowMs, this.figures.charted());
+      return readings;
     });
-    if (pace.afterLook(meter.seconds()))
+    if (pace.afterLook(meter.seconds(), asleep))
       this.notes.add(
         `The sampling interval was stretched to keep the sampler under ${this.settings.cpu_budget_percent} % of a core.`,
       );
   }
 
   /** Returns whether this process has spent what it may. */
-  private saveIfDue(nowMs: number): boolean {
+  private saveIfDue(): boolean {
+    const nowMs = monotonicMs();
     const { meter, spendable, saveEveryMs, keepState } = this.surroundings;
     const spent = meter.seconds() > spendable;
     if (!spent && nowMs - this.lastSaveMs < saveEveryMs) return false;

@@ -153,6 +153,8 @@ export class JobSampler {
   private readonly processes: JobProcesses;
   private readonly sampling: { -readonly [Name in keyof Sampling]: Sampling[Name] };
   private lastRss: number;
+  /** When this process took its last sample; null: not yet. */
+  private lastMonotonicMs: number | null = null;
   /** What went with processes that have gone. */
   private gone: Sums;
   /** Counters of the last tick. */
@@ -224,8 +226,15 @@ export class JobSampler {
     return this.lineage?.forkedAt(pid) ?? null;
   }
 
-  /** Reads the job (`atMs`: ms since the epoch). `last`: nothing may be left for the next tick. */
-  tick(atMs: number, scanAll: boolean, last = false): TickReadings {
+  /**
+   * Reads the job (`atMs`: ms since the epoch). `last`: nothing may be left for the next tick; `monotonicMs`: the same moment
+   * on a clock that nobody sets, by which the time since the tick before is taken.
+   */
+  tick(
+    atMs: number,
+    scanAll: boolean,
+    { last = false, monotonicMs = atMs }: { readonly last?: boolean; readonly monotonicMs?: number } = {},
+  ): TickReadings {
     const { peaks, sampling } = this;
     const rising = (anonymous: number, rssSwap: number): boolean =>
       anonymous > lowerEnd(peaks, 'footprint') || rssSwap > lowerEnd(peaks, 'rssSwap');
@@ -240,7 +249,7 @@ export class JobSampler {
     this.gone = addSums(this.gone, sumsOfGone(this.before, counters, readings.ancestors));
     this.before = counters;
     this.sums = largest(this.sums, totals(this.gone, counters));
-    if (counters.size > 0 || sampling.samples > 0) this.takeSample(readings);
+    if (counters.size > 0 || sampling.samples > 0) this.takeSample(readings, monotonicMs);
     return readings;
   }
 
@@ -378,10 +387,13 @@ export class JobSampler {
     this.sampling.rssByteMs += this.images.settle(fates);
   }
 
-  private takeSample(readings: TickReadings): void {
-    const { sampling } = this;
+  private takeSample(readings: TickReadings, monotonicMs: number): void {
+    const { sampling, lastMonotonicMs } = this;
     const { atMs, rss, memory, counters } = readings;
-    const gap = sampling.lastSampleMs === null ? 0 : atMs - sampling.lastSampleMs;
+    // After a predecessor there is the time of day alone.
+    const gap =
+      lastMonotonicMs === null ? Math.max(0, atMs - (sampling.lastSampleMs ?? atMs)) : monotonicMs - lastMonotonicMs;
+    this.lastMonotonicMs = monotonicMs;
     const pending = memory.some((reading) => reading.pending);
     const open = this.images.see(memory, new Set(pending ? this.processes.workers() : []), gap);
     sampling.longestGapMs = Math.max(sampling.longestGapMs, gap);

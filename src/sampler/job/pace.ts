@@ -80,10 +80,17 @@ export function newThrottle(intervalMs: number, budgetPercent: number): Throttle
   };
 }
 
+/** A job that slept through so many looks is at rest: */
+const LOOKS_ASLEEP = 10;
+/** until it stirs it is looked at this often, or every interval where that is longer. */
+const RESTING_MS = 5000;
+
 /** When the looks at one job come. Times in ms since the epoch. */
 export class Pace {
   intervalMs: number;
   private lastScanMs: number;
+  /** Looks in a row that found all of the job's processes asleep since the one before. */
+  private looksAsleep = 0;
 
   /**
    * `phaseMs`: looks come at whole intervals after this moment, together with other jobs'; undefined: after the job's
@@ -99,25 +106,42 @@ export class Pace {
     this.lastScanMs = Date.now();
   }
 
-  /** After a look: `cpuSeconds` that the looks have taken so far. Returns whether the interval is longer than configured. */
-  afterLook(cpuSeconds: number): boolean {
+  /**
+   * After a look: `cpuSeconds` that the looks have taken so far, `asleep`: whether nothing of the job has run since the one
+   * before. Returns whether the interval was stretched for its cost.
+   */
+  afterLook(cpuSeconds: number, asleep: boolean): boolean {
+    this.looksAsleep = asleep ? this.looksAsleep + 1 : 0;
     this.intervalMs = this.throttle.afterTick(cpuSeconds * 1000);
     return this.intervalMs > this.settings.interval * 1000;
+  }
+
+  /** The kernel says that the job forks, executes or ends. Returns whether it was at rest: its next look is sooner now. */
+  stir(): boolean {
+    const { isAtRest } = this;
+    this.looksAsleep = 0;
+    return isAtRest;
+  }
+
+  private get isAtRest(): boolean {
+    return this.looksAsleep >= LOOKS_ASLEEP;
   }
 
   /** Whether this look goes through all of /proc: for all jobs of a process in the same second, and it is done once. */
   scansAt(nowMs: number, last: boolean): boolean {
     const everyMs = this.settings.scan_interval * 1000;
+    // Not only later: the clock may have been set back.
     const due =
       this.phaseMs === undefined || everyMs < ALIGNED_FROM_MS
-        ? nowMs - this.lastScanMs >= everyMs
-        : Math.floor(nowMs / everyMs) > Math.floor(this.lastScanMs / everyMs);
+        ? Math.abs(nowMs - this.lastScanMs) >= everyMs
+        : Math.floor(nowMs / everyMs) !== Math.floor(this.lastScanMs / everyMs);
     if (due || last) this.lastScanMs = nowMs;
     return due || last;
   }
 
   untilNextLook(nowMs: number, startMs: number): number {
-    const { intervalMs, phaseMs } = this;
+    const { phaseMs } = this;
+    const intervalMs = this.isAtRest ? Math.max(this.intervalMs, RESTING_MS) : this.intervalMs;
     const age = nowMs - startMs;
     const wait = nextTick(age, intervalMs) - age;
     if (phaseMs === undefined || age + wait < ALIGNED_FROM_MS) return wait;

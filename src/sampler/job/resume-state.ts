@@ -1,11 +1,11 @@
-import { mkdirSync, readFileSync, readdirSync, rmSync } from 'node:fs';
+import { mkdirSync, readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { bootId } from '../../sources/proc/clock';
 import { checkJson, integer, object, string, type ValueOf } from '../../base/shape';
 import { SAVED_FOLLOWER, type SavedFollower } from './job-follower';
 import { reasonOf, warn } from '../../base/log';
 import { replaceFile } from '../../base/replace-file';
-import { runDirectoryName, type RunDescription } from './run-description';
+import { resumePath, runDirectoryName, type RunDescription } from './run-description';
 import type { Settings } from '../../record/settings';
 
 /** What a sampler process left of a job for its successor; `missed`: why some of it may not be known, null: it is all. */
@@ -27,8 +27,7 @@ const RESUME_FILE = object({
 const REMEMBERED_MS = 45_000;
 
 const directoryOf = (settings: Settings): string => join(settings.run_dir, 'resume');
-const pathOf = (settings: Settings, run: RunDescription): string =>
-  join(directoryOf(settings), `${runDirectoryName(run)}.json`);
+const pathOf = (settings: Settings, run: RunDescription): string => resumePath(settings, runDirectoryName(run));
 
 /** Never throws: without it a successor begins anew. */
 export function writeResumeState(settings: Settings, run: RunDescription, state: SavedFollower): void {
@@ -67,10 +66,6 @@ export function readResumeState(settings: Settings, run: RunDescription, nowMs =
   const seconds = Math.max(0, Math.round((nowMs - at) / 1000));
   const missed = nowMs - at <= REMEMBERED_MS ? null : `This job was not sampled for about ${seconds} s.`;
   return { state, missed };
-}
-
-export function removeResumeState(settings: Settings, run: RunDescription): void {
-  rmSync(pathOf(settings, run), { force: true });
 }
 
 /** Names (run-directory.ts) of the runs that have one. */

@@ -1,3 +1,6 @@
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Settings } from '../../record/settings';
 import { bootId } from '../../sources/proc/clock';
 import { keyValues, startTicksOf } from './pid-file';
 
@@ -61,6 +64,14 @@ export function runId(run: Pick<RunDescription, 'boot' | 'shepherdPid' | 'shephe
 
 export function runDirectoryName(run: RunDescription): string {
   return `${run.job}.${run.task}.${runId(run)}`;
+}
+
+/** State of a run for the process that goes on with it; `run`: the name of its run directory. */
+export const resumePath = ({ run_dir: directory }: Settings, run: string): string =>
+  join(directory, 'resume', `${run}.json`);
+
+export function removeResumeState(settings: Settings, run: string): void {
+  rmSync(resumePath(settings, run), { force: true });
 }
 
 /** Text of a `job` file. */

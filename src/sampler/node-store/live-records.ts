@@ -19,8 +19,8 @@ import type { Settings } from '../../record/settings';
  * The record so far of a running job, as a file that its owner alone (and root) can read: node.db is for root only, since
  * a reader could hold its lock and stop every writer.
  */
-function livePath(settings: Settings, run: RunDescription): string {
-  return join(settings.run_dir, 'live', `${runDirectoryName(run)}.json`);
+function livePath(settings: Settings, run: string): string {
+  return join(settings.run_dir, 'live', `${run}.json`);
 }
 
 /** Made open to all, whatever the umask: each file in it is its owner's alone. */
@@ -44,7 +44,7 @@ function writeFor(path: string, text: string, uid: number | null): void {
 
 /** Writes the live file for the job's owner; without the right or room to do so nothing happens. */
 export function writeLiveFile(settings: Settings, run: RunDescription, record: JobRecord, uid: number | null): void {
-  const path = livePath(settings, run);
+  const path = livePath(settings, runDirectoryName(run));
   try {
     makeLiveDirectory(settings);
     writeFor(`${path}.new`, JSON.stringify(record), uid);
@@ -54,7 +54,8 @@ export function writeLiveFile(settings: Settings, run: RunDescription, record: J
   }
 }
 
-export function removeLiveFile(settings: Settings, run: RunDescription): void {
+/** `run`: the name of its run directory. */
+export function removeLiveFile(settings: Settings, run: string): void {
   removeQuietly(livePath(settings, run));
 }
 

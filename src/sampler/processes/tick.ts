@@ -34,6 +34,8 @@ export interface TickReadings {
   readonly execs: number;
   readonly fallenMarks: number;
   readonly failedReads: number;
+  /** No process of the job has run since the tick before, and there is one. */
+  readonly asleep: boolean;
 }
 
 const KIB = 1024;
@@ -57,6 +59,8 @@ export class Tick {
   private execs = 0;
   private fallenMarks = 0;
   private failedReads = 0;
+  /** Processes that have not run since the tick before. */
+  private resting = 0;
   private readonly pageSize: number;
 
   constructor(
@@ -124,7 +128,10 @@ export class Tick {
     const reading = this.takeMemory(process, status, program === 'new');
     const sample = this.takeSample(process, stat, status, program === 'new' ? null : reading);
     const whole = process.sleeps && !process.pending && program === 'same' && stat.threads === 1;
-    if (rested && whole) process.rest = { ran, reading, sweep, counters, sample, status, ticks: 0 };
+    if (rested && whole) {
+      process.rest = { ran, reading, sweep, counters, sample, status, ticks: 0 };
+      this.resting++;
+    }
     if (process.pending) {
       process.noteWork(stat, sample.rss, this.pageSize);
       if (!process.isWorker()) return;
@@ -159,6 +166,7 @@ export class Tick {
       execs,
       fallenMarks,
       failedReads,
+      asleep: this.resting > 0 && this.resting === counters.size && this.gone.size === 0,
     };
   }
 
@@ -183,6 +191,7 @@ export class Tick {
     const statm = rest === null ? null : files.statm();
     if (rest === null || !statm?.size) return false;
     rest.ticks++;
+    this.resting++;
     let { reading, sample } = rest;
     // Asleep it can only lose pages: to the kernel, which wants them for others.
     const lost = reading.rss - statm.resident * this.pageSize;

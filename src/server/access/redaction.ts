@@ -2,8 +2,8 @@ import type { StoredRecord } from '../../record/merge';
 import type { QhostJob } from '../../gridengine/qhost/qhost-report';
 import type { JobDetail } from '../../gridengine/qstat/job-detail';
 import type { ListedJob } from '../../gridengine/qstat/job-list';
-import type { ClusterView, JobPart, JobView, PendingView } from '../../live/cluster-view';
-import type { Answer, Snapshot } from '../../live/snapshot';
+import type { ClusterView, HostView, JobPart, JobView, PendingView } from '../../live/cluster-view';
+import { HOST_SUMS, type Answer, type HostTotals, type Snapshot } from '../../live/snapshot';
 import { FIELD_NAMES, FIELDS, type FieldName } from '../../record/fields';
 import { HIDDEN } from '../../record/hidden';
 import type { JobRecord } from '../../record/record';
@@ -57,8 +57,13 @@ const inAnswer = <T>(answer: Answer<T>, change: (value: T) => T): Answer<T> => (
   value: change(answer.value),
 });
 
-/** What qmaster said, as the caller may see it. */
-export function redactSnapshot(snapshot: Snapshot, access: Access): Snapshot {
+const totalsOf = (host: HostView): HostTotals => ({
+  name: host.name,
+  ...(Object.fromEntries(HOST_SUMS.map((sum) => [sum, host[sum]])) as Omit<HostTotals, 'name'>),
+});
+
+/** What qmaster said, as the caller may see it; `view`: the whole cluster, null where none could be put together. */
+export function redactSnapshot(snapshot: Snapshot, view: ClusterView | null, access: Access): Snapshot {
   if (access.level === 'all') return snapshot;
   const listed = (jobs: readonly ListedJob[]): readonly ListedJob[] => redacted(jobs, access, hideListed, projectOf);
   const ofJob = projectsByJob([...snapshot.running.value, ...snapshot.details.value]);
@@ -70,6 +75,7 @@ export function redactSnapshot(snapshot: Snapshot, access: Access): Snapshot {
     running: inAnswer(snapshot.running, listed),
     details: inAnswer(snapshot.details, (jobs) => redacted(jobs, access, hideDetail, projectOf)),
     pending: snapshot.pending === null ? null : inAnswer(snapshot.pending, listed),
+    ...(access.level === 'anonymous' ? {} : { hostTotals: view?.hosts.map(totalsOf) ?? [] }),
   };
 }
 

@@ -46,7 +46,9 @@ export function answerFromSnapshot(
   make: (snapshot: Snapshot) => string,
 ): RouteAnswer {
   const live = requireLive(asked);
-  return answered(asked, live, { key, type: JSON_TYPE }, () => make(redactSnapshot(live.snapshot, asked.access)));
+  return answered(asked, live, { key, type: JSON_TYPE }, () =>
+    make(redactSnapshot(live.snapshot, live.view, asked.access)),
+  );
 }
 
 /** The view of the cluster, still with what the caller may not see. Throws HttpProblem where there is none yet. */
@@ -76,6 +78,6 @@ export function answerFromLive(
   const { live, view } = requireView(asked);
   const { access } = asked;
   return answered(asked, live, kind, () =>
-    make({ snapshot: redactSnapshot(live.snapshot, access), view: redactView(view, access) }),
+    make({ snapshot: redactSnapshot(live.snapshot, view, access), view: redactView(view, access) }),
   );
 }

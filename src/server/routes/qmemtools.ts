@@ -25,7 +25,7 @@ function answer(name: 'qhost' | 'qstat', make: Make, asked: RouteRequest<Paramet
   const { hosts, running, details } = live?.snapshot ?? {};
   const problem = hosts?.problem ?? running?.problem ?? details?.problem ?? null;
   const given = (): QmemAnswer => {
-    if (live?.view) return make(redactSnapshot(live.snapshot, access), redactView(live.view, access), now);
+    if (live?.view) return make(redactSnapshot(live.snapshot, live.view, access), redactView(live.view, access), now);
     const reason = problem ?? 'nothing has been asked of qmaster yet, try again in some seconds';
     return { success: false, message: `No data for ${name}: ${reason}`, data: EMPTY };
   };

@@ -122,6 +122,27 @@ describe('makeReport', () => {
     assert.deepEqual(far.lines, []);
   });
 
+  it('advises nothing per slot where jobs of a name that were not looked at may have fewer slots', async () => {
+    const GIB_1 = { ...(ordinary.peak_rss ?? assert.fail()), lower_bytes: GIB };
+    const wide = { slots: 64, host_slots: 64, job_name: 'sweep', pe: 'smp' };
+    const peaks = (bytes: number): Partial<typeof ordinary> => {
+      const peak = { ...GIB_1, lower_bytes: bytes, upper_bytes: bytes };
+      return { peak_rss: peak, peak_rss_swap: peak, peak_process_vmem: peak };
+    };
+    const limit = { request_bytes: 4 * GIB, limit_bytes: 256 * GIB, per: 'slot' } as const;
+    const records = Array.from({ length: 600 }, (_, index) => {
+      const own = index % 2 === 0;
+      const job = { ...ordinary, ...wide, job_id: 2000 + index, h_vmem: limit, ...peaks(64 * GIB) };
+      const narrow = { slots: 1, host_slots: 1, h_vmem: { ...limit, limit_bytes: 4 * GIB }, ...peaks(3 * GIB) };
+      return at(own ? job : { ...job, ...narrow }, 5, 600);
+    });
+    const { wasters } = await sampleReport({}, records);
+    const [line] = wasters[0]?.jobs.lines ?? [];
+    // 64 GiB over 64 slots is 1 GiB a slot: too little for the jobs of one slot.
+    assert.ok(line !== undefined && line.jobs === 600);
+    if (line.advice !== null) assert.notEqual(line.advice.risk, null);
+  });
+
   it('tells nodes that fell silent from those that have samples, and from idle ones', async () => {
     const records = sampleCluster();
     const gone: JobRecord = at({ ...ordinary, job_id: 5, host: 'node99' }, -50, 600);

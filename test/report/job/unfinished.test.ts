@@ -3,6 +3,7 @@ import { describe, it } from 'node:test';
 import type { JobDetail } from '../../../src/gridengine/qstat/job-detail';
 import type { ListedJob } from '../../../src/gridengine/qstat/job-list';
 import type { Hold } from '../../../src/live/holds';
+import type { Snapshot } from '../../../src/live/snapshot';
 import { unfinishedJob, type UnfinishedJob } from '../../../src/live/unfinished-job';
 import { renderUnfinished, unfinishedAccount, unfinishedLine } from '../../../src/report/job/unfinished';
 import { displayWidth } from '../../../src/report/screen/text-width';
@@ -15,6 +16,7 @@ import {
   HOSTILE_NAME,
   HOSTILE_OWNER,
   listed,
+  queue,
   resource,
   row,
   snapshot,
@@ -36,14 +38,17 @@ interface Asked {
   /** Runs on node01 in this state. */
   readonly runs?: string;
   readonly problem?: string;
+  readonly changes?: Partial<Snapshot>;
 }
 
+const GIB = 1024 ** 3;
 const NODES = { node01: '12.000G', node02: '3.500G' };
 const offer = (complex: string, value: string, node: string): string =>
   `(-l ${complex}=1) cannot run at host "${node}" because it offers only hc:${complex}=${value}`;
 
 /** Job 300, beside others that run (100) and wait (201 before it, 301 behind it). */
-function asked({ row: ofJob, detail: more = {}, reasons = [], holds = [], runs, problem }: Asked): UnfinishedJob {
+function asked(given: Asked): UnfinishedJob {
+  const { row: ofJob, detail: more = {}, reasons = [], holds = [], runs, problem, changes = {} } = given;
   const name = { name: 'relax', owner: 'alice', ...ofJob };
   const running = runs === undefined ? [] : [listed(300, 'all.q@node01', { ...name, state: runs, slots: 1 })];
   const rows = runs === undefined ? [waiting(300, { requests: [hard('8G')], ...name })] : [];
@@ -57,6 +62,7 @@ function asked({ row: ofJob, detail: more = {}, reasons = [], holds = [], runs, 
       ),
       running: answer([listed(100, 'all.q@node01', { requests: [hard('20G')] }), ...running]),
       pending: answer([waiting(201), ...rows, waiting(301)]),
+      ...changes,
     }),
     {
       details: {
@@ -117,6 +123,8 @@ const samples: Readonly<Record<string, UnfinishedJob>> = {
   }),
 };
 
+const accountOf = (job: UnfinishedJob): Readonly<Record<string, unknown>> => ({ ...unfinishedAccount(job) });
+
 describe('renderUnfinished', () => {
   for (const [name, job] of Object.entries(samples)) {
     it(`shows ${name} on 80 columns`, () => {
@@ -137,10 +145,48 @@ describe('renderUnfinished', () => {
     });
   }
 
+  it('says that a job fits no host only where all that hosts have is known', () => {
+    const fits = (free: Readonly<Record<string, string | null>>, request: string, changes: Partial<Snapshot> = {}) => {
+      const hosts = Object.entries(free).map(([name, left]) =>
+        host(name, {
+          resources: left === null ? [] : [resource('h_vmem', left)],
+          queues: [queue('all.q', 0, 16)],
+          jobs: name === 'node01' ? [row(100)] : [],
+        }),
+      );
+      const running = answer([listed(100, 'all.q@node01', { requests: [hard('1000M')] })]);
+      const pending = answer([waiting(300, { requests: [hard(request)] })]);
+      const details = { jobs: [detail(300, [])], reasons: [], problem: null, tookMs: 1, unreachable: false };
+      const job = unfinishedJob(
+        300,
+        snapshot({ hosts: answer(hosts), running, pending, ...changes }),
+        { details, holds: [] },
+        { rules: USUAL_RULES, nowMs: AT },
+      );
+      return accountOf(job ?? assert.fail()).fits_no_host;
+    };
+    // qhost prints three places: 255.023G are left of 256G beside a job of 1000M.
+    assert.equal(fits({ node01: '255.023G' }, '256G'), false);
+    assert.equal(fits({ node01: '255.023G' }, '257G'), true);
+    assert.equal(fits({ node01: '10.000G', big: null }, '500G'), false);
+    // A job that qhost knows before qstat does: what it takes is not known.
+    assert.equal(fits({ node01: '10.000G' }, '256G', { running: answer([]) }), false);
+    const hostTotals = [{ name: 'node01', capacity: 256 * GIB, requested: 0, peak: 0, used: 0 }];
+    const others = { unlimited: 0, strandedMemory: 0, strandedSlots: 0 };
+    assert.equal(
+      fits({ node01: '56.000G' }, '100G', { hostTotals: hostTotals.map((sums) => ({ ...sums, ...others })) }),
+      false,
+    );
+  });
+
+  it('counts no queue of which the reader sees a part', () => {
+    const partial = asked({ row: { state: 'hqw' }, detail: { predecessors: [100, 99] }, changes: { hostTotals: [] } });
+    assert.equal(accountOf(partial).position, null);
+    assert.match(renderUnfinished(partial, testScreen(), false).join(' '), /99 \(ended, or not yours to see\)/);
+  });
+
   it('says for programs whether a job can ever start, and where it stands', () => {
-    const of = (name: string): Readonly<Record<string, unknown>> => ({
-      ...unfinishedAccount(samples[name] ?? assert.fail()),
-    });
+    const of = (name: string): ReturnType<typeof accountOf> => accountOf(samples[name] ?? assert.fail());
     assert.deepEqual(
       ['too-large', 'not-free', 'error', 'runs-unsampled'].map((name) => [of(name).state, of(name).fits_no_host]),
       [

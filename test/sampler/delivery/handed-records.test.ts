@@ -34,6 +34,7 @@ import { runOf } from '../../support/runs';
 process.env.QMEMACCT_LOG = 'stderr';
 
 const NOBODY = 65534;
+const DAEMON = 1;
 const DAY = 86_400_000;
 const NOW = Date.now();
 const RUN = runOf({ job: 1516, boot: bootId(), hooks: 'plain', memory: 'none', reason: 'no room' });
@@ -119,7 +120,7 @@ describe('records that users hand in', { skip: notRoot }, () => {
     const path = node.hand('1516.0.abc', text({ trust: 'root' }));
     assert.deepEqual(node.pass(), { taken: 1, problems: [] });
     assert.equal(existsSync(path), false);
-    assert.deepEqual(node.delivered(), [record()]);
+    assert.deepEqual(node.delivered(), [record({ run_id: `${runId(RUN)}.u${NOBODY}` })]);
     assert.deepEqual(node.pass(), { taken: 0, problems: [] });
   });
 
@@ -130,6 +131,23 @@ describe('records that users hand in', { skip: notRoot }, () => {
     const [first] = node.delivered();
     assert.deepEqual([first?.owner, first?.host], ['nobody', hostname()]);
     assertRefused(newNode(t), '', /^$/);
+  });
+
+  it('are of keys that no other user can name, whatever run they say to be of', (t) => {
+    const node = newNode(t);
+    node.hand('a', text());
+    node.hand('b', text({ owner: 'daemon', revision: NOW }), DAEMON);
+    assert.equal(node.pass().taken, 2);
+    assert.deepEqual(
+      node
+        .delivered()
+        .map(({ owner, run_id: run }) => [owner, run])
+        .sort(),
+      [
+        ['daemon', `${runId(RUN)}.u${DAEMON}`],
+        ['nobody', `${runId(RUN)}.u${NOBODY}`],
+      ],
+    );
   });
 
   it('are refused in the name of another, or of nobody', (t) => {

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { tryLock } from '../../../src/native/libc';
 import { writePrivateRecord } from '../../../src/sampler/delivery/finish';
+import { runningRecords, writeLiveFile } from '../../../src/sampler/node-store/live-records';
 import { NodeStore } from '../../../src/sampler/node-store/node-store';
 import { cpuEfficiency, memoryEfficiency } from '../../../src/record/efficiency';
 import { parseRecord, type JobRecord } from '../../../src/record/record';
@@ -12,9 +13,10 @@ import { recoverOrphans } from '../../../src/sampler/delivery/recover';
 import { startTicksOf } from '../../../src/sampler/job/pid-file';
 import {
   formatRunDescription,
+  resumePath,
+  type RunDescription,
   runDirectoryName,
   runId,
-  type RunDescription,
 } from '../../../src/sampler/job/run-description';
 import { DEFAULT_SETTINGS, type Settings } from '../../../src/record/settings';
 import { bootId } from '../../../src/sources/proc/clock';
@@ -200,7 +202,12 @@ describe('runs that nobody looks after', () => {
     const node = newNode(t);
     node.leave(RUN, COPIES);
     node.store.saveProgress(runDirectoryName(RUN), 500, saved(RUN), []);
+    writeLiveFile(node.settings, RUN, saved(RUN), null);
+    mkdirSync(join(node.settings.run_dir, 'resume'));
+    writeFileSync(resumePath(node.settings, runDirectoryName(RUN)), '{}');
     const record = recovered(node);
+    assert.deepEqual(runningRecords(node.settings), []);
+    assert.equal(existsSync(resumePath(node.settings, runDirectoryName(RUN))), false);
     assert.equal(record.status, 'finished');
     assert.equal(record.trust, 'root');
     assert.equal(record.samples, 40);

@@ -159,11 +159,12 @@ describe('learnIdlePower', () => {
     assert.equal(learnIdlePower(first, { ...quiet, packageJoules: 2500 }).watts, 200);
   });
 
-  it('learns nothing of a busy node, too short an interval or a missing counter', () => {
+  it('learns nothing of a busy node, too short or too long an interval, or a missing counter', () => {
     for (const odd of [
       NODE,
       { ...quiet, busyCpuSeconds: 4 },
       { ...quiet, seconds: 0.5 },
+      { ...quiet, seconds: 3600 },
       { ...quiet, packageJoules: null },
       { ...quiet, packageJoules: 0 },
       { ...quiet, busyCpuSeconds: null },

@@ -111,9 +111,10 @@ function hear(t: TestContext, { settings }: FakeListener): Heard {
     open: (reason: string) => void told.push(`open ${reason}`),
     deafen: (reason: string) => void told.push(`deafen ${reason}`),
   };
-  const hearing = hearKernel({ settingsPath: '', settings, ancestor: 10 }, sampler as unknown as JobSampler, (reply) =>
-    nodes.push(reply),
-  );
+  const hearing = hearKernel({ settingsPath: '', settings, ancestor: 10 }, sampler as unknown as JobSampler, {
+    stirred: () => void told.push('stirred'),
+    node: (reply) => nodes.push(reply),
+  });
   t.after(() => {
     hearing.close();
   });
@@ -136,7 +137,7 @@ describe('hearing the kernel', () => {
     listener.send({ kind: 'node', id: null, charges: null, gpu: [] });
     hearing.afterTick(TICK);
     await hearing.finish(60_000);
-    assert.deepEqual(told, ['listen', 'fork', 'settle']);
+    assert.deepEqual(told, ['listen', 'fork', 'stirred', 'settle']);
     assert.equal(nodes.length, 1);
     listener.send({ kind: 'lost', what: 'records' });
     await until(() => told.includes('open lost-records'), 'the loss');

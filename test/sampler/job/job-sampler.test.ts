@@ -77,6 +77,21 @@ describe('the sampler of a job', () => {
     assert.equal(Math.max(...filled(sampler.observation().series)), 3000 * KIB);
   });
 
+  it('takes the time between samples from a clock that nobody sets', () => {
+    const { sampler, tree } = newJob();
+    sampler.start(100, START);
+    tree.set(100, { rss: 1000 });
+    // An hour back, and two forward.
+    for (const [monotonicMs, atMs] of [
+      [5000, START + 1000],
+      [6000, START + 2000 - 3_600_000],
+      [8000, START + 4000 + 3_600_000],
+    ] as const)
+      sampler.tick(atMs, false, { monotonicMs });
+    const { rssByteMs, longestGapMs, samples } = sampler.observation();
+    assert.deepEqual([rssByteMs, longestGapMs, samples], [KIB * 1000 * 3000, 2000, 3]);
+  });
+
   it('counts a process once that ended after two sweeps, before the first of them was settled', () => {
     const { sampler, tree } = newJob();
     sampler.start(100, START);
@@ -105,12 +120,12 @@ describe('the sampler of a job', () => {
     for (const state of ['a zombie', 'gone']) {
       if (state === 'gone') tree.remove(101);
       else tree.set(101, { state: 'Z' });
-      sampler.settle(sampler.tick(START + 200, false, true));
+      sampler.settle(sampler.tick(START + 200, false, { last: true }));
       assert.equal(sampler.dying(), true, state);
       assert.deepEqual(sampler.observation().lineage?.upper(none).rss.open, ['failed-read'], state);
     }
     sampler.heard([exit(monotonicUs(), 101, exitAccount({ rssBytes: 2 ** 30, vmBytes: 2 ** 32 }))]);
-    sampler.settle(sampler.tick(START + 300, false, true));
+    sampler.settle(sampler.tick(START + 300, false, { last: true }));
     assert.equal(sampler.dying(), false);
     assert.deepEqual(sampler.observation().lineage?.upper(none).rss.open, []);
   });

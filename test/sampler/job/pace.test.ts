@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { newShareMeter, newThrottle, nextTick, WHOLE_PROCESS } from '../../../src/sampler/job/pace';
+import { DEFAULT_SETTINGS } from '../../../src/record/settings';
+import { newShareMeter, newThrottle, nextTick, Pace, WHOLE_PROCESS } from '../../../src/sampler/job/pace';
 import { oneOf } from '../../tries';
 
 function ticks(count: number, interval: number): readonly number[] {
@@ -74,6 +75,56 @@ describe('stretching', () => {
 
   it('never waits longer than a minute', () => {
     assert.equal(intervals([90_000, 90_000, 90_000, 90_000, 90_000]).at(-1), 60_000);
+  });
+});
+
+describe('a job at rest', () => {
+  const START_MS = 1_000_000;
+  /** Looks that find it asleep or not; how long it is until the next one, after the last of them at this age. */
+  const paceAfter = (looks: readonly boolean[], interval = 1, phaseMs?: number): Pace => {
+    const throttle = { afterTick: () => interval * 1000 };
+    const pace = new Pace({ ...DEFAULT_SETTINGS, interval }, throttle, phaseMs, null);
+    for (const asleep of looks) pace.afterLook(0, asleep);
+    return pace;
+  };
+  const asleep = (looks: number): readonly boolean[] => Array.from({ length: looks }, () => true);
+  const waitAt = (pace: Pace, age: number): number => pace.untilNextLook(START_MS + age, START_MS);
+
+  it('is looked at every five seconds once it has slept through ten looks', () => {
+    assert.equal(waitAt(paceAfter(asleep(9)), 12_000), 1000);
+    assert.equal(waitAt(paceAfter(asleep(10)), 12_000), 3000);
+    assert.equal(waitAt(paceAfter(asleep(100), 1, 250), 12_000), 3250);
+  });
+
+  it('is looked at every interval as soon as one look finds it awake', () => {
+    assert.equal(waitAt(paceAfter([...asleep(50), false]), 65_000), 1000);
+    assert.equal(waitAt(paceAfter([...asleep(50), false, ...asleep(9)]), 65_000), 1000);
+  });
+
+  it('is looked at sooner when the kernel says that something happens in it', () => {
+    const pace = paceAfter(asleep(20));
+    assert.equal(pace.stir(), true);
+    assert.equal(waitAt(pace, 20_100), 900);
+    assert.equal(pace.stir(), false);
+    assert.equal(paceAfter(asleep(3)).stir(), false);
+  });
+
+  it('is looked for in all of /proc as often as before when the clock is set back', () => {
+    for (const phaseMs of [undefined, 250]) {
+      const pace = paceAfter([], 1, phaseMs);
+      const now = Date.now();
+      pace.scansAt(now, true);
+      assert.equal(pace.scansAt(now - 3_600_000, false), true, String(phaseMs));
+      assert.equal(pace.scansAt(now - 3_600_000, false), false);
+      assert.equal(pace.scansAt(now - 3_600_000 + 5000, false), true);
+    }
+  });
+
+  it('keeps an interval that is longer, and is not said to be stretched', () => {
+    const pace = paceAfter(asleep(20), 30);
+    assert.equal(waitAt(pace, 600_000), 30_000);
+    assert.equal(pace.afterLook(0, true), false);
+    assert.equal(pace.intervalMs, 30_000);
   });
 });
 

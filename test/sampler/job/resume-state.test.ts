@@ -7,11 +7,10 @@ import { JobSampler } from '../../../src/sampler/job/job-sampler';
 import {
   parseHandedState,
   readResumeState,
-  removeResumeState,
   resumableRuns,
   writeResumeState,
 } from '../../../src/sampler/job/resume-state';
-import { runDirectoryName, type RunDescription } from '../../../src/sampler/job/run-description';
+import { removeResumeState, runDirectoryName, type RunDescription } from '../../../src/sampler/job/run-description';
 import { thisMachine } from '../../../src/sampler/peaks/slack';
 import { DEFAULT_SETTINGS, type Settings } from '../../../src/record/settings';
 import { temporaryDirectory } from '../../support/temporary-directory';
@@ -35,7 +34,7 @@ function stateOf(text = 'a "quoted" name'): SavedFollower {
   );
   sampler.start(process.pid, Date.now() - 1000);
   sampler.listen();
-  for (const last of [false, true]) sampler.settle(sampler.tick(Date.now(), false, last));
+  for (const last of [false, true]) sampler.settle(sampler.tick(Date.now(), false, { last }));
   const state = {
     sampler: sampler.save(),
     cpuSeconds: 1.5,
@@ -61,7 +60,7 @@ describe('what a service leaves for its successor', () => {
     const settings = settingsIn();
     assert.equal(readResumeState(settings, runOf({ job: 1 })), null);
     assert.deepEqual(resumableRuns(settings), new Set());
-    removeResumeState(settings, runOf({ job: 1 }));
+    removeResumeState(settings, runDirectoryName(runOf({ job: 1 })));
     writeResumeState(settings, runOf({ job: 1 }), { ...STATE, cpuSeconds: 1 });
     writeResumeState(settings, runOf({ job: 1 }), STATE);
     writeResumeState(settings, runOf({ job: 2 }), STATE);
@@ -70,7 +69,7 @@ describe('what a service leaves for its successor', () => {
     assert.equal(statSync(join(settings.run_dir, 'resume')).mode & 0o777, 0o700);
     assert.equal(statSync(fileOf(settings, runOf({ job: 1 }))).mode & 0o777, 0o600);
     assert.equal(readdirSync(join(settings.run_dir, 'resume')).length, 2);
-    removeResumeState(settings, runOf({ job: 1 }));
+    removeResumeState(settings, runDirectoryName(runOf({ job: 1 })));
     assert.equal(readResumeState(settings, runOf({ job: 1 })), null);
     assert.notEqual(readResumeState(settings, runOf({ job: 2 })), null);
   });

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { removeLiveFile, runningRecords, writeLiveFile } from '../../../src/sampler/node-store/live-records';
 import type { JobRecord } from '../../../src/record/record';
-import { runId, type RunDescription } from '../../../src/sampler/job/run-description';
+import { runDirectoryName, runId, type RunDescription } from '../../../src/sampler/job/run-description';
 import { DEFAULT_SETTINGS, type Settings } from '../../../src/record/settings';
 import { temporaryDirectory } from '../../support/temporary-directory';
 import { recordOf } from '../../support/records';
@@ -22,7 +22,7 @@ describe('live files', () => {
   it('come and go with the job', () => {
     const settings = settingsIn();
     assert.deepEqual(runningRecords(settings), []);
-    removeLiveFile(settings, run(1));
+    removeLiveFile(settings, runDirectoryName(run(1)));
     writeLiveFile(settings, run(1), record(1), null);
     writeLiveFile(settings, run(2), record(2), null);
     assert.deepEqual(
@@ -31,7 +31,7 @@ describe('live files', () => {
     );
     writeLiveFile(settings, run(1), { ...record(1), samples: 5 }, null);
     assert.equal(runningRecords(settings)[0]?.samples, 5);
-    removeLiveFile(settings, run(1));
+    removeLiveFile(settings, runDirectoryName(run(1)));
     assert.deepEqual(
       runningRecords(settings).map(({ job_id }) => job_id),
       [2],

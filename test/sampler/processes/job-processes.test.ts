@@ -577,6 +577,20 @@ describe('a process that sleeps', () => {
     assert.equal(asleep(job.tick(12)), true);
   });
 
+  it('is a job asleep, also when it is read again, until it has run or another one is there', () => {
+    const job = sleeper();
+    for (let second = 3; second < 20; second++) assert.equal(job.tick(second).asleep, true, String(second));
+    assert.equal(job.last(20).asleep, true);
+    job.ran(2000);
+    assert.deepEqual([job.tick(21).asleep, job.tick(22).asleep, job.tick(23).asleep], [false, true, true]);
+    job.tree.set(200, { ppid: ROOT });
+    assert.equal(job.tick(24, { scan: true }).asleep, false);
+    const gone = sleeper();
+    gone.tree.remove(ROOT);
+    assert.equal(gone.tick(3).asleep, false);
+    assert.equal(gone.tick(4).asleep, false);
+  });
+
   it('is read at once when it has run, until it has slept over two readings', () => {
     const job = sleeper();
     assert.equal(asleep(job.tick(3)), true);

@@ -62,7 +62,7 @@ function told(value: unknown): readonly string[] {
 
 describe('redactSnapshot, redactView', () => {
   it('change nothing for who sees all', () => {
-    assert.equal(redactSnapshot(given, FULL_ACCESS), given);
+    assert.equal(redactSnapshot(given, view, FULL_ACCESS), given);
     assert.equal(redactView(view, FULL_ACCESS), view);
     assert.deepEqual(told(given), SECRETS);
     assert.deepEqual(told(view).toSorted(), ['1002', 'bob', 'mpi-of-bob']);
@@ -70,7 +70,7 @@ describe('redactSnapshot, redactView', () => {
 
   it('tell nothing of who owns a stranger’s job, and what it is called', () => {
     for (const access of [alice, onlyAlice, nobody, onlyNobody]) {
-      assert.deepEqual(told(redactSnapshot(given, access)), [], accessKey(access));
+      assert.deepEqual(told(redactSnapshot(given, view, access)), [], accessKey(access));
       assert.deepEqual(told(redactView(view, access)), [], accessKey(access));
     }
   });
@@ -85,7 +85,7 @@ describe('redactSnapshot, redactView', () => {
       seen.pending?.map(({ name }) => name),
       [HIDDEN, 'job201'],
     );
-    const snapshot = redactSnapshot(given, alice);
+    const snapshot = redactSnapshot(given, view, alice);
     assert.equal(snapshot.running.value.length, given.running.value.length);
   });
 
@@ -100,6 +100,25 @@ describe('redactSnapshot, redactView', () => {
     assert.deepEqual(totals(seen.hosts), totals(view.hosts));
     assert.ok(seen.hosts.every(({ parts }) => parts.every(({ owner }) => owner === 'alice')));
     assert.equal(redactView(view, onlyNobody).jobs.length, 0);
+  });
+
+  it('keep what hosts come to in a snapshot, too, and say that jobs are missing', () => {
+    for (const access of [onlyAlice, onlyNobody, ofProject(['other'], true)]) {
+      const seen = viewCluster(redactSnapshot(given, view, access), [], { rules: USUAL_RULES, nowMs: AT });
+      for (const { name, capacity, requested, peak, used, unlimited, strandedSlots } of seen.hosts) {
+        const whole = view.hosts.find((host) => host.name === name);
+        assert.deepEqual(
+          { capacity, requested, peak, used, unlimited, strandedSlots },
+          {
+            ...{ capacity: whole?.capacity, requested: whole?.requested, peak: whole?.peak, used: whole?.used },
+            ...{ unlimited: whole?.unlimited, strandedSlots: whole?.strandedSlots },
+          },
+          `${accessKey(access)} ${name}`,
+        );
+      }
+    }
+    assert.equal(redactSnapshot(given, view, alice).hostTotals, undefined);
+    assert.deepEqual(redactSnapshot(given, null, onlyAlice).hostTotals, []);
   });
 
   it('show the jobs of one’s projects, wherever they stand, and no others', () => {
@@ -120,7 +139,7 @@ describe('redactSnapshot, redactView', () => {
       for (const named of [true, false]) {
         const access = ofProject(['genome'], named);
         const seen = redactView(cluster, access);
-        const said = redactSnapshot(snapshot, access);
+        const said = redactSnapshot(snapshot, cluster, access);
         for (const jobs of [
           seen.jobs,
           seen.hosts.flatMap(({ parts }) => parts),
@@ -138,7 +157,7 @@ describe('redactSnapshot, redactView', () => {
 
   it('never take a job without a known owner for one’s own', () => {
     const strange = { ...given, details: answer([detail(9, [taskDetail(usage(1))], { owner: '' })]) };
-    assert.equal(redactSnapshot(strange, onlyNobody).details.value.length, 0);
+    assert.equal(redactSnapshot(strange, null, onlyNobody).details.value.length, 0);
   });
 });
 

@@ -129,7 +129,7 @@ describe('two users of a site, by its server', { skip: notRoot }, () => {
       // Sums leave out what only its owner says.
       assert.deepEqual(ranked(top), [{ nobody: 2 }, 2]);
       assert.match(top.stderr, /this site shows you your own jobs only/);
-      assert.equal(run(NOBODY, 'job', '2').status, 1);
+      assert.equal(run(NOBODY, 'job', '2').status, 3, 'nobody can be asked whether it waits');
       const stranger = run(NOBODY, 'owner', 'daemon');
       assert.equal(stranger.status, 3);
       assert.match(stranger.stderr, /this site shows you your own jobs only/);
@@ -144,8 +144,8 @@ describe('two users of a site, by its server', { skip: notRoot }, () => {
     assert.deepEqual(numbers(run(NOBODY, 'owner', 'daemon', '--json')), [2]);
     assert.deepEqual(numbers(run(NOBODY, 'project', 'secret', '--json')), [6]);
     assert.deepEqual(numbers(run(DAEMON, 'project', 'secret', '--json')), [3, 6]);
-    assert.equal(run(NOBODY, 'job', '3').status, 1);
-    assert.equal(run(NOBODY, 'job', '4').status, 1);
+    assert.equal(run(NOBODY, 'job', '3').status, 3);
+    assert.equal(run(NOBODY, 'job', '4').status, 3);
     assert.deepEqual(numbers(run(0, 'jobs', '--json')), [1, 2, 3, 4, 5, 6]);
   });
 

@@ -23,6 +23,9 @@ export function daysChart(days: readonly SummaryGroup[]): Html | null {
   const height = (gibHours: number): number => Math.round((gibHours / most) * (BOTTOM - TOP) * 10) / 10;
   const step = 100 / days.length;
   const every = Math.ceil(days.length / LABELS);
+  const from = days[0]?.key ?? '';
+  const to = days.at(-1)?.key ?? '';
+  const oneYear = from.slice(0, 4) === to.slice(0, 4);
   const columns = sums.map(({ day, words, ...amounts }, index) => {
     const [used, top, whole] = [height(amounts.used), height(amounts.top), height(amounts.whole)];
     const [x, width] = [`${(index * step).toFixed(3)}%`, `${(step * 0.86).toFixed(3)}%`];
@@ -31,11 +34,9 @@ export function daysChart(days: readonly SummaryGroup[]): Html | null {
       <rect class="band" x="${x}" width="${width}" y="${BOTTOM - whole}" height="${whole}"></rect>
       <rect class="rest" x="${x}" width="${width}" y="${BOTTOM - top}" height="${top}"></rect>
       <rect class="used" x="${x}" width="${width}" y="${BOTTOM - used}" height="${used}"></rect>
-      ${index % every === 0 ? html`<text x="${x}" y="${HEIGHT - 8}">${day.slice(5)}</text>` : null}</g
+      ${index % every === 0 ? html`<text x="${x}" y="${HEIGHT - 8}">${oneYear ? day.slice(5) : day}</text>` : null}</g
     >`;
   });
-  const from = days[0]?.key ?? '';
-  const to = days.at(-1)?.key ?? '';
   return html`<svg
       width="100%"
       height="${HEIGHT}"

@@ -1,5 +1,5 @@
 import { DIMENSIONS, type Dimension } from '../../../accounting/summary';
-import { formatMinute, formatZone } from '../../../report/format/local-time';
+import { formatInterval } from '../../../report/format/local-time';
 import { summaryAnswer } from '../../accounting/answer-shapes';
 import { intervalOf, wholeDays } from '../../routes/accounting';
 import { queryTime } from '../../routes/parameter';
@@ -7,7 +7,7 @@ import { html, linkTo, type Html } from '../html';
 import { choices, section } from '../layout';
 import { askAccounting, pageRoute } from '../page';
 import { reportsPart } from './reports';
-import { daysPart, groupsTable, sumsPart } from './sums';
+import { daysPart, groupsTable, MOST_DAYS, sumsPart } from './sums';
 
 const GROUPS = 10;
 
@@ -33,7 +33,7 @@ export const clusterPage = pageRoute({
     const { since = '30d' } = asked.query;
     const from = asked.values.since ?? asked.now - 30 * 86_400_000;
     const interval = wholeDays(intervalOf(from, asked.now, asked.now));
-    const days = { what: 'summary', query: { ...interval, by: 'day', limit: 400 } } as const;
+    const days = { what: 'summary', query: { ...interval, by: 'day', limit: MOST_DAYS } } as const;
     const { totals, groups } = await askAccounting(asked, days, summaryAnswer);
     const tables: Html[] = [];
     for (const by of DIMENSIONS) {
@@ -48,10 +48,7 @@ export const clusterPage = pageRoute({
     return {
       title: 'Cluster',
       body: html`<h1>All jobs</h1>
-        <p class="faint">
-          ${formatMinute(new Date(interval.since))} → ${formatMinute(new Date(interval.until))}
-          ${formatZone(new Date(interval.until))}
-        </p>
+        <p class="faint">${formatInterval(new Date(interval.since), new Date(interval.until), '→')}</p>
         ${choices(spans)} ${section('Totals', sumsPart(totals))} ${daysPart(groups)}
         <div class="tables">${tables}</div>
         ${reportsPart(asked)}`,

@@ -46,6 +46,17 @@ function tasksOf(runs: JobRuns): JobRuns {
 /** What the page of an array job is made from. */
 export type ArrayView = Omit<ValueOf<typeof arrayAnswer>, 'schema' | 'reruns'>;
 
+/** What is enough for the task that needs most, and the whole line where that one ended badly. */
+function nextOf(tasks: JobRuns, causes: JobPart['causes']): Pick<ArrayView, 'next_time' | 'line'> {
+  const bytes = ({ next_time: next }: JobRuns[number]): number => next?.request_bytes ?? 0;
+  const most = tasks.reduce<JobRuns[number] | null>((a, b) => (a === null || bytes(b) > bytes(a) ? b : a), null);
+  const enough = tasks
+    .filter((task) => most !== null && bytes(task) === bytes(most))
+    .map(({ record }) => record.task_id);
+  const cause = causes.find(({ task_id: task, next_time: line }) => line !== null && enough.includes(task));
+  return { next_time: most?.next_time ?? null, line: cause?.next_time ?? null };
+}
+
 /** The same out of all runs of the job. */
 export function arrayView({ runs, causes }: JobPart): ArrayView {
   const tasks = tasksOf(runs);
@@ -58,8 +69,7 @@ export function arrayView({ runs, causes }: JobPart): ArrayView {
       .sort((a, b) => a - b),
     limit_bytes: largestOfKnown(tasks.map(({ record }) => limitOf(record))),
     course: courseOf(tasks.flatMap(({ record }) => record.series ?? [])),
-    next_time: tasks.map(({ next_time: one }) => one).find((one) => one !== null) ?? null,
-    line: causes.find(({ next_time: one }) => one !== null)?.next_time ?? null,
+    ...nextOf(tasks, causes),
     closest: [...tasks].sort((a, b) => shareOf(b) - shareOf(a)).slice(0, LISTED),
     ends: ends.map(([label, group]) => ({ label, tasks: group.length })),
     causes: kinds

@@ -3,17 +3,17 @@ import type { NextRequest } from '../../../report/advice/next-request';
 import { hasUnknownPart, roundRequest } from '../../../report/advice/advice';
 import { formatClock } from '../../../report/format/local-time';
 import { formatCount, formatPercent } from '../../../report/format/units';
-import { NOT_WHOLE } from '../../../report/job/headline';
+import { NOT_WHOLE, raiseReason } from '../../../report/job/headline';
 import type { CauseAccount } from '../../../report/why/causes';
 import { html, type Html } from '../html';
 import { section } from '../layout';
 
-const VERDICTS: Readonly<Record<NextRequest['kind'], string>> = {
-  lower: 'It requested more memory than it needs.',
-  raise: 'It came close to its limit or beyond it.',
-  keep: 'The request fits.',
-  ask: 'Nothing was requested.',
-};
+function verdict({ kind, risk }: NextRequest, records: readonly JobRecord[]): string {
+  if (kind === 'lower') return 'It requested more memory than it needs.';
+  if (kind === 'raise') return raiseReason(records, risk !== null);
+  if (kind === 'ask') return 'Nothing was requested.';
+  return hasUnknownPart(records) ? NOT_WHOLE : 'The request fits.';
+}
 
 /** What the advice rests on, with the risk where past runs allow to state one. */
 function reason({ risk, runs }: NextRequest): string {
@@ -33,7 +33,7 @@ export function nextPart(next: NextRequest | null, line: string | null, records:
   const request = `qsub -l ${next.complex}=${roundRequest(next.request_bytes).text}`;
   return section(
     'Next time',
-    html`<p>${next.kind === 'keep' && hasUnknownPart(records) ? NOT_WHOLE : VERDICTS[next.kind]}</p>`,
+    html`<p>${verdict(next, records)}</p>`,
     next.kind === 'keep' ? null : html`<p class="command"><code>${request}</code></p>`,
     html`<p class="faint">${reason(next)}</p>`,
   );

@@ -1,5 +1,5 @@
 import { STATUSES } from '../../../record/fields';
-import { formatMinute, formatZone } from '../../../report/format/local-time';
+import { formatInterval } from '../../../report/format/local-time';
 import { formatCount } from '../../../report/format/units';
 import {
   MANY_OWNERS_COLUMNS,
@@ -24,7 +24,7 @@ import { webScreen } from '../screen';
 import { paging, table, type WebColumn } from '../table';
 import { jobLink } from './job-links';
 import { findKinds, kindsPart, type Kind } from './kinds';
-import { daysPart, groupsTable, sumsPart } from './sums';
+import { daysPart, groupsTable, MOST_DAYS, sumsPart } from './sums';
 
 /** Records of a part of the list. */
 const EACH = 50;
@@ -190,7 +190,7 @@ export const jobsPage = pageRoute({
     const { page = 1, sort = 'time' } = choice;
     const query = queryOf(choice, asked.now);
     const wanted = { what: 'records', query: { ...query, sort, limit: page * EACH + 1, totals: false } } as const;
-    const byDay = { what: 'summary', query: { ...query, by: 'day', limit: 400 } } as const;
+    const byDay = { what: 'summary', query: { ...query, by: 'day', limit: MOST_DAYS } } as const;
     const { users, names, kinds } = await findGroups(asked, query);
     // Advice is worked out in a thread of its own, meanwhile.
     const [advised, { records }, { groups: days, totals }] = await Promise.all([
@@ -201,11 +201,10 @@ export const jobsPage = pageRoute({
     const shown = records.slice((page - 1) * EACH, page * EACH).map(({ record }) => record);
     const more = records.length > page * EACH && page < MOST_PARTS;
     const [title, heading] = titleOf(choice);
-    const until = new Date(query.until);
     return {
       title,
       body: html`<h1>${heading}</h1>
-        <p class="faint">${formatMinute(new Date(query.since))} → ${formatMinute(until)} ${formatZone(until)}</p>
+        <p class="faint">${formatInterval(new Date(query.since), new Date(query.until), '→')}</p>
         ${filters(asked)} ${section('Totals', sumsPart(totals))} ${daysPart(days)}
         ${users && groupsPart(users, asked.query, 'owner')} ${names && groupsPart(names, asked.query, 'job_name')}
         ${advised}

@@ -49,10 +49,14 @@ export function sumsPart(totals: Totals): Html {
   ])}${apart === null ? null : html`<p class="faint">${apart}</p>`}`;
 }
 
+/** Days of a chart: of a longer time the last. */
+export const MOST_DAYS = 400;
+
 /** What jobs used and wasted day by day; null: there is nothing to draw. */
 export function daysPart(days: readonly SummaryGroup[]): Html | null {
   const chart = daysChart(days);
-  return chart && section('Memory-hours by day', chart);
+  const last = days.length < MOST_DAYS ? '' : `, the last ${MOST_DAYS} days with jobs`;
+  return chart && section(`Memory-hours by day${last}`, chart);
 }
 
 /** What `sumCells` shows. */
