@@ -39,10 +39,25 @@ export interface JobFigures {
 const BEFORE_SLOW_PARTS_MS = 5000;
 const FIRST_WITHIN_MS = 5000;
 
-/** `earlier`: the metrics of a predecessor that had to stop in the middle of the job. */
-export function jobFigures(run: RunDescription, settings: Settings, earlier: JobMetrics | null = null): JobFigures {
+interface Left {
+  readonly metrics: JobMetrics;
+}
+
+/** What a predecessor that had to stop in the middle of the job has left. */
+interface Predecessor {
+  /** Its state: `metrics` goes on from there. */
+  readonly resumed: Left | null;
+  /** Its record, where it left nothing else; who has that adds it to ours (two-accounts.ts). */
+  readonly earlier: Left | null;
+}
+
+const NOTHING_LEFT: Predecessor = { resumed: null, earlier: null };
+
+/** The figures of one job from now on, added to those that `resumed` has. */
+export function jobFigures(run: RunDescription, settings: Settings, left: Predecessor = NOTHING_LEFT): JobFigures {
   const series = newSeriesBuffer(processes.metrics);
-  const context: PartContext = { run, settings, series, begunMs: monotonicMs() };
+  const { metrics: before } = left.resumed ?? left.earlier ?? { metrics: {} };
+  const context: PartContext = { run, settings, series, begunMs: monotonicMs(), before };
   const parts: FigurePart[] = [];
   const loaded = new Set<string>();
   let cgroup: Cgroup.CgroupFigures | null = null;
@@ -104,9 +119,9 @@ export function jobFigures(run: RunDescription, settings: Settings, earlier: Job
     },
     metrics: () => {
       const metrics = Object.assign({}, ...parts.map((part) => part.metrics())) as JobMetrics;
-      if (earlier === null) return metrics;
+      if (left.resumed === null) return metrics;
       const absolute = new Set(parts.flatMap((part) => (part.absolute === true ? Object.keys(part.metrics()) : [])));
-      return (require('../job/two-accounts') as typeof TwoAccounts).withEarlierMetrics(metrics, earlier, absolute);
+      return (require('../job/two-accounts') as typeof TwoAccounts).withEarlierMetrics(metrics, before, absolute);
     },
     charted: () => Object.assign({}, ...parts.map((part) => part.charted?.() ?? {})) as JobMetrics,
     notes: () => parts.flatMap((part) => part.notes()),

@@ -4,14 +4,17 @@ import { chooseSource } from '../source-settings';
 import { pidsOf, type FigurePart, type PartContext } from './part';
 
 /** Traffic of a job that has a network namespace of its own. */
-export function networkFigures({ settings, series, begunMs }: PartContext): FigurePart | null {
+export function networkFigures({ settings, series, begunMs, before }: PartContext): FigurePart | null {
   const { enabled, intervalMs, options } = chooseSource(jobNetwork, settings);
   if (!enabled) return null;
   let opened: OpenProcessSource | null = null;
   series.know(jobNetwork.metrics);
-  let dueMs = begunMs + intervalMs;
+  const resumes = jobNetwork.metrics.some(({ name }) => Object.hasOwn(before, name));
+  let dueMs = resumes ? begunMs : begunMs + intervalMs;
   /** The largest of each counter: a namespace takes its counters with it. */
   const largest = new Map<string, number>();
+  /** The counters of namespaces that were there before us, at our first reading; null: there is none yet. */
+  let first: ReadonlyMap<string, number> | null = resumes ? null : new Map();
 
   return {
     look: ({ atMs, nowMs, readings }) => {
@@ -32,12 +35,13 @@ export function networkFigures({ settings, series, begunMs }: PartContext): Figu
         const key = `${metric} ${instance}`;
         largest.set(key, Math.max(largest.get(key) ?? 0, value));
       }
+      first ??= new Map(largest);
     },
     metrics: () => {
       const sums: Record<string, number> = {};
       for (const [key, value] of largest) {
         const metric = key.slice(0, key.indexOf(' '));
-        sums[metric] = (sums[metric] ?? 0) + value;
+        sums[metric] = (sums[metric] ?? 0) + value - (first?.get(key) ?? 0);
       }
       return sums;
     },

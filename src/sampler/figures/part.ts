@@ -14,6 +14,8 @@ export interface PartContext {
   readonly series: SeriesBuffer;
   /** When the job began to be looked at, on the clock of `Look.nowMs`. */
   readonly begunMs: number;
+  /** Metrics that a predecessor left, to which the part's own are added; empty: there was none. */
+  readonly before: JobMetrics;
 }
 
 /** One look at the job. */

@@ -214,7 +214,7 @@ export class JobFollower {
     );
     if (missed !== null) this.sampler.open('sampler-lost');
     this.started = this.sampler.startMs() !== null;
-    this.figures = jobFigures(run, settings, resumed?.metrics ?? null);
+    this.figures = jobFigures(run, settings, predecessor);
     this.notes = new Set([...(resumed?.notes ?? []), ...this.firstNotes()]);
     this.storage = chooseStorage({
       run,

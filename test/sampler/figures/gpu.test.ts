@@ -22,6 +22,7 @@ function figures(environment: string): FigurePart {
     settings: DEFAULT_SETTINGS,
     series: newSeriesBuffer([]),
     begunMs: 0,
+    before: {},
   };
   return gpuFigures(context, join(packageRoot(), 'test/fixtures/drm/amdgpu-linux-6.8/sys'));
 }

@@ -9,6 +9,7 @@ import type { ListenerLink } from '../../../src/sampler/listener/client';
 import type { NodeCharges } from '../../../src/sampler/listener/node-charges';
 import type { RunDescription } from '../../../src/sampler/job/run-description';
 import { DEFAULT_SETTINGS, type Settings } from '../../../src/record/settings';
+import { jobNetwork } from '../../../src/sources/job/network';
 import type { Reading } from '../../../src/sources/source';
 import { TICKS_PER_SECOND } from '../../../src/sources/proc/clock';
 import { temporaryDirectory } from '../../support/temporary-directory';
@@ -73,12 +74,14 @@ interface Look {
   readonly link: ListenerLink | null;
 }
 
-function newJob(t: TestContext, settings: Partial<Settings> = {}, environment = ''): Job {
+type Predecessor = Parameters<typeof jobFigures>[2];
+
+function newJob(t: TestContext, settings: Partial<Settings> = {}, environment = '', predecessor?: Predecessor): Job {
   const spool = temporaryDirectory();
   writeFileSync(join(spool, 'environment'), environment);
   let second = 0;
   t.mock.method(process.hrtime, 'bigint', () => BigInt(second) * 1_000_000_000n);
-  const figures = jobFigures(run(spool), { ...DEFAULT_SETTINGS, ...settings });
+  const figures = jobFigures(run(spool), { ...DEFAULT_SETTINGS, ...settings }, predecessor);
   t.after(() => {
     figures.close();
   });
@@ -232,6 +235,36 @@ describe('the figures of a job', () => {
     const off = newJob(t, { sources: { pss: { enabled: false } } });
     for (const second of [0, 31, 62]) await off.look(second);
     assert.deepEqual(off.reads, []);
+  });
+
+  it('count traffic once, whoever began to: what a predecessor has counted is in what the kernel tells us', async (t) => {
+    let received: Readonly<Record<string, number>> = {};
+    t.mock.method(jobNetwork, 'open', () => ({
+      read: () =>
+        Object.entries(received).map(([instance, value]) => ({
+          metric: 'jobnetwork_received_bytes',
+          instance,
+          value,
+        })),
+      close: () => undefined,
+    }));
+    const counted = async (predecessor: Predecessor): Promise<number | undefined> => {
+      const job = newJob(t, {}, '', predecessor);
+      received = { '1/eth0': 1000, '2/eth0': 50 };
+      for (let second = 0; second <= 20; second++) await job.look(second);
+      // One has grown, one has gone, and one has come.
+      received = { '1/eth0': 1200, '3/eth0': 7 };
+      for (let second = 21; second <= 40; second++) await job.look(second);
+      return job.figures.metrics().jobnetwork_received_bytes;
+    };
+    const left = (metrics: Readonly<Record<string, number>>): { readonly metrics: typeof metrics } => ({ metrics });
+    assert.equal(await counted(undefined), 1257);
+    const before = left({ jobnetwork_received_bytes: 1080 });
+    assert.equal(await counted({ resumed: before, earlier: null }), 1287);
+    // The record has the predecessor's.
+    assert.equal(await counted({ resumed: null, earlier: before }), 207);
+    // It had not come to it.
+    assert.equal(await counted({ resumed: left({ perf_cycles: 7 }), earlier: null }), 1257);
   });
 
   it("tell what the job held of the node's GPUs", async (t) => {
