@@ -135,6 +135,12 @@ function endOfJob(usage: SpoolUsage | null, { status, seenMs }: JobEnd): number 
   return Math.min(Math.max(seenMs, end), end + 999);
 }
 
+/** Until when the kernel's events are in that record (µs of the monotonic clock); 0: they are not. */
+const heardUntil = (earlier: JobRecord | null): number =>
+  earlier?.metrics.taskstats_processes === undefined
+    ? 0
+    : monotonicUs() - 1000 * Math.max(0, Date.now() - earlier.revision);
+
 const swapPossible = (): boolean => namesSwapArea(readText('/proc/swaps') ?? '');
 
 /** A sleep that can be ended early. */
@@ -211,6 +217,7 @@ export class JobFollower {
       surroundings.descriptors,
       settings.processes_per_sample,
       resumed?.sampler,
+      heardUntil(predecessor.earlier),
     );
     if (missed !== null) this.sampler.open('sampler-lost');
     this.started = this.sampler.startMs() !== null;

@@ -172,12 +172,13 @@ export class JobSampler {
   /** Samples that `takeSamples` has not given yet. */
   private fresh: StoredSample[] = [];
 
-  /** `saved` continues a predecessor's work. */
+  /** `saved` continues a predecessor's work; `elsewhere`: see Lineage. */
   constructor(
     private readonly rules: ClaimRules,
     budget: DescriptorBudget,
     private readonly largestKept: number,
     saved: SavedSampler | null = null,
+    private readonly elsewhere = 0,
   ) {
     this.peaks = saved === null ? newPeaks() : restorePeaks(saved.peaks);
     this.series = saved === null ? newSeries(0) : copyOfSeries(saved.series);
@@ -257,7 +258,7 @@ export class JobSampler {
   listen(): void {
     const { rootPid } = this.processes;
     if (this.lineage === null) {
-      this.lineage = new Lineage(this.rules.precision);
+      this.lineage = new Lineage(this.rules.precision, null, this.elsewhere);
       if (rootPid !== null) this.lineage.setRoot(rootPid);
     } else this.lineage.again();
     this.processes.hearsEvents = true;

@@ -1,6 +1,7 @@
-import { larger } from '../../base/known';
+import { larger, sumOfKnown } from '../../base/known';
 import { clipNotes } from '../../record/clip';
 import type { Bracket, JobRecord } from '../../record/record';
+import type * as CgroupReading from '../../sources/job/cgroup-reading';
 import type * as JobFacts from '../figures/job-facts';
 
 /**
@@ -32,6 +33,7 @@ function higherPeaks(earlier: JobRecord, later: JobRecord, sampled: boolean): Pa
 
 /** The fields to which both accounts contribute. */
 function joined(earlier: JobRecord, later: JobRecord, sampled: boolean): Partial<JobRecord> {
+  const { OF_THE_JOB } = require('../../sources/job/cgroup-reading') as typeof CgroupReading;
   return {
     started_at: earlier.started_at ?? later.started_at,
     ...higherPeaks(earlier, later, sampled),
@@ -44,7 +46,8 @@ function joined(earlier: JobRecord, later: JobRecord, sampled: boolean): Partial
     read_chars: larger(earlier.read_chars, later.read_chars),
     written_chars: larger(earlier.written_chars, later.written_chars),
     samples: later.samples === null ? earlier.samples : later.samples + (earlier.samples ?? 0),
-    metrics: { ...earlier.metrics, ...later.metrics },
+    rss_byte_seconds: sumOfKnown([earlier.rss_byte_seconds, later.rss_byte_seconds]),
+    metrics: withEarlierMetrics(later.metrics, earlier.metrics, OF_THE_JOB),
     notes: clipNotes([...new Set([...earlier.notes, ...later.notes])]),
   };
 }

@@ -65,12 +65,15 @@ export class Lineage {
   /** Time of the last event. */
   private latest: number;
   /** Events until then have been given before. */
-  private knownUntil = 0;
+  private knownUntil: number;
 
+  /** `elsewhere`: what happened until then (µs of the monotonic clock) is in another account; 0: there is none. */
   constructor(
     private readonly precision: CounterPrecision,
     saved: SavedLineage | null = null,
+    private readonly elsewhere = 0,
   ) {
+    this.knownUntil = elsewhere;
     this.upper = new UpperEnds(saved?.upper);
     for (const { pid, executed, sampled } of saved?.members ?? []) this.members.set(pid, { executed, sampled });
     this.sums = { ...(saved?.totals.sums ?? eachField(0)) };
@@ -168,7 +171,7 @@ export class Lineage {
     for (const { pid, forkedNoExec } of sweep.readings) {
       if (this.members.has(pid) || forked.has(pid)) continue;
       this.members.set(pid, { executed: !forkedNoExec, sampled: true });
-      this.processes++;
+      if (this.elsewhere === 0) this.processes++;
       adopted.push(pid);
     }
     return adopted;

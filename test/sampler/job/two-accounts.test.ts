@@ -5,8 +5,10 @@ import fc from 'fast-check';
 import { ALL_FACTS } from '../../../src/sampler/figures/job-facts';
 import { afterRestart, withEarlierMetrics } from '../../../src/sampler/job/two-accounts';
 import type { Bracket, JobRecord } from '../../../src/record/record';
+import { OF_THE_JOB } from '../../../src/sources/job/cgroup-reading';
 import { arbitraryRecord } from '../../accounting/arbitrary-record';
 import { limitOf } from '../../../src/record/request';
+import { recordOf } from '../../support/records';
 
 const PEAKS = ['peak_rss', 'peak_rss_swap', 'peak_vmem', 'peak_process_vmem', 'peak_footprint'] as const;
 const TOTALS = [
@@ -44,20 +46,37 @@ describe('a record that a predecessor began', () => {
     });
   });
 
-  it('lowers no total, and forgets no metric and no note', () => {
+  it('lowers no total and no metric, and forgets no note', () => {
     two((record, earlier) => {
       const both = afterRestart(record, earlier);
       for (const total of TOTALS)
         for (const one of [record[total], earlier[total]])
           if (one !== null) assert.ok((both[total] ?? -1) >= one, total);
       assert.equal(both.samples, record.samples === null ? earlier.samples : record.samples + (earlier.samples ?? 0));
-      for (const name of [...Object.keys(record.metrics), ...Object.keys(earlier.metrics)])
-        assert.equal(
-          both.metrics[name],
-          Object.hasOwn(record.metrics, name) ? record.metrics[name] : earlier.metrics[name],
-        );
+      assert.deepEqual(both.metrics, withEarlierMetrics(record.metrics, earlier.metrics, OF_THE_JOB));
+      const held = [record, earlier].map(({ rss_byte_seconds: part }) => part ?? 0);
+      assert.equal(both.rss_byte_seconds ?? 0, (held[0] ?? 0) + (held[1] ?? 0));
       for (const note of [...record.notes, ...earlier.notes]) assert.ok(both.notes.includes(note));
       assert.equal(both.started_at, earlier.started_at ?? record.started_at);
+    });
+  });
+
+  it('has what both have counted, the higher peaks, and the totals of the control group as they were last', () => {
+    const later = recordOf({
+      rss_byte_seconds: 40,
+      metrics: { energy_package_joules: 30, pss_peak_bytes: 400, cgroup_cpu_seconds: 7, cgroup_peak_bytes: 8 },
+    });
+    const earlier = recordOf({
+      rss_byte_seconds: 60,
+      metrics: { energy_package_joules: 70, pss_peak_bytes: 900, cgroup_cpu_seconds: 5, cgroup_peak_bytes: 8 },
+    });
+    const both = afterRestart(later, earlier);
+    assert.equal(both.rss_byte_seconds, 100);
+    assert.deepEqual(both.metrics, {
+      energy_package_joules: 100,
+      pss_peak_bytes: 900,
+      cgroup_cpu_seconds: 7,
+      cgroup_peak_bytes: 8,
     });
   });
 

@@ -186,6 +186,20 @@ describe('a lineage', () => {
     assert.deepEqual([next.totals().processes, next.totals().ended, next.totals().sums.minorFaults], [5, 2, 7]);
   });
 
+  it('leaves out what is in the account of another: events until then, and who was forked by then', () => {
+    const lineage = new Lineage(PRECISION, null, 20);
+    lineage.setRoot(ROOT);
+    lineage.addEvents([fork(1, 10, ROOT), exec(2, ROOT), fork(5, ROOT, 101), fork(6, ROOT, 102)]);
+    lineage.addEvents([exit(9, 102, exitAccount({ minorFaults: 3 })), fork(25, ROOT, 103)]);
+    lineage.addEvents([exit(26, 103, exitAccount({ minorFaults: 4 })), exit(27, 101, exitAccount({ minorFaults: 5 }))]);
+    lineage.settle(sweep(22, [ROOT, 101]), 24);
+    lineage.settle(sweep(30, [ROOT]));
+    assert.deepEqual(
+      [lineage.totals().processes, lineage.totals().ended, lineage.totals().sums.minorFaults],
+      [1, 2, 9],
+    );
+  });
+
   it('takes an event that another one has overtaken', () => {
     const lineage = begun();
     lineage.addEvents([fork(15, ROOT, 101)]);
