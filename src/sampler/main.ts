@@ -1,18 +1,20 @@
 import { spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
-import { basename } from 'node:path';
+import { basename, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { shareLogLimit, warn } from '../base/log';
+import { reasonOf, shareLogLimit, warn } from '../base/log';
 import { resourceLimit, Rlimit } from '../native/libc';
+import type { JobRecord } from '../record/record';
 import { usableSettings } from '../record/settings';
 import { attendRun, takeUpRun } from './job/attend-run';
 import type { JobFollower, Surroundings } from './job/job-follower';
 import { leaveJob } from './job/leave-job';
-import { parseRunDescription } from './job/run-description';
+import { parseRunDescription, runDirectoryName } from './job/run-description';
 import { RunDirectory } from './job/run-directory';
 import { settingsOfWords } from './job/sampler-words';
 import { newThrottle, WHOLE_PROCESS } from './job/pace';
 import { parseHandedState } from './job/resume-state';
+import { NodeStore } from './node-store/node-store';
 import { newMachineScan } from './processes/machine-scan';
 import { onTermination, runMain } from './run-main';
 
@@ -37,6 +39,20 @@ const LOCK_PAUSE_MS = 20;
 function spendableCpu(): number {
   const limit = resourceLimit(Rlimit.CPU).soft;
   return Math.min(limit * SPEND_OF_CPU_LIMIT, limit - 0.5);
+}
+
+/** The record so far in node.db, which our own will replace there; null: none that can be read. */
+function earlierRecord(stateDirectory: string, name: string): JobRecord | null {
+  let store: NodeStore | null = null;
+  try {
+    store = new NodeStore(stateDirectory);
+    return store.recordSoFar(name);
+  } catch (error) {
+    warn(`${join(stateDirectory, 'node.db')}: ${reasonOf(error)}; the record so far of ${name} is left out`);
+    return null;
+  } finally {
+    store?.close();
+  }
 }
 
 /** A fresh process goes on: CPU limits count for each process alone. */
@@ -94,7 +110,11 @@ runMain(`sampler ${basename(process.argv[3] ?? '')}`, async () => {
     jobs: () => 1,
     keepState: null,
   };
-  const follower = takeUpRun(run, directory, surroundings, { handed });
+  const follower = takeUpRun(run, directory, surroundings, {
+    handed,
+    // A job that begins has none: opening node.db can wait.
+    record: (left) => (left ? earlierRecord(settings.state_dir, runDirectoryName(run)) : null),
+  });
   onTermination(() => follower.saveProgress());
   if ((await attendRun(follower, settings)) === 'handed-over') handOver(follower, directory);
 });

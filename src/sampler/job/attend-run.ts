@@ -8,8 +8,8 @@ import type { RunDirectory } from './run-directory';
 /** What a predecessor gives us directly; else the state is looked for that one has left in RUN_DIR/resume. */
 interface Predecessor {
   readonly handed?: ResumeState | null;
-  /** Its last record, asked for where there is no state that can be used. */
-  readonly record?: () => JobRecord | null;
+  /** Its last record, asked for where there is no state that can be used; `left`: there is one of no use. */
+  readonly record?: (left: boolean) => JobRecord | null;
 }
 
 /** Begins to follow a run, from where a predecessor has left it. */
@@ -21,7 +21,7 @@ export function takeUpRun(
 ): JobFollower {
   const left = handed ?? readResumeState(surroundings.settings, run);
   const resumed = left?.state ?? null;
-  const earlier = resumed === null ? record() : null;
+  const earlier = resumed === null ? record(left !== null) : null;
   return new JobFollower(run, directory, surroundings, { resumed, missed: left?.missed ?? null, earlier });
 }
 

@@ -1,6 +1,6 @@
 import type { Database, Statement } from 'better-sqlite3';
 import type { FailingSources } from '../../record/node-status';
-import type { JobRecord } from '../../record/record';
+import { recordOrNull, type JobRecord } from '../../record/record';
 import type { SeriesBatch } from '../series/series-buffer';
 import { SeriesTable } from '../series/series-table';
 import { openDatabase } from './open-database';
@@ -151,6 +151,12 @@ export class NodeStore {
   job(run: string): StoredJob | null {
     const row = this.#statements.job.get(run);
     return row === undefined ? null : toJob(row);
+  }
+
+  /** The record so far of a run that is not finished; null: there is none, or it was damaged. */
+  recordSoFar(run: string): JobRecord | null {
+    const stored = this.job(run);
+    return stored === null || stored.finished ? null : recordOrNull(stored.record);
   }
 
   running(): readonly StoredJob[] {

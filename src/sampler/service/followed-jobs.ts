@@ -1,7 +1,7 @@
 import { monotonicMs } from '../../base/monotonic';
 import { reasonOf, warn } from '../../base/log';
 import { resourceLimit, Rlimit } from '../../native/libc';
-import { recordOrNull, type JobRecord } from '../../record/record';
+import type { JobRecord } from '../../record/record';
 import type { Settings } from '../../record/settings';
 import { attendRun, takeUpRun } from '../job/attend-run';
 import { newShareMeter } from '../job/pace';
@@ -143,8 +143,7 @@ export class FollowedJobs {
 
   private earlierRecord(name: string): JobRecord | null {
     try {
-      const stored = this.store.open().job(name);
-      return stored === null || stored.finished ? null : recordOrNull(stored.record);
+      return this.store.open().recordSoFar(name);
     } catch {
       return null;
     }
