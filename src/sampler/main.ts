@@ -1,7 +1,9 @@
 import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { pipeline } from 'node:stream/promises';
 import { reasonOf, shareLogLimit, warn } from '../base/log';
 import { resourceLimit, Rlimit } from '../native/libc';
 import type { JobRecord } from '../record/record';
@@ -34,6 +36,8 @@ const SPARE_DESCRIPTORS = 48;
 const SPEND_OF_CPU_LIMIT = 0.5;
 const LOCK_TRIES = 10;
 const LOCK_PAUSE_MS = 20;
+/** A successor on a busy node takes seconds to start. */
+const HAND_OVER_WITHIN_MS = 30_000;
 
 /** CPU seconds after which this process must not go on; Infinity: never. */
 function spendableCpu(): number {
@@ -55,8 +59,8 @@ function earlierRecord(stateDirectory: string, name: string): JobRecord | null {
   }
 }
 
-/** A fresh process goes on: CPU limits count for each process alone. */
-function handOver(follower: JobFollower, directory: RunDirectory | null): void {
+/** A fresh process goes on: CPU limits count for each process alone. Rejects where it has not got all of our state. */
+async function handOver(follower: JobFollower, directory: RunDirectory | null): Promise<void> {
   const child = spawn(
     process.execPath,
     [...process.execArgv, __filename, ...process.argv.slice(2).filter((word) => word !== '--resume'), '--resume'],
@@ -66,9 +70,10 @@ function handOver(follower: JobFollower, directory: RunDirectory | null): void {
       stdio: ['pipe', 'ignore', 'ignore', directory?.heldLock ?? 'ignore'],
     },
   );
-  child.stdin?.on('error', () => undefined);
-  child.stdin?.end(JSON.stringify(follower.save()));
-  child.unref();
+  await once(child, 'spawn');
+  const signal = AbortSignal.timeout(HAND_OVER_WITHIN_MS);
+  // It may be more than a socket holds: it is written as the successor reads it.
+  if (child.stdin !== null) await pipeline([JSON.stringify(follower.save())], child.stdin, { signal });
 }
 
 /** Who looks whether a run is attended holds its lock for a moment. */
@@ -116,5 +121,5 @@ runMain(`sampler ${basename(process.argv[3] ?? '')}`, async () => {
     record: (left) => (left ? earlierRecord(settings.state_dir, runDirectoryName(run)) : null),
   });
   onTermination(() => follower.saveProgress());
-  if ((await attendRun(follower, settings)) === 'handed-over') handOver(follower, directory);
+  if ((await attendRun(follower, settings)) === 'handed-over') await handOver(follower, directory);
 });

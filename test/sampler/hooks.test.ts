@@ -481,10 +481,12 @@ describe('limits of the job that can’t be lifted', { skip: shepherdObstacle() 
     const site = newSite(t, { settings: ['interval = 0.05'] });
     const enough = join(site.directory, 'enough');
     spawnSync('mkfifo', [enough]);
+    // What is known of so many is more than a socket holds.
+    const most = 500;
     // How soon half of the limit is spent is the machine's affair: the job goes on until it was.
     const script = [
       `sleep 3000 > ${enough} & i=1`,
-      'while [ $i -lt 251 ]; do sleep 3000 & i=$((i+1)); done',
+      `while [ $i -lt ${most} ]; do sleep 3000 & i=$((i+1)); done`,
       `read line < ${enough}`,
       'kill $(jobs -p)',
       'exit 3',
@@ -504,8 +506,10 @@ describe('limits of the job that can’t be lifted', { skip: shepherdObstacle() 
     assert.equal(record.status, 'finished');
     assert.equal(record.trust, 'root');
     assert.equal(record.exit_status, 3);
-    assert.ok((record.max_processes ?? 0) > 250);
-    assert.ok((record.processes ?? 0) > 250 && (record.processes ?? 0) < 280, `${String(record.processes)} processes`);
+    assert.doesNotMatch(notesOf(record), /could not be used/);
+    assert.ok((record.max_processes ?? 0) > most);
+    const processes = record.processes ?? 0;
+    assert.ok(processes > most && processes < most + 30, `${processes} processes`);
     assert.ok((record.sampler?.cpu_seconds ?? 0) > 1);
     const samples = nodeSamples(site, job.key);
     const lastMs = Date.parse(record.started_at ?? '') + (samples.at(-1)?.at ?? 0);
