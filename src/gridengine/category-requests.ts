@@ -16,8 +16,9 @@ let latest: { readonly category: string; readonly requests: readonly CategoryReq
 
 /**
  * The resources in a job's category, `-U users -l h_rt=3600,h_vmem=4G -pe smp 2`: of each `-l` its `name=value` parts,
- * the first where a name comes twice. What follows `-soft` is a wish and left out. A value may hold no comma and no
- * blank, as Grid Engine itself prints none. The latest are remembered: tasks of one array have the same.
+ * the first where a name comes twice. What follows `-soft` is a wish and left out, and what follows `-scope master` or
+ * `-scope slave` (Open Cluster Scheduler) is asked for some slots only, which of them no category tells. A value may hold
+ * no comma and no blank, as Grid Engine itself prints none. The latest are remembered: tasks of one array have the same.
  */
 export function categoryRequests(category: string): readonly CategoryRequest[] {
   if (category !== latest.category) latest = { category, requests: readCategory(category) };
@@ -27,9 +28,11 @@ export function categoryRequests(category: string): readonly CategoryRequest[] {
 function readCategory(category: string): readonly CategoryRequest[] {
   const requests = new Map<string, string>();
   let soft = false;
-  for (const [, option, list = ''] of category.matchAll(/(?:^|\s)-(soft|hard|l\s+(\S+))(?!\S)/g)) {
-    if (list === '') soft = option === 'soft';
-    else if (!soft) readRequests(list, requests);
+  let ofEverySlot = true;
+  for (const [, option, scope, list] of category.matchAll(/(?:^|\s)-(soft|hard|scope\s+(\S+)|l\s+(\S+))(?!\S)/g)) {
+    if (scope !== undefined) ofEverySlot = scope === 'global';
+    else if (list === undefined) soft = option === 'soft';
+    else if (!soft && ofEverySlot) readRequests(list, requests);
   }
   return [...requests].map(([name, text]) => ({ name, text }));
 }

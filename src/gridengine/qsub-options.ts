@@ -9,7 +9,7 @@ export interface Submission {
   readonly project: string | null;
   /** null: none, or not one alone. */
   readonly queue: string | null;
-  /** Its `-l` requests and `-soft`, `-hard`, as a job's category has them. */
+  /** Its `-l` requests and `-soft`, `-hard`, `-scope`, as a job's category has them. */
   readonly requests: string;
   /** The script or command, as it was written; null: none was named. */
   readonly command: string | null;
@@ -133,7 +133,11 @@ export function readSubmission(words: readonly string[], readScript: (path: stri
   const [pe, slots] = lastOf(options, 'pe') ?? [];
   const requests = (some: readonly Option[]): readonly string[] =>
     some.flatMap(({ name, values: [text = ''] }) =>
-      name === 'l' && /^\S+$/.test(text) ? [`-l ${text}`] : name === 'soft' || name === 'hard' ? [`-${name}`] : [],
+      (name === 'l' || name === 'scope') && /^\S+$/.test(text)
+        ? [`-${name} ${text}`]
+        : name === 'soft' || name === 'hard'
+          ? [`-${name}`]
+          : [],
     );
   return {
     jobName: lastOf(options, 'N')?.[0] ?? (command === undefined ? 'STDIN' : basename(command)),
@@ -141,7 +145,7 @@ export function readSubmission(words: readonly string[], readScript: (path: stri
     slots: pe === undefined ? 1 : slotsOf(slots),
     project: lastOf(options, 'P')?.[0] ?? null,
     queue: queueOf(lastOf(options, 'q')?.[0]),
-    requests: [...requests(given), '-hard', ...requests(inScript)].join(' '),
+    requests: [...requests(given), '-hard -scope global', ...requests(inScript)].join(' '),
     command: command ?? null,
     script,
     directory: directoryOf(options),

@@ -56,7 +56,7 @@ async function hookEnvironment(cell: Cell): Promise<void> {
   assert.deepEqual(config.ok && [config.value.owner, config.value.ambiguous], [USER, []]);
 }
 
-/** What a job's own requests are by scope, and after a JSV has changed them, where the hook finds them. */
+/** What a job's own requests are by scope, where the hook finds them, and in its accounting line. */
 async function requests(cell: Cell): Promise<void> {
   const seen = 'grep ^h_vmem= "$SGE_JOB_SPOOL_DIR/config"';
   const output = join(cell.layout.home(USER), 'requests.out');
@@ -71,6 +71,9 @@ async function requests(cell: Cell): Promise<void> {
     await one('-pe', 'tight', '2', '-scope', 'master', '-l', 'h_vmem=400M', '-scope', 'slave', '-l', 'h_vmem=200M'),
     'h_vmem=400M',
   );
+  const line = parseAccountingLine(readFileSync(cell.layout.accounting, 'utf8').trim().split('\n').at(-1) ?? '');
+  const category = '-scope master -hard -l h_vmem=419430400 -scope slave -hard -l h_vmem=209715200 -pe tight 2';
+  assert.equal(line.ok && line.value.category, category);
 }
 
 /** The spool directory of a running job, and what is not there. */
@@ -148,7 +151,7 @@ describe('what Open Cluster Scheduler does', () => {
       await t.test('LD_AUDIT and the like reach a hook of root, under the limit of the job', () =>
         hookEnvironment(cell),
       );
-      await t.test('requests by scope are in the spool directory as typed', () => requests(cell));
+      await t.test('requests by scope are in the spool directory as typed, and in the category', () => requests(cell));
       await t.test('files of the spool directory', () => spoolFiles(cell));
       await t.test('a failing epilog runs a finished job again', () => failingEpilog(cell));
       await t.test("an epilog's own usage in the accounting", () => ownUsage(cell));

@@ -23,9 +23,39 @@ describe('categoryRequests', () => {
     ]);
   });
 
+  it('leaves out what is asked for the master or the slave tasks alone', () => {
+    assert.deepEqual(
+      read(
+        '-scope global -hard -l h_rt=600 -scope master -hard -l mem_free=64G -scope slave -hard -l mem_free=2G,gpu=1 -pe mpi 16',
+      ),
+      ['h_rt=600'],
+    );
+    assert.deepEqual(read('-scope master -hard -q io.q -scope global -hard -l h_vmem=1G -pe mpi 4'), ['h_vmem=1G']);
+    assert.deepEqual(read('-l h_vmem=1G -scope'), ['h_vmem=1G']);
+  });
+
+  it('has the hard requests of the global scope, wherever they stand', () => {
+    const part = fc.record({
+      scope: fc.constantFrom('global', 'master', 'slave'),
+      strength: fc.constantFrom('hard', 'soft'),
+      option: fc.constantFrom('l', 'q'),
+    });
+    fc.assert(
+      fc.property(fc.array(part), (parts) => {
+        const text = parts.map(
+          ({ scope, strength, option }, index) => `-scope ${scope} -${strength} -${option} c${index}=${index}`,
+        );
+        const counted = parts.flatMap(({ scope, strength, option }, index) =>
+          scope === 'global' && strength === 'hard' && option === 'l' ? [`c${index}=${index}`] : [],
+        );
+        assert.deepEqual(read(text.join(' ')), counted);
+      }),
+    );
+  });
+
   it('never throws, whatever it is given', () => {
     const word = fc.oneof(
-      fc.constantFrom('-l', '-soft', '-hard', 'h_rt=1', ',', '=', 'a=b,c=d', '__proto__=1'),
+      fc.constantFrom('-l', '-soft', '-hard', '-scope', 'master', 'h_rt=1', ',', '=', 'a=b,c=d', '__proto__=1'),
       fc.string({ unit: 'binary' }),
     );
     fc.assert(

@@ -23,7 +23,7 @@ echo '#$ -N late'
       slots: 4,
       project: 'genome',
       queue: 'long.q',
-      requests: '-hard -l h_vmem=4G,h_rt=3600',
+      requests: '-hard -scope global -l h_vmem=4G,h_rt=3600',
       command: 'dir/sim.sh',
       script: Buffer.from(script),
       directory: '.',
@@ -39,6 +39,12 @@ echo '#$ -N late'
       { name: 'h_vmem', text: '2G' },
       { name: 'mem', text: '2G' },
     ]);
+  });
+
+  it('tells what is asked for the master or slave tasks from what is asked for every slot', () => {
+    const given = read('-pe mpi 8 -scope slave -l h_vmem=2G sim.sh', '#$ -l h_rt=60 -scope master -l mem=4G\n');
+    assert.equal(given.requests, '-scope slave -l h_vmem=2G -hard -scope global -l h_rt=60 -scope master -l mem=4G');
+    assert.deepEqual(categoryRequests(given.requests), [{ name: 'h_rt', text: '60' }]);
   });
 
   it('reads no script of a command, and the lines of another prefix', () => {
@@ -66,7 +72,23 @@ echo '#$ -N late'
 
   it('takes whatever a script holds', () => {
     const piece = fc.oneof(
-      fc.constantFrom('#$', ' ', '\n', '-', '-l', '-pe', '-N', '"', "'", '-binding', 'env', '-soft', '__proto__', '\0'),
+      fc.constantFrom(
+        '#$',
+        ' ',
+        '\n',
+        '-',
+        '-l',
+        '-pe',
+        '-N',
+        '"',
+        "'",
+        '-binding',
+        'env',
+        '-soft',
+        '-scope',
+        '__proto__',
+        '\0',
+      ),
       fc.string(),
     );
     fc.assert(

@@ -79,6 +79,13 @@ describe('recordOfLine', () => {
     assert.deepEqual([task.h_vmem, task.host_slots], [null, null]);
   });
 
+  it('takes what was asked for the master task for no request of every slot', () => {
+    const category =
+      '-scope global -hard -l h_rt=600 -scope master -hard -l h_vmem=68719476736 -scope slave -hard -l mem_free=2G -pe mpi 16';
+    const made = record({ pe: 'mpi', slots: 16, category });
+    assert.deepEqual([made.h_vmem, made.requests, made.grid_engine?.category], [null, {}, category]);
+  });
+
   it('reads the time that a run took from its ends where it is not told', () => {
     assert.equal(record({ wallclockSeconds: 0 }).wallclock_seconds, 60);
     assert.equal(record({ wallclockSeconds: 0 }).grid_engine?.wallclock_seconds, 0);

@@ -96,6 +96,17 @@ export function taskRequestsSuite(open: OpenStore): void {
       }
     });
 
+    it("has nothing of what its job requests for the master's slot or those of slaves alone", async (t) => {
+      const scoped = '-scope master -hard -l mem_free=64G -scope slave -hard -l s_vmem=2G -pe mpi 5';
+      const parts = [master(), taskOn('node2', 3), lineWith(scoped)];
+      for (const order of [parts, parts.toReversed()]) {
+        const store = await open(t);
+        for (const record of order) await store.merge([record]);
+        assert.deepEqual(await requestsOf(store), { master: {}, '1.node2': {} });
+        assert.equal(await requestedGibHours(store), 0);
+      }
+    });
+
     it('is stored where its job requests more than any host has', async (t) => {
       const store = await open(t);
       await store.merge([master(), taskOn('node2', 512), lineWith('-l mem_free=7000T -pe mpi 5')]);
