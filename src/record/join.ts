@@ -1,6 +1,7 @@
 import { failedCode } from '../gridengine/failed-code';
 import type { JobRecord } from './record';
 import { LINE_RUN } from './coverage';
+import { JOB_SPAN_MS } from './facts';
 import { CUT_OFF_MS } from './record-end';
 
 /** By how much one start differs between Grid Engine's accounting and our own records: whole seconds, another clock's. */
@@ -30,13 +31,30 @@ export function sameHost(a: string, b: string): boolean {
   return shortA === shortB && (domainA.length === 0 || domainB.length === 0);
 }
 
+/** How far apart two times are, in ms; null: one of them is not known. */
+function msApart(a: string | null, b: string | null): number | null {
+  return a === null || b === null ? null : Math.abs(Date.parse(a) - Date.parse(b));
+}
+
+/**
+ * Whether a line without a start is of the job that `ours` is of, not of another one that had its number. Our records of
+ * `qrsh -inherit` tasks have no submission: of them the end tells, which may be that of the line before (line-place.ts), long
+ * before the task began.
+ */
+function isOfSameJob(line: JobRecord, ours: JobRecord): boolean {
+  const submissions = msApart(line.submitted_at, ours.submitted_at);
+  if (submissions !== null) return submissions <= SAME_START_MS;
+  return (msApart(line.ended_at, ours.started_at) ?? 0) <= JOB_SPAN_MS;
+}
+
 /**
  * Whether a line without a start may be of the run that `ours` calls lost: that of a shepherd or host that crashed has none.
  * It confirms nothing of what a job's owner alone says.
  */
-function isOfLostRun({ failed }: JobRecord, { status, trust }: JobRecord): boolean {
+function isOfLostRun(line: JobRecord, ours: JobRecord): boolean {
+  const { failed } = line;
   const mayHaveRun = failed !== null && failed !== 0 && failedCode(failed).ran === null;
-  return mayHaveRun && status === 'lost' && trust !== 'self-reported';
+  return mayHaveRun && ours.status === 'lost' && ours.trust !== 'self-reported' && isOfSameJob(line, ours);
 }
 
 /**

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { sameHost, startsApart } from '../../src/record/join';
-import { HOUR, iso, job, lineOf, T0 } from '../accounting/suite/fixture';
+import type { JobRecord } from '../../src/record/record';
+import { DAY, HOUR, iso, job, lineOf, T0 } from '../accounting/suite/fixture';
 
 it('compares hosts without their domain where one has none', () => {
   assert.ok(sameHost('node1', 'node1.a.b'));
@@ -21,6 +22,24 @@ it('tells how far apart the starts of one run are, of a line and of ours', () =>
   assert.equal(startsApart(ours, { ...line, owner: 'eve' }), null);
   assert.equal(startsApart({ ...ours, owner: null }, line), 1900);
   assert.equal(startsApart({ ...ours, started_at: null }, line), null);
+});
+
+it('takes a line without a start for that of a lost run of the same job, by its submission or about when it was written', () => {
+  const lost = job(1, T0, { status: 'lost', ended_at: null });
+  const start = T0 - HOUR;
+  const apart = (line: Partial<JobRecord>, ours: Partial<JobRecord> = {}): number | null =>
+    startsApart({ ...lost, ...ours }, lineOf(lost, { started_at: null, ended_at: iso(T0), failed: 19, ...line }));
+  assert.equal(apart({}), start);
+  assert.equal(apart({ submitted_at: iso(T0 - 2 * HOUR + 2000) }), start);
+  assert.equal(apart({ submitted_at: iso(T0 - 2 * HOUR + 2001) }), null);
+  // On a quiet cluster the line before it was written long before the job began; a job may run for months.
+  assert.equal(apart({ ended_at: iso(start - DAY) }), start);
+  assert.equal(apart({ ended_at: iso(start + 100 * DAY) }), start);
+  for (const unknown of [{ submitted_at: null }, { submitted_at: null, ended_at: iso(start - 45 * DAY) }])
+    assert.equal(apart(unknown), start);
+  assert.equal(apart({ ended_at: iso(start + 45 * DAY + 1) }, { submitted_at: null }), null);
+  assert.equal(apart({ ended_at: iso(start - 45 * DAY - 1) }, { submitted_at: null }), null);
+  assert.equal(apart({ submitted_at: null, ended_at: null }), start);
 });
 
 it('takes a start within the time of the line for that of its run, however late, and none outside of it', () => {

@@ -142,6 +142,42 @@ export function joinSuite(open: OpenStore): void {
       for (const id of [1, 2, 3]) assert.equal((await runsOf(store, id)).length, 2);
     });
 
+    it('without a start is of no lost run of another job that had the same number', async (t) => {
+      const YEARS = 5 * 365 * DAY;
+      const lost: JobRecord = { ...ours, status: 'lost', ended_at: null, exit_status: null, signal: null };
+      const crashed = lineOf(ours, { run_id: 'accounting.0.5.1', started_at: null, ended_at: iso(T0), failed: 19 });
+      const moved = (record: JobRecord, ms: number): JobRecord => ({
+        ...record,
+        submitted_at: record.submitted_at && iso(Date.parse(record.submitted_at) + ms),
+        started_at: record.started_at && iso(Date.parse(record.started_at) + ms),
+        ended_at: record.ended_at && iso(Date.parse(record.ended_at) + ms),
+      });
+      // Our record of a task has no submission.
+      const task = { ...lost, submitted_at: null, pe_task_id: '1.node1' };
+      const taskLine = { ...crashed, pe_task_id: '1.node1' };
+      for (const [run, line] of [
+        [lost, crashed],
+        [task, taskLine],
+      ] as const)
+        for (const ms of [-YEARS, YEARS]) {
+          const other = { ...moved(line, ms), run_id: 'accounting.0.4.1', failed: 20 };
+          for (const order of [
+            [run, other, line],
+            [other, run, line],
+            [other, line, run],
+            [line, other, run],
+          ]) {
+            const store = await open(t);
+            for (const record of order) await store.merge([record]);
+            assert.deepEqual(await runsOf(store, 1), [`${run.run_id} node1 +`, 'accounting.0.4.1 node1 +']);
+            const found = (await recordsOf(store, 1)).find(({ record }) => record.run_id === run.run_id);
+            assert.deepEqual([found?.record.failed, found?.record.ended_at], [19, iso(T0)]);
+            for (const outcome of await store.merge(order))
+              assert.deepEqual(outcome, { ok: true, change: 'unchanged' });
+          }
+        }
+    });
+
     it("joins the record of its own parallel task, not the master's", async (t) => {
       const store = await open(t);
       const task = (id: string, host: string, run: string): JobRecord =>
