@@ -112,7 +112,8 @@ export type LimitState = 'limited' | 'unlimited' | 'unknown';
 
 export interface RequestView {
   readonly complex: string;
-  readonly kind: 'hard' | 'soft' | 'default';
+  /** `master`, `slave`: hard, of these tasks alone (`-scope` of Open Cluster Scheduler). */
+  readonly kind: 'hard' | 'soft' | 'default' | 'master' | 'slave';
   readonly text: string;
   readonly bytes: number | null;
 }

@@ -29,17 +29,19 @@ export function requestViews(
   const amounts = new Map(detail?.requests.map((request) => [keyOf(request), request.amount]));
   const views = new Map<string, RequestView>();
   for (const request of [...(row?.requests ?? []), ...(detail?.requests ?? [])]) {
-    const { complex, kind, value } = request;
+    const { complex, value } = request;
     const key = keyOf(request);
     if (!complexes.has(complex) || views.has(key)) continue;
-    views.set(key, { complex, kind, text: value, bytes: bytesOf(value, amounts.get(key) ?? null) });
+    views.set(key, { complex, kind: kindOf(request), text: value, bytes: bytesOf(value, amounts.get(key) ?? null) });
   }
   return [...views.values()];
 }
 
 /** The walltime limit that was requested (h_rt), in seconds; null: none, or it is not known. */
 export function timeLimit(row: Pick<ListedJob, 'requests'> | null, detail: JobDetail | null): number | null {
-  const hard = [...(row?.requests ?? []), ...(detail?.requests ?? [])].filter(({ kind }) => kind !== 'soft');
+  const hard = [...(row?.requests ?? []), ...(detail?.requests ?? [])].filter(
+    ({ kind, scope }) => kind !== 'soft' && scope === undefined,
+  );
   return requestedSeconds(
     hard.map(({ complex, value }) => ({ name: complex, text: value })),
     'h_rt',
@@ -48,7 +50,7 @@ export function timeLimit(row: Pick<ListedJob, 'requests'> | null, detail: JobDe
 
 /**
  * The request that counts, by the order of complexes: one that was made before any complex's default; soft ones reserve
- * nothing.
+ * nothing, and those of the master or the slave tasks are not of every slot.
  */
 export function countedRequest(requests: readonly RequestView[], order: readonly string[]): RequestView | null {
   const ofKind = (kind: RequestView['kind']): RequestView | undefined => {
@@ -67,7 +69,10 @@ export function memoryLimit(
   order: readonly string[] = REQUEST_ORDER,
 ): MemoryLimit {
   const request = countedRequest(requests, order);
-  if (request === null) return { complex: null, state: known ? 'unlimited' : 'unknown', bytes: null };
+  if (request === null) {
+    const isScoped = requests.some(({ kind }) => kind === 'master' || kind === 'slave');
+    return { complex: null, state: known && !isScoped ? 'unlimited' : 'unknown', bytes: null };
+  }
   const { complex } = request;
   // Grid Engine takes a request of 0 as none.
   if (request.bytes === 0) return { complex, state: 'unlimited', bytes: null };
@@ -76,8 +81,12 @@ export function memoryLimit(
   return { complex, state: parsed.ok && parsed.value === Infinity ? 'unlimited' : 'unknown', bytes: null };
 }
 
-function keyOf({ complex, kind }: RequestText): string {
-  return `${kind} ${complex}`;
+function kindOf({ kind, scope }: RequestText): RequestView['kind'] {
+  return kind === 'hard' ? (scope ?? kind) : kind;
+}
+
+function keyOf(request: RequestText): string {
+  return `${kindOf(request)} ${request.complex}`;
 }
 
 /** Open Cluster Scheduler prints amounts with six digits. */

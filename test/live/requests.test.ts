@@ -33,6 +33,26 @@ describe('requestViews', () => {
     assert.equal(bytes('300M', 3.14e8), 3.14e8);
   });
 
+  it('tells requests of the master or the slave tasks from those of every slot', () => {
+    const master = { ...hard('4G'), scope: 'master' } as const;
+    const slave = { ...hard('1G'), scope: 'slave' } as const;
+    const views = requestViews(
+      listed(1, null, { requests: [master, slave] }),
+      detail(1, [], { requests: [{ ...slave, amount: 2 * GIB }] }),
+      both,
+    );
+    assert.deepEqual(views, [
+      { complex: 'h_vmem', kind: 'master', text: '4G', bytes: 4 * GIB },
+      { complex: 'h_vmem', kind: 'slave', text: '1G', bytes: 2 * GIB },
+    ]);
+    assert.deepEqual(memoryLimit(views, true), { complex: null, state: 'unknown', bytes: null });
+    assert.deepEqual(limitOf(master, hard('2G', 'mem_free')), {
+      complex: 'mem_free',
+      state: 'limited',
+      bytes: 2 * GIB,
+    });
+  });
+
   it('has no bytes for what it can not read', () => {
     for (const value of ['4GB', '', 'INFINITY', '-1G'])
       assert.equal(requestViews(listed(1, null, { requests: [hard(value)] }), null, both)[0]?.bytes, null);
@@ -44,8 +64,15 @@ describe('timeLimit', () => {
     const hour = hard('1:00:00', 'h_rt');
     assert.equal(timeLimit(listed(1, null, { requests: [hard('4G'), hour] }), null), 3600);
     assert.equal(timeLimit(null, detail(1, [], { requests: [{ ...hour, amount: null }] })), 3600);
-    for (const other of [soft('1:00:00', 'h_rt'), hard('INFINITY', 'h_rt'), hard('1:00:00', 's_rt'), hard('x', 'h_rt')])
-      assert.equal(timeLimit(listed(1, null, { requests: [other] }), null), null);
+    const scoped = { ...hour, scope: 'slave' } as const;
+    const others = [
+      soft('1:00:00', 'h_rt'),
+      scoped,
+      hard('INFINITY', 'h_rt'),
+      hard('1:00:00', 's_rt'),
+      hard('x', 'h_rt'),
+    ];
+    for (const other of others) assert.equal(timeLimit(listed(1, null, { requests: [other] }), null), null);
   });
 });
 

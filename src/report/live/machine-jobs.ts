@@ -43,7 +43,7 @@ const figures: Members<OurFigures | null> = {
 
 export const REQUEST = answerObject<RequestView>('Request', {
   complex: text((request) => request.complex),
-  kind: word(['hard', 'soft', 'default'], (request) => request.kind),
+  kind: word(['hard', 'soft', 'default', 'master', 'slave'], (request) => request.kind),
   text: text((request) => request.text),
   bytes: maybeAmount((request) => request.bytes),
 });
