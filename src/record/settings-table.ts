@@ -139,11 +139,11 @@ export const SETTINGS = {
     { least: 0.01, most: 100, unit: '%' },
     'Share of one core that a sampler may use before it stretches its interval',
   ),
-  keep_samples_days: amount(14, DAYS, 'Older samples in node.db are pruned'),
+  keep_samples_days: amount(14, DAYS, 'Older samples in node.db are pruned, those of running jobs, too'),
   keep_samples_mib: amount(
     512,
     { least: 1, most: 1048576, unit: 'MiB' },
-    'Samples are pruned, oldest first, when node.db grows beyond this',
+    'Samples are pruned, oldest first, when node.db grows beyond this. The file does not shrink: freed room is used again',
   ),
   delivery_jitter_ms: amount(
     1000,

@@ -5,6 +5,7 @@ import type { SeriesBatch } from '../series/series-buffer';
 import { SeriesTable } from '../series/series-table';
 import { openDatabase } from './open-database';
 import { outboxState, type OutboxState } from './outbox-state';
+import { prune } from './prune';
 import { SampleTable, type StoredSample } from './sample-table';
 
 export interface OutboxRow {
@@ -205,26 +206,9 @@ export class NodeStore {
     this.#database.prepare<[string, number]>('UPDATE outbox SET refused = ? WHERE id = ?').run(reason, id);
   }
 
-  /**
-   * Drops samples of finished jobs that ended before `before` and the node's series until then, then the oldest of both
-   * while the file is above `mostBytes`.
-   */
-  prune(before: number, mostBytes: number): void {
-    const database = this.#database;
-    database.prepare<[number]>('DELETE FROM job WHERE finished = 1 AND changed < ?').run(before);
-    this.#series.prune(before);
-    const oldestJobs = database.prepare(
-      'DELETE FROM job WHERE id IN (SELECT id FROM job WHERE finished = 1 ORDER BY changed LIMIT 20)',
-    );
-    const oldestHours = database.prepare(
-      'DELETE FROM series WHERE id IN (SELECT id FROM series WHERE job IS NULL AND loose IN (0, 1) ORDER BY at LIMIT 20)',
-    );
-    const endOfOldestJob = database.prepare<[], number>('SELECT min(changed) FROM job WHERE finished = 1').pluck();
-    const oldestHour = database.prepare<[], number>('SELECT min(at) FROM series WHERE job IS NULL').pluck();
-    while (this.usedBytes() > mostBytes) {
-      const hourFirst = (oldestHour.get() ?? Infinity) < (endOfOldestJob.get() ?? Infinity);
-      if ((hourFirst ? oldestHours : oldestJobs).run().changes === 0) break;
-    }
+  /** Drops what is older than `before` (ms since the epoch), or above `mostBytes`: see prune.ts. */
+  prune(before: number, mostBytes: number, forMs: number): void {
+    prune(this.#database, before, mostBytes, forMs);
   }
 
   close(): void {
@@ -257,10 +241,5 @@ export class NodeStore {
     } finally {
       this.#database.pragma('synchronous = NORMAL');
     }
-  }
-
-  private usedBytes(): number {
-    const value = (name: string): number => Number(this.#database.pragma(name, { simple: true }));
-    return (value('page_count') - value('freelist_count')) * value('page_size');
   }
 }

@@ -28,12 +28,15 @@ export interface StoredProcess {
 }
 
 const MOST_IDS_REMEMBERED = 2000;
+const HOUR_MS = 3_600_000;
 
 /** The tables `sample` and `process` of node.db: written here, read by sample-series.ts. */
 export class SampleTable {
   readonly #insertSample: Statement;
-  readonly #insertProcess: Statement<[number, number, number, string], { id: number }>;
+  readonly #insertProcess: Statement<[number, number, number, string, number], { id: number }>;
+  /** Of processes that were saved in this hour. */
   readonly #processIds = new Map<string, number>();
+  #hour = 0;
 
   constructor(database: Database) {
     this.#insertSample = database.prepare(
@@ -41,13 +44,17 @@ export class SampleTable {
        VALUES (@job, @at, @rss, @vmem, @swap, @anonymous, @cpu, @processes, @threads, @read, @written, @packed)`,
     );
     this.#insertProcess = database.prepare(
-      `INSERT INTO process (job, pid, start, command) VALUES (?, ?, ?, ?)
-       ON CONFLICT (job, pid, start, command) DO UPDATE SET pid = pid RETURNING id`,
+      `INSERT INTO process (job, pid, start, command, seen) VALUES (?, ?, ?, ?, ?)
+       ON CONFLICT (job, pid, start, command) DO UPDATE SET seen = excluded.seen RETURNING id`,
     );
   }
 
-  /** `job`: its id in node.db. */
+  /** `job`: its id in node.db. Inside a write transaction only. */
   save(job: number, samples: readonly StoredSample[]): void {
+    // By the time of saving: pruning drops what was saved first.
+    const hour = Math.floor(Date.now() / HOUR_MS) * HOUR_MS;
+    if (hour !== this.#hour) this.#processIds.clear();
+    this.#hour = hour;
     for (const { largest, othersRss, othersCpu, ...sample } of samples) {
       const threes = largest.flatMap((process) => [this.processId(job, process), process.rss, process.cpu]);
       if (othersRss > 0) threes.push(0, othersRss, othersCpu);
@@ -65,7 +72,7 @@ export class SampleTable {
     let id = this.#processIds.get(key);
     if (id === undefined) {
       if (this.#processIds.size >= MOST_IDS_REMEMBERED) this.#processIds.clear();
-      id = this.#insertProcess.get(job, process.pid, process.start, process.command)?.id ?? 0;
+      id = this.#insertProcess.get(job, process.pid, process.start, process.command, this.#hour)?.id ?? 0;
       this.#processIds.set(key, id);
     }
     return id;

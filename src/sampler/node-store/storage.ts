@@ -61,8 +61,12 @@ export interface SharedStore {
 const LEAST_FILE_SIZE = 1024 * 1024 * 1024;
 const RETRY_FOR_MS = 24 * 3600 * 1000;
 const LONGEST_PAUSE_MS = 300_000;
-/** One in so many samplers prunes node.db. */
+/** How long node.db is pruned where it is tidied. */
+const PRUNE_MS = 200;
+/** Jobs may run for weeks and none end: one in so many saves of a job prunes, too, so often as there is more to drop. */
 const PRUNE_ODDS = 50;
+/** Some 2,000 samples, where the service saves 20 of a job at a time. A tick that costs more CPU stretches the interval. */
+const PRUNE_WHILE_RUNNING_MS = 20;
 /** Of the other sources, while node.db can't be written. */
 const MOST_UNSAVED_BATCHES = 500;
 /** The ingester takes 64 KiB. */
@@ -107,7 +111,7 @@ class NodeStorage implements Storage {
 
   saveProgress(record: JobRecord, samples: readonly StoredSample[], series: SeriesBatch = []): void {
     this.#keep(samples, series);
-    const { startedMs, shared } = this.#conditions;
+    const { startedMs, settings, shared, deliver } = this.#conditions;
     const saved = this.#tryWith((opened) =>
       opened.saveProgress(this.#name, startedMs(), record, this.#unsaved, this.#unsavedSeries),
     );
@@ -115,6 +119,9 @@ class NodeStorage implements Storage {
       this.#unsaved = [];
       this.#unsavedSeries = [];
       if (this.#store !== null) void this.#heartbeat?.beat(this.#store);
+      // Not by defaults, where the site's settings can't be read.
+      if (deliver && Math.random() * PRUNE_ODDS < 1)
+        this.#tryWith((opened) => pruneNode(opened, settings, PRUNE_WHILE_RUNNING_MS));
       shared?.saved();
       return;
     }
@@ -227,9 +234,12 @@ export async function tidyNode(
   const ingested = await takeInHanded(settings, handedPauseMs);
   const outcome = await deliverOutbox(store, settings, patienceSeconds, destination);
   store.packSeries(Date.now());
-  if (Math.random() * PRUNE_ODDS < 1)
-    store.prune(Date.now() - settings.keep_samples_days * DAY_MS, settings.keep_samples_mib * MIB);
+  pruneNode(store, settings, PRUNE_MS);
   return { recovered, ingested, delivered: outcome.delivered, left: outcome.left, problem: outcome.problem };
+}
+
+function pruneNode(store: NodeStore, settings: Settings, forMs: number): void {
+  store.prune(Date.now() - settings.keep_samples_days * DAY_MS, settings.keep_samples_mib * MIB, forMs);
 }
 
 /** A limit on file size: one small file of this job's own, which the next sampler without such a limit takes in. */

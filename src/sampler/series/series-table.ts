@@ -144,15 +144,6 @@ export class SeriesTable {
       this.packRows(null, rows);
   }
 
-  /** Drops what was read on the node before `beforeMs`, and metrics that no series names any more. */
-  prune(beforeMs: number): void {
-    this.database.prepare<[number]>('DELETE FROM series WHERE job IS NULL AND at + span < ?').run(beforeMs);
-    // One day more: `seen` is true to the day.
-    this.database
-      .prepare<[number]>('DELETE FROM metric WHERE seen < coalesce((SELECT min(at) FROM series), 0) - ?')
-      .run(DAY_MS);
-  }
-
   private numberOf(name: string, instance: string, resolution: number, nowMs: number): number {
     const day = Math.floor(nowMs / DAY_MS) * DAY_MS;
     const key = `${resolution} ${name} ${instance}`;

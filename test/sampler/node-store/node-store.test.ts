@@ -7,6 +7,7 @@ import { describe, it, type TestContext } from 'node:test';
 import { SqliteDatabase as Database } from '../../../src/native/sqlite';
 import { NodeStore } from '../../../src/sampler/node-store/node-store';
 import type { StoredSample } from '../../../src/sampler/node-store/sample-table';
+import type { SeriesBatch } from '../../../src/sampler/series/series-buffer';
 import { unpackVarints } from '../../../src/sampler/series/varints';
 import { packageRoot } from '../../../src/base/package-root';
 import type { JobRecord } from '../../../src/record/record';
@@ -218,38 +219,146 @@ describe('the outbox', () => {
 });
 
 describe('pruning', () => {
-  const many = Array.from({ length: 400 }, (_, at) => sample(at));
-
-  it('drops finished jobs by age, with their samples, and neither running jobs nor the outbox', (t) => {
-    const store = opened(t);
-    store.finish('1.0.0badcafe.1.2', 0, record(1, { revision: 1000 }), many);
-    store.finish('2.0.0badcafe.1.2', 0, record(2, { revision: 9000 }), many);
-    store.saveProgress('3.0.0badcafe.1.2', 0, record(3, { revision: 1000 }), many);
-    store.prune(5000, 100 * MIB);
-    assert.deepEqual(
-      rows(store.directory, 'SELECT run FROM job ORDER BY run').map(({ run }) => run),
-      ['2.0.0badcafe.1.2', '3.0.0badcafe.1.2'],
+  const HOUR = 3_600_000;
+  const NOW = 500 * HOUR;
+  const runOf = (job: number): string => `${job}.0.0badcafe.1.2`;
+  /** Samples of two seconds, from a time (ms since the epoch) on, as of a job that started at 0. */
+  const from = (ms: number, pid = 7, samples = 400): readonly StoredSample[] =>
+    Array.from({ length: samples }, (_, tick) =>
+      sample(ms + tick * 5, { largest: [{ pid, start: 8, command: 'sh', rss: 60, cpu: 5 }] }),
     );
-    for (const table of ['sample', 'process'])
-      assert.equal(count(store.directory, `${table} WHERE job NOT IN (SELECT id FROM job)`), 0, table);
+  const noise = (at: number): SeriesBatch => {
+    const columns = Array.from({ length: 100 }, (_, index) => ({
+      ...{ metric: 'noise_x', instance: String(index), resolution: 1, values: [at * 1000 + index ** 5] },
+    }));
+    return [{ source: 'noise', at: [at], columns }];
+  };
+  const numbers = (directory: string, sql: string): readonly number[] =>
+    rows(directory, sql).map((row) => Number(Object.values(row)[0]));
+  const jobsOf = (directory: string): readonly number[] =>
+    numbers(directory, 'SELECT CAST(run AS INTEGER) FROM job ORDER BY id');
+  const used = (directory: string): number => {
+    const [pages = 0] = numbers(directory, 'PRAGMA page_count');
+    const [free = 0] = numbers(directory, 'PRAGMA freelist_count');
+    return (pages - free) * 4096;
+  };
+
+  it('drops by age: finished jobs whole, of running jobs what is older', (t) => {
+    const store = opened(t);
+    const ended = { status: 'finished' } as const;
+    store.finish(runOf(1), 0, record(1, { ...ended, revision: 2 * HOUR }), from(HOUR));
+    store.saveProgress(runOf(2), 0, record(2, { revision: 2 * HOUR }), from(HOUR), noise(HOUR));
+    store.finish(runOf(3), 0, record(3, { ...ended, revision: 7 * HOUR }), [...from(HOUR), ...from(6 * HOUR)]);
+    store.saveProgress(runOf(2), 0, record(2, { revision: 8 * HOUR }), from(7 * HOUR), noise(7 * HOUR));
+    store.prune(5 * HOUR, 100 * MIB, Infinity);
+    assert.deepEqual(jobsOf(store.directory), [2, 3]);
+    for (const job of [2, 3]) assert.equal(count(store.directory, `sample WHERE job = ${job}`), 400);
+    assert.deepEqual(numbers(store.directory, 'SELECT at FROM series'), [7 * HOUR]);
+    assert.equal(store.job(runOf(2))?.record, JSON.stringify(record(2, { revision: 8 * HOUR })));
     assert.equal(store.outbox(10).length, 2);
-    // A process that it had seen before is saved anew.
-    store.saveProgress('3.0.0badcafe.1.2', 0, record(3), [sample(9999)]);
+    // To the reading.
+    store.prune(7 * HOUR + 1000, 100 * MIB, Infinity);
+    assert.deepEqual(numbers(store.directory, 'SELECT min(at) FROM sample'), [7 * HOUR + 1000]);
+    assert.deepEqual(jobsOf(store.directory), [2]);
   });
 
-  it('drops the oldest finished jobs while the file is too large', (t) => {
+  it('holds the limit where all jobs run: their oldest samples go, their records stay', (t) => {
     const store = opened(t);
-    for (let job = 1; job <= 60; job++) store.finish(`${job}.0.0badcafe.1.2`, 0, record(job, { revision: job }), many);
-    const before = count(store.directory, 'job');
-    store.prune(0, 1.2 * MIB);
-    const left = rows(store.directory, 'SELECT changed FROM job ORDER BY changed').map(({ changed }) =>
-      Number(changed),
+    const records = [1, 2, 3].map((job) => record(job, { revision: NOW }));
+    for (let hour = 0; hour < 50; hour++)
+      for (const own of records) store.saveProgress(runOf(own.job_id), 0, own, from(hour * HOUR), noise(hour * HOUR));
+    assert.ok(used(store.directory) > 2 * MIB);
+    store.prune(0, MIB, Infinity);
+    assert.ok(used(store.directory) <= MIB && used(store.directory) > 0.8 * MIB, `${used(store.directory)} bytes`);
+    const left = numbers(store.directory, 'SELECT max(at) - min(at) FROM sample GROUP BY job');
+    assert.equal(left.length, 3);
+    for (const span of left) assert.ok(span > HOUR && Math.abs(span - Math.max(...left)) <= HOUR, `${left.join()} ms`);
+    assert.deepEqual(numbers(store.directory, 'SELECT max(at) FROM sample'), [49 * HOUR + 1995]);
+    assert.deepEqual(
+      store.running().map(({ record: text }) => text),
+      records.map((own) => JSON.stringify(own)),
     );
-    assert.ok(left.length > 0 && left.length < before, `${left.length} of ${before} jobs are left`);
-    assert.equal(left.at(-1), 60);
-    assert.equal(store.outbox(100).length, 60);
-    store.prune(0, 1);
-    assert.equal(count(store.directory, 'job'), 0);
+    store.prune(0, 1, Infinity);
+    assert.equal(count(store.directory, 'sample'), 0);
+    assert.equal(store.running().length, 3);
+    // A process that it had seen before keeps its name.
+    store.saveProgress(runOf(1), 0, record(1), [sample(NOW)]);
+    assert.equal(count(store.directory, `process WHERE id = ${largestOf(store.directory)[0]?.[0]}`), 1);
+  });
+
+  it('spares the newer samples of finished jobs and of the node', (t) => {
+    const store = opened(t);
+    for (let hour = 0; hour < 40; hour++) {
+      store.saveProgress(runOf(1), 0, record(1, { revision: hour * HOUR }), from(hour * HOUR));
+      store.finish(runOf(100 + hour), 0, record(100 + hour, { revision: hour * HOUR + 3000 }), from(hour * HOUR));
+      store.saveSeries(null, noise(hour * HOUR));
+    }
+    store.prune(0, MIB, Infinity);
+    const oldest = numbers(
+      store.directory,
+      `SELECT min(at) FROM sample WHERE job = 1 UNION ALL SELECT min(at) FROM sample WHERE job > 1
+       UNION ALL SELECT min(at) FROM series UNION ALL SELECT min(changed) FROM job WHERE finished = 1`,
+    );
+    assert.equal(oldest.length, 4);
+    for (const at of oldest)
+      assert.ok(
+        at > 5 * HOUR && Math.abs(at - Math.max(...oldest)) <= 2 * HOUR,
+        `the oldest are of ${oldest.join()} ms`,
+      );
+    assert.equal(jobsOf(store.directory).at(-1), 139);
+    assert.equal(store.outbox(100).length, 40);
+    store.prune(0, 1, Infinity);
+    assert.deepEqual(jobsOf(store.directory), [1]);
+    assert.equal(store.outbox(100).length, 40);
+  });
+
+  it('goes on in short transactions, each time where it was', (t) => {
+    const store = opened(t);
+    const all = ['sample', 'process', 'series'];
+    const amounts = (): readonly number[] => all.map((table) => count(store.directory, table));
+    for (let part = 0; part < 5; part++)
+      store.saveProgress(runOf(1), 0, record(1), from(part * HOUR, part, 1000), noise(part * HOUR));
+    for (let job = 2; job < 50; job++) store.finish(runOf(job), 0, record(job), from(HOUR, job, 10));
+    const others = Array.from({ length: 1500 }, (_, pid) => ({ pid, start: 9, command: 'cc', rss: 1, cpu: 1 }));
+    store.finish(runOf(50), 0, record(50, { revision: 2000 }), [sample(0, { largest: others })]);
+    store.saveProgress(runOf(1), 0, record(1), from(NOW, 99));
+    let before = amounts();
+    let steps = 0;
+    for (; count(store.directory, 'job') > 1 || before[0] !== 400; steps++) {
+      store.prune(NOW, 100 * MIB, 0);
+      const now = amounts();
+      for (const [index, table] of all.entries()) {
+        const gone = (before[index] ?? 0) - (now[index] ?? 0);
+        assert.ok(gone >= 0 && gone <= 500, `${gone} rows of ${table} at once`);
+      }
+      before = now;
+      assert.ok(steps < 100);
+    }
+    assert.ok(steps > 10);
+  });
+
+  it('drops the names of processes that no sample has any more', (t) => {
+    const store = opened(t);
+    t.mock.timers.enable({ apis: ['Date'], now: NOW });
+    const named = (): readonly number[] => numbers(store.directory, 'SELECT pid FROM process ORDER BY pid');
+    const lives = { pid: 1, start: 8, command: 'sh', rss: 60, cpu: 5 };
+    for (let hour = 0; hour < 10; hour++) {
+      t.mock.timers.setTime(NOW + hour * HOUR);
+      const largest = [lives, { ...lives, pid: 100 + hour }];
+      store.saveProgress(runOf(1), 0, record(1), [sample(NOW + hour * HOUR, { largest })]);
+    }
+    store.prune(NOW + 6 * HOUR, 100 * MIB, Infinity);
+    assert.deepEqual(named(), [1, 105, 106, 107, 108, 109]);
+    store.prune(NOW + 20 * HOUR, 100 * MIB, Infinity);
+    assert.equal(count(store.directory, 'sample'), 0);
+    // Until there are newer samples they may yet be used.
+    assert.ok(named().includes(109));
+    t.mock.timers.setTime(NOW + 30 * HOUR);
+    store.saveProgress(runOf(1), 0, record(1), [sample(NOW + 30 * HOUR, { largest: [{ ...lives, pid: 130 }] })]);
+    store.prune(NOW, 100 * MIB, Infinity);
+    assert.deepEqual(named(), [130]);
+    store.saveProgress(runOf(1), 0, record(1), [sample(NOW + 30 * HOUR + 1, { largest: [lives] })]);
+    assert.deepEqual(named(), [1, 130]);
   });
 });
 

@@ -3,6 +3,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, wri
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { openSqliteReader } from '../../../src/accounting/sqlite/sqlite-store';
+import { SqliteDatabase } from '../../../src/native/sqlite';
 import { NodeStore } from '../../../src/sampler/node-store/node-store';
 import type { JobRecord } from '../../../src/record/record';
 import { runDirectoryName, runId, type RunDescription } from '../../../src/sampler/job/run-description';
@@ -62,6 +63,15 @@ function newPlace(): Place {
   };
 }
 
+function samplesOf({ settings }: Place): unknown {
+  const database = new SqliteDatabase(join(settings.state_dir, 'node.db'), { readonly: true });
+  try {
+    return database.prepare('SELECT count(*) FROM sample').pluck().get();
+  } finally {
+    database.close();
+  }
+}
+
 describe('storage in node.db', () => {
   it('saves as it goes on, finishes on the disk, delivers and cleans up', async (t) => {
     const { settings, choose, directory } = newPlace();
@@ -101,6 +111,25 @@ describe('storage in node.db', () => {
     assert.equal(later.finish(end, []), 'disk');
     await later.afterwards(() => undefined);
     assert.deepEqual(await reader.running({ since: 0 }), []);
+  });
+
+  it('prunes now and then while its job runs, unless it lacks the settings of the site', (t) => {
+    for (const [deliver, left] of [
+      [false, 1],
+      [true, 0],
+    ] as const) {
+      const place = newPlace();
+      const settings = { ...place.settings, heartbeat: 0 };
+      const conditions = { run: RUN, directory: null, settings, fileSizeLimit: Infinity, startedMs: () => 500 };
+      const storage = chooseStorage({ ...conditions, deliver, shared: null });
+      t.mock.method(Math, 'random', () => 0.9);
+      storage.saveProgress(running, [sampleOf(0)]);
+      assert.equal(samplesOf(place), 1);
+      t.mock.method(Math, 'random', () => 0);
+      storage.saveProgress(running, []);
+      assert.equal(samplesOf(place), left);
+      t.mock.restoreAll();
+    }
   });
 
   it('keeps in memory what can’t be written, and delivers it all the same', async () => {
@@ -210,6 +239,17 @@ describe('storage of hooks without privilege', () => {
 });
 
 describe('tidyNode', () => {
+  it('prunes, also what running jobs have', async (t) => {
+    const place = newPlace();
+    const store = new NodeStore(place.settings.state_dir);
+    t.after(() => store.close());
+    store.saveProgress(runDirectoryName(RUN), 500, running, [sampleOf(0)]);
+    assert.equal(samplesOf(place), 1);
+    await tidyNode(store, place.settings, 5);
+    assert.equal(samplesOf(place), 0);
+    assert.equal(store.running().length, 1);
+  });
+
   it('finishes what others have left, and tells how much', async (t) => {
     const { settings, directory, choose } = newPlace();
     choose({ fileSizeLimit: 65536 }).finish(finished, []);

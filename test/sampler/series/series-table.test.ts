@@ -27,20 +27,21 @@ interface Opened extends NodeStore {
   readonly database: Database;
   readonly query: (sql: string) => readonly unknown[];
   readonly readSeries: NodeReader['readSeries'];
+  readonly loads: NodeReader['loads'];
 }
 
 function opened(t: TestContext): Opened {
   const directory = temporaryDirectory();
   const store = new NodeStore(directory);
   const database = new SqliteDatabase(join(directory, 'node.db'));
-  const { readSeries, close } = openNodeReader(directory);
+  const { readSeries, loads, close } = openNodeReader(directory);
   t.after(() => {
     close();
     database.close();
     store.close();
   });
   const query = (sql: string): readonly unknown[] => database.prepare(sql).pluck().all();
-  return Object.assign(store, { database, query, readSeries });
+  return Object.assign(store, { database, query, readSeries, loads });
 }
 
 /** One reading of one metric. */
@@ -107,8 +108,33 @@ describe('series in node.db', () => {
     ]);
     assert.equal(store.readSeries(RUN, [], START, START + HOUR).length, 10);
     assert.deepEqual(store.readSeries(null, [], 0, START + DAY), []);
-    store.prune(START + DAY, 2 ** 30);
+    store.prune(START + DAY, 2 ** 30, Infinity);
     assert.deepEqual(store.query('SELECT count(*) FROM series'), [0]);
+  });
+
+  it('of a running job are read from where pruning has left them', (t) => {
+    const store = opened(t);
+    const process = { pid: 7, start: 8, command: 'sh', rss: 100, cpu: 1000 };
+    for (let hour = 0; hour < 4; hour++) {
+      const at = hour * HOUR;
+      const ofHour = { ...aSample, at, cpu: (hour + 1) * 1000, largest: [{ ...process, cpu: (hour + 1) * 1000 }] };
+      store.saveProgress(RUN, START, record({ revision: START + at }), [ofHour], batch(START + at, hour, 'cgroup_x'));
+    }
+    store.prune(START + 2 * HOUR, 2 ** 30, Infinity);
+    const at = [START + 2 * HOUR, START + 3 * HOUR];
+    assert.deepEqual(store.readSeries(RUN, ['cgroup_x', 'process_cpu_seconds'], 0, START + DAY), [
+      { metric: 'process_cpu_seconds', instance: '', at, values: [3, 4] },
+      { metric: 'cgroup_x', instance: '', at, values: [2, 3] },
+    ]);
+    const { jobs, processes } = store.loads(START, START + DAY);
+    assert.deepEqual(
+      jobs.map(({ cpu_seconds: cpu, seconds }) => [cpu, seconds]),
+      [[4, 3 * 3600]],
+    );
+    assert.deepEqual(
+      processes.map(({ command, pid }) => [command, pid]),
+      [['sh', 7]],
+    );
   });
 
   it('of a run that is not known are refused, and a rolled back name is given anew', (t) => {
@@ -163,7 +189,7 @@ describe('series in node.db', () => {
   it('of the node go by age, and by the size of the file', (t) => {
     const store = opened(t);
     for (let hour = 0; hour < 48; hour++) store.saveSeries(null, batch(START + hour * HOUR, hour));
-    store.prune(START + DAY, 2 ** 30);
+    store.prune(START + DAY, 2 ** 30, Infinity);
     assert.deepEqual(store.query('SELECT count(*) FROM series'), [24]);
     const random = seededRandom(1);
     for (let hour = 48; hour < 148; hour++)
@@ -179,7 +205,7 @@ describe('series in node.db', () => {
           })),
         },
       ]);
-    store.prune(0, 0.5 * 2 ** 20);
+    store.prune(0, 0.5 * 2 ** 20, Infinity);
     const left = store.query('SELECT at FROM series ORDER BY at');
     assert.ok(left.length > 10 && left.length < 100, `${left.length} rows are left`);
     assert.equal(left.at(-1), START + 147 * HOUR);
@@ -189,7 +215,7 @@ describe('series in node.db', () => {
     const store = opened(t);
     store.saveSeries(null, batch(START, 1, 'netdev_x', 'veth123'));
     store.saveSeries(null, batch(START + 10 * DAY, 1));
-    store.prune(START + DAY, 2 ** 30);
+    store.prune(START + DAY, 2 ** 30, Infinity);
     assert.deepEqual(store.query("SELECT instance FROM metric WHERE name = 'netdev_x'"), []);
     // It comes back under another number.
     store.saveSeries(null, batch(START + 11 * DAY, 1, 'netdev_x', 'veth123'));

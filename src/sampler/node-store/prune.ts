@@ -1,0 +1,72 @@
+import type { Database } from 'better-sqlite3';
+import { monotonicMs } from '../../base/monotonic';
+
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
+
+/** One transaction drops so many rows of a table, which takes milliseconds: other samplers wait for its lock. */
+const ROWS = 500;
+/** Rows that were put together have many pages each. */
+const SERIES_ROWS = 100;
+
+const SAMPLE_MS = 'at + (SELECT started FROM job WHERE job.id = sample.job)';
+/** By number samples are in the order in which they were saved. */
+const OLDEST_SAMPLE = `SELECT ${SAMPLE_MS} FROM sample ORDER BY id LIMIT 1`;
+const OLDEST_SERIES = 'SELECT at + span FROM series ORDER BY at + span LIMIT 1';
+const ENDED_JOBS = 'SELECT id FROM job WHERE finished = 1 AND changed < ? ORDER BY changed LIMIT 20';
+
+const deletion = (table: string, which: string): string => `DELETE FROM ${table} WHERE id IN (${which})`;
+
+/** What to drop. Where there is no sample or series, no name goes: those to come may use it. */
+const DROP = {
+  // `seen` is true to the hour.
+  processes: deletion(
+    'process',
+    `SELECT id FROM process WHERE seen < (${OLDEST_SAMPLE}) - ${HOUR_MS} ORDER BY seen LIMIT ${ROWS}`,
+  ),
+  // `seen` is true to the day, and a row that was put together lasts for hours.
+  metrics: deletion('metric', `SELECT id FROM metric WHERE seen < (${OLDEST_SERIES}) - ${2 * DAY_MS} LIMIT ${ROWS}`),
+  samples: deletion(
+    'sample',
+    `SELECT id FROM (SELECT id, ${SAMPLE_MS} AS ms FROM sample ORDER BY id LIMIT ${ROWS}) WHERE ms < ?`,
+  ),
+  series: deletion('series', `SELECT id FROM series WHERE at + span < ? ORDER BY at + span LIMIT ${SERIES_ROWS}`),
+  jobs: deletion('job', ENDED_JOBS),
+} as const;
+
+function usedBytes(database: Database): number {
+  const value = (name: string): number => Number(database.pragma(name, { simple: true }));
+  return (value('page_count') - value('freelist_count')) * value('page_size');
+}
+
+/**
+ * Drops samples and series from before `before` (ms since the epoch), and while node.db uses more than `mostBytes` the
+ * oldest, whether their job runs or not; a finished job goes when all that is kept is younger than its end. Records of
+ * running jobs stay, and the outbox. In short transactions, for about `forMs`: the next call goes on. Freed pages are used
+ * again, the file does not shrink. Throws what SQLite throws.
+ */
+export function prune(database: Database, before: number, mostBytes: number, forMs: number): void {
+  const oldestOf = [OLDEST_SAMPLE, OLDEST_SERIES].map((sql) => database.prepare<[], number>(sql).pluck());
+  const processes = database.prepare<[]>(DROP.processes);
+  const old = [DROP.samples, DROP.series].map((sql) => database.prepare<[number]>(sql));
+  const jobs = database.prepare<[number]>(DROP.jobs);
+  // What a finished job still has came late; all at once, by the cascade, it could be too much.
+  const ofJobs = ['sample', 'series', 'process'].map((table) =>
+    database.prepare<[number]>(deletion(table, `SELECT id FROM ${table} WHERE job IN (${ENDED_JOBS}) LIMIT ${ROWS}`)),
+  );
+  /** Returns whether there may be more to drop. */
+  const dropSome = database.transaction((): boolean => {
+    if (processes.run().changes > 0) return true;
+    const limit = usedBytes(database) > mostBytes ? Infinity : before;
+    const oldest = Math.min(...oldestOf.map((statement) => statement.get() ?? Infinity));
+    const ended = Math.min(oldest, limit);
+    if (ofJobs.some((statement) => statement.run(ended).changes === ROWS)) return true;
+    if (jobs.run(ended).changes > 0) return true;
+    if (oldest >= limit) return false;
+    for (const statement of old) statement.run(Math.min(oldest + HOUR_MS, limit));
+    return true;
+  });
+  const until = monotonicMs() + forMs;
+  while (dropSome.immediate() && monotonicMs() < until);
+  database.prepare(DROP.metrics).run();
+}
