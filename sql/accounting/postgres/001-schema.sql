@@ -180,9 +180,8 @@ CREATE TABLE stale_hour (hour integer PRIMARY KEY, change bigint NOT NULL);
 CREATE TABLE summed_day (day integer PRIMARY KEY, change bigint NOT NULL);
 -- The days of these hours: their records are read instead of their sums.
 CREATE VIEW stale_day AS SELECT DISTINCT hour / 24 AS day FROM stale_hour;
--- Records that counted before this day have been pruned: sums of those days stay as they are (one row).
-CREATE TABLE pruned (before_day integer NOT NULL);
-INSERT INTO pruned VALUES (0);
+-- Days of which records have been pruned: their sums stay as they are.
+CREATE TABLE pruned_day (day integer PRIMARY KEY);
 
 -- Sums of the records of a day, or of the days of a month or year, as `Totals` names them.
 -- generated: rollup

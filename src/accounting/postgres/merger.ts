@@ -58,7 +58,7 @@ const SERIES: readonly TypedColumn[] = [
 export async function markStale(db: Transaction, hours: ReadonlySet<number>): Promise<void> {
   await db.query(
     `INSERT INTO qmemacct.stale_hour SELECT h::integer, txid_current() FROM jsonb_array_elements_text($1::text::jsonb) AS h
-     WHERE h::integer >= (SELECT before_day FROM qmemacct.pruned) * ${HOURS_OF_DAY}
+     WHERE NOT EXISTS (SELECT FROM qmemacct.pruned_day AS p WHERE p.day = h::integer / ${HOURS_OF_DAY})
      ON CONFLICT (hour) DO UPDATE SET change = excluded.change`,
     [JSON.stringify([...hours])],
   );

@@ -13,8 +13,11 @@ function firstKept(days: number, now: number): number | null {
 }
 
 const RECORDS = `WITH gone AS (DELETE FROM qmemacct.record WHERE id IN
-    (SELECT r.id FROM qmemacct.record AS r WHERE r.counted_at < $1 ORDER BY r.counted_at LIMIT ${PER_TRANSACTION}) RETURNING id),
-  charts AS (DELETE FROM qmemacct.series WHERE record_id IN (SELECT id FROM gone))
+    (SELECT r.id FROM qmemacct.record AS r WHERE r.counted_at < $1 ORDER BY r.counted_at LIMIT ${PER_TRANSACTION})
+    RETURNING id, counted_at / ${DAY_MS} AS day),
+  charts AS (DELETE FROM qmemacct.series WHERE record_id IN (SELECT id FROM gone)),
+  closed AS (INSERT INTO qmemacct.pruned_day SELECT DISTINCT day FROM gone ON CONFLICT DO NOTHING),
+  forgotten AS (DELETE FROM qmemacct.summed_day WHERE day IN (SELECT day FROM gone))
   SELECT count(*) FROM gone`;
 const SERIES = `WITH gone AS (DELETE FROM qmemacct.series WHERE record_id IN
     (SELECT s.record_id FROM qmemacct.series AS s JOIN qmemacct.record AS r ON r.id = s.record_id
@@ -47,7 +50,8 @@ async function giveSpaceBack(db: Connection, gone: number): Promise<number> {
 
 /**
  * Removes whole UTC days that are older than `rules` allow, in batches, a transaction each.
- * Days are summed up before their records go; sums are kept as long as their records at least.
+ * Each day is summed up before its first record goes, and its sums stay as they are from then on, as long as records are
+ * kept at least.
  */
 export async function prune(
   db: Connection,
@@ -74,27 +78,19 @@ export async function prune(
   };
   const remove = async (what: keyof typeof done, sql: string, before: number): Promise<void> => {
     for (let gone = 1; gone > 0 && !interrupted();) {
-      gone = await merger.alone(async (inner) => (await inner.rows<[number]>(sql, [before]))[0]?.[0] ?? 0);
+      gone = await merger.alone(async (inner) => {
+        // Of a record that has come since.
+        if (what === 'records') for (const day of await staleDays(inner, 0, dayOf(before))) await putDay(inner, day);
+        return (await inner.rows<[number]>(sql, [before]))[0]?.[0] ?? 0;
+      });
       done[what] += gone;
       say();
     }
   };
-  /** Closes the days, unless a record has come to one of them since it was summed up. */
-  const closeDays = (day: number): Promise<boolean> =>
-    merger.alone(async (inner) => {
-      if ((await staleDays(inner, 0, day)).length > 0) return false;
-      await inner.query('UPDATE qmemacct.pruned SET before_day = greatest(before_day, $1)', [day]);
-      await inner.query('DELETE FROM qmemacct.summed_day WHERE day < $1', [day]);
-      return true;
-    });
 
   if (keptRecords !== null) {
-    let closed = false;
-    while (!closed && !interrupted()) {
-      await rollBefore(keptRecords);
-      closed = !interrupted() && (await closeDays(keptRecords));
-    }
-    if (closed) await remove('records', RECORDS, keptRecords * DAY_MS);
+    await rollBefore(keptRecords);
+    await remove('records', RECORDS, keptRecords * DAY_MS);
   }
   if (keptSeries !== null) await remove('series', SERIES, keptSeries * DAY_MS);
   if (keptSums !== null && keptRecords !== null) await remove('rollups', SUMS, Math.min(keptSums, keptRecords));

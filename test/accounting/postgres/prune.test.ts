@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, it } from 'node:test';
 import { openPostgresHistory } from '../../../src/accounting/postgres/postgres-history';
+import { openPostgresStore } from '../../../src/accounting/postgres/postgres-store';
 import { DAY, job, T0 } from '../suite/fixture';
 import { noPostgres, startServer } from './server';
 import type { Server } from './server';
@@ -37,4 +38,16 @@ it('gives the file system back what has gone, where that is more than is left', 
   const again = await store.prune({ records: 3, series: 0, rollups: 0 }, T0 + 6 * DAY, {});
   assert.deepEqual([again.records, again.freed], [0, 0]);
   await store.close();
+});
+
+it('leaves what waits for an old day counted, unless records of that day have gone', { skip: noPostgres }, async () => {
+  const url = server.url(await server.database());
+  const [store, deliverer] = [openPostgresHistory(url), openPostgresStore(url)];
+  await store.merge([job(1, T0)]);
+  const now = T0 + 6 * DAY;
+  await store.prune({ records: 3, series: 0, rollups: 0 }, now, {});
+  await deliverer.merge([job(2, T0), job(3, T0 - DAY)]);
+  const { totals } = await store.summary({ since: T0 - 2 * DAY, until: now, by: 'owner' });
+  assert.equal(totals.records, 2);
+  await Promise.all([store.close(), deliverer.close()]);
 });

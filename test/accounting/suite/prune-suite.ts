@@ -65,6 +65,22 @@ export function pruneSuite(open: OpenStore): void {
       assert.equal((await store.prune({ ...FOR_EVER, records: 4 }, now, {})).records, 2);
     });
 
+    it('counts what comes late of days of which nothing had gone', async (t) => {
+      const store = await open(t);
+      await filled(store);
+      await store.rollUp({});
+      await store.prune({ ...FOR_EVER, records: 4 }, now, {});
+      await store.merge([job(500, T0 - 300 * DAY), job(501, T0 - DAY)]);
+      const counted = async (): Promise<number> =>
+        (await store.summary({ since: T0 - 400 * DAY, until: now, by: 'owner' })).totals.records;
+      assert.equal(await counted(), 12);
+      assert.equal(await store.rollUp({}), 2);
+      assert.equal(await counted(), 12);
+      await store.merge([job(502, T0 - DAY)]);
+      assert.equal((await store.prune({ ...FOR_EVER, records: 4 }, now, {})).records, 3);
+      assert.equal(await counted(), 13);
+    });
+
     it('removes series and sums at ages of their own', async (t) => {
       const store = await open(t);
       await filled(store);

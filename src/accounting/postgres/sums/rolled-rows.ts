@@ -42,6 +42,16 @@ export async function staleDays(db: Rows, first = 0, end = 2 ** 31 - 1): Promise
   return rows.map(([day]) => day);
 }
 
+/** Those of some days of which no record has been pruned. */
+async function openDays(db: Rows, days: readonly number[]): Promise<readonly number[]> {
+  const rows = await db.rows<[number]>(
+    `SELECT d::integer FROM jsonb_array_elements_text($1::text::jsonb) AS d
+     WHERE NOT EXISTS (SELECT FROM qmemacct.pruned_day AS p WHERE p.day = d::integer)`,
+    [JSON.stringify(days)],
+  );
+  return rows.map(([day]) => day);
+}
+
 /** Days, months and years that have been summed up, from a day to before another. */
 export async function summedPeriods(db: Rows, first = 0, end = 2 ** 31 - 1): Promise<readonly Period[]> {
   const rows = await db.rows<[number, number]>(
@@ -69,10 +79,8 @@ export class RolledReader {
 
   /** `unsettled`: days with records that wait in the inbox. */
   async state({ first, end }: RolledQuery, unsettled: ReadonlySet<number>): Promise<RolledState> {
-    const [pruned] = await this.db.rows<[number]>('SELECT before_day FROM qmemacct.pruned');
-    const from = Math.max(first, pruned?.[0] ?? 0);
-    const waiting = [...unsettled].filter((day) => day >= from && day < end);
-    const stale = new Set([...(await staleDays(this.db, from, end)), ...waiting]);
+    const waiting = [...unsettled].filter((day) => day >= first && day < end);
+    const stale = new Set([...(await staleDays(this.db, first, end)), ...(await openDays(this.db, waiting))]);
     return {
       staleDays: [...stale].sort((a, b) => a - b),
       periods: await summedPeriods(this.db, first, end),
