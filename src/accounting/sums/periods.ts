@@ -35,6 +35,11 @@ export function periodEnd({ unit, day }: Period): number {
   return (unit === 'month' ? Date.UTC(year, month + 1) : Date.UTC(year + 1)) / DAY_MS;
 }
 
+/** The larger periods that a period is in. */
+export function largerPeriods({ unit, day }: Period): readonly Period[] {
+  return UNITS.slice(UNITS.indexOf(unit) + 1).map((larger) => ({ unit: larger, day: periodStart(larger, day) }));
+}
+
 export const dayOf = (ms: number): number => Math.floor(ms / DAY_MS);
 
 export const hourOf = (ms: number): number => Math.floor(ms / HOUR_MS);

@@ -153,15 +153,21 @@ export class PeriodSums {
   }
 }
 
-export const PARTS_OF: Readonly<Record<Exclude<Unit, 'day'>, Unit>> = { month: 'day', year: 'month' };
+/** A month or a year. */
+export type LargerPeriod = Period & { readonly unit: Exclude<Unit, 'day'> };
 
-/** Months, then years, that have ended by the last of the days summed up, and are not summed up themselves. */
-export function missingPeriods(days: readonly number[], summed: readonly Period[]): readonly Period[] {
+export const PARTS_OF: Readonly<Record<LargerPeriod['unit'], Unit>> = { month: 'day', year: 'month' };
+
+/**
+ * Months, then years, that have ended by the last of the days summed up, and are not summed up themselves: a year that
+ * comes first has all its months.
+ */
+export function missingPeriods(days: readonly number[], summed: readonly Period[]): readonly LargerPeriod[] {
   const last = days.reduce((a, b) => Math.max(a, b), -1);
   const present = new Set(summed.map(({ unit, day }) => `${unit} ${day}`));
   return UNITS.filter((unit) => unit !== 'day').flatMap((unit) =>
     [...new Set(days.map((day) => periodStart(unit, day)))]
-      .map((day): Period => ({ unit, day }))
+      .map((day) => ({ unit, day }))
       .filter((period) => periodEnd(period) <= last && !present.has(`${unit} ${period.day}`)),
   );
 }

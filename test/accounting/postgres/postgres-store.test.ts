@@ -1,7 +1,9 @@
 import { after, before, describe } from 'node:test';
-import { connect } from '../../../src/accounting/postgres/connect';
+import { connect, type Connection, type Transaction } from '../../../src/accounting/postgres/connect';
 import { openPostgresFeed } from '../../../src/accounting/postgres/feed';
+import { Merger } from '../../../src/accounting/postgres/merger';
 import { openPostgresHistory } from '../../../src/accounting/postgres/postgres-history';
+import { rollUp } from '../../../src/accounting/postgres/sums/roll-up';
 import { mergeSuite } from '../suite/merge-suite';
 import { feedSuite } from '../suite/feed-suite';
 import { filterSuite } from '../suite/filter-suite';
@@ -13,11 +15,29 @@ import { pruneSuite } from '../suite/prune-suite';
 import { nodeSuite } from '../suite/node-suite';
 import { querySuite } from '../suite/query-suite';
 import { tasksSuite } from '../suite/tasks-suite';
+import { rollUpSuite } from '../suite/roll-up-suite';
 import { summarySuite } from '../suite/summary-suite';
 import { questionsSuite } from '../suite/questions-suite';
 import type { OpenStore } from '../suite/fixture';
 import { noPostgres, startServer } from './server';
 import type { Server } from './server';
+
+/** Calls `between` before its third transaction. */
+class InterruptedMerger extends Merger {
+  private transactions = 0;
+
+  constructor(
+    db: Connection,
+    private readonly between: () => Promise<unknown>,
+  ) {
+    super(db);
+  }
+
+  override async alone<T>(work: (inner: Transaction) => Promise<T>): Promise<T> {
+    if (++this.transactions === 3) await this.between();
+    return super.alone(work);
+  }
+}
 
 describe('PostgreSQL', { skip: noPostgres }, () => {
   let server: Server;
@@ -45,6 +65,12 @@ describe('PostgreSQL', { skip: noPostgres }, () => {
   taskRequestsSuite(open);
   importSuite(open);
   summarySuite(open, 5);
+  rollUpSuite(async (t) => {
+    const url = server.url(await server.database());
+    const [store, db] = [openPostgresHistory(url), connect(url)];
+    t.after(() => Promise.all([store.close(), db.close()]));
+    return { store, rollUp: (between) => rollUp(db, new InterruptedMerger(db, between), {}) };
+  });
   pruneSuite(open);
   questionsSuite(async (t) => {
     const name = await server.database();

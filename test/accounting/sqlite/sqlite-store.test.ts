@@ -19,6 +19,7 @@ import { nodeSuite } from '../suite/node-suite';
 import { querySuite } from '../suite/query-suite';
 import { tasksSuite } from '../suite/tasks-suite';
 import { questionsSuite } from '../suite/questions-suite';
+import { rollUpSuite } from '../suite/roll-up-suite';
 import { summarySuite } from '../suite/summary-suite';
 import { temporaryStore } from '../temporary-store';
 
@@ -46,6 +47,22 @@ feedSuite((t) => {
 joinSuite(open);
 taskRequestsSuite(open);
 summarySuite(open);
+rollUpSuite((t) => {
+  const store = opened(t);
+  return Promise.resolve({
+    store,
+    rollUp: (between) => {
+      let asked = 0;
+      const signal = {
+        get aborted() {
+          if (++asked === 3) void between();
+          return false;
+        },
+      };
+      return store.rollUp({ signal: signal as AbortSignal });
+    },
+  });
+});
 pruneSuite(open);
 questionsSuite((t) => {
   const store = opened(t);

@@ -3,8 +3,16 @@ import type { LongWork } from '../../history-store';
 import { DIMENSIONS } from '../../summary';
 import { binCells } from '../../sums/bins';
 import { GROUPING_SETS, hasBins } from '../../sums/grouping-sets';
-import { DAY_MS, HOURS_OF_DAY, periodEnd, periodStart, UNITS, type Period, type Unit } from '../../sums/periods';
-import { DaySums, missingPeriods, PARTS_OF, PeriodSums, type Again, type RolledGroup } from '../../sums/roll-up';
+import { DAY_MS, HOURS_OF_DAY, largerPeriods, periodEnd, UNITS, type Period } from '../../sums/periods';
+import {
+  DaySums,
+  missingPeriods,
+  PARTS_OF,
+  PeriodSums,
+  type Again,
+  type LargerPeriod,
+  type RolledGroup,
+} from '../../sums/roll-up';
 import type { Connection, Transaction } from '../connect';
 import { WaitingAccounts } from '../inbox';
 import { insertRows, type TypedColumn } from '../insert-rows';
@@ -37,13 +45,14 @@ async function remove(db: Transaction, { unit, day }: Period): Promise<void> {
     await db.query(`DELETE FROM qmemacct.${table} WHERE unit = $1 AND day = $2`, [UNITS.indexOf(unit), day]);
 }
 
+/** The larger periods that it is in are to be summed up again. */
 async function put(
   db: Transaction,
   period: Period,
   groups: readonly RolledGroup[],
   again: readonly Again[],
 ): Promise<void> {
-  await remove(db, period);
+  for (const one of [period, ...largerPeriods(period)]) await remove(db, one);
   const cells = ({ set, cluster, key }: Omit<Again, 'before'>): readonly (string | number)[] => [
     UNITS.indexOf(period.unit),
     period.day,
@@ -83,15 +92,24 @@ export async function putDay(db: Transaction, day: number): Promise<boolean> {
   const sums = new DaySums();
   for await (const rows of facts.records(span)) for (const row of rows) sums.add(row);
   const again = sums.again(await facts.earlier(span, 0));
-  // The month and the year that it is in are to be summed up again.
-  for (const unit of ['month', 'year'] as const) await remove(db, { unit, day: periodStart(unit, day) });
   await put(db, { unit: 'day', day }, sums.groups(), again);
   return true;
 }
 
-/** Sums up a month of its days, or a year of its months. */
-async function putPeriod(db: Transaction, unit: Exclude<Unit, 'day'>, day: number): Promise<void> {
-  const period = { unit, day };
+/** Months, then years, that are to be summed up. */
+async function missing(db: Pick<Transaction, 'rows'>): Promise<readonly LargerPeriod[]> {
+  const summed = await summedPeriods(db);
+  return missingPeriods(
+    summed.flatMap(({ unit, day }) => (unit === 'day' ? day : [])),
+    summed,
+  );
+}
+
+/** Sums up the first of the months and years that are still to be, of its days or months. */
+async function putNext(db: Transaction): Promise<void> {
+  const [period] = await missing(db);
+  if (period === undefined) return;
+  const { unit, day } = period;
   const groups: RolledGroup[] = [];
   const again: Again[] = [];
   for (let set = 0; set < GROUPING_SETS.length; set++) {
@@ -125,15 +143,7 @@ export async function rollUp(db: Connection, merger: Merger, { signal, onProgres
     if (await merger.alone((inner) => putDay(inner, day))) rolled++;
     onProgress?.(index + 1, days.length);
   }
-  const summed = await summedPeriods(db);
-  const larger = summed.filter(({ unit }) => unit !== 'day');
-  const missing = missingPeriods(
-    summed.flatMap(({ unit, day }) => (unit === 'day' ? day : [])),
-    larger,
-  );
-  for (const { unit, day } of missing) {
-    if (signal?.aborted || unit === 'day') break;
-    await merger.alone((inner) => putPeriod(inner, unit, day));
-  }
+  // Others may sum days and months up meanwhile: what is missing is looked up each time.
+  for (let left = (await missing(db)).length; left > 0 && !signal?.aborted; left--) await merger.alone(putNext);
   return rolled;
 }

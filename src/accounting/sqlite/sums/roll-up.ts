@@ -4,9 +4,17 @@ import { TOTALS_NAMES, totalsAt } from '../../../record/totals';
 import type { LongWork } from '../../history-store';
 import { DIMENSIONS } from '../../summary';
 import { binCells } from '../../sums/bins';
-import { DAY_MS, HOURS_OF_DAY, periodEnd, periodStart, UNITS, type Period } from '../../sums/periods';
+import { DAY_MS, HOURS_OF_DAY, largerPeriods, periodEnd, UNITS, type Period } from '../../sums/periods';
 import { GROUPING_SETS, hasBins, type GroupKey } from '../../sums/grouping-sets';
-import { DaySums, missingPeriods, PARTS_OF, PeriodSums, type Again, type RolledGroup } from '../../sums/roll-up';
+import {
+  DaySums,
+  missingPeriods,
+  PARTS_OF,
+  PeriodSums,
+  type Again,
+  type LargerPeriod,
+  type RolledGroup,
+} from '../../sums/roll-up';
 import type { Words } from '../database/dictionary';
 import { CHANGE } from '../read/queries';
 import { EVERY_RECORD } from '../read/record-filter';
@@ -75,21 +83,25 @@ export class RollUps {
     this.summed = db.prepare<[number], number>(SUMMED).pluck();
   }
 
-  /** Sums the records of a day up; the month and the year that it is in are to be summed up again. */
+  /** Sums the records of a day up. */
   putDay(day: number): void {
     const span = { since: day * DAY_MS, until: (day + 1) * DAY_MS };
     const sums = new DaySums();
     for (const row of this.facts.records(EVERY_RECORD, span)) sums.add(row);
     const again = sums.again(this.facts.earlier(EVERY_RECORD, span, 0));
-    for (const unit of ['month', 'year'] as const) this.remove({ unit, day: periodStart(unit, day) });
     this.put({ unit: 'day', day }, sums.groups(), again);
     this.markFresh.run(day * HOURS_OF_DAY, (day + 1) * HOURS_OF_DAY);
     this.markSummed.run(day);
   }
 
-  /** Sums a month up of its days, or a year of its months. */
-  putPeriod(unit: 'month' | 'year', day: number): void {
-    const period = { unit, day };
+  /** Sums the first of the months and years up that are still to be, of its days or months. */
+  putNext(): void {
+    const [next] = this.missing();
+    if (next !== undefined) this.putPeriod(next);
+  }
+
+  private putPeriod(period: LargerPeriod): void {
+    const { unit, day } = period;
     const groups: RolledGroup[] = [];
     const again: Again[] = [];
     for (let set = 0; set < GROUPING_SETS.length; set++) {
@@ -114,7 +126,7 @@ export class RollUps {
   }
 
   /** Months, then years, that are to be summed up. */
-  missing(): readonly Period[] {
+  missing(): readonly LargerPeriod[] {
     const [days = [], ...larger] = UNITS.map((_unit, number) => this.summed.all(number));
     return missingPeriods(
       days,
@@ -122,8 +134,9 @@ export class RollUps {
     );
   }
 
+  /** The larger periods that it is in are to be summed up again. */
   private put(period: Period, groups: readonly RolledGroup[], again: readonly Again[]): void {
-    this.remove(period);
+    for (const one of [period, ...largerPeriods(period)]) this.remove(one);
     const unit = UNITS.indexOf(period.unit);
     const { day } = period;
     for (const group of groups) {
@@ -171,11 +184,10 @@ export async function rollUp(db: Database, words: Words, { signal, onProgress }:
     });
     onProgress?.(index + 1, days.length);
   }
-  for (const { unit, day } of rollUps.missing()) {
-    if (signal?.aborted || unit === 'day') return rolled;
+  // Others may sum days and months up meanwhile: what is missing is looked up each time.
+  for (let left = rollUps.missing().length; left > 0 && !signal?.aborted; left--)
     await inTurn(() => {
-      rollUps.putPeriod(unit, day);
+      rollUps.putNext();
     });
-  }
   return rolled;
 }

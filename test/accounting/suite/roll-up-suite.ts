@@ -1,0 +1,45 @@
+import { describe, it, type TestContext } from 'node:test';
+import type { HistoryStore } from '../../../src/accounting/history-store';
+import { DAY, HOUR, job, T0 } from './fixture';
+import { plainSummary } from './plain-summary';
+import { assertSameSummary } from './summary-suite';
+
+/** A store, and a roll-up that calls `between` before the third month or year that it sums up. */
+export type OpenRollUps = (t: TestContext) => Promise<{
+  readonly store: HistoryStore;
+  readonly rollUp: (between: () => Promise<unknown>) => Promise<unknown>;
+}>;
+
+/** Sums days up, and leaves months and years. */
+async function rollUpDays(store: HistoryStore): Promise<unknown> {
+  const stop = new AbortController();
+  return store.rollUp({
+    signal: stop.signal,
+    onProgress: (done, of) => {
+      if (done === of) stop.abort();
+    },
+  });
+}
+
+/** Roll-ups of several processes at once, the same in every store. */
+export function rollUpSuite(open: OpenRollUps): void {
+  describe('roll-up', () => {
+    it('leaves no month out of a year, of which another sums a day up meanwhile', async (t) => {
+      const { store, rollUp } = await open(t);
+      const late = job(9, T0 + 2 * DAY, { owner: 'eve' });
+      const records = [T0 + HOUR, T0 + 40 * DAY, T0 + 70 * DAY].map((at, index) => job(index + 1, at));
+      await store.merge(records);
+      await rollUpDays(store);
+      let other: Promise<unknown> = Promise.resolve();
+      // November, December, and the year.
+      await rollUp(() => (other = Promise.all([store.merge([late]), rollUpDays(store)])));
+      await other;
+      await store.rollUp({});
+      const query = { since: Date.UTC(2026, 0), until: Date.UTC(2027, 2), by: 'owner' } as const;
+      assertSameSummary(
+        await store.summary(query),
+        plainSummary([...records, late], query, () => true),
+      );
+    });
+  });
+}
