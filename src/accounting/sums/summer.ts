@@ -165,12 +165,17 @@ export class Summer {
     return this.query.limit === undefined || this.needsBins || sort === 'jobs' ? null : sort;
   }
 
-  /** The groups that the answer lists, by what roll-ups add to the sum that they are `chosenBy`. */
-  listed(name: keyof Totals, rolled: Iterable<readonly [GroupKey, number]>): ReadonlySet<GroupKey> {
+  /**
+   * Keeps the groups that the answer lists, by what roll-ups add to the sum that they are `chosenBy`, and returns their
+   * keys. Of the others a part may be more than the whole: unused memory may be less than nothing.
+   */
+  keepListed(name: keyof Totals, rolled: Iterable<readonly [GroupKey, number]>): ReadonlySet<GroupKey> {
     const values = new Map([...this.groups].map(([key, totals]) => [key, totals[name]]));
     for (const [key, value] of rolled) values.set(key, (values.get(key) ?? 0) + value);
     const sorted = [...values].sort(([a, x], [b, y]) => y - x || compareKeys(a, b));
-    return new Set(sorted.slice(0, this.query.limit).map(([key]) => key));
+    const listed = new Set(sorted.slice(0, this.query.limit).map(([key]) => key));
+    for (const key of this.groups.keys()) if (!listed.has(key)) this.groups.delete(key);
+    return listed;
   }
 
   /** Rows of the plan's groups, of those listed at least, with bins where `needsBins`; those of several periods may be one. */

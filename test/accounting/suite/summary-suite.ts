@@ -420,6 +420,20 @@ export function summarySuite(open: OpenStore, numRuns = 40): void {
       assert.deepEqual((await store.summary({ ...interval, by: 'owner', owner: 'nobody' })).groups, []);
     });
 
+    it('lists no group for a part of its sums', async (t) => {
+      const store = await open(t);
+      // A second task's part of what its host requested stands elsewhere: what it holds is less than nothing unused.
+      const task = job(1, T0 + HOUR, { pe: 'mpi', pe_task_id: '2.node1', peak_rss: peakOf(6 * GIB) });
+      await store.merge([task, job(2, T0 + HOUR, { owner: 'eve', peak_rss: peakOf(5 * GIB) })]);
+      await store.rollUp({});
+      await store.merge([job(3, T0 + DAY + HOUR)]);
+      const { groups } = await store.summary({ ...interval, by: 'owner', sort: 'unused_gib_hours', limit: 1 });
+      assert.deepEqual(
+        groups.map(({ key, totals }) => [key, totals.unused_gib_hours]),
+        [['eve', 3]],
+      );
+    });
+
     it('sums up under names of any length', async (t) => {
       const store = await open(t);
       const long = (size: number): string =>

@@ -28,7 +28,7 @@ function listedOnly(groups: RolledChoice, summer: Summer, reader: RolledReader):
   const { chosenBy } = summer;
   if (chosenBy === null) return groups;
   const values = [...reader.values(groups, chosenBy)];
-  const listed = summer.listed(
+  const listed = summer.keepListed(
     chosenBy,
     values.map(([, key, value]) => [key, value]),
   );
