@@ -89,6 +89,7 @@ const FILTERS: readonly (readonly [Partial<RecordFilter>, (record: JobRecord) =>
   [{ job_name: 'align_1' }, (r) => r.job_name === 'align_1'],
   [{ job_name: 'align_*' }, (r) => r.job_name?.startsWith('align_') ?? false],
   [{ job_name: 'a??' }, (r) => r.job_name === 'abc'],
+  [{ job_name: 'align_??', owner: 'bob' }, (r) => r.job_name === 'align_22' && r.owner === 'bob'],
   [{ job_name: 'a[b]*' }, (r) => r.job_name === 'a[b]c'],
   [{ job_name: '100%' }, (r) => r.job_name === '100%'],
   [{ job_name: 'x*y' }, (r) => r.job_name === 'x*y'],

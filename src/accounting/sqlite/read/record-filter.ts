@@ -29,7 +29,7 @@ interface RolledKey {
 
 export interface OwnersKind {
   readonly owner: string;
-  /** A pattern of SQLite's that the kind's name matches: digits are not told apart. */
+  /** A pattern of SQLite's that the kind's name matches: several digits, which `?` may stand for, are one sign there. */
   readonly glob: string;
 }
 
@@ -152,6 +152,6 @@ export function conditionOf(filter: RecordFilter, words: Words): Condition | nul
     kind:
       filter.owner === undefined || filter.job_name === undefined
         ? null
-        : { owner: filter.owner, glob: globOf(filter.job_name.replace(/\d+/g, '*')) },
+        : { owner: filter.owner, glob: globOf(filter.job_name.replace(/[\d?]+/g, '*')) },
   };
 }
