@@ -46,7 +46,7 @@ function variedJobs(): readonly JobRecord[] {
       ...requesting(index, limit),
       peak_rss: peak === null ? null : peakOf(peak),
       grid_engine: of(index, null, accountOf({ maxvmem_bytes: 2 * GIB + index })),
-      wallclock_seconds: of(index, 1.5, 60, null, 7200),
+      wallclock_seconds: of(index, 16.1, 60, null, 7200),
       cpu_seconds: of(index, 10, null, 5, 7, 20),
     });
   });
@@ -110,6 +110,7 @@ const FILTERS: readonly (readonly [Partial<RecordFilter>, (record: JobRecord) =>
   [{ share_at_least: 0.5 }, (r) => share(r) >= 0.5],
   [{ share_at_most: 0.25, host: 'node1' }, (r) => share(r) <= 0.25 && r.host === 'node1'],
   [{ wallclock_at_least: 60 }, (r) => (r.wallclock_seconds ?? -1) >= 60],
+  [{ wallclock_at_least: 16.1 }, (r) => r.wallclock_seconds !== null],
   [{ wallclock_at_least: 0 }, (r) => r.wallclock_seconds !== null],
   [{ host: 'nowhere' }, () => false],
   [{ cluster: '' }, () => false],

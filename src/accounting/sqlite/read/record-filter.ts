@@ -139,8 +139,7 @@ export function conditionOf(filter: RecordFilter, words: Words): Condition | nul
   more('r.limit_bytes <= @limit_at_most', 'limit_at_most', filter.limit_at_most);
   more(`${share} >= @share_at_least`, 'share_at_least', filter.share_at_least);
   more(`${share} <= @share_at_most`, 'share_at_most', filter.share_at_most);
-  const wallclock = filter.wallclock_at_least;
-  more('r.wallclock_ms >= @wallclock_at_least', 'wallclock_at_least', wallclock && wallclock * 1000);
+  more('r.wallclock_ms / 1000.0 >= @wallclock_at_least', 'wallclock_at_least', filter.wallclock_at_least);
   return {
     sql: parts.map((part) => ` AND ${part}`).join(''),
     parameters,
