@@ -41,7 +41,7 @@ const PEAKS = of(['bracket']);
 
 /** As record/efficiency.ts says. */
 const EFFICIENCIES: readonly (readonly [string, (dialect: Dialect) => string])[] = [
-  ['cpu_efficiency', () => 'r.cpu_ms * 1.0 / nullif(r.wallclock_ms * r.host_slots, 0)'],
+  ['cpu_efficiency', () => 'r.cpu_ms / nullif(r.wallclock_ms * 1.0 * r.host_slots, 0)'],
   ['memory_efficiency', () => 'r.peak_rss_lower_bytes * 1.0 / nullif(r.limit_bytes, 0)'],
   [
     'queue_wait_seconds',

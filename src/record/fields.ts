@@ -33,6 +33,7 @@ export const RECORD_LIMITS = {
   requests: 64,
   metrics: 1000,
   seriesPoints: 240,
+  slots: 1_000_000,
   otherSeries: 16,
   hosts: 4096,
 } as const;
@@ -115,6 +116,7 @@ const choice = <const T extends string>(of: readonly T[]): Leaf<T> => leaf(oneOf
 const whole = (least: number, most?: number): Leaf<number> => leaf(integer(least, most), { as: 'integer' });
 const real = (unit: string): Leaf<number> => leaf(number(0, 1e30), { as: 'real', unit });
 const count = whole(0);
+const slotCount = whole(0, RECORD_LIMITS.slots);
 const bytes = leaf({ ...count, schema: { type: 'integer', description: 'bytes' } }, { as: 'integer', unit: 'bytes' });
 /** Far above any job, far below where sums lose their footing. */
 const seconds = leaf(
@@ -316,8 +318,8 @@ export const FIELDS = {
     'digest of its script (or command), a point, and one of its working directory; numbers in them do not count',
     { personal: true },
   ),
-  slots: known(count, 'slots of the whole job'),
-  host_slots: known(count, 'slots on this host'),
+  slots: known(slotCount, 'slots of the whole job'),
+  host_slots: known(slotCount, 'slots on this host'),
   granted_hosts: {
     shape: nullable(list(named(grantedSlots, 'GrantedSlots'), RECORD_LIMITS.hosts)),
     merge: 'rank',

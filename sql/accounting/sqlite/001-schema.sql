@@ -339,7 +339,7 @@ CREATE VIEW jobs AS SELECT
   r.revision,
   (SELECT name FROM complex WHERE id = r.request_complex_id) AS request_complex,
   r.limit_bytes AS request_limit_bytes,
-  r.cpu_ms * 1.0 / nullif(r.wallclock_ms * r.host_slots, 0) AS cpu_efficiency,
+  r.cpu_ms / nullif(r.wallclock_ms * 1.0 * r.host_slots, 0) AS cpu_efficiency,
   r.peak_rss_lower_bytes * 1.0 / nullif(r.limit_bytes, 0) AS memory_efficiency,
   CASE WHEN (SELECT name FROM cluster WHERE id = r.cluster_id) IN ('(run)', '(demo)') THEN NULL WHEN r.started_at >= r.submitted_at THEN (r.started_at - r.submitted_at) / 1000.0 WHEN r.started_at < r.submitted_at THEN 0 END AS queue_wait_seconds,
   r.peak_rss_lower_bytes,

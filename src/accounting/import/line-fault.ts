@@ -1,4 +1,5 @@
 import { STILL_RUNNING, type AccountingRecord } from '../../gridengine/accounting-line';
+import { RECORD_LIMITS } from '../../record/fields';
 
 const MOST_INT32 = 2 ** 31 - 1;
 /** Last ms of the year 9999. */
@@ -13,7 +14,7 @@ const isCount = (value: number): boolean => Number.isSafeInteger(value) && value
 export function lineFault(line: AccountingRecord): string | null {
   if (!isCount(line.jobId) || line.jobId === 0) return 'job_number is no job number';
   if (!isCount(line.task)) return 'task_number is no task number';
-  if (!isCount(line.slots)) return 'slots is no number of slots';
+  if (!isCount(line.slots) || line.slots > RECORD_LIMITS.slots) return 'slots is no number of slots';
   if (line.exitStatus === STILL_RUNNING)
     return 'an intermediate record of a job that ran on, as only the reporting file has them';
   if (!Number.isInteger(line.failed) || Math.abs(line.failed) > MOST_INT32) return 'failed is no code';

@@ -43,6 +43,9 @@ export function peakOf(bytes: number): Bracket {
   return { ...(job(1, T0).peak_rss ?? assert.fail()), lower_bytes: bytes };
 }
 
+/** The most that a record may say. */
+export const MOST = { wallclock_seconds: 1e12, cpu_seconds: 1e12, slots: 1e6, host_slots: 1e6 } as const;
+
 /** As Grid Engine's accounting file tells of the same run, before it is joined with anything. */
 export function lineOf(record: JobRecord, fields: Partial<JobRecord> = {}): JobRecord {
   const start = Math.floor(Date.parse(record.started_at ?? iso(0)) / 1000) * 1000;

@@ -8,7 +8,7 @@ import { privateCluster } from '../../../src/record/job-name';
 import type { JobRecord } from '../../../src/record/record';
 import { TOTALS_NAMES } from '../../../src/record/totals';
 import { questionFiles, QUESTIONS } from '../../reference';
-import { GIB, HOUR, iso, job, lineOf, peakOf, T0 } from './fixture';
+import { GIB, HOUR, iso, job, lineOf, MOST, peakOf, T0 } from './fixture';
 
 /** A store, and the rows of a statement over its views, their values in the order of their columns. */
 export type OpenViews = (t: TestContext) => Promise<{
@@ -124,6 +124,13 @@ export function questionsSuite(open: OpenViews, lacking: readonly string[] = [])
       // What runs without Grid Engine has no queue to wait in.
       const waits = await ask('SELECT queue_wait_seconds FROM jobs WHERE job_id = 5');
       assert.deepEqual(waits.map(Object.values), [[null]]);
+    });
+
+    it('are read whatever somebody has handed in', async (t) => {
+      const { store, ask } = await open(t);
+      await store.merge([job(1, AT, { trust: 'self-reported', ...MOST })]);
+      const rows = await ask('SELECT cpu_efficiency FROM jobs');
+      assert.deepEqual(rows.flatMap(Object.values).map(Number), [1e-6]);
     });
   });
 }

@@ -43,7 +43,7 @@ export const sumsQuery = (condition: Condition): string =>
     sum(r.trust = ${SELF_REPORTED}), group_concat(DISTINCT r.request_complex_id),
     count(DISTINCT r.owner_id), min(r.owner_id), count(DISTINCT r.host_id), min(r.host_id),
     max(r.wallclock_ms), max(r.limit_bytes), max(${GRID_ENGINE}),
-    sum(CASE WHEN ${BUSY} THEN r.cpu_ms END), sum(CASE WHEN ${BUSY} THEN r.wallclock_ms * ${SLOTS} END), sum(${UNUSED}), max(r.slots)
+    sum(CASE WHEN ${BUSY} THEN r.cpu_ms * 1.0 END), sum(CASE WHEN ${BUSY} THEN r.wallclock_ms * 1.0 * ${SLOTS} END), sum(${UNUSED}), max(r.slots)
   ${ofJobs(condition)} GROUP BY ${JOB}`;
 
 type Sums = readonly [

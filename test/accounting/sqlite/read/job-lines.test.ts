@@ -10,7 +10,7 @@ import { toJobLines } from '../../../../src/report/records/lines';
 import { LIST_FIELDS } from '../../../../src/report/records/list';
 import { firstWaits } from '../../../../src/report/records/waits';
 import { accountOf, bracketOf } from '../../../support/records';
-import { DAY, GIB, HOUR, iso, job, T0 } from '../../suite/fixture';
+import { DAY, GIB, HOUR, iso, job, MOST, T0 } from '../../suite/fixture';
 import { temporaryStore } from '../../temporary-store';
 
 const QUERY = { since: T0 - DAY, until: T0 + DAY };
@@ -158,6 +158,17 @@ describe('jobLines of SQLite', () => {
       ],
     );
     assert.equal(found.totals.records, 8);
+  });
+
+  it('adds up whatever somebody has handed in', async () => {
+    // Each number of slots times ms is below 2^63, both together are above.
+    const fields = { trust: 'self-reported', ...MOST, wallclock_seconds: 9e9 } as const;
+    const store = await storeOf([1, 2].map((task_id) => job(1, T0, { ...fields, task_id })));
+    const found = await store.jobLines?.(QUERY, WANTED);
+    assert.deepEqual(
+      found?.lines.map(({ slot_seconds }) => slot_seconds),
+      [2 * 9e9 * 1e6],
+    );
   });
 
   it('has the totals of days of which only the sums are left', async (t) => {
