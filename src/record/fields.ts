@@ -33,7 +33,7 @@ export const RECORD_LIMITS = {
   requests: 64,
   metrics: 1000,
   seriesPoints: 240,
-  slots: 1_000_000,
+  slots: 10_000_000,
   otherSeries: 16,
   hosts: 4096,
 } as const;

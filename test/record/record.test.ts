@@ -50,7 +50,7 @@ describe('parseRecord', () => {
     ['a string beyond 4 KiB', { job_name: 'ä'.repeat(2049) }, /^job_name is longer than 4096 bytes/],
     ['an empty part of the key', { host: '' }, /^host is empty/],
     ['a fraction for a count', { processes: 1.5 }, /^processes is not a whole number/],
-    ['more slots than any job has', { host_slots: 1_000_001 }, /^host_slots is not a number of 0 to 1000000/],
+    ['more slots than any job has', { host_slots: 10_000_001 }, /^host_slots is not a number of 0 to 10000000/],
     ['a negative size', { read_bytes: -1 }, /^read_bytes is not a number of 0/],
     ['NaN', { cpu_seconds: NaN }, /^cpu_seconds is not a number/],
     ['infinity', { cpu_seconds: Infinity }, /^cpu_seconds is not a number/],

@@ -132,7 +132,7 @@ CREATE TABLE record (
   killed_by_memory smallint, -- 1: ended by memory
   in_project smallint, -- 1: Grid Engine has let the owner into the project, by records that no user can have written
   pe_task_id text COLLATE "C", -- task of a tightly integrated job (1.node02); null: the job's master
-  run_id text COLLATE "C" NOT NULL, -- boot id (8 hex digits) . shepherd's pid . its start time in clock ticks
+  run_id text COLLATE "C" NOT NULL, -- boot id (8 hex digits) . shepherd's pid . its start time in clock ticks; of a record that a user handed in, .u and the uid
   granted_hosts text COLLATE "C", -- of a parallel job's master: its hosts, as Grid Engine granted them (JSON)
   metric_values text COLLATE "C", -- what the other sources say of the whole job, by metric, in its unit (qmemacct metrics): values in the order of the names (JSON)
   note_numbers text COLLATE "C", -- what the reader should know about these figures: the numbers of each text (JSON)

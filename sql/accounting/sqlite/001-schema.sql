@@ -35,7 +35,7 @@ CREATE TABLE record (
   task_id INTEGER, -- array task; null unless the job is an array job
   pe_task_id TEXT, -- task of a tightly integrated job (1.node02); null: the job's master
   host_id INTEGER NOT NULL, -- where it ran
-  run_id TEXT NOT NULL, -- boot id (8 hex digits) . shepherd's pid . its start time in clock ticks
+  run_id TEXT NOT NULL, -- boot id (8 hex digits) . shepherd's pid . its start time in clock ticks; of a record that a user handed in, .u and the uid
   owner_id INTEGER, -- user who owns the job
   job_name_id INTEGER, -- name of the job
   queue_id INTEGER, -- queue it ran in

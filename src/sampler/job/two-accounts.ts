@@ -54,7 +54,9 @@ function joined(earlier: JobRecord, later: JobRecord, sampled: boolean): Partial
 
 /** The record of a sampler that began anew in the middle of the job, with what its predecessor had saved. */
 export function afterRestart(record: JobRecord, earlier: JobRecord): JobRecord {
-  const both = { ...record, ...joined(earlier, record, true) };
+  // Figures of root's sampler stay that, whether or not its successor saw anything.
+  const trust = earlier.trust === 'root' ? earlier.trust : record.trust;
+  const both = { ...record, ...joined(earlier, record, true), trust };
   const note =
     'An earlier sampler of this job died: its peaks and totals are among these, what happened in between is not.';
   return { ...both, notes: clipNotes([...new Set([note, ...both.notes])]) };

@@ -144,9 +144,9 @@ export class NodeStore {
     return this.#database.prepare<[], FailingSources[number]>('SELECT * FROM failing_source ORDER BY source').all();
   }
 
-  /** Puts together what was saved in many small pieces: finished jobs, past hours of the node. */
-  packSeries(nowMs: number): void {
-    this.#series.pack(nowMs);
+  /** Puts together what was saved in many small pieces, for about `forMs`: finished jobs, past hours of the node. */
+  packSeries(nowMs: number, forMs?: number): void {
+    this.#series.pack(nowMs, forMs);
   }
 
   job(run: string): StoredJob | null {

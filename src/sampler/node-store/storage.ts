@@ -61,8 +61,8 @@ export interface SharedStore {
 const LEAST_FILE_SIZE = 1024 * 1024 * 1024;
 const RETRY_FOR_MS = 24 * 3600 * 1000;
 const LONGEST_PAUSE_MS = 300_000;
-/** How long node.db is pruned where it is tidied. */
-const PRUNE_MS = 200;
+/** How long node.db is packed, and pruned, where it is tidied: the next time goes on. */
+const TIDY_MS = 200;
 /** Jobs may run for weeks and none end: one in so many saves of a job prunes, too, so often as there is more to drop. */
 const PRUNE_ODDS = 50;
 /** Some 2,000 samples, where the service saves 20 of a job at a time. A tick that costs more CPU stretches the interval. */
@@ -233,8 +233,8 @@ export async function tidyNode(
   if (stray.length > 0) warn(`cgroups of jobs that have ended can't be removed: ${stray.join(', ')}`);
   const ingested = await takeInHanded(settings, handedPauseMs);
   const outcome = await deliverOutbox(store, settings, patienceSeconds, destination);
-  store.packSeries(Date.now());
-  pruneNode(store, settings, PRUNE_MS);
+  store.packSeries(Date.now(), TIDY_MS);
+  pruneNode(store, settings, TIDY_MS);
   return { recovered, ingested, delivered: outcome.delivered, left: outcome.left, problem: outcome.problem };
 }
 

@@ -1,5 +1,6 @@
 import type { Database, Statement } from 'better-sqlite3';
 import { groupBy } from '../../base/group-by';
+import { monotonicMs } from '../../base/monotonic';
 import type { SeriesBatch } from './series-buffer';
 import { mergeSeries, packSeries, unpackSeries, type NumberedSource } from './series-codec';
 
@@ -122,8 +123,9 @@ export class SeriesTable {
       });
   }
 
-  /** Puts together the rows of finished jobs and of the node's hours before `nowMs`. */
-  pack(nowMs: number): void {
+  /** Puts together the rows of finished jobs and of the node's hours before `nowMs`, for about `forMs`. */
+  pack(nowMs: number, forMs = Infinity): void {
+    const until = monotonicMs() + forMs;
     const jobs = this.database
       .prepare<[], number>(
         `SELECT id FROM job WHERE finished = 1 AND EXISTS (SELECT 1 FROM series WHERE job = job.id AND loose = 1)`,
@@ -134,14 +136,18 @@ export class SeriesTable {
       'SELECT id, at, packed FROM series WHERE job = ? AND loose = 1 ORDER BY at LIMIT ?',
     );
     for (const job of jobs)
-      for (let rows = loose.all(job, ROWS_TOGETHER); rows.length > 0; rows = loose.all(job, ROWS_TOGETHER))
+      for (let rows = loose.all(job, ROWS_TOGETHER); rows.length > 0; rows = loose.all(job, ROWS_TOGETHER)) {
+        if (monotonicMs() > until) return;
         this.packRows(job, rows);
+      }
     const ofNode = this.database.prepare<[number], SeriesRow>(
       'SELECT id, at, packed FROM series WHERE job IS NULL AND loose = 1 AND at < ? ORDER BY at',
     );
     const before = Math.floor((nowMs - LATE_MS) / HOUR_MS) * HOUR_MS;
-    for (const rows of groupBy(ofNode.all(before), ({ at }) => Math.floor(at / HOUR_MS)).values())
+    for (const rows of groupBy(ofNode.all(before), ({ at }) => Math.floor(at / HOUR_MS)).values()) {
+      if (monotonicMs() > until) return;
       this.packRows(null, rows);
+    }
   }
 
   private numberOf(name: string, instance: string, resolution: number, nowMs: number): number {
@@ -169,8 +175,9 @@ export class SeriesTable {
     const remove = this.database.prepare<[number]>('DELETE FROM series WHERE id = ?');
     this.database
       .transaction(() => {
-        this.write(job, mergeSeries(rows.flatMap(({ at, packed }) => [unpackSeries(at, packed) ?? []])), true);
-        for (const { id } of rows) remove.run(id);
+        // Another process may have put some together since they were read.
+        const left = rows.filter(({ id }) => remove.run(id).changes > 0);
+        this.write(job, mergeSeries(left.flatMap(({ at, packed }) => [unpackSeries(at, packed) ?? []])), true);
       })
       .immediate();
   }

@@ -128,7 +128,7 @@ describe('lineFault', () => {
       { jobId: 1.5 },
       { task: -1 },
       { slots: 0.5 },
-      { slots: 1_000_001 },
+      { slots: 10_000_001 },
       { exitStatus: 4294967295 },
       { failed: 1e10 },
       { endTimeMs: 1e15 },

@@ -139,8 +139,8 @@ describe('makeReport', () => {
     const { wasters } = await sampleReport({}, records);
     const [line] = wasters[0]?.jobs.lines ?? [];
     // 64 GiB over 64 slots is 1 GiB a slot: too little for the jobs of one slot.
-    assert.ok(line !== undefined && line.jobs === 600);
-    if (line.advice !== null) assert.notEqual(line.advice.risk, null);
+    assert.equal(line?.jobs, 600);
+    assert.notEqual(line.advice?.risk, null);
   });
 
   it('tells nodes that fell silent from those that have samples, and from idle ones', async () => {

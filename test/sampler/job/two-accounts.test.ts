@@ -57,6 +57,7 @@ describe('a record that a predecessor began', () => {
       const held = [record, earlier].map(({ rss_byte_seconds: part }) => part ?? 0);
       assert.equal(both.rss_byte_seconds ?? 0, (held[0] ?? 0) + (held[1] ?? 0));
       for (const note of [...record.notes, ...earlier.notes]) assert.ok(both.notes.includes(note));
+      assert.equal(both.trust, earlier.trust === 'root' ? 'root' : record.trust);
       assert.equal(both.started_at, earlier.started_at ?? record.started_at);
     });
   });
@@ -87,7 +88,6 @@ describe('a record that a predecessor began', () => {
         'job_id',
         'run_id',
         'status',
-        'trust',
         'owner',
         'exit_status',
         'ended_at',

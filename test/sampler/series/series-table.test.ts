@@ -10,6 +10,7 @@ import type { StoredSample } from '../../../src/sampler/node-store/sample-table'
 import { packageRoot } from '../../../src/base/package-root';
 import type { JobRecord } from '../../../src/record/record';
 import type { SeriesBatch } from '../../../src/sampler/series/series-buffer';
+import { SeriesTable } from '../../../src/sampler/series/series-table';
 import { seededRandom } from '../../accounting/realistic-record';
 import { temporaryDirectory } from '../../support/temporary-directory';
 import { recordOf } from '../../support/records';
@@ -173,6 +174,29 @@ describe('series in node.db', () => {
     store.saveSeries(null, batch(START + 1, 9));
     store.packSeries(START + 150 * 60_000);
     assert.deepEqual(rows('job IS NULL AND loose = 0'), [3]);
+  });
+
+  it('that two processes put together at a time are there once', (t) => {
+    const store = opened(t);
+    for (let minute = 0; minute < 150; minute++) store.saveSeries(null, batch(START + minute * 60_000, minute));
+    const before = store.readSeries(null, [], 0, START + DAY);
+    const table = new SeriesTable(store.database);
+    const { transaction } = store.database;
+    // Between its reading and its first transaction another process is done.
+    store.database.transaction = ((action: () => void) => {
+      store.database.transaction = transaction;
+      store.packSeries(START + 150 * 60_000);
+      return transaction.call(store.database, action);
+    }) as typeof transaction;
+    table.pack(START + 150 * 60_000);
+    assert.deepEqual(store.readSeries(null, [], 0, START + DAY), before);
+  });
+
+  it('are put together for no longer than is given', (t) => {
+    const store = opened(t);
+    for (let minute = 0; minute < 150; minute++) store.saveSeries(null, batch(START + minute * 60_000, minute));
+    store.packSeries(START + 150 * 60_000, -1);
+    assert.deepEqual(store.query('SELECT count(*) FROM series WHERE loose = 0'), [0]);
   });
 
   it('survive a damaged row', (t) => {

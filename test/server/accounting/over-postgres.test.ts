@@ -105,7 +105,7 @@ describe('a server over PostgreSQL', { skip: noPostgres }, () => {
     };
     assert.deepEqual(numbers(NOBODY), [1, 4]);
     assert.deepEqual(numbers(DAEMON), [2, 3]);
-    assert.equal(asked(NOBODY, 'job', '2').status, 1);
+    assert.equal(asked(NOBODY, 'job', '2').status, 3, 'nobody can be asked whether it waits');
     serving.child.kill('SIGTERM');
     await once(serving.child, 'exit');
     const alone = asked(NOBODY, 'job', '1');
