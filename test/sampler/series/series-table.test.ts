@@ -181,12 +181,12 @@ describe('series in node.db', () => {
     for (let minute = 0; minute < 150; minute++) store.saveSeries(null, batch(START + minute * 60_000, minute));
     const before = store.readSeries(null, [], 0, START + DAY);
     const table = new SeriesTable(store.database);
-    const { transaction } = store.database;
+    const transaction = store.database.transaction.bind(store.database);
     // Between its reading and its first transaction another process is done.
     store.database.transaction = ((action: () => void) => {
       store.database.transaction = transaction;
       store.packSeries(START + 150 * 60_000);
-      return transaction.call(store.database, action);
+      return transaction(action);
     }) as typeof transaction;
     table.pack(START + 150 * 60_000);
     assert.deepEqual(store.readSeries(null, [], 0, START + DAY), before);
