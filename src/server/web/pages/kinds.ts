@@ -9,9 +9,7 @@ import { classLink } from './job-links';
 import { sumCells, SUM_COLUMNS } from './sums';
 
 /** Kinds that are listed: those that requested most. */
-const OF_A_USER = 10;
-/** Each has to be advised on anew: their runs are of several users. */
-const OF_SEVERAL = 5;
+const LISTED = 10;
 /** So many users are looked at. */
 const USERS = 5;
 
@@ -24,7 +22,7 @@ export interface Kind extends SummaryGroup {
 
 /** The kinds of jobs of one user. */
 async function kindsOf(asked: Asker, owner: string, query: Omit<Query, 'by' | 'limit'>): Promise<readonly Kind[]> {
-  const question = { what: 'summary', query: { ...query, owner, by: 'job_name', limit: OF_A_USER } } as const;
+  const question = { what: 'summary', query: { ...query, owner, by: 'job_name', limit: LISTED } } as const;
   const { groups } = await askAccounting(asked, question, summaryAnswer);
   return groups.flatMap((group) => (group.key === null ? [] : [{ ...group, owner, name: group.key }]));
 }
@@ -73,7 +71,7 @@ export async function findKinds(
   return found
     .flat()
     .sort((a, b) => b.totals.requested_gib_hours - a.totals.requested_gib_hours)
-    .slice(0, users.length === 1 ? OF_A_USER : OF_SEVERAL);
+    .slice(0, LISTED);
 }
 
 /** Kinds of jobs, each with what to request next; `cluster`: where their runs were, null: anywhere. */
