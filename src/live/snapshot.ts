@@ -27,7 +27,13 @@ export interface Snapshot {
 export type HostTotals = Pick<HostView, 'name' | (typeof HOST_SUMS)[number]>;
 
 export const HOST_SUMS = [
-  ...(['capacity', 'requested', 'peak', 'used', 'unlimited', 'strandedMemory', 'strandedSlots'] as const),
+  'capacity',
+  'requested',
+  'peak',
+  'used',
+  'unlimited',
+  'strandedMemory',
+  'strandedSlots',
 ] as const satisfies readonly (keyof HostView)[];
 
 /** The last good answer, and what came of the last try. */

@@ -143,7 +143,8 @@ export function unfinishedJob(
     hosts: view.hosts
       .filter(({ capacity }) => capacity !== null)
       .map(({ name, capacity, free }) => ({ name, capacity, free })),
-    largest: largestHost(view.hosts),
+    // Of jobs that the reader may not see nobody says here whether their requests are known.
+    largest: snapshot.hostTotals === undefined ? largestHost(view.hosts) : null,
     problem: details.problem,
   };
 }

@@ -117,7 +117,7 @@ export const SETTINGS = {
   interval: amount(
     1,
     { ...SECONDS, least: 0.05 },
-    'Between two samples, once a job is older than 1.6 s; 5 s or more while all of its processes sleep',
+    'Between two samples, once a job is older than 1.6 s; 5 s or more while all of its processes sleep, of one thread each',
   ),
   scan_interval: amount(
     5,

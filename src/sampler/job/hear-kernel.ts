@@ -15,6 +15,8 @@ export interface KernelHearing {
   afterTick(readings: TickReadings): void;
   /** Waits, at most so long, until the last tick counts; the account says so if it does not. */
   finish(withinMs: number): Promise<void>;
+  /** Events of the job's processes are heard at present. */
+  hears(): boolean;
   /** null: no listener at present. */
   link(): ListenerLink | null;
   close(): void;
@@ -26,7 +28,7 @@ export type Connect = (handlers: ListenerHandlers) => Promise<ListenerLink | nul
 export type NodeReply = Extract<Reply, { kind: 'node' }>;
 
 interface HearingHandlers {
-  /** A process of the job forks, executes or ends. */
+  /** A process of the job forks, executes or ends, or that can't be heard any more. */
   readonly stirred: () => void;
   /** The node's figures. */
   readonly node: (reply: NodeReply) => void;
@@ -51,6 +53,7 @@ export const NO_HEARING: KernelHearing = {
   catchUp: () => Promise.resolve(),
   afterTick: () => undefined,
   finish: () => Promise.resolve(),
+  hears: () => false,
   link: () => null,
   close: () => undefined,
 };
@@ -91,6 +94,10 @@ class ConnectedHearing implements KernelHearing {
     if (first === late) this.sampler.deafen('listener-lost');
   }
 
+  hears(): boolean {
+    return this.listening;
+  }
+
   link(): ListenerLink | null {
     return this.current;
   }
@@ -114,6 +121,7 @@ class ConnectedHearing implements KernelHearing {
     this.current = null;
     if (this.listening) this.sampler.deafen('listener-lost');
     this.listening = false;
+    this.handlers.stirred();
     void this.again();
   }
 

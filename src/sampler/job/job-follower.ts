@@ -470,7 +470,7 @@ export class JobFollower {
       sampler.chart(nowMs, this.figures.charted());
       return readings;
     });
-    if (pace.afterLook(meter.seconds(), asleep))
+    if (pace.afterLook(meter.seconds(), asleep && hearing.hears()))
       this.notes.add(
         `The sampling interval was stretched to keep the sampler under ${this.settings.cpu_budget_percent} % of a core.`,
       );

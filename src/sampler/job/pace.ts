@@ -91,6 +91,9 @@ export class Pace {
   private lastScanMs: number;
   /** Looks in a row that found all of the job's processes asleep since the one before. */
   private looksAsleep = 0;
+  /** CPU time as the throttle counts it: of looks that come every interval. */
+  private countedMs = 0;
+  private cpuMs = 0;
 
   /**
    * `phaseMs`: looks come at whole intervals after this moment, together with other jobs'; undefined: after the job's
@@ -107,16 +110,19 @@ export class Pace {
   }
 
   /**
-   * After a look: `cpuSeconds` that the looks have taken so far, `asleep`: whether nothing of the job has run since the one
-   * before. Returns whether the interval was stretched for its cost.
+   * After a look: `cpuSeconds` that the looks have taken so far, `asleep`: nothing of the job has run since the one before,
+   * and the kernel would say so. Returns whether the interval was stretched for its cost.
    */
   afterLook(cpuSeconds: number, asleep: boolean): boolean {
+    // At rest a look stands for several.
+    this.countedMs += ((cpuSeconds * 1000 - this.cpuMs) * this.intervalMs) / this.betweenLooksMs;
+    this.cpuMs = cpuSeconds * 1000;
     this.looksAsleep = asleep ? this.looksAsleep + 1 : 0;
-    this.intervalMs = this.throttle.afterTick(cpuSeconds * 1000);
+    this.intervalMs = this.throttle.afterTick(this.countedMs);
     return this.intervalMs > this.settings.interval * 1000;
   }
 
-  /** The kernel says that the job forks, executes or ends. Returns whether it was at rest: its next look is sooner now. */
+  /** The job forks, executes or ends, or that is no longer heard. Returns whether it was at rest: its next look is sooner now. */
   stir(): boolean {
     const { isAtRest } = this;
     this.looksAsleep = 0;
@@ -125,6 +131,10 @@ export class Pace {
 
   private get isAtRest(): boolean {
     return this.looksAsleep >= LOOKS_ASLEEP;
+  }
+
+  private get betweenLooksMs(): number {
+    return this.isAtRest ? Math.max(this.intervalMs, RESTING_MS) : this.intervalMs;
   }
 
   /** Whether this look goes through all of /proc: for all jobs of a process in the same second, and it is done once. */
@@ -140,10 +150,10 @@ export class Pace {
   }
 
   untilNextLook(nowMs: number, startMs: number): number {
-    const { phaseMs } = this;
-    const intervalMs = this.isAtRest ? Math.max(this.intervalMs, RESTING_MS) : this.intervalMs;
+    const { phaseMs, betweenLooksMs: intervalMs } = this;
     const age = nowMs - startMs;
-    const wait = nextTick(age, intervalMs) - age;
+    // A clock that was set back makes a job as young as it likes.
+    const wait = Math.min(nextTick(age, intervalMs) - age, intervalMs);
     if (phaseMs === undefined || age + wait < ALIGNED_FROM_MS) return wait;
     return intervalMs - ((((nowMs - phaseMs) % intervalMs) + intervalMs) % intervalMs);
   }

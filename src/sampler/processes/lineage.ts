@@ -103,7 +103,7 @@ export class Lineage {
 
   /** Another listener, or the same one anew, sends events from now on: what it remembers of before is known already. */
   again(): void {
-    this.knownUntil = this.latest;
+    this.knownUntil = Math.max(this.knownUntil, this.latest);
   }
 
   /** When a process was forked that no settle has taken in yet (µs of the monotonic clock); null: that was not heard. */

@@ -13,17 +13,18 @@ export interface Pressure {
   readonly totalSeconds: number;
 }
 
-/** Parses `/proc/pressure/*` or a cgroup's `*.pressure` (Documentation/accounting/psi.rst). */
+/** Parses `/proc/pressure/*` or a cgroup's `*.pressure` (Documentation/accounting/psi.rst): the first line of each kind. */
 export function parsePressure(text: string): readonly Pressure[] {
   const share = '(\\d{1,2}\\.\\d{1,9}|100\\.0{1,9})';
   const line = new RegExp(`^(some|full) avg10=${share} avg60=${share} avg300=${share} total=(\\d{1,20})$`, 'gm');
-  return [...text.matchAll(line)].map(([, kind, avg10, avg60, avg300, micros]) => ({
+  const found = [...text.matchAll(line)].map(([, kind, avg10, avg60, avg300, micros]): Pressure => ({
     kind: kind === 'full' ? 'full' : 'some',
     avg10: Number(avg10),
     avg60: Number(avg60),
     avg300: Number(avg300),
     totalSeconds: Number(micros) / 1e6,
   }));
+  return KINDS.flatMap((kind) => found.find((one) => one.kind === kind) ?? []);
 }
 
 const RESOURCES = {

@@ -184,7 +184,7 @@ describe('hearing the kernel', () => {
     );
     hearing.afterTick(TICK);
     await hearing.finish(60_000);
-    assert.deepEqual(told, ['listen', 'deafen listener-lost', 'listen', 'settle']);
+    assert.deepEqual(told, ['listen', 'deafen listener-lost', 'stirred', 'listen', 'settle']);
   });
 
   it('waits for a stopped listener no longer than told, gives it up, and comes back when it goes on', async (t) => {
@@ -205,7 +205,7 @@ describe('hearing the kernel', () => {
     assert.equal(hearing.link(), null);
     listener.silent = false;
     await until(() => count(told, 'listen') === 2, 'coming back');
-    assert.deepEqual(told, ['listen', 'deafen listener-lost', 'deafen listener-lost', 'listen']);
+    assert.deepEqual(told, ['listen', 'deafen listener-lost', 'deafen listener-lost', 'stirred', 'listen']);
   });
 
   it('connects once when one dies at the first question', async (t) => {
@@ -218,7 +218,7 @@ describe('hearing the kernel', () => {
     const follows = (): number => listener.requests.filter(({ kind }) => kind === 'follow').length;
     await until(() => count(told, 'listen') >= 2 && follows() >= 2, 'the next listener');
     await listener.die();
-    await until(() => hearing.link() === null && told.at(-1) === 'deafen listener-lost', 'word of its end');
+    await until(() => hearing.link() === null && told.at(-1) === 'stirred', 'word of its end');
     // On a busy machine it may have been given up before, and connected to again.
     const before = [count(told, 'listen'), follows()].map((times) => times + 1);
     listener.mute = false;

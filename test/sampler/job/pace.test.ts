@@ -120,6 +120,22 @@ describe('a job at rest', () => {
     }
   });
 
+  it('is looked at within an interval when the clock is set back', () => {
+    assert.equal(waitAt(paceAfter([]), -3_600_000), 1000);
+    assert.equal(waitAt(paceAfter([], 1, 250), -3_600_000), 1000);
+  });
+
+  it('costs what its looks take of the time between them', () => {
+    const counted: number[] = [];
+    const throttle = { afterTick: (cpuMs: number): number => (counted.push(cpuMs), 1000) };
+    const pace = new Pace(DEFAULT_SETTINGS, throttle, undefined, null);
+    for (let look = 1; look <= 12; look++) pace.afterLook(look * 0.01, true);
+    pace.afterLook(0.13, false);
+    pace.afterLook(0.14, false);
+    const differences = counted.map((cpuMs, index) => Math.round(cpuMs - (counted[index - 1] ?? 0)));
+    assert.deepEqual(differences, [...Array.from({ length: 10 }, () => 10), 2, 2, 2, 10]);
+  });
+
   it('keeps an interval that is longer, and is not said to be stretched', () => {
     const pace = paceAfter(asleep(20), 30);
     assert.equal(waitAt(pace, 600_000), 30_000);

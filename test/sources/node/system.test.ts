@@ -42,6 +42,7 @@ describe('pressure', () => {
 
   it("parses a cgroup's file, and nothing that is no share", () => {
     const line = (avg: string) => `some avg10=${avg} avg60=0.00 avg300=0.00 total=5\n`;
+    assert.deepEqual(parsePressure(`${line('100.00')}\n${line('0.00')}`), parsePressure(line('100.00')));
     assert.deepEqual(parsePressure(line('100.00')), [
       { kind: 'some', avg10: 100, avg60: 0, avg300: 0, totalSeconds: 0.000005 },
     ]);
