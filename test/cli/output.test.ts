@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { outputFormat, screenOf, warn, writePieces } from '../../src/cli/output';
+import { outputFormat, screenOf, textOrJson, warn, writePieces } from '../../src/cli/output';
 import type { Terminal } from '../../src/cli/terminal';
 import { fakeTerminal } from './fake-terminal';
 
@@ -13,6 +13,11 @@ describe('outputFormat', () => {
     assert.equal(outputFormat({ json: true }), 'json');
     assert.equal(outputFormat({ csv: true }), 'csv');
     assert.throws(() => outputFormat({ json: true, csv: true }), { status: 2 });
+  });
+
+  it('is one of two where there is no CSV', () => {
+    assert.deepEqual([textOrJson({}, 'flush'), textOrJson({ json: true }, 'flush')], ['text', 'json']);
+    assert.throws(() => textOrJson({ csv: true }, 'flush'), { status: 2, message: 'flush has no CSV: give --json' });
   });
 });
 

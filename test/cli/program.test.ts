@@ -4,6 +4,7 @@ import { userInfo } from 'node:os';
 import { join } from 'node:path';
 import { before, describe, it } from 'node:test';
 import { openSqliteStore } from '../../src/accounting/sqlite/sqlite-store';
+import { isChange } from '../../src/cli/program';
 import { arrayOfTwenty, firstRun, killedAtLimit, ordinary } from '../report/sample-records';
 import { temporaryDirectory } from '../support/temporary-directory';
 import { runCommand, type Answer } from '../support/qmemacct';
@@ -26,6 +27,20 @@ interface Json {
   readonly schema: number;
   readonly records: readonly { readonly job_id: number; readonly task_id: number | null; readonly attempt: number }[];
 }
+
+describe('isChange', () => {
+  it('says which commands go on when nobody reads what they say', () => {
+    for (const words of [
+      ['install', '--node'],
+      ['--config', 'jobs', 'uninstall'],
+      ['import', 'a'],
+      ['--json', 'prune'],
+    ])
+      assert.equal(isChange(words), true, words.join(' '));
+    for (const words of [['job', '1'], ['--config', 'install', 'jobs'], ['help', 'owner'], []])
+      assert.equal(isChange(words), false, words.join(' '));
+  });
+});
 
 describe('qmemacct', () => {
   it('has a version and a help that names the commands', async () => {

@@ -3,6 +3,7 @@ import { describe, it } from 'node:test';
 import { sumOfJob } from '../../../src/accounting/job-sum';
 import { memoryEnd } from '../../../src/record/cause';
 import { figuresOfPart } from '../../../src/live/our-figures';
+import { raiseReason } from '../../../src/report/job/headline';
 import { renderJob } from '../../../src/report/job/job';
 import { RECORD_COLUMNS } from '../../../src/report/records/columns';
 import { RUN_COLUMNS } from '../../../src/report/job/run-table';
@@ -148,7 +149,13 @@ describe('one peak', () => {
     assert.match(text, /It may have come close to its limit\./);
     assert.match(text, /the peak \(1\.90 GiB at most\) and 20 % headroom/);
     const full = peak(1.9 * GIB, 1.91 * GIB);
-    assert.match(shown([job(2 * GIB, { peak_rss: full, peak_process_vmem: full })]), /It came close to its limit\./);
+    const near = job(2 * GIB, { peak_rss: full, peak_process_vmem: full });
+    assert.match(shown([near]), /It came close to its limit\./);
+    // That of pages, whose advice may rest on other runs.
+    const far = job(20 * GIB, { peak_rss: full, peak_process_vmem: full });
+    assert.equal(raiseReason([far, near], true), 'It came close to its limit.');
+    assert.match(raiseReason([far], true), /^Another run of its kind needed nearly all/);
+    assert.match(raiseReason([far], false), /^By Grid Engine's figure/);
   });
 });
 
