@@ -159,6 +159,17 @@ describe('the page of a job', () => {
     assert.equal(textOf(await site.get('/job/4720?all=true')), textOf(array));
   });
 
+  it('requests for an array what its largest task needs, however its page is made', async (t) => {
+    const mebibytes = (task: JobRecord, mib: number): JobRecord => {
+      const peak = { ...(task.peak_rss ?? assert.fail()), lower_bytes: mib * 2 ** 20, upper_bytes: mib * 2 ** 20 };
+      return { ...task, peak_rss: peak, peak_rss_swap: peak, peak_process_vmem: peak, exit_status: 0, signal: 0 };
+    };
+    const tasks = arrayOfTwenty.map((task) => mebibytes(task, task.task_id === 9 ? 1500 : 100));
+    const site = await startTestSite(t, { records: tasks });
+    for (const path of ['/job/4720', '/job/4720?all=true'])
+      assert.match(textOf(await site.get(path)), /Next time The request fits\./, path);
+  });
+
   it('shows an array of more tasks than one answer has records', async (t) => {
     const [task] = arrayOfTwenty;
     const tasks = Array.from({ length: 10_001 }, (_, index): JobRecord[] =>
