@@ -91,19 +91,17 @@ const COMMANDS: Readonly<Record<string, readonly CommandEntry[]>> = {
 
 /** A change that has begun is finished, whether or not anybody reads what is said of it. */
 const CHANGING: ReadonlySet<string | undefined> = new Set([
-  ...[
-    'install',
-    'uninstall',
-    'nightly',
-    'flush',
-    'rollup',
-    'prune',
-    'settle',
-    'database',
-    'migrate',
-    'import',
-    'digest',
-  ],
+  'install',
+  'uninstall',
+  'nightly',
+  'flush',
+  'rollup',
+  'prune',
+  'settle',
+  'database',
+  'migrate',
+  'import',
+  'digest',
 ]);
 
 /** Whether a command line changes what others see. */

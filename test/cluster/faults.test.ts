@@ -83,7 +83,7 @@ async function stateDirectory(site: Site, mount: (host: string) => Promise<unkno
   try {
     for (let index = 0; index < 3; index++)
       jobs.push(
-        await cell.submit('gealice', ['-q', `all.q@${host}`, '-N', `state${index}`, '-l', 'h_vmem=1G'], 'sleep 1.5'),
+        await cell.submit('gealice', ['-q', `all.q@${host}`, '-N', `state${index}`, '-l', 'h_vmem=1G'], 'sleep 4'),
       );
     for (const job of jobs) {
       const [line] = await cell.waitFinished(job);
@@ -97,7 +97,8 @@ async function stateDirectory(site: Site, mount: (host: string) => Promise<unkno
   await product.run(host, 'flush');
   for (const job of jobs) {
     const record = await product.record(job);
-    assert.ok((record.samples ?? 0) > 0, `job ${job} was not sampled: ${record.notes.join(' ')}`);
+    const { samples, trust, status, notes } = record;
+    assert.ok((samples ?? 0) > 0, `job ${job} was not sampled: ${samples} ${trust} ${status} ${notes.join(' ')}`);
     assert.equal(record.trust, 'root');
     assert.equal(record.status, 'finished');
     assert.equal((await product.present(job)).length, 1);
