@@ -41,7 +41,7 @@ export function readText(path: string): string | null {
 /** When a file was last changed (ms since the epoch); null: it is not there, or can't be looked at. */
 export function changedMs(path: string): number | null {
   try {
-    return statSync(path).mtimeMs;
+    return statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? null;
   } catch {
     return null;
   }
