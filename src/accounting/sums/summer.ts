@@ -10,7 +10,7 @@ import {
   stepsOf,
   type Bins,
 } from '../../record/sums';
-import { addTotals, noTotals, type MutableTotals, type Totals } from '../../record/totals';
+import { addTotals, noTotals, TOTALS_NAMES, type MutableTotals, type Totals } from '../../record/totals';
 import type { SummaryAnswer, SummaryGroup, SummaryQuery } from '../summary';
 import { compareKeys, sortOf, summaryAnswer, zoneOffset } from '../summary-answer';
 import { addBinCells, type BinCells } from './bins';
@@ -68,6 +68,10 @@ const countedSince = ({ before }: HourGroup, since: number): number =>
 export class Summer {
   private readonly sums = newSums();
   private readonly groups = new Map<GroupKey, MutableTotals>();
+  /** Groups of hours, of the plan's groups: they are many, and added up once it is known which of them the answer lists. */
+  private readonly hourGroups: (readonly [GroupKey, HourGroup])[] = [];
+  /** null: all. */
+  private listed: ReadonlySet<GroupKey> | null = null;
   private readonly steps: number;
   private read = 0;
   /** Of the part that is being read: the UTC day, and what the hours of that day saw. */
@@ -120,7 +124,7 @@ export class Summer {
     if (groups === null) return;
     const { set } = groups;
     for (const group of hour.chosen({ ...choice, set, key: null, within: choice.key }))
-      this.addHourGroup(narrowest(set, group.key), group);
+      this.hourGroups.push([narrowest(set, group.key), group]);
   }
 
   /** After a part, where the plan has roll-ups: the earlier records of its jobs that the query selects, too. */
@@ -171,10 +175,14 @@ export class Summer {
    */
   keepListed(name: keyof Totals, rolled: Iterable<readonly [GroupKey, number]>): ReadonlySet<GroupKey> {
     const values = new Map([...this.groups].map(([key, totals]) => [key, totals[name]]));
-    for (const [key, value] of rolled) values.set(key, (values.get(key) ?? 0) + value);
+    const add = (key: GroupKey, value: number): void => void values.set(key, (values.get(key) ?? 0) + value);
+    const at = TOTALS_NAMES.indexOf(name);
+    for (const [key, { totals }] of this.hourGroups) add(key, totals[at] ?? 0);
+    for (const [key, value] of rolled) add(key, value);
     const sorted = [...values].sort(([a, x], [b, y]) => y - x || compareKeys(a, b));
     const listed = new Set(sorted.slice(0, this.query.limit).map(([key]) => key));
     for (const key of this.groups.keys()) if (!listed.has(key)) this.groups.delete(key);
+    this.listed = listed;
     return listed;
   }
 
@@ -194,6 +202,7 @@ export class Summer {
 
   answer(): SummaryAnswer {
     this.turnTo(-1);
+    for (const [key, group] of this.hourGroups) if (this.listed?.has(key) !== false) this.addHourGroup(key, group);
     const groups = [...this.groups].map(([key, totals]): SummaryGroup => ({ key, totals }));
     return summaryAnswer({ ...this.sums, groups, read: this.read }, this.query);
   }
