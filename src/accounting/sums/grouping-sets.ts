@@ -87,8 +87,8 @@ export function rangeWithin(wider: string): readonly [string, string] {
   return [wider + SEPARATOR, wider + AFTER_SEPARATOR];
 }
 
-/** Whether a key is within a wider one. */
-export const isWithin = (key: GroupKey, wider: string): boolean => key?.startsWith(wider + SEPARATOR) ?? false;
+/** The key of all dimensions but the narrowest. */
+export const widerKey = (key: string): string => key.slice(0, Math.max(0, key.lastIndexOf(SEPARATOR)));
 
 /** The dictionary that a dimension's keys are numbers of. */
 export function dictionaryOf(name: Dimension): Dictionary {

@@ -2,7 +2,7 @@ import { groupBy } from '../../base/group-by';
 import { COVERAGE_REASONS } from '../../record/coverage';
 import { DEFAULT_FAR_BELOW, SHARE_STEPS, stepsOf, type Bins } from '../../record/sums';
 import { TOTALS_NAMES, type MutableTotals } from '../../record/totals';
-import { GROUPING_SETS, hasBins, isWithin, keyOf, type GroupKey } from './grouping-sets';
+import { GROUPING_SETS, hasBins, keyOf, widerKey, type GroupKey } from './grouping-sets';
 import type { Again, DaySums } from './roll-up';
 import type { EarlierRow, FactRow } from './summer';
 
@@ -11,7 +11,7 @@ export interface HourChoice {
   readonly set: number;
   /** null: all. */
   readonly key: string | null;
-  /** Keys within this wider one only; null: all. */
+  /** Keys within this one of all dimensions but the last only; null: all. */
   readonly within: string | null;
   readonly cluster: string | null;
 }
@@ -84,6 +84,8 @@ export function addHourTotals(totals: MutableTotals, group: HourGroup, farBelowS
 export class HourSums {
   /** By grouping set, then by key. */
   private readonly groups: readonly Map<GroupKey, HourGroup[]>[] = GROUPING_SETS.map(() => new Map());
+  /** Those of several dimensions by what they are within, once that was asked for. */
+  private readonly byWider = new Map<number, ReadonlyMap<string, readonly HourGroup[]>>();
 
   /** `earlier`: records of before the hour, of jobs that have one in it. */
   constructor(sums: DaySums, earlier: readonly EarlierRow[]) {
@@ -102,12 +104,19 @@ export class HourSums {
   }
 
   *chosen({ set, key, within, cluster }: HourChoice): Generator<HourGroup, void> {
-    const groups = this.groups[set];
-    const lists = key === null ? (groups?.values() ?? []) : [groups?.get(key) ?? []];
+    const groups = this.groups[set] ?? new Map<GroupKey, HourGroup[]>();
+    const lists: Iterable<readonly HourGroup[] | undefined> =
+      within !== null ? [this.within(set).get(within)] : key !== null ? [groups.get(key)] : groups.values();
     for (const list of lists)
-      for (const group of list)
-        if ((cluster === null || group.cluster === cluster) && (within === null || isWithin(group.key, within)))
-          yield group;
+      for (const group of list ?? []) if (cluster === null || group.cluster === cluster) yield group;
+  }
+
+  private within(set: number): ReadonlyMap<string, readonly HourGroup[]> {
+    const known = this.byWider.get(set);
+    if (known !== undefined) return known;
+    const made = groupBy([...(this.groups[set]?.values() ?? [])].flat(), ({ key }) => widerKey(key ?? ''));
+    this.byWider.set(set, made);
+    return made;
   }
 }
 
