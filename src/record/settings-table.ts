@@ -143,7 +143,7 @@ export const SETTINGS = {
   keep_samples_mib: amount(
     512,
     { least: 1, most: 1048576, unit: 'MiB' },
-    'Samples are pruned, oldest first, when node.db grows beyond this. The file does not shrink: freed room is used again',
+    'Samples are pruned, oldest first, when node.db grows beyond this',
   ),
   delivery_jitter_ms: amount(
     1000,

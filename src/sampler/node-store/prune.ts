@@ -34,16 +34,34 @@ const DROP = {
   jobs: deletion('job', ENDED_JOBS),
 } as const;
 
-function usedBytes(database: Database): number {
+/** Pages that one transaction gives back to the file system. */
+const PAGES = 500;
+
+interface Size {
+  readonly usedBytes: number;
+  readonly fileBytes: number;
+  readonly freePages: number;
+}
+
+function sizeOf(database: Database): Size {
   const value = (name: string): number => Number(database.pragma(name, { simple: true }));
-  return (value('page_count') - value('freelist_count')) * value('page_size');
+  const [pages, freePages, pageSize] = [value('page_count'), value('freelist_count'), value('page_size')];
+  return { usedBytes: (pages - freePages) * pageSize, fileBytes: pages * pageSize, freePages };
+}
+
+/** Gives pages of a file larger than `mostBytes` back to the file system. Returns whether there may be more. */
+function shrink(database: Database, mostBytes: number): boolean {
+  const { fileBytes, freePages } = sizeOf(database);
+  if (fileBytes <= mostBytes || freePages === 0) return false;
+  database.pragma(`incremental_vacuum(${PAGES})`);
+  return sizeOf(database).fileBytes < fileBytes;
 }
 
 /**
  * Drops samples and series from before `before` (ms since the epoch), and while node.db uses more than `mostBytes` the
  * oldest, whether their job runs or not; a finished job goes when all that is kept is younger than its end. Records of
  * running jobs stay, and the outbox. In short transactions, for about `forMs`: the next call goes on. Freed pages are used
- * again, the file does not shrink. Throws what SQLite throws.
+ * again; the file shrinks where it is larger than that. Throws what SQLite throws.
  */
 export function prune(database: Database, before: number, mostBytes: number, forMs: number): void {
   const oldestOf = [OLDEST_SAMPLE, OLDEST_SERIES].map((sql) => database.prepare<[], number>(sql).pluck());
@@ -57,7 +75,7 @@ export function prune(database: Database, before: number, mostBytes: number, for
   /** Returns whether there may be more to drop. */
   const dropSome = database.transaction((): boolean => {
     if (processes.run().changes > 0) return true;
-    const limit = usedBytes(database) > mostBytes ? Infinity : before;
+    const limit = sizeOf(database).usedBytes > mostBytes ? Infinity : before;
     const oldest = Math.min(...oldestOf.map((statement) => statement.get() ?? Infinity));
     const ended = Math.min(oldest, limit);
     if (ofJobs.some((statement) => statement.run(ended).changes === ROWS)) return true;
@@ -68,5 +86,6 @@ export function prune(database: Database, before: number, mostBytes: number, for
   });
   const until = monotonicMs() + forMs;
   while (dropSome.immediate() && monotonicMs() < until);
+  while (shrink(database, mostBytes) && monotonicMs() < until);
   database.prepare(DROP.metrics).run();
 }

@@ -270,6 +270,8 @@ describe('pruning', () => {
     assert.ok(used(store.directory) > 2 * MIB);
     store.prune(0, MIB, Infinity);
     assert.ok(used(store.directory) <= MIB && used(store.directory) > 0.8 * MIB, `${used(store.directory)} bytes`);
+    const [pages = 0] = numbers(store.directory, 'PRAGMA page_count');
+    assert.ok(pages * 4096 <= MIB, `the file has ${pages} pages`);
     const left = numbers(store.directory, 'SELECT max(at) - min(at) FROM sample GROUP BY job');
     assert.equal(left.length, 3);
     for (const span of left) assert.ok(span > HOUR && Math.abs(span - Math.max(...left)) <= HOUR, `${left.join()} ms`);
