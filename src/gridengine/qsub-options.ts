@@ -27,6 +27,9 @@ const ARGUMENTS: Readonly<Record<string, number>> = {
 /** `-binding env linear:1` */
 const BINDING_WORDS: ReadonlySet<string> = new Set(['env', 'pe', 'set']);
 
+/** In place of a script: it comes from standard input. */
+const STDIN: ReadonlySet<string> = new Set(['-', '--']);
+
 interface Option {
   readonly name: string;
   readonly values: readonly string[];
@@ -34,14 +37,14 @@ interface Option {
 
 interface CommandLine {
   readonly options: readonly Option[];
-  /** The script (or command) and its arguments. */
+  /** The script (or command) and its arguments; of a script from standard input what stands for it, and its arguments. */
   readonly operands: readonly string[];
 }
 
 function readOptions(words: readonly string[]): CommandLine {
   const options: Option[] = [];
   let next = 0;
-  for (let word = words[0]; word?.startsWith('-') && word.length > 1; word = words[next]) {
+  for (let word = words[0]; word?.startsWith('-') && !STDIN.has(word); word = words[next]) {
     const name = word.slice(1);
     const isLong = name === 'binding' && BINDING_WORDS.has(words[next + 1] ?? '');
     const count = isLong ? 2 : Object.hasOwn(ARGUMENTS, name) ? (ARGUMENTS[name] ?? 1) : 1;
@@ -88,10 +91,15 @@ export function withoutSecrets(line: string): string {
   return [command, ...kept, ...run].map(quoted).join(' ');
 }
 
+/** The script or command, as it was written; undefined: none was named. */
+function commandOf({ operands: [command] }: CommandLine): string | undefined {
+  return command === undefined || STDIN.has(command) ? undefined : command;
+}
+
 /** The script or command of a submission's command line, as it was written; null: none, as of qlogin. */
 export function submittedCommand(line: string): string | null {
-  const [command = null] = readOptions(wordsOf(line).slice(1)).operands;
-  return command === LEFT_OUT ? null : command;
+  const command = commandOf(readOptions(wordsOf(line).slice(1)));
+  return command === undefined || command === LEFT_OUT ? null : command;
 }
 
 /** The options in a script: those of its lines that begin with the prefix. */
@@ -123,8 +131,9 @@ function directoryOf(options: readonly Option[]): string | null {
  * command (`-b y`) or where there is none. Options of the command line count before those of the script.
  */
 export function readSubmission(words: readonly string[], readScript: (path: string) => Buffer): Submission {
-  const { options: given, operands } = readOptions(words);
-  const [command] = operands;
+  const line = readOptions(words);
+  const { options: given } = line;
+  const command = commandOf(line);
   const isBinary = /^y(es)?$/i.test(lastOf(given, 'b')?.[0] ?? '');
   const prefix = lastOf(given, 'C')?.[0] ?? '#$';
   const script = command === undefined || isBinary ? null : readScript(command);

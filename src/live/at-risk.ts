@@ -1,3 +1,5 @@
+import { DIALECT_FACTS, type Dialect } from '../gridengine/dialect';
+import { enforcersOf, limitsAddressSpace } from '../gridengine/memory-complex';
 import type { ClusterView, JobPart, JobView, Trend } from './cluster-view';
 import { sumOfKnown } from '../base/known';
 
@@ -28,10 +30,22 @@ const WARNED_WITHIN_MS = 4 * 3_600_000;
 /** Few jobs go on growing for longer than this share of the time for which they have run (`bench -- at-risk`). */
 const WARNED_WITHIN_SHARE = 1 / 4;
 
-/** Those that an owner is warned of unasked: trends count that are no guess, and reach the limit soon for the job's age. */
-export function jobsToWarnOf(view: Pick<ClusterView, 'jobs'>, nowMs: number): readonly AtRisk[] {
-  return jobsAtRisk(view, { withinMs: WARNED_WITHIN_MS, nowMs, share: FULL_SHARE }).filter(
-    ({ job: { startedAt }, reason, trend }) => {
+/** Whether a job that holds more than was requested of a complex is ended, or refused memory. */
+function isEnforced(complex: string, dialect: Dialect): boolean {
+  return enforcersOf(complex).length > 0 || (complex === 'h_rss' && DIALECT_FACTS[dialect].enforcesRss === true);
+}
+
+/**
+ * Those that an owner is warned of unasked: of limits that something enforces, trends that are no guess, and reach the
+ * limit soon for the job's age.
+ */
+export function jobsToWarnOf(
+  { jobs, dialect }: Pick<ClusterView, 'jobs' | 'dialect'>,
+  nowMs: number,
+): readonly AtRisk[] {
+  return jobsAtRisk({ jobs }, { withinMs: WARNED_WITHIN_MS, nowMs, share: FULL_SHARE }).filter(
+    ({ job: { startedAt, complex }, reason, trend }) => {
+      if (complex === null || !isEnforced(complex, dialect)) return false;
       if (reason === 'full') return true;
       const age = startedAt === null ? Infinity : nowMs - startedAt;
       return trend?.confidence !== 'low' && (trend?.limitAt ?? Infinity) - nowMs <= WARNED_WITHIN_SHARE * age;
@@ -60,11 +74,13 @@ function riskOf(job: JobView, part: JobPart, { withinMs, nowMs, share: full }: R
 
 /**
  * Share of its limit that a part uses now: by the source that says more, since each is late in its own way. A unit's memory has
- * the page cache in it, which goes before anybody is killed: there our own figure alone counts, if there is one.
+ * the page cache in it, which goes before anybody is killed: there our own figure alone counts, if there is one. Address
+ * space counts where the limit is one on address space.
  */
-export function shareInUse({ measure }: Pick<JobView, 'measure'>, part: JobPart): number | null {
+export function shareInUse({ measure, complex }: Pick<JobView, 'measure' | 'complex'>, part: JobPart): number | null {
   if (part.limit === null || part.limit <= 0) return null;
-  const theirs = sumOfKnown([part.masterVmem, ...part.tasks.map(({ vmem }) => vmem)]);
+  const isComparable = measure !== 'vmem_sum' || (complex !== null && limitsAddressSpace(complex));
+  const theirs = isComparable ? sumOfKnown([part.masterVmem, ...part.tasks.map(({ vmem }) => vmem)]) : null;
   const rss = part.ours?.rss ?? null;
   const used = measure === 'cgroup' && rss !== null ? [rss] : [theirs, rss].filter((value) => value !== null);
   return used.length === 0 ? null : Math.max(...used) / part.limit;

@@ -45,7 +45,7 @@ export interface HostView {
   readonly slotsUsed: number | null;
   /** The complex of memory that jobs take from the host. */
   readonly complex: string;
-  /** What `complex_values` gives the host of it, and what is left; null: it is no consumable here. */
+  /** What `complex_values` gives the host of it, and what is left; null: not known, or it is no consumable here. */
   readonly capacity: number | null;
   readonly free: number | null;
   /**
@@ -132,7 +132,10 @@ export interface JobPart {
   /** What it may use here; null unless limited. */
   readonly limit: number | null;
   readonly limitState: LimitState;
-  /** What it takes of the host's memory: the limit, but of a consumable JOB nothing except on the master's host. */
+  /**
+   * What it takes of the host's memory: by its request of the consumable that hosts have, without one its limit; of a
+   * consumable JOB nothing except on the master's host.
+   */
   readonly reserved: number;
   /** Grid Engine's maxvmem and vmem of the master task, where this is its host. */
   readonly masterMaxvmem: number | null;

@@ -1,4 +1,3 @@
-import { H_VMEM } from '../gridengine/memory-complex';
 import { parseMemorySize } from '../gridengine/memory-size';
 import type { QhostHost } from '../gridengine/qhost/qhost-report';
 import type { HostView, JobPart } from './cluster-view';
@@ -18,7 +17,8 @@ interface HostContext {
 /** One host with the parts of the jobs on it. */
 export function hostView(host: QhostHost, parts: readonly JobPart[], context: HostContext): HostView {
   const { complex, usual, up = reports(host) } = context;
-  const free = consumable(host, complex);
+  const left = leftOf(host, complex);
+  const free = left?.bytes ?? null;
   const reserved = parts.map((part) => part.reserved);
   // qhost's free figure goes with qhost's own list of jobs: one that only qstat knows is not in it yet.
   const shown = new Set(host.jobs.map(({ job, task }) => `${job}.${task ?? ''}`));
@@ -26,9 +26,9 @@ export function hostView(host: QhostHost, parts: readonly JobPart[], context: Ho
   const queues = host.queues.map((queue) => ({ ...queue, reserved: queue.slotsReserved }));
   const slotsUsed = sumOfKnown(queues.map((queue) => queue.slotsUsed));
   const slotsOfQueues = sumOfKnown(queues.map(({ slots }) => slots));
-  const slotsLeft = consumable(host, 'slots');
+  const slotsLeft = leftOf(host, 'slots')?.bytes ?? null;
   const freeSlots = freeSlotsOf(queues);
-  const left = stranded({ up, free, freeSlots: Math.min(freeSlots, slotsLeft ?? freeSlots), usual });
+  const wasted = stranded({ up, free, freeSlots: Math.min(freeSlots, slotsLeft ?? freeSlots), usual });
   return {
     name: host.name,
     up,
@@ -45,14 +45,14 @@ export function hostView(host: QhostHost, parts: readonly JobPart[], context: Ho
         : Math.min(slotsOfQueues, (slotsUsed ?? 0) + slotsLeft),
     slotsUsed: slotsUsed ?? parts.reduce((sum, { slots }) => sum + slots, 0),
     complex,
-    capacity: free === null ? null : free + sumOf(inFree),
+    capacity: left === null || left.isReported ? null : left.bytes + sumOf(inFree),
     free,
     requested: sumOf(reserved),
     peak: sumOf(parts.map((part) => peakOfPart(part) ?? 0)),
     used: sumOf(parts.map((part) => useOfPart(part) ?? 0)),
     unlimited: parts.filter(({ limitState }) => limitState === 'unlimited').length,
-    strandedMemory: left.memory,
-    strandedSlots: left.slots,
+    strandedMemory: wasted.memory,
+    strandedSlots: wasted.slots,
     queues: host.queues.map(({ name, slots, slotsUsed: taken, state }) => ({ name, slots, slotsUsed: taken, state })),
     parts,
   };
@@ -86,17 +86,26 @@ function reports({ architecture, load, memoryUsed }: QhostHost): boolean {
   return architecture !== null && (load !== null || memoryUsed !== null);
 }
 
-/** The first complex of `order` that is a consumable of some host. */
-export function hostComplex(hosts: readonly QhostHost[], order: readonly string[]): string {
-  return order.find((complex) => hosts.some((host) => consumable(host, complex) !== null)) ?? order[0] ?? H_VMEM;
+/** The first complex of `order` that is a consumable of some host; null: none is. */
+export function hostConsumable(hosts: readonly QhostHost[], order: readonly string[]): string | null {
+  return order.find((complex) => hosts.some((host) => leftOf(host, complex)?.isReported === false)) ?? null;
 }
 
-/** What is left of a consumable of the host; null: it is none there. */
-function consumable({ resources }: QhostHost, name: string): number | null {
-  const text = resources.find((resource) => resource.name === name && resource.dominance === 'hc')?.value;
-  if (text === undefined) return null;
-  const parsed = parseMemorySize(text.trim());
-  return parsed.ok && Number.isFinite(parsed.value) ? Math.round(parsed.value) : null;
+/**
+ * What is left of a consumable of the host; null: it is none there. `isReported`: the host reported less than is left by
+ * the jobs' requests, so that qhost shows its report in place of that; of what is no consumable it shows that, too.
+ */
+function leftOf(
+  { resources }: QhostHost,
+  name: string,
+): { readonly bytes: number; readonly isReported: boolean } | null {
+  for (const isReported of [false, true]) {
+    const dominances = isReported ? ['hl', 'hL'] : ['hc'];
+    const found = resources.find((one) => one.name === name && dominances.includes(one.dominance));
+    const parsed = found === undefined ? null : parseMemorySize(found.value.trim());
+    if (parsed?.ok && Number.isFinite(parsed.value)) return { bytes: Math.round(parsed.value), isReported };
+  }
+  return null;
 }
 
 function sumOf(values: readonly number[]): number {

@@ -21,6 +21,8 @@ export interface PartContext {
   readonly dialect: Dialect;
   readonly rules: RequestRules;
   readonly perOf: PerOf;
+  /** What hosts have of memory to reserve; null: none of them has any. */
+  readonly consumable: string | null;
   readonly nowMs: number;
   readonly nameOf: HostNames;
   readonly recordsOf: RecordsOfPart;
@@ -33,6 +35,8 @@ interface PartOf {
   readonly state: string;
   readonly startedAt: number | null;
   readonly limit: MemoryLimit;
+  /** The request that takes memory from hosts: it may be another one than the limit. */
+  readonly reserved: MemoryLimit;
 }
 
 /** What a job has on each of its hosts, the master's first; none: nobody says where it runs. */
@@ -71,12 +75,14 @@ function jobPart(
 ): JobPart {
   const memoryOf = ({ usage }: { readonly usage: PeTaskDetail['usage'] }): UsageMemory =>
     usageMemory(usage, context.dialect);
-  const { limit } = facts;
-  const perJob = context.perOf(limit.complex) === 'job';
+  const perJob = ({ complex }: MemoryLimit): boolean => context.perOf(complex) === 'job';
+  const bytesHere = (request: MemoryLimit): number | null =>
+    request.bytes === null || perJob(request) ? request.bytes : bytesForSlots(request.bytes, slots);
+  const { limit, reserved } = facts;
   const running = tasks.filter(({ past }) => !past);
   const past = tasks.filter((task) => task.past).map(memoryOf);
   const ofMaster = master && job.taskDetail !== null ? memoryOf(job.taskDetail) : null;
-  const bytes = limit.bytes === null ? null : perJob ? limit.bytes : bytesForSlots(limit.bytes, slots);
+  const bytes = bytesHere(limit);
   const records = context.recordsOf({ job: job.job, task: job.task, host }, facts.startedAt);
   return {
     host,
@@ -89,7 +95,7 @@ function jobPart(
     alone,
     limit: bytes,
     limitState: limit.state,
-    reserved: perJob && !master ? 0 : (bytes ?? 0),
+    reserved: perJob(reserved) && !master ? 0 : (bytesHere(reserved) ?? 0),
     masterMaxvmem: ofMaster?.maxvmem ?? null,
     masterVmem: ofMaster?.vmem ?? null,
     tasks: running.map((task): PartTask => {

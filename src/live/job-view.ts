@@ -21,7 +21,9 @@ export function jobView(job: RunningJob, context: PartContext): JobView {
     state: listed?.state ?? row?.state ?? '',
     startedAt: listed?.startedAt ?? taskDetail?.startedAt ?? row?.startedAt ?? null,
   };
-  const parts = jobParts(job, { ...facts, limit: perSlot }, context);
+  const { consumable } = context;
+  const reserved = consumable === null ? perSlot : memoryLimit(requests, true, [consumable]);
+  const parts = jobParts(job, { ...facts, limit: perSlot, reserved }, context);
   const slots = job.granted ?? parts.reduce((sum, part) => sum + part.slots, 0);
   const usages = taskDetail === null ? [] : [taskDetail, ...taskDetail.peTasks];
   const memory = usages.map((task) => ({

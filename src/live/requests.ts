@@ -1,4 +1,5 @@
-import { REQUEST_ORDER } from '../gridengine/memory-complex';
+import { LEAST_ADDRESS_SPACE } from '../gridengine/address-space-limit';
+import { H_VMEM, REQUEST_ORDER } from '../gridengine/memory-complex';
 import type { JobRecord } from '../record/record';
 import { requestOf } from '../record/request';
 import type { RequestRules } from '../record/request-rules';
@@ -74,8 +75,12 @@ export function memoryLimit(
     return { complex: null, state: known && !isScoped ? 'unlimited' : 'unknown', bytes: null };
   }
   const { complex } = request;
-  // Grid Engine takes a request of 0 as none.
-  if (request.bytes === 0) return { complex, state: 'unlimited', bytes: null };
+  // Grid Engine takes a request of 0 as none, but one of h_vmem that was made sets a limit.
+  const isMade = complex === H_VMEM && request.kind === 'hard';
+  if (request.bytes === 0)
+    return isMade
+      ? { complex, state: 'limited', bytes: LEAST_ADDRESS_SPACE }
+      : { complex, state: 'unlimited', bytes: null };
   if (request.bytes !== null) return { complex, state: 'limited', bytes: request.bytes };
   const parsed = parseMemorySize(request.text);
   return { complex, state: parsed.ok && parsed.value === Infinity ? 'unlimited' : 'unknown', bytes: null };

@@ -88,12 +88,14 @@ function positionOf({ pending, hostTotals }: Snapshot, job: number): UnfinishedJ
 }
 
 function predecessorsOf(snapshot: Snapshot, detail: JobDetail | undefined): readonly Predecessor[] {
-  const lists = { running: snapshot.running.value, waiting: snapshot.pending?.value ?? [] };
+  const predecessors = detail?.predecessors ?? [];
+  if (predecessors.length === 0) return [];
+  const running = new Set(snapshot.running.value.map(({ job }) => job));
+  const waiting = new Set(snapshot.pending?.value.map(({ job }) => job));
   const absent = snapshot.hostTotals === undefined ? 'unlisted' : 'unknown';
-  const isIn = (rows: readonly ListedJob[], job: number): boolean => rowsOf(rows, job).length > 0;
-  return (detail?.predecessors ?? []).map((job) => ({
+  return predecessors.map((job) => ({
     job,
-    state: isIn(lists.running, job) ? 'running' : isIn(lists.waiting, job) ? 'waiting' : absent,
+    state: running.has(job) ? 'running' : waiting.has(job) ? 'waiting' : absent,
   }));
 }
 

@@ -1,9 +1,10 @@
 import { groupBy } from '../base/group-by';
+import { H_VMEM } from '../gridengine/memory-complex';
 import type { JobRecord } from '../record/record';
 import type { RequestRules } from '../record/request-rules';
 import type { ClusterView, HostView, JobView, PendingView, ViewTimes } from './cluster-view';
 import { hostNames } from './host-names';
-import { hostComplex, hostView, unlistedHost } from './host-view';
+import { hostConsumable, hostView, unlistedHost } from './host-view';
 import { jobView } from './job-view';
 import { recordsByPart } from './our-figures';
 import { memoryLimit, perOf, requestViews, type PerOf } from './requests';
@@ -25,11 +26,14 @@ export function viewCluster(snapshot: Snapshot, ours: readonly JobRecord[], opti
   const hosts = snapshot.hosts.value.filter(({ name }) => name !== 'global');
   const nameOf = hostNames(hosts.map(({ name }) => name));
   const { rules } = options;
-  const complex = hostComplex(hosts, rules.order(null));
+  const order = rules.order(null);
+  const consumable = hostConsumable(hosts, order);
+  const complex = consumable ?? order[0] ?? H_VMEM;
   const context = {
     dialect: snapshot.dialect,
     rules,
     perOf: perOf(rules, ours),
+    consumable,
     nowMs: options.nowMs,
     nameOf,
     recordsOf: recordsByPart(ours, nameOf),

@@ -113,7 +113,7 @@ export function memoryEnd(record: JobRecord): MemoryEnd | null {
   if (!endedBadly(record) || (record.failed !== null && failedCode(record.failed).ran === false)) return null;
   const limit = record.h_vmem?.limit_bytes ?? 0;
   const peak = record.peak_rss_swap ?? record.peak_rss;
-  const held = peak === null ? (record.grid_engine?.maxvmem_bytes ?? null) : judgedEnd(peak);
+  const held = peak === null ? countedByGridEngine(record) : judgedEnd(peak);
   const space = record.peak_process_vmem && figureOf(record.peak_process_vmem);
   // Where it is known who deleted the job, nothing else ended it.
   const by =

@@ -51,7 +51,7 @@ echo '#$ -N late'
     const never = (): Buffer => assert.fail('read');
     assert.equal(readSubmission(['-b', 'y', '/usr/bin/sort'], never).jobName, 'sort');
     assert.equal(readSubmission(['-N', 'x'], never).jobName, 'x');
-    assert.equal(readSubmission([], never).jobName, 'STDIN');
+    for (const words of [[], ['-'], ['--', '-N', 'x']]) assert.equal(readSubmission(words, never).jobName, 'STDIN');
     assert.equal(read('-C #PBS sim.sh', '#PBS -N other\n#$ -N own\n').jobName, 'other');
     assert.deepEqual(readSubmission(['-C', '', 'sim.sh'], () => Buffer.from('#$ -N own\n')).jobName, 'sim.sh');
   });
@@ -115,6 +115,9 @@ describe('withoutSecrets', () => {
       ["qsub -v KEY='se cret", 'qsub ...'],
       [`qsub -v KEY=a" secret" sim.sh`, 'qsub ...'],
       ['qsub -V -terse', 'qsub -V -terse'],
+      ['qsub -v A=1 -- --token s3cret', 'qsub -v A -- ...'],
+      ['qsub -b y -- mysql -ps3cret', 'qsub -b y -- ...'],
+      ['qsub -N x -', 'qsub -N x -'],
     ];
     for (const [line, kept] of pairs) assert.equal(withoutSecrets(line), kept);
   });
@@ -139,6 +142,7 @@ describe('submittedCommand', () => {
     );
     assert.equal(submittedCommand(withoutSecrets('qsub -b y sleep 60')), 'sleep');
     assert.equal(submittedCommand(withoutSecrets('qlogin -l h_rt=600')), null);
+    assert.equal(submittedCommand(withoutSecrets('qsub -N x -- 5')), null);
     assert.equal(submittedCommand(withoutSecrets('qsub -N a"b sim.sh')), null, 'unknown quotes');
   });
 });

@@ -98,6 +98,15 @@ describe('jobsToWarnOf', () => {
   it('has jobs near their limit, however old they are', () => {
     assert.deepEqual(brief(jobsToWarnOf(viewOf(using(3.7, 1)), AT)), [[1, 'full', 0.925]]);
   });
+
+  it('has nobody whose memory is only reserved', () => {
+    const told = { ...using(3.7), running: answer([listed(1, 'q@a', { requests: [hard('4G', 'mem_free')] })]) };
+    assert.equal(jobsAtRisk(viewOf(told), options).length, 1);
+    assert.deepEqual(jobsToWarnOf(viewOf(told), AT), []);
+    // Address space is no memory.
+    assert.deepEqual(jobsAtRisk(viewOf({ ...told, dialect: 'sge6.2' }), options), []);
+    assert.equal(jobsAtRisk(viewOf({ ...using(3.7), dialect: 'sge6.2' }), options).length, 1);
+  });
 });
 
 describe('shareInUse', () => {
@@ -106,11 +115,11 @@ describe('shareInUse', () => {
     assert.ok(job);
     const [part] = job.parts;
     assert.ok(part);
-    assert.equal(shareInUse({ measure: 'rss_swap_sum' }, part), 0.75);
+    assert.equal(shareInUse({ ...job, measure: 'rss_swap_sum' }, part), 0.75);
     const cached = { ...part, masterVmem: 4 * GIB };
-    assert.equal(shareInUse({ measure: 'rss_swap_sum' }, cached), 1);
-    assert.equal(shareInUse({ measure: 'cgroup' }, cached), 0.75);
-    assert.equal(shareInUse({ measure: 'cgroup' }, { ...cached, ours: null }), 1);
-    assert.equal(shareInUse({ measure: null }, { ...part, ours: null, masterVmem: null }), null);
+    assert.equal(shareInUse({ ...job, measure: 'rss_swap_sum' }, cached), 1);
+    assert.equal(shareInUse({ ...job, measure: 'cgroup' }, cached), 0.75);
+    assert.equal(shareInUse({ ...job, measure: 'cgroup' }, { ...cached, ours: null }), 1);
+    assert.equal(shareInUse({ ...job, measure: null }, { ...part, ours: null, masterVmem: null }), null);
   });
 });

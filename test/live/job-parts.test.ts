@@ -44,11 +44,12 @@ function parts(
   const nameOf = hostNames(told.hosts.value.map(({ name }) => name));
   const [job] = runningJobs(told, nameOf);
   assert.ok(job);
-  const facts = { owner: 'alice', name: 'x', state, startedAt: null, limit: LIMIT };
+  const facts = { owner: 'alice', name: 'x', state, startedAt: null, limit: LIMIT, reserved: LIMIT };
   return jobParts(job, facts, {
     dialect: 'sge8.1.9',
     rules,
     perOf: perOf(rules, records),
+    consumable: 'h_vmem',
     nowMs: AT,
     nameOf,
     recordsOf: recordsByPart(records, nameOf),

@@ -38,6 +38,7 @@ function view(changes: Partial<Snapshot>, records: readonly JobRecord[] = []): J
     dialect: told.dialect,
     rules,
     perOf: perOf(rules, records),
+    consumable: null,
     nowMs: AT,
     nameOf,
     recordsOf,

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { memoryLimit, requestViews, timeLimit } from '../../src/live/requests';
-import { byDefault, detail, GIB, hard, listed, soft } from './snapshots';
+import { byDefault, detail, GIB, MIB, hard, listed, soft } from './snapshots';
 
 const both = new Set(['h_vmem', 'mem_free']);
 const limitOf = (...requests: ReturnType<typeof hard>[]): unknown =>
@@ -100,8 +100,10 @@ describe('memoryLimit', () => {
     assert.deepEqual(limitOf(hard('-1G')), { complex: 'h_vmem', state: 'unknown', bytes: null });
   });
 
-  it('takes infinity and 0 as no limit', () => {
-    for (const value of ['INFINITY', 'infinity', '0'])
+  it('takes infinity and 0 as no limit, but for h_vmem=0', () => {
+    for (const value of ['INFINITY', 'infinity'])
       assert.deepEqual(limitOf(hard(value)), { complex: 'h_vmem', state: 'unlimited', bytes: null });
+    assert.deepEqual(limitOf(hard('0', 'mem_free')), { complex: 'mem_free', state: 'unlimited', bytes: null });
+    assert.deepEqual(limitOf(hard('0')), { complex: 'h_vmem', state: 'limited', bytes: 10 * MIB });
   });
 });

@@ -106,6 +106,34 @@ describe('viewCluster', () => {
     assert.deepEqual([node01.slots, node01.slotsUsed, node01.unlimited], [16, 7, 0]);
   });
 
+  it('takes from hosts what was requested of their consumable, where the limit is another complex', () => {
+    const rules = new RequestRules({ ...DEFAULT_SETTINGS, request_complex: ['h_vmem', 'mem_free'] });
+    const node = host('n', { jobs: [row(1), row(2), row(3)], resources: [resource('mem_free', '20G')] });
+    const tight = host('tight', { resources: [resource('mem_free', '3G', 'hl')] });
+    const requests = [
+      [hard('40G', 'mem_free'), hard('8G', 'h_vmem')],
+      [hard('4G', 'mem_free')],
+      [hard('8G', 'h_vmem')],
+    ];
+    const jobs = requests.map((own, index) => listed(index + 1, 'all.q@n', { requests: own }));
+    const view = viewCluster(snapshot({ hosts: answer([node, tight]), running: answer(jobs) }), [], {
+      ...options,
+      rules,
+    });
+    const { complex, capacity, requested, parts } = hostOf(view, 'n');
+    assert.deepEqual([complex, capacity, requested], ['mem_free', 64 * GIB, 44 * GIB]);
+    assert.deepEqual(
+      parts.map((part) => [part.limit, part.reserved]),
+      [
+        [8 * GIB, 40 * GIB],
+        [4 * GIB, 4 * GIB],
+        [8 * GIB, 0],
+      ],
+    );
+    // Its own report is less than what requests leave of its consumable.
+    assert.deepEqual([hostOf(view, 'tight').capacity, hostOf(view, 'tight').free], [null, 3 * GIB]);
+  });
+
   it('leaves the capacity of a host without the consumable open', () => {
     const node04 = hostOf(sample(), 'node04.example.org');
     assert.deepEqual([node04.capacity, node04.free, node04.memoryTotal], [null, null, 62.8 * GIB]);

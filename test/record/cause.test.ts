@@ -59,6 +59,9 @@ describe('killedByMemory', () => {
   it("knows a job that nobody sampled by Grid Engine's own peak", () => {
     is(true, { ...NO_PEAKS, ...KILLED, signal: null, grid_engine: account(16.1 * GIB) });
     is(false, { ...NO_PEAKS, ...KILLED, signal: null, grid_engine: account(2 * GIB) });
+    // What was reserved stands there with ACCT_RESERVED_USAGE.
+    for (const failed of [37, 100])
+      is(false, { ...NO_PEAKS, ...KILLED, signal: null, failed, grid_engine: account(16 * GIB) });
   });
 
   it("knows a task that execd killed between two looks of the sampler by the task's own line", () => {

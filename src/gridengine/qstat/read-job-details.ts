@@ -1,3 +1,4 @@
+import { withoutSecrets } from '../qsub-options';
 import type { AnswerReader } from '../reading';
 import { readXmlAnswer } from '../xml/xml-answer';
 import { epochToMs } from '../epoch-time';
@@ -216,7 +217,7 @@ const JOB: Readonly<Record<string, (job: JobDraft, content: XmlContent) => void>
   JB_account: (job, content) => (job.account = textOrNull(content)),
   JB_submission_time: (job, content) => (job.submittedAt = parseReportTime(content.text())),
   JB_execution_time: (job, content) => (job.notBefore = parseReportTime(content.text())),
-  JB_submission_command_line: (job, content) => (job.submitCommand = textOrNull(content)),
+  JB_submission_command_line: (job, content) => (job.submitCommand = submissionOf(content)),
   JB_pe: (job, content) => (job.pe = textOrNull(content)),
   JB_type: (job, content) => (job.array ||= Math.floor(content.number() / TYPE_ARRAY) % 2 === 1),
   JB_is_array: (job, content) => (job.array ||= content.text().trim() === 'true'),
@@ -342,6 +343,11 @@ function reasonJob({ reason }: Reading, content: XmlContent): void {
 function textOrNull(content: XmlContent): string | null {
   const text = content.text();
   return text.trim() === '' ? null : text;
+}
+
+function submissionOf(content: XmlContent): string | null {
+  const text = textOrNull(content);
+  return text === null ? null : withoutSecrets(text);
 }
 
 function count(content: XmlContent): number {

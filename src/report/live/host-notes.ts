@@ -2,6 +2,9 @@ import type { HostView } from '../../live/cluster-view';
 import type { Screen } from '../screen/screen';
 import { formatBytes, plural } from '../format/units';
 
+/** Whether the complex by which jobs take memory is no consumable of the host. */
+const hasNone = ({ capacity, free }: HostView): boolean => capacity === null && free === null;
+
 /** What is unusual about a host, in a few words each, the most important first. */
 export function hostNotes(host: HostView, screen: Screen): readonly string[] {
   const { style } = screen;
@@ -15,7 +18,7 @@ export function hostNotes(host: HostView, screen: Screen): readonly string[] {
     ...(host.strandedMemory > 0 ? [style.warning(`${formatBytes(host.strandedMemory)} stranded`)] : []),
     ...(host.strandedSlots > 0 ? [style.warning(`${plural(host.strandedSlots, 'slot')} stranded`)] : []),
     ...(host.unlimited > 0 ? [style.warning(`${plural(host.unlimited, 'job')} without limit`)] : []),
-    ...(host.up && host.capacity === null ? [style.faint(`no ${screen.safe(host.complex)}`)] : []),
+    ...(host.up && hasNone(host) ? [style.faint(`no ${screen.safe(host.complex)}`)] : []),
   ];
 }
 
@@ -25,14 +28,14 @@ export function hostFlag(host: HostView, { style, safe }: Screen): string {
   if (host.queues.some(({ state }) => state !== '')) return style.warning('queue');
   if (host.strandedMemory > 0 || host.strandedSlots > 0) return style.warning('stranded');
   if (host.unlimited > 0) return style.warning('no limit');
-  return host.capacity === null ? style.faint(`no ${safe(host.complex)}`) : '';
+  return hasNone(host) ? style.faint(`no ${safe(host.complex)}`) : '';
 }
 
 /** Whether there is anything to note. */
 export function isUnusual(host: HostView): boolean {
   return (
     !host.up ||
-    host.capacity === null ||
+    hasNone(host) ||
     host.strandedMemory > 0 ||
     host.strandedSlots > 0 ||
     host.unlimited > 0 ||

@@ -1,5 +1,5 @@
 import { AFTER_SIGNAL } from '../../gridengine/failed-code';
-import { AFTER_REFUSAL, CLOSE_TO_LIMIT, countedByExecd, oomKills } from '../../record/cause';
+import { AFTER_REFUSAL, CLOSE_TO_LIMIT, countedByExecd, countedByGridEngine, oomKills } from '../../record/cause';
 import { judgedEnd, measuredUpper, shareOf } from '../../record/peak-figure';
 import { enforcersOf, limitsAddressSpace } from '../../gridengine/memory-complex';
 import { DIALECT_FACTS, memoryMeaning, type MemoryMeaning, type MemoryMeasure } from '../../gridengine/dialect';
@@ -95,7 +95,7 @@ const weightOf = (end: BadEnd): 1 | 2 => (end.enforced === null ? 1 : 2);
 
 /** Nobody sampled a parallel job: what Grid Engine counted may be of one host or of all. */
 function heldByAccount({ end, record, limit, of, when, judged }: Allowed): Hypothesis {
-  const counted = record.grid_engine?.maxvmem_bytes ?? 0;
+  const counted = countedByGridEngine(record) ?? 0;
   return counted >= CLOSE_TO_LIMIT * limit
     ? judged.consistent(weightOf(end), `Grid Engine counted ${formatBytes(counted)} ${of}${when}`)
     : judged.undecidable(`what it held ${of} is not known`, A_SAMPLER);

@@ -123,10 +123,16 @@ export class LiveUpdates {
   }
 
   #view(snapshot: Snapshot): ClusterView {
-    return viewCluster(snapshot, this.#records, {
-      rules: new RequestRules(this.#options.settings),
-      nowMs: Date.now(),
-    });
+    const nowMs = Date.now();
+    // The accounting DB may have been away for long.
+    const since = this.#since(nowMs);
+    const records = this.#records.filter(({ revision }) => revision >= since);
+    return viewCluster(snapshot, records, { rules: new RequestRules(this.#options.settings), nowMs });
+  }
+
+  /** Of an older heartbeat others have been missed. */
+  #since(nowMs: number): number {
+    return nowMs - MISSED_HEARTBEATS * this.#options.settings.heartbeat * 1000;
   }
 
   /** The first view has our figures in it. */
@@ -137,14 +143,14 @@ export class LiveUpdates {
   }
 
   async #readHeartbeats(): Promise<void> {
-    const { accounting, settings, cell } = this.#options;
+    const { accounting, cell } = this.#options;
     try {
-      const since = Date.now() - MISSED_HEARTBEATS * settings.heartbeat * 1000;
-      const bytes = await accounting.ask({ what: 'running', query: { since, cluster: cell.cluster } }, FULL_ACCESS);
+      const query = { since: this.#since(Date.now()), cluster: cell.cluster };
+      const bytes = await accounting.ask({ what: 'running', query }, FULL_ACCESS);
       // Written by the thread of this process, from records that were checked when they were stored.
       this.#records = (JSON.parse(bytes.toString('utf8')) as { readonly records: readonly JobRecord[] }).records;
     } catch {
-      // The server logs that the accounting DB can't be read; what was heard last stands.
+      // The server logs that the accounting DB can't be read; what was heard last stands for a while.
     }
   }
 }
