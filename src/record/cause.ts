@@ -1,6 +1,7 @@
 import { failedCode } from '../gridengine/failed-code';
 import type { GridEngineAccount, JobRecord } from './record';
 import { deletedBy, diedItself, endedBadly, endingSignal, enforcedLimit } from './job-end';
+import { limitsHold } from './job-name';
 import { figureOf, judgedEnd, shareOf } from './peak-figure';
 
 /** From here on a peak counts as at its limit: an allocation that did not fit leaves no mark at all. */
@@ -115,15 +116,16 @@ export function memoryEnd(record: JobRecord): MemoryEnd | null {
   const peak = record.peak_rss_swap ?? record.peak_rss;
   const held = peak === null ? countedByGridEngine(record) : judgedEnd(peak);
   const space = record.peak_process_vmem && figureOf(record.peak_process_vmem);
+  const isLimited = limit > 0 && limitsHold(record);
   // Where it is known who deleted the job, nothing else ended it.
   const by =
     deletedBy(record) !== null
       ? null
       : isOutOfMemory(record)
         ? 'oom-killer'
-        : limit > 0 && isKilledAtLimit(record, limit, held)
+        : isLimited && isKilledAtLimit(record, limit, held)
           ? 'execd'
-          : limit > 0 && isRefused(record, limit, space)
+          : isLimited && isRefused(record, limit, space)
             ? 'refusal'
             : null;
   return { by, held: shareOf(held, limit), space: shareOf(space, limit) };

@@ -31,3 +31,8 @@ export function jobName({ cluster, job_id: job }: Pick<RecordKey, 'cluster' | 'j
 export function jobTaskName(key: Pick<RecordKey, 'cluster' | 'job_id' | 'task_id'>): string {
   return `${jobName(key)}${key.task_id === null ? '' : `.${key.task_id}`}`;
 }
+
+/** Whether the limits that a record names were set: `qmemacct run` only compares with them. */
+export function limitsHold({ cluster }: Pick<RecordKey, 'cluster'>): boolean {
+  return privateWorld(cluster) !== 'run';
+}

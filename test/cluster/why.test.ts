@@ -177,7 +177,7 @@ const ALL_CASES: readonly Case[] = [
     then: ({ cell }, job) => cell.check(cell.master, [client('qdel'), job]),
     causes: ['deleted'],
     sentence:
-      /Probable cause: qdel\. SIGKILL came at .* failed 100, as for a deleted job; it had used [\d.]+ % of h_vmem/,
+      /Possible cause: qdel\. SIGKILL came at .* failed 100, as for a deleted job; it had used [\d.]+ % of h_vmem/,
     onOcs: /Grid Engine says that root@ge0 deleted it/,
   },
   {

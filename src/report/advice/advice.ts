@@ -60,6 +60,8 @@ export interface Advice {
   readonly excess: number | null;
   /** It ran into its limit: what it wanted can't be known. */
   readonly guess: boolean;
+  /** Then the request is more than that limit by RAISE, unless it needed more than that. */
+  readonly byLimit: boolean;
   /** What past runs of its kind promise, where the request rests on that; null: it rests on this job alone. */
   readonly promise: Promised | null;
 }
@@ -227,6 +229,7 @@ export function adviceOf(measured: readonly Measured[], promised: Promised | nul
     bounded: ended.every(({ need }) => need !== null && isBounded(need)),
     excess: asked === null ? null : asked / needed,
     guess,
+    byLimit: raised > needed * HEADROOM,
     promise,
   };
 }

@@ -4,7 +4,7 @@ import { cpuEfficiency, queueWait } from '../../record/efficiency';
 import { figureOf } from '../../record/peak-figure';
 import type { JobRecord } from '../../record/record';
 import { ArrayNeeds } from '../advice/array-needs';
-import { measure } from '../advice/advice';
+import { measure, type Measured } from '../advice/advice';
 import { fullness } from '../advice/fit';
 import { formatCounted, formatHeld } from '../format/bracket';
 import { formatDuration, formatPercent } from '../format/units';
@@ -130,9 +130,9 @@ export class ArrayFacts {
   readonly spreads: readonly Spread[];
   private readonly ends = new Map<string, Ending>();
   readonly bad: BadTask[] = [];
-  /** Tasks that ran into their limit, and the most that one of the others needed. */
+  /** Tasks that ran into their limit, and the most that one of the others needed; null: of none is it known. */
   stopped = 0;
-  mostOfOthers = 0;
+  mostOfOthers: Measured | null = null;
   readonly needs = new ArrayNeeds();
   submitCommand: string | null = null;
 
@@ -163,7 +163,7 @@ export class ArrayFacts {
     for (const spread of this.spreads) spread.add(record);
     this.addEnding(record);
     if (measured.isStopped) this.stopped += 1;
-    else this.mostOfOthers = Math.max(this.mostOfOthers, measured.need?.bytes ?? 0);
+    else if (measured.bytes > (this.mostOfOthers?.bytes ?? 0)) this.mostOfOthers = measured;
     this.needs.add(whole.sum === null ? [measured] : whole.needs.map(measure));
     this.submitCommand ??= record.grid_engine?.submit_command ?? null;
   }

@@ -101,8 +101,12 @@ function span({ firstStart, lastEnd }: ArrayFacts, screen: Screen): string {
 /** How many tasks ran into the limit, and what the others needed: a larger request may be needed for a few only. */
 function renderStopped({ tasks, stopped, mostOfOthers }: ArrayFacts, screen: Screen): string[] {
   if (stopped === 0 || stopped === tasks) return [];
-  const most = formatBytes(mostOfOthers, 'up');
-  const words = `${formatCount(stopped)} of ${formatCount(tasks)} tasks ended so; highest observed peak of the others: ${most}.`;
+  const about = mostOfOthers !== null && mostOfOthers.need?.bytes !== mostOfOthers.bytes ? '~' : '';
+  const others =
+    mostOfOthers === null
+      ? ''
+      : `; highest observed peak of the others: ${about}${formatBytes(mostOfOthers.bytes, 'up')}`;
+  const words = `${formatCount(stopped)} of ${formatCount(tasks)} tasks ended so${others}.`;
   return wrap(words, screen.width - 4).map((line) => screen.style.faint(`    ${line}`));
 }
 

@@ -136,7 +136,7 @@ function adviceReason(advice: Advice, screen: Screen): string {
   const { times } = screen.glyphs;
   const total = advice.slots > 1 ? `${times} ${advice.slots} slots = ${formatBytes(advice.totalBytes)}: ` : '';
   if (advice.promise !== null) return `${total}${promiseWords(advice.promise, advice)}`;
-  if (advice.guess)
+  if (advice.byLimit)
     return `${total}${RAISE} ${times} the limit; the refused amount is not recorded, so double it if that is too little`;
   const isLeast = advice.totalBytes <= SMALLEST * advice.slots;
   const least = isLeast ? `; ${formatBytes(SMALLEST)} is the least that is advised` : '';
@@ -152,11 +152,12 @@ function promiseWords({ risk, runs, largest, stoppedAt }: Promised, { slots, cou
   return `a risk of ${formatPercent(risk ?? 1)} by ${formatCount(runs)} runs of its kind, of which the largest ${most}${slots > 1 ? ' per slot' : ''}`;
 }
 
+const OPEN_PEAK = '; the peak is a lower bound: leave more if runs differ';
+
 function memoryReason(advice: Advice, screen: Screen): string {
-  const open =
-    advice.guess || advice.bounded || advice.promise !== null
-      ? ''
-      : '; the peak is a lower bound: leave more if runs differ';
+  const { guess, byLimit, bounded, promise } = advice;
+  const isWhole = byLimit || (bounded && !guess) || promise !== null;
+  const open = isWhole ? '' : guess ? '; it was stopped and may need more' : OPEN_PEAK;
   return `${adviceReason(advice, screen)}${open}`;
 }
 

@@ -96,9 +96,14 @@ const weightOf = (end: BadEnd): 1 | 2 => (end.enforced === null ? 1 : 2);
 /** Nobody sampled a parallel job: what Grid Engine counted may be of one host or of all. */
 function heldByAccount({ end, record, limit, of, when, judged }: Allowed): Hypothesis {
   const counted = countedByGridEngine(record) ?? 0;
+  const { granted_hosts: hosts, slots } = record;
+  const allowed =
+    hosts === null && slots !== null && slots > 1
+      ? `of the ${formatRequested(limit)} that its ${slots} slots may hold together`
+      : of;
   return counted >= CLOSE_TO_LIMIT * limit
-    ? judged.consistent(weightOf(end), `Grid Engine counted ${formatBytes(counted)} ${of}${when}`)
-    : judged.undecidable(`what it held ${of} is not known`, A_SAMPLER);
+    ? judged.consistent(weightOf(end), `Grid Engine counted ${formatBytes(counted)} ${allowed}${when}`)
+    : judged.undecidable(`what it held ${allowed} is not known`, A_SAMPLER);
 }
 
 /** What our own figures say, where what execd counted is not known. */

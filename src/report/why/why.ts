@@ -1,4 +1,5 @@
 import type { Dialect } from '../../gridengine/dialect';
+import { limitsHold } from '../../record/job-name';
 import type { JobRecord } from '../../record/record';
 import { badEnd, endName, endTime, type BadEnd } from './bad-end';
 import { crash, fileSize, ownError } from './by-itself';
@@ -54,9 +55,19 @@ const EXAMINE: readonly Examine[] = [
   signalled,
 ];
 
+/** What only Grid Engine does. */
+const BY_GRID_ENGINE: ReadonlySet<Cause> = new Set<Cause>([
+  ...(['never-ran', 'rescheduled', 'failed-afterwards', 'deleted', 'h_vmem', 'refused-memory', 's_vmem'] as const),
+  ...(['resident-memory', 'h_rt', 's_rt', 'cpu-time'] as const),
+]);
+
 /** What never ran was not ended by anything else, whatever else is said of it. */
 function examineAll(end: BadEnd, words: Words): Hypothesis[] {
   const hypotheses = EXAMINE.map((examine) => examine(end, words));
+  if (!limitsHold(end.master))
+    return hypotheses.map((one) =>
+      BY_GRID_ENGINE.has(one.cause) ? judge(one.cause, one.name).otherwise('it ran without Grid Engine') : one,
+    );
   if (!hypotheses.some(({ cause, standing }) => cause === 'never-ran' && standing === 'consistent')) return hypotheses;
   return hypotheses.map((one) =>
     one.cause === 'never-ran' ? one : judge(one.cause, one.name).otherwise('it never ran'),
@@ -107,8 +118,10 @@ function sentenceOf(
     const undecided = best.some(({ wouldShow }) => wouldShow !== null) ? best : open;
     return `Possible causes: ${all}.${whatWouldShow(undecided)}`;
   }
-  const cause = `Probable cause: ${first.name}. ${capital(first.evidence)}.`;
-  return confidence === 'possible' ? `${cause}${whatWouldShow(first.wouldShow === null ? open : [first])}` : cause;
+  const cause = `${first.name}. ${capital(first.evidence)}.`;
+  return confidence === 'possible'
+    ? `Possible cause: ${cause}${whatWouldShow(first.wouldShow === null ? open : [first])}`
+    : `Probable cause: ${cause}`;
 }
 
 /**

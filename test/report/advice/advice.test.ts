@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { adviseRequest, roundRequest } from '../../../src/report/advice/advice';
+import { accountOf } from '../../support/records';
 import { tenMinutesOf } from '../bad-ends';
 import {
   arrayOfTwenty,
@@ -125,7 +126,12 @@ describe('adviseRequest', () => {
   it('raises a limit that was hit by half, and says it is a guess', () => {
     const advice = adviseRequest([killedAtLimit]);
     assert.deepEqual([advice?.kind, advice?.request, advice?.guess], ['raise', 'h_vmem=6G', true]);
+    assert.equal(advice?.byLimit, true);
     assert.equal(adviseRequest(arrayOfTwenty)?.request, 'h_vmem=3G');
+    // It is known to have needed more than that.
+    const counted = { ...killedAtLimit, grid_engine: accountOf({ maxvmem_bytes: 9 * GIB }) };
+    const more = adviseRequest([counted]);
+    assert.deepEqual([more?.request, more?.guess, more?.byLimit], ['h_vmem=11G', true, false]);
   });
 
   it("rests on Grid Engine's figure where nobody sampled the job, and past runs of its kind give a risk", () => {

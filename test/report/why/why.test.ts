@@ -355,6 +355,27 @@ describe('the sentence', () => {
     says(ENFORCED, 'unknown', [], /^Grid Engine enforced a limit \(failed 37\), but which one is unknown; /);
   });
 
+  it('blames no limit for what ran without Grid Engine, where none was set', () => {
+    for (const changes of [
+      { ...KILLED, ...held(4.1 * GIB) },
+      { exit_status: 1, ...space(4.1 * GIB) },
+    ]) {
+      const record = { ...modest, ...changes, cluster: '(run)' };
+      const told = whyEnded([record]);
+      assert.doesNotMatch(told?.sentence ?? '', /Grid Engine|limit|allowed|refused|qdel/);
+      assert.deepEqual([killedByMemory(record), killedByMemory({ ...record, cluster: '(demo)' })], [false, true]);
+    }
+  });
+
+  it('names no host for what all slots of a job may hold, where its hosts are unknown', () => {
+    const alone = { ...modest, ...KILLED, failed: 100, pe: 'mpi', slots: 16, host_slots: null, granted_hosts: null };
+    const unsampled = { ...alone, peak_rss: null, peak_rss_swap: null, peak_vmem: null, peak_process_vmem: null };
+    const limit = { request_bytes: 2 * GIB, limit_bytes: 32 * GIB, per: 'slot' } as const;
+    const line = asked('', { maxvmem_bytes: 40 * GIB });
+    const told = whyEnded([{ ...unsampled, h_vmem: limit, ...line }]);
+    assert.match(told?.sentence ?? '', /counted 40\.0 GiB of the 32 GiB that its 16 slots may hold together/);
+  });
+
   it('says how to mend what kept a job from starting', () => {
     says(
       { exit_status: 0, failed: 26 },

@@ -115,7 +115,7 @@ describe('the page of a job', () => {
     assert.match(good, /measured by root's sampler: 5,029 samples/);
     const killed = textOf(await site.get('/job/4712'));
     assert.match(killed, /killed by SIGKILL/);
-    assert.match(killed, /Probable cause: Grid Engine's own kill at h_vmem/);
+    assert.match(killed, /Possible cause: Grid Engine's own kill at h_vmem/);
     assert.match(killed, /qsub -l h_vmem=6G/);
   });
 
