@@ -1,223 +1,104 @@
-import { renderBar, renderGauges, shareTone, type Gauge } from '../screen/gauge';
-import { padEnd, padStart, widest } from '../screen/text-width';
-import type { Screen } from '../screen/screen';
-import { renderTable, type Column } from '../screen/table';
+import { formatCount, formatMemoryTimes } from '../format/units';
 import { spread } from '../job/title';
-import { formatCount, formatMemoryTimes, formatPercent, formatRequested, plural } from '../format/units';
+import { renderBar, renderGauges, shareTone, type Gauge } from '../screen/gauge';
 import { wrap } from '../screen/layout';
-import { costText } from '../rules/class-lines';
-import { gridEngineText } from '../records/unused';
-import { WAITS_TEXT, WAITS_TITLE, waitTable } from '../records/waits';
-import type { JobLine, JobList, KilledList, Report, ReportGroup } from './report';
-import type { Sums } from './sums';
-import {
-  amount,
-  causeText,
-  costliestText,
-  countText,
-  coverageText,
-  DIMENSION_NAMES,
-  energyText,
-  farBelowText,
-  coreTimes,
-  linesText,
-  hoursText,
-  isPartlyKnown,
-  jobNumber,
-  killedText,
-  judgedText,
-  leftOutText,
-  listNote,
-  meanAmount,
-  memoryTime,
-  nextRequest,
-  nextRisk,
-  otherwiseText,
-  periodText,
-  share,
-  shortLineJob,
-  shownWasters,
-  sharesText,
-  silentText,
-  wasteText,
-  usedOfRequested,
-  peakOfRequested,
-  withPeakAmount,
-  peakAmount,
-  peakText,
-  wasteAmount,
-} from './words';
+import { ownWords, type Screen } from '../screen/screen';
+import { renderTable } from '../screen/table';
+import { padEnd, padStart, widest } from '../screen/text-width';
+import type { Report } from './report';
+import { isList, type Count, type Group, type Part, type Section, type Text } from './section';
+import { coverageSection, overview, sectionsOf, titleOf } from './sections';
+import { coreTimes, countText, hoursText, peakOfRequested, periodText, sharesText, usedOfRequested } from './words';
 
-/** More groups than these would push the rest off the screen; CSV and JSON have them all. */
-const GROUPS_SHOWN = 20;
-const HOSTS_NAMED = 10;
-
-const ownWords = (text: string, screen: Screen): string => text.replaceAll('·', screen.glyphs.dot);
-
-function paragraph(text: string | null, screen: Screen): string[] {
-  return text === null ? [] : wrap(ownWords(text, screen), screen.width - 2).map((line) => `  ${line}`);
+function inText(text: Text, screen: Screen): string {
+  if (isList(text)) return text.map((piece) => inText(piece, screen)).join('');
+  if (typeof text === 'string') return ownWords(text, screen);
+  if ('name' in text) return screen.safe(text.name);
+  if ('sentence' in text) return screen.safe(ownWords(text.sentence, screen));
+  if ('code' in text) return screen.style.accent(screen.safe(text.code));
+  return 'tone' in text ? screen.style[text.tone](ownWords(text.says, screen)) : '';
 }
 
-function section(title: string, lines: readonly string[], screen: Screen): string[] {
+const indented = (lines: readonly string[]): string[] => lines.map((line) => (line === '' ? '' : `  ${line}`));
+const within = (screen: Screen): Screen => ({ ...screen, width: screen.width - 2 });
+
+function paragraph(text: Text | null, screen: Screen): string[] {
+  return text === null ? [] : wrap(inText(text, screen), screen.width);
+}
+
+function note(text: Text | null, screen: Screen): string[] {
+  return paragraph(text, screen).map(screen.style.faint);
+}
+
+function renderCounts(counts: readonly Count[], screen: Screen): string[] {
+  const width = widest(counts.map(({ count }) => count));
+  return counts.flatMap(({ count, says }) =>
+    wrap(says, screen.width - width - 2).map((line, index) => `${padStart(index === 0 ? count : '', width)}  ${line}`),
+  );
+}
+
+/** Each group is a table by itself; what belongs under a row is under all of them, since rows are lines. */
+function renderGroup(columns: Extract<Part, { kind: 'table' }>['columns'], group: Group, screen: Screen): string[] {
+  const { head, rows } = group;
+  const table = (place: Screen): string[] =>
+    renderTable(
+      columns,
+      rows.map(({ cells }) => cells.map((cell) => inText(cell, screen))),
+      place,
+    );
+  if (head !== undefined) {
+    const { style, safe } = screen;
+    return [
+      spread(safe(head.name), ownWords(head.says, screen), screen, style.title, (text) => text),
+      ...indented(table(within(screen))),
+      ...note(head.note, screen),
+    ];
+  }
+  const remarks = rows.flatMap(({ remark }) => (remark === undefined ? [] : [remark]));
+  return [...table(screen), ...remarks.flatMap(({ of, says }) => paragraph([`${of}: `, says].flat(), screen))];
+}
+
+function renderPart(part: Part, screen: Screen): string[] {
+  switch (part.kind) {
+    case 'paragraph':
+      return paragraph(part.text, screen);
+    case 'note':
+      return note(part.text, screen);
+    case 'hosts':
+      return part.hosts.flatMap(({ host, tone, says }) =>
+        wrap(`${screen.style[tone](screen.safe(host))}  ${inText(says, screen)}`, screen.width),
+      );
+    case 'counts':
+      return indented(renderCounts(part.counts, within(screen)));
+    case 'bar':
+      return [];
+    case 'table':
+      return part.groups.flatMap((group, index) => [
+        ...(index === 0 ? [] : ['']),
+        ...renderGroup(part.columns, group, screen),
+      ]);
+  }
+}
+
+const renderParts = (parts: readonly Part[], screen: Screen): string[] =>
+  indented(parts.flatMap((part) => renderPart(part, within(screen))));
+
+function titled(title: string, lines: readonly string[], screen: Screen): string[] {
   return lines.length === 0 ? [] : ['', screen.style.title(title), ...lines];
 }
 
-function indented(lines: readonly string[]): string[] {
-  return lines.map((line) => `  ${line}`);
+function renderSection({ title, flush, parts }: Section, screen: Screen): string[] {
+  const lines = flush === true ? parts.flatMap((part) => renderPart(part, screen)) : renderParts(parts, screen);
+  return titled(title, lines, screen);
 }
 
-function gauges({ site }: Report, screen: Screen): Gauge[] {
+function gauges({ site }: Report, screen: Screen): readonly Gauge[] {
   return [
-    { name: 'Memory, mean', share: site.memory_efficiency, amount: ownWords(usedOfRequested(site), screen) },
-    { name: 'Memory, peak', share: site.peak_efficiency, amount: ownWords(peakOfRequested(site), screen) },
-    {
-      name: 'CPU',
-      share: site.cpu_efficiency,
-      amount: ownWords(coreTimes(site), screen),
-    },
-  ].map((gauge) => ({ ...gauge, tone: gauge.share === null ? 'good' : shareTone(gauge.share) }));
-}
-
-interface GroupColumn extends Column {
-  readonly cell: (sums: Sums, screen: Screen) => string;
-  /** Shown only where a group is so. */
-  readonly if?: (sums: Sums) => boolean;
-}
-
-const tinted = (value: number | null, screen: Screen): string =>
-  value === null ? screen.glyphs.none : screen.style[shareTone(value)](formatPercent(value));
-const orNothing = (value: number): string => (value === 0 ? '' : formatCount(value));
-
-const GROUP_COLUMNS: readonly GroupColumn[] = [
-  { head: 'jobs', align: 'right', cell: ({ jobs }) => formatCount(jobs) },
-  { head: 'core h', align: 'right', dispensable: 2, cell: (sums) => amount(sums.core_hours) },
-  { head: 'CPU', align: 'right', cell: (sums, { glyphs }) => share(sums.cpu_efficiency) || glyphs.none },
-  { head: 'requested', align: 'right', cell: (sums) => amount(sums.requested_gib_hours) },
-  { head: 'limit', align: 'right', dispensable: 7, cell: (sums) => amount(sums.limit_gib_hours) },
-  { head: 'with peak', align: 'right', dispensable: 1, cell: withPeakAmount, if: isPartlyKnown },
-  { head: 'peak', align: 'right', cell: peakAmount },
-  { head: 'mean', align: 'right', dispensable: 4, cell: meanAmount },
-  { head: 'peak %', align: 'right', cell: (sums, screen) => tinted(sums.peak_efficiency, screen) },
-  { head: 'mean %', align: 'right', dispensable: 3, cell: (sums, screen) => tinted(sums.memory_efficiency, screen) },
-  { head: 'waste', align: 'right', cell: wasteAmount },
-  { head: 'killed', align: 'right', dispensable: 5, cell: (sums) => orNothing(sums.killed_by_memory) },
-  {
-    head: 'kWh',
-    align: 'right',
-    dispensable: 6,
-    cell: (sums) => (sums.energy_kwh === null ? '' : amount(sums.energy_kwh)),
-  },
-];
-
-function groupName({ name }: ReportGroup, screen: Screen): string {
-  return name === null ? screen.glyphs.none : screen.safe(name);
-}
-
-function renderGroups(report: Report, screen: Screen): string[] {
-  const shown = report.groups.slice(0, GROUPS_SHOWN);
-  const columns = GROUP_COLUMNS.filter(
-    (column) => column.if === undefined || shown.some(({ sums }) => column.if?.(sums)),
-  );
-  const rows = shown.map((group) => [groupName(group, screen), ...columns.map(({ cell }) => cell(group.sums, screen))]);
-  const rest = report.groups.length - shown.length;
-  const dot = screen.glyphs.dot;
-  const partly = shown.some(({ sums }) => isPartlyKnown(sums))
-    ? '; with peak: what was requested where the peak is known, of which peak % and waste are; mean %: where the mean is known'
-    : '';
-  const legend = `requested, peak, mean, waste: GiB${dot}h, of jobs with a request where any has one; peak: the highest reached; mean: average over time; waste: requested minus peak${partly}`;
-  return [
-    ...renderTable([{ head: DIMENSION_NAMES[report.by], shrinksTo: 12 }, ...columns], rows, screen),
-    ...(rest > 0 ? [screen.style.faint(`and ${formatCount(rest)} more: --format csv has them all`)] : []),
-    ...wrap(legend, screen.width).map(screen.style.faint),
-  ];
-}
-
-function bytesOr(bytes: number | null, screen: Screen, format: (bytes: number) => string): string {
-  return bytes === null ? screen.glyphs.none : format(bytes);
-}
-
-interface LineColumn extends Column {
-  readonly cell: (line: JobLine, screen: Screen) => string;
-}
-
-const JOB: LineColumn = { head: 'job', shrinksTo: 20, cell: (line, { glyphs }) => shortLineJob(line, glyphs.atLeast) };
-const NAME: LineColumn = { head: 'name', shrinksTo: 8, cell: (line, screen) => screen.safe(line.job_name ?? '') };
-const OWNER: LineColumn = {
-  head: 'owner',
-  dispensable: 2,
-  shrinksTo: 8,
-  cell: (line, screen) => screen.safe(line.owner ?? ''),
-};
-const HOST: LineColumn = {
-  head: 'host',
-  dispensable: 2,
-  shrinksTo: 8,
-  cell: ({ hosts }, screen) => (hosts.length === 1 ? screen.safe(hosts[0] ?? '') : `${hosts.length} hosts`),
-};
-const ASKED: LineColumn = {
-  head: 'requested',
-  align: 'right',
-  dispensable: 4,
-  cell: ({ limit_bytes: limit }, screen) => bytesOr(limit, screen, formatRequested),
-};
-const PEAK: LineColumn = {
-  head: 'peak',
-  align: 'right',
-  cell: (line, { glyphs }) => peakText(line, glyphs.atLeast, glyphs.none),
-};
-const WASTE: LineColumn = {
-  head: 'waste',
-  align: 'right',
-  dispensable: 3,
-  cell: (line) => amount(line.waste_gib_hours),
-};
-const ENDED: LineColumn = { head: 'ended', dispensable: 1, shrinksTo: 8, cell: (line) => line.ending };
-const NEXT: LineColumn = {
-  head: 'next time',
-  shrinksTo: 20,
-  cell: (line, screen) => {
-    const request = nextRequest(line);
-    return request === null ? screen.glyphs.none : screen.style.accent(screen.safe(request));
-  },
-};
-const RISK: LineColumn = { head: 'risk', align: 'right', dispensable: 5, cell: nextRisk };
-
-function renderLines(columns: readonly LineColumn[], lines: readonly JobLine[], screen: Screen): string[] {
-  const rows = lines.map((line) => columns.map((column) => column.cell(line, screen)));
-  return indented(renderTable(columns, rows, screen, screen.width - 2));
-}
-
-function renderList(columns: readonly LineColumn[], list: JobList, screen: Screen): string[] {
-  return [...renderLines(columns, list.lines, screen), ...paragraph(listNote(list), screen).map(screen.style.faint)];
-}
-
-/** Why the jobs of each line ended, under their table. */
-function renderCauses(list: KilledList, screen: Screen): string[] {
-  return [
-    ...list.lines.flatMap((line) => {
-      const text = causeText(line);
-      return text === null ? [] : paragraph(`${jobNumber(line)}: ${screen.safe(text)}`, screen);
-    }),
-    ...paragraph(otherwiseText(list), screen).map(screen.style.faint),
-  ];
-}
-
-function renderWasters(report: Report, screen: Screen): string[] {
-  if (report.owner !== null)
-    return report.wasters.flatMap(({ jobs }) =>
-      renderList([JOB, NAME, ASKED, PEAK, WASTE, ENDED, NEXT, RISK], jobs, screen),
-    );
-  return shownWasters(report).flatMap(({ name, sums, share_of_waste: part, jobs }, index) => {
-    const right = `${ownWords(memoryTime(sums.waste_gib_hours), screen)}, ${formatPercent(part)} of all waste`;
-    return [
-      ...(index === 0 ? [] : ['']),
-      spread(`  ${screen.safe(name)}`, right, screen, screen.style.title, (text) => text),
-      ...renderLines([JOB, NAME, ASKED, PEAK, WASTE, NEXT, RISK], jobs.lines, {
-        ...screen,
-        width: screen.width - 2,
-      }).map((line) => `  ${line}`),
-      ...paragraph(listNote(jobs), screen).map(screen.style.faint),
-    ];
+    { name: 'Memory, mean', share: site.memory_efficiency, amount: usedOfRequested(site) },
+    { name: 'Memory, peak', share: site.peak_efficiency, amount: peakOfRequested(site) },
+    { name: 'CPU', share: site.cpu_efficiency, amount: coreTimes(site) },
+  ].map(({ name, share, amount }) => {
+    return { name, share, amount: ownWords(amount, screen), tone: share === null ? 'good' : shareTone(share) };
   });
 }
 
@@ -268,7 +149,7 @@ function renderHours(report: Report, screen: Screen): string[] {
     behind: asked / most,
     text: `${texts[2 * index] ?? ''} / ${texts[2 * index + 1] ?? ''} ${unit}`,
   }));
-  return [...renderBars(bars, screen), ...paragraph(text, screen).map(screen.style.faint)];
+  return [...renderBars(bars, screen), ...indented(note(text, within(screen)))];
 }
 
 const SHARE_STEPS = [0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 1] as const;
@@ -276,7 +157,7 @@ const SHARE_STEPS = [0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 1] as const;
 function renderShares(report: Report, screen: Screen): string[] {
   const text = sharesText(report);
   if (text === null) return [];
-  const within = (from: number, to: number | null): number =>
+  const between = (from: number, to: number | null): number =>
     report.shares.reduce((sum, bin) => {
       const inside = to === null ? bin.to === null : bin.to !== null && bin.from >= from - 1e-9 && bin.to <= to + 1e-9;
       return inside ? sum + bin.records : sum;
@@ -284,149 +165,28 @@ function renderShares(report: Report, screen: Screen): string[] {
   const steps = [
     ...SHARE_STEPS.map((to, index) => {
       const from = SHARE_STEPS[index - 1] ?? 0;
-      return { name: `${from * 100}-${to * 100} %`, records: within(from, to) };
+      return { name: `${from * 100}-${to * 100} %`, records: between(from, to) };
     }),
-    { name: `${screen.glyphs.atLeast} 100 %`, records: within(1, null) },
+    { name: `${screen.glyphs.atLeast} 100 %`, records: between(1, null) },
   ];
   const most = steps.reduce((sum, { records }) => Math.max(sum, records), 1);
   const bars = steps.map(({ name, records }): Bar => ({ name, part: records / most, text: formatCount(records) }));
-  return [...renderBars(bars, screen), ...paragraph(text, screen).map(screen.style.faint)];
+  return [...renderBars(bars, screen), ...indented(note(text, within(screen)))];
 }
-
-function renderCoverage({ coverage }: Report, screen: Screen): string[] {
-  const width = widest(coverage.reasons.map(({ records }) => formatCount(records)));
-  return [
-    ...paragraph(coverageText(coverage), screen),
-    ...coverage.reasons.flatMap(({ says, records }) =>
-      wrap(says, screen.width - width - 6).map((line, index) =>
-        index === 0 ? `    ${padStart(formatCount(records), width)}  ${line}` : `${' '.repeat(width + 6)}${line}`,
-      ),
-    ),
-  ];
-}
-
-function renderSilent(report: Report, screen: Screen): string[] {
-  const { silent_nodes: nodes, hosts_without_jobs: idle } = report;
-  const named = idle.slice(0, HOSTS_NAMED).map(screen.safe).join(', ');
-  const more = idle.length > HOSTS_NAMED ? ` and ${formatCount(idle.length - HOSTS_NAMED)} more` : '';
-  return [
-    ...nodes.flatMap((node) =>
-      wrap(`${screen.style.warning(screen.safe(node.host))}  ${silentText(node)}`, screen.width - 2).map(
-        (line) => `  ${line}`,
-      ),
-    ),
-    ...paragraph(
-      idle.length === 0
-        ? null
-        : `${plural(idle.length, 'host')} with jobs in the week before and none now: ${named}${more}.`,
-      screen,
-    ),
-  ];
-}
-
-function renderHostProblems({ host_problems: hosts }: Report, screen: Screen): string[] {
-  const { style } = screen;
-  const lines = hosts.slice(0, HOSTS_NAMED).flatMap(({ host, state, problems }) => {
-    const name = (state === 'critical' ? style.bad : style.warning)(screen.safe(host));
-    return wrap(`${name}  ${screen.safe(problems.join('; '))}`, screen.width - 2).map((line) => `  ${line}`);
-  });
-  const more = hosts.length - HOSTS_NAMED;
-  return [...lines, ...paragraph(more > 0 ? `and ${formatCount(more)} more: see "qmemacct nodes".` : null, screen)];
-}
-
-function renderClasses({ classes }: Report, screen: Screen): string[] {
-  if (classes === null || classes.lines.length === 0) return [];
-  const rows = classes.lines.map((line) => {
-    return [
-      line.class,
-      formatCount(line.runs),
-      formatCount(line.owners),
-      costText(line, screen.glyphs.dot),
-      ownWords(screen.safe(costliestText(line)), screen),
-    ];
-  });
-  const columns = [
-    { head: 'class' },
-    { head: 'runs', align: 'right' },
-    { head: 'users', align: 'right', dispensable: 1 },
-    { head: 'cost', align: 'right' },
-    { head: 'the costliest', shrinksTo: 20 },
-  ] as const;
-  return [
-    ...indented(renderTable(columns, rows, screen, screen.width - 2)),
-    ...paragraph(judgedText(classes), screen).map(screen.style.faint),
-  ];
-}
-
-function renderWaits({ waits }: Report, screen: Screen): string[] {
-  if (waits.queues.length === 0) return [];
-  const { columns, rows } = waitTable(waits.queues, screen.safe);
-  return [
-    ...indented(renderTable(columns, rows, screen, screen.width - 2)),
-    ...paragraph([WAITS_TEXT, listNote(waits) ?? ''].join(' ').trim(), screen).map(screen.style.faint),
-  ];
-}
-
-const ANYWHERE = [JOB, NAME, OWNER, HOST, ASKED, PEAK, ENDED, NEXT] as const;
 
 /** The report for a terminal (or a plain text mail), as wide as it is. */
 export function renderReport(report: Report, screen: Screen): string[] {
-  const { style, glyphs } = screen;
-  const { site, owner } = report;
-  const where = report.clusters.map(screen.safe).join(', ');
-  const title = owner === null ? `Memory report${where === '' ? '' : ` of ${where}`}` : `Jobs of ${screen.safe(owner)}`;
-  const energy = energyText(site);
-  const head = [
-    spread(title, countText(site), screen, style.title, style.title),
-    style.faint(periodText(report, glyphs.arrow)),
-  ];
-  if (site.records === 0)
-    return [
-      ...head,
-      '',
-      '  No job ended in this time.',
-      ...section('Silent nodes', renderSilent(report, screen), screen),
-      ...section('Hosts with problems', renderHostProblems(report, screen), screen),
-    ];
-  const groups = section(`By ${DIMENSION_NAMES[report.by]}`, renderGroups(report, screen), screen);
-  const wasters = section(
-    owner === null ? 'Largest waste, and the jobs that make it' : 'Jobs with the largest waste',
-    [...renderWasters(report, screen), ...paragraph(linesText(shownWasters(report)), screen).map(style.faint)],
-    screen,
-  );
-  const killed = section(
-    'Ended by memory',
-    [
-      ...paragraph(killedText(report.killed_by_memory, site), screen),
-      ...renderList(ANYWHERE, report.killed_by_memory, screen),
-      ...renderCauses(report.killed_by_memory, screen),
-    ],
-    screen,
-  );
-  const farBelow = section(
-    'Far below their request',
-    [
-      ...paragraph(farBelowText(report.far_below, site), screen),
-      ...renderList([JOB, NAME, OWNER, ASKED, PEAK, WASTE, NEXT, RISK], report.far_below, screen),
-    ],
-    screen,
-  );
+  const { style } = screen;
+  const drawn = report.site.records === 0 ? [] : [...renderGauges(gauges(report, screen), screen), ''];
   return [
-    ...head,
+    spread(inText(titleOf(report), screen), countText(report.site), screen, style.title, style.title),
+    style.faint(ownWords(periodText(report), screen)),
     '',
-    ...renderGauges(gauges(report, screen), screen),
-    '',
-    ...paragraph(wasteText(report), screen),
-    ...paragraph(energy === null ? null : `Energy charged to these jobs: ${energy}.`, screen),
-    ...paragraph(leftOutText(site), screen).map(style.faint),
-    ...paragraph(gridEngineText(site, glyphs.dot), screen),
-    ...section('Silent nodes', renderSilent(report, screen), screen),
-    ...section('Hosts with problems', renderHostProblems(report, screen), screen),
-    ...(owner === null ? [groups, wasters, killed, farBelow] : [killed, wasters, groups]).flat(),
-    ...section('Classes', renderClasses(report, screen), screen),
-    ...section(WAITS_TITLE, renderWaits(report, screen), screen),
-    ...section('Memory by hour of the day: used / requested', renderHours(report, screen), screen),
-    ...section('Peak over limit: records', renderShares(report, screen), screen),
-    ...section('Coverage', renderCoverage(report, screen), screen),
+    ...drawn,
+    ...renderParts(overview(report), screen),
+    ...sectionsOf(report, 'text').flatMap((section) => renderSection(section, screen)),
+    ...titled('Memory by hour of the day: used / requested', renderHours(report, screen), screen),
+    ...titled('Peak over limit: records', renderShares(report, screen), screen),
+    ...renderSection(coverageSection(report), screen),
   ];
 }

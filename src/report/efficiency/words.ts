@@ -28,7 +28,10 @@ import type {
 } from './report';
 import type { Sums } from './sums';
 
-/** Sentences that the text and the HTML share; no text that users chose is in them. */
+/** Sentences of the report, with the signs of UTF-8; no text that users chose is in them. */
+
+/** Not known, or none. */
+export const NONE = '–';
 
 export const GIB_HOURS = 'GiB·h';
 
@@ -43,7 +46,7 @@ export const DIMENSION_NAMES: Readonly<Record<Dimension, string>> = {
 /** "1,644", "12.3"; sums need no more digits. */
 export const amount = (value: number): string => formatNumber(value);
 
-/** Memory over time, in GiB times hours, in the unit that suits it; the text's screen has its own dot. */
+/** Memory over time, in GiB times hours, in the unit that suits it. */
 export const memoryTime = (gibHours: number): string => formatMemoryTime(gibHours, '·');
 
 /** "12.3 of 48.0 GiB·h": a part of a whole, both in one unit; `part` null: not known. */
@@ -74,9 +77,9 @@ const knownOf = (value: number, without: number, { records }: Pick<Sums, 'record
 
 export const share = (value: number | null): string => (value === null ? '' : formatPercent(value));
 
-/** "2026-11-20 00:00 to 2026-11-21 00:00 UTC+01:00". */
-export function periodText({ period }: Report, arrow: string): string {
-  return formatInterval(new Date(period.since), new Date(period.until), arrow);
+/** "2026-11-20 00:00 → 2026-11-21 00:00 UTC+01:00". */
+export function periodText({ period }: Report): string {
+  return formatInterval(new Date(period.since), new Date(period.until), '→');
 }
 
 /** What jobs and records there were: "242 jobs and array tasks, 250 records, 3 running". */
@@ -156,26 +159,20 @@ export function listNote({ looked_at_days: days }: Pick<JobList, 'looked_at_days
 /** "408000.7" */
 export const jobNumber = (line: JobLine): string => jobTaskName(line);
 
-/** "1.53 GiB", "≥ 1.53 GiB", as job lists have it; `none` where it is unknown. */
-export function peakText(
-  { peak_bytes: peak, peak_is_lower_bound: open }: JobLine,
-  atLeast: string,
-  none: string,
-): string {
-  return peak === null ? none : `${open ? `${atLeast} ` : ''}${formatHeld(peak)}`;
+/** "1.53 GiB", "≥ 1.53 GiB", as job lists have it. */
+export function peakText({ peak_bytes: peak, peak_is_lower_bound: open }: JobLine): string {
+  return peak === null ? NONE : `${open ? '≥ ' : ''}${formatHeld(peak)}`;
 }
+
+const moreJobs = ({ jobs, complete }: JobLine): string => `${complete ? '' : '≥ '}${formatCount(jobs - 1)}`;
 
 /** "408000.7", "408107 and 14 more". */
-export function lineJob(line: JobLine, atLeast: string): string {
-  const more = `${line.complete ? '' : atLeast}${formatCount(line.jobs - 1)}`;
-  return line.jobs === 1 ? jobNumber(line) : `${jobNumber(line)} and ${more} more`;
-}
+export const lineJob = (line: JobLine): string =>
+  line.jobs === 1 ? jobNumber(line) : `${jobNumber(line)} and ${moreJobs(line)} more`;
 
 /** The same for a narrow column: "408107 +14". */
-export function shortLineJob(line: JobLine, atLeast: string): string {
-  const more = `${line.complete ? '' : atLeast}${formatCount(line.jobs - 1)}`;
-  return line.jobs === 1 ? jobNumber(line) : `${jobNumber(line)} +${more}`;
-}
+export const shortLineJob = (line: JobLine): string =>
+  line.jobs === 1 ? jobNumber(line) : `${jobNumber(line)} +${moreJobs(line).replace(' ', '')}`;
 
 /** What to ask for next time, as options of qsub; null: nothing can be said. */
 export function nextRequest({ next_time: next, advice }: JobLine): string | null {

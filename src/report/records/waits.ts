@@ -83,10 +83,10 @@ function sizeText({ from_bytes: from, to_bytes: to }: Pick<WaitOfSize, 'from_byt
 }
 
 /** A table of waits: a line for each queue and size. */
-export function waitTable(
+export function waitTable<Name>(
   waits: readonly QueueWaits[],
-  safe: (text: string) => string,
-): { readonly columns: readonly Column[]; readonly rows: readonly (readonly string[])[] } {
+  nameOf: (queue: string) => Name,
+): { readonly columns: readonly Column[]; readonly rows: readonly (readonly (Name | string)[])[] } {
   const columns: readonly Column[] = [
     { head: 'queue', shrinksTo: 8 },
     { head: 'requested', align: 'right' },
@@ -95,7 +95,7 @@ export function waitTable(
   ];
   const rows = waits.flatMap(({ queue, sizes }) =>
     sizes.map((size, index) => [
-      index === 0 ? safe(queue) : '',
+      index === 0 ? nameOf(queue) : '',
       sizeText(size),
       formatCount(size.jobs),
       formatDuration(size.median_seconds),

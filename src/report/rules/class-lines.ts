@@ -2,7 +2,7 @@ import { groupBy } from '../../base/group-by';
 import { formatMemoryTime, formatSlotTimes, plural } from '../format/units';
 import type { JobRun } from '../job/job-run';
 import { wrap } from '../screen/layout';
-import type { Screen, Tone } from '../screen/screen';
+import { ownWords, type Screen, type Tone } from '../screen/screen';
 import type { ClassCount, Classes, Finding } from './judge';
 import type { Severity } from './rule';
 
@@ -19,14 +19,15 @@ export function costText(cost: Pick<Finding, 'cost_gib_hours' | 'cost_slot_hours
   return `${texts.join()} ${unit}`;
 }
 
-const ownWords = (text: string, screen: Screen): string => screen.safe(text).replaceAll('·', screen.glyphs.dot);
+/** Our own words with names that users chose in them. */
+const safeWords = (text: string, screen: Screen): string => screen.safe(ownWords(text, screen));
 
 function renderFinding(finding: Finding, width: number, screen: Screen): string[] {
   const cost = costText(finding, screen.glyphs.dot);
-  const words = `${finding.class}: ${ownWords(finding.evidence, screen)}${cost === '' ? '' : `; cost ${cost}`}`;
+  const words = `${finding.class}: ${safeWords(finding.evidence, screen)}${cost === '' ? '' : `; cost ${cost}`}`;
   return [
     ...wrap(words, width).map(screen.style[TONES[finding.severity]]),
-    ...(finding.hint === '' ? [] : wrap(ownWords(finding.hint, screen), width - 2))
+    ...(finding.hint === '' ? [] : wrap(safeWords(finding.hint, screen), width - 2))
       .map((line) => `  ${line}`)
       .map(screen.style.faint),
   ];
@@ -65,7 +66,7 @@ export function renderClassCounts(classes: readonly ClassCount[], width: number,
     .toSorted((a, b) => b.count - a.count)
     .flatMap(({ count, task, finding }) => {
       const tasks = plural(count, 'task');
-      const evidence = ownWords(finding.evidence, screen);
+      const evidence = safeWords(finding.evidence, screen);
       return wrap(`${finding.class}: ${tasks}; task ${task ?? 0}: ${evidence}`, width).map(
         screen.style[TONES[finding.severity]],
       );

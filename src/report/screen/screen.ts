@@ -78,6 +78,13 @@ const ASCII: Glyphs = {
   axisCorner: '+',
 };
 
+/** Signs of UTF-8 that our own words are written with. */
+const SIGNS = ['dot', 'atLeast', 'none', 'arrow'] as const;
+
+/** Our own words in the signs of a screen. */
+export const ownWords = (text: string, { glyphs }: Pick<Screen, 'glyphs'>): string =>
+  SIGNS.reduce((words, sign) => words.replaceAll(UNICODE[sign], glyphs[sign]), text);
+
 type Paint = (text: string) => string;
 
 export type Tone = 'good' | 'warning' | 'bad';

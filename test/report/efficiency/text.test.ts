@@ -93,8 +93,9 @@ describe('renderReport', () => {
     has(/Memory, mean .* 5\.00 of 20\.0 GiB·h +25 %/);
     has(/Memory, peak .* 10\.0 of 20\.0 GiB·h +50 %/);
     has(/1 record without a known peak \(80\.0 of 100 GiB·h/);
-    has(/requested +limit +with peak +peak +mean +peak % +mean % +waste/);
-    has(/ 100 +100 +20\.0 +10\.0 +5\.00 +50 % +25 % +10\.0/);
+    // Nobody asked for more than the limit holds, or less: a column of limits would repeat that of requests.
+    has(/requested +with peak +peak +mean +peak % +mean % +waste/);
+    has(/ 100 +20\.0 +10\.0 +5\.00 +50 % +25 % +10\.0/);
     const html = renderReportHtml(report);
     assert.match(html, /10\.0 of 20\.0 GiB·h requested; 25 % in the mean/);
     assert.match(html, />with peak</);

@@ -2,23 +2,11 @@ import { truncate } from '../../screen/text-width';
 import { escapeForTerminal } from '../../format/escape';
 import { shareTone } from '../../screen/gauge';
 import type { Tone } from '../../screen/screen';
-import { formatPercent } from '../../format/units';
-import {
-  FONT,
-  look,
-  lookAs,
-  MONO,
-  type ColourName,
-  element,
-  fragment,
-  type Attributes,
-  type Child,
-  type Html,
-} from './markup';
+import { FONT, look, MONO, type ColourName, element, fragment, type Child, type Html } from './markup';
 
 /** Lean: Gmail cuts off a mail after 102 kB. */
-const PLAIN = { cellpadding: 0, cellspacing: 0, width: '100%' } as const;
-const SMALL = 'font-size:13px;line-height:18px';
+export const PLAIN = { cellpadding: 0, cellspacing: 0, width: '100%' } as const;
+export const SMALL = 'font-size:13px;line-height:18px';
 const LONGEST_NAME = 48;
 
 /** What a user chose: as it is, apart from its neighbours, and not as long as its owner likes. */
@@ -79,63 +67,11 @@ export function shareBar(share: number | null, height: number): Html {
   return share === null ? bar(0, 'rest', height) : bar(share, FILLS[shareTone(share)], height);
 }
 
-export function toned(share: number | null): Html {
-  return share === null
-    ? element('span', look('', 'faint'), '–')
-    : element('span', look('', shareTone(share)), formatPercent(share));
-}
-
-export interface Column {
-  readonly head: string;
-  readonly align?: 'left' | 'right';
-  /** Left out where the screen is narrow. */
-  readonly wide?: boolean;
-  readonly width?: string;
-}
-
-/** What programs without style sheets need; the sheet (`.data`) does the rest. */
-function cellAttributes({ align, wide, width }: Column, head: boolean): Attributes {
-  return {
-    class: wide === true ? 'wide' : null,
-    align: align ?? (head ? 'left' : null),
-    width: width ?? null,
-    nowrap: align === 'right' ? 'nowrap' : null,
-  };
-}
-
-/** What belongs under the row before it, across all columns. */
-export interface Under {
-  readonly under: Child;
-}
-
-const isUnder = (row: readonly Child[] | Under | undefined): row is Under => row !== undefined && 'under' in row;
-
-/** A table of figures; a row of one cell goes over all columns. */
-export function table(columns: readonly Column[], rows: readonly (readonly Child[] | Under)[]): Html {
-  if (rows.length === 0) return fragment();
-  const heads = columns.map((column) => element('th', cellAttributes(column, true), column.head));
-  const across = (name: string, child: Child): Html => element('td', { class: name, colspan: columns.length }, child);
-  const body = rows.map((row, index) =>
-    element(
-      'tr',
-      { class: isUnder(rows[index + 1]) ? 'tied' : null, valign: 'top' },
-      ...(isUnder(row)
-        ? [across('under', row.under)]
-        : row.length === 1
-          ? [across('over', row[0] ?? null)]
-          : columns.map((column, at) => element('td', cellAttributes(column, false), row[at] ?? null))),
-    ),
-  );
-  const style = `${SMALL};overflow-wrap:anywhere;font-variant-numeric:tabular-nums;${FONT}`;
-  return element(
-    'table',
-    { ...PLAIN, cellpadding: 4, ...lookAs('data', style, 'ink') },
-    columns.every(({ head }) => head === '') ? null : element('tr', { ...look('', 'faint') }, ...heads),
-    ...body,
-  );
-}
-
 /** A piece of a command line. */
 export function code(text: string): Html {
-  return element('code', look(`${MONO};font-size:12px;padding:1px 5px;border-radius:4px`, 'code'), text);
+  return element(
+    'code',
+    look(`${MONO};font-size:12px;padding:1px 5px;border-radius:4px;white-space:nowrap`, 'code'),
+    text,
+  );
 }

@@ -1,58 +1,22 @@
-import { escapeForTerminal } from '../../format/escape';
-import { formatCount, formatPercent, formatRequested, plural } from '../../format/units';
-import type { JobLine, JobList, Report } from '../report';
-import type { Sums } from '../sums';
-import { WAITS_TEXT, WAITS_TITLE, waitTable } from '../../records/waits';
-import { costText } from '../../rules/class-lines';
-import {
-  amount,
-  causeText,
-  costliestText,
-  coverageText,
-  DIMENSION_NAMES,
-  farBelowText,
-  coreTimes,
-  GIB_HOURS,
-  judgedText,
-  isPartlyKnown,
-  meanAmount,
-  memoryTime,
-  killedText,
-  lineJob,
-  linesText,
-  listNote,
-  nextRequest,
-  nextRisk,
-  otherwiseText,
-  peakAmount,
-  peakOfRequested,
-  withPeakAmount,
-  peakText,
-  wasteAmount,
-  share,
-  shownWasters,
-  silentText,
-} from '../words';
+import { formatCount, plural } from '../../format/units';
+import type { Report } from '../report';
+import { isList, type Column, type Group, type Part, type Row, type Section, type Text } from '../section';
+import { overview, toned } from '../sections';
+import { amount, coreTimes, memoryTime, NONE, peakOfRequested, share } from '../words';
 import { hoursChart, sharesChart } from './charts';
-import { FONT, look, lookAs, element, fragment, type Child, type Html } from './markup';
-import {
-  bar,
-  card,
-  code,
-  layout,
-  named,
-  note,
-  sentence,
-  shareBar,
-  table,
-  toned,
-  type Column,
-  type Under,
-} from './parts';
+import { element, FONT, fragment, look, lookAs, type Attributes, type Child, type Html } from './markup';
+import { bar, card, code, layout, named, note, sentence, PLAIN, shareBar, SMALL } from './parts';
 
-const GROUPS_SHOWN = 25;
-const HOSTS_NAMED = 20;
-const NONE = '–';
+export function inHtml(text: Text): Child {
+  if (isList(text)) return fragment(...text.map(inHtml));
+  if (typeof text === 'string') return text;
+  if ('name' in text) return named(text.name);
+  if ('sentence' in text) return element('bdi', {}, text.sentence);
+  if ('code' in text) return code(text.code);
+  if ('tone' in text) return element('span', look('', text.tone), text.says);
+  if ('gauge' in text) return element('div', { style: 'padding:6px 0' }, shareBar(text.gauge, 6));
+  return fragment(element('br', {}), element('span', look('', 'faint'), inHtml(text.small)));
+}
 
 interface Tile {
   readonly name: string;
@@ -76,8 +40,7 @@ function tile({ name, value, says, bar: drawn }: Tile): Html {
   );
 }
 
-/** The figures that matter most, in large type. */
-export function tiles({ site }: Report): Html {
+function tiles({ site }: Report): Html {
   const [waste, wasteUnit] =
     site.without_peak < site.records ? memoryTime(site.waste_gib_hours).split(' ') : [NONE, ''];
   const fits =
@@ -89,7 +52,7 @@ export function tiles({ site }: Report): Html {
   const items: readonly Tile[] = [
     {
       name: 'Memory at the peak',
-      value: toned(site.peak_efficiency),
+      value: inHtml(toned(site.peak_efficiency)),
       says: `${peakOfRequested(site)} requested; ${share(site.memory_efficiency) || 'an unknown share'} in the mean`,
       bar: shareBar(site.peak_efficiency, 6),
     },
@@ -116,226 +79,99 @@ export function tiles({ site }: Report): Html {
   return layout('', element('tr', {}, ...items.map(tile)));
 }
 
-interface GroupColumn extends Column {
-  readonly cell: (sums: Sums) => Child;
-  /** Shown only where a group has something there. */
-  readonly if?: (sums: Sums) => boolean;
-}
-
-const GROUP_COLUMNS: readonly GroupColumn[] = [
-  { head: 'jobs', align: 'right', cell: ({ jobs }) => formatCount(jobs) },
-  { head: 'core h', align: 'right', wide: true, cell: (sums) => amount(sums.core_hours) },
-  { head: 'CPU', align: 'right', wide: true, cell: (sums) => share(sums.cpu_efficiency) || NONE },
-  { head: 'requested', align: 'right', cell: (sums) => amount(sums.requested_gib_hours) },
-  {
-    head: 'limit',
-    align: 'right',
-    wide: true,
-    cell: (sums) => amount(sums.limit_gib_hours),
-    if: (sums) => Math.abs(sums.limit_gib_hours - sums.requested_gib_hours) > 0.01 * sums.requested_gib_hours,
-  },
-  { head: 'with peak', align: 'right', cell: (sums) => withPeakAmount(sums) || NONE, if: isPartlyKnown },
-  { head: 'peak', align: 'right', wide: true, cell: (sums) => peakAmount(sums) || NONE },
-  { head: 'mean', align: 'right', wide: true, cell: (sums) => meanAmount(sums) || NONE },
-  { head: '% of requested', align: 'right', cell: (sums) => toned(sums.peak_efficiency) },
-  {
-    head: '',
-    wide: true,
-    width: '12%',
-    cell: (sums) => element('div', { style: 'padding:6px 0' }, shareBar(sums.peak_efficiency, 6)),
-  },
-  { head: 'waste', align: 'right', cell: (sums) => wasteAmount(sums) || NONE },
-  {
-    head: 'killed',
-    align: 'right',
-    wide: true,
-    cell: ({ killed_by_memory: killed }) => (killed === 0 ? '' : element('span', look('', 'bad'), formatCount(killed))),
-    if: ({ killed_by_memory: killed }) => killed > 0,
-  },
-  {
-    head: 'kWh',
-    align: 'right',
-    wide: true,
-    cell: ({ energy_kwh: energy }) => (energy === null ? '' : amount(energy)),
-    if: ({ energy_kwh: energy }) => energy !== null,
-  },
-];
-
-export function groupsCard(report: Report): Html {
-  const shown = report.groups.slice(0, GROUPS_SHOWN);
-  const columns = GROUP_COLUMNS.filter(
-    (column) => column.if === undefined || shown.some(({ sums }) => column.if?.(sums)),
-  );
-  const rows = shown.map(({ name, sums }): Child[] => [
-    name === null ? NONE : named(name),
-    ...columns.map(({ cell }) => cell(sums)),
-  ]);
-  const rest = report.groups.length - shown.length;
-  const partly = shown.some(({ sums }) => isPartlyKnown(sums))
-    ? ' With peak: what was requested where the peak is known, of which % of requested and waste are.'
-    : '';
-  return card(
-    `By ${DIMENSION_NAMES[report.by]}`,
-    table([{ head: DIMENSION_NAMES[report.by] }, ...columns], rows),
-    note(
-      `${rest > 0 ? `And ${formatCount(rest)} more, which the CSV has. ` : ''}Requested, peak, mean and waste in ${GIB_HOURS}, of jobs with a request where any has one: peak is the highest that a job reached, mean its memory-hours, waste requested minus peak.${partly}`,
+function hostLines({ hosts, alert }: Extract<Part, { kind: 'hosts' }>): Html {
+  const items = hosts.map(({ host, tone, says }) =>
+    element(
+      'p',
+      look('margin:0 0 4px;font-size:14px;line-height:20px', 'ink'),
+      element('strong', look('', tone), named(host)),
+      ': ',
+      inHtml(says),
     ),
   );
+  if (!alert || items.length === 0) return fragment(...items);
+  const box = look(`padding:10px 12px;border-radius:6px;${FONT}`, 'alert', 'ink');
+  return layout('', element('tr', {}, element('td', box, ...items)));
 }
 
-const lineName = ({ job_name: name }: JobLine): Child => (name === null ? NONE : named(name));
-
-/** Whose, and which: in small letters under the name. */
-function jobNumber(line: JobLine, withOwner: boolean): Html {
-  const owner = withOwner && line.owner !== null ? [named(line.owner), ' · '] : [];
-  return element('span', look('', 'faint'), ...owner, lineJob(line, '≥ '));
-}
-
-const bytesOr = (bytes: number | null, format: (bytes: number) => string): string =>
-  bytes === null ? NONE : format(bytes);
-const next = (line: JobLine): Child => {
-  const request = nextRequest(line);
-  return request === null ? NONE : code(request);
-};
-const hostOf = ({ hosts }: JobLine): Child => (hosts.length === 1 ? named(hosts[0] ?? '') : `${hosts.length} hosts`);
-
-interface LineColumn extends Column {
-  readonly cell: (line: JobLine) => Child;
-}
-
-const nameColumn = (withOwner: boolean): LineColumn => ({
-  head: 'job',
-  width: '36%',
-  cell: (line) => fragment(lineName(line), element('br', {}), jobNumber(line, withOwner)),
-});
-const NAME = nameColumn(false);
-const NAME_AND_OWNER = nameColumn(true);
-const HOST: LineColumn = { head: 'host', wide: true, cell: hostOf };
-const ASKED: LineColumn = {
-  head: 'requested',
-  align: 'right',
-  cell: (line) => bytesOr(line.limit_bytes, formatRequested),
-};
-const PEAK: LineColumn = {
-  head: 'peak',
-  align: 'right',
-  cell: (line) => peakText(line, '≥', NONE),
-};
-const WASTE: LineColumn = { head: 'waste', align: 'right', wide: true, cell: (line) => amount(line.waste_gib_hours) };
-const ENDED: LineColumn = { head: 'ended', wide: true, cell: ({ ending }) => ending };
-const NEXT: LineColumn = { head: 'next time', align: 'right', cell: next };
-const RISK: LineColumn = { head: 'risk', align: 'right', wide: true, cell: nextRisk };
-
-function lines(columns: readonly LineColumn[], list: JobList): Html {
+/** Whose rows follow, and how much of all they are. */
+function groupHead({ name, says, share: part, note: more }: NonNullable<Group['head']>): Html {
+  const left = look('font-size:14px;line-height:20px;font-weight:600;overflow-wrap:anywhere', 'ink');
+  const right = { ...look('font-size:13px;line-height:20px;padding-left:10px', 'ink'), align: 'right' };
   return fragment(
-    table(
-      columns,
-      list.lines.map((line) => columns.map(({ cell }) => cell(line))),
-    ),
-    note(listNote(list)),
+    layout('', element('tr', {}, element('td', left, named(name)), element('td', right, says))),
+    element('div', { style: 'padding:3px 0' }, bar(part, 'used', 4)),
+    note(more),
   );
 }
 
-export function wastersCard(report: Report): Html {
-  if (report.owner !== null)
-    return card(
-      'Jobs with the largest waste',
-      ...report.wasters.flatMap(({ jobs }) => [
-        lines([NAME, ASKED, PEAK, WASTE, ENDED, NEXT, RISK], jobs),
-        note(linesText(report.wasters)),
-      ]),
-    );
-  const columns = [NAME, ASKED, PEAK, WASTE, NEXT, RISK];
-  const rows = shownWasters(report).flatMap(({ name, sums, share_of_waste: part, jobs }): (readonly Child[])[] => {
-    const amountText = `${memoryTime(sums.waste_gib_hours)}, ${formatPercent(part)} of all waste`;
-    const head = layout(
-      '',
+/** What programs without style sheets need; the sheet (`.data`) does the rest. */
+function cellAttributes({ align, wide, width }: Column, head: boolean): Attributes {
+  return {
+    class: wide === true ? 'wide' : null,
+    align: align ?? (head ? 'left' : null),
+    width: width ?? null,
+    nowrap: align === 'right' ? 'nowrap' : null,
+  };
+}
+
+/** A table of figures; columns without any content are left out. */
+function table(all: readonly Column[], groups: readonly Group[]): Html {
+  const rows = groups.flatMap((group) => group.rows);
+  if (rows.length === 0 && groups.every(({ head }) => head === undefined)) return fragment();
+  const shown = all
+    .map((column, at) => ({ column, at }))
+    .filter(({ at }) => rows.some(({ cells }) => cells[at] !== ''));
+  const heads = shown.map(({ column }) => element('th', cellAttributes(column, true), column.head));
+  const across = (name: string, child: Child): Html =>
+    element('tr', { valign: 'top' }, element('td', { class: name, colspan: Math.max(1, shown.length) }, child));
+  const line = ({ cells, remark }: Row): Html =>
+    fragment(
       element(
         'tr',
-        {},
-        element(
-          'td',
-          look('font-size:14px;line-height:20px;font-weight:600;overflow-wrap:anywhere', 'ink'),
-          named(name),
-        ),
-        element(
-          'td',
-          { ...look('font-size:13px;line-height:20px;padding-left:10px', 'ink'), align: 'right' },
-          amountText,
-        ),
+        { class: remark === undefined ? null : 'tied', valign: 'top' },
+        ...shown.map(({ column, at }) => element('td', cellAttributes(column, false), inHtml(cells[at] ?? ''))),
       ),
+      remark === undefined ? null : across('under', element('span', look('', 'faint'), inHtml(remark.says))),
     );
-    const of = listNote(jobs);
-    return [
-      [fragment(head, element('div', { style: 'padding:3px 0' }, bar(part, 'used', 4)), note(of))],
-      ...jobs.lines.map((line) => columns.map(({ cell }) => cell(line))),
-    ];
-  });
-  return card('Largest waste, and the jobs that make it', table(columns, rows), note(linesText(shownWasters(report))));
-}
-
-export function killedCard(report: Report): Html {
-  const killed = report.killed_by_memory;
-  if (report.owner !== null && killed.records === 0) return fragment();
-  const columns = [report.owner === null ? NAME_AND_OWNER : NAME, HOST, ASKED, PEAK, ENDED, NEXT];
-  return card(
-    'Ended by memory',
-    sentence(killedText(killed, report.site)),
-    table(
-      columns,
-      killed.lines.flatMap((line): (readonly Child[] | Under)[] => {
-        const cause = causeText(line);
-        return [
-          columns.map(({ cell }) => cell(line)),
-          ...(cause === null ? [] : [{ under: element('span', look('', 'faint'), escapeForTerminal(cause)) }]),
-        ];
-      }),
-    ),
-    note(otherwiseText(killed)),
-    note(listNote(killed)),
+  const body = groups.flatMap((group) => [
+    group.head === undefined ? null : across('over', groupHead(group.head)),
+    ...group.rows.map(line),
+  ]);
+  const style = `${SMALL};overflow-wrap:anywhere;font-variant-numeric:tabular-nums;${FONT}`;
+  return element(
+    'table',
+    { ...PLAIN, cellpadding: 4, ...lookAs('data', style, 'ink') },
+    all.every(({ head }) => head === '') ? null : element('tr', { ...look('', 'faint') }, ...heads),
+    ...body,
   );
 }
 
-/** Of one owner the jobs with the largest waste say it. */
-export function farBelowCard(report: Report): Html {
-  if (report.owner !== null) return fragment();
-  return card(
-    'Far below their request',
-    sentence(farBelowText(report.far_below, report.site)),
-    lines([NAME_AND_OWNER, ASKED, PEAK, WASTE, NEXT, RISK], report.far_below),
-  );
+function inCard(part: Part): Html | null {
+  switch (part.kind) {
+    case 'paragraph':
+      return part.text === null ? null : sentence(inHtml(part.text));
+    case 'note':
+      return note(part.text === null ? null : inHtml(part.text));
+    case 'hosts':
+      return hostLines(part);
+    case 'counts':
+      return table(
+        [{ head: '', align: 'right', width: '1%' }, { head: '' }],
+        [{ rows: part.counts.map(({ count, says }) => ({ cells: [count, says] })) }],
+      );
+    case 'bar':
+      return bar(part.share, 'used', 6);
+    case 'table':
+      return table(part.columns, part.groups);
+  }
 }
 
-export function classesCard({ classes }: Report): Html {
-  if (classes === null || classes.lines.length === 0) return fragment();
-  const columns: readonly Column[] = [
-    { head: 'class' },
-    { head: 'runs', align: 'right' },
-    { head: 'users', align: 'right' },
-    { head: 'cost', align: 'right' },
-    { head: 'the costliest' },
-  ];
-  return card(
-    'Classes',
-    table(
-      columns,
-      classes.lines.map((line) => [
-        line.class,
-        formatCount(line.runs),
-        formatCount(line.owners),
-        costText(line, '·'),
-        escapeForTerminal(costliestText(line)),
-      ]),
-    ),
-    note(judgedText(classes)),
-  );
-}
+export const sectionCard = ({ title, parts }: Section): Html => card(title, ...parts.map(inCard));
 
-export function waitsCard({ waits }: Report): Html {
-  if (waits.queues.length === 0) return fragment();
-  const { columns, rows } = waitTable(waits.queues, escapeForTerminal);
-  return card(WAITS_TITLE, table(columns, rows), note([WAITS_TEXT, listNote(waits) ?? ''].join(' ').trim()));
-}
+/** The figures that matter most in large type, and what is to be said of them. */
+export const overviewCard = (report: Report): Html =>
+  card('Overview', report.site.records === 0 ? null : tiles(report), ...overview(report).map(inCard));
 
 export function chartsCard(report: Report): Html {
   const half = (title: string, chart: Html | null, side: 'left' | 'right'): Html | null =>
@@ -359,70 +195,4 @@ export function chartsCard(report: Report): Html {
   return hours === null && shares === null
     ? fragment()
     : card('When, and how much', layout('', element('tr', {}, hours, shares)));
-}
-
-export function coverageCard({ coverage }: Report): Html {
-  return card(
-    'Coverage',
-    sentence(coverageText(coverage)),
-    coverage.records === 0 ? null : bar(coverage.sampled / coverage.records, 'used', 6),
-    coverage.reasons.length === 0
-      ? null
-      : table(
-          [{ head: '', align: 'right', width: '1%' }, { head: '' }],
-          coverage.reasons.map(({ records, says }) => [formatCount(records), says]),
-        ),
-  );
-}
-
-export function silentCard(report: Report): Html {
-  const { silent_nodes: nodes, hosts_without_jobs: idle } = report;
-  if (nodes.length === 0 && idle.length === 0) return fragment();
-  const items = nodes.map((node) =>
-    element(
-      'p',
-      look('margin:0 0 4px;font-size:14px;line-height:20px', 'ink'),
-      element('strong', look('', 'warning'), named(node.host)),
-      `: ${silentText(node)}`,
-    ),
-  );
-  const more = idle.length > HOSTS_NAMED ? ` and ${formatCount(idle.length - HOSTS_NAMED)} more` : '';
-  const names = idle.slice(0, HOSTS_NAMED).flatMap((host, index) => [index === 0 ? '' : ', ', named(host)]);
-  const quiet =
-    idle.length === 0
-      ? null
-      : element(
-          'p',
-          look('margin:6px 0 0;font-size:13px;line-height:18px', 'faint'),
-          `${plural(idle.length, 'host')} with jobs in the week before and none now: `,
-          ...names,
-          `${more}.`,
-        );
-  if (nodes.length === 0) return card('Hosts without jobs', quiet);
-  const box = layout(
-    '',
-    element('tr', {}, element('td', look(`padding:10px 12px;border-radius:6px;${FONT}`, 'alert', 'ink'), ...items)),
-  );
-  return card('Silent nodes', box, quiet);
-}
-
-export function hostProblemsCard({ host_problems: hosts }: Report): Html {
-  if (hosts.length === 0) return fragment();
-  const items = hosts
-    .slice(0, HOSTS_NAMED)
-    .map(({ host, state, problems }) =>
-      element(
-        'p',
-        look('margin:0 0 4px;font-size:14px;line-height:20px', 'ink'),
-        element('strong', look('', state === 'critical' ? 'bad' : 'warning'), named(host)),
-        ': ',
-        element('bdi', {}, problems.join('; ')),
-      ),
-    );
-  const more = hosts.length - HOSTS_NAMED;
-  return card(
-    'Hosts with problems',
-    ...items,
-    more > 0 ? note(`and ${formatCount(more)} more: see "qmemacct nodes".`) : null,
-  );
 }
