@@ -16,19 +16,22 @@ export type Fields = Readonly<Record<string, unknown>>;
 export interface AnswerObject<T> {
   /** Under which it stands in the OpenAPI description. */
   readonly name: string;
+  readonly members: readonly string[];
   readonly schema: Schema;
   readonly fields: (item: T) => Fields;
 }
 
 export function answerObject<T>(name: string, members: Members<T>, description?: string): AnswerObject<T> {
   const entries = Object.entries(members);
+  const names = Object.keys(members);
   return {
     name,
+    members: names,
     schema: {
       type: 'object',
       ...(description === undefined ? {} : { description }),
       properties: Object.fromEntries(entries.map(([key, { schema }]) => [key, schema])),
-      required: entries.map(([key]) => key),
+      required: names,
     },
     fields: (item) => Object.fromEntries(entries.map(([key, { of }]) => [key, of(item)])),
   };

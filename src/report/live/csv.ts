@@ -1,91 +1,36 @@
 import type { HostView, JobPart, JobView, PendingView } from '../../live/cluster-view';
 import { renderCsvRows, type Cell } from '../records/csv';
+import type { AnswerObject } from './answer-object';
 import type { HostsReport } from './hosts';
 import type { JobsReport } from './jobs';
-import { HOST } from './machine-hosts';
-import { JOB_ON_HOST, PENDING_JOB, RUNNING_JOB } from './machine-jobs';
+import { HOST, HOST_JOB } from './machine-hosts';
+import { PENDING_JOB, RUNNING_JOB } from './machine-jobs';
 
-/** Columns are a contract: none may be renamed, new ones come last. */
-const JOB_COLUMNS = [
-  'job_id',
-  'task_id',
-  'job_name',
-  'owner',
-  'project',
-  'state',
-  'queue',
-  'hosts',
-  'pe',
-  'slots',
-  'started_at',
-  'submitted_at',
-  'requests',
-  'limit_bytes',
-  'limit_state',
-  'vmem_bytes',
-  'maxvmem_bytes',
-  'measure',
-  'cpu_seconds',
-  'rss_bytes',
-  'peak_lower_bytes',
-  'peak_upper_bytes',
-  'figures_at',
-  'share',
-  'slope_bytes_per_second',
-  'limit_at',
-  'limit_at_earliest',
-  'limit_at_latest',
-  'confidence',
-  'limit_complex',
-] as const;
+/**
+ * The members of the JSON are the columns, except those that have others `instead`. Columns are a contract: none may be
+ * renamed, new ones come last.
+ */
+const columnsOf = (
+  { members }: Pick<AnswerObject<never>, 'members'>,
+  instead: Readonly<Record<string, readonly string[]>>,
+): readonly string[] => members.flatMap((member) => instead[member] ?? [member]);
 
-const HOST_COLUMNS = [
-  'host',
-  'up',
-  'processors',
-  'load',
-  'memory_total_bytes',
-  'memory_used_bytes',
-  'swap_total_bytes',
-  'swap_used_bytes',
-  'slots',
-  'slots_used',
-  'capacity_bytes',
-  'free_bytes',
-  'requested_bytes',
-  'peak_bytes',
-  'used_bytes',
-  'jobs_without_limit',
-  'stranded_bytes',
-  'stranded_slots',
-  'queue_states',
-  'capacity_complex',
-] as const;
+const JOB_COLUMNS = columnsOf(RUNNING_JOB, {
+  uid: [],
+  time_limit_seconds: [],
+  queue: ['queue', 'hosts'],
+  hosts: [],
+  trend: ['slope_bytes_per_second', 'limit_at', 'limit_at_earliest', 'limit_at_latest', 'confidence', 'limit_complex'],
+  limit_complex: [],
+});
 
-const PART_COLUMNS = [
-  'host',
-  'job_id',
-  'task_id',
-  'owner',
-  'job_name',
-  'master',
-  'slots',
-  'limit_bytes',
-  'limit_state',
-  'reserved_bytes',
-  'peak_bytes',
-  'used_bytes',
-  'vmem_bytes',
-  'maxvmem_bytes',
-  'master_vmem_bytes',
-  'master_maxvmem_bytes',
-  'tasks',
-  'ended_tasks_maxvmem_bytes',
-  'rss_bytes',
-  'peak_lower_bytes',
-  'peak_upper_bytes',
-  'figures_at',
-] as const;
+const HOST_COLUMNS = columnsOf(HOST, {
+  capacity_complex: [],
+  queues: ['queue_states', 'capacity_complex'],
+  jobs: [],
+});
+
+const PART_COLUMNS = ['host', ...columnsOf(HOST_JOB, { trend: [] })];
 
 function cellOf(value: unknown): Cell {
   if (typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean') return value;
@@ -136,12 +81,8 @@ function hostRow(host: HostView): readonly Cell[] {
 
 function partRow(host: HostView, part: JobPart): readonly Cell[] {
   return rowOf(PART_COLUMNS, {
-    ...JOB_ON_HOST.fields(part),
+    ...HOST_JOB.fields(part),
     host: host.name,
-    job_id: part.job,
-    task_id: part.task,
-    owner: part.owner,
-    job_name: part.name,
     tasks: part.tasks.map(({ id, maxvmem }) => `${id}=${maxvmem ?? ''}`).join(' '),
   });
 }
