@@ -1,5 +1,6 @@
 import { matchesPattern } from '../../base/pattern';
 import type { ClusterView, HostView, JobPart, JobView, PendingView } from '../../live/cluster-view';
+import { jobNumber } from './labels';
 
 /** What is shown: each list holds names and globs, one of which must match; an empty list lets everything pass. */
 export interface LiveFilter {
@@ -28,13 +29,8 @@ export function isHost(host: string, pattern: string): boolean {
   return !pattern.includes('.') && matchesPattern(host.split('.', 1)[0] ?? '', pattern);
 }
 
-interface Numbered {
-  readonly job: number;
-  readonly task: number | null;
-}
-
-function isJob({ job, task }: Numbered, pattern: string): boolean {
-  return matchesPattern(String(job), pattern) || (task !== null && matchesPattern(`${job}.${task}`, pattern));
+function isJob(job: Pick<JobView, 'job' | 'task'>, pattern: string): boolean {
+  return matchesPattern(String(job.job), pattern) || matchesPattern(jobNumber(job), pattern);
 }
 
 /** A queue is written `all.q` or `all.q@node01`, in patterns and by Grid Engine. */
@@ -52,8 +48,6 @@ const isSomewhere = (texts: readonly string[], word: string): boolean => {
 /** NONE is what Grid Engine calls no project. */
 const projectOf = (project: string | null): string => project ?? 'NONE';
 
-const labelOf = ({ job, task }: Numbered): string => (task === null ? String(job) : `${job}.${task}`);
-
 /** Whether a running job is asked for. */
 export function keepsJob(filter: LiveFilter, job: JobView): boolean {
   const hosts = job.parts.map(({ host }) => host);
@@ -64,7 +58,7 @@ export function keepsJob(filter: LiveFilter, job: JobView): boolean {
     lets(filter.queue, (pattern) => isQueue(job.queue, hosts, pattern)) &&
     lets(filter.project, (pattern) => matchesPattern(projectOf(job.project), pattern)) &&
     lets(filter.any, (word) =>
-      isSomewhere([labelOf(job), job.owner, job.name, job.queue, job.project ?? '', ...hosts], word),
+      isSomewhere([jobNumber(job), job.owner, job.name, job.queue, job.project ?? '', ...hosts], word),
     )
   );
 }
@@ -92,7 +86,7 @@ function keepsPart(filter: LiveFilter, part: JobPart): boolean {
   return (
     lets(filter.job, (pattern) => isJob(part, pattern)) &&
     lets(filter.owner, (pattern) => matchesPattern(part.owner, pattern)) &&
-    lets(filter.any, (word) => isSomewhere([labelOf(part), part.owner, part.name, part.host], word))
+    lets(filter.any, (word) => isSomewhere([jobNumber(part), part.owner, part.name, part.host], word))
   );
 }
 
@@ -112,6 +106,6 @@ export function filterHosts(filter: LiveFilter, { hosts, jobs }: Pick<ClusterVie
   const kept =
     queue.length + project.length === 0
       ? null
-      : new Set(jobs.filter((job) => keepsJob({ ...NO_FILTER, queue, project }, job)).map(labelOf));
-  return hosts.flatMap((host) => filterHost(filter, host, (part) => kept?.has(labelOf(part)) ?? true) ?? []);
+      : new Set(jobs.filter((job) => keepsJob({ ...NO_FILTER, queue, project }, job)).map(jobNumber));
+  return hosts.flatMap((host) => filterHost(filter, host, (part) => kept?.has(jobNumber(part)) ?? true) ?? []);
 }

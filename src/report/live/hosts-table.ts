@@ -1,8 +1,8 @@
 import { shareOf } from '../../record/peak-figure';
 import type { HostView } from '../../live/cluster-view';
-import { shareTone } from '../screen/gauge';
+import { shareText } from '../screen/gauge';
 import type { Screen } from '../screen/screen';
-import { formatBytes, formatCount, formatNumber, formatPercent, formatRequested } from '../format/units';
+import { formatBytes, formatCount, formatNumber, formatRequested } from '../format/units';
 import { hostFlag, hostNotes, isUnusual } from './host-notes';
 import type { LiveColumn } from './live-column';
 import { renderMemoryBar } from './memory-bar';
@@ -20,8 +20,6 @@ const BARS: readonly (readonly [screen: number, bar: number])[] = [
 function barWidth({ width }: Screen): number {
   return BARS.find(([screen]) => width >= screen)?.[1] ?? 10;
 }
-
-const bytes = (value: number | null): string => (value === null ? '' : formatBytes(value));
 
 const slotsCell = ({ slots, slotsUsed }: HostView): string => {
   if (slots === null) return slotsUsed === null ? '' : formatCount(slotsUsed);
@@ -42,13 +40,10 @@ export const HOST_COLUMNS: readonly LiveColumn<HostView>[] = [
     align: 'right',
     atLeast: 5,
     has: ({ requested }) => requested > 0,
-    cell: ({ peak, requested }, screen) => {
-      const share = shareOf(peak, requested);
-      return share === null ? '' : screen.style[shareTone(share)](formatPercent(share));
-    },
+    cell: ({ peak, requested }, screen) => shareText(shareOf(peak, requested), screen),
   },
-  { head: 'used', align: 'right', atLeast: 8, cell: ({ peak }) => (peak > 0 ? bytes(peak) : '0') },
-  { head: 'now', align: 'right', dispensable: 7, atLeast: 8, cell: ({ used }) => (used > 0 ? bytes(used) : '0') },
+  { head: 'used', align: 'right', atLeast: 8, cell: ({ peak }) => (peak > 0 ? formatBytes(peak) : '0') },
+  { head: 'now', align: 'right', dispensable: 7, atLeast: 8, cell: ({ used }) => (used > 0 ? formatBytes(used) : '0') },
   {
     head: 'requested',
     align: 'right',
@@ -93,7 +88,7 @@ export const HOST_COLUMNS: readonly LiveColumn<HostView>[] = [
     align: 'right',
     dispensable: 9,
     has: ({ swapUsed }) => (swapUsed ?? 0) > 0,
-    cell: ({ swapUsed }) => (swapUsed === null ? '' : swapUsed > 0 ? bytes(swapUsed) : '0'),
+    cell: ({ swapUsed }) => (swapUsed === null ? '' : swapUsed > 0 ? formatBytes(swapUsed) : '0'),
   },
   {
     head: 'notes',

@@ -1,15 +1,13 @@
 import type { JobView } from '../../live/cluster-view';
 import { fullestPart } from '../../live/job-parts';
-import { renderBar, shareTone } from '../screen/gauge';
+import { renderBar, shareText, shareTone } from '../screen/gauge';
 import { formatPeak } from '../format/bracket';
 import type { Screen } from '../screen/screen';
-import { formatBytes, formatDuration, formatPercent, formatRequested } from '../format/units';
+import { formatDuration } from '../format/units';
 import { shareOfJob } from './figures';
-import { hostsLabel, jobNumber, namedRequest, requestText, splitRequests, stateLabel, trendLabel } from './labels';
+import { bytesLabel, hostsLabel, jobNumber, limitLabel, splitRequests, stateLabel, trendLabel } from './labels';
 import { formatAge, runningFor, type LiveColumn } from './live-column';
-
-const bytes = (value: number | null | undefined): string =>
-  value === null || value === undefined ? '' : formatBytes(value);
+import { NAME, OTHER_REQUESTS, OWNER, PROJECT, REQUESTED } from './shared-columns';
 
 /** Of a job on several hosts that of the host which is nearest to its limit, as the share of it is. */
 function peakCell({ ours, parts }: JobView, { glyphs }: Screen): string {
@@ -21,10 +19,9 @@ function peakCell({ ours, parts }: JobView, { glyphs }: Screen): string {
 }
 
 function askedCell(job: JobView, screen: Screen): string {
-  const { counted } = splitRequests(job);
-  if (counted === null) return '';
-  const perSlot = job.slots > 1 && job.limit !== null && counted.bytes !== null && job.limit > counted.bytes;
-  return perSlot ? `${requestText(counted, screen)} ${screen.glyphs.times}${job.slots}` : requestText(counted, screen);
+  const asked = splitRequests(job).counted?.bytes ?? null;
+  const perSlot = job.slots > 1 && job.limit !== null && asked !== null && job.limit > asked;
+  return `${REQUESTED.cell(job, screen)}${perSlot ? ` ${screen.glyphs.times}${job.slots}` : ''}`;
 }
 
 /** Until its walltime limit; Grid Engine ends it soon after. */
@@ -44,8 +41,8 @@ function barCell(job: JobView, screen: Screen): string {
 /** The columns of a running job, each with how soon it gives way on a narrow terminal. */
 export const JOB_COLUMNS: readonly LiveColumn<JobView>[] = [
   { head: 'job', atLeast: 7, cell: jobNumber },
-  { head: 'owner', atLeast: 6, shrinksTo: 6, cell: (job, screen) => screen.safe(job.owner) },
-  { head: 'name', atLeast: 10, shrinksTo: 10, cell: (job, screen) => screen.safe(job.name) },
+  OWNER,
+  NAME,
   { head: 'st', dispensable: 3, cell: (job, screen) => stateLabel(job.state, screen) },
   { head: 'host', dispensable: 2, atLeast: 8, shrinksTo: 10, cell: hostsLabel },
   {
@@ -54,42 +51,16 @@ export const JOB_COLUMNS: readonly LiveColumn<JobView>[] = [
     shrinksTo: 8,
     cell: (job, screen) => screen.safe(job.queue.split('@', 1)[0] ?? ''),
   },
-  {
-    head: 'project',
-    dispensable: 14,
-    shrinksTo: 8,
-    has: ({ project }) => project !== null && project !== 'NONE',
-    cell: (job, screen) => (job.project === null || job.project === 'NONE' ? '' : screen.safe(job.project)),
-  },
+  { ...PROJECT, dispensable: 14 },
   { head: 'slots', align: 'right', dispensable: 6, cell: (job) => String(job.slots) },
-  {
-    head: 'requested',
-    align: 'right',
-    dispensable: 8,
-    atLeast: 6,
-    shrinksTo: 8,
-    has: (job) => splitRequests(job).counted !== null,
-    cell: askedCell,
-  },
-  {
-    head: 'other requests',
-    dispensable: 12,
-    shrinksTo: 14,
-    has: (job) => splitRequests(job).others.length > 0,
-    cell: (job, screen) =>
-      splitRequests(job)
-        .others.map((request) => namedRequest(request, screen))
-        .join(' '),
-  },
+  { ...REQUESTED, dispensable: 8, cell: askedCell },
+  { ...OTHER_REQUESTS, dispensable: 12 },
   {
     head: 'limit',
     align: 'right',
     atLeast: 7,
     has: () => true,
-    cell: (job) => {
-      if (job.limit !== null) return formatRequested(job.limit);
-      return job.limitState === 'unlimited' ? 'no limit' : '';
-    },
+    cell: limitLabel,
   },
   {
     head: 'vmem',
@@ -97,7 +68,7 @@ export const JOB_COLUMNS: readonly LiveColumn<JobView>[] = [
     dispensable: 9,
     atLeast: 8,
     has: (job) => job.vmem !== null,
-    cell: (job) => bytes(job.vmem),
+    cell: (job) => bytesLabel(job.vmem),
   },
   {
     head: 'maxvmem',
@@ -105,7 +76,7 @@ export const JOB_COLUMNS: readonly LiveColumn<JobView>[] = [
     dispensable: 4,
     atLeast: 8,
     has: (job) => job.maxvmem !== null,
-    cell: (job) => bytes(job.maxvmem),
+    cell: (job) => bytesLabel(job.maxvmem),
   },
   {
     head: 'RSS',
@@ -113,7 +84,7 @@ export const JOB_COLUMNS: readonly LiveColumn<JobView>[] = [
     dispensable: 7,
     atLeast: 8,
     has: ({ ours }) => typeof ours?.rss === 'number',
-    cell: (job) => bytes(job.ours?.rss),
+    cell: (job) => bytesLabel(job.ours?.rss ?? null),
   },
   {
     head: 'peak',
@@ -143,10 +114,7 @@ export const JOB_COLUMNS: readonly LiveColumn<JobView>[] = [
     head: 'of limit',
     align: 'right',
     has: (job) => shareOfJob(job) !== null,
-    cell: (job, screen) => {
-      const share = shareOfJob(job);
-      return share === null ? '' : screen.style[shareTone(share)](formatPercent(share));
-    },
+    cell: (job, screen) => shareText(shareOfJob(job), screen),
   },
   {
     head: 'CPU',

@@ -2,7 +2,7 @@ import { H_VMEM } from '../../gridengine/memory-complex';
 import type { MemoryMeasure } from '../../gridengine/dialect';
 import type { JobView, PendingView, RequestView, Trend } from '../../live/cluster-view';
 import { formatDay, formatMinute } from '../format/local-time';
-import { formatCount } from '../format/units';
+import { formatBytes, formatCount, formatRequested } from '../format/units';
 import type { Screen, Tone } from '../screen/screen';
 
 /** "4711", or "4711.3" for a task of an array job. */
@@ -41,6 +41,14 @@ export function hostsLabel(job: JobView, screen: Screen): string {
   const others = new Set(job.parts.map(({ host }) => host)).size - 1;
   return others > 0 ? `${screen.safe(master.host)} +${formatCount(others)}` : screen.safe(master.host);
 }
+
+/** The largest memory that a job may have; '': not known. */
+export function limitLabel({ limit, limitState }: Pick<JobView, 'limit' | 'limitState'>): string {
+  if (limit !== null) return formatRequested(limit);
+  return limitState === 'unlimited' ? 'no limit' : '';
+}
+
+export const bytesLabel = (bytes: number | null): string => (bytes === null ? '' : formatBytes(bytes));
 
 /** State letters: suspended, in error or being deleted deserves a look, running does not. */
 export function stateLabel(state: string, screen: Screen): string {

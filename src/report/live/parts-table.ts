@@ -1,9 +1,8 @@
 import { shareOf } from '../../record/peak-figure';
 import type { HostView, JobPart } from '../../live/cluster-view';
-import { shareTone } from '../screen/gauge';
-import { formatBytes, formatPercent, formatRequested } from '../format/units';
+import { shareText } from '../screen/gauge';
 import { peakOfPart, useOfPart } from '../../live/job-parts';
-import { jobNumber } from './labels';
+import { bytesLabel, jobNumber, limitLabel } from './labels';
 import type { LiveColumn } from './live-column';
 
 /** A line below a host: what a job has there, or one of its tasks. */
@@ -33,8 +32,6 @@ export function hostRows(host: HostView): readonly PartRow[] {
   return host.parts.flatMap(partRows);
 }
 
-const bytes = (value: number | null): string => (value === null ? '' : formatBytes(value));
-
 /** The columns of a job on a host, those of qmemview. */
 export const PART_COLUMNS: readonly LiveColumn<PartRow>[] = [
   { head: '', atLeast: 6, cell: ({ role }) => role || ' ' },
@@ -57,18 +54,14 @@ export const PART_COLUMNS: readonly LiveColumn<PartRow>[] = [
     dispensable: 3,
     atLeast: 5,
     has: ({ part }) => shareOf(peakOfPart(part), part.limit) !== null,
-    cell: ({ part, task }, screen) => {
-      const share = task === null ? shareOf(peakOfPart(part), part.limit) : null;
-      if (share !== null) return screen.style[shareTone(share)](formatPercent(share));
-      return task === null ? '' : ' ';
-    },
+    cell: ({ part, task }, screen) => (task === null ? shareText(shareOf(peakOfPart(part), part.limit), screen) : ' '),
   },
   {
     head: 'used',
     align: 'right',
     atLeast: 8,
     has: () => true,
-    cell: ({ part, task }) => bytes(task === null ? peakOfPart(part) : task.maxvmem),
+    cell: ({ part, task }) => bytesLabel(task === null ? peakOfPart(part) : task.maxvmem),
   },
   {
     head: 'now',
@@ -77,8 +70,8 @@ export const PART_COLUMNS: readonly LiveColumn<PartRow>[] = [
     atLeast: 8,
     has: () => true,
     cell: ({ part, task }) => {
-      if (task === null) return bytes(useOfPart(part));
-      return task.id === '(ended)' ? ' ' : bytes(task.vmem);
+      if (task === null) return bytesLabel(useOfPart(part));
+      return task.id === '(ended)' ? ' ' : bytesLabel(task.vmem);
     },
   },
   {
@@ -86,11 +79,7 @@ export const PART_COLUMNS: readonly LiveColumn<PartRow>[] = [
     align: 'right',
     atLeast: 8,
     has: () => true,
-    cell: ({ part, task }) => {
-      if (task !== null) return ' ';
-      if (part.limit !== null) return formatRequested(part.limit);
-      return part.limitState === 'unlimited' ? 'no limit' : '';
-    },
+    cell: ({ part, task }) => (task === null ? limitLabel(part) : ' '),
   },
   {
     head: 'slots',

@@ -8,7 +8,7 @@ import { problemLine, whenText, type RowsOf } from './headline';
 import { describeTotals, totalHosts } from './host-totals';
 import { renderHostLines } from './hosts';
 import { countText } from './jobs';
-import { renderRows } from './live-column';
+import { renderRows, type LiveColumn } from './live-column';
 import type { Selection } from './watch-selection';
 import { clampTop, type Extent, type WatchState } from './watch-state';
 
@@ -95,21 +95,23 @@ interface Table {
 /** So many rows decide on the widths of columns, wherever the list is scrolled to. */
 const MEASURED = 200;
 
+interface JobRows<T> {
+  readonly columns: readonly LiveColumn<T>[];
+  readonly rows: readonly T[];
+}
+
+function renderJobs<T>({ columns, rows }: JobRows<T>, top: number, room: number, screen: Screen): Table {
+  const [head, ...body] = renderRows(columns, rows.slice(top, top + room), screen, { beside: rows.slice(0, MEASURED) });
+  return { head: head === undefined ? [] : [head], body };
+}
+
 /** The rows that can be seen, with the heads of their columns. */
 function renderVisible(selection: Selection, top: number, room: number, screen: Screen): Table {
   switch (selection.page) {
-    case 'jobs': {
-      const [head, ...body] = renderRows(selection.columns, selection.rows.slice(top, top + room), screen, {
-        beside: selection.rows.slice(0, MEASURED),
-      });
-      return { head: head === undefined ? [] : [head], body };
-    }
-    case 'pending': {
-      const [head, ...body] = renderRows(selection.columns, selection.rows.slice(top, top + room), screen, {
-        beside: selection.rows.slice(0, MEASURED),
-      });
-      return { head: head === undefined ? [] : [head], body };
-    }
+    case 'jobs':
+      return renderJobs(selection, top, room, screen);
+    case 'pending':
+      return renderJobs(selection, top, room, screen);
     case 'hosts': {
       const visible = selection.rows.slice(top, top + room);
       const beside = selection.rows.slice(0, MEASURED);

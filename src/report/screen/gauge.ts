@@ -21,6 +21,10 @@ export function shareTone(share: number): Tone {
   return share >= CLOSE_TO_LIMIT || share < LITTLE ? 'warning' : 'good';
 }
 
+/** "25 %" in its colour; '': not known. */
+export const shareText = (share: number | null, { style }: Screen): string =>
+  share === null ? '' : style[shareTone(share)](formatPercent(share));
+
 const PERCENT_WIDTH = 9;
 
 /** A shorter bar says nothing. */
