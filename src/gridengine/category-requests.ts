@@ -1,4 +1,5 @@
-import { parseTime } from './memory-size';
+import type { Result } from '../base/result';
+import { parseMemorySize, parseTime } from './memory-size';
 
 /** A resource that a job asked for, as it was typed. */
 export interface CategoryRequest {
@@ -46,9 +47,22 @@ function readRequests(list: string, requests: Map<string, string>): void {
   }
 }
 
+/** Bytes of a MEMORY request such as mem_free; null: not asked for, unlimited, or unreadable. */
+export function requestedMemory(requests: readonly CategoryRequest[], complex: string): number | null {
+  return amountOf(requests, complex, parseMemorySize);
+}
+
 /** Seconds of a TIME request such as h_rt; null: not asked for, unlimited, or unreadable. */
 export function requestedSeconds(requests: readonly CategoryRequest[], complex: string): number | null {
+  return amountOf(requests, complex, parseTime);
+}
+
+function amountOf(
+  requests: readonly CategoryRequest[],
+  complex: string,
+  parse: (text: string) => Result<number>,
+): number | null {
   const text = requests.find(({ name }) => name === complex)?.text;
-  const parsed = text === undefined ? null : parseTime(text);
+  const parsed = text === undefined ? null : parse(text);
   return parsed?.ok === true && Number.isFinite(parsed.value) && parsed.value > 0 ? parsed.value : null;
 }

@@ -1,5 +1,10 @@
 import { RAISE, TIME_RAISE } from '../../advice/job-class';
-import { categoryRequests, requestedSeconds, type CategoryRequest } from '../../gridengine/category-requests';
+import {
+  categoryRequests,
+  requestedMemory,
+  requestedSeconds,
+  type CategoryRequest,
+} from '../../gridengine/category-requests';
 import { parseMemorySize } from '../../gridengine/memory-size';
 import type { JobRecord } from '../../record/record';
 import { complexOf, limitOf, limitsCgroup, requestOf } from '../../record/request';
@@ -105,9 +110,7 @@ function memoryParts(records: readonly JobRecord[], requests: Asked, causes: rea
     ),
   );
   return [...complexes].flatMap((complex) => {
-    const text = requests.find(({ name }) => name === complex)?.text;
-    const parsed = text === undefined ? null : parseMemorySize(text);
-    const typed = parsed?.ok === true && Number.isFinite(parsed.value) ? parsed.value : 0;
+    const typed = requestedMemory(requests, complex) ?? 0;
     const asked = records.reduce((most, { requests: all }) => Math.max(most, all[complex]?.request_bytes ?? 0), typed);
     if (asked <= 0) return [];
     const reason = `${complex}: ${RAISE} times the limit; the refused amount is not recorded`;

@@ -1,5 +1,4 @@
-import { categoryRequests } from '../../gridengine/category-requests';
-import { parseMemorySize } from '../../gridengine/memory-size';
+import { categoryRequests, requestedMemory } from '../../gridengine/category-requests';
 import { formatBytes, formatCount, formatPercent, formatRequested } from '../format/units';
 import type { MemoryPromise } from './class-advice';
 import { exactSize } from './next-time';
@@ -11,20 +10,13 @@ const RISK_OF_LESS = 0.01;
 
 const NOTHING = 'keep\n';
 
-/** Bytes that the `-l` options of a submission ask for of a complex; null: none, or no number. */
-function askedOf(requests: string, complex: string): number | null {
-  const text = categoryRequests(`-l ${requests}`).find(({ name }) => name === complex)?.text;
-  const parsed = text === undefined ? null : parseMemorySize(text);
-  return parsed?.ok === true && Number.isFinite(parsed.value) && parsed.value > 0 ? parsed.value : null;
-}
-
 /**
  * What hooks/advise.jsv does with a submission, in one line: `keep`; or `warn` (on the terminal) or `set` (the request,
  * too), the request that is advised, and a sentence. `requests`: "h_vmem=4G,h_rt=3600"; `promise`: what past runs of its
  * kind say, null: nothing.
  */
 export function submissionLine(requests: string, promise: MemoryPromise | null, mayRewrite: boolean): string {
-  const asked = promise === null ? null : askedOf(requests, promise.complex);
+  const asked = promise === null ? null : requestedMemory(categoryRequests(`-l ${requests}`), promise.complex);
   if (promise === null || asked === null) return NOTHING;
   const { complex, amount, text, largest, stoppedAt, runs, risk } = promise;
   const less = asked < Math.min(amount, largest);

@@ -1,10 +1,9 @@
 import { createScreen } from '../screen/screen';
-import { formatPercent } from '../format/units';
+import { countText, formatPercent } from '../format/units';
 import { renderReportHtml } from './html/page';
 import { renderReportJson } from './output';
 import type { Report } from './report';
 import { renderReport } from './text';
-import { countText } from './words';
 
 /** A report as a mail carries it. */
 interface MailReport {

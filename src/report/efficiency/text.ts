@@ -1,6 +1,6 @@
-import { formatCount, formatMemoryTimes } from '../format/units';
+import { countText, formatCount, formatMemoryTimes } from '../format/units';
 import { spread } from '../job/title';
-import { renderBar, renderGauges, shareTone, type Gauge } from '../screen/gauge';
+import { busyTone, renderBar, renderGauges, shareTone, type Gauge } from '../screen/gauge';
 import { wrap } from '../screen/layout';
 import { ownWords, type Screen } from '../screen/screen';
 import { renderTable } from '../screen/table';
@@ -8,7 +8,7 @@ import { padEnd, padStart, widest } from '../screen/text-width';
 import type { Report } from './report';
 import { isList, type Count, type Group, type Part, type Section, type Text } from './section';
 import { coverageSection, overview, sectionsOf, titleOf } from './sections';
-import { coreTimes, countText, hoursText, peakOfRequested, periodText, sharesText, usedOfRequested } from './words';
+import { coreTimes, hoursText, peakOfRequested, periodText, sharesText, usedOfRequested } from './words';
 
 function inText(text: Text, screen: Screen): string {
   if (isList(text)) return text.map((piece) => inText(piece, screen)).join('');
@@ -94,11 +94,11 @@ function renderSection({ title, flush, parts }: Section, screen: Screen): string
 
 function gauges({ site }: Report, screen: Screen): readonly Gauge[] {
   return [
-    { name: 'Memory, mean', share: site.memory_efficiency, amount: usedOfRequested(site) },
-    { name: 'Memory, peak', share: site.peak_efficiency, amount: peakOfRequested(site) },
-    { name: 'CPU', share: site.cpu_efficiency, amount: coreTimes(site) },
-  ].map(({ name, share, amount }) => {
-    return { name, share, amount: ownWords(amount, screen), tone: share === null ? 'good' : shareTone(share) };
+    { name: 'Memory, mean', share: site.memory_efficiency, amount: usedOfRequested(site), toneOf: shareTone },
+    { name: 'Memory, peak', share: site.peak_efficiency, amount: peakOfRequested(site), toneOf: shareTone },
+    { name: 'CPU', share: site.cpu_efficiency, amount: coreTimes(site), toneOf: busyTone },
+  ].map(({ name, share, amount, toneOf }) => {
+    return { name, share, amount: ownWords(amount, screen), tone: share === null ? 'good' : toneOf(share) };
   });
 }
 

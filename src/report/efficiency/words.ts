@@ -11,7 +11,6 @@ import {
   formatNumber,
   formatPercent,
   formatSlotTimes,
-  jobsText,
   plural,
 } from '../format/units';
 import { unusedByGridEngine } from '../records/unused';
@@ -80,15 +79,6 @@ export const share = (value: number | null): string => (value === null ? '' : fo
 /** "2026-11-20 00:00 → 2026-11-21 00:00 UTC+01:00". */
 export function periodText({ period }: Report): string {
   return formatInterval(new Date(period.since), new Date(period.until), '→');
-}
-
-/** What jobs and records there were: "242 jobs and array tasks, 250 records, 3 running". */
-export function countText({ jobs, records, running }: Sums): string {
-  return [
-    jobsText(jobs),
-    ...(records === jobs ? [] : [plural(records, 'record')]),
-    ...(running > 0 ? [`${formatCount(running)} running`] : []),
-  ].join(', ');
 }
 
 /** "7 records (of 365) with a known peak". */

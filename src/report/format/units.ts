@@ -142,3 +142,12 @@ export function formatRequested(bytes: number): string {
 
 /** What sums count as jobs: each array task is one. */
 export const jobsText = (jobs: number): string => (jobs === 1 ? '1 job' : `${formatCount(jobs)} jobs and array tasks`);
+
+/** "242 jobs and array tasks, 250 records, 3 running". */
+export function countText({ jobs, records, running }: Record<'jobs' | 'records' | 'running', number>): string {
+  return [
+    jobsText(jobs),
+    ...(records === jobs ? [] : [plural(records, 'record')]),
+    ...(running > 0 ? [`${formatCount(running)} running`] : []),
+  ].join(', ');
+}

@@ -9,7 +9,7 @@ import type { JobRecord, Bracket } from '../../record/record';
 import { limitOf, requestOf } from '../../record/request';
 import { formatCounted, formatPeak } from '../format/bracket';
 import { endingLabel, succeeded, signalName } from '../job/ending';
-import { shareTone } from '../screen/gauge';
+import { shareText } from '../screen/gauge';
 import { heartbeatOf, runningLabel } from '../job/running';
 import { formatMinute, parseTime } from '../format/local-time';
 import type { RecordLine } from './lines';
@@ -108,8 +108,7 @@ function efficiencyText({ cpu_seconds: cpu, slot_seconds: slots }: JobLine): str
 }
 
 function memoryText({ fullest }: JobLine, screen: Screen): string {
-  const share = memoryEfficiency(fullest);
-  return share === null ? '' : screen.style[shareTone(share)](formatPercent(share));
+  return shareText(memoryEfficiency(fullest), screen);
 }
 
 /** How a record stands among others of its job. */

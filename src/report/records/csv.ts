@@ -50,7 +50,8 @@ const COLUMNS: readonly CsvColumn[] = [
   { name: 'classes', cell: ({ classes }) => classes?.found.map((finding) => finding.class).join(' ') ?? null },
 ];
 
-const cellText = (cell: Cell): string => (typeof cell === 'string' ? escapeForCsv(cell) : String(cell ?? ''));
+/** A cell as it stands in a line, safe for a spreadsheet. */
+export const cellText = (cell: Cell): string => (typeof cell === 'string' ? escapeForCsv(cell) : String(cell ?? ''));
 
 /** Lines of cells, each of them safe for a spreadsheet. */
 export function renderCsvRows(rows: readonly (readonly Cell[])[]): string {

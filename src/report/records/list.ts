@@ -3,14 +3,14 @@ import type { FieldName } from '../../record/fields';
 import type { Totals } from '../../record/totals';
 import { FAR_BELOW_LIMIT } from '../advice/fit';
 import { formatInterval } from '../format/local-time';
-import { formatCount, jobsText, formatPercent, formatSlotTimes, plural } from '../format/units';
+import { countText, formatCount, formatPercent } from '../format/units';
 import { spread } from '../job/title';
-import { renderGauges, shareTone, type Gauge } from '../screen/gauge';
+import { busyTone, renderGauges, shareTone, type Gauge } from '../screen/gauge';
 import { wrap } from '../screen/layout';
 import type { Screen } from '../screen/screen';
 import { columnsWithoutRoom, renderTable } from '../screen/table';
 import { cellOf, RECORD_COLUMNS, summedLine, type ListLine, type RecordColumn, type RecordColumnName } from './columns';
-import { gridEngineText, memoryAmount, usedOfRequested } from './unused';
+import { cpuAmount, cpuShare, gridEngineText, memoryAmount, usedShare } from './unused';
 import { WAITS_TEXT, WAITS_TITLE, waitTable, type QueueWaits } from './waits';
 
 export interface RecordListReport {
@@ -35,16 +35,10 @@ export const LIST_FIELDS: readonly FieldName[] = [
   ...(['h_vmem', 'requests', 'request_order', 'peak_rss', 'wallclock_seconds', 'cpu_seconds', 'samples'] as const),
 ];
 
-function cpuAmount(totals: Totals, dot: string): string {
-  const { texts, unit } = formatSlotTimes([totals.cpu_seconds / 3600, totals.slot_seconds / 3600], `slot${dot}`);
-  return `${texts.join(' of ')} ${unit}`;
-}
-
 function totalGauges(totals: Totals, screen: Screen): Gauge[] {
   const { dot } = screen.glyphs;
-  const asked = totals.requested_with_used_gib_hours;
-  const held = asked > 0 ? Math.min(usedOfRequested(totals), asked * 10) / asked : null;
-  const busy = totals.slot_seconds > 0 ? totals.cpu_seconds / totals.slot_seconds : null;
+  const held = usedShare(totals);
+  const busy = cpuShare(totals);
   return [
     {
       name: 'Memory',
@@ -56,7 +50,7 @@ function totalGauges(totals: Totals, screen: Screen): Gauge[] {
       name: 'CPU',
       share: busy,
       amount: cpuAmount(totals, dot),
-      tone: busy === null ? 'good' : shareTone(Math.min(busy, 0.8)),
+      tone: busy === null ? 'good' : busyTone(busy),
     },
   ];
 }
@@ -90,11 +84,6 @@ function renderWaits({ waits, totals }: RecordListReport, screen: Screen): strin
 export function renderRecordList(report: RecordListReport, screen: Screen): string[] {
   const { totals } = report;
   const { style, glyphs } = screen;
-  const count = [
-    jobsText(totals.jobs),
-    ...(totals.records === totals.jobs ? [] : [plural(totals.records, 'record')]),
-    ...(totals.running > 0 ? [`${formatCount(totals.running)} running`] : []),
-  ];
   const lines = report.lines.map(summedLine);
   const complexes = [...new Set(lines.flatMap((line) => line.complexes))].sort();
   const total = (of: (line: JobLine) => number): number => lines.reduce((sum, line) => sum + of(line), 0);
@@ -113,7 +102,7 @@ export function renderRecordList(report: RecordListReport, screen: Screen): stri
       : []),
   ];
   return [
-    spread(report.title, count.join(', '), screen, style.title, style.title),
+    spread(report.title, countText(totals), screen, style.title, style.title),
     style.faint(formatInterval(report.since, report.until, glyphs.arrow)),
     '',
     ...renderGauges(totalGauges(totals, screen), screen),

@@ -1,11 +1,11 @@
 import type { Totals } from '../../record/totals';
 import type { SummaryGroup } from '../../accounting/summary';
-import { renderBar, shareTone } from '../screen/gauge';
+import { renderBar, shareText } from '../screen/gauge';
 import { renderCsvRows } from './csv';
 import { escapeJson } from '../format/escape';
 import { formatInterval } from '../format/local-time';
 import { RANKINGS, type Ranking, type RankingName } from './ranking';
-import { gridEngineText, unusedOfAll, unusedText } from './unused';
+import { gridEngineText, unusedOfAll, unusedText, usedShare } from './unused';
 import type { Screen } from '../screen/screen';
 import { renderTable, type Column } from '../screen/table';
 import { spread } from '../job/title';
@@ -45,13 +45,6 @@ interface TopColumn extends Column {
 
 const some = (value: number, format: (value: number) => string): string => (value > 0 ? format(value) : '');
 
-function memoryShare({ totals }: SummaryGroup, screen: Screen): string {
-  const asked = totals.requested_with_used_gib_hours;
-  if (asked <= 0) return '';
-  const share = totals.used_with_request_gib_hours / asked;
-  return screen.style[shareTone(share)](formatPercent(share));
-}
-
 const CONTEXT: readonly TopColumn[] = [
   { head: 'jobs', align: 'right', rank: 'jobs', cell: ({ totals }) => formatCount(totals.jobs) },
   {
@@ -68,7 +61,7 @@ const CONTEXT: readonly TopColumn[] = [
     dispensable: 3,
     cell: ({ totals }) => some(totals.used_gib_hours, formatNumber),
   },
-  { head: 'used %', align: 'right', cell: memoryShare },
+  { head: 'used %', align: 'right', cell: ({ totals }, screen) => shareText(usedShare(totals), screen) },
   {
     head: 'unused',
     align: 'right',

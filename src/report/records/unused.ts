@@ -1,5 +1,5 @@
 import type { Totals } from '../../record/totals';
-import { formatMemoryTime, formatMemoryTimes, plural } from '../format/units';
+import { formatMemoryTime, formatMemoryTimes, formatSlotTimes, plural } from '../format/units';
 
 /** GiB x h that were requested and lay above the peak. */
 export const unusedGibHours = ({ unused_gib_hours: unused }: Totals): number => Math.max(0, unused);
@@ -7,6 +7,22 @@ export const unusedGibHours = ({ unused_gib_hours: unused }: Totals): number => 
 /** GiB x h in use of those that were asked for; where nothing was, all that were in use. */
 export function usedOfRequested(totals: Totals): number {
   return totals.requested_with_used_gib_hours > 0 ? totals.used_with_request_gib_hours : totals.used_gib_hours;
+}
+
+/** Used over requested, of records that know both; null: none does. */
+export function usedShare(totals: Totals): number | null {
+  const asked = totals.requested_with_used_gib_hours;
+  return asked > 0 ? totals.used_with_request_gib_hours / asked : null;
+}
+
+/** CPU time over the time of slots; null: there was none. */
+export const cpuShare = ({ cpu_seconds: cpu, slot_seconds: slots }: Totals): number | null =>
+  slots > 0 ? cpu / slots : null;
+
+/** "12.3 of 48.0 slot·h". */
+export function cpuAmount(totals: Totals, dot: string): string {
+  const { texts, unit } = formatSlotTimes([totals.cpu_seconds / 3600, totals.slot_seconds / 3600], `slot${dot}`);
+  return `${texts.join(' of ')} ${unit}`;
 }
 
 /** What was in use of what was asked for, as far as it is known. */

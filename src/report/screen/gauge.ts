@@ -15,11 +15,17 @@ export interface Gauge {
 /** Less use of what was asked for than this deserves a second look. */
 const LITTLE = 0.5;
 
+/** So many of the slots busy is enough. */
+const BUSY = 0.8;
+
 /** Green where most of it is used, yellow for little or nearly all, red beyond. */
 export function shareTone(share: number): Tone {
   if (share > 1) return 'bad';
   return share >= CLOSE_TO_LIMIT || share < LITTLE ? 'warning' : 'good';
 }
+
+/** The same of CPUs: all of them busy is as it should be. */
+export const busyTone = (share: number): Tone => shareTone(Math.min(share, BUSY));
 
 /** "25 %" in its colour; '': not known. */
 export const shareText = (share: number | null, { style }: Screen): string =>

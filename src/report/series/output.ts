@@ -1,7 +1,6 @@
-import { escapeForCsv, escapeJson } from '../format/escape';
+import { escapeJson } from '../format/escape';
+import { cellText, type Cell } from '../records/csv';
 import type { MetricSeries } from './metric-series';
-
-type Cell = string | number | null;
 
 /** What every row of some series says of them beside the values: the job, the host. */
 export type SeriesContext = readonly (readonly [column: string, value: Cell])[];
@@ -12,14 +11,13 @@ export interface SeriesOf {
 }
 
 const iso = (ms: number): string => new Date(ms).toISOString();
-const text = (cell: Cell): string => (typeof cell === 'string' ? escapeForCsv(cell) : String(cell ?? ''));
 
 /** One line per value, the head always. */
 export function renderSeriesCsv(all: readonly SeriesOf[], contextColumns: readonly string[]): string {
   const lines = [[...contextColumns, 'metric', 'instance', 'unit', 'kind', 'at', 'value'].join(',')];
   for (const { context, series } of all)
     for (const { metric, instance, unit, kind, at, values } of series) {
-      const start = [...context.map(([, cell]) => cell), metric, instance, unit, kind].map(text).join(',');
+      const start = [...context.map(([, cell]) => cell), metric, instance, unit, kind].map(cellText).join(',');
       for (const [index, value] of values.entries()) lines.push(`${start},${iso(at[index] ?? 0)},${value}`);
     }
   return lines.map((line) => `${line}\n`).join('');

@@ -3,7 +3,7 @@ import { AFTER_REFUSAL, CLOSE_TO_LIMIT, countedByExecd, countedByGridEngine, oom
 import { judgedEnd, measuredUpper, shareOf } from '../../record/peak-figure';
 import { enforcersOf, limitsAddressSpace } from '../../gridengine/memory-complex';
 import { DIALECT_FACTS, memoryMeaning, type MemoryMeaning, type MemoryMeasure } from '../../gridengine/dialect';
-import { parseMemorySize } from '../../gridengine/memory-size';
+import { requestedMemory } from '../../gridengine/category-requests';
 import type { Bracket, JobRecord } from '../../record/record';
 import { complexOf, limitOf, limitsCgroup } from '../../record/request';
 import { needOf } from '../advice/fit';
@@ -162,9 +162,8 @@ export function killedAtMemory(end: BadEnd, words: Words): Hypothesis {
 export function requestedBytes(end: BadEnd, record: JobRecord, complex: string): number | null {
   const known = record.requests[complex];
   if (known !== undefined) return known.limit_bytes;
-  const text = end.asked?.find(({ name }) => name === complex)?.text;
-  const parsed = text === undefined ? null : parseMemorySize(text);
-  return parsed?.ok === true && Number.isFinite(parsed.value) && parsed.value > 0 ? parsed.value * end.slots : null;
+  const asked = requestedMemory(end.asked ?? [], complex);
+  return asked === null ? null : asked * end.slots;
 }
 
 const ITS_MESSAGES = "the program's own messages (out of memory, bad_alloc, MemoryError)";

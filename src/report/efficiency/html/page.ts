@@ -1,7 +1,8 @@
 import { formatMinute, formatZone } from '../../format/local-time';
+import { countText } from '../../format/units';
 import type { Report } from '../report';
 import { coverageSection, sectionsOf, titleOf } from '../sections';
-import { countText, periodText } from '../words';
+import { periodText } from '../words';
 import { FONT, look, lookAs, SHEET, element, verbatim, type Html } from './markup';
 import { layout } from './parts';
 import { chartsCard, inHtml, overviewCard, sectionCard } from './sections';

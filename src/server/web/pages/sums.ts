@@ -1,8 +1,15 @@
 import type { SummaryGroup } from '../../../accounting/summary';
 import type { Totals } from '../../../record/totals';
-import { formatCount, formatMemoryTime, formatPercent, formatSlotTimes, plural } from '../../../report/format/units';
-import { gridEngineText, memoryAmount, unusedText } from '../../../report/records/unused';
-import { shareTone } from '../../../report/screen/gauge';
+import { formatCount, formatMemoryTime, formatPercent, plural } from '../../../report/format/units';
+import {
+  cpuAmount,
+  cpuShare,
+  gridEngineText,
+  memoryAmount,
+  unusedText,
+  usedShare,
+} from '../../../report/records/unused';
+import { busyTone } from '../../../report/screen/gauge';
 import type { Tone } from '../../../report/screen/screen';
 import { shareBar } from '../charts/bar';
 import { daysChart } from '../charts/days';
@@ -11,17 +18,8 @@ import { section } from '../layout';
 import { table, tiles, type WebColumn } from '../table';
 
 const DOT = '·';
-/** All slots busy is as it should be. */
-const BUSY = 0.8;
-
-/** Used over requested, of records that know both; null: none does. */
-function usedShare({ used_with_request_gib_hours: used, requested_with_used_gib_hours: asked }: Totals): number | null {
-  return asked > 0 ? used / asked : null;
-}
 
 const unusedMemory = (totals: Totals): string => unusedText(totals, (sum) => formatMemoryTime(sum, DOT));
-
-const cpuShare = ({ cpu_seconds: cpu, slot_seconds: slots }: Totals): number | null => (slots > 0 ? cpu / slots : null);
 
 function gauge(share: number | null, words: string, tone?: Tone): Child {
   return share === null ? words : html`${formatPercent(share)} <small>${words}</small> ${shareBar(share, tone)}`;
@@ -29,7 +27,6 @@ function gauge(share: number | null, words: string, tone?: Tone): Child {
 
 /** What jobs together requested and used. */
 export function sumsPart(totals: Totals): Html {
-  const { texts, unit } = formatSlotTimes([totals.cpu_seconds / 3600, totals.slot_seconds / 3600], `slot${DOT}`);
   const counts: readonly (readonly [string, number])[] = [
     ['failed', totals.failed],
     ['killed by memory', totals.killed_by_memory],
@@ -44,7 +41,7 @@ export function sumsPart(totals: Totals): Html {
     ['jobs and array tasks', html`${formatCount(totals.jobs)} <small>(${plural(totals.records, 'record')})</small>`],
     ['memory in use', gauge(usedShare(totals), memoryAmount(totals, DOT))],
     ['unused', unusedMemory(totals)],
-    ['CPU', gauge(busy, `${texts.join(' of ')} ${unit}`, shareTone(Math.min(busy ?? 0, BUSY)))],
+    ['CPU', gauge(busy, cpuAmount(totals, DOT), busyTone(busy ?? 0))],
     ...counts.flatMap(([name, count]) => (count === 0 ? [] : [[name, formatCount(count)] as const])),
   ])}${apart === null ? null : html`<p class="faint">${apart}</p>`}`;
 }
