@@ -1,4 +1,5 @@
 import { groupBy } from '../../base/group-by';
+import { largestFirst } from '../../base/largest-first';
 import type { SummaryGroup } from '../../accounting/summary';
 import { jobsAtRisk, FULL_SHARE } from '../../live/at-risk';
 import type { ClusterView, HostView, JobView } from '../../live/cluster-view';
@@ -356,11 +357,7 @@ const HEARTBEATS: readonly ServerMetric[] = [
 /** The largest by the memory that they use, as many as the site allows. */
 function largestJobs({ view, mostJobs }: ServerFigures): readonly JobView[] {
   if (view === null || mostJobs === 0) return [];
-  return view.jobs
-    .map((job) => ({ job, used: usedBy(job) ?? 0 }))
-    .sort((a, b) => b.used - a.used)
-    .slice(0, mostJobs)
-    .map(({ job }) => job);
+  return largestFirst(view.jobs, (job) => usedBy(job) ?? 0).slice(0, mostJobs);
 }
 
 /** Only where `metrics_jobs` says so: each number is a series that never comes back. */

@@ -1,5 +1,6 @@
 import { perHost, unusedByteSeconds, type JobLine } from '../../accounting/job-line';
 import { groupBy } from '../../base/group-by';
+import { largestFirst } from '../../base/largest-first';
 import { heldBytes } from '../../record/cause';
 import { requestedBytes } from '../../record/facts';
 import type { RecordSort } from '../../accounting/store';
@@ -32,19 +33,15 @@ const WEIGHT: Readonly<Record<RecordSort, (line: RecordLine) => number>> = {
 
 /** Lines that were added up, the latest first. */
 export const newestFirst = (lines: readonly JobLine[]): readonly JobLine[] =>
-  lines
-    .map((line) => ({
-      line,
-      weight: line.ends.reduce((most, { record }) => Math.max(most, WEIGHT.time([record])), -Infinity),
-    }))
-    .sort((a, b) => b.weight - a.weight)
-    .map(({ line }) => line);
+  largestFirst(lines, ({ ends }) =>
+    ends.reduce((most, { record }) => Math.max(most, WEIGHT.time([record])), -Infinity),
+  );
 
 /** A line per record, largest or latest first. */
 export function toLines(records: readonly JobRecord[], sort: RecordSort): RecordLine[] {
-  return sortLines(
+  return largestFirst(
     records.map((record) => [record]),
-    sort,
+    WEIGHT[sort],
   );
 }
 
@@ -61,9 +58,9 @@ export function toJobLines(records: readonly JobRecord[], sort: RecordSort): Rec
     const submitted = task === null ? record.submitted_at : submissionOf(record, submissions?.get(`${cluster} ${job}`));
     return [cluster, job, submitted ?? ''].join(' ');
   });
-  return sortLines(
+  return largestFirst(
     [...jobs.values()].flatMap(([first, ...rest]) => (first === undefined ? [] : [[first, ...rest] as const])),
-    sort,
+    WEIGHT[sort],
   );
 }
 
@@ -75,11 +72,5 @@ function submissionOf(task: JobRecord, masters: readonly JobRecord[] = []): stri
 
 /** Records, largest or latest first. */
 export function sortRecords<T extends { readonly record: JobRecord }>(items: readonly T[], sort: RecordSort): T[] {
-  const weighed = items.map((item) => ({ item, weight: WEIGHT[sort]([item.record]) }));
-  return weighed.sort((a, b) => b.weight - a.weight).map(({ item }) => item);
-}
-
-function sortLines(lines: readonly RecordLine[], sort: RecordSort): RecordLine[] {
-  const weighed = lines.map((line) => ({ line, weight: WEIGHT[sort](line) }));
-  return weighed.sort((a, b) => b.weight - a.weight).map(({ line }) => line);
+  return largestFirst(items, ({ record }) => WEIGHT[sort]([record]));
 }

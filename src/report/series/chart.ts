@@ -1,3 +1,4 @@
+import { largestFirst } from '../../base/largest-first';
 import { renderCurve } from '../screen/chart';
 import { resample, summarize, toReadable, type MetricSeries } from './metric-series';
 import { formatQuantity, formatRate, unitOfMetric } from '../format/quantity';
@@ -21,10 +22,7 @@ export function seriesName({ metric, instance }: MetricSeries, screen: Screen): 
 
 /** One chart per instance, those with the highest values first; says how many more there are. */
 export function renderSeriesCharts(all: readonly MetricSeries[], width: number, screen: Screen): string[] {
-  const ordered = all
-    .map((series) => ({ series, max: summarize(series)?.max ?? -Infinity }))
-    .sort((a, b) => b.max - a.max)
-    .map(({ series }) => series);
+  const ordered = largestFirst(all, (series) => summarize(series)?.max ?? -Infinity);
   const lines = ordered.slice(0, MOST_CHARTS).flatMap((series, index) => {
     const { values, stepSeconds } = resample(toReadable(series), STEPS);
     const chart = renderCurve(

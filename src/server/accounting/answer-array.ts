@@ -1,6 +1,7 @@
 import type { AccountingReader, JobAttempt } from '../../accounting/store';
 import { readTasks } from '../../accounting/tasks';
 import { groupBy } from '../../base/group-by';
+import { largestFirst } from '../../base/largest-first';
 import { largestOfKnown } from '../../base/known';
 import type { Dialect } from '../../gridengine/dialect';
 import { endedBadly } from '../../record/job-end';
@@ -49,14 +50,6 @@ function evenly<T>(all: readonly T[], most: number): readonly T[] {
   return Array.from({ length: most }, (_, index) => all[Math.round((index * (all.length - 1)) / (most - 1))]).flatMap(
     (one) => one ?? [],
   );
-}
-
-function closestOf(records: readonly JobRecord[]): readonly JobRecord[] {
-  return records
-    .map((record) => ({ record, share: fullness(record) }))
-    .sort((a, b) => b.share - a.share)
-    .slice(0, SINGLE_TASKS)
-    .map(({ record }) => record);
 }
 
 type RunsOf = (tasks: readonly JobRecord['task_id'][]) => Promise<readonly JobAttempt[]>;
@@ -113,7 +106,7 @@ export async function answerArray(
   );
 
   const runsOf = runsReader(reader, { job_id, ...(cluster === null ? {} : { cluster }) });
-  const closest = await runsOf(numbersOf(closestOf(records)));
+  const closest = await runsOf(numbersOf(largestFirst(records, fullness).slice(0, SINGLE_TASKS)));
   const promise = promiseOf(await history.advise(closest.slice(0, 1)));
   const needs = facts.needs.decisive;
   const whys = facts.bad.map(({ why }) => why);

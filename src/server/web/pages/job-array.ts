@@ -1,4 +1,5 @@
 import { groupBy } from '../../../base/group-by';
+import { largestFirst } from '../../../base/largest-first';
 import { largestOfKnown } from '../../../base/known';
 import type { ValueOf } from '../../../base/shape';
 import { endedBadly } from '../../../record/job-end';
@@ -70,7 +71,7 @@ export function arrayView({ runs, causes }: JobPart): ArrayView {
     limit_bytes: largestOfKnown(tasks.map(({ record }) => limitOf(record))),
     course: courseOf(tasks.flatMap(({ record }) => record.series ?? [])),
     ...nextOf(tasks, causes),
-    closest: [...tasks].sort((a, b) => shareOf(b) - shareOf(a)).slice(0, LISTED),
+    closest: largestFirst(tasks, shareOf).slice(0, LISTED),
     ends: ends.map(([label, group]) => ({ label, tasks: group.length })),
     causes: kinds
       .slice(0, KINDS)
