@@ -98,7 +98,7 @@ export const blank = (lines: readonly string[]): string[] => (lines.length === 0
 const withoutFirstBlank = (lines: readonly string[]): readonly string[] => (lines[0] === '' ? lines.slice(1) : lines);
 
 const TASK_COLUMNS = ['host', 'peTask', 'slots', 'limit', 'peak', 'memory', 'cpu', 'ran', 'ending'] as const;
-const RUNS_COLUMNS = ['run', 'started', 'ran', 'host', 'peTask', 'peak', 'memory', 'cpu', 'ending'] as const;
+export const RUNS_COLUMNS = ['run', 'started', 'ran', 'host', 'peTask', 'peak', 'memory', 'cpu', 'ending'] as const;
 
 /** A run by its master; without one, by each of its tasks. */
 function mastersOf(runs: readonly JobRun[]): readonly JobRun[] {

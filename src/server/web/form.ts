@@ -11,3 +11,8 @@ export function option(value: string, text: string, chosen: string): Html {
     ? html`<option value="${value}" selected>${text}</option>`
     : html`<option value="${value}">${text}</option>`;
 }
+
+/** What a form keeps of the page that it stands on. */
+export function hidden(name: string, value: string | undefined): Html | null {
+  return value === undefined ? null : html`<input type="hidden" name="${name}" value="${value}" />`;
+}

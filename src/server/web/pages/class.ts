@@ -17,7 +17,7 @@ import { CLASS, classQuestion } from '../../routes/accounting';
 import type { Values } from '../../routes/parameter';
 import { courseChart } from '../charts/course';
 import { runsChart } from '../charts/runs';
-import { field, option } from '../form';
+import { field, hidden, option } from '../form';
 import { html, linkTo, named, type Html } from '../html';
 import { section, type Page } from '../layout';
 import { askAccounting, pageRoute } from '../page';
@@ -29,9 +29,6 @@ import { compareLink } from './job-links';
 const LISTED = 25;
 
 type Choice = Values<typeof CLASS>;
-
-const hidden = (name: string, value: string | undefined): Html | null =>
-  value === undefined ? null : html`<input type="hidden" name="${name}" value="${value}" />`;
 
 function filters({ owner, job_name: name, slots, pe, project, queue, program, cluster, risk }: Choice): Html {
   const chosen = String(risk ?? RISKS[0]);

@@ -16,7 +16,7 @@ import { jobAnswer } from '../../accounting/answer-shapes';
 import { classAnswer } from '../../accounting/class-shape';
 import { compareChart, MOST_CURVES } from '../charts/compare';
 import { chooseSeries, querySeries, seriesTitle } from '../charts/series';
-import { field } from '../form';
+import { field, hidden } from '../form';
 import { html, linkTo, named, type Child, type Html } from '../html';
 import { choices, section } from '../layout';
 import { askIfKnown, pageRoute, type Asker } from '../page';
@@ -149,8 +149,7 @@ export const comparePage = pageRoute({
       body: html`<h1>Compare jobs</h1>
         <form class="filters" action="/compare">
           <span class="wide">${field('jobs', `job numbers, up to ${MOST_CURVES}, with commas`, names)}</span>
-          ${cluster === undefined ? null : html`<input type="hidden" name="cluster" value="${cluster}" />`}
-          ${wanted === undefined ? null : html`<input type="hidden" name="series" value="${wanted}" />`}
+          ${hidden('cluster', cluster)} ${hidden('series', wanted)}
           <button>Compare</button>
         </form>
         ${unknown.length === 0 ? null : html`<p class="alert">No such job is known here: ${unknown.join(', ')}.</p>`}

@@ -11,7 +11,7 @@ import { endingTone } from '../../../report/job/headline';
 import { latestWhole, type JobWhole } from '../../../report/job/job-whole';
 import { metricGroups } from '../../../report/job/metrics';
 import { peakColumns, peakRows } from '../../../report/job/peaks';
-import { statusText, warningWords } from '../../../report/job/run';
+import { RUNS_COLUMNS, statusText, warningWords } from '../../../report/job/run';
 import { renderTrend } from '../../../report/job/running';
 import { RUN_COLUMNS } from '../../../report/job/run-table';
 import { measuredRows } from '../../../report/job/summary';
@@ -117,8 +117,6 @@ function endPart({ total, records }: JobWhole, causes: JobAnswer['causes']): Htm
   );
 }
 
-const RUNS = ['run', 'started', 'ran', 'host', 'peTask', 'peak', 'memory', 'cpu', 'ending'] as const;
-
 /** Runs as a table, with those columns that have something to say; a task leads to its own page. */
 export function runsTable(
   caption: string,
@@ -160,5 +158,5 @@ export function runPart({ runs, causes }: JobPart, chart: ChartChoice, screen: S
         ${facts}
       </ul>`,
     )}
-    ${last > 1 ? section('All runs', runsTable('Each start of this job', RUNS, runs, screen)) : null}`;
+    ${last > 1 ? section('All runs', runsTable('Each start of this job', RUNS_COLUMNS, runs, screen)) : null}`;
 }

@@ -16,7 +16,7 @@ import { recordsAnswer, summaryAnswer } from '../../accounting/answer-shapes';
 import { FILTER, given, intervalOf, SORTS, wholeDays } from '../../routes/accounting';
 import { queryCount, queryTime, queryWord, type Values } from '../../routes/parameter';
 import type { RouteRequest } from '../../routes/route';
-import { field, option } from '../form';
+import { field, hidden, option } from '../form';
 import { html, named, samePage, type Child, type Html } from '../html';
 import { section } from '../layout';
 import { askAccounting, type Asker, pageRoute } from '../page';
@@ -78,7 +78,7 @@ function filters({ values, query }: Asked): Html {
         ${SORTS.map((key) => option(key, SORT_NAMES[key], sort))}
       </select></label
     >
-    ${cluster === undefined ? null : html`<input type="hidden" name="cluster" value="${cluster}" />`}
+    ${hidden('cluster', cluster)}
     <button>Show</button>
   </form>`;
 }

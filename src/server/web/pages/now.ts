@@ -19,7 +19,7 @@ import { queryCount, queryFlag, queryOptions, queryWord } from '../../routes/par
 import { route, type RouteRequest } from '../../routes/route';
 import { memoryBar, shareBar } from '../charts/bar';
 import { hostMap, HOST_SHADES, SHADE_NAMES } from '../charts/host-map';
-import { field } from '../form';
+import { field, hidden } from '../form';
 import { html, linkTo, named, samePage, type Child, type Html } from '../html';
 import { choices, HTML_TYPE, section, type Page } from '../layout';
 import { pageAnswer, pageBody, RELOAD_SECONDS } from '../page';
@@ -49,9 +49,8 @@ type Asked = Pick<RouteRequest<typeof PARAMETERS>, 'values' | 'query'>;
 function filters({ values: { shade, reload }, query }: Asked): Html {
   return html`<form class="filters" action="/">
     ${field('owner', 'users', query.owner)} ${field('project', 'projects', query.project)}
-    ${field('queue', 'queues', query.queue)} ${field('host', 'hosts', query.host)}
-    ${shade === undefined ? null : html`<input type="hidden" name="shade" value="${shade}" />`}
-    ${reload === true ? html`<input type="hidden" name="reload" value="true" />` : null}
+    ${field('queue', 'queues', query.queue)} ${field('host', 'hosts', query.host)} ${hidden('shade', shade)}
+    ${hidden('reload', reload === true ? 'true' : undefined)}
     <button>Show</button>
   </form>`;
 }
