@@ -62,6 +62,17 @@ describe('the classes of a report', () => {
     assert.match(renderReportHtml(report), />serial</);
   });
 
+  it('keep the units of their evidence on an ASCII screen', async () => {
+    const report = await sampleReport({ ...NIGHT, rules: await loadRules('') }, RECORDS);
+    assert.ok(report.classes !== null);
+    const lines = report.classes.lines.map((line) => ({
+      ...line,
+      worst: { ...line.worst, evidence: '3 GiB·h of \u202e' },
+    }));
+    const text = renderReport({ ...report, classes: { ...report.classes, lines } }, testScreen({ unicode: false }));
+    assert.match(text.join('\n'), / of eve: 3 GiB-h of \\u202e/);
+  });
+
   it('are not there where nobody asked by rules', async () => {
     const report = await sampleReport(NIGHT, RECORDS);
     assert.equal(report.classes, null);

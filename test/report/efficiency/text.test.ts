@@ -102,6 +102,19 @@ describe('renderReport', () => {
     assert.doesNotMatch(renderReportHtml(await sampleReport({}, [jobOf(1, 20, 10)])), />with peak</);
   });
 
+  it('has the limits beside the requests where they differ, on the screen and in mails', async () => {
+    const report = await sampleReport();
+    const groups = report.groups.map(({ name, sums }) => {
+      return { name, sums: { ...sums, limit_gib_hours: 2 * sums.requested_gib_hours } };
+    });
+    const shownOf = (one: typeof report): readonly boolean[] => [
+      renderReport(one, testScreen({ width: 140 })).some((line) => /requested +limit +with peak/.test(line)),
+      renderReportHtml(one).includes('>limit<'),
+    ];
+    assert.deepEqual(shownOf(report), [false, false]);
+    assert.deepEqual(shownOf({ ...report, groups }), [true, true]);
+  });
+
   it('says so where no job ended', async () => {
     const lines = renderReport(await sampleReport({}, []), testScreen());
     assert.equal(lines.at(-1), '  No job ended in this time.');
