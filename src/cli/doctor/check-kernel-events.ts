@@ -4,6 +4,7 @@ import { runningListener, settingsDigest } from '../../sampler/listener/running'
 import { ROOT_FIX } from '../../sources/events/kernel-events';
 import { proveKernelEvents, type KernelEventsProof } from '../../sources/events/prove-kernel-events';
 import { isUnavailable, unavailable, type Unavailable } from '../../sources/source';
+import { LISTENER } from '../install/services';
 import { askListener, type ListenerAnswer } from './ask-listener';
 import type { SourceState } from './check-sources';
 import { findingsIn, type Finding } from './finding';
@@ -60,7 +61,7 @@ export function proofFindings(proof: KernelEventsProof, isRoot: boolean): Findin
   return [processEvents(proof, isRoot), exitRecords(proof, isRoot), delayAccounting(proof)];
 }
 
-const START = 'run "qmemacct install --node", or "systemctl restart qmemacct-listener"';
+const START = `run "qmemacct install --node", or "systemctl restart ${LISTENER.name}"`;
 
 function noListener({ settings, version }: Pick<Asking, 'settings' | 'version'>): Finding {
   if (settings.listener_linger !== Infinity)

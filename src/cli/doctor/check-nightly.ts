@@ -2,8 +2,8 @@ import { hostname } from 'node:os';
 import { reasonOf } from '../../base/log';
 import type { Settings } from '../../record/settings';
 import { directoryFault } from '../install/directories';
-import { startsNightly } from '../install/nightly-files';
 import type { SystemPlaces } from '../install/places';
+import { isSetUp, NIGHTLY } from '../install/services';
 import { createMailer } from '../mail/mailer';
 import { ledgerDirectory, readLedger } from '../nightly/ledger';
 import { lastNight, LOOK_BACK_DAYS, MOST_CAUGHT_UP, type Night } from '../nightly/night';
@@ -63,6 +63,6 @@ function checkMail(settings: Settings, isRoot: boolean): Finding[] {
 
 /** The nightly job, on a host that has one: whether nights get done, and mails can go. */
 export function checkNightly(settings: Settings, isRoot: boolean, places: SystemPlaces, now: Date): Finding[] {
-  if (!startsNightly(places)) return [];
+  if (!isSetUp(NIGHTLY, places)) return [];
   return [...checkLedger(settings, now), ...checkMail(settings, isRoot)];
 }

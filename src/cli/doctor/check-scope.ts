@@ -3,6 +3,7 @@ import { RunDirectory } from '../../sampler/job/run-directory';
 import { activeJobsDirectory } from '../../sampler/service/active-jobs-directory';
 import { servicePid } from '../../sampler/service/service-lock';
 import type { Settings } from '../../record/settings';
+import { SAMPLER } from '../install/services';
 import { findingsIn, type Finding } from './finding';
 
 const { ok, note, problem, warning } = findingsIn('scope');
@@ -10,7 +11,7 @@ const { ok, note, problem, warning } = findingsIn('scope');
 /** From so many slots on, so many samplers at once cost more than one service. */
 const MANY_CPUS = 16;
 
-const START = 'run "qmemacct install --node", or "systemctl start qmemacct-sampler"';
+const START = `run "qmemacct install --node", or "systemctl start ${SAMPLER.name}"`;
 
 /** Runs whose sampler is this process. */
 function jobsOf(pid: number, settings: Settings): number {

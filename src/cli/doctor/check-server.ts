@@ -3,7 +3,8 @@ import { reasonOf } from '../../base/log';
 import type { Settings } from '../../record/settings';
 import { delivererIdentity } from '../../sampler/delivery/outbox-feeder';
 import type { SystemPlaces } from '../install/places';
-import { answering, startsServer, WITHOUT_SERVER } from '../install/serve-files';
+import { answering } from '../install/serve-files';
+import { isSetUp, SERVER } from '../install/services';
 import { findingsIn, type Finding } from './finding';
 
 const { ok, warning, problem } = findingsIn('server');
@@ -45,15 +46,15 @@ async function checkAnswer(socket: string): Promise<Finding> {
   if (answer !== null) return warning('server', `at ${socket}: ${answer}`, 'look for "qmemacct" in the system log');
   return problem(
     'server',
-    `none answers at ${socket}: ${WITHOUT_SERVER}`,
-    'look for "qmemacct" in the system log, then systemctl restart qmemacct-serve, or "qmemacct serve"',
+    `none answers at ${socket}: ${SERVER.without}`,
+    `look for "qmemacct" in the system log, then systemctl restart ${SERVER.name}, or "qmemacct serve"`,
   );
 }
 
 /** The server, on a host that starts one, or on which one was started by hand. */
 export async function checkServer(settings: Served, isRoot: boolean, places: SystemPlaces): Promise<Finding[]> {
   const { serve_socket: socket } = settings;
-  const isStarted = startsServer(places);
+  const isStarted = isSetUp(SERVER, places);
   if (!isStarted && !existsSync(socket)) return [];
   return [await checkAnswer(socket), ...(isStarted ? checkTokens(settings, isRoot) : [])];
 }

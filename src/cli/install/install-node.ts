@@ -8,15 +8,16 @@ import { accountingDirectorySteps } from './accounting-directory';
 import { directorySteps, nodeDirectories } from './directories';
 import { networkFilesystemOf, chooseNode } from './local-path';
 import { hookDirectory, type SystemPlaces } from './places';
-import { startsNightly, nightlySteps } from './nightly-files';
+import { nightlySteps } from './nightly-files';
 import { selfTest, type SelfTest } from './self-test';
 import { writeStamp } from './stamp';
 import { step, type Step } from './steps';
 import { PASS_THROUGH } from './pass-through';
 import { listenerSteps } from './listener-files';
-import { serveSteps, startsServer } from './serve-files';
-import { serviceSteps } from './service-files';
-import { fileSteps, linkSteps, timerSteps, tmpfilesSteps } from './system-files';
+import { samplerSteps } from './sampler-files';
+import { serveSteps } from './serve-files';
+import { FLUSH, isAttended, isSetUp, NIGHTLY, SERVER, setUpSteps } from './services';
+import { fileSteps, linkSteps, tmpfilesSteps } from './system-files';
 import type { NodeSettings } from './node-settings';
 import { describeVersion, isIntact, writeVersion, type Version } from './version';
 import { currentVersion, idleVersions, removeVersions, switchCurrent } from './versions';
@@ -122,11 +123,12 @@ export function planNode(options: NodeOptions): NodeInstallation {
     },
     chooseNode(options.execPath, options.source),
   );
-  const files = { places, prefix, settingsPath, runDir: settings.run_dir, hooks: join(options.source, 'hooks') };
+  const host = { places, prefix, settings, settingsPath, hooks: join(options.source, 'hooks') };
   const previous = currentVersion(prefix);
+  const renewed = previous !== version.name;
   const preparations = [
     ...nodeDirectories(settings.state_dir, settings.run_dir).flatMap(directorySteps),
-    ...tmpfilesSteps(files),
+    ...tmpfilesSteps(places, settings.run_dir),
     ...(chosen.text === null ? [] : fileSteps(settingsPath, chosen.text)),
     ...accountingDirectorySteps(settings),
     ...directorySteps({ path: prefix, mode: 0o755, uid: 0, gid: 0 }),
@@ -134,12 +136,12 @@ export function planNode(options: NodeOptions): NodeInstallation {
   ];
   const activations = [
     ...switchSteps(version, prefix, previous),
-    ...(options.timer ? timerSteps(files) : []),
-    ...(options.nightly || startsNightly(places) ? nightlySteps(files, settings) : []),
-    ...listenerSteps(files, settings, previous !== version.name),
-    ...serviceSteps(files, settings, previous !== version.name),
-    ...linkSteps(files),
-    ...(options.serve || startsServer(places) ? serveSteps(files, settings, previous !== version.name) : []),
+    ...(options.timer ? setUpSteps(FLUSH, host, { runs: isAttended(places) }) : []),
+    ...(options.nightly || isSetUp(NIGHTLY, places) ? nightlySteps(host) : []),
+    ...listenerSteps(host, renewed),
+    ...samplerSteps(host, renewed),
+    ...linkSteps(places, prefix),
+    ...(options.serve || isSetUp(SERVER, places) ? serveSteps(host, renewed) : []),
   ];
   return { version, settings, prefix, previous, preparations, activations };
 }

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
-import { existsSync, readFileSync, rmSync } from 'node:fs';
-import { step, type Step } from './steps';
-import { fileSteps } from './system-files';
+import { existsSync, readFileSync } from 'node:fs';
+import type { Step } from './steps';
+import { fileSteps, removeFiles } from './system-files';
 
 /** Files for systemd and cron that an admin may change: upgrades then leave them alone. */
 
@@ -28,9 +28,7 @@ export function leaveSteps(paths: readonly string[]): Step[] {
 export function removeSteps(paths: readonly string[]): Step[] {
   const there = paths.filter((path) => existsSync(path));
   return [
-    ...there
-      .filter((path) => !isChanged(path))
-      .map((path) => step(`remove ${path}`, () => rmSync(path, { force: true }))),
+    ...removeFiles(there.filter((path) => !isChanged(path))),
     ...there.filter(isChanged).map((path) => leave(path, 'without the program it does nothing; remove it by hand')),
   ];
 }

@@ -1,20 +1,20 @@
 import { retireListener } from '../../sampler/listener/directory';
 import { existsSync, readdirSync, rmSync, rmdirSync, statSync, writeFileSync } from 'node:fs';
-import { basename, join } from 'node:path';
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { NodeStore } from '../../sampler/node-store/node-store';
 import type { Settings } from '../../record/settings';
 import { tidyNode } from '../../sampler/node-store/storage';
 import { hookDirectory, type SystemPlaces } from './places';
-import { removeNightlySteps } from './nightly-files';
 import { step, type Step } from './steps';
 import { removeListenerSteps } from './listener-files';
 import { removeServeSteps } from './serve-files';
-import { removeServiceSteps } from './service-files';
+import { removeSamplerSteps } from './sampler-files';
 import { openRuns, readHookConf, PASS_THROUGH, writePassThrough } from './pass-through';
 import type { PassThroughNeed } from './pass-through-need';
 import { removeStamp } from './stamp';
-import { stopUnits, systemctl, systemFilesOf } from './system-files';
+import { FLUSH, NIGHTLY, removalSteps, systemctl } from './services';
+import { removeSystemFiles } from './system-files';
 import { currentVersion, installedVersions, runningVersions, switchCurrent } from './versions';
 
 interface RemovalOptions {
@@ -55,21 +55,16 @@ function flushStep(settings: Settings): Step[] {
   ];
 }
 
-function systemFileSteps(places: SystemPlaces, prefix: string): Step[] {
-  const files = systemFilesOf({ places, prefix });
-  const timers = files.filter((path) => path.endsWith('.timer')).map((path) => basename(path));
-  const stop = timers.map((timer): Step => ({ says: `stop ${timer}`, apply: () => stopUnits(timer) }));
-  return [...stop, ...files.map((path) => step(`remove ${path}`, () => rmSync(path, { force: true })))];
-}
-
 /** Takes away what this host starts by itself. */
-function systemSteps({ places, prefix, settings, settingsPath }: RemovalOptions): Step[] {
+function systemSteps(options: RemovalOptions): Step[] {
+  const { places, prefix, settings } = options;
   const steps = [
-    ...removeServiceSteps(places, settings, settingsPath),
+    ...removeSamplerSteps(options),
     ...removeListenerSteps(places, settings, false),
-    ...removeNightlySteps(places),
+    ...removalSteps(NIGHTLY, places),
     ...removeServeSteps(places, settings),
-    ...systemFileSteps(places, prefix),
+    ...removalSteps(FLUSH, places),
+    ...removeSystemFiles(places, prefix),
   ];
   if (places.units === null || steps.length === 0) return steps;
   // systemd keeps units whose files have gone until daemon-reload.

@@ -13,12 +13,12 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
-import { nightlySteps, removeNightlySteps, startsNightly } from '../../../src/cli/install/nightly-files';
+import { nightlySteps } from '../../../src/cli/install/nightly-files';
 import type { SystemPlaces } from '../../../src/cli/install/places';
-import { fromTemplate, type SystemFiles } from '../../../src/cli/install/system-files';
+import { fromTemplate, isSetUp, NIGHTLY, removalSteps, type Host } from '../../../src/cli/install/services';
 import { shellQuoted } from '../../../src/cli/install/hook-conf';
 import { packageRoot } from '../../../src/base/package-root';
-import { DEFAULT_SETTINGS, type Settings } from '../../../src/record/settings';
+import { DEFAULT_SETTINGS } from '../../../src/record/settings';
 import { temporaryDirectory } from '../../support/temporary-directory';
 import { fakeSystemd } from './fake-systemd';
 
@@ -26,13 +26,12 @@ const isRoot = process.getuid?.() === 0;
 const asRoot = { skip: !isRoot && 'installs as root' };
 const analyse = '/usr/bin/systemd-analyze';
 
-interface Host {
-  readonly files: SystemFiles;
+interface Here {
+  readonly host: Host;
   readonly cron: string;
-  readonly settings: Settings;
 }
 
-function host(): Host {
+function newHost(): Here {
   const top = temporaryDirectory();
   const cron = join(top, 'cron.d');
   mkdirSync(cron);
@@ -45,55 +44,55 @@ function host(): Host {
     report_dir: join(top, 'reports'),
     digest_dir: join(top, 'digest'),
   };
-  return { files: { places, prefix, settingsPath: '/etc/x.toml', runDir: '/run/x', hooks }, cron, settings };
+  return { host: { places, prefix, settings, settingsPath: '/etc/x.toml', hooks }, cron };
 }
 
-async function apply({ files, settings }: Pick<Host, 'files' | 'settings'>): Promise<(string | null)[]> {
+async function apply({ host }: Pick<Here, 'host'>): Promise<(string | null)[]> {
   const warnings: (string | null)[] = [];
-  for (const { apply: act } of nightlySteps(files, settings)) warnings.push(await act());
+  for (const { apply: act } of nightlySteps(host)) warnings.push(await act());
   return warnings;
 }
 
 async function remove(places: SystemPlaces): Promise<(string | null)[]> {
   const warnings: (string | null)[] = [];
-  for (const { apply: act } of removeNightlySteps(places)) warnings.push(await act());
+  for (const { apply: act } of removalSteps(NIGHTLY, places)) warnings.push(await act());
   return warnings;
 }
 
 describe('files of the nightly job', () => {
   it('a line of cron, of the user of the accounting DB, twice a night', asRoot, async () => {
-    const here = host();
+    const here = newHost();
     assert.deepEqual(await apply(here), [null, null]);
     const text = readFileSync(join(here.cron, 'qmemacct-nightly'), 'utf8');
     assert.match(text, /^15 2,5 \* \* \* nobody \[ ! -x .*\/bin\/sh -p .*\/opt\/current\/hooks\/nightly\.sh/m);
     assert.ok(!text.includes('@') && text.endsWith('\n'));
-    assert.deepEqual(nightlySteps(here.files, here.settings), []);
-    assert.ok(startsNightly(here.files.places));
+    assert.deepEqual(nightlySteps(here.host), []);
+    assert.ok(isSetUp(NIGHTLY, here.host.places));
   });
 
   it('directories: reports for their writer, choices for everybody', asRoot, async () => {
-    const here = host();
+    const here = newHost();
     await apply(here);
-    const reports = statSync(here.settings.report_dir);
-    const digest = statSync(here.settings.digest_dir);
+    const reports = statSync(here.host.settings.report_dir);
+    const digest = statSync(here.host.settings.digest_dir);
     assert.deepEqual([reports.mode & 0o7777, digest.mode & 0o7777, digest.uid], [0o2750, 0o1777, 0]);
     assert.notEqual(reports.uid, 0);
   });
 
   it('are taken away again, and another build, or another user, replaces them', asRoot, async () => {
-    const here = host();
+    const here = newHost();
     const path = join(here.cron, 'qmemacct-nightly');
     await apply(here);
-    const other = { ...here, settings: { ...here.settings, deliver_as: 'root' } };
+    const other = { host: { ...here.host, settings: { ...here.host.settings, deliver_as: 'root' } } };
     assert.deepEqual(await apply(other), [null]);
     assert.match(readFileSync(path, 'utf8'), / root \[ ! -x/);
-    assert.deepEqual(await remove(here.files.places), [null]);
-    assert.ok(!existsSync(path) && !startsNightly(here.files.places));
-    assert.deepEqual(removeNightlySteps(here.files.places), []);
+    assert.deepEqual(await remove(here.host.places), [null]);
+    assert.ok(!existsSync(path) && !isSetUp(NIGHTLY, here.host.places));
+    assert.deepEqual(removalSteps(NIGHTLY, here.host.places), []);
   });
 
   it('are left alone, and told, where an admin has changed them', asRoot, async () => {
-    const here = host();
+    const here = newHost();
     const path = join(here.cron, 'qmemacct-nightly');
     await apply(here);
     for (const changed of [readFileSync(path, 'utf8').replace('15 2,5', '45 6'), '# my own\n0 3 * * * root true\n']) {
@@ -102,44 +101,44 @@ describe('files of the nightly job', () => {
         String(await apply(here)),
         /^\S+nightly: was changed on this host, and stays; remove it and install/,
       );
-      assert.match(String(await remove(here.files.places)), /was changed on this host, and stays; without the program/);
+      assert.match(String(await remove(here.host.places)), /was changed on this host, and stays; without the program/);
       assert.equal(readFileSync(path, 'utf8'), changed);
     }
   });
 
   it('are units: enabled, changed ones kept, the rest stopped and taken away', asRoot, async (t) => {
-    const { files, settings } = host();
+    const { host } = newHost();
     const { units, said } = fakeSystemd(t);
-    const places = { ...files.places, units, cron: null };
-    const here = { files: { ...files, places }, settings };
+    const places = { ...host.places, units, cron: null };
+    const here = { host: { ...host, places } };
     assert.deepEqual((await apply(here)).filter(Boolean), []);
-    assert.deepEqual(said(), ['daemon-reload', 'enable --now qmemacct-nightly.timer']);
-    assert.deepEqual(nightlySteps(here.files, settings), []);
+    assert.deepEqual(said(), ['daemon-reload', 'enable qmemacct-nightly.timer', 'restart qmemacct-nightly.timer']);
+    assert.deepEqual(nightlySteps(here.host), []);
 
     const service = join(units, 'qmemacct-nightly.service');
     const mine = readFileSync(service, 'utf8').replace('#Environment=SGE_ROOT', 'Environment=SGE_ROOT');
     writeFileSync(service, mine);
     assert.deepEqual((await apply(here)).length, 1);
     assert.deepEqual(said(), []);
-    const [, , , warning] = await remove(places);
+    const [, , warning] = await remove(places);
     assert.match(String(warning), /nightly\.service: was changed on this host/);
     assert.deepEqual(said(), ['disable --now qmemacct-nightly.timer', 'stop qmemacct-nightly.service']);
     assert.equal(readFileSync(service, 'utf8'), mine);
-    assert.deepEqual([readdirSync(units), startsNightly(places)], [['qmemacct-nightly.service'], false]);
+    assert.deepEqual([readdirSync(units), isSetUp(NIGHTLY, places)], [['qmemacct-nightly.service'], false]);
   });
 
   it('are made nowhere where somebody else could put a link', asRoot, async () => {
-    const here = host();
+    const here = newHost();
     chmodSync(join(here.cron, '..'), 0o777);
     assert.match((await apply(here))[0] ?? '', /was not made: its parent is not root's alone; install -d -m/);
-    assert.ok(!existsSync(here.settings.digest_dir));
+    assert.ok(!existsSync(here.host.settings.digest_dir));
   });
 
   it('units that systemd takes', { skip: !existsSync(analyse) && 'no systemd-analyze' }, () => {
-    const { files } = host();
+    const { host } = newHost();
     const directory = temporaryDirectory();
     const paths = ['qmemacct-nightly.service', 'qmemacct-nightly.timer'].map((name) => {
-      const text = fromTemplate(files, name).replaceAll('@USER@', 'root');
+      const text = fromTemplate({ ...host, settings: { ...host.settings, deliver_as: 'root' } }, name);
       assert.ok(!/@[A-Z]+@/.test(text), name);
       const path = join(directory, name);
       writeFileSync(path, text);

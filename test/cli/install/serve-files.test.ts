@@ -1,13 +1,14 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
-import { removeServeSteps, serveSteps, startsServer } from '../../../src/cli/install/serve-files';
+import { commandPath } from '../../../src/cli/install/places';
+import { removeServeSteps, serveSteps } from '../../../src/cli/install/serve-files';
+import { fromTemplate, isSetUp, SERVER, type Host } from '../../../src/cli/install/services';
 import type { Step } from '../../../src/cli/install/steps';
-import type { SystemFiles } from '../../../src/cli/install/system-files';
 import { packageRoot } from '../../../src/base/package-root';
-import { DEFAULT_SETTINGS, type Settings } from '../../../src/record/settings';
+import { DEFAULT_SETTINGS } from '../../../src/record/settings';
 import { temporaryDirectory } from '../../support/temporary-directory';
 import { fakeSystemd } from './fake-systemd';
 
@@ -15,19 +16,17 @@ const isRoot = process.getuid?.() === 0;
 const asRoot = { skip: !isRoot && 'installs as root' };
 const analyse = '/usr/bin/systemd-analyze';
 
-interface Host {
-  readonly files: SystemFiles;
-  readonly settings: Settings;
-}
-
-function host(units: string | null): Host {
+function newHost(units: string | null): Host {
   const top = temporaryDirectory();
   const cron = join(top, 'cron.d');
   mkdirSync(cron);
   const places = { units, cron: units === null ? cron : null, tmpfiles: null, commands: null };
   const hooks = join(packageRoot(), 'hooks');
   return {
-    files: { places, prefix: join(top, 'opt'), settingsPath: '/etc/x.toml', runDir: '/run/x', hooks },
+    places,
+    prefix: join(top, 'opt'),
+    settingsPath: '/etc/x.toml',
+    hooks,
     settings: {
       ...DEFAULT_SETTINGS,
       deliver_as: isRoot ? 'nobody' : 'root',
@@ -46,8 +45,9 @@ async function apply(steps: readonly Step[]): Promise<readonly (string | null)[]
 
 async function onSystemd(t: TestContext): Promise<void> {
   const { units, said } = fakeSystemd(t);
-  const { files, settings } = host(units);
-  const steps = serveSteps(files, settings, false);
+  const host = newHost(units);
+  const { places, settings } = host;
+  const steps = serveSteps(host, false);
   assert.match(steps.at(-1)?.says ?? '', /^ask the server at /);
   assert.deepEqual(await apply(steps), []);
   assert.deepEqual(said(), [
@@ -55,7 +55,7 @@ async function onSystemd(t: TestContext): Promise<void> {
     'enable qmemacct-serve.socket qmemacct-serve.service',
     'restart qmemacct-serve.socket qmemacct-serve.service',
   ]);
-  assert.deepEqual(serveSteps(files, settings, false), []);
+  assert.deepEqual(serveSteps(host, false), []);
   const service = readFileSync(join(units, 'qmemacct-serve.service'), 'utf8');
   assert.match(service, /^User=nobody$/m);
   assert.match(service, /^ReadWritePaths=-\/shared\/accounting$/m);
@@ -63,29 +63,27 @@ async function onSystemd(t: TestContext): Promise<void> {
     readFileSync(join(units, 'qmemacct-serve.socket'), 'utf8').includes(`ListenStream=${settings.serve_socket}`),
   );
   // Another program: the server is started anew.
-  assert.deepEqual(await apply(serveSteps(files, settings, true)), []);
+  assert.deepEqual(await apply(serveSteps(host, true)), []);
   assert.equal(said().at(-1), 'restart qmemacct-serve.socket qmemacct-serve.service');
 
   writeFileSync(join(units, 'qmemacct-serve.service'), service.replace('Nice=5', 'Nice=1'));
-  const [left] = serveSteps(files, settings, false);
+  const [left] = serveSteps(host, false);
   assert.match(String(await left?.apply()), /was changed on this host, and stays/);
-  for (const { apply: act } of removeServeSteps(files.places, settings)) await act();
+  for (const { apply: act } of removeServeSteps(places, settings)) await act();
   assert.deepEqual(said(), ['disable --now qmemacct-serve.socket qmemacct-serve.service']);
-  assert.deepEqual([readdirSync(units), startsServer(files.places)], [['qmemacct-serve.service'], true]);
+  assert.deepEqual([readdirSync(units), isSetUp(SERVER, places)], [['qmemacct-serve.service'], true]);
 }
 
 function taken(): void {
-  const { files, settings } = host(null);
+  const made = newHost(null);
+  const host = { ...made, settings: { ...made.settings, deliver_as: 'root' } };
   const directory = temporaryDirectory();
-  const { hooks } = files;
+  const command = commandPath(host.prefix);
+  mkdirSync(dirname(command), { recursive: true });
+  symlinkSync('/bin/true', command);
   const paths = ['qmemacct-serve.service', 'qmemacct-serve.socket'].map((name) => {
     const path = join(directory, name);
-    const text = readFileSync(join(hooks, name), 'utf8')
-      .replaceAll('@COMMAND@', '/bin/true')
-      .replaceAll('@SETTINGS@', '/etc/x.toml')
-      .replaceAll('@USER@', 'root')
-      .replaceAll('@SOCKET@', settings.serve_socket)
-      .replaceAll('@WRITABLE@', '-/shared');
+    const text = fromTemplate(host, name);
     assert.ok(!/@[A-Z_]+@/.test(text), name);
     writeFileSync(path, text);
     return path;
@@ -101,8 +99,11 @@ describe('files of the server', () => {
   it('units that systemd takes', { skip: !existsSync(analyse) && 'no systemd-analyze' }, taken);
 
   it('a socket that a cron table could not name is refused', () => {
-    const { files, settings } = host(null);
+    const host = newHost(null);
     for (const path of ['/run/a b/socket', '/run/%/socket', '/run/$(x)/socket'])
-      assert.throws(() => serveSteps(files, { ...settings, serve_socket: path }, false), /only letters, digits/);
+      assert.throws(
+        () => serveSteps({ ...host, settings: { ...host.settings, serve_socket: path } }, false),
+        /only letters, digits/,
+      );
   });
 });

@@ -1,0 +1,50 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Settings } from '../../record/settings';
+import { restartSamplers } from '../../sampler/service/restart-samplers';
+import { servicePid } from '../../sampler/service/service-lock';
+import { removalSteps, SAMPLER, setUpSteps, startHook, type Host } from './services';
+import type { Step } from './steps';
+
+const ENDS_WITHIN_MS = 10_000;
+
+/** Ends the sampler of this host, which keeps what it knows for the next one. */
+async function endSampler(settings: Settings): Promise<void> {
+  const pid = servicePid(settings);
+  if (pid === null) return;
+  process.kill(pid, 'SIGTERM');
+  const deadline = Date.now() + ENDS_WITHIN_MS;
+  while (servicePid(settings) === pid && Date.now() < deadline) await sleep(20);
+}
+
+/**
+ * What makes this host's sampler run, or end, as the scope says; `renewed`: the program has changed. Jobs that run go
+ * from one to the other.
+ */
+export function samplerSteps(host: Host, renewed: boolean): Step[] {
+  const { settings } = host;
+  if (settings.scope !== 'node') return removeSamplerSteps(host);
+  return setUpSteps(SAMPLER, host, {
+    runs: !renewed && servicePid(settings) !== null,
+    now: {
+      says: 'start the sampler of this node',
+      apply: async () => {
+        await endSampler(settings);
+        return startHook(host, SAMPLER, 'sampler.sh', '--detach');
+      },
+    },
+  });
+}
+
+/** Ends the sampler and hands each of its jobs to one of its own. */
+export function removeSamplerSteps({
+  places,
+  settings,
+  settingsPath,
+}: Pick<Host, 'places' | 'settings' | 'settingsPath'>): Step[] {
+  const end = async (): Promise<null> => {
+    await endSampler(settings);
+    restartSamplers(settings, settingsPath);
+    return null;
+  };
+  return removalSteps(SAMPLER, places, end, servicePid(settings) !== null);
+}

@@ -1,0 +1,209 @@
+import { execFileSync, spawnSync } from 'node:child_process';
+import { existsSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { reasonOf } from '../../base/log';
+import { isPostgresUrl } from '../../record/postgres-url';
+import type { Settings } from '../../record/settings';
+import { leaveSteps, removeSteps, writeSteps } from './kept-files';
+import { commandPath, hookDirectory, type SystemPlaces } from './places';
+import type { Step } from './steps';
+import { fileSteps, removeFiles } from './system-files';
+
+type UnitKind = 'service' | 'timer' | 'socket';
+
+/** What a host starts by itself: by units of systemd, else by a table of cron, whose templates are in hooks/. */
+interface Service {
+  /** Of its units and its table. cron passes over names with a dot. */
+  readonly name: string;
+  readonly units: readonly UnitKind[];
+  /** Whether its files are an admin's to change: upgrades leave those alone. */
+  readonly mayBeChanged: boolean;
+  /** What is so until it runs. */
+  readonly without: string;
+  /** What an admin sees to where neither systemd nor cron runs. */
+  readonly byHand: string;
+  /** What its removal does, besides taking its files away. */
+  readonly saysEnd: string;
+}
+
+export const FLUSH: Service = {
+  name: 'qmemacct-flush',
+  units: ['service', 'timer'],
+  mayBeChanged: false,
+  without: 'records of nodes without jobs wait until "qmemacct flush" runs',
+  byHand: '"qmemacct flush" runs every ten minutes',
+  saysEnd: 'end "qmemacct flush" every ten minutes',
+};
+
+export const NIGHTLY: Service = {
+  name: 'qmemacct-nightly',
+  units: ['service', 'timer'],
+  mayBeChanged: true,
+  without: 'no reports come until hooks/nightly.sh runs every night',
+  byHand: 'hooks/nightly.sh runs every night',
+  saysEnd: 'end the nightly job',
+};
+
+export const LISTENER: Service = {
+  name: 'qmemacct-listener',
+  units: ['service'],
+  mayBeChanged: false,
+  without: 'until it runs, the peak of the first job after a pause is not proved',
+  byHand: 'hooks/listener.sh --detach runs after each boot',
+  saysEnd: 'end the listener of this node after the jobs that run',
+};
+
+/** The sampler of the whole node, where the scope is "node". */
+export const SAMPLER: Service = {
+  name: 'qmemacct-sampler',
+  units: ['service'],
+  mayBeChanged: false,
+  without: 'until it runs, each job gets a sampler of its own, and tasks of jobs on other hosts get none',
+  byHand: 'hooks/sampler.sh --detach runs after each boot',
+  saysEnd: 'end the sampler of this node, and start one for each of its jobs',
+};
+
+export const SERVER: Service = {
+  name: 'qmemacct-serve',
+  units: ['socket', 'service'],
+  mayBeChanged: true,
+  without: 'users see only what they may read themselves until "qmemacct serve" runs',
+  byHand: 'hooks/serve.sh runs after each boot',
+  saysEnd: 'end the server',
+};
+
+/** A host, and what is installed on it. */
+export interface Host {
+  readonly places: SystemPlaces;
+  readonly prefix: string;
+  readonly settings: Settings;
+  readonly settingsPath: string;
+  /** Where the templates are. */
+  readonly hooks: string;
+}
+
+/** Those of its units that begin it: a timer at its time, else all at each boot. */
+const beginOf = ({ units }: Service): readonly UnitKind[] => (units.includes('timer') ? ['timer'] : units);
+
+const unitsOf = ({ name }: Service, kinds: readonly UnitKind[]): readonly string[] =>
+  kinds.map((kind) => `${name}.${kind}`);
+
+/** Paths of those units, else of the cron table; none where neither systemd nor cron runs. */
+function pathsOf(service: Service, { units, cron }: SystemPlaces, kinds = service.units): readonly string[] {
+  if (units !== null) return unitsOf(service, kinds).map((name) => join(units, name));
+  return cron === null ? [] : [join(cron, service.name)];
+}
+
+/** Whether something on this host starts the service. */
+export function isSetUp(service: Service, places: SystemPlaces): boolean {
+  return pathsOf(service, places, beginOf(service)).some((path) => existsSync(path));
+}
+
+/** Whether systemd or cron runs here. */
+export const isAttended = ({ units, cron }: SystemPlaces): boolean => units !== null || cron !== null;
+
+/** Text of a file in `hooks`, with what this host has for the words between "@". */
+export function fromTemplate({ prefix, settings, settingsPath, hooks }: Host, name: string): string {
+  const { serve_socket: socket, accounting, deliver_as: user } = settings;
+  return readFileSync(join(hooks, name), 'utf8')
+    .replaceAll('@HOOKS@', hookDirectory(prefix))
+    .replaceAll('@COMMAND@', commandPath(prefix))
+    .replaceAll('@SETTINGS@', settingsPath)
+    .replaceAll('@USER@', user === '' ? 'nobody' : user)
+    .replaceAll('@SOCKET@', socket)
+    .replaceAll('@SOCKET_DIRECTORY@', dirname(socket))
+    .replaceAll('@WRITABLE@', isPostgresUrl(accounting) ? '' : `-${dirname(accounting)}`);
+}
+
+/** Runs systemctl; returns why it did not work and what follows from that, or null. */
+export function systemctl(words: readonly string[], otherwise: string): string | null {
+  try {
+    execFileSync('systemctl', [...words], { stdio: 'pipe', timeout: 60_000 });
+    return null;
+  } catch (error) {
+    return `systemctl ${words.join(' ')}: ${reasonOf(error)}; ${otherwise}`;
+  }
+}
+
+/** Starts a service by its hook, which leaves it to itself; returns why that did not work, or null. */
+export function startHook({ prefix }: Host, service: Service, script: string, how: string): string | null {
+  const { status } = spawnSync('/bin/sh', ['-p', join(hookDirectory(prefix), script), how], {
+    stdio: 'ignore',
+    timeout: 10_000,
+  });
+  return status === 0 ? null : `${service.name} did not start (status ${status ?? 'none'}); ${service.without}`;
+}
+
+function unitStart(service: Service): Step {
+  const begin = unitsOf(service, beginOf(service));
+  const ask = (...words: readonly string[]): string | null => systemctl(words, service.without);
+  return {
+    says: `systemctl enable and restart ${begin.join(' ')}`,
+    apply: () => ask('daemon-reload') ?? ask('enable', ...begin) ?? ask('restart', ...begin),
+  };
+}
+
+interface Start {
+  /** Whether it is to be started only where its files change. */
+  readonly runs: boolean;
+  /** Starts it where systemd does not and cron would only later. */
+  readonly now?: Step;
+  /** Looks for it after its start; resolves to what is wrong with it, or null. */
+  readonly look?: () => Promise<string | null>;
+}
+
+/** Writes the files of a service, and starts it from now on and after each boot. */
+export function setUpSteps(service: Service, host: Host, { runs, now, look }: Start): Step[] {
+  const { units } = host.places;
+  const paths = pathsOf(service, host.places);
+  const templates = units === null ? [`${service.name}.cron`] : unitsOf(service, service.units);
+  const write = service.mayBeChanged ? writeSteps : fileSteps;
+  const written = paths.flatMap((path, index) => write(path, fromTemplate(host, templates[index] ?? '')));
+  const left = service.mayBeChanged ? leaveSteps(paths) : [];
+  if (written.length === 0 && runs) return left;
+  const start = units === null ? now : unitStart(service);
+  const started: Step[] =
+    start === undefined ? [] : [{ ...start, apply: async () => (await start.apply()) ?? (await look?.()) ?? null }];
+  const unattended = `neither systemd nor cron runs here; see to it that ${service.byHand}`;
+  return [
+    ...left,
+    ...written,
+    ...started,
+    ...(paths.length > 0 ? [] : [{ says: 'look for systemd or cron', apply: () => unattended }]),
+  ];
+}
+
+/** Ends those units that are there. */
+function stopUnits(service: Service, units: string): string | null {
+  const stop = (kinds: readonly UnitKind[], words: readonly string[], otherwise: string): string | null => {
+    const there = unitsOf(service, kinds).filter((name) => existsSync(join(units, name)));
+    return there.length === 0 ? null : systemctl([...words, ...there], otherwise);
+  };
+  const begin = beginOf(service);
+  const started = service.units.filter((kind) => !begin.includes(kind));
+  return (
+    stop(begin, ['disable', '--now'], 'end it by hand') ??
+    stop(started, ['stop'], 'what a timer has started ends by itself')
+  );
+}
+
+/**
+ * Ends a service and takes its files away, but those that were changed, which do nothing any more. `end`: what else ends
+ * it; `runs`: also where it has no files.
+ */
+export function removalSteps(service: Service, places: SystemPlaces, end?: Step['apply'], runs = false): Step[] {
+  const { units } = places;
+  const files = pathsOf(service, places).filter((path) => existsSync(path));
+  if (files.length === 0 && !runs) return [];
+  const removed = service.mayBeChanged ? removeSteps(files) : removeFiles(files);
+  const ended: Step = {
+    says: service.saysEnd,
+    apply: async () => {
+      const problem = units === null ? null : stopUnits(service, units);
+      return (await end?.()) ?? problem;
+    },
+  };
+  if (units !== null) return [ended, ...removed];
+  // Else cron would start it again.
+  return end === undefined ? removed : [...removed, ended];
+}
