@@ -7,7 +7,7 @@ import { runningRecords } from '../sampler/node-store/live-records';
 import { metricFacts } from './metric-facts';
 import { CommandError, EXIT, usageError, type GlobalOptions } from './command';
 import { outputFormat } from './output';
-import { describeSeries, openNodeDatabase, requireReader } from './stores/node-database';
+import { describeSeries, withNodeReader } from './stores/node-database';
 import type { Terminal } from './terminal';
 
 /** What is older says nothing of now: a source that is read no more, a sampler that has died. */
@@ -39,8 +39,7 @@ function replaceWhole(path: string, text: string): void {
 
 /** What this host's samplers and sources say now. Rejects with CommandError where node.db can't be read. */
 export async function nodeFigures(settings: Settings, nowMs: number, version: string): Promise<NodeFigures> {
-  const reader = requireReader(await openNodeDatabase(settings.state_dir));
-  try {
+  return withNodeReader(settings.state_dir, (reader) => {
     const from = nowMs - RECENT_MS;
     return {
       series: describeSeries(reader.readSeries(null, [], from, nowMs)),
@@ -50,9 +49,7 @@ export async function nodeFigures(settings: Settings, nowMs: number, version: st
       nowMs,
       mostJobs: settings.metrics_jobs,
     };
-  } finally {
-    reader.close();
-  }
+  });
 }
 
 /** This host's metrics for Prometheus, printed or (a path) written; resolves to the exit status. Rejects with CommandError. */

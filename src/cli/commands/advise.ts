@@ -17,7 +17,7 @@ import { acts, CommandError, EXIT, usageError, type CommandContext, type GlobalO
 import { findJob, findNewest, parseJobArguments, type JobSources } from '../job/find-job';
 import { outputFormat, screenOf, warn, writeLines } from '../output';
 import { historyOf } from '../records/find';
-import { commandStores, noStoreMessage, realSources, statusOfNothing } from '../stores/stores';
+import { ACCOUNTING_OPTION, realSources, statusOfNothing, withStores } from '../stores/stores';
 import type { Terminal } from '../terminal';
 
 interface AdviseOptions extends GlobalOptions {
@@ -49,7 +49,7 @@ export function register(command: Command, context: CommandContext): void {
     .option('--project <name>', 'of this project')
     .option('--queue <name>', 'in this queue')
     .option('--cluster <name>', 'of this cluster')
-    .option('--accounting <path>', "read this accounting DB, not the site's and your own")
+    .option(...ACCOUNTING_OPTION)
     .action(acts<AdviseOptions, [readonly string[]]>(context, showAdvice));
 }
 
@@ -154,10 +154,7 @@ async function showAdvice(words: readonly string[], options: AdviseOptions, term
   const format = outputFormat(options);
   const risk = parseRisk('--risk', options.risk);
   const settings = loadSettings(options.config);
-  const stores = await commandStores(options.accounting, settings, terminal, realSources);
-  if (stores.readers.length === 0) throw new CommandError(noStoreMessage(stores), EXIT.unavailable);
-  try {
-    stores.problems.forEach((problem) => warn(terminal, problem));
+  return withStores(options.accounting, settings, terminal, realSources, async (stores) => {
     const running: JobSources['running'] = () =>
       options.accounting === undefined ? realSources.running(settings) : Promise.resolve([]);
     const kind = await kindOf(words, options, terminal, { readers: stores.readers, running });
@@ -175,7 +172,5 @@ async function showAdvice(words: readonly string[], options: AdviseOptions, term
     if (format !== 'text') terminal.write(format === 'json' ? renderClassJson(report) : renderClassCsv(advice));
     else if (isKnown) writeLines(terminal, renderClass(report, screenOf(terminal, options, settings)));
     return isKnown ? EXIT.found : statusOfNothing(stores);
-  } finally {
-    await Promise.all(stores.readers.map((reader) => reader.close()));
-  }
+  });
 }

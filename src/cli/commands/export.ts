@@ -16,8 +16,8 @@ import { addIntervalOptions, addRecordFilterOptions, recordChoiceOf } from '../r
 import { daysToWrite } from '../export/days';
 import type { PushOptions } from '../export/push';
 import { sayShown } from '../records/subject';
-import { describeSeries, openNodeDatabase, parseMetricNames, requireReader } from '../stores/node-database';
-import { commandStores, noStoreMessage, realSources, type Sources, statusOfNothing } from '../stores/stores';
+import { describeSeries, parseMetricNames, withNodeReader } from '../stores/node-database';
+import { ACCOUNTING_OPTION, realSources, statusOfNothing, withStores, type Sources } from '../stores/stores';
 import { errorOutput, interruption, progressLine, type Terminal } from '../terminal';
 
 const SUBJECTS = ['records', 'series', 'samples'] as const;
@@ -47,7 +47,7 @@ export function register(command: Command, context: CommandContext): void {
     )
     .option('--columns <names>', 'of records these only, in this order: job_id,owner (default: all)')
     .option('--metric <names>', 'of samples these only: "a,b"; the name of a source stands for all of its metrics')
-    .option('--accounting <path>', "read this accounting DB, not the site's and your own")
+    .option(...ACCOUNTING_OPTION)
     .action(acts<ExportOptions, [Subject]>(context, exportTable));
   command
     .command('push')
@@ -74,53 +74,51 @@ function columnsOf(text: string): readonly PlainColumn[] {
 interface Opened {
   readonly table: (interval: Interval) => Table;
   readonly statusOfNothing: number;
-  readonly close: () => void | Promise<void>;
 }
 
-async function openRecords(
+type Write = (opened: Opened) => Promise<number>;
+
+async function withRecords(
   subject: 'records' | 'series',
   options: ExportOptions,
   settings: Settings,
   [terminal, sources]: readonly [Terminal, Sources],
-): Promise<Opened> {
+  write: Write,
+): Promise<number> {
   if (options.metric !== undefined) throw usageError('--metric is for samples');
   if (options.columns !== undefined && subject !== 'records') throw usageError('--columns is for records');
   const columns = options.columns === undefined ? PLAIN_COLUMNS : columnsOf(options.columns);
   const choice = recordChoiceOf({ ...options });
-  const stores = await commandStores(options.accounting, settings, terminal, sources);
-  if (stores.readers.length === 0) throw new CommandError(noStoreMessage(stores), EXIT.unavailable);
-  stores.problems.forEach((problem) => warn(terminal, problem));
   let said = false;
   const onShown = (shown: Shown): void => {
     if (!said) sayShown(shown, choice.owner, terminal);
     said = true;
   };
-  return {
-    table: ({ since, until }) => {
-      const query = { ...choice, since: since.getTime(), until: until.getTime() };
-      return subject === 'records'
-        ? recordTable(query, columns, stores.readers, onShown)
-        : seriesTable(query, stores.readers, onShown);
-    },
-    statusOfNothing: statusOfNothing(stores),
-    close: async () => {
-      await Promise.all(stores.readers.map((reader) => reader.close()));
-    },
-  };
+  return withStores(options.accounting, settings, terminal, sources, (stores) =>
+    write({
+      table: ({ since, until }) => {
+        const query = { ...choice, since: since.getTime(), until: until.getTime() };
+        return subject === 'records'
+          ? recordTable(query, columns, stores.readers, onShown)
+          : seriesTable(query, stores.readers, onShown);
+      },
+      statusOfNothing: statusOfNothing(stores),
+    }),
+  );
 }
 
-async function openSamples(options: ExportOptions, settings: Settings): Promise<Opened> {
+async function withSamples(options: ExportOptions, settings: Settings, write: Write): Promise<number> {
   const { accounting, columns } = options;
   if (Object.keys(recordChoiceOf({ ...options })).length > 0 || accounting !== undefined || columns !== undefined)
     throw usageError('samples are all of this host: only --since, --until and --metric choose among them');
   const metrics = options.metric === undefined ? [] : parseMetricNames('--metric', options.metric);
-  const reader = requireReader(await openNodeDatabase(settings.state_dir));
-  return {
-    table: ({ since, until }) =>
-      sampleTable({ since: since.getTime(), until: until.getTime(), metrics }, hostname(), reader, describeSeries),
-    statusOfNothing: EXIT.nothing,
-    close: () => reader.close(),
-  };
+  return withNodeReader(settings.state_dir, (reader) =>
+    write({
+      table: ({ since, until }) =>
+        sampleTable({ since: since.getTime(), until: until.getTime(), metrics }, hostname(), reader, describeSeries),
+      statusOfNothing: EXIT.nothing,
+    }),
+  );
 }
 
 function checkOutput({ json, csv, format, output, eachDay }: ExportOptions): void {
@@ -144,17 +142,13 @@ export async function exportTable(
   const { format, output } = options;
   const interval = parseInterval(options.since, options.until, terminal.now());
   const settings = loadSettings(options.config);
-  const opened =
-    subject === 'samples'
-      ? await openSamples(options, settings)
-      : await openRecords(subject, options, settings, [terminal, sources]);
   const progress = progressLine(progressTo);
   const { signal, release } = interruption();
   const onPage = ({ done, of }: RowPage): void => {
     if (signal.aborted) throw new CommandError(`interrupted: ${whatIsKept(options)}`, EXIT.unavailable);
     progress.show('export', done, of);
   };
-  try {
+  const write: Write = async (opened) => {
     if (output === '-') {
       const rows = await writeTable(
         opened.table(interval),
@@ -176,9 +170,13 @@ export async function exportTable(
     }
     if (parts.length === 0) warn(terminal, `${output} has a file for every day that is over`);
     return rows > 0 || options.eachDay ? EXIT.found : opened.statusOfNothing;
+  };
+  try {
+    return subject === 'samples'
+      ? await withSamples(options, settings, write)
+      : await withRecords(subject, options, settings, [terminal, sources], write);
   } finally {
     progress.clear();
     release();
-    await opened.close();
   }
 }

@@ -3,8 +3,7 @@ import type { Command } from 'commander';
 import { groupBy } from '../../base/group-by';
 import type { Dialect } from '../../gridengine/dialect';
 import type { ListedJob } from '../../gridengine/qstat/job-list';
-import type { StoredRecord } from '../../record/merge';
-import type { JobQuery, RecordsQuery } from '../../accounting/store';
+import type { JobQuery } from '../../accounting/store';
 import { jobSums, type JobSum } from '../../accounting/job-sum';
 import { jobTaskName } from '../../record/job-name';
 import { loadSettings, type Settings } from '../../record/settings';
@@ -27,7 +26,15 @@ import { findDistinct, historyOf } from '../records/find';
 import { countOf } from '../records/options';
 import { askLists, hasRecent, withArrays } from '../job/array-tasks';
 import { acts, type CommandContext, type GlobalOptions, CommandError, EXIT, usageError } from '../command';
-import { commandStores, realSources, type Sources, noStoreMessage, statusOfNothing } from '../stores/stores';
+import {
+  ACCOUNTING_OPTION,
+  commandStores,
+  noStoreMessage,
+  readStores,
+  realSources,
+  statusOfNothing,
+  type Sources,
+} from '../stores/stores';
 import { RUN_FIELDS, wholeRuns } from '../job/whole-runs';
 import {
   findJob,
@@ -85,7 +92,7 @@ export function register(command: Command, context: CommandContext): void {
       'values over time, of "a,b" or of whole sources, as CSV or --json; on the host where it ran',
     )
     .option('--chart <metric>', 'draw this metric over time; on the host where it ran')
-    .option('--accounting <path>', "read this accounting DB, not the site's and your own")
+    .option(...ACCOUNTING_OPTION)
     .action(acts<JobOptions, [readonly string[]]>(context, showJobs));
 }
 
@@ -108,9 +115,7 @@ async function findAll(
   for (const job of jobs) {
     const report = await findJob({ ...job, ...query }, sources, few);
     const runs = await history.advise(report.runs);
-    const find = (query: RecordsQuery): Promise<readonly StoredRecord[]> =>
-      sources.readers.length === 0 ? Promise.resolve([]) : findDistinct(query, sources.readers);
-    const { of: kindOf } = await kindsNear(recordsOf(runs), find);
+    const { of: kindOf } = await kindsNear(recordsOf(runs), (near) => findDistinct(near, sources.readers));
     // Those of few fields are judged when they are read again, or counted.
     if (report.few_fields === true) reports.push({ ...report, runs, judges: { rules, kindOf } });
     else reports.push({ ...report, runs: withClasses(runs, rules, kindOf) });
@@ -358,8 +363,7 @@ export async function showJobs(
   const words = parseJobArguments(names);
   const at = await readAt(options.at, terminal.now());
   const settings = loadSettings(options.config);
-  const stores = await commandStores(options.accounting, settings, terminal, sources);
-  try {
+  return readStores(await commandStores(options.accounting, settings, terminal, sources), async (stores) => {
     const running = options.accounting === undefined ? sources.running(settings) : Promise.resolve([]);
     const asked = options.accounting === undefined && at === null ? live : null;
     const where: JobSources = {
@@ -398,7 +402,5 @@ export async function showJobs(
       await writeFound({ reports: found, unfinished }, options, { readers, settings, live: asked }, terminal);
     if (!nothing) return EXIT.found;
     return unfinished.problem === null ? statusOfNothing(stores) : EXIT.unavailable;
-  } finally {
-    await Promise.all(stores.readers.map((reader) => reader.close()));
-  }
+  });
 }

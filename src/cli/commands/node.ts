@@ -8,7 +8,7 @@ import { renderSeriesCharts } from '../../report/series/chart';
 import { renderSeriesCsv, renderSeriesJson } from '../../report/series/output';
 import type { Loads } from '../../sampler/processes/job-load';
 import { type CommandContext, type GlobalOptions, EXIT } from '../command';
-import { describeSeries, parseMetricNames, openNodeDatabase, requireReader } from '../stores/node-database';
+import { describeSeries, parseMetricNames, withNodeReader } from '../stores/node-database';
 import { outputFormat, screenOf, warn, writeLines } from '../output';
 import type { Terminal } from '../terminal';
 import { furtherBack, parseInterval } from '../arguments';
@@ -105,8 +105,7 @@ async function showNode(options: NodeOptions, terminal: Terminal): Promise<numbe
     ...(options.chart === undefined ? [] : parseMetricNames('--chart', options.chart)),
   ];
   const whole = names.length === 0;
-  const reader = requireReader(await openNodeDatabase(loadSettings(options.config).state_dir));
-  try {
+  return withNodeReader(loadSettings(options.config).state_dir, (reader) => {
     const [from, to] = [since.getTime(), until.getTime()];
     const series: readonly MetricSeries[] = describeSeries(reader.readSeries(null, names, from, to));
     const loads = whole && format !== 'csv' ? withRecords(reader.loads(from, to)) : { jobs: [], processes: [] };
@@ -120,9 +119,7 @@ async function showNode(options: NodeOptions, terminal: Terminal): Promise<numbe
     if (format !== 'text') terminal.write(renderMachine(report, format, whole));
     else if (found) writeLines(terminal, renderScreen(report, options, terminal));
     return found ? EXIT.found : EXIT.nothing;
-  } finally {
-    reader.close();
-  }
+  });
 }
 
 async function nodeAnswer(options: NodeOptions, { terminal, version }: CommandContext): Promise<number> {

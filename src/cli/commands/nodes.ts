@@ -1,5 +1,4 @@
 import type { Command } from 'commander';
-import type { NodeHeartbeat } from '../../record/node-status';
 import { loadSettings } from '../../record/settings';
 import { judgeNodes, silentHosts, worstState, type NodeState } from '../../report/nodes/judge';
 import { renderCheck, renderNodes, renderNodesCsv, renderNodesJson } from '../../report/nodes/nodes';
@@ -7,7 +6,7 @@ import { parseTimeArgument } from '../arguments';
 import { acts, type CommandContext, type GlobalOptions, CommandError, EXIT, usageError } from '../command';
 import { executionHosts } from '../doctor/host-role';
 import { outputFormat, screenOf, warn, writeLines } from '../output';
-import { noStoreMessage, openStores, realSources, type Sources } from '../stores/stores';
+import { noStoreMessage, realSources, withSiteStore, type Sources } from '../stores/stores';
 import type { Terminal } from '../terminal';
 
 export interface NodesOptions extends GlobalOptions {
@@ -55,19 +54,11 @@ export async function showNodes(
     critical: secondsOf('--critical', options.critical, now),
   };
   const settings = loadSettings(options.config);
-  const { accounting, serve_socket: socket } = settings;
-  const stores = await openStores([{ path: accounting, whose: 'site' }], sources.open, {
-    socket,
-    ask: sources.askServer,
+  const heartbeats = await withSiteStore(settings, sources, (stores) => {
+    const [reader] = stores.readers;
+    if (reader === undefined) throw new CommandError(noStoreMessage(stores), EXIT.unavailable);
+    return reader.nodes({ since });
   });
-  const [reader] = stores.readers;
-  if (reader === undefined) throw new CommandError(noStoreMessage(stores), EXIT.unavailable);
-  let heartbeats: readonly NodeHeartbeat[];
-  try {
-    heartbeats = await reader.nodes({ since });
-  } finally {
-    await reader.close();
-  }
   const hosts = await sources.hosts(terminal.env, settings.admin_user);
   if (typeof hosts === 'string' && !options.check) warn(terminal, `hosts without a heartbeat are not listed: ${hosts}`);
   const nodes = judgeNodes(heartbeats, typeof hosts === 'string' ? [] : silentHosts(hosts, heartbeats), now, patience);

@@ -2,14 +2,7 @@ import { userInfo } from 'node:os';
 import type { Command } from 'commander';
 import type { JobLinesAnswer } from '../../accounting/job-line';
 import { isHostPattern } from '../../accounting/filter-record';
-import type {
-  AccountingReader,
-  RecordFilter,
-  RecordsAnswer,
-  RecordSort,
-  RecordsQuery,
-  Shown,
-} from '../../accounting/store';
+import type { AccountingReader, RecordFilter, RecordSort, RecordsQuery, Shown } from '../../accounting/store';
 import { hostNames } from '../../live/host-names';
 import { loadSettings } from '../../record/settings';
 import { FAR_BELOW_LIMIT } from '../../report/advice/fit';
@@ -27,8 +20,8 @@ import { Kinds } from '../../report/rules/kinds';
 import { loadRules } from '../../report/rules/rule-set';
 import type { Screen } from '../../report/screen/screen';
 import { formatCount } from '../../report/format/units';
-import { acts, type CommandContext, CommandError, EXIT, usageError } from '../command';
-import { commandStores, realSources, type Sources, noStoreMessage, statusOfNothing } from '../stores/stores';
+import { acts, type CommandContext, type CommandError, EXIT, usageError } from '../command';
+import { realSources, statusOfNothing, withStores, type Sources } from '../stores/stores';
 import { writeAccounts, writeAll, writerOf, type AccountSources } from '../records/accounts';
 import { findRecords, findSummary, historyOf } from '../records/find';
 import { findClassLines, ruleOf, withFindings, type ClassChoice } from '../records/find-class';
@@ -117,13 +110,10 @@ async function findOfClass(
   query: RecordsQuery,
   choice: ClassChoice,
   readers: readonly AccountingReader[],
-  find: (query: RecordsQuery) => Promise<RecordsAnswer>,
 ): Promise<FoundLines> {
-  return findClassLines({ ...query, limit: MOST_AT_ONCE }, choice, readers, async (asked) => {
-    const answer = await find(asked);
-    if (answer.totals.records > MOST_AT_ONCE) throw tooMany(answer.totals.records);
-    return answer;
-  });
+  const answer = await findRecords({ ...query, limit: MOST_AT_ONCE }, readers);
+  if (answer.totals.records > MOST_AT_ONCE) throw tooMany(answer.totals.records);
+  return findClassLines(answer, query.sort, choice, readers);
 }
 
 function nothingFound({ nothing }: RecordSubject, { since, until }: Interval, now: Date): string {
@@ -179,10 +169,9 @@ async function findLines(
     far_below: FAR_BELOW_LIMIT,
     ...(narrow ? { fields: LIST_FIELDS } : {}),
   };
-  const find = (asked: RecordsQuery): Promise<RecordsAnswer> => findRecords(asked, readers);
   if (options.class !== undefined)
-    return findOfClass(query, { rules: ruleOf(options.class, rules), most, grouped }, readers, find);
-  const found = await (grouped ? findJobLines(query, most, readers, find) : findTaskLines(query, most, find));
+    return findOfClass(query, { rules: ruleOf(options.class, rules), most, grouped }, readers);
+  const found = await (grouped ? findJobLines : findTaskLines)(query, most, readers);
   const { records } = found.answer.totals;
   const wantsAll = (grouped && sort !== 'time') || (format !== 'text' && options.limit === undefined);
   if (wantsAll && records > MOST_AT_ONCE) throw tooMany(records);
@@ -254,11 +243,8 @@ export async function showRecords(
   const { format, interval, sort } = wanted;
   const rules = await loadRules(settings.rules_file);
   if (rules.problem !== null) warn(terminal, rules.problem);
-  const stores = await commandStores(options.accounting, settings, terminal, sources);
-  const { readers } = stores;
-  if (readers.length === 0) throw new CommandError(noStoreMessage(stores), EXIT.unavailable);
-  try {
-    stores.problems.forEach((problem) => warn(terminal, problem));
+  return withStores(options.accounting, settings, terminal, sources, async (stores) => {
+    const { readers } = stores;
     const asked = {
       ...subject.choice,
       ...(options.cluster === undefined ? {} : { cluster: options.cluster }),
@@ -276,9 +262,7 @@ export async function showRecords(
     if (shown > 0) return EXIT.found;
     warn(terminal, nothingFound(subject, interval, terminal.now()));
     return statusOfNothing(stores);
-  } finally {
-    await Promise.all(readers.map((reader) => reader.close()));
-  }
+  });
 }
 
 /** Shows whatever the options choose, as `showRecords` does. */

@@ -14,7 +14,7 @@ import { furtherBack, parseInterval, parseRisk } from '../arguments';
 import { acts, CommandError, EXIT, type CommandContext, type GlobalOptions } from '../command';
 import { outputFormat, screenOf, warn, writeLines } from '../output';
 import { distinctPages } from '../records/find';
-import { commandStores, noStoreMessage, realSources, statusOfNothing } from '../stores/stores';
+import { ACCOUNTING_OPTION, realSources, statusOfNothing, withStores, type OpenStores } from '../stores/stores';
 import { progressLine, type Terminal } from '../terminal';
 
 interface ReplayOptions extends GlobalOptions {
@@ -35,7 +35,7 @@ export function register(command: Command, context: CommandContext): void {
     .option('--until <time>', 'jobs that ended before then')
     .option('--risk <list>', 'risks to state, in percent', '1,2,5')
     .option('--trace <file>', 'replay the jobs of a CSV file (or .gz) in place of the accounting DB')
-    .option('--accounting <path>', "read this accounting DB, not the site's and your own")
+    .option(...ACCOUNTING_OPTION)
     .action(acts<ReplayOptions>(context, showReplay));
 }
 
@@ -69,11 +69,9 @@ const isAlone = ({ record: { pe, pe_task_id } }: StoredRecord): boolean => pe ==
 /** The accounting DB's jobs, read day by day; an exit status where there are none. */
 async function storedRuns(options: ReplayOptions, terminal: Terminal): Promise<Result<Histories, number>> {
   const { since, until } = parseInterval(options.since, options.until, terminal.now());
-  const stores = await commandStores(options.accounting, loadSettings(options.config), terminal, realSources);
-  if (stores.readers.length === 0) throw new CommandError(noStoreMessage(stores), EXIT.unavailable);
+  const settings = loadSettings(options.config);
   const progress = progressLine(terminal);
-  try {
-    stores.problems.forEach((problem) => warn(terminal, problem));
+  const read = async (stores: OpenStores): Promise<Result<Histories, number>> => {
     const days = Math.ceil((until.getTime() - since.getTime()) / DAY_MS);
     const runs = new ManyRuns();
     for (let day = 0; day < days; day++) {
@@ -96,8 +94,10 @@ async function storedRuns(options: ReplayOptions, terminal: Terminal): Promise<R
     const hint = furtherBack(since, terminal.now(), '365d');
     warn(terminal, `replay: the memory of no job of this time is known${hint}`);
     return failure(statusOfNothing(stores));
+  };
+  try {
+    return await withStores(options.accounting, settings, terminal, realSources, read);
   } finally {
     progress.clear();
-    await Promise.all(stores.readers.map((reader) => reader.close()));
   }
 }

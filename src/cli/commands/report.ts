@@ -15,7 +15,7 @@ import type { Report } from '../../report/efficiency/report';
 import { renderReport } from '../../report/efficiency/text';
 import { formatInterval } from '../../report/format/local-time';
 import { acts, type CommandContext, type GlobalOptions, CommandError, EXIT, usageError } from '../command';
-import { commandStores, realSources, type Sources, noStoreMessage, statusOfNothing } from '../stores/stores';
+import { ACCOUNTING_OPTION, realSources, statusOfNothing, withStores, type Sources } from '../stores/stores';
 import { findRecords, findSummary } from '../records/find';
 import { ownerAddress } from '../mail/address';
 import { MailError, messageId } from '../mail/message';
@@ -47,7 +47,7 @@ export function register(command: Command, context: CommandContext): void {
     .option('--format <format>', 'text, html, csv (the sums) or json (default: text)')
     .option('--output <file>', 'write it there')
     .option('--mail', 'send it, as text and HTML: to mail_admins; with --owner to that user')
-    .option('--accounting <path>', "read this accounting DB, not the site's and your own")
+    .option(...ACCOUNTING_OPTION)
     .action(acts<ReportOptions>(context, showReport));
 }
 
@@ -144,10 +144,7 @@ export async function showReport(
   const { since, until } = parseInterval(options.since, options.until, now);
   const settings = loadSettings(options.config);
   const recipients = options.mail === true ? recipientsOf(settings, owner) : null;
-  const stores = await commandStores(options.accounting, settings, terminal, sources);
-  if (stores.readers.length === 0) throw new CommandError(noStoreMessage(stores), EXIT.unavailable);
-  try {
-    stores.problems.forEach((problem) => warn(terminal, problem));
+  return withStores(options.accounting, settings, terminal, sources, async (stores) => {
     const rules = await loadRules(settings.rules_file);
     if (rules.problem !== null) warn(terminal, rules.problem);
     const cluster = options.cluster ?? null;
@@ -164,9 +161,7 @@ export async function showReport(
     else if (recipients === null) terminal.write(rendered(report, format, options, terminal, settings));
     if (recipients !== null) for (const line of await mailReport(report, recipients, settings)) warn(terminal, line);
     return nothing ? statusOfNothing(stores) : EXIT.found;
-  } finally {
-    await Promise.all(stores.readers.map((reader) => reader.close()));
-  }
+  });
 }
 
 /** Who gets a report by hand. Throws a usage error where the configuration names nobody. */

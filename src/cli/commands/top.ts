@@ -13,8 +13,8 @@ import {
   renderTopJson,
   type TopReport,
 } from '../../report/records/top';
-import { acts, type CommandContext, type GlobalOptions, CommandError, EXIT, usageError } from '../command';
-import { commandStores, realSources, type Sources, noStoreMessage, statusOfNothing } from '../stores/stores';
+import { acts, type CommandContext, type GlobalOptions, EXIT, usageError } from '../command';
+import { ACCOUNTING_OPTION, realSources, statusOfNothing, withStores, type Sources } from '../stores/stores';
 import { findSummary } from '../records/find';
 import { outputFormat, screenOf, warn, writeLines } from '../output';
 import { addRecordFilterOptions, recordChoiceOf, addIntervalOptions, lineLimitOf } from '../records/options';
@@ -41,7 +41,7 @@ export function register(command: Command, context: CommandContext): void {
     );
   addRecordFilterOptions(addIntervalOptions(command))
     .option('--limit <n>', 'at most so many lines (default: 20; all with --json and --csv)')
-    .option('--accounting <path>', "read this accounting DB, not the site's and your own")
+    .option(...ACCOUNTING_OPTION)
     .action(acts<TopOptions, [string]>(context, showTop));
 }
 
@@ -93,10 +93,7 @@ export async function showTop(
   const interval = parseInterval(options.since, options.until, terminal.now());
   const lines = lineLimitOf(options.limit, format === 'text' ? LINES_ON_A_SCREEN : EVERYTHING);
   const settings = loadSettings(options.config);
-  const stores = await commandStores(options.accounting, settings, terminal, sources);
-  if (stores.readers.length === 0) throw new CommandError(noStoreMessage(stores), EXIT.unavailable);
-  try {
-    stores.problems.forEach((problem) => warn(terminal, problem));
+  return withStores(options.accounting, settings, terminal, sources, async (stores) => {
     const { since, until } = interval;
     const answer = await findSummary(
       { ...choice, since: since.getTime(), until: until.getTime(), by: ranked.by, far_below: FAR_BELOW_LIMIT },
@@ -129,7 +126,5 @@ export async function showTop(
     if (format === 'text') writeLines(terminal, renderTop(report, screen));
     else terminal.write(format === 'json' ? renderTopJson(report) : renderTopCsv(report));
     return groups.length > 0 ? EXIT.found : statusOfNothing(stores);
-  } finally {
-    await Promise.all(stores.readers.map((reader) => reader.close()));
-  }
+  });
 }

@@ -4,11 +4,12 @@ import type { AccountingReader, JobAnswer, JobAttempt, JobQuery } from '../../ac
 import { MANY_TASKS, readTasks, type TaskRows, type TasksQuery } from '../../accounting/tasks';
 import type { FieldName } from '../../record/fields';
 import { privateWorld, privateCluster } from '../../record/job-name';
-import { asStored, mergeRecords, type StoredRecord } from '../../record/merge';
-import { recordKeyText, type JobRecord } from '../../record/record';
+import { asStored } from '../../record/merge';
+import type { JobRecord } from '../../record/record';
 import type { ListedJob } from '../../gridengine/qstat/job-list';
 import type { JobReport } from '../../report/job/job';
 import { usageError } from '../command';
+import { findDistinct, unite } from '../records/find';
 
 /** Where the records of a job come from. */
 export interface JobSources {
@@ -17,17 +18,6 @@ export interface JobSources {
   readonly running: () => Promise<readonly JobRecord[]>;
   /** The jobs that Grid Engine lists, waiting ones too; left out: it is not asked. */
   readonly listed?: () => Promise<readonly ListedJob[]>;
-}
-
-/** Records of several stores, one of each run: what is in more than one of them is merged. */
-export function unite(records: readonly StoredRecord[]): readonly StoredRecord[] {
-  const found = new Map<string, StoredRecord>();
-  for (const stored of records) {
-    const key = recordKeyText(stored.record);
-    const known = found.get(key);
-    found.set(key, known === undefined ? stored : mergeRecords(known, stored));
-  }
-  return [...found.values()];
 }
 
 /** Of a job with more records nobody looks at all charts, and not all fields are needed of each, or not at once. */
@@ -186,10 +176,9 @@ export async function findNewest(
     totals: false as const,
     ...(name === null ? {} : { job_name: name }),
   };
-  const answers = await Promise.all(sources.readers.map((reader) => reader.records(query)));
   const isMine = (record: JobRecord): boolean => record.owner === owner && (name === null || record.job_name === name);
   const records = [
-    ...answers.flatMap(({ records: found }) => found.map(({ record }) => record)),
+    ...(await findDistinct(query, sources.readers)).map(({ record }) => record),
     ...(await sources.running()).filter(isMine),
   ];
   const submission = ({ submitted_at, started_at, ended_at }: JobRecord): number =>

@@ -3,7 +3,7 @@ import type { PollTools, Query } from '../../live/poller';
 import type { Snapshot } from '../../live/snapshot';
 import type { JobRecord } from '../../record/record';
 import type { Settings } from '../../record/settings';
-import { realSources, chooseStores, openStores } from '../stores/stores';
+import { realSources, withSiteStore } from '../stores/stores';
 
 export interface SnapshotOptions {
   /** Also the jobs that wait. */
@@ -40,16 +40,11 @@ const LEAST_PATIENCE_MS = 300_000;
  * warned of each time. Rejects with StoreError or ClientError.
  */
 async function heartbeats(settings: Settings): Promise<readonly JobRecord[]> {
-  const site = chooseStores(undefined, settings.accounting, process.env).filter(({ whose }) => whose === 'site');
-  const server = { socket: settings.serve_socket, ask: realSources.askServer };
-  const { readers } = await openStores(site, realSources.open, server);
   const since = Date.now() - Math.max(LEAST_PATIENCE_MS, HEARTBEATS * settings.heartbeat * 1000);
-  try {
+  return withSiteStore(settings, realSources, async ({ readers }) => {
     const answers = await Promise.all(readers.map((reader) => reader.running({ since })));
     return answers.flat().map(({ record }) => record);
-  } finally {
-    await Promise.all(readers.map((reader) => reader.close()));
-  }
+  });
 }
 
 function whenAsking(cell: LiveCell, onAsking: () => void): LiveCell {

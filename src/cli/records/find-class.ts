@@ -1,4 +1,4 @@
-import type { AccountingReader, RecordsAnswer, RecordsQuery } from '../../accounting/store';
+import type { AccountingReader, RecordsAnswer, RecordSort } from '../../accounting/store';
 import { groupBy } from '../../base/group-by';
 import { nearestName } from '../../base/nearest-name';
 import { countedAt, factsOf } from '../../record/facts';
@@ -51,23 +51,22 @@ function totalsOf(records: readonly JobRecord[]): Totals {
 }
 
 /**
- * The first `most` lines of a query's records whose run is of a class, and the totals of all of those; `find` asks it.
- * Rejects with StoreError.
+ * The first `most` lines of the records in an answer whose run is of a class, and the totals of all of those. Rejects with
+ * StoreError.
  */
 export async function findClassLines(
-  query: Omit<RecordsQuery, 'fields'>,
+  answer: RecordsAnswer,
+  sort: RecordSort = 'time',
   { rules, most, grouped }: ClassChoice,
   readers: readonly AccountingReader[],
-  find: (query: RecordsQuery) => Promise<RecordsAnswer>,
 ): Promise<FoundLines> {
-  const answer = await find(query);
   const all = answer.records.map(({ record }) => record);
   const { judged, leftOut } = await judgeRuns(readers, all, rules, MOST_READ);
   const findings = new Map(
     judged.flatMap(({ keys, found }) => found.slice(0, 1).flatMap((one) => keys.map((key) => [key, one] as const))),
   );
   const records = all.filter((record) => findings.has(recordKeyText(record)));
-  const lines = (grouped ? toJobLines : toLines)(records, query.sort ?? 'time').slice(0, most);
+  const lines = (grouped ? toJobLines : toLines)(records, sort).slice(0, most);
   return {
     answer: {
       ...answer,

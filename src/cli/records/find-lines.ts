@@ -11,7 +11,7 @@ import type {
 import { recordKeyText } from '../../record/record';
 import { newestFirst, toJobLines, toLines, type RecordLine } from '../../report/records/lines';
 import type { Finding } from '../../report/rules/judge';
-import { unite } from '../job/find-job';
+import { findRecords, jobsIn } from './find';
 
 /** The newest records that are read first; where they are the tasks of few arrays, so many times as many or more. */
 const FIRST = 500;
@@ -33,10 +33,9 @@ async function completed(
   const several = lines.filter((line) => line.length > 1 || line[0].task_id !== null);
   if (several.length === 0) return lines;
   const numbers = [...new Set(several.map(([{ job_id }]) => job_id))];
-  const answers = await Promise.all(readers.map((reader) => reader.jobs(numbers, query.fields)));
   const names = new Map(several.flat().map(({ job_id, job_name }) => [job_id, job_name]));
   const test = recordTest(query);
-  const records = unite(answers.flat())
+  const records = (await jobsIn(readers)(numbers, query.fields))
     .map(({ record }) => record)
     .filter((record) => test(record, record.job_name ?? names.get(record.job_id) ?? null));
   const whole = new Map(
@@ -72,26 +71,25 @@ export async function findJobSums(
   };
 }
 
-/** The first `most` records of a query, a line each; `find` asks it. Rejects with StoreError. */
+/** The first `most` records of a query, a line each. Rejects with StoreError. */
 export async function findTaskLines(
   query: RecordsQuery,
   most: number,
-  find: (query: RecordsQuery) => Promise<RecordsAnswer>,
+  readers: readonly AccountingReader[],
 ): Promise<FoundLines> {
-  const answer = await find(query);
+  const answer = await findRecords(query, readers);
   const records = answer.records.map(({ record }) => record);
   return { answer, lines: toLines(records, query.sort ?? 'time').slice(0, most) };
 }
 
 /**
- * The first `most` jobs of a query, in its order, each with all of its records that the query selects; `find` asks it. In
- * the order of time the newest records are enough, other orders weigh whole jobs and need all. Rejects with StoreError.
+ * The first `most` jobs of a query, in its order, each with all of its records that the query selects. In the order of
+ * time the newest records are enough, other orders weigh whole jobs and need all. Rejects with StoreError.
  */
 export async function findJobLines(
   query: RecordsQuery & { readonly limit: number },
   most: number,
   readers: readonly AccountingReader[],
-  find: (query: RecordsQuery) => Promise<RecordsAnswer>,
 ): Promise<FoundLines> {
   const { sort = 'time' } = query;
   const linesOf = ({ records }: RecordsAnswer): readonly RecordLine[] =>
@@ -100,11 +98,11 @@ export async function findJobLines(
       sort,
     );
   if (sort !== 'time') {
-    const answer = await find(query);
+    const answer = await findRecords(query, readers);
     return { answer, lines: linesOf(answer).slice(0, most) };
   }
   let limit = FIRST;
-  const first = await find({ ...query, limit });
+  const first = await findRecords({ ...query, limit }, readers);
   const { totals } = first;
   for (let answer = first; ;) {
     const lines = linesOf(answer);
@@ -114,6 +112,6 @@ export async function findJobLines(
       return { answer: { ...answer, totals }, lines: lines.slice(0, most) };
     const enough = Math.ceil((2 * most) / Math.max(1, lines.length));
     limit = Math.min(query.limit, limit * Math.max(GROWTH, enough));
-    answer = await find({ ...query, limit, totals: false });
+    answer = await findRecords({ ...query, limit, totals: false }, readers);
   }
 }

@@ -1,10 +1,21 @@
 import { addRecords, addSummaries, chooseGroups } from '../../accounting/add-summaries';
 import type { AccountingReader, PagesQuery, RecordsAnswer, RecordsQuery } from '../../accounting/store';
-import type { StoredRecord } from '../../record/merge';
+import { mergeRecords, type StoredRecord } from '../../record/merge';
+import { recordKeyText } from '../../record/record';
 import type { SummaryAnswer, SummaryQuery } from '../../accounting/summary';
 import { ClassHistory } from '../../report/advice/class-history';
 import type { FindJobs } from '../../report/records/accounts';
-import { unite } from '../job/find-job';
+
+/** Records of several stores, one of each run: what is in more than one of them is merged. */
+export function unite(records: readonly StoredRecord[]): readonly StoredRecord[] {
+  const found = new Map<string, StoredRecord>();
+  for (const stored of records) {
+    const key = recordKeyText(stored.record);
+    const known = found.get(key);
+    found.set(key, known === undefined ? stored : mergeRecords(known, stored));
+  }
+  return [...found.values()];
+}
 
 /**
  * The records and totals of a filter from every store (one at least), store by store: no order over all, and up to
@@ -20,6 +31,7 @@ export async function findDistinct(
   query: RecordsQuery,
   readers: readonly AccountingReader[],
 ): Promise<readonly StoredRecord[]> {
+  if (readers.length === 0) return [];
   const { records } = await findRecords(query, readers);
   return readers.length > 1 ? unite(records) : records;
 }

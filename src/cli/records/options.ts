@@ -4,6 +4,7 @@ import { parseMemorySize, parseTime } from '../../gridengine/memory-size';
 import type { RecordStatus } from '../../record/record';
 import { RECORD_COLUMN_NAMES, type RecordColumnName } from '../../report/records/columns';
 import { type GlobalOptions, usageError } from '../command';
+import { ACCOUNTING_OPTION } from '../stores/stores';
 
 /** Options of every command that lists records. */
 export interface RecordListOptions extends GlobalOptions {
@@ -32,7 +33,7 @@ export function addRecordListOptions(command: Command): Command {
     .option('--limit <n>', 'at most so many lines (default: 50; all with --json and --csv)')
     .option('--tasks', 'one line per task of an array job, not one per job')
     .option('--columns <names>', 'these columns, in this order: job,owner,peak ("help" lists them)')
-    .option('--accounting <path>', "read this accounting DB, not the site's and your own");
+    .option(...ACCOUNTING_OPTION);
 }
 
 const SORTS = new Map<string, RecordSort>([

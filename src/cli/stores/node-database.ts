@@ -32,10 +32,18 @@ export async function openNodeDatabase(stateDirectory: string): Promise<NodeData
   }
 }
 
-/** The reader, or a CommandError (3) with the problem. */
-export function requireReader(database: NodeDatabase): NodeReader {
-  if ('reader' in database) return database.reader;
-  throw new CommandError(database.problem, EXIT.unavailable);
+/** Reads node.db of a state directory. Rejects with CommandError (3) where that can't be read. */
+export async function withNodeReader<T>(
+  stateDirectory: string,
+  read: (reader: NodeReader) => T | Promise<T>,
+): Promise<T> {
+  const database = await openNodeDatabase(stateDirectory);
+  if (!('reader' in database)) throw new CommandError(database.problem, EXIT.unavailable);
+  try {
+    return await read(database.reader);
+  } finally {
+    database.reader.close();
+  }
 }
 
 const METRICS: ReadonlyMap<string, Metric> = new Map(

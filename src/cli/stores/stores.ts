@@ -7,9 +7,16 @@ import { StoreError } from '../../accounting/store-error';
 import { isPostgresUrl } from '../../record/postgres-url';
 import type { JobRecord } from '../../record/record';
 import type { Settings } from '../../record/settings';
-import { EXIT } from '../command';
+import { CommandError, EXIT } from '../command';
+import { warn } from '../output';
 import type { Terminal } from '../terminal';
 import type { GridEngineStore } from './grid-engine-store';
+
+/** Of every command that reads accounting DBs: for `commandStores`. */
+export const ACCOUNTING_OPTION = [
+  '--accounting <path>',
+  "read this accounting DB, not the site's and your own",
+] as const;
 
 /** An accounting DB that a command may read, and whose it is. */
 interface StoreChoice {
@@ -52,7 +59,7 @@ interface SiteServer {
   readonly ask: (socket: string) => Promise<AccountingReader>;
 }
 
-interface OpenStores {
+export interface OpenStores {
   readonly readers: readonly AccountingReader[];
   /** The paths of those. */
   readonly opened: readonly string[];
@@ -170,6 +177,38 @@ export async function commandStores(
     // No cell on this host, or its files can't be read: the message of no store says what is missing.
     return stores;
   }
+}
+
+/** Reads stores that are open, and closes them. */
+export async function readStores<T>(stores: OpenStores, read: (stores: OpenStores) => Promise<T>): Promise<T> {
+  try {
+    return await read(stores);
+  } finally {
+    await Promise.all(stores.readers.map((reader) => reader.close()));
+  }
+}
+
+/** Reads what `commandStores` opens; what should have been and could not be is said. Rejects with CommandError where nothing is. */
+export async function withStores<T>(
+  given: string | undefined,
+  settings: Settings,
+  terminal: Terminal,
+  sources: Sources,
+  read: (stores: OpenStores) => Promise<T>,
+): Promise<T> {
+  const stores = await commandStores(given, settings, terminal, sources);
+  if (stores.readers.length === 0) throw new CommandError(noStoreMessage(stores), EXIT.unavailable);
+  stores.problems.forEach((problem) => warn(terminal, problem));
+  return readStores(stores, read);
+}
+
+/** Reads the site's accounting DB alone, which may not be there. */
+export async function withSiteStore<T>(
+  { accounting, serve_socket: socket }: Settings,
+  { open, askServer: ask }: Pick<Sources, 'open' | 'askServer'>,
+  read: (stores: OpenStores) => Promise<T>,
+): Promise<T> {
+  return readStores(await openStores([{ path: accounting, whose: 'site' }], open, { socket, ask }), read);
 }
 
 /** What the commands read, so that a test can put something else there. */

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { RecordsQuery } from '../../../src/accounting/store';
-import { findRecords } from '../../../src/cli/records/find';
+import type { AccountingReader, RecordsQuery } from '../../../src/accounting/store';
 import { findJobLines, findJobSums } from '../../../src/cli/records/find-lines';
 import type { JobRecord } from '../../../src/record/record';
 import { openSqliteStore } from '../../../src/accounting/sqlite/sqlite-store';
@@ -41,17 +40,20 @@ const other = {
 
 const ARRAY = `${task.job_id} bob`;
 
-const reader = memoryReader([...single, ...array, other]);
 const asked: RecordsQuery[] = [];
-const find = (query: RecordsQuery): ReturnType<typeof findRecords> => {
-  asked.push(query);
-  return findRecords(query, [reader]);
+const stored = memoryReader([...single, ...array, other]);
+const reader: AccountingReader = {
+  ...stored,
+  records: (query) => {
+    asked.push(query);
+    return stored.records(query);
+  },
 };
 const QUERY = { since: 0, until: END + 1, limit: 200_000 };
 
 async function sizes(query: Omit<Partial<RecordsQuery>, 'limit'>, most: number): Promise<ReadonlyMap<string, number>> {
   asked.length = 0;
-  const { lines } = await findJobLines({ ...QUERY, ...query }, most, [reader], find);
+  const { lines } = await findJobLines({ ...QUERY, ...query }, most, [reader]);
   assert.ok(lines.length <= most);
   return new Map(lines.map((line) => [`${line[0].job_id} ${line[0].owner ?? ''}`, line.length]));
 }
