@@ -7,10 +7,10 @@ import { renderHostsJson } from '../../report/live/json';
 import { chooseHosts, filterOf, HOSTS_OPTIONS, hostsSorting } from '../../report/live/live-options';
 import { startWatching } from '../../report/live/watch-state';
 import type { CommandContext, GlobalOptions, LiveParts } from '../command';
-import { CommandError, EXIT } from '../command';
+import { EXIT } from '../command';
 import { addOptions, readOptions, watchInterval } from '../live/arguments';
 import { realLiveSources } from '../live/sources';
-import { fetchView, nothingKnown, warnOfProblems, watchCluster, WIDEST_TABLE } from '../live/view';
+import { viewOnce, watchCluster, WIDEST_TABLE } from '../live/view';
 import { wantsXml, writeQhostXml } from '../live/xml';
 import { outputFormat, screenOf, writeLines } from '../output';
 import type { Terminal } from '../terminal';
@@ -32,9 +32,6 @@ export function register(command: Command, context: CommandContext): void {
     );
 }
 
-/** Who asks once waits for the answer. */
-const NEVER = new AbortController().signal;
-
 /** Shows the hosts; resolves to the exit status. Rejects with CommandError or SettingsError. */
 async function showHosts(options: HostsCommandOptions, terminal: Terminal, parts: LiveParts = {}): Promise<number> {
   const format = outputFormat(options);
@@ -50,12 +47,9 @@ async function showHosts(options: HostsCommandOptions, terminal: Terminal, parts
     const start = startWatching('hosts', { filter, sorting: hostsSorting(asked), details });
     return watchCluster({ start, pending: false, interval, settings, sources }, options, terminal, parts.tty);
   }
-  const answer = await fetchView(sources, settings, { pending: false, signal: NEVER }, terminal.now);
-  const { view } = answer;
-  if (!answer.hostsKnown) throw new CommandError(nothingKnown(view), EXIT.unavailable);
-  warnOfProblems(answer, terminal);
+  const { snapshot, view } = await viewOnce(sources, settings, terminal, { pending: false, known: 'hostsKnown' });
   const report: HostsReport = { ...chooseHosts(view, asked), details };
-  if (xml) await writeQhostXml(answer.snapshot, report, terminal);
+  if (xml) await writeQhostXml(snapshot, report, terminal);
   else if (format === 'json') terminal.write(renderHostsJson(report));
   else if (format === 'csv') terminal.write(renderHostsCsv(report));
   else writeLines(terminal, renderHosts(report, screenOf(terminal, options, { widest: WIDEST_TABLE })));

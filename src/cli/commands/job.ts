@@ -48,7 +48,7 @@ import { renderUnfinished, unfinishedLine } from '../../report/job/unfinished';
 import { mayBeUnfinished, mayRunOn, NOBODY_ASKED, type AskedJobs } from '../job/may-be-unfinished';
 import { arrayLines, findArray, type ArrayContext } from '../job/array-screen';
 import { realLiveSources, type LiveSources } from '../live/sources';
-import { outputFormat, screenOf, warn, writeLines, writePieces } from '../output';
+import { outputFormat, screenOf, textOrJson, warn, writeLines, writePieces } from '../output';
 import type { Terminal } from '../terminal';
 
 export interface JobOptions extends GlobalOptions {
@@ -262,9 +262,8 @@ async function retryOne(
   settings: Settings,
   terminal: Terminal,
 ): Promise<number> {
-  const format = outputFormat(options);
+  const format = textOrJson(options, '--retry');
   if (report === undefined || others.length > 0) throw usageError('--retry is about one job: name one');
-  if (format === 'csv') throw usageError('--retry prints text or --json');
   const { showRetry } = await import('../job/retry.js');
   const ended = listed.has(report.job_id) ? { ...report, runs: [] } : report;
   return showRetry(ended, format, settings.grid_engine, terminal);

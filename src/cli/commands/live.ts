@@ -14,10 +14,10 @@ import {
 } from '../../report/live/live-options';
 import { startWatching } from '../../report/live/watch-state';
 import type { CommandContext, GlobalOptions, LiveParts } from '../command';
-import { CommandError, EXIT, usageError } from '../command';
+import { EXIT, usageError } from '../command';
 import { addOptions, readOptions, watchInterval } from '../live/arguments';
 import { realLiveSources } from '../live/sources';
-import { fetchView, nothingKnown, warnOfProblems, watchCluster, WIDEST_TABLE } from '../live/view';
+import { viewOnce, watchCluster, WIDEST_TABLE } from '../live/view';
 import { wantsXml, writeQstatXml } from '../live/xml';
 import { outputFormat, screenOf, writeLines, type OutputFormat } from '../output';
 import type { Terminal } from '../terminal';
@@ -42,9 +42,6 @@ export function register(command: Command, context: CommandContext): void {
       context.finish(showLive(given.optsWithGlobals<LiveCommandOptions>(), context.terminal, context.live)),
     );
 }
-
-/** Who asks once waits for the answer. */
-const NEVER = new AbortController().signal;
 
 function writeReport(report: JobsReport, format: OutputFormat, options: LiveCommandOptions, terminal: Terminal): void {
   if (format === 'json') terminal.write(renderJobsJson(report));
@@ -80,17 +77,14 @@ async function showLive(options: LiveCommandOptions, terminal: Terminal, parts: 
     const start = startWatching('jobs', { filter: filterOf(asked), sorting: jobsSorting(asked), details: false });
     return watchCluster({ start, pending, interval, settings, sources }, options, terminal, parts.tty);
   }
-  const answer = await fetchView(sources, settings, { pending, signal: NEVER }, terminal.now);
-  const { view } = answer;
-  if (!answer.jobsKnown) throw new CommandError(nothingKnown(view), EXIT.unavailable);
-  warnOfProblems(answer, terminal);
+  const { snapshot, view } = await viewOnce(sources, settings, terminal, { pending, known: 'jobsKnown' });
   if (options.atRisk) {
     const report = chooseRisks(view, riskAsked, terminal.now().getTime());
     writeRisks(report, format, terminal);
     return report.risks.length > 0 ? EXIT.found : EXIT.nothing;
   }
   const report = chooseJobs(view, asked);
-  if (xml) await writeQstatXml(answer.snapshot, report, options.full ? filterOf(asked) : null, terminal);
+  if (xml) await writeQstatXml(snapshot, report, options.full ? filterOf(asked) : null, terminal);
   else writeReport(report, format, options, terminal);
   return report.jobs.length > 0 || (report.pending?.length ?? 0) > 0 ? EXIT.found : EXIT.nothing;
 }

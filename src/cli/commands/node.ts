@@ -9,6 +9,7 @@ import { renderSeriesCsv, renderSeriesJson } from '../../report/series/output';
 import type { Loads } from '../../sampler/processes/job-load';
 import { type CommandContext, type GlobalOptions, EXIT } from '../command';
 import { describeSeries, parseMetricNames, withNodeReader } from '../stores/node-database';
+import { addIntervalOptions } from '../records/options';
 import { outputFormat, screenOf, warn, writeLines } from '../output';
 import type { Terminal } from '../terminal';
 import { furtherBack, parseInterval } from '../arguments';
@@ -23,9 +24,7 @@ export interface NodeOptions extends GlobalOptions {
 
 /** `qmemacct node --since 1h` */
 export function register(command: Command, context: CommandContext): void {
-  command
-    .option('--since <time>', 'from then on: 1h, 7d, today, yesterday, 2026-11-01, "2026-11-01 08:00"', '1h')
-    .option('--until <time>', 'up to then (default: now)')
+  addIntervalOptions(command, '1h')
     .option('--metric <names>', 'these metrics only: "a,b"; the name of a source stands for all of its metrics')
     .option('--chart <metric>', 'draw this metric')
     .option(

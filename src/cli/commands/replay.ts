@@ -14,6 +14,7 @@ import { furtherBack, parseInterval, parseRisk } from '../arguments';
 import { acts, CommandError, EXIT, type CommandContext, type GlobalOptions } from '../command';
 import { outputFormat, screenOf, warn, writeLines } from '../output';
 import { distinctPages } from '../records/find';
+import { addIntervalOptions } from '../records/options';
 import { ACCOUNTING_OPTION, realSources, statusOfNothing, withStores, type OpenStores } from '../stores/stores';
 import { progressLine, type Terminal } from '../terminal';
 
@@ -30,9 +31,7 @@ const OWN_HISTORY = 'accounting DB';
 
 /** `qmemacct replay --since 90d` */
 export function register(command: Command, context: CommandContext): void {
-  command
-    .option('--since <time>', 'jobs that ended from then on', '90d')
-    .option('--until <time>', 'jobs that ended before then')
+  addIntervalOptions(command, '90d')
     .option('--risk <list>', 'risks to state, in percent', '1,2,5')
     .option('--trace <file>', 'replay the jobs of a CSV file (or .gz) in place of the accounting DB')
     .option(...ACCOUNTING_OPTION)

@@ -21,6 +21,7 @@ import { ownerAddress } from '../mail/address';
 import { MailError, messageId } from '../mail/message';
 import { createMailer } from '../mail/mailer';
 import { outputFormat, screenOf, warn } from '../output';
+import { addIntervalOptions, SUMMED } from '../records/options';
 import type { Terminal } from '../terminal';
 import { furtherBack, parseInterval } from '../arguments';
 
@@ -38,9 +39,7 @@ export interface ReportOptions extends GlobalOptions {
 
 /** `qmemacct report --since 1d --format html > report.html` */
 export function register(command: Command, context: CommandContext): void {
-  command
-    .option('--since <time>', 'from then on: 1d, 30d, yesterday, 2026-11-01, "2026-11-01 08:00"', '1d')
-    .option('--until <time>', 'up to, and without, then (default: now)')
+  addIntervalOptions(command, '1d')
     .option('--by <what>', 'sums by owner, project, queue, host or name (default: owner; of one owner: name)')
     .option('--owner <name>', "this user's jobs alone")
     .option('--cluster <name>', "this cluster's jobs alone")
@@ -51,21 +50,13 @@ export function register(command: Command, context: CommandContext): void {
     .action(acts<ReportOptions>(context, showReport));
 }
 
-const DIMENSIONS: ReadonlyMap<string, Dimension> = new Map([
-  ['owner', 'owner'],
-  ['project', 'project'],
-  ['queue', 'queue'],
-  ['host', 'host'],
-  ['name', 'job_name'],
-]);
-
 type Format = 'text' | 'html' | 'csv' | 'json';
 const FORMATS: readonly Format[] = ['text', 'html', 'csv', 'json'];
 
 function dimensionOf(text: string): Dimension {
-  const dimension = DIMENSIONS.get(text);
-  if (dimension === undefined) throw usageError(`--by: "${text}" is none of owner, project, queue, host and name`);
-  return dimension;
+  const summed = SUMMED.find(({ one }) => one === text);
+  if (summed === undefined) throw usageError(`--by: "${text}" is none of owner, project, queue, host and name`);
+  return summed.by;
 }
 
 /** What --format says; --json and --csv, which every command knows, say the same. */

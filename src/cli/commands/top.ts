@@ -1,5 +1,4 @@
 import type { Command } from 'commander';
-import type { Dimension } from '../../accounting/summary';
 import { loadSettings } from '../../record/settings';
 import { describeFilter } from '../../report/records/filter-text';
 import { FAR_BELOW_LIMIT } from '../../report/advice/fit';
@@ -17,7 +16,14 @@ import { acts, type CommandContext, type GlobalOptions, EXIT, usageError } from 
 import { ACCOUNTING_OPTION, realSources, statusOfNothing, withStores, type Sources } from '../stores/stores';
 import { findSummary } from '../records/find';
 import { outputFormat, screenOf, warn, writeLines } from '../output';
-import { addRecordFilterOptions, recordChoiceOf, addIntervalOptions, lineLimitOf } from '../records/options';
+import {
+  addIntervalOptions,
+  addRecordFilterOptions,
+  lineLimitOf,
+  recordChoiceOf,
+  SUMMED,
+  type Summed,
+} from '../records/options';
 import { sayShown } from '../records/subject';
 import type { Terminal } from '../terminal';
 import { furtherBack, parseInterval } from '../arguments';
@@ -45,27 +51,13 @@ export function register(command: Command, context: CommandContext): void {
     .action(acts<TopOptions, [string]>(context, showTop));
 }
 
-interface Ranked {
-  readonly by: Dimension;
-  readonly one: string;
-  readonly many: string;
-}
-
-const RANKED: readonly Ranked[] = [
-  { by: 'owner', one: 'owner', many: 'owners' },
-  { by: 'project', one: 'project', many: 'projects' },
-  { by: 'queue', one: 'queue', many: 'queues' },
-  { by: 'host', one: 'host', many: 'hosts' },
-  { by: 'job_name', one: 'name', many: 'names' },
-];
-
 const LINES_ON_A_SCREEN = 20;
 const EVERYTHING = 1_000_000_000;
 
-function rankedOf(text: string): Ranked {
-  const ranked = RANKED.find(({ one, many }) => text === one || text === many);
+function rankedOf(text: string): Summed {
+  const ranked = SUMMED.find(({ one, many }) => text === one || text === many);
   if (ranked === undefined)
-    throw usageError(`top: "${text}" can't be ranked; write ${RANKED.map(({ many }) => many).join(', ')}`);
+    throw usageError(`top: "${text}" can't be ranked; write ${SUMMED.map(({ many }) => many).join(', ')}`);
   return ranked;
 }
 

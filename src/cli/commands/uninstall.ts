@@ -1,11 +1,10 @@
-import { join } from 'node:path';
 import type { Command } from 'commander';
 import { packageRoot } from '../../base/package-root';
 import { readSite } from '../../gridengine/site';
 import { loadSettings } from '../../record/settings';
 import { acts, type CommandContext, type GlobalOptions, CommandError, EXIT, usageError } from '../command';
-import { backUp, readHistory } from '../install/backups';
-import { makeChanges, requireBackup, requireQconf } from '../install/configure-hooks';
+import { readHistory } from '../install/backups';
+import { backupDirectory, makeChanges, requireQconf } from '../install/configure-hooks';
 import { confirmed } from '../install/steps';
 import { applySteps } from '../install/install-node';
 import { DEFAULT_PREFIX, hookDirectory, systemPlaces } from '../install/places';
@@ -80,7 +79,7 @@ async function removeFromCluster(options: UninstallOptions, terminal: Terminal):
   if (options.purge) throw usageError('--purge is for "uninstall --node" on each host');
   const settings = loadSettings(options.config);
   const qconf = requireQconf(terminal.env, settings);
-  const directory = options.backup ?? join(settings.state_dir, 'backup');
+  const directory = backupDirectory(options, settings);
   const site = await readSite(qconf);
   const plan = planRemoval(site, readHistory(directory), [hookDirectory(options.prefix)]);
   if (plan.problems.length > 0) throw new CommandError(plan.problems.join('\n'), EXIT.unavailable);
@@ -93,9 +92,7 @@ async function removeFromCluster(options: UninstallOptions, terminal: Terminal):
   plan.remarks.forEach((remark) => warn(terminal, remark));
   if (options.dryRun) return EXIT.found;
   if (!(await confirmed('Change this?', options))) return EXIT.nothing;
-  requireBackup(directory);
-  print(`the old texts are in ${backUp(directory, site, plan.changes, terminal.now())}`);
-  await makeChanges(qconf, plan.changes, print);
+  await makeChanges(qconf, site, plan.changes, directory, terminal);
   print('then remove the program from each host: qmemacct uninstall --node');
   return EXIT.found;
 }

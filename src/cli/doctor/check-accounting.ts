@@ -12,6 +12,7 @@ import { delivererIdentity } from '../../sampler/delivery/outbox-feeder';
 import { formatDuration } from '../../report/format/units';
 import { siteFiles } from '../import/import-site';
 import type { Terminal } from '../terminal';
+import { delivererName } from '../stores/maintenance';
 import { findingsIn, type Finding } from './finding';
 import type { HostRole } from './host-role';
 import { checkSize } from './check-size';
@@ -133,7 +134,7 @@ function checkStore(state: NodeState, who: string, probe: StoreProbe, { runsJobs
 export function checkAccounting(state: NodeState, role: Role, now: Date, env: Terminal['env']): Finding[] {
   const { settings, settingsPath, isRoot } = state;
   if (!role.runsJobs && !existsSync(settingsPath)) return [];
-  const who = settings.deliver_as === '' ? 'nobody' : settings.deliver_as;
+  const who = delivererName(settings);
   let identity: ReturnType<typeof delivererIdentity>;
   try {
     identity = delivererIdentity(settings.deliver_as);

@@ -2,7 +2,7 @@ import { accessSync, constants, existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { strayCgroups } from '../../sampler/job/job-cgroups';
 import { readText } from '../../sources/files';
-import { JOBS_GROUP } from '../../sources/job/job-cgroup';
+import { JOBS_GROUP, V1_CONTROLLERS } from '../../sources/job/job-cgroup';
 import { unavailable } from '../../sources/source';
 import type { SourceState } from './check-sources';
 import { findingsIn, type Finding } from './finding';
@@ -11,8 +11,6 @@ import type { NodeState } from './node-state';
 const { ok, note, warning } = findingsIn('cgroups');
 
 type Asking = Pick<NodeState, 'settings' | 'settingsPath' | 'isRoot'>;
-
-const V1_CONTROLLERS = ['memory', 'cpuacct', 'cpu', 'blkio', 'pids'] as const;
 
 /** The hierarchies of control groups that are mounted where samplers and hooks look for them. */
 interface Hierarchies {

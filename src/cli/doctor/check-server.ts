@@ -1,10 +1,10 @@
 import { existsSync, lstatSync } from 'node:fs';
 import { reasonOf } from '../../base/log';
 import type { Settings } from '../../record/settings';
-import { delivererIdentity } from '../../sampler/delivery/outbox-feeder';
 import type { SystemPlaces } from '../install/places';
 import { answering } from '../install/serve-files';
 import { isSetUp, SERVER } from '../install/services';
+import { delivererName, delivererOwner } from '../stores/maintenance';
 import { findingsIn, type Finding } from './finding';
 
 const { ok, warning, problem } = findingsIn('server');
@@ -12,9 +12,8 @@ const { ok, warning, problem } = findingsIn('server');
 const GROUP_OR_OTHERS = 0o077;
 
 /** Why the server, which runs as the user of deliver_as, takes no token of the file; null: it does. Throws UserError. */
-function tokensFault(path: string, user: string): string | null {
-  // Where root itself delivers.
-  const wanted = delivererIdentity(user)?.uid ?? 0;
+function tokensFault(path: string, settings: Served): string | null {
+  const { uid: wanted } = delivererOwner(settings);
   try {
     const file = lstatSync(path);
     const { uid, mode } = file;
@@ -26,11 +25,12 @@ function tokensFault(path: string, user: string): string | null {
   }
 }
 
-function checkTokens({ serve_tokens: path, deliver_as: user }: Served, isRoot: boolean): Finding[] {
+function checkTokens(settings: Served, isRoot: boolean): Finding[] {
+  const { serve_tokens: path } = settings;
   if (path === '' || !isRoot) return [];
-  const name = user === '' ? 'nobody' : user;
+  const name = delivererName(settings);
   try {
-    const fault = tokensFault(path, user);
+    const fault = tokensFault(path, settings);
     if (fault === null) return [ok('tokens', path)];
     return [warning('tokens', `${path} ${fault}: no token is accepted`, `chown ${name} ${path}; chmod 600 ${path}`)];
   } catch (error) {

@@ -3,13 +3,12 @@ import { lstatSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { makeOwnedDirectory, setMode, type Ownership } from '../../base/set-owner';
 import { untrusted } from '../../base/trusted-path';
-import { delivererIdentity } from '../../sampler/delivery/outbox-feeder';
 import { isPostgresUrl } from '../../record/postgres-url';
 import type { Settings } from '../../record/settings';
-import { isEmptyDirectory } from './directories';
+import { delivererName, delivererOwner } from '../stores/maintenance';
+import { isEmptyDirectory, sharedMode } from './directories';
 import type { Step } from './steps';
 
-const OTHERS_READ = 0o004;
 const OTHERS_WRITE = 0o002;
 
 function reason(error: unknown): string {
@@ -26,15 +25,15 @@ function makeFor(path: string, mode: number, owner: Ownership): void {
 export function accountingDirectorySteps(settings: Settings): Step[] {
   if (isPostgresUrl(settings.accounting)) return [];
   const path = dirname(settings.accounting);
-  const who = settings.deliver_as === '' ? 'nobody' : settings.deliver_as;
+  const who = delivererName(settings);
   const fix = `make it on a host that may, for ${who}: install -d -o ${who} ${path}`;
-  let owner: ReturnType<typeof delivererIdentity>;
+  let owner: Ownership;
   try {
-    owner = delivererIdentity(settings.deliver_as);
+    owner = delivererOwner(settings);
   } catch (error) {
     return [{ says: `look for the user ${who}`, apply: () => reason(error) }];
   }
-  const { uid, gid } = owner ?? { uid: 0, gid: 0 };
+  const { uid } = owner;
   const found = lstatSync(path, { throwIfNoEntry: false });
   const attempt = (says: string, action: () => void): Step => ({
     says,
@@ -48,10 +47,9 @@ export function accountingDirectorySteps(settings: Settings): Step[] {
       }
     },
   });
-  // Group-sticky, so that the files get the group that may read them.
-  const mode = parseInt(settings.accounting_mode, 8) & OTHERS_READ ? 0o2755 : 0o2750;
+  const mode = sharedMode(settings);
   if (found === undefined) {
-    return [attempt(`make ${path} for ${who} (${mode.toString(8)})`, () => makeFor(path, mode, { uid, gid }))];
+    return [attempt(`make ${path} for ${who} (${mode.toString(8)})`, () => makeFor(path, mode, owner))];
   }
   if (!found.isDirectory()) return [];
   if (found.uid === uid) {
@@ -62,9 +60,7 @@ export function accountingDirectorySteps(settings: Settings): Step[] {
   }
   if (found.uid === 0 && isEmptyDirectory(path))
     return [
-      attempt(`give the empty ${path} to ${who} (${mode.toString(8)})`, () =>
-        makeOwnedDirectory(path, mode, { uid, gid }),
-      ),
+      attempt(`give the empty ${path} to ${who} (${mode.toString(8)})`, () => makeOwnedDirectory(path, mode, owner)),
     ];
   return [
     {

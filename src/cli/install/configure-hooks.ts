@@ -1,10 +1,11 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
+import { reasonOf } from '../../base/log';
 import { askDialect } from '../../gridengine/ask-dialect';
 import { sanitisesRootHooks } from '../../gridengine/dialect';
 import { findCell } from '../../gridengine/find-cell';
 import { findQconf, type Qconf } from '../../gridengine/qconf';
-import { readSite } from '../../gridengine/site';
+import { readSite, type Site } from '../../gridengine/site';
 import { loadSettings, type Settings } from '../../record/settings';
 import { CommandError, EXIT, usageError } from '../command';
 import type { InstallOptions } from '../commands/install';
@@ -55,7 +56,7 @@ function requireGoodHosts(verdicts: readonly HostVerdict[], options: InstallOpti
   );
 }
 
-function planOf(options: InstallOptions, site: Awaited<ReturnType<typeof readSite>>): HookPlan {
+function planOf(options: InstallOptions, site: Site): HookPlan {
   const plan = planHooks(
     site,
     { hosts: options.hosts ?? null, queues: options.queue ?? null },
@@ -87,24 +88,32 @@ async function requireSafeLines({ plain, env }: InstallOptions, qconf: Qconf): P
 }
 
 /** The directory for the old texts. Throws CommandError where it can't be made. */
-export function requireBackup(directory: string): void {
+function requireBackup(directory: string): void {
   try {
     mkdirSync(directory, { recursive: true, mode: 0o700 });
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
     throw new CommandError(
-      `${directory}: the old texts can't be kept there (${reason}); give --backup DIR`,
+      `${directory}: the old texts can't be kept there (${reasonOf(error)}); give --backup DIR`,
       EXIT.unavailable,
     );
   }
 }
 
+/** Where the old texts are kept. */
+export const backupDirectory = ({ backup }: Pick<InstallOptions, 'backup'>, { state_dir: state }: Settings): string =>
+  backup ?? join(state, 'backup');
+
 /** Makes changes in Grid Engine, the old texts kept first, target by target. */
 export async function makeChanges(
   qconf: Qconf,
+  site: Site,
   changes: readonly Change[],
-  print: (line: string) => void,
+  directory: string,
+  terminal: Terminal,
 ): Promise<void> {
+  const print = (line: string): void => writeLines(terminal, [line]);
+  requireBackup(directory);
+  print(`the old texts are in ${backUp(directory, site, changes, terminal.now())}`);
   for (const [target, ones] of byTarget(changes)) {
     await applyChanges(qconf, target, ones);
     print(`changed the ${targetName(target)}`);
@@ -135,10 +144,7 @@ export async function configureHooks(options: InstallOptions, terminal: Terminal
   }
   const reach = `${plan.hosts.length} ${plan.hosts.length === 1 ? 'host' : 'hosts'}`;
   if (!(await confirmed(`Change this for the jobs of ${reach}?`, options))) return EXIT.nothing;
-  const directory = options.backup ?? join(settings.state_dir, 'backup');
-  requireBackup(directory);
-  print(`the old texts are in ${backUp(directory, site, plan.changes, terminal.now())}`);
-  await makeChanges(qconf, plan.changes, print);
+  await makeChanges(qconf, site, plan.changes, backupDirectory(options, settings), terminal);
   print('jobs that start once their host has taken it up (load_report_time) are accounted');
   if (options.plain)
     warn(

@@ -1,8 +1,10 @@
 import { lstatSync, readdirSync } from 'node:fs';
 import { makeOwnedDirectory } from '../../base/set-owner';
+import type { Settings } from '../../record/settings';
 import type { Step } from './steps';
 
-interface WantedDirectory {
+/** A directory that is needed, and whose it is to be. */
+export interface WantedDirectory {
   readonly path: string;
   readonly mode: number;
   readonly uid: number;
@@ -10,6 +12,7 @@ interface WantedDirectory {
 }
 
 const PERMISSIONS = 0o7777;
+const OTHERS_READ = 0o004;
 const octal = (mode: number): string => (mode & PERMISSIONS).toString(8).padStart(4, '0');
 
 /** What is wrong with a directory that should be like this; null: nothing. "missing" where there is none. */
@@ -37,6 +40,10 @@ export function directorySteps(wanted: WantedDirectory): Step[] {
     },
   ];
 }
+
+/** Of one that others may read as far as they may read the accounting DB: group-sticky, so that files get its group. */
+export const sharedMode = ({ accounting_mode: mode }: Pick<Settings, 'accounting_mode'>): number =>
+  parseInt(mode, 8) & OTHERS_READ ? 0o2755 : 0o2750;
 
 const root = { uid: 0, gid: 0 };
 

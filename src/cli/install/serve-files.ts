@@ -3,13 +3,14 @@ import { existsSync } from 'node:fs';
 import { connect } from 'node:net';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { Ownership } from '../../base/set-owner';
 import { check } from '../../base/shape';
 import { peerCredentials, type PeerCredentials } from '../../native/peer-credentials';
 import type { Settings } from '../../record/settings';
-import { delivererIdentity } from '../../sampler/delivery/outbox-feeder';
 import { ClientError, newServerClient } from '../../server/client/server-client';
 import { healthShape } from '../../server/routes/health';
 import { usageError } from '../command';
+import { delivererOwner } from '../stores/maintenance';
 import { directorySteps } from './directories';
 import { hookDirectory, type SystemPlaces } from './places';
 import { isAttended, removalSteps, SERVER, setUpSteps, type Host } from './services';
@@ -20,13 +21,6 @@ const ENDS_WITHIN_MS = 20_000;
 
 /** A cron table and a unit take no other characters as they are. */
 const PLAIN_PATH = /^[\w./@+-]+$/;
-
-interface Identity {
-  readonly uid: number;
-  readonly gid: number;
-}
-
-const identityOf = (user: string): Identity => delivererIdentity(user) ?? { uid: 0, gid: 0 };
 
 /** What is wrong with the server that answers at the socket, '' where nothing is; null: none answers. */
 export async function answering(socket: string): Promise<string | null> {
@@ -60,7 +54,7 @@ async function testQuestion({ serve_socket: socket }: Settings): Promise<string 
 }
 
 /** As cron does every minute from now on. */
-function startNow(prefix: string, { uid, gid }: Identity): string | null {
+function startNow(prefix: string, { uid, gid }: Ownership): string | null {
   const script = `/bin/sh -p ${join(hookDirectory(prefix), 'serve.sh')} 2>&1 | logger -t qmemacct`;
   const become = ['--reuid', String(uid), '--regid', String(gid), '--init-groups'];
   const child = spawn('setpriv', [...become, '/bin/sh', '-c', script], {
@@ -88,7 +82,7 @@ async function serverAt(socket: string): Promise<PeerCredentials | null> {
 }
 
 /** Ends a server of that user. */
-async function endServer(socket: string, { uid }: Identity): Promise<string | null> {
+async function endServer(socket: string, { uid }: Ownership): Promise<string | null> {
   const server = await serverAt(socket);
   if (server === null) return null;
   if (server.uid !== uid) return `the server at ${socket} is uid ${server.uid}'s, not ${uid}'s: end it by hand`;
@@ -107,10 +101,10 @@ async function endServer(socket: string, { uid }: Identity): Promise<string | nu
  */
 export function serveSteps(host: Host, renewed: boolean): Step[] {
   const { places, settings, prefix } = host;
-  const { serve_socket: socket, deliver_as: user } = settings;
+  const { serve_socket: socket } = settings;
   if (!PLAIN_PATH.test(socket))
     throw usageError(`serve_socket = "${socket}": only letters, digits and ./@+-_ with install --serve`);
-  const identity = identityOf(user);
+  const identity = delivererOwner(settings);
   const steps = setUpSteps(SERVER, host, {
     runs: !renewed && isAttended(places),
     now: {
@@ -128,6 +122,6 @@ export function serveSteps(host: Host, renewed: boolean): Step[] {
 }
 
 /** Ends the server that an installation has set up, and takes its files away; those that were changed stay. */
-export function removeServeSteps(places: SystemPlaces, { serve_socket: socket, deliver_as: user }: Settings): Step[] {
-  return removalSteps(SERVER, places, () => endServer(socket, identityOf(user)));
+export function removeServeSteps(places: SystemPlaces, settings: Settings): Step[] {
+  return removalSteps(SERVER, places, () => endServer(settings.serve_socket, delivererOwner(settings)));
 }

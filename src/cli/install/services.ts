@@ -4,6 +4,7 @@ import { dirname, join } from 'node:path';
 import { reasonOf } from '../../base/log';
 import { isPostgresUrl } from '../../record/postgres-url';
 import type { Settings } from '../../record/settings';
+import { delivererName } from '../stores/maintenance';
 import { leaveSteps, removeSteps, writeSteps } from './kept-files';
 import { commandPath, hookDirectory, type SystemPlaces } from './places';
 import type { Step } from './steps';
@@ -104,12 +105,12 @@ export const isAttended = ({ units, cron }: SystemPlaces): boolean => units !== 
 
 /** Text of a file in `hooks`, with what this host has for the words between "@". */
 export function fromTemplate({ prefix, settings, settingsPath, hooks }: Host, name: string): string {
-  const { serve_socket: socket, accounting, deliver_as: user } = settings;
+  const { serve_socket: socket, accounting } = settings;
   return readFileSync(join(hooks, name), 'utf8')
     .replaceAll('@HOOKS@', hookDirectory(prefix))
     .replaceAll('@COMMAND@', commandPath(prefix))
     .replaceAll('@SETTINGS@', settingsPath)
-    .replaceAll('@USER@', user === '' ? 'nobody' : user)
+    .replaceAll('@USER@', delivererName(settings))
     .replaceAll('@SOCKET@', socket)
     .replaceAll('@SOCKET_DIRECTORY@', dirname(socket))
     .replaceAll('@WRITABLE@', isPostgresUrl(accounting) ? '' : `-${dirname(accounting)}`);

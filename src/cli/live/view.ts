@@ -34,7 +34,7 @@ async function recordsOrProblem(
 }
 
 /** What qmaster said and what samplers say, put together. Rejects when the configuration can't be used. */
-export async function fetchView(
+async function fetchView(
   sources: LiveSources,
   settings: Settings,
   options: SnapshotOptions,
@@ -55,7 +55,7 @@ export async function fetchView(
 }
 
 /** Why there is nothing to show at all. */
-export function nothingKnown({ problems }: ClusterView): string {
+function nothingKnown({ problems }: ClusterView): string {
   return problems.length > 0
     ? problems.join('\n')
     : 'Grid Engine has not answered yet; qstat and qhost show whether it does';
@@ -99,7 +99,18 @@ export async function watchCluster(
   throw new CommandError(nothingKnown(last.view), EXIT.unavailable);
 }
 
-/** Says what is amiss beside the answer. */
-export function warnOfProblems({ view }: LiveAnswer, terminal: Terminal): void {
-  view.problems.forEach((problem) => warn(terminal, problem));
+/** Who asks once waits for the answer. */
+const NEVER = new AbortController().signal;
+
+/** The cluster as it is now, what is amiss said beside it. Rejects with CommandError where qmaster has never said `known`. */
+export async function viewOnce(
+  sources: LiveSources,
+  settings: Settings,
+  terminal: Terminal,
+  { pending, known }: { readonly pending: boolean; readonly known: 'jobsKnown' | 'hostsKnown' },
+): Promise<LiveAnswer> {
+  const answer = await fetchView(sources, settings, { pending, signal: NEVER }, terminal.now);
+  if (!answer[known]) throw new CommandError(nothingKnown(answer.view), EXIT.unavailable);
+  answer.view.problems.forEach((problem) => warn(terminal, problem));
+  return answer;
 }

@@ -5,7 +5,8 @@ import { makeOwnedDirectory } from '../../base/set-owner';
 import { untrusted } from '../../base/trusted-path';
 import type { Settings } from '../../record/settings';
 import { dayOfReport, reportPath } from '../../report/efficiency/kept-reports';
-import { delivererIdentity } from '../../sampler/delivery/outbox-feeder';
+import { sharedMode, type WantedDirectory } from '../install/directories';
+import { delivererOwner } from '../stores/maintenance';
 import { ledgerDirectory } from './ledger';
 
 interface ReportFiles {
@@ -30,24 +31,10 @@ export function pruneReports(directory: string, oldest: string): number {
   return old.length;
 }
 
-/** A directory that a night needs, and whose it is to be. */
-interface NightPlace {
-  readonly path: string;
-  readonly mode: number;
-  readonly uid: number;
-  readonly gid: number;
-}
-
-const OTHERS_READ = 0o004;
-
 /** The reports' directory, of the user who writes them, and that of users' choices, which is everybody's and root's. */
-export function nightPlaces(settings: Settings): readonly NightPlace[] {
-  const deliverer = delivererIdentity(settings.deliver_as) ?? { uid: 0, gid: 0 };
-  const mode = parseInt(settings.accounting_mode, 8) & OTHERS_READ ? 0o2755 : 0o2750;
-  return [
-    ...(settings.report_dir === '' ? [] : [{ path: settings.report_dir, mode, ...deliverer }]),
-    { path: settings.digest_dir, mode: 0o1777, uid: 0, gid: 0 },
-  ];
+export function nightPlaces(settings: Settings): readonly WantedDirectory[] {
+  const place = { path: settings.report_dir, mode: sharedMode(settings), ...delivererOwner(settings) };
+  return [...(settings.report_dir === '' ? [] : [place]), { path: settings.digest_dir, mode: 0o1777, uid: 0, gid: 0 }];
 }
 
 /**
@@ -56,8 +43,7 @@ export function nightPlaces(settings: Settings): readonly NightPlace[] {
  */
 export function makeNightPlaces(settings: Settings): void {
   if (process.geteuid?.() !== 0) return;
-  const deliverer = delivererIdentity(settings.deliver_as) ?? { uid: 0, gid: 0 };
-  const ledger: NightPlace = { path: ledgerDirectory(settings), mode: 0o700, ...deliverer };
+  const ledger = { path: ledgerDirectory(settings), mode: 0o700, ...delivererOwner(settings) };
   for (const { path, mode, uid, gid } of [...nightPlaces(settings), ledger]) {
     if (lstatSync(dirname(path), { throwIfNoEntry: false })?.isDirectory() !== true) continue;
     if (untrusted(dirname(path)) !== null || lstatSync(path, { throwIfNoEntry: false }) !== undefined) continue;

@@ -1,6 +1,7 @@
 import { existsSync, mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { HistoryStore, LongWork } from '../../accounting/history-store';
+import type { Ownership } from '../../base/set-owner';
 import { loadSettings, type Settings } from '../../record/settings';
 import { delivererIdentity } from '../../sampler/delivery/outbox-feeder';
 import { interruption, progressLine, type Terminal } from '../terminal';
@@ -27,6 +28,14 @@ export function importSettings(config: string, env: Terminal['env']): Settings {
   mkdirSync(dirname(accounting), { recursive: true, mode: 0o700 });
   return { ...settings, accounting, accounting_mode: '0600' };
 }
+
+/** The user that the accounting DB belongs to. */
+export const delivererName = ({ deliver_as: user }: Pick<Settings, 'deliver_as'>): string =>
+  user === '' ? 'nobody' : user;
+
+/** The numbers of that user; root's where root itself delivers. Throws UserError. */
+export const delivererOwner = ({ deliver_as: user }: Pick<Settings, 'deliver_as'>): Ownership =>
+  delivererIdentity(user) ?? { uid: 0, gid: 0 };
 
 /**
  * Root becomes the user that the accounting DB belongs to, for good: root is nobody on most network file systems, and a

@@ -47,7 +47,7 @@ export function ownPart(
   return at < 0 ? null : { path: `/${words.slice(0, at + 1).join('/')}`, origin: 'scope' };
 }
 
-const V1_CONTROLLERS = ['memory', 'cpuacct', 'cpu', 'blkio', 'pids'] as const;
+export const V1_CONTROLLERS = ['memory', 'cpuacct', 'cpu', 'blkio', 'pids'] as const;
 
 /** Where a v1 hierarchy is mounted: under all its controllers' names ("cpu,cpuacct") or under one of them. */
 function mountOf(root: string, { hierarchy }: CgroupMembership, exists: (path: string) => boolean): string | null {
