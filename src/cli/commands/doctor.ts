@@ -22,7 +22,7 @@ import { templateWords } from '../doctor/ask-host';
 import { executionHosts, findRole, roleFinding } from '../doctor/host-role';
 import { readNodeState, type NodeState } from '../doctor/node-state';
 import { DEFAULT_PREFIX, systemPlaces } from '../install/places';
-import { selfTest, type SelfTest } from '../install/self-test';
+import { describeTest, selfTest, type SelfTest } from '../install/self-test';
 import { writeStamp } from '../install/stamp';
 import { unsafeEnv } from '../install/static-env';
 import { screenOf, textOrJson, writeLines } from '../output';
@@ -70,27 +70,16 @@ async function test(state: NodeState, now: Date, env?: string): Promise<SelfTest
   const badEnv = env === undefined ? null : unsafeEnv(env);
   if (badEnv !== null) return failed(`--env ${env ?? ''}: ${badEnv}`);
   const result = await selfTest(conf, settings.deliver_as).catch((error: unknown) => failed(reasonOf(error)));
-  writeStamp(settings.state_dir, {
-    prefix,
-    version: basename(conf.program),
-    tested_at: now.toISOString(),
-    ok: result.ok,
-    problems: result.problems,
-  });
+  writeStamp(settings.state_dir, { prefix, version: basename(conf.program) }, result, now);
   return result;
 }
 
 function findingsOf(result: SelfTest): Finding[] {
-  const { prologMs, epilogMs, samples, mode } = result;
   if (!result.ok)
     return result.problems.map((reason) =>
       problem('job', reason, 'fix it before the hooks are configured for this host'),
     );
-  const sampled = samples === null ? '' : `, ${samples} samples in the ${mode ?? 'full'} mode`;
-  return [
-    ok('job', `prolog ${prologMs ?? '?'} ms, epilog ${epilogMs ?? '?'} ms${sampled}`),
-    ...result.problems.map((reason) => note('job', reason)),
-  ];
+  return [ok('job', describeTest(result)), ...result.problems.map((reason) => note('job', reason))];
 }
 
 /** What the jobs of a host need, and what can be measured of them. */

@@ -9,6 +9,7 @@ import { ownStatus } from '../../sampler/delivery/node-status';
 import { deliverRecords } from '../../sampler/delivery/outbox-feeder';
 import { NodeStore } from '../../sampler/node-store/node-store';
 import { tidyNode, type TidyOutcome } from '../../sampler/node-store/storage';
+import { plural } from '../../report/format/units';
 import { acts, type CommandContext, type GlobalOptions, CommandError, EXIT, usageError } from '../command';
 import { textOrJson, warn, writeLines } from '../output';
 import { makePrivateState } from '../run/private-state';
@@ -83,13 +84,11 @@ const heldBy = (problem: string | null): string =>
     ? 'another process delivers them'
     : `another process delivers them, and its last try failed: ${problem}`;
 
-const count = (number: number, one: string, many: string): string => `${number} ${number === 1 ? one : many}`;
-
 function describe({ recovered, ingested, delivered, left }: TidyOutcome): string {
   const done = [
-    ...(recovered > 0 ? [`finished ${count(recovered, 'abandoned run', 'abandoned runs')}`] : []),
-    ...(ingested > 0 ? [`took in ${count(ingested, 'record', 'records')} of jobs' owners`] : []),
-    `delivered ${count(delivered, 'record', 'records')}`,
+    ...(recovered > 0 ? [`finished ${plural(recovered, 'abandoned run')}`] : []),
+    ...(ingested > 0 ? [`took in ${plural(ingested, 'record')} of jobs' owners`] : []),
+    `delivered ${plural(delivered, 'record')}`,
     ...(left > 0 ? [`${left} left`] : []),
   ];
   return done.join(', ');
@@ -141,7 +140,7 @@ export async function flush(options: FlushOptions, terminal: Terminal): Promise<
     if (outcome.left === 0 && outcome.problem === null) continue;
     const what =
       outcome.left > 0
-        ? `${count(outcome.left, 'record waits', 'records wait')} in ${outcome.state_dir}/node.db`
+        ? `${plural(outcome.left, 'record waits', 'records wait')} in ${outcome.state_dir}/node.db`
         : "the host's status can't be delivered";
     warn(terminal, `${what}: ${outcome.problem ?? heldBy(null)}`);
   }

@@ -12,7 +12,7 @@ import { confirmed } from '../install/steps';
 import { installOnNode, planNode, type NodeInstallation } from '../install/install-node';
 import { chooseNodeSettings, settingsOfCell } from '../install/node-settings';
 import { DEFAULT_PREFIX, systemPlaces } from '../install/places';
-import type { SelfTest } from '../install/self-test';
+import { describeTest } from '../install/self-test';
 import { textOrJson, warn, writeLines } from '../output';
 import type { Terminal } from '../terminal';
 
@@ -104,13 +104,6 @@ function requireRoot(): void {
     );
 }
 
-function describeTest(test: SelfTest): string {
-  const { prologMs, epilogMs, mode, samples } = test;
-  if (!test.ok) return 'self-test: failed';
-  const seen = samples === null ? '' : `, ${samples} samples${mode === 'small' ? ' in the small mode' : ''}`;
-  return `self-test: ok (prolog ${prologMs ?? '?'} ms, epilog ${epilogMs ?? '?'} ms${seen})`;
-}
-
 /** Says whether the first fork of each job will be heard from now on. */
 async function showListener(asking: Parameters<typeof listenerFinding>[1], terminal: Terminal): Promise<void> {
   const answer = await askListener(listenerPaths(asking.settings).socket);
@@ -183,7 +176,7 @@ async function installNode(options: InstallOptions, terminal: Terminal): Promise
   }
   const print = (line: string): void => writeLines(terminal, [line]);
   const { test, activated } = await installOnNode(installation, print, (line) => warn(terminal, line));
-  print(describeTest(test));
+  print(`self-test: ${test.ok ? `ok (${describeTest(test)})` : 'failed'}`);
   if (activated && chosen.settings.listener)
     await showListener(
       { settings: chosen.settings, settingsPath: options.config, isRoot: true, version: installation.version.name },

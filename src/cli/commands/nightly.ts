@@ -5,6 +5,7 @@ import { LimitedLog } from '../../base/log-limit';
 import { readClusterName } from '../../gridengine/cluster-name';
 import { findCell } from '../../gridengine/find-cell';
 import { loadSettings, type Settings } from '../../record/settings';
+import { plural } from '../../report/format/units';
 import { acts, type CommandContext, type GlobalOptions, EXIT } from '../command';
 import { interruption, progressLine, type Terminal } from '../terminal';
 import { becomeDeliverer } from '../stores/maintenance';
@@ -47,8 +48,6 @@ export function register(command: Command, context: CommandContext): void {
 /** Of a night's troubles in the log; --json has them all. */
 const MOST_LINES = 100;
 
-const count = (number: number, one: string, many = `${one}s`): string => `${number} ${number === 1 ? one : many}`;
-
 function clusterName(settings: Settings, env: Terminal['env']): string {
   if (settings.cluster !== '') return settings.cluster;
   const cell = findCell(env, { adminUser: settings.admin_user, cell: settings.cell });
@@ -62,12 +61,12 @@ function describeNightly({ done, open, skipped, mails, troubles, interrupted }: 
   const parts = [
     ...(done.length > 0 ? [`done: ${done.join(', ')}`] : []),
     ...(open.length > 0 ? [`to be tried again: ${open.join(', ')}`] : []),
-    ...(skipped.length > 0 ? [`${count(skipped.length, 'older night')} skipped`] : []),
-    `${count(sent, 'mail')} sent`,
+    ...(skipped.length > 0 ? [`${plural(skipped.length, 'older night')} skipped`] : []),
+    `${plural(sent, 'mail')} sent`,
     ...(refused > 0 ? [`${refused} refused`] : []),
     ...(doubt > 0 ? [`${doubt} in doubt`] : []),
     ...(left > 0 ? [`${left} not sent yet`] : []),
-    ...(troubles.length > 0 ? [count(troubles.length, 'problem')] : []),
+    ...(troubles.length > 0 ? [plural(troubles.length, 'problem')] : []),
   ];
   return `${interrupted ? 'interrupted; ' : ''}${parts.join('; ')}`;
 }

@@ -1,4 +1,5 @@
 import { boolean, list, nullable, object, oneOf, string, type ValueOf } from '../../base/shape';
+import { plural } from '../../report/format/units';
 import { askDoctor, askEach, isPlainName, isThisHost, type HostQuestion } from './ask-host';
 import { findingsIn, SEVERITIES, type Finding } from './finding';
 
@@ -37,7 +38,7 @@ const isBad = ({ severity }: Finding): boolean => severity === 'problem' || seve
 function countOf(hosts: readonly string[], all: number): string {
   const more = hosts.length - MOST_NAMED;
   const named = `${hosts.slice(0, MOST_NAMED).join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
-  return `${hosts.length} of ${all} ${all === 1 ? 'host' : 'hosts'} (${named})`;
+  return `${hosts.length} of ${plural(all, 'host')} (${named})`;
 }
 
 interface Fault {

@@ -3,6 +3,7 @@ import { RunDirectory } from '../../sampler/job/run-directory';
 import { activeJobsDirectory } from '../../sampler/service/active-jobs-directory';
 import { servicePid } from '../../sampler/service/service-lock';
 import type { Settings } from '../../record/settings';
+import { plural } from '../../report/format/units';
 import { SAMPLER } from '../install/services';
 import { findingsIn, type Finding } from './finding';
 
@@ -28,7 +29,7 @@ function checkService(settings: Settings): Finding {
       START,
     );
   const jobs = jobsOf(pid, settings);
-  return ok('service', `process ${pid}, ${jobs} job${jobs === 1 ? '' : 's'}`);
+  return ok('service', `process ${pid}, ${plural(jobs, 'job')}`);
 }
 
 function checkSpool(settings: Settings): Finding {

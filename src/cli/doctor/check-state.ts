@@ -4,7 +4,7 @@ import { SqliteDatabase } from '../../native/sqlite';
 import { untrusted } from '../../base/trusted-path';
 import { existsSync, readdirSync, statSync, statfsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { formatBytes, formatDuration } from '../../report/format/units';
+import { formatBytes, formatDuration, plural } from '../../report/format/units';
 import { startTicksOf } from '../../sampler/job/pid-file';
 import { shepherdLives } from '../../sampler/job/run-description';
 import { outboxState, type OutboxState } from '../../sampler/node-store/outbox-state';
@@ -98,7 +98,7 @@ function checkNodeDb({ settings, isRoot }: NodeState, now: Date): Finding[] {
 
 function checkOutbox({ waiting, oldest, refused, reason }: OutboxState, now: Date): Finding[] {
   const age = oldest === null ? 0 : Math.max(0, (now.getTime() - oldest) / 1000);
-  const says = `${waiting} ${waiting === 1 ? 'record waits' : 'records wait'} for the accounting DB`;
+  const says = `${plural(waiting, 'record waits', 'records wait')} for the accounting DB`;
   const findings: Finding[] = [];
   if (waiting === 0) findings.push(ok('outbox', 'empty: everything is delivered'));
   else if (age > LONG_WAIT_S)
@@ -128,7 +128,7 @@ function checkOrphans({ settings, isRoot }: NodeState): Finding[] {
   const running = directories.length - orphans.length;
   return [
     orphans.length === 0
-      ? ok('runs', `${running} ${running === 1 ? 'job is' : 'jobs are'} being measured, none is left alone`)
+      ? ok('runs', `${plural(running, 'job is', 'jobs are')} being measured, none is left alone`)
       : warning('runs', `${orphans.length} ended without epilog and sampler`, '"qmemacct flush" finishes them'),
     ...(handed === 0 ? [] : [handedFinding(handed, settings)]),
   ];

@@ -1,5 +1,6 @@
 import { wrap } from '../../report/screen/layout';
 import type { Screen } from '../../report/screen/screen';
+import { plural } from '../../report/format/units';
 
 /** How bad: a note is neither good nor bad, a warning costs figures, a problem costs records or jobs. */
 export const SEVERITIES = ['ok', 'note', 'warning', 'problem'] as const;
@@ -51,7 +52,6 @@ function renderFinding(finding: Finding, screen: Screen): string[] {
 function verdict(findings: readonly Finding[], { style }: Screen): string {
   const count = (severity: Severity): number => findings.filter((finding) => finding.severity === severity).length;
   const [problems, warnings] = [count('problem'), count('warning')];
-  const plural = (number: number, word: string): string => `${number} ${word}${number === 1 ? '' : 's'}`;
   if (problems > 0) return style.bad(`${plural(problems, 'problem')}, ${plural(warnings, 'warning')}`);
   return warnings > 0 ? style.warning(`no problem, ${plural(warnings, 'warning')}`) : style.good('healthy');
 }

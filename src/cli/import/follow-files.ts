@@ -11,7 +11,7 @@ const LULL_MS = 500;
  * Waits until something has happened to one of the files, or to the directories that they are in, and a little longer;
  * at most for the time of a poll. Resolves at once where the work is to end.
  */
-export function waitForChange(paths: readonly string[], signal: AbortSignal, pollMs = POLL_MS): Promise<void> {
+export function waitForChange(paths: readonly string[], signal: AbortSignal): Promise<void> {
   if (signal.aborted) return Promise.resolve();
   const directories = [...new Set(paths.map((path) => dirname(path)))].filter((path) => existsSync(path));
   const names = new Set(paths.map((path) => basename(path)));
@@ -24,7 +24,7 @@ export function waitForChange(paths: readonly string[], signal: AbortSignal, pol
       for (const watch of watches) watch?.close();
       resolve();
     };
-    const poll = setTimeout(end, pollMs);
+    const poll = setTimeout(end, POLL_MS);
     signal.addEventListener('abort', end);
     const watches = directories.map((directory) =>
       watchDirectory(directory, {

@@ -7,6 +7,7 @@ import { findCell } from '../../gridengine/find-cell';
 import { findQconf, type Qconf } from '../../gridengine/qconf';
 import { readSite, type Site } from '../../gridengine/site';
 import { loadSettings, type Settings } from '../../record/settings';
+import { plural } from '../../report/format/units';
 import { CommandError, EXIT, usageError } from '../command';
 import type { InstallOptions } from '../commands/install';
 import { templateWords } from '../doctor/ask-host';
@@ -142,8 +143,8 @@ export async function configureHooks(options: InstallOptions, terminal: Terminal
     const check = { prefix, settingsPath, stateDir: settings.state_dir, template, env };
     requireGoodHosts(await checkHosts(plan.hosts, check), options);
   }
-  const reach = `${plan.hosts.length} ${plan.hosts.length === 1 ? 'host' : 'hosts'}`;
-  if (!(await confirmed(`Change this for the jobs of ${reach}?`, options))) return EXIT.nothing;
+  if (!(await confirmed(`Change this for the jobs of ${plural(plan.hosts.length, 'host')}?`, options)))
+    return EXIT.nothing;
   await makeChanges(qconf, site, plan.changes, backupDirectory(options, settings), terminal);
   print('jobs that start once their host has taken it up (load_report_time) are accounted');
   if (options.plain)

@@ -187,12 +187,6 @@ export async function installOnNode(
   const test = await selfTest(version.conf, settings.deliver_as);
   if (!test.ok && previous !== null && previous !== version.name) return { test, activated: false };
   await applySteps(activations, print, warn);
-  writeStamp(settings.state_dir, {
-    prefix,
-    version: version.name,
-    tested_at: new Date().toISOString(),
-    ok: test.ok,
-    problems: test.problems,
-  });
+  writeStamp(settings.state_dir, { prefix, version: version.name }, test);
   return { test, activated: true };
 }

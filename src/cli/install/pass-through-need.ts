@@ -4,6 +4,7 @@ import { findCell, type CellLocation } from '../../gridengine/find-cell';
 import { gridEngineOwners } from '../../gridengine/owners';
 import { findQconf, type Qconf } from '../../gridengine/qconf';
 import { readSite } from '../../gridengine/site';
+import { plural } from '../../report/format/units';
 import type { Terminal } from '../terminal';
 import { placesWithOurs } from './removal-plan';
 
@@ -40,7 +41,7 @@ export async function passThroughNeed(
 ): Promise<PassThroughNeed> {
   const named = (reason: string): PassThroughNeed => ({ kind: 'named', reason });
   const jobs = jobsThatNameUs(hooks, gridEngineOwners(adminUser, procRoot), procRoot);
-  if (jobs > 0) return named(`${jobs} running ${jobs === 1 ? 'job names' : 'jobs name'} them`);
+  if (jobs > 0) return named(`${plural(jobs, 'running job names', 'running jobs name')} them`);
   try {
     const [cell, qconf] = findGridEngine(env, adminUser);
     if (cell === null && qconf === null) return { kind: 'alone' };

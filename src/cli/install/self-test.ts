@@ -238,3 +238,9 @@ export async function selfTest(conf: HookConf, deliverAs: string): Promise<SelfT
     rmSync(directory, { recursive: true, force: true });
   }
 }
+
+/** What a good one took: "prolog 12 ms, epilog 40 ms, 3 samples in the full mode". */
+export function describeTest({ prologMs, epilogMs, samples, mode }: SelfTest): string {
+  const sampled = samples === null ? '' : `, ${samples} samples in the ${mode ?? 'full'} mode`;
+  return `prolog ${prologMs ?? '?'} ms, epilog ${epilogMs ?? '?'} ms${sampled}`;
+}

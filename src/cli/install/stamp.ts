@@ -17,7 +17,14 @@ export type Stamp = ValueOf<typeof stampShape>;
 
 const FILE = 'installed';
 
-export function writeStamp(stateDir: string, stamp: Stamp): void {
+/** Notes what a self-test found of an installation. */
+export function writeStamp(
+  stateDir: string,
+  installed: Pick<Stamp, 'prefix' | 'version'>,
+  { ok, problems }: Pick<Stamp, 'ok' | 'problems'>,
+  now = new Date(),
+): void {
+  const stamp: Stamp = { ...installed, tested_at: now.toISOString(), ok, problems };
   replaceFile(join(stateDir, FILE), `${JSON.stringify(stamp)}\n`, 0o644);
 }
 

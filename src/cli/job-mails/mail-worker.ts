@@ -1,16 +1,13 @@
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { parentPort, workerData } from 'node:worker_threads';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { openReader } from '../../accounting/open-store';
 import type { AccountingReader } from '../../accounting/store';
-import { logChanges, reasonOf } from '../../base/log';
-import { UserError } from '../../base/user-error';
-import { loadSettings } from '../../record/settings';
-import { delivererIdentity } from '../../sampler/delivery/outbox-feeder';
+import { logChanges } from '../../base/log';
 import { createMailer } from '../mail/mailer';
 import { choicesByName } from '../nightly/digest-choices';
 import { ledgerDirectory, openLedger, type Ledger } from '../nightly/ledger';
+import { keepAtWork, pause, threadSettings } from '../serve-thread';
 import { AskedJobs } from './asked-jobs';
 import type { ClusterFacts } from './cluster-facts';
 import { JobMails } from './job-mails';
@@ -26,7 +23,6 @@ export interface MailWorkerSettings {
 export type MailWorkerWord = { readonly log: string } | { readonly wantsPending: true };
 
 const EVERY_MS = 20_000;
-const AGAIN_MS = 60_000;
 
 const { config } = workerData as MailWorkerSettings;
 const abort = new AbortController();
@@ -37,9 +33,7 @@ let facts: ClusterFacts | null = null;
 
 /** Sends what comes until it is to stop. Rejects where the ledger, the accounting DB or the mail server can't be used. */
 async function send(): Promise<void> {
-  const settings = loadSettings(config);
-  if (delivererIdentity(settings.deliver_as) !== null)
-    throw new UserError('the server runs as root; start it as the user of deliver_as');
+  const settings = threadSettings(config);
   const host = hostname();
   let ledger: Ledger | null = null;
   let reader: AccountingReader | null = null;
@@ -63,7 +57,7 @@ async function send(): Promise<void> {
       const { wantsPending } = await mails.round(facts);
       problem(null);
       if (wantsPending) say({ wantsPending });
-      await pause(EVERY_MS);
+      await pause(EVERY_MS, abort.signal);
     }
   } finally {
     ledger?.close();
@@ -71,21 +65,9 @@ async function send(): Promise<void> {
   }
 }
 
-const pause = (ms: number): Promise<void> => sleep(ms, undefined, { signal: abort.signal }).catch(() => undefined);
-
-async function keepSending(): Promise<void> {
-  while (!abort.signal.aborted) {
-    try {
-      await send();
-    } catch (error) {
-      problem(`mails about jobs do not go, they are tried again: ${reasonOf(error)}`);
-      await pause(AGAIN_MS);
-    }
-  }
-}
-
 parentPort?.on('message', (heard: ClusterFacts | null | 'stop') => {
   if (heard === 'stop') abort.abort();
   else facts = heard;
 });
-void keepSending().then(() => parentPort?.close());
+const failed = (reason: string): void => problem(`mails about jobs do not go, they are tried again: ${reason}`);
+void keepAtWork(send, abort.signal, failed).then(() => parentPort?.close());

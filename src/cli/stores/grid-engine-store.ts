@@ -8,7 +8,7 @@ import { beginPlace, placeAt } from '../../accounting/import/place-at';
 import type { AccountingReader } from '../../accounting/store';
 import { RequestRules } from '../../record/request-rules';
 import type { Settings } from '../../record/settings';
-import { formatBytes } from '../../report/format/units';
+import { formatBytes, plural } from '../../report/format/units';
 import { siteFiles } from '../import/import-site';
 import type { Terminal } from '../terminal';
 import { openHistory } from './maintenance';
@@ -71,7 +71,7 @@ export async function openGridEngineStore(settings: Settings, env: Terminal['env
     const lines = await importTail(store, path, cluster, new RequestRules(settings));
     return {
       reader: store,
-      says: `no accounting DB is on this host, and no server: from the last ${formatBytes(MOST_BYTES)} of ${path} (${lines} line${lines === 1 ? '' : 's'}); "qmemacct import" reads all of it into a DB of your own, an admin sets up the server with "qmemacct install --node --serve"`,
+      says: `no accounting DB is on this host, and no server: from the last ${formatBytes(MOST_BYTES)} of ${path} (${plural(lines, 'line')}); "qmemacct import" reads all of it into a DB of your own, an admin sets up the server with "qmemacct install --node --serve"`,
     };
   } finally {
     // Its file stays open as long as it is used.

@@ -60,7 +60,8 @@ export function formatCount(count: number): string {
 }
 
 /** "1 host", "12,345 hosts". */
-export const plural = (count: number, one: string): string => `${formatCount(count)} ${one}${count === 1 ? '' : 's'}`;
+export const plural = (count: number, one: string, many = `${one}s`): string =>
+  `${formatCount(count)} ${count === 1 ? one : many}`;
 
 const SMALLEST_SHOWN = 1e-6;
 
