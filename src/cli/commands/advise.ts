@@ -17,7 +17,6 @@ import { acts, CommandError, EXIT, usageError, type CommandContext, type GlobalO
 import { findJob, findNewest, parseJobArguments, type JobSources } from '../job/find-job';
 import { outputFormat, screenOf, warn, writeLines } from '../output';
 import { historyOf } from '../records/find';
-import { countOf } from '../records/options';
 import { ACCOUNTING_OPTION, realSources, statusOfNothing, withStores } from '../stores/stores';
 import type { Terminal } from '../terminal';
 
@@ -107,13 +106,18 @@ async function ofJob(word: string | undefined, terminal: Terminal, sources: JobS
   };
 }
 
+function slotsOption(text: string): number {
+  if (!/^[1-9]\d{0,8}$/.test(text)) throw usageError(`--slots: "${text}" is not a number of slots; write 4`);
+  return Number(text);
+}
+
 /** What the options say in place of what the job or submission says. */
 function chosen(fields: ClassFields, options: AdviseOptions): ClassFields {
   const { name, owner, slots, pe, project, queue, cluster } = options;
   return {
     owner: owner ?? fields.owner,
     jobName: name ?? fields.jobName,
-    slots: slots === undefined ? fields.slots : countOf('--slots', slots, 'slots'),
+    slots: slots === undefined ? fields.slots : slotsOption(slots),
     pe: pe ?? fields.pe,
     project: project ?? fields.project,
     queue: queue ?? fields.queue,

@@ -9,10 +9,11 @@ import { schemaPath, writeTable, writeTableFile } from '../../export/write-table
 import { PLAIN_COLUMNS, type PlainColumn } from '../../record/plain-columns';
 import { loadSettings, type Settings } from '../../record/settings';
 import { formatCount } from '../../report/format/units';
+import { addIntervalOptions } from '../shared-options';
 import { parseInterval, type Interval } from '../arguments';
 import { acts, type CommandContext, CommandError, EXIT, type GlobalOptions, usageError } from '../command';
 import { warn } from '../output';
-import { addIntervalOptions, addRecordFilterOptions, recordChoiceOf } from '../records/options';
+import { addRecordFilterOptions, recordChoiceOf } from '../records/options';
 import { daysToWrite } from '../export/days';
 import type { PushOptions } from '../export/push';
 import { sayShown } from '../records/subject';

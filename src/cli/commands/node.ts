@@ -9,9 +9,9 @@ import { renderSeriesCsv, renderSeriesJson } from '../../report/series/output';
 import type { Loads } from '../../sampler/processes/job-load';
 import { type CommandContext, type GlobalOptions, EXIT } from '../command';
 import { describeSeries, parseMetricNames, withNodeReader } from '../stores/node-database';
-import { addIntervalOptions } from '../records/options';
 import { outputFormat, screenOf, warn, writeLines } from '../output';
 import type { Terminal } from '../terminal';
+import { addIntervalOptions } from '../shared-options';
 import { furtherBack, parseInterval } from '../arguments';
 
 export interface NodeOptions extends GlobalOptions {

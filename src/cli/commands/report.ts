@@ -21,8 +21,8 @@ import { ownerAddress } from '../mail/address';
 import { MailError, messageId } from '../mail/message';
 import { createMailer } from '../mail/mailer';
 import { outputFormat, screenOf, warn } from '../output';
-import { addIntervalOptions, SUMMED } from '../records/options';
 import type { Terminal } from '../terminal';
+import { addIntervalOptions, SUMMED } from '../shared-options';
 import { furtherBack, parseInterval } from '../arguments';
 
 export interface ReportOptions extends GlobalOptions {

@@ -16,16 +16,10 @@ import { acts, type CommandContext, type GlobalOptions, EXIT, usageError } from 
 import { ACCOUNTING_OPTION, realSources, statusOfNothing, withStores, type Sources } from '../stores/stores';
 import { findSummary } from '../records/find';
 import { outputFormat, screenOf, warn, writeLines } from '../output';
-import {
-  addIntervalOptions,
-  addRecordFilterOptions,
-  lineLimitOf,
-  recordChoiceOf,
-  SUMMED,
-  type Summed,
-} from '../records/options';
+import { addRecordFilterOptions, lineLimitOf, recordChoiceOf } from '../records/options';
 import { sayShown } from '../records/subject';
 import type { Terminal } from '../terminal';
+import { addIntervalOptions, SUMMED, type Summed } from '../shared-options';
 import { furtherBack, parseInterval } from '../arguments';
 
 interface TopOptions extends GlobalOptions {

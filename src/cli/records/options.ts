@@ -1,10 +1,10 @@
 import { Option, type Command } from 'commander';
 import type { RecordSort, RecordFilter } from '../../accounting/store';
-import type { Dimension } from '../../accounting/summary';
 import { parseMemorySize, parseTime } from '../../gridengine/memory-size';
 import { STATUSES, type RecordStatus } from '../../record/fields';
 import { RECORD_COLUMN_NAMES, type RecordColumnName } from '../../report/records/columns';
 import { type GlobalOptions, usageError } from '../command';
+import { addIntervalOptions } from '../shared-options';
 import { ACCOUNTING_OPTION } from '../stores/stores';
 
 /** Options of every command that lists records. */
@@ -19,28 +19,6 @@ export interface RecordListOptions extends GlobalOptions {
   readonly accounting?: string;
   readonly class?: string;
 }
-
-/** Adds the options of an interval of the accounting DB. */
-export function addIntervalOptions(command: Command, since = '7d'): Command {
-  return command
-    .option('--since <time>', 'from then on: 7d, 12h, today, yesterday, 2026-11-01, "2026-11-01 08:00"', since)
-    .option('--until <time>', 'up to, and without, then (default: now)');
-}
-
-/** What jobs are summed up by. */
-export interface Summed {
-  readonly by: Dimension;
-  readonly one: string;
-  readonly many: string;
-}
-
-export const SUMMED: readonly Summed[] = [
-  { by: 'owner', one: 'owner', many: 'owners' },
-  { by: 'project', one: 'project', many: 'projects' },
-  { by: 'queue', one: 'queue', many: 'queues' },
-  { by: 'host', one: 'host', many: 'hosts' },
-  { by: 'job_name', one: 'name', many: 'names' },
-];
 
 /** Adds what is to be listed of the records, and how. */
 export function addRecordListOptions(command: Command): Command {
@@ -72,10 +50,10 @@ export function recordSortOf(key: string): RecordSort {
   return sort;
 }
 
-/** How many lines (or `what`) an option asks for. Throws a usage error on what is no number of them. */
-export function countOf(option: string, text: string, what = 'lines'): number {
+/** How many lines an option asks for. Throws a usage error on what is no number of lines. */
+export function countOf(option: string, text: string): number {
   const count = /^\d{1,9}$/.test(text) ? Number(text) : 0;
-  if (count < 1) throw usageError(`${option}: "${text}" is not a number of ${what}; write 1 or more`);
+  if (count < 1) throw usageError(`${option}: "${text}" is not a number of lines; write 1 or more`);
   return count;
 }
 

@@ -1,0 +1,24 @@
+import type { Command } from 'commander';
+import type { Dimension } from '../accounting/summary';
+
+/** Adds the options of an interval of the accounting DB. */
+export function addIntervalOptions(command: Command, since = '7d'): Command {
+  return command
+    .option('--since <time>', 'from then on: 7d, 12h, today, yesterday, 2026-11-01, "2026-11-01 08:00"', since)
+    .option('--until <time>', 'up to, and without, then (default: now)');
+}
+
+/** What jobs are summed up by. */
+export interface Summed {
+  readonly by: Dimension;
+  readonly one: string;
+  readonly many: string;
+}
+
+export const SUMMED: readonly Summed[] = [
+  { by: 'owner', one: 'owner', many: 'owners' },
+  { by: 'project', one: 'project', many: 'projects' },
+  { by: 'queue', one: 'queue', many: 'queues' },
+  { by: 'host', one: 'host', many: 'hosts' },
+  { by: 'job_name', one: 'name', many: 'names' },
+];
