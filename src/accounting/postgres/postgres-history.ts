@@ -12,14 +12,14 @@ import type {
   Settled,
 } from '../history-store';
 import type { MergeOutcome } from '../store';
+import { prune, rollUp } from '../upkeep';
 import { connect, type Connection, type ConnectOptions } from './connect';
 import { importedFiles, LineImporter, unreadableLines } from './import-lines';
 import { Merger } from './merger';
 import { putStatus } from './node-status';
 import { PostgresReader } from './postgres-reader';
-import { prune } from './prune';
-import { rollUp } from './sums/roll-up';
 import { settle } from './settle';
+import { PostgresUpkeep } from './upkeep';
 
 /** Records of one transaction. */
 const BATCH = 500;
@@ -70,11 +70,11 @@ export class PostgresHistory extends PostgresReader implements HistoryStore {
 
   async rollUp(work: LongWork): Promise<number> {
     await this.settle(work.signal === undefined ? {} : { signal: work.signal });
-    return rollUp(this.db, this.merger, work);
+    return rollUp(new PostgresUpkeep(this.db, this.merger), work);
   }
 
   prune(rules: Retention, now: number, work: LongWork): Promise<Pruned> {
-    return prune(this.db, this.merger, rules, now, work);
+    return prune(new PostgresUpkeep(this.db, this.merger), rules, now, work);
   }
 }
 

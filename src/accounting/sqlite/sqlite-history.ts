@@ -1,13 +1,13 @@
 import type { HistoryStore } from '../history-store';
+import { prune, rollUp } from '../upkeep';
 import { createWords } from './database/dictionary';
 import { storeError } from './database/faults';
 import { LineImporter } from './import/import-lines';
 import { createMerger } from './write/merger';
 import { openForWriting } from './database/open';
-import { prune } from './prune';
-import { rollUp } from './sums/roll-up';
 import { answer } from './database/faults';
 import { storeOn } from './sqlite-store';
+import { SqliteUpkeep } from './upkeep';
 import { staleHours } from './write/stale-hours';
 
 /** Roll-ups and imports come back to the same pages of the indexes. */
@@ -24,9 +24,9 @@ export function openSqliteHistory(path: string, mode: number): HistoryStore {
     const stale = staleHours(db);
     return (made = new LineImporter(db, words, stale, createMerger(db, words, stale)));
   };
-  const withStoreErrors = async <T>(work: Promise<T>): Promise<T> => {
+  const withStoreErrors = async <T>(work: () => Promise<T>): Promise<T> => {
     try {
-      return await work;
+      return await work();
     } catch (error) {
       throw storeError(db.name, error);
     }
@@ -38,7 +38,7 @@ export function openSqliteHistory(path: string, mode: number): HistoryStore {
     unreadableLines: (cluster, limit) => answer(db, () => importer().files.unreadable(cluster, limit)),
     // Delivered straight into the table.
     settle: () => Promise.resolve({ settled: 0, unreadable: 0 }),
-    rollUp: (work) => withStoreErrors(rollUp(db, words, work)),
-    prune: (rules, now, work) => withStoreErrors(prune(db, words, rules, now, work)),
+    rollUp: (work) => withStoreErrors(() => rollUp(new SqliteUpkeep(db, words), work)),
+    prune: (rules, now, work) => withStoreErrors(() => prune(new SqliteUpkeep(db, words), rules, now, work)),
   };
 }

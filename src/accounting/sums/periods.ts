@@ -2,6 +2,8 @@
 
 export const DAY_MS = 86_400_000;
 export const HOUR_MS = 3_600_000;
+/** A day that does not come, as both stores can compare it. */
+export const FOR_EVER = 2 ** 31 - 1;
 /** Hours are UTC hours since 1970. */
 export const HOURS_OF_DAY = 24;
 

@@ -110,59 +110,59 @@ export class DaySums {
   }
 }
 
-/** Sums up a month of its days, or a year of its months, by one grouping set. */
+/** A month or a year. */
+export type LargerPeriod = Period & { readonly unit: Exclude<Unit, 'day'> };
+
+/** What a month or a year is summed up of: the number of their unit, the first day, the first day after. */
+export function partsOf({ unit, day }: LargerPeriod): [unit: number, first: number, end: number] {
+  return [UNITS.indexOf(unit === 'month' ? 'day' : 'month'), day, periodEnd({ unit, day })];
+}
+
+/** Sums up a month of its days, or a year of its months. */
 export class PeriodSums {
   private readonly found = new Map<string, RolledGroup>();
   private readonly before: Again[] = [];
-  private readonly startMs: number;
 
-  constructor(
-    period: Period,
-    private readonly set: number,
-  ) {
-    this.startMs = period.day * DAY_MS;
-  }
+  constructor(private readonly period: LargerPeriod) {}
 
-  add({ cluster, key, totals, bins }: Omit<RolledRow, 'day'>): void {
-    const { sums } = this.groupOf(cluster, key);
+  add(set: number, { cluster, key, totals, bins }: Omit<RolledRow, 'day'>): void {
+    const { sums } = this.groupOf(set, cluster, key);
     addTotals(sums.totals, totals);
-    if (bins !== null) addBinCells(sums, bins);
+    // A year's hours are in no one time zone: nobody asks for its bins.
+    if (bins !== null && this.period.unit !== 'year') addBinCells(sums, bins);
   }
 
   /** A job that one of its parts has counted again. */
-  addAgain({ cluster, key, before }: Omit<Again, 'set'>): void {
-    if (before < this.startMs) this.before.push({ set: this.set, cluster, key, before });
-    else this.groupOf(cluster, key).sums.totals.jobs--;
+  addAgain(again: Again): void {
+    const { set, cluster, key, before } = again;
+    if (before < this.period.day * DAY_MS) this.before.push(again);
+    else this.groupOf(set, cluster, key).sums.totals.jobs--;
   }
 
-  groups(): Iterable<RolledGroup> {
-    return this.found.values();
+  groups(): readonly RolledGroup[] {
+    return [...this.found.values()];
   }
 
   again(): readonly Again[] {
     return this.before;
   }
 
-  private groupOf(cluster: string, key: GroupKey): RolledGroup {
-    const name = `${key === null ? '' : `=${key}`}\n${cluster}`;
+  private groupOf(set: number, cluster: string, key: GroupKey): RolledGroup {
+    const name = `${set} ${key === null ? '' : `=${key}`}\n${cluster}`;
     const known = this.found.get(name);
     if (known !== undefined) return known;
-    const made = { set: this.set, cluster, key, sums: newSums() };
+    const made = { set, cluster, key, sums: newSums() };
     this.found.set(name, made);
     return made;
   }
 }
 
-/** A month or a year. */
-export type LargerPeriod = Period & { readonly unit: Exclude<Unit, 'day'> };
-
-export const PARTS_OF: Readonly<Record<LargerPeriod['unit'], Unit>> = { month: 'day', year: 'month' };
-
 /**
  * Months, then years, that have ended by the last of the days summed up, and are not summed up themselves: a year that
  * comes first has all its months.
  */
-export function missingPeriods(days: readonly number[], summed: readonly Period[]): readonly LargerPeriod[] {
+export function missingPeriods(summed: readonly Period[]): readonly LargerPeriod[] {
+  const days = summed.flatMap(({ unit, day }) => (unit === 'day' ? day : []));
   const last = days.reduce((a, b) => Math.max(a, b), -1);
   const present = new Set(summed.map(({ unit, day }) => `${unit} ${day}`));
   return UNITS.filter((unit) => unit !== 'day').flatMap((unit) =>

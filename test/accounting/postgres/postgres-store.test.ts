@@ -3,7 +3,8 @@ import { connect, type Connection, type Transaction } from '../../../src/account
 import { openPostgresFeed } from '../../../src/accounting/postgres/feed';
 import { Merger } from '../../../src/accounting/postgres/merger';
 import { openPostgresHistory } from '../../../src/accounting/postgres/postgres-history';
-import { rollUp } from '../../../src/accounting/postgres/sums/roll-up';
+import { PostgresUpkeep } from '../../../src/accounting/postgres/upkeep';
+import { rollUp } from '../../../src/accounting/upkeep';
 import { mergeSuite } from '../suite/merge-suite';
 import { feedSuite } from '../suite/feed-suite';
 import { filterSuite } from '../suite/filter-suite';
@@ -69,7 +70,8 @@ describe('PostgreSQL', { skip: noPostgres }, () => {
     const url = server.url(await server.database());
     const [store, db] = [openPostgresHistory(url), connect(url)];
     t.after(() => Promise.all([store.close(), db.close()]));
-    return { store, rollUp: (between) => rollUp(db, new InterruptedMerger(db, between), {}) };
+    const rollUps = (between: () => Promise<unknown>) => new PostgresUpkeep(db, new InterruptedMerger(db, between));
+    return { store, rollUp: (between) => rollUp(rollUps(between), {}) };
   });
   pruneSuite(open);
   questionsSuite(async (t) => {

@@ -1,25 +1,15 @@
 import { TOTALS, TOTALS_NAMES } from '../../../record/totals';
-import type { LongWork } from '../../history-store';
 import { DIMENSIONS } from '../../summary';
 import { binCells } from '../../sums/bins';
 import { GROUPING_SETS, hasBins } from '../../sums/grouping-sets';
-import { DAY_MS, HOURS_OF_DAY, largerPeriods, periodEnd, UNITS, type Period } from '../../sums/periods';
-import {
-  DaySums,
-  missingPeriods,
-  PARTS_OF,
-  PeriodSums,
-  type Again,
-  type LargerPeriod,
-  type RolledGroup,
-} from '../../sums/roll-up';
-import type { Connection, Transaction } from '../connect';
+import { DAY_MS, HOURS_OF_DAY, largerPeriods, UNITS, type Period } from '../../sums/periods';
+import { DaySums, missingPeriods, partsOf, PeriodSums, type Again, type RolledGroup } from '../../sums/roll-up';
+import type { Transaction } from '../connect';
 import { WaitingAccounts } from '../inbox';
 import { insertRows, type TypedColumn } from '../insert-rows';
-import type { Merger } from '../merger';
 import { NOTHING_UNSETTLED, Snapshot } from '../snapshot';
 import { FactReader } from './record-facts';
-import { ROLLED_COLUMNS, rolledRow, staleDays, summedPeriods, type StoredRow } from './rolled-rows';
+import { ROLLED_COLUMNS, rolledRow, summedPeriods, type StoredRow } from './rolled-rows';
 
 const text = (name: string): TypedColumn => ({ name, type: 'text' });
 const GROUP: readonly TypedColumn[] = [
@@ -96,54 +86,21 @@ export async function putDay(db: Transaction, day: number): Promise<boolean> {
   return true;
 }
 
-/** Months, then years, that are to be summed up. */
-async function missing(db: Pick<Transaction, 'rows'>): Promise<readonly LargerPeriod[]> {
-  const summed = await summedPeriods(db);
-  return missingPeriods(
-    summed.flatMap(({ unit, day }) => (unit === 'day' ? day : [])),
-    summed,
-  );
-}
-
-/** Sums up the first of the months and years that are still to be, of its days or months. */
-async function putNext(db: Transaction): Promise<void> {
-  const [period] = await missing(db);
-  if (period === undefined) return;
-  const { unit, day } = period;
-  const groups: RolledGroup[] = [];
-  const again: Again[] = [];
+/** Sums up the first of the months and years that are still to be, of its days or months; false: none is. */
+export async function putNext(db: Transaction): Promise<boolean> {
+  const [period] = missingPeriods(await summedPeriods(db));
+  if (period === undefined) return false;
+  const sums = new PeriodSums(period);
   for (let set = 0; set < GROUPING_SETS.length; set++) {
-    const sums = new PeriodSums(period, set);
-    const where = [UNITS.indexOf(PARTS_OF[unit]), day, periodEnd(period), set];
-    for (const row of await db.rows<StoredRow>(
-      `SELECT ${ROLLED_COLUMNS} FROM qmemacct.rollup AS u ${OF_PARTS}`,
-      where,
-    )) {
-      const { bins, ...rolled } = rolledRow(row);
-      // A year's hours are in no one time zone: nobody asks for its bins.
-      sums.add({ ...rolled, bins: unit === 'year' ? null : bins });
-    }
+    const where = [...partsOf(period), set];
+    const rows = await db.rows<StoredRow>(`SELECT ${ROLLED_COLUMNS} FROM qmemacct.rollup AS u ${OF_PARTS}`, where);
+    for (const row of rows) sums.add(set, rolledRow(row));
     const counted = await db.rows<[string, string, number]>(
       `SELECT u.cluster, u.key, u.before FROM qmemacct.rollup_again AS u ${OF_PARTS}`,
       where,
     );
-    for (const [cluster, key, before] of counted) sums.addAgain({ cluster, key: key === '' ? null : key, before });
-    groups.push(...sums.groups());
-    again.push(...sums.again());
+    for (const [cluster, key, before] of counted) sums.addAgain({ set, cluster, key: key === '' ? null : key, before });
   }
-  await put(db, period, groups, again);
-}
-
-/** Sums up the days whose records have changed since, and their months and years, a transaction each; resolves to how many days. */
-export async function rollUp(db: Connection, merger: Merger, { signal, onProgress }: LongWork): Promise<number> {
-  const days = await staleDays(db);
-  let rolled = 0;
-  for (const [index, day] of days.entries()) {
-    if (signal?.aborted) return rolled;
-    if (await merger.alone((inner) => putDay(inner, day))) rolled++;
-    onProgress?.(index + 1, days.length);
-  }
-  // Others may sum days and months up meanwhile: what is missing is looked up each time.
-  for (let left = (await missing(db)).length; left > 0 && !signal?.aborted; left--) await merger.alone(putNext);
-  return rolled;
+  await put(db, period, sums.groups(), sums.again());
+  return true;
 }

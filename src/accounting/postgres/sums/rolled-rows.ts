@@ -2,7 +2,7 @@ import { TOTALS_NAMES, totalsAt } from '../../../record/totals';
 import type { BinCell } from '../../sums/bins';
 import { narrowest, rangeWithin } from '../../sums/grouping-sets';
 import type { Changes } from '../../sums/kept-hours';
-import { dayOf, hourOf, UNITS, type Period, type Span } from '../../sums/periods';
+import { dayOf, FOR_EVER, hourOf, UNITS, type Period, type Span } from '../../sums/periods';
 import type { RolledQuery, RolledState } from '../../sums/plan';
 import type { AgainRow, RolledRow } from '../../sums/summer';
 import type { Transaction } from '../connect';
@@ -34,7 +34,7 @@ export function rolledRow(row: StoredRow): RolledRow {
 }
 
 /** Days to be summed up, from a day to before another. */
-export async function staleDays(db: Rows, first = 0, end = 2 ** 31 - 1): Promise<readonly number[]> {
+export async function staleDays(db: Rows, first = 0, end = FOR_EVER): Promise<readonly number[]> {
   const rows = await db.rows<[number]>('SELECT day FROM qmemacct.stale_day WHERE day >= $1 AND day < $2 ORDER BY day', [
     first,
     end,
@@ -53,7 +53,7 @@ async function openDays(db: Rows, days: readonly number[]): Promise<readonly num
 }
 
 /** Days, months and years that have been summed up, from a day to before another. */
-export async function summedPeriods(db: Rows, first = 0, end = 2 ** 31 - 1): Promise<readonly Period[]> {
+export async function summedPeriods(db: Rows, first = 0, end = FOR_EVER): Promise<readonly Period[]> {
   const rows = await db.rows<[number, number]>(
     `SELECT DISTINCT unit, day FROM qmemacct.rollup WHERE dimension = 0 AND key = '' AND day >= $1 AND day < $2`,
     [first, end],

@@ -14,7 +14,17 @@ import {
   type GroupKey,
 } from '../../sums/grouping-sets';
 import type { Changes } from '../../sums/kept-hours';
-import { DAY_MS, dayOf, hourOf, HOURS_OF_DAY, UNITS, type Period, type Span, type Unit } from '../../sums/periods';
+import {
+  DAY_MS,
+  dayOf,
+  hourOf,
+  HOURS_OF_DAY,
+  UNITS,
+  FOR_EVER,
+  type Period,
+  type Span,
+  type Unit,
+} from '../../sums/periods';
 import type { RolledQuery, RolledState } from '../../sums/plan';
 import type { AgainRow, RolledRow } from '../../sums/summer';
 import type { Dictionary } from '../../columns';
@@ -39,6 +49,17 @@ export const SUMMED_DAYS = 'SELECT day, change FROM summed_day WHERE day >= @fir
 /** Days, months and years that are summed up. Parameters: @first, @end. */
 export const SUMMED_PERIODS = `SELECT DISTINCT unit, day FROM rollup_bins
   WHERE dimension = 0 AND key = 0 AND unit IN (0, 1, 2) AND day >= @first AND day < @end`;
+
+/** Days to be summed up, from a day to before another. */
+export function staleDays(db: Database, first = 0, end = FOR_EVER): readonly number[] {
+  return prepared<object, number>(db, STALE_DAYS, 'pluck').all({ first, end });
+}
+
+/** Days, months and years that have been summed up, from a day to before another. */
+export function summedPeriods(db: Database, first = 0, end = FOR_EVER): readonly Period[] {
+  const rows = prepared<object, [number, number]>(db, SUMMED_PERIODS, 'raw').all({ first, end });
+  return rows.map(([unit, day]) => ({ unit: UNITS[unit] ?? 'day', day }));
+}
 
 interface Choice {
   /** Some keys of the dimension, not all. */
@@ -151,11 +172,7 @@ export class RolledReader {
   ) {}
 
   state({ first, end }: Pick<RolledQuery, 'first' | 'end'>): RolledState {
-    const periods = prepared<object, [number, number]>(this.db, SUMMED_PERIODS, 'raw').all({ first, end });
-    return {
-      staleDays: prepared<object, number>(this.db, STALE_DAYS, 'pluck').all({ first, end }),
-      periods: periods.map(([unit, day]) => ({ unit: UNITS[unit] ?? 'day', day })),
-    };
+    return { staleDays: staleDays(this.db, first, end), periods: summedPeriods(this.db, first, end) };
   }
 
   changes({ since, until }: Span): Changes {

@@ -4,7 +4,7 @@ import type { TestContext } from 'node:test';
 import type { Database } from 'better-sqlite3';
 import { migrate } from '../../../../src/accounting/migrations';
 import { createWords } from '../../../../src/accounting/sqlite/database/dictionary';
-import { OLD_RECORDS, OLD_SERIES } from '../../../../src/accounting/sqlite/prune';
+import { OLD_RECORDS, OLD_SERIES } from '../../../../src/accounting/sqlite/upkeep';
 import { endsQuery, fullestQuery, newestQuery, sumsQuery } from '../../../../src/accounting/sqlite/read/job-lines';
 import {
   FIND_RECORD,

@@ -1,0 +1,94 @@
+import { DAY_MS } from '../sums/periods';
+import type { Upkeep } from '../upkeep';
+import type { Connection } from './connect';
+import type { Merger } from './merger';
+import { putDay, putNext } from './sums/roll-up';
+import { staleDays } from './sums/rolled-rows';
+
+const PER_TRANSACTION = 5000;
+
+const RECORDS = `WITH gone AS (DELETE FROM qmemacct.record WHERE id IN
+    (SELECT r.id FROM qmemacct.record AS r WHERE r.counted_at < $1 ORDER BY r.counted_at LIMIT ${PER_TRANSACTION})
+    RETURNING id, counted_at / ${DAY_MS} AS day),
+  charts AS (DELETE FROM qmemacct.series WHERE record_id IN (SELECT id FROM gone)),
+  closed AS (INSERT INTO qmemacct.pruned_day SELECT DISTINCT day FROM gone ON CONFLICT DO NOTHING),
+  forgotten AS (DELETE FROM qmemacct.summed_day WHERE day IN (SELECT day FROM gone))
+  SELECT count(*) FROM gone`;
+const SERIES = `WITH gone AS (DELETE FROM qmemacct.series WHERE record_id IN
+    (SELECT s.record_id FROM qmemacct.series AS s JOIN qmemacct.record AS r ON r.id = s.record_id
+     WHERE r.counted_at < $1 LIMIT ${PER_TRANSACTION}) RETURNING 1)
+  SELECT count(*) FROM gone`;
+const SUMS = `WITH gone AS (DELETE FROM qmemacct.rollup AS u WHERE u.ctid = ANY (ARRAY(
+    SELECT o.ctid FROM qmemacct.rollup AS o WHERE o.day < $1 LIMIT ${PER_TRANSACTION})) RETURNING 1),
+  again AS (DELETE FROM qmemacct.rollup_again WHERE day < $1)
+  SELECT count(*) FROM gone`;
+
+/** Tables that rows are removed from. */
+const TABLES = ['record', 'series', 'rollup', 'rollup_again'];
+const SIZE = `SELECT sum(pg_total_relation_size(oid))::bigint FROM pg_class
+  WHERE oid = ANY ('{${TABLES.map((table) => `qmemacct.${table}`).join(',')}}'::regclass[])`;
+
+/** The number that a statement answers. */
+async function numberOf(db: Pick<Connection, 'rows'>, sql: string, ...values: readonly number[]): Promise<number> {
+  return (await db.rows<[number]>(sql, values))[0]?.[0] ?? 0;
+}
+
+async function remove(db: Pick<Connection, 'rows'>, sql: string, before: number): Promise<number | null> {
+  const gone = await numberOf(db, sql, before);
+  return gone > 0 ? gone : null;
+}
+
+/** Roll-ups and retention, as the one writer. */
+export class PostgresUpkeep implements Upkeep {
+  constructor(
+    private readonly db: Connection,
+    private readonly merger: Merger,
+  ) {}
+
+  staleDays(): Promise<readonly number[]> {
+    return staleDays(this.db);
+  }
+
+  putDay(day: number): Promise<boolean> {
+    return this.merger.alone((inner) => putDay(inner, day));
+  }
+
+  putNext(): Promise<boolean> {
+    return this.merger.alone(putNext);
+  }
+
+  countRecords(before: number): Promise<number> {
+    return numberOf(this.db, 'SELECT count(*) FROM qmemacct.record WHERE counted_at < $1', before * DAY_MS);
+  }
+
+  removeRecords(before: number): Promise<number | null> {
+    return this.merger.alone(async (inner) => {
+      const [stale] = await staleDays(inner, 0, before);
+      if (stale === undefined) return remove(inner, RECORDS, before * DAY_MS);
+      await putDay(inner, stale);
+      return 0;
+    });
+  }
+
+  removeSeries(before: number): Promise<number | null> {
+    return this.merger.alone((inner) => remove(inner, SERIES, before * DAY_MS));
+  }
+
+  removeSums(before: number): Promise<number | null> {
+    return this.merger.alone((inner) => remove(inner, SUMS, before));
+  }
+
+  /**
+   * What has gone leaves room in the tables for what comes. Where more has gone than is left, the records are written
+   * anew, so that the file system has the room: readers wait meanwhile; nodes do not, they deliver into the inbox.
+   */
+  async giveSpaceBack({ records, series, rollups }: Parameters<Upkeep['giveSpaceBack']>[0]): Promise<number> {
+    if (records + series + rollups === 0) return 0;
+    const { db } = this;
+    const before = await numberOf(db, SIZE);
+    for (const table of TABLES) await db.query(`VACUUM (ANALYZE) qmemacct.${table}`);
+    const left = await numberOf(db, "SELECT reltuples::bigint FROM pg_class WHERE oid = 'qmemacct.record'::regclass");
+    if (records > left) for (const table of ['record', 'series']) await db.query(`VACUUM (FULL) qmemacct.${table}`);
+    return Math.max(0, before - (await numberOf(db, SIZE)));
+  }
+}

@@ -1,0 +1,157 @@
+import type { Database, Statement } from 'better-sqlite3';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { DAY_MS, dayOf, UNITS } from '../sums/periods';
+import { missingPeriods } from '../sums/roll-up';
+import type { Upkeep } from '../upkeep';
+import type { Words } from './database/dictionary';
+import { prepared } from './database/prepared';
+import { DELETE_RECORD, DELETE_SERIES } from './read/queries';
+import { RollUps } from './sums/roll-up';
+import { staleDays, summedPeriods } from './sums/rolled-rows';
+
+/** Writers that wait for the lock ask again every 100 ms at most (SQLite); so much of the time is theirs. */
+const PAUSE_SHARE = 0.2;
+const LEAST_PAUSE_MS = 2;
+
+const RECORDS_PER_TRANSACTION = 2000;
+const PAGES_PER_TRANSACTION = 1000;
+
+/** Records that count before a time, oldest first. Parameters: before, how many. */
+export const OLD_RECORDS = `SELECT r.id, r.counted_at FROM record r INDEXED BY record_by_time
+  WHERE r.counted_at < ? ORDER BY r.counted_at LIMIT ?`;
+/** Those of them that have a series. Parameters: from, before, how many. */
+export const OLD_SERIES = `SELECT r.id, r.counted_at FROM record r INDEXED BY record_by_time
+  JOIN series s ON s.record_id = r.id WHERE r.counted_at >= ? AND r.counted_at < ? ORDER BY r.counted_at LIMIT ?`;
+/** The oldest period whose first day is before a day. Parameters: unit, day. */
+const OLD_SUMS = 'SELECT day FROM rollup WHERE unit = ? AND day < ? ORDER BY day LIMIT 1';
+const COUNT_OLD = 'SELECT count(*) FROM record r INDEXED BY record_by_time WHERE r.counted_at < ?';
+
+/** After a transaction: the others' turn. */
+async function pauseAfter(beganMs: number): Promise<void> {
+  await sleep(Math.max(LEAST_PAUSE_MS, (performance.now() - beganMs) * PAUSE_SHARE));
+}
+
+/** The steps of one roll-up, or of one time of pruning. */
+export class SqliteUpkeep implements Upkeep {
+  /** From when on there may be series (ms). */
+  private seriesFrom: number | null = null;
+
+  private readonly rollUps: RollUps;
+
+  constructor(
+    private readonly db: Database,
+    private readonly words: Words,
+  ) {
+    this.rollUps = new RollUps(db, words);
+  }
+
+  staleDays(): Promise<readonly number[]> {
+    return Promise.resolve(staleDays(this.db));
+  }
+
+  putDay(day: number): Promise<boolean> {
+    return this.inTurn(() => {
+      const isStale = staleDays(this.db, day, day + 1).length > 0;
+      if (isStale) this.rollUps.putDay(day);
+      return isStale;
+    });
+  }
+
+  putNext(): Promise<boolean> {
+    return this.inTurn(() => {
+      const [next] = missingPeriods(summedPeriods(this.db));
+      if (next !== undefined) this.rollUps.putPeriod(next);
+      return next !== undefined;
+    });
+  }
+
+  countRecords(before: number): Promise<number> {
+    return Promise.resolve(prepared<[number], number>(this.db, COUNT_OLD, 'pluck').get(before * DAY_MS) ?? 0);
+  }
+
+  removeRecords(before: number): Promise<number | null> {
+    const old = prepared<[number, number], [number, number]>(this.db, OLD_RECORDS, 'raw');
+    const close = this.statement('INSERT OR IGNORE INTO pruned_day VALUES (?)');
+    const forget = this.statement('DELETE FROM summed_day WHERE day = ?');
+    const removals = [DELETE_RECORD, DELETE_SERIES].map((sql) => this.statement(sql));
+    return this.inTurn(() => {
+      const [stale] = staleDays(this.db, 0, before);
+      if (stale !== undefined) {
+        this.rollUps.putDay(stale);
+        return 0;
+      }
+      const rows = old.all(before * DAY_MS, RECORDS_PER_TRANSACTION);
+      for (const [id, counted] of rows) {
+        close.run(dayOf(counted));
+        forget.run(dayOf(counted));
+        for (const removal of removals) removal.run(id);
+      }
+      return rows.length > 0 ? rows.length : null;
+    });
+  }
+
+  removeSeries(before: number): Promise<number | null> {
+    const pruned = prepared<[], number>(this.db, 'SELECT day FROM pruned_series', 'pluck');
+    const old = prepared<[number, number, number], [number, number]>(this.db, OLD_SERIES, 'raw');
+    const remove = this.statement(DELETE_SERIES);
+    return this.inTurn(() => {
+      const from = this.seriesFrom ?? (pruned.get() ?? 0) * DAY_MS;
+      const rows = old.all(from, before * DAY_MS, RECORDS_PER_TRANSACTION);
+      for (const [id] of rows) remove.run(id);
+      this.seriesFrom = rows.at(-1)?.[1] ?? from;
+      if (rows.length > 0) return rows.length;
+      this.statement('UPDATE pruned_series SET day = max(day, ?)').run(before);
+      return null;
+    });
+  }
+
+  removeSums(before: number): Promise<number | null> {
+    const old = prepared<[number, number], number>(this.db, OLD_SUMS, 'pluck');
+    return this.inTurn(() => {
+      for (const [number, unit] of UNITS.entries()) {
+        const day = old.get(number, before);
+        if (day !== undefined) return this.rollUps.remove({ unit, day });
+      }
+      return null;
+    });
+  }
+
+  /**
+   * Free pages, as far as the file is made for it. One that an earlier version made keeps its size (its free pages are
+   * used again) until, while nothing delivers, `sqlite3 FILE "PRAGMA auto_vacuum = INCREMENTAL; VACUUM"` has been run
+   * once.
+   */
+  async giveSpaceBack(_gone: unknown, interrupted: () => boolean): Promise<number> {
+    const pragma = (name: string): number => this.db.pragma(name, { simple: true }) as number;
+    const size = pragma('page_size');
+    let freed = 0;
+    while (pragma('freelist_count') > 0 && !interrupted()) {
+      const began = performance.now();
+      const before = pragma('page_count');
+      this.db.pragma(`incremental_vacuum(${PAGES_PER_TRANSACTION})`);
+      const given = before - pragma('page_count');
+      if (given <= 0) break;
+      freed += given * size;
+      await pauseAfter(began);
+    }
+    return freed;
+  }
+
+  /** A transaction, and a pause for the others. */
+  private async inTurn<T>(step: () => T): Promise<T> {
+    const began = performance.now();
+    let done: T;
+    try {
+      done = this.db.transaction(step).immediate();
+    } catch (error) {
+      this.words.forget();
+      throw error;
+    }
+    await pauseAfter(began);
+    return done;
+  }
+
+  private statement(sql: string): Statement<[number], never> {
+    return prepared<[number], never>(this.db, sql);
+  }
+}
