@@ -2,9 +2,8 @@ import type { JobRecord } from '../record/record';
 import { mergeAmong } from '../record/match';
 import type { StoredRecord } from '../record/merge';
 import { groupBy } from '../base/group-by';
-import { mastersOfTasks } from './attempts';
 import type { MergeOutcome } from './store';
-import { withRequestsOf } from './task-requests';
+import { filledTasks } from './task-requests';
 
 /** A record among those of its job. */
 export interface HeldRecord {
@@ -68,16 +67,11 @@ export class JobRecords {
   /** From masters to tasks that lack them. */
   private passRequests(): void {
     const jobs = groupBy([...this.all()], ({ stored: { record } }) => partName({ ...record, pe_task_id: null }));
-    for (const held of jobs.values()) {
-      const masters = mastersOfTasks(held.map(({ stored }) => stored));
-      for (const one of held) {
-        const master = masters.get(one.stored);
-        const stored = master === undefined ? one.stored : withRequestsOf(master, one.stored);
-        if (stored === one.stored) continue;
-        const part = this.partOf(stored.record);
-        part[part.indexOf(one)] = { ...one, stored };
+    for (const held of jobs.values())
+      for (const { task, filled } of filledTasks(held)) {
+        const part = this.partOf(filled.record);
+        part[part.indexOf(task)] = { ...task, stored: filled };
       }
-    }
   }
 
   *all(): Iterable<HeldRecord> {

@@ -1,6 +1,8 @@
 import { bytesForSlots } from '../gridengine/memory-request';
 import { isLineOnly } from '../record/join';
+import type { Candidate } from '../record/match';
 import { withRequests, type Stamp, type StoredRecord } from '../record/merge';
+import { mastersOfTasks } from './attempts';
 
 /**
  * What a job requests beside its limits (`mem_free`, a site's own complex) stands in its category alone, so only in the
@@ -24,7 +26,7 @@ export function bringsRequests(before: StoredRecord | null, stored: StoredRecord
  * A request for the whole job is its master's alone, and a line's master has those of all hosts. What only the job's
  * owner says of the master is not passed on.
  */
-export function withRequestsOf(master: StoredRecord, task: StoredRecord): StoredRecord {
+function withRequestsOf(master: StoredRecord, task: StoredRecord): StoredRecord {
   const slots = task.record.host_slots;
   if (slots === null || isLineOnly(master.record)) return task;
   const perSlot = Object.entries(master.record.requests).flatMap(([complex, asked]) => {
@@ -34,4 +36,16 @@ export function withRequestsOf(master: StoredRecord, task: StoredRecord): Stored
     return [[complex, { ...asked, limit_bytes: bytesForSlots(bytes, slots) }] as const];
   });
   return withRequests(task, Object.fromEntries(perSlot), FROM_MASTER);
+}
+
+/** Those of the records of a job or array task that lack requests of their masters, and what they are with these. */
+export function filledTasks<C extends Candidate>(
+  held: readonly C[],
+): readonly { readonly task: C; readonly filled: StoredRecord }[] {
+  const masters = mastersOfTasks(held.map(({ stored }) => stored));
+  return held.flatMap((task) => {
+    const master = masters.get(task.stored);
+    const filled = master === undefined ? task.stored : withRequestsOf(master, task.stored);
+    return filled === task.stored ? [] : [{ task, filled }];
+  });
 }

@@ -5,9 +5,8 @@ import { countedAt } from '../../../record/facts';
 import { isLineOnly } from '../../../record/join';
 import { mergeAmong } from '../../../record/match';
 import type { StoredRecord } from '../../../record/merge';
-import { mastersOfTasks } from '../../attempts';
 import type { MergeOutcome } from '../../store';
-import { bringsRequests, withRequestsOf } from '../../task-requests';
+import { bringsRequests, filledTasks } from '../../task-requests';
 import type { Words } from '../database/dictionary';
 import {
   DELETE_RECORD,
@@ -69,12 +68,7 @@ export function createMerger(db: Database, words: Words, stale: StaleHours): (re
   const passRequests = ({ job_id, task_id, pe_task_id }: JobRecord, clusterId: number): void => {
     const all = Number(pe_task_id === null);
     const parts = findParts.all({ job_id, task_id, pe_task_id, cluster_id: clusterId, all }).map(candidateOf);
-    const masters = mastersOfTasks(parts.map(({ stored }) => stored));
-    for (const { id, row, stored } of parts) {
-      const master = masters.get(stored);
-      const filled = master === undefined ? stored : withRequestsOf(master, stored);
-      if (filled !== stored) update(id, row, toRow(filled, words));
-    }
+    for (const { task, filled } of filledTasks(parts)) update(task.id, task.row, toRow(filled, words));
   };
   return (record) => {
     const clusterId = words.intern('cluster', record.cluster);
