@@ -1,4 +1,4 @@
-import { fail, list, map, name, number, object, oneOf, refined, string, type Members, type Shape } from '../base/shape';
+import { fail, list, map, name, number, object, oneOf, refined, string, type Shape, type ValueOf } from '../base/shape';
 import type { Setting } from './setting';
 
 /** Where exports are pushed to: the tables [[export]] of the configuration. */
@@ -30,12 +30,10 @@ const MEMBERS = {
   ca: absentAs('', pathOrNone),
   names: absentAs('qmemacct', oneOf(['qmemacct', 'fructosa'])),
   spool_mib: absentAs(64, number(1, 65536)),
-} satisfies Members;
-
-/** A sink as the configuration has it; `interval` in s. */
-export type SinkSettings = {
-  readonly [Key in keyof typeof MEMBERS]: (typeof MEMBERS)[Key] extends Shape<infer T> ? T : never;
 };
+const members = object(MEMBERS);
+/** A sink as the configuration has it; `interval` in s. */
+export type SinkSettings = ValueOf<typeof members>;
 
 const LOOPBACK = /^(?:127\.\d+\.\d+\.\d+|\[::1\]|localhost)$/;
 
@@ -76,7 +74,7 @@ const ONE: Shape<SinkSettings> = {
     const unknown = Object.keys(value).find((key) => !Object.hasOwn(MEMBERS, key));
     if (unknown !== undefined)
       return fail(`has the unknown key "${unknown}" (known are ${Object.keys(MEMBERS).join(', ')})`);
-    const sink = object(MEMBERS).read(value);
+    const sink = members.read(value);
     const problem = problemOf(sink);
     return problem === null ? sink : fail(problem);
   },

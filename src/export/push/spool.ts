@@ -2,7 +2,7 @@ import { mkdirSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path';
 import { reasonOf } from '../../base/log';
 import { replaceFile } from '../../base/replace-file';
-import { checkJson, integer, list, object } from '../../base/shape';
+import { checkJson, integer, list, object, type ValueOf } from '../../base/shape';
 import { untrusted } from '../../base/trusted-path';
 import { UserError } from '../../base/user-error';
 import { pointsShape, type Point } from './point';
@@ -16,7 +16,7 @@ const stateShape = object({
   dropped: integer(0),
   refused: integer(0),
 });
-type PushState = ReturnType<typeof stateShape.read>;
+type PushState = ValueOf<typeof stateShape>;
 
 const NEW: PushState = { position: 0, open: [], dropped: 0, refused: 0 };
 const MIB = 1024 ** 2;
