@@ -3,6 +3,7 @@ import type { FieldName } from '../record/fields';
 import type { JobRecord } from '../record/record';
 import { groupBy } from '../base/group-by';
 import type { StoredRecord } from '../record/merge';
+import { compareText } from './by-place';
 import type { JobAnswer, JobAttempt } from './store';
 
 /** What is needed of records that are arranged. */
@@ -32,10 +33,6 @@ function submitted(record: JobRecord): number | null {
 /** When a run began, or the earliest time that its record knows: attempts are in this order. */
 function begun(record: JobRecord): number {
   return ms(record.started_at) ?? ms(record.ended_at) ?? record.revision;
-}
-
-function compareText(a: string, b: string): number {
-  return a < b ? -1 : a > b ? 1 : 0;
 }
 
 /** Of numbers in order, where the last stands that is at most `most`; -1: none is. */

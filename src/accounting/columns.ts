@@ -11,7 +11,7 @@ import {
   type Storage,
 } from '../record/fields';
 import type { WordList } from '../record/fields';
-import { flat, type TableValue } from '../record/plain-columns';
+import { flat, isEmpty, type TableValue } from '../record/plain-columns';
 import { joinNote, splitNote } from './note-template';
 
 /** The fields of the record as plain columns of a store, made from the table of fields. */
@@ -147,9 +147,6 @@ const same = <T>(value: T): T => value;
 
 /** A copy of plain data of which copies (`{ ...x }`) are made faster, and are smaller, than objects that grow member by member. */
 export const compact = <T extends object>(value: T): T => JSON.parse(JSON.stringify(value)) as T;
-
-const isEmpty = (value: unknown): boolean =>
-  typeof value === 'object' && value !== null && Object.keys(value).length === 0;
 
 const MOST_KNOWN = 10_000;
 

@@ -22,10 +22,9 @@ export interface Changes {
   readonly absorbed: readonly HeldRecord[];
 }
 
-type JobPart = Pick<JobRecord, 'cluster' | 'job_id' | 'task_id' | 'pe_task_id'>;
-
-function partName({ cluster, job_id, task_id, pe_task_id }: JobPart): string {
-  return `${job_id}/${task_id ?? ''}/${pe_task_id ?? ''}/${cluster}`;
+/** A job or array task, as its records are told from those of others. */
+export function jobOf({ cluster, job_id, task_id }: Pick<JobRecord, 'cluster' | 'job_id' | 'task_id'>): string {
+  return `${job_id}/${task_id ?? 0}/${cluster}`;
 }
 
 /** All records of some jobs, held in memory, into which accounts are merged. */
@@ -66,12 +65,17 @@ export class JobRecords {
 
   /** From masters to tasks that lack them. */
   private passRequests(): void {
-    const jobs = groupBy([...this.all()], ({ stored: { record } }) => partName({ ...record, pe_task_id: null }));
+    const jobs = groupBy([...this.all()], ({ stored: { record } }) => jobOf(record));
     for (const held of jobs.values())
       for (const { task, filled } of filledTasks(held)) {
         const part = this.partOf(filled.record);
         part[part.indexOf(task)] = { ...task, stored: filled };
       }
+  }
+
+  /** What the store calls those that it has. */
+  ids(): readonly number[] {
+    return [...this.all(), ...this.absorbed].flatMap(({ id }) => id ?? []);
   }
 
   *all(): Iterable<HeldRecord> {
@@ -87,8 +91,8 @@ export class JobRecords {
     };
   }
 
-  private partOf(part: JobPart): HeldRecord[] {
-    const name = partName(part);
+  private partOf(record: JobRecord): HeldRecord[] {
+    const name = `${record.pe_task_id ?? ''}/${jobOf(record)}`;
     const known = this.parts.get(name);
     if (known !== undefined) return known;
     const made: HeldRecord[] = [];

@@ -25,11 +25,11 @@ export function schemaVersion(db: Database): number {
   return db.pragma('user_version', { simple: true }) as number;
 }
 
-function refuseNewer(db: Database, newest: number): void {
-  const version = schemaVersion(db);
+/** Throws StoreError where the schema of the store of that name is newer than the newest that is known. */
+export function refuseNewer(name: string, version: number, newest: number): void {
   if (version > newest)
     throw new StoreError(
-      db.name,
+      name,
       `it has schema ${version}, this qmemacct knows up to ${newest}`,
       'upgrade qmemacct on this host',
       false,
@@ -38,8 +38,8 @@ function refuseNewer(db: Database, newest: number): void {
 
 /** Throws StoreError unless the schema is exactly the newest one. */
 export function requireNewestSchema(db: Database, migrations = listMigrations()): void {
-  refuseNewer(db, migrations.length);
   const version = schemaVersion(db);
+  refuseNewer(db.name, version, migrations.length);
   if (version < migrations.length)
     throw new StoreError(
       db.name,
@@ -54,10 +54,10 @@ export function requireNewestSchema(db: Database, migrations = listMigrations())
  * waited for the lock finds the work done.
  */
 export function migrate(db: Database, migrations = listMigrations()): void {
-  refuseNewer(db, migrations.length);
+  refuseNewer(db.name, schemaVersion(db), migrations.length);
   if (schemaVersion(db) === migrations.length) return;
   db.transaction(() => {
-    refuseNewer(db, migrations.length);
+    refuseNewer(db.name, schemaVersion(db), migrations.length);
     for (const { version, path } of migrations.slice(schemaVersion(db))) {
       db.exec(readFileSync(path, 'utf8'));
       db.pragma(`user_version = ${version}`);

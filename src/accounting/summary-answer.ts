@@ -1,5 +1,6 @@
 import type { CoverageReason } from '../record/coverage';
 import { COVERAGE_REASONS } from '../record/coverage';
+import { compareText } from './by-place';
 import type { HourOfDay, SummaryAnswer, SummaryGroup, SummaryQuery } from './summary';
 import type { Totals } from '../record/totals';
 
@@ -14,8 +15,7 @@ interface RawSummary {
 }
 
 export function compareKeys(a: string | null, b: string | null): number {
-  if (a === null || b === null) return Number(a === null) - Number(b === null);
-  return a < b ? -1 : a > b ? 1 : 0;
+  return a === null || b === null ? Number(a === null) - Number(b === null) : compareText(a, b);
 }
 
 /** By which sum groups are put in order, largest first; null: by their keys. */

@@ -79,7 +79,9 @@ function memberColumns(
   }));
 }
 
-const isEmpty = (value: object): boolean => Object.keys(value).length === 0;
+/** Whether it is a list or a map without anything in it. */
+export const isEmpty = (value: unknown): boolean =>
+  typeof value === 'object' && value !== null && Object.keys(value).length === 0;
 
 /** A field that is a list or a map of its own kind: an object, null where it is empty. */
 function jsonColumn(name: FieldName): PlainColumn {

@@ -1,12 +1,12 @@
 import type { Cell } from '../columns';
 import type { NumberedRecord, RecordFeed } from '../record-feed';
 import { connect, type ConnectOptions } from './connect';
+import { NUMBERS } from './numbers';
 import { namedColumns, readRows } from './rows';
 
 type Row = readonly [number, ...Cell[]];
 
 const ROWS = `SELECT r.id, ${namedColumns(false)} FROM qmemacct.named_record AS r`;
-const AMONG = '(SELECT i::bigint FROM jsonb_array_elements_text($1::text::jsonb) AS i)';
 
 function recordsOf(rows: readonly Row[]): readonly NumberedRecord[] {
   return readRows(rows, 1).map(({ record }, index) => ({ id: rows[index]?.[0] ?? 0, record }));
@@ -24,9 +24,9 @@ export function openPostgresFeed(url: string, options: ConnectOptions): RecordFe
       recordsOf(await db.rows<Row>(`${ROWS} WHERE r.id > $1::bigint ORDER BY r.id LIMIT $2::bigint`, [id, most])),
     ended: async (ids) => {
       const list = JSON.stringify(ids);
-      const present = await db.rows<[number]>(`SELECT id FROM qmemacct.record WHERE id IN ${AMONG}`, [list]);
+      const present = await db.rows<[number]>(`SELECT id FROM qmemacct.record WHERE id IN ${NUMBERS}`, [list]);
       const known = new Set(present.map(([id]) => id));
-      const rows = await db.rows<Row>(`${ROWS} WHERE r.status <> 1 AND r.id IN ${AMONG} ORDER BY r.id`, [list]);
+      const rows = await db.rows<Row>(`${ROWS} WHERE r.status <> 1 AND r.id IN ${NUMBERS} ORDER BY r.id`, [list]);
       return { records: recordsOf(rows), gone: ids.filter((id) => !known.has(id)) };
     },
     close: () => db.close(),

@@ -2,6 +2,7 @@ import { parseRecord, recordOfJson, type JobRecord } from '../../record/record';
 import type { MergeOutcome } from '../store';
 import type { Connection, Transaction } from './connect';
 import { isStoreFault } from './faults';
+import { NUMBERS, numbersAt } from './numbers';
 import type { Value } from './session';
 
 /** What one call of `deliver` takes at most. */
@@ -39,11 +40,6 @@ export async function readInbox(
   }
   return { waiting, unreadable };
 }
-
-/** A list of numbers as JSON, the parameter of this place. */
-const numbersOf = (place: number): string =>
-  `(SELECT n::bigint FROM jsonb_array_elements_text($${place}::text::jsonb) AS n)`;
-export const NUMBERS = numbersOf(1);
 
 type Row = readonly [id: number, revision: number, job: number, task: number];
 
@@ -83,7 +79,7 @@ export class WaitingAccounts {
     const wanted = await rowsOf(db, source, condition, values);
     if (wanted.length === 0) return [];
     // Not as one query: the planner takes the jobs for a few, and compares each with each.
-    const others = await rowsOf(db, source, `i.job_id IN ${NUMBERS} AND i.id NOT IN ${numbersOf(2)}`, [
+    const others = await rowsOf(db, source, `i.job_id IN ${NUMBERS} AND i.id NOT IN ${numbersAt(2)}`, [
       JSON.stringify([...new Set(wanted.map(([, , job]) => job))]),
       JSON.stringify(wanted.map(([id]) => id)),
     ]);

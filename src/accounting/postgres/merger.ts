@@ -1,11 +1,12 @@
 import type { JobRecord } from '../../record/record';
 import { countedAt } from '../../record/facts';
-import { JobRecords, type HeldRecord } from '../job-records';
+import { jobOf, JobRecords, type HeldRecord } from '../job-records';
 import type { Cell } from '../columns';
 import { COLUMNS, seriesCells, toRow, type Row } from '../row';
 import type { MergeOutcome } from '../store';
 import { hourOf, HOURS_OF_DAY } from '../sums/periods';
 import type { Connection, Transaction } from './connect';
+import { NUMBERS } from './numbers';
 import { insertRows, updateRecords, type TypedColumn } from './insert-rows';
 import { columnType, namedColumns, readRows } from './rows';
 import { Words } from './words';
@@ -121,9 +122,8 @@ export class Merger {
 
   private async remove(inner: Transaction, ids: readonly number[]): Promise<void> {
     const list = JSON.stringify(ids);
-    const of = '(SELECT i::bigint FROM jsonb_array_elements_text($1::text::jsonb) AS i)';
-    await inner.query(`DELETE FROM qmemacct.series WHERE record_id IN ${of}`, [list]);
-    await inner.query(`DELETE FROM qmemacct.record WHERE id IN ${of}`, [list]);
+    await inner.query(`DELETE FROM qmemacct.series WHERE record_id IN ${NUMBERS}`, [list]);
+    await inner.query(`DELETE FROM qmemacct.record WHERE id IN ${NUMBERS}`, [list]);
   }
 
   private async insert(inner: Transaction, records: readonly HeldRecord[]): Promise<void> {
@@ -156,12 +156,10 @@ export class Merger {
 
   /** Hours with records of the jobs: what the others of a job add to sums may depend on one that has changed. */
   private async markJobs(inner: Transaction, held: JobRecords, touched: ReadonlySet<HeldRecord>): Promise<void> {
-    const jobOf = ({ stored: { record } }: HeldRecord): string =>
-      `${record.job_id}/${record.task_id ?? ''}/${record.cluster}`;
-    const jobs = new Set([...touched].map(jobOf));
+    const jobs = new Set([...touched].map(({ stored }) => jobOf(stored.record)));
     const hours = new Set<number>();
     for (const one of [...held.all(), ...touched])
-      if (jobs.has(jobOf(one)))
+      if (jobs.has(jobOf(one.stored.record)))
         for (const version of [one.before, one.stored])
           if (version !== null) hours.add(hourOf(countedAt(version.record)));
     await markStale(inner, hours);

@@ -5,11 +5,9 @@ import type { FieldName } from '../../record/fields';
 import { rowPlan } from '../row';
 import { recordTest } from '../filter-record';
 import type { StoredRecord } from '../../record/merge';
-import { heldBytes } from '../../record/cause';
-import { countedAt, requestedBytes } from '../../record/facts';
+import { countedAt } from '../../record/facts';
 import type { NodeHeartbeat } from '../../record/node-status';
 import type { PlainColumn } from '../../record/plain-columns';
-import type { JobRecord } from '../../record/record';
 import { noTotals } from '../../record/totals';
 import type {
   AccountingReader,
@@ -20,7 +18,6 @@ import type {
   RecordFilter,
   RecordPage,
   RecordsAnswer,
-  RecordSort,
   RecordTables,
   RecordsQuery,
   RunningQuery,
@@ -29,6 +26,7 @@ import type {
   TaskTable,
   TaskTableQuery,
 } from '../store';
+import { DEFAULT_LIMIT, SORTS } from '../sorts';
 import { TablePlan } from '../table-plan';
 import type { SummaryAnswer, SummaryQuery } from '../summary';
 import type { Connection } from './connect';
@@ -40,42 +38,15 @@ import { taskTable } from './tasks';
 import { namedColumns, readRows, readTable } from './rows';
 import { SharedSnapshot } from './shared-snapshot';
 import { notOf, type Snapshot } from './snapshot';
-import { HELD } from '../sums/fact-columns';
 import { KeptHours } from '../sums/kept-hours';
 import { summarise } from './sums/summarise';
 
-const DEFAULT_LIMIT = 50;
 /** Records in a page. */
 const PAGE = 500;
 
 /** Where the caller's role may read; the first that it may. */
 const SOURCE = `SELECT CASE WHEN has_table_privilege('qmemacct.record', 'SELECT') THEN 'named_record'
     WHEN pg_has_role(session_user, 'qmemacct_project', 'MEMBER') THEN 'visible_record' ELSE 'own_record' END AS records`;
-
-interface Sorting {
-  readonly sql: string;
-  readonly value: (record: JobRecord) => number | null;
-}
-
-const times = (a: number | null, b: number | null): number | null => (a === null || b === null ? null : a * b);
-const unusedOf = (record: JobRecord): number | null => {
-  const [requested, held] = [requestedBytes(record), heldBytes(record)];
-  return requested === null || held === null ? null : requested - held;
-};
-
-const SORTS: Readonly<Record<Exclude<RecordSort, 'time'>, Sorting>> = {
-  wallclock: { sql: 'r.wallclock_ms / 1000.0', value: (record) => record.wallclock_seconds },
-  cpu: { sql: 'r.cpu_ms / 1000.0', value: (record) => record.cpu_seconds },
-  peak: { sql: HELD, value: heldBytes },
-  requested: {
-    sql: 'r.requested_bytes::double precision * (r.wallclock_ms / 1000.0)',
-    value: (record) => times(requestedBytes(record), record.wallclock_seconds),
-  },
-  unused: {
-    sql: `(r.requested_bytes - ${HELD})::double precision * (r.wallclock_ms / 1000.0)`,
-    value: (record) => times(unusedOf(record), record.wallclock_seconds),
-  },
-};
 
 /** A record of a list: what it is sorted by, first to last. */
 interface Listed {
@@ -172,9 +143,8 @@ export class PostgresReader implements AccountingReader {
         ].join(' AND ');
       const waiting = await snapshot.jobsOf(condition('i'), parameters);
       const touched = [...waiting.all()];
-      const without = [...touched, ...waiting.changes().absorbed].flatMap(({ id }) => id ?? []);
       const many = await this.hasMany(snapshot, query);
-      const rows = await this.readWhere(snapshot, query, without, many);
+      const rows = await this.readWhere(snapshot, query, waiting.ids(), many);
       const found = [...rows, ...touched.map(({ stored }) => stored)].filter(
         ({ record }) =>
           (query.cluster === undefined || record.cluster === query.cluster) &&
@@ -222,9 +192,8 @@ export class PostgresReader implements AccountingReader {
       const parameters = new Parameters();
       const list = parameters.putNumbers(numbers);
       const waiting = await snapshot.jobsOf(`i.job_id IN ${list}`, parameters);
-      const ids = [...waiting.all(), ...waiting.changes().absorbed].flatMap(({ id }) => id ?? []);
       const rows = await snapshot.db.rows<readonly Cell[]>(
-        `SELECT ${namedColumns(false, plan)} FROM ${snapshot.source.records} AS r WHERE r.job_id IN ${list}${notOf(ids)}`,
+        `SELECT ${namedColumns(false, plan)} FROM ${snapshot.source.records} AS r WHERE r.job_id IN ${list}${notOf(waiting.ids())}`,
         parameters.values,
       );
       const held = [...waiting.all()].map(({ stored }) => ({ ...stored, record: { ...stored.record, series: null } }));
@@ -290,9 +259,8 @@ export class PostgresReader implements AccountingReader {
     return this.ask(async (snapshot) => {
       const parameters = new Parameters();
       const waiting = await snapshot.jobsOf(`i.counted_at >= ${parameters.put(Math.ceil(since))}::bigint`, parameters);
-      const ids = [...waiting.all(), ...waiting.changes().absorbed].flatMap(({ id }) => id ?? []);
       const rows = await snapshot.db.rows<readonly Cell[]>(
-        `SELECT ${namedColumns(true)} FROM ${snapshot.source.records} AS r WHERE r.status = 1 AND r.revision >= $1::bigint${notOf(ids)}`,
+        `SELECT ${namedColumns(true)} FROM ${snapshot.source.records} AS r WHERE r.status = 1 AND r.revision >= $1::bigint${notOf(waiting.ids())}`,
         [Math.ceil(since)],
       );
       return [...readRows(rows, 0), ...[...waiting.all()].map(({ stored }) => stored)]

@@ -2,7 +2,8 @@ import { STATUSES } from '../../record/fields';
 import { JOB_SPAN_MS } from '../../record/facts';
 import { isHostPattern, parsePatterns } from '../filter-record';
 import type { RecordFilter } from '../store';
-import { FAILED } from '../sums/fact-columns';
+import { BOUNDS, FAILED } from '../sums/fact-columns';
+import { numbersAt } from './numbers';
 import type { Value } from './session';
 
 /** What a role reads records from. */
@@ -23,7 +24,7 @@ export class Parameters {
 
   /** A list of numbers, for IN. */
   putNumbers(numbers: Iterable<number>): string {
-    return `(SELECT n::bigint FROM jsonb_array_elements_text(${this.put(JSON.stringify([...numbers]))}::text::jsonb) AS n)`;
+    return numbersAt(this.values.push(JSON.stringify([...numbers])));
   }
 }
 
@@ -59,18 +60,6 @@ export function countedName(source: Source): string {
       AND m.pe_task_id IS NULL AND m.owner_id IS NOT DISTINCT FROM r.owner_id AND m.job_name_id IS NOT NULL
     ORDER BY abs(m.counted_at - r.counted_at), m.job_name LIMIT 1) END)`;
 }
-
-const SHARE = '(r.peak_rss_lower_bytes::double precision / nullif(r.limit_bytes, 0))';
-
-const BOUNDS = [
-  ['peak_at_least', 'r.peak_rss_lower_bytes >='],
-  ['peak_at_most', 'r.peak_rss_lower_bytes <='],
-  ['limit_at_least', 'r.limit_bytes >='],
-  ['limit_at_most', 'r.limit_bytes <='],
-  ['share_at_least', `${SHARE} >=`],
-  ['share_at_most', `${SHARE} <=`],
-  ['wallclock_at_least', 'r.wallclock_ms / 1000.0 >='],
-] as const;
 
 /** What a filter asks of `r`. */
 export function conditionOf(filter: RecordFilter, source: Source, parameters: Parameters): string {

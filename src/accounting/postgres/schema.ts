@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { packageRoot } from '../../base/package-root';
-import { listMigrations } from '../migrations';
+import { listMigrations, refuseNewer } from '../migrations';
 import { StoreError } from '../store-error';
 import type { Connection } from './connect';
 import { isNotAllowed } from './faults';
@@ -44,13 +44,7 @@ export async function initDatabase(db: Connection): Promise<{ readonly before: n
   const init = db.transaction(async (inner) => {
     await inner.query(LOCK);
     const before = (await schemaVersion(inner)) ?? 0;
-    if (before > migrations.length)
-      throw new StoreError(
-        db.text,
-        `it has schema ${before}, this qmemacct knows up to ${migrations.length}`,
-        'upgrade qmemacct on this host',
-        false,
-      );
+    refuseNewer(db.text, before, migrations.length);
     if (before === migrations.length) return { before, after: before };
     await inner.query(textOf(join(directory, 'roles.sql')));
     for (const { version, path } of migrations.slice(before)) {

@@ -1,8 +1,9 @@
 import type { LongWork, Settled } from '../history-store';
 import type { Connection, Transaction } from './connect';
 import { isStoreFault } from './faults';
-import { NUMBERS, readInbox } from './inbox';
+import { readInbox } from './inbox';
 import type { Merger } from './merger';
+import { NUMBERS } from './numbers';
 
 /** Accounts of one transaction. */
 const BATCH = 500;

@@ -2,7 +2,7 @@ import { countedAt, factsOf, JOB_SPAN_MS, type Facts } from '../../record/facts'
 import { asStored, type StoredRecord } from '../../record/merge';
 import type { JobRecord } from '../../record/record';
 import { groupBy } from '../../base/group-by';
-import type { JobRecords } from '../job-records';
+import { jobOf, type JobRecords } from '../job-records';
 import type { RecordFilter } from '../store';
 import { DIMENSIONS } from '../summary';
 import { recordKey, type GroupKey } from '../sums/grouping-sets';
@@ -23,9 +23,6 @@ export interface Unsettled {
   readonly days: ReadonlySet<number>;
   readonly hours: ReadonlySet<number>;
 }
-
-/** Jobs are told apart by it as the table tells them. */
-const jobOf = ({ cluster, job_id, task_id }: JobRecord): string => `${cluster}/${job_id}/${task_id ?? 0}`;
 
 class UnsettledRecord {
   readonly countedAt: number;
@@ -128,7 +125,7 @@ function unsettledOf(alone: readonly JobRecord[], held: JobRecords): Unsettled {
   const times = [...records.map((one) => one.countedAt), ...before];
   return {
     records,
-    ids: all.flatMap(({ id }) => id ?? []),
+    ids: held.ids(),
     days: new Set(times.map(dayOf)),
     hours: new Set(times.map(hourOf)),
   };

@@ -1,11 +1,10 @@
 import type { HistoryStore } from '../history-store';
 import { prune, rollUp } from '../upkeep';
 import { createWords } from './database/dictionary';
-import { storeError } from './database/faults';
+import { answer, storeError } from './database/faults';
 import { LineImporter } from './import/import-lines';
 import { createMerger } from './write/merger';
 import { openForWriting } from './database/open';
-import { answer } from './database/faults';
 import { storeOn } from './sqlite-store';
 import { SqliteUpkeep } from './upkeep';
 import { staleHours } from './write/stale-hours';

@@ -12,6 +12,7 @@ import type {
   RunningQuery,
   SummedFilter,
 } from '../store';
+import { DEFAULT_LIMIT } from '../sorts';
 import type { SummaryQuery } from '../summary';
 import { noTotals, type Totals } from '../../record/totals';
 import { createWords } from './database/dictionary';
@@ -30,8 +31,6 @@ import { fromRow, rowPlan, SERIES_CELLS } from '../row';
 import { daysOfKey } from './read/spans';
 import { staleHours } from './write/stale-hours';
 import { summarise } from './sums/summarise';
-
-const DEFAULT_LIMIT = 50;
 
 /** Of `recordsQuery`: id, when it counts, the value to sort by, then the row. */
 type SelectedRow = readonly [id: number, countedAt: number, value: number | null, row: string];

@@ -3,7 +3,7 @@ import type { Facts } from '../../record/facts';
 import type { Cell } from '../columns';
 import type { JobKey } from './summer';
 
-/** What sums need of a record `r`, in SQL that both stores understand. */
+/** What sums and filters need of a record `r`, in SQL that both stores understand. */
 
 export const SELF_REPORTED = 3;
 const ACCOUNTING = 2;
@@ -29,6 +29,18 @@ export const GRID_ENGINE = `CASE WHEN r.peak_rss_lower_bytes IS NULL AND r.ge_ma
     THEN r.ge_maxvmem_bytes END`;
 /** As `heldBytes` (cause.ts) says. */
 export const HELD = `coalesce(r.peak_rss_lower_bytes, ${GRID_ENGINE})`;
+
+const SHARE = '(CAST(r.peak_rss_lower_bytes AS double precision) / nullif(r.limit_bytes, 0))';
+/** What bounds of a filter ask of `r`. */
+export const BOUNDS = [
+  ['peak_at_least', 'r.peak_rss_lower_bytes >='],
+  ['peak_at_most', 'r.peak_rss_lower_bytes <='],
+  ['limit_at_least', 'r.limit_bytes >='],
+  ['limit_at_most', 'r.limit_bytes <='],
+  ['share_at_least', `${SHARE} >=`],
+  ['share_at_most', `${SHARE} <=`],
+  ['wallclock_at_least', 'r.wallclock_ms / 1000.0 >='],
+] as const;
 
 /** How many columns `factColumns` are. */
 export const FACT_COLUMNS = 10;

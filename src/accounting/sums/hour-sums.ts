@@ -3,7 +3,7 @@ import { COVERAGE_REASONS } from '../../record/coverage';
 import { DEFAULT_FAR_BELOW, SHARE_STEPS, stepsOf, type Bins } from '../../record/sums';
 import { TOTALS_NAMES, type MutableTotals } from '../../record/totals';
 import { GROUPING_SETS, hasBins, keyOf, widerKey, type GroupKey } from './grouping-sets';
-import type { Again, DaySums } from './roll-up';
+import { groupName, type DaySums } from './roll-up';
 import type { EarlierRow, FactRow } from './summer';
 
 /** What of the groups of an hour a question asks for. */
@@ -89,13 +89,11 @@ export class HourSums {
 
   /** `earlier`: records of before the hour, of jobs that have one in it. */
   constructor(sums: DaySums, earlier: readonly EarlierRow[]) {
-    const nameOf = ({ set, cluster, key }: Pick<Again, 'set' | 'cluster' | 'key'>): string =>
-      `${set} ${key === null ? '' : `=${key}`}\n${cluster}`;
-    const again = groupBy(sums.again(earlier), nameOf);
+    const again = groupBy(sums.again(earlier), groupName);
     for (const group of sums.groups()) {
       const { set, cluster, key } = group;
       const totals = TOTALS_NAMES.map((name) => group.sums.totals[name]);
-      const before = again.size === 0 ? [] : (again.get(nameOf(group))?.map((job) => job.before) ?? []);
+      const before = again.size === 0 ? [] : (again.get(groupName(group))?.map((job) => job.before) ?? []);
       const made = { cluster, key, totals, bins: hasBins(set) ? listOf(group.sums) : [], before };
       const same = this.groups[set]?.get(key);
       if (same === undefined) this.groups[set]?.set(key, [made]);

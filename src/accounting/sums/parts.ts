@@ -46,29 +46,27 @@ export class PartsSum {
       const add = (row: FactRow): void => {
         this.summer.addRecord(row);
       };
-      yield { what: 'records', span: piece.span, all: false, add };
-      const earlier: EarlierRow[] = [];
-      const addEarlier = (row: EarlierRow): void => void earlier.push(row);
-      yield { what: 'earlier', span: piece.span, all: false, since: this.query.since, add: addEarlier };
-      this.summer.endPart(earlier);
+      this.summer.endPart(yield* this.read(piece.span, false, add));
     }
+  }
+
+  /** Reads the records of a span; returns those of before it of their jobs. */
+  private *read(span: Span, all: boolean, add: (row: FactRow) => void): Generator<Reading, readonly EarlierRow[]> {
+    yield { what: 'records', span, all, add };
+    const earlier: EarlierRow[] = [];
+    const since = all ? 0 : this.query.since;
+    yield { what: 'earlier', span, all, since, add: (row) => void earlier.push(row) };
+    return earlier;
   }
 
   private *addSums({ span, kept, keep }: Piece & { readonly what: 'sums' }): Generator<Reading, void> {
     let sums = kept;
     if (sums === null) {
       const made = new DaySums();
-      const earlier: EarlierRow[] = [];
-      yield {
-        what: 'records',
-        span,
-        all: true,
-        add: (row) => {
-          made.add(row);
-        },
+      const add = (row: FactRow): void => {
+        made.add(row);
       };
-      yield { what: 'earlier', span, all: true, since: 0, add: (row) => void earlier.push(row) };
-      sums = new HourSums(made, earlier);
+      sums = new HourSums(made, yield* this.read(span, true, add));
       keep(sums);
     }
     this.summer.addHour(span, sums, this.choice);
@@ -77,10 +75,8 @@ export class PartsSum {
   private *addRows({ span, hour, kept, keep }: Piece & { readonly what: 'rows' }): Generator<Reading, void> {
     let records = kept;
     if (records === null) {
-      const [rows, earlier]: [FactRow[], EarlierRow[]] = [[], []];
-      yield { what: 'records', span: hour, all: true, add: (row) => void rows.push(row) };
-      yield { what: 'earlier', span: hour, all: true, since: 0, add: (row) => void earlier.push(row) };
-      records = { rows, earlier };
+      const rows: FactRow[] = [];
+      records = { rows, earlier: yield* this.read(hour, true, (row) => void rows.push(row)) };
       keep(records);
     }
     for (const row of records.rows)

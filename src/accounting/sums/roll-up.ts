@@ -38,6 +38,10 @@ export interface Again {
   readonly before: number;
 }
 
+/** That no other group has. */
+export const groupName = ({ set, cluster, key }: Omit<RolledGroup, 'sums'>): string =>
+  `${set} ${key === null ? '' : `=${key}`}\n${cluster}`;
+
 const STEPS = stepsOf(DEFAULT_FAR_BELOW);
 
 /** Of most groups, to which none are added. */
@@ -148,7 +152,7 @@ export class PeriodSums {
   }
 
   private groupOf(set: number, cluster: string, key: GroupKey): RolledGroup {
-    const name = `${set} ${key === null ? '' : `=${key}`}\n${cluster}`;
+    const name = groupName({ set, cluster, key });
     const known = this.found.get(name);
     if (known !== undefined) return known;
     const made = { set, cluster, key, sums: newSums() };

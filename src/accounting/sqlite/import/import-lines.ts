@@ -105,7 +105,7 @@ export class LineImporter {
       job_id: line.jobId,
       task_id: taskOf(line),
       cluster_id: clusterId,
-      counted_at: line.endTimeMs ?? line.startTimeMs ?? line.submissionTimeMs ?? lineRevision(line),
+      counted_at: lineRevision(line),
       others: line.pe !== null || line.peTaskId !== null,
     });
     return 'added';

@@ -1,5 +1,5 @@
 import type { RecordSort } from '../../store';
-import { HELD } from '../../sums/fact-columns';
+import { SORTS } from '../../sorts';
 import type { Condition } from './record-filter';
 import type { Cell, Column } from '../../columns';
 import { ALL_FIELDS, COLUMN_NAMES } from '../../row';
@@ -126,15 +126,6 @@ export function pageQuery(columns: readonly Column[], withSeries: boolean): stri
   FROM json_each(?) AS n CROSS JOIN record r ON r.id = n.value ${withSeries ? WITH_SERIES : ''}`;
 }
 
-const SORTS: Readonly<Record<RecordSort, string | null>> = {
-  time: null,
-  wallclock: 'r.wallclock_ms',
-  cpu: 'r.cpu_ms',
-  peak: HELD,
-  requested: 'r.requested_bytes * 1.0 * r.wallclock_ms',
-  unused: `(r.requested_bytes - ${HELD}) * 1.0 * r.wallclock_ms`,
-};
-
 /**
  * Before rows as those of `pageQuery`: id, counted_at and the value to sort by. Parameters: @since, @until, @limit, and
  * those of the condition.
@@ -144,7 +135,7 @@ export function recordsQuery(
   sort: RecordSort,
   columns: readonly Column[],
 ): string {
-  const value = SORTS[sort];
+  const value = sort === 'time' ? null : SORTS[sort].sql;
   return `SELECT r.id, r.counted_at, ${value ?? 'NULL'} AS sort_value, ${jsonRow(columns, false)} ${selected(condition)}
   ORDER BY ${value === null ? '' : 'sort_value DESC, '}r.counted_at DESC, r.id DESC LIMIT @limit`;
 }

@@ -2,7 +2,7 @@ import { JOB_SPAN_MS } from '../../../record/facts';
 import { STATUSES } from '../../../record/fields';
 import { isHostPattern, parsePatterns } from '../../filter-record';
 import type { RecordFilter } from '../../store';
-import { FAILED } from '../../sums/fact-columns';
+import { BOUNDS, FAILED } from '../../sums/fact-columns';
 import { dictionaryOf, groupKey } from '../../sums/grouping-sets';
 import type { Dimension } from '../../summary';
 import type { Words } from '../database/dictionary';
@@ -100,8 +100,7 @@ export function conditionOf(filter: RecordFilter, words: Words): Condition | nul
     put(`r.${name}_id = @${name}_id`, `${name}_id`, id);
   }
   const more = (sql: string, name: string, value: number | string | undefined): void => {
-    if (value === undefined) return;
-    put(sql, name, value);
+    if (value !== undefined) put(sql, name, value);
   };
   if (filter.host !== undefined && isHostPattern(filter.host))
     more(HOST_PATTERNS, 'hosts', JSON.stringify(parsePatterns(filter.host).map(globOf)));
@@ -126,20 +125,9 @@ export function conditionOf(filter: RecordFilter, words: Words): Condition | nul
     parts.push(`r.status IN (${names.join(', ')})`);
     filter.states.forEach((state, index) => (parameters[`state${index}`] = STATUSES.indexOf(state)));
   }
-  if (filter.failed !== undefined) {
-    parts.push(filter.failed ? FAILED : `NOT ${FAILED}`);
-  }
-  if (filter.sampled !== undefined) {
-    parts.push(filter.sampled ? 'r.sampled = 1' : 'r.sampled = 0');
-  }
-  const share = 'r.peak_rss_lower_bytes * 1.0 / r.limit_bytes';
-  more('r.peak_rss_lower_bytes >= @peak_at_least', 'peak_at_least', filter.peak_at_least);
-  more('r.peak_rss_lower_bytes <= @peak_at_most', 'peak_at_most', filter.peak_at_most);
-  more('r.limit_bytes >= @limit_at_least', 'limit_at_least', filter.limit_at_least);
-  more('r.limit_bytes <= @limit_at_most', 'limit_at_most', filter.limit_at_most);
-  more(`${share} >= @share_at_least`, 'share_at_least', filter.share_at_least);
-  more(`${share} <= @share_at_most`, 'share_at_most', filter.share_at_most);
-  more('r.wallclock_ms / 1000.0 >= @wallclock_at_least', 'wallclock_at_least', filter.wallclock_at_least);
+  if (filter.failed !== undefined) parts.push(filter.failed ? FAILED : `NOT ${FAILED}`);
+  if (filter.sampled !== undefined) parts.push(`r.sampled = ${Number(filter.sampled)}`);
+  for (const [name, test] of BOUNDS) more(`${test} @${name}`, name, filter[name]);
   return {
     sql: parts.map((part) => ` AND ${part}`).join(''),
     parameters,

@@ -10,7 +10,7 @@ import { prepared } from '../database/prepared';
 import { CHANGE } from '../read/queries';
 import { EVERY_RECORD } from '../read/record-filter';
 import { FactReader } from './record-facts';
-import { keyNumber, keyText, TOTALS_AT, type StoredRow } from './rolled-rows';
+import { keyNumber, keyText, ROLLED_COLUMNS, TOTALS_AT, type StoredRow } from './rolled-rows';
 
 const INSERT_GROUP = `INSERT INTO rollup (unit, day, dimension, key, cluster_id, ${TOTALS_NAMES.join(', ')})
   VALUES (?, ?, ?, ?, ?, ${TOTALS_NAMES.map(() => '?').join(', ')})`;
@@ -28,7 +28,7 @@ const REMOVE_PERIOD = [
 ];
 
 /** Parameters: unit, the period's first day and the first after it, dimension. */
-const PARTS = `SELECT u.day, u.cluster_id, u.key, b.hours, b.shares, b.coverage, ${TOTALS_NAMES.map((name) => `u.${name}`).join(', ')}
+const PARTS = `SELECT ${ROLLED_COLUMNS}
   FROM rollup u LEFT JOIN rollup_bins b USING (dimension, key, unit, day, cluster_id)
   WHERE u.unit = ? AND u.day >= ? AND u.day < ? AND u.dimension = ?`;
 const AGAIN_OF_PARTS = `SELECT cluster_id, key, before FROM rollup_again

@@ -74,9 +74,12 @@ function rolled(table: string, { keys, cluster }: Choice): string {
   }${cluster ? ' AND u.cluster_id = @cluster' : ''}`;
 }
 
+/** Of `rollup u` and `rollup_bins b`: a StoredRow. */
+export const ROLLED_COLUMNS = `u.day, u.cluster_id, u.key, b.hours, b.shares, b.coverage, ${TOTALS_NAMES.map((name) => `u.${name}`).join(', ')}`;
+
 /** Period by period, with bins. */
 export function rolledQuery(choice: Choice): string {
-  return `SELECT u.day, u.cluster_id, u.key, b.hours, b.shares, b.coverage, ${TOTALS_NAMES.map((name) => `u.${name}`).join(', ')}
+  return `SELECT ${ROLLED_COLUMNS}
   ${rolled('rollup u CROSS JOIN rollup_bins b USING (dimension, key, unit, day, cluster_id)', choice)}`;
 }
 
