@@ -1,4 +1,5 @@
 import { isoTime } from '../base/iso-time';
+import { remembered } from '../base/remembered';
 import { checkJson, list, number, object, string, type Shape } from '../base/shape';
 import {
   BRACKET,
@@ -151,17 +152,8 @@ export const compact = <T extends object>(value: T): T => JSON.parse(JSON.string
 const MOST_KNOWN = 10_000;
 
 /** `fromJson` of texts that stand in a dictionary: few, each is in many rows, and what they say is never changed. */
-export function repeatedJson<T>(shape: Shape<T>, name: string): (text: string) => T {
-  const known = new Map<string, T>();
-  return (text) => {
-    const before = known.get(text);
-    if (before !== undefined) return before;
-    const value = fromJson(shape, text, name);
-    if (known.size >= MOST_KNOWN) known.clear();
-    known.set(text, value);
-    return value;
-  };
-}
+export const repeatedJson = <T>(shape: Shape<T>, name: string): ((text: string) => T) =>
+  remembered((text) => fromJson(shape, text, name), MOST_KNOWN);
 
 function leafCodec(name: string, shape: Shape<unknown>, storage: Storage, help: string): CellCodec {
   switch (storage.as) {

@@ -1,3 +1,5 @@
+import { remembered } from './remembered';
+
 const DAY_MS = 86_400_000;
 const MINUTE_MS = 60_000;
 /** The range of a Date (ECMAScript, time values). */
@@ -11,17 +13,11 @@ const MINUTES = texts(1440, (minute) => `${padded(Math.floor(minute / 60), 2)}:$
 const SECONDS = texts(60, (second) => `${padded(second, 2)}.`);
 const MILLISECONDS = texts(1000, (ms) => `${padded(ms, 3)}Z`);
 
-/** "2026-11-24T", by day since 1970. */
-const days = new Map<number, string>();
-
-function textOfDay(day: number): string {
-  const known = days.get(day);
-  if (known !== undefined) return known;
-  if (days.size >= MOST_DAYS) days.clear();
-  const text = new Date(day * DAY_MS).toISOString().slice(0, -'00:00:00.000Z'.length);
-  days.set(day, text);
-  return text;
-}
+/** "2026-11-24T" of a day since 1970. */
+const textOfDay = remembered(
+  (day: number) => new Date(day * DAY_MS).toISOString().slice(0, -'00:00:00.000Z'.length),
+  MOST_DAYS,
+);
 
 /** As `toISOString` of a Date, in a third of the time. Throws RangeError where there is no such date. */
 export function isoTime(time: number): string {

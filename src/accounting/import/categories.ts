@@ -1,3 +1,4 @@
+import { remembered } from '../../base/remembered';
 import { FIELDS } from '../../record/fields';
 import { fromJson } from '../columns';
 import { requestsOfLine } from './line-record';
@@ -24,20 +25,18 @@ interface Category {
 
 /** The categories of lines, read once each. */
 export class Categories {
-  private readonly known = new Map<string, Category>();
-  private readonly complexes = new Map<string, ReadonlySet<string>>();
+  private readonly known = remembered((text: string): Category => ({ text, bySlots: new Map() }), CACHED);
+  /** The complexes of requests as JSON. */
+  readonly complexesOf = remembered(
+    (asked: string): ReadonlySet<string> => new Set(Object.keys(fromJson(FIELDS.requests.shape, asked, 'requests'))),
+    CACHED,
+  );
 
   constructor(private readonly rules: RequestRules) {}
 
   /** null: the line has none, or one that is too long for the record as it is. */
   of({ category: text }: PlacedLine): Category | null {
-    if (text === null || text.length > LONGEST_USUAL) return null;
-    const known = this.known.get(text);
-    if (known !== undefined) return known;
-    if (this.known.size >= CACHED) this.known.clear();
-    const made = { text, bySlots: new Map<number, Asked>() };
-    this.known.set(text, made);
-    return made;
+    return text === null || text.length > LONGEST_USUAL ? null : this.known(text);
   }
 
   asked(line: PlacedLine, category: Category | null): Asked {
@@ -49,16 +48,6 @@ export class Categories {
     const beside = requests.requests === NO_REQUESTS.requests ? null : JSON.stringify(requests.requests);
     const made = { requests, beside };
     category?.bySlots.set(key, made);
-    return made;
-  }
-
-  /** The complexes of requests as JSON. */
-  complexesOf(asked: string): ReadonlySet<string> {
-    const known = this.complexes.get(asked);
-    if (known !== undefined) return known;
-    if (this.complexes.size >= CACHED) this.complexes.clear();
-    const made = new Set(Object.keys(fromJson(FIELDS.requests.shape, asked, 'requests')));
-    this.complexes.set(asked, made);
     return made;
   }
 }

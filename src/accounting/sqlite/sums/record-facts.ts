@@ -1,4 +1,5 @@
 import type { Database } from 'better-sqlite3';
+import { remembered } from '../../../base/remembered';
 import { JOB_SPAN_MS } from '../../../record/facts';
 import type { Span } from '../../sums/periods';
 import { counted, FACT_COLUMNS, factColumns, factsAt, jobKey } from '../../sums/fact-columns';
@@ -60,7 +61,10 @@ export function earlierQuery(condition: Condition, dimensions: readonly Dimensio
 
 /** Reads what sums need of records, with the keys of `dimensions`. */
 export class FactReader {
-  private readonly classes = new Map<number, GroupKey>();
+  private readonly classOf = remembered(
+    (nameId: number) => recordKey('job_name', this.words.text('job_name', nameId)),
+    MOST_CLASSES,
+  );
 
   constructor(
     private readonly db: Database,
@@ -104,14 +108,5 @@ export class FactReader {
       else keys.push(name === 'job_name' ? this.classOf(id) : recordKey(name, this.words.text(name, id)));
     }
     return keys;
-  }
-
-  private classOf(nameId: number): GroupKey {
-    const known = this.classes.get(nameId);
-    if (known !== undefined) return known;
-    if (this.classes.size >= MOST_CLASSES) this.classes.clear();
-    const made = recordKey('job_name', this.words.text('job_name', nameId));
-    this.classes.set(nameId, made);
-    return made;
   }
 }
