@@ -160,7 +160,8 @@ export function summarySuite(open: OpenStore, numRuns = 40): void {
               const chosen = (record: JobRecord): boolean => selects(record, all);
               const answer = await store.summary(query);
               assertSameSummary(answer, plainSummary(all, query, chosen));
-              const groups = answer.groups.slice(0, 2);
+              // Of days the last.
+              const groups = by === 'day' && sort === null ? answer.groups.slice(-2) : answer.groups.slice(0, 2);
               const limited = await store.summary({ ...query, limit: 2 });
               assertSameSummary(limited, { ...answer, groups });
               assert.deepEqual(
