@@ -11,6 +11,7 @@ import { escapeForTerminal, escapeJson } from '../../report/format/escape';
 import { formatCount } from '../../report/format/units';
 import { acts, type CommandContext, type GlobalOptions, EXIT, usageError } from '../command';
 import { becomeDeliverer, importSettings, openHistory } from '../stores/maintenance';
+import { ownStorePath } from '../stores/stores';
 import { changedFiles, clusterOf } from '../import/accounting-files';
 import {
   describeImport,
@@ -150,6 +151,8 @@ export async function importAccounting(
   if (options.cluster !== undefined && !isClusterName(options.cluster))
     throw usageError(`--cluster "${options.cluster}": a cluster's name has letters, digits and . _ - alone`);
   const settings = importSettings(options.config, terminal.env);
+  if (existsSync(options.config) && settings.accounting === ownStorePath(terminal.env))
+    warn(terminal, `the site's accounting DB is not yours to write: into your own, ${settings.accounting}`);
   const site = filesOf(given, settings, options, terminal.env);
   becomeDeliverer(settings);
   const store = options.dryRun && isMissing(settings.accounting) ? null : await open(settings);

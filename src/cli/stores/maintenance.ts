@@ -1,7 +1,8 @@
-import { existsSync, mkdirSync } from 'node:fs';
+import { accessSync, constants, existsSync, mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { HistoryStore, LongWork } from '../../accounting/history-store';
 import type { Ownership } from '../../base/set-owner';
+import { isPostgresUrl } from '../../record/postgres-url';
 import { loadSettings, type Settings } from '../../record/settings';
 import { delivererIdentity } from '../../sampler/delivery/outbox-feeder';
 import { interruption, progressLine, type Terminal } from '../terminal';
@@ -17,13 +18,25 @@ export async function openHistory({
   return open(accounting, { credentials, mode: parseInt(mode, 8) });
 }
 
+/** Whether the caller may write an accounting DB, which may still have to be made. */
+function mayWrite(accounting: string): boolean {
+  if (isPostgresUrl(accounting)) return true;
+  try {
+    accessSync(existsSync(accounting) ? accounting : dirname(accounting), constants.W_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 /**
- * The settings to import with. Where the host has no configuration, anybody but root imports into an accounting DB of
- * their own, whose directory is made. Throws SettingsError, and the file system's error.
+ * The settings to import with. Where the host has no configuration, or its accounting DB is not theirs to write, anybody
+ * but root imports into an accounting DB of their own, whose directory is made. Throws SettingsError, and the file
+ * system's error.
  */
 export function importSettings(config: string, env: Terminal['env']): Settings {
   const settings = loadSettings(config);
-  if (process.getuid?.() === 0 || existsSync(config)) return settings;
+  if (process.getuid?.() === 0 || (existsSync(config) && mayWrite(settings.accounting))) return settings;
   const accounting = ownStorePath(env);
   mkdirSync(dirname(accounting), { recursive: true, mode: 0o700 });
   return { ...settings, accounting, accounting_mode: '0600' };

@@ -1,12 +1,14 @@
-import { accessSync, constants } from 'node:fs';
+import { accessSync, constants, existsSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { isAbsolute, join } from 'node:path';
 import { denialOf, type Denial } from '../../accounting/sqlite/database/denied';
 import type { AccountingReader } from '../../accounting/store';
 import { StoreError } from '../../accounting/store-error';
+import { reasonOf } from '../../base/log';
 import { isPostgresUrl } from '../../record/postgres-url';
 import type { JobRecord } from '../../record/record';
-import type { Settings } from '../../record/settings';
+import { privateWorld } from '../../record/job-name';
+import { DEFAULT_SETTINGS, SETTINGS_FILE, type Settings } from '../../record/settings';
 import { CommandError, EXIT } from '../command';
 import { warn } from '../output';
 import type { Terminal } from '../terminal';
@@ -136,7 +138,8 @@ export async function openStores(
           alsoTried = serverProblem(server, serverError, !absent);
         }
       }
-      if (absent && alsoTried === '') missing.push(choice.path);
+      if (absent && choice.whose === 'given') problems.push(`${choice.path} does not exist; check the path`);
+      else if (absent && alsoTried === '') missing.push(choice.path);
       else
         problems.push([absent ? missingText(choice) : problemOf(choice, error), alsoTried].filter(Boolean).join('; '));
     }
@@ -156,9 +159,22 @@ export function noStoreMessage({ problems, missing }: OpenStores): string {
   return `there is no accounting DB yet: ${which}; it comes with the first job ("qmemacct doctor" checks the hooks)`;
 }
 
+/** Whether the caller has imported Grid Engine's accounting: what is not private is of a cluster. */
+async function knowClusters(readers: readonly AccountingReader[]): Promise<boolean> {
+  for (const reader of readers) {
+    const { groups } = await reader.summary({ since: 0, until: Date.now(), by: 'cluster' });
+    if (groups.some(({ key }) => key !== null && privateWorld(key) === null)) return true;
+  }
+  return false;
+}
+
+/** Where somebody has set qmemacct up, a site's accounting DB is missed. */
+const isSetUp = ({ accounting }: Settings): boolean =>
+  accounting !== DEFAULT_SETTINGS.accounting || existsSync(SETTINGS_FILE);
+
 /**
- * The accounting DBs that a command reads: the one that it was given, else the site's and the caller's own; where this
- * host has none, the end of Grid Engine's own accounting. One that is there and can't be read is a problem.
+ * The accounting DBs that a command reads: the one that it was given, else the site's and the caller's own; where the
+ * site's is not here, the end of Grid Engine's own accounting. What is missed, or can't be read, is a problem.
  */
 export async function commandStores(
   given: string | undefined,
@@ -168,14 +184,18 @@ export async function commandStores(
 ): Promise<OpenStores> {
   const { accounting, serve_socket: socket } = settings;
   const stores = await openStores(chooseStores(given, accounting, env), open, { socket, ask });
+  if (given !== undefined || stores.problems.length > 0 || !stores.missing.includes(accounting)) return stores;
+  const missed =
+    stores.readers.length > 0 && isSetUp(settings) ? [missingText({ path: accounting, whose: 'site' })] : [];
   // Of jobs that are in a DB, Grid Engine's accounting would say that they were not sampled.
-  if (given !== undefined || stores.readers.length > 0 || stores.problems.length > 0) return stores;
+  if (await knowClusters(stores.readers)) return { ...stores, problems: missed };
   try {
     const { reader, says } = await gridEngine(settings, env);
-    return { ...stores, readers: [reader], opened: [], problems: [...stores.problems, says] };
-  } catch {
-    // No cell on this host, or its files can't be read: the message of no store says what is missing.
-    return stores;
+    return { ...stores, readers: [reader, ...stores.readers], problems: [says] };
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EACCES') return { ...stores, problems: missed };
+    const unreadable = `Grid Engine's own accounting can't be read: ${reasonOf(error)}`;
+    return { ...stores, problems: [missingText({ path: accounting, whose: 'site' }), unreadable] };
   }
 }
 
@@ -236,6 +256,11 @@ export const realSources: Sources = {
     return openRemoteReader(socket);
   },
   gridEngine: async (settings, env) => {
+    const { findCell } = await import('../../gridengine/find-cell.js');
+    const { accounting_files: files, admin_user: adminUser, cell } = settings;
+    // The computer of one who has none need not load what reads its files.
+    if (files.length === 0 && findCell(env, { adminUser, cell }) === null)
+      throw new Error('no cell of Grid Engine is found on this host');
     const { openGridEngineStore } = await import('./grid-engine-store.js');
     return openGridEngineStore(settings, env);
   },

@@ -119,7 +119,7 @@ describe('qmemacct report', () => {
     const terminal = fakeTerminal();
     const status = await runProgram(['report', '--accounting', join(directory, 'none.db')], '0', terminal);
     assert.equal(status, 3);
-    assert.match(terminal.warnings(), /there is no accounting DB yet/);
+    assert.match(terminal.warnings(), /none\.db does not exist; check the path/);
   });
 
   it('sends it to the admins, and to an owner alone', async (t) => {

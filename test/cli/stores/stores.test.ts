@@ -1,16 +1,26 @@
 import assert from 'node:assert/strict';
-import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { describe, it } from 'node:test';
 import { openReader } from '../../../src/accounting/open-store';
 import { openSqliteStore } from '../../../src/accounting/sqlite/sqlite-store';
 import type { AccountingReader } from '../../../src/accounting/store';
 import { StoreError } from '../../../src/accounting/store-error';
+import { DEFAULT_SETTINGS } from '../../../src/record/settings';
+import type { JobRecord } from '../../../src/record/record';
+import type { GridEngineStore } from '../../../src/cli/stores/grid-engine-store';
 import { LIST_FIELDS } from '../../../src/report/records/list';
 import { memoryReader } from '../../accounting/memory-reader';
 import { temporaryStore } from '../../accounting/temporary-store';
 import { ordinary } from '../../report/sample-records';
-import { chooseStores, noStoreMessage, openStores, ownStorePath } from '../../../src/cli/stores/stores';
+import {
+  chooseStores,
+  commandStores,
+  noStoreMessage,
+  openStores,
+  ownStorePath,
+  type OpenStores,
+} from '../../../src/cli/stores/stores';
 import { temporaryDirectory } from '../../support/temporary-directory';
 
 const directory = temporaryDirectory();
@@ -142,7 +152,8 @@ describe('openStores', () => {
     const server = { socket: '/s', ask: () => assert.fail('asked') };
     for (const whose of ['own', 'given'] as const) {
       const stores = await openStores([{ path: absent, whose }], () => reader, server);
-      assert.deepEqual(stores, { readers: [], opened: [], problems: [], missing: [absent] });
+      assert.deepEqual([stores.readers, stores.opened], [[], []]);
+      assert.deepEqual([stores.problems.length, stores.missing], whose === 'own' ? [0, [absent]] : [1, []]);
     }
     assert.deepEqual((await openStores([choices[0]], () => reader, server)).opened, [present]);
   });
@@ -167,5 +178,61 @@ describe('openStores', () => {
     );
     const absentAlone = await openStores([{ path: absent, whose: 'site' }], () => reader, fails(noSocket));
     assert.deepEqual([absentAlone.problems, absentAlone.missing], [[], [absent]]);
+  });
+});
+
+describe('commandStores', () => {
+  const home = temporaryDirectory();
+  const own = ownStorePath({ HOME: home });
+  mkdirSync(dirname(own), { recursive: true });
+  writeFileSync(own, '');
+  const settings = { ...DEFAULT_SETTINGS, accounting: absent, serve_socket: join(directory, 'none.sock') };
+  const missed = `the site's accounting DB ${absent} is not on this host`;
+  const gridEngineReader = { name: 'grid engine' } as unknown as AccountingReader;
+  const open = (
+    given: string | undefined,
+    cluster: string,
+    gridEngine: () => Promise<GridEngineStore>,
+  ): Promise<OpenStores> =>
+    commandStores(
+      given,
+      settings,
+      { env: { HOME: home } },
+      {
+        open: (path) =>
+          path === own ? openReaderOf([{ ...ordinary, cluster }]) : Promise.reject(new Error(`not ${path}`)),
+        askServer: () => Promise.reject(Object.assign(new Error('none'), { code: 'ENOENT' })),
+        gridEngine,
+      },
+    );
+  const openReaderOf = async (records: readonly JobRecord[]): Promise<AccountingReader> =>
+    Promise.resolve(memoryReader(records));
+  const none = (): Promise<GridEngineStore> => Promise.reject(new Error('no cell'));
+
+  it("misses the site's accounting DB, though the caller has one", async () => {
+    const stores = await open(undefined, '(run)', none);
+    assert.deepEqual([stores.readers.length, stores.problems], [1, [missed]]);
+  });
+
+  it("goes on to Grid Engine's own accounting beside what the caller has measured, but not what was imported", async () => {
+    const found = (): Promise<GridEngineStore> => Promise.resolve({ reader: gridEngineReader, says: 'from the file' });
+    const measured = await open(undefined, '(run)', found);
+    assert.deepEqual(
+      [measured.readers.length, measured.readers[0], measured.problems],
+      [2, gridEngineReader, ['from the file']],
+    );
+    const imported = await open(undefined, 'hpc', found);
+    assert.deepEqual([imported.readers.length, imported.problems], [1, [missed]]);
+  });
+
+  it('says that a file of Grid Engine is there that it may not read', async () => {
+    const denied = Object.assign(new Error('EACCES: permission denied'), { code: 'EACCES' });
+    const stores = await open(undefined, '(run)', () => Promise.reject(denied));
+    assert.match(stores.problems.join(), /is not on this host,Grid Engine's own accounting can't be read: EACCES/);
+  });
+
+  it('takes a path that was given for a mistake where nothing is there', async () => {
+    const stores = await open(absent, '(run)', none);
+    assert.equal(noStoreMessage(stores), `${absent} does not exist; check the path`);
   });
 });
