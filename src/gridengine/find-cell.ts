@@ -25,12 +25,10 @@ const USUAL_ROOTS = [
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-interface FindCellOptions {
-  /** `admin_user` of qmemacct.toml; empty: not set. */
-  readonly adminUser: string;
-  /** `cell` of qmemacct.toml; empty or left out: not set. */
-  readonly cell?: string;
-  readonly procRoot?: string;
+/** What qmemacct.toml says of the cell; empty: not set. */
+export interface CellSettings {
+  readonly admin_user: string;
+  readonly cell: string;
 }
 
 /** `NAME=value` assignments of a shell file; values that the shell would have to work out are left out. */
@@ -56,7 +54,7 @@ export function adminUserIn(bootstrap: string): string | null {
 }
 
 /** The environment that a daemon was started with: one of root's, the admin user's or our own. */
-function environmentOfDaemon({ adminUser, procRoot = '/proc' }: FindCellOptions): Environment {
+function environmentOfDaemon(adminUser: string, procRoot: string): Environment {
   const believed = new Set([...gridEngineOwners(adminUser, procRoot), process.geteuid?.() ?? 0]);
   for (const { environment } of daemons(believed, procRoot)) {
     const found = assignments(environment.replaceAll('\0', '\n'));
@@ -66,8 +64,7 @@ function environmentOfDaemon({ adminUser, procRoot = '/proc' }: FindCellOptions)
 }
 
 /** The cell with those who may own it. Throws UntrustedError where somebody else could have made it what it is. */
-function forRoot({ root, cell }: CellLocation, bootstrap: string, options: FindCellOptions): CellLocation {
-  const named = gridEngineOwners(options.adminUser, options.procRoot);
+function forRoot({ root, cell }: CellLocation, bootstrap: string, named: ReadonlySet<number>): CellLocation {
   const byPlace = ownerByPlace(root, adminUserIn(readIfThere(bootstrap)));
   const owners = byPlace === null ? named : new Set([...named, byPlace]);
   const reason = untrusted(bootstrap, owners);
@@ -84,12 +81,16 @@ function forRoot({ root, cell }: CellLocation, bootstrap: string, options: FindC
  * The cell that this machine belongs to: by the environment, the settings, Debian's defaults, a running daemon, or the usual places.
  * As root: throws UntrustedError where somebody else than root and Grid Engine's admin user could change it.
  */
-export function findCell(env: Environment, options: FindCellOptions): CellLocation | null {
+export function findCell(
+  env: Environment,
+  { admin_user: adminUser, cell: configured }: CellSettings,
+  procRoot = '/proc',
+): CellLocation | null {
   const places = [
     (): Environment => env,
-    (): Environment => (options.cell ? { SGE_ROOT: dirname(options.cell), SGE_CELL: basename(options.cell) } : {}),
+    (): Environment => (configured === '' ? {} : { SGE_ROOT: dirname(configured), SGE_CELL: basename(configured) }),
     (): Environment => assignments(readIfThere('/etc/default/gridengine')),
-    (): Environment => environmentOfDaemon(options),
+    (): Environment => environmentOfDaemon(adminUser, procRoot),
     ...USUAL_ROOTS.map((root) => (): Environment => ({ SGE_ROOT: root })),
   ];
   for (const place of places) {
@@ -98,7 +99,8 @@ export function findCell(env: Environment, options: FindCellOptions): CellLocati
     const cell = named || env.SGE_CELL || 'default';
     const bootstrap = join(root, cell, 'common', 'bootstrap');
     if (!existsSync(bootstrap)) continue;
-    return process.geteuid?.() === 0 ? forRoot({ root, cell }, bootstrap, options) : { root, cell };
+    if (process.geteuid?.() !== 0) return { root, cell };
+    return forRoot({ root, cell }, bootstrap, gridEngineOwners(adminUser, procRoot));
   }
   return null;
 }

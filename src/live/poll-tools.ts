@@ -35,7 +35,7 @@ export function withQueries(cell: LiveCell, queries: readonly Query[]): LiveCell
 
 /** Throws UntrustedError (findCell). */
 export function liveCell(settings: Settings, env: Environment): LiveCell {
-  const cell = findCell(env, { adminUser: settings.admin_user, cell: settings.cell });
+  const cell = findCell(env, settings);
   const rules = pollRules(settings);
   const named = cell === null ? 'default' : readClusterName(cell.root, cell.cell);
   return {

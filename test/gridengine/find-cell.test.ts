@@ -37,7 +37,7 @@ function giveTo(uid: number, { root }: Fake): void {
 }
 
 const find = (root: string, adminUser = '', procRoot = '/nowhere'): ReturnType<typeof findCell> =>
-  findCell({ SGE_ROOT: root }, { adminUser, procRoot });
+  findCell({ SGE_ROOT: root }, { admin_user: adminUser, cell: '' }, procRoot);
 
 /** A process of /proc as Grid Engine's daemons look. */
 function daemon(uids: string, cwd: string): string {
@@ -48,6 +48,16 @@ function daemon(uids: string, cwd: string): string {
   symlinkSync(cwd, join(proc, '42/cwd'));
   return proc;
 }
+
+describe('the cell', () => {
+  it('is what the settings name, where the environment names none', () => {
+    const { root } = newRoot('none');
+    const settings = { admin_user: '', cell: join(root, 'default') };
+    assert.equal(findCell({}, settings, '/nowhere')?.root, root);
+    const other = newRoot('none').root;
+    assert.equal(findCell({ SGE_ROOT: other }, settings, '/nowhere')?.root, other);
+  });
+});
 
 describe('the cell that root believes', asRoot, () => {
   it("is root's", () => {

@@ -66,8 +66,7 @@ function filesOf(
     const site = siteFiles(settings, env);
     return { ...site, cluster: options.cluster ?? site.cluster };
   }
-  const cluster =
-    options.cluster ?? clusterOf(settings, findCell(env, { adminUser: settings.admin_user, cell: settings.cell }));
+  const cluster = options.cluster ?? clusterOf(settings, findCell(env, settings));
   return { cluster, paths: given.map((path) => resolve(path)), directory: null };
 }
 

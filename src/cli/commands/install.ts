@@ -147,8 +147,7 @@ async function installNode(options: InstallOptions, terminal: Terminal): Promise
     ...(options.stateDir === undefined ? {} : { state_dir: options.stateDir }),
     ...(options.runDir === undefined ? {} : { run_dir: options.runDir }),
   };
-  const { admin_user: adminUser } = loadSettings(options.config);
-  const ofCell = await settingsOfCell(findCell(terminal.env, { adminUser }), terminal.env);
+  const ofCell = await settingsOfCell(findCell(terminal.env, loadSettings(options.config)), terminal.env);
   const chosen = chooseNodeSettings(options.config, given, ofCell);
   const installation = planNode({
     source: packageRoot(),

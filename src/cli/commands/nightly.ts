@@ -50,7 +50,7 @@ const MOST_LINES = 100;
 
 function clusterName(settings: Settings, env: Terminal['env']): string {
   if (settings.cluster !== '') return settings.cluster;
-  const cell = findCell(env, { adminUser: settings.admin_user, cell: settings.cell });
+  const cell = findCell(env, settings);
   return cell === null ? '' : readClusterName(cell.root, cell.cell);
 }
 

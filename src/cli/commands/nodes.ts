@@ -59,7 +59,7 @@ export async function showNodes(
     if (reader === undefined) throw new CommandError(noStoreMessage(stores), EXIT.unavailable);
     return reader.nodes({ since });
   });
-  const hosts = await sources.hosts(terminal.env, settings.admin_user);
+  const hosts = await sources.hosts(terminal.env, settings);
   if (typeof hosts === 'string' && !options.check) warn(terminal, `hosts without a heartbeat are not listed: ${hosts}`);
   const nodes = judgeNodes(heartbeats, typeof hosts === 'string' ? [] : silentHosts(hosts, heartbeats), now, patience);
   if (nodes.length === 0)

@@ -56,7 +56,7 @@ async function removeFromNode(options: UninstallOptions, terminal: Terminal): Pr
     settingsPath: options.config,
     places: systemPlaces(),
     purge: options.purge ?? false,
-    passThrough: await passThroughNeed(hookDirectory(options.prefix), terminal.env, settings.admin_user),
+    passThrough: await passThroughNeed(hookDirectory(options.prefix), terminal.env, settings),
     now: terminal.now(),
   });
   const print = (line: string): void => writeLines(terminal, [line]);

@@ -293,7 +293,7 @@ async function checkSite(qconf: Qconf, state: NodeState): Promise<Finding[]> {
 /** Where Grid Engine has our hooks, and what of its configuration matters to them. */
 export async function checkGridEngine(state: NodeState, env: Terminal['env']): Promise<Finding[]> {
   try {
-    const cell = findCell(env, { adminUser: state.settings.admin_user, cell: state.settings.cell });
+    const cell = findCell(env, state.settings);
     const qconf = findQconf(env, cell);
     if (qconf === null)
       return [note('cell', cell === null ? 'none on this host' : 'qconf is not here: only the node was checked')];

@@ -1,7 +1,7 @@
 import { hostname } from 'node:os';
 import { reasonOf } from '../../base/log';
 import { daemons, type DaemonName } from '../../gridengine/daemons';
-import { findCell } from '../../gridengine/find-cell';
+import { findCell, type CellSettings } from '../../gridengine/find-cell';
 import { gridEngineOwners } from '../../gridengine/owners';
 import { findQconf } from '../../gridengine/qconf';
 import { showQconf } from '../../gridengine/site';
@@ -25,9 +25,12 @@ export function ownName(hosts: readonly string[]): string | null {
 }
 
 /** The hosts that Grid Engine lists as execution hosts; a reason where it can't be asked. Never rejects. */
-export async function executionHosts(env: Terminal['env'], adminUser: string): Promise<readonly string[] | string> {
+export async function executionHosts(
+  env: Terminal['env'],
+  settings: CellSettings,
+): Promise<readonly string[] | string> {
   try {
-    const qconf = findQconf(env, findCell(env, { adminUser }));
+    const qconf = findQconf(env, findCell(env, settings));
     if (qconf === null) return 'qconf is not here';
     const said = await showQconf(qconf, ['-sel'], /^no .* (list )?defined/im);
     return said.split(/\s+/).filter((host) => host !== '');
@@ -51,7 +54,7 @@ export async function findRole(
   if (execd !== null) return runsJobs(`sge_execd is process ${execd}`);
   if (asked) return runsJobs('as asked for');
   if (version !== null || stamp !== null) return runsJobs(`no sge_execd runs, but hooks are installed under ${prefix}`);
-  const hosts = await executionHosts(env, settings.admin_user);
+  const hosts = await executionHosts(env, settings);
   const inList = typeof hosts === 'string' ? hosts : ownName(hosts) !== null;
   if (inList === true) return runsJobs('Grid Engine lists it, but no sge_execd runs');
   const grounds = [

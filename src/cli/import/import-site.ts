@@ -35,7 +35,7 @@ function filesIn(directory: string, list = accountingFilesIn): readonly string[]
 
 /** The files that are to be imported where none are named. Throws CommandError, UntrustedError (findCell). */
 export function siteFiles(settings: SiteSettings, env: Terminal['env']): SiteFiles {
-  const cell = findCell(env, { adminUser: settings.admin_user, cell: settings.cell });
+  const cell = findCell(env, settings);
   const cluster = clusterOf(settings, cell);
   if (settings.accounting_files.length > 0) return { cluster, paths: settings.accounting_files, directory: null };
   if (cell === null)

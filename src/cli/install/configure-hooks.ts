@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { reasonOf } from '../../base/log';
 import { askDialect } from '../../gridengine/ask-dialect';
 import { sanitisesRootHooks } from '../../gridengine/dialect';
-import { findCell } from '../../gridengine/find-cell';
+import { findCell, type CellSettings } from '../../gridengine/find-cell';
 import { findQconf, type Qconf } from '../../gridengine/qconf';
 import { readSite, type Site } from '../../gridengine/site';
 import { loadSettings, type Settings } from '../../record/settings';
@@ -24,8 +24,8 @@ import { STATIC_ENV_FIX, unsafeEnv } from './static-env';
 const MOST_NAMED = 10;
 
 /** The qconf of this machine's cell. Throws CommandError where there is none, UntrustedError (findClient). */
-export function requireQconf(env: Terminal['env'], { admin_user: adminUser }: Pick<Settings, 'admin_user'>): Qconf {
-  const qconf = findQconf(env, findCell(env, { adminUser }));
+export function requireQconf(env: Terminal['env'], settings: CellSettings): Qconf {
+  const qconf = findQconf(env, findCell(env, settings));
   if (qconf === null)
     throw new CommandError(
       'qconf: not found; run this on an admin host, with SGE_ROOT set or qconf in PATH',
@@ -126,8 +126,9 @@ export async function configureHooks(options: InstallOptions, terminal: Terminal
   if (!options.prefix.startsWith('/')) throw usageError(`--prefix "${options.prefix}": give an absolute path`);
   const settings = loadSettings(options.config);
   const qconf = requireQconf(terminal.env, settings);
-  await requireSafeLines(options, qconf);
+  // First: where Grid Engine can't be asked, neither is known which one it is.
   const site = await readSite(qconf);
+  await requireSafeLines(options, qconf);
   const plan = planOf(options, site);
   const print = (line: string): void => writeLines(terminal, [line]);
   if (plan.changes.length === 0) {

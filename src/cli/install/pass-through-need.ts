@@ -1,6 +1,6 @@
 import { textOfUntrusted } from '../../base/read-untrusted';
 import { daemons } from '../../gridengine/daemons';
-import { findCell, type CellLocation } from '../../gridengine/find-cell';
+import { findCell, type CellLocation, type CellSettings } from '../../gridengine/find-cell';
 import { gridEngineOwners } from '../../gridengine/owners';
 import { findQconf, type Qconf } from '../../gridengine/qconf';
 import { readSite } from '../../gridengine/site';
@@ -27,23 +27,23 @@ function jobsThatNameUs(hooks: string, owners: ReadonlySet<number>, procRoot: st
 export type PassThroughNeed =
   { readonly kind: 'named'; readonly reason: string } | { readonly kind: 'unnamed' } | { readonly kind: 'alone' };
 
-function findGridEngine(env: Terminal['env'], adminUser: string): readonly [CellLocation | null, Qconf | null] {
-  const cell = findCell(env, { adminUser });
+function findGridEngine(env: Terminal['env'], settings: CellSettings): readonly [CellLocation | null, Qconf | null] {
+  const cell = findCell(env, settings);
   return [cell, findQconf(env, cell)];
 }
 
-/** `adminUser`: `admin_user` of qmemacct.toml. Never rejects. */
+/** Never rejects. */
 export async function passThroughNeed(
   hooks: string,
   env: Terminal['env'],
-  adminUser: string,
+  settings: CellSettings,
   procRoot = '/proc',
 ): Promise<PassThroughNeed> {
   const named = (reason: string): PassThroughNeed => ({ kind: 'named', reason });
-  const jobs = jobsThatNameUs(hooks, gridEngineOwners(adminUser, procRoot), procRoot);
+  const jobs = jobsThatNameUs(hooks, gridEngineOwners(settings.admin_user, procRoot), procRoot);
   if (jobs > 0) return named(`${plural(jobs, 'running job names', 'running jobs name')} them`);
   try {
-    const [cell, qconf] = findGridEngine(env, adminUser);
+    const [cell, qconf] = findGridEngine(env, settings);
     if (cell === null && qconf === null) return { kind: 'alone' };
     if (qconf === null) return named('qconf, which shows whether they are configured, is not here');
     const [place] = placesWithOurs(await readSite(qconf), [hooks]);

@@ -257,9 +257,8 @@ export const realSources: Sources = {
   },
   gridEngine: async (settings, env) => {
     const { findCell } = await import('../../gridengine/find-cell.js');
-    const { accounting_files: files, admin_user: adminUser, cell } = settings;
     // The computer of one who has none need not load what reads its files.
-    if (files.length === 0 && findCell(env, { adminUser, cell }) === null)
+    if (settings.accounting_files.length === 0 && findCell(env, settings) === null)
       throw new Error('no cell of Grid Engine is found on this host');
     const { openGridEngineStore } = await import('./grid-engine-store.js');
     return openGridEngineStore(settings, env);

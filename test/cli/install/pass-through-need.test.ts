@@ -28,7 +28,12 @@ function procOf(uid: number, config: string): string {
 }
 
 const need = async (uid: number, config: string): Promise<string> => {
-  const found = await passThroughNeed(HOOKS, { SGE_ROOT: '/none', PATH: '/none' }, '', procOf(uid, config));
+  const found = await passThroughNeed(
+    HOOKS,
+    { SGE_ROOT: '/none', PATH: '/none' },
+    { admin_user: '', cell: '' },
+    procOf(uid, config),
+  );
   return found.kind === 'named' ? found.reason : found.kind;
 };
 
