@@ -11,7 +11,9 @@ export interface NumberedRecord {
  * reject with StoreError.
  */
 export interface RecordFeed {
-  /** The highest number; 0: there are none. */
+  /** The same for one store always, and for no other. */
+  identity(): Promise<string>;
+  /** The highest number that was ever given, also to records that are there no more; 0: none was. */
   newest(): Promise<number>;
   /** The next ones, at most `most`, in their order. */
   after(id: number, most: number): Promise<readonly NumberedRecord[]>;

@@ -25,6 +25,10 @@ CREATE TABLE notes (id integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY, name te
 CREATE TABLE provenance (id integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY, name text COLLATE "C" NOT NULL); CREATE UNIQUE INDEX ON provenance (md5(name));
 -- end of generated
 
+-- Which store this is (one row): who follows its records knows it from another one by that.
+CREATE TABLE store (id text NOT NULL);
+INSERT INTO store VALUES (gen_random_uuid()::text);
+
 -- One row per key (cluster, job, task, pe task, host, run).
 -- generated: record
 CREATE TABLE record (
@@ -495,4 +499,5 @@ FROM rollup u WHERE u.unit = 0 AND u.dimension <= 5 AND u.day NOT IN (SELECT day
 GRANT USAGE ON SCHEMA qmemacct TO qmemacct_deliver, qmemacct_read, qmemacct_project, qmemacct_own;
 GRANT EXECUTE ON FUNCTION deliver(jsonb), heartbeat(jsonb, bigint) TO qmemacct_deliver;
 GRANT SELECT ON ALL TABLES IN SCHEMA qmemacct TO qmemacct_read;
+GRANT SELECT ON SEQUENCE record_id_seq TO qmemacct_read;
 GRANT SELECT ON own_record, visible_record, visible_inbox, jobs, peaks, requests, metrics, node TO qmemacct_project, qmemacct_own;

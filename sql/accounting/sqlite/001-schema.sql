@@ -23,6 +23,10 @@ CREATE TABLE notes (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
 CREATE TABLE provenance (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
 -- end of generated
 
+-- Which store this is (one row): who follows its records knows it from another one by that.
+CREATE TABLE store (id TEXT NOT NULL);
+INSERT INTO store VALUES (lower(hex(randomblob(16))));
+
 -- One row per key (cluster, job, task, pe task, host, run). No UNIQUE index says so, since that would cost 17 bytes a
 -- row: writers look up and insert in one IMMEDIATE transaction.
 -- generated: record

@@ -7,6 +7,7 @@ import { namedColumns, readRows } from './rows';
 type Row = readonly [number, ...Cell[]];
 
 const ROWS = `SELECT r.id, ${namedColumns(false)} FROM qmemacct.named_record AS r`;
+const NEWEST = 'SELECT last_value FROM qmemacct.record_id_seq WHERE is_called';
 
 function recordsOf(rows: readonly Row[]): readonly NumberedRecord[] {
   return readRows(rows, 1).map(({ record }, index) => ({ id: rows[index]?.[0] ?? 0, record }));
@@ -19,7 +20,8 @@ function recordsOf(rows: readonly Row[]): readonly NumberedRecord[] {
 export function openPostgresFeed(url: string, options: ConnectOptions): RecordFeed {
   const db = connect(url, options);
   return {
-    newest: async () => (await db.rows<[number | null]>('SELECT max(id) FROM qmemacct.record'))[0]?.[0] ?? 0,
+    identity: async () => (await db.rows<[string]>('SELECT id FROM qmemacct.store'))[0]?.[0] ?? '',
+    newest: async () => (await db.rows<[number]>(NEWEST))[0]?.[0] ?? 0,
     after: async (id, most) =>
       recordsOf(await db.rows<Row>(`${ROWS} WHERE r.id > $1::bigint ORDER BY r.id LIMIT $2::bigint`, [id, most])),
     ended: async (ids) => {

@@ -39,14 +39,21 @@ export class RecordPush implements Push {
     if (!this.#delivery.isDue) return 'the next try is not due';
     const feed = await this.openFeed();
     try {
-      if ((await feed.newest()) < this.spool.state.position) {
-        this.log('the accounting DB is another one: its records are sent from the first on');
-        this.spool.update({ position: 0, open: [] });
-      }
+      await this.compareStores(feed);
       return (await this.sendOpen(feed, signal)) ?? (await this.sendNew(feed, signal));
     } finally {
       await feed.close();
     }
+  }
+
+  /** Begins anew where what is written down is of another store, or of numbers that this one, restored, has not given yet. */
+  private async compareStores(feed: RecordFeed): Promise<void> {
+    const { store: known, position } = this.spool.state;
+    const store = await feed.identity();
+    if (store === known && (await feed.newest()) >= position) return;
+    if (known !== '')
+      this.log('the accounting DB is another one, or an earlier state of it: its records are sent from the first on');
+    this.spool.update({ store, position: 0, open: [] });
   }
 
   /** Those that had not ended, or were not whole, when they were looked at. */

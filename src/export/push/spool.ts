@@ -2,13 +2,15 @@ import { mkdirSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path';
 import { reasonOf } from '../../base/log';
 import { replaceFile } from '../../base/replace-file';
-import { checkJson, integer, list, object, type ValueOf } from '../../base/shape';
+import { checkJson, integer, list, object, string, type ValueOf } from '../../base/shape';
 import { untrusted } from '../../base/trusted-path';
 import { UserError } from '../../base/user-error';
 import { pointsShape, type Point } from './point';
 
 const stateShape = object({
-  /** Records with this number in the accounting DB, and those before, have been looked at. */
+  /** Which accounting DB the next two are of; empty: none yet. */
+  store: string,
+  /** Records with this number there, and those before, have been looked at. */
   position: integer(0),
   /** Those of them that were not whole yet, by number. */
   open: list(integer(0), Infinity),
@@ -18,7 +20,7 @@ const stateShape = object({
 });
 type PushState = ValueOf<typeof stateShape>;
 
-const NEW: PushState = { position: 0, open: [], dropped: 0, refused: 0 };
+const NEW: PushState = { store: '', position: 0, open: [], dropped: 0, refused: 0 };
 const MIB = 1024 ** 2;
 /** What the smallest file takes. */
 const BLOCK = 4096;

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { connect } from '../../../src/accounting/postgres/connect';
+import { openPostgresFeed } from '../../../src/accounting/postgres/feed';
 import { openPostgresHistory } from '../../../src/accounting/postgres/postgres-history';
 import { openPostgresReader, openPostgresStore } from '../../../src/accounting/postgres/postgres-store';
 import { initDatabase } from '../../../src/accounting/postgres/schema';
@@ -85,6 +86,16 @@ describe('who may do what in PostgreSQL', { skip: noPostgres }, () => {
       await assert.rejects(attempt('hooks', sql), refused, sql);
     await assert.rejects(attempt('stranger', `SELECT qmemacct.deliver('${one}')`), refused);
     await assert.rejects(attempt('reports', `SELECT qmemacct.deliver('${one}')`), refused);
+  });
+
+  it('lets who reads all follow the records', async (t) => {
+    const feed = openPostgresFeed(server.url(name, 'reports'), {});
+    t.after(() => feed.close());
+    const last = (await feed.after(0, 100)).at(-1);
+    assert.deepEqual([await feed.newest(), (await feed.identity()).length], [last?.id, 36]);
+    const own = openPostgresFeed(server.url(name, 'bob'), {});
+    t.after(() => own.close());
+    await assert.rejects(own.newest(), refused);
   });
 
   it('is not misled by what the caller puts into pg_temp or the search path', async () => {

@@ -28,6 +28,8 @@ describe('initDatabase', { skip: noPostgres }, () => {
     assert.deepEqual(await initDatabase(db), { before: 0, after: newest });
     assert.deepEqual(await initDatabase(db), { before: newest, after: newest });
     assert.equal(await schemaVersion(db), newest);
+    const identity = 'SELECT id FROM qmemacct.store';
+    assert.notDeepEqual(await db.query(identity), await server.run(await server.database(), identity));
     await db.query('INSERT INTO qmemacct.schema_version (version) VALUES ($1)', [newest + 1]);
     await assert.rejects(initDatabase(db), /knows up to .*upgrade qmemacct/);
     await db.close();

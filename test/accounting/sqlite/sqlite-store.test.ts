@@ -44,6 +44,12 @@ feedSuite((t) => {
   t.after(() => feed.close());
   return Promise.resolve({ store, feed });
 });
+it('gives each store an identity of its own', async (t) => {
+  const feeds = [openSqliteFeed(opened(t).path), openSqliteFeed(opened(t).path)];
+  const identities = await Promise.all(feeds.map((feed) => feed.identity()));
+  await Promise.all(feeds.map((feed) => feed.close()));
+  assert.equal(new Set(identities).size, 2);
+});
 joinSuite(open);
 taskRequestsSuite(open);
 summarySuite(open);

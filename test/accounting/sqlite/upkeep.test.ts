@@ -31,7 +31,7 @@ it('gives the space of what it removes back to the file system', async (t) => {
   assert.deepEqual([pruned.records, pruned.complete], [10_000, true]);
   const after = statSync(path).size;
   // The sums of the days came in first.
-  assert.ok(after < before / 2 && pruned.freed >= before - after, `${before} ${after} ${pruned.freed}`);
+  assert.ok(after < before * 0.55 && pruned.freed >= before - after, `${before} ${after} ${pruned.freed}`);
   assert.equal(seen.at(-1), 1);
 });
 

@@ -13,6 +13,7 @@ export function feedSuite(open: OpenFeed): void {
     it('has every record once, in the order in which they came', async (t) => {
       const { store, feed } = await open(t);
       assert.equal(await feed.newest(), 0);
+      const identity = await feed.identity();
       assert.deepEqual(await feed.after(0, 10), []);
       const series = { start: new Date(T0).toISOString(), step_seconds: 10, rss_bytes: [1, 2], others: {} };
       await store.merge([job(3, T0, { series, job_name: 'x\ny' }), job(1, T0 + DAY)]);
@@ -29,6 +30,7 @@ export function feedSuite(open: OpenFeed): void {
       );
       assert.equal(await feed.newest(), rest[0]?.id);
       assert.deepEqual(await feed.after(rest[0]?.id ?? 0, 10), []);
+      assert.equal(await feed.identity(), identity);
     });
 
     it('says which records have ended, or are there no more, and gives no number twice', async (t) => {
@@ -58,6 +60,7 @@ export function feedSuite(open: OpenFeed): void {
       await store.rollUp({});
       await store.prune(all, T0 + 900 * DAY, {});
       assert.deepEqual(await feed.after(0, 10), []);
+      assert.equal(await feed.newest(), newest);
       await store.merge([job(9, T0 + 899.5 * DAY)]);
       await store.settle({});
       const [next] = await feed.after(0, 10);

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { packageRoot } from '../../../src/base/package-root';
 import { openSqliteHistory } from '../../../src/accounting/sqlite/sqlite-history';
@@ -45,6 +45,8 @@ interface Place {
   readonly directory: string;
   readonly config: string;
   readonly merge: (records: readonly JobRecord[]) => Promise<void>;
+  /** Takes away what is older than a year. */
+  readonly prune: () => Promise<void>;
 }
 
 function placeFor(t: TestContext, ...sinks: Parameters<typeof sinkSettings>[0][number][]): Place {
@@ -68,6 +70,10 @@ function placeFor(t: TestContext, ...sinks: Parameters<typeof sinkSettings>[0][n
     config,
     merge: async (records) => {
       for (const outcome of await store.merge(records)) assert.ok(outcome.ok);
+    },
+    prune: async () => {
+      await store.rollUp({});
+      assert.ok((await store.prune({ records: 365, series: 0, rollups: 0 }, NOW, {})).records > 0);
     },
   };
 }
@@ -180,17 +186,40 @@ describe('qmemacct export push', { timeout: 2_000_000 }, () => {
     assert.deepEqual(await once(child, 'close'), [0, null]);
   });
 
-  it('starts anew where the accounting DB is another one', async (t) => {
+  it('starts anew where the accounting DB is another one, or an earlier state of it', async (t) => {
     const index = new Index();
     const { port } = await httpServer(t, (one, response) => void response.end(index.bulk(one)));
     const place = placeFor(t, elastic(port));
+    await place.merge(numbers(1, 20).flatMap((id) => whole(id)));
+    const file = join(place.directory, 'export', 'elasticsearch', 'state.json');
+    mkdirSync(dirname(file), { recursive: true });
+    writeFileSync(file, '{"store":"other","position":15,"open":[3,7],"dropped":2,"refused":0}');
+    const anew = /the accounting DB is another one, or an earlier state of it: its records are sent from the first on/;
+    const other = await run(place);
+    assert.equal(other.status, 0);
+    assert.match(other.said, anew);
+    assert.deepEqual(index.jobs, numbers(1, 20));
+    const state = JSON.parse(readFileSync(file, 'utf8')) as { position: number; dropped: number };
+    assert.equal(state.dropped, 2);
+    writeFileSync(file, JSON.stringify({ ...state, position: state.position + 1 }));
+    assert.match((await run(place)).said, anew);
+    assert.equal(index.known, 20);
+  });
+
+  it('sends nothing again where the last records that came are pruned', async (t) => {
+    const index = new Index();
+    const { port, asked } = await httpServer(t, (one, response) => void response.end(index.bulk(one)));
+    const place = placeFor(t, elastic(port));
     await place.merge(whole(1));
-    const directory = join(place.directory, 'export', 'elasticsearch');
-    mkdirSync(directory, { recursive: true });
-    writeFileSync(join(directory, 'state.json'), '{"position":99,"open":[98],"dropped":0,"refused":0}');
-    const { status, said } = await run(place);
-    assert.deepEqual([status, index.jobs], [0, [1]]);
-    assert.match(said, /the accounting DB is another one: its records are sent from the first on/);
+    await place.merge(whole(2, NOW - 900 * 86_400_000));
+    assert.deepEqual(await run(place), { status: 0, said: '' });
+    await place.prune();
+    const before = asked.length;
+    assert.deepEqual(await run(place), { status: 0, said: '' });
+    assert.equal(asked.length, before);
+    await place.merge(whole(3));
+    assert.deepEqual(await run(place), { status: 0, said: '' });
+    assert.deepEqual([index.jobs, index.known], [[1, 2, 3], 0]);
   });
 
   it('sends what the metrics of the server say', async (t) => {

@@ -4,7 +4,7 @@ import { fromRow } from '../../row';
 import { createWords } from '../database/dictionary';
 import { openForReading } from '../database/open';
 import { answer } from '../database/faults';
-import { NEWEST, NEXT_RECORDS, RECORDS_OF, STATES_OF } from './queries';
+import { IDENTITY, NEWEST, NEXT_RECORDS, RECORDS_OF, STATES_OF } from './queries';
 
 /** Of NEXT_RECORDS and RECORDS_OF: the id is first. */
 const ROW_AT = 1;
@@ -18,7 +18,8 @@ export function openSqliteFeed(path: string): RecordFeed {
     record: fromRow(row, ROW_AT, null, words).record,
   });
   return {
-    newest: () => answer(db, () => db.prepare<[], number | null>(NEWEST).pluck().get() ?? 0),
+    identity: () => answer(db, () => db.prepare<[], string>(IDENTITY).pluck().get() ?? ''),
+    newest: () => answer(db, () => db.prepare<[], number>(NEWEST).pluck().get() ?? 0),
     after: (id, most) =>
       answer(db, () => db.prepare<[number, number], readonly Cell[]>(NEXT_RECORDS).raw().all(id, most).map(recordOf)),
     ended: (ids) =>

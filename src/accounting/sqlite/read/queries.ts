@@ -141,7 +141,8 @@ export function recordsQuery(
 }
 
 /** For the feed, in the order of the records' numbers. */
-export const NEWEST = 'SELECT max(id) FROM record';
+export const IDENTITY = 'SELECT id FROM store';
+export const NEWEST = "SELECT seq FROM sqlite_sequence WHERE name = 'record'";
 /** Parameters: the number before, how many. */
 export const NEXT_RECORDS = `SELECT r.id, ${ROW} ${FROM_RECORD} WHERE r.id > ? ORDER BY r.id LIMIT ?`;
 /** Parameter of these: numbers, a JSON list. */
