@@ -1,8 +1,14 @@
-import { renameSync, writeFileSync } from 'node:fs';
+import { renameSync, rmSync, writeFileSync } from 'node:fs';
 
 /** Writes a whole file under another name first, so that a reader sees the old or the new text. */
 export function replaceFile(path: string, text: string, mode: number): void {
   const temporary = `${path}.${process.pid}.new`;
-  writeFileSync(temporary, text, { mode, flag: 'w' });
-  renameSync(temporary, path);
+  try {
+    writeFileSync(temporary, text, { mode, flag: 'w' });
+    renameSync(temporary, path);
+  } catch (error) {
+    // On a full disk it would keep the room that there was.
+    rmSync(temporary, { force: true });
+    throw error;
+  }
 }

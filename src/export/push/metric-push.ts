@@ -19,11 +19,14 @@ export class MetricPush implements Push {
 
   /** Rejects where there are no figures, or no place for them; what waits has been tried before. */
   async round(signal: AbortSignal): Promise<string | null> {
-    const points = await this.collect().catch(async (error: unknown) => {
+    try {
+      const points = await this.collect();
+      if (points.length > 0) this.noteDropping(this.spool.add(points));
+    } catch (error) {
+      // On a full disk that makes room.
       await this.sendWaiting(signal);
       throw error;
-    });
-    if (points.length > 0) this.noteDropping(this.spool.add(points));
+    }
     return this.sendWaiting(signal);
   }
 

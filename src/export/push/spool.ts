@@ -67,11 +67,9 @@ export class Spool {
       bytes -= batch.bytes;
       return true;
     });
-    this.attempt(() => {
-      for (const batch of dropped) this.remove(batch.name);
-      replaceFile(join(this.directory, name), text, 0o600);
-    });
+    for (const batch of dropped) this.remove(batch.name);
     if (dropped.length > 0) this.update({ dropped: this.#state.dropped + dropped.length });
+    this.attempt(() => replaceFile(join(this.directory, name), text, 0o600));
     return dropped.length > 0;
   }
 

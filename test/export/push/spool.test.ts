@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { chmodSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { MetricPush } from '../../../src/export/push/metric-push';
@@ -11,6 +11,15 @@ import { point } from './servers';
 
 const BLOCK = 4096;
 const valuesOf = (points: readonly Point[] | undefined): readonly number[] => points?.map(({ value }) => value) ?? [];
+
+/** A spool with some batches, whose next one finds no room on the disk. */
+function spoolOnFullDisk(mostBytes: number, values: readonly number[]): Spool {
+  const directory = temporaryDirectory();
+  const nameOf = (index: number): string => join(directory, `99999999999990${index}.json`);
+  for (const [index, value] of values.entries()) writeFileSync(nameOf(index), JSON.stringify([point({ value })]));
+  symlinkSync('/dev/full', `${nameOf(values.length)}.${process.pid}.new`);
+  return new Spool(directory, mostBytes);
+}
 
 /** Takes out what waits. */
 function drain(spool: Spool): readonly number[] {
@@ -42,6 +51,13 @@ describe('the spool', () => {
     assert.deepEqual(dropped, [false, false, false, true, true]);
     assert.equal(spool.state.dropped, 2);
     assert.deepEqual(drain(spool), [3, 4, 5]);
+  });
+
+  it('counts what it has dropped for a batch that finds no room on the disk, and leaves nothing of that', () => {
+    const spool = spoolOnFullDisk(2 * BLOCK, [1, 2]);
+    assert.throws(() => spool.add([point({ value: 3 })]), /ENOSPC/);
+    assert.equal(spool.state.dropped, 1);
+    assert.deepEqual(readdirSync(spool.directory), ['999999999999901.json', 'state.json']);
   });
 
   it('passes over what a process that was killed has left, and what is no batch', () => {
@@ -110,5 +126,27 @@ describe('figures that are pushed', () => {
     for (let count = 0; count < 3; count++) assert.equal(await again.round(signal), null);
     assert.deepEqual(said, ['it rejects 1 of 1 for good: too old']);
     assert.equal(new Spool(directory, BLOCK).state.refused, 3);
+  });
+
+  it('are sent where the disk has no room for new ones', async () => {
+    const sent: number[] = [];
+    const sink: Sink<Point> = {
+      most: 100,
+      send: (points) => {
+        sent.push(...valuesOf(points));
+        return Promise.resolve(SENT);
+      },
+      test: () => Promise.resolve(SENT),
+    };
+    const spool = spoolOnFullDisk(2 ** 20, [1, 2]);
+    const push = new MetricPush(
+      sink,
+      spool,
+      () => Promise.resolve([point({ value: 3 })]),
+      (line) => assert.fail(line),
+    );
+    await assert.rejects(push.round(new AbortController().signal), /ENOSPC/);
+    assert.deepEqual(sent, [1, 2]);
+    assert.equal(spool.oldest(), null);
   });
 });
