@@ -33,7 +33,10 @@ const CONVERTED: Readonly<Record<string, { readonly from: RegExp; readonly unit:
   timestamp: { from: /(?<=_timestamp)$/, unit: 'seconds', factor: 1 },
 };
 
-/** A metric of the node as its source has it: the last value of each instance. `_total` ends counters and nothing else. */
+/**
+ * A metric of the node as its source has it: the last value of each instance that is still there. `_total` ends counters
+ * and nothing else.
+ */
 function ofSource({ name, unit, kind, instance, help }: MetricFacts): NodeMetric {
   const converted = CONVERTED[unit];
   const base = converted === undefined ? name : name.replace(converted.from, `_${converted.unit}`);
@@ -43,12 +46,16 @@ function ofSource({ name, unit, kind, instance, help }: MetricFacts): NodeMetric
     unit: converted?.unit ?? (unit === 'count' ? '' : unit),
     help,
     labels: instance === null ? [] : [labelOf(instance)],
-    samples: ({ series }) =>
-      series.flatMap(({ metric, instance: which, at: times, values }) => {
+    samples: ({ series }) => {
+      const last = series.flatMap(({ metric, instance: which, at: times, values }) => {
         const [value, at] = [values.at(-1), times.at(-1)];
         if (metric !== name || value === undefined || at === undefined) return [];
         return [{ labels: instance === null ? [] : [which], value: value * (converted?.factor ?? 1), at }];
-      }),
+      });
+      // All are read at once: of an interface that has gone nothing is said again, nor taken for the sum of that time.
+      const newest = Math.max(...last.map(({ at }) => at));
+      return last.filter(({ at }) => at === newest);
+    },
   };
 }
 

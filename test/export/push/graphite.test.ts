@@ -5,7 +5,9 @@ import { metricFacts } from '../../../src/cli/metric-facts';
 import { nodeMetrics } from '../../../src/export/prometheus/node-metrics';
 import { FRUCTOSA_PLACES } from '../../../src/export/push/fructosa';
 import { graphiteSink, graphiteValues } from '../../../src/export/push/graphite';
+import { pointsOf } from '../../../src/export/push/point';
 import { PATIENCE_MS, SENT, type Outcome } from '../../../src/export/push/sink';
+import type { MetricSeries } from '../../../src/report/series/metric-series';
 import { AT, certificate, noOpenssl, point, sinkOf, tcpServer } from './servers';
 import { createServer as createTls } from 'node:tls';
 import { listenOnPort } from '../../support/listening';
@@ -157,5 +159,21 @@ describe("FrUCToSA's names", () => {
         ['node01.DiskUsage.total', 10, SECONDS],
       ],
     );
+  });
+
+  it('have the sum of those instances alone that are there', () => {
+    const instances = (times: Readonly<Record<string, number>>): readonly MetricSeries[] =>
+      Object.entries(times).map(([instance, at]) => ({
+        ...{ metric: 'disk_reads', instance, unit: 'count', kind: 'counter', at: [at], values: [3] },
+      }));
+    const sent = (series: readonly MetricSeries[]): unknown => {
+      const outbox = { waiting: 0, refused: 0, oldest: null, reason: null };
+      const figures = { series, records: [], outbox, version: '1', nowMs: AT, mostJobs: 0 };
+      const points = pointsOf(nodeMetrics(metricFacts()), figures, { labels: { host: 'node01' }, at: AT });
+      return graphiteValues(points, settings).map(({ path, value, at }) => [path, value, at]);
+    };
+    const path = 'node01.DiskIOCounters.read_count';
+    assert.deepEqual(sent(instances({ sda: AT, sdb: AT })), [[path, 6, SECONDS]]);
+    assert.deepEqual(sent(instances({ sda: AT + 5000, sdb: AT })), [[path, 3, SECONDS + 5]]);
   });
 });
