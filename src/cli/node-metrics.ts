@@ -1,5 +1,6 @@
 import { closeSync, openSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { reasonOf } from '../base/log';
+import { UserError } from '../base/user-error';
 import { renderMetrics } from '../export/prometheus/metric';
 import { nodeMetrics, type NodeFigures } from '../export/prometheus/node-metrics';
 import { loadSettings, type Settings } from '../record/settings';
@@ -37,18 +38,25 @@ function replaceWhole(path: string, text: string): void {
   }
 }
 
-/** What this host's samplers and sources say now. Rejects with CommandError where node.db can't be read. */
+/** What this host's samplers and sources say now. Rejects with UserError where node.db can't be read. */
 export async function nodeFigures(settings: Settings, nowMs: number, version: string): Promise<NodeFigures> {
   return withNodeReader(settings.state_dir, (reader) => {
     const from = nowMs - RECENT_MS;
-    return {
-      series: describeSeries(reader.readSeries(null, [], from, nowMs)),
-      records: runningRecords(settings).filter(({ status, revision }) => status === 'running' && revision >= from),
-      outbox: reader.outbox(),
-      version,
-      nowMs,
-      mostJobs: settings.metrics_jobs,
-    };
+    try {
+      return {
+        series: describeSeries(reader.readSeries(null, [], from, nowMs)),
+        records: runningRecords(settings).filter(({ status, revision }) => status === 'running' && revision >= from),
+        outbox: reader.outbox(),
+        version,
+        nowMs,
+        mostJobs: settings.metrics_jobs,
+      };
+    } catch (error) {
+      throw new UserError(`${reader.path} can't be read: ${reasonOf(error)}`, {
+        hint: '"qmemacct doctor" says what helps',
+        cause: error,
+      });
+    }
   });
 }
 

@@ -27,7 +27,7 @@ CREATE TABLE provenance (id integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY, na
 
 -- Which store this is (one row): who follows its records knows it from another one by that.
 CREATE TABLE store (id text NOT NULL);
-INSERT INTO store VALUES (gen_random_uuid()::text);
+INSERT INTO store VALUES (md5(random()::text || clock_timestamp()::text));
 
 -- One row per key (cluster, job, task, pe task, host, run).
 -- generated: record

@@ -1,14 +1,16 @@
 import assert from 'node:assert/strict';
 import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { closeSync, existsSync, mkdirSync, openSync, readFileSync, writeFileSync, writeSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { packageRoot } from '../../../src/base/package-root';
 import { openSqliteHistory } from '../../../src/accounting/sqlite/sqlite-history';
 import { job, lineOf } from '../../accounting/suite/fixture';
 import type { JobRecord } from '../../../src/record/record';
+import { SqliteDatabase } from '../../../src/native/sqlite';
 import { settingsToml } from '../../../src/record/settings';
+import { NodeStore } from '../../../src/sampler/node-store/node-store';
 import { qmemacctMeanwhile } from '../../support/qmemacct';
 import { temporaryDirectory } from '../../support/temporary-directory';
 import { serveOnSocket } from '../../live/snapshot-server';
@@ -76,6 +78,21 @@ function placeFor(t: TestContext, ...sinks: Parameters<typeof sinkSettings>[0][n
       assert.ok((await store.prune({ records: 365, series: 0, rollups: 0 }, NOW, {})).records > 0);
     },
   };
+}
+
+/** One whose outbox can't be read. */
+function damagedNodeDb(stateDirectory: string): void {
+  mkdirSync(stateDirectory);
+  new NodeStore(stateDirectory).close();
+  const path = join(stateDirectory, 'node.db');
+  const db = new SqliteDatabase(path);
+  const size = Number(db.pragma('page_size', { simple: true }));
+  const page = Number(db.prepare("SELECT rootpage FROM sqlite_schema WHERE name = 'outbox'").pluck().get());
+  db.pragma('wal_checkpoint(TRUNCATE)');
+  db.close();
+  const file = openSync(path, 'r+');
+  writeSync(file, Buffer.alloc(size, 0xff), 0, size, (page - 1) * size);
+  closeSync(file);
 }
 
 function start({ config }: Place, ...words: readonly string[]): ChildProcess {
@@ -239,6 +256,21 @@ describe('qmemacct export push', { timeout: 2_000_000 }, () => {
     const { status, said } = await run(place);
     assert.deepEqual([status, said], [0, '']);
     assert.match(lines.join(''), /^qmemacct\.running_jobs 7 \d+\nqmemacct\.host_up\.n1 1 \d+\n$/);
+  });
+
+  it('goes on with other sinks where node.db is damaged', async (t) => {
+    const index = new Index();
+    const { port } = await httpServer(t, (one, response) => void response.end(index.bulk(one)));
+    const place = placeFor(t, { kind: 'influx', address: 'http://127.0.0.1:1/write', what: 'node' }, elastic(port));
+    await place.merge(whole(1));
+    const state = join(place.directory, 'state');
+    damagedNodeDb(state);
+    const { status, said } = await run(place);
+    assert.deepEqual([status, index.jobs], [3, [1]]);
+    assert.equal(
+      said,
+      `qmemacct: export "influx": ${state}/node.db can't be read: database disk image is malformed; "qmemacct doctor" says what helps\n`,
+    );
   });
 
   it('says in one line what it can not do', async (t) => {
