@@ -61,6 +61,9 @@ const things = <T>(name: string, help: string, value: Figure<T>['value']): Figur
   value,
 });
 
+/** A sum over the jobs of a host; null: nobody has said yet what they use, since one that runs uses some memory. */
+const knownOf = ({ slotsUsed }: HostView, sum: number): number | null => (sum === 0 && slotsUsed !== 0 ? null : sum);
+
 const HOSTS: readonly ServerMetric[] = family<ServerFigures, HostView>({
   name: 'host',
   labels: ['host'],
@@ -83,8 +86,10 @@ const HOSTS: readonly ServerMetric[] = family<ServerFigures, HostView>({
     ),
     bytes('free', 'Memory that jobs can still request here', ({ free }) => free),
     bytes('jobs_requested', 'Requested memory of its jobs', ({ requested }) => requested),
-    bytes('jobs_peak', 'The most that its jobs have used so far, each at its own time', ({ peak }) => peak),
-    bytes('jobs_used', 'What its jobs use now', ({ used }) => used),
+    bytes('jobs_peak', 'The most that its jobs have used so far, each at its own time', (host) =>
+      knownOf(host, host.peak),
+    ),
+    bytes('jobs_used', 'What its jobs use now', (host) => knownOf(host, host.used)),
     things('unlimited_jobs', 'Jobs there without a limit on memory', ({ unlimited }) => unlimited),
     bytes('stranded', 'Free memory of hosts without a free slot', ({ strandedMemory }) => strandedMemory),
     things('stranded_slots', 'Free slots of hosts without free memory', ({ strandedSlots }) => strandedSlots),
@@ -138,8 +143,8 @@ interface JobGroup {
 
 const sumOver =
   (of: (job: JobView) => number | null) =>
-  ({ jobs }: JobGroup): number =>
-    sumOfKnown(jobs.map(of)) ?? 0;
+  ({ jobs }: JobGroup): number | null =>
+    sumOfKnown(jobs.map(of));
 
 /** Sums over the running jobs of each owner, project or queue. */
 function runningBy(name: string, keyOf: (job: JobView) => string): readonly ServerMetric[] {

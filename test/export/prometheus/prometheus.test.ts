@@ -3,7 +3,7 @@ import { it } from 'node:test';
 import { metricFacts } from '../../../src/cli/metric-facts';
 import { nodeMetrics } from '../../../src/export/prometheus/node-metrics';
 import { SERVER_METRICS } from '../../../src/export/prometheus/server-metrics';
-import { HOSTILE_OWNER } from '../../live/snapshots';
+import { answer, host, HOSTILE_OWNER, noAnswer, sampleSnapshot, snapshot } from '../../live/snapshots';
 import { startTestSite } from '../../server/test-site';
 import { fullNodeText, fullSite } from './full-site';
 import { assertGood, noPromtool } from './promtool';
@@ -63,6 +63,16 @@ it('answers without a cluster and without an accounting DB', { skip: noPromtool 
   assertGood(text);
   assert.match(text, /^qmemacct_accounting_up 0$/m);
   assert.doesNotMatch(text, /qmemacct_host_/);
+});
+
+it('says nothing of what jobs use before anybody has said it, nor of limits where there are none', async (t) => {
+  const site = await startTestSite(t, { snapshot: { ...sampleSnapshot(), details: noAnswer([]) } });
+  const { text } = await site.get('/metrics');
+  assert.match(text, /^qmemacct_owner_running_jobs\{owner="alice"\} \d+$/m);
+  assert.doesNotMatch(text, /_(?:jobs|running)_(?:used|peak)_bytes\{/);
+  assert.doesNotMatch(text, /^qmemacct_owner_running_limit_bytes\{owner="erin"\}/m);
+  const idle = await startTestSite(t, { snapshot: snapshot({ hosts: answer([host('node09')]) }) });
+  assert.match((await idle.get('/metrics')).text, /^qmemacct_host_jobs_used_bytes\{host="node09"\} 0$/m);
 });
 
 it(
