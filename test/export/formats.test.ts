@@ -109,9 +109,24 @@ describe('an exported table', () => {
           for (const [index, { type, value }] of PLAIN_COLUMNS.entries()) {
             const plain = value(record);
             if (type !== 'text' && typeof plain !== 'object') assert.equal(cells[at]?.[index], String(plain));
+            if (typeof plain === 'object' && plain !== null)
+              assert.deepEqual(JSON.parse(cells[at]?.[index] ?? ''), JSON.parse(JSON.stringify(plain)));
           }
       }),
       { numRuns: 20 },
+    );
+  });
+
+  it('has JSON in cells of CSV, without control characters', async () => {
+    const columns: readonly ColumnFacts[] = [{ name: 'notes', type: 'json', unit: null, help: 'notes' }];
+    const values = [[], ['a\u007f"b";\u0085\u001b'], ['\u{e0001}', '\ud800', '\u202e\ufeff'], { '=1': '\\' }];
+    const rows = values.map((value): Row => [JSON.stringify(value)]);
+    const text = (await written(tableOf(columns, rows), 'csv')).toString();
+    assert.doesNotMatch(text.replaceAll('\n', ''), /\p{Cc}/u);
+    const [, ...cells] = parseCsv(text);
+    assert.deepEqual(
+      cells.map(([cell = '']) => JSON.parse(cell) as unknown),
+      values,
     );
   });
 
