@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { connect as connectTcp, isIP, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 import { groupBy } from '../../base/group-by';
@@ -8,6 +9,8 @@ import { connectionProblem, trusted } from './post';
 import { later, SENT, type Outcome, type Sink } from './sink';
 
 const LONGEST_PART = 200;
+/** What is cut ends with so much of its digest: mount points may differ in their last letter alone. */
+const DIGEST_LENGTH = 12;
 
 /** A value of Graphite's; `at` in s. */
 interface GraphiteValue {
@@ -23,7 +26,11 @@ export function graphitePart(text: string): string {
   const escaped = text.replaceAll(/[^\w:@=+-]/gu, (character) =>
     [...Buffer.from(character)].map((byte) => `%${byte.toString(16).toUpperCase().padStart(2, '0')}`).join(''),
   );
-  return escaped.slice(0, LONGEST_PART);
+  if (escaped.length <= LONGEST_PART) return escaped;
+  const digest = createHash('sha256').update(text).digest('hex').slice(0, DIGEST_LENGTH);
+  // Without the half of a %XX.
+  const begin = escaped.slice(0, LONGEST_PART - DIGEST_LENGTH - 1).replace(/%.?$/, '');
+  return `${begin}-${digest}`;
 }
 
 /** `qmemacct.`, the labels of the site, the host, the metric, its own labels: `qmemacct.node01.node_disk_reads_total.sda`. */

@@ -4,7 +4,7 @@ import { describe, it, type TestContext } from 'node:test';
 import { metricFacts } from '../../../src/cli/metric-facts';
 import { nodeMetrics } from '../../../src/export/prometheus/node-metrics';
 import { FRUCTOSA_PLACES } from '../../../src/export/push/fructosa';
-import { graphiteSink, graphiteValues } from '../../../src/export/push/graphite';
+import { graphitePart, graphiteSink, graphiteValues } from '../../../src/export/push/graphite';
 import { pointsOf } from '../../../src/export/push/point';
 import { PATIENCE_MS, SENT, type Outcome } from '../../../src/export/push/sink';
 import type { MetricSeries } from '../../../src/report/series/metric-series';
@@ -83,6 +83,18 @@ json.dump(found, sys.stdout)`;
       ...sinkAt(1, 'graphite', { site: 'a.b' }),
     });
     assert.equal(first?.path, 'qmemacct.a%2Eb.n.node_cpu_logical.sda');
+  });
+
+  it('has paths of their own for long names that differ in the last letter', () => {
+    const long = '/scratch/' + 'a '.repeat(121);
+    const parts = ['x', 'y', 'xé'].map((end) => graphitePart(long + end));
+    assert.equal(new Set(parts).size, 3);
+    for (const before of ['', 'x', 'xx']) {
+      const part = graphitePart(before + '/'.repeat(100));
+      assert.ok(part.length <= 200);
+      assert.match(part, /^x*(?:%2F)+-[0-9a-f]{12}$/);
+    }
+    assert.equal(graphitePart('x'.repeat(200)), 'x'.repeat(200));
   });
 
   it('keeps for later what is not read to its end', async (t) => {
