@@ -8,7 +8,15 @@ import { padEnd, padStart, widest } from '../screen/text-width';
 import type { Report } from './report';
 import { isList, type Count, type Group, type Part, type Section, type Text } from './section';
 import { coverageSection, overview, sectionsOf, titleOf } from './sections';
-import { coreTimes, hoursText, peakOfRequested, periodText, sharesText, usedOfRequested } from './words';
+import {
+  coreTimes,
+  hoursText,
+  knowsUsedHours,
+  peakOfRequested,
+  periodText,
+  sharesText,
+  usedOfRequested,
+} from './words';
 
 function inText(text: Text, screen: Screen): string {
   if (isList(text)) return text.map((piece) => inText(piece, screen)).join('');
@@ -142,12 +150,13 @@ function renderHours(report: Report, screen: Screen): string[] {
     parts.flatMap(({ used, asked }) => [used, asked]),
     screen.glyphs.dot,
   );
+  const isKnown = knowsUsedHours(report);
   const two = (hour: number): string => String(hour).padStart(2, '0');
   const bars = parts.map(({ asked, used }, index): Bar => ({
     name: `${two(index * HOURS_A_BAR)}-${two((index + 1) * HOURS_A_BAR)} h`,
     part: used / most,
     behind: asked / most,
-    text: `${texts[2 * index] ?? ''} / ${texts[2 * index + 1] ?? ''} ${unit}`,
+    text: `${isKnown ? (texts[2 * index] ?? '') : 'unknown'} / ${texts[2 * index + 1] ?? ''} ${unit}`,
   }));
   return [...renderBars(bars, screen), ...indented(note(text, within(screen)))];
 }

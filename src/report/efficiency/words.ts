@@ -206,7 +206,12 @@ export function silentText({ kind, records, last_at: at }: SilentNode): string {
 }
 
 /** When most was requested, and what was in use then: no share, since not all jobs are sampled or have a request. null: nothing was requested. */
-export function hoursText({ hours }: Report): string | null {
+/** Whether memory in use was measured in any hour of the day. */
+export const knowsUsedHours = ({ hours }: Pick<Report, 'hours'>): boolean =>
+  hours.some(({ used_gib_hours: used }) => used > 0);
+
+export function hoursText(report: Report): string | null {
+  const { hours } = report;
   const busiest = hours.reduce(
     (most, hour, index) => (hour.requested_gib_hours > (hours[most]?.requested_gib_hours ?? 0) ? index : most),
     0,
@@ -216,9 +221,9 @@ export function hoursText({ hours }: Report): string | null {
   const clock = (hour: number): string => `${String(hour % 24).padStart(2, '0')}:00`;
   return (
     `Most was requested from ${clock(busiest)} to ${clock(busiest + 1)}: ${memoryTime(most.requested_gib_hours)}; ` +
-    (hours.every(({ used_gib_hours: used }) => used === 0)
-      ? 'the memory in use then is unknown.'
-      : `${memoryTime(most.used_gib_hours)} were measured in use then.`)
+    (knowsUsedHours(report)
+      ? `${memoryTime(most.used_gib_hours)} were measured in use then.`
+      : 'the memory in use then is unknown.')
   );
 }
 

@@ -4,6 +4,7 @@ import type { Screen } from '../screen/screen';
 import { spread } from '../job/title';
 import { formatCount } from '../format/units';
 import type { LiveFilter } from './filter';
+import { wrap } from '../screen/layout';
 import { problemLine, whenText, type RowsOf } from './headline';
 import { describeTotals, totalHosts } from './host-totals';
 import { renderHostLines } from './hosts';
@@ -37,11 +38,21 @@ function filterText(filter: LiveFilter, screen: Screen): readonly string[] {
 
 const ROWS: Readonly<Record<WatchState['page'], RowsOf>> = { jobs: 'list', pending: 'pending', hosts: 'hosts' };
 
+/** Whether Grid Engine has said at any time what is on the page. */
+function isAnswered(view: ClusterView | null, { page }: Selection): boolean {
+  return view !== null && view.times[page === 'jobs' ? 'list' : page] !== null;
+}
+
+/** Its cause and its fix. */
+const MOST_OF_PROBLEM = 3;
+
 function headline(state: WatchState, view: ClusterView | null, selection: Selection | null, screen: Screen): string {
   const { key, reverse } = state.sorting[state.page];
   const shown = selection === null ? 0 : selection.page === 'hosts' ? selection.hosts.length : selection.rows.length;
   const what = [
-    selection === null ? 'qmemacct' : countText(shown, selection.all, WHAT[selection.page]),
+    selection === null || !isAnswered(view, selection)
+      ? 'qmemacct'
+      : countText(shown, selection.all, WHAT[selection.page]),
     `by ${key}${reverse ? ', reversed' : ''}`,
     ...filterText(state.filter, screen),
     ...(state.paused ? ['PAUSED'] : []),
@@ -148,8 +159,9 @@ export function renderWatch(
   screen: Screen,
   rows: number,
 ): Frame {
-  const problem = view === null ? null : problemLine(view, screen);
-  const above = [headline(state, view, selection, screen), ...(problem === null ? [] : [screen.style.bad(problem)])];
+  const said = view === null ? null : problemLine(view, screen);
+  const problem = said === null ? [] : wrap(said, screen.width).slice(0, MOST_OF_PROBLEM);
+  const above = [headline(state, view, selection, screen), ...problem.map(screen.style.bad)];
   const foot = state.help ? [] : footOf(selection, rows, screen);
   const heads = headRows(selection);
   const room = Math.max(1, rows - above.length - heads - foot.length - 1);
@@ -176,6 +188,8 @@ function listOf(
   if (state.help) return { head: [], body: helpLines(screen) };
   const waiting = selection?.page === 'pending' && view?.pending === null;
   if (selection === null || waiting) return { head: [], body: ['Asking Grid Engine ...'] };
+  if (selection.rows.length === 0 && !isAnswered(view, selection))
+    return { head: [], body: ['Not known: Grid Engine has not answered.'] };
   if (selection.rows.length === 0)
     return { head: [], body: [`Nothing here${selection.all > 0 ? ' matches; c clears the filters' : ''}.`] };
   return renderVisible(selection, top, room, screen);

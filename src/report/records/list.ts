@@ -88,7 +88,14 @@ export function renderRecordList(report: RecordListReport, screen: Screen): stri
   const complexes = [...new Set(lines.flatMap((line) => line.complexes))].sort();
   const total = (of: (line: JobLine) => number): number => lines.reduce((sum, line) => sum + of(line), 0);
   const records = total((line) => line.records);
-  const legend = `limit: ${complexes.length === 0 ? 'requested memory' : complexes.map(screen.safe).join(', ')} on the host; peak: resident memory; unused: requested, never used, in GiB${glyphs.dot}h`;
+  const isCounted = lines.some((line) => line.largest_counted_bytes !== null);
+  const legend = [
+    ...(complexes.length === 0 ? [] : [`limit: ${complexes.map(screen.safe).join(', ')} on the host`]),
+    `peak: resident memory${isCounted ? ', ~: of Grid Engine (maxvmem)' : ''}`,
+    ...(lines.some((line) => line.unused_byte_seconds !== null)
+      ? [`unused: requested, never used, in GiB${glyphs.dot}h`]
+      : []),
+  ].join('; ');
   const selfReported = total((line) => line.self_reported);
   const table = renderRecordTable(report.lines, report.view, screen);
   const notes = [

@@ -50,8 +50,9 @@ const PLAIN_GLYPHS = { dot: '·', degree: '°' };
 function figureText({ of, type }: Exclude<TemplatePart, string>, subject: Subject): string {
   const value = evaluate(of, subject);
   if (typeof value !== 'number' || type.kind !== 'number') return value === null ? 'unknown' : String(value);
-  const about = namesIn(of).some((name) => factOf(name).byGridEngine?.(subject) === true) ? '~' : '';
-  return about + formatValue(value, type.of ?? PLAIN, type.isShare, PLAIN_GLYPHS);
+  const isCounted = namesIn(of).some((name) => factOf(name).byGridEngine?.(subject) === true);
+  const { isShare } = type;
+  return (isCounted ? '~' : '') + formatValue(value, type.of ?? PLAIN, { isShare, isCounted }, PLAIN_GLYPHS);
 }
 
 function templateText(template: Template, subject: Subject): string {

@@ -72,16 +72,17 @@ const OF_UNITS: Readonly<Partial<Record<QuantityUnit, LiteralUnit>>> = {
 /** What a field or metric is of, and the factor to the language's own units: percent are shares there. */
 export const dimensionOf = (unit: QuantityUnit): LiteralUnit => OF_UNITS[unit] ?? { of: PLAIN, factor: 1 };
 
-/** A value for people. `isShare`: as percent. */
+/** A value for people. `isShare`: as percent; `isCounted`: Grid Engine's figure. */
 export function formatValue(
   value: number,
   dimension: Dimension,
-  isShare: boolean,
+  { isShare, isCounted }: { readonly isShare: boolean; readonly isCounted: boolean },
   glyphs: Pick<Glyphs, 'degree' | 'dot'>,
 ): string {
   if (isShare) return formatQuantity(value * 100, 'percent', glyphs);
   // What was held for certain is rounded down, as on every screen.
-  if (sameDimension(dimension, BYTES)) return `${value < 0 ? '-' : ''}${formatBytes(Math.abs(value), 'down')}`;
+  const rounded = isCounted ? 'nearest' : 'down';
+  if (sameDimension(dimension, BYTES)) return `${value < 0 ? '-' : ''}${formatBytes(Math.abs(value), rounded)}`;
   const unit = (['seconds', 'byte_seconds', 'joules'] as const).find((name) =>
     sameDimension(dimensionOf(name).of, dimension),
   );

@@ -37,6 +37,18 @@ describe('renderWatch', () => {
   it('helps', () => assertGolden('watch-help', frameOf(press(start(), 20, '?'), 20).lines));
   it('shows waiting jobs', () => assertGolden('watch-waiting', frameOf(press(start(), 8, 'tab'), 8).lines));
 
+  it('says that nothing is known, and why, where Grid Engine has never answered', () => {
+    const problem = `qstat: unable to send message to qmaster; ${'look whether it runs '.repeat(8)}on master01`;
+    const times = { ...view.times, list: null, hosts: null };
+    const silent = { ...view, jobs: [], hosts: [], problems: [problem], times };
+    for (const page of ['jobs', 'hosts'] as const) {
+      const { lines } = frameOf(start(page), 12, { view: silent, screen: liveScreen() });
+      const text = lines.join(' ');
+      assert.match(text, /^qmemacct .*unable to send message.*on master01 +Not known: Grid Engine has not answered\./);
+      assert.doesNotMatch(text, /0 running|Nothing here/);
+    }
+  });
+
   it('fills a screen of any height exactly', () => {
     for (const page of ['jobs', 'pending', 'hosts'] as const)
       for (let rows = 1; rows < 40; rows++) {

@@ -80,7 +80,7 @@ describe('renderRecordList', () => {
     assert.match(text(reservingOnly), /\nlimit: mem_free on the host; peak/);
     assert.match(text(reservingOnly), /16 GiB +≥ 1\.53 GiB +9\.6 %/);
     assert.match(text(reservingOnly, ordinary), /\nlimit: h_vmem, mem_free on the host; peak/);
-    assert.match(text({ ...ordinary, h_vmem: null, requests: {} }), /\nlimit: requested memory on the host; peak/);
+    assert.match(text({ ...ordinary, h_vmem: null, requests: {} }), /\npeak: resident memory\n/);
     const lines = toLines([reservingOnly, ordinary], 'time');
     const chosen = { ...report, lines, view: { columns: ['job', 'request'] as const, chosen: true, width: 100 } };
     assert.match(renderRecordList(chosen, testScreen()).join('\n'), /4721 +mem_free 4 GiB\n4711 +4 GiB\n/);
