@@ -13,11 +13,11 @@ import { ownerAddress } from '../mail/address';
 import { createMailer, type Mailer } from '../mail/mailer';
 import { ledgerDirectory, openLedger, readLedger, type MailName } from '../nightly/ledger';
 import { choicesByName } from '../nightly/digest-choices';
-import { dueNights, parseNight, type Night } from '../nightly/night';
+import { chooseNights, type Night } from '../nightly/night';
 import { makeNightPlaces } from '../nightly/report-files';
 import { nightSteps, type NightSteps } from '../nightly/night-steps';
 import { knownOf, runNightly, type NightlyOutcome, type NightlyParts } from '../nightly/run-nightly';
-import { digestOwners, wantsMail } from '../nightly/send-night';
+import { digestOwners, siteMailTo, wantsMail } from '../nightly/send-night';
 import { textOrJson, warn, writeLines } from '../output';
 
 export interface NightlyCommandOptions extends GlobalOptions {
@@ -81,9 +81,7 @@ async function plan(
   const directory = ledgerDirectory(settings);
   const ledger = readLedger(directory);
   const known = knownOf(ledger, options.mail && wantsMail(settings));
-  const asked = options.date === undefined ? null : parseNight(options.date, parts.now);
-  const { due, skipped } = asked === null ? dueNights(parts.now, known) : { due: [asked], skipped: [] };
-  const nights = due.filter(({ day }) => options.force === true || !known(day).startsWith('settled'));
+  const { nights, skipped } = chooseNights(parts.now, known, options);
   if (nights.length === 0) return ['nothing to do: every night is done'];
   const lines = [
     `import, roll-up and prune in ${settings.accounting}`,
@@ -101,7 +99,7 @@ async function plan(
         ...digestOwners(settings, owners, choices).map(
           (owner) => [{ kind: 'digest', to: owner }, ownerAddress(owner, settings.mail_domain)] as const,
         ),
-        ...settings.mail_admins.map((to) => [{ kind: 'site', to }, to] as const),
+        ...siteMailTo(settings).map((to) => [{ kind: 'site', to }, to] as const),
       ];
       for (const [name, to] of mails) {
         const state = options.force === true ? 'open' : ledger.stateOf(night.day, name);

@@ -67,3 +67,22 @@ export function dueNights(now: Date, known: (day: string) => NightKnown): DueNig
     skipped: open.filter(({ since }) => since < oldest).map(({ day }) => day),
   };
 }
+
+interface ChosenNights {
+  readonly nights: readonly Night[];
+  readonly skipped: readonly string[];
+}
+
+/** The nights that a run takes: that of `date`, or those that are due; by force where it is done, too. */
+export function chooseNights(
+  now: Date,
+  known: (day: string) => NightKnown,
+  { date, force = false }: { readonly date?: string; readonly force?: boolean },
+): ChosenNights {
+  if (date !== undefined) {
+    const asked = parseNight(date, now);
+    return { nights: force || !known(asked.day).startsWith('settled') ? [asked] : [], skipped: [] };
+  }
+  const { due, skipped } = dueNights(now, known);
+  return { nights: due.length === 0 && force ? [lastNight(now)] : due, skipped };
+}

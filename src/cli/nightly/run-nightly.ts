@@ -5,7 +5,7 @@ import { reasonOf } from '../../base/log';
 import type { Settings } from '../../record/settings';
 import type { Mailer } from '../mail/mailer';
 import type { Ledger, MailName } from './ledger';
-import { dueNights, lastNight, parseNight, type Night, type NightKnown } from './night';
+import { chooseNights, type Night, type NightKnown } from './night';
 import { troubleMail, type NightReport } from './night-mail';
 import { pruneReports, writeReport } from './report-files';
 import { NO_MAILS, sendNight, sendOnce, wantsMail, type MailCounts } from './send-night';
@@ -106,24 +106,12 @@ class NightlyRun {
   }
 
   async run(): Promise<NightlyOutcome> {
-    const { nights, skipped } = this.chosen();
+    const { nights, skipped } = chooseNights(this.parts.now, knownOf(this.ledger, this.sends), this.options);
     this.skip(skipped);
     if (nights.length > 0) await this.take(nights);
     const { done, unreported, open, mails, troubles } = this;
     const interrupted = nights.length > 0 && this.stopped();
     return { done, open: [...unreported, ...open].sort(), skipped, mails, troubles, interrupted };
-  }
-
-  private chosen(): { readonly nights: readonly Night[]; readonly skipped: readonly string[] } {
-    const { now } = this.parts;
-    const { date, force = false } = this.options;
-    const known = knownOf(this.ledger, this.sends);
-    if (date !== undefined) {
-      const asked = parseNight(date, now);
-      return { nights: force || !known(asked.day).startsWith('settled') ? [asked] : [], skipped: [] };
-    }
-    const { due, skipped } = dueNights(now, known);
-    return { nights: due.length === 0 && force ? [lastNight(now)] : due, skipped };
   }
 
   private stopped(): boolean {

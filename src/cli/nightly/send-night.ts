@@ -33,6 +33,11 @@ export function digestOwners(
   return owners.filter((owner) => choices.get(owner) === 'on');
 }
 
+/** The addresses that get the whole report, each once. */
+export function siteMailTo(rule: Pick<Rule, 'mail_admins'>): readonly string[] {
+  return [...new Set(rule.mail_admins)];
+}
+
 /** Whether anybody is to get mail at all. */
 export function wantsMail(rule: Rule): boolean {
   return rule.mail_admins.length > 0 || rule.mail_owners !== 'nobody';
@@ -127,13 +132,12 @@ export async function sendNight(night: NightToSend): Promise<MailCounts> {
     if (to === null) trouble(`no digest for the owner "${owner}": no address can be made of that name`);
     return to === null ? [] : { owner, to };
   });
-  const admins = [...new Set(rule.mail_admins)];
   const mails: readonly { readonly name: MailName; readonly make: () => Promise<Message> }[] = [
     ...owners.map(({ owner, to }) => ({
       name: { kind: 'digest', to: owner } as const,
       make: async () => digestMail(context, owner, to, await night.ownerReport(owner), rule.mail_owners === 'all'),
     })),
-    ...admins.map((to) => ({
+    ...siteMailTo(rule).map((to) => ({
       name: { kind: 'site', to } as const,
       make: () => Promise.resolve(siteMail(context, to, site, night.troubles)),
     })),

@@ -21,7 +21,7 @@ interface Place {
   readonly mails: () => readonly string[];
 }
 
-function place(more = '', steps: Partial<NightSteps> = {}): Place {
+function place(more = '', steps: Partial<NightSteps> = {}, admins = '["ops"]'): Place {
   const directory = temporaryDirectory();
   const config = join(directory, 'qmemacct.toml');
   const sendmail = join(directory, 'sendmail');
@@ -37,7 +37,7 @@ function place(more = '', steps: Partial<NightSteps> = {}): Place {
     `report_dir = "${directory}/reports"`,
     `digest_dir = "${directory}/digest"`,
     `mail_server = "${sendmail}"`,
-    'mail_admins = ["ops"]',
+    `mail_admins = ${admins}`,
     more,
   ];
   writeFileSync(config, `${lines.join('\n')}\n`);
@@ -93,6 +93,15 @@ describe('nightly', () => {
     await run();
     assert.equal(await run({ dryRun: true }), 0);
     assert.match(terminal.output(), /nothing to do: every night is done\n$/);
+  });
+
+  it('--force --dry-run tells what --force does: the last night again, each mail once', async () => {
+    const { run, terminal, mails } = place('', {}, '["ops", "ops"]');
+    await run();
+    assert.equal(await run({ force: true, dryRun: true }), 0);
+    assert.deepEqual(terminal.output().match(/2026-11-20: .*/g), ['2026-11-20: report, mail to ops']);
+    await run({ force: true });
+    assert.deepEqual(mails(), ['ops', 'ops']);
   });
 
   it('tells what failed, with status 3', async () => {
