@@ -10,12 +10,18 @@ export interface EndedJob {
   readonly submittedAt: string;
   /** ms */
   readonly lastEnd: number;
-  readonly isArray: boolean;
+  /** More may come although nothing of it runs: another task, or, since a run asked for it, another run. */
+  readonly mayGoOn: boolean;
   /** Grid Engine's line of every record has been read. */
   readonly isAccounted: boolean;
 }
 
 const MOST_RECORDS = 5000;
+
+const RESCHEDULED: ReadonlySet<number | null> = new Set([24, 25]);
+
+const mayGoOn = ({ task_id, exit_status, failed }: JobRecord): boolean =>
+  task_id !== null || exit_status === 99 || RESCHEDULED.has(failed);
 
 /** The jobs of an owner that ended since then (ms), the latest first. Rejects with StoreError. */
 export async function endedJobs(
@@ -31,7 +37,7 @@ export async function endedJobs(
     states: ['finished', 'unsampled', 'lost'],
     limit: MOST_RECORDS,
     totals: false,
-    fields: ['cluster', 'job_id', 'task_id', 'submitted_at', 'ended_at', 'failed'],
+    fields: ['cluster', 'job_id', 'task_id', 'submitted_at', 'ended_at', 'exit_status', 'failed'],
   });
   const ofJob = ({ cluster, job_id, submitted_at }: JobRecord): string => `${cluster} ${job_id} ${submitted_at ?? ''}`;
   const jobs = groupBy(
@@ -46,7 +52,7 @@ export async function endedJobs(
       job: first.job_id,
       submittedAt: first.submitted_at ?? '',
       lastEnd: parts.reduce((last, { ended_at: at }) => Math.max(last, Date.parse(at ?? '') || 0), 0),
-      isArray: parts.some(({ task_id }) => task_id !== null),
+      mayGoOn: parts.some(mayGoOn),
       isAccounted: parts.every(({ failed }) => failed !== null),
     };
   });
@@ -54,7 +60,7 @@ export async function endedJobs(
 
 /** Grid Engine writes its lines late; without them the cause of a bad end may be missing. */
 const LINE_PATIENCE_MS = 60_000;
-/** Where Grid Engine can't be asked for tasks that wait. */
+/** Where Grid Engine can't be asked for what waits. */
 const QUIET_MS = 600_000;
 
 /**
@@ -64,7 +70,7 @@ const QUIET_MS = 600_000;
 export function stateOfJob(job: EndedJob, facts: ClusterFacts | null, now: number): 'over' | 'open' | 'ask' {
   const quiet = now - job.lastEnd;
   if (!job.isAccounted && quiet < LINE_PATIENCE_MS) return 'open';
-  if (facts?.cluster !== job.cluster) return (job.isAccounted && !job.isArray) || quiet >= QUIET_MS ? 'over' : 'open';
+  if (facts?.cluster !== job.cluster) return (job.isAccounted && !job.mayGoOn) || quiet >= QUIET_MS ? 'over' : 'open';
   if (facts.listed.has(job.job) || facts.at < job.lastEnd) return 'open';
-  return job.isArray && !facts.withPending ? 'ask' : 'over';
+  return job.mayGoOn && !facts.withPending ? 'ask' : 'over';
 }

@@ -139,6 +139,19 @@ describe('mails on jobs that have ended', () => {
     assert.equal(subjects().length, 2);
   });
 
+  it('are one for a job that asked to run again, at its real end', async (t) => {
+    const { begin, store, subjects } = await site(t, [ended({ exit_status: 99 }), ended({ job_id: 4712, failed: 25 })]);
+    const mails = begin({ bob: EACH_JOB });
+    const running = listing([], { withPending: false });
+    assert.deepEqual(await mails.round(null), { sent: 0, wantsPending: false });
+    assert.deepEqual(await mails.round(running), { sent: 0, wantsPending: true });
+    assert.deepEqual(await mails.round(listing([4711, 4712])), { sent: 0, wantsPending: false });
+    await store.merge([ended({ run_id: 'badcafe.second', started_at: at(-4), ended_at: at(-1) })]);
+    assert.deepEqual(await mails.round(listing([4712])), { sent: 1, wantsPending: false });
+    assert.deepEqual(subjects(), ['Job 4711 (sim): exit status 0']);
+    assert.equal((await mails.round(listing([4712], { withPending: false }))).wantsPending, false);
+  });
+
   it('are one for an array job, when its last task has ended', async (t) => {
     const task = (id: number, changes: Partial<JobRecord> = {}): JobRecord => ended({ task_id: id, ...changes });
     const { begin, store, subjects } = await site(t, [task(1), task(2, { exit_status: 3 })]);
