@@ -21,6 +21,8 @@ export const askedName = (cluster: string, job: number): string => `${cluster} $
 export class AskedJobs {
   private readonly jobs = new Map<string, AskedJob>();
   private readonly lastSeen = new Map<string, number>();
+  /** When this process began to look (ms): what the file has may have run until then. */
+  private begin: number | null = null;
   /** The file has not all of it. */
   private isChanged = false;
 
@@ -35,6 +37,7 @@ export class AskedJobs {
 
   /** Takes in what runs now (ms), and forgets what has been gone for a day. */
   look({ cluster, asked: running }: ClusterFacts, now: number): void {
+    const begin = (this.begin ??= now);
     const ofOwner = new Map<string, number>();
     for (const { owner } of this.jobs.values()) ofOwner.set(owner, (ofOwner.get(owner) ?? 0) + 1);
     for (const { job, owner } of running) {
@@ -48,8 +51,8 @@ export class AskedJobs {
       }
       this.lastSeen.set(name, now);
     }
-    for (const [name, { since }] of this.jobs)
-      if (now - (this.lastSeen.get(name) ?? since) > FORGOTTEN_AFTER_MS) this.remove(name);
+    for (const name of this.jobs.keys())
+      if (now - (this.lastSeen.get(name) ?? begin) > FORGOTTEN_AFTER_MS) this.remove(name);
     if (this.isChanged) this.write();
   }
 

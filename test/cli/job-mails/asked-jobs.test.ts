@@ -7,6 +7,7 @@ import type { ClusterFacts } from '../../../src/cli/job-mails/cluster-facts';
 import { temporaryDirectory } from '../../support/temporary-directory';
 
 const NOW = Date.parse('2026-11-20T12:00:00Z');
+const HOUR = 3_600_000;
 
 function facts(asked: ClusterFacts['asked']): ClusterFacts {
   return { cluster: 'main', at: NOW, listed: new Set(), withPending: true, risks: [], asked };
@@ -41,6 +42,16 @@ describe('jobs that ask for a mail', () => {
       new AskedJobs(path, failed).all().filter(({ owner }) => owner === 'alice'),
       [{ ...ALICE, cluster: 'main', since: NOW }],
     );
+  });
+
+  it('are remembered by the next server for a day, however long they have run', () => {
+    const path = join(temporaryDirectory(), 'asked.json');
+    new AskedJobs(path, failed).look(facts([ALICE]), NOW - 72 * HOUR);
+    const asked = new AskedJobs(path, failed);
+    asked.look(facts([]), NOW);
+    assert.equal(asked.all().length, 1);
+    asked.look(facts([]), NOW + 25 * HOUR);
+    assert.deepEqual(asked.all(), []);
   });
 
   it('are written once in a round, however many mails have gone', () => {
