@@ -1,5 +1,6 @@
 import type * as ChildProcess from 'node:child_process';
 import { lstatSync, readFileSync } from 'node:fs';
+import { userInfo } from 'node:os';
 import { join } from 'node:path';
 
 /** Login name of a uid: /etc/passwd first, then the name service (bounded); the number itself when nobody knows it. */
@@ -15,6 +16,15 @@ export function userName(uid: number): string {
     return entry.split(':')[0] || String(uid);
   } catch {
     return String(uid);
+  }
+}
+
+/** The caller's login name; the number itself when nobody knows it, as in containers. */
+export function callerName(): string {
+  try {
+    return userInfo().username;
+  } catch {
+    return String(process.geteuid?.() ?? '');
   }
 }
 

@@ -1,4 +1,4 @@
-import { userInfo } from 'node:os';
+import { callerName } from '../../base/user-name';
 import { readPassword } from './credentials';
 import { locationOf } from './location';
 import { Session, type Value } from './session';
@@ -27,14 +27,6 @@ export interface ConnectOptions {
   readonly credentials?: string;
   /** How long a server may be silent, in ms, before it is given up. */
   readonly silenceMs?: number;
-}
-
-function osUser(): string {
-  try {
-    return userInfo().username;
-  } catch {
-    return String(process.geteuid?.() ?? '');
-  }
 }
 
 async function transact<T>(session: Session, work: (inner: Transaction) => Promise<T>, mode: string): Promise<T> {
@@ -70,7 +62,7 @@ async function transact<T>(session: Session, work: (inner: Transaction) => Promi
 export function connect(url: string, options: ConnectOptions = {}): Connection {
   const location = locationOf(url);
   const { host, port, database, text } = location;
-  const user = location.user ?? osUser();
+  const user = location.user ?? callerName();
   const password = options.credentials ? readPassword(options.credentials, { host, port, database, user }) : null;
   const silenceMs = options.silenceMs ?? SILENCE_MS;
   let session = new Session({ location, user, password, silenceMs });

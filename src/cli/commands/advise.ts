@@ -4,6 +4,7 @@ import { resolve } from 'node:path';
 import type { Command } from 'commander';
 import { reasonOf } from '../../base/log';
 import { readUntrusted } from '../../base/read-untrusted';
+import { callerName } from '../../base/user-name';
 import { programDigest } from '../../gridengine/program';
 import { readSubmission } from '../../gridengine/qsub-options';
 import { programsOf, programsOfRecord } from '../../record/programs';
@@ -73,28 +74,37 @@ function readScript(path: string): Buffer {
   }
 }
 
+/** Where a job without -cwd and -wd runs; null: no name service knows the caller. */
+function homeDirectory(): string | null {
+  try {
+    return userInfo().homedir;
+  } catch {
+    return null;
+  }
+}
+
 function submitted(words: readonly string[]): Kind {
   const submission = readSubmission(words, readScript);
   const { jobName, slots, pe, project, queue, requests, script, command, directory } = submission;
-  const { username: owner, homedir } = userInfo();
   const program = script !== null ? { script } : command !== null ? { command } : null;
-  const digest = program && programDigest(program, directory === null ? homedir : resolve(directory));
+  const digest = program && programDigest(program, directory === null ? homeDirectory() : resolve(directory));
   const programs = programsOf(digest, command);
-  return { fields: { owner, jobName, slots, pe, project, queue, programs, cluster: null }, own: null, requests };
+  const fields = { owner: callerName(), jobName, slots, pe, project, queue, programs, cluster: null };
+  return { fields, own: null, requests };
 }
 
 function named({ name }: AdviseOptions): Kind {
   if (name === undefined)
     throw usageError('advise: whose jobs is not enough: add --name NAME, a script or a job number');
   const fields = { jobName: name, slots: null, pe: null, project: null, queue: null, programs: [], cluster: null };
-  return { fields: { owner: userInfo().username, ...fields }, own: null, requests: '' };
+  return { fields: { owner: callerName(), ...fields }, own: null, requests: '' };
 }
 
 /** null: no such job is known, or not by name. */
 async function ofJob(word: string | undefined, terminal: Terminal, sources: JobSources): Promise<Kind | null> {
   const [asked] = parseJobArguments(word === undefined ? [] : [word]);
   if (asked === undefined) return null;
-  const job = 'job_id' in asked ? asked : await findNewest(asked, userInfo().username, terminal.now(), sources);
+  const job = 'job_id' in asked ? asked : await findNewest(asked, callerName(), terminal.now(), sources);
   const runs = job === null ? [] : (await findJob(job, sources)).runs;
   const [record] = recordsOf(latestRuns(runs));
   if (record?.owner == null || record.job_name === null) return null;

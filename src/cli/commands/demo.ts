@@ -1,12 +1,13 @@
 import { spawn } from 'node:child_process';
 import { cpSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir, userInfo } from 'node:os';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Command } from 'commander';
 import { tuningFlags } from '../../base/node-flags';
 import { packageRoot } from '../../base/package-root';
 import { programPath } from '../../base/programs';
+import { callerName } from '../../base/user-name';
 import { privateCluster } from '../../record/job-name';
 import { NodeStore } from '../../sampler/node-store/node-store';
 import { tidyNode } from '../../sampler/node-store/storage';
@@ -95,7 +96,7 @@ async function settle(state: PrivateState, records: number): Promise<void> {
     }
     try {
       const reader = openSqliteReader(state.settings.accounting);
-      const { totals } = await reader.records({ owner: userInfo().username, since: 0, until: Date.now() + 60_000 });
+      const { totals } = await reader.records({ owner: callerName(), since: 0, until: Date.now() + 60_000 });
       await reader.close();
       if (totals.jobs >= records) return;
     } catch {
@@ -128,7 +129,7 @@ async function runDemo(options: DemoOptions, terminal: Terminal): Promise<number
       status = Math.max(status, await showJobs([`demo-${number}`], common, terminal));
       writeLines(terminal, ['', '']);
     }
-    await showRecords(namedSubject('owner', userInfo().username), { ...common, since: '1h', sort: 'ended' }, terminal);
+    await showRecords(namedSubject('owner', callerName()), { ...common, since: '1h', sort: 'ended' }, terminal);
     if (options.keep)
       warn(
         terminal,

@@ -1,6 +1,6 @@
-import { userInfo } from 'node:os';
 import type { Command } from 'commander';
 import { groupBy } from '../../base/group-by';
+import { callerName } from '../../base/user-name';
 import type { Dialect } from '../../gridengine/dialect';
 import type { ListedJob } from '../../gridengine/qstat/job-list';
 import type { JobQuery } from '../../accounting/store';
@@ -141,7 +141,7 @@ async function numbersOf(
       jobs.push(word);
       continue;
     }
-    const user = userInfo().username;
+    const user = callerName();
     const found = await findNewest(word, user, terminal.now(), sources);
     if (found !== null) jobs.push(found);
     else warn(terminal, `no job${word.name === null ? '' : ` named ${word.name}`} of ${user} is known`);

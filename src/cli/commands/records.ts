@@ -1,5 +1,5 @@
-import { userInfo } from 'node:os';
 import type { Command } from 'commander';
+import { callerName } from '../../base/user-name';
 import type { JobLinesAnswer } from '../../accounting/job-line';
 import { isHostPattern } from '../../accounting/filter-record';
 import type { AccountingReader, RecordFilter, RecordSort, RecordsQuery, Shown } from '../../accounting/store';
@@ -65,7 +65,7 @@ export const registerSubject = (subject: NamedSubject) => ({
     addRecordListOptions(command).action((name: string | undefined, _options: unknown, given: Command) =>
       context.finish(
         showRecords(
-          namedSubject(subject, name ?? userInfo().username),
+          namedSubject(subject, name ?? callerName()),
           given.optsWithGlobals<RecordListOptions>(),
           context.terminal,
         ),

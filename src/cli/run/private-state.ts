@@ -1,9 +1,10 @@
 import { createHash } from 'node:crypto';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { hostname, userInfo } from 'node:os';
+import { hostname } from 'node:os';
 import { dirname, join } from 'node:path';
 import { privateCluster } from '../../record/job-name';
 import { replaceFile } from '../../base/replace-file';
+import { callerName } from '../../base/user-name';
 import { loadSettings, type Settings } from '../../record/settings';
 import { ownStorePath } from '../stores/stores';
 import type { Terminal } from '../terminal';
@@ -119,7 +120,7 @@ export function writeSpool(spool: string, job: LocalJob, nowMs: number): void {
   const lines = [
     `h_vmem=${job.hVmem ?? 'INFINITY'}`,
     'h_vmem_is_consumable_job=0',
-    `job_owner=${userInfo().username}`,
+    `job_owner=${callerName()}`,
     `pe=${job.pe ?? 'none'}`,
     `pe_slots=${job.slots}`,
     `host_slots=${job.slots}`,

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
-import { existsSync, writeFileSync } from 'node:fs';
+import { chownSync, existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { openSqliteStore } from '../../../src/accounting/sqlite/sqlite-store';
 import { parseJobArguments } from '../../../src/cli/job/find-job';
 import { jobName, jobTaskName, privateWorld } from '../../../src/record/job-name';
 import { ordinary } from '../../report/sample-records';
-import { qmemacct, runCommand, type Answer } from '../../support/qmemacct';
+import { notRoot, qmemacct, runCommand, type Answer } from '../../support/qmemacct';
 import { temporaryDirectory } from '../../support/temporary-directory';
 
 /** A site whose own job 1 is of node17, and a user who has run nothing privately yet. */
@@ -41,6 +41,32 @@ describe('a private run', () => {
     const none = user('job', 'run-2');
     assert.equal(none.status, 1);
     assert.match(none.stderr, /job run-2: nothing known/);
+  });
+});
+
+describe('a user whom no name service knows', { skip: notRoot }, () => {
+  it('is asked for, measured and advised under the number', () => {
+    const uid = 1_999_900_001;
+    const directory = temporaryDirectory(0o755);
+    const home = join(directory, 'home');
+    mkdirSync(home);
+    chownSync(home, uid, uid);
+    const config = join(directory, 'qmemacct.toml');
+    writeFileSync(config, `accounting = "${directory}/site.db"\nrun_dir = "${directory}/none"\nlistener = false\n`);
+    const user = (...words: readonly string[]): ReturnType<typeof qmemacct> =>
+      qmemacct(['--config', config, ...words], { uid, env: { HOME: home } });
+    const run = user('run', '--', 'sleep', '0.2');
+    assert.equal(run.status, 0, run.stderr);
+    const own = user('owner', '--csv');
+    assert.match(own.stdout, /1999900001/, own.stderr);
+    assert.equal(user('job', 'last').status, 0);
+    assert.match(user('job', 'other').stderr, /no job named other of 1999900001 is known/);
+    for (const words of [
+      ['--name', 'sim'],
+      ['--name', 'sim', '--owner', 'bob'],
+      ['--', '-b', 'y', 'sim'],
+    ])
+      assert.doesNotMatch(user('advise', ...words).stderr, /bug/);
   });
 });
 
