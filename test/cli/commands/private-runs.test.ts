@@ -84,6 +84,18 @@ describe('qmemacct run', () => {
     assert.match(user('jobs', '--since', '2020-01-01').stdout, /^Jobs +1 job\n/);
   });
 
+  it('says what to do where the home directory takes nothing', () => {
+    const directory = temporaryDirectory();
+    const home = join(directory, 'file');
+    writeFileSync(home, '');
+    const { status, stderr } = qmemacct(['run', '--', 'true'], { env: { HOME: home } });
+    assert.equal(status, 3);
+    assert.match(
+      stderr,
+      /^qmemacct: can't make .*\/run-state: ENOTDIR: .*; set XDG_STATE_HOME to a directory that you may write to\n$/,
+    );
+  });
+
   it('waits in no queue, and requests what it is told', async () => {
     const user = await newUser();
     const run = user('run', '--', 'sleep', '0.2');
