@@ -1,7 +1,15 @@
 import type { Command } from 'commander';
+import { UserError } from '../../base/user-error';
 import { loadSettings } from '../../record/settings';
-import { judgeNodes, silentHosts, worstState, type NodeState } from '../../report/nodes/judge';
-import { renderCheck, renderNodes, renderNodesCsv, renderNodesJson } from '../../report/nodes/nodes';
+import {
+  judgeNodes,
+  silentHosts,
+  worstState,
+  type JudgedNode,
+  type NodeState,
+  type Patience,
+} from '../../report/nodes/judge';
+import { renderCheck, renderNodes, renderNodesCsv, renderNodesJson, renderUnknown } from '../../report/nodes/nodes';
 import { parseTimeArgument } from '../arguments';
 import { acts, type CommandContext, type GlobalOptions, CommandError, EXIT, usageError } from '../command';
 import { executionHosts } from '../doctor/host-role';
@@ -33,11 +41,42 @@ export interface NodesSources extends Pick<Sources, 'open' | 'askServer'> {
 }
 
 const CHECK_STATUS: Readonly<Record<NodeState, number>> = { ok: 0, warning: 1, critical: 2 };
+const CHECK_UNKNOWN = 3;
 
 function secondsOf(option: string, text: string, now: Date): number {
   const seconds = (now.getTime() - parseTimeArgument(option, text, now).getTime()) / 1000;
   if (seconds <= 0) throw usageError(`${option} ${text}: give a span of time, as 30m, 2h or 1d`);
   return seconds;
+}
+
+interface Wanted {
+  /** ms */
+  readonly since: number;
+  readonly patience: Patience;
+}
+
+/** Rejects with CommandError, SettingsError or StoreError. */
+async function findNodes(
+  { since, patience }: Wanted,
+  options: NodesOptions,
+  terminal: Terminal,
+  sources: NodesSources,
+): Promise<readonly JudgedNode[]> {
+  const settings = loadSettings(options.config);
+  const heartbeats = await withSiteStore(settings, sources, (stores) => {
+    const [reader] = stores.readers;
+    if (reader === undefined) throw new CommandError(noStoreMessage(stores), EXIT.unavailable);
+    return reader.nodes({ since });
+  });
+  const hosts = await sources.hosts(terminal.env, settings);
+  if (typeof hosts === 'string' && !options.check) warn(terminal, `hosts without a heartbeat are not listed: ${hosts}`);
+  const silent = typeof hosts === 'string' ? [] : silentHosts(hosts, heartbeats);
+  const nodes = judgeNodes(heartbeats, silent, terminal.now(), patience);
+  if (nodes.length > 0) return nodes;
+  throw new CommandError(
+    `no host has sent a heartbeat since ${options.since}; each sends its first with a job's record, or by "qmemacct flush"`,
+    EXIT.nothing,
+  );
 }
 
 /** Shows the hosts; resolves to the exit status. Rejects with CommandError, SettingsError or StoreError. */
@@ -48,28 +87,30 @@ export async function showNodes(
 ): Promise<number> {
   const format = outputFormat(options);
   const now = terminal.now();
-  const since = parseTimeArgument('--since', options.since, now).getTime();
-  const patience = {
-    warning: secondsOf('--warning', options.warning, now),
-    critical: secondsOf('--critical', options.critical, now),
+  const wanted = {
+    since: parseTimeArgument('--since', options.since, now).getTime(),
+    patience: {
+      warning: secondsOf('--warning', options.warning, now),
+      critical: secondsOf('--critical', options.critical, now),
+    },
   };
-  const settings = loadSettings(options.config);
-  const heartbeats = await withSiteStore(settings, sources, (stores) => {
-    const [reader] = stores.readers;
-    if (reader === undefined) throw new CommandError(noStoreMessage(stores), EXIT.unavailable);
-    return reader.nodes({ since });
-  });
-  const hosts = await sources.hosts(terminal.env, settings);
-  if (typeof hosts === 'string' && !options.check) warn(terminal, `hosts without a heartbeat are not listed: ${hosts}`);
-  const nodes = judgeNodes(heartbeats, typeof hosts === 'string' ? [] : silentHosts(hosts, heartbeats), now, patience);
-  if (nodes.length === 0)
-    throw new CommandError(
-      `no host has sent a heartbeat since ${options.since}; each sends its first with a job's record, or by "qmemacct flush"`,
-      options.check ? EXIT.unavailable : EXIT.nothing,
-    );
-  if (options.check) writeLines(terminal, [renderCheck(nodes)]);
-  else if (format === 'json') terminal.write(renderNodesJson(nodes));
+  if (options.check) return check(() => findNodes(wanted, options, terminal, sources), terminal);
+  const nodes = await findNodes(wanted, options, terminal, sources);
+  if (format === 'json') terminal.write(renderNodesJson(nodes));
   else if (format === 'csv') terminal.write(renderNodesCsv(nodes));
   else writeLines(terminal, renderNodes(nodes, screenOf(terminal, options)));
-  return options.check ? CHECK_STATUS[worstState(nodes)] : EXIT.found;
+  return EXIT.found;
+}
+
+/** The line that the monitoring reads, which does so on standard output alone, and its status. */
+async function check(find: () => Promise<readonly JudgedNode[]>, terminal: Terminal): Promise<number> {
+  try {
+    const nodes = await find();
+    writeLines(terminal, [renderCheck(nodes)]);
+    return CHECK_STATUS[worstState(nodes)];
+  } catch (error) {
+    if (!(error instanceof UserError)) throw error;
+    writeLines(terminal, [renderUnknown(error.message)]);
+    return CHECK_UNKNOWN;
+  }
 }

@@ -6,7 +6,7 @@ export type NodeState = 'ok' | 'warning' | 'critical';
 const STATES: readonly NodeState[] = ['ok', 'warning', 'critical'];
 
 /** Seconds without a heartbeat of a host, or that a record waits there, from which that is a warning, and critical. */
-interface Patience {
+export interface Patience {
   readonly warning: number;
   readonly critical: number;
 }

@@ -152,7 +152,15 @@ export function renderCheck(nodes: readonly JudgedNode[]): string {
   const more = bad.length > NAMED ? [`${bad.length - NAMED} more`] : [];
   const says = bad.length === 0 ? 'all are ok' : `${bad.length} not ok: ${[...named, ...more].join('; ')}`;
   const figures = `hosts=${nodes.length} warning=${countOf(nodes, 'warning')} critical=${countOf(nodes, 'critical')} waiting=${waitingOf(nodes)}`;
-  // What stands behind the bar is figures to the monitoring.
-  const text = escapeForTerminal(`${plural(nodes.length, 'host')}, ${says}`, false).replaceAll('|', '/');
-  return `QMEMACCT ${worstState(nodes).toUpperCase()} - ${text} | ${figures}`;
+  return `${checkLine(worstState(nodes), `${plural(nodes.length, 'host')}, ${says}`)} | ${figures}`;
+}
+
+/** The line of a check that could not look. */
+export function renderUnknown(reason: string): string {
+  return checkLine('unknown', reason);
+}
+
+/** What stands behind a bar is figures to the monitoring. */
+function checkLine(state: NodeState | 'unknown', text: string): string {
+  return `QMEMACCT ${state.toUpperCase()} - ${escapeForTerminal(text, false).replaceAll('|', '/')}`;
 }

@@ -112,7 +112,10 @@ describe('qmemacct nodes', () => {
     assert.equal(all.status, 2);
     assert.match(all.output, /^QMEMACCT CRITICAL - 7 hosts, 6 not ok: node03: /);
     assert.equal((await nodes(check, [OK], ['node01', 'node02'])).status, 1);
-    await assert.rejects(nodes(check, [], []), { status: 3, message: /no host has sent a heartbeat since 7d/ });
+    const unknown = await nodes(check, [], []);
+    assert.deepEqual([unknown.status, unknown.warnings], [3, '']);
+    assert.match(unknown.output, /^QMEMACCT UNKNOWN - no host has sent a heartbeat since 7d; .*\n$/);
+    await assert.rejects(nodes({}, [], []), { status: 1, message: /no host has sent a heartbeat since 7d/ });
     await assert.rejects(nodes({ ...check, critical: 'now' }), { status: 2, message: /--critical now: give a span/ });
   });
 });
