@@ -1,4 +1,6 @@
+import { accessSync, constants, existsSync } from 'node:fs';
 import { hostname } from 'node:os';
+import { dirname } from 'node:path';
 import type { Command } from 'commander';
 import { reasonOf, warn as log } from '../../base/log';
 import { LimitedLog } from '../../base/log-limit';
@@ -71,6 +73,17 @@ function describeNightly({ done, open, skipped, mails, troubles, interrupted }: 
   return `${interrupted ? 'interrupted; ' : ''}${parts.join('; ')}`;
 }
 
+/** Whether a run makes the accounting DB: it is not there, and its directory takes it. */
+function isToBeMade(accounting: string): boolean {
+  if (!accounting.startsWith('/') || existsSync(accounting)) return false;
+  try {
+    accessSync(dirname(accounting), constants.W_OK | constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 /** What a run would do now, without doing it; one line each. */
 async function plan(
   options: NightlyCommandOptions,
@@ -83,18 +96,22 @@ async function plan(
   const known = knownOf(ledger, options.mail && wantsMail(settings));
   const { nights, skipped } = chooseNights(parts.now, known, options);
   if (nights.length === 0) return ['nothing to do: every night is done'];
+  const mailer = options.mail && wantsMail(settings) ? parts.mailer() : null;
+  const choices = mailer === null || settings.mail_owners === 'nobody' ? new Map() : await parts.choices();
+  const store = await steps.openReader(settings).catch((error: unknown) => {
+    if (isToBeMade(settings.accounting)) return null;
+    throw error;
+  });
   const lines = [
+    ...(store === null ? [`make the accounting DB ${settings.accounting}`] : []),
     `import, roll-up and prune in ${settings.accounting}`,
     ...(skipped.length > 0 ? [`skip what was missed too long ago: ${skipped.join(', ')}`] : []),
   ];
-  const mailer = options.mail && wantsMail(settings) ? parts.mailer() : null;
-  const choices = mailer === null || settings.mail_owners === 'nobody' ? new Map() : await parts.choices();
-  const store = await steps.openReader(settings);
   try {
     for (const night of nights) {
       if (settings.report_dir !== '') lines.push(`write ${settings.report_dir}/${night.day}.html and .json`);
       if (mailer === null) continue;
-      const { owners } = await steps.report(store, night, null, parts.now, settings);
+      const { owners } = store === null ? { owners: [] } : await steps.report(store, night, null, parts.now, settings);
       const mails: readonly (readonly [MailName, string | null])[] = [
         ...digestOwners(settings, owners, choices).map(
           (owner) => [{ kind: 'digest', to: owner }, ownerAddress(owner, settings.mail_domain)] as const,
@@ -110,7 +127,7 @@ async function plan(
     }
     return lines;
   } finally {
-    await store.close();
+    await store?.close();
   }
 }
 

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
-import { mkdirSync, readFileSync, writeFileSync, existsSync } from 'node:fs';
+import { mkdirSync, readFileSync, rmSync, writeFileSync, existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { type NightlyCommandOptions, nightly } from '../../../src/cli/commands/nightly';
 import { ledgerDirectory, openLedger } from '../../../src/cli/nightly/ledger';
-import type { NightSteps } from '../../../src/cli/nightly/night-steps';
+import { nightSteps, type NightSteps } from '../../../src/cli/nightly/night-steps';
 import { writeChoice } from '../../../src/cli/nightly/digest-choices';
 import { runProgram } from '../../../src/cli/program';
 import { temporaryDirectory } from '../../support/temporary-directory';
@@ -93,6 +93,21 @@ describe('nightly', () => {
     await run();
     assert.equal(await run({ dryRun: true }), 0);
     assert.match(terminal.output(), /nothing to do: every night is done\n$/);
+  });
+
+  it('--dry-run of a new site says that the accounting DB is made', async () => {
+    const { run, terminal, directory } = place('mail_owners = "all"', { openReader: nightSteps.openReader });
+    assert.equal(await run({ dryRun: true }), 0);
+    assert.deepEqual(terminal.output().trim().split('\n'), [
+      `make the accounting DB ${directory}/accounting.db`,
+      `import, roll-up and prune in ${directory}/accounting.db`,
+      `write ${directory}/reports/2026-11-20.html and .json`,
+      '2026-11-20: report, mail to ops',
+    ]);
+    rmSync(directory, { recursive: true });
+    mkdirSync(directory);
+    writeFileSync(join(directory, 'qmemacct.toml'), `accounting = "${directory}/none/a.db"\ndeliver_as = "root"\n`);
+    await assert.rejects(run({ dryRun: true }), /none\/a\.db: it does not exist/);
   });
 
   it('--force --dry-run tells what --force does: the last night again, each mail once', async () => {
