@@ -76,6 +76,8 @@ export interface ImportOptions {
 export interface ImportedSums extends ImportSums {
   /** What a person should know of this file: one line with cause and fix; null: all is well. */
   readonly problem: string | null;
+  /** Its last line has no newline yet, and waits for it; not known of a compressed file. */
+  readonly isCut: boolean;
 }
 
 /** Its own row goes on with it, after a rename or an edit, too; that of a file that it is a copy of stays as it is. */
@@ -126,16 +128,17 @@ export async function importFile(path: string, store: ImportStore, options: Impo
   try {
     file = await openAccountingFile(path);
   } catch (error) {
-    return { ...NOTHING_IMPORTED, problem: `${path} can't be read: ${readFault(error)}` };
+    return { ...NOTHING_IMPORTED, isCut: false, problem: `${path} can't be read: ${readFault(error)}` };
   }
   try {
     let sums = NOTHING_IMPORTED;
     for (let conflicts = 0; conflicts < MOST_CONFLICTS; conflicts++) {
       const round = await importFrom(file, store, options, sums);
       sums = round.sums;
-      if (!round.conflict) return { ...sums, problem: round.problem };
+      if (!round.conflict) return { ...sums, problem: round.problem, isCut: round.isCut };
     }
-    return { ...sums, problem: `${path}: another import keeps changing the same file's state; let it finish first` };
+    const problem = `${path}: another import keeps changing the same file's state; let it finish first`;
+    return { ...sums, problem, isCut: false };
   } finally {
     await file.close();
   }
@@ -151,6 +154,7 @@ interface Round {
   readonly sums: ImportSums;
   readonly conflict: boolean;
   readonly problem: string | null;
+  readonly isCut: boolean;
 }
 
 async function importFrom(
@@ -161,7 +165,12 @@ async function importFrom(
 ): Promise<Round> {
   const { cluster, signal } = options;
   let sums = earlier;
-  const end = (problem: string | null = null, conflict = false): Round => ({ sums, problem, conflict });
+  const end = (problem: string | null = null, conflict = false): Round => ({
+    sums,
+    problem,
+    conflict,
+    isCut: false,
+  });
   let begin: Begin;
   let size: number;
   try {
@@ -222,7 +231,7 @@ async function importFrom(
     if (isOurs(error)) throw error;
     return end(`${file.path} could not be read to its end: ${readFault(error)}`);
   }
-  return end();
+  return { ...end(), isCut: !file.compressed && size > (before?.offset ?? 0) };
 }
 
 /** Errors of the store, and bugs: all but those of the file system and of zlib. */

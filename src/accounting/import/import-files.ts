@@ -9,6 +9,8 @@ import {
 
 export interface FilesOutcome extends ImportSums {
   readonly problems: readonly string[];
+  /** Files whose last line has no newline yet. */
+  readonly cut: readonly string[];
 }
 
 export interface FilesOptions extends Omit<ImportOptions, 'onProgress'> {
@@ -28,18 +30,20 @@ export async function importFiles(
   const all = sizes.reduce((sum, size) => sum + size, 0);
   let sums = NOTHING_IMPORTED;
   const problems: string[] = [];
+  const cut: string[] = [];
   let before = 0;
   for (const [index, path] of paths.entries()) {
     if (options.signal?.aborted) break;
     const earlier = sums;
     const done = before;
-    const { problem, ...imported } = await importFile(path, store, {
+    const { problem, isCut, ...imported } = await importFile(path, store, {
       ...rest,
       onProgress: (now, part) => onProgress?.(addSums(earlier, now), done + part, Math.max(all, done + part)),
     });
     sums = addSums(sums, imported);
     if (problem !== null) problems.push(problem);
+    if (isCut) cut.push(path);
     before += sizes[index] ?? 0;
   }
-  return { ...sums, problems };
+  return { ...sums, problems, cut };
 }

@@ -185,6 +185,7 @@ export async function importAccounting(
       if (round === 0) {
         report(outcome, problems, options, terminal);
         for (const problem of problems) warn(terminal, problem);
+        for (const path of outcome.cut) warn(terminal, `${path}: the last line is not whole (no newline): it waits`);
       } else if (outcome.lines > 0) report(outcome, [], options, terminal);
       if (!options.follow || isStopped()) break;
       await waitForChange(watchedPaths(site), signal);

@@ -159,6 +159,18 @@ describe('qmemacct import', () => {
     );
   });
 
+  it('says that a last line without its newline waits', async () => {
+    const { file, run } = site();
+    writeFileSync(file, sampleLine(1).trimEnd());
+    const waits = `qmemacct: ${file}: the last line is not whole (no newline): it waits\n`;
+    assert.deepEqual(await run('import'), { status: 1, output: 'nothing new\n', warnings: waits });
+    writeFileSync(file, sampleLines(1, 3).trimEnd());
+    assert.equal((await run('import')).warnings, waits);
+    appendFileSync(file, '\n');
+    const { output, warnings } = await run('import');
+    assert.deepEqual([output.split(',')[0], warnings], ['1 line', '']);
+  });
+
   it('names the file that it can not read, and takes the others', async () => {
     const { file, directory, run } = site();
     writeFileSync(file, sampleLines(1, 3));
