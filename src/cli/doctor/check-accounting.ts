@@ -1,5 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
+import { dirname } from 'node:path';
 import { reasonOf } from '../../base/log';
 import type { InboxState } from '../../accounting/postgres/settle';
 import { isPostgresUrl } from '../../record/postgres-url';
@@ -85,6 +86,12 @@ function checkInbox({ rows, oldest, unreadable }: InboxState): Finding[] {
   ];
 }
 
+function useFix(accounting: string, who: string, reason: string): string {
+  if (isPostgresUrl(accounting)) return 'fix that, or change accounting, accounting_credentials or deliver_as';
+  if (reason.startsWith('ENOENT')) return `make ${dirname(accounting)}, or mount its file system`;
+  return `let ${who} write to it and its directory, or change accounting or deliver_as`;
+}
+
 function checkStore(state: NodeState, who: string, probe: StoreProbe, { runsJobs }: Role, now: Date): Finding[] {
   const { accounting } = state.settings;
   const place = `${accounting}${probe.network === null ? '' : ` (${probe.network})`}`;
@@ -93,9 +100,7 @@ function checkStore(state: NodeState, who: string, probe: StoreProbe, { runsJobs
       (runsJobs ? problem : warning)(
         'accounting DB',
         `${accounting}: ${who} can't use it: ${probe.problem}${runsJobs ? '; records wait in node.db' : ''}`,
-        isPostgresUrl(accounting)
-          ? `fix that, or change accounting, accounting_credentials or deliver_as`
-          : `let ${who} write to it and its directory, or change accounting or deliver_as`,
+        useFix(accounting, who, probe.problem),
       ),
     ];
   if (probe.damage !== null)
@@ -134,7 +139,7 @@ function checkStore(state: NodeState, who: string, probe: StoreProbe, { runsJobs
 export function checkAccounting(state: NodeState, role: Role, now: Date, env: Terminal['env']): Finding[] {
   const { settings, settingsPath, isRoot } = state;
   if (!role.runsJobs && !existsSync(settingsPath)) return [];
-  const who = delivererName(settings);
+  const who = `user "${delivererName(settings)}"`;
   let identity: ReturnType<typeof delivererIdentity>;
   try {
     identity = delivererIdentity(settings.deliver_as);
@@ -152,7 +157,7 @@ export function checkAccounting(state: NodeState, role: Role, now: Date, env: Te
           ),
         ]
       : isRoot
-        ? [ok('deliver_as', who)]
+        ? [ok('deliver_as', user)]
         : [];
   if (!isRoot) return own;
   try {

@@ -30,12 +30,27 @@ it('doctor finds a damaged SQLite file', { skip: notRoot }, async () => {
     checkAccounting(stateOf(accounting), { runsJobs: true }, new Date(), {})
       .filter(({ name }) => name === 'accounting DB')
       .map(({ severity, says }) => [severity, says.split(': ')[1]]);
-  assert.deepEqual(look(), [['ok', 'root can write to it']]);
+  assert.deepEqual(look(), [['ok', 'user "root" can write to it']]);
   const file = openSync(accounting, 'r+');
   // Beyond the schema.
   writeSync(file, Buffer.alloc(80 * 1024, 0xa5), 0, 80 * 1024, statSync(accounting).size - 80 * 1024);
   closeSync(file);
   assert.deepEqual(look(), [['problem', 'the file is damaged']]);
+});
+
+it('doctor names who can not use it, and what to do where its directory is missing', { skip: notRoot }, () => {
+  const directory = dirname(temporaryStore());
+  const fixes = (accounting: string): readonly string[] => {
+    const state = stateOf(accounting);
+    const nobody = { ...state, settings: { ...state.settings, deliver_as: '' } };
+    return checkAccounting(nobody, { runsJobs: true }, new Date(), {})
+      .filter(({ severity }) => severity === 'problem')
+      .map(({ says, fix }) => `${says.split(' (')[0] ?? ''}; ${fix ?? ''}`);
+  };
+  const [missing] = fixes('/nonexistent/accounting.db');
+  assert.match(missing ?? '', /user "nobody" can't use it: ENOENT.*; make \/nonexistent, or mount its file system$/);
+  const [denied] = fixes(join(directory, 'a.db'));
+  assert.match(denied ?? '', /user "nobody" can't use it: EACCES.*; let user "nobody" write to it and its directory/);
 });
 
 it(
