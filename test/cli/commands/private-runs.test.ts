@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
-import { chownSync, existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { chmodSync, chownSync, existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { openSqliteStore } from '../../../src/accounting/sqlite/sqlite-store';
 import { parseJobArguments } from '../../../src/cli/job/find-job';
 import { jobName, jobTaskName, privateWorld } from '../../../src/record/job-name';
 import { ordinary } from '../../report/sample-records';
-import { notRoot, qmemacct, runCommand, type Answer } from '../../support/qmemacct';
+import { NOBODY, notRoot, qmemacct, runCommand, type Answer } from '../../support/qmemacct';
 import { temporaryDirectory } from '../../support/temporary-directory';
 
 /** A site whose own job 1 is of node17, and a user who has run nothing privately yet. */
@@ -67,6 +67,25 @@ describe('a user whom no name service knows', { skip: notRoot }, () => {
       ['--', '-b', 'y', 'sim'],
     ])
       assert.doesNotMatch(user('advise', ...words).stderr, /bug/);
+  });
+});
+
+describe("a user's own accounting DB that is closed", { skip: notRoot }, () => {
+  it('is for the user to open', async () => {
+    const home = temporaryDirectory(0o755);
+    const directory = join(home, 'state', 'qmemacct');
+    const path = join(directory, 'accounting.db');
+    mkdirSync(directory, { recursive: true });
+    await openSqliteStore(path, 0o600).close();
+    for (const own of [directory, path]) chownSync(own, NOBODY, NOBODY);
+    const told = (): string =>
+      qmemacct(['jobs', '--accounting', path], { uid: NOBODY, env: { HOME: home } }).stderr.trimEnd();
+    chmodSync(path, 0);
+    assert.match(told(), new RegExp(`user "nobody" may not read it; chmod u\\+rw ${path}$`));
+    chmodSync(directory, 0o600);
+    assert.match(told(), new RegExp(`user "nobody" may not enter ${directory}; chmod u\\+x ${directory}$`));
+    chownSync(directory, 0, 0);
+    assert.match(told(), /may not enter .*; ask an admin to start "qmemacct serve"/);
   });
 });
 

@@ -31,6 +31,11 @@ const SQUASHED = 'run it on the file server or as the user that deliver_as names
 const ASK_AN_ADMIN =
   'ask an admin to start "qmemacct serve", which answers for it, or for membership in the group that may read it';
 
+/** What who reads can do: from what is another's they are kept on purpose, and answered by the server. */
+function readFix(path: string, mode: string): string {
+  return statSync(path).uid === process.geteuid?.() ? `chmod ${mode} ${path}` : ASK_AN_ADMIN;
+}
+
 /** How an admin lets `user` write what belongs to another. */
 function handOver(path: string, user: string): string {
   const owner = userName(statSync(path).uid);
@@ -49,13 +54,12 @@ export function denialOf(path: string, use: StoreUse): Denial | null {
   if (closed !== undefined) {
     // Nothing below a directory that is not there is denied to anybody.
     if (statSync(closed, { throwIfNoEntry: false }) === undefined) return null;
-    // Who reads is kept out on purpose, and answered by the server.
-    const fix = use === 'read' ? ASK_AN_ADMIN : `chmod a+x ${closed}`;
+    const fix = use === 'read' ? readFix(closed, 'u+x') : `chmod a+x ${closed}`;
     return { reason: `user "${user}" may not enter ${closed}`, hint: hint(fix) };
   }
   if (use === 'read') {
     if (may(path, constants.R_OK)) return null;
-    return { reason: `user "${user}" may not read it`, hint: hint(ASK_AN_ADMIN) };
+    return { reason: `user "${user}" may not read it`, hint: hint(readFix(path, 'u+rw')) };
   }
   const directory = dirname(path);
   for (const place of [directory, path]) {
