@@ -44,7 +44,7 @@ export function register(command: Command, context: CommandContext): void {
     .option('--output <file>', 'written whole or not at all, FILE.schema.json beside it; "-": the standard output', '-')
     .option(
       '--each-day',
-      '--output is a directory: a file for each UTC day that is over, unless it is there; interrupted, it goes on',
+      '--output is a directory: a file for each UTC day that ended 6 hours ago or earlier, unless it is there; interrupted, it goes on',
     )
     .option('--columns <names>', 'of records these only, in this order: job_id,owner (default: all)')
     .option('--metric <names>', 'of samples these only: "a,b"; the name of a source stands for all of its metrics')
@@ -169,7 +169,7 @@ export async function exportTable(
       progress.clear();
       warn(terminal, `${formatCount(written)} rows in ${path}, their columns in ${schemaPath(path)}`);
     }
-    if (parts.length === 0) warn(terminal, `${output} has a file for every day that is over`);
+    if (parts.length === 0) warn(terminal, `${output} has a file for every day that ended 6 hours ago or earlier`);
     return rows > 0 || options.eachDay ? EXIT.found : opened.statusOfNothing;
   };
   try {

@@ -10,9 +10,12 @@ interface OutputPart {
   readonly interval: Interval;
 }
 
+/** A day's file is written once: so late that what hosts deliver late is in it. */
+const LATE_MS = 6 * 3_600_000;
+
 /**
- * One file in `directory` for each whole UTC day of the interval that is over at `now`: "records-2026-11-01.csv". Days
- * whose file is there are left out, so that an export goes on where the last one ended.
+ * One file in `directory` for each whole UTC day of the interval that has been over for six hours at `now`:
+ * "records-2026-11-01.csv". Days whose file is there are left out, so that an export goes on where the last one ended.
  */
 export function daysToWrite(
   directory: string,
@@ -21,7 +24,7 @@ export function daysToWrite(
   now: Date,
 ): readonly OutputPart[] {
   const first = Math.ceil(since.getTime() / DAY_MS);
-  const end = dayOf(Math.min(until.getTime(), now.getTime()));
+  const end = dayOf(Math.min(until.getTime(), now.getTime() - LATE_MS));
   return Array.from({ length: Math.max(0, end - first) }, (_none, index) => first + index)
     .map((day) => ({
       path: join(directory, `${subject}-${isoDay(day)}.${suffixOf(format)}`),
