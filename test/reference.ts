@@ -139,7 +139,7 @@ export function questionReference(): string {
     'Made from `docs/sql/*.sql` by `npm run generate`. They ask the views of both stores, whose columns',
     'are in `docs/fields.md`:',
     '',
-    '    sqlite3 -readonly -box /var/lib/qmemacct/accounting.db < docs/sql/04-bad-hosts.sql',
+    `    sqlite3 -readonly -box ${SETTINGS.accounting.fallback} < docs/sql/04-bad-hosts.sql`,
     "    PGOPTIONS='-c search_path=qmemacct' psql -f docs/sql/04-bad-hosts.sql DATABASE",
     '',
     'Sizes are bytes, times UTC (SQLite: text; PostgreSQL: with a time zone).',
