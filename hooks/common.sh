@@ -2,7 +2,7 @@
 #
 # A hook runs in the job owner's environment, under the job's limits, with the job's files as standard output, and its
 # exit status can set the queue to error. So: everything of ours happens in a background shell without the job's
-# descriptors, the foreground only waits for it, for a bounded time, and leaves with 0 or as the chained site hook.
+# descriptors, the foreground only waits for it, for a bounded time, and exits with 0 or as the chained site hook.
 
 # Whether the service of the node scope runs on this host (src/sampler/service).
 qm_service() {

@@ -22,7 +22,7 @@ export interface ImportedFile {
   readonly lines: number;
 }
 
-/** A line that could not be read: kept aside, as it is. */
+/** A line that could not be read: set aside, as it is. */
 export interface UnreadableLine {
   readonly offset: number;
   readonly reason: string;
@@ -30,7 +30,7 @@ export interface UnreadableLine {
   readonly text: string;
 }
 
-/** One that was kept aside, and where it is. */
+/** One that was set aside, and where it is. */
 export interface KeptLine extends UnreadableLine {
   /** Where its file was last seen. */
   readonly path: string;
@@ -100,7 +100,7 @@ export interface HistoryStore extends AccountingStore {
   importedFiles(): Promise<readonly ImportedFile[]>;
   /** One transaction: the lines as records (joined with those that are there), what was unreadable, the file's new offset. */
   importLines(batch: ImportBatch): Promise<ImportOutcome>;
-  /** What was kept aside of a cluster's files: the latest, at most `limit`, oldest first. */
+  /** What was set aside of a cluster's files: the latest, at most `limit`, oldest first. */
   unreadableLines(cluster: string, limit: number): Promise<readonly KeptLine[]>;
   /** Moves what nodes have delivered into the table where it waits elsewhere (PostgreSQL's inbox). */
   settle(work: LongWork): Promise<Settled>;

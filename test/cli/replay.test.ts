@@ -100,6 +100,14 @@ describe('qmemacct replay', () => {
     assert.equal(json.replays[0].advice[0]?.risk, 0.05);
   });
 
+  it('explains no line that is not there', async () => {
+    const one = await site(pastJobs(1));
+    assert.equal(one('--since', '2026-10-01').stdout, 'accounting DB: 1 job, 0 with 3 earlier runs or more\n\n');
+    const few = await site(pastJobs(40));
+    const { stdout } = few('--since', '2026-10-01');
+    assert.equal(stdout.includes('"At a larger risk"'), /^ {2}at a larger risk/m.test(stdout));
+  });
+
   it('plays all runs, those of parallel jobs with all of their tasks, however many lie between them', async () => {
     const records = [...serial, ...parallel];
     const replayed = await site(records);

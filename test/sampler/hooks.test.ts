@@ -148,7 +148,7 @@ describe('hooks and sampler', { skip: shepherdObstacle() ?? false, concurrency: 
     assert.deepEqual(readdirSync(join(site.state, 'outbox')), []);
   });
 
-  it('leave with 0 where they are not called by a shepherd, or with other words', (t) => {
+  it('exit with 0 where they are not called by a shepherd, or with other words', (t) => {
     const site = newSite(t);
     for (const name of ['prolog.sh', 'epilog.sh'])
       for (const words of [[], ['1'], ['x', 'y'], ['1', '0'], ['1;id', '0'], ['../1', '0']])
@@ -156,7 +156,7 @@ describe('hooks and sampler', { skip: shepherdObstacle() ?? false, concurrency: 
     assert.deepEqual(runDirectories(site), []);
   });
 
-  it('leave with 0 without Node, and keep what Grid Engine knows', async (t) => {
+  it('exit with 0 without Node, and keep what Grid Engine knows', async (t) => {
     const site = newSite(t, { armWait: 0 });
     const conf = join(site.hooks, 'hook.conf');
     const text = readFileSync(conf, 'utf8');

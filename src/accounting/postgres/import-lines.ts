@@ -170,7 +170,7 @@ export function importedFiles(db: Pick<Connection, 'query'>): Promise<readonly I
   return db.query<ImportedFile>(`SELECT ${FILE_COLUMNS} FROM qmemacct.imported_file ORDER BY id`);
 }
 
-/** What was kept aside of a cluster's files: the latest, oldest first. */
+/** What was set aside of a cluster's files: the latest, oldest first. */
 export async function unreadableLines(db: Connection, cluster: string, limit: number): Promise<readonly KeptLine[]> {
   const rows = await db.query<KeptLine>(
     `SELECT f.path, u."offset", u.reason, u.text

@@ -8,7 +8,7 @@ import type { RowPage, Table } from '../../export/table';
 import { schemaPath, writeTable, writeTableFile } from '../../export/write-table';
 import { PLAIN_COLUMNS, type PlainColumn } from '../../record/plain-columns';
 import { loadSettings, type Settings } from '../../record/settings';
-import { formatCount } from '../../report/format/units';
+import { plural } from '../../report/format/units';
 import { addIntervalOptions } from '../shared-options';
 import { parseInterval, type Interval } from '../arguments';
 import { acts, type CommandContext, CommandError, EXIT, type GlobalOptions, usageError } from '../command';
@@ -23,6 +23,12 @@ import { errorOutput, interruption, progressLine, type Terminal } from '../termi
 
 const SUBJECTS = ['records', 'series', 'samples'] as const;
 type Subject = (typeof SUBJECTS)[number];
+
+const NOTHING: Readonly<Record<Subject, string>> = {
+  records: 'no such job in that time',
+  series: 'no such job in that time has memory over time',
+  samples: 'no samples of this host in that time',
+};
 
 export interface ExportOptions extends GlobalOptions {
   readonly since: string;
@@ -157,7 +163,9 @@ export async function exportTable(
         { write: (bytes) => terminal.write(Buffer.from(bytes).toString()) },
         onPage,
       );
-      return rows > 0 ? EXIT.found : opened.statusOfNothing;
+      if (rows > 0) return EXIT.found;
+      warn(terminal, NOTHING[subject]);
+      return opened.statusOfNothing;
     }
     const parts = options.eachDay
       ? daysToWrite(output, [subject, format], interval, terminal.now())
@@ -167,7 +175,7 @@ export async function exportTable(
       const written = await writeTableFile(opened.table(part), format, path, { ...part }, onPage);
       rows += written;
       progress.clear();
-      warn(terminal, `${formatCount(written)} rows in ${path}, their columns in ${schemaPath(path)}`);
+      warn(terminal, `${plural(written, 'row')} in ${path}, their columns in ${schemaPath(path)}`);
     }
     if (parts.length === 0) warn(terminal, `${output} has a file for every day that ended 6 hours ago or earlier`);
     return rows > 0 || options.eachDay ? EXIT.found : opened.statusOfNothing;

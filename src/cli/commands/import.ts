@@ -48,11 +48,11 @@ export function register(command: Command, context: CommandContext): void {
       "the cluster that the files are of, also those that were imported as another one's (default: this one)",
     )
     .option('--dry-run', 'only show what the files contain')
-    .option('--unreadable', 'list the lines that could not be read and were kept aside')
+    .option('--unreadable', 'list the lines that could not be read and were set aside')
     .action(acts<ImportOptions, [readonly string[]]>(context, importAccounting));
 }
 
-/** Lines kept aside that are listed as text; the rest is counted. */
+/** Lines set aside that are listed as text; the rest is counted. */
 const MOST_LISTED = 1000;
 const SHOWN_OF_A_LINE = 200;
 

@@ -110,15 +110,16 @@ function programNotes(promised: readonly (PromiseObject | null)[]): readonly str
 function memoryNotes({ memory, class: { slots } }: ClassObject): readonly string[] {
   if (memory === null) return [];
   const { request_bytes: amount, request: text, per, complex, runs_by_grid_engine_only: countedOnly, runs } = memory;
+  const counted = Math.min(countedOnly, runs);
   const total = per === 'slot' && slots !== null && slots > 1;
   return [
     ...(total
       ? [`${complex} is per slot: ${formatCount(slots)} x ${text} = ${formatBytes(amount * slots)} in all.`]
       : []),
-    ...(countedOnly === 0
+    ...(counted === 0
       ? []
       : [
-          `~ ${formatCount(Math.min(countedOnly, runs))} of the runs are known by Grid Engine's figure alone (maxvmem: its own peak, seen every few seconds).`,
+          `~ ${formatCount(counted)} of the runs ${counted === 1 ? 'is' : 'are'} known by Grid Engine's figure alone (maxvmem: its own peak, seen every few seconds).`,
         ]),
   ];
 }

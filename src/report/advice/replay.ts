@@ -4,7 +4,7 @@ import { wrap } from '../screen/layout';
 import type { Screen } from '../screen/screen';
 import { renderTable, type Column } from '../screen/table';
 import { escapeJson } from '../format/escape';
-import { formatCount, formatGibHours, formatPercent } from '../format/units';
+import { formatCount, formatGibHours, formatPercent, plural } from '../format/units';
 
 export const REPLAY_COLUMNS: readonly Column[] = [
   { head: 'Request', shrinksTo: 16 },
@@ -63,22 +63,32 @@ const columns = ({ glyphs }: Screen): readonly Column[] =>
 
 function renderOne(name: string, answer: ReplayAnswer, screen: Screen): readonly string[] {
   const { runs, advisable } = answer;
+  const rows = replayRows(replayObject(answer));
   return [
     screen.style.title(
-      `${screen.safe(name)}: ${formatCount(runs)} jobs, ${formatCount(advisable)} with 3 earlier runs or more`,
+      `${screen.safe(name)}: ${plural(runs, 'job')}, ${formatCount(advisable)} with 3 earlier runs or more`,
     ),
-    ...renderTable(columns(screen), replayRows(replayObject(answer)), screen),
+    ...(rows.length === 0 ? [] : renderTable(columns(screen), rows, screen)),
     '',
   ];
 }
 
 const NOTE =
   'Each request rests on runs that had ended when the job was submitted. A job that needs more fails, loses its whole ' +
-  'run, and requests twice as much. "At a larger risk": too few runs, or too different ones, for the wanted risk.';
+  'run, and requests twice as much.';
+const LARGER_NOTE = '"At a larger risk": too few runs, or too different ones, for the wanted risk.';
+
+/** What the lines of the tables mean. */
+function notes(answers: readonly ReplayAnswer[], { width }: Screen): readonly string[] {
+  if (answers.every((answer) => replayRows(replayObject(answer)).length === 0)) return [];
+  const isLarger = answers.some(({ advice }) => advice.some(({ larger }) => larger.jobs > 0));
+  return wrap(isLarger ? `${NOTE} ${LARGER_NOTE}` : NOTE, width);
+}
 
 /** What the advice would have done, history by history (name: where it is from). */
 export function renderReplay(answers: ReadonlyMap<string, ReplayAnswer>, screen: Screen): readonly string[] {
-  return [...[...answers].flatMap(([name, answer]) => renderOne(name, answer, screen)), ...wrap(NOTE, screen.width)];
+  const tables = [...answers].flatMap(([name, answer]) => renderOne(name, answer, screen));
+  return [...tables, ...notes([...answers.values()], screen)];
 }
 
 const CSV_HEAD = [

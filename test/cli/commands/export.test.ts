@@ -92,6 +92,13 @@ describe('qmemacct export', () => {
     ]);
   });
 
+  it('says that there is nothing, and counts a single row as one', async () => {
+    const none = await run('series', ...ALL, '--owner', 'nobody');
+    assert.deepEqual([none.status, none.warnings], [1, 'qmemacct: no such job in that time has memory over time\n']);
+    const output = join(temporaryDirectory(), 'eve.csv');
+    assert.match((await run('records', ...ALL, '--owner', '=eve', '--output', output)).warnings, /: 1 row in /);
+  });
+
   it('writes the samples of this host', async () => {
     const { status, output } = await run(
       'samples',

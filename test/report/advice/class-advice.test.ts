@@ -5,6 +5,7 @@ import { programsOf } from '../../../src/record/programs';
 import type { JobRecord } from '../../../src/record/record';
 import { adviseRequest, ownNeed, type OwnNeed } from '../../../src/report/advice/advice';
 import { adviseClass, type ClassAdvice, type ClassFields } from '../../../src/report/advice/class-advice';
+import { classNotes, classObject } from '../../../src/report/advice/class-screen';
 import { accountOf } from '../../support/records';
 import { BAD_ENDS, modest, tenMinutesOf } from '../bad-ends';
 import { needing, pastJobs } from '../past-jobs';
@@ -206,15 +207,18 @@ describe('adviseClass', () => {
   });
 
   it("counts runs that are known by Grid Engine's figure alone", () => {
-    const imported = pastJobs(12, () => ({
-      status: 'unsampled' as const,
-      trust: 'accounting' as const,
+    const imported = {
+      status: 'unsampled',
+      trust: 'accounting',
       peak_rss: null,
       peak_rss_swap: null,
       peak_process_vmem: null,
       grid_engine: tenMinutesOf({ maxvmem_bytes: 6 * GIB }),
-    }));
-    const { memory } = advise(imported);
+    } as const;
+    const { memory } = advise(pastJobs(12, () => imported));
     assert.deepEqual([memory?.runs, memory?.countedOnly, memory?.largest], [12, 12, (6 * GIB) / 4]);
+    const one = advise(pastJobs(12, (index) => (index === 5 ? imported : varying(index))));
+    const notes = classNotes(classObject({ fields: LIKE_THEM, advice: one, risk: 0.01 }));
+    assert.match(notes.join('\n'), /^~ 1 of the runs is known by Grid Engine's figure alone/m);
   });
 });

@@ -75,7 +75,7 @@ function replayPart({ replay }: ClassAnswer): Html | null {
   return section(
     'If the advice had been followed',
     table(
-      `${formatCount(replay.runs)} runs, ${formatCount(replay.advisable)} of them with 3 earlier runs or more`,
+      `${plural(replay.runs, 'run')}, ${formatCount(replay.advisable)} of them with 3 earlier runs or more`,
       REPLAY_COLUMNS,
       rows,
     ),
