@@ -157,7 +157,7 @@ export function checkAccounting(state: NodeState, role: Role, now: Date, env: Te
           ),
         ]
       : isRoot
-        ? [ok('deliver_as', user)]
+        ? [ok('deliver_as', settings.deliver_as)]
         : [];
   if (!isRoot) return own;
   try {
