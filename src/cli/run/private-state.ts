@@ -3,12 +3,10 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { dirname, join } from 'node:path';
 import { privateCluster } from '../../record/job-name';
-import { reasonOf } from '../../base/log';
 import { replaceFile } from '../../base/replace-file';
-import { UserError } from '../../base/user-error';
 import { callerName } from '../../base/user-name';
 import { loadSettings, type Settings } from '../../record/settings';
-import { ownStorePath } from '../stores/stores';
+import { madeOwnStorePath } from '../stores/stores';
 import type { Terminal } from '../terminal';
 
 /** A user's own stores, for jobs that no Grid Engine runs. */
@@ -75,22 +73,13 @@ export function makePrivateState(directory: string, options: PrivateOptions): Pr
 
 /** The state of `qmemacct run`, beside the user's own accounting DB. Throws UserError. */
 export function ownState(env: Terminal['env'], interval: number | undefined, site?: Settings): PrivateState {
-  const accounting = ownStorePath(env);
-  const directory = join(dirname(accounting), 'run-state');
-  try {
-    return makePrivateState(directory, {
-      cluster: privateCluster('run'),
-      accounting,
-      ...(interval === undefined ? {} : { interval }),
-      ...(site === undefined ? {} : { site }),
-    });
-  } catch (error) {
-    if (error instanceof UserError) throw error;
-    throw new UserError(`can't make ${directory}: ${reasonOf(error)}`, {
-      hint: 'set XDG_STATE_HOME to a directory that you may write to',
-      cause: error,
-    });
-  }
+  const accounting = madeOwnStorePath(env);
+  return makePrivateState(join(dirname(accounting), 'run-state'), {
+    cluster: privateCluster('run'),
+    accounting,
+    ...(interval === undefined ? {} : { interval }),
+    ...(site === undefined ? {} : { site }),
+  });
 }
 
 /** Takes the next job number that was never used here: its spool directory `N.1`. */

@@ -1,4 +1,4 @@
-import { accessSync, constants, existsSync, mkdirSync } from 'node:fs';
+import { accessSync, constants, existsSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { HistoryStore, LongWork } from '../../accounting/history-store';
 import type { Ownership } from '../../base/set-owner';
@@ -6,7 +6,7 @@ import { isPostgresUrl } from '../../record/postgres-url';
 import { loadSettings, type Settings } from '../../record/settings';
 import { delivererIdentity } from '../../sampler/delivery/outbox-feeder';
 import { interruption, progressLine, type Terminal } from '../terminal';
-import { ownStorePath } from './stores';
+import { madeOwnStorePath } from './stores';
 
 /** The accounting DB, to be imported into, summed and pruned. Rejects with StoreError. */
 export async function openHistory({
@@ -31,15 +31,12 @@ function mayWrite(accounting: string): boolean {
 
 /**
  * The settings to import with. Where the host has no configuration, or its accounting DB is not theirs to write, anybody
- * but root imports into an accounting DB of their own, whose directory is made. Throws SettingsError, and the file
- * system's error.
+ * but root imports into an accounting DB of their own, whose directory is made. Throws UserError.
  */
 export function importSettings(config: string, env: Terminal['env']): Settings {
   const settings = loadSettings(config);
   if (process.getuid?.() === 0 || (existsSync(config) && mayWrite(settings.accounting))) return settings;
-  const accounting = ownStorePath(env);
-  mkdirSync(dirname(accounting), { recursive: true, mode: 0o700 });
-  return { ...settings, accounting, accounting_mode: '0600' };
+  return { ...settings, accounting: madeOwnStorePath(env), accounting_mode: '0600' };
 }
 
 /** The user that the accounting DB belongs to. */

@@ -1,10 +1,11 @@
-import { accessSync, constants, existsSync } from 'node:fs';
+import { accessSync, constants, existsSync, mkdirSync } from 'node:fs';
 import { homedir } from 'node:os';
-import { isAbsolute, join } from 'node:path';
+import { dirname, isAbsolute, join } from 'node:path';
 import { denialOf, type Denial } from '../../accounting/sqlite/database/denied';
 import type { AccountingReader } from '../../accounting/store';
 import { StoreError } from '../../accounting/store-error';
 import { reasonOf } from '../../base/log';
+import { UserError } from '../../base/user-error';
 import { isPostgresUrl } from '../../record/postgres-url';
 import type { JobRecord } from '../../record/record';
 import { privateWorld } from '../../record/job-name';
@@ -32,6 +33,21 @@ export function ownStorePath(env: Terminal['env']): string {
   const home = env.HOME === undefined || env.HOME === '' ? homedir() : env.HOME;
   // A relative XDG directory is to be ignored (XDG base directory specification).
   return join(isAbsolute(state) ? state : join(home, '.local', 'state'), 'qmemacct', 'accounting.db');
+}
+
+/** The same, with its directory made where it is missing. Throws UserError. */
+export function madeOwnStorePath(env: Terminal['env']): string {
+  const path = ownStorePath(env);
+  const directory = dirname(path);
+  try {
+    mkdirSync(directory, { recursive: true, mode: 0o700 });
+    return path;
+  } catch (error) {
+    throw new UserError(`can't make ${directory}: ${reasonOf(error)}`, {
+      hint: 'set XDG_STATE_HOME to a directory that you may write to',
+      cause: error,
+    });
+  }
 }
 
 /** The stores to read: the one given, else the site's and the user's own. */

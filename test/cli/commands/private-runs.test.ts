@@ -111,7 +111,7 @@ describe('qmemacct run', () => {
     assert.equal(status, 3);
     assert.match(
       stderr,
-      /^qmemacct: can't make .*\/run-state: ENOTDIR: .*; set XDG_STATE_HOME to a directory that you may write to\n$/,
+      /^qmemacct: can't make .*: ENOTDIR: .*; set XDG_STATE_HOME to a directory that you may write to\n$/,
     );
   });
 
