@@ -9,7 +9,7 @@ import { schemaPath, writeTable, writeTableFile } from '../../export/write-table
 import { PLAIN_COLUMNS, type PlainColumn } from '../../record/plain-columns';
 import { loadSettings, type Settings } from '../../record/settings';
 import { plural } from '../../report/format/units';
-import { addIntervalOptions } from '../shared-options';
+import { addIntervalOptions } from '../common-options';
 import { parseInterval, type Interval } from '../arguments';
 import { acts, type CommandContext, CommandError, EXIT, type GlobalOptions, usageError } from '../command';
 import { warn } from '../output';

@@ -11,7 +11,7 @@ import { type CommandContext, type GlobalOptions, EXIT } from '../command';
 import { describeSeries, parseMetricNames, withNodeReader } from '../stores/node-database';
 import { outputFormat, screenOf, warn, writeLines } from '../output';
 import type { Terminal } from '../terminal';
-import { addIntervalOptions } from '../shared-options';
+import { addIntervalOptions } from '../common-options';
 import { furtherBack, parseInterval } from '../arguments';
 
 export interface NodeOptions extends GlobalOptions {

@@ -10,7 +10,7 @@ import { loadSettings } from '../../record/settings';
 import { MEMORY_FIELDS } from '../../report/advice/class-history';
 import { pastRuns } from '../../report/advice/past-runs';
 import { renderReplay, renderReplayCsv, renderReplayJson } from '../../report/advice/replay';
-import { addIntervalOptions } from '../shared-options';
+import { addIntervalOptions } from '../common-options';
 import { furtherBack, parseInterval, parseRisk } from '../arguments';
 import { acts, CommandError, EXIT, type CommandContext, type GlobalOptions } from '../command';
 import { outputFormat, screenOf, warn, writeLines } from '../output';

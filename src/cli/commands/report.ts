@@ -22,7 +22,7 @@ import { MailError, messageId } from '../mail/message';
 import { createMailer } from '../mail/mailer';
 import { outputFormat, screenOf, warn } from '../output';
 import type { Terminal } from '../terminal';
-import { addIntervalOptions, SUMMED } from '../shared-options';
+import { addIntervalOptions, SUMMED } from '../common-options';
 import { furtherBack, parseInterval } from '../arguments';
 
 export interface ReportOptions extends GlobalOptions {

@@ -19,7 +19,7 @@ import { outputFormat, screenOf, warn, writeLines } from '../output';
 import { addRecordFilterOptions, lineLimitOf, recordChoiceOf } from '../records/options';
 import { sayShown } from '../records/subject';
 import type { Terminal } from '../terminal';
-import { addIntervalOptions, SUMMED, type Summed } from '../shared-options';
+import { addIntervalOptions, SUMMED, type Summed } from '../common-options';
 import { furtherBack, parseInterval } from '../arguments';
 
 interface TopOptions extends GlobalOptions {

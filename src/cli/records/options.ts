@@ -4,7 +4,7 @@ import { parseMemorySize, parseTime } from '../../gridengine/memory-size';
 import { STATUSES, type RecordStatus } from '../../record/fields';
 import { RECORD_COLUMN_NAMES, type RecordColumnName } from '../../report/records/columns';
 import { type GlobalOptions, usageError } from '../command';
-import { addIntervalOptions } from '../shared-options';
+import { addIntervalOptions } from '../common-options';
 import { ACCOUNTING_OPTION } from '../stores/stores';
 
 /** Options of every command that lists records. */
