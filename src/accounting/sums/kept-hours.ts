@@ -1,11 +1,10 @@
+import { Latest } from '../../base/latest';
 import type { HourSums } from './hour-sums';
-import { dayOf, HOUR_MS, hourOf, HOURS_OF_DAY, type Span } from './periods';
+import { HOUR_MS, hourOf, HOURS_OF_DAY, type Span } from './periods';
 import type { EarlierRow, FactRow } from './summer';
 
-/** Hours that stay: of today and yesterday. A hundred thousand records a day take 2 MB each. */
-const MOST_HOURS = 60;
-/** Of days before these latest ones, as after a long import, each record is read each time. */
-const MOST_DAYS = 2;
+/** Hours that stay: of today, yesterday, and the day in whose middle an interval begins. A hundred thousand records a day take 2 MB each. */
+const MOST_HOURS = 100;
 /** Of an hour of which a part is asked for: about 10 MB. */
 const MOST_ROWS = 20_000;
 
@@ -58,14 +57,11 @@ export type Piece =
  * thing after the other, read only what has changed since.
  */
 export class KeptHours {
-  private readonly hours = new Map<number, Kept>();
+  private readonly hours = new Latest<number, Kept>(MOST_HOURS);
 
   /** The pieces of the parts of a plan. `sparse`: an index finds the few records that are wanted. */
   piecesOf(parts: readonly Span[], changes: Changes, sparse: boolean): readonly Piece[] {
-    const lastDay = dayOf(parts.at(-1)?.since ?? 0);
-    return parts.flatMap((part): readonly Piece[] =>
-      dayOf(part.since) <= lastDay - MOST_DAYS ? [{ what: 'read', span: part }] : this.pieces(part, changes, sparse),
-    );
+    return parts.flatMap((part) => this.pieces(part, changes, sparse));
   }
 
   private pieces({ since, until }: Span, changes: Changes, sparse: boolean): readonly Piece[] {
@@ -98,28 +94,19 @@ export class KeptHours {
       const kept = known?.sums ?? null;
       // To make them costs as much as to read the records some times: worth it from the second time on.
       if (kept === null && (sparse || before === undefined)) {
-        if (!sparse) this.put(hour, { change, sums: null, records: null });
+        if (!sparse) this.hours.set(hour, { change, sums: null, records: null });
         return null;
       }
       const keep = (sums: HourSums): void => {
-        this.put(hour, { change, sums, records: null });
+        this.hours.set(hour, { change, sums, records: null });
       };
       return { what: 'sums', span, kept, keep };
     }
     const kept = known?.records ?? null;
     if (kept === null && sparse) return null;
     const keep = (records: HourRecords): void => {
-      if (records.rows.length <= MOST_ROWS) this.put(hour, { change, sums: null, records });
+      if (records.rows.length <= MOST_ROWS) this.hours.set(hour, { change, sums: null, records });
     };
     return { what: 'rows', span, hour: { since: hour * HOUR_MS, until: (hour + 1) * HOUR_MS }, kept, keep };
-  }
-
-  private put(hour: number, kept: Kept): void {
-    this.hours.delete(hour);
-    this.hours.set(hour, kept);
-    for (const oldest of this.hours.keys()) {
-      if (this.hours.size <= MOST_HOURS) break;
-      this.hours.delete(oldest);
-    }
   }
 }

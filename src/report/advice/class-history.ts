@@ -1,3 +1,4 @@
+import { Latest } from '../../base/latest';
 import type { RecordsQuery } from '../../accounting/store';
 import type { FieldName } from '../../record/fields';
 import { HIDDEN } from '../../record/hidden';
@@ -48,26 +49,10 @@ function withoutOldest(found: readonly StoredRecord[]): readonly StoredRecord[] 
   return found.filter(({ record }) => record.job_id !== oldest.job_id || record.task_id !== oldest.task_id);
 }
 
-/** The answers that were wanted last. */
-class Latest<T> {
-  private readonly kept = new Map<string, T>();
-
-  constructor(private readonly most: number) {}
-
-  get(key: string, make: () => T): T {
-    const answer = this.kept.get(key) ?? make();
-    this.kept.delete(key);
-    this.kept.set(key, answer);
-    const [oldest] = this.kept.keys();
-    if (this.kept.size > this.most && oldest !== undefined) this.kept.delete(oldest);
-    return answer;
-  }
-}
-
 /** The past runs of jobs by owner and name, as good as asked for once each. */
 export class ClassHistory {
-  private readonly answers = new Latest<Promise<readonly StoredRecord[]>>(KINDS_KEPT);
-  private readonly promises = new Latest<Promise<MemoryPromise | null>>(PROMISES_KEPT);
+  private readonly answers = new Latest<string, Promise<readonly StoredRecord[]>>(KINDS_KEPT);
+  private readonly promises = new Latest<string, Promise<MemoryPromise | null>>(PROMISES_KEPT);
 
   /** `find` as a store's `records`, which may reject with StoreError; `now`: ms. */
   constructor(
@@ -94,7 +79,7 @@ export class ClassHistory {
   private runsLike({ owner, jobName }: ClassFields, needed?: readonly FieldName[]): Promise<readonly StoredRecord[]> {
     const pattern = jobName.replace(/\d+|#/g, '*');
     if (owner === '' || owner === HIDDEN || pattern === '' || pattern.length > LONGEST_NAME) return Promise.resolve([]);
-    return this.answers.get(JSON.stringify([owner, pattern, needed === undefined]), () =>
+    return this.answers.getOrMake(JSON.stringify([owner, pattern, needed === undefined]), () =>
       this.ask(owner, pattern, needed),
     );
   }
@@ -131,6 +116,6 @@ export class ClassHistory {
     const { owner, job_name, slots, pe, project, queue, cluster } = job;
     const programs = programsOfRecord(job);
     const fields = { owner, jobName: nameClass(job_name), slots, pe, project, queue, programs, cluster };
-    return this.promises.get(JSON.stringify(fields), () => this.memoryOf(fields));
+    return this.promises.getOrMake(JSON.stringify(fields), () => this.memoryOf(fields));
   }
 }

@@ -1,4 +1,5 @@
 import type { Database } from 'better-sqlite3';
+import { Latest } from '../../../base/latest';
 import { JOB_SPAN_MS } from '../../../record/facts';
 import { TOTALS_NAMES, totalsAt, type Totals } from '../../../record/totals';
 import type { BinCell } from '../../sums/bins';
@@ -165,13 +166,28 @@ export interface RolledChoice {
   readonly keys: readonly number[] | null;
   readonly cluster: number | null;
   readonly periods: readonly Period[];
+  /** Another where one of the days was summed up anew: with the same, the rows are the same. */
+  readonly change: string;
 }
+
+interface KeptRows {
+  readonly change: string;
+  readonly rows: readonly (readonly unknown[])[];
+}
+
+/** Some 30 MB. */
+const MOST_CELLS = 2_000_000;
+
+/** What a reader keeps of roll-ups, so that a page that is shown again reads none. */
+export const newKeptRows = (): Latest<string, KeptRows> =>
+  new Latest(MOST_CELLS, ({ rows }) => rows.length * (rows[0]?.length ?? 0));
 
 /** Reads roll-ups. */
 export class RolledReader {
   constructor(
     private readonly db: Database,
     private readonly words: Words,
+    private readonly kept = newKeptRows(),
   ) {}
 
   state({ first, end }: Pick<RolledQuery, 'first' | 'end'>): RolledState {
@@ -227,15 +243,27 @@ export class RolledReader {
     return narrowest(set, keyText(this.words, set, key));
   }
 
-  private *read<Row>(sql: (choice: Choice) => string, choice: RolledChoice, more: object = {}): Generator<Row, void> {
-    const { set, keys, cluster, periods } = choice;
-    const statement = prepared<object, Row>(this.db, sql({ keys: keys !== null, cluster: cluster !== null }), 'raw');
+  private *read<Row extends readonly unknown[]>(
+    sqlOf: (choice: Choice) => string,
+    choice: RolledChoice,
+    more: object = {},
+  ): Generator<Row, void> {
+    const { set, keys, cluster, periods, change } = choice;
+    const sql = sqlOf({ keys: keys !== null, cluster: cluster !== null });
     const chosen = { dimension: set, keys: JSON.stringify(keys), cluster };
     const daysOf = (unit: Unit): readonly number[] => periods.filter((it) => it.unit === unit).map(({ day }) => day);
     for (const [number, unit] of UNITS.entries()) {
       const days = JSON.stringify(daysOf(unit));
       if (days === '[]') continue;
-      yield* statement.all({ ...more, ...chosen, unit: number, days });
+      const parameters = { ...more, ...chosen, unit: number, days };
+      const name = `${JSON.stringify(parameters)} ${sql}`;
+      const kept = this.kept.get(name);
+      if (kept?.change === change) yield* kept.rows as readonly Row[];
+      else {
+        const rows = prepared<object, Row>(this.db, sql, 'raw').all(parameters);
+        this.kept.set(name, { change, rows });
+        yield* rows;
+      }
     }
   }
 }

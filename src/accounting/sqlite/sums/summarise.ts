@@ -10,7 +10,7 @@ import { prepared } from '../database/prepared';
 import { conditionOf, EVERY_RECORD } from '../read/record-filter';
 import { daysOfKey } from '../read/spans';
 import { FactReader } from './record-facts';
-import { RolledReader, type RolledChoice } from './rolled-rows';
+import { newKeptRows, RolledReader, type RolledChoice } from './rolled-rows';
 
 const ANY_SELF_REPORTED = `SELECT EXISTS (SELECT 1 FROM record
   WHERE trust = ${SELF_REPORTED} AND counted_at >= @since AND counted_at < @until)`;
@@ -35,21 +35,17 @@ function listedOnly(groups: RolledChoice, summer: Summer, reader: RolledReader):
   return { ...groups, keys: [...new Set(values.flatMap(([number, key]) => (listed.has(key) ? [number] : [])))] };
 }
 
-const keptHours = new WeakMap<Database, KeptHours>();
+const newKept = () => ({ hours: new KeptHours(), rows: newKeptRows() });
 
-function keptHoursOf(db: Database): KeptHours {
-  const known = keptHours.get(db);
-  if (known !== undefined) return known;
-  const made = new KeptHours();
-  keptHours.set(db, made);
-  return made;
-}
+const keptOf = new WeakMap<Database, ReturnType<typeof newKept>>();
 
 /** Sums over an interval, by roll-ups as far as these hold; inside one transaction. */
 export function summarise(db: Database, words: Words, wanted: SummaryQuery): SummaryAnswer {
   const query = withoutNeedlessClaims(db, wanted);
   const condition = conditionOf(query, words);
-  const rolledReader = new RolledReader(db, words);
+  const kept = keptOf.get(db) ?? newKept();
+  keptOf.set(db, kept);
+  const rolledReader = new RolledReader(db, words, kept.rows);
   const days = condition === null ? null : rolledQuery(query);
   const plan = planOf(query, days, days && rolledReader.state(days));
   const summer = new Summer(query, plan);
@@ -66,14 +62,21 @@ export function summarise(db: Database, words: Words, wanted: SummaryQuery): Sum
   }
   const every = new FactReader(db, words, DIMENSIONS);
   const parts = new PartsSum(query, plan, summer);
-  for (const reading of parts.readings(keptHoursOf(db), rolledReader.changes(query))) {
+  const changes = rolledReader.changes(query);
+  for (const reading of parts.readings(kept.hours, changes)) {
     const [reader, which] = reading.all ? [every, EVERY_RECORD] : [facts, condition];
     if (reading.what === 'records') for (const row of reader.records(which, reading.span)) reading.add(row);
     else for (const row of reader.earlier(which, reading.span, reading.since)) reading.add(row);
   }
   const { set, key, periods, groups } = rolled;
   const keys = key === null ? null : rolledReader.numbersOf(set, key);
-  const own: RolledChoice = { set, keys, cluster: condition.cluster, periods };
+  const own: RolledChoice = {
+    set,
+    keys,
+    cluster: condition.cluster,
+    periods,
+    change: [...changes.days.values()].join(),
+  };
   summer.addRolled(rolledReader.rows(own, true));
   summer.subtractAgain(rolledReader.again(own, since));
   if (groups !== null) {
