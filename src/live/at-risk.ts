@@ -1,7 +1,8 @@
 import { DIALECT_FACTS, type Dialect } from '../gridengine/dialect';
 import { enforcersOf, limitsAddressSpace } from '../gridengine/memory-complex';
 import type { ClusterView, JobPart, JobView, Trend } from './cluster-view';
-import { sumOfKnown } from '../base/known';
+import { shareOf } from '../record/peak-figure';
+import { useOfPart } from './job-parts';
 
 /** A job that will be killed or refused memory if it goes on like this, on the host where that comes first. */
 export interface AtRisk {
@@ -72,18 +73,10 @@ function riskOf(job: JobView, part: JobPart, { withinMs, nowMs, share: full }: R
   return { job, part, reason: 'trend', share, trend: part.trend };
 }
 
-/**
- * Share of its limit that a part uses now: by the source that says more, since each is late in its own way. A unit's memory has
- * the page cache in it, which goes before anybody is killed: there our own figure alone counts, if there is one. Address
- * space counts where the limit is one on address space.
- */
-export function shareInUse({ measure, complex }: Pick<JobView, 'measure' | 'complex'>, part: JobPart): number | null {
-  if (part.limit === null || part.limit <= 0) return null;
-  const isComparable = measure !== 'vmem_sum' || (complex !== null && limitsAddressSpace(complex));
-  const theirs = isComparable ? sumOfKnown([part.masterVmem, ...part.tasks.map(({ vmem }) => vmem)]) : null;
-  const rss = part.ours?.rss ?? null;
-  const used = measure === 'cgroup' && rss !== null ? [rss] : [theirs, rss].filter((value) => value !== null);
-  return used.length === 0 ? null : Math.max(...used) / part.limit;
+/** Share of its limit that a part uses now. Address space counts where the limit is one on address space. */
+export function shareInUse({ complex }: Pick<JobView, 'complex'>, part: JobPart): number | null {
+  const isComparable = part.measure !== 'vmem_sum' || (complex !== null && limitsAddressSpace(complex));
+  return shareOf(isComparable ? useOfPart(part) : (part.ours?.rss ?? null), part.limit);
 }
 
 function mostUrgent(a: AtRisk, b: AtRisk): number {

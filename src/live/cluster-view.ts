@@ -50,7 +50,7 @@ export interface HostView {
   readonly free: number | null;
   /**
    * Sum of what its jobs asked for, and of what they have used at most and use now: of each the larger of what Grid
-   * Engine and our own samplers say, since each is late in its own way.
+   * Engine and our own samplers say, since each is late in its own way; ours where the other has the page cache in it.
    */
   readonly requested: number;
   readonly peak: number;
@@ -142,6 +142,8 @@ export interface JobPart {
   readonly masterVmem: number | null;
   /** The same of the `qrsh -inherit` tasks here that run. */
   readonly tasks: readonly PartTask[];
+  /** What Grid Engine's figures here add up; null: unknown. */
+  readonly measure: MemoryMeasure | null;
   /** Of the tasks that have ended (`past_usage`): Grid Engine no longer says where they ran; on the master's line. */
   readonly pastMaxvmem: number | null;
   readonly ours: OurFigures | null;

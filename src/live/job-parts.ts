@@ -14,7 +14,7 @@ import type { RunningJob } from './running-jobs';
 import { slotsByHost, type HostSlots } from './slots-by-host';
 import { trendOf } from './trend';
 import { largestOfKnown, sumOfKnown } from '../base/known';
-import { usageMemory, type UsageMemory } from './usage-memory';
+import { measureOf, usageMemory, type UsageMemory } from './usage-memory';
 
 /** What all parts of a view are made with. */
 export interface PartContext {
@@ -80,6 +80,7 @@ function jobPart(
     request.bytes === null || perJob(request) ? request.bytes : bytesForSlots(request.bytes, slots);
   const { limit, reserved } = facts;
   const running = tasks.filter(({ past }) => !past);
+  const ofTasks = running.map((task) => ({ id: task.id, ...memoryOf(task) }));
   const past = tasks.filter((task) => task.past).map(memoryOf);
   const ofMaster = master && job.taskDetail !== null ? memoryOf(job.taskDetail) : null;
   const bytes = bytesHere(limit);
@@ -98,10 +99,8 @@ function jobPart(
     reserved: perJob(reserved) && !master ? 0 : (bytesHere(reserved) ?? 0),
     masterMaxvmem: ofMaster?.maxvmem ?? null,
     masterVmem: ofMaster?.vmem ?? null,
-    tasks: running.map((task): PartTask => {
-      const { maxvmem, vmem } = memoryOf(task);
-      return { id: task.id, maxvmem, vmem };
-    }),
+    tasks: ofTasks.map(({ id, maxvmem, vmem }): PartTask => ({ id, maxvmem, vmem })),
+    measure: measureOf(ofMaster === null ? ofTasks : [ofMaster, ...ofTasks]),
     pastMaxvmem: sumOfKnown(past.map(({ maxvmem }) => maxvmem)),
     ours: figuresOfPart(records, { master, tasks: running.length, past: past.length > 0 }),
     trend: /[sST]/.test(facts.state) ? null : trendOfPart(records, bytes, context.nowMs),
@@ -120,11 +119,15 @@ function trendOfPart(records: readonly JobRecord[], limit: number | null, nowMs:
  * What a job has used at most on the host: the largest that anybody says; null: nobody. Of tasks that have ended Grid
  * Engine no longer says where they ran, so they count only where there is but one host.
  */
-export function peakOfPart({ masterMaxvmem, tasks, pastMaxvmem, alone, ours }: JobPart): number | null {
+export function peakOfPart(part: JobPart): number | null {
+  const { masterMaxvmem, tasks, pastMaxvmem, alone, ours } = part;
   const past = alone ? pastMaxvmem : null;
   const reported = sumOfKnown([masterMaxvmem, ...tasks.map(({ maxvmem }) => maxvmem), past]);
-  return largestOfKnown([reported, ours?.lower ?? null, ours?.rss ?? null]);
+  return largestOfKnown([hasOurs(part) ? null : reported, ours?.lower ?? null, ours?.rss ?? null]);
 }
+
+/** Whether our own figures alone count: a unit's memory has the page cache in it, which goes before anybody is killed. */
+const hasOurs = ({ measure, ours }: JobPart): boolean => measure === 'cgroup' && ours?.rss != null;
 
 /** A part of a job, what is known that it held at most there, and its share of the limit there (null: no limit). */
 interface PartPeak {
@@ -146,6 +149,8 @@ export function fullestPart(parts: readonly JobPart[]): PartPeak | null {
 }
 
 /** What it uses there now: the larger of what is said; null: nobody says. */
-export function useOfPart({ masterVmem, tasks, ours }: JobPart): number | null {
-  return largestOfKnown([sumOfKnown([masterVmem, ...tasks.map(({ vmem }) => vmem)]), ours?.rss ?? null]);
+export function useOfPart(part: JobPart): number | null {
+  const { masterVmem, tasks, ours } = part;
+  const reported = sumOfKnown([masterVmem, ...tasks.map(({ vmem }) => vmem)]);
+  return largestOfKnown([hasOurs(part) ? null : reported, ours?.rss ?? null]);
 }

@@ -6,7 +6,7 @@ import { figuresOfJob } from './our-figures';
 import { memoryLimit, requestViews, timeLimit } from './requests';
 import type { RunningJob } from './running-jobs';
 import { sumOfKnown } from '../base/known';
-import { amountOf, usageMemory } from './usage-memory';
+import { amountOf, measureOf, usageMemory } from './usage-memory';
 
 /** A job that runs, or one task of it, with its parts. */
 export function jobView(job: RunningJob, context: PartContext): JobView {
@@ -52,7 +52,7 @@ export function jobView(job: RunningJob, context: PartContext): JobView {
     timeLimit: timeLimit(listed, detail),
     vmem: sumOfKnown(memory.filter(({ past }) => !past).map(({ vmem }) => vmem)),
     maxvmem: sumOfKnown(memory.map(({ maxvmem }) => maxvmem)),
-    measure: memory.find(({ measure }) => measure !== null)?.measure ?? null,
+    measure: measureOf(memory),
     cpuSeconds: sumOfKnown(usages.map(({ usage }) => amountOf(usage, 'cpu'))) ?? listed?.cpuSeconds ?? null,
     ours: figuresOfJob(parts.map(({ ours }) => ours)),
     trend: soonest(parts),

@@ -9,6 +9,9 @@ export interface UsageMemory {
   readonly measure: MemoryMeasure | null;
 }
 
+/** The dialects that `qstat -xml` does not tell apart. */
+const SON_OF_GRID_ENGINE: ReadonlySet<Dialect> = new Set(['sge8.1.9', 'daimh']);
+
 /**
  * Memory of one task as Grid Engine reports it. Open Cluster Scheduler reports no vmem where systemd counts for it: its
  * rss and maxrss, memory of the unit, stand in.
@@ -17,10 +20,28 @@ export function usageMemory(usage: Usage, dialect: Dialect): UsageMemory {
   const vmem = amountOf(usage, 'vmem');
   const maxvmem = amountOf(usage, 'maxvmem');
   const byUnit = dialect === 'ocs' && vmem === null && maxvmem === null;
-  if (!byUnit) return { vmem, maxvmem, measure: memoryMeaning(dialect).maxvmem };
+  if (!byUnit) {
+    const known =
+      SON_OF_GRID_ENGINE.has(dialect) && isOfUnit(usage) ? memoryMeaning('daimh', true) : memoryMeaning(dialect);
+    return { vmem, maxvmem, measure: known.maxvmem };
+  }
   const rss = amountOf(usage, 'rss');
   const maxrss = amountOf(usage, 'maxrss');
   return { vmem: rss, maxvmem: maxrss, measure: rss === null && maxrss === null ? null : 'cgroup' };
+}
+
+/**
+ * With USE_CGROUPS=systemd the fork of daimh asks systemd for memory and CPU time, in whole seconds, and leaves `mem`
+ * at 0 (daemons/execd/ptf.c), which otherwise grows with each second of CPU time.
+ */
+function isOfUnit(usage: Usage): boolean {
+  return usage.get('mem') === 0 && (usage.get('cpu') ?? 0) >= 1 && (usage.get('vmem') ?? 0) > 0;
+}
+
+/** What the figures of several tasks add up: one that is known to be of a unit decides, for it shows late. */
+export function measureOf(tasks: readonly UsageMemory[]): MemoryMeasure | null {
+  const known = tasks.flatMap(({ measure }) => measure ?? []);
+  return known.find((measure) => measure === 'cgroup') ?? known[0] ?? null;
 }
 
 /** A figure of a usage list; null where it is missing or no amount. */

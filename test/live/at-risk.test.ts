@@ -115,11 +115,11 @@ describe('shareInUse', () => {
     assert.ok(job);
     const [part] = job.parts;
     assert.ok(part);
-    assert.equal(shareInUse({ ...job, measure: 'rss_swap_sum' }, part), 0.75);
+    assert.equal(shareInUse(job, part), 0.75);
     const cached = { ...part, masterVmem: 4 * GIB };
-    assert.equal(shareInUse({ ...job, measure: 'rss_swap_sum' }, cached), 1);
-    assert.equal(shareInUse({ ...job, measure: 'cgroup' }, cached), 0.75);
-    assert.equal(shareInUse({ ...job, measure: 'cgroup' }, { ...cached, ours: null }), 1);
-    assert.equal(shareInUse({ ...job, measure: null }, { ...part, ours: null, masterVmem: null }), null);
+    assert.equal(shareInUse(job, cached), 1);
+    assert.equal(shareInUse(job, { ...cached, measure: 'cgroup' }), 0.75);
+    assert.equal(shareInUse(job, { ...cached, measure: 'cgroup', ours: null }), 1);
+    assert.equal(shareInUse(job, { ...part, measure: null, ours: null, masterVmem: null }), null);
   });
 });

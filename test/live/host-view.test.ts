@@ -19,6 +19,7 @@ const part = (changes: Partial<JobPart> = {}): JobPart => ({
   masterMaxvmem: null,
   masterVmem: null,
   tasks: [],
+  measure: 'rss_swap_sum',
   pastMaxvmem: null,
   ours: null,
   trend: null,
@@ -64,6 +65,9 @@ describe('hostView', () => {
     const ours = { rss: 5, lower: 7, upper: null, at: AT };
     const one = view({}, [part({ ours }), part({ job: 2, ours, masterVmem: 100, masterMaxvmem: 200 })]);
     assert.deepEqual([one.used, one.peak], [105, 207]);
+    // The page cache is among the memory of a unit.
+    const unit = view({}, [part({ ours, measure: 'cgroup', masterVmem: 100, masterMaxvmem: 200 })]);
+    assert.deepEqual([unit.used, unit.peak], [5, 7]);
   });
 
   it('counts what is reserved and what has no limit', () => {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { amountOf, usageMemory } from '../../src/live/usage-memory';
+import type { Dialect } from '../../src/gridengine/dialect';
+import { amountOf, measureOf, usageMemory } from '../../src/live/usage-memory';
 import { GIB, usage } from './snapshots';
 
 const ofUnit = new Map([
@@ -25,8 +26,28 @@ describe('usageMemory', () => {
     assert.deepEqual(usageMemory(new Map(), 'ocs'), { vmem: null, maxvmem: null, measure: null });
   });
 
+  it("is the unit's where it was used for a second of CPU time and not integrated, by daimh's fork alone", () => {
+    const measure = (changes: Readonly<Record<string, number>>, dialect: Dialect): unknown =>
+      usageMemory(new Map([...usage(2), ...Object.entries(changes)]), dialect).measure;
+    // qstat -xml does not tell the fork from 8.1.9.
+    assert.equal(measure({ mem: 0 }, 'sge8.1.9'), 'cgroup');
+    assert.equal(measure({ mem: 0 }, 'daimh'), 'cgroup');
+    assert.equal(measure({ mem: 0, cpu: 0.9 }, 'sge8.1.9'), 'rss_swap_sum');
+    assert.equal(measure({ mem: 0, vmem: 0 }, 'sge8.1.9'), 'rss_swap_sum');
+    assert.equal(measure({ mem: 0 }, 'ogs'), 'vmem_sum');
+  });
+
   it('takes rss of no other dialect for vmem', () => {
     assert.deepEqual(usageMemory(ofUnit, 'univa'), { vmem: null, maxvmem: null, measure: 'vmem_sum' });
+  });
+});
+
+describe('measureOf', () => {
+  it("is the unit's as soon as one task shows it", () => {
+    const told = usageMemory(usage(2), 'daimh');
+    assert.equal(measureOf([told, { ...told, measure: 'cgroup' }]), 'cgroup');
+    assert.equal(measureOf([{ ...told, measure: null }, told]), 'rss_swap_sum');
+    assert.equal(measureOf([]), null);
   });
 });
 

@@ -49,6 +49,7 @@ const PART: JobPart = {
   masterMaxvmem: GIB,
   masterVmem: GIB,
   tasks: [],
+  measure: 'rss_swap_sum',
   pastMaxvmem: null,
   ours: null,
   trend: null,
