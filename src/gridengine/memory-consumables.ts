@@ -7,7 +7,7 @@ import { showQconf } from './site';
 /** A complex of memory that jobs may request, by the configuration. */
 export interface ConfiguredComplex {
   readonly name: string;
-  readonly consumable: 'YES' | 'JOB' | 'NO';
+  readonly consumable: 'YES' | 'JOB' | 'HOST' | 'NO';
   /** What a job that does not request it gets, as written there. */
   readonly preset: string;
 }
@@ -17,25 +17,26 @@ export interface OfferedComplex extends ConfiguredComplex {
   readonly isOffered: boolean;
 }
 
-const isConsumable = (word: string): word is ConfiguredComplex['consumable'] => ['YES', 'JOB', 'NO'].includes(word);
+const isConsumable = (word: string): word is ConfiguredComplex['consumable'] =>
+  ['YES', 'JOB', 'HOST', 'NO'].includes(word);
 
 /**
  * The complexes of memory that can be requested, of `qconf -sc`: name, shortcut, type, relation, requestable,
- * consumable, default, urgency. HOST (Univa) is once for the job on each host, as JOB is.
+ * consumable, default, urgency.
  */
 export function memoryComplexes(text: string): readonly ConfiguredComplex[] {
   return text.split('\n').flatMap((line) => {
     const [name = '', , type, , requestable, word = '', preset = ''] = line.trim().split(/\s+/);
-    const kind = word.toUpperCase() === 'HOST' ? 'JOB' : word.toUpperCase();
+    const kind = word.toUpperCase();
     if (name.startsWith('#') || type !== 'MEMORY' || requestable?.toUpperCase() === 'NO' || !isConsumable(kind))
       return [];
     return [{ name, consumable: kind, preset }];
   });
 }
 
-/** Those that are requested once for the job on a host. */
-export function perJobComplexes(complexes: readonly ConfiguredComplex[]): readonly string[] {
-  return complexes.filter(({ consumable }) => consumable === 'JOB').map(({ name }) => name);
+/** Those of which a job takes its request once: on its master's host (JOB), or on each of its hosts (HOST). */
+export function complexesOfKind(kind: 'JOB' | 'HOST', complexes: readonly ConfiguredComplex[]): readonly string[] {
+  return complexes.filter(({ consumable }) => consumable === kind).map(({ name }) => name);
 }
 
 /** Complexes of the type MEMORY are used for other sizes, too: of disks, of GPUs. */

@@ -87,7 +87,7 @@ export interface JobView {
   readonly submittedAt: number | null;
   /** By complex: those of memory. */
   readonly requests: readonly RequestView[];
-  /** What is requested for the whole job: request x slots, or once where the complex is consumable JOB; null: none. */
+  /** What is requested for the whole job: request x slots, once of a consumable JOB, x hosts of HOST; null: none. */
   readonly limit: number | null;
   /** By which complex; null: none. */
   readonly complex: string | null;

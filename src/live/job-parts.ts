@@ -75,9 +75,10 @@ function jobPart(
 ): JobPart {
   const memoryOf = ({ usage }: { readonly usage: PeTaskDetail['usage'] }): UsageMemory =>
     usageMemory(usage, context.dialect);
-  const perJob = ({ complex }: MemoryLimit): boolean => context.perOf(complex) === 'job';
   const bytesHere = (request: MemoryLimit): number | null =>
-    request.bytes === null || perJob(request) ? request.bytes : bytesForSlots(request.bytes, slots);
+    request.bytes === null || context.perOf(request.complex) !== 'slot'
+      ? request.bytes
+      : bytesForSlots(request.bytes, slots);
   const { limit, reserved } = facts;
   const running = tasks.filter(({ past }) => !past);
   const ofTasks = running.map((task) => ({ id: task.id, ...memoryOf(task) }));
@@ -96,7 +97,7 @@ function jobPart(
     alone,
     limit: bytes,
     limitState: limit.state,
-    reserved: perJob(reserved) && !master ? 0 : (bytesHere(reserved) ?? 0),
+    reserved: context.perOf(reserved.complex) === 'job' && !master ? 0 : (bytesHere(reserved) ?? 0),
     masterMaxvmem: ofMaster?.maxvmem ?? null,
     masterVmem: ofMaster?.vmem ?? null,
     tasks: ofTasks.map(({ id, maxvmem, vmem }): PartTask => ({ id, maxvmem, vmem })),

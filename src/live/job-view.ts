@@ -25,6 +25,7 @@ export function jobView(job: RunningJob, context: PartContext): JobView {
   const reserved = consumable === null ? perSlot : memoryLimit(requests, true, [consumable]);
   const parts = jobParts(job, { ...facts, limit: perSlot, reserved }, context);
   const slots = job.granted ?? parts.reduce((sum, part) => sum + part.slots, 0);
+  const per = context.perOf(perSlot.complex);
   const usages = taskDetail === null ? [] : [taskDetail, ...taskDetail.peTasks];
   const memory = usages.map((task) => ({
     past: 'past' in task && task.past,
@@ -41,12 +42,7 @@ export function jobView(job: RunningJob, context: PartContext): JobView {
     slots,
     submittedAt: listed?.submittedAt ?? detail?.submittedAt ?? null,
     requests,
-    limit:
-      perSlot.bytes === null
-        ? null
-        : context.perOf(perSlot.complex) === 'job'
-          ? perSlot.bytes
-          : bytesForSlots(perSlot.bytes, slots),
+    limit: perSlot.bytes && bytesForSlots(perSlot.bytes, { slot: slots, host: Math.max(1, parts.length), job: 1 }[per]),
     limitState: perSlot.state,
     complex: perSlot.complex,
     timeLimit: timeLimit(listed, detail),

@@ -2,14 +2,14 @@ import { LEAST_ADDRESS_SPACE } from '../gridengine/address-space-limit';
 import { H_VMEM, REQUEST_ORDER } from '../gridengine/memory-complex';
 import type { JobRecord } from '../record/record';
 import { requestOf } from '../record/request';
-import type { RequestRules } from '../record/request-rules';
+import type { Per, RequestRules } from '../record/request-rules';
 import { requestedSeconds } from '../gridengine/category-requests';
 import { parseMemorySize } from '../gridengine/memory-size';
 import type { JobDetail } from '../gridengine/qstat/job-detail';
 import type { ListedJob, RequestText } from '../gridengine/qstat/job-list';
 import type { LimitState, RequestView } from './cluster-view';
 
-/** What one slot (or the job, for a consumable JOB) may use by the request that counts. */
+/** What one slot (or the job, for a consumable JOB, or each host, for HOST) may use by the request that counts. */
 export interface MemoryLimit {
   /** null: nothing is requested. */
   readonly complex: string | null;
@@ -104,8 +104,7 @@ function bytesOf(text: string, amount: number | null): number | null {
   return typed !== null && Math.abs(typed - amount) <= PRINTED * amount ? typed : Math.trunc(amount);
 }
 
-/** What requests of a complex are counted by. */
-export type PerOf = (complex: string | null) => 'slot' | 'job';
+export type PerOf = (complex: string | null) => Per;
 
 /**
  * As the site's rules say, and the samplers' records: a job's spool shows whether a limit is consumable JOB, qstat does
@@ -118,5 +117,8 @@ export function perOf(rules: RequestRules, records: readonly JobRecord[]): PerOf
       return request?.per === 'job' ? [request.complex] : [];
     }),
   );
-  return (complex) => (complex !== null && (perJob.has(complex) || rules.isPerJob(complex)) ? 'job' : 'slot');
+  return (complex) => {
+    const per = complex === null ? 'slot' : rules.per(complex);
+    return per === 'slot' && complex !== null && perJob.has(complex) ? 'job' : per;
+  };
 }

@@ -80,7 +80,7 @@ function slotRequest(
 ): readonly SlotRequest[] {
   const { bytes } = memoryLimit(requests, true, complex === null ? [] : [complex]);
   const count = slots ?? 1;
-  return bytes === null || count <= 0 ? [] : [{ bytes: per(complex) === 'job' ? bytes / count : bytes, slots: count }];
+  return bytes === null || count <= 0 ? [] : [{ bytes: per(complex) === 'slot' ? bytes : bytes / count, slots: count }];
 }
 
 function oldest(answers: readonly Answer<unknown>[]): number | null {

@@ -3,7 +3,10 @@ import { orderText } from './request';
 import { DEFAULT_SETTINGS, type Settings } from './settings';
 
 /** The settings that these are made of. */
-export type RequestSetting = 'request_complex' | 'request_complex_by_queue' | 'job_complexes';
+export type RequestSetting = 'request_complex' | 'request_complex_by_queue' | 'job_complexes' | 'host_complexes';
+
+/** What requests of a complex are counted by. */
+export type Per = 'slot' | 'job' | 'host';
 
 /** Complexes by which jobs are judged, the first requested first, and the same as a record has it (null: the usual ones). */
 interface Order {
@@ -18,21 +21,27 @@ export class RequestRules {
   /** Complexes that are recorded beside h_vmem. */
   readonly recorded: ReadonlySet<string>;
   private readonly perJob: ReadonlySet<string>;
+  private readonly perHost: ReadonlySet<string>;
   private readonly usual: Order;
   private readonly byQueue: ReadonlyMap<string, Order>;
 
   constructor(settings: Pick<Settings, RequestSetting>) {
-    const { request_complex: order, request_complex_by_queue: byQueue, job_complexes: perJob } = settings;
+    const {
+      request_complex: order,
+      request_complex_by_queue: byQueue,
+      job_complexes: perJob,
+      host_complexes: perHost,
+    } = settings;
     this.usual = orderOf(order.length > 0 ? order : REQUEST_ORDER);
     const own = Object.entries(byQueue).filter(([, complexes]) => complexes.length > 0);
     this.byQueue = new Map(own.map(([queue, complexes]) => [queue, orderOf(complexes)]));
     this.recorded = new Set([...MEMORY_COMPLEXES, ...order, ...Object.values(byQueue).flat()]);
     this.perJob = new Set(perJob);
+    this.perHost = new Set(perHost);
   }
 
-  /** Whether a complex is requested once for the job on a host, not per slot. */
-  isPerJob(complex: string): boolean {
-    return this.perJob.has(complex);
+  per(complex: string): Per {
+    return this.perHost.has(complex) ? 'host' : this.perJob.has(complex) ? 'job' : 'slot';
   }
 
   /** The complexes by which jobs of a queue are judged, the first requested first; null: no queue is known. */

@@ -114,6 +114,7 @@ export const SETTINGS = {
     ['mem_limit'],
     'Complexes that are requested once for the job on a host, not per slot: consumables of kind JOB, and reserved memory that is no consumable',
   ),
+  host_complexes: texts([], 'The same, of each host that the job runs on: consumables of kind HOST'),
   interval: amount(
     1,
     { ...SECONDS, least: 0.05 },

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import {
+  complexesOfKind,
   memoryComplexes,
-  perJobComplexes,
   readMemoryComplexes,
   requestOrderOf,
   reservedConsumables,
@@ -38,7 +38,7 @@ describe('complexes of memory', () => {
         'h_vmem JOB 1G',
         'mem_free YES 0',
         'mem_total NO 0',
-        'ram_gb JOB 0',
+        'ram_gb HOST 0',
         'site_mem YES 2G',
         'scratch YES 0',
         'gpu_mem YES 0',
@@ -46,8 +46,9 @@ describe('complexes of memory', () => {
     );
   });
 
-  it('are requested once for the job where they are of kind JOB, or HOST', () => {
-    assert.deepEqual(perJobComplexes(complexes), ['h_vmem', 'ram_gb']);
+  it('are requested once for the job where they are of kind JOB, and for each of its hosts where of HOST', () => {
+    assert.deepEqual(complexesOfKind('JOB', complexes), ['h_vmem']);
+    assert.deepEqual(complexesOfKind('HOST', complexes), ['ram_gb']);
   });
 
   /** A cell of two hosts and two queues; what it was asked is in `asked`. */

@@ -29,6 +29,7 @@ import { DEFAULT_SETTINGS } from '../../src/record/settings';
 const RULES = {
   slot: USUAL_RULES,
   job: new RequestRules({ ...DEFAULT_SETTINGS, job_complexes: ['h_vmem'] }),
+  host: new RequestRules({ ...DEFAULT_SETTINGS, host_complexes: ['h_vmem'] }),
 };
 
 const options: ViewOptions = { rules: USUAL_RULES, nowMs: AT };
@@ -189,6 +190,18 @@ describe('viewCluster', () => {
       [
         [3 * GIB, 3 * GIB],
         [0, 3 * GIB],
+      ],
+    );
+  });
+
+  it('counts a consumable HOST once on each host', () => {
+    const job = jobOf(sample({ rules: RULES.host }), 103);
+    assert.equal(job.limit, 6 * GIB);
+    assert.deepEqual(
+      job.parts.map(({ reserved, limit }) => [reserved, limit]),
+      [
+        [3 * GIB, 3 * GIB],
+        [3 * GIB, 3 * GIB],
       ],
     );
   });

@@ -76,6 +76,7 @@ describe('RequestRules', () => {
     request_complex: ['site_mem', 'h_vmem'],
     request_complex_by_queue: { 'big.q': ['mem_free'], 'odd.q': [] },
     job_complexes: ['site_mem'],
+    host_complexes: ['host_mem'],
   });
 
   it('has the order of a queue, the usual one as null', () => {
@@ -89,7 +90,10 @@ describe('RequestRules', () => {
   it("records a site's own complexes beside those that Grid Engine knows", () => {
     for (const complex of ['site_mem', 'mem_free', 's_vmem', 'h_rss']) assert.ok(rules.recorded.has(complex));
     assert.ok(!rules.recorded.has('gpu'));
-    assert.deepEqual([rules.isPerJob('site_mem'), rules.isPerJob('h_vmem')], [true, false]);
+    assert.deepEqual(
+      ['site_mem', 'host_mem', 'h_vmem'].map((complex) => rules.per(complex)),
+      ['job', 'host', 'slot'],
+    );
   });
 });
 

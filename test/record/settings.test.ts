@@ -81,6 +81,7 @@ const STRINGS = [
 const LISTS = [
   'request_complex',
   'job_complexes',
+  'host_complexes',
   'serve_hosts',
   'serve_admins',
   'accounting_files',

@@ -10,7 +10,7 @@ import { findCell } from '../../gridengine/find-cell';
 import { recogniseHookCommand, type HookStage, type OurHook } from '../../gridengine/our-hook';
 import { H_VMEM } from '../../gridengine/memory-complex';
 import {
-  perJobComplexes,
+  complexesOfKind,
   readMemoryComplexes,
   requestOrderOf,
   reservedConsumables,
@@ -213,7 +213,12 @@ function checkParameters(site: Site): Finding[] {
 function checkHVmem(complex: ConfiguredComplex | undefined): Finding {
   if (complex === undefined) return note('h_vmem', 'no such complex: jobs have no memory limit of this name');
   const { consumable, preset } = complex;
-  const meaning = { YES: 'consumable, per slot', JOB: 'consumable, per job', NO: 'not consumable' }[consumable];
+  const meaning = {
+    YES: 'consumable, per slot',
+    JOB: 'consumable, per job',
+    HOST: 'consumable, per host',
+    NO: 'not consumable',
+  }[consumable];
   const says = `${meaning}, default ${preset}`;
   return consumable !== 'NO' && preset === '0'
     ? note(
@@ -223,14 +228,18 @@ function checkHVmem(complex: ConfiguredComplex | undefined): Finding {
     : ok('h_vmem', says);
 }
 
+const COUNTED_ONCE = [
+  { kind: 'JOB', setting: 'job_complexes', once: 'the job' },
+  { kind: 'HOST', setting: 'host_complexes', once: 'each host of the job' },
+] as const;
+
 /** What the settings say of requests, against the complexes of the cell. */
 export function checkComplexes(
   complexes: readonly OfferedComplex[],
   { settings, settingsPath }: Pick<NodeState, 'settings' | 'settingsPath'>,
 ): Finding[] {
-  const { request_complex: order, job_complexes: perJob } = settings;
+  const { request_complex: order } = settings;
   const missing = reservedConsumables(complexes).filter((name) => !order.includes(name));
-  const perSlot = perJobComplexes(complexes).filter((name) => !perJob.includes(name));
   const line = (key: string, names: readonly string[]): string => `${key} = ${JSON.stringify(names)}`;
   return [
     checkHVmem(complexes.find(({ name }) => name === H_VMEM)),
@@ -246,13 +255,17 @@ export function checkComplexes(
         `a consumable by which no job is judged; if jobs request memory by it, write ${line('request_complex', requestOrderOf(complexes))} into ${settingsPath}`,
       ),
     ),
-    ...perSlot.map((name) =>
-      warning(
-        name,
-        'is requested once for the job (JOB), and counted per slot',
-        `write ${line('job_complexes', [...perJob, ...perSlot])} into ${settingsPath}`,
-      ),
-    ),
+    ...COUNTED_ONCE.flatMap(({ kind, setting, once }) => {
+      const unknown = complexesOfKind(kind, complexes).filter((name) => !settings[setting].includes(name));
+      const all = [...settings[setting], ...unknown];
+      return unknown.map((name) =>
+        warning(
+          name,
+          `is requested once for ${once} (${kind}), and not counted so`,
+          `write ${line(setting, all)} into ${settingsPath}`,
+        ),
+      );
+    }),
   ];
 }
 

@@ -4,7 +4,7 @@ import { readClusterName } from '../../gridengine/cluster-name';
 import { askDialect } from '../../gridengine/ask-dialect';
 import { adminUserIn, type CellLocation } from '../../gridengine/find-cell';
 import {
-  perJobComplexes,
+  complexesOfKind,
   readMemoryComplexes,
   requestOrderOf,
   reservedConsumables,
@@ -19,10 +19,12 @@ async function requestSettings(qconf: Qconf | null): Promise<Partial<Settings>> 
   try {
     const complexes = qconf === null ? [] : await readMemoryComplexes(qconf);
     const { job_complexes: usual } = DEFAULT_SETTINGS;
-    const perJob = [...new Set([...usual, ...perJobComplexes(complexes)])];
+    const perJob = [...new Set([...usual, ...complexesOfKind('JOB', complexes)])];
+    const perHost = complexesOfKind('HOST', complexes);
     return {
       ...(reservedConsumables(complexes).length > 0 ? { request_complex: requestOrderOf(complexes) } : {}),
       ...(perJob.length > usual.length ? { job_complexes: perJob } : {}),
+      ...(perHost.length > 0 ? { host_complexes: perHost } : {}),
     };
   } catch (error) {
     if (error instanceof QconfError) return {};

@@ -107,6 +107,12 @@ describe('hooks in Grid Engine', () => {
     assert.match(fix ?? '', /^write job_complexes = \["mem_limit","site_mem"\]/);
     const settings = { ...DEFAULT_SETTINGS, request_complex: ['site_mem'], job_complexes: ['site_mem'] };
     assert.equal(found([own], settings).length, 1);
+    const ofHost = { ...own, consumable: 'HOST' } as const;
+    assert.equal(
+      checkComplexes([ofHost], { ...state, settings })[1]?.fix,
+      'write host_complexes = ["site_mem"] into /etc/q.toml',
+    );
+    assert.equal(found([ofHost], { ...settings, host_complexes: ['site_mem'] }).length, 1);
     const unused = { ...own, name: 'mem_free', consumable: 'YES', isOffered: false } as const;
     assert.match(found([unused])[1] ?? '', /^note mem_free: a consumable that neither a host .* has a value for/);
   });
