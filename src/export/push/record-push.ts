@@ -1,20 +1,23 @@
 import type { NumberedRecord, RecordFeed } from '../../accounting/record-feed';
-import { countedAt } from '../../record/facts';
 import { isLineOnly } from '../../record/join';
 import type { JobRecord } from '../../record/record';
+import { endOf } from '../../record/record-end';
 import { Delivery, type Push } from './delivery';
 import type { Sink } from './sink';
 import type { Spool } from './spool';
 
 const PAGE = 500;
-/** So long after its end a record is sent as it is: a node may be away, Grid Engine's accounting may not be imported. */
+/**
+ * So long after its end a record is sent as it is: a node may be away, Grid Engine's accounting may not be imported. Of a
+ * lost job the end may not be known before that is.
+ */
 const WHOLE_WITHIN_MS = 3_600_000;
 
 /** Whether the job has ended, and both accounts of it have come or have had their time. */
 function isReady(record: JobRecord, now: number): boolean {
   if (record.status === 'running') return false;
   if (!isLineOnly(record) && record.grid_engine !== null) return true;
-  return now - countedAt(record) > WHOLE_WITHIN_MS;
+  return now - endOf(record) > WHOLE_WITHIN_MS;
 }
 
 /**
