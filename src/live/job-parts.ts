@@ -9,7 +9,7 @@ import type { JobPart, PartTask, Trend } from './cluster-view';
 import type { HostNames } from './host-names';
 import { figuresOfPart, type RecordsOfPart } from './our-figures';
 import type { RequestRules } from '../record/request-rules';
-import type { MemoryLimit, PerOf } from './requests';
+import type { MemoryLimit, PerOf, ScopedRequests } from './requests';
 import type { RunningJob } from './running-jobs';
 import { slotsByHost, type HostSlots } from './slots-by-host';
 import { trendOf } from './trend';
@@ -37,6 +37,8 @@ interface PartOf {
   readonly limit: MemoryLimit;
   /** The request that takes memory from hosts: it may be another one than the limit. */
   readonly reserved: MemoryLimit;
+  /** What takes it where that does not. */
+  readonly scoped: ScopedRequests;
 }
 
 /** What a job has on each of its hosts, the master's first; none: nobody says where it runs. */
@@ -70,7 +72,7 @@ interface PartShare {
 function jobPart(
   job: RunningJob,
   facts: PartOf,
-  { host, slots, master, tasks, alone }: HostSlots & PartShare,
+  { host, slots, slaves, master, tasks, alone }: HostSlots & PartShare,
   context: PartContext,
 ): JobPart {
   const memoryOf = ({ usage }: { readonly usage: PeTaskDetail['usage'] }): UsageMemory =>
@@ -79,7 +81,9 @@ function jobPart(
     request.bytes === null || context.perOf(request.complex) !== 'slot'
       ? request.bytes
       : bytesForSlots(request.bytes, slots);
-  const { limit, reserved } = facts;
+  const { limit, reserved, scoped } = facts;
+  const per = context.perOf(reserved.complex ?? context.consumable);
+  const ofTasksHere = (master ? scoped.master : 0) + scoped.slave * (per === 'slot' ? slaves : Math.min(1, slaves));
   const running = tasks.filter(({ past }) => !past);
   const ofTasks = running.map((task) => ({ id: task.id, ...memoryOf(task) }));
   const past = tasks.filter((task) => task.past).map(memoryOf);
@@ -97,7 +101,7 @@ function jobPart(
     alone,
     limit: bytes,
     limitState: limit.state,
-    reserved: context.perOf(reserved.complex) === 'job' && !master ? 0 : (bytesHere(reserved) ?? 0),
+    reserved: per === 'job' && !master ? 0 : (bytesHere(reserved) ?? ofTasksHere),
     masterMaxvmem: ofMaster?.maxvmem ?? null,
     masterVmem: ofMaster?.vmem ?? null,
     tasks: ofTasks.map(({ id, maxvmem, vmem }): PartTask => ({ id, maxvmem, vmem })),

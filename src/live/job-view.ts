@@ -3,7 +3,7 @@ import type { JobPart, JobView, Trend } from './cluster-view';
 import { clusterQueue } from './host-names';
 import { jobParts, type PartContext } from './job-parts';
 import { figuresOfJob } from './our-figures';
-import { memoryLimit, requestViews, timeLimit } from './requests';
+import { memoryLimit, requestViews, scopedRequests, timeLimit } from './requests';
 import type { RunningJob } from './running-jobs';
 import { sumOfKnown } from '../base/known';
 import { amountOf, measureOf, usageMemory } from './usage-memory';
@@ -23,7 +23,8 @@ export function jobView(job: RunningJob, context: PartContext): JobView {
   };
   const { consumable } = context;
   const reserved = consumable === null ? perSlot : memoryLimit(requests, true, [consumable]);
-  const parts = jobParts(job, { ...facts, limit: perSlot, reserved }, context);
+  const scoped = scopedRequests(requests, consumable);
+  const parts = jobParts(job, { ...facts, limit: perSlot, reserved, scoped }, context);
   const slots = job.granted ?? parts.reduce((sum, part) => sum + part.slots, 0);
   const per = context.perOf(perSlot.complex);
   const usages = taskDetail === null ? [] : [taskDetail, ...taskDetail.peTasks];

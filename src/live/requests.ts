@@ -86,6 +86,18 @@ export function memoryLimit(
   return { complex, state: parsed.ok && parsed.value === Infinity ? 'unlimited' : 'unknown', bytes: null };
 }
 
+/** Bytes that the master task and each slave task ask for of a complex by requests of their own. */
+export interface ScopedRequests {
+  readonly master: number;
+  readonly slave: number;
+}
+
+export function scopedRequests(requests: readonly RequestView[], complex: string | null): ScopedRequests {
+  const of = (kind: RequestView['kind']): number =>
+    requests.find((request) => request.complex === complex && request.kind === kind)?.bytes ?? 0;
+  return { master: of('master'), slave: of('slave') };
+}
+
 function kindOf({ kind, scope }: RequestText): RequestView['kind'] {
   return kind === 'hard' ? (scope ?? kind) : kind;
 }

@@ -3,6 +3,8 @@ import type { QhostJob } from '../gridengine/qhost/qhost-report';
 export interface HostSlots {
   readonly host: string;
   readonly slots: number;
+  /** Slots of slave tasks: all but the master task's, where that has one. */
+  readonly slaves: number;
   readonly master: boolean;
 }
 
@@ -29,15 +31,16 @@ export function slotsByHost({ rows, granted, elsewhere }: Placement): readonly H
   const listed = [...rows].map(([host, { length }]) => ({
     host,
     slots: length - (extra && host === masterHost ? 1 : 0),
+    slaves: length - (host === masterHost ? 1 : 0),
     master: host === masterHost,
   }));
   const missing = Math.max(0, (granted ?? (rows.size === 0 ? 1 : total)) - total);
   const missingHosts = elsewhere.filter((host) => !rows.has(host));
-  const dealt = missingHosts.map((host, index) => ({
-    host,
-    slots: Math.floor(missing / missingHosts.length) + (index < missing % missingHosts.length ? 1 : 0),
-    master: host === masterHost,
-  }));
+  const dealt = missingHosts.map((host, index) => {
+    const slots = Math.floor(missing / missingHosts.length) + (index < missing % missingHosts.length ? 1 : 0);
+    const master = host === masterHost;
+    return { host, slots, slaves: Math.max(0, slots - (master ? 1 : 0)), master };
+  });
   return [...listed, ...dealt].sort((a, b) => Number(b.master) - Number(a.master));
 }
 

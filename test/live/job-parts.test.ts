@@ -44,7 +44,15 @@ function parts(
   const nameOf = hostNames(told.hosts.value.map(({ name }) => name));
   const [job] = runningJobs(told, nameOf);
   assert.ok(job);
-  const facts = { owner: 'alice', name: 'x', state, startedAt: null, limit: LIMIT, reserved: LIMIT };
+  const facts = {
+    owner: 'alice',
+    name: 'x',
+    state,
+    startedAt: null,
+    limit: LIMIT,
+    reserved: LIMIT,
+    scoped: { master: 0, slave: 0 },
+  };
   return jobParts(job, facts, {
     dialect: 'sge8.1.9',
     rules,

@@ -206,6 +206,29 @@ describe('viewCluster', () => {
     );
   });
 
+  it('adds up what the master task and the slave tasks take of each host by requests of their own', () => {
+    const scopes = [
+      { ...hard('4G'), scope: 'master' },
+      { ...hard('1G'), scope: 'slave' },
+    ] as const;
+    const reserved = (slots: number, rules = USUAL_RULES): unknown => {
+      const told = snapshot({
+        hosts: answer([
+          host('a', { jobs: peRows(1, true, 2), resources: [resource('h_vmem', '9G')] }),
+          host('b', { jobs: peRows(1, false, 2) }),
+        ]),
+        running: answer([listed(1, 'q@a', { slots, requests: scopes })]),
+      });
+      const view = viewCluster(told, [], { ...options, rules });
+      return [...jobOf(view, 1).parts.map((part) => part.reserved), hostOf(view, 'a').capacity];
+    };
+    // Whether the master task has a slot of its own or not (job_is_first_task).
+    assert.deepEqual(reserved(5), [6 * GIB, 2 * GIB, 15 * GIB]);
+    assert.deepEqual(reserved(4), [6 * GIB, 2 * GIB, 15 * GIB]);
+    assert.deepEqual(reserved(5, RULES.host), [5 * GIB, GIB, 14 * GIB]);
+    assert.deepEqual(reserved(5, RULES.job), [5 * GIB, 0, 14 * GIB]);
+  });
+
   it('counts default requests, shows soft ones', () => {
     const job = jobOf(sample(), 106);
     assert.equal(job.limit, GIB);
