@@ -75,10 +75,9 @@ export function memoryLimit(
     return { complex: null, state: known && !isScoped ? 'unlimited' : 'unknown', bytes: null };
   }
   const { complex } = request;
-  // Grid Engine takes a request of 0 as none, but one of h_vmem that was made sets a limit.
-  const isMade = complex === H_VMEM && request.kind === 'hard';
+  // Grid Engine takes a request of 0 as none, but one of h_vmem sets a limit, a default's, too.
   if (request.bytes === 0)
-    return isMade
+    return complex === H_VMEM
       ? { complex, state: 'limited', bytes: LEAST_ADDRESS_SPACE }
       : { complex, state: 'unlimited', bytes: null };
   if (request.bytes !== null) return { complex, state: 'limited', bytes: request.bytes };

@@ -104,6 +104,7 @@ describe('memoryLimit', () => {
     for (const value of ['INFINITY', 'infinity'])
       assert.deepEqual(limitOf(hard(value)), { complex: 'h_vmem', state: 'unlimited', bytes: null });
     assert.deepEqual(limitOf(hard('0', 'mem_free')), { complex: 'mem_free', state: 'unlimited', bytes: null });
-    assert.deepEqual(limitOf(hard('0')), { complex: 'h_vmem', state: 'limited', bytes: 10 * MIB });
+    for (const request of [hard('0'), byDefault('0')])
+      assert.deepEqual(limitOf(request), { complex: 'h_vmem', state: 'limited', bytes: 10 * MIB });
   });
 });
