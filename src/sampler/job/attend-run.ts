@@ -21,7 +21,7 @@ export function takeUpRun(
 ): JobFollower {
   const left = handed ?? readResumeState(surroundings.settings, run);
   const resumed = left?.state ?? null;
-  const earlier = resumed === null ? record(left !== null) : null;
+  const earlier = resumed === null ? record(left !== null) : resumed.earlier;
   return new JobFollower(run, directory, surroundings, { resumed, missed: left?.missed ?? null, earlier });
 }
 

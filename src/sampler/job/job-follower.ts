@@ -7,7 +7,7 @@ import { changedMs, readText } from '../../sources/files';
 import { jobCgroup } from '../../sources/job/job-cgroup';
 import { ProcessFiles, type DescriptorBudget } from '../../sources/proc/process-files';
 import { namesSwapArea } from '../../sources/proc/swap';
-import { list, map, number, object, text, type ValueOf } from '../../base/shape';
+import { list, map, nullable, number, object, text, type ValueOf } from '../../base/shape';
 import { ownerOfSpool } from '../../base/user-name';
 import { RequestRules } from '../../record/request-rules';
 import { parseSpoolUsage, type SpoolUsage } from '../../gridengine/spool-usage';
@@ -18,7 +18,7 @@ import { writeLiveFile, removeLiveFile } from '../node-store/live-records';
 import { chooseStorage, type SharedStore, type Storage } from '../node-store/storage';
 import { thisMachine } from '../peaks/slack';
 import type { MachineScan } from '../processes/machine-scan';
-import type { JobRecord, RecordStatus } from '../../record/record';
+import { recordShape, type JobRecord, type RecordStatus } from '../../record/record';
 import type { Settings } from '../../record/settings';
 import { openSampleStream } from '../series/sample-stream';
 import { FirstProcess } from './first-process';
@@ -94,7 +94,7 @@ interface Predecessor {
   readonly resumed: SavedFollower | null;
   /** Why what happened before or since may not be known; null: it is. */
   readonly missed: string | null;
-  /** The record so far of one that left nothing else. */
+  /** The record so far of one that left nothing else: this one, or one before it. */
   readonly earlier: JobRecord | null;
 }
 
@@ -105,6 +105,8 @@ export const SAVED_FOLLOWER = object({
   intervalMs: number(1),
   notes: list(text(4096), 10_000),
   metrics: map(number(), { key: /^\S+$/, what: 'metric', most: 10_000 }),
+  /** What one that began anew had from before, which is not among these. */
+  earlier: nullable(recordShape),
 });
 export type SavedFollower = ValueOf<typeof SAVED_FOLLOWER>;
 
@@ -302,6 +304,7 @@ export class JobFollower {
       intervalMs: this.pace.intervalMs,
       notes: [...this.notes],
       metrics: this.figures.metrics(),
+      earlier: this.predecessor.earlier,
     };
   }
 

@@ -41,6 +41,7 @@ function stateOf(text = 'a "quoted" name'): SavedFollower {
     intervalMs: 1000,
     notes: [text],
     metrics: { perf_cycles: 7 },
+    earlier: null,
   };
   sampler.close();
   return state;

@@ -24,6 +24,7 @@ import {
   lapse,
   letGoSampled,
   lookedAt,
+  nodeRecord,
   nodeSamples,
   runningAt,
   shepherdObstacle,
@@ -215,6 +216,29 @@ describe('the service of the node scope', { skip: shepherdObstacle() ?? false, c
       assert.ok((record.wallclock_seconds ?? 0) > least - 1);
       assert.ok((record.unobserved_start_seconds ?? Infinity) < before, 'the beginning is not forgotten');
     });
+
+  it('keeps what one knew whose state was of no use, over another restart, too', async (t) => {
+    const site = nodeSite(t);
+    const first = await startService(site);
+    const hold = heldJob(site);
+    const job = start(site, hold.command);
+    await lookedAt(job);
+    await endService(site, first, 'SIGTERM');
+    const { samples } = nodeRecord(site, job.key);
+    writeFileSync(join(site.runDir, 'resume', `${job.key}.json`), '{}');
+    const second = await startService(site);
+    await lookedAt(job);
+    await endService(site, second, 'SIGTERM');
+    const both = nodeRecord(site, job.key);
+    assert.match(both.notes.join(' '), /An earlier sampler of this job died/);
+    assert.ok((both.samples ?? 0) > (samples ?? 0));
+    await startService(site);
+    await letGoSampled(job, hold, 500);
+    await job.ended;
+    const record = await recordOf(site, job);
+    assert.match(record.notes.join(' '), /An earlier sampler of this job died/);
+    assert.ok((record.samples ?? 0) >= (both.samples ?? 0), `${record.samples} samples`);
+  });
 
   it('hands its jobs to samplers of their own when the scope has changed', async (t) => {
     const site = nodeSite(t);
