@@ -2,7 +2,7 @@ import { DAY_MS } from '../sums/periods';
 import type { Upkeep } from '../upkeep';
 import type { Connection } from './connect';
 import type { Merger } from './merger';
-import { putDay, putNext } from './sums/roll-up';
+import { nextPeriod, putDay, putNext } from './sums/roll-up';
 import { staleDays } from './sums/rolled-rows';
 
 const PER_TRANSACTION = 5000;
@@ -53,8 +53,9 @@ export class PostgresUpkeep implements Upkeep {
     return this.merger.alone((inner) => putDay(inner, day));
   }
 
-  putNext(): Promise<boolean> {
-    return this.merger.alone(putNext);
+  async putNext(): Promise<boolean> {
+    // Where nothing is to be done no writer has to wait for it.
+    return (await nextPeriod(this.db)) !== undefined && this.merger.alone(putNext);
   }
 
   countRecords(before: number): Promise<number> {

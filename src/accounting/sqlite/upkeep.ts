@@ -1,7 +1,7 @@
 import type { Database, Statement } from 'better-sqlite3';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { DAY_MS, dayOf, UNITS } from '../sums/periods';
-import { missingPeriods } from '../sums/roll-up';
+import { missingPeriods, type LargerPeriod } from '../sums/roll-up';
 import type { Upkeep } from '../upkeep';
 import type { Words } from './database/dictionary';
 import { prepared } from './database/prepared';
@@ -58,8 +58,11 @@ export class SqliteUpkeep implements Upkeep {
   }
 
   putNext(): Promise<boolean> {
+    const missing = (): LargerPeriod | undefined => missingPeriods(summedPeriods(this.db))[0];
+    // Where nothing is to be done no writer has to wait for it.
+    if (missing() === undefined) return Promise.resolve(false);
     return this.inTurn(() => {
-      const [next] = missingPeriods(summedPeriods(this.db));
+      const next = missing();
       if (next !== undefined) this.rollUps.putPeriod(next);
       return next !== undefined;
     });

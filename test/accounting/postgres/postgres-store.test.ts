@@ -68,10 +68,14 @@ describe('PostgreSQL', { skip: noPostgres }, () => {
   summarySuite(open, 5);
   rollUpSuite(async (t) => {
     const url = server.url(await server.database());
-    const [store, db] = [openPostgresHistory(url), connect(url)];
-    t.after(() => Promise.all([store.close(), db.close()]));
+    const [store, db, other] = [openPostgresHistory(url), connect(url), connect(url)];
+    t.after(() => Promise.all([store, db, other].map((one) => one.close())));
     const rollUps = (between: () => Promise<unknown>) => new PostgresUpkeep(db, new InterruptedMerger(db, between));
-    return { store, rollUp: (between) => rollUp(rollUps(between), {}) };
+    return {
+      store,
+      rollUp: (between) => rollUp(rollUps(between), {}),
+      whileWriting: (work) => new Merger(other).alone(work),
+    };
   });
   pruneSuite(open);
   questionsSuite(async (t) => {

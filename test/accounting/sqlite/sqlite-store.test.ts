@@ -67,6 +67,12 @@ rollUpSuite((t) => {
       };
       return store.rollUp({ signal: signal as AbortSignal });
     },
+    whileWriting: async (work) => {
+      const writer = new SqliteDatabase(store.path);
+      t.after(() => writer.close());
+      writer.exec('BEGIN IMMEDIATE');
+      await work();
+    },
   });
 });
 pruneSuite(open);

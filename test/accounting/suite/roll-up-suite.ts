@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
 import type { HistoryStore } from '../../../src/accounting/history-store';
 import { DAY, HOUR, job, T0 } from './fixture';
@@ -8,6 +9,8 @@ import { assertSameSummary } from './summary-suite';
 export type OpenRollUps = (t: TestContext) => Promise<{
   readonly store: HistoryStore;
   readonly rollUp: (between: () => Promise<unknown>) => Promise<unknown>;
+  /** Does it while another process writes, and is not done. */
+  readonly whileWriting: (work: () => Promise<unknown>) => Promise<unknown>;
 }>;
 
 /** Sums days up, and leaves months and years. */
@@ -40,6 +43,13 @@ export function rollUpSuite(open: OpenRollUps): void {
         await store.summary(query),
         plainSummary([...records, late], query, () => true),
       );
+    });
+
+    it('waits for no writer where there is nothing to sum up', { timeout: 60_000 }, async (t) => {
+      const { store, rollUp, whileWriting } = await open(t);
+      await store.merge([job(1, T0)]);
+      await store.rollUp({});
+      await whileWriting(async () => assert.equal(await rollUp(() => Promise.resolve()), 0));
     });
   });
 }

@@ -3,7 +3,15 @@ import { DIMENSIONS } from '../../summary';
 import { binCells } from '../../sums/bins';
 import { GROUPING_SETS, hasBins } from '../../sums/grouping-sets';
 import { DAY_MS, HOURS_OF_DAY, largerPeriods, UNITS, type Period } from '../../sums/periods';
-import { DaySums, missingPeriods, partsOf, PeriodSums, type Again, type RolledGroup } from '../../sums/roll-up';
+import {
+  DaySums,
+  missingPeriods,
+  partsOf,
+  PeriodSums,
+  type Again,
+  type LargerPeriod,
+  type RolledGroup,
+} from '../../sums/roll-up';
 import type { Transaction } from '../connect';
 import { WaitingAccounts } from '../inbox';
 import { insertRows, type TypedColumn } from '../insert-rows';
@@ -86,9 +94,14 @@ export async function putDay(db: Transaction, day: number): Promise<boolean> {
   return true;
 }
 
-/** Sums up the first of the months and years that are still to be, of its days or months; false: none is. */
+/** The first of the months and years that are still to be summed up; undefined: none is. */
+export async function nextPeriod(db: Pick<Transaction, 'rows'>): Promise<LargerPeriod | undefined> {
+  return missingPeriods(await summedPeriods(db))[0];
+}
+
+/** Sums that up, of its days or months; false: none is. */
 export async function putNext(db: Transaction): Promise<boolean> {
-  const [period] = missingPeriods(await summedPeriods(db));
+  const period = await nextPeriod(db);
   if (period === undefined) return false;
   const sums = new PeriodSums(period);
   for (let set = 0; set < GROUPING_SETS.length; set++) {
