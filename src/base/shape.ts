@@ -201,7 +201,10 @@ function anObject(value: unknown): object {
 }
 
 export type Members = Readonly<Record<string, Shape<unknown>>>;
-type ObjectOf<M extends Members> = { readonly [Name in keyof M]: ValueOf<M[Name]> };
+type OptionalIn<M extends Members> = { [Name in keyof M]: M[Name] extends Optional<unknown> ? Name : never }[keyof M];
+type ObjectOf<M extends Members> = {
+  readonly [Name in Exclude<keyof M, OptionalIn<M>>]: ValueOf<M[Name]>;
+} & { readonly [Name in OptionalIn<M>]?: ValueOf<M[Name]> };
 
 /** An object with these members; others are dropped. */
 export function object<M extends Members>(members: M, description?: string): Shape<ObjectOf<M>> {
@@ -231,8 +234,12 @@ export function object<M extends Members>(members: M, description?: string): Sha
   };
 }
 
+interface Optional<T> extends Shape<T> {
+  readonly isOptional: true;
+}
+
 /** A member that is left out rather than null. */
-export function optional<T>(shape: Shape<T>): Shape<T> {
+export function optional<T>(shape: Shape<T>): Optional<T> {
   return {
     read: (value) => (value === null || value === undefined ? (undefined as T) : shape.read(value)),
     schema: shape.schema,

@@ -19,6 +19,7 @@ import {
   text,
   time,
   type Shape,
+  type ValueOf,
 } from '../../src/base/shape';
 
 const person = object({
@@ -35,6 +36,11 @@ function errorOf(shape: Shape<unknown>, value: unknown): string | null {
 }
 
 describe('a shape', () => {
+  it('may leave an optional member out', () => {
+    const without: ValueOf<typeof person> = { name: 'a', age: null, tags: [] };
+    for (const nick of [undefined, null]) assert.deepEqual(person.read({ ...without, nick }), without);
+  });
+
   it('gives back what was asked for, in its normal form, and nothing else', () => {
     assert.deepEqual(person.read({ name: 'a', age: 1, nick: 'b', tags: ['c'], more: 1 }), {
       name: 'a',

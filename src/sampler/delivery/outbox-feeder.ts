@@ -54,6 +54,8 @@ const answerShape = object({
 });
 type Answer = ValueOf<typeof answerShape>;
 
+const reasonIn = ({ error }: Answer): string => error ?? 'the deliverer gave no reason';
+
 /**
  * Hands rows of the outbox, then what the host says of itself, to a deliverer process and books its answers. Resolves
  * to what stopped it, or null. Rejects
@@ -134,11 +136,11 @@ export async function deliverOutbox(
         const refusedBefore = refused;
         const book = (answer: Answer): void => {
           if (answer.ok) done.push(answer.id);
-          else if (answer.retry) setBack.push(answer.error);
+          else if (answer.retry) setBack.push(reasonIn(answer));
           else {
-            store.refuse(answer.id, answer.error);
+            store.refuse(answer.id, reasonIn(answer));
             refused++;
-            warn(`a record was refused by the accounting DB: ${answer.error}`);
+            warn(`a record was refused by the accounting DB: ${reasonIn(answer)}`);
           }
         };
         const status = ownStatus(store, settings, rows.at(-1)?.id);
@@ -181,7 +183,7 @@ export async function deliverRecords(
   const rows = records.map((record, id) => ({ id, record }));
   const book = (answer: Answer): void => {
     answered++;
-    if (!answer.ok) refusal ??= answer.error;
+    if (!answer.ok) refusal ??= reasonIn(answer);
   };
   const problem = await deliverOnce(rows, destination, 0, book, status).catch((error: unknown) => reasonOf(error));
   return problem ?? refusal ?? (answered < records.length ? 'the deliverer did not answer every record' : null);

@@ -91,7 +91,7 @@ function questionsOf(file: string): readonly { readonly place: string; readonly 
     })),
   );
   const ofVariables = templating.list.flatMap(({ name, type, query }) => {
-    if (type !== 'query') return [];
+    if (type !== 'query' || query === undefined) return [];
     const [, selector = '', label = ''] = /^label_values\((.*), (\w+)\)$/.exec(query) ?? [];
     return [{ place: `${file}: $${name}`, expression: `count by (${label}) (${selector})` }];
   });
