@@ -115,8 +115,10 @@ export function takeHandedRecords(
 ): HandedPass {
   const outbox = join(settings.state_dir, 'outbox');
   const nowMs = now();
-  const goOn = (): boolean => now() - nowMs < limits.ms;
-  const names = outboxNames(outbox, limits.files, goOn);
+  const within = (ms: number) => (): boolean => now() - nowMs < ms;
+  const goOn = within(limits.ms);
+  // However many names there are, some of them are looked at.
+  const names = outboxNames(outbox, limits.files, within(limits.ms / 2));
   clearLeftovers(outbox, names.leftovers, nowMs);
   const here = hereAndNow(settings, store, nowMs);
   const day = Math.floor(nowMs / DAY_MS);

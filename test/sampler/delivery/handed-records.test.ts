@@ -276,6 +276,16 @@ describe('records that users hand in', { skip: notRoot }, () => {
     assert.equal(readdirSync(node.outbox).length <= left - 100, true);
   });
 
+  it('are taken in though there are more names than a pass has time for', (t) => {
+    const node = newNode(t);
+    for (let index = 0; index < 500; index++) node.hand(`flood${index}`, 'x');
+    node.hand('other', text({ owner: 'daemon' }), 1);
+    let clock = NOW;
+    let taken = 0;
+    for (let pass = 0; pass < 30 && taken === 0; pass++) ({ taken } = node.pass({ ms: 400, files: 50 }, () => clock++));
+    assert.equal(taken, 1);
+  });
+
   it('cost nobody anything, whatever a hostile user leaves there', (t) => {
     const node = newNode(t);
     node.hand('good', text({ owner: 'daemon' }), 1);
