@@ -1,4 +1,4 @@
-import { closeSync, constants, fchmodSync, fchownSync, mkdirSync, openSync } from 'node:fs';
+import { closeSync, constants, fchmodSync, fchownSync, fstatSync, mkdirSync, openSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { untrusted, UntrustedError } from './trusted-path';
 
@@ -20,6 +20,15 @@ function withOpened(path: string, flags: number, change: (descriptor: number) =>
 /** chmod(2) of the file or directory itself, whatever the umask; of no link (ELOOP). */
 export function setMode(path: string, mode: number): void {
   withOpened(path, 0, (descriptor) => fchmodSync(descriptor, mode));
+}
+
+/** Takes writing from others, of a directory that is still this user's. */
+export function closeToOthers(path: string, uid: number): void {
+  withOpened(path, constants.O_DIRECTORY, (descriptor) => {
+    const found = fstatSync(descriptor);
+    if (found.uid !== uid) throw new Error(`belongs to uid ${found.uid} by now`);
+    fchmodSync(descriptor, found.mode & 0o7775);
+  });
 }
 
 /**

@@ -1,5 +1,14 @@
 import assert from 'node:assert/strict';
-import { lchownSync, lstatSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  lchownSync,
+  lstatSync,
+  mkdirSync,
+  renameSync,
+  rmdirSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { accountingDirectorySteps } from '../../src/cli/install/accounting-directory';
@@ -60,6 +69,23 @@ describe('what root gives away', asRoot, () => {
     assert.equal(shapeOf(join(top, 'user/new/accounting')), `${USER} 2750 2`);
     assert.equal(await apply(stepsFor(join(top, 'root/accounting'))), '');
     assert.equal(shapeOf(join(top, 'root/accounting')), `${USER} 2750 2`);
+  });
+
+  it("is not closed to others where it is somebody else's by now", async () => {
+    const top = trap();
+    const [path, other] = [join(top, 'user/accounting'), join(top, 'root/inside')];
+    mkdirSync(path);
+    lchownSync(path, USER, USER);
+    chmodSync(path, 0o777);
+    const steps = accountingDirectorySteps({
+      ...DEFAULT_SETTINGS,
+      deliver_as: 'nobody',
+      accounting: join(path, 'a.db'),
+    });
+    rmdirSync(path);
+    renameSync(other, path);
+    assert.match(await apply(steps), /belongs to uid 0 by now/);
+    assert.equal(shapeOf(path), '0 700 2');
   });
 
   it('is no directory for the nights there either', () => {

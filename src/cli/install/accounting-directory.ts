@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { lstatSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { makeOwnedDirectory, setMode, type Ownership } from '../../base/set-owner';
+import { closeToOthers, makeOwnedDirectory, type Ownership } from '../../base/set-owner';
 import { untrusted } from '../../base/trusted-path';
 import { isPostgresUrl } from '../../record/postgres-url';
 import type { Settings } from '../../record/settings';
@@ -55,8 +55,7 @@ export function accountingDirectorySteps(settings: Settings): Step[] {
   if (found.uid === uid) {
     // The deliverer refuses a place where everyone may put a file.
     if ((found.mode & OTHERS_WRITE) === 0) return [];
-    const closed = found.mode & 0o7777 & ~OTHERS_WRITE;
-    return [attempt(`take ${path} from others' writing`, () => setMode(path, closed))];
+    return [attempt(`take ${path} from others' writing`, () => closeToOthers(path, uid))];
   }
   if (found.uid === 0 && isEmptyDirectory(path))
     return [
