@@ -1,3 +1,4 @@
+import { judgedEnd } from '../../record/peak-figure';
 import type { JobRecord, MemorySeries } from '../../record/record';
 import { complexOf, limitOf } from '../../record/request';
 import { renderChart } from './chart';
@@ -21,7 +22,7 @@ function missedPeak({ peak_rss: peak }: JobRecord, drawn: number): string | null
 function otherQuantities(record: JobRecord, drawn: number): string[] {
   const need = needOf(record);
   const { peak_rss_swap: swapped, peak_footprint: unshared } = record;
-  const own = unshared === null ? null : (unshared.upper_bytes ?? unshared.lower_bytes);
+  const own = unshared && judgedEnd(unshared);
   const most = Math.max(drawn, record.peak_rss?.lower_bytes ?? 0);
   return [
     ...(swapped !== null && swapped.lower_bytes > most * ALIKE

@@ -50,6 +50,8 @@ describe('the memory chart', () => {
       /; the largest address space, which h_vmem limits, too, was 3\.00 GiB$/,
     );
     assert.match(caption({ peak_footprint: exact(100 * MIB) }), /; without what processes share 100 MiB$/);
+    const upToLimit = { ...provedBracket(100 * MIB, 900 * MIB, after(30), 'sim'), sources: ['limit' as const] };
+    assert.match(caption({ peak_footprint: upToLimit }), /; without what processes share 100 MiB$/);
   });
 
   it('is not there without a curve', () => {
