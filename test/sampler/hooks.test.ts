@@ -479,7 +479,7 @@ describe('limits of the job that can’t be lifted', { skip: shepherdObstacle() 
 
   it('a few seconds of CPU time: one sampler hands over to the next', async (t) => {
     const site = newSite(t, { settings: ['interval = 0.05'] });
-    const enough = join(site.directory, 'enough');
+    const [begun, enough] = [join(site.directory, 'begun'), join(site.directory, 'enough')];
     spawnSync('mkfifo', [enough]);
     // What is known of so many is more than a socket holds.
     const most = 500;
@@ -487,6 +487,7 @@ describe('limits of the job that can’t be lifted', { skip: shepherdObstacle() 
     const script = [
       `sleep 3000 > ${enough} & i=1`,
       `while [ $i -lt ${most} ]; do sleep 3000 & i=$((i+1)); done`,
+      `: > ${begun}`,
       `read line < ${enough}`,
       'kill $(jobs -p)',
       'exit 3',
@@ -498,7 +499,8 @@ describe('limits of the job that can’t be lifted', { skip: shepherdObstacle() 
       return now !== null && now !== first ? now : null;
     }, 'a second sampler');
     const handedOver = Date.now();
-    await sampledSince(site, job, handedOver);
+    await until(() => existsSync(begun), 'all processes');
+    await sampledSince(site, job, Date.now());
     writeFileSync(enough, 'enough\n');
     assertHarmless(await job.ended);
     await quiet(site);
