@@ -1,5 +1,5 @@
 import { closeSync, constants, openSync, readdirSync, readlinkSync, statSync } from 'node:fs';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { textOfUntrusted } from '../base/read-untrusted';
 
 /** `comm` of what Grid Engine itself runs on a host; the kernel keeps 15 bytes of it. */
@@ -44,17 +44,20 @@ function readDaemon(pid: number, directory: string, believed: ReadonlySet<number
   const environment = textOfUntrusted(join(directory, 'environ'), MOST_ENVIRONMENT_BYTES) ?? '';
   const work = join(directory, 'cwd');
   const found = { directory: attempt(() => readlinkSync(work)), directoryUid: attempt(() => statSync(work).uid) };
+  const program = attempt(() => readlinkSync(join(directory, 'exe')));
   // Last: a process can give up root's id, and never get it.
   const status = textOfUntrusted(join(directory, 'status'), MOST_STATUS_BYTES) ?? '';
   const [, real, effective] = /^Uid:\s*(\d+)\s+(\d+)\s/m.exec(status) ?? [];
   if (!isName(name) || !believed.has(Number(real ?? NaN))) return null;
+  if (program !== null && !basename(program).startsWith(name)) return null;
   return { pid, name, effectiveUid: Number(effective), environment, status, ...found };
 }
 
 /**
  * Daemons and shepherds of Grid Engine on this host, the lowest pid first. Anybody can call a process `sge_execd`: only
  * those count whose real uid is among `believed`. Grid Engine's own are root's with the effective uid of the admin user
- * (seen on 8.1.9: `Uid: 0 103 0 103`); a setuid program that a user starts keeps the user's real uid.
+ * (seen on 8.1.9: `Uid: 0 103 0 103`); a setuid program that a user starts by a
+ * link called `sge_execd` keeps the user's real uid but for moments (sudo), and is another program.
  */
 export function daemons(believed: ReadonlySet<number>, procRoot = '/proc'): readonly Daemon[] {
   const pids = (attempt(() => readdirSync(procRoot)) ?? []).filter((name) => /^\d+$/.test(name)).map(Number);

@@ -40,12 +40,13 @@ const find = (root: string, adminUser = '', procRoot = '/nowhere'): ReturnType<t
   findCell({ SGE_ROOT: root }, { admin_user: adminUser, cell: '' }, procRoot);
 
 /** A process of /proc as Grid Engine's daemons look. */
-function daemon(uids: string, cwd: string): string {
+function daemon(uids: string, cwd: string, program = '/usr/lib/gridengine/sge_execd'): string {
   const proc = temporaryDirectory();
   mkdirSync(join(proc, '42'));
   writeFileSync(join(proc, '42/comm'), 'sge_execd\n');
   writeFileSync(join(proc, '42/status'), `Name:\tsge_execd\nUid:\t${uids}\n`);
   symlinkSync(cwd, join(proc, '42/cwd'));
+  symlinkSync(program, join(proc, '42/exe'));
   return proc;
 }
 
@@ -89,6 +90,10 @@ describe('the cell that root believes', asRoot, () => {
     assert.equal(find(fake.root, '', daemon('0\t65534\t0\t65534', spool))?.root, fake.root);
     // Started by a user: a setuid program has root's effective uid, and the user's real one.
     assert.throws(() => find(fake.root, '', daemon('65534\t0\t0\t0', spool)));
+    // sudo by a link of the user's, in a moment in which it is root's.
+    assert.throws(() => find(fake.root, '', daemon('0\t65534\t0\t65534', spool, '/usr/bin/sudo')));
+    const old = daemon('0\t65534\t0\t65534', spool, '/opt/sge/bin/lx-amd64/sge_execd.old (deleted)');
+    assert.equal(find(fake.root, '', old)?.root, fake.root);
     // While it works as somebody else for a moment.
     chownSync(spool, 0, 0);
     assert.throws(() => find(fake.root, '', daemon('0\t65534\t0\t65534', spool)));
