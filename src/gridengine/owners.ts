@@ -49,16 +49,17 @@ function firstUserUid(): number {
 
 /**
  * Accounts whose files of Grid Engine root believes: root, and the admin user as root itself has named it: by `admin_user`
- * in qmemacct.toml (`configured`), or, where that is empty, by a daemon of root's that works as the owner of its spool
- * directory.
+ * in qmemacct.toml (`configured`), or, where that is empty, by an execd or qmaster of root's that works as the owner of its
+ * spool directory. A shepherd proves nothing: before a hook of root's it works as the job's owner in the owner's directory,
+ * for as long as that owner likes (an output file that is a FIFO).
  */
 export function gridEngineOwners(configured: string, procRoot = '/proc'): ReadonlySet<number> {
   if (configured !== '') {
     const named = uidOf(configured);
     return named === null ? ROOT_ALONE : new Set([...ROOT_ALONE, named]);
   }
-  const working = daemons(ROOT_ALONE, procRoot).flatMap(({ effectiveUid, directoryUid }) =>
-    effectiveUid === directoryUid ? effectiveUid : [],
+  const working = daemons(ROOT_ALONE, procRoot).flatMap(({ name, effectiveUid, directoryUid }) =>
+    name !== 'sge_shepherd' && effectiveUid === directoryUid ? effectiveUid : [],
   );
   return new Set([...ROOT_ALONE, ...working]);
 }

@@ -40,11 +40,11 @@ const find = (root: string, adminUser = '', procRoot = '/nowhere'): ReturnType<t
   findCell({ SGE_ROOT: root }, { admin_user: adminUser, cell: '' }, procRoot);
 
 /** A process of /proc as Grid Engine's daemons look. */
-function daemon(uids: string, cwd: string, program = '/usr/lib/gridengine/sge_execd'): string {
+function daemon(uids: string, cwd: string, program = '/usr/lib/gridengine/sge_execd', name = 'sge_execd'): string {
   const proc = temporaryDirectory();
   mkdirSync(join(proc, '42'));
-  writeFileSync(join(proc, '42/comm'), 'sge_execd\n');
-  writeFileSync(join(proc, '42/status'), `Name:\tsge_execd\nUid:\t${uids}\n`);
+  writeFileSync(join(proc, '42/comm'), `${name}\n`);
+  writeFileSync(join(proc, '42/status'), `Name:\t${name}\nUid:\t${uids}\n`);
   symlinkSync(cwd, join(proc, '42/cwd'));
   symlinkSync(program, join(proc, '42/exe'));
   return proc;
@@ -94,6 +94,9 @@ describe('the cell that root believes', asRoot, () => {
     assert.throws(() => find(fake.root, '', daemon('0\t65534\t0\t65534', spool, '/usr/bin/sudo')));
     const old = daemon('0\t65534\t0\t65534', spool, '/opt/sge/bin/lx-amd64/sge_execd.old (deleted)');
     assert.equal(find(fake.root, '', old)?.root, fake.root);
+    // Before a hook of root's, while a user's FIFO keeps it from opening the job's output (seen on 8.1.9).
+    const shepherd = daemon('0\t65534\t103\t65534', spool, '/usr/lib/gridengine/sge_shepherd', 'sge_shepherd');
+    assert.throws(() => find(fake.root, '', shepherd));
     // While it works as somebody else for a moment.
     chownSync(spool, 0, 0);
     assert.throws(() => find(fake.root, '', daemon('0\t65534\t0\t65534', spool)));
