@@ -6,5 +6,5 @@ const { Script } = require('node:vm');
 
 const path = __filename.slice(0, -'.js'.length);
 const cachedData = readFileSync(`${path}.cache`);
-const script = new Script(readFileSync(`${path}.bundle.js`, 'utf8'), { filename: `${path}.bundle.js`, cachedData });
+const script = new Script(readFileSync(`${path}.bundle.js`, 'latin1'), { filename: `${path}.bundle.js`, cachedData });
 script.runInThisContext()(exports, require, module, __filename, __dirname);

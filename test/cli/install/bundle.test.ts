@@ -92,6 +92,11 @@ describe('the bundles of a release', () => {
     assert.equal(fits(main, ['--jitless']), false);
   });
 
+  it('are ASCII: V8 takes one byte for each character, and two where one is beyond Latin-1', () => {
+    for (const program of PROGRAMS)
+      assert.match(readFileSync(`${placeOf(program)}.bundle.js`, 'latin1'), /^[\0-\x7f]*$/, program);
+  });
+
   it('have all functions in the caches of what starts with every job', () => {
     for (const program of ['sampler/main', 'accounting/deliverer'])
       assert.ok(statSync(`${placeOf(program)}.cache`).size > statSync(`${placeOf(program)}.bundle.js`).size, program);
