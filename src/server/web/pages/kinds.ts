@@ -20,11 +20,23 @@ export interface Kind extends SummaryGroup {
   readonly name: string;
 }
 
+type AskedPromise = ReturnType<Asker['site']['promises']>;
+
+/** What to request next for a kind of job; `cluster`: where its runs were, null: anywhere. */
+function promiseOf({ site, access, requester }: Asker, { owner, name }: Kind, cluster: string | null): AskedPromise {
+  const unknown = { slots: null, pe: null, project: null, queue: null, programs: [] };
+  return site.promises({ fields: { owner, jobName: name, ...unknown, cluster }, access, caller: requester.key });
+}
+
 /** The kinds of jobs of one user. */
 async function kindsOf(asked: Asker, owner: string, query: Omit<Query, 'by' | 'limit'>): Promise<readonly Kind[]> {
   const question = { what: 'summary', query: { ...query, owner, by: 'job_name', limit: LISTED } } as const;
   const { groups } = await askAccounting(asked, question, summaryAnswer);
-  return groups.flatMap((group) => (group.key === null ? [] : [{ ...group, owner, name: group.key }]));
+  const kinds = groups.flatMap((group) => (group.key === null ? [] : [{ ...group, owner, name: group.key }]));
+  // Advice on what will be listed is worked out while other users' kinds are summed up.
+  for (const kind of kinds.slice(0, LISTED / USERS))
+    promiseOf(asked, kind, query.cluster ?? null).catch(() => undefined);
+  return kinds;
 }
 
 function adviceCells(promise: MemoryPromise | null): readonly Child[] {
@@ -77,16 +89,7 @@ export async function findKinds(
 /** Kinds of jobs, each with what to request next; `cluster`: where their runs were, null: anywhere. */
 export async function kindsPart(asked: Asker, kinds: readonly Kind[], cluster: string | null): Promise<Html | null> {
   if (kinds.length === 0) return null;
-  const unknown = { slots: null, pe: null, project: null, queue: null, programs: [] };
-  const advice = await Promise.all(
-    kinds.map(({ owner, name }) =>
-      asked.site.promises({
-        fields: { owner, jobName: name, ...unknown, cluster },
-        access: asked.access,
-        caller: asked.requester.key,
-      }),
-    ),
-  );
+  const advice = await Promise.all(kinds.map((kind) => promiseOf(asked, kind, cluster)));
   return html`<section>
     ${kindsTable(kinds, advice, cluster)}
     ${
