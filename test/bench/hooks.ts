@@ -5,7 +5,7 @@ import { addressSpaceNeeded } from '../../src/cli/install/hook-conf';
 import type { JobRecord } from '../../src/record/record';
 import type { Bench, BenchOptions, Row, Section } from './bench';
 import { compile } from './compile';
-import { BENCH_GROUP, install, releasedProgram, shells, type Installation } from './installation';
+import { BENCH_GROUP, install, shells, type Installation } from './installation';
 import { runNameOf, startShepherd, type HookRun, type Shepherd } from './shepherd';
 import { sum } from './statistics';
 
@@ -210,7 +210,7 @@ async function run(options: BenchOptions): Promise<readonly Section[]> {
     return [
       { title: 'hooks', rows: [], notes: ['skipped: not root, and hooks under root@ are what the budgets are for'] },
     ];
-  const installation = install('job', 'brief', releasedProgram());
+  const installation = install();
   const release = await installation.keepListener();
   try {
     const ground: Ground = { installation, helper: compile('shepherd', installation.directory), nextJob: 900_001 };

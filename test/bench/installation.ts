@@ -70,22 +70,23 @@ function hooksDirectory(directory: string, name: string, values: Readonly<Record
   return hooks;
 }
 
-/** The program as a release has it, made anew. */
-export function releasedProgram(): string {
-  const program = join(temporaryDirectory(0o711), 'program');
-  execFileSync(process.execPath, [join(packageRoot(), '.ci', 'bundle.mjs'), packageRoot(), program]);
-  return program;
+let released: string | null = null;
+
+/** The program as a release has it. */
+function releasedProgram(): string {
+  // A bench that has ended takes it along.
+  if (released !== null && existsSync(released)) return released;
+  released = join(temporaryDirectory(0o711), 'program');
+  execFileSync(process.execPath, [join(packageRoot(), '.ci', 'bundle.mjs'), packageRoot(), released]);
+  return released;
 }
 
 /**
- * `scope`: "node" for prologs that leave their jobs to the service. `listener`: "lasting" as by default; "brief": it goes
- * with the last sampler.
+ * Installs a release. `scope`: "node" for prologs that leave their jobs to the service. `listener`: "lasting" as by
+ * default; "brief": it goes with the last sampler.
  */
-export function install(
-  scope: 'job' | 'node' = 'job',
-  listener: 'lasting' | 'brief' = 'brief',
-  program = packageRoot(),
-): Installation {
+export function install(scope: 'job' | 'node' = 'job', listener: 'lasting' | 'brief' = 'brief'): Installation {
+  const program = releasedProgram();
   // The deliverer, who is nobody, has to come through.
   const directory = temporaryDirectory(0o711);
   const state = join(directory, 'state');
