@@ -3,7 +3,7 @@ import type { HourSums } from './hour-sums';
 import { HOUR_MS, hourOf, HOURS_OF_DAY, type Span } from './periods';
 import type { EarlierRow, FactRow } from './summer';
 
-/** Hours that stay: of today, yesterday, and the day in whose middle an interval begins. A hundred thousand records a day take 2 MB each. */
+/** Hours that stay: of today, yesterday, and a day in whose middle an interval begins. Of 100,000 records a day each takes 2 MB. */
 const MOST_HOURS = 100;
 /** Of an hour of which a part is asked for: about 10 MB. */
 const MOST_ROWS = 20_000;

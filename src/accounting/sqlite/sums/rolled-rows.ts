@@ -175,8 +175,8 @@ interface KeptRows {
   readonly rows: readonly (readonly unknown[])[];
 }
 
-/** Some 30 MB. */
-const MOST_CELLS = 2_000_000;
+/** Some 25 MB. */
+const MOST_CELLS = 500_000;
 
 /** What a reader keeps of roll-ups, so that a page that is shown again reads none. */
 export const newKeptRows = (): Latest<string, KeptRows> =>
