@@ -1,7 +1,22 @@
 import assert from 'node:assert/strict';
-import { readFileSync, writeFileSync, chmodSync, mkdirSync, existsSync } from 'node:fs';
+import {
+  chmodSync,
+  closeSync,
+  constants,
+  existsSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
+import { ROOT_ALONE } from '../../src/base/trusted-path';
+import { daemons } from '../../src/gridengine/daemons';
+import { gridEngineOwners } from '../../src/gridengine/owners';
+import { until } from '../support/until';
 import { assertQueuesWell, withSite, type Site } from './site';
 
 const limits = { timeout: 2_000_000 };
@@ -184,6 +199,30 @@ async function forgedWord({ cell, product }: Site): Promise<void> {
   assert.deepEqual(await product.record(job), record);
 }
 
+/** Before our hook the shepherd opens the job's output as its owner, in the owner's directory, until the FIFO is read. */
+async function shepherdKept({ cell }: Site): Promise<void> {
+  const home = cell.layout.home('gealice');
+  const { uid } = statSync(home);
+  const fifo = join(home, 'kept');
+  await cell.check('ge0', `mkfifo ${fifo}`, { user: 'gealice' });
+  const job = await cell.submit('gealice', ['-cwd', '-o', fifo, '-j', 'y'], 'true');
+  const isKept = (): boolean =>
+    daemons(ROOT_ALONE).some(
+      ({ name, effectiveUid, directoryUid }) => name === 'sge_shepherd' && effectiveUid === uid && directoryUid === uid,
+    );
+  try {
+    await until(isKept, 'a shepherd that waits for the FIFO');
+    assert.ok(!gridEngineOwners('').has(uid), 'a user was taken for the admin user');
+    assert.ok(isKept());
+  } finally {
+    // For both ends: no writer waits any more.
+    const reader = openSync(fifo, constants.O_RDWR | constants.O_NONBLOCK);
+    await cell.waitFinished(job);
+    closeSync(reader);
+    rmSync(fifo);
+  }
+}
+
 describe('a hostile job owner', () => {
   it('gains nothing and harms nobody', limits, async (t) => {
     await withSite(t, { settings: 'accept_self_reported = true' }, async (site) => {
@@ -193,6 +232,7 @@ describe('a hostile job owner', () => {
       await t.test('arguments and paths that forge config keys', () => forgedConfig(site));
       await t.test('links, FIFOs and rubbish in the outbox', () => plantedFiles(site));
       await t.test("records in someone else's name", () => forgedWord(site));
+      await t.test('a shepherd that is kept in his directory', () => shepherdKept(site));
       await t.test('no queue instance is in error', () => assertQueuesWell(site.cell));
     });
   });
