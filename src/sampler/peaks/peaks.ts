@@ -295,7 +295,7 @@ export function openWithoutEvents(state: PeakState, quantity: Quantity): UpperEn
   return { bytes: null, open: [...open].sort(), sources: [] };
 }
 
-/** The bracket as known now; null when nothing was seen. */
+/** The bracket as known now; null when nothing is. */
 export function bracket(
   state: PeakState,
   quantity: Quantity,
@@ -307,6 +307,8 @@ export function bracket(
   // Two proofs that contradict each other prove nothing.
   const isEnd = upper.bytes !== null && upper.bytes >= lower && upper.bytes <= RECORD_LIMITS.bytes;
   const end = isEnd ? Math.ceil(upper.bytes) : null;
+  // Nothing was read but processes that had just gone, or copies that then executed a program.
+  if (lower === 0 && end === null) return null;
   const open = upper.bytes === null || end !== null ? upper.open : (['unknown-origin'] as const);
   return {
     lower_bytes: lower,

@@ -1,3 +1,4 @@
+import { RECORD_FIGURES } from '../../sources/events/exit-records';
 import type { OomKill } from '../../sources/events/oom-kills';
 import type { ExitAccount } from '../listener/exit-account';
 import { EXIT_FIELDS } from '../listener/exit-account';
@@ -217,7 +218,10 @@ export class Lineage {
 const ns = (value: number): number => Math.round(value / 1e6) / 1000;
 const us = (value: number): number => Math.round(value / 1e6);
 
-/** What the exit records say of the whole job, under the metric names of the `taskstats` source. */
+/**
+ * What the kernel's events and exit records say of the whole job, under the metric names of the `taskstats` source. Where
+ * processes ended and no record came, their figures are not known.
+ */
 export function lineageMetrics({
   processes,
   ended,
@@ -225,12 +229,16 @@ export function lineageMetrics({
   sums,
   oomKills,
 }: LineageTotals): Readonly<Record<string, number>> {
-  return {
+  const counts = {
     ...(oomKills.cgroup > 0 ? { taskstats_cgroup_oom_kills: oomKills.cgroup } : {}),
     ...(oomKills.node > 0 ? { taskstats_node_oom_kills: oomKills.node } : {}),
     taskstats_processes: processes,
     taskstats_ended_processes: ended,
     taskstats_unsampled_processes: unsampled,
+  };
+  if (ended > 0 && RECORD_FIGURES.every((figure) => sums[figure] === 0)) return counts;
+  return {
+    ...counts,
     taskstats_cpu_seconds: ns(sums.cpuNs),
     taskstats_minor_faults: sums.minorFaults,
     taskstats_major_faults: sums.majorFaults,

@@ -52,6 +52,12 @@ function seen(...ticks: readonly (readonly MemoryReading[])[]): PeakState {
 describe('peaks', () => {
   it('know nothing before something was seen', () => {
     for (const quantity of QUANTITIES) assert.equal(bracket(newPeaks(), quantity), null);
+    // Nothing but a process that had just gone, or a copy of the shepherd that then executed its program.
+    const copy = seen([], [reading('a', 100, { pending: true })]);
+    resolve(copy, 'a', false);
+    for (const state of [seen([]), copy])
+      for (const quantity of QUANTITIES) assert.equal(bracket(state, quantity), null);
+    assert.equal(bracket(seen([]), 'rss', { bytes: 100, open: [], sources: ['exit-record'] })?.upper_bytes, 100);
   });
 
   it('are sums over address spaces, and the largest one for process_vmem', () => {

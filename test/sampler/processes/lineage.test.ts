@@ -62,6 +62,21 @@ describe('a lineage', () => {
     assert.deepEqual([cgroup, node], [1, undefined]);
   });
 
+  it('knows no figures of processes that ended without an exit record', () => {
+    const lineage = begun();
+    const figures = (): readonly unknown[] => {
+      const { taskstats_ended_processes: ended, taskstats_cpu_seconds: cpu } = lineageMetrics(lineage.totals());
+      return [ended, cpu];
+    };
+    assert.deepEqual(figures(), [0, 0]);
+    lineage.addEvents([fork(5, ROOT, 101), exit(8, 101)]);
+    lineage.settle(sweep(20, [ROOT]));
+    assert.deepEqual(figures(), [1, undefined]);
+    lineage.addEvents([fork(25, ROOT, 102), exit(28, 102, exitAccount({ cpuNs: 5_000_000 }))]);
+    lineage.settle(sweep(30, [ROOT]));
+    assert.deepEqual(figures(), [2, 0.005]);
+  });
+
   it('takes events in the order of time, in whatever order they come, and those of other jobs not at all', () => {
     const lineage = begun();
     lineage.addEvents([exit(9, 101, exitAccount()), fork(5, ROOT, 101), fork(3, 77, 78), exit(4, 78, exitAccount())]);
