@@ -2,9 +2,11 @@ import type { Database } from 'better-sqlite3';
 import { reasonOf } from '../../base/log';
 import { SqliteDatabase } from '../../native/sqlite';
 import { untrusted } from '../../base/trusted-path';
+import { userName } from '../../base/user-name';
 import { existsSync, readdirSync, statSync, statfsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { formatBytes, formatDuration, plural } from '../../report/format/units';
+import { outboxNames, pathsByUser } from '../../sampler/delivery/handed-files';
 import { startTicksOf } from '../../sampler/job/pid-file';
 import { shepherdLives } from '../../sampler/job/run-description';
 import { outboxState, type OutboxState } from '../../sampler/node-store/outbox-state';
@@ -124,32 +126,47 @@ function checkOrphans({ settings, isRoot }: NodeState): Finding[] {
     const pid = directory.samplerPid();
     return pid === null || startTicksOf(pid) === null;
   });
-  const handed = handedFiles(join(settings.state_dir, 'outbox'));
+  const handed = handedFinding(settings);
   const running = directories.length - orphans.length;
   return [
     orphans.length === 0
       ? ok('runs', `${plural(running, 'job is', 'jobs are')} being measured, none is left alone`)
       : warning('runs', `${orphans.length} ended without epilog and sampler`, '"qmemacct flush" finishes them'),
-    ...(handed === 0 ? [] : [handedFinding(handed, settings)]),
+    ...(handed === null ? [] : [handed]),
   ];
 }
 
-function handedFinding(handed: number, { state_dir: state, accept_self_reported: accepted }: Settings): Finding {
+function handedFinding({ state_dir: state, accept_self_reported: accepted }: Settings): Finding | null {
+  const outbox = join(state, 'outbox');
+  const handed = countOf(outbox);
+  if (handed === 0) return null;
+  const whose = `, most by ${mostIn(outbox)}`;
   return accepted
-    ? note('runs', `${handed} records of jobs' owners wait to be taken in`, '"qmemacct flush" does that')
+    ? note('runs', `${handed} records of jobs' owners wait to be taken in${whose}`, '"qmemacct flush" does that')
     : note(
         'runs',
-        `${handed} files of users lie in ${join(state, 'outbox')} and are not taken`,
+        `${handed} files of users lie in ${outbox} and are not taken${whose}`,
         'where the hooks run as the job\'s owner ("install --plain") set accept_self_reported = true; else remove them',
       );
 }
 
-function handedFiles(outbox: string): number {
+function countOf(directory: string): number {
   try {
-    return readdirSync(outbox).length;
+    return readdirSync(directory).length;
   } catch {
     return 0;
   }
+}
+
+/** Who owns the most of a directory's entries, by some thousands of them. */
+function mostIn(directory: string): string {
+  const end = Date.now() + 2000;
+  const goOn = (): boolean => Date.now() < end;
+  const { files, leftovers } = outboxNames(directory, 10_000, goOn);
+  const [most] = [...pathsByUser(directory, [...files, ...leftovers], goOn)].sort(
+    ([, a], [, b]) => b.length - a.length,
+  );
+  return most === undefined ? 'nobody now' : userName(most[0]);
 }
 
 /** Directories, node.db and what waits in them. */
