@@ -1,10 +1,12 @@
 #!/bin/sh -p
 # `qmemacct serve` where systemd does not run: cron starts it every minute as the user of the accounting DB
-# (qmemacct-serve.cron); one that finds another of this installation running leaves at once.
+# (qmemacct-serve.cron):
+#   /bin/sh -p DIR/serve.sh [DIRECTORY]
+# With the directory of its socket one that finds another running leaves at once.
 
 cd -P "${0%/*}" || exit 1
 . ./hook.conf || exit 1
-qm_lock=$PWD/serve.sh
+qm_directory=${1:-}
 cd / || exit 1
 umask 077
 set -- "$node" "$program/dist/src/cli/main.js" --config "$settings" serve
@@ -13,4 +15,7 @@ for qm_name in SGE_ROOT SGE_CELL TZ; do
   eval "qm_value=\${$qm_name:-}"
   [ -z "$qm_value" ] || set -- "$qm_name=$qm_value" "$@"
 done
-exec /usr/bin/env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C.UTF-8 flock -n -E 0 "$qm_lock" env "$@"
+set -- env "$@"
+# A file that only this user can open: who may read a file can lock it.
+[ -z "$qm_directory" ] || set -- flock -n -E 0 "$qm_directory/lock" "$@"
+exec /usr/bin/env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C.UTF-8 "$@"

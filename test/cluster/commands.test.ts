@@ -58,7 +58,7 @@ async function deleted({ cell, accounting }: Place, say: (line: string) => void)
 }
 
 /** As after a boot: nothing runs, /run is empty, and cron does what its table says. */
-async function comesBack({ cell, prefix }: Place): Promise<void> {
+async function comesBack({ cell }: Place): Promise<void> {
   const table = await cell.check(cell.master, 'cat /etc/cron.d/qmemacct-serve');
   const lines = [...table.matchAll(/^(@reboot|\* \* \* \* \*) (\S+) (.*)$/gm)];
   assert.deepEqual(
@@ -73,9 +73,6 @@ async function comesBack({ cell, prefix }: Place): Promise<void> {
   await cell.check(cell.master, 'rm -rf /run/qmemacct/serve');
   const [atBoot = '', everyMinute = ''] = lines.map(([, , , command]) => command);
   await cell.check(cell.master, ['sh', '-c', atBoot]);
-  // A client of Grid Engine that the killed server had just started holds its lock until it ends; cron would come again.
-  const lock = `${prefix}/current/hooks/serve.sh`;
-  await until(async () => (await cell.on(cell.master, ['flock', '-n', lock, 'true'])).status === 0, 'the lock');
   void cell.on(cell.master, ['sh', '-c', everyMinute], { user: 'sgeadmin', cwd: '/' });
   await seen(cell, ['owner', USER, '--since', '1d'], /gone/);
 }

@@ -54,8 +54,8 @@ async function testQuestion({ serve_socket: socket }: Settings): Promise<string 
 }
 
 /** As cron does every minute from now on. */
-function startNow(prefix: string, { uid, gid }: Ownership): string | null {
-  const script = `/bin/sh -p ${join(hookDirectory(prefix), 'serve.sh')} 2>&1 | logger -t qmemacct`;
+function startNow(prefix: string, socket: string, { uid, gid }: Ownership): string | null {
+  const script = `/bin/sh -p ${join(hookDirectory(prefix), 'serve.sh')} ${dirname(socket)} 2>&1 | logger -t qmemacct`;
   const become = ['--reuid', String(uid), '--regid', String(gid), '--init-groups'];
   const child = spawn('setpriv', [...become, '/bin/sh', '-c', script], {
     cwd: '/',
@@ -109,7 +109,7 @@ export function serveSteps(host: Host, renewed: boolean): Step[] {
     runs: !renewed && isAttended(places),
     now: {
       says: 'start the server',
-      apply: async () => (await endServer(socket, identity)) ?? startNow(prefix, identity),
+      apply: async () => (await endServer(socket, identity)) ?? startNow(prefix, socket, identity),
     },
   });
   if (steps.length === 0) return [];

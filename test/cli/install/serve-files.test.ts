@@ -1,6 +1,15 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { commandPath } from '../../../src/cli/install/places';
@@ -93,7 +102,31 @@ function taken(): void {
   assert.deepEqual([status, about], [0, []], stderr);
 }
 
+/** What cron's line starts, beside someone who holds a lock on a file; node is `echo`. */
+function started(directory: string, locked: string): string {
+  const hooks = join(directory, 'hooks');
+  const serve = join(hooks, 'serve.sh');
+  mkdirSync(hooks, { recursive: true });
+  copyFileSync(join(packageRoot(), 'hooks/serve.sh'), serve);
+  writeFileSync(join(hooks, 'hook.conf'), 'node=/bin/echo\nprogram=/p\nsettings=/s\n');
+  const { stdout, stderr, status } = spawnSync('flock', [join(directory, locked), '/bin/sh', '-p', serve, directory], {
+    encoding: 'utf8',
+  });
+  assert.deepEqual([stderr, status], ['', 0]);
+  return stdout;
+}
+
 describe('files of the server', () => {
+  it('one runs at a time, by a lock that nobody else can hold', () => {
+    const directory = temporaryDirectory();
+    const serves = '/p/dist/src/cli/main.js --config /s serve\n';
+    assert.equal(started(directory, 'hooks/serve.sh'), serves);
+    assert.equal(statSync(join(directory, 'lock')).mode & 0o777, 0o600);
+    assert.equal(started(directory, 'lock'), '');
+    const line = fromTemplate({ ...newHost(null), prefix: '/opt/x' }, 'qmemacct-serve.cron');
+    assert.match(line, /\/opt\/x\/current\/hooks\/serve\.sh \/\S+\/serve 2>&1/);
+  });
+
   it('units: enabled and started, changed ones kept, the rest stopped and removed', asRoot, onSystemd);
 
   it('units that systemd takes', { skip: !existsSync(analyse) && 'no systemd-analyze' }, taken);
