@@ -94,7 +94,7 @@ export const SETTINGS = {
   ),
   accounting_mode: text(
     '0640',
-    'Octal permission of the accounting DB: "0640" keeps it to its group, "0644" lets every user read it; its owner must be able to read and write it, and others not to write',
+    'Octal permission of the accounting DB: "0640" keeps it to its group, "0644" lets every user read it, and so lock it against writers; its owner must be able to read and write it, and others not to write',
     { problem: permissionProblem, hint: 'write "0640", or "0644" where every user may read it' },
   ),
   deliver_as: text(
