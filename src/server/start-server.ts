@@ -1,6 +1,5 @@
-import type { Server } from 'node:http';
-import { logChanges } from '../base/log';
 import type { Socket } from 'node:net';
+import { logChanges } from '../base/log';
 import type { Settings } from '../record/settings';
 import type { InboxCounts } from '../export/prometheus/server-metrics';
 import type { AccountingService } from './accounting/accounting-thread';
@@ -13,7 +12,8 @@ import { Sessions } from './access/sessions';
 import { resolveSession } from './access/signed-in';
 import { dispatcher } from './http/dispatch';
 import { createHttpServer, type Answer } from './http/server';
-import { listenAt, listenAddressText, siteUrl, type ListenAddress } from './http/listen';
+import type { ListenAddress } from './http/listen';
+import { Listening } from './http/listening';
 import type { LiveState } from './live/live-state';
 import { hostHeaderCheck } from './http/host-header';
 import { newProjectsOf } from './access/projects';
@@ -64,19 +64,7 @@ export interface RunningServer {
   readonly stop: () => Promise<void>;
 }
 
-const LAST_ANSWERS_MS = 5000;
 const PROBE_MS = 30_000;
-
-function stopListening(server: Server): Promise<void> {
-  return new Promise((resolve) => {
-    const timer = setTimeout(() => server.closeAllConnections(), LAST_ANSWERS_MS);
-    server.close(() => {
-      clearTimeout(timer);
-      resolve();
-    });
-    server.closeIdleConnections();
-  });
-}
 
 async function peerUid(): Promise<(socket: Socket) => number | null> {
   const { peerCredentials } = await import('../native/peer-credentials.js');
@@ -90,15 +78,7 @@ async function peerUid(): Promise<(socket: Socket) => number | null> {
   };
 }
 
-/** The address with the port that the system has chosen. */
-function listeningAt(server: Server, address: ListenAddress): ListenAddress {
-  const bound = server.address();
-  return address.kind === 'tcp' && typeof bound === 'object' && bound !== null
-    ? { ...address, port: bound.port }
-    : address;
-}
-
-/** Starts to answer at every address. Rejects with UserError, and listens nowhere then. */
+/** Starts to answer at its addresses (Listening.begin). Rejects with UserError, and listens nowhere then. */
 export async function startServer(options: ServerOptions): Promise<RunningServer> {
   const { settings, live, log, version, accounting, now = Date.now } = options;
   const { access: accessSettings = () => settings } = options;
@@ -107,12 +87,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   const sessions = new Sessions();
   const rules = { tokens, names, sessions, projectsOf: newProjectsOf(accounting, now) };
   const { wantPending = () => Promise.resolve(), inbox = () => null } = options;
-  const servers: { readonly server: Server; readonly address: ListenAddress }[] = [];
-  const url = (): string | null =>
-    siteUrl(
-      settings.serve_url,
-      servers.map(({ address }) => address),
-    );
+  const listening = new Listening(options.addresses, log);
   const cache = new AnswerCache();
   const site = {
     settings,
@@ -126,7 +101,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     sessions,
     tokens,
     names,
-    url,
+    url: () => listening.url(settings.serve_url),
     version,
     startedAt: now(),
   };
@@ -154,20 +129,17 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   const isOwnName = hostHeaderCheck([...hosts, ...settings.serve_hosts, ...named]);
   const stop = async (): Promise<void> => {
     clearInterval(timer);
-    await Promise.all(servers.map(({ server }) => stopListening(server)));
+    await listening.stop();
     await Promise.all([accounting.stop(), options.advice.stop()]);
   };
   try {
-    for (const address of options.addresses) {
-      const server = createHttpServer({ answer, uidOf: address.kind === 'tcp' ? () => null : uidOf, isOwnName, log });
-      await listenAt(server, address);
-      server.on('error', (error) => log(`${listenAddressText(address)}: ${error.message}`));
-      servers.push({ server, address: listeningAt(server, address) });
-    }
+    await listening.begin(({ kind }) =>
+      createHttpServer({ answer, uidOf: kind === 'tcp' ? () => null : uidOf, isOwnName, log }),
+    );
   } catch (error) {
     await stop();
     throw error;
   }
   void check();
-  return { addresses: servers.map(({ address }) => address), stop };
+  return { addresses: listening.addresses, stop };
 }

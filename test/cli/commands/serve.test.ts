@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import {
+  appendFileSync,
   chownSync,
   existsSync,
   mkdirSync,
@@ -11,7 +12,7 @@ import {
   rmSync,
   writeFileSync,
 } from 'node:fs';
-import { createServer } from 'node:net';
+import { createServer, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { openSqliteStore } from '../../../src/accounting/sqlite/sqlite-store';
@@ -95,6 +96,24 @@ describe('qmemacct serve', () => {
     assert.equal(existsSync(place.socket), true);
     await serving(t, place);
     assert.equal((await ask({ socketPath: place.socket }, { path: '/qhost' })).status, 200);
+  });
+
+  it('answers at its socket while another program has its port, which it then takes', async (t) => {
+    const place = await newPlace();
+    const other = createServer().listen(0, '127.0.0.1');
+    await once(other, 'listening');
+    const { port } = other.address() as AddressInfo;
+    appendFileSync(place.config, `\nserve_url = "http://127.0.0.1:${port}"`);
+    const { said } = await startServing(t, place.config, ['--port', String(port)]);
+    const asked = async (path: string): Promise<number> => (await ask({ socketPath: place.socket }, { path })).status;
+    assert.equal(await asked('/v1/job/4711'), 200, said());
+    // No link that leads to the other program.
+    assert.equal(await asked('/v1/sign-in-link'), 503);
+    assert.match(said(), /another program has this port; .*it is tried again/);
+    other.close();
+    await until(() => said().includes(`serves 127.0.0.1:${port}, too`), said);
+    assert.equal((await ask({ port }, { path: '/v1/health' })).status, 200);
+    assert.equal(await asked('/v1/sign-in-link'), 200);
   });
 
   it('says in a line why it can not listen (status 3), or what makes no sense (status 2)', async (t) => {
