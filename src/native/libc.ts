@@ -34,6 +34,13 @@ const rusage = koffi.struct({
 });
 
 const cFlock = library.func('int flock(int fd, int operation)') as (fd: number, operation: number) => number;
+const cFsetxattr = library.func('int fsetxattr(int fd, const char *name, void *value, size_t size, int flags)') as (
+  fd: number,
+  name: string,
+  value: Buffer,
+  size: number,
+  flags: number,
+) => number;
 const cLseek = library.func('int64 lseek(int fd, int64 offset, int whence)') as (
   fd: number,
   offset: number,
@@ -86,6 +93,30 @@ export function lockFile(path: string): number | null {
   }
   closeSync(file);
   return null;
+}
+
+/** Version, tag, right and id of each entry of an access control list, as the kernel takes it (linux/posix_acl_xattr.h). */
+const ACL_VERSION = 2;
+const NO_ID = 0xffffffff;
+
+/** Lets a user read an open file, and nobody else but its owner (acl(5)). Throws where the file system has no such lists. */
+export function letRead(fd: number, uid: number): void {
+  const READ = 4;
+  const list = Buffer.alloc(4 + 5 * 8);
+  let at = list.writeUInt32LE(ACL_VERSION);
+  for (const [tag, right, id] of [
+    [0x01, READ, NO_ID],
+    [0x02, READ, uid],
+    // Its group, the most that users and groups may, and all others.
+    [0x04, 0, NO_ID],
+    [0x10, READ, NO_ID],
+    [0x20, 0, NO_ID],
+  ] as const) {
+    at = list.writeUInt16LE(tag, at);
+    at = list.writeUInt16LE(right, at);
+    at = list.writeUInt32LE(id, at);
+  }
+  check('fsetxattr', cFsetxattr(fd, 'system.posix_acl_access', list, list.length, 0));
 }
 
 const SEEK_END = 2;

@@ -1,22 +1,13 @@
-import {
-  closeSync,
-  fchownSync,
-  mkdirSync,
-  openSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs';
+import { closeSync, mkdirSync, openSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import type * as Libc from '../../native/libc';
 import { setMode } from '../../base/set-owner';
 import { recordOfJson, type JobRecord } from '../../record/record';
 import { runDirectoryName, type RunDescription } from '../job/run-description';
 import type { Settings } from '../../record/settings';
 
 /**
- * The record so far of a running job, as a file that its owner alone (and root) can read: node.db is for root only, since
+ * The record so far of a running job, as a file of root's that its owner alone can read, too: node.db is for root only, since
  * a reader could hold its lock and stop every writer.
  */
 function livePath(settings: Settings, run: string): string {
@@ -32,13 +23,24 @@ function makeLiveDirectory({ run_dir: runDirectory }: Settings): void {
   setMode(live, 0o755);
 }
 
+/** Given to its reader, the file could be written by them: with what root then believes, and with all that /run has room for. */
 function writeFor(path: string, text: string, uid: number | null): void {
   const file = openSync(path, 'wx', 0o400);
   try {
     writeFileSync(file, text);
-    if (uid !== null && process.getuid?.() === 0) fchownSync(file, uid, -1);
+    if (uid !== null && process.getuid?.() === 0) letOwnerRead(file, uid);
   } finally {
     closeSync(file);
+  }
+}
+
+function letOwnerRead(file: number, uid: number): void {
+  try {
+    // A sampler has loaded it already; who only reads needs none of it.
+    const { letRead } = require('../../native/libc') as typeof Libc;
+    letRead(file, uid);
+  } catch {
+    // A file system without access control lists: root alone reads it.
   }
 }
 

@@ -64,20 +64,26 @@ describe('live files', () => {
     assert.deepEqual(runningRecords(settings), []);
   });
 
-  it('can be read by the job’s owner alone, also under a sampler’s umask', { skip: process.getuid?.() !== 0 }, () => {
-    const settings = settingsIn();
-    const umask = process.umask(0o077);
-    writeLiveFile(settings, run(1), record(1), 65534);
-    process.umask(umask);
-    const live = join(settings.run_dir, 'live');
-    const path = join(live, `1.0.${runId(run(1))}.json`);
-    assert.equal(statSync(path).uid, 65534);
-    assert.equal(statSync(path).mode & 0o777, 0o400);
-    for (const directory of [settings.run_dir, live]) assert.equal(statSync(directory).mode & 0o777, 0o755);
-    const read = (uid: number): number | null => spawnSync('/bin/cat', [path], { uid, gid: uid }).status;
-    // The temporary directory around it is private, so the way there is opened first.
-    spawnSync('chmod', ['755', join(settings.run_dir, '..')]);
-    assert.equal(read(65534), 0);
-    assert.equal(read(65533), 1);
-  });
+  it(
+    'can be read by the job’s owner alone, and written by nobody, also under a sampler’s umask',
+    { skip: process.getuid?.() !== 0 },
+    () => {
+      const settings = settingsIn();
+      const umask = process.umask(0o077);
+      writeLiveFile(settings, run(1), record(1), 65534);
+      process.umask(umask);
+      const live = join(settings.run_dir, 'live');
+      const path = join(live, `1.0.${runId(run(1))}.json`);
+      for (const directory of [settings.run_dir, live]) assert.equal(statSync(directory).mode & 0o777, 0o755);
+      const as = (uid: number, gid: number, ...words: readonly string[]): number | null =>
+        spawnSync('/bin/sh', ['-c', words.join(' ')], { uid, gid }).status;
+      // The temporary directory around it is private, so the way there is opened first.
+      spawnSync('chmod', ['755', join(settings.run_dir, '..')]);
+      assert.equal(as(65534, 65534, 'cat', path), 0);
+      assert.notEqual(as(65533, 0, 'cat', path), 0);
+      assert.notEqual(as(65534, 65534, 'chmod u+w', path), 0);
+      assert.notEqual(as(65534, 65534, 'echo >>', path), 0);
+      assert.deepEqual(runningRecords(settings), [record(1)]);
+    },
+  );
 });
