@@ -13,7 +13,7 @@ import { plural } from '../../report/format/units';
 import { acts, type CommandContext, type GlobalOptions, CommandError, EXIT, usageError } from '../command';
 import { textOrJson, warn, writeLines } from '../output';
 import { makePrivateState } from '../run/private-state';
-import { ownStorePath } from '../stores/stores';
+import { ownPathFault, ownStorePath } from '../stores/stores';
 import type { Terminal } from '../terminal';
 
 interface FlushOptions extends GlobalOptions {
@@ -43,7 +43,7 @@ function statesOf(config: string, terminal: Terminal): readonly Settings[] {
   const own = join(dirname(accounting), 'run-state');
   return [
     ...(ownerOf(site.state_dir) === uid ? [loadHostSettings(config)] : []),
-    ...(own !== site.state_dir && ownerOf(own) === uid
+    ...(own !== site.state_dir && ownerOf(own) === uid && ownPathFault(own) === null
       ? [makePrivateState(own, { cluster: privateCluster('run'), accounting }).settings]
       : []),
   ];

@@ -5,6 +5,7 @@ import { denialOf, type Denial } from '../../accounting/sqlite/database/denied';
 import type { AccountingReader } from '../../accounting/store';
 import { StoreError } from '../../accounting/store-error';
 import { reasonOf } from '../../base/log';
+import { untrusted } from '../../base/trusted-path';
 import { UserError } from '../../base/user-error';
 import { isPostgresUrl } from '../../record/postgres-url';
 import type { JobRecord } from '../../record/record';
@@ -35,10 +36,18 @@ export function ownStorePath(env: Terminal['env']): string {
   return join(isAbsolute(state) ? state : join(home, '.local', 'state'), 'qmemacct', 'accounting.db');
 }
 
+/** Why root must not write there: with a user's HOME (`sudo -E`) that user could lead it anywhere. null: the caller may. */
+export const ownPathFault = (path: string): string | null => (process.geteuid?.() === 0 ? untrusted(path) : null);
+
 /** The same, with its directory made where it is missing. Throws UserError. */
 export function madeOwnStorePath(env: Terminal['env']): string {
   const path = ownStorePath(env);
   const directory = dirname(path);
+  const fault = ownPathFault(path);
+  if (fault !== null)
+    throw new UserError(`${directory}: ${fault}, and could lead root elsewhere`, {
+      hint: "set HOME to root's own",
+    });
   try {
     mkdirSync(directory, { recursive: true, mode: 0o700 });
     return path;

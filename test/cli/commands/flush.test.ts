@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { chownSync, mkdirSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { dirname, join } from 'node:path';
 import { describe, it } from 'node:test';
@@ -52,6 +52,21 @@ describe('flush', () => {
     const quiet = fakeTerminal({ env });
     assert.equal(await runProgram(words('--quiet'), '0', quiet), 0);
     assert.equal(quiet.output() + quiet.warnings(), '');
+  });
+
+  it("writes nothing for root where a user's home leads", { skip: process.getuid?.() !== 0 }, async () => {
+    const { env, accounting, words } = undelivered();
+    const place = temporaryDirectory();
+    const home = dirname(accounting);
+    rmSync(join(home, 'run-state'), { recursive: true });
+    symlinkSync(place, join(home, 'run-state'));
+    chownSync(home, 65_534, 65_534);
+    assert.equal(await runProgram(words(), '0', fakeTerminal({ env })), 3);
+    assert.deepEqual(readdirSync(place), []);
+    const terminal = fakeTerminal({ env });
+    assert.notEqual(await runProgram(['run', '--', 'true'], '0', terminal), 0);
+    assert.match(terminal.warnings(), /belongs to uid 65534, and could lead root elsewhere/);
+    assert.deepEqual(readdirSync(place), []);
   });
 
   it('tells why records stay, with status 3', async () => {
