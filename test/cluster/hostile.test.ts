@@ -17,7 +17,8 @@ import { ROOT_ALONE } from '../../src/base/trusted-path';
 import { daemons } from '../../src/gridengine/daemons';
 import { gridEngineOwners } from '../../src/gridengine/owners';
 import { until } from '../support/until';
-import { assertQueuesWell, withSite, type Site } from './site';
+import type { CommandResult } from './cell';
+import { assertQueuesWell, awaitFigures, withSite, wordFor, type Site } from './site';
 
 const limits = { timeout: 2_000_000 };
 
@@ -223,6 +224,19 @@ async function shepherdKept({ cell }: Site): Promise<void> {
   }
 }
 
+/** What a job's owner sees of it while it runs is root's word. */
+async function liveFile({ cell }: Site): Promise<void> {
+  const word = wordFor(cell, 'gealice', 'live');
+  const job = await cell.submit('gealice', ['-q', 'all.q@ge1'], word.wait);
+  await awaitFigures(cell, job);
+  const inLive = (command: string): Promise<CommandResult> =>
+    cell.on('ge1', `cd /run/qmemacct/live && ${command}`, { user: 'gealice' });
+  assert.match((await inLive(`cat ${job}.*`)).stdout, /"owner":"gealice"/);
+  assert.notEqual((await inLive(`chmod u+w ${job}.*`)).status, 0);
+  word.give();
+  await cell.waitFinished(job);
+}
+
 describe('a hostile job owner', () => {
   it('gains nothing and harms nobody', limits, async (t) => {
     await withSite(t, { settings: 'accept_self_reported = true' }, async (site) => {
@@ -233,6 +247,7 @@ describe('a hostile job owner', () => {
       await t.test('links, FIFOs and rubbish in the outbox', () => plantedFiles(site));
       await t.test("records in someone else's name", () => forgedWord(site));
       await t.test('a shepherd that is kept in his directory', () => shepherdKept(site));
+      await t.test('the live file of his job', () => liveFile(site));
       await t.test('no queue instance is in error', () => assertQueuesWell(site.cell));
     });
   });
