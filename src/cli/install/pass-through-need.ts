@@ -10,7 +10,10 @@ import { placesWithOurs } from './removal-plan';
 
 const MOST_CONFIG_BYTES = 1024 * 1024;
 
-/** Jobs on this host whose own copy of the configuration names our hooks: a change in qmaster does not reach them. */
+/**
+ * Jobs on this host whose own copy of the configuration names our hooks: a change in qmaster does not reach them. A user can
+ * make it look so (an argument of a job's is in there, too): then the pass-through stays, which does no more than that.
+ */
 function jobsThatNameUs(hooks: string, owners: ReadonlySet<number>, procRoot: string): number {
   return daemons(owners, procRoot).filter(({ name, pid, directoryUid }) => {
     if (name !== 'sge_shepherd' || directoryUid === null) return false;
