@@ -1,10 +1,12 @@
 import { Latest } from '../../base/latest';
 import type { HourSums } from './hour-sums';
-import { HOUR_MS, hourOf, HOURS_OF_DAY, type Span } from './periods';
+import { dayOf, HOUR_MS, hourOf, HOURS_OF_DAY, type Span } from './periods';
 import type { EarlierRow, FactRow } from './summer';
 
-/** Hours that stay: of today, yesterday, and a day in whose middle an interval begins. Of 100,000 records a day each takes 2 MB. */
-const MOST_HOURS = 100;
+/** Hours that stay: of today and yesterday. A hundred thousand records a day take 2 MB each. */
+const MOST_HOURS = 60;
+/** Of days before these latest ones, as after a long import, each record is read each time. */
+const MOST_DAYS = 2;
 /** Of an hour of which a part is asked for: about 10 MB. */
 const MOST_ROWS = 20_000;
 
@@ -61,7 +63,10 @@ export class KeptHours {
 
   /** The pieces of the parts of a plan. `sparse`: an index finds the few records that are wanted. */
   piecesOf(parts: readonly Span[], changes: Changes, sparse: boolean): readonly Piece[] {
-    return parts.flatMap((part) => this.pieces(part, changes, sparse));
+    const lastDay = dayOf(parts.at(-1)?.since ?? 0);
+    return parts.flatMap((part): readonly Piece[] =>
+      dayOf(part.since) <= lastDay - MOST_DAYS ? [{ what: 'read', span: part }] : this.pieces(part, changes, sparse),
+    );
   }
 
   private pieces({ since, until }: Span, changes: Changes, sparse: boolean): readonly Piece[] {
