@@ -178,9 +178,12 @@ interface KeptRows {
 /** Some 25 MB. */
 const MOST_CELLS = 500_000;
 
+/** What an answer takes beside its rows, of which it may have none: as many cells. */
+const ANSWER_CELLS = 500;
+
 /** What a reader keeps of roll-ups, so that a page that is shown again reads none. */
 export const newKeptRows = (): Latest<string, KeptRows> =>
-  new Latest(MOST_CELLS, ({ rows }) => rows.length * (rows[0]?.length ?? 0));
+  new Latest(MOST_CELLS, ({ rows }) => ANSWER_CELLS + rows.length * (rows[0]?.length ?? 0));
 
 /** Reads roll-ups. */
 export class RolledReader {
