@@ -15,7 +15,8 @@ import type { Truth } from '../burners/build';
 import { median } from '../bench/statistics';
 import { oneOf } from '../tries';
 
-const RUNS = 50;
+/** Of each kind: each interval, at six first looks. */
+const RUNS = 24;
 /** Jobs at a time: most of each is waiting. */
 const LANES = 8;
 const INTERVALS_MS = [50, 100, 200, 1000] as const;
@@ -84,7 +85,7 @@ const opennessOf = (known: Bracket | null): string => known?.open.join() ?? 'no 
 
 /** What a busy machine may cost now and then: the kernel's buffer runs over, or the listener gets no CPU for seconds. */
 const BUSY: readonly OpenReason[] = ['lost-records', 'listener-lost'];
-const MOST_BUSY = RUNS / 10;
+const MOST_BUSY = RUNS / 6;
 
 const wasBusy = ({ record }: BracketedRun): boolean =>
   BUSY.some((reason) => record.peak_rss?.open.includes(reason) ?? false);

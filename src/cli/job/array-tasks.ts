@@ -11,7 +11,7 @@ import type { Settings } from '../../record/settings';
 import type { LiveSources } from '../live/sources';
 
 /** A command about jobs waits no longer than this for what Grid Engine says of tasks to come. */
-const PATIENCE_MS = 2000;
+const PATIENCE_MS = 5000;
 
 /** An array job without a heartbeat for longer than a weekend is not asked for. */
 const RECENT_MS = 3 * 86_400_000;

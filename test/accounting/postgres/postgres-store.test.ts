@@ -65,7 +65,7 @@ describe('PostgreSQL', { skip: noPostgres }, () => {
   joinSuite(open);
   taskRequestsSuite(open);
   importSuite(open);
-  summarySuite(open, 5);
+  summarySuite(open, { numRuns: 5, asksByAll: false });
   rollUpSuite(async (t) => {
     const url = server.url(await server.database());
     const [store, db, other] = [openPostgresHistory(url), connect(url), connect(url)];
