@@ -6,7 +6,7 @@ import { limitOf } from '../../record/request';
 import type { Promised } from '../advice/class-advice';
 import type { ArrayNeeds } from '../advice/array-needs';
 import { ArrayFacts, COUNTED_MEMORY, countedAlone, MOST_NAMED, PEAK_MEMORY, taskOf, type BadTask } from './array-facts';
-import { chooseTasks } from './choose-tasks';
+import { ChosenTasks } from './choose-tasks';
 import { renderGauges } from '../screen/gauge';
 import { jobGauges, renderVerdict } from './headline';
 import { adviseRequest } from '../advice/advice';
@@ -161,11 +161,11 @@ export function addArray(
 ): AddedArray | null {
   const full = detail === 'full';
   const [counts, known] = classes instanceof ClassCounts ? [classes, []] : [null, classes];
-  // Those that can't be listed need not be kept.
-  const kept = allTasks || full || choice !== undefined ? [...tasks] : null;
-  const facts = new ArrayFacts(kept ?? tasks, { full, words: wordsOf(screen), dialect, counts });
-  const listsAll = allTasks || facts.tasks <= LISTED_UNASKED;
-  const listed = choice === undefined ? (listsAll ? kept : null) : chooseTasks(kept ?? [], choice);
+  const listing = choice ?? (allTasks ? {} : full ? { limit: LISTED_UNASKED } : null);
+  const chosen = listing === null ? null : new ChosenTasks<RunRecords>(listing);
+  const facts = new ArrayFacts(chosen?.adding(tasks) ?? tasks, { full, words: wordsOf(screen), dialect, counts });
+  const isTooLong = choice === undefined && !allTasks && facts.tasks > LISTED_UNASKED;
+  const listed = isTooLong ? null : (chosen?.list() ?? null);
   if (facts.worst === null) return null;
   return { reruns, promise, classes: counts?.found() ?? known, facts, worst: facts.worst.whole.records, listed };
 }

@@ -45,6 +45,20 @@ describe('tasks that nobody sampled', () => {
       testScreen(),
     ).join('\n');
 
+  it('are the worst of very many, of equal ones the first', () => {
+    const [first] = counted;
+    assert.ok(first !== undefined);
+    const many = Array.from({ length: 5000 }, (_, index) => {
+      const maxvmem_bytes = (1 + ((index * 7919) % 2500)) * 2 ** 10;
+      return [{ ...first, task_id: index + 1, grid_engine: accountOf({ maxvmem_bytes }) }];
+    });
+    const bytesOf = ([record]: (typeof many)[number]): number => record?.grid_engine.maxvmem_bytes ?? 0;
+    const fullest = [...many].sort((a, b) => bytesOf(b) - bytesOf(a)).slice(0, 7);
+    const numbers = (list: readonly (typeof many)[number][]): readonly unknown[] =>
+      list.map(([record]) => record?.task_id);
+    assert.deepEqual(numbers(chooseTasks(many, { worst: 7 })), numbers(fullest));
+  });
+
   it("are worst by Grid Engine's figure", () => {
     assert.deepEqual(
       chooseTasks(
