@@ -1,4 +1,4 @@
-import { existsSync, readdirSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, realpathSync } from 'node:fs';
 import { join } from 'node:path';
 import { untrusted, UntrustedError } from '../base/trusted-path';
 import type { CellLocation } from './find-cell';
@@ -43,13 +43,37 @@ function inRoot(name: ClientName, root: string): readonly string[] {
   }
 }
 
+/** Where Debian's packages have their clients: in PATH is a script that reads `defaults` and runs one of `programs`. */
+export const DEBIAN = {
+  script: '/usr/share/gridengine/gridengine-wrapper',
+  defaults: '/etc/default/gridengine',
+  programs: '/usr/lib/gridengine',
+};
+
+/**
+ * The program where `file` is Debian's script for it: that starts some forty processes to learn the machine's
+ * architecture. The script also says where the cell is, and hands on what the site exports there.
+ */
+export function withoutScript(file: string, name: ClientName, { script, defaults, programs }: typeof DEBIAN): string {
+  try {
+    const program = join(programs, name);
+    if (realpathSync(file) !== script || !existsSync(program)) return file;
+    return existsSync(defaults) && /^\s*export\b/m.test(readFileSync(defaults, 'utf8')) ? file : program;
+  } catch {
+    return file;
+  }
+}
+
 /**
  * Path of a client: in PATH, or else `SGE_ROOT/bin/ARCHITECTURE` of a cell that is in nobody's PATH; null: nowhere. Root
  * gets only one that none but root and Grid Engine's admin user can change; throws UntrustedError where there are others
  * alone.
  */
 export function findClient(name: ClientName, env: Environment, cell: CellLocation | null): string | null {
-  const found = [...inPath(name, env.PATH), ...(cell === null ? [] : inRoot(name, cell.root))];
+  const found =
+    cell === null
+      ? inPath(name, env.PATH)
+      : [...inPath(name, env.PATH).map((file) => withoutScript(file, name, DEBIAN)), ...inRoot(name, cell.root)];
   if (process.geteuid?.() !== 0) return found[0] ?? null;
   const owners = cell?.owners ?? gridEngineOwners('');
   const refused: string[] = [];

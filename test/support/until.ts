@@ -5,9 +5,12 @@ export const PATIENCE_MS = 600_000;
 
 type NotYet = null | undefined | false;
 
+/** A look that takes long, as one that runs a command does, is not taken more often than a third of the time. */
+const REST = 2;
+
 /**
- * Looks again and again, every so many ms, until there is something, and returns that. Rejects after `PATIENCE_MS`,
- * with what was waited for.
+ * Looks again and again, every so many ms or less often, until there is something, and returns that. Rejects after
+ * `PATIENCE_MS`, with what was waited for.
  */
 export async function until<T>(
   look: () => T | NotYet | Promise<T | NotYet>,
@@ -15,10 +18,11 @@ export async function until<T>(
   everyMs = 20,
 ): Promise<T> {
   for (const end = performance.now() + PATIENCE_MS; ;) {
+    const began = performance.now();
     const found = await look();
     if (found !== null && found !== undefined && found !== false) return found;
     if (performance.now() > end)
       throw new Error(`not within ${PATIENCE_MS / 1000} s: ${typeof what === 'string' ? what : await what()}`);
-    await sleep(everyMs);
+    await sleep(Math.max(everyMs, REST * (performance.now() - began)));
   }
 }
