@@ -8,6 +8,7 @@ import type { JobRecord } from '../../src/record/record';
 import { recordOf } from '../support/records';
 import { oneOf } from '../tries';
 import { plainAttempts } from './plain-attempts';
+import { cpuMs } from '../support/cpu-time';
 
 const T0 = Date.UTC(2026, 10, 1);
 const DAY = 86_400_000;
@@ -242,9 +243,9 @@ describe('of ten thousand records of a number', () => {
   const times = Array.from({ length: MANY }, (_, index) => T0 + index * 60_000);
   const takesLittle = (records: readonly StoredRecord[]): Promise<void> =>
     oneOf(3, () => {
-      const start = performance.now();
+      const start = cpuMs();
       assert.equal(arrangeAttempts(records, { all: true }).records.length, records.length);
-      assert.ok(performance.now() - start < 2000);
+      assert.ok(cpuMs() - start < 2000);
     });
 
   it('each submitted anew, it takes little time', () =>

@@ -3,6 +3,7 @@ import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { matchesPattern } from '../../src/base/pattern';
 import { oneOf } from '../tries';
+import { cpuMs } from '../support/cpu-time';
 
 describe('matchesPattern', () => {
   it('knows * and ?, and nothing else', () => {
@@ -46,8 +47,8 @@ describe('matchesPattern', () => {
 
   it('takes no time over a pattern made to take it', () =>
     oneOf(3, () => {
-      const start = performance.now();
+      const start = cpuMs();
       assert.equal(matchesPattern('a'.repeat(20_000), `${'*a'.repeat(200)}*b`), false);
-      assert.ok(performance.now() - start < 2000);
+      assert.ok(cpuMs() - start < 2000);
     }));
 });

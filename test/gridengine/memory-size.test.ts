@@ -5,6 +5,7 @@ import fc from 'fast-check';
 
 import { parseMemorySize, parseTime } from '../../src/gridengine/memory-size';
 import { oneOf } from '../tries';
+import { cpuMs } from '../support/cpu-time';
 
 function bytes(text: string): number {
   const result = parseMemorySize(text);
@@ -100,7 +101,7 @@ describe('parseMemorySize', () => {
 
   it('is quick on hostile text', () =>
     oneOf(5, () => {
-      const started = performance.now();
+      const started = cpuMs();
       for (const text of [
         '1'.repeat(1e6),
         `0x${'f'.repeat(4000)}`,
@@ -109,7 +110,7 @@ describe('parseMemorySize', () => {
       ]) {
         parseMemorySize(text);
       }
-      assert.ok(performance.now() - started < 500);
+      assert.ok(cpuMs() - started < 500);
     }));
 });
 

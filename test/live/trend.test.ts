@@ -5,6 +5,7 @@ import type { Trend } from '../../src/live/cluster-view';
 import { trendOf } from '../../src/live/trend';
 import { oneOf } from '../tries';
 import { GIB, MIB } from './snapshots';
+import { cpuMs } from '../support/cpu-time';
 
 const START = Date.UTC(2026, 10, 20, 12, 0, 0);
 
@@ -191,8 +192,8 @@ describe('trendOf', () => {
 
   it('is cheap, however long a series is', () =>
     oneOf(3, () => {
-      const before = performance.now();
+      const before = cpuMs();
       trend(ramp(1_000_000, 0, 1), 1e12, { step: 0.001 });
-      assert.ok(performance.now() - before < 1000);
+      assert.ok(cpuMs() - before < 1000);
     }));
 });

@@ -50,15 +50,7 @@ const LONGEST = [
  * differently there is of the group `cluster`, too; the rest is of the group `ocs`.
  */
 const IN_CLUSTER_ALSO_ON: Readonly<Record<string, readonly string[]>> = {
-  'ocs9.1': [
-    'cluster/cell',
-    'cluster/why',
-    'cluster/ocs',
-    'cluster/brackets',
-    'cluster/hooks',
-    'cluster/limits',
-    'cluster/pending',
-  ],
+  'ocs9.1': ['cluster/cell', 'cluster/why', 'cluster/ocs', 'cluster/hooks', 'cluster/limits', 'cluster/pending'],
   'ocs9.2': ['cluster/jobs', 'cluster/import', 'cluster/ocs', 'cluster/proved', 'cluster/live', 'cluster/night'],
 };
 

@@ -7,6 +7,7 @@ import { assertGolden } from '../golden';
 import { GIB, MIB } from '../../live/snapshots';
 import { oneOf } from '../../tries';
 import { liveScreen, manyJobs, NOW, oneJob, sampleView, trendIn } from './sample-view';
+import { cpuMs } from '../../support/cpu-time';
 
 process.env.TZ = 'Europe/Berlin';
 
@@ -122,10 +123,10 @@ describe('renderJobs', () => {
   it('renders ten thousand jobs in a moment', () => {
     const jobs = manyJobs(10_000);
     return oneOf(3, () => {
-      const start = performance.now();
+      const start = cpuMs();
       const lines = renderJobs(of(jobs), liveScreen({ width: 160, colour: true }));
       assert.ok(lines.length > 10_000);
-      assert.ok(performance.now() - start < 5000, `${performance.now() - start} ms`);
+      assert.ok(cpuMs() - start < 5000, `${cpuMs() - start} ms`);
     });
   });
 });

@@ -10,6 +10,7 @@ import type { Screen } from '../../../src/report/screen/screen';
 import { assertGolden } from '../golden';
 import { oneOf } from '../../tries';
 import { liveScreen, manyJobs, sampleView } from './sample-view';
+import { cpuMs } from '../../support/cpu-time';
 
 process.env.TZ = 'Europe/Berlin';
 
@@ -125,12 +126,12 @@ describe('renderWatch', () => {
     const draw = (): Frame => renderWatch(state, large, select(state, large), liveScreen({ width: 160 }), 50);
     draw();
     return oneOf(3, () => {
-      const began = performance.now();
+      const began = cpuMs();
       for (let turn = 0; turn < 5; turn++) {
         state = stepWatch(state, turn % 2 === 0 ? 's' : 'pagedown', draw().extent);
         draw();
       }
-      assert.ok((performance.now() - began) / 10 < 500);
+      assert.ok((cpuMs() - began) / 10 < 500);
     });
   });
 });
