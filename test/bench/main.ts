@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import type { Bench, BenchOptions, Section } from './bench';
 import { adviceBench } from './advice';
@@ -150,8 +150,23 @@ async function main(argv: readonly string[]): Promise<number> {
   return failed ? 1 : 0;
 }
 
+/** Ends what this process started: who ends it by its pid alone does not end those. */
+function endChildren(): void {
+  for (const task of readdirSync('/proc/self/task')) {
+    const children = readFileSync(`/proc/self/task/${task}/children`, 'utf8').match(/\d+/g) ?? [];
+    for (const child of children) process.kill(Number(child), 'SIGTERM');
+  }
+}
+
 // Shepherds end what they started when this process does; 'exit' removes the directories.
-for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => process.exit(1));
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
+  process.once(signal, () => {
+    try {
+      endChildren();
+    } finally {
+      process.exit(1);
+    }
+  });
 
 main(process.argv.slice(2)).then(
   (status) => {
