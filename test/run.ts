@@ -8,8 +8,8 @@ import { hasRoom } from './runner/room';
 import { lineOf, summaryOf } from './runner/summary';
 import { endRunning, runTestFile, type FileResult } from './runner/test-process';
 
-/** Tests on a cell mostly wait: for jobs, for intervals of Grid Engine's. */
-const CELLS = availableParallelism() + 4;
+/** A cell takes half a processor or a whole one, and more the longer its tests take: its services look every second. */
+const CELLS = availableParallelism() + 2;
 
 /** How many files run at once, by what they need; among those that need a processor, one mostly waits. */
 const WORKERS: Readonly<Record<Need, number>> = { processor: availableParallelism() + 1, cell: CELLS, machine: 1 };
