@@ -50,15 +50,19 @@ export const DEBIAN = {
   programs: '/usr/lib/gridengine',
 };
 
+/** A line of `defaults` that says nothing to a client in a known cell. Any other may export something, or read a file. */
+const ORDINARY = /^\s*(#|$|SGE_(START_\w+|ROOT|CELL|ARCH)=[^;&|]*$)/;
+
 /**
  * The program where `file` is Debian's script for it: that starts some forty processes to learn the machine's
- * architecture. The script also says where the cell is, and hands on what the site exports there.
+ * architecture. The script also says where the cell is, and runs what the site has put into `defaults`.
  */
 export function withoutScript(file: string, name: ClientName, { script, defaults, programs }: typeof DEBIAN): string {
   try {
     const program = join(programs, name);
     if (realpathSync(file) !== script || !existsSync(program)) return file;
-    return existsSync(defaults) && /^\s*export\b/m.test(readFileSync(defaults, 'utf8')) ? file : program;
+    const lines = existsSync(defaults) ? readFileSync(defaults, 'utf8').split('\n') : [];
+    return lines.every((line) => ORDINARY.test(line)) ? program : file;
   } catch {
     return file;
   }

@@ -20,15 +20,19 @@ function packages(defaults: string | null): { readonly client: string; readonly 
 
 describe("Debian's script around a client", () => {
   it('is passed over where it adds nothing to what we know', () => {
-    for (const defaults of [null, '', 'SGE_ROOT=/srv/sge\n# no export\n']) {
+    const usual = '# A comment; export\n\nSGE_START_EXECD=yes\nSGE_ROOT=/srv/sge\nSGE_ARCH=`"$SGE_ROOT/util/arch"`\n';
+    for (const defaults of [null, '', usual]) {
       const { client, debian } = packages(defaults);
       assert.equal(withoutScript(client, 'qstat', debian), join(debian.programs, 'qstat'));
     }
   });
 
-  it('is run where the site exports something in it, or the program is not there', () => {
-    const { client, debian } = packages('SGE_ROOT=/srv/sge\n  export SGE_QMASTER_PORT=7000\n');
-    assert.equal(withoutScript(client, 'qstat', debian), client);
+  it('is run where the site has put something else into it, or the program is not there', () => {
+    const port = 'SGE_QMASTER_PORT=7000';
+    for (const line of [`  export ${port}`, `SGE_CELL=a; export ${port}`, port, '. /srv/sge/settings.sh', 'set -a']) {
+      const { client, debian } = packages(`SGE_ROOT=/srv/sge\n${line}\n`);
+      assert.equal(withoutScript(client, 'qstat', debian), client, line);
+    }
     const { client: other, debian: bare } = packages(null);
     assert.equal(withoutScript(other, 'qhost', bare), other);
   });
