@@ -1,12 +1,9 @@
 #!/bin/sh
-# Installs what the tests can use, of Debian and DuckDB: a real Grid Engine, a C compiler, rivals to compare with, qemu,
+# Installs what the tests can use, of Debian: a real Grid Engine, a C compiler, rivals to compare with, qemu,
 # PostgreSQL, a browser, Prometheus and others that figures are sent to, what makes packages and rolls them out, what reads HDF5,
 # the shells that completion is for, what checks manual pages and XML.
 # Where that can't be done, it says so and the tests that need them print that they were skipped.
 set -u
-# 70 MB, for one test.
-[ -d node_modules/@duckdb ] || npm install --no-save --ignore-scripts --no-audit --no-fund @duckdb/node-api >/dev/null 2>&1 ||
-  echo 'skipped: @duckdb/node-api could not be installed'
 wanted='gridengine-master gridengine-exec gridengine-client gridengine-common iproute2 gcc libc6-dev procps
   sysstat linux-perf python3-psutil qemu-system-x86 busybox-static postgresql
   chromium prometheus prometheus-node-exporter graphite-carbon graphite-web influxdb victoria-metrics
@@ -36,6 +33,11 @@ if [ ! -e /usr/sbin/policy-rc.d ]; then
   chmod 755 /usr/sbin/policy-rc.d
   trap 'rm -f /usr/sbin/policy-rc.d' EXIT
 fi
-for package in $missing; do
-  apt-get install -q -y --no-install-recommends "$package" >/dev/null || echo "skipped: $package could not be installed"
+install() {
+  apt-get install -q -y --no-install-recommends "$@" >/dev/null
+}
+# One that is not to be had would keep all others away.
+# shellcheck disable=SC2086
+install $missing || for package in $missing; do
+  install "$package" || echo "skipped: $package could not be installed"
 done

@@ -1,4 +1,5 @@
 import { availableParallelism } from 'node:os';
+import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { packageRoot } from '../src/base/package-root';
 import { downCell } from './cluster/cell';
@@ -6,6 +7,7 @@ import { stateDirOf } from './cluster/layout';
 import { groupsNamed, testFiles, type Need, type TestFile } from './runner/groups';
 import { hasRoom } from './runner/room';
 import { lineOf, summaryOf } from './runner/summary';
+import { PROGRAM_VARIABLE, release } from './support/released';
 import { endRunning, runTestFile, type FileResult } from './runner/test-process';
 
 /** A cell takes half a processor or a whole one, and more the longer its tests take: its services look every second. */
@@ -22,6 +24,7 @@ const cellOf = (worker: number): string => String(FIRST_CELL + worker);
 let isInterrupted = false;
 
 const LOGS = join(packageRoot(), 'dist', 'test-output');
+const RELEASE = join(packageRoot(), 'dist', 'test-release');
 
 /** Runs the files, as many at once as there are workers; each worker has a cell of its own, if the file wants one. */
 async function runAll(files: readonly TestFile[], need: Need): Promise<readonly FileResult[]> {
@@ -64,6 +67,9 @@ async function downCells(): Promise<void> {
 async function main(names: readonly string[]): Promise<void> {
   const groups = groupsNamed(names);
   const files = testFiles(__dirname).filter(({ group }) => groups.includes(group));
+  rmSync(RELEASE, { recursive: true, force: true });
+  release(RELEASE);
+  process.env[PROGRAM_VARIABLE] = RELEASE;
   const together = await Promise.all([runAll(files, 'cell'), runAll(files, 'processor')]);
   const results = [...together.flat(), ...(await runAll(files, 'machine'))];
   const areFew = results.filter(({ isGreen }) => !isGreen).length <= MOST_AGAIN;

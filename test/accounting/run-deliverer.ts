@@ -3,10 +3,12 @@ import type { ChildProcessWithoutNullStreams } from 'node:child_process';
 import { chownSync, mkdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type {} from 'node:test';
+import { programPath } from '../../src/base/programs';
 import type { JobRecord } from '../../src/record/record';
+import { PROGRAM } from '../support/released';
 import { temporaryStore } from './temporary-store';
 
-export const DELIVERER = join(__dirname, '../../src/accounting/deliverer.js');
+export const DELIVERER = programPath('accounting/deliverer', PROGRAM);
 
 const NOBODY = 65534;
 /** As the sampler does it: root starts the deliverer as someone else. */

@@ -1,4 +1,3 @@
-import { execFileSync } from 'node:child_process';
 import { tuningFlags } from '../../src/base/node-flags';
 import {
   chownSync,
@@ -18,6 +17,7 @@ import { NodeStore } from '../../src/sampler/node-store/node-store';
 import { delivererIdentity } from '../../src/sampler/delivery/outbox-feeder';
 import { packageRoot } from '../../src/base/package-root';
 import { sampleConfig } from '../gridengine/spool-samples';
+import { release } from '../support/released';
 import { temporaryDirectory } from '../support/temporary-directory';
 
 /** A private installation of hooks, state and accounting DB under os.tmpdir(). */
@@ -77,7 +77,7 @@ function releasedProgram(): string {
   // A bench that has ended takes it along.
   if (released !== null && existsSync(released)) return released;
   released = join(temporaryDirectory(0o711), 'program');
-  execFileSync(process.execPath, [join(packageRoot(), '.ci', 'bundle.mjs'), packageRoot(), released]);
+  release(released);
   return released;
 }
 

@@ -2,12 +2,12 @@ import assert from 'node:assert/strict';
 import { chmodSync, existsSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
-import { packageRoot } from '../../src/base/package-root';
 import { SETTINGS_FILE } from '../../src/record/settings';
 import { upCell, type Cell } from './cell';
 import { client, kind } from './kind';
 import { configureHooks, KEEP_FROM_THE_MACHINE, settingsOf } from './product';
 import { siteObstacle } from './site';
+import { COMMAND } from '../support/qmemacct';
 import { until } from '../support/until';
 
 const USER = 'gealice';
@@ -20,9 +20,8 @@ interface Place {
 
 async function installOn({ cell, prefix, accounting }: Place, host: string, ...more: readonly string[]): Promise<void> {
   await cell.check(host, KEEP_FROM_THE_MACHINE);
-  const program = join(packageRoot(), 'bin', 'qmemacct');
   const words = ['install', '--node', '--yes', '--prefix', prefix, '--accounting', accounting, ...more];
-  const { status, stdout, stderr } = await cell.on(host, ['node', program, ...words]);
+  const { status, stdout, stderr } = await cell.on(host, ['node', COMMAND, ...words]);
   assert.equal(status, 0, stdout + stderr);
   assert.ok(!stderr.includes('no server answers'), stderr);
   await cell.check(host, `cat >>${SETTINGS_FILE}`, { stdin: settingsOf(cell, 'delivery_jitter_ms = 0') });

@@ -29,7 +29,8 @@ export const sonOfGridEngine: CellKind = {
   dialect: 'sge8.1.9',
   sgeRoot,
   binaries,
-  path: [],
+  // Debian's scripts around them take forty processes for each question.
+  path: [binaries],
   accounting: 'accounting',
   readAccounting: parseAccounting,
   wantsStaticEnv: false,

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { openSqliteReader } from '../../src/accounting/sqlite/sqlite-store';
@@ -9,7 +8,6 @@ import type { JobSum } from '../../src/accounting/job-sum';
 import { readQhost } from '../../src/gridengine/qhost/read-qhost';
 import { readJobList } from '../../src/gridengine/qstat/read-job-list';
 import type { AnswerReader } from '../../src/gridengine/reading';
-import { packageRoot } from '../../src/base/package-root';
 import type { JobRecord } from '../../src/record/record';
 import { SETTINGS_FILE } from '../../src/record/settings';
 import type { Truth } from '../burners/build';
@@ -40,11 +38,12 @@ import {
 } from './site';
 import { taskTruths, tightScript, type TightTask } from './tight';
 import { watchAs } from './watcher';
+import { COMMAND } from '../support/qmemacct';
 import { until } from '../support/until';
 
 const limits = { timeout: 2_000_000 };
 const MASTER = 'ge0';
-const QMEMACCT = ['node', join(packageRoot(), 'bin', 'qmemacct')] as const;
+const QMEMACCT = ['node', COMMAND] as const;
 const PORT = 8181;
 const SHORT_INTERVALS = 'poll_interval = 1\nusage_interval = 1\nheartbeat = 2\n';
 /** The shells around a burner, and the clients of tasks that the script starts. */

@@ -2,15 +2,15 @@ import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
-import { packageRoot } from '../../src/base/package-root';
 import { SETTINGS_FILE } from '../../src/record/settings';
 import { client } from './kind';
 import { withSite, type Site } from './site';
+import { COMMAND } from '../support/qmemacct';
 import { until } from '../support/until';
 
 const USER = 'gealice';
 const MASTER = 'ge0';
-const QMEMACCT = ['node', join(packageRoot(), 'bin', 'qmemacct')] as const;
+const QMEMACCT = ['node', COMMAND] as const;
 
 /** What `qmemacct job` shows once it has this to say: the scheduler needs a run for its reasons. */
 async function shows({ cell }: Site, job: string, expected: RegExp): Promise<string> {

@@ -4,13 +4,13 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { openSqliteReader } from '../../src/accounting/sqlite/sqlite-store';
 import type { JobRecord } from '../../src/record/record';
 import { SETTINGS_FILE } from '../../src/record/settings';
-import { packageRoot } from '../../src/base/package-root';
 import type { JobAttempt } from '../../src/accounting/store';
 import type { Cell, CommandResult } from './cell';
 import { kind } from './kind';
+import { COMMAND } from '../support/qmemacct';
 import { PATIENCE_MS } from '../support/until';
 
-const QMEMACCT = ['node', join(packageRoot(), 'bin', 'qmemacct')] as const;
+const QMEMACCT = ['node', COMMAND] as const;
 
 /** The product as a site has it: installed on every execution host, hooks configured by `qmemacct install`. */
 export interface Product {

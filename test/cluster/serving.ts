@@ -1,14 +1,13 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { join } from 'node:path';
-import { packageRoot } from '../../src/base/package-root';
 import { SETTINGS_FILE } from '../../src/record/settings';
 import { adminUser } from './kind';
 import type { Site } from './site';
+import { COMMAND } from '../support/qmemacct';
 import { until } from '../support/until';
 
 const MASTER = 'ge0';
-const SERVE = ['node', join(packageRoot(), 'bin', 'qmemacct'), 'serve'] as const;
+const SERVE = ['node', COMMAND, 'serve'] as const;
 
 /**
  * `qmemacct serve` on the master, as the owner of the accounting DB and at its socket alone, with these settings; ends when

@@ -6,7 +6,7 @@ import { describe, it } from 'node:test';
 import { adminUserIn, findCell } from '../../src/gridengine/find-cell';
 import { findClient } from '../../src/gridengine/find-client';
 import { apart, apartOrNot } from '../base/apart';
-import { packageRoot } from '../../src/base/package-root';
+import { COMMAND } from '../support/qmemacct';
 import { temporaryDirectory } from '../support/temporary-directory';
 
 const asRoot = { skip: process.getuid?.() === 0 ? false : 'what root believes is asked' };
@@ -144,8 +144,6 @@ describe('the cell that root believes', asRoot, () => {
   });
 });
 
-const MAIN = join(packageRoot(), 'dist/src/cli/main.js');
-
 describe('what a user says of Grid Engine', apartOrNot, () => {
   it('gives no user a command of root, by a process called sge_execd', () => {
     const fake = newRoot('nobody');
@@ -162,7 +160,7 @@ describe('what a user says of Grid Engine', apartOrNot, () => {
       "$2" "$3" --config "$4" doctor --json
       "$2" "$3" --config "$4" install --node --dry-run
       "$2" "$3" --config "$4" uninstall --node --dry-run`;
-    const said = apart(script, [fake.root, process.execPath, MAIN, config]);
+    const said = apart(script, [fake.root, process.execPath, COMMAND, config]);
     assert.ok(!existsSync(fake.mark), `root ran a user's qconf: ${said}`);
     assert.doesNotMatch(said, new RegExp(fake.root));
   });
@@ -172,7 +170,7 @@ describe('what a user says of Grid Engine', apartOrNot, () => {
     giveTo(USER, fake);
     const config = join(newRoot('none').root, 'qmemacct.toml');
     writeFileSync(config, '');
-    const words = [process.execPath, MAIN, config];
+    const words = [process.execPath, COMMAND, config];
     const env = { SGE_ROOT: fake.root };
     const commands = ['doctor', 'install --node --dry-run', 'install --dry-run', 'uninstall --node --dry-run', 'live'];
     for (const command of commands) {

@@ -30,6 +30,7 @@ import { startTicksOf } from '../../src/sampler/job/pid-file';
 import { readText } from '../../src/sources/files';
 import { bootId } from '../../src/sources/proc/clock';
 import { sampleConfig } from '../gridengine/spool-samples';
+import { PROGRAM } from '../support/released';
 import { temporaryDirectory } from '../support/temporary-directory';
 import { until } from '../support/until';
 
@@ -125,7 +126,7 @@ export function newSite(t: TestContext, { settings = [], armWait = 1.5, conf = {
     if (name.endsWith('.sh')) copyFileSync(join(source, name), join(site.hooks, name));
   const values = {
     node: process.execPath,
-    program: packageRoot(),
+    program: PROGRAM,
     settings: site.settings,
     cluster: 'test',
     state: site.state,

@@ -1,13 +1,14 @@
 import { spawn, spawnSync, type ChildProcess, type SpawnSyncReturns } from 'node:child_process';
 import { once } from 'node:events';
-import { join } from 'node:path';
 import type { TestContext } from 'node:test';
-import { packageRoot } from '../../src/base/package-root';
+import { programPath } from '../../src/base/programs';
 import { runProgram } from '../../src/cli/program';
 import type { Terminal } from '../../src/cli/terminal';
 import { fakeTerminal } from '../cli/fake-terminal';
+import { PROGRAM } from './released';
 
-export const COMMAND = join(packageRoot(), 'bin', 'qmemacct');
+/** What Node is started with for the command. */
+export const COMMAND = programPath('cli/main', PROGRAM);
 
 /** Users that every Debian has, by their numbers there. */
 export const DAEMON = 1;

@@ -12,14 +12,13 @@ import {
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { spawn, spawnSync } from 'node:child_process';
-import { packageRoot } from '../../../src/base/package-root';
 import { failedLine, sampleLine, sampleLines } from '../../accounting/import/sample-lines';
 import { noPostgres, startServer } from '../../accounting/postgres/server';
 import { SETTINGS_FILE } from '../../../src/record/settings';
 import { fakeTerminal } from '../fake-terminal';
 import { temporaryDirectory } from '../../support/temporary-directory';
 import { until } from '../../support/until';
-import { runCommand, type Answer, NOBODY, notRoot, qmemacct } from '../../support/qmemacct';
+import { COMMAND, runCommand, type Answer, NOBODY, notRoot, qmemacct } from '../../support/qmemacct';
 
 interface Site {
   readonly directory: string;
@@ -191,7 +190,7 @@ describe('qmemacct import', () => {
       writeFileSync(config, `accounting = "${join(store, 'a.db')}"\ndeliver_as = "nobody"\n${more}`);
     const run = (): string => {
       const env = { PATH: '/usr/bin:/bin', SGE_ROOT: join(directory, 'cell'), SGE_CELL: 'default' };
-      const words = [join(packageRoot(), 'dist/src/cli/main.js'), 'import', '--config', config];
+      const words = [COMMAND, 'import', '--config', config];
       return spawnSync(process.execPath, words, { encoding: 'utf8', env }).stderr;
     };
     const denied = /can't be read: permission denied for user "nobody"; let that user read it .*"deliver_as"/;
@@ -250,8 +249,7 @@ describe('qmemacct import', () => {
 
   async function follows({ file, config, run }: Site): Promise<void> {
     writeFileSync(file, sampleLines(1, 40));
-    const program = join(packageRoot(), 'bin', 'qmemacct');
-    const child = spawn(process.execPath, [program, 'import', '--follow', '--config', config], { stdio: 'pipe' });
+    const child = spawn(process.execPath, [COMMAND, 'import', '--follow', '--config', config], { stdio: 'pipe' });
     const ended = new Promise<number | null>((resolve) => child.once('exit', resolve));
     let said = '';
     child.stdout.on('data', (text: Buffer) => (said += text.toString()));

@@ -8,6 +8,7 @@ import type { Finding } from '../../../src/cli/doctor/finding';
 import { packageRoot } from '../../../src/base/package-root';
 import { apart, apartOrNot } from '../../base/apart';
 import { fakeTerminal } from '../fake-terminal';
+import { COMMAND } from '../../support/qmemacct';
 import { temporaryDirectory } from '../../support/temporary-directory';
 import { ALL_SOURCE_FACTS } from '../../../src/sources/registry';
 
@@ -91,11 +92,10 @@ describe('doctor', () => {
   function findingsWith(rights: readonly string[], toml = ''): readonly Finding[] {
     const own = join(temporaryDirectory(0o755), 'qmemacct.toml');
     writeFileSync(own, readFileSync(config, 'utf8') + toml);
-    const program = join(packageRoot(), 'dist', 'src', 'cli', 'main.js');
     const [command, ...more] = [
       ...rights,
       process.execPath,
-      program,
+      COMMAND,
       'doctor',
       '--json',
       '--execution-host',
@@ -135,7 +135,6 @@ describe('doctor', () => {
   });
 
   describe('on a host without execd', apartOrNot, () => {
-    const program = join(packageRoot(), 'dist', 'src', 'cli', 'main.js');
     const said = (before: string): Answer => {
       const top = temporaryDirectory();
       for (const name of ['sge_qmaster', 'sge_execd']) {
@@ -145,7 +144,7 @@ describe('doctor', () => {
       chmodSync(top, 0o755);
       writeFileSync(join(top, 'q.toml'), `accounting = "${top}/accounting.db"\ndeliver_as = "root"\n`);
       const script = `cd "$1"; ${before}\nPATH=/none exec "$2" "$3" --config "$1/q.toml" doctor --json --prefix "$1/opt"`;
-      return JSON.parse(apart(script, [top, process.execPath, program], { SGE_ROOT: '/none' })) as Answer;
+      return JSON.parse(apart(script, [top, process.execPath, COMMAND], { SGE_ROOT: '/none' })) as Answer;
     };
     const until = (name: string): string => `until grep -qx ${name} /proc/$!/comm; do :; done`;
     const roleOf = ({ checks: [role] }: Answer): string => `${role?.severity ?? ''}: ${role?.says ?? ''}`;

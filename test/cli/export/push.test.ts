@@ -11,12 +11,11 @@ import type { JobRecord } from '../../../src/record/record';
 import { SqliteDatabase } from '../../../src/native/sqlite';
 import { settingsToml } from '../../../src/record/settings';
 import { NodeStore } from '../../../src/sampler/node-store/node-store';
-import { qmemacctMeanwhile } from '../../support/qmemacct';
+import { COMMAND, qmemacctMeanwhile } from '../../support/qmemacct';
 import { temporaryDirectory } from '../../support/temporary-directory';
 import { serveOnSocket } from '../../live/snapshot-server';
 import { httpServer, sinkSettings, tcpServer, type Asked } from '../../export/push/servers';
 
-const MAIN = join(packageRoot(), 'dist', 'src', 'cli', 'main.js');
 const ANALYSE = '/usr/bin/systemd-analyze';
 const NOW = Date.now();
 
@@ -96,7 +95,7 @@ function damagedNodeDb(stateDirectory: string): void {
 }
 
 function start({ config }: Place, ...words: readonly string[]): ChildProcess {
-  return spawn(process.execPath, [MAIN, '--config', config, 'export', 'push', ...words], {
+  return spawn(process.execPath, [COMMAND, '--config', config, 'export', 'push', ...words], {
     stdio: ['ignore', 'pipe', 'pipe'],
   });
 }

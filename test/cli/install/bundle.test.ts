@@ -4,11 +4,12 @@ import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { before, describe, it } from 'node:test';
 import { samplerFlags } from '../../../src/base/node-flags';
-import { packageRoot, packageVersion } from '../../../src/base/package-root';
+import { packageVersion } from '../../../src/base/package-root';
 import { PROGRAMS } from '../../../src/base/programs';
 import { programFiles } from '../../../src/cli/install/program-files';
 import { realisticRecords } from '../../accounting/realistic-record';
 import { lineOf } from '../../accounting/run-deliverer';
+import { release } from '../../support/released';
 import { temporaryDirectory } from '../../support/temporary-directory';
 
 interface Watched {
@@ -25,7 +26,7 @@ function node(...words: readonly string[]): { readonly stdout: string; readonly 
 
 function bundled(): string {
   const program = join(temporaryDirectory(), 'program');
-  node(join(packageRoot(), '.ci', 'bundle.mjs'), packageRoot(), program);
+  release(program);
   return program;
 }
 

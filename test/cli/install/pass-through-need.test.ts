@@ -4,8 +4,8 @@ import { chmodSync, chownSync, copyFileSync, mkdirSync, symlinkSync, writeFileSy
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { passThroughNeed } from '../../../src/cli/install/pass-through-need';
-import { packageRoot } from '../../../src/base/package-root';
 import { apart, apartOrNot } from '../../base/apart';
+import { COMMAND } from '../../support/qmemacct';
 import { temporaryDirectory } from '../../support/temporary-directory';
 
 const USER = 65_534;
@@ -56,7 +56,6 @@ describe('jobs that name our hooks', apartOrNot, () => {
       until grep -qx sge_shepherd /proc/[0-9]*/comm; do :; done
       timeout 100 "$2" "$3" --config "$1/none.toml" uninstall --node --dry-run --prefix "$1/opt"
       echo "status $?"`;
-    const main = join(packageRoot(), 'dist/src/cli/main.js');
-    assert.match(apart(script, [top, process.execPath, main]), /status 0/);
+    assert.match(apart(script, [top, process.execPath, COMMAND]), /status 0/);
   });
 });

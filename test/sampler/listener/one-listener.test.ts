@@ -10,7 +10,7 @@ import { connectListener, type ListenerLink } from '../../../src/sampler/listene
 import { wordsOfSettings } from '../../../src/sampler/job/sampler-words';
 import type { Reply } from '../../../src/sampler/listener/protocol';
 import { runningListener, settingsDigest } from '../../../src/sampler/listener/running';
-import { packageRoot } from '../../../src/base/package-root';
+import { programPath } from '../../../src/base/programs';
 import { loadSettings, type Settings } from '../../../src/record/settings';
 import { openNodeReader } from '../../../src/sampler/node-store/node-reader';
 import { NodeStore } from '../../../src/sampler/node-store/node-store';
@@ -18,6 +18,7 @@ import { bracketsObstacle } from '../../burners/bracketed';
 import { burner } from '../../burners/build';
 import { oneOf } from '../../tries';
 import { noOomKill, overfull } from '../../support/limited-group';
+import { PROGRAM } from '../../support/released';
 import { temporaryDirectory } from '../../support/temporary-directory';
 import { until } from '../../support/until';
 
@@ -67,7 +68,7 @@ function newNode(t: TestContext, linger: string): Node {
 
 /** Starts the next listener as the installation does. */
 function takeOver({ settingsPath, settings }: Node): number {
-  const script = join(packageRoot(), 'dist', 'src', 'sampler', 'listener', 'main.js');
+  const script = programPath('sampler/listener/main', PROGRAM);
   const words = [script, settingsPath, ...wordsOfSettings(settings), 'take-over'];
   const child = spawn(process.execPath, words, { stdio: 'ignore', detached: true });
   child.unref();
