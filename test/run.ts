@@ -10,11 +10,11 @@ import { lineOf, summaryOf } from './runner/summary';
 import { PROGRAM_VARIABLE, release } from './support/released';
 import { endRunning, runTestFile, type FileResult } from './runner/test-process';
 
-/** A cell takes half a processor or a whole one, and more the longer its tests take: its services look every second. */
+/** A cell takes half a processor. */
 const CELLS = availableParallelism() + 2;
 
-/** How many files run at once, by what they need; among those that need a processor, one mostly waits. */
-const WORKERS: Readonly<Record<Need, number>> = { processor: availableParallelism() + 1, cell: CELLS, machine: 1 };
+/** How many files run at once at most, by what they need. */
+const WORKERS: Readonly<Record<Need, number>> = { processor: availableParallelism(), cell: CELLS, machine: 1 };
 
 /** Cells are numbered from the one after this: another suite on the same machine starts elsewhere. */
 const FIRST_CELL = Number(process.env.QMEMACCT_TEST_CELL ?? '0');
@@ -24,6 +24,7 @@ const cellOf = (worker: number): string => String(FIRST_CELL + worker);
 let isInterrupted = false;
 
 const LOGS = join(packageRoot(), 'dist', 'test-output');
+/** What the tests start and install: the programs that sites get, which start in two thirds of the time. */
 const RELEASE = join(packageRoot(), 'dist', 'test-release');
 
 /** Runs the files, as many at once as there are workers; each worker has a cell of its own, if the file wants one. */
@@ -32,8 +33,8 @@ async function runAll(files: readonly TestFile[], need: Need): Promise<readonly 
   const results: FileResult[] = [];
   const worker = async (number: number): Promise<void> => {
     for (;;) {
-      // On a slow machine tests on a cell wait for processors, too.
-      if (need === 'cell' && number > availableParallelism()) await hasRoom(() => waiting.length === 0);
+      // What waits for a processor looks again and again meanwhile, and takes more of them.
+      if (number > 1) await hasRoom(() => waiting.length === 0);
       const file = isInterrupted ? undefined : waiting.shift();
       if (file === undefined) return;
       const environment = { ...file.environment, QMEMACCT_TEST_CELL: cellOf(number) };

@@ -118,7 +118,7 @@ async function withoutListener(site: Site): Promise<void> {
   assert.equal(listenerOf(site, FRESH_HOST), null);
 }
 
-const CHILDREN = 2000;
+const CHILDREN = 1000;
 const BURNERS = 2;
 const CHILD_SECONDS = 0.02;
 
@@ -434,7 +434,7 @@ describe('brackets of jobs on a real Grid Engine', () => {
     const settings = 'listener_linger = 600\ndelivery_jitter_ms = 0';
     await withSite(t, { settings }, async (site) => {
       await t.test('no listener, and a prolog that does not wait: a gap at the start', () => withoutListener(site));
-      await t.test('2,000 children: all counted', () => manyChildren(site));
+      await t.test('1,000 children: all counted', () => manyChildren(site));
       await t.test('two jobs at once: each gets its own', () => twoAtOnce(site));
       await t.test('a program that was never replaced needs no limit', () => noNeedForALimit(site));
       await t.test('env and what it executes', () => execChain(site));

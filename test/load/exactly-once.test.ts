@@ -16,9 +16,10 @@ import { seededRandom } from '../accounting/realistic-record';
 import { noPostgres, startServer } from '../accounting/postgres/server';
 import { cannotRun, sharedStore, UNPRIVILEGED } from '../accounting/run-deliverer';
 import { temporaryDirectory } from '../support/temporary-directory';
+import { often } from '../support/thorough';
 
 const NODES = 50;
-const DELIVERIES = 10;
+const DELIVERIES = often(5, 10);
 
 /** A trouble of the store: comes at a share of the rows, and goes once deliverers have said so often enough. */
 interface Trouble {
@@ -146,7 +147,12 @@ describe('exactly once, from 50 deliverers at once', { skip: cannotRun(), timeou
           chmodSync(mount, 0o755);
         },
       };
-      const expected = await delivers(t, ['--accounting', path], isMount ? [full, readOnly] : [readOnly], 40);
+      const expected = await delivers(
+        t,
+        ['--accounting', path],
+        isMount ? [full, readOnly] : [readOnly],
+        often(20, 40),
+      );
       const db = new SqliteDatabase(path, { readonly: true });
       assert.equal(db.pragma('integrity_check', { simple: true }), 'ok');
       assert.equal(db.prepare('SELECT count(*) FROM record').pluck().get(), expected.size);
@@ -205,7 +211,7 @@ describe('exactly once, from 50 deliverers at once', { skip: cannotRun(), timeou
         const list = [dies(0.2, 'SIGKILL'), dies(0.4, 'SIGQUIT'), ...(isMount ? [full] : [])];
         // As a site does it: the hooks' role may deliver, and nothing else.
         await server.run(database, 'CREATE ROLE hooks LOGIN IN ROLE qmemacct_deliver');
-        const expected = await delivers(t, ['--accounting', server.url(database, 'hooks')], list, 25);
+        const expected = await delivers(t, ['--accounting', server.url(database, 'hooks')], list, often(20, 25));
         await starting;
         const store = openPostgresHistory(server.url(database));
         // While all of it waits in the inbox; then in the table.

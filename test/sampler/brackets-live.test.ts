@@ -13,10 +13,11 @@ import {
 } from '../burners/bracketed';
 import type { Truth } from '../burners/build';
 import { median } from '../bench/statistics';
+import { often } from '../support/thorough';
 import { oneOf } from '../tries';
 
-/** Of each kind: each interval, at six first looks. */
-const RUNS = 24;
+/** Of each kind: each interval, at two first looks or twelve. */
+const RUNS = often(8, 48);
 /** Jobs at a time: most of each is waiting. */
 const LANES = 8;
 const INTERVALS_MS = [50, 100, 200, 1000] as const;
@@ -85,7 +86,7 @@ const opennessOf = (known: Bracket | null): string => known?.open.join() ?? 'no 
 
 /** What a busy machine may cost now and then: the kernel's buffer runs over, or the listener gets no CPU for seconds. */
 const BUSY: readonly OpenReason[] = ['lost-records', 'listener-lost'];
-const MOST_BUSY = RUNS / 6;
+const MOST_BUSY = Math.ceil(RUNS / 6);
 
 const wasBusy = ({ record }: BracketedRun): boolean =>
   BUSY.some((reason) => record.peak_rss?.open.includes(reason) ?? false);

@@ -5,8 +5,8 @@ export const PATIENCE_MS = 600_000;
 
 type NotYet = null | undefined | false;
 
-/** A look that takes long, as one that runs a command does, is not taken more often than a third of the time. */
-const REST = 2;
+/** A look that takes long, as one at every process does, takes a fifth of the time at most. */
+const REST = 4;
 
 /**
  * Looks again and again, every so many ms or less often, until there is something, and returns that. Rejects after
@@ -15,7 +15,7 @@ const REST = 2;
 export async function until<T>(
   look: () => T | NotYet | Promise<T | NotYet>,
   what: string | (() => string | Promise<string>) = String(look),
-  everyMs = 20,
+  everyMs = 100,
 ): Promise<T> {
   for (const end = performance.now() + PATIENCE_MS; ;) {
     const began = performance.now();

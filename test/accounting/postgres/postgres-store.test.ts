@@ -20,6 +20,7 @@ import { rollUpSuite } from '../suite/roll-up-suite';
 import { summarySuite } from '../suite/summary-suite';
 import { questionsSuite } from '../suite/questions-suite';
 import type { OpenStore } from '../suite/fixture';
+import { often } from '../../support/thorough';
 import { noPostgres, startServer } from './server';
 import type { Server } from './server';
 
@@ -50,7 +51,7 @@ describe('PostgreSQL', { skip: noPostgres }, () => {
     return store;
   };
   // Each run makes a database or two.
-  mergeSuite(open, 15);
+  mergeSuite(open, often(5, 150));
   querySuite(open);
   tasksSuite(open);
   nodeSuite(open);
@@ -64,8 +65,8 @@ describe('PostgreSQL', { skip: noPostgres }, () => {
   });
   joinSuite(open);
   taskRequestsSuite(open);
-  importSuite(open);
-  summarySuite(open, { numRuns: 5, asksByAll: false });
+  importSuite(open, often(0.3, 1));
+  summarySuite(open, { numRuns: often(2, 40), asksByAll: false });
   rollUpSuite(async (t) => {
     const url = server.url(await server.database());
     const [store, db, other] = [openPostgresHistory(url), connect(url), connect(url)];

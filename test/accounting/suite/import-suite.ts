@@ -83,8 +83,8 @@ const meeting = fc
 const rounded = (value: unknown): string =>
   JSON.stringify(value, (_name, its: unknown) => (typeof its === 'number' ? its.toPrecision(9) : its));
 
-/** Lines of Grid Engine's accounting, in any store. */
-export function importSuite(open: OpenStore): void {
+/** Lines of Grid Engine's accounting, in any store; `share`: of the usual number of tries. */
+export function importSuite(open: OpenStore, share = 1): void {
   describe('importLines', () => {
     it('stores lines as merging their records does', async (t) => {
       await fc.assert(
@@ -99,7 +99,7 @@ export function importSuite(open: OpenStore): void {
           await imported.close();
           await merged.close();
         }),
-        { numRuns: 10 },
+        { numRuns: 10 * share },
       );
     });
 
@@ -150,7 +150,7 @@ export function importSuite(open: OpenStore): void {
             await merged.close();
           },
         ),
-        { numRuns: 12 },
+        { numRuns: Math.round(12 * share) },
       );
     });
 
@@ -178,7 +178,7 @@ export function importSuite(open: OpenStore): void {
           await imported.close();
           await merged.close();
         }),
-        { numRuns: 3, endOnFailure: true },
+        { numRuns: Math.ceil(3 * share), endOnFailure: true },
       );
     });
 

@@ -3,11 +3,11 @@ import { spawnSync } from 'node:child_process';
 import { cpSync, mkdirSync, readFileSync, readdirSync, realpathSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { before, describe, it } from 'node:test';
-import { packageRoot } from '../../../src/base/package-root';
-import { PROGRAMS } from '../../../src/base/programs';
-import { sampleLines } from '../../accounting/import/sample-lines';
-import { builtProgram, makePackages, packageIn, packagesObstacle, runTool as run } from '../../support/packages';
-import { temporaryDirectory } from '../../support/temporary-directory';
+import { packageRoot } from '../../src/base/package-root';
+import { PROGRAMS } from '../../src/base/programs';
+import { sampleLines } from '../accounting/import/sample-lines';
+import { builtProgram, makePackages, packageIn, packagesObstacle, runTool as run } from '../support/packages';
+import { temporaryDirectory } from '../support/temporary-directory';
 
 const lines = (text: string): string[] => text.split('\n').filter((line) => line !== '');
 
