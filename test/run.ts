@@ -14,7 +14,7 @@ import { endRunning, runTestFile, type FileResult } from './runner/test-process'
 const CELLS = availableParallelism() + 2;
 
 /** How many files run at once at most, by what they need. */
-const WORKERS: Readonly<Record<Need, number>> = { processor: availableParallelism(), cell: CELLS, machine: 1 };
+const WORKERS: Readonly<Record<Need, number>> = { processor: availableParallelism() + 1, cell: CELLS, machine: 1 };
 
 /** Cells are numbered from the one after this: another suite on the same machine starts elsewhere. */
 const FIRST_CELL = Number(process.env.QMEMACCT_TEST_CELL ?? '0');

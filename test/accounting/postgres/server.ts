@@ -180,7 +180,8 @@ export async function startServer(options: ServerOptions = {}): Promise<Server> 
       template ??= makeTemplate();
       await template;
       const name = `accounting_${++databases}`;
-      await run('postgres', `CREATE DATABASE ${name} TEMPLATE pattern`);
+      // What is copied through the log, as is usual, takes half as long again.
+      await run('postgres', `CREATE DATABASE ${name} TEMPLATE pattern STRATEGY FILE_COPY`);
       return name;
     },
     run,
