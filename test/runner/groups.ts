@@ -45,11 +45,11 @@ const LONGEST = [
 ];
 
 /**
- * Every file of `cluster/` runs on Debian's 8.1.9 and on both versions of Open Cluster Scheduler. What may come out
- * differently there is of the group `cluster`, too; the rest is of the group `ocs`.
+ * Every file of `cluster/` runs on Debian's 8.1.9 and on both versions of Open Cluster Scheduler. What differs most there
+ * is of the group `cluster`, too; the rest is of the group `ocs`.
  */
 const IN_CLUSTER_ALSO_ON: Readonly<Record<string, readonly string[]>> = {
-  'ocs9.1': ['cluster/ocs', 'cluster/limits', 'cluster/pending'],
+  'ocs9.1': ['cluster/ocs', 'cluster/hooks', 'cluster/limits', 'cluster/pending'],
   'ocs9.2': ['cluster/ocs', 'cluster/jobs', 'cluster/import'],
 };
 

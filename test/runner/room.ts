@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 /** More that want to run than these, for each processor, and all of them only take longer. */
 const MOST_RUNNING = 1.5;
 /** One look sees a moment: the mean of so many is what counts. */
-const LOOKS = 10;
+const LOOKS = 5;
 const LOOK_MS = 200;
 
 /** Threads that run or want to. */

@@ -99,7 +99,7 @@ export function importSuite(open: OpenStore, share = 1): void {
           await imported.close();
           await merged.close();
         }),
-        { numRuns: 10 * share },
+        { numRuns: Math.ceil(10 * share) },
       );
     });
 
@@ -150,7 +150,7 @@ export function importSuite(open: OpenStore, share = 1): void {
             await merged.close();
           },
         ),
-        { numRuns: Math.round(12 * share) },
+        { numRuns: Math.ceil(12 * share) },
       );
     });
 

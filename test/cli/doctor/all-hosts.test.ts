@@ -2,11 +2,11 @@ import assert from 'node:assert/strict';
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, it } from 'node:test';
-import { programPath } from '../../../src/base/programs';
 import { askAll, faultsByHost, faultsOfAll, type HostAnswer } from '../../../src/cli/doctor/all-hosts';
 import { askEach } from '../../../src/cli/doctor/ask-host';
 import type { Finding } from '../../../src/cli/doctor/finding';
 import { commandPath } from '../../../src/cli/install/places';
+import { COMMAND } from '../../support/qmemacct';
 import { temporaryDirectory } from '../../support/temporary-directory';
 
 function script(path: string, text: string): string {
@@ -28,7 +28,7 @@ describe('doctor of all hosts', () => {
   it("shows what each host's own doctor finds, and who does not answer", async () => {
     const top = temporaryDirectory();
     const prefix = join(top, 'opt');
-    script(commandPath(prefix), `exec '${process.execPath}' '${programPath('cli/main')}' "$@"`);
+    script(commandPath(prefix), `exec '${process.execPath}' '${COMMAND}' "$@"`);
     const way = script(
       join(top, 'way'),
       '[ "$1" != node3 ] || { echo "node3: no route to host" >&2; exit 255; }; shift; exec "$@"',

@@ -3,9 +3,9 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { packageRoot } from '../../../src/base/package-root';
-import { programPath } from '../../../src/base/programs';
 import { runProgram } from '../../../src/cli/program';
 import { apart, apartOrNot } from '../../base/apart';
+import { COMMAND } from '../../support/qmemacct';
 import { temporaryDirectory } from '../../support/temporary-directory';
 import { fakeTerminal } from '../fake-terminal';
 
@@ -43,7 +43,7 @@ describe("the playbook's command for execution hosts", apartOrNot, () => {
       'done',
       '"$@" 2>/dev/null; "$@" 2>/dev/null',
     ].join('\n');
-    const said = apart(script, [top, process.execPath, programPath('cli/main'), ...forNodes.split(' '), ...options]);
+    const said = apart(script, [top, process.execPath, COMMAND, ...forNodes.split(' '), ...options]);
     const [first, second] = said.split(/(?<=\}) (?=\{ "schema")/).map((json) => JSON.parse(json) as Answer);
     assert.deepEqual(
       [first?.changed, first?.activated, first?.self_test],
