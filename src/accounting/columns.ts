@@ -9,6 +9,7 @@ import {
   type Field,
   type FieldName,
   type Leaf,
+  type Members,
   type Storage,
 } from '../record/fields';
 import type { WordList } from '../record/fields';
@@ -217,13 +218,13 @@ function isSame(known: readonly Cell[], cells: readonly Cell[], at: number): boo
   return true;
 }
 
-/** An object as the columns of its members, all null where there is none. */
-function memberCodec(prefix: string, members: Readonly<Record<string, Leaf<unknown>>>, help: string): CellCodec {
-  const codecs = Object.entries(members).map(([member, leaf]) => ({
-    member,
-    codec: leafCodec(`${prefix}_${member}`, leaf, leaf.storage, memberHelp(help, leaf)),
-  }));
-  const empty = compact(Object.fromEntries(codecs.map(({ member }) => [member, null])));
+interface MemberCodec {
+  readonly member: string;
+  readonly codec: CellCodec;
+}
+
+/** Reads an object of which the cells have these members. */
+function readerOf(codecs: readonly MemberCodec[], empty: Readonly<Record<string, unknown>>): CellCodec['read'] {
   const membersOf = (
     cells: readonly Cell[],
     at: number,
@@ -240,8 +241,26 @@ function memberCodec(prefix: string, members: Readonly<Record<string, Leaf<unkno
   };
   /** Tasks of an array mostly have the same: its value is made once. */
   let latest: { readonly words: WordCodec; readonly cells: readonly Cell[]; readonly value: unknown } | null = null;
+  return (cells, at, words) => {
+    if (latest?.words === words && isSame(latest.cells, cells, at)) return latest.value;
+    const value = membersOf(cells, at, words);
+    latest = { words, cells: cells.slice(at, at + codecs.length), value };
+    return value;
+  };
+}
+
+const columnsOf = (codecs: readonly MemberCodec[]): readonly Column[] => codecs.flatMap(({ codec }) => codec.columns);
+
+/** An object as the columns of its members, all null where there is none. */
+function memberCodec(prefix: string, { of: members, brief }: Pick<Members, 'of' | 'brief'>, help: string): CellCodec {
+  const codecs = Object.entries(members).map(([member, leaf]) => ({
+    member,
+    codec: leafCodec(`${prefix}_${member}`, leaf, leaf.storage, memberHelp(help, leaf)),
+  }));
+  const empty = compact(Object.fromEntries(codecs.map(({ member }) => [member, null])));
+  const few = brief && codecs.filter(({ member }) => brief.includes(member));
   return {
-    columns: codecs.flatMap(({ codec }) => codec.columns),
+    columns: columnsOf(codecs),
     plain: (wanted) => {
       const index = codecs.findIndex(({ member }) => member === wanted);
       const cell = codecs[index]?.codec.plain();
@@ -252,12 +271,8 @@ function memberCodec(prefix: string, members: Readonly<Record<string, Leaf<unkno
       codecs.flatMap(({ member, codec }) =>
         codec.write((value as Readonly<Record<string, unknown>> | null)?.[member] ?? null, words),
       ),
-    read: (cells, at, words) => {
-      if (latest?.words === words && isSame(latest.cells, cells, at)) return latest.value;
-      const value = membersOf(cells, at, words);
-      latest = { words, cells: cells.slice(at, at + codecs.length), value };
-      return value;
-    },
+    read: readerOf(codecs, empty),
+    ...(few && { brief: { columns: columnsOf(few), read: readerOf(few, empty) } }),
   };
 }
 
@@ -283,8 +298,8 @@ const basisShape = object({
 /** Members with a column of numbers, in its order. */
 const BRACKET_NUMBERS = ['lower_bytes', 'upper_bytes', 'slack_bytes', 'at'];
 
-/** Of a peak's columns: its ends, which command held most, and how it was found. */
-const BRIEF_BRACKET = [0, 1, 4, 5];
+/** Of a peak's columns: its ends, and how it was found. */
+const BRIEF_BRACKET = [0, 1, 5];
 
 /** Ends, slack, time and command of a peak; how it was found repeats: `{proved, exact, open, sources}`. */
 function bracketCodec(name: string, help: string): CellCodec {
@@ -303,28 +318,27 @@ function bracketCodec(name: string, help: string): CellCodec {
     { ...column('basis_id', BRACKET.sources.help), dictionary: 'bracket_basis' },
   ];
   const numberAt = (cell: Cell | undefined): number | null => numberIn(cell, name);
-  /** Command and basis are at `named`. */
+  /** Its ends are at `at`; the numbers of its command and basis: `command`, `basis`. */
   const bracketOf = (
     cells: readonly Cell[],
     at: number,
     words: WordCodec,
-    { slack_bytes, at: seen, named }: { slack_bytes: number; at: number | null; named: number },
+    others: { slack_bytes: number; at: number | null; command: number | null; basis: number | null },
   ): Bracket | null => {
     const lower = numberAt(cells[at]);
     if (lower === null) return null;
-    const command = numberAt(cells[named]);
-    const basis = basisOf(words.text('bracket_basis', numberAt(cells[named + 1]) ?? 0));
+    const basis = basisOf(words.text('bracket_basis', others.basis ?? 0));
     // Of a list there are many: to spread `basis` would take several times as long.
     return {
       lower_bytes: lower,
       upper_bytes: numberAt(cells[at + 1]),
-      slack_bytes,
+      slack_bytes: others.slack_bytes,
       proved: basis.proved,
       exact: basis.exact,
       open: basis.open,
       sources: basis.sources,
-      at: seen === null ? null : isoTime(seen),
-      command: command === null ? null : words.text('command', command),
+      at: others.at === null ? null : isoTime(others.at),
+      command: others.command === null ? null : words.text('command', others.command),
     };
   };
   return {
@@ -354,11 +368,13 @@ function bracketCodec(name: string, help: string): CellCodec {
       bracketOf(cells, at, words, {
         slack_bytes: numberAt(cells[at + 2]) ?? 0,
         at: numberAt(cells[at + 3]),
-        named: at + 4,
+        command: numberAt(cells[at + 4]),
+        basis: numberAt(cells[at + 5]),
       }),
     brief: {
       columns: BRIEF_BRACKET.flatMap((index) => columns[index] ?? []),
-      read: (cells, at, words) => bracketOf(cells, at, words, { slack_bytes: 0, at: null, named: at + 2 }),
+      read: (cells, at, words) =>
+        bracketOf(cells, at, words, { slack_bytes: 0, at: null, command: null, basis: numberAt(cells[at + 2]) }),
     },
   };
 }
@@ -467,7 +483,7 @@ function fieldCodec(name: FieldName): CellCodec {
   const { shape, storage, help }: Pick<Field, 'shape' | 'storage' | 'help'> = FIELDS[name];
   switch (storage.as) {
     case 'members':
-      return memberCodec(storage.prefix ?? name, storage.of, help);
+      return memberCodec(storage.prefix ?? name, storage, help);
     case 'bracket':
       return bracketCodec(name, help);
     case 'requests':

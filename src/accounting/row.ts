@@ -190,12 +190,12 @@ export interface RowPlan {
   readonly provenance: boolean;
 }
 
-/** How records are read of which only some fields are needed, those in brief; left out: all of them. */
-export function rowPlan(needed?: readonly FieldName[]): RowPlan {
+/** How records are read of which only some fields are needed, `brief` without what no list needs of them; left out: all of them. */
+export function rowPlan(needed?: readonly FieldName[], brief = needed !== undefined): RowPlan {
   const columns: Column[] = [];
   const fields = FIELD_CODECS.filter(({ name }) => needed?.includes(name) ?? true).map(({ name, codec }) => {
     const at = columns.length;
-    const { columns: own, read } = needed === undefined ? codec : (codec.brief ?? codec);
+    const { columns: own, read } = (brief ? codec.brief : undefined) ?? codec;
     columns.push(...own);
     return { name, at, read };
   });

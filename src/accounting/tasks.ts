@@ -3,7 +3,7 @@ import type { JobRecord } from '../record/record';
 import { arrangeAttempts } from './attempts';
 import { compact, type Cell, type Dictionary } from './columns';
 import { OwnNumbers } from './own-numbers';
-import { COLUMNS, damageOf, NO_FIELDS, rowPlan } from './row';
+import { COLUMNS, damageOf, NO_FIELDS, rowPlan, type RowPlan } from './row';
 import type { AccountingReader, TaskTable, TaskTableQuery } from './store';
 
 /** The latest run of each task of an array, out of a store's columns: with few fields of each, and more of those that are shown. */
@@ -19,14 +19,13 @@ export const DICTIONARIES: ReadonlyMap<string, Dictionary> = new Map(
   COLUMNS.flatMap(({ name, dictionary }) => (dictionary === undefined ? [] : [[name, dictionary] as const])),
 );
 
-/** Members of fields that nothing needs of thousands of tasks: to read them takes a third of the time. */
-const LEFT_OUT = /^peak_.*_command_id$|^ge_(?!maxvmem_bytes$|category_id$|submit_command_id$)/;
+/** How the records of a table are read: in brief but for those that are shown by themselves. */
+const tablePlan = ({ fields, rows }: Pick<TaskTableQuery, 'fields' | 'rows'>): RowPlan =>
+  rowPlan(fields, !('ids' in rows));
 
 /** The columns that a table has. */
-export function tableColumns({ fields, rows }: Pick<TaskTableQuery, 'fields' | 'rows'>): readonly string[] {
-  const names = rowPlan(fields).columns.map(({ name }) => name);
-  return 'ids' in rows ? names : names.filter((name) => !LEFT_OUT.test(name));
-}
+export const tableColumns = (query: Pick<TaskTableQuery, 'fields' | 'rows'>): readonly string[] =>
+  tablePlan(query).columns.map(({ name }) => name);
 
 export interface TasksQuery {
   readonly job_id: number;
@@ -46,8 +45,7 @@ export interface TaskRows {
   readonly reruns: number;
   /**
    * One record of each task, in their order, made as it is asked for: thousands that are kept take longer than thousands
-   * that are made again. Of their peaks the command is left out, of Grid Engine's figures all but maxvmem, category and
-   * the submission. Throws StoreError.
+   * that are made again. Fields are read in brief. Throws StoreError.
    */
   records(): Iterable<JobRecord>;
   /** The same with some of the query's fields alone. */
@@ -62,10 +60,9 @@ const noFields = (): Record<string, unknown> => ({ ...NO_FIELDS });
 /** Makes the records of rows; a field that is not of `fields` is as `empty` makes it. It throws StoreError. */
 function recordMaker(
   { columns, words, fault }: TaskTable,
-  fields: readonly FieldName[],
+  { columns: all, fields: planned, merged }: RowPlan,
   empty = noFields,
 ): (row: number) => JobRecord {
-  const { columns: all, fields: planned, merged } = rowPlan(fields);
   const steps = planned.map(({ name, at, read }, index) => {
     const own = all.slice(at, planned[index + 1]?.at ?? merged).map((column) => columns.get(column.name));
     const present = own.flatMap((values, column) => (values === undefined ? [] : [{ values, column }]));
@@ -93,7 +90,7 @@ export function* briefRecords<Name extends FieldName>(
   rows: Iterable<number> = table.ids.keys(),
 ): Iterable<Pick<JobRecord, Name>> {
   const empty = compact(Object.fromEntries(fields.map((name) => [name, NO_FIELDS[name]])));
-  const recordOf = recordMaker(table, fields, () => ({ ...empty }));
+  const recordOf = recordMaker(table, rowPlan(fields), () => ({ ...empty }));
   for (const row of rows) yield recordOf(row);
 }
 
@@ -135,7 +132,7 @@ async function wholeById(
     const rows = { ids: ids.slice(at, at + MOST_IDS) };
     const table = (await reader.taskTable?.({ job_id, fields, rows })) ?? null;
     if (table === null) continue;
-    const recordOf = recordMaker(table, fields);
+    const recordOf = recordMaker(table, tablePlan({ fields, rows }));
     for (const [row, id] of table.ids.entries()) found.set(id, recordOf(row));
   }
   return found;
@@ -170,7 +167,7 @@ export async function readTasks(reader: AccountingReader, query: TasksQuery): Pr
   const tasks = table.columns.get('task_id') ?? [];
 
   function* allFields(): Iterable<JobRecord> {
-    const recordOf = recordMaker(table as TaskTable, read);
+    const recordOf = recordMaker(table as TaskTable, rowPlan(read));
     for (const row of rows) yield recordOf(row);
   }
   return {
@@ -183,7 +180,7 @@ export async function readTasks(reader: AccountingReader, query: TasksQuery): Pr
       for (const row of rows) if (rowOf.has(tasks[row] ?? null)) rowOf.set(tasks[row] ?? null, row);
       const found = wanted.flatMap((task) => rowOf.get(task) ?? []);
       const whole = await wholeOf(found.flatMap((row) => table.ids[row] ?? []));
-      const recordOf = recordMaker(table, read);
+      const recordOf = recordMaker(table, rowPlan(read));
       return found.map((row) => whole.get(table.ids[row] ?? NaN) ?? recordOf(row));
     },
   };

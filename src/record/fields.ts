@@ -88,6 +88,16 @@ export type Storage =
   | { readonly as: 'choice'; readonly of: readonly string[] }
   | { readonly as: 'word'; readonly dictionary: WordList };
 
+/** A field of several values, each with a column of its own. */
+export interface Members {
+  readonly as: 'members';
+  readonly of: Readonly<Record<string, Leaf<unknown>>>;
+  /** Of the columns' names; left out: the field's name. */
+  readonly prefix?: string;
+  /** Those that are read of a list of records, others are null there; left out: all. */
+  readonly brief?: readonly string[];
+}
+
 /** One value, and how a store keeps it. */
 export interface Leaf<T> extends Shape<T> {
   readonly storage: Storage;
@@ -187,6 +197,15 @@ const ACCOUNT = {
   deleted_by: meaning('who deleted the job', orNull(word('owner'))),
   lines: meaning('accounting lines of this run', whole(1)),
 };
+/** `lines` says that there is an account. */
+const LISTED_ACCOUNT: readonly (keyof typeof ACCOUNT)[] = [
+  'maxvmem_bytes',
+  'category',
+  'submit_command',
+  'deleted_by',
+  'lines',
+];
+
 /**
  * What Grid Engine's own accounting says of the job on this host, under its dialect's meaning; where it wrote several
  * lines for one run (midnight's intermediate ones), their sums and largest. `category`: the options that the job was
@@ -248,10 +267,7 @@ export interface Field<T = unknown> {
   readonly shape: Shape<T>;
   readonly merge: Merge;
   /** One value, one column; else several (`members`, with their prefix), or a kind that each format treats in its own way. */
-  readonly storage:
-    | Storage
-    | { readonly as: 'members'; readonly of: Readonly<Record<string, Leaf<unknown>>>; readonly prefix?: string }
-    | { readonly as: 'bracket' | 'requests' | 'metrics' | 'notes' | 'series' };
+  readonly storage: Storage | Members | { readonly as: 'bracket' | 'requests' | 'metrics' | 'notes' | 'series' };
   /** What the field holds when nothing is known. */
   readonly empty: T;
   /** Names a person or what they run: hidden from those who may not see it. */
@@ -379,7 +395,7 @@ export const FIELDS = {
   grid_engine: part(
     gridEngineAccount,
     'GridEngineAccount',
-    { as: 'members', of: ACCOUNT, prefix: 'ge' },
+    { as: 'members', of: ACCOUNT, prefix: 'ge', brief: LISTED_ACCOUNT },
     "Grid Engine's own figures; null until joined with its accounting",
   ),
   metrics: {

@@ -4,12 +4,13 @@ import type { PastRun } from '../../advice/replay';
 import { groupBy } from '../../base/group-by';
 import { categoryRequests, requestedSeconds } from '../../gridengine/category-requests';
 import type { StoredRecord } from '../../record/merge';
+import { nameClass } from '../../record/name-class';
 import { programsOfRecord } from '../../record/programs';
 import type { JobRecord } from '../../record/record';
 import { limitOf } from '../../record/request';
 import { hitLimit, succeeded } from '../job/ending';
 import { jobKey, latestRuns, recordsOf, type JobRun } from '../job/job-run';
-import { needsOf } from '../job/job-whole';
+import { wholeOf } from '../job/job-whole';
 import type { Cause } from '../why/hypothesis';
 import { whyEnded } from '../why/why';
 import { hasUnknownPart, neededPerSlot, slotsOf } from './advice';
@@ -25,8 +26,6 @@ export interface MemoryRun extends PastRun {
 }
 
 const seconds = (time: string): number => Date.parse(time) / 1000;
-
-const most = (values: readonly number[]): number => values.reduce((a, b) => Math.max(a, b), 0);
 
 /** The records of each run, its master first. */
 function endedRuns(stored: readonly StoredRecord[]): readonly Run[] {
@@ -47,14 +46,31 @@ function runsOfNumber(stored: readonly StoredRecord[]): readonly Run[] {
   });
 }
 
+const KIND = ['cluster', 'owner', 'job_name', 'slots', 'project', 'queue', 'pe'] as const;
+type Kind = Pick<JobRecord, (typeof KIND)[number]>;
+
+let latest: { readonly kind: Kind; readonly program: string; readonly classes: readonly string[] } | null = null;
+
+/** The classes of a run. Those of one kind mostly follow each other, and have the same. */
+function classesOf(job: JobRecord): readonly string[] {
+  const { cluster, owner, slots, project, queue, pe } = job;
+  const kind: Kind = { cluster, owner, job_name: nameClass(job.job_name ?? ''), slots, project, queue, pe };
+  // One is enough to find it by, and keeps a history's list of classes short.
+  const [program = ''] = programsOfRecord(job);
+  const known = latest;
+  if (known?.program === program && KIND.every((name) => known.kind[name] === kind[name])) return known.classes;
+  const classes = jobClasses(kind, program === '' ? [] : [program]);
+  latest = { kind, program, classes };
+  return classes;
+}
+
 /** What is known of a run whatever is asked of it; null: not when it was submitted or ended. */
 function baseOf([job]: Run): Pick<PastRun, 'submit' | 'end' | 'classes' | 'seconds'> | null {
   if (job.pe_task_id !== null || job.submitted_at === null || job.ended_at === null) return null;
   return {
     submit: seconds(job.submitted_at),
     end: seconds(job.ended_at),
-    // One is enough to find it by, and keeps a history's list of classes short.
-    classes: jobClasses(job, programsOfRecord(job).slice(0, 1)),
+    classes: classesOf(job),
     seconds: job.wallclock_seconds ?? 0,
   };
 }
@@ -69,16 +85,18 @@ export function pastRuns(stored: readonly StoredRecord[]): readonly MemoryRun[] 
 
 function memoryRun(run: Run): MemoryRun | null {
   const base = baseOf(run);
-  const needs = asStopped(needsOf(run));
-  const needed = most(needs.map(neededPerSlot));
-  const limits = needs.flatMap((record) => {
-    const limit = limitOf(record);
-    return limit === null ? [] : [limit / slotsOf(record)];
-  });
-  const limit = limits.length === 0 ? null : most(limits);
+  if (base === null) return null;
+  const needs = asStopped(wholeOf(run).needs);
+  let needed = 0;
+  let limit: number | null = null;
+  for (const record of needs) {
+    needed = Math.max(needed, neededPerSlot(record));
+    const allowed = limitOf(record);
+    if (allowed !== null) limit = Math.max(limit ?? 0, allowed / slotsOf(record));
+  }
   const wasStopped = limit !== null && needs.some(hitLimit);
   const isWhole = needed > 0 && !hasUnknownPart(needs) && run.some((record) => succeeded(record) === true);
-  if (base === null || !(wasStopped || isWhole)) return null;
+  if (!wasStopped && !isWhole) return null;
   // Written out: members added to a spread object take V8 longer, which counts for hundreds of runs.
   return {
     submit: base.submit,

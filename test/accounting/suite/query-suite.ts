@@ -3,6 +3,7 @@ import { describe, it } from 'node:test';
 import type { AccountingStore, RecordSort } from '../../../src/accounting/store';
 import type { StoredRecord } from '../../../src/record/merge';
 import type { Bracket, JobRecord } from '../../../src/record/record';
+import { accountOf } from '../../support/records';
 import { DAY, GIB, HOUR, iso, job, peakOf, T0 } from './fixture';
 import type { OpenStore } from './fixture';
 
@@ -81,19 +82,31 @@ export function querySuite(open: OpenStore): void {
       assert.deepEqual(await store.jobs([]), []);
     });
 
-    it('reads the fields that are asked for, of peaks all but slack and time', async (t) => {
+    it('reads the fields that are asked for in brief: of peaks the ends and how they were found', async (t) => {
       const store = await open(t);
       await store.merge([job(1, T0 + HOUR), job(2, T0 + 2 * HOUR, { exit_status: 3 })]);
       const fields = ['job_id', 'exit_status', 'peak_rss', 'h_vmem', 'ended_at'] as const;
       const parts = (records: readonly StoredRecord[]): unknown =>
         records.map(({ record, ended }) => {
-          const peak = record.peak_rss && { ...record.peak_rss, slack_bytes: 0, at: null };
+          const peak = record.peak_rss && { ...record.peak_rss, slack_bytes: 0, at: null, command: null };
           return [ended, ...fields.map((name) => (name === 'peak_rss' ? peak : record[name]))];
         });
       const interval = { since: T0, until: T0 + DAY };
       const { records } = await store.records({ ...interval, fields });
       assert.deepEqual(parts(records), parts((await store.records(interval)).records));
       assert.deepEqual(parts(await store.jobs([2], fields)), parts(await store.jobs([2])));
+    });
+
+    it("has of Grid Engine's figures in brief what lists need", async (t) => {
+      const store = await open(t);
+      const known = accountOf({ wallclock_seconds: 9, cpu_seconds: 7, maxvmem_bytes: GIB, deleted_by: 'root' });
+      await store.merge([job(1, T0, { grid_engine: known }), job(2, T0, { grid_engine: accountOf() }), job(3, T0)]);
+      const found = await store.jobs([1, 2, 3], ['job_id', 'grid_engine']);
+      const accounts = new Map(found.map(({ record }) => [record.job_id, record.grid_engine]));
+      const none = { wallclock_seconds: null, cpu_seconds: null };
+      assert.deepEqual(accounts.get(1), { ...known, ...none });
+      assert.deepEqual(accounts.get(2), { ...accountOf(), ...none });
+      assert.equal(accounts.get(3), null);
     });
 
     it('leaves out series and fields of a job of more records than are wanted whole', async (t) => {

@@ -32,7 +32,7 @@ export async function tasksBy(
 
 /** The same out of its records. */
 async function tasksByRecords(reader: AccountingReader): Promise<readonly object[]> {
-  const { records } = await reader.job({ job_id: ARRAY, all: true, most_whole: 0, fields: ARRAY_FIELDS });
+  const { records } = await reader.job({ job_id: ARRAY, all: true });
   return records
     .filter(({ attempt, attempts }) => attempt === attempts)
     .map(({ record }) => fieldsOf(record, ARRAY_FIELDS));
