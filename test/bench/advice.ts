@@ -2,9 +2,11 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ManyRuns } from '../../src/advice/many-runs';
 import { Predictor } from '../../src/advice/predictor';
-import { replay, type Outcome, type PastRun, type ReplayAnswer } from '../../src/advice/replay';
+import { MEMORY_PRIOR } from '../../src/advice/prior';
+import { bySubmission, replay, type Outcome, type PastRun, type ReplayAnswer } from '../../src/advice/replay';
 import { readTraceFile } from '../../src/advice/trace-file';
 import type { Prior } from '../../src/advice/margins';
+import { groupBy } from '../../src/base/group-by';
 import { makePrior, NO_PRIOR, priorSource, ScoreKeeper, type Scores } from './advice-prior';
 import type { Bench, BenchOptions, Section } from './bench';
 
@@ -128,6 +130,57 @@ function classesSection(traces: Traces): Section {
   };
 }
 
+/** How many runs of a class advice may rest on. */
+const LAST_RUNS = [150, 250, 400] as const;
+/** One of so many runs is predicted: each is by a predictor of its own. */
+const EVERY = 9;
+
+/** What advice from the last `most` runs before each would have done, of runs with more than LAST_RUNS[0] before them. */
+function lastRunsOutcomes(runs: readonly PastRun[], most: number): readonly Outcome[] {
+  const sums = RISKS.map(() => ({ jobs: 0, failed: 0, wasted: 0, used: 0 }));
+  for (const ofClass of groupBy(runs, ({ classes }) => classes.at(-1)).values()) {
+    const byEnd = ofClass.toSorted((a, b) => a.end - b.end);
+    for (const run of ofClass.filter((_run, index) => index % EVERY === 0)) {
+      const ended = byEnd.findLastIndex(({ end }) => end <= run.submit) + 1;
+      if (ended <= LAST_RUNS[0]) continue;
+      const predictor = new Predictor(MEMORY_PRIOR);
+      replay(bySubmission(byEnd.slice(Math.max(0, ended - most), ended)), [], predictor, []);
+      const jobClass = predictor.advisable(predictor.known(run.classes));
+      for (const [index, risk] of RISKS.entries()) {
+        const request = jobClass?.request(risk) ?? null;
+        const sum = sums[index];
+        if (request === null || sum === undefined || request.risk > risk) continue;
+        const amounts = [request.amount];
+        while ((amounts.at(-1) ?? Infinity) < run.needed) amounts.push(2 * (amounts.at(-1) ?? 0));
+        sum.jobs++;
+        sum.failed += Number(amounts.length > 1);
+        sum.wasted += (amounts.reduce((all, amount) => all + amount, 0) - run.needed) * run.seconds;
+        sum.used += run.needed * run.seconds;
+      }
+    }
+  }
+  return sums.map((sum) => ({ ...sum, stated: null }));
+}
+
+function lastRunsSection(traces: Traces): Section {
+  const table = LAST_RUNS.map((most) => {
+    const outcomes = [...traces.values()].map((runs) => lastRunsOutcomes(runs, most));
+    const known = RISKS.map((_risk, index) =>
+      outcomes.flatMap((ofTrace) => ofTrace[index] ?? []).filter(({ jobs }) => jobs > 0),
+    );
+    const cells = known.map((some) => {
+      const failed = mean(some.map((outcome) => (100 * outcome.failed) / outcome.jobs));
+      return `${failed.toFixed(2)} %, ${mean(some.map(({ wasted, used }) => wasted / used)).toFixed(3)}`;
+    });
+    return [String(most), String(known[0]?.reduce((all, { jobs }) => all + jobs, 0) ?? 0), ...cells];
+  });
+  return {
+    title: `Advice from the last runs of a class: failed and wasted, one run of ${EVERY}, means over the traces`,
+    rows: [],
+    table: [['runs', 'jobs', ...RISKS.map((risk) => `${100 * risk} %`)], ...table],
+  };
+}
+
 /** The longest trace again and again, as other classes at later times. */
 function many(traces: Traces, jobs: number): ManyRuns {
   const all = [...traces.values()].flat();
@@ -181,6 +234,7 @@ export const adviceBench: Bench = {
       risksSection(heldOut(memory)),
       timeSection(heldOut(time)),
       classesSection(memory),
+      lastRunsSection(memory),
       speedSection(memory, jobs ?? (quick ? MILLION / 10 : MILLION)),
     ];
   },

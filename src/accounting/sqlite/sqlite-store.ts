@@ -44,9 +44,10 @@ function selectRecords(db: Database, words: Words, query: RecordsQuery): readonl
   const statement = prepared<object, SelectedRow>(db, recordsQuery(condition, sort, plan.columns), 'raw');
   const chosen: { readonly id: number; readonly at: number; readonly value: number; readonly stored: StoredRecord }[] =
     [];
-  for (const { since, until } of daysOfKey(db, condition, query).toReversed()) {
-    if (sort === 'time' && chosen.length >= limit) break;
-    for (const [id, at, value, row] of statement.iterate({ ...condition.parameters, since, until, limit })) {
+  for (const { since, until } of daysOfKey(db, condition, query)) {
+    const most = sort === 'time' ? limit - chosen.length : limit;
+    if (most <= 0) break;
+    for (const [id, at, value, row] of statement.iterate({ ...condition.parameters, since, until, limit: most })) {
       const stored = fromRow(cellsOf(row), SERIES_CELLS, null, words, plan);
       chosen.push({ id, at, value: value ?? -Infinity, stored });
     }

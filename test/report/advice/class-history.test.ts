@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import type { RecordsQuery } from '../../../src/accounting/store';
+import type { FieldName } from '../../../src/record/fields';
 import { asStored } from '../../../src/record/merge';
 import { emptyRecord, type JobRecord } from '../../../src/record/record';
 import { adviseMemory, classRuns, type ClassFields } from '../../../src/report/advice/class-advice';
@@ -23,6 +24,18 @@ const runs = names.flatMap((job_name, index) =>
   }),
 );
 
+const PARTS_LEFT_OUT = {
+  bracket: { slack_bytes: 0, at: null, command: null },
+  account: { wallclock_seconds: 0, cpu_seconds: 0, user_seconds: null, system_seconds: null, maxrss_bytes: null },
+};
+
+/** As a store gives a field of a list. */
+function inBrief(name: FieldName, value: unknown): unknown {
+  if (value === null) return null;
+  if (name.startsWith('peak_')) return { ...value, ...PARTS_LEFT_OUT.bracket };
+  return name === 'grid_engine' ? { ...value, ...PARTS_LEFT_OUT.account, mem_gib_seconds: null, io_gib: null } : value;
+}
+
 describe('ClassHistory', () => {
   it('advises on however many kinds of jobs a list names, each asked for once where they come in turn', async () => {
     const reader = memoryReader(runs);
@@ -39,12 +52,35 @@ describe('ClassHistory', () => {
     assert.equal(new Set(asked).size, KINDS);
   });
 
+  it('reads more records where those of the usual number are of few jobs', async () => {
+    const hosts = 10;
+    const jobs = pastJobs(90, () => needing(8), NOW - 86_400_000);
+    const parallel = jobs.flatMap((record): JobRecord[] =>
+      Array.from({ length: hosts }, (_host, index) => ({
+        ...record,
+        ...{ host: `node${index}`, pe: 'mpi', slots: hosts, host_slots: 1, run_id: `${record.run_id}.${index}` },
+        pe_task_id: index === 0 ? null : `1.node${index}`,
+        granted_hosts: index === 0 ? jobs.slice(0, hosts).map((_job, at) => ({ host: `node${at}`, slots: 1 })) : null,
+      })),
+    );
+    const reader = memoryReader([...runs.slice(0, 12), ...parallel]);
+    const limits: unknown[] = [];
+    const history = new ClassHistory(async (query) => {
+      limits.push(query.limit);
+      return (await reader.records(query)).records;
+    }, NOW);
+    const kind = { slots: hosts, pe: 'mpi', project: null, queue: null, programs: [], cluster: null };
+    const { owner, job_name: name } = parallel[0] ?? assert.fail();
+    const promise = await history.memoryOf({ ...kind, owner: owner ?? '', jobName: name ?? '' });
+    assert.deepEqual([promise?.runs, limits], [90, [250, 1000]]);
+  });
+
   it('reads all that the advice on memory rests on', () => {
     const nowhere = { slots: null, pe: null, project: null, queue: null, programs: [], cluster: null };
     const fields: ClassFields = { ...nowhere, owner: 'bob', jobName: 'step_#' };
     const onlyNeeded = (record: JobRecord): JobRecord => ({
       ...emptyRecord(record, record.status, record.trust, record.revision),
-      ...Object.fromEntries(MEMORY_FIELDS.map((name) => [name, record[name]])),
+      ...Object.fromEntries(MEMORY_FIELDS.map((name) => [name, inBrief(name, record[name])])),
     });
     const own = fc.record({
       job_id: fc.integer({ min: 1, max: 3 }),

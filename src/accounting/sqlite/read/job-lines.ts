@@ -100,7 +100,7 @@ function newestJobs(
   db: Database,
   words: Words,
   condition: Condition,
-  spans: readonly Span[],
+  spans: Iterable<Span>,
   wanted: JobLinesWanted,
 ): NewestJobs | null {
   const { jobs: most, least, limit } = wanted;
@@ -180,7 +180,7 @@ export function jobLines(
 ): Omit<JobLinesAnswer, 'totals'> | null {
   const condition = conditionOf(query, words);
   if (condition === null) return { lines: [], waits: [], read: 0 };
-  const newest = newestJobs(db, words, condition, daysOfKey(db, condition, query).toReversed(), wanted);
+  const newest = newestJobs(db, words, condition, daysOfKey(db, condition, query), wanted);
   if (newest === null) return null;
   const { keys, numbers, waits, read } = newest;
   const { since, until } = query;

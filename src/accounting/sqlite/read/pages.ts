@@ -19,7 +19,7 @@ function selectIds(db: Database, words: Words, query: RecordFilter): readonly nu
   if (condition === null) return [];
   const statement = prepared<object, number>(db, idsQuery(condition), 'pluck');
   const ids: number[] = [];
-  for (const { since, until } of daysOfKey(db, condition, query).toReversed())
+  for (const { since, until } of daysOfKey(db, condition, query))
     for (const id of statement.all({ ...condition.parameters, since, until })) ids.push(id);
   return ids;
 }

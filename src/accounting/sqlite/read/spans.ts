@@ -2,18 +2,8 @@ import type { Database } from 'better-sqlite3';
 import { DAY_MS, type Span } from '../../sums/periods';
 import { groupingSet } from '../../sums/grouping-sets';
 import { prepared } from '../database/prepared';
-import { DAYS_OF_KEY, hasKind } from '../sums/rolled-rows';
+import { DAYS_OF_KEY, DAYS_OF_KINDS, kindsLike } from '../sums/rolled-rows';
 import type { Condition } from './record-filter';
-
-/** Of no roll-up: only the days that have none may have such records. */
-const NO_KEY = { dimension: 0, key: -1 };
-
-/** The key of roll-ups by which the days are found on which there may be records; null: there is none. */
-function keyOf(db: Database, { sparse, kind, index }: Condition): { dimension: number | null; key: number } | null {
-  if (kind !== null && index === 'record_by_owner') return hasKind(db, kind) ? null : NO_KEY;
-  if (sparse === null || index !== 'record_by_time') return null;
-  return { dimension: groupingSet(new Set([sparse.name])), key: sparse.id };
-}
 
 /** Spans in their order, those that touch as one, without the empty ones. */
 export function inSpans(parts: readonly Span[]): readonly Span[] {
@@ -27,17 +17,52 @@ export function inSpans(parts: readonly Span[]): readonly Span[] {
   return spans;
 }
 
-/** The parts of an interval in which there may be records that a condition selects: days, by the roll-ups. */
-export function daysOfKey(db: Database, condition: Condition, interval: Span): readonly Span[] {
-  const { since, until } = interval;
-  const key = until - since <= DAY_MS ? null : keyOf(db, condition);
-  if (key === null) return inSpans([interval]);
-  const days = prepared<object, number>(db, DAYS_OF_KEY, 'pluck').all({
-    ...key,
-    first: Math.floor(since / DAY_MS),
-    end: Math.ceil(until / DAY_MS),
-  });
-  return inSpans(
-    days.map((day) => ({ since: Math.max(since, day * DAY_MS), until: Math.min(until, (day + 1) * DAY_MS) })),
-  );
+/** A user's kind of jobs that has more names than these may be on any day. */
+const MOST_KINDS = 100;
+/** Days of such a kind that are looked up at once: who looks for the newest mostly needs no others. */
+const DAYS_AT_ONCE = 32;
+
+type DaysBetween = (first: number, end: number) => readonly number[];
+
+/** How the days are found, newest first, on which there may be records, and of how many at once; null: on any day. */
+function daysOf(
+  db: Database,
+  { sparse, kind, index }: Condition,
+): { readonly between: DaysBetween; readonly atOnce: number } | null {
+  if (kind !== null && index === 'record_by_owner') {
+    const keys = kindsLike(db, kind, MOST_KINDS + 1);
+    if (keys.length > MOST_KINDS) return null;
+    const statement = prepared<object, number>(db, DAYS_OF_KINDS, 'pluck');
+    const between: DaysBetween = (first, end) => {
+      const days = Array.from({ length: end - first }, (_day, index) => first + index);
+      return statement.all({ keys: JSON.stringify(keys), days: JSON.stringify(days), first, end });
+    };
+    return { between, atOnce: DAYS_AT_ONCE };
+  }
+  if (sparse === null || index !== 'record_by_time') return null;
+  const key = { dimension: groupingSet(new Set([sparse.name])), key: sparse.id };
+  const statement = prepared<object, number>(db, DAYS_OF_KEY, 'pluck');
+  return { between: (first, end) => statement.all({ ...key, first, end }), atOnce: Infinity };
+}
+
+/**
+ * The parts of an interval in which there may be records that a condition selects, newest first: days, by the roll-ups,
+ * looked up as they are asked for.
+ */
+export function* daysOfKey(db: Database, condition: Condition, { since, until }: Span): Generator<Span> {
+  const days = until - since <= DAY_MS ? null : daysOf(db, condition);
+  if (days === null) {
+    yield* inSpans([{ since, until }]);
+    return;
+  }
+  const begin = Math.floor(since / DAY_MS);
+  for (let end = Math.ceil(until / DAY_MS); end > begin;) {
+    const first = Math.max(begin, end - days.atOnce);
+    const found = days.between(first, end).map((day) => ({
+      since: Math.max(since, day * DAY_MS),
+      until: Math.min(until, (day + 1) * DAY_MS),
+    }));
+    yield* inSpans(found.toReversed()).toReversed();
+    end = first;
+  }
 }

@@ -104,25 +104,35 @@ export function againQuery(choice: Choice): string {
 /** Numbers of keys of several dimensions between two texts. */
 export const KEYS_WITHIN = 'SELECT id FROM rollup_key WHERE name >= ? AND name < ?';
 
-/** Whether a user has had a kind of jobs. A key that was cut may be of any. Parameters: @from, @to, @glob. */
-export const HAS_KIND = `SELECT 1 FROM rollup_key WHERE name >= @from AND name < @to
-  AND (substr(name, length(@from) + 1) GLOB @glob OR name GLOB '*${CUT}*') LIMIT 1`;
+/** The numbers of a user's kinds of jobs. A key that was cut may be of any. Parameters: @from, @to, @glob, @most. */
+export const KINDS_LIKE = `SELECT id FROM rollup_key WHERE name >= @from AND name < @to
+  AND (substr(name, length(@from) + 1) GLOB @glob OR name GLOB '*${CUT}*') LIMIT @most`;
 
 const KIND = groupingSet(new Set(['owner', 'job_name']));
 
-/** Whether the roll-ups have such a kind. */
-export function hasKind(db: Database, { owner, glob }: OwnersKind): boolean {
+/** As many as `most` of them, as the roll-ups know them. */
+export function kindsLike(db: Database, { owner, glob }: OwnersKind, most: number): readonly number[] {
   const [from, to] = rangeWithin(`${KIND}:${keyPart(groupKey('owner', owner))}`);
-  return prepared<object, number>(db, HAS_KIND, 'pluck').get({ from, to, glob: keyPart(glob) }) !== undefined;
+  return prepared<object, number>(db, KINDS_LIKE, 'pluck').all({ from, to, glob: keyPart(glob), most });
 }
 
-/** Days on which records of a key may be. Parameters: @dimension, @key, @first, @end. */
+/** Days that no roll-up tells of, or that have records which none counts. Parameters: @first, @end. */
+const OTHER_DAYS = `SELECT hour / ${HOURS_OF_DAY} FROM stale_hour
+    WHERE hour >= @first * ${HOURS_OF_DAY} AND hour < @end * ${HOURS_OF_DAY}
+  UNION SELECT counted_at / ${DAY_MS} FROM record
+    WHERE trust = 3 AND counted_at >= @first * ${DAY_MS} AND counted_at < @end * ${DAY_MS}
+  ORDER BY 1 DESC`;
+
+/** Days on which records of a key may be, newest first. Parameters: @dimension, @key, @first, @end. */
 export const DAYS_OF_KEY = `SELECT day FROM rollup_bins
     WHERE dimension = @dimension AND key = @key AND unit = 0 AND day >= @first AND day < @end
-  UNION SELECT hour / ${HOURS_OF_DAY} FROM stale_hour WHERE hour >= @first * ${HOURS_OF_DAY} AND hour < @end * ${HOURS_OF_DAY}
-  UNION SELECT counted_at / 86400000 FROM record
-    WHERE trust = 3 AND counted_at >= @first * 86400000 AND counted_at < @end * 86400000
-  ORDER BY day`;
+  UNION ${OTHER_DAYS}`;
+
+/** The same of a user's kinds of jobs, of which no bins are kept. Parameters: @days and @keys (JSON), @first, @end. */
+export const DAYS_OF_KINDS = `SELECT day FROM rollup
+    WHERE unit = 0 AND day IN (SELECT value FROM json_each(@days)) AND dimension = ${KIND}
+      AND key IN (SELECT value FROM json_each(@keys))
+  UNION ${OTHER_DAYS}`;
 
 /** The dictionary of a grouping set's keys, and how they begin there. */
 function dictionaryOfSet(set: number): readonly [dictionary: Dictionary, head: string] | null {

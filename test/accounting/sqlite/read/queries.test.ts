@@ -21,8 +21,9 @@ import {
   againQuery,
   CHANGED_HOURS,
   DAYS_OF_KEY,
+  DAYS_OF_KINDS,
+  KINDS_LIKE,
   groupsQuery,
-  HAS_KIND,
   KEYS_WITHIN,
   rolledQuery,
   valuesQuery,
@@ -51,7 +52,7 @@ const PARAMETERS = Object.fromEntries(
   [
     ...['job_id', 'task_id', 'pe_task_id', 'cluster_id', 'host_id', 'run_id', 'from', 'to', 'since', 'until', 'limit'],
     ...['after', 'day', 'first', 'end', 'key', 'cluster', 'dimension', 'earliest', 'unit', 'days', 'keys'],
-    ...['glob', 'jobs'],
+    ...['glob', 'jobs', 'most'],
   ].map((name) => [name, 1]),
 );
 
@@ -101,6 +102,7 @@ describe('answered from an index, never by a scan:', () => {
     ['old records', OLD_RECORDS, 'record_by_time (counted_at<?)'],
     ['old series', OLD_SERIES, 'record_by_time (counted_at>? AND counted_at<?)'],
     ['the days of a host', DAYS_OF_KEY, 'PRIMARY KEY (dimension=? AND key=? AND unit=? AND day>? AND day<?)'],
+    ["the days of a user's kind", DAYS_OF_KINDS, 'PRIMARY KEY (unit=? AND day=? AND dimension=? AND key=?)'],
   ];
   for (const [title, sql, index] of queries)
     it(title, (t) => {
@@ -136,7 +138,7 @@ describe('answered from an index, never by a scan:', () => {
       planOf(db, valuesQuery('records', ALL)),
       'u USING PRIMARY KEY (unit=? AND day=? AND dimension=? AND key=? AND cluster_id=?)',
     );
-    for (const sql of [KEYS_WITHIN, HAS_KIND])
+    for (const sql of [KEYS_WITHIN, KINDS_LIKE])
       has(planOf(db, sql), 'sqlite_autoindex_rollup_key_1 (name>? AND name<?)');
     has(planOf(db, againQuery(ALL)), 'rollup_again_by_day (unit=? AND day=? AND dimension=? AND key=?)');
     has(planOf(db, SUMMED_PERIODS), 'PRIMARY KEY (dimension=? AND key=? AND unit=? AND day>? AND day<?)');

@@ -22,7 +22,7 @@ it('joins parts that touch and leaves out the empty ones', () => {
   assert.deepEqual(inSpans([]), []);
 });
 
-it('looks for a kind of jobs that a user has not had on the days alone that are not summed up', async (t) => {
+it("looks for a user's kind of jobs on the days on which there were some, and on those that are not summed up", async (t) => {
   const path = join(temporaryDirectory(), 'a.db');
   const store = openSqliteHistory(path, 0o600);
   t.after(() => store.close());
@@ -39,21 +39,35 @@ it('looks for a kind of jobs that a user has not had on the days alone that are 
         }),
       ),
     );
-  await merge(TODAY - 30 * DAY, ['bob', 'sim_7'], ['bob', 'a[1]'], ['eve', 'x'.repeat(2000)], ['ann', 'fit']);
+  const day = (before: number): number => TODAY - before * DAY;
+  await merge(day(90), ['bob', 'sim_7'], ['bob', 'rare'], ['eve', 'x'.repeat(2000)]);
+  for (const before of [89, 40, 30]) await merge(day(before), ['bob', `sim_${before}`], ['ann', 'rare']);
+  await merge(day(30), ['bob', 'a[1]']);
+  await merge(day(20), ...Array.from({ length: 101 }, (_kind, index) => ['zoe', 'k'.repeat(index + 1)] as const));
   await store.rollUp({});
   await merge(TODAY + 1, ['bob', 'today']);
   const db = new Database(path, { readonly: true });
   t.after(() => db.close());
-  const whole = { since: TODAY - 100 * DAY, until: TODAY + DAY };
-  const spansOf = (owner: string, job_name: string): readonly unknown[] =>
-    daysOfKey(db, conditionOf({ ...whole, owner, job_name }, createWords(db)) ?? assert.fail(), whole);
-  const unknown = [{ since: TODAY, until: TODAY + DAY }];
-  assert.deepEqual(spansOf('bob', 'new*'), unknown);
-  assert.deepEqual(spansOf('ann', 'sim_*'), unknown);
-  for (const name of ['sim_*', 'sim_7', 's?m*', 'a[1]', 'a[*']) assert.deepEqual(spansOf('bob', name), [whole], name);
-  // A key that was cut may be of any kind.
-  assert.deepEqual(spansOf('eve', 'new*'), [whole]);
-  const found = async (owner: string, job_name: string): Promise<number> =>
-    (await store.records({ ...whole, owner, job_name, totals: false })).records.length;
-  assert.deepEqual(await Promise.all(['sim_*', 'new*', 'tod*', '*'].map((name) => found('bob', name))), [1, 0, 1, 3]);
+  const whole = { since: day(100), until: TODAY + DAY };
+  const spansOf = (owner: string, job_name: string): readonly unknown[] => [
+    ...daysOfKey(db, conditionOf({ ...whole, owner, job_name }, createWords(db)) ?? assert.fail(), whole),
+  ];
+  const from = (since: number, days = 1): unknown => ({ since, until: since + days * DAY });
+  const today = from(TODAY);
+  assert.deepEqual(spansOf('bob', 'new*'), [today]);
+  assert.deepEqual(spansOf('ann', 'sim_*'), [today]);
+  assert.deepEqual(spansOf('bob', 'rare'), [today, from(day(90))]);
+  for (const name of ['sim_*', 'sim_7', 's?m*'])
+    assert.deepEqual(spansOf('bob', name), [today, from(day(30)), from(day(40)), from(day(90), 2)], name);
+  for (const name of ['a[1]', 'a[*']) assert.deepEqual(spansOf('bob', name), [today, from(day(30))], name);
+  // A key that was cut may be of any kind, and of many kinds each day may have some.
+  assert.deepEqual(spansOf('eve', 'new*'), [today, from(day(90))]);
+  assert.deepEqual(spansOf('zoe', 'k*'), [whole]);
+  const found = async (owner: string, job_name: string, limit = 50): Promise<readonly unknown[]> => {
+    const { records } = await store.records({ ...whole, owner, job_name, limit, totals: false });
+    return records.map(({ record }) => record.job_name);
+  };
+  assert.deepEqual(await found('bob', 'sim_*', 3), ['sim_30', 'sim_40', 'sim_89']);
+  assert.deepEqual(await found('bob', '*'), ['today', 'a[1]', 'sim_30', 'sim_40', 'sim_89', 'rare', 'sim_7']);
+  assert.deepEqual(await found('bob', 'new*'), []);
 });
