@@ -107,6 +107,7 @@ export const MARK_JOB_HOURS = `INSERT OR REPLACE INTO stale_hour
     AND r.counted_at >= @from AND r.counted_at < @to
     AND NOT EXISTS (SELECT 1 FROM pruned_day p WHERE p.day = r.counted_at / 86400000)`;
 
+export const FIRST_ROLLED_DAY = 'SELECT min(day) FROM rollup WHERE unit = 0';
 export const LAST_ROLLED_DAY = 'SELECT max(day) FROM rollup WHERE unit = 0';
 
 /** The records of a time. */

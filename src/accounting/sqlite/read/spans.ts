@@ -3,7 +3,8 @@ import { DAY_MS, type Span } from '../../sums/periods';
 import { groupingSet } from '../../sums/grouping-sets';
 import { prepared } from '../database/prepared';
 import { DAYS_OF_KEY, DAYS_OF_KINDS, kindsLike } from '../sums/rolled-rows';
-import type { Condition } from './record-filter';
+import { FIRST_ROLLED_DAY, LAST_ROLLED_DAY } from './queries';
+import type { Condition, OwnersKind } from './record-filter';
 
 /** Spans in their order, those that touch as one, without the empty ones. */
 export function inSpans(parts: readonly Span[]): readonly Span[] {
@@ -22,27 +23,42 @@ const MOST_KINDS = 100;
 /** Days of such a kind that are looked up at once: who looks for the newest mostly needs no others. */
 const DAYS_AT_ONCE = 32;
 
-type DaysBetween = (first: number, end: number) => readonly number[];
+interface DaysOfKey {
+  /** Days on which there may be records, newest first, from one to before another. */
+  readonly between: (first: number, end: number) => readonly number[];
+  /** From the first of these to before the other, DAYS_AT_ONCE are looked up at once. */
+  readonly stepped: readonly [first: number, end: number];
+}
 
-/** How the days are found, newest first, on which there may be records, and of how many at once; null: on any day. */
-function daysOf(
-  db: Database,
-  { sparse, kind, index }: Condition,
-): { readonly between: DaysBetween; readonly atOnce: number } | null {
-  if (kind !== null && index === 'record_by_owner') {
-    const keys = kindsLike(db, kind, MOST_KINDS + 1);
-    if (keys.length > MOST_KINDS) return null;
-    const statement = prepared<object, number>(db, DAYS_OF_KINDS, 'pluck');
-    const between: DaysBetween = (first, end) => {
-      const days = Array.from({ length: end - first }, (_day, index) => first + index);
+function daysOfKinds(db: Database, kind: OwnersKind): DaysOfKey | null {
+  const keys = kindsLike(db, kind, MOST_KINDS + 1);
+  if (keys.length > MOST_KINDS) return null;
+  const begin = prepared<[], number | null>(db, FIRST_ROLLED_DAY, 'pluck').get() ?? 0;
+  const over = (prepared<[], number | null>(db, LAST_ROLLED_DAY, 'pluck').get() ?? -1) + 1;
+  const statement = prepared<object, number>(db, DAYS_OF_KINDS, 'pluck');
+  return {
+    stepped: [begin, over],
+    between: (first, end) => {
+      const from = Math.max(first, begin);
+      const days = Array.from({ length: Math.max(0, Math.min(end, over) - from) }, (_day, index) => from + index);
       return statement.all({ keys: JSON.stringify(keys), days: JSON.stringify(days), first, end });
-    };
-    return { between, atOnce: DAYS_AT_ONCE };
-  }
+    },
+  };
+}
+
+/** null: there may be records on any day. */
+function daysOf(db: Database, { sparse, kind, index }: Condition): DaysOfKey | null {
+  if (kind !== null && index === 'record_by_owner') return daysOfKinds(db, kind);
   if (sparse === null || index !== 'record_by_time') return null;
   const key = { dimension: groupingSet(new Set([sparse.name])), key: sparse.id };
   const statement = prepared<object, number>(db, DAYS_OF_KEY, 'pluck');
-  return { between: (first, end) => statement.all({ ...key, first, end }), atOnce: Infinity };
+  return { stepped: [0, 0], between: (first, end) => statement.all({ ...key, first, end }) };
+}
+
+/** Where the days that are looked up together with the one before `end` begin. */
+function stepBefore(end: number, [first, over]: DaysOfKey['stepped']): number {
+  if (end > over) return over;
+  return end > first ? Math.max(first, end - DAYS_AT_ONCE) : -Infinity;
 }
 
 /**
@@ -57,7 +73,7 @@ export function* daysOfKey(db: Database, condition: Condition, { since, until }:
   }
   const begin = Math.floor(since / DAY_MS);
   for (let end = Math.ceil(until / DAY_MS); end > begin;) {
-    const first = Math.max(begin, end - days.atOnce);
+    const first = Math.max(begin, stepBefore(end, days.stepped));
     const found = days.between(first, end).map((day) => ({
       since: Math.max(since, day * DAY_MS),
       until: Math.min(until, (day + 1) * DAY_MS),

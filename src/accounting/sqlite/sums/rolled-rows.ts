@@ -128,7 +128,7 @@ export const DAYS_OF_KEY = `SELECT day FROM rollup_bins
     WHERE dimension = @dimension AND key = @key AND unit = 0 AND day >= @first AND day < @end
   UNION ${OTHER_DAYS}`;
 
-/** The same of a user's kinds of jobs, of which no bins are kept. Parameters: @days and @keys (JSON), @first, @end. */
+/** As DAYS_OF_KEY of a user's kinds of jobs, of which no bins are kept. Parameters: @days and @keys (JSON), @first, @end. */
 export const DAYS_OF_KINDS = `SELECT day FROM rollup
     WHERE unit = 0 AND day IN (SELECT value FROM json_each(@days)) AND dimension = ${KIND}
       AND key IN (SELECT value FROM json_each(@keys))

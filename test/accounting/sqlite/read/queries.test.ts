@@ -10,6 +10,7 @@ import {
   FIND_RECORD,
   jobQuery,
   jobsQuery,
+  FIRST_ROLLED_DAY,
   LAST_ROLLED_DAY,
   MARK_JOB_HOURS,
   recordsQuery,
@@ -142,7 +143,7 @@ describe('answered from an index, never by a scan:', () => {
       has(planOf(db, sql), 'sqlite_autoindex_rollup_key_1 (name>? AND name<?)');
     has(planOf(db, againQuery(ALL)), 'rollup_again_by_day (unit=? AND day=? AND dimension=? AND key=?)');
     has(planOf(db, SUMMED_PERIODS), 'PRIMARY KEY (dimension=? AND key=? AND unit=? AND day>? AND day<?)');
-    for (const sql of [STALE_DAYS, CHANGED_HOURS, SUMMED_DAYS, LAST_ROLLED_DAY])
+    for (const sql of [STALE_DAYS, CHANGED_HOURS, SUMMED_DAYS, FIRST_ROLLED_DAY, LAST_ROLLED_DAY])
       assert.ok(
         planOf(db, sql).every((step) => !step.startsWith('SCAN') && !step.startsWith('SCAN json_each')),
         sql,

@@ -70,4 +70,8 @@ it("looks for a user's kind of jobs on the days on which there were some, and on
   assert.deepEqual(await found('bob', 'sim_*', 3), ['sim_30', 'sim_40', 'sim_89']);
   assert.deepEqual(await found('bob', '*'), ['today', 'a[1]', 'sim_30', 'sim_40', 'sim_89', 'rare', 'sim_7']);
   assert.deepEqual(await found('bob', 'new*'), []);
+  // Days of which nothing is kept are not looked at: there may be millions.
+  const ever = { since: -8.64e15, until: 8.64e15 };
+  const condition = conditionOf({ ...ever, owner: 'bob', job_name: 'rare' }, createWords(db)) ?? assert.fail();
+  assert.deepEqual([...daysOfKey(db, condition, ever)], [today, from(day(90))]);
 });
