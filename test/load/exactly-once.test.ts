@@ -43,14 +43,20 @@ function troubles(
   const told = list.map(() => 0);
   let begun = 0;
   let over = 0;
+  let share = 0;
+  // All that may be handed over may be confirmed before a trouble is over: nothing more is heard then.
+  const beginNext = (): void => {
+    const next = list[begun];
+    if (next === undefined || over < begun || share < next.at) return;
+    begun++;
+    next.begin();
+  };
   return {
     told: () => told,
     mostHanded: () => (list[begun]?.at ?? 1) + AHEAD,
     onConfirmed: (confirmed, of) => {
-      const next = list[begun];
-      if (next === undefined || over < begun || confirmed < next.at * of) return;
-      begun++;
-      next.begin();
+      share = confirmed / of;
+      beginNext();
     },
     onComplaint: (complaint) => {
       for (const [index, { says, end }] of list.entries()) {
@@ -59,6 +65,7 @@ function troubles(
         if (told[index] === ENOUGH)
           void Promise.resolve(end()).then(() => {
             over++;
+            beginNext();
           });
       }
     },

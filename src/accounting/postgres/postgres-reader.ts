@@ -172,7 +172,7 @@ export class PostgresReader implements AccountingReader {
     many: boolean,
   ): Promise<readonly StoredRecord[]> {
     const parameters = new Parameters();
-    const plan = rowPlan(many ? fields : undefined);
+    const plan = rowPlan(many ? fields : undefined, false);
     const task = task_id === undefined ? '' : ` AND coalesce(r.task_id, 0) = ${parameters.put(task_id)}::bigint`;
     const rows = await db.rows<readonly Cell[]>(
       `SELECT ${namedColumns(!many, plan)} FROM ${source.records} AS r WHERE r.job_id = ${parameters.put(job_id)}::bigint${task}${notOf(without)}`,

@@ -78,7 +78,7 @@ function reader(db: Database, words: Words): AccountingReader {
         const parameters = { job_id: query.job_id, task_id: query.task_id, cluster_id: cluster };
         const many = hasMany(db, query);
         const by = { task: query.task_id !== undefined, cluster: cluster !== undefined, series: !many };
-        const plan = rowPlan(many ? query.fields : undefined);
+        const plan = rowPlan(many ? query.fields : undefined, false);
         const statement = prepared<object, string>(db, jobQuery(by, plan.columns), 'pluck');
         const found: StoredRecord[] = [];
         for (const row of statement.iterate(parameters))
