@@ -190,7 +190,7 @@ export interface RowPlan {
   readonly provenance: boolean;
 }
 
-/** How records are read of which only some fields are needed, `brief` without what no list needs of them; left out: all of them. */
+/** How records are read of which only some fields are needed (left out: all). `brief`: of these without what no list needs. */
 export function rowPlan(needed?: readonly FieldName[], brief = needed !== undefined): RowPlan {
   const columns: Column[] = [];
   const fields = FIELD_CODECS.filter(({ name }) => needed?.includes(name) ?? true).map(({ name, codec }) => {

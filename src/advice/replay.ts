@@ -45,7 +45,7 @@ export interface ReplayAnswer {
 }
 
 /** Adds up what requests would have done: a job that fails costs its whole run, and asks for twice as much. */
-class Tally {
+export class Tally {
   private jobs = 0;
   private failed = 0;
   private stated: number | null = null;

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { ManyRuns } from '../../src/advice/many-runs';
 import { Predictor } from '../../src/advice/predictor';
 import { MEMORY_PRIOR } from '../../src/advice/prior';
-import { bySubmission, replay, type Outcome, type PastRun, type ReplayAnswer } from '../../src/advice/replay';
+import { bySubmission, replay, Tally, type Outcome, type PastRun, type ReplayAnswer } from '../../src/advice/replay';
 import { readTraceFile } from '../../src/advice/trace-file';
 import type { Prior } from '../../src/advice/margins';
 import { groupBy } from '../../src/base/group-by';
@@ -137,7 +137,7 @@ const EVERY = 9;
 
 /** What advice from the last `most` runs before each would have done, of runs with more than LAST_RUNS[0] before them. */
 function lastRunsOutcomes(runs: readonly PastRun[], most: number): readonly Outcome[] {
-  const sums = RISKS.map(() => ({ jobs: 0, failed: 0, wasted: 0, used: 0 }));
+  const tallies = RISKS.map((risk) => ({ risk, tally: new Tally() }));
   for (const ofClass of groupBy(runs, ({ classes }) => classes.at(-1)).values()) {
     const byEnd = ofClass.toSorted((a, b) => a.end - b.end);
     for (const run of ofClass.filter((_run, index) => index % EVERY === 0)) {
@@ -146,20 +146,13 @@ function lastRunsOutcomes(runs: readonly PastRun[], most: number): readonly Outc
       const predictor = new Predictor(MEMORY_PRIOR);
       replay(bySubmission(byEnd.slice(Math.max(0, ended - most), ended)), [], predictor, []);
       const jobClass = predictor.advisable(predictor.known(run.classes));
-      for (const [index, risk] of RISKS.entries()) {
+      for (const { risk, tally } of tallies) {
         const request = jobClass?.request(risk) ?? null;
-        const sum = sums[index];
-        if (request === null || sum === undefined || request.risk > risk) continue;
-        const amounts = [request.amount];
-        while ((amounts.at(-1) ?? Infinity) < run.needed) amounts.push(2 * (amounts.at(-1) ?? 0));
-        sum.jobs++;
-        sum.failed += Number(amounts.length > 1);
-        sum.wasted += (amounts.reduce((all, amount) => all + amount, 0) - run.needed) * run.seconds;
-        sum.used += run.needed * run.seconds;
+        if (request !== null && request.risk <= risk) tally.add(run, request.amount, request.risk);
       }
     }
   }
-  return sums.map((sum) => ({ ...sum, stated: null }));
+  return tallies.map(({ tally }) => tally.outcome());
 }
 
 function lastRunsSection(traces: Traces): Section {

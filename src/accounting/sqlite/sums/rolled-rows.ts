@@ -116,7 +116,7 @@ export function kindsLike(db: Database, { owner, glob }: OwnersKind, most: numbe
   return prepared<object, number>(db, KINDS_LIKE, 'pluck').all({ from, to, glob: keyPart(glob), most });
 }
 
-/** Days that no roll-up tells of, or that have records which none counts. Parameters: @first, @end. */
+/** Days that are not summed up, and those with self-reported records, which no sum counts. Parameters: @first, @end. */
 const OTHER_DAYS = `SELECT hour / ${HOURS_OF_DAY} FROM stale_hour
     WHERE hour >= @first * ${HOURS_OF_DAY} AND hour < @end * ${HOURS_OF_DAY}
   UNION SELECT counted_at / ${DAY_MS} FROM record

@@ -56,7 +56,7 @@ export function summarise(db: Database, words: Words, wanted: SummaryQuery): Sum
   const ungrouped = by === 'day' || by === 'cluster' || query.limit === 0;
   const facts = new FactReader(db, words, ungrouped ? [] : [by]);
   if (rolled === null) {
-    for (const part of daysOfKey(db, condition, query))
+    for (const part of [...daysOfKey(db, condition, query)].toReversed())
       for (const row of facts.records(condition, part)) summer.addRecord(row);
     return summer.answer();
   }
