@@ -27,6 +27,7 @@ type Page = readonly [what: string, path: (turn: number) => string, budget: Budg
 function pagesOf({ week, weeks }: History): readonly Page[] {
   const jobs = week.jobs * weeks;
   const job = (turn: number): number => FIRST_JOB + ((turn * 7919) % jobs);
+  const host = (turn: number): string => `node${String((turn * 37) % 500).padStart(4, '0')}.cluster.example.org`;
   const kind = week.runs.find(({ record }) => record?.owner === 'bob')?.record?.job_name ?? 'none';
   const live: Page[] = [
     ['now', (turn) => `/?jobs=${1 + turn}&hosts=1`, 'page of 10,000 running jobs'],
@@ -47,6 +48,17 @@ function pagesOf({ week, weeks }: History): readonly Page[] {
     ['a user, 30 days', () => '/jobs?owner=bob&since=30d', 'page over the history'],
     ['the user with most jobs, 30 days', () => '/jobs?owner=user000&since=30d', 'page over the history'],
     ['a project, 7 days', (turn) => `/jobs?project=group${turn % 40}`, 'page over the history'],
+    ['all jobs, largest peak first', () => '/jobs?sort=peak', 'page over the history'],
+    ['jobs that ended badly, 7 days', () => '/jobs?failed=true', 'page over the history'],
+    ['a queue, 30 days', () => '/jobs?queue=gpu.q&since=30d', 'page over the history'],
+    ['a name pattern, 7 days', () => '/jobs?job_name=al*', 'page over the history'],
+    ['a pattern of no name, 30 days', (turn) => `/jobs?job_name=none${turn}*&since=30d`, 'page over the history'],
+    ['a host, 7 days', (turn) => `/jobs?host=${host(turn)}`, 'page over the history'],
+    [
+      'the user with most jobs, most unused first, 30 days',
+      () => '/jobs?owner=user000&since=30d&sort=unused',
+      'page over the history',
+    ],
     ['the cluster, 30 days', () => '/cluster', 'page over the history'],
     ['the cluster, a year', () => '/cluster?since=365d', 'page over the history'],
   ];

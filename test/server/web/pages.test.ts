@@ -258,6 +258,34 @@ describe('the page of jobs', () => {
     }
   });
 
+  it('reads thousands of records for sums that are not kept only where that is asked for', async (t) => {
+    const many = Array.from({ length: 5001 }, (_, index) => ({
+      ...ordinary,
+      job_id: 5000 + index,
+      ended_at: `2026-11-${10 + (index % 2)}T12:00:00.000Z`,
+    }));
+    const site = await startTestSite(t, { records: many });
+    const followed = (page: Got): Promise<Got> => {
+      const [, link = ''] = /href="([^"]*)">Add up these jobs/.exec(page.text) ?? [];
+      return site.get(link.replaceAll('&amp;', '&'));
+    };
+    const failed = await site.get(`/jobs?failed=false&${NOVEMBER}`);
+    assert.match(textOf(failed), /user and by kind: up to 5,001 records to read Jobs One line for each job/);
+    assert.doesNotMatch(textOf(failed), /Totals|Memory-hours by day|By user/);
+    assert.match(
+      textOf(await followed(failed)),
+      /Totals .* 5,001 \(5,001 records\) .* Memory-hours by day.* By user, .* By kind of job/,
+    );
+    // Sums of a queue are kept, but not by user.
+    const queue = textOf(await site.get(`/jobs?queue=${ordinary.queue}&${NOVEMBER}`));
+    assert.match(queue, /Totals .* 5,001 \(5,001 records\) .* Memory-hours by day.* Add up these jobs/);
+    assert.doesNotMatch(queue, /By user/);
+    const ordered = await site.get(`/jobs?sort=peak&page=2&${NOVEMBER}`);
+    assert.match(textOf(ordered), /Add up these jobs in all, by day, by user and by kind Jobs/);
+    assert.match(textOf(await followed(ordered)), /Totals .* By user, .* By kind of job/);
+    assert.doesNotMatch(textOf(await site.get(`/jobs?owner=nobody&failed=true&${NOVEMBER}`)), /Add up/);
+  });
+
   it('lists part by part, all of it in the address', async (t) => {
     const many = Array.from({ length: 120 }, (_, index) => ({ ...ordinary, job_id: 5000 + index }));
     const site = await startTestSite(t, { records: many });

@@ -18,8 +18,8 @@ export interface Condition {
   readonly index: 'record_by_job' | 'record_by_owner' | 'record_by_time';
   /** What the roll-ups know the days of on which there may be such records. */
   readonly sparse: RolledKey | null;
-  /** A user's jobs of a name: the roll-ups know whether he has had any. */
-  readonly kind: OwnersKind | null;
+  /** Jobs of a name or pattern: the roll-ups know the kinds that it can be, and their days. */
+  readonly kind: NamedKind | null;
 }
 
 interface RolledKey {
@@ -27,8 +27,9 @@ interface RolledKey {
   readonly id: number;
 }
 
-export interface OwnersKind {
-  readonly owner: string;
+export interface NamedKind {
+  /** null: anybody's. */
+  readonly owner: string | null;
   /** A pattern of SQLite's that the kind's name matches: several digits, which `?` may stand for, are one sign there. */
   readonly glob: string;
 }
@@ -137,8 +138,8 @@ export function conditionOf(filter: RecordFilter, words: Words): Condition | nul
       filter.job_id !== undefined ? 'record_by_job' : filter.owner !== undefined ? 'record_by_owner' : 'record_by_time',
     sparse,
     kind:
-      filter.owner === undefined || filter.job_name === undefined
+      filter.job_name === undefined
         ? null
-        : { owner: filter.owner, glob: globOf(filter.job_name.replace(/[\d?]+/g, '*')) },
+        : { owner: filter.owner ?? null, glob: globOf(filter.job_name.replace(/[\d?]+/g, '*')) },
   };
 }

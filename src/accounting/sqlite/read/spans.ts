@@ -4,7 +4,7 @@ import { groupingSet } from '../../sums/grouping-sets';
 import { prepared } from '../database/prepared';
 import { DAYS_OF_KEY, DAYS_OF_KINDS, kindsLike } from '../sums/rolled-rows';
 import { FIRST_ROLLED_DAY, LAST_ROLLED_DAY } from './queries';
-import type { Condition, OwnersKind } from './record-filter';
+import type { Condition, NamedKind } from './record-filter';
 
 /** Spans in their order, those that touch as one, without the empty ones. */
 export function inSpans(parts: readonly Span[]): readonly Span[] {
@@ -18,7 +18,7 @@ export function inSpans(parts: readonly Span[]): readonly Span[] {
   return spans;
 }
 
-/** A user's kind of jobs that has more names than these may be on any day. */
+/** Jobs of a name that can be of more kinds than these may be on any day. */
 const MOST_KINDS = 100;
 /** Days of such a kind that are looked up at once: who looks for the newest mostly needs no others. */
 const DAYS_AT_ONCE = 32;
@@ -30,8 +30,8 @@ interface DaysOfKey {
   readonly stepped: readonly [first: number, end: number];
 }
 
-function daysOfKinds(db: Database, kind: OwnersKind): DaysOfKey | null {
-  const keys = kindsLike(db, kind, MOST_KINDS + 1);
+function daysOfKinds(db: Database, kind: NamedKind): DaysOfKey | null {
+  const { dimension, keys } = kindsLike(db, kind, MOST_KINDS + 1);
   if (keys.length > MOST_KINDS) return null;
   const begin = prepared<[], number | null>(db, FIRST_ROLLED_DAY, 'pluck').get() ?? 0;
   const over = (prepared<[], number | null>(db, LAST_ROLLED_DAY, 'pluck').get() ?? -1) + 1;
@@ -41,15 +41,15 @@ function daysOfKinds(db: Database, kind: OwnersKind): DaysOfKey | null {
     between: (first, end) => {
       const from = Math.max(first, begin);
       const days = Array.from({ length: Math.max(0, Math.min(end, over) - from) }, (_day, index) => from + index);
-      return statement.all({ keys: JSON.stringify(keys), days: JSON.stringify(days), first, end });
+      return statement.all({ dimension, keys: JSON.stringify(keys), days: JSON.stringify(days), first, end });
     },
   };
 }
 
 /** null: there may be records on any day. */
 function daysOf(db: Database, { sparse, kind, index }: Condition): DaysOfKey | null {
-  if (kind !== null && index === 'record_by_owner') return daysOfKinds(db, kind);
-  if (sparse === null || index !== 'record_by_time') return null;
+  if (index === 'record_by_job') return null;
+  if (sparse === null || index === 'record_by_owner') return kind && daysOfKinds(db, kind);
   const key = { dimension: groupingSet(new Set([sparse.name])), key: sparse.id };
   const statement = prepared<object, number>(db, DAYS_OF_KEY, 'pluck');
   return { stepped: [0, 0], between: (first, end) => statement.all({ ...key, first, end }) };

@@ -31,7 +31,7 @@ import type { AgainRow, RolledRow } from '../../sums/summer';
 import type { Dictionary } from '../../columns';
 import type { Words } from '../database/dictionary';
 import { prepared } from '../database/prepared';
-import type { OwnersKind } from '../read/record-filter';
+import type { NamedKind } from '../read/record-filter';
 
 /** Days whose sums do not hold. Parameters: @first, @end. */
 export const STALE_DAYS = `SELECT DISTINCT hour / ${HOURS_OF_DAY} AS day FROM stale_hour
@@ -104,16 +104,27 @@ export function againQuery(choice: Choice): string {
 /** Numbers of keys of several dimensions between two texts. */
 export const KEYS_WITHIN = 'SELECT id FROM rollup_key WHERE name >= ? AND name < ?';
 
-/** The numbers of a user's kinds of jobs. A key that was cut may be of any. Parameters: @from, @to, @glob, @most. */
-export const KINDS_LIKE = `SELECT id FROM rollup_key WHERE name >= @from AND name < @to
+/** Numbers of kinds of jobs; of a site there are hundreds. A key that was cut may be of any. Parameters: @glob, @most. */
+const KINDS_LIKE = `SELECT id FROM name_class WHERE name GLOB @glob OR name GLOB '*${CUT}*' LIMIT @most`;
+
+/** Those of a user's. Parameters: the same, @from, @to. */
+export const OWN_KINDS_LIKE = `SELECT id FROM rollup_key WHERE name >= @from AND name < @to
   AND (substr(name, length(@from) + 1) GLOB @glob OR name GLOB '*${CUT}*') LIMIT @most`;
 
-const KIND = groupingSet(new Set(['owner', 'job_name']));
+const KIND = groupingSet(new Set(['job_name']));
+const OWN_KIND = groupingSet(new Set(['owner', 'job_name']));
 
 /** As many as `most` of them, as the roll-ups know them. */
-export function kindsLike(db: Database, { owner, glob }: OwnersKind, most: number): readonly number[] {
-  const [from, to] = rangeWithin(`${KIND}:${keyPart(groupKey('owner', owner))}`);
-  return prepared<object, number>(db, KINDS_LIKE, 'pluck').all({ from, to, glob: keyPart(glob), most });
+export function kindsLike(
+  db: Database,
+  { owner, glob }: NamedKind,
+  most: number,
+): { readonly dimension: number | null; readonly keys: readonly number[] } {
+  if (owner === null)
+    return { dimension: KIND, keys: prepared<object, number>(db, KINDS_LIKE, 'pluck').all({ glob, most }) };
+  const [from, to] = rangeWithin(`${OWN_KIND}:${keyPart(groupKey('owner', owner))}`);
+  const parameters = { from, to, glob: keyPart(glob), most };
+  return { dimension: OWN_KIND, keys: prepared<object, number>(db, OWN_KINDS_LIKE, 'pluck').all(parameters) };
 }
 
 /** Days that are not summed up, and those with self-reported records, which no sum counts. Parameters: @first, @end. */
@@ -128,9 +139,9 @@ export const DAYS_OF_KEY = `SELECT day FROM rollup_bins
     WHERE dimension = @dimension AND key = @key AND unit = 0 AND day >= @first AND day < @end
   UNION ${OTHER_DAYS}`;
 
-/** As DAYS_OF_KEY of a user's kinds of jobs, of which no bins are kept. Parameters: @days and @keys (JSON), @first, @end. */
+/** As DAYS_OF_KEY of several keys, of which there may be no bins. Parameters: @dimension, @days and @keys (JSON), @first, @end. */
 export const DAYS_OF_KINDS = `SELECT day FROM rollup
-    WHERE unit = 0 AND day IN (SELECT value FROM json_each(@days)) AND dimension = ${KIND}
+    WHERE unit = 0 AND day IN (SELECT value FROM json_each(@days)) AND dimension = @dimension
       AND key IN (SELECT value FROM json_each(@keys))
   UNION ${OTHER_DAYS}`;
 

@@ -11,26 +11,23 @@ import {
 } from '../../../report/records/columns';
 import { toJobLines, type RecordLine } from '../../../report/records/lines';
 import type { Screen } from '../../../report/screen/screen';
-import type { SummaryGroup } from '../../../accounting/summary';
-import { recordsAnswer, summaryAnswer } from '../../accounting/answer-shapes';
+import { recordsAnswer } from '../../accounting/answer-shapes';
 import { FILTER, given, intervalOf, SORTS, wholeDays } from '../../routes/accounting';
-import { queryCount, queryTime, queryWord, type Values } from '../../routes/parameter';
+import { queryCount, queryFlag, queryTime, queryWord, type Values } from '../../routes/parameter';
 import type { RouteRequest } from '../../routes/route';
 import { field, hidden, option } from '../form';
 import { html, named, samePage, type Child, type Html } from '../html';
 import { section } from '../layout';
-import { askAccounting, type Asker, pageRoute } from '../page';
+import { askAccounting, pageRoute } from '../page';
 import { webScreen } from '../screen';
 import { paging, table, type WebColumn } from '../table';
 import { jobLink } from './job-links';
-import { findKinds, kindsPart, type Kind } from './kinds';
-import { daysPart, groupsTable, MOST_DAYS, sumsPart } from './sums';
+import { sumsOfJobs } from './job-sums';
 
 /** Records of a part of the list. */
 const EACH = 50;
 /** So many parts: who looks for more narrows the filter. */
 const MOST_PARTS = 40;
-const GROUPS = 10;
 
 /** The parts of a record's filter that people choose by. */
 const CHOICES = {
@@ -48,6 +45,7 @@ const PARAMETERS = {
   since: queryTime('from then on, of two days or more from the beginning of that day, UTC (default: 7d)'),
   until: queryTime('up to, and without, then (default: now)'),
   sort: queryWord('largest or latest first (default: time)', SORTS),
+  all_sums: queryFlag('add up all of them, however many records have to be read'),
   page: queryCount(`part of the list, ${EACH} records each`, MOST_PARTS),
 };
 
@@ -135,40 +133,6 @@ function titleOf({ owner: user, project: group }: Choice): readonly [string, Htm
   return ['Jobs', html`Jobs`];
 }
 
-/** The users, or the names, that requested most. */
-async function groupsOf(
-  asked: Asker,
-  query: ReturnType<typeof queryOf>,
-  by: 'owner' | 'job_name',
-): Promise<readonly SummaryGroup[]> {
-  const question = { what: 'summary', query: { ...query, by, limit: GROUPS } } as const;
-  return (await askAccounting(asked, question, summaryAnswer)).groups;
-}
-
-function groupsPart(groups: readonly SummaryGroup[], query: Asked['query'], by: 'owner' | 'job_name'): Html | null {
-  const linkOf = (key: string): string =>
-    samePage('/jobs', query, { page: null, [by]: by === 'owner' ? key : key.replaceAll('#', '*') });
-  const made = groupsTable(by === 'owner' ? 'user' : 'kind of job', groups, linkOf);
-  return made && html`<section>${made}</section>`;
-}
-
-/** What the jobs are grouped by; null: not by this. */
-interface Groups {
-  readonly users: readonly SummaryGroup[] | null;
-  readonly names: readonly SummaryGroup[] | null;
-  readonly kinds: readonly Kind[] | null;
-}
-
-/** Of a user the kinds of jobs, of a project its users and their kinds of jobs, of all users and names. */
-async function findGroups(asked: Asker & Asked, query: ReturnType<typeof queryOf>): Promise<Groups> {
-  const { owner, project } = asked.values;
-  if (owner !== undefined) return { users: null, names: null, kinds: await findKinds(asked, query, [owner]) };
-  const users = await groupsOf(asked, query, 'owner');
-  if (project === undefined) return { users, names: await groupsOf(asked, query, 'job_name'), kinds: null };
-  const names = users.flatMap(({ key }) => key ?? []);
-  return { users, names: null, kinds: await findKinds(asked, query, names) };
-}
-
 type Filter = Pick<Choice, keyof typeof CHOICES>;
 
 const filterOf = ({ cluster, owner, project, queue, host, job_name, states, failed }: Choice): Filter => ({
@@ -187,16 +151,14 @@ export const jobsPage = pageRoute({
   parameters: PARAMETERS,
   make: async (asked) => {
     const choice = asked.values;
-    const { page = 1, sort = 'time' } = choice;
+    const { page = 1, sort = 'time', all_sums: all = false } = choice;
     const query = queryOf(choice, asked.now);
     const wanted = { what: 'records', query: { ...query, sort, limit: page * EACH + 1, totals: false } } as const;
-    const byDay = { what: 'summary', query: { ...query, by: 'day', limit: MOST_DAYS } } as const;
-    const { users, names, kinds } = await findGroups(asked, query);
-    // Advice is worked out in a thread of its own, meanwhile.
-    const [advised, { records }, { groups: days, totals }] = await Promise.all([
-      kindsPart(asked, kinds ?? [], choice.cluster ?? null),
+    // Who orders the list or turns its pages looks for a job.
+    const extent = all ? 'all' : page === 1 && sort === 'time' ? 'kept' : 'few';
+    const [sums, { records }] = await Promise.all([
+      sumsOfJobs(asked, query, asked.query, extent),
       askAccounting(asked, wanted, recordsAnswer),
-      askAccounting(asked, byDay, summaryAnswer),
     ]);
     const shown = records.slice((page - 1) * EACH, page * EACH).map(({ record }) => record);
     const more = records.length > page * EACH && page < MOST_PARTS;
@@ -205,15 +167,13 @@ export const jobsPage = pageRoute({
       title,
       body: html`<h1>${heading}</h1>
         <p class="faint">${formatInterval(new Date(query.since), new Date(query.until), '→')}</p>
-        ${filters(asked)} ${section('Totals', sumsPart(totals))} ${daysPart(days)}
-        ${users && groupsPart(users, asked.query, 'owner')} ${names && groupsPart(names, asked.query, 'job_name')}
-        ${advised}
+        ${filters(asked)} ${sums}
         ${section(
           'Jobs',
           shown.length === 0
             ? html`<p>No job of this time matches.</p>`
             : jobsTable(toJobLines(shown, sort), asked, webScreen(asked.now)),
-          paging(page, more, (other) => samePage('/jobs', asked.query, { page: other })),
+          paging(page, more, (other) => samePage('/jobs', asked.query, { page: other, all_sums: null })),
           records.length > 0 && page === MOST_PARTS
             ? html`<p class="faint">
                 At most ${formatCount(MOST_PARTS * EACH)} records are listed: narrow the filter to see others.

@@ -49,9 +49,10 @@ it("looks for a user's kind of jobs on the days on which there were some, and on
   const db = new Database(path, { readonly: true });
   t.after(() => db.close());
   const whole = { since: day(100), until: TODAY + DAY };
-  const spansOf = (owner: string, job_name: string): readonly unknown[] => [
-    ...daysOfKey(db, conditionOf({ ...whole, owner, job_name }, createWords(db)) ?? assert.fail(), whole),
-  ];
+  const spansOf = (owner: string | null, job_name: string): readonly unknown[] => {
+    const filter = { ...whole, ...(owner === null ? {} : { owner }), job_name };
+    return [...daysOfKey(db, conditionOf(filter, createWords(db)) ?? assert.fail(), whole)];
+  };
   const from = (since: number, days = 1): unknown => ({ since, until: since + days * DAY });
   const today = from(TODAY);
   assert.deepEqual(spansOf('bob', 'new*'), [today]);
@@ -63,6 +64,9 @@ it("looks for a user's kind of jobs on the days on which there were some, and on
   // A key that was cut may be of any kind, and of many kinds each day may have some.
   assert.deepEqual(spansOf('eve', 'new*'), [today, from(day(90))]);
   assert.deepEqual(spansOf('zoe', 'k*'), [whole]);
+  assert.deepEqual(spansOf(null, 'rar?'), [today, from(day(30)), from(day(40)), from(day(90), 2)]);
+  assert.deepEqual(spansOf(null, 'a[[]*'), [today, from(day(90))]);
+  assert.deepEqual(spansOf(null, '*'), [whole]);
   const found = async (owner: string, job_name: string, limit = 50): Promise<readonly unknown[]> => {
     const { records } = await store.records({ ...whole, owner, job_name, limit, totals: false });
     return records.map(({ record }) => record.job_name);
