@@ -1,5 +1,6 @@
 import type { FieldName } from '../record/fields';
-import type { Cell, WordCodec } from './columns';
+import type { WordCodec } from './columns';
+import type { TaskColumn } from './task-column';
 import type { PlainColumn, TableColumn } from '../record/plain-columns';
 import type { JobRecord, RecordStatus } from '../record/record';
 import type { Totals } from '../record/totals';
@@ -92,7 +93,7 @@ export interface TaskTable {
   /** What the store calls each row. */
   readonly ids: readonly number[];
   /** By the column's name. */
-  readonly columns: ReadonlyMap<string, readonly Cell[]>;
+  readonly columns: ReadonlyMap<string, TaskColumn>;
   /** Read while the store is open. */
   readonly words: WordCodec;
   /** An error of a row as that of its store. */

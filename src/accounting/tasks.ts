@@ -65,17 +65,20 @@ function recordMaker(
 ): (row: number) => JobRecord {
   const steps = planned.map(({ name, at, read }, index) => {
     const own = all.slice(at, planned[index + 1]?.at ?? merged).map((column) => columns.get(column.name));
-    const present = own.flatMap((values, column) => (values === undefined ? [] : [{ values, column }]));
-    return { name, read, present, cells: own.map((): Cell => null) };
+    const cells = own.map((column): Cell => column?.at(0) ?? null);
+    const varying = own.flatMap((column, place) => (column === undefined || column.isSame ? [] : [{ column, place }]));
+    // Of all rows the same where nothing varies: read once.
+    let known: { readonly value: unknown } | null = null;
+    const readAt = (row: number): unknown => {
+      for (const { column, place } of varying) cells[place] = column.at(row);
+      return read(cells, 0, words);
+    };
+    return { name, readAt: varying.length > 0 ? readAt : () => (known ??= { value: read(cells, 0, words) }).value };
   });
   return (row) => {
     const record = empty();
     try {
-      for (const { name, read, present, cells } of steps) {
-        // `values[row]` of lists of several kinds makes V8 copy them all into lists of objects.
-        for (const { values, column } of present) cells[column] = values.at(row) ?? null;
-        record[name] = read(cells, 0, words);
-      }
+      for (const { name, readAt } of steps) record[name] = readAt(row);
     } catch (error) {
       throw fault(damageOf(error));
     }
@@ -98,11 +101,13 @@ export function* briefRecords<Name extends FieldName>(
 export function withOwnWords({ cluster, ids, columns, words }: TaskTable): {
   readonly cluster: string | null;
   readonly ids: readonly number[];
+  /** A cell for each row, or one for all of them. */
   readonly columns: Readonly<Record<string, readonly Cell[]>>;
   readonly words: readonly string[];
 } {
   const own = new OwnNumbers();
-  const renumbered = [...columns].map(([name, cells]) => {
+  const renumbered = [...columns].map(([name, column]) => {
+    const cells = column.isSame ? [column.at(0)] : column.toCells();
     const dictionary = DICTIONARIES.get(name);
     if (dictionary === undefined) return [name, cells] as const;
     const known = new Map<number, number>();
@@ -143,7 +148,7 @@ async function earlierRuns(
   { ids, columns }: TaskTable,
   wholeOf: (ids: readonly number[]) => Promise<RecordsById>,
 ): Promise<ReadonlySet<number>> {
-  const tasks = columns.get('task_id') ?? [];
+  const tasks = columns.get('task_id')?.toCells() ?? [];
   const several = ids.filter((_, row) => tasks[row] === tasks[row + 1] || (row > 0 && tasks[row] === tasks[row - 1]));
   if (several.length === 0) return new Set();
   const whole = await wholeOf(several);
@@ -164,7 +169,7 @@ export async function readTasks(reader: AccountingReader, query: TasksQuery): Pr
   const wholeOf = (ids: readonly number[]): Promise<RecordsById> => wholeById(reader, query, ids);
   const earlier = await earlierRuns(table, wholeOf);
   const rows = [...table.ids.keys()].filter((row) => !earlier.has(table.ids[row] ?? NaN));
-  const tasks = table.columns.get('task_id') ?? [];
+  const taskAt = (row: number): Cell => table.columns.get('task_id')?.at(row) ?? null;
 
   function* allFields(): Iterable<JobRecord> {
     const recordOf = recordMaker(table as TaskTable, rowPlan(read));
@@ -177,7 +182,7 @@ export async function readTasks(reader: AccountingReader, query: TasksQuery): Pr
     records: (some?: readonly FieldName[]) => (some === undefined ? allFields() : briefRecords(table, some, rows)),
     whole: async (wanted) => {
       const rowOf = new Map<Cell, number | null>(wanted.map((task) => [task, null]));
-      for (const row of rows) if (rowOf.has(tasks[row] ?? null)) rowOf.set(tasks[row] ?? null, row);
+      for (const row of rows) if (rowOf.has(taskAt(row))) rowOf.set(taskAt(row), row);
       const found = wanted.flatMap((task) => rowOf.get(task) ?? []);
       const whole = await wholeOf(found.flatMap((row) => table.ids[row] ?? []));
       const recordOf = recordMaker(table, rowPlan(read));

@@ -4,6 +4,7 @@ import type { Cell, Column } from '../columns';
 import { OwnNumbers } from '../own-numbers';
 import { columnAt, COLUMNS, toRow } from '../row';
 import type { TaskTable, TaskTableQuery } from '../store';
+import { TaskColumn } from '../task-column';
 import { tableColumns } from '../tasks';
 import { Parameters } from './record-filter';
 import { textColumn } from './rows';
@@ -165,7 +166,7 @@ function tableOf(
     inOrder([...(lists.cells[index] ?? []), ...rows.map((row) => row[columnAt(name)] ?? null)]);
   return {
     ids: inOrder([...lists.ids, ...waiting.map(waitingId)]),
-    columns: new Map(names.map((name, index) => [name, cellsOf(name, index)])),
+    columns: new Map(names.map((name, index) => [name, TaskColumn.of(cellsOf(name, index))])),
     words,
   };
 }

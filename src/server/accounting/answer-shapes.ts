@@ -287,7 +287,10 @@ export const tasksAnswer = part(
     schema,
     cluster: described(nullable(string), 'of all of them; null: some were asked for'),
     ids: described(many(integer()), 'what the accounting DB calls each run'),
-    columns: described(map(cells), 'by the name of the column as in docs/sql.md, a cell for each run'),
+    columns: described(
+      map(cells),
+      'by the name of the column as in docs/sql.md, a cell for each run, or one for all of them',
+    ),
     words: described(many(string), 'the strings that columns named *_id have the places of'),
   }),
 );

@@ -18,6 +18,7 @@ import type {
 } from '../../accounting/store';
 import type { SummaryAnswer, SummaryQuery } from '../../accounting/summary';
 import { DamagedRecord, StoreError } from '../../accounting/store-error';
+import { TaskColumn } from '../../accounting/task-column';
 import type { StoredRecord } from '../../record/merge';
 import type { NodeHeartbeat } from '../../record/node-status';
 import {
@@ -95,11 +96,11 @@ export class RemoteReader implements AccountingReader {
     if (answer === null) return null;
     const fault = (error: unknown): unknown =>
       error instanceof DamagedRecord ? this.#error(error.message, error) : error;
-    const { cluster, words } = answer;
+    const { cluster, words, ids: found, columns } = answer;
     return {
       cluster,
-      ids: answer.ids,
-      columns: new Map(Object.entries(answer.columns)),
+      ids: found,
+      columns: new Map(Object.entries(columns).map(([name, cells]) => [name, TaskColumn.of(cells, found.length)])),
       words: new OwnNumbers(words),
       fault,
     };

@@ -79,11 +79,26 @@ export function tasksSuite(open: OpenStore): void {
     it('are in their order however many there are, and none where one of them is of another job', async (t) => {
       const store = await open(t);
       const last = 2100;
-      await store.merge(Array.from({ length: last }, (_none, index) => task(last - index)));
+      // What the first thousands have in common the others have not.
+      const alike = { metrics: {}, exit_status: 0, host: 'node1' };
+      const late = {
+        metrics: { io_read_bytes: 1 },
+        exit_status: 7,
+        host: 'node2',
+        slots: 2,
+        job_name: 'late',
+        signal: 9,
+      };
+      const given = (number: number): JobRecord => task(number, number > 2040 ? late : alike);
+      await store.merge(Array.from({ length: last }, (_none, index) => given(last - index)));
       const found = await tasksBy(store, ARRAY);
       assert.deepEqual(
         found?.tasks.map((one) => (one as { readonly brief: JobRecord }).brief.task_id),
         Array.from({ length: last }, (_none, index) => index + 1),
+      );
+      assert.deepEqual(
+        found?.tasks.map((one) => (one as { readonly whole: object }).whole),
+        await tasksByRecords(store),
       );
       await store.merge([task(last + 1, { submitted_at: iso(T0 + 90 * DAY) })]);
       assert.equal(await tasksBy(store, ARRAY), null);

@@ -25,9 +25,6 @@ const APPLICATION_ID = 0x716d6163;
 const WRITER_WAIT_MS = 10_000;
 const READER_WAIT_MS = 5_000;
 
-/** Sums over some days come back to the same pages of the jobs' index. */
-const READER_CACHE_KIB = 32 * 1024;
-
 const OTHERS_WRITE = 0o002;
 
 function refuse(path: string, reason: string, hint: string): never {
@@ -173,7 +170,6 @@ export function openForReading(path: string): Database {
       harden(db);
       requireOurs(db);
       requireNewestSchema(db);
-      db.pragma(`cache_size = -${READER_CACHE_KIB}`);
       return db;
     });
   } catch (error) {

@@ -53,7 +53,7 @@ const PARAMETERS = Object.fromEntries(
   [
     ...['job_id', 'task_id', 'pe_task_id', 'cluster_id', 'host_id', 'run_id', 'from', 'to', 'since', 'until', 'limit'],
     ...['after', 'day', 'first', 'end', 'key', 'cluster', 'dimension', 'earliest', 'unit', 'days', 'keys'],
-    ...['glob', 'jobs', 'most'],
+    ...['glob', 'jobs', 'most', 'ids', 'job', 'same0'],
   ].map((name) => [name, 1]),
 );
 
@@ -95,7 +95,7 @@ describe('answered from an index, never by a scan:', () => {
     ['many jobs', jobsQuery(COLUMNS), 'record_by_job (job_id=?)'],
     ['whether a job is parallel', PARALLEL, 'record_by_job (job_id=?)'],
     ['the tasks of an array', IDS_OF_JOB, 'record_by_job (job_id=?)'],
-    ['some of its tasks', tasksQuery(['status', 'cpu_ms']), 'INTEGER PRIMARY KEY (rowid=?)'],
+    ['some of its tasks', tasksQuery(['status', 'cpu_ms'], ['slots']), 'INTEGER PRIMARY KEY (rowid=?)'],
     ['a job of a cluster', jobQuery({ task: false, cluster: true, series: false }), 'record_by_job (job_id=?)'],
     ['a task', jobQuery({ task: true, cluster: false, series: true }), 'record_by_job (job_id=? AND task_id=?)'],
     ['what runs', runningQuery(false), 'record_running'],

@@ -1,0 +1,78 @@
+import type { Cell } from './columns';
+
+/** A column of thousands of records in little room: what all have is kept once, numbers are kept as such. */
+export class TaskColumn {
+  private filled = 0;
+  /** That of all so far, where the others are null. */
+  private same: Cell = null;
+  /** NaN: null. */
+  private numbers: Float64Array | null = null;
+  private cells: Cell[] | null = null;
+
+  /** `rows`: how many cells it will have. */
+  constructor(readonly rows: number) {}
+
+  /** A column of these cells, or of one that all rows have. */
+  static of(cells: readonly Cell[], rows = cells.length): TaskColumn {
+    const isOfAll = cells.length === 1;
+    const column = new TaskColumn(isOfAll ? rows : cells.length);
+    column.add(cells);
+    if (isOfAll) column.addSame(rows - 1);
+    return column;
+  }
+
+  /** Whether all cells so far are the same. */
+  get isSame(): boolean {
+    return this.numbers === null && this.cells === null;
+  }
+
+  at(row: number): Cell {
+    if (this.cells !== null) return this.cells[row] ?? null;
+    if (this.numbers === null) return this.same;
+    const number = this.numbers[row] ?? NaN;
+    return Number.isNaN(number) ? null : number;
+  }
+
+  /** That all so far have. */
+  addSame(count: number): void {
+    this.filled += count;
+  }
+
+  add(cells: readonly Cell[]): void {
+    if (this.filled === 0) this.same = cells[0] ?? null;
+    if (!this.isSame || cells.some((cell) => cell !== this.same)) {
+      if (this.cells === null && cells.some((cell) => typeof cell === 'string')) this.keepCells();
+      else if (this.isSame) this.keepNumbers();
+      if (this.cells !== null) for (const cell of cells) this.cells.push(cell);
+      else if (this.numbers !== null)
+        this.numbers.set(
+          cells.map((cell) => (typeof cell === 'number' ? cell : NaN)),
+          this.filled,
+        );
+    }
+    this.filled += cells.length;
+  }
+
+  /** Each cell once. */
+  distinct(): ReadonlySet<Cell> {
+    if (this.isSame) return new Set([this.same]);
+    const found = new Set<Cell>();
+    for (let row = 0; row < this.filled; row++) found.add(this.at(row));
+    return found;
+  }
+
+  toCells(): readonly Cell[] {
+    return Array.from({ length: this.filled }, (_, row) => this.at(row));
+  }
+
+  private keepNumbers(): void {
+    const { same } = this;
+    if (typeof same === 'string') this.keepCells();
+    else this.numbers = new Float64Array(this.rows).fill(same ?? NaN, 0, this.filled);
+  }
+
+  private keepCells(): void {
+    this.cells = [...this.toCells()];
+    this.numbers = null;
+  }
+}

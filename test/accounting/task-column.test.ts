@@ -1,0 +1,36 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import fc from 'fast-check';
+import type { Cell } from '../../src/accounting/columns';
+import { TaskColumn } from '../../src/accounting/task-column';
+
+const cell = fc.oneof(fc.constant<Cell>(null), fc.constant<Cell>(7), fc.double({ noNaN: true }), fc.string());
+/** Parts of one kind, as columns mostly have them, and mixed ones. */
+const part = fc.oneof(
+  fc.array(cell, { maxLength: 5 }),
+  fc.tuple(cell, fc.nat(5)).map(([one, count]) => Array.from({ length: count }, () => one)),
+  fc.array(fc.oneof(fc.constant<Cell>(null), fc.integer()), { maxLength: 5 }),
+);
+
+describe('a column of tasks', () => {
+  it('gives back what it was given, part by part', () => {
+    fc.assert(
+      fc.property(fc.array(part), (parts) => {
+        const all = parts.flat();
+        const column = new TaskColumn(all.length);
+        for (const cells of parts) column.add(cells);
+        assert.deepEqual(column.toCells(), all);
+        assert.deepEqual(column.distinct(), new Set(all.length === 0 ? [null] : all));
+        if (column.isSame) assert.equal(new Set(all).size <= 1, true);
+        assert.deepEqual(TaskColumn.of(all).toCells(), all);
+      }),
+    );
+  });
+
+  it('has one cell for all rows where that is all it is made of', () => {
+    const column = TaskColumn.of(['x'], 3);
+    assert.deepEqual([column.isSame, column.toCells()], [true, ['x', 'x', 'x']]);
+    column.addSame(1);
+    assert.equal(column.at(3), 'x');
+  });
+});
