@@ -97,7 +97,7 @@ export function tasksSuite(open: OpenStore): void {
         Array.from({ length: last }, (_none, index) => index + 1),
       );
       assert.deepEqual(
-        found?.tasks.map((one) => (one as { readonly whole: object }).whole),
+        found.tasks.map((one) => (one as { readonly whole: object }).whole),
         await tasksByRecords(store),
       );
       await store.merge([task(last + 1, { submitted_at: iso(T0 + 90 * DAY) })]);
