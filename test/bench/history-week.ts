@@ -9,6 +9,9 @@ import { realisticRecords, seededRandom } from '../accounting/realistic-record';
 const GIB = 2 ** 30;
 export const WEEK_MS = 7 * 86_400_000;
 const HOSTS = 500;
+
+export const hostName = (number: number): string =>
+  `node${String(number % HOSTS).padStart(4, '0')}.cluster.example.org`;
 const OWNERS = 400;
 const PROJECTS = 40;
 const QUEUES = ['all.q', 'long.q', 'short.q', 'gpu.q', 'bigmem.q'] as const;
@@ -142,7 +145,7 @@ export function siteWeek(seed: number, runs: number, startMs: number): Week {
     const wallMs = Math.floor(kind.wall * logNormal(1, 0.3) * 1000) + 1;
     const startedMs = endedMs - wallMs;
     const submittedMs = Math.floor((startedMs - logNormal(120, 2) * 1000) / 1000) * 1000;
-    const host = `node${String(whole(HOSTS)).padStart(4, '0')}.cluster.example.org`;
+    const host = hostName(whole(HOSTS));
     const fate = random();
     const neverStarted = fate < 0.003;
     const killed = fate > 0.985;

@@ -12,6 +12,7 @@ import type { Bench, BenchOptions, Row, Section } from './bench';
 import { FIRST_JOB, fillHistory, sizeOf } from './history-fill';
 import type { History } from './history-fill';
 import { keptHistory } from './history-kept';
+import { hostName } from './history-week';
 import { fillPostgres } from './history-postgres';
 import { QACCT, qacctEnvironment } from './qacct-cell';
 import { median, tail } from './statistics';
@@ -55,7 +56,7 @@ function questions(history: Span): readonly Question[] {
   const random = seededRandom(7);
   const { since, until, week, weeks } = history;
   const jobs = Array.from({ length: 200 }, () => FIRST_JOB + Math.floor(random() * week.jobs * weeks));
-  const host = (turn: number): string => `node${String((turn * 37) % 500).padStart(4, '0')}.cluster.example.org`;
+  const host = (turn: number): string => hostName(turn * 37);
   const days = (count: number): { readonly since: number; readonly until: number } => ({
     since: until - count * DAY_MS,
     until,

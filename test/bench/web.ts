@@ -8,6 +8,7 @@ import type { Bench, BenchOptions, Row, Section } from './bench';
 import type { BudgetName } from './budgets';
 import { FIRST_JOB, fillHistory, type History } from './history-fill';
 import { keptHistory } from './history-kept';
+import { hostName } from './history-week';
 import { startWebSite, type WebSite } from './web-site';
 import { see, watchPages } from './web-viewers';
 import { temporaryDirectory } from '../support/temporary-directory';
@@ -27,7 +28,7 @@ type Page = readonly [what: string, path: (turn: number) => string, budget: Budg
 function pagesOf({ week, weeks }: History): readonly Page[] {
   const jobs = week.jobs * weeks;
   const job = (turn: number): number => FIRST_JOB + ((turn * 7919) % jobs);
-  const host = (turn: number): string => `node${String((turn * 37) % 500).padStart(4, '0')}.cluster.example.org`;
+  const host = (turn: number): string => hostName(turn * 37);
   const kind = week.runs.find(({ record }) => record?.owner === 'bob')?.record?.job_name ?? 'none';
   const live: Page[] = [
     ['now', (turn) => `/?jobs=${1 + turn}&hosts=1`, 'page of 10,000 running jobs'],

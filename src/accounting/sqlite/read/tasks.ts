@@ -44,49 +44,43 @@ const IDS_AT = 8;
 
 const cellsOf = (list: Cell | undefined): readonly Cell[] => JSON.parse(String(list)) as readonly Cell[];
 
-type Columns = ReadonlyMap<string, TaskColumn>;
-
-interface Found {
-  readonly commons: readonly Common[];
-  readonly ids: readonly number[];
-  readonly columns: Columns;
+interface Gathered {
+  readonly ids: number[];
+  readonly columns: ReadonlyMap<string, TaskColumn>;
 }
 
-/** The next block of a job's records is added to `columns`. */
+/** Adds the next block of a job's records to `columns`, and their ids to `found`. */
 function readBlock(
   db: Database,
   job: number,
   ids: readonly number[],
-  columns: Columns,
-  isFirst: boolean,
-): Block | null {
-  const read = (same: readonly string[]): Block | null => {
+  { ids: found, columns }: Gathered,
+): Common | null {
+  const read = (same: readonly string[]): Common | null => {
     const listed = [...columns.keys()].filter((name) => !same.includes(name));
     const cells = same.map((name, index) => [`same${index}`, columns.get(name)?.at(0) ?? null] as const);
     const parameters = { ids: JSON.stringify(ids), job, ...Object.fromEntries(cells) };
     const block = prepared<object, Block>(db, tasksQuery(listed, same), 'raw').get(parameters);
     if (block === undefined || (block[OTHERS_AT] ?? 0) > 0) return null;
-    const count = cellsOf(block[IDS_AT]).length;
+    const own = cellsOf(block[IDS_AT]).map(Number);
+    found.push(...own);
     for (const [index, name] of listed.entries()) columns.get(name)?.add(cellsOf(block[IDS_AT + 1 + index]));
-    for (const name of same) columns.get(name)?.addSame(count);
-    return block;
+    for (const name of same) columns.get(name)?.addSame(own.length);
+    return block.slice(0, OTHERS_AT) as unknown as Common;
   };
-  // What all so far have, the next ones mostly have, too: to compare takes a third of the time that listing does.
-  const same = isFirst ? [] : [...columns].flatMap(([name, column]) => (column.isSame ? [name] : []));
+  // What all so far have, the next ones mostly have, too.
+  const same = found.length === 0 ? [] : [...columns].flatMap(([name, column]) => (column.isSame ? [name] : []));
   return (same.length === 0 ? null : read(same)) ?? read([]);
 }
 
-function readBlocks(db: Database, job: number, ids: readonly number[], names: readonly string[]): Found {
-  const columns = new Map(names.map((name) => [name, new TaskColumn(ids.length)]));
+function readBlocks(db: Database, job: number, ids: readonly number[], names: readonly string[]) {
+  const gathered: Gathered = { ids: [], columns: new Map(names.map((name) => [name, new TaskColumn(ids.length)])) };
   const commons: Common[] = [];
-  const found: number[] = [];
   for (let at = 0; at < ids.length; at += BLOCK) {
-    const block = readBlock(db, job, ids.slice(at, at + BLOCK), columns, at === 0);
-    if (block === null) continue;
-    commons.push(block.slice(0, OTHERS_AT) as unknown as Common);
-    found.push(...cellsOf(block[IDS_AT]).map(Number));
+    const common = readBlock(db, job, ids.slice(at, at + BLOCK), gathered);
+    if (common !== null) commons.push(common);
   }
-  return { commons, ids: found, columns };
+  return { ...gathered, commons };
 }
 
 /** Whether the records are of one user's job, whose tasks run on one host each. */

@@ -22,7 +22,7 @@ it('joins parts that touch and leaves out the empty ones', () => {
   assert.deepEqual(inSpans([]), []);
 });
 
-it("looks for a user's kind of jobs on the days on which there were some, and on those that are not summed up", async (t) => {
+it('looks for a kind of jobs on the days on which there were some, and on those that are not summed up', async (t) => {
   const path = join(temporaryDirectory(), 'a.db');
   const store = openSqliteHistory(path, 0o600);
   t.after(() => store.close());
