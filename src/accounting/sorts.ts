@@ -7,30 +7,50 @@ import { HELD } from './sums/fact-columns';
 /** Of a list, where no limit is asked for. */
 export const DEFAULT_LIMIT = 50;
 
+/** What lists are sorted by beside the time; stores number them by position: append only. */
+export const AMOUNT_SORTS = ['wallclock', 'cpu', 'peak', 'requested', 'unused'] as const satisfies readonly Exclude<
+  RecordSort,
+  'time'
+>[];
+export type AmountSort = (typeof AMOUNT_SORTS)[number];
+
+/** What amounts are made of: seconds and bytes; null: not known. */
+export interface Figures {
+  readonly wallclock: number | null;
+  readonly cpu: number | null;
+  readonly requested: number | null;
+  readonly held: number | null;
+}
+
+export const figuresOf = (record: JobRecord): Figures => ({
+  wallclock: record.wallclock_seconds,
+  cpu: record.cpu_seconds,
+  requested: requestedBytes(record),
+  held: heldBytes(record),
+});
+
 interface Sorting {
   /** Of a record `r`, as both stores understand it. */
   readonly sql: string;
-  readonly value: (record: JobRecord) => number | null;
+  /** The same. */
+  readonly amount: (figures: Figures) => number | null;
 }
 
 const times = (a: number | null, b: number | null): number | null => (a === null || b === null ? null : a * b);
-const unusedOf = (record: JobRecord): number | null => {
-  const [requested, held] = [requestedBytes(record), heldBytes(record)];
-  return requested === null || held === null ? null : requested - held;
-};
 const overTime = (bytes: string): string => `CAST(${bytes} AS double precision) * (r.wallclock_ms / 1000.0)`;
 
-/** What lists are sorted by, the largest first. */
-export const SORTS: Readonly<Record<Exclude<RecordSort, 'time'>, Sorting>> = {
-  wallclock: { sql: 'r.wallclock_ms / 1000.0', value: (record) => record.wallclock_seconds },
-  cpu: { sql: 'r.cpu_ms / 1000.0', value: (record) => record.cpu_seconds },
-  peak: { sql: HELD, value: heldBytes },
+/** The largest first. */
+export const SORTS: Readonly<Record<AmountSort, Sorting>> = {
+  wallclock: { sql: 'r.wallclock_ms / 1000.0', amount: ({ wallclock }) => wallclock },
+  cpu: { sql: 'r.cpu_ms / 1000.0', amount: ({ cpu }) => cpu },
+  peak: { sql: HELD, amount: ({ held }) => held },
   requested: {
     sql: overTime('r.requested_bytes'),
-    value: (record) => times(requestedBytes(record), record.wallclock_seconds),
+    amount: ({ requested, wallclock }) => times(requested, wallclock),
   },
   unused: {
     sql: overTime(`(r.requested_bytes - ${HELD})`),
-    value: (record) => times(unusedOf(record), record.wallclock_seconds),
+    amount: ({ requested, held, wallclock }) =>
+      times(requested === null || held === null ? null : requested - held, wallclock),
   },
 };

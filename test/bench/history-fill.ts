@@ -129,8 +129,8 @@ function movedRun(run: string, seconds: number): string {
 /** Columns that hold a time in ms. */
 const TIMES: ReadonlySet<string> = new Set(['submitted_at', 'started_at', 'ended_at', 'revision']);
 
-/** Copies the store's rows, the first week's, into each later week: as fast as SQLite inserts into its indexes. */
-function copyWeeks(path: string, weeks: number, jobs: number, progress: Progress): void {
+/** Copies the store's rows, the first week's, into each later week, as fast as SQLite inserts; returns how many a week has. */
+function copyWeeks(path: string, weeks: number, jobs: number, progress: Progress): number {
   const db = new SqliteDatabase(path);
   try {
     db.pragma('journal_mode = OFF');
@@ -149,7 +149,9 @@ function copyWeeks(path: string, weeks: number, jobs: number, progress: Progress
       if (column === 'run_id') return 'moved_run(run_id, @seconds)';
       return TIMES.has(column) ? `${column} + @seconds * 1000` : column;
     });
-    const last = db.prepare<[], number>('SELECT max(id) FROM record').pluck().get() ?? 0;
+    const last = db.prepare<[], number>('SELECT count(*) FROM record').pluck().get() ?? 0;
+    if (last !== db.prepare<[], number>('SELECT max(id) FROM record').pluck().get())
+      throw new Error("the first week's records are not numbered without gaps");
     const copy = db.prepare<[{ jobs: number; seconds: number }]>(
       `INSERT INTO record (${columns.join(', ')}) SELECT ${moved.join(', ')} FROM record WHERE id <= ${last} ORDER BY id`,
     );
@@ -157,6 +159,7 @@ function copyWeeks(path: string, weeks: number, jobs: number, progress: Progress
       db.transaction(() => copy.run({ jobs: week * jobs, seconds: (week * WEEK_MS) / 1000 }))();
       progress(`history: week ${week + 1} of ${weeks}`);
     }
+    return last;
   } finally {
     db.close();
   }
@@ -179,11 +182,12 @@ function markStale(db: Database, firstDay: number, from: number, to: number): vo
 
 /** All sums of a day, as one text. */
 function sumsOf(db: Database, day: number): string {
-  const of = (table: string, order: string): unknown[] =>
-    db.prepare(`SELECT * FROM ${table} WHERE unit = 0 AND day = ? ORDER BY ${order}`).all(day);
+  const of = (table: string, where: string, order: string): unknown[] =>
+    db.prepare(`SELECT * FROM ${table} WHERE ${where} AND day = ? ORDER BY ${order}`).all(day);
   return JSON.stringify([
-    of('rollup', 'dimension, key, cluster_id'),
-    of('rollup_again', 'dimension, key, cluster_id, before'),
+    of('rollup', 'unit = 0', 'dimension, key, cluster_id'),
+    of('rollup_again', 'unit = 0', 'dimension, key, cluster_id, before'),
+    of('rollup_largest', 'true', 'dimension, key, sort'),
   ]);
 }
 
@@ -191,6 +195,7 @@ function sumsOf(db: Database, day: number): string {
 async function sumUp(
   path: string,
   weeks: number,
+  perWeek: number,
   progress: Progress,
 ): Promise<Pick<History, 'rolled' | 'days' | 'rolledMs'>> {
   const db = new SqliteDatabase(path);
@@ -218,7 +223,7 @@ async function sumUp(
       days = await history.rollUp({});
     });
     await history.close();
-    if (copied) copySums(db, first, weeks, progress);
+    if (copied) copySums(db, first, weeks, perWeek, progress);
     const checked = Array.from(
       { length: copied ? DAYS_CHECKED : 0 },
       (_, turn) => first + 7 * (weeks >> (turn + 1)) + turn,
@@ -237,7 +242,11 @@ async function sumUp(
 }
 
 /** The sums of the last week that was summed up at the beginning, for each later week. */
-function copySums(db: Database, first: number, weeks: number, progress: Progress): void {
+function copySums(db: Database, first: number, weeks: number, perWeek: number, progress: Progress): void {
+  // A week's copy has its records in their order: their numbers are as far apart as weeks have records.
+  db.function('moved_ids', { deterministic: true }, (ids: unknown, by: unknown) =>
+    JSON.stringify((JSON.parse(String(ids)) as number[]).map((id) => id + Number(by))),
+  );
   const model = first + (SUMMED_AT_THE_BEGIN - 1) * 7;
   const columns = db
     .prepare<[], { name: string }>("SELECT name FROM pragma_table_info('rollup')")
@@ -258,6 +267,10 @@ function copySums(db: Database, first: number, weeks: number, progress: Progress
       `INSERT INTO rollup_again (unit, dimension, day, key, cluster_id, before)
        SELECT unit, dimension, day + 7 * @weeks, key, cluster_id, before + ${WEEK_MS} * @weeks FROM rollup_again
        WHERE unit = 0 AND ${week}`,
+    ),
+    db.prepare<[{ weeks: number }]>(
+      `INSERT INTO rollup_largest SELECT day + 7 * @weeks, dimension, key, sort, amounts, moved_ids(ids, ${perWeek} * @weeks)
+       FROM rollup_largest WHERE ${week}`,
     ),
   ];
   for (let later = 1; later <= weeks - SUMMED_AT_THE_BEGIN - SUMMED_AT_THE_END; later++) {
@@ -312,10 +325,11 @@ export async function fillHistory(
   const lines = week.runs.map((run) => lineRecord(run, parsedLine(run)));
   const importedMs = await timed(() => inBatches(lines, (batch) => open.merge(batch)));
   await open.close();
+  let perWeek = 0;
   const copiedMs = await timed(() => {
-    copyWeeks(store, weeks, week.jobs, progress);
+    perWeek = copyWeeks(store, weeks, week.jobs, progress);
   });
-  const sums = await sumUp(store, weeks, progress);
+  const sums = await sumUp(store, weeks, perWeek, progress);
   const records = week.runs.length * weeks;
   const hasFile = records <= MOST_LINES;
   const fileMs = await timed(() => {

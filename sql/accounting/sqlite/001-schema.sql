@@ -236,6 +236,16 @@ CREATE TABLE rollup_again (
   before     INTEGER NOT NULL
 );
 CREATE INDEX rollup_again_by_day ON rollup_again (unit, day, dimension, key);
+-- Of groups with many records on a day, in each order of lists: the largest ones, first of all (JSON lists).
+CREATE TABLE rollup_largest (
+  day       INTEGER NOT NULL,
+  dimension INTEGER NOT NULL, -- as in rollup: up to 4
+  key       INTEGER NOT NULL,
+  sort      INTEGER NOT NULL, -- 0 elapsed time, 1 CPU time, 2 peak, 3 requested memory x elapsed time, 4 unused memory x elapsed time
+  amounts   TEXT NOT NULL, -- what they are ordered by
+  ids       TEXT NOT NULL, -- of the records
+  PRIMARY KEY (day, dimension, key, sort)
+) WITHOUT ROWID;
 
 -- Accounting files, and how far they have been imported. One that was edited, and a copy, has a row of its own.
 CREATE TABLE imported_file (

@@ -26,7 +26,7 @@ import type {
   TaskTable,
   TaskTableQuery,
 } from '../store';
-import { DEFAULT_LIMIT, SORTS } from '../sorts';
+import { DEFAULT_LIMIT, figuresOf, SORTS } from '../sorts';
 import { TablePlan } from '../table-plan';
 import type { SummaryAnswer, SummaryQuery } from '../summary';
 import type { Connection } from './connect';
@@ -79,7 +79,7 @@ async function listRecords(snapshot: Snapshot, query: RecordsQuery): Promise<rea
   const waiting = records.flatMap(({ stored, name, countedAt: at }): Listed[] => {
     const { record } = stored;
     if (!test(record, name)) return [];
-    const value = sorting === null ? 0 : (sorting.value(record) ?? -Infinity);
+    const value = sorting === null ? 0 : (sorting.amount(figuresOf(record)) ?? -Infinity);
     return [{ order: [value, at, Infinity], stored: { ...stored, record: { ...record, series: null } } }];
   });
   const found = readRows(rows, 3, plan).map((stored, index): Listed => {

@@ -22,8 +22,9 @@ import { createMerger } from './write/merger';
 import { openForReading, openForWriting } from './database/open';
 import { putStatus, readStatuses } from './node-status';
 import { prepared } from './database/prepared';
-import { cellsOf, COUNT_OF_JOB, jobQuery, jobsQuery, recordsQuery, runningQuery } from './read/queries';
+import { cellsOf, COUNT_OF_JOB, jobQuery, jobsQuery, recordsQuery, pageQuery, runningQuery } from './read/queries';
 import { jobLines } from './read/job-lines';
+import { largestRecords } from './read/largest';
 import { recordPages, recordTables } from './read/pages';
 import { taskTable } from './read/tasks';
 import { conditionOf } from './read/record-filter';
@@ -32,29 +33,27 @@ import { daysOfKey } from './read/spans';
 import { staleHours } from './write/stale-hours';
 import { summarise } from './sums/summarise';
 
-/** Of `recordsQuery`: id, when it counts, the value to sort by, then the row. */
-type SelectedRow = readonly [id: number, countedAt: number, value: number | null, row: string];
-
 /** The first records that a query selects, in its order; inside one transaction. */
 function selectRecords(db: Database, words: Words, query: RecordsQuery): readonly StoredRecord[] {
   const { sort = 'time', limit = DEFAULT_LIMIT } = query;
   const condition = conditionOf(query, words);
   if (condition === null) return [];
   const plan = rowPlan(query.fields);
-  const statement = prepared<object, SelectedRow>(db, recordsQuery(condition, sort, plan.columns), 'raw');
-  const chosen: { readonly id: number; readonly at: number; readonly value: number; readonly stored: StoredRecord }[] =
-    [];
-  for (const { since, until } of daysOfKey(db, condition, query)) {
-    const most = sort === 'time' ? limit - chosen.length : limit;
-    if (most <= 0) break;
-    for (const [id, at, value, row] of statement.iterate({ ...condition.parameters, since, until, limit: most })) {
-      const stored = fromRow(cellsOf(row), SERIES_CELLS, null, words, plan);
-      chosen.push({ id, at, value: value ?? -Infinity, stored });
-    }
+  const recordOf = (row: string): StoredRecord => fromRow(cellsOf(row), SERIES_CELLS, null, words, plan);
+  if (sort !== 'time') {
+    const ids = largestRecords(db, words, condition, { ...query, sort, limit });
+    return prepared<[string], string>(db, pageQuery(plan.columns, false), 'pluck')
+      .all(JSON.stringify(ids))
+      .map(recordOf);
   }
-  if (sort !== 'time')
-    chosen.sort((a, b) => Number(b.value > a.value) - Number(b.value < a.value) || b.at - a.at || b.id - a.id);
-  return chosen.slice(0, limit).map(({ stored }) => stored);
+  const statement = prepared<object, string>(db, recordsQuery(condition, plan.columns), 'pluck');
+  const newest: StoredRecord[] = [];
+  for (const span of daysOfKey(db, condition, query)) {
+    if (newest.length >= limit) break;
+    const parameters = { ...condition.parameters, ...span, limit: limit - newest.length };
+    for (const row of statement.iterate(parameters)) newest.push(recordOf(row));
+  }
+  return newest;
 }
 
 const totalsOf = (db: Database, words: Words, query: SummedFilter): Totals =>

@@ -75,7 +75,9 @@ export class SqliteUpkeep implements Upkeep {
   removeRecords(before: number): Promise<number | null> {
     const old = prepared<[number, number], [number, number]>(this.db, OLD_RECORDS, 'raw');
     const close = this.statement('INSERT OR IGNORE INTO pruned_day VALUES (?)');
-    const forget = this.statement('DELETE FROM summed_day WHERE day = ?');
+    const forget = ['summed_day', 'rollup_largest'].map((table) =>
+      this.statement(`DELETE FROM ${table} WHERE day = ?`),
+    );
     const removals = [DELETE_RECORD, DELETE_SERIES].map((sql) => this.statement(sql));
     return this.inTurn(() => {
       const [stale] = staleDays(this.db, 0, before);
@@ -86,7 +88,7 @@ export class SqliteUpkeep implements Upkeep {
       const rows = old.all(before * DAY_MS, RECORDS_PER_TRANSACTION);
       for (const [id, counted] of rows) {
         close.run(dayOf(counted));
-        forget.run(dayOf(counted));
+        for (const one of forget) one.run(dayOf(counted));
         for (const removal of removals) removal.run(id);
       }
       return rows.length > 0 ? rows.length : null;

@@ -8,6 +8,7 @@ import { rollUp } from '../../../src/accounting/upkeep';
 import { mergeSuite } from '../suite/merge-suite';
 import { feedSuite } from '../suite/feed-suite';
 import { filterSuite } from '../suite/filter-suite';
+import { largestSuite } from '../suite/largest-suite';
 import { pagesSuite } from '../suite/pages-suite';
 import { importSuite } from '../suite/import-suite';
 import { joinSuite } from '../suite/join-suite';
@@ -53,6 +54,7 @@ describe('PostgreSQL', { skip: noPostgres }, () => {
   // Each run makes a database or two.
   mergeSuite(open, often(5, 150));
   querySuite(open);
+  largestSuite(open);
   tasksSuite(open);
   nodeSuite(open);
   filterSuite(open);

@@ -10,6 +10,7 @@ import { SqliteDatabase } from '../../../src/native/sqlite';
 import { job, T0 } from '../suite/fixture';
 import { feedSuite } from '../suite/feed-suite';
 import { filterSuite } from '../suite/filter-suite';
+import { largestSuite } from '../suite/largest-suite';
 import { pagesSuite } from '../suite/pages-suite';
 import { joinSuite } from '../suite/join-suite';
 import { taskRequestsSuite } from '../suite/task-requests-suite';
@@ -35,6 +36,7 @@ const open = (t: TestContext): Promise<HistoryStore> => Promise.resolve(opened(t
 mergeSuite(open);
 nodeSuite(open);
 querySuite(open);
+largestSuite(open);
 tasksSuite(open);
 filterSuite(open);
 pagesSuite(open);

@@ -1,5 +1,4 @@
-import type { RecordSort } from '../../store';
-import { SORTS } from '../../sorts';
+import { SORTS, type AmountSort } from '../../sorts';
 import type { Condition } from './record-filter';
 import type { Cell, Column } from '../../columns';
 import { ALL_FIELDS, COLUMN_NAMES } from '../../row';
@@ -127,18 +126,15 @@ export function pageQuery(columns: readonly Column[], withSeries: boolean): stri
   FROM json_each(?) AS n CROSS JOIN record r ON r.id = n.value ${withSeries ? WITH_SERIES : ''}`;
 }
 
-/**
- * Before rows as those of `pageQuery`: id, counted_at and the value to sort by. Parameters: @since, @until, @limit, and
- * those of the condition.
- */
-export function recordsQuery(
-  condition: Pick<Condition, 'sql' | 'index'>,
-  sort: RecordSort,
-  columns: readonly Column[],
-): string {
-  const value = sort === 'time' ? null : SORTS[sort].sql;
-  return `SELECT r.id, r.counted_at, ${value ?? 'NULL'} AS sort_value, ${jsonRow(columns, false)} ${selected(condition)}
-  ORDER BY ${value === null ? '' : 'sort_value DESC, '}r.counted_at DESC, r.id DESC LIMIT @limit`;
+/** Rows as those of `pageQuery`, newest first. Parameters: @since, @until, @limit, and those of the condition. */
+export function recordsQuery(condition: Pick<Condition, 'sql' | 'index'>, columns: readonly Column[]): string {
+  return `SELECT ${jsonRow(columns, false)} ${selected(condition)} ORDER BY r.counted_at DESC, r.id DESC LIMIT @limit`;
+}
+
+/** id, counted_at, amount; largest first, of equal ones the newest. Parameters: as of `recordsQuery`. */
+export function largestQuery(condition: Pick<Condition, 'sql' | 'index'>, sort: AmountSort): string {
+  return `SELECT r.id, r.counted_at, ${SORTS[sort].sql} AS amount ${selected(condition)}
+  ORDER BY amount DESC, r.counted_at DESC, r.id DESC LIMIT @limit`;
 }
 
 /** For the feed, in the order of the records' numbers. */

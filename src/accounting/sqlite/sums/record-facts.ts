@@ -73,10 +73,11 @@ export class FactReader {
   ) {}
 
   /** The records that a condition selects in a span, oldest first. */
-  *records(condition: Condition, { since, until }: Span): Generator<FactRow, void> {
+  *records(condition: Condition, { since, until }: Span): Generator<FactRow & { readonly id: number }, void> {
     const statement = prepared<object, Row>(this.db, factsQuery(condition, this.dimensions), 'raw');
     for (const row of statement.iterate({ ...condition.parameters, since: Math.max(since, 0), until }))
       yield {
+        id: row[0],
         countedAt: row[1],
         cluster: this.words.text('cluster', row[2]),
         job: jobKey(row[2], row[3], row[4]),

@@ -4,6 +4,7 @@ import { DIMENSIONS } from '../../summary';
 import { binCells } from '../../sums/bins';
 import { DAY_MS, HOURS_OF_DAY, largerPeriods, UNITS, type Period } from '../../sums/periods';
 import { GROUPING_SETS, hasBins, type GroupKey } from '../../sums/grouping-sets';
+import { LargestOfDay } from '../../sums/largest';
 import { DaySums, partsOf, PeriodSums, type Again, type LargerPeriod, type RolledGroup } from '../../sums/roll-up';
 import type { Words } from '../database/dictionary';
 import { prepared } from '../database/prepared';
@@ -18,6 +19,7 @@ const INSERT_BINS = `INSERT INTO rollup_bins (dimension, key, unit, day, cluster
   VALUES (?, ?, ?, ?, ?, ?, ?, ?)`;
 const INSERT_AGAIN =
   'INSERT INTO rollup_again (unit, day, dimension, key, cluster_id, before) VALUES (?, ?, ?, ?, ?, ?)';
+const INSERT_LARGEST = 'INSERT INTO rollup_largest (day, dimension, key, sort, amounts, ids) VALUES (?, ?, ?, ?, ?, ?)';
 
 /** What is stored of a period. Parameters: unit, day. */
 const REMOVE_PERIOD = [
@@ -25,6 +27,7 @@ const REMOVE_PERIOD = [
     (SELECT dimension, key, unit, day, cluster_id FROM rollup WHERE unit = ? AND day = ?)`,
   'DELETE FROM rollup WHERE unit = ? AND day = ?',
   'DELETE FROM rollup_again WHERE unit = ? AND day = ?',
+  `DELETE FROM rollup_largest WHERE ? = ${UNITS.indexOf('day')} AND day = ?`,
 ];
 
 /** Parameters: unit, the period's first day and the first after it, dimension. */
@@ -52,9 +55,16 @@ export class RollUps {
   putDay(day: number): void {
     const span = { since: day * DAY_MS, until: (day + 1) * DAY_MS };
     const sums = new DaySums();
-    for (const row of this.facts.records(EVERY_RECORD, span)) sums.add(row);
+    const largest = new LargestOfDay();
+    for (const row of this.facts.records(EVERY_RECORD, span)) {
+      sums.add(row);
+      largest.add(row.id, row);
+    }
     const again = sums.again(this.facts.earlier(EVERY_RECORD, span, 0));
     this.put({ unit: 'day', day }, sums.groups(), again);
+    const insertLargest = prepared<(number | string)[], never>(this.db, INSERT_LARGEST);
+    for (const { set, key, sort, amounts, ids } of largest.lists())
+      insertLargest.run(day, set, keyNumber(this.words, set, key), sort, JSON.stringify(amounts), JSON.stringify(ids));
     this.statement(MARK_FRESH).run(day * HOURS_OF_DAY, (day + 1) * HOURS_OF_DAY);
     this.statement(MARK_SUMMED).run(day);
   }

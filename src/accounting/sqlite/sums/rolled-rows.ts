@@ -128,22 +128,21 @@ export function kindsLike(
 }
 
 /** Days that are not summed up, and those with self-reported records, which no sum counts. Parameters: @first, @end. */
-const OTHER_DAYS = `SELECT hour / ${HOURS_OF_DAY} FROM stale_hour
+export const OTHER_DAYS = `SELECT hour / ${HOURS_OF_DAY} FROM stale_hour
     WHERE hour >= @first * ${HOURS_OF_DAY} AND hour < @end * ${HOURS_OF_DAY}
   UNION SELECT counted_at / ${DAY_MS} FROM record
-    WHERE trust = 3 AND counted_at >= @first * ${DAY_MS} AND counted_at < @end * ${DAY_MS}
-  ORDER BY 1 DESC`;
+    WHERE trust = 3 AND counted_at >= @first * ${DAY_MS} AND counted_at < @end * ${DAY_MS}`;
 
 /** Days on which records of a key may be, newest first. Parameters: @dimension, @key, @first, @end. */
 export const DAYS_OF_KEY = `SELECT day FROM rollup_bins
     WHERE dimension = @dimension AND key = @key AND unit = 0 AND day >= @first AND day < @end
-  UNION ${OTHER_DAYS}`;
+  UNION ${OTHER_DAYS} ORDER BY 1 DESC`;
 
 /** As DAYS_OF_KEY of several keys, of which there may be no bins. Parameters: @dimension, @days and @keys (JSON), @first, @end. */
 export const DAYS_OF_KINDS = `SELECT day FROM rollup
     WHERE unit = 0 AND day IN (SELECT value FROM json_each(@days)) AND dimension = @dimension
       AND key IN (SELECT value FROM json_each(@keys))
-  UNION ${OTHER_DAYS}`;
+  UNION ${OTHER_DAYS} ORDER BY 1 DESC`;
 
 /** The dictionary of a grouping set's keys, and how they begin there. */
 function dictionaryOfSet(set: number): readonly [dictionary: Dictionary, head: string] | null {

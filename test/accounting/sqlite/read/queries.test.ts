@@ -12,10 +12,12 @@ import {
   jobsQuery,
   FIRST_ROLLED_DAY,
   LAST_ROLLED_DAY,
+  largestQuery,
   MARK_JOB_HOURS,
   recordsQuery,
   runningQuery,
 } from '../../../../src/accounting/sqlite/read/queries';
+import { LARGEST_LISTS } from '../../../../src/accounting/sqlite/read/largest';
 import { IDS_OF_JOB, PARALLEL, tasksQuery } from '../../../../src/accounting/sqlite/read/tasks';
 import { earlierQuery, factsQuery } from '../../../../src/accounting/sqlite/sums/record-facts';
 import {
@@ -53,7 +55,7 @@ const PARAMETERS = Object.fromEntries(
   [
     ...['job_id', 'task_id', 'pe_task_id', 'cluster_id', 'host_id', 'run_id', 'from', 'to', 'since', 'until', 'limit'],
     ...['after', 'day', 'first', 'end', 'key', 'cluster', 'dimension', 'earliest', 'unit', 'days', 'keys'],
-    ...['glob', 'jobs', 'most', 'ids', 'job', 'same0'],
+    ...['glob', 'jobs', 'most', 'ids', 'job', 'same0', 'sort'],
   ].map((name) => [name, 1]),
 );
 
@@ -143,6 +145,7 @@ describe('answered from an index, never by a scan:', () => {
       has(planOf(db, sql), 'sqlite_autoindex_rollup_key_1 (name>? AND name<?)');
     has(planOf(db, againQuery(ALL)), 'rollup_again_by_day (unit=? AND day=? AND dimension=? AND key=?)');
     has(planOf(db, SUMMED_PERIODS), 'PRIMARY KEY (dimension=? AND key=? AND unit=? AND day>? AND day<?)');
+    has(planOf(db, LARGEST_LISTS), 'l USING PRIMARY KEY (day=? AND dimension=? AND key=? AND sort=?)');
     for (const sql of [STALE_DAYS, CHANGED_HOURS, SUMMED_DAYS, FIRST_ROLLED_DAY, LAST_ROLLED_DAY])
       assert.ok(
         planOf(db, sql).every((step) => !step.startsWith('SCAN') && !step.startsWith('SCAN json_each')),
@@ -178,8 +181,8 @@ describe('answered from an index, never by a scan:', () => {
       const condition: Condition =
         conditionOf({ since: 0, until: 1, ...filter }, createWords(db)) ?? assert.fail('nothing is known');
       for (const sql of [
-        recordsQuery(condition, 'time', COLUMNS),
-        recordsQuery(condition, 'unused', COLUMNS),
+        recordsQuery(condition, COLUMNS),
+        largestQuery(condition, 'unused'),
         newestQuery(condition),
         factsQuery(condition, DIMENSIONS),
         earlierQuery(condition, DIMENSIONS),
@@ -194,7 +197,7 @@ it("holds the names of an owner's records against a pattern, not all that the st
   const db = emptyStore(t);
   const namesOf = (filter: Partial<RecordFilter>): readonly string[] => {
     const condition = conditionOf({ since: 0, until: 1, job_name: 'kn*', ...filter }, createWords(db)) ?? assert.fail();
-    const plan = planOf(db, recordsQuery(condition, 'time', COLUMNS), condition.parameters);
+    const plan = planOf(db, recordsQuery(condition, COLUMNS), condition.parameters);
     return plan.filter((step) => /^(SEARCH|SCAN) n /.test(step));
   };
   assert.deepEqual(namesOf({ owner: 'known' }), ['SEARCH n USING INTEGER PRIMARY KEY (rowid=?)']);
@@ -208,7 +211,7 @@ it('lists the newest records first without sorting', (t) => {
     [{}, 'record_by_time (counted_at>? AND counted_at<?)'],
   ] as const) {
     const condition = conditionOf({ since: 0, until: 1, ...filter }, createWords(db)) ?? assert.fail();
-    assert.deepEqual(planOf(db, recordsQuery(condition, 'time', COLUMNS), condition.parameters), [
+    assert.deepEqual(planOf(db, recordsQuery(condition, COLUMNS), condition.parameters), [
       `SEARCH r USING INDEX ${index}`,
     ]);
     const sorts = (dimensions: readonly Dimension[]): number =>
