@@ -272,6 +272,9 @@ function copySums(db: Database, first: number, weeks: number, perWeek: number, p
       `INSERT INTO rollup_largest SELECT day + 7 * @weeks, dimension, key, sort, amounts, moved_ids(ids, ${perWeek} * @weeks)
        FROM rollup_largest WHERE ${week}`,
     ),
+    db.prepare<[{ weeks: number }]>(
+      `INSERT INTO summed_day SELECT day + 7 * @weeks, change FROM summed_day WHERE ${week}`,
+    ),
   ];
   for (let later = 1; later <= weeks - SUMMED_AT_THE_BEGIN - SUMMED_AT_THE_END; later++) {
     db.transaction(() => {

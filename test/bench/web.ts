@@ -60,6 +60,12 @@ function pagesOf({ week, weeks }: History): readonly Page[] {
       () => '/jobs?owner=user000&since=30d&sort=unused',
       'page over the history',
     ],
+    ['all jobs, most CPU first, a year', () => '/jobs?sort=cpu&since=365d', 'page over the history'],
+    [
+      'a project, most unused first, 30 days',
+      (turn) => `/jobs?project=group${turn % 40}&sort=unused&since=30d`,
+      'page over the history',
+    ],
     ['the cluster, 30 days', () => '/cluster', 'page over the history'],
     ['the cluster, a year', () => '/cluster?since=365d', 'page over the history'],
   ];

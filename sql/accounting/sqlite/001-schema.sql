@@ -236,7 +236,7 @@ CREATE TABLE rollup_again (
   before     INTEGER NOT NULL
 );
 CREATE INDEX rollup_again_by_day ON rollup_again (unit, day, dimension, key);
--- Of groups with many records on a day, in each order of lists: the largest ones, first of all (JSON lists).
+-- Of groups with many records on a day, the first in each order of lists (JSON lists).
 CREATE TABLE rollup_largest (
   day       INTEGER NOT NULL,
   dimension INTEGER NOT NULL, -- as in rollup: up to 4

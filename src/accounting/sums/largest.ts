@@ -8,9 +8,11 @@ import type { FactRow } from './summer';
  */
 
 /** The records of a smaller group are read as fast as lists of many days. */
-export const LEAST_RECORDS = 2000;
-/** A page and more: over a week the first pages rarely need a day's other records. */
-export const MOST_LISTED = 60;
+const LEAST_RECORDS = 2000;
+/** The same where no index finds the group's records: all of the day are read. */
+const LEAST_WITHOUT_INDEX = 200;
+/** Of a week's days the first pages rarely need more. */
+export const MOST_LISTED = 40;
 
 /** The first of a group's records by an order, largest first; of equal ones the newest. */
 interface LargestList {
@@ -24,62 +26,62 @@ interface LargestList {
   readonly ids: readonly number[];
 }
 
-interface Group {
-  records: number;
-  readonly lists: readonly { readonly amounts: number[]; readonly ids: number[] }[];
-}
-
 /** A name is asked for, not the class that sums know. */
 const SETS = GROUPING_SETS.flatMap((set, number) => (set.length < 2 && set[0] !== 'job_name' ? [number] : []));
+const LEAST = SETS.map((number) => {
+  const [name = 'owner'] = GROUPING_SETS[number] ?? [];
+  return name === 'owner' ? LEAST_RECORDS : LEAST_WITHOUT_INDEX;
+});
 
 /** Finds them among the records of one day. */
 export class LargestOfDay {
-  private readonly groups = SETS.map(() => new Map<GroupKey, Group>());
+  /** Of each record its number and, by order, its amounts; -Infinity: not known. */
+  private readonly ids: number[] = [];
+  private readonly amounts = AMOUNT_SORTS.map((): number[] => []);
+  /** The places there of each group's records. */
+  private readonly groups = SETS.map(() => new Map<GroupKey, number[]>());
 
   /** A record with a number, with its keys of all DIMENSIONS. Records come oldest first. */
   add(id: number, { keys, facts }: Pick<FactRow, 'keys' | 'facts'>): void {
-    const seconds = (ms: number | null): number | null => (ms === null ? null : ms / 1000);
     const figures: Figures = {
-      wallclock: seconds(facts.wallclock),
-      cpu: seconds(facts.cpu),
+      wallclock: facts.wallclock === null ? null : facts.wallclock / 1000,
+      cpu: facts.cpu === null ? null : facts.cpu / 1000,
       requested: facts.requested,
       held: facts.peak ?? facts.gridEngine,
     };
-    const amounts = AMOUNT_SORTS.map((sort) => SORTS[sort].amount(figures));
-    SETS.forEach((set, at) => {
-      const group = this.groupOf(at, keyOf(set, keys));
-      group.records++;
-      amounts.forEach((amount, sort) => {
-        const list = group.lists[sort];
-        if (amount === null || list === undefined) return;
-        if (list.ids.length === MOST_LISTED && amount < (list.amounts[MOST_LISTED - 1] ?? 0)) return;
-        let place = list.ids.length;
-        while (place > 0 && amount >= (list.amounts[place - 1] ?? 0)) place--;
-        list.amounts.splice(place, 0, amount);
-        list.ids.splice(place, 0, id);
-        if (list.ids.length > MOST_LISTED) {
-          list.amounts.pop();
-          list.ids.pop();
-        }
-      });
-    });
+    const place = this.ids.push(id) - 1;
+    for (const [sort, name] of AMOUNT_SORTS.entries())
+      this.amounts[sort]?.push(SORTS[name].amount(figures) ?? -Infinity);
+    for (const [at, set] of SETS.entries()) {
+      const key = keyOf(set, keys);
+      const places = this.groups[at]?.get(key);
+      if (places === undefined) this.groups[at]?.set(key, [place]);
+      else places.push(place);
+    }
   }
 
   lists(): readonly LargestList[] {
     return this.groups.flatMap((groups, at) =>
-      [...groups].flatMap(([key, { records, lists }]) =>
-        records < LEAST_RECORDS || (key === null && at > 0)
+      [...groups].flatMap(([key, places]) =>
+        places.length < (LEAST[at] ?? 0) || (key === null && at > 0)
           ? []
-          : lists.map((list, sort) => ({ set: SETS[at] ?? 0, key, sort, ...list })),
+          : this.amounts.map((amounts, sort) => ({ set: SETS[at] ?? 0, key, sort, ...this.largest(places, amounts) })),
       ),
     );
   }
 
-  private groupOf(at: number, key: GroupKey): Group {
-    const known = this.groups[at]?.get(key);
-    if (known !== undefined) return known;
-    const made = { records: 0, lists: AMOUNT_SORTS.map(() => ({ amounts: [], ids: [] })) };
-    this.groups[at]?.set(key, made);
-    return made;
+  private largest(places: readonly number[], amountAt: readonly number[]): Pick<LargestList, 'amounts' | 'ids'> {
+    const amounts: number[] = [];
+    const ids: number[] = [];
+    for (const place of places) {
+      const amount = amountAt[place] ?? -Infinity;
+      if (amount === -Infinity || (ids.length === MOST_LISTED && amount < (amounts[MOST_LISTED - 1] ?? 0))) continue;
+      let before = ids.length;
+      while (before > 0 && amount >= (amounts[before - 1] ?? 0)) before--;
+      amounts.splice(before, 0, amount);
+      ids.splice(before, 0, this.ids[place] ?? 0);
+      amounts.length = ids.length = Math.min(ids.length, MOST_LISTED);
+    }
+    return { amounts, ids };
   }
 }
