@@ -146,6 +146,8 @@ CREATE TABLE record (
 CREATE INDEX record_by_job ON record (job_id, coalesce(task_id, 0));
 CREATE INDEX record_by_owner ON record (owner_id, counted_at);
 CREATE INDEX record_by_time ON record (counted_at);
+-- What the job's owner alone says (trust 3): roll-ups do not count it.
+CREATE INDEX record_self_reported ON record (counted_at) WHERE trust = 3;
 -- Running jobs by their last heartbeat: a few rows of many.
 CREATE INDEX record_running ON record (revision) WHERE status = 1;
 
@@ -243,6 +245,17 @@ CREATE TABLE rollup_again (
   before    bigint NOT NULL
 );
 CREATE INDEX rollup_again_by_day ON rollup_again (unit, day, dimension);
+-- Of groups with many records on a day, the first in each order of lists (JSON lists).
+CREATE TABLE rollup_largest (
+  day       integer NOT NULL,
+  dimension smallint NOT NULL, -- as in rollup: up to 4
+  key       text COLLATE "C" NOT NULL,
+  sort      smallint NOT NULL, -- 0 elapsed time, 1 CPU time, 2 peak, 3 requested memory x elapsed time, 4 unused memory x elapsed time
+  amounts   text NOT NULL, -- what they are ordered by
+  ids       text NOT NULL, -- of the records
+  PRIMARY KEY (dimension, key, sort, day)
+);
+CREATE INDEX rollup_largest_by_day ON rollup_largest (day);
 
 -- Files of Grid Engine's accounting, and how far they have been read. One that was edited, and a copy, has a row of its own.
 CREATE TABLE imported_file (

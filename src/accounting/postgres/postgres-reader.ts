@@ -33,7 +33,9 @@ import type { Connection } from './connect';
 import { conditionOf, Parameters, type Source } from './record-filter';
 import { WaitingAccounts } from './inbox';
 import { storeError } from './faults';
+import { largestRecords } from './largest';
 import { readStatuses } from './node-status';
+import { numbersAt } from './numbers';
 import { taskTable } from './tasks';
 import { namedColumns, readRows, readTable } from './rows';
 import { SharedSnapshot } from './shared-snapshot';
@@ -64,27 +66,31 @@ function byOrder(a: Listed, b: Listed): number {
 
 async function listRecords(snapshot: Snapshot, query: RecordsQuery): Promise<readonly StoredRecord[]> {
   const { sort = 'time', limit = DEFAULT_LIMIT } = query;
-  const { records, ids } = await snapshot.unsettled(query);
-  const sorting = sort === 'time' ? null : SORTS[sort];
+  const unsettled = await snapshot.unsettled(query);
   const parameters = new Parameters();
   const condition = conditionOf(query, snapshot.source, parameters);
   const plan = rowPlan(query.fields);
-  const rows = await snapshot.db.rows<readonly [number, number, number | null, ...Cell[]]>(
-    `SELECT r.id, r.counted_at, ${sorting === null ? '0' : `(${sorting.sql})::double precision`} AS sort_value, ${namedColumns(false, plan)}
-     FROM ${snapshot.source.records} AS r WHERE ${condition}${notOf(ids)}
-     ORDER BY ${sorting === null ? '' : 'sort_value DESC NULLS LAST, '}r.counted_at DESC, r.id DESC LIMIT ${limit}`,
+  const largest = sort === 'time' ? null : await largestRecords(snapshot, unsettled, { ...query, sort, limit });
+  const amounts = new Map(largest?.map(({ id, amount }) => [id, amount]));
+  let chosen = `${condition}${notOf(unsettled.ids)} ORDER BY r.counted_at DESC, r.id DESC LIMIT ${limit}`;
+  if (largest !== null) {
+    parameters.put(JSON.stringify([...amounts.keys()]));
+    chosen = `${condition} AND r.id IN ${numbersAt(parameters.values.length)}`;
+  }
+  const rows = await snapshot.db.rows<readonly [number, number, ...Cell[]]>(
+    `SELECT r.id, r.counted_at, ${namedColumns(false, plan)} FROM ${snapshot.source.records} AS r WHERE ${chosen}`,
     parameters.values,
   );
   const test = recordTest(query);
-  const waiting = records.flatMap(({ stored, name, countedAt: at }): Listed[] => {
+  const waiting = unsettled.records.flatMap(({ stored, name, countedAt: at }): Listed[] => {
     const { record } = stored;
     if (!test(record, name)) return [];
-    const value = sorting === null ? 0 : (sorting.amount(figuresOf(record)) ?? -Infinity);
-    return [{ order: [value, at, Infinity], stored: { ...stored, record: { ...record, series: null } } }];
+    const amount = sort === 'time' ? 0 : (SORTS[sort].amount(figuresOf(record)) ?? -Infinity);
+    return [{ order: [amount, at, Infinity], stored: { ...stored, record: { ...record, series: null } } }];
   });
-  const found = readRows(rows, 3, plan).map((stored, index): Listed => {
-    const [id = 0, at = 0, value = null] = rows[index] ?? [];
-    return { order: [value ?? -Infinity, at, id], stored };
+  const found = readRows(rows, 2, plan).map((stored, index): Listed => {
+    const [id = 0, at = 0] = rows[index] ?? [];
+    return { order: [amounts.get(id) ?? 0, at, id], stored };
   });
   return [...found, ...waiting]
     .sort(byOrder)

@@ -12,7 +12,8 @@ const RECORDS = `WITH gone AS (DELETE FROM qmemacct.record WHERE id IN
     RETURNING id, counted_at / ${DAY_MS} AS day),
   charts AS (DELETE FROM qmemacct.series WHERE record_id IN (SELECT id FROM gone)),
   closed AS (INSERT INTO qmemacct.pruned_day SELECT DISTINCT day FROM gone ON CONFLICT DO NOTHING),
-  forgotten AS (DELETE FROM qmemacct.summed_day WHERE day IN (SELECT day FROM gone))
+  forgotten AS (DELETE FROM qmemacct.summed_day WHERE day IN (SELECT day FROM gone)),
+  unlisted AS (DELETE FROM qmemacct.rollup_largest WHERE day IN (SELECT day FROM gone))
   SELECT count(*) FROM gone`;
 const SERIES = `WITH gone AS (DELETE FROM qmemacct.series WHERE record_id IN
     (SELECT s.record_id FROM qmemacct.series AS s JOIN qmemacct.record AS r ON r.id = s.record_id
@@ -24,7 +25,7 @@ const SUMS = `WITH gone AS (DELETE FROM qmemacct.rollup AS u WHERE u.ctid = ANY 
   SELECT count(*) FROM gone`;
 
 /** Tables that rows are removed from. */
-const TABLES = ['record', 'series', 'rollup', 'rollup_again'];
+const TABLES = ['record', 'series', 'rollup', 'rollup_again', 'rollup_largest'];
 const SIZE = `SELECT sum(pg_total_relation_size(oid))::bigint FROM pg_class
   WHERE oid = ANY ('{${TABLES.map((table) => `qmemacct.${table}`).join(',')}}'::regclass[])`;
 

@@ -41,8 +41,9 @@ export class LargestOfDay {
   /** The places there of each group's records. */
   private readonly groups = SETS.map(() => new Map<GroupKey, number[]>());
 
-  /** A record with a number, with its keys of all DIMENSIONS. Records come oldest first. */
-  add(id: number, { keys, facts }: Pick<FactRow, 'keys' | 'facts'>): void {
+  /** A record, with its keys of all DIMENSIONS. Records come oldest first. */
+  add({ id, keys, facts }: FactRow): void {
+    if (id === null) return;
     const figures: Figures = {
       wallclock: facts.wallclock === null ? null : facts.wallclock / 1000,
       cpu: facts.cpu === null ? null : facts.cpu / 1000,

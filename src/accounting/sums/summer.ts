@@ -24,6 +24,8 @@ export type JobKey = number | string;
 
 /** A record as sums see it. */
 export interface FactRow {
+  /** Its number; null: it has none yet. */
+  readonly id: number | null;
   /** Where it counts in time (ms). */
   readonly countedAt: number;
   readonly cluster: string;

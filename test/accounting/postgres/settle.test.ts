@@ -12,7 +12,7 @@ import type { JobRecord } from '../../../src/record/record';
 import { fakeTerminal } from '../../cli/fake-terminal';
 import { temporaryDirectory } from '../../support/temporary-directory';
 import { until } from '../../support/until';
-import { DAY, HOUR, iso, job, lineOf, T0 } from '../suite/fixture';
+import { DAY, GIB, HOUR, iso, job, lineOf, peakOf, T0 } from '../suite/fixture';
 import { tasksBy } from '../suite/tasks-suite';
 import { noPostgres, startServer, type Server } from './server';
 
@@ -161,6 +161,34 @@ describe('the inbox', { skip: noPostgres }, () => {
     // Who asks before the end of the connection is seen is told of it.
     await jobsSeen(long).catch((error: unknown) => assert.ok(error instanceof StoreError));
     assert.equal(await jobsSeen(long), 2);
+  });
+
+  it('counts before the lists of large records that the days have', async (t) => {
+    const name = await server.database();
+    const hooks = openPostgresStore(server.url(name));
+    const store = openPostgresHistory(server.url(name));
+    t.after(() => Promise.all([hooks.close(), store.close()]));
+    const peakOfJob = (number: number, gib: number): JobRecord =>
+      job(number, T0 + number * 1000, { peak_rss: peakOf(gib * GIB), revision: T0 + DAY + gib });
+    await store.merge(Array.from({ length: 2100 }, (_none, index) => peakOfJob(index + 1, index + 1)));
+    await store.rollUp({});
+    const largest = async (): Promise<readonly (readonly [number, number | undefined])[]> => {
+      const query = { since: T0, until: T0 + DAY, sort: 'peak', limit: 3, totals: false } as const;
+      const { records } = await store.records(query);
+      return records.map(({ record }) => [record.job_id, (record.peak_rss?.lower_bytes ?? 0) / GIB]);
+    };
+    assert.deepEqual(await largest(), [
+      [2100, 2100],
+      [2099, 2099],
+      [2098, 2098],
+    ]);
+    // Of a record that is listed, and of one that is not.
+    await hooks.merge([peakOfJob(2100, 3000), peakOfJob(7, 4000)]);
+    assert.deepEqual(await largest(), [
+      [7, 4000],
+      [2100, 3000],
+      [2099, 2099],
+    ]);
   });
 
   it('keeps the newest of what a running job says until the job ends', async (t) => {

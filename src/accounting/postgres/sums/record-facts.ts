@@ -60,6 +60,7 @@ export class FactReader {
     for (let after: readonly [number, number] | null = [-1, -1]; after !== null;) {
       const rows: readonly Row[] = await db.rows<Row>(sql, [...parameters.values, ...after]);
       yield rows.map((row) => ({
+        id: row[5],
         countedAt: row[0],
         cluster: row[1],
         job: jobKey(row[2], row[3], row[4]),
@@ -119,6 +120,7 @@ export class FactReader {
           (this.filter.self_reported === true || record.trust !== 'self-reported'),
       )
       .map(({ stored: { record }, countedAt, job, keys, facts }) => ({
+        id: null,
         countedAt,
         cluster: record.cluster,
         job,

@@ -3,6 +3,7 @@ import { DIMENSIONS } from '../../summary';
 import { binCells } from '../../sums/bins';
 import { GROUPING_SETS, hasBins } from '../../sums/grouping-sets';
 import { DAY_MS, HOURS_OF_DAY, largerPeriods, UNITS, type Period } from '../../sums/periods';
+import { LargestOfDay } from '../../sums/largest';
 import {
   DaySums,
   missingPeriods,
@@ -32,6 +33,14 @@ const ROLLED: readonly TypedColumn[] = [
   ...['hours', 'shares', 'coverage'].map(text),
   ...TOTALS_NAMES.map((name) => ({ name, type: TOTALS[name].whole ? 'bigint' : 'double precision' })),
 ];
+const LARGEST: readonly TypedColumn[] = [
+  { name: 'day', type: 'integer' },
+  { name: 'dimension', type: 'smallint' },
+  text('key'),
+  { name: 'sort', type: 'smallint' },
+  text('amounts'),
+  text('ids'),
+];
 const AGAIN: readonly TypedColumn[] = [...GROUP, { name: 'before', type: 'bigint' }];
 
 /** Whose parts are summed up: unit, first day, the first after it, dimension. */
@@ -41,6 +50,7 @@ const ALL_RECORDS = { records: 'qmemacct.named_record', all: true };
 async function remove(db: Transaction, { unit, day }: Period): Promise<void> {
   for (const table of ['rollup', 'rollup_again'])
     await db.query(`DELETE FROM qmemacct.${table} WHERE unit = $1 AND day = $2`, [UNITS.indexOf(unit), day]);
+  if (unit === 'day') await db.query('DELETE FROM qmemacct.rollup_largest WHERE day = $1', [day]);
 }
 
 /** The larger periods that it is in are to be summed up again. */
@@ -88,9 +98,25 @@ export async function putDay(db: Transaction, day: number): Promise<boolean> {
     DIMENSIONS,
   );
   const sums = new DaySums();
-  for await (const rows of facts.records(span)) for (const row of rows) sums.add(row);
+  const largest = new LargestOfDay();
+  for await (const rows of facts.records(span))
+    for (const row of rows) {
+      sums.add(row);
+      largest.add(row);
+    }
   const again = sums.again(await facts.earlier(span, 0));
   await put(db, { unit: 'day', day }, sums.groups(), again);
+  const lists = largest
+    .lists()
+    .map(({ set, key, sort, amounts, ids }) => [
+      day,
+      set,
+      key ?? '',
+      sort,
+      JSON.stringify(amounts),
+      JSON.stringify(ids),
+    ]);
+  await insertRows(db, 'rollup_largest', LARGEST, lists);
   return true;
 }
 

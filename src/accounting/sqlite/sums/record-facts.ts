@@ -73,7 +73,7 @@ export class FactReader {
   ) {}
 
   /** The records that a condition selects in a span, oldest first. */
-  *records(condition: Condition, { since, until }: Span): Generator<FactRow & { readonly id: number }, void> {
+  *records(condition: Condition, { since, until }: Span): Generator<FactRow, void> {
     const statement = prepared<object, Row>(this.db, factsQuery(condition, this.dimensions), 'raw');
     for (const row of statement.iterate({ ...condition.parameters, since: Math.max(since, 0), until }))
       yield {

@@ -58,7 +58,7 @@ export class RollUps {
     const largest = new LargestOfDay();
     for (const row of this.facts.records(EVERY_RECORD, span)) {
       sums.add(row);
-      largest.add(row.id, row);
+      largest.add(row);
     }
     const again = sums.again(this.facts.earlier(EVERY_RECORD, span, 0));
     this.put({ unit: 'day', day }, sums.groups(), again);

@@ -1,0 +1,52 @@
+import { AMOUNT_SORTS, SORTS, type AmountSort } from '../sorts';
+import type { RecordsQuery } from '../store';
+import { SELF_REPORTED } from '../sums/fact-columns';
+import { dayList, largestFirst, type DayList, type Entry } from '../sums/largest-first';
+import { DAY_MS, type Span } from '../sums/periods';
+import { rolledQuery } from '../sums/plan';
+import { conditionOf, Parameters } from './record-filter';
+import { notOf, type Snapshot, type Unsettled } from './snapshot';
+
+/** $1 dimension, $2 key, $3 sort, $4 first day, $5 the first after; newest first. */
+const LISTS = `SELECT l.day, l.amounts, l.ids FROM qmemacct.rollup_largest AS l
+  WHERE l.dimension = $1 AND l.key = $2 AND l.sort = $3 AND l.day >= $4 AND l.day < $5
+    AND l.day NOT IN (SELECT s.day FROM qmemacct.stale_day AS s)
+    AND NOT EXISTS (SELECT FROM qmemacct.record AS r WHERE r.trust = ${SELF_REPORTED}
+      AND r.counted_at >= l.day::bigint * ${DAY_MS} AND r.counted_at < (l.day + 1)::bigint * ${DAY_MS})
+  ORDER BY l.day DESC`;
+
+type Wanted = RecordsQuery & { readonly sort: AmountSort; readonly limit: number };
+
+async function listsOf({ db, source }: Snapshot, { days }: Unsettled, query: Wanted): Promise<readonly DayList[]> {
+  const rolled = source.all ? rolledQuery({ ...query, by: 'cluster', sort: 'records' }) : null;
+  if (rolled === null || query.cluster !== undefined) return [];
+  const { set, key, first, end } = rolled;
+  const values = [set, key ?? '', AMOUNT_SORTS.indexOf(query.sort), first, end];
+  const rows = await db.rows<readonly [number, string, string]>(LISTS, values);
+  return rows.filter(([day]) => !days.has(day)).map((row) => dayList(...row));
+}
+
+/** The first records of the table that a query selects, in an order of amounts, without those that wait. */
+export async function largestRecords(
+  snapshot: Snapshot,
+  unsettled: Unsettled,
+  query: Wanted,
+): Promise<readonly Entry[]> {
+  const { db, source } = snapshot;
+  const { sort, limit } = query;
+  const read = async (span: Span): Promise<readonly Entry[]> => {
+    const parameters = new Parameters();
+    const condition = conditionOf({ ...query, ...span }, source, parameters);
+    const rows = await db.rows<readonly [number, number, number | null]>(
+      `SELECT r.id, r.counted_at, (${SORTS[sort].sql})::double precision AS amount
+       FROM ${source.records} AS r WHERE ${condition}${notOf(unsettled.ids)}
+       ORDER BY amount DESC NULLS LAST, r.counted_at DESC, r.id DESC LIMIT ${limit}`,
+      parameters.values,
+    );
+    return rows.map(([id, at, amount]) => ({ id, at, amount: amount ?? -Infinity }));
+  };
+  const steps = largestFirst(query, limit, await listsOf(snapshot, unsettled, query));
+  let step = steps.next();
+  while (step.done !== true) step = steps.next(await read(step.value));
+  return step.value;
+}
