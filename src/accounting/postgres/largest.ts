@@ -1,9 +1,7 @@
-import { AMOUNT_SORTS, SORTS, type AmountSort } from '../sorts';
-import type { RecordsQuery } from '../store';
+import { SORTS } from '../sorts';
 import { SELF_REPORTED } from '../sums/fact-columns';
-import { dayList, largestFirst, type DayList, type Entry } from '../sums/largest-first';
+import { dayList, largestFirst, listsFor, type DayList, type Entry, type LargestQuery } from '../sums/largest-first';
 import { DAY_MS, type Span } from '../sums/periods';
-import { rolledQuery } from '../sums/plan';
 import { conditionOf, Parameters } from './record-filter';
 import { notOf, type Snapshot, type Unsettled } from './snapshot';
 
@@ -15,14 +13,15 @@ const LISTS = `SELECT l.day, l.amounts, l.ids FROM qmemacct.rollup_largest AS l
       AND r.counted_at >= l.day::bigint * ${DAY_MS} AND r.counted_at < (l.day + 1)::bigint * ${DAY_MS})
   ORDER BY l.day DESC`;
 
-type Wanted = RecordsQuery & { readonly sort: AmountSort; readonly limit: number };
-
-async function listsOf({ db, source }: Snapshot, { days }: Unsettled, query: Wanted): Promise<readonly DayList[]> {
-  const rolled = source.all ? rolledQuery({ ...query, by: 'cluster', sort: 'records' }) : null;
-  if (rolled === null || query.cluster !== undefined) return [];
-  const { set, key, first, end } = rolled;
-  const values = [set, key ?? '', AMOUNT_SORTS.indexOf(query.sort), first, end];
-  const rows = await db.rows<readonly [number, string, string]>(LISTS, values);
+async function listsOf(
+  { db, source }: Snapshot,
+  { days }: Unsettled,
+  query: LargestQuery,
+): Promise<readonly DayList[]> {
+  const lists = source.all ? listsFor(query) : null;
+  if (lists === null) return [];
+  const { set, key, sort, first, end } = lists;
+  const rows = await db.rows<readonly [number, string, string]>(LISTS, [set, key ?? '', sort, first, end]);
   return rows.filter(([day]) => !days.has(day)).map((row) => dayList(...row));
 }
 
@@ -30,7 +29,7 @@ async function listsOf({ db, source }: Snapshot, { days }: Unsettled, query: Wan
 export async function largestRecords(
   snapshot: Snapshot,
   unsettled: Unsettled,
-  query: Wanted,
+  query: LargestQuery,
 ): Promise<readonly Entry[]> {
   const { db, source } = snapshot;
   const { sort, limit } = query;

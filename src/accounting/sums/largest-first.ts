@@ -1,5 +1,16 @@
+import { AMOUNT_SORTS, type AmountSort } from '../sorts';
+import type { RecordsQuery } from '../store';
 import { MOST_LISTED } from './largest';
 import { DAY_MS, type Span } from './periods';
+import { rolledQuery, type RolledQuery } from './plan';
+
+export type LargestQuery = RecordsQuery & { readonly sort: AmountSort; readonly limit: number };
+
+/** The lists of a query: of which group, which order, and of which days; null: none know its filter. */
+export function listsFor(query: LargestQuery): (Omit<RolledQuery, 'groups'> & { readonly sort: number }) | null {
+  const rolled = query.cluster === undefined ? rolledQuery({ ...query, by: 'cluster', sort: 'records' }) : null;
+  return rolled && { ...rolled, sort: AMOUNT_SORTS.indexOf(query.sort) };
+}
 
 /** A record in an order of amounts. */
 export interface Entry {

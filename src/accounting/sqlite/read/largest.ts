@@ -1,9 +1,6 @@
 import type { Database } from 'better-sqlite3';
-import { AMOUNT_SORTS, type AmountSort } from '../../sorts';
-import type { RecordsQuery } from '../../store';
-import { dayList, largestFirst, type DayList, type Entry } from '../../sums/largest-first';
+import { dayList, largestFirst, listsFor, type DayList, type Entry, type LargestQuery } from '../../sums/largest-first';
 import type { Span } from '../../sums/periods';
-import { rolledQuery } from '../../sums/plan';
 import type { Words } from '../database/dictionary';
 import { prepared } from '../database/prepared';
 import { OTHER_DAYS, RolledReader } from '../sums/rolled-rows';
@@ -18,14 +15,12 @@ export const LARGEST_LISTS = `SELECT d.day, l.amounts, l.ids FROM summed_day d
   CROSS JOIN rollup_largest l ON l.day = d.day AND l.dimension = @dimension AND l.key = @key AND l.sort = @sort
   WHERE d.day >= @first AND d.day < @end AND d.day NOT IN (${OTHER_DAYS}) ORDER BY d.day DESC`;
 
-type Wanted = RecordsQuery & { readonly sort: AmountSort; readonly limit: number };
-
-function listsOf(db: Database, words: Words, query: Wanted): readonly DayList[] {
-  const rolled = rolledQuery({ ...query, by: 'cluster', sort: 'records' });
-  if (rolled === null || query.cluster !== undefined) return [];
-  const { set, key, first, end } = rolled;
+function listsOf(db: Database, words: Words, query: LargestQuery): readonly DayList[] {
+  const lists = listsFor(query);
+  if (lists === null) return [];
+  const { set, key, sort, first, end } = lists;
   const number = key === null ? 0 : new RolledReader(db, words).numbersOf(set, key)[0];
-  const parameters = { dimension: set, key: number ?? -1, sort: AMOUNT_SORTS.indexOf(query.sort), first, end };
+  const parameters = { dimension: set, key: number ?? -1, sort, first, end };
   const rows = prepared<object, [number, string, string]>(db, LARGEST_LISTS, 'raw').all(parameters);
   return rows.map((row) => dayList(...row));
 }
@@ -33,7 +28,12 @@ function listsOf(db: Database, words: Words, query: Wanted): readonly DayList[] 
 /**
  * The numbers of the first records of a query, whose condition that is, in an order of amounts. Inside one transaction.
  */
-export function largestRecords(db: Database, words: Words, condition: Condition, query: Wanted): readonly number[] {
+export function largestRecords(
+  db: Database,
+  words: Words,
+  condition: Condition,
+  query: LargestQuery,
+): readonly number[] {
   const { sort, limit } = query;
   const statement = prepared<object, [number, number, number | null]>(db, largestQuery(condition, sort), 'raw');
   const read = (span: Span): readonly Entry[] =>
