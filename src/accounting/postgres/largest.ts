@@ -22,7 +22,7 @@ async function listsOf(
   if (lists === null) return [];
   const { set, key, sort, first, end } = lists;
   const rows = await db.rows<readonly [number, string, string]>(LISTS, [set, key ?? '', sort, first, end]);
-  return rows.filter(([day]) => !days.has(day)).map((row) => dayList(...row));
+  return rows.flatMap((row) => (days.has(row[0]) ? [] : (dayList(...row) ?? [])));
 }
 
 /** The first records of the table that a query selects, in an order of amounts, without those that wait. */

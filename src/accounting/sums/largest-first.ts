@@ -29,10 +29,20 @@ export interface DayList {
   readonly rest: number;
 }
 
-/** `amounts` and `ids`: JSON lists, as they are stored. */
-export function dayList(day: number, amounts: string, ids: string): DayList {
+function numbersOf(text: string): readonly number[] | null {
+  try {
+    const list: unknown = JSON.parse(text);
+    return Array.isArray(list) && list.every((item): item is number => typeof item === 'number') ? list : null;
+  } catch {
+    return null;
+  }
+}
+
+/** `amounts` and `ids`: JSON lists, as they are stored; null: damaged, so that the day's records are to be read. */
+export function dayList(day: number, amounts: string, ids: string): DayList | null {
   const span = { since: day * DAY_MS, until: (day + 1) * DAY_MS };
-  const [values, numbers] = [JSON.parse(amounts) as number[], JSON.parse(ids) as number[]];
+  const [values, numbers] = [numbersOf(amounts), numbersOf(ids)];
+  if (numbers === null || values?.length !== numbers.length) return null;
   return {
     span,
     // Of equal ones the later day's come first, and those of a day stand in their order.
@@ -64,12 +74,12 @@ export function* largestFirst(
   limit: number,
   lists: readonly DayList[],
 ): Generator<Span, readonly Entry[], readonly Entry[]> {
-  const others: Entry[] = [];
-  for (const span of outside(interval, lists)) others.push(...(yield span));
+  let others: readonly Entry[] = [];
+  for (const span of outside(interval, lists)) others = others.concat(yield span);
   const found = first([...others, ...lists.flatMap(({ entries }) => entries)], limit);
   const least = found[limit - 1]?.amount ?? -Infinity;
-  const all = [...others];
+  let all = others;
   // Of the day of a list that may go on all count.
-  for (const { span, entries, rest } of lists) all.push(...(rest >= least ? yield span : entries));
+  for (const { span, entries, rest } of lists) all = all.concat(rest >= least ? yield span : entries);
   return first(all, limit);
 }

@@ -22,7 +22,7 @@ function listsOf(db: Database, words: Words, query: LargestQuery): readonly DayL
   const number = key === null ? 0 : new RolledReader(db, words).numbersOf(set, key)[0];
   const parameters = { dimension: set, key: number ?? -1, sort, first, end };
   const rows = prepared<object, [number, string, string]>(db, LARGEST_LISTS, 'raw').all(parameters);
-  return rows.map((row) => dayList(...row));
+  return rows.flatMap((row) => dayList(...row) ?? []);
 }
 
 /**
