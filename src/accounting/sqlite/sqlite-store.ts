@@ -22,7 +22,7 @@ import { createMerger } from './write/merger';
 import { openForReading, openForWriting } from './database/open';
 import { putStatus, readStatuses } from './node-status';
 import { prepared } from './database/prepared';
-import { cellsOf, COUNT_OF_JOB, jobQuery, jobsQuery, recordsQuery, pageQuery, runningQuery } from './read/queries';
+import { cellsOf, COUNT_OF_JOB, jobQuery, jobsQuery, pageQuery, recordsQuery, runningQuery } from './read/queries';
 import { jobLines } from './read/job-lines';
 import { largestRecords } from './read/largest';
 import { recordPages, recordTables } from './read/pages';
@@ -42,9 +42,8 @@ function selectRecords(db: Database, words: Words, query: RecordsQuery): readonl
   const recordOf = (row: string): StoredRecord => fromRow(cellsOf(row), SERIES_CELLS, null, words, plan);
   if (sort !== 'time') {
     const ids = largestRecords(db, words, condition, { ...query, sort, limit });
-    return prepared<[string], string>(db, pageQuery(plan.columns, false), 'pluck')
-      .all(JSON.stringify(ids))
-      .map(recordOf);
+    const rows = prepared<[string], string>(db, pageQuery(plan.columns, false), 'pluck');
+    return Array.from(rows.iterate(JSON.stringify(ids)), recordOf);
   }
   const statement = prepared<object, string>(db, recordsQuery(condition, plan.columns), 'pluck');
   const newest: StoredRecord[] = [];

@@ -11,7 +11,7 @@ import type { FactRow } from './summer';
 const LEAST_RECORDS = 2000;
 /** The same where no index finds the group's records: all of the day are read. */
 const LEAST_WITHOUT_INDEX = 200;
-/** Of a week's days the first pages rarely need more. */
+/** Of a week's days the first pages rarely need more. A shorter list is whole: stored ones must have been made with this. */
 export const MOST_LISTED = 40;
 
 /** The first of a group's records by an order, largest first; of equal ones the newest. */
@@ -28,10 +28,9 @@ interface LargestList {
 
 /** A name is asked for, not the class that sums know. */
 const SETS = GROUPING_SETS.flatMap((set, number) => (set.length < 2 && set[0] !== 'job_name' ? [number] : []));
-const LEAST = SETS.map((number) => {
-  const [name = 'owner'] = GROUPING_SETS[number] ?? [];
-  return name === 'owner' ? LEAST_RECORDS : LEAST_WITHOUT_INDEX;
-});
+const LEAST = SETS.map((number) =>
+  GROUPING_SETS[number]?.some((name) => name !== 'owner') === true ? LEAST_WITHOUT_INDEX : LEAST_RECORDS,
+);
 
 /** Finds them among the records of one day. */
 export class LargestOfDay {
