@@ -39,7 +39,7 @@ export interface AccountingReader {
    * The newest jobs that a filter selects, added up, where a store does that faster than it gives their records. null: one
    * of them is parallel, and its records are needed.
    */
-  jobLines?(query: SummedFilter, wanted: JobLinesWanted): Promise<JobLinesAnswer | null>;
+  jobLines?(query: RecordFilter, wanted: JobLinesWanted): Promise<JobLinesAnswer | null>;
   /** Sums over an interval, group by group: from roll-ups where a whole day has one that holds, else from the records. */
   summary(query: SummaryQuery): Promise<SummaryAnswer>;
   /** Heartbeats of running jobs, with their series, by cluster, job, task, pe task and host. */
@@ -181,12 +181,7 @@ export interface RecordsQuery extends RecordFilter {
    * slack and the time (0, null), which is faster.
    */
   readonly fields?: readonly FieldName[];
-  /** A peak under this share of the limit counts as far below it (default 0.25). */
-  readonly far_below?: number;
 }
-
-/** Records, and how their totals are counted. */
-export type SummedFilter = RecordFilter & Pick<RecordsQuery, 'far_below'>;
 
 /** What is wanted of the jobs of these records. */
 export interface JobLinesWanted {

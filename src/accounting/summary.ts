@@ -16,7 +16,6 @@ export interface SummaryQuery extends RecordFilter {
   /** At most this many groups, by `sort` (default: all). */
   readonly limit?: number;
   readonly sort?: keyof Totals;
-  readonly far_below?: number;
 }
 
 export interface SummaryGroup {

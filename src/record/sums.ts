@@ -17,7 +17,10 @@ export interface Bins {
 }
 
 export const SHARE_STEPS = 20;
-export const DEFAULT_FAR_BELOW = 0.25;
+
+/** Below this share of the limit a request is called far too large. */
+export const FAR_BELOW_LIMIT = 0.25;
+const FAR_BELOW_STEPS = FAR_BELOW_LIMIT * SHARE_STEPS;
 
 const HOUR = 3_600_000;
 const GIB = 2 ** 30;
@@ -39,12 +42,6 @@ export function newSums(): Sums {
 /** Peak over limit in twentieths; null: one of them is not known. The same arithmetic wherever two shares are compared. */
 export function shareInSteps(peak: number | null, limit: number | null): number | null {
   return peak === null || limit === null || limit <= 0 ? null : (peak * SHARE_STEPS) / limit;
-}
-
-/** The share from which a peak is no longer far below, in twentieths: whole where it is meant to be. */
-export function stepsOf(share: number): number {
-  const steps = share * SHARE_STEPS;
-  return Math.abs(steps - Math.round(steps)) < 1e-9 ? Math.round(steps) : steps;
 }
 
 /** The UTC hours of the day over which a time spreads that ended then and lasted so long: hour, share, hour, share ... */
@@ -111,8 +108,8 @@ export function contributionOf(facts: Facts, counted: number): Contribution {
   };
 }
 
-/** Adds a record to sums, apart from `jobs`. `farBelowSteps`: as `stepsOf` says. */
-export function addToTotals(totals: MutableTotals, added: Contribution, farBelowSteps: number): void {
+/** Adds a record to sums, apart from `jobs`. */
+export function addToTotals(totals: MutableTotals, added: Contribution): void {
   const { facts, comparable, requested, slotMs, steps } = added;
   totals.records++;
   totals.requested_gib_hours += requested;
@@ -153,7 +150,7 @@ export function addToTotals(totals: MutableTotals, added: Contribution, farBelow
   if (facts.running) totals.running++;
   else {
     if (!facts.sampled) totals.unsampled++;
-    if (steps !== null && steps < farBelowSteps) totals.far_below++;
+    if (steps !== null && steps < FAR_BELOW_STEPS) totals.far_below++;
   }
 }
 
@@ -176,9 +173,9 @@ export function addToBins({ hours, shares, coverage }: Bins, added: Contribution
 }
 
 /** Adds a record that belongs to one sum only. */
-export function addFacts(sums: Sums, facts: Facts, counted: number, farBelowSteps: number): void {
+export function addFacts(sums: Sums, facts: Facts, counted: number): void {
   const added = contributionOf(facts, counted);
-  addToTotals(sums.totals, added, farBelowSteps);
+  addToTotals(sums.totals, added);
   addToBins(sums, added);
 }
 

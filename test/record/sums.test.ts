@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import fc from 'fast-check';
 import { factsOf } from '../../src/record/facts';
-import { addFacts, addShiftedHours, newSums, shareInSteps, stepsOf } from '../../src/record/sums';
+import { addFacts, addShiftedHours, newSums, shareInSteps } from '../../src/record/sums';
 import type { Sums } from '../../src/record/sums';
 import { tenMinutesOf } from '../report/bad-ends';
 import { GIB, HOUR, job, peakOf, T0 } from '../accounting/suite/fixture';
@@ -14,7 +14,7 @@ const total = (hours: Float64Array, kind: number): number =>
 
 function sumsOf(seconds: number, end: number): Sums {
   const sums = newSums();
-  addFacts(sums, factsOf(job(1, end, { wallclock_seconds: seconds }), true), end, 5);
+  addFacts(sums, factsOf(job(1, end, { wallclock_seconds: seconds }), true), end);
   return sums;
 }
 
@@ -71,11 +71,9 @@ it('compares peaks with limits in twentieths', () => {
   assert.equal(shareInSteps(GIB, 4 * GIB), 5);
   assert.equal(shareInSteps(GIB, 0), null);
   assert.equal(shareInSteps(null, GIB), null);
-  assert.deepEqual([0.25, 0.1, 0.3, 0.55, 0.7, 1].map(stepsOf), [5, 2, 6, 11, 14, 20]);
-  assert.ok(!Number.isInteger(stepsOf(0.33)));
   const far = (peak: number): number => {
     const sums = newSums();
-    addFacts(sums, factsOf(job(1, T0, { peak_rss: peakOf(peak) }), true), T0, 5);
+    addFacts(sums, factsOf(job(1, T0, { peak_rss: peakOf(peak) }), true), T0);
     return sums.totals.far_below;
   };
   assert.deepEqual([2 * GIB - 1, 2 * GIB].map(far), [1, 0]);
@@ -84,7 +82,7 @@ it('compares peaks with limits in twentieths', () => {
 it('keeps the slot time of jobs that ended badly apart', () => {
   const sums = newSums();
   for (const exit_status of [0, 1, null])
-    addFacts(sums, factsOf(job(1, T0, { exit_status, wallclock_seconds: 600, host_slots: 4 }), true), T0, 5);
+    addFacts(sums, factsOf(job(1, T0, { exit_status, wallclock_seconds: 600, host_slots: 4 }), true), T0);
   const { failed, failed_slot_seconds: lost, slot_seconds: all } = sums.totals;
   assert.deepEqual([failed, lost, all], [1, 2400, 7200]);
 });
@@ -92,7 +90,7 @@ it('keeps the slot time of jobs that ended badly apart', () => {
 it('sums requests of all complexes up alike, each by its own limit', () => {
   const sums = newSums();
   const add = (fields: Parameters<typeof job>[2]): void =>
-    addFacts(sums, factsOf(job(1, T0, { wallclock_seconds: 3600, peak_rss: peakOf(GIB), ...fields }), true), T0, 5);
+    addFacts(sums, factsOf(job(1, T0, { wallclock_seconds: 3600, peak_rss: peakOf(GIB), ...fields }), true), T0);
   const gib = (count: number): MemoryRequest => ({ request_bytes: count * GIB, limit_bytes: count * GIB, per: 'job' });
   add({ h_vmem: gib(8) });
   add({ h_vmem: null, requests: { mem_free: gib(2) } });
@@ -106,7 +104,7 @@ it("sums Grid Engine's figure up apart, and only where there is no peak", () => 
   const account = tenMinutesOf({ maxvmem_bytes: 2 * GIB });
   const sums = newSums();
   const add = (changes: Parameters<typeof job>[2]): void =>
-    addFacts(sums, factsOf(job(1, T0, { wallclock_seconds: 3600, grid_engine: account, ...changes }), true), T0, 5);
+    addFacts(sums, factsOf(job(1, T0, { wallclock_seconds: 3600, grid_engine: account, ...changes }), true), T0);
   const { totals } = sums;
   const apart = (): readonly number[] => [
     totals.with_grid_engine,
@@ -128,12 +126,7 @@ it("sums Grid Engine's figure up apart, and only where there is no peak", () => 
 it('compares what tasks held with the request that stands with another record of their job', () => {
   const sums = newSums();
   const add = (stands: boolean, fields: Parameters<typeof job>[2]): void =>
-    addFacts(
-      sums,
-      factsOf(job(1, T0, { peak_rss: peakOf(GIB), rss_byte_seconds: 1800 * GIB, ...fields }), stands),
-      T0,
-      5,
-    );
+    addFacts(sums, factsOf(job(1, T0, { peak_rss: peakOf(GIB), rss_byte_seconds: 1800 * GIB, ...fields }), stands), T0);
   const nothing = { h_vmem: null, requests: {} };
   add(true, {});
   add(false, { pe_task_id: '1.node1', ...nothing });
@@ -153,7 +146,7 @@ it('what was held above a request takes nothing from the waste of others, but of
     const ofJob = peaks.map((peak, index) =>
       job(1, T0, { h_vmem: gib(10), host: hosts[index] ?? 'node1', ...changes, peak_rss: peakOf(peak * GIB) }),
     );
-    for (const record of ofJob) addFacts(sums, factsOf(record, true, ofJob), T0, 5);
+    for (const record of ofJob) addFacts(sums, factsOf(record, true, ofJob), T0);
     return Math.round((sums.totals.unused_gib_hours * 3600) / (job(1, T0).wallclock_seconds ?? 0));
   };
   assert.equal(unused({}, [1, 4, 100]), 15);

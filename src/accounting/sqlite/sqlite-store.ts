@@ -8,9 +8,9 @@ import type {
   AccountingStore,
   JobQuery,
   MergeOutcome,
+  RecordFilter,
   RecordsQuery,
   RunningQuery,
-  SummedFilter,
 } from '../store';
 import { DEFAULT_LIMIT } from '../sorts';
 import type { SummaryQuery } from '../summary';
@@ -55,7 +55,7 @@ function selectRecords(db: Database, words: Words, query: RecordsQuery): readonl
   return newest;
 }
 
-const totalsOf = (db: Database, words: Words, query: SummedFilter): Totals =>
+const totalsOf = (db: Database, words: Words, query: RecordFilter): Totals =>
   summarise(db, words, { ...query, by: 'cluster', sort: 'records', limit: 0 }).totals;
 
 /** Whether a job has more records than are wanted whole. */

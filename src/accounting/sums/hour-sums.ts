@@ -1,6 +1,6 @@
 import { groupBy } from '../../base/group-by';
 import { COVERAGE_REASONS } from '../../record/coverage';
-import { DEFAULT_FAR_BELOW, SHARE_STEPS, stepsOf, type Bins } from '../../record/sums';
+import { SHARE_STEPS, type Bins } from '../../record/sums';
 import { TOTALS_NAMES, type MutableTotals } from '../../record/totals';
 import { GROUPING_SETS, hasBins, keyOf, widerKey, type GroupKey } from './grouping-sets';
 import { groupName, type DaySums } from './roll-up';
@@ -28,7 +28,6 @@ export interface HourGroup {
   readonly before: readonly number[];
 }
 
-const DEFAULT_STEPS = stepsOf(DEFAULT_FAR_BELOW);
 const BIN_PLACES = [3 * 24, SHARE_STEPS + 1, COVERAGE_REASONS.length];
 
 function listOf({ hours, shares, coverage }: Bins): readonly number[] {
@@ -55,28 +54,14 @@ export function addHourBins({ hours, shares, coverage }: Bins, { bins }: HourGro
   }
 }
 
-const FIRST_SHARE = BIN_PLACES[0] ?? 0;
 const RECORDS_AT = TOTALS_NAMES.indexOf('records');
-const FAR_BELOW_AT = TOTALS_NAMES.indexOf('far_below');
 
-/** How many peaks are below so many steps of the limit. */
-function belowSteps({ bins }: HourGroup, steps: number): number {
-  let below = 0;
-  for (let index = 0; index < bins.length; index += 2) {
-    const step = (bins[index] ?? 0) - FIRST_SHARE;
-    if (step >= 0 && step < Math.min(steps, SHARE_STEPS)) below += bins[index + 1] ?? 0;
-  }
-  return below;
-}
-
-/** Adds a group's sums to `totals`; returns how many records they are of. `farBelowSteps`: as `stepsOf` says. */
-export function addHourTotals(totals: MutableTotals, group: HourGroup, farBelowSteps: number): number {
+/** Adds a group's sums to `totals`; returns how many records they are of. */
+export function addHourTotals(totals: MutableTotals, group: HourGroup): number {
   for (let index = 0; index < TOTALS_NAMES.length; index++) {
     const name = TOTALS_NAMES[index];
     if (name !== undefined) totals[name] += group.totals[index] ?? 0;
   }
-  if (farBelowSteps !== DEFAULT_STEPS)
-    totals.far_below += belowSteps(group, farBelowSteps) - (group.totals[FAR_BELOW_AT] ?? 0);
   return group.totals[RECORDS_AT] ?? 0;
 }
 

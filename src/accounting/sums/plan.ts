@@ -1,14 +1,12 @@
-import { DEFAULT_FAR_BELOW, SHARE_STEPS, stepsOf } from '../../record/sums';
 import { isHostPattern } from '../filter-record';
 import { DIMENSIONS, type Dimension, type SummaryQuery } from '../summary';
 import { zoneOffset } from '../summary-answer';
-import { groupingSet, groupKey, GROUPING_SETS, hasBins, keyOf } from './grouping-sets';
+import { groupingSet, groupKey, GROUPING_SETS, keyOf } from './grouping-sets';
 import { DAY_MS, periodEnd, periodStart, UNITS, type Period, type Span } from './periods';
 
 /** What a query, of a list's totals too, may hold beside dimensions, and be answered from roll-ups. */
 const BESIDE: ReadonlySet<string> = new Set([
-  ...['since', 'until', 'cluster', 'by', 'sort', 'limit', 'far_below'],
-  ...['fields', 'totals'],
+  ...['since', 'until', 'cluster', 'by', 'sort', 'limit', 'fields', 'totals'],
 ]);
 
 /** A query that roll-ups can answer, apart from the ends of its interval. */
@@ -36,8 +34,6 @@ export function rolledQuery(query: SummaryQuery): RolledQuery | null {
     filtered.add(dimension);
   }
   if (host !== undefined && isHostPattern(host)) return null;
-  const steps = stepsOf(query.far_below ?? DEFAULT_FAR_BELOW);
-  if (!Number.isInteger(steps) || steps > SHARE_STEPS) return null;
   const first = Math.ceil(since / DAY_MS);
   const end = Math.max(first, Math.floor(until / DAY_MS));
   const set = groupingSet(filtered);
@@ -47,8 +43,7 @@ export function rolledQuery(query: SummaryQuery): RolledQuery | null {
   if (by === 'day' || by === 'cluster') return asked;
   if (filtered.has(by)) return GROUPING_SETS[set]?.at(-1) === by ? asked : null;
   const groups = groupingSet(new Set([...filtered, by]), by);
-  if (groups === null || (steps !== stepsOf(DEFAULT_FAR_BELOW) && !hasBins(groups))) return null;
-  return { ...asked, groups };
+  return groups === null ? null : { ...asked, groups };
 }
 
 /** What of the days of a `RolledQuery` is summed up. */
@@ -103,7 +98,7 @@ function periodsOf({ first, end }: RolledQuery, state: RolledState, fit: (period
 
 /** How to answer a query. `state` null: from the records alone. */
 export function planOf(query: SummaryQuery, rolled: RolledQuery | null, state: RolledState | null): SumPlan {
-  const { since, until, by, far_below } = query;
+  const { since, until, by } = query;
   const nothingRolled: SumPlan = { parts: [{ since, until }], rolled: null };
   if (rolled === null || state === null) return nothingRolled;
   const { first, end, set, key, groups } = rolled;
@@ -117,7 +112,6 @@ export function planOf(query: SummaryQuery, rolled: RolledQuery | null, state: R
   // Years have no bins, and a day is in one period only.
   const periods = periodsOf(rolled, state, (it) => by !== 'day' && it.unit === 'month' && hasOneOffset(it));
   if (groups === null) return { parts, rolled: { set, key, periods, groups } };
-  const needsBins = stepsOf(far_below ?? DEFAULT_FAR_BELOW) !== stepsOf(DEFAULT_FAR_BELOW);
-  const ofGroups = periodsOf(rolled, state, ({ unit }) => unit === 'month' || !needsBins);
+  const ofGroups = periodsOf(rolled, state, () => true);
   return { parts, rolled: { set, key, periods, groups: { set: groups, periods: ofGroups } } };
 }

@@ -1,13 +1,4 @@
-import {
-  addToBins,
-  addToTotals,
-  contributionOf,
-  DEFAULT_FAR_BELOW,
-  newBins,
-  newSums,
-  stepsOf,
-  type Sums,
-} from '../../record/sums';
+import { addToBins, addToTotals, contributionOf, newBins, newSums, type Sums } from '../../record/sums';
 import { addTotals, noTotals } from '../../record/totals';
 import { addBinCells } from './bins';
 import { GROUPING_SETS, hasBins, keyOf, type GroupKey } from './grouping-sets';
@@ -42,8 +33,6 @@ export interface Again {
 export const groupName = ({ set, cluster, key }: Omit<RolledGroup, 'sums'>): string =>
   `${set} ${key === null ? '' : `=${key}`}\n${cluster}`;
 
-const STEPS = stepsOf(DEFAULT_FAR_BELOW);
-
 /** Of most groups, to which none are added. */
 const NO_BINS = newBins();
 
@@ -67,7 +56,7 @@ export class DaySums {
     if (known === undefined) this.groupsOf.set(job, counted);
     for (let set = 0; set < GROUPING_SETS.length; set++) {
       const group = this.groupOf(ofCluster, set, cluster, keyOf(set, keys));
-      addToTotals(group.sums.totals, contribution, STEPS);
+      addToTotals(group.sums.totals, contribution);
       if (hasBins(set)) addToBins(group.sums, contribution);
       if (known?.includes(group)) continue;
       counted.push(group);
@@ -133,7 +122,7 @@ export class PeriodSums {
     const { sums } = this.groupOf(set, cluster, key);
     addTotals(sums.totals, totals);
     // A year's hours are in no one time zone: nobody asks for its bins.
-    if (bins !== null && this.period.unit !== 'year') addBinCells(sums, bins);
+    if (this.period.unit !== 'year') addBinCells(sums, bins);
   }
 
   /** A job that one of its parts has counted again. */

@@ -4,10 +4,8 @@ import {
   addToBins,
   addToTotals,
   contributionOf,
-  DEFAULT_FAR_BELOW,
   newBins,
   newSums,
-  stepsOf,
   type Bins,
 } from '../../record/sums';
 import { addTotals, noTotals, TOTALS_NAMES, type MutableTotals, type Totals } from '../../record/totals';
@@ -38,16 +36,18 @@ export interface FactRow {
 /** A record of before a time, of a job that has one then: when it counts, the last of those with the same keys. */
 export type EarlierRow = Pick<FactRow, 'countedAt' | 'cluster' | 'job' | 'keys'>;
 
-/** A period's sums of one group, or of several periods together. */
+/** A period's sums of one group. */
 export interface RolledRow {
   /** First day of the period. */
   readonly day: number;
   readonly cluster: string;
   readonly key: GroupKey;
   readonly totals: Totals;
-  /** null: not read. */
-  readonly bins: BinCells | null;
+  readonly bins: BinCells;
 }
+
+/** Sums of a group over periods together. */
+export type GroupTotals = readonly [GroupKey, Totals];
 
 /** Jobs of a group that an earlier period of the interval has counted already. */
 export interface AgainRow {
@@ -55,8 +55,6 @@ export interface AgainRow {
   readonly key: GroupKey;
   readonly jobs: number;
 }
-
-const DEFAULT_STEPS = stepsOf(DEFAULT_FAR_BELOW);
 
 /** Jobs of a group that had a record in it from `since` on. */
 const countedSince = ({ before }: HourGroup, since: number): number =>
@@ -74,7 +72,6 @@ export class Summer {
   private readonly hourGroups: (readonly [GroupKey, HourGroup])[] = [];
   /** null: all. */
   private listed: ReadonlySet<GroupKey> | null = null;
-  private readonly steps: number;
   private read = 0;
   /** Of the part that is being read: the UTC day, and what the hours of that day saw. */
   private day = -1;
@@ -86,9 +83,7 @@ export class Summer {
   constructor(
     private readonly query: SummaryQuery,
     private readonly plan: SumPlan,
-  ) {
-    this.steps = stepsOf(query.far_below ?? DEFAULT_FAR_BELOW);
-  }
+  ) {}
 
   /** A record of a part that is read record by record, oldest first; the key of the query's `by` stands at `keyAt`. */
   addRecord({ countedAt, cluster, job, keys, facts }: FactRow, keyAt = 0): void {
@@ -98,8 +93,8 @@ export class Summer {
     const key = this.keyOf(day, cluster, keys[keyAt] ?? null);
     const group = this.groupOf(key);
     const contribution = contributionOf(facts, countedAt);
-    addToTotals(this.sums.totals, contribution, this.steps);
-    addToTotals(group, contribution, this.steps);
+    addToTotals(this.sums.totals, contribution);
+    addToTotals(group, contribution);
     addToBins(this.dayBins, contribution);
     if (!this.seen.has(job)) {
       this.seen.add(job);
@@ -118,7 +113,7 @@ export class Summer {
     const day = dayOf(since);
     if (day !== this.day) this.turnTo(day);
     for (const group of hour.chosen(choice)) {
-      this.read += addHourTotals(this.sums.totals, group, this.steps);
+      this.read += addHourTotals(this.sums.totals, group);
       addHourBins(this.dayBins, group);
       this.sums.totals.jobs -= countedSince(group, this.query.since);
       if (groups === null) this.addHourGroup(this.keyOf(day, group.cluster, narrowest(choice.set, group.key)), group);
@@ -148,10 +143,12 @@ export class Summer {
   /** Rows of the plan's own periods, with their bins. */
   addRolled(rows: Iterable<RolledRow>): void {
     for (const row of rows) {
-      const { totals, bins } = this.rolled(row);
-      addTotals(this.sums.totals, totals);
+      addTotals(this.sums.totals, row.totals);
+      const bins = newBins();
+      addBinCells(bins, row.bins);
       this.addBins(row.day, bins);
-      if (this.plan.rolled?.groups === null) addTotals(this.groupOf(this.keyOf(row.day, row.cluster, row.key)), totals);
+      if (this.plan.rolled?.groups === null)
+        addTotals(this.groupOf(this.keyOf(row.day, row.cluster, row.key)), row.totals);
     }
   }
 
@@ -167,8 +164,8 @@ export class Summer {
   /** The sum by which the groups that the answer lists can be chosen before the others are read; null: it lists all. */
   get chosenBy(): keyof Totals | null {
     const sort = sortOf(this.query);
-    // What is taken off the jobs is known last, and what is far below is counted from the bins.
-    return this.query.limit === undefined || this.needsBins || sort === 'jobs' ? null : sort;
+    // What is taken off the jobs is known last.
+    return this.query.limit === undefined || sort === 'jobs' ? null : sort;
   }
 
   /**
@@ -188,18 +185,13 @@ export class Summer {
     return listed;
   }
 
-  /** Rows of the plan's groups, of those listed at least, with bins where `needsBins`; those of several periods may be one. */
-  addGroups(rows: Iterable<RolledRow>): void {
-    for (const row of rows) addTotals(this.groupOf(row.key), this.rolled(row).totals);
+  /** Sums of the plan's groups, of those listed at least; a group may come several times. */
+  addGroups(groups: Iterable<GroupTotals>): void {
+    for (const [key, totals] of groups) addTotals(this.groupOf(key), totals);
   }
 
   subtractAgainOfGroups(rows: Iterable<AgainRow>): void {
     for (const { key, jobs } of rows) this.groupOf(key).jobs -= jobs;
-  }
-
-  /** What is far below the limit is counted anew from the shares where the query does not ask for the usual. */
-  get needsBins(): boolean {
-    return this.steps !== DEFAULT_STEPS;
   }
 
   answer(): SummaryAnswer {
@@ -217,7 +209,7 @@ export class Summer {
 
   private addHourGroup(key: GroupKey, group: HourGroup): void {
     const totals = this.groupOf(key);
-    addHourTotals(totals, group, this.steps);
+    addHourTotals(totals, group);
     totals.jobs -= countedSince(group, this.groupSince);
   }
 
@@ -238,14 +230,6 @@ export class Summer {
     const made = noTotals();
     this.groups.set(key, made);
     return made;
-  }
-
-  private rolled({ totals, bins: cells }: RolledRow): { readonly totals: Totals; readonly bins: Bins } {
-    const bins = newBins();
-    if (cells !== null) addBinCells(bins, cells);
-    if (!this.needsBins) return { totals, bins };
-    const far_below = bins.shares.slice(0, this.steps).reduce((sum, count) => sum + count, 0);
-    return { totals: { ...totals, far_below }, bins };
   }
 
   private addBins(day: number, { hours, shares, coverage }: Bins): void {

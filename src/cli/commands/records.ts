@@ -5,7 +5,6 @@ import { isHostPattern } from '../../accounting/filter-record';
 import type { AccountingReader, RecordFilter, RecordSort, RecordsQuery, Shown } from '../../accounting/store';
 import { hostNames } from '../../live/host-names';
 import { loadSettings } from '../../record/settings';
-import { FAR_BELOW_LIMIT } from '../../report/advice/fit';
 import { formatInterval } from '../../report/format/local-time';
 import type { Account } from '../../report/records/json';
 import {
@@ -166,7 +165,6 @@ async function findLines(
     ...filter,
     sort,
     limit: grouped ? MOST_AT_ONCE : most,
-    far_below: FAR_BELOW_LIMIT,
     ...(narrow ? { fields: LIST_FIELDS } : {}),
   };
   if (options.class !== undefined)
@@ -187,7 +185,7 @@ async function findSums(
   if (tasks || format !== 'text' || sort !== 'time' || view.chosen || ofClass !== undefined) return null;
   const waits = subject.choice.owner !== undefined;
   const wanted = { jobs: most, waits, limit: MOST_AT_ONCE, fields: LIST_FIELDS };
-  return findJobSums({ ...filter, far_below: FAR_BELOW_LIMIT }, wanted, readers);
+  return findJobSums(filter, wanted, readers);
 }
 
 /** Writes lines as a list for people, nothing where there are none; resolves to how many. */

@@ -1,7 +1,6 @@
 import type { Command } from 'commander';
 import { loadSettings } from '../../record/settings';
 import { describeFilter } from '../../report/records/filter-text';
-import { FAR_BELOW_LIMIT } from '../../report/advice/fit';
 import { formatInterval } from '../../report/format/local-time';
 import { RANKING_NAMES, RANKINGS, type RankingName } from '../../report/records/ranking';
 import {
@@ -82,7 +81,7 @@ export async function showTop(
   return withStores(options.accounting, settings, terminal, sources, async (stores) => {
     const { since, until } = interval;
     const answer = await findSummary(
-      { ...choice, since: since.getTime(), until: until.getTime(), by: ranked.by, far_below: FAR_BELOW_LIMIT },
+      { ...choice, since: since.getTime(), until: until.getTime(), by: ranked.by },
       stores.readers,
     );
     sayShown(answer.shown, choice.owner, terminal);

@@ -3,9 +3,8 @@ import { groupBy } from '../../base/group-by';
 import { nearestName } from '../../base/nearest-name';
 import { countedAt, factsOf } from '../../record/facts';
 import { recordKeyText, type JobRecord } from '../../record/record';
-import { addFacts, newSums, stepsOf } from '../../record/sums';
+import { addFacts, newSums } from '../../record/sums';
 import type { Totals } from '../../record/totals';
-import { FAR_BELOW_LIMIT } from '../../report/advice/fit';
 import { judgeRuns } from '../../report/efficiency/judge-runs';
 import { hostsOf } from '../../accounting/job-line';
 import { toJobLines, toLines } from '../../report/records/lines';
@@ -43,8 +42,7 @@ function totalsOf(records: readonly JobRecord[]): Totals {
   for (const line of toJobLines(records, 'time')) {
     const standing = new Set(hostsOf(line));
     for (const job of groupBy(line, ({ task_id: task }) => task).values())
-      for (const record of job)
-        addFacts(sums, factsOf(record, standing.has(record), job), countedAt(record), stepsOf(FAR_BELOW_LIMIT));
+      for (const record of job) addFacts(sums, factsOf(record, standing.has(record), job), countedAt(record));
   }
   const jobs = groupBy(records, ({ cluster, job_id: job, task_id: task }) => `${cluster} ${job} ${task ?? ''}`);
   return { ...sums.totals, jobs: jobs.size };

@@ -4,9 +4,9 @@ import type { JobLinesAnswer } from '../../accounting/job-line';
 import type {
   AccountingReader,
   JobLinesWanted,
+  RecordFilter,
   RecordsAnswer,
   RecordsQuery,
-  SummedFilter,
 } from '../../accounting/store';
 import { recordKeyText } from '../../record/record';
 import { newestFirst, toJobLines, toLines, type RecordLine } from '../../report/records/lines';
@@ -49,7 +49,7 @@ async function completed(
  * several stores. Rejects with StoreError.
  */
 export async function findJobSums(
-  query: SummedFilter,
+  query: RecordFilter,
   wanted: Omit<JobLinesWanted, 'least'>,
   readers: readonly AccountingReader[],
 ): Promise<JobLinesAnswer | null> {

@@ -4,6 +4,7 @@ import { CLOSE_TO_LIMIT, countedByExecd, memoryEnd } from '../../record/cause';
 import { figureOf, judgedEnd, shareOf } from '../../record/peak-figure';
 import type { Bracket, JobRecord } from '../../record/record';
 import { complexOf, limitOf } from '../../record/request';
+import { FAR_BELOW_LIMIT } from '../../record/sums';
 
 type NeedQuantity = ReturnType<typeof measuredFor>[number];
 
@@ -66,8 +67,6 @@ export function fullness(record: JobRecord): number {
 export type Fit = 'above' | 'close' | 'perhaps-close' | 'fits' | 'far-below' | 'no-limit' | 'unknown';
 
 export { CLOSE_TO_LIMIT };
-/** Below this share of the limit a request is called far too large. */
-export const FAR_BELOW_LIMIT = 0.25;
 
 /** Bytes that were held for certain of what its request is about; null: nothing was measured. */
 export function heldOf(record: JobRecord): number | null {

@@ -7,7 +7,6 @@ import type { NodeHeartbeat } from '../../record/node-status';
 import { recordKeyText, type JobRecord } from '../../record/record';
 import type { Promised } from '../advice/class-advice';
 import { ClassHistory } from '../advice/class-history';
-import { FAR_BELOW_LIMIT } from '../advice/fit';
 import { dayWeights, heavyDays, type DayWeight, type HeavyDays, type Stretch } from './heavy-days';
 import type { RuleSet } from '../rules/rule-set';
 import { askForClasses } from './classes';
@@ -88,7 +87,7 @@ const SILENCE_MS = 20 * 3_600_000;
 const DAY_MS = 86_400_000;
 const WEEK_MS = 7 * DAY_MS;
 
-type Whose = Pick<RecordsQuery, 'cluster' | 'owner' | 'far_below'>;
+type Whose = Pick<RecordsQuery, 'cluster' | 'owner'>;
 type Filter = Whose & Pick<RecordsQuery, 'failed'>;
 
 const ended = ({ status }: JobRecord): boolean => status !== 'running';
@@ -234,7 +233,7 @@ const recordsOf = (days: readonly DayWeight[]): number => days.reduce((sum, { re
 
 const dayBegin = (at: number): number => Math.floor(at / DAY_MS) * DAY_MS;
 
-type Asked = Place & Pick<RecordsQuery, 'owner' | 'far_below'>;
+type Asked = Place & Pick<RecordsQuery, 'owner'>;
 
 /** The period's unfinished last day, which mostly is today, by owner; null: the period ends with a whole day. */
 async function askForToday(reader: ReportReader, all: Asked): Promise<SummaryAnswer | null> {
@@ -317,7 +316,7 @@ export async function askForReport(reader: ReportReader, question: ReportQuestio
   const alone = owner !== null;
   const period: Stretch = { since: question.since.getTime(), until: question.until.getTime() };
   const here = { ...period, ...(cluster === null ? {} : { cluster }) };
-  const all = { ...here, ...(alone ? { owner } : {}), far_below: FAR_BELOW_LIMIT };
+  const all = { ...here, ...(alone ? { owner } : {}) };
   const site = await reader.summary({ ...all, by });
   const today = await askForToday(reader, all);
   const days = await askForDays(reader, all, today?.totals);

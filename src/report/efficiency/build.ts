@@ -1,4 +1,4 @@
-import { FAR_BELOW_LIMIT } from '../advice/fit';
+import { FAR_BELOW_LIMIT } from '../../record/sums';
 import { type Material, askForReport, type ReportQuestion, type ReportReader } from './ask';
 import { coverageOf, hostProblems, hostsWithoutJobs, silentNodes } from './coverage';
 import { lineOfKilled, lineOfName, type NameFound } from './job-line';

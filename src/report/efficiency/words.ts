@@ -1,6 +1,6 @@
 import { jobTaskName } from '../../record/job-name';
 import type { Dimension } from '../../accounting/summary';
-import { FAR_BELOW_LIMIT } from '../advice/fit';
+import { FAR_BELOW_LIMIT } from '../../record/sums';
 import { formatHeld } from '../format/bracket';
 import { formatInterval, formatMinute } from '../format/local-time';
 import {

@@ -1,7 +1,7 @@
 import type { JobLine } from '../../accounting/job-line';
 import type { FieldName } from '../../record/fields';
 import type { Totals } from '../../record/totals';
-import { FAR_BELOW_LIMIT } from '../advice/fit';
+import { FAR_BELOW_LIMIT } from '../../record/sums';
 import { formatInterval } from '../format/local-time';
 import { countText, formatCount, formatPercent } from '../format/units';
 import { spread } from '../job/title';

@@ -187,8 +187,6 @@ export const FILTER = {
   wallclock_at_least: queryAmount('that ran so many seconds, or longer'),
 } as const satisfies Readonly<Record<Exclude<keyof RecordFilter, 'self_reported'>, unknown>>;
 
-const far_below = queryShare('a peak below this share of the limit counts as far below it (default: 0.25)');
-
 const next_time = queryFlag(
   `with what to request for the next run of each record, as /v1/job has it (at most ${MOST_ADVISED} records)`,
 );
@@ -207,7 +205,6 @@ const RECORDS = {
   sort: queryWord('largest or latest first (default: time)', SORTS),
   limit: queryCount('at most so many records (default: 50)', MOST_RECORDS),
   totals: queryFlag('false: the records alone are wanted, and the totals may be zeros'),
-  far_below,
 } as const satisfies Readonly<Record<Exclude<keyof RecordsQuery, 'self_reported' | 'fields'>, unknown>>;
 
 const SUMMARY = {
@@ -218,7 +215,6 @@ const SUMMARY = {
     TOTALS_NAMES,
   ),
   limit: queryCount(`at most so many groups (default: ${MOST_GROUPS})`, MOST_GROUPS),
-  far_below,
 } as const satisfies Readonly<Record<Exclude<keyof SummaryQuery, 'self_reported'>, unknown>>;
 
 const recordsRoute = route({
@@ -258,7 +254,6 @@ const ownerRoute = route({
     ...INTERVAL,
     sort: queryWord('largest or latest first (default: time)', SORTS),
     limit: queryCount('at most so many records (default: 50)', MOST_RECORDS),
-    far_below,
     cluster: queryName('of this cluster only'),
     next_time,
   },

@@ -2,7 +2,7 @@ import { countedAt, factsOf, JOB_SPAN_MS } from '../../../src/record/facts';
 import { nameClass } from '../../../src/record/name-class';
 import type { SummaryAnswer, SummaryGroup, SummaryQuery } from '../../../src/accounting/summary';
 import { summaryAnswer, zoneOffset } from '../../../src/accounting/summary-answer';
-import { addFacts, addShiftedHours, DEFAULT_FAR_BELOW, newSums, stepsOf } from '../../../src/record/sums';
+import { addFacts, addShiftedHours, newSums } from '../../../src/record/sums';
 import type { JobRecord } from '../../../src/record/record';
 import { DAY, iso } from './fixture';
 
@@ -48,7 +48,6 @@ export function plainSummary(
   const records = counted.filter(
     (record) => countedAt(record) >= query.since && countedAt(record) < query.until && selects(record),
   );
-  const steps = stepsOf(query.far_below ?? DEFAULT_FAR_BELOW);
   const jobsOf = (some: readonly JobRecord[]): number =>
     new Set(some.map((record) => `${record.cluster}/${record.job_id}/${record.task_id ?? 0}`)).size;
   const sumsOf = (some: readonly JobRecord[]): ReturnType<typeof newSums> => {
@@ -62,7 +61,6 @@ export function plainSummary(
           counted.filter((other) => sameJob(other, record)),
         ),
         countedAt(record),
-        steps,
       );
     sums.totals.jobs = jobsOf(some);
     return sums;

@@ -253,7 +253,6 @@ describe('qmemacct jobs', () => {
         share_at_least: 0.8,
         share_at_most: 1.205,
         wallclock_at_least: 5400,
-        far_below: 0.25,
       },
     );
   });

@@ -96,7 +96,7 @@ describe('RemoteReader', () => {
     assert.equal(merged?.record.failed, 37);
     for (const query of [
       OWNER,
-      { ...OWNER, sort: 'unused' as const, limit: 3, far_below: 0.5 },
+      { ...OWNER, sort: 'unused' as const, limit: 3 },
       { ...OWNER, limit: 1_000_000_000 },
       { ...OWNER, cluster: 'biology' },
       { ...OWNER, owner: 'nobody/../x?y=1 %' },
@@ -175,7 +175,7 @@ describe('RemoteReader', () => {
     ]) {
       for (const query of [
         { ...ALWAYS, ...choice },
-        { ...ALWAYS, ...choice, sort: 'peak' as const, limit: 2, far_below: 0.5 },
+        { ...ALWAYS, ...choice, sort: 'peak' as const, limit: 2 },
       ])
         assert.deepEqual(await remote.records(query), await direct.records(query), JSON.stringify(query));
       for (const by of ['owner', 'project', 'host', 'job_name', 'day', 'cluster'] as const) {

@@ -63,7 +63,7 @@ const EXAMPLES: readonly string[] = [
   `/v1/job/${arrayOfTwenty[0]?.job_id ?? 0}.3`,
   `/v1/array/${arrayOfTwenty[0]?.job_id ?? 0}`,
   `/v1/tasks/${arrayOfTwenty[0]?.job_id ?? 0}?fields=host,peak_rss&ids=${Array.from({ length: 99 }, (_none, id) => id).join()}`,
-  '/v1/owner/bob?since=2026-11-01&until=2026-12-01&sort=peak&limit=5&far_below=0.5',
+  '/v1/owner/bob?since=2026-11-01&until=2026-12-01&sort=peak&limit=5',
   '/v1/owner/nobody',
   '/v1/records?since=2026-11-01&until=2026-12-01&states=finished,lost&failed=false&peak_at_least=1e6&sort=unused&limit=5',
   '/v1/summary?since=2026-11-01&until=2026-12-01&by=project&sort=failed&limit=3',

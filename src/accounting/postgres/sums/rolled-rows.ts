@@ -1,10 +1,10 @@
 import { TOTALS_NAMES, totalsAt } from '../../../record/totals';
 import type { BinCell } from '../../sums/bins';
-import { narrowest, rangeWithin } from '../../sums/grouping-sets';
+import { narrowest, rangeWithin, type GroupKey } from '../../sums/grouping-sets';
 import type { Changes } from '../../sums/kept-hours';
 import { dayOf, FOR_EVER, hourOf, UNITS, type Period, type Span } from '../../sums/periods';
 import type { RolledQuery, RolledState } from '../../sums/plan';
-import type { AgainRow, RolledRow } from '../../sums/summer';
+import type { AgainRow, GroupTotals, RolledRow } from '../../sums/summer';
 import type { Transaction } from '../connect';
 
 /** Keys are texts; '': records without one. */
@@ -24,13 +24,15 @@ const TOTALS_AT = 6;
 
 /** Of `rollup AS u`: a StoredRow. */
 export const ROLLED_COLUMNS = `u.day, u.cluster, u.key, u.hours, u.shares, u.coverage, ${TOTALS_NAMES.map((name) => `u.${name}`).join(', ')}`;
-/** All periods of a key as one. */
-const SUMMED_COLUMNS = `0, '', u.key, NULL, NULL, NULL, ${TOTALS_NAMES.map((name) => `sum(u.${name})::double precision`).join(', ')}`;
+/** Of all periods of a key together. */
+const SUMMED_TOTALS = TOTALS_NAMES.map((name) => `sum(u.${name})::double precision`).join(', ');
+
+const keyIn = (text: string): GroupKey => (text === '' ? null : text);
 
 export function rolledRow(row: StoredRow): RolledRow {
   const [day, cluster, key, hours, shares, coverage] = row;
   const bins = [hours, shares, coverage] as const;
-  return { day, cluster, key: key === '' ? null : key, totals: totalsAt(row, TOTALS_AT), bins };
+  return { day, cluster, key: keyIn(key), totals: totalsAt(row, TOTALS_AT), bins };
 }
 
 /** Days to be summed up, from a day to before another. */
@@ -100,12 +102,20 @@ export class RolledReader {
     return { hours: new Map(hours), days: new Map(days), unsettled };
   }
 
-  /** Period by period with bins, or all of them together without. Keys are those of the narrowest dimension. */
-  async rows(choice: RolledChoice, bins: boolean): Promise<readonly RolledRow[]> {
-    const found = bins
-      ? await this.read<StoredRow>(choice, `SELECT ${ROLLED_COLUMNS} FROM qmemacct.rollup AS u`, '')
-      : await this.read<StoredRow>(choice, `SELECT ${SUMMED_COLUMNS} FROM qmemacct.rollup AS u`, 'GROUP BY u.key');
+  /** Period by period, with bins. Keys are those of the narrowest dimension. */
+  async rows(choice: RolledChoice): Promise<readonly RolledRow[]> {
+    const found = await this.read<StoredRow>(choice, `SELECT ${ROLLED_COLUMNS} FROM qmemacct.rollup AS u`, '');
     return found.map(rolledRow).map((row) => ({ ...row, key: narrowest(choice.set, row.key) }));
+  }
+
+  /** Sums over all periods together. */
+  async totals(choice: RolledChoice): Promise<readonly GroupTotals[]> {
+    const found = await this.read<readonly [string, ...number[]]>(
+      choice,
+      `SELECT u.key, ${SUMMED_TOTALS} FROM qmemacct.rollup AS u`,
+      'GROUP BY u.key',
+    );
+    return found.map((row) => [narrowest(choice.set, keyIn(row[0])), totalsAt(row, 1)]);
   }
 
   /** Jobs that were counted in an earlier period, since the interval's beginning. */
@@ -117,7 +127,7 @@ export class RolledReader {
     );
     return found.map(([cluster, key, jobs]) => ({
       cluster,
-      key: narrowest(choice.set, key === '' ? null : key),
+      key: narrowest(choice.set, keyIn(key)),
       jobs,
     }));
   }

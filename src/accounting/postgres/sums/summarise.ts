@@ -33,11 +33,11 @@ export async function summarise(snapshot: Snapshot, query: SummaryQuery, kept: K
   }
   const { set, key, periods, groups } = rolled;
   const own: RolledChoice = { set, key, within: null, cluster, periods };
-  summer.addRolled(await rolledReader.rows(own, true));
+  summer.addRolled(await rolledReader.rows(own));
   summer.subtractAgain(await rolledReader.again(own, since));
   if (groups !== null) {
     const others = { ...own, ...groups, key: null, within: key };
-    summer.addGroups(await rolledReader.rows(others, summer.needsBins));
+    summer.addGroups(await rolledReader.totals(others));
     summer.subtractAgainOfGroups(await rolledReader.again(others, since));
   }
   return summer.answer();

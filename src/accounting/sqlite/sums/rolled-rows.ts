@@ -27,7 +27,7 @@ import {
   type Unit,
 } from '../../sums/periods';
 import type { RolledQuery, RolledState } from '../../sums/plan';
-import type { AgainRow, RolledRow } from '../../sums/summer';
+import type { AgainRow, GroupTotals, RolledRow } from '../../sums/summer';
 import type { Dictionary } from '../../columns';
 import type { Words } from '../database/dictionary';
 import { prepared } from '../database/prepared';
@@ -84,9 +84,9 @@ export function rolledQuery(choice: Choice): string {
   ${rolled('rollup u CROSS JOIN rollup_bins b USING (dimension, key, unit, day, cluster_id)', choice)}`;
 }
 
-/** Of all periods together, without bins. */
+/** Sums over all periods together: key, totals. */
 export function groupsQuery(choice: Choice): string {
-  return `SELECT 0, 0, u.key, NULL, NULL, NULL, ${TOTALS_NAMES.map((name) => `sum(u.${name})`).join(', ')}
+  return `SELECT u.key, ${TOTALS_NAMES.map((name) => `sum(u.${name})`).join(', ')}
   ${rolled('rollup u', choice)} GROUP BY u.key`;
 }
 
@@ -235,19 +235,24 @@ export class RolledReader {
     return prepared<[string, string], number>(this.db, KEYS_WITHIN, 'pluck').all(...rangeWithin(`${set}:${wider}`));
   }
 
-  /** Period by period with bins, or all of them together without. Keys are those of the narrowest dimension. */
-  *rows(choice: RolledChoice, bins: boolean): Generator<RolledRow, void> {
-    const sql = bins ? rolledQuery : groupsQuery;
-    for (const row of this.read<StoredRow>(sql, choice)) {
-      const [day, cluster, key] = row;
+  /** Period by period, with bins. Keys are those of the narrowest dimension. */
+  *rows(choice: RolledChoice): Generator<RolledRow, void> {
+    for (const row of this.read<StoredRow>(rolledQuery, choice)) {
+      const [day, cluster, key, hours, shares, coverage] = row;
       yield {
         day,
-        cluster: bins ? this.words.text('cluster', cluster) : '',
+        cluster: this.words.text('cluster', cluster),
         key: this.keyOf(choice, key),
         totals: totalsAt(row, TOTALS_AT),
-        bins: bins ? [row[3], row[4], row[5]] : null,
+        bins: [hours, shares, coverage],
       };
     }
+  }
+
+  /** Sums over the periods of each unit together. */
+  *totals(choice: RolledChoice): Generator<GroupTotals, void> {
+    for (const row of this.read<readonly [number, ...number[]]>(groupsQuery, choice))
+      yield [this.keyOf(choice, row[0]), totalsAt(row, 1)];
   }
 
   /** One sum of each group, by its number in the dictionary; a group may come several times. */

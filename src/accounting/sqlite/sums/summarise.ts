@@ -77,12 +77,12 @@ export function summarise(db: Database, words: Words, wanted: SummaryQuery): Sum
     periods,
     change: [...changes.days.values()].join(),
   };
-  summer.addRolled(rolledReader.rows(own, true));
+  summer.addRolled(rolledReader.rows(own));
   summer.subtractAgain(rolledReader.again(own, since));
   if (groups !== null) {
     const within = key === null ? null : rolledReader.numbersWithin(groups.set, key);
     const others = listedOnly({ ...own, ...groups, keys: within }, summer, rolledReader);
-    summer.addGroups(rolledReader.rows(others, summer.needsBins));
+    summer.addGroups(rolledReader.totals(others));
     summer.subtractAgainOfGroups(rolledReader.again(others, since));
   }
   return summer.answer();
