@@ -1,4 +1,4 @@
-/** Longest line: a record at the bounds of validate.ts is well below it. */
+/** Longest line: a record at its bounds (RECORD_LIMITS) is well below it. */
 const LONGEST_LINE = 1 << 20;
 
 /** A line that was longer than a line may be: its text is dropped. */

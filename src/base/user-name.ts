@@ -1,7 +1,6 @@
 import type * as ChildProcess from 'node:child_process';
-import { lstatSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { userInfo } from 'node:os';
-import { join } from 'node:path';
 
 /** Login name of a uid: /etc/passwd first, then the name service (bounded); the number itself when nobody knows it. */
 export function userName(uid: number): string {
@@ -26,21 +25,4 @@ export function callerName(): string {
   } catch {
     return String(process.geteuid?.() ?? '');
   }
-}
-
-/**
- * Owner of a job, from the kernel instead of `config`: the shepherd gives `trace` to the job's owner.
- * null when that file is missing or still Grid Engine's own.
- */
-export function ownerOfSpool(spool: string): string | null {
-  try {
-    const directory = lstatSync(spool).uid;
-    for (const name of ['trace', 'error', 'exit_status']) {
-      const uid = lstatSync(join(spool, name)).uid;
-      if (uid !== directory && uid !== 0) return userName(uid);
-    }
-  } catch {
-    return null;
-  }
-  return null;
 }

@@ -1,7 +1,9 @@
-import { LEAST_ADDRESS_SPACE } from './address-space-limit';
 import { H_VMEM } from './memory-complex';
 import { parseMemorySize } from './memory-size';
-import type { LimitName, ResourceLimit, SpoolConfig } from './spool-config';
+import type { ResourceLimit, SpoolConfig } from './spool-config';
+
+/** LIMIT_VMEM_MIN in the shepherd's setrlimits.h: with less it could not start the job; applied before the slots. */
+export const LEAST_ADDRESS_SPACE = 10 * 1024 * 1024;
 
 /** What a job may use of one memory complex on one host. */
 export interface MemoryRequest {
@@ -16,17 +18,6 @@ export interface MemoryRequest {
   readonly limitBytes: number | null;
   readonly per: 'slot' | 'job';
 }
-
-const memoryLimits: ReadonlySet<string> = new Set([
-  'h_vmem',
-  's_vmem',
-  'h_rss',
-  's_rss',
-  'h_data',
-  's_data',
-  'h_stack',
-  's_stack',
-] satisfies LimitName[]);
 
 /**
  * The memory complexes that `config` has, in the order asked for. Others (`mem_free`, a site's own) are never there;
@@ -43,7 +34,7 @@ export function memoryRequests(config: SpoolConfig, complexes: readonly string[]
 /** `mem_limit` goes to the job's systemd unit as it was typed, not times the slots. */
 function limitOf(config: SpoolConfig, complex: string): ResourceLimit | null {
   if (complex === 'mem_limit') return config.memLimit === null ? null : { text: config.memLimit, perJob: true };
-  return memoryLimits.has(complex) ? (config.limits[complex as LimitName] ?? null) : null;
+  return config.limits.get(complex) ?? null;
 }
 
 /** No size that is typed on purpose: more would be no safe integer. */

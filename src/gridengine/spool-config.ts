@@ -2,12 +2,6 @@ import { readSpoolConfigLines } from './spool-config-lines';
 import { epochToMs } from './epoch-time';
 import { failure, success, type Result } from '../base/result';
 
-/** Resources that execd limits, without their `h_` (hard) or `s_` (soft). */
-type LimitResource =
-  'cpu' | 'data' | 'stack' | 'vmem' | 'core' | 'rss' | 'fsize' | 'descriptors' | 'maxproc' | 'memorylocked' | 'locks';
-
-export type LimitName = `${'h' | 's'}_${LimitResource}`;
-
 export interface ResourceLimit {
   /**
    * As the user, the complex's default or the queue has it: `4G`, `INFINITY`, `UNDEFINED`; per slot, not multiplied.
@@ -56,7 +50,8 @@ export interface SpoolConfig {
   readonly hostSlots: number | null;
   /** The additional group of the job's processes; null where the dialect has none. */
   readonly addGrpId: number | null;
-  readonly limits: Readonly<Partial<Record<LimitName, ResourceLimit>>>;
+  /** On memory, by the complex's name. */
+  readonly limits: ReadonlyMap<string, ResourceLimit>;
   /** The request of the complex `mem_limit` that some versions turn into a limit of the job's systemd unit. */
   readonly memLimit: string | null;
   /** Null: systemd does not keep the job. */
@@ -72,8 +67,8 @@ export interface SystemdUnit {
 /** Far above what execd writes (a few KiB and the job's arguments). */
 const maxLength = 1024 * 1024;
 
-const scaledResources = ['cpu', 'data', 'stack', 'vmem'] as const;
-const plainResources = ['core', 'rss', 'fsize', 'descriptors', 'maxproc', 'memorylocked', 'locks'] as const;
+/** The complexes whose limits on memory execd writes there. */
+const MEMORY_LIMITS = ['vmem', 'rss', 'data', 'stack'].flatMap((resource) => [`h_${resource}`, `s_${resource}`]);
 
 /** What stands in place of a script's name for jobs of qlogin, qrsh and qsh. */
 const INTERACTIVE: ReadonlySet<string> = new Set(['QLOGIN', 'QRSH', 'QRLOGIN', 'INTERACTIVE']);
@@ -141,14 +136,12 @@ export function identityMismatches(
 }
 
 function readLimits(values: ReadonlyMap<string, string>): SpoolConfig['limits'] {
-  const limits: Partial<Record<LimitName, ResourceLimit>> = {};
-  for (const resource of [...scaledResources, ...plainResources]) {
-    for (const name of [`h_${resource}`, `s_${resource}`] as const) {
+  return new Map(
+    MEMORY_LIMITS.flatMap((name) => {
       const text = values.get(name);
-      if (text !== undefined) limits[name] = { text, perJob: values.get(`${name}_is_consumable_job`) === '1' };
-    }
-  }
-  return limits;
+      return text === undefined ? [] : [[name, { text, perJob: values.get(`${name}_is_consumable_job`) === '1' }]];
+    }),
+  );
 }
 
 function textOrNull(text: string | undefined): string | null {

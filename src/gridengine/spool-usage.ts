@@ -13,12 +13,6 @@ export interface SpoolUsage {
   readonly exitStatus: number | null;
   /** 0 if no signal ended the job. */
   readonly signal: number | null;
-  /**
-   * Grid Engine's own packing (libs/sgeobj/sge_report.h), not wait(2)'s: 1 exited, 2 signalled, 4 core dumped, 8 never
-   * ran.
-   */
-  readonly waitStatus: number | null;
-  readonly coreDumped: boolean | null;
   readonly startTimeMs: number | null;
   readonly endTimeMs: number | null;
   readonly wallclockSeconds: number | null;
@@ -44,12 +38,9 @@ export function parseSpoolUsage(text: string): SpoolUsage {
     if (value !== null) rusage[key] = value;
   }
   const maxrssKib = number('ru_maxrss');
-  const waitStatus = number('wait_status');
   return {
     exitStatus: number('exit_status'),
     signal: number('signal'),
-    waitStatus,
-    coreDumped: waitStatus === null ? null : Math.floor(waitStatus / 4) % 2 === 1,
     startTimeMs: epochToMs(values.get('start_time') ?? ''),
     endTimeMs: epochToMs(values.get('end_time') ?? ''),
     wallclockSeconds: number('ru_wallclock'),

@@ -1,9 +1,9 @@
-import { LEAST_ADDRESS_SPACE } from '../gridengine/address-space-limit';
 import { H_VMEM, REQUEST_ORDER } from '../gridengine/memory-complex';
 import type { JobRecord } from '../record/record';
 import { requestOf } from '../record/request';
 import type { Per, RequestRules } from '../record/request-rules';
 import { requestedSeconds } from '../gridengine/category-requests';
+import { LEAST_ADDRESS_SPACE } from '../gridengine/memory-request';
 import { parseMemorySize } from '../gridengine/memory-size';
 import type { JobDetail } from '../gridengine/qstat/job-detail';
 import type { ListedJob, RequestText } from '../gridengine/qstat/job-list';

@@ -285,14 +285,8 @@ function known<T>(value: Leaf<T>, help: string, { merge = 'rank', personal = fal
   return { shape: nullable(value), merge, storage: value.storage, empty: null, personal, help };
 }
 
-function part<T>(
-  shape: Shape<T>,
-  component: string,
-  storage: Field['storage'],
-  help: string,
-  personal = false,
-): Field<T | null> {
-  return { shape: nullable(named(shape, component)), merge: 'rank', storage, empty: null, personal, help };
+function part<T>(shape: Shape<T>, component: string, storage: Field['storage'], help: string): Field<T | null> {
+  return { shape: nullable(named(shape, component)), merge: 'rank', storage, empty: null, personal: false, help };
 }
 
 const peak = (help: string): Field<Bracket | null> => part(bracket, 'Bracket', { as: 'bracket' }, help);

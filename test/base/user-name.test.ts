@@ -1,12 +1,7 @@
 import assert from 'node:assert/strict';
-import { chownSync, writeFileSync } from 'node:fs';
 import { userInfo } from 'node:os';
-import { join } from 'node:path';
 import { describe, it } from 'node:test';
-import { ownerOfSpool, userName } from '../../src/base/user-name';
-import { temporaryDirectory } from '../support/temporary-directory';
-
-const isRoot = process.getuid?.() === 0;
+import { userName } from '../../src/base/user-name';
 
 describe('userName', () => {
   it('knows local accounts', () => {
@@ -16,30 +11,5 @@ describe('userName', () => {
 
   it('is the number where nobody knows it', () => {
     assert.equal(userName(1_999_900_001), '1999900001');
-  });
-});
-
-describe('ownerOfSpool', { skip: isRoot ? false : 'files of other users are made here' }, () => {
-  it('is who the shepherd gave its files to', () => {
-    const spool = temporaryDirectory();
-    assert.equal(ownerOfSpool(spool), null);
-    for (const name of ['trace', 'error', 'exit_status']) writeFileSync(join(spool, name), '');
-    assert.equal(ownerOfSpool(spool), null);
-    chownSync(join(spool, 'exit_status'), 1_999_900_001, 0);
-    assert.equal(ownerOfSpool(spool), '1999900001');
-    chownSync(join(spool, 'trace'), 65534, 0);
-    assert.equal(ownerOfSpool(spool), userName(65534));
-  });
-
-  it('is not Grid Engine’s own user', () => {
-    const spool = temporaryDirectory();
-    for (const name of ['trace', 'error', 'exit_status']) writeFileSync(join(spool, name), '');
-    chownSync(spool, 65534, 65534);
-    chownSync(join(spool, 'trace'), 65534, 0);
-    assert.equal(ownerOfSpool(spool), null);
-  });
-
-  it('is unknown where there is no such directory', () => {
-    assert.equal(ownerOfSpool('/no/such/directory'), null);
   });
 });

@@ -56,12 +56,12 @@ function lineSignal({ failed, exitStatus }: PlacedLine): number | null {
 /** Of the run; where Grid Engine left it out although the job ran, from its start and end. */
 export function lineWallclock(line: PlacedLine): number {
   const { wallclockSeconds: stated, startTimeMs: start, endTimeMs: end } = line;
-  if (stated > 0 || start === null || end === null || end <= start) return wholeMs(amount(stated));
+  if (stated > 0 || start === null || end === null || end <= start) return toMillisecond(amount(stated));
   return (end - start) / 1000;
 }
 
 export function lineCpu(line: PlacedLine): number {
-  return wholeMs(amount(line.cpuSeconds));
+  return toMillisecond(amount(line.cpuSeconds));
 }
 
 /** Of a parallel job the line has the slots of all its hosts together. */
@@ -75,16 +75,16 @@ export function lineRevision(line: PlacedLine): number {
 }
 
 const amount = (value: number): number => Math.max(0, value);
-/** Seconds to the millisecond: Open Cluster Scheduler writes microseconds. */
-const wholeMs = (seconds: number): number => Math.round(seconds * 1000) / 1000;
+/** Seconds, rounded to the millisecond: Open Cluster Scheduler writes microseconds. */
+const toMillisecond = (seconds: number): number => Math.round(seconds * 1000) / 1000;
 const positive = (value: number | null): number | null => (value === null || value <= 0 ? null : value);
 
 export function lineAccount(line: PlacedLine): GridEngineAccount {
   return {
-    wallclock_seconds: wholeMs(amount(line.wallclockSeconds)),
-    cpu_seconds: wholeMs(amount(line.cpuSeconds)),
-    user_seconds: wholeMs(amount(line.userSeconds)),
-    system_seconds: wholeMs(amount(line.systemSeconds)),
+    wallclock_seconds: toMillisecond(amount(line.wallclockSeconds)),
+    cpu_seconds: toMillisecond(amount(line.cpuSeconds)),
+    user_seconds: toMillisecond(amount(line.userSeconds)),
+    system_seconds: toMillisecond(amount(line.systemSeconds)),
     maxvmem_bytes: positive(line.maxvmemBytes),
     maxrss_bytes: line.jobMaxrssBytes ?? positive(line.maxrssBytes),
     mem_gib_seconds: amount(line.memGibSeconds),

@@ -99,7 +99,7 @@ export const JOINED_COLUMNS = [...ACCOUNT_COLUMNS, 'provenance_id', 'provenance_
 const USUAL_NOTES = JSON.stringify([NOT_SEEN]);
 const PER = { slot: 0, job: 1 } as const;
 
-const wholeMs = (seconds: number): number => Math.round(seconds * 1000);
+const asMs = (seconds: number): number => Math.round(seconds * 1000);
 
 /**
  * The rows of accounting lines, as `toRow` makes them of `recordOfLine`, at a fraction of its cost for the jobs that ended
@@ -172,8 +172,8 @@ export class LineRows {
       this.idOf('complex', request?.complex ?? null),
       request?.limit_bytes ?? null,
       requestedBytes({ ...requests, ...key, grid_engine: line.peTaskId === null ? null : lineAccount(line) }),
-      wholeMs(lineWallclock(line)),
-      wholeMs(lineCpu(line)),
+      asMs(lineWallclock(line)),
+      asMs(lineCpu(line)),
       this.words.intern('notes', USUAL_NOTES),
       Number(line.owner !== '' && project !== null && !NO_PROJECT.includes(project)),
     );
@@ -210,10 +210,10 @@ export class LineRows {
   private pushAccount(values: Cell[], line: PlacedLine, category: string | null): void {
     const account = lineAccount(line);
     values.push(
-      wholeMs(account.wallclock_seconds),
-      wholeMs(account.cpu_seconds),
-      account.user_seconds === null ? null : wholeMs(account.user_seconds),
-      account.system_seconds === null ? null : wholeMs(account.system_seconds),
+      asMs(account.wallclock_seconds),
+      asMs(account.cpu_seconds),
+      account.user_seconds === null ? null : asMs(account.user_seconds),
+      account.system_seconds === null ? null : asMs(account.system_seconds),
       account.maxvmem_bytes,
       account.maxrss_bytes,
       account.mem_gib_seconds,

@@ -4,7 +4,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Command } from 'commander';
-import { tuningFlags } from '../../base/node-flags';
 import { packageRoot } from '../../base/package-root';
 import { programPath } from '../../base/programs';
 import { callerName } from '../../base/user-name';
@@ -12,6 +11,7 @@ import { privateCluster } from '../../record/job-name';
 import { NodeStore } from '../../sampler/node-store/node-store';
 import { tidyNode } from '../../sampler/node-store/storage';
 import { acts, type CommandContext, type GlobalOptions, CommandError, EXIT } from '../command';
+import { hookConfText } from '../install/hook-conf';
 import { DEMO_JOBS, type DemoJob } from '../demo/jobs';
 import { warn, writeLines } from '../output';
 import { namedSubject } from '../records/subject';
@@ -34,24 +34,13 @@ function installHooks(state: PrivateState): string {
   const hooks = join(state.directory, 'hooks');
   cpSync(join(packageRoot(), 'hooks'), hooks, { recursive: true });
   const { directory, settings, settingsPath } = state;
-  const values = {
-    state: directory,
-    run: settings.run_dir,
-    settings: settingsPath,
-    node: process.execPath,
-    program: packageRoot(),
+  const conf = hookConfText({
+    ...{ state: directory, run: settings.run_dir, settings: settingsPath, cluster: settings.cluster },
+    ...{ node: process.execPath, program: packageRoot(), cgroup: 'off', scope: 'job' },
     // The prolog waits until the kernel's events are heard, so that the peaks are proved.
-    arm_wait: '1',
-    cluster: settings.cluster,
-    full_flags: tuningFlags().join(' '),
-  };
-  const quote = (text: string): string => `'${text.replaceAll("'", String.raw`'\''`)}'`;
-  writeFileSync(
-    join(hooks, 'hook.conf'),
-    Object.entries(values)
-      .map(([key, value]) => `${key}=${quote(value)}\n`)
-      .join(''),
-  );
+    armWait: '1',
+  });
+  writeFileSync(join(hooks, 'hook.conf'), conf);
   return hooks;
 }
 

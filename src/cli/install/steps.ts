@@ -19,13 +19,8 @@ export function step(says: string, apply: () => void): Step {
   };
 }
 
-interface Consent {
-  readonly yes?: boolean;
-  readonly dryRun?: boolean;
-}
-
 /** Asks before something is changed; --yes answers. Throws a usage error where nobody can be asked. */
-export async function confirmed(question: string, { yes }: Consent): Promise<boolean> {
+export async function confirmed(question: string, { yes }: { readonly yes?: boolean }): Promise<boolean> {
   if (yes) return true;
   if (!process.stdin.isTTY) throw usageError('there is no terminal to ask on: look with --dry-run, then give --yes');
   const terminal = createInterface({ input: process.stdin, output: process.stderr });

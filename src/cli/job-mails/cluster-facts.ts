@@ -2,13 +2,7 @@ import { jobsToWarnOf, type AtRisk } from '../../live/at-risk';
 import type { Snapshot } from '../../live/snapshot';
 import type { ClusterView } from '../../live/cluster-view';
 import { riskLine } from '../../report/live/at-risk';
-import { createScreen } from '../../report/screen/screen';
-
-/** Text of mails is read at this width (RFC 3676). */
-const MAIL_WIDTH = 78;
-
-export const mailScreen = (now: Date): ReturnType<typeof createScreen> =>
-  createScreen({ width: MAIL_WIDTH, now, colour: false, unicode: true });
+import { mailScreen } from '../../report/screen/screen';
 
 /** A job that may run out of memory soon, for a mail to its owner. */
 export interface RiskFact {

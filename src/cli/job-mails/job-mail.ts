@@ -7,8 +7,9 @@ import { describeEnding, succeeded } from '../../report/job/ending';
 import { renderJob } from '../../report/job/job';
 import { latestRuns, recordsOf, type JobRun } from '../../report/job/job-run';
 import { groupBy } from '../../base/group-by';
+import { mailScreen } from '../../report/screen/screen';
 import type { Message } from '../mail/message';
-import { mailScreen, type RiskFact } from './cluster-facts';
+import type { RiskFact } from './cluster-facts';
 import type { EndedJob } from './ended-jobs';
 
 /** What a mail says. */

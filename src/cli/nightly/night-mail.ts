@@ -1,18 +1,8 @@
+import type { MailReport } from '../../report/efficiency/mail-report';
 import { escapeForHtml, escapeForTerminal } from '../../report/format/escape';
 import type { Mailer } from '../mail/mailer';
 import { messageId, type Message } from '../mail/message';
 import type { MailName } from './ledger';
-
-/** What a report looks like as a mail, and its figures in a few words. */
-export interface NightReport {
-  readonly text: string;
-  readonly html: string;
-  readonly json: string;
-  /** "1,234 jobs, memory efficiency 41 %". */
-  readonly headline: string;
-  /** Who had jobs. */
-  readonly owners: readonly string[];
-}
 
 export interface MailContext {
   readonly mailer: Pick<Mailer, 'from' | 'domain'>;
@@ -56,13 +46,7 @@ function ofCluster(cluster: string): string {
 }
 
 /** An owner's own jobs; says how to stop it. */
-export function digestMail(
-  context: MailContext,
-  owner: string,
-  to: string,
-  report: NightReport,
-  all: boolean,
-): Message {
+export function digestMail(context: MailContext, owner: string, to: string, report: MailReport, all: boolean): Message {
   const { day, cluster, host } = context;
   const why = all ? 'This site sends it to everybody' : 'You turned it on';
   const stop = `${why}; "qmemacct digest off" on ${host} stops it.`;
@@ -74,7 +58,7 @@ export function digestMail(
 }
 
 /** The whole site, with what went wrong in front. */
-export function siteMail(context: MailContext, to: string, report: NightReport, troubles: readonly string[]): Message {
+export function siteMail(context: MailContext, to: string, report: MailReport, troubles: readonly string[]): Message {
   const { day, cluster } = context;
   const safe = troubles.map((line) => escapeForTerminal(line));
   const head = ['What went wrong in this night:', ...safe.map((line) => `  ${line}`), '', ''].join('\n');

@@ -1,11 +1,11 @@
 import type { HistoryStore, LongWork } from '../../accounting/history-store';
 import type { AccountingReader } from '../../accounting/store';
 import type { Settings } from '../../record/settings';
+import type { MailReport } from '../../report/efficiency/mail-report';
 import { openHistory } from '../stores/maintenance';
 import { importSiteAccounting } from '../import/import-site';
 import type { Terminal } from '../terminal';
 import type { Night } from './night';
-import type { NightReport } from './night-mail';
 
 /** What a night's work is made of, so that a test can put something else there. */
 export interface NightSteps {
@@ -23,7 +23,7 @@ export interface NightSteps {
     owner: string | null,
     now: Date,
     settings: Pick<Settings, 'grid_engine' | 'rules_file'>,
-  ) => Promise<NightReport>;
+  ) => Promise<MailReport>;
 }
 
 /** By owner, or, of one owner, by the names of the jobs. */
@@ -33,7 +33,7 @@ async function reportOf(
   owner: string | null,
   now: Date,
   settings: Pick<Settings, 'grid_engine' | 'rules_file'>,
-): Promise<NightReport> {
+): Promise<MailReport> {
   const [{ makeReport }, { toMailReport }, { loadRules }] = await Promise.all([
     import('../../report/efficiency/build.js'),
     import('../../report/efficiency/mail-report.js'),

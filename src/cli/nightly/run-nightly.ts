@@ -6,7 +6,8 @@ import type { Settings } from '../../record/settings';
 import type { Mailer } from '../mail/mailer';
 import type { Ledger, MailName } from './ledger';
 import { chooseNights, type Night, type NightKnown } from './night';
-import { troubleMail, type NightReport } from './night-mail';
+import type { MailReport } from '../../report/efficiency/mail-report';
+import { troubleMail } from './night-mail';
 import { pruneReports, writeReport } from './report-files';
 import { NO_MAILS, sendNight, sendOnce, wantsMail, type MailCounts } from './send-night';
 import type { DigestChoice } from './digest-choices';
@@ -21,7 +22,7 @@ export interface NightlyParts {
   /** Takes in what is new in Grid Engine's accounting files; resolves to what came of it, in a few words. */
   readonly importAccounting: (store: HistoryStore, work: LongWork) => Promise<string>;
   /** Of an owner's jobs, or (null) of the site's. */
-  readonly report: (store: HistoryStore, night: Night, owner: string | null) => Promise<NightReport>;
+  readonly report: (store: HistoryStore, night: Night, owner: string | null) => Promise<MailReport>;
   readonly mailer: () => Mailer;
   readonly choices: () => Promise<ReadonlyMap<string, DigestChoice>>;
   readonly signal: AbortSignal;
@@ -82,7 +83,7 @@ type Choices = ReadonlyMap<string, DigestChoice>;
 /** What a night's mails are made of and sent by. */
 interface Sending {
   readonly store: HistoryStore;
-  readonly site: NightReport;
+  readonly site: MailReport;
   readonly mailer: Mailer;
   /** Null: they can't be read. */
   readonly choices: Choices | null;
@@ -203,7 +204,7 @@ class NightlyRun {
     });
   }
 
-  private async writeReport(day: string, site: NightReport): Promise<void> {
+  private async writeReport(day: string, site: MailReport): Promise<void> {
     const { report_dir: directory, accounting_mode: mode } = this.parts.settings;
     if (directory === '') return;
     await this.attempt(`report of ${day}`, () => {

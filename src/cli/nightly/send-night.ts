@@ -4,7 +4,8 @@ import { ownerAddress } from '../mail/address';
 import { MailError, type Message } from '../mail/message';
 import type { Mailer } from '../mail/mailer';
 import type { Ledger, MailName } from './ledger';
-import { digestMail, siteMail, type MailContext, type NightReport } from './night-mail';
+import type { MailReport } from '../../report/efficiency/mail-report';
+import { digestMail, siteMail, type MailContext } from './night-mail';
 import type { DigestChoice } from './digest-choices';
 
 /** Mails of one night, counted. */
@@ -48,8 +49,8 @@ interface NightToSend {
   readonly ledger: Ledger;
   readonly mailer: Mailer;
   readonly rule: Rule;
-  readonly site: NightReport;
-  readonly ownerReport: (owner: string) => Promise<NightReport>;
+  readonly site: MailReport;
+  readonly ownerReport: (owner: string) => Promise<MailReport>;
   readonly choices: ReadonlyMap<string, DigestChoice>;
   /** Mails that have gone go again. */
   readonly again: boolean;

@@ -1,4 +1,4 @@
-import { createScreen } from '../screen/screen';
+import { mailScreen } from '../screen/screen';
 import { countText, formatPercent } from '../format/units';
 import { renderReportHtml } from './html/page';
 import { renderReportJson } from './output';
@@ -6,7 +6,7 @@ import type { Report } from './report';
 import { renderReport } from './text';
 
 /** A report as a mail carries it. */
-interface MailReport {
+export interface MailReport {
   readonly text: string;
   readonly html: string;
   readonly json: string;
@@ -16,17 +16,9 @@ interface MailReport {
   readonly owners: readonly string[];
 }
 
-/** Plain text mails are read at this width (RFC 3676). */
-const MAIL_WIDTH = 78;
-
-/** Text, HTML, JSON and the subject's words of one report; text of UTF-8, without colours. */
+/** Text, HTML, JSON and the subject's words of one report. */
 export function toMailReport(report: Report): MailReport {
-  const screen = createScreen({
-    width: MAIL_WIDTH,
-    now: new Date(report.created_at),
-    colour: false,
-    unicode: true,
-  });
+  const screen = mailScreen(new Date(report.created_at));
   const { peak_efficiency: share } = report.site;
   return {
     text: renderReport(report, screen)

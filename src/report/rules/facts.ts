@@ -69,10 +69,10 @@ export interface Fact {
   readonly byGridEngine?: (subject: Subject) => boolean;
 }
 
-const numberType = (unit: QuantityUnit, isShare = false): Type => ({
+const numberType = (unit: QuantityUnit): Type => ({
   kind: 'number',
   of: dimensionOf(unit).of,
-  isShare: isShare || unit === 'percent',
+  isShare: unit === 'percent',
 });
 
 const SHARE: Type = { kind: 'number', of: PLAIN, isShare: true };

@@ -131,6 +131,9 @@ export interface ScreenOptions {
   readonly heartbeatSeconds?: number;
 }
 
+/** Plain text mails are read at this width (RFC 3676). */
+const MAIL_WIDTH = 78;
+
 const NARROWEST = 60;
 const WIDEST = 140;
 
@@ -145,3 +148,6 @@ export function createScreen(options: ScreenOptions): Screen {
     safe: (text) => escapeForTerminal(text, options.unicode),
   };
 }
+
+/** Text of UTF-8 for a mail, without colours. */
+export const mailScreen = (now: Date): Screen => createScreen({ width: MAIL_WIDTH, now, colour: false, unicode: true });

@@ -3,7 +3,7 @@ import type { NodeCharges } from '../listener/node-charges';
 import { useBetween } from '../listener/node-charges';
 import type { FigurePart } from './part';
 
-/** The job's share of the node's energy, by the rule of energy.ts. */
+/** The job's share of the node's energy, by the rule of energy-charges.ts. */
 export function energyFigures(): FigurePart {
   let account = newEnergyAccount();
   let before: { readonly charges: NodeCharges; readonly cpuSeconds: number } | null = null;

@@ -35,7 +35,6 @@ export const GPU_JOB_METRICS: readonly Metric[] = Object.values(METRICS);
 
 /** One GPU over the life of a job. */
 interface Use {
-  readonly gpu: Gpu;
   readonly label: string;
   readonly heldSeconds: number;
   readonly usedSeconds: number;
@@ -189,7 +188,6 @@ const UNSEEN = { energyCounter: null, nowPercent: null, nowBytes: null } as cons
 
 function emptyUse(gpu: Gpu, gpus: readonly Gpu[]): Use {
   return {
-    gpu,
     label: gpuLabel(gpu, gpus),
     heldSeconds: 0,
     usedSeconds: 0,

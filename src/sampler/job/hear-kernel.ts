@@ -91,7 +91,7 @@ class ConnectedHearing implements KernelHearing {
     const late = Symbol('late');
     const first = await Promise.race([this.settled, sleep(withinMs, late, { ref: false })]);
     // Without the last events the sums end too early.
-    if (first === late) this.sampler.deafen('listener-lost');
+    if (first === late) this.sampler.listenerLost();
   }
 
   hears(): boolean {
@@ -119,7 +119,7 @@ class ConnectedHearing implements KernelHearing {
   private lost(): void {
     if (this.closed) return;
     this.current = null;
-    if (this.listening) this.sampler.deafen('listener-lost');
+    if (this.listening) this.sampler.listenerLost();
     this.listening = false;
     this.handlers.stirred();
     void this.again();

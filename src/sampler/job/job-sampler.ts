@@ -316,13 +316,13 @@ export class JobSampler {
     this.lineage?.upper.open(reason);
   }
 
-  /** No more events will come for now. */
-  deafen(reason: OpenReason): void {
+  /** No more events will come for now: the listener is gone. */
+  listenerLost(): void {
     this.eventsComplete = false;
     this.processes.lineage = null;
     this.processes.hearsEvents = false;
     this.unsettled = [];
-    this.lineage?.upper.open(reason);
+    this.lineage?.upper.open('listener-lost');
   }
 
   observation(): Observation {

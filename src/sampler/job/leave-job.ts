@@ -4,26 +4,33 @@ import { join } from 'node:path';
 import * as libc from '../../native/libc';
 import { parseCgroupFile } from '../../sources/proc/cgroup-file';
 
-/**
- * What a process that the shepherd started has inherited and must not keep: CPU binding, nice value, the job's or
- * execd's cgroup, a first place on the kernel's list of victims. Each step is tried and its failure is no harm: without
- * privilege the sampler stays where it is.
- */
-export function leaveJob(procRoot = '/proc', cgroupRoot = '/sys/fs/cgroup'): void {
-  const steps = [
-    (): void => libc.useEveryCpu(),
-    (): void => setPriority(0, 0),
-    (): void => writeFileSync(`${procRoot}/self/oom_score_adj`, '-500'),
-    (): void => libc.raiseSoftLimit(libc.Rlimit.NOFILE),
-    (): void => leaveCgroups(procRoot, cgroupRoot),
-  ];
+/** Each step is tried: without privilege the process stays as it is, which is no harm. */
+function tryEach(steps: readonly (() => void)[]): void {
   for (const step of steps) {
     try {
       step();
     } catch {
-      // Not allowed here: stay with what was inherited.
+      // Not allowed here.
     }
   }
+}
+
+/** Ordinary priority, among the last that the kernel kills for memory, and room for the files of all jobs. */
+export function makeRoom(): void {
+  tryEach([
+    (): void => setPriority(0, 0),
+    (): void => writeFileSync('/proc/self/oom_score_adj', '-500'),
+    (): void => libc.raiseSoftLimit(libc.Rlimit.NOFILE),
+  ]);
+}
+
+/**
+ * Undoes what a process that the shepherd started has inherited and must not keep: CPU binding, nice value, a first place
+ * on the kernel's list of victims, the job's or execd's cgroup.
+ */
+export function leaveJob(): void {
+  makeRoom();
+  tryEach([(): void => libc.useEveryCpu(), (): void => leaveCgroups('/proc', '/sys/fs/cgroup')]);
 }
 
 /** Own group at the top of a hierarchy: systemd ends what is in execd's unit, and leaves groups that it didn't make. */

@@ -15,8 +15,6 @@ export interface NfsOperation {
 
 /** One NFS mount of `/proc/self/mountstats`. */
 export interface NfsMount {
-  /** "server:/export" */
-  readonly device: string;
   /** As the kernel writes it: blanks are \040. */
   readonly mountPoint: string;
   /** Bytes: read and written by programs, the same past the page cache (O_DIRECT), and from and to the server. */
@@ -31,7 +29,7 @@ export interface NfsMount {
   readonly operations: readonly NfsOperation[];
 }
 
-const DEVICE = /^device (\S+) mounted on (\S+) with fstype (nfs4?)(?: statvers=(\d+\.\d+))?$/;
+const DEVICE = /^device \S+ mounted on (\S+) with fstype (nfs4?)(?: statvers=(\d+\.\d+))?$/;
 const OPERATION = /^\s+(\w+): (\d{1,20}(?: \d{1,20}){7,8})$/;
 
 function numbersOf(text: string): readonly number[] {
@@ -56,8 +54,8 @@ function parseOperation(line: string): NfsOperation | null {
 }
 
 function parseMount(header: string, lines: readonly string[]): NfsMount | null {
-  const [, device, mountPoint, , version] = DEVICE.exec(header) ?? [];
-  if (device === undefined || mountPoint === undefined || version === undefined) return null;
+  const [, mountPoint, , version] = DEVICE.exec(header) ?? [];
+  if (mountPoint === undefined || version === undefined) return null;
   let bytes: NfsMount['bytes'] | null = null;
   const operations: NfsOperation[] = [];
   for (const line of lines) {
@@ -65,7 +63,7 @@ function parseMount(header: string, lines: readonly string[]): NfsMount | null {
     const operation = parseOperation(line);
     if (operation !== null) operations.push(operation);
   }
-  return bytes === null ? null : { device, mountPoint, bytes, operations };
+  return bytes === null ? null : { mountPoint, bytes, operations };
 }
 
 /** NFS mounts of `/proc/self/mountstats`, in its order; other file systems have no statistics there. */

@@ -19,14 +19,13 @@ const OWN = ['arm64', 'riscv64', 'loong64'].includes(process.arch) ? LONG : SHOR
 
 export interface Session {
   readonly user: string;
-  readonly terminal: string;
   readonly pid: number;
 }
 
-function text(record: Buffer, start: number, length: number): string {
-  const bytes = record.subarray(start, start + length);
+function userIn(record: Buffer): string {
+  const bytes = record.subarray(44, 76);
   const end = bytes.indexOf(0);
-  return bytes.toString('utf8', 0, end < 0 ? length : end);
+  return bytes.toString('utf8', 0, end < 0 ? bytes.length : end);
 }
 
 function split(content: Buffer, size: number): readonly Buffer[] | null {
@@ -46,7 +45,7 @@ export function parseUtmp(content: Buffer, own = OWN): readonly Session[] | null
     if (records === null) continue;
     return records
       .filter((record) => record.readInt16LE(0) === USER_PROCESS)
-      .map((record) => ({ user: text(record, 44, 32), terminal: text(record, 8, 32), pid: record.readInt32LE(4) }))
+      .map((record) => ({ user: userIn(record), pid: record.readInt32LE(4) }))
       .filter(({ user, pid }) => user !== '' && pid > 0);
   }
   return null;

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import type { HistoryStore } from '../../../src/accounting/history-store';
 import { createMailer } from '../../../src/cli/mail/mailer';
 import type { Night } from '../../../src/cli/nightly/night';
-import type { NightReport } from '../../../src/cli/nightly/night-mail';
+import type { MailReport } from '../../../src/report/efficiency/mail-report';
 import type { NightlyParts } from '../../../src/cli/nightly/run-nightly';
 import { DEFAULT_SETTINGS, type Settings } from '../../../src/record/settings';
 
@@ -38,7 +38,7 @@ export function fakeHistory(done: string[], changes: Partial<HistoryStore> = {})
   };
 }
 
-export function fakeReport(night: Night, owner: string | null, owners: readonly string[]): NightReport {
+export function fakeReport(night: Night, owner: string | null, owners: readonly string[]): MailReport {
   const of = `${owner ?? 'the site'} on ${night.day}`;
   return {
     text: `Report of ${of}\n`,
