@@ -156,4 +156,14 @@ export const BRACKET_CASES: readonly BracketCase[] = [
     'mib=16 hold=120 wait=1 execs=1',
     'mib=160 hold=1300 wait=1 execs=1',
   ),
+  it(
+    'a child that the kernel calls its sibling',
+    'sibling',
+    'mib=24 before=80 hold=60',
+    'mib=160 before=500 hold=500',
+    {
+      openRss: 'unknown-origin',
+      openVmem: 'unknown-origin',
+    },
+  ),
 ];

@@ -29,6 +29,7 @@ const burners = [
   'fork-tree',
   'leader-exits',
   'daemon',
+  'sibling',
   'many-children',
   'threads',
   'cpu',

@@ -113,6 +113,7 @@ class ConnectedHearing implements KernelHearing {
       this.sampler.heard([reply]);
       this.handlers.stirred();
     } else if (reply.kind === 'lost') this.sampler.open('lost-records');
+    else if (reply.kind === 'stray') this.sampler.open('unknown-origin');
     else if (reply.kind === 'node') this.handlers.node(reply);
   }
 

@@ -26,6 +26,8 @@ export type Reply =
   | { readonly kind: 'hello'; readonly events: string | null; readonly records: string | null; readonly stays: boolean }
   | ProcessEvent
   | { readonly kind: 'lost'; readonly what: 'events' | 'records' }
+  /** A process came, beside this one, that it may have made: its parent is not the job's. */
+  | { readonly kind: 'stray'; readonly maker: number }
   | { readonly kind: 'synced'; readonly id: number }
   | {
       readonly kind: 'values';
@@ -84,12 +86,13 @@ const isTextOrNull = (value: unknown): boolean => value === null || typeof value
 /** Both ends are of one version, mostly: the shape is looked at, what lists hold is not. */
 function decodeObject(data: unknown): Reply | null {
   if (typeof data !== 'object' || data === null) return null;
-  const { kind, id, events, records, stays, what, readings, unavailable, charges, gpu } = data as Readonly<
+  const { kind, id, events, records, stays, what, maker, readings, unavailable, charges, gpu } = data as Readonly<
     Record<string, unknown>
   >;
   const isSound =
     (kind === 'hello' && isTextOrNull(events) && isTextOrNull(records) && typeof stays === 'boolean') ||
     (kind === 'lost' && (what === 'events' || what === 'records')) ||
+    (kind === 'stray' && isNumber(maker)) ||
     (kind === 'synced' && isNumber(id)) ||
     (kind === 'values' && isNumber(id) && Array.isArray(readings) && isTextOrNull(unavailable)) ||
     (kind === 'node' && (id === null || isNumber(id)) && typeof charges === 'object' && Array.isArray(gpu));

@@ -1,4 +1,5 @@
 import { newHistory } from './history';
+import { Orphans, type Origin } from './orphans';
 import type { ProcessEvent } from './process-table';
 import type { Reply } from './protocol';
 
@@ -13,10 +14,15 @@ export interface Router<Follower> {
   isFollowed(): boolean;
 }
 
-export function newRouter<Follower>(send: (follower: Follower, reply: Reply) => void): Router<Follower> {
+/** `originOf`: left out: what /proc says. */
+export function newRouter<Follower>(
+  send: (follower: Follower, reply: Reply) => void,
+  originOf?: (pid: number) => Origin | null,
+): Router<Follower> {
   const history = newHistory();
   const followers = new Set<Follower>();
   const members = new Map<number, Set<Follower>>();
+  const orphans = new Orphans(originOf);
 
   function join(pid: number, follower: Follower): void {
     const set = members.get(pid);
@@ -24,19 +30,30 @@ export function newRouter<Follower>(send: (follower: Follower, reply: Reply) => 
     else set.add(follower);
   }
 
+  function forget(pid: number): void {
+    members.delete(pid);
+    orphans.ended(pid);
+  }
+
   function route(event: ProcessEvent): void {
     history.add(event);
     if (event.kind === 'fork') {
+      const { parent, child } = event;
       // A number that is used again: what it stood for has gone.
-      members.delete(event.child);
-      for (const follower of members.get(event.parent) ?? []) {
-        join(event.child, follower);
+      forget(child);
+      const ofParent = members.get(parent);
+      if (ofParent !== undefined) orphans.forked(parent, child);
+      for (const follower of ofParent ?? []) {
+        join(child, follower);
         send(follower, event);
       }
+      if (ofParent === undefined)
+        for (const pid of orphans.makersOf(parent, child))
+          for (const follower of members.get(pid) ?? []) send(follower, { kind: 'stray', maker: pid });
       return;
     }
     for (const follower of members.get(event.pid) ?? []) send(follower, event);
-    if (event.kind === 'exit') members.delete(event.pid);
+    if (event.kind === 'exit') forget(event.pid);
   }
 
   return {
@@ -45,7 +62,11 @@ export function newRouter<Follower>(send: (follower: Follower, reply: Reply) => 
       // Of those that it follows already it has heard everything.
       const past = history.of(ancestors.filter((pid) => members.get(pid)?.has(follower) !== true));
       for (const pid of past.members) join(pid, follower);
-      for (const event of past.events) send(follower, event);
+      for (const event of past.events) {
+        if (event.kind === 'fork') orphans.forked(event.parent, event.child);
+        else if (event.kind === 'exit') orphans.ended(event.pid);
+        send(follower, event);
+      }
     },
     events: (events) => events.forEach(route),
     lost: (what, at) => {

@@ -61,6 +61,8 @@ export class Lineage {
   private whole: boolean;
   private readonly oomKills: Record<OomKill, number>;
   private rootPid: number | null = null;
+  /** The shepherd, whose fork of the first process was heard. */
+  private shepherd: number | null = null;
   /** Events that the next `settle` takes. */
   private waiting: ProcessEvent[] = [];
   /** Time of the last event. */
@@ -181,6 +183,9 @@ export class Lineage {
   private take(event: ProcessEvent): EndedProcess | null {
     const { members } = this;
     if (event.kind === 'fork') {
+      if (event.child === this.rootPid) this.shepherd = event.parent;
+      // Its next child is the epilog, after that: any other is the first process's, made with clone(CLONE_PARENT).
+      else if (event.parent === this.shepherd && members.has(this.rootPid ?? 0)) this.upper.open('unknown-origin');
       if (members.has(event.parent) || event.child === this.rootPid) {
         // The fork of one that was adopted may come in afterwards.
         if (!members.has(event.child)) this.processes++;

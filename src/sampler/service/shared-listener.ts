@@ -83,6 +83,9 @@ export class SharedListener {
         this.#owners.get(reply.pid)?.handlers.take(reply);
         this.#disown(reply.pid);
         return;
+      case 'stray':
+        this.#owners.get(reply.maker)?.handlers.take(reply);
+        return;
       case 'hello':
       case 'lost':
       case 'node':

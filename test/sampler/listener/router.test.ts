@@ -3,12 +3,19 @@ import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import type { ProcessEvent } from '../../../src/sampler/listener/process-table';
 import type { Reply } from '../../../src/sampler/listener/protocol';
+import type { Origin } from '../../../src/sampler/listener/orphans';
 import { newRouter, type Router } from '../../../src/sampler/listener/router';
 import { exec, exit, fork } from './events';
 
-function routed(): { readonly router: Router<string>; readonly heard: (follower: string) => readonly Reply[] } {
+function routed(origins: ReadonlyMap<number, Origin> = new Map()): {
+  readonly router: Router<string>;
+  readonly heard: (follower: string) => readonly Reply[];
+} {
   const sent = new Map<string, Reply[]>();
-  const router = newRouter<string>((follower, reply) => sent.set(follower, [...(sent.get(follower) ?? []), reply]));
+  const router = newRouter<string>(
+    (follower, reply) => sent.set(follower, [...(sent.get(follower) ?? []), reply]),
+    (pid) => origins.get(pid) ?? null,
+  );
   return { router, heard: (follower) => sent.get(follower) ?? [] };
 }
 
@@ -104,6 +111,55 @@ describe('the router', () => {
     router.follow('a', [10]);
     router.events([exec(7, 12), exec(8, 14)]);
     assert.deepEqual(moments(heard('a')), [5, 8]);
+  });
+
+  describe('of a process whose parent has ended', () => {
+    const others = { parent: 1, groups: '0' };
+    const orphan = { parent: 1, groups: '1000 100 20001' };
+    const begun = [fork(1, 10, 20), fork(2, 20, 21), exit(3, 20)];
+    const strays = (replies: readonly Reply[]): readonly unknown[] => replies.filter(({ kind }) => kind === 'stray');
+    const told = [{ kind: 'stray', maker: 21 }];
+
+    it('says that its new parent got a child that it may have made', () => {
+      const origins = new Map([
+        [21, orphan],
+        [30, orphan],
+        [31, others],
+      ]);
+      const { router, heard } = routed(origins);
+      router.follow('a', [10]);
+      router.follow('b', [11]);
+      router.events([...begun, fork(4, 1, 31), fork(5, 2, 30)]);
+      assert.deepEqual(strays(heard('a')), []);
+      router.events([fork(6, 1, 30)]);
+      assert.deepEqual([strays(heard('a')), strays(heard('b'))], [told, []]);
+      router.events([exit(7, 21), fork(8, 1, 30)]);
+      assert.deepEqual(strays(heard('a')), told);
+    });
+
+    it('says so of a child that has gone before it was looked at', () => {
+      const { router, heard } = routed(new Map([[21, orphan]]));
+      router.follow('a', [10]);
+      router.events([...begun, fork(4, 1, 30), exit(5, 30)]);
+      assert.deepEqual(strays(heard('a')), told);
+    });
+
+    it('knows it, too, where it was so before anyone followed', () => {
+      const { router, heard } = routed(new Map([[21, orphan]]));
+      router.events(begun);
+      router.follow('a', [10]);
+      router.follow('a', [10]);
+      router.events([fork(4, 1, 30)]);
+      assert.deepEqual(strays(heard('a')), told);
+    });
+
+    it('counts its children as before where the new parent is of the job', () => {
+      const { router, heard } = routed(new Map([[22, { ...orphan, parent: 20 }]]));
+      router.follow('a', [10]);
+      const events = [fork(1, 10, 20), fork(2, 20, 21), fork(3, 21, 22), exit(4, 21), fork(5, 20, 30)];
+      router.events(events);
+      assert.deepEqual(heard('a'), events);
+    });
   });
 
   it('tells the same, however early the follower came', () => {

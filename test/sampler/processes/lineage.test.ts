@@ -87,6 +87,18 @@ describe('a lineage', () => {
     assert.equal(lineage.totals().processes, 2);
   });
 
+  it('opens the bounds where the shepherd gets another child while the first process lives', () => {
+    const reasons = (lineage: Lineage): readonly string[] => lineage.upper.save().reasons;
+    const sibling = begun();
+    sibling.addEvents([fork(0, 10, 90), fork(5, 10, 101), exit(6, 101, exitAccount())]);
+    sibling.settle(sweep(10, [ROOT]));
+    assert.ok(reasons(sibling).includes('unknown-origin'));
+    const epilog = begun();
+    epilog.addEvents([fork(0, 10, 90), exit(5, ROOT, exitAccount()), fork(6, 10, 101)]);
+    epilog.settle(sweep(10));
+    assert.ok(!reasons(epilog).includes('unknown-origin'));
+  });
+
   it('knows who was sampled', () => {
     const lineage = begun();
     lineage.addEvents([fork(5, ROOT, 101)]);

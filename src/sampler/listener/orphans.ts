@@ -1,0 +1,67 @@
+import { readBytes } from '../../sources/files';
+import { parentPid, realUid, supplementaryGroups } from '../../sources/proc/status';
+
+/** What a process has from who made it. */
+export interface Origin {
+  readonly parent: number;
+  /** Its user and its groups, the job's own group among them. */
+  readonly groups: string;
+}
+
+/** null: it has gone. */
+export function originOf(pid: number): Origin | null {
+  const status = readBytes(`/proc/${pid}/status`);
+  if (status === null) return null;
+  const { length } = status;
+  const groups = [realUid(status, length), ...supplementaryGroups(status, length)].join(' ');
+  return { parent: parentPid(status, length), groups };
+}
+
+/**
+ * Processes of jobs whose parent has ended, by their new parent, mostly pid 1, which nobody follows: what one of them makes
+ * with clone(CLONE_PARENT) comes from the kernel as a child of that one.
+ */
+export class Orphans {
+  /** Living processes of jobs, by their parent. */
+  private readonly children = new Map<number, Set<number>>();
+  private readonly parents = new Map<number, number>();
+
+  constructor(private readonly look: (pid: number) => Origin | null = originOf) {}
+
+  /** A process of a job was forked by another one. */
+  forked(parent: number, child: number): void {
+    if (!this.parents.has(child)) this.put(parent, child);
+  }
+
+  /** Any process has ended. */
+  ended(pid: number): void {
+    const siblings = this.children.get(this.parents.get(pid) ?? 0);
+    if (siblings?.delete(pid) === true && siblings.size === 0) this.children.delete(this.parents.get(pid) ?? 0);
+    this.parents.delete(pid);
+    const left = this.children.get(pid) ?? [];
+    this.children.delete(pid);
+    for (const child of left) {
+      this.parents.delete(child);
+      const origin = this.look(child);
+      if (origin !== null) this.put(origin.parent, child);
+    }
+  }
+
+  /**
+   * Who may have made a child of a parent that nobody follows: orphans with the same parent and the child's groups; all of
+   * them where it has gone already.
+   */
+  makersOf(parent: number, child: number): readonly number[] {
+    const orphans = this.children.get(parent);
+    if (orphans === undefined) return [];
+    const made = this.look(child);
+    return [...orphans].filter((pid) => made === null || this.look(pid)?.groups === made.groups);
+  }
+
+  private put(parent: number, child: number): void {
+    this.parents.set(child, parent);
+    const known = this.children.get(parent);
+    if (known === undefined) this.children.set(parent, new Set([child]));
+    else known.add(child);
+  }
+}
