@@ -253,69 +253,47 @@ qm_chain() {
   qm_start_chained "$qm_path" "$@"
 }
 
+# The values of KEY in the job's config, which the user may have made many of.
+qm_config() {
+  sed -n "s/^$1=//p" "$qm_spool/config" 2>/dev/null
+}
+
+# The environment that Grid Engine gives to a hook, a variable a line; a line feed in a value is \003. Of two equal names
+# env takes the last. All of this in streams: shells need the square of the time to append to a long text or list.
+qm_environment() {
+  qm_controls=$(printf '[\001\002\003]')
+  qm_backslash=$(printf '\002')
+  qm_line_feed=$(printf '\003')
+  case $(qm_config inherit_env | tail -n 1) in
+  # What execd was started with. Values with a line feed look like two variables here: they are left out.
+  '' | 1) tr '\n\000' '\001\n' <"/proc/$PPID/environ" 2>/dev/null | sed "/$qm_controls/d" ;;
+  esac
+  # The job's own, in which execd has escaped \ and line feeds.
+  sed -e "/$qm_controls/d" -e "s/\\\\\\\\/$qm_backslash/g" -e "s/\\\\n/$qm_line_feed/g" -e "s/$qm_backslash/\\\\/g" \
+    "$qm_spool/environment" 2>/dev/null
+  echo
+  sed -n -e "/$qm_controls/d" -e '/^njob_args=/q' -e 's/^stdin_path=/SGE_STDIN_PATH=/p' \
+    -e 's/^stdout_path=/SGE_STDOUT_PATH=/p' -e 's/^stderr_path=/SGE_STDERR_PATH=/p' -e 's/^cwd=/SGE_CWD_PATH=/p' \
+    "$qm_spool/config" 2>/dev/null
+  sed -n "/$qm_controls/d; s/^exit_status=/SGE_JOBEXIT_STAT=/p" "$qm_spool/usage" 2>/dev/null
+}
+
+# Leaves out what a privileged hook does not get.
+qm_harmless() {
+  while IFS= read -r qm_line; do
+    qm_dangerous "$qm_line" || printf '%s\n' "$qm_line"
+  done
+}
+
 # qm_start_chained PATH ARGUMENT...: as qm_uid and qm_gid, with the environment that Grid Engine gives to a hook.
 qm_start_chained() {
-  qm_count=$#
-  qm_newline='
-'
-  qm_mark=$(printf '\001')
-  qm_inherit=1
-  while IFS='=' read -r qm_word qm_line; do
-    case $qm_word in
-    inherit_env) qm_inherit=$qm_line ;;
-    esac
-  done 2>/dev/null <"$qm_spool/config"
-  # First what execd was started with, then the job's own: of two equal names env takes the last.
-  if [ "$qm_inherit" = 1 ]; then
-    # Values with a line feed looks like two variables here: they are left out.
-    while IFS= read -r qm_line; do
-      case $qm_line in
-      *"$qm_mark"*) continue ;;
-      [!=]*=*) ;;
-      *) continue ;;
-      esac
-      [ -n "$qm_privileged" ] && qm_dangerous "$qm_line" && continue
-      set -- "$@" "$qm_line"
-    done <<END
-$(tr '\n\000' '\001\n' <"/proc/$PPID/environ" 2>/dev/null)
-END
-  fi
-  if [ -r "$qm_spool/environment" ]; then
-    while IFS= read -r qm_line || [ -n "$qm_line" ]; do
-      case $qm_line in
-      [!=]*=*) ;;
-      *) continue ;;
-      esac
-      [ -n "$qm_privileged" ] && qm_dangerous "$qm_line" && continue
-      case $qm_line in
-      *\\*)
-        qm_unescape "$qm_line"
-        qm_line=$qm_text
-        ;;
-      esac
-      set -- "$@" "$qm_line"
-    done <"$qm_spool/environment"
-  fi
-  while IFS='=' read -r qm_word qm_line; do
-    case $qm_word in
-    stdin_path) set -- "$@" "SGE_STDIN_PATH=$qm_line" ;;
-    stdout_path) set -- "$@" "SGE_STDOUT_PATH=$qm_line" ;;
-    stderr_path) set -- "$@" "SGE_STDERR_PATH=$qm_line" ;;
-    cwd) set -- "$@" "SGE_CWD_PATH=$qm_line" ;;
-    njob_args) break ;;
-    esac
-  done 2>/dev/null <"$qm_spool/config"
-  if [ -r "$qm_spool/usage" ]; then
-    while IFS='=' read -r qm_word qm_line; do
-      [ "$qm_word" = exit_status ] && set -- "$@" "SGE_JOBEXIT_STAT=$qm_line"
-    done <"$qm_spool/usage"
-  fi
-  # The command and its arguments go behind the assignments.
-  while [ "$qm_count" -gt 0 ]; do
-    set -- "$@" "$1"
-    shift
-    qm_count=$((qm_count - 1))
-  done
+  qm_filter=cat
+  [ -z "$qm_privileged" ] || qm_filter=qm_harmless
+  qm_variables=$(qm_environment | sed '/^[^=][^=]*=/!d' | "$qm_filter" | tr '\n\003' '\002\n')
+  set -f
+  IFS=$(printf '\002')
+  set -- $qm_variables "$@"
+  unset IFS
   [ "$qm_uid" != 0 ] || exec env -i -- "$@"
   exec setpriv --reuid="$qm_uid" --regid="$qm_gid" --init-groups -- env -i -- "$@"
 }
@@ -328,14 +306,9 @@ qm_find_owner() {
   qm_uid=${2:-}
   qm_problem="the spool file trace is of uid ${2:-unknown}"
   [ -n "$qm_uid" ] && [ "$qm_uid" != 0 ] && [ "$qm_uid" != "$1" ] || return 1
-  qm_owner=
   qm_problem="$qm_problem, and job_owner in config is someone else"
-  while IFS='=' read -r qm_word qm_line; do
-    [ "$qm_word" = job_owner ] || continue
-    qm_owner=$(id -u -- "$qm_line" 2>/dev/null)
-    [ "$qm_owner" = "$qm_uid" ] || return 1
-  done 2>/dev/null <"$qm_spool/config"
-  [ -n "$qm_owner" ]
+  # Of several names there is no account.
+  [ "$(id -u -- "$(qm_config job_owner | sort -u)" 2>/dev/null)" = "$qm_uid" ]
 }
 
 # The chained hook can't be started: leaves as Grid Engine would, with the job in the error state. Of an epilog Grid
@@ -368,30 +341,4 @@ qm_dangerous() {
     ;;
   *) return 1 ;;
   esac
-}
-
-# Undoes execd's escapes \\ and \n; the result is in qm_text.
-qm_unescape() {
-  qm_text=
-  qm_left=$1
-  while :; do
-    case $qm_left in
-    *\\*) ;;
-    *) break ;;
-    esac
-    qm_text=$qm_text${qm_left%%\\*}
-    qm_left=${qm_left#*\\}
-    case $qm_left in
-    n*)
-      qm_text=$qm_text$qm_newline
-      qm_left=${qm_left#n}
-      ;;
-    \\*)
-      qm_text=$qm_text\\
-      qm_left=${qm_left#\\}
-      ;;
-    *) qm_text=$qm_text\\ ;;
-    esac
-  done
-  qm_text=$qm_text$qm_left
 }

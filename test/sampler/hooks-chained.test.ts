@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { packageRoot } from '../../src/base/package-root';
 import { newSite, quiet, shepherdObstacle, startJob, type JobOptions, type Site } from './fake-shepherd';
+import { temporaryDirectory } from '../support/temporary-directory';
 import { until } from '../support/until';
 
 const SHELLS = ['/bin/dash', '/bin/bash'].filter((shell) => existsSync(shell));
@@ -157,4 +158,43 @@ describe('variables that a privileged hook does not get', () => {
       assert.equal(status, 0);
       assert.deepEqual(stdout.trimEnd().split('\n'), dropped);
     });
+});
+
+describe('the environment of a chained hook', () => {
+  const SPOOL = {
+    config: 'stdout_path=/o ut\ncwd=/c\nnjob_args=1\njob_arg0=x\nstdin_path=/forged\ninherit_env=0\n',
+    usage: 'exit_status=7\n',
+    environment:
+      'A=one\\ntwo\\\\nthree\nB=*\n=x\nword\nLD_PRELOAD=/x\nC=c\u0001LD_AUDIT=/x\nD=d\u0002LD_AUDIT=/x\nLAST=\\\\',
+  };
+
+  /** Its variables, sorted. */
+  function environment(shell: string, files: Partial<typeof SPOOL>, privileged: boolean): string[] {
+    const spool = temporaryDirectory();
+    for (const [name, text] of Object.entries({ ...SPOOL, ...files })) writeFileSync(join(spool, name), text);
+    const script = '. "$1"; qm_spool=$2 qm_uid=0 qm_gid=0 qm_privileged=$3; qm_start_chained env -0';
+    const common = join(packageRoot(), 'hooks', 'common.sh');
+    const words = ['-c', script, 'sh', common, spool, privileged ? '1' : ''];
+    const { stdout, status } = spawnSync(shell, words, { encoding: 'utf8', env: { PATH: '/usr/bin:/bin' } });
+    assert.equal(status, 0);
+    return stdout.split('\0').slice(0, -1).sort();
+  }
+
+  for (const shell of SHELLS) {
+    it(`has what the job has and where its output goes, and nothing that an argument forges (${shell})`, () => {
+      const all = ['A=one\ntwo\\nthree', 'B=*', 'LAST=\\', 'LD_PRELOAD=/x'];
+      const own = ['SGE_CWD_PATH=/c', 'SGE_JOBEXIT_STAT=7', 'SGE_STDOUT_PATH=/o ut'];
+      assert.deepEqual(environment(shell, {}, false), [...all, ...own]);
+      assert.deepEqual(environment(shell, {}, true), [...all.slice(0, -1), ...own]);
+    });
+
+    it(`takes no minute of thousands of variables, or of backslashes (${shell})`, () => {
+      const variables = Array.from({ length: 10_000 }, (_, index) => `V${index}=x\n`).join('');
+      const begin = performance.now();
+      const found = environment(shell, { environment: `${variables}B=${'\\\\'.repeat(50_000)}\n` }, true);
+      assert.equal(found.length, 10_004);
+      assert.ok(found.includes(`B=${'\\'.repeat(50_000)}`));
+      assert.ok(performance.now() - begin < 20_000);
+    });
+  }
 });
