@@ -17,6 +17,10 @@ export const COVERAGE_REASONS = [
 /** Why a job has no samples, or only some. */
 export type CoverageReason = (typeof COVERAGE_REASONS)[number];
 
+/** The note of a job of which nothing but its line is known, and which ran. */
+export const NOT_SEEN =
+  'Only the line in the accounting file is known: no hooks ran on its host, or their record has not come.';
+
 /** How the run ids of records begin that only Grid Engine's accounting knows. */
 export const LINE_RUN = 'accounting.';
 

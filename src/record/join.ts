@@ -47,27 +47,35 @@ function isOfSameJob(line: JobRecord, ours: JobRecord): boolean {
   return (msApart(line.ended_at, ours.started_at) ?? 0) <= JOB_SPAN_MS;
 }
 
+/** How long a first process lives that could not execute its program. */
+const FAILED_START_MS = 2000;
+
 /**
- * Whether a line without a start may be of the run that `ours` calls lost: that of a shepherd or host that crashed has none.
- * It confirms nothing of what a job's owner alone says.
+ * Whether a line without a start may be of the run of `ours`: Grid Engine leaves it out of jobs that failed or were deleted
+ * before they started, of those whose shepherd or host crashed, and of some that ran (qmod -rj, a failed epilog). It
+ * confirms nothing of what a job's owner alone says.
  */
-function isOfLostRun(line: JobRecord, ours: JobRecord): boolean {
+function isOfRunWithoutStart(line: JobRecord, ours: JobRecord): boolean {
   const { failed } = line;
-  const mayHaveRun = failed !== null && failed !== 0 && failedCode(failed).ran === null;
-  return mayHaveRun && ours.status === 'lost' && ours.trust !== 'self-reported' && isOfSameJob(line, ours);
+  if (failed === null || failed === 0 || ours.status === 'running' || ours.trust === 'self-reported') return false;
+  if (!isOfSameJob(line, ours)) return false;
+  if (ours.started_at === null) return true;
+  const { ran } = failedCode(failed);
+  if (ran === null) return ours.status === 'lost';
+  return ran || (msApart(ours.started_at, ours.ended_at) ?? Infinity) <= FAILED_START_MS;
 }
 
 /**
  * How far apart the starts of an accounting line's record and of ours are, in ms, where the two (of one cluster, job,
- * task and pe task) are one run; null: they are not. A line without a start is of the first run that was lost.
+ * task and pe task) are one run; null: they are not. A line without a start is of the first run that it may be of.
  */
 export function startsApart(a: JobRecord, b: JobRecord): number | null {
   if (isLineOnly(a) === isLineOnly(b) || !sameHost(a.host, b.host)) return null;
   if (a.owner !== b.owner && a.owner !== null && b.owner !== null) return null;
   const [line, ours] = isLineOnly(a) ? [a, b] : [b, a];
+  const oursMs = ours.started_at === null ? ours.revision : Date.parse(ours.started_at);
+  if (line.started_at === null) return isOfRunWithoutStart(line, ours) ? oursMs : null;
   if (ours.started_at === null) return null;
-  const oursMs = Date.parse(ours.started_at);
-  if (line.started_at === null) return isOfLostRun(line, ours) ? oursMs : null;
   const lineMs = Date.parse(line.started_at);
   const { from, to } = startsOfLine(lineMs, line.ended_at === null ? null : Date.parse(line.ended_at));
   return oursMs >= from && oursMs <= to ? Math.abs(oursMs - lineMs) : null;

@@ -1,7 +1,8 @@
 import { emptyRecord } from './record';
 import { FIELD_NAMES, FIELDS, type FieldName, type Merge } from './fields';
 import { compareValues } from './compare-values';
-import type { JobRecord, RecordKey, RecordStatus, Trust } from './record';
+import { isSampled, NOT_SEEN } from './coverage';
+import type { Bracket, JobRecord, RecordKey, RecordStatus, Trust } from './record';
 
 /** Where a value came from: who said it, when, and whether the job had ended by then. */
 export interface Stamp {
@@ -51,10 +52,20 @@ interface Verdict {
   readonly notes: readonly string[];
 }
 
+/** A line alone does not say that the end was not seen: it knows no samples. */
+const ofLine = (verdict: Verdict, isLine: boolean): Verdict =>
+  isLine && verdict.status === 'lost' ? { ...verdict, status: 'unsampled' } : verdict;
+
 /** A record on its own, as a store first holds it. `failed` is Grid Engine's: it stands only where accounting says it. */
 export function asStored(record: JobRecord): StoredRecord {
-  const own = record.trust === 'accounting' || record.failed === null ? record : { ...record, failed: null };
-  return { record: own, ended: record.status !== 'running', provenance: {} };
+  const isLine = record.trust === 'accounting';
+  const own = isLine || record.failed === null ? record : { ...record, failed: null };
+  const { status } = ofLine(own, isLine);
+  return {
+    record: status === own.status ? own : { ...own, status },
+    ended: record.status !== 'running',
+    provenance: {},
+  };
 }
 
 /** Which of two is the better witness: above 0 for `a`, whenever either spoke. */
@@ -72,13 +83,38 @@ function compareGrowing(a: Stamp, b: Stamp): number {
   return isFinal(a) - isFinal(b) || compareStamps(a, b);
 }
 
+const orderOf = ({ value, stamp }: Value): number =>
+  STATUS_ORDER[ofLine(value as Verdict, stamp.trust === 'accounting').status];
+
 function compareVerdicts(a: Value, b: Value): number {
   return (
     Number(a.stamp.ended) - Number(b.stamp.ended) ||
     RANK[a.stamp.trust] - RANK[b.stamp.trust] ||
-    STATUS_ORDER[(a.value as Verdict).status] - STATUS_ORDER[(b.value as Verdict).status] ||
+    orderOf(a) - orderOf(b) ||
     compareStamps(a.stamp, b.stamp)
   );
+}
+
+const PEAKS = FIELD_NAMES.filter((name) => FIELDS[name].storage.as === 'bracket');
+
+/** What a value says of a job of whose end nothing but Grid Engine's line is known (`withEndUnseen`). */
+function ifEndUnseen(slot: Slot, { value, stamp }: Value): unknown {
+  if (slot === 'status') {
+    const { status, notes } = value as Verdict;
+    if (stamp.trust !== 'accounting' || status !== 'unsampled') return value;
+    return { status: 'lost', notes: notes.filter((note) => note !== NOT_SEEN) } satisfies Verdict;
+  }
+  if (stamp.ended || !(PEAKS as readonly string[]).includes(slot)) return value;
+  const peak = value as Bracket;
+  const open = [...new Set([...peak.open, 'sampler-lost' as const])].sort();
+  return { ...peak, upper_bytes: null, proved: false, exact: false, open } satisfies Bracket;
+}
+
+/** In a total order, the same for a value and for what becomes of it where the end was not seen. */
+function compareSlots(slot: Slot, a: Value, b: Value): number {
+  const [ofA, ofB] = [ifEndUnseen(slot, a), ifEndUnseen(slot, b)];
+  const is = (value: unknown, other: unknown): number => Number(compareValues(value, other) === 0);
+  return compareValues(ofA, ofB) || is(a.value, ofA) - is(b.value, ofB) || compareValues(a.value, b.value);
 }
 
 /** The larger of two values in a total order: so merging is idempotent, commutative and associative, slot by slot. */
@@ -90,7 +126,7 @@ function larger(slot: Slot, a: Value, b: Value): Value {
         ? compareGrowing(a.stamp, b.stamp)
         : compareStamps(a.stamp, b.stamp);
   if (order !== 0) return order > 0 ? a : b;
-  return compareValues(a.value, b.value) >= 0 ? a : b;
+  return compareSlots(slot, a, b) >= 0 ? a : b;
 }
 
 function ownStamp(stored: StoredRecord): Stamp {
@@ -175,6 +211,24 @@ export function withRequests(stored: StoredRecord, requests: JobRecord['requests
 }
 
 /**
+ * Of an ended job of which the sampler said only what it held so far: the bounds are open for what it held later, and that
+ * nobody sampled it is not so, whatever Grid Engine's line alone would say.
+ */
+function withEndUnseen(stored: StoredRecord): StoredRecord {
+  const { record, provenance } = stored;
+  const own = ownStamp(stored);
+  const stampOf = (slot: Slot): Stamp => provenance[slot] ?? own;
+  if (!stampOf('status').ended) return stored;
+  const seen = PEAKS.filter((name) => record[name] !== null && !stampOf(name).ended);
+  const peaks = seen.map((name) => [name, ifEndUnseen(name, { value: record[name], stamp: stampOf(name) })] as const);
+  const stamp = stampOf('status');
+  const verdict = ofLine({ status: record.status, notes: record.notes }, stamp.trust === 'accounting');
+  const isSeen = seen.length > 0 && isSampled(record);
+  const end = isSeen ? (ifEndUnseen('status', { value: verdict, stamp }) as Verdict) : verdict;
+  return { ...stored, record: { ...record, ...Object.fromEntries(peaks), ...end } };
+}
+
+/**
  * Two accounts of the same job (same key) made one: slot by slot the better rank, then of an ended job before a running
  * one, then the later revision, then the greater value (compareValues); no null overrides a value; no running job overrides an ended one. Returns `stored` itself where
  * nothing changes.
@@ -183,7 +237,10 @@ export function mergeRecords(stored: StoredRecord, incoming: StoredRecord): Stor
   const ownStored = ownStamp(stored);
   const ownIncoming = ownStamp(incoming);
   // Most slots of `stored` are as good as they were: only those that `incoming` has need a look.
-  if (compareStamps(ownStored, ownIncoming) >= 0) return withLarger(stored, slotsOf(incoming, ownIncoming));
+  if (compareStamps(ownStored, ownIncoming) >= 0) {
+    const merged = withLarger(stored, slotsOf(incoming, ownIncoming));
+    return merged === stored ? stored : withEndUnseen(merged);
+  }
   const own = ownIncoming;
   const slots = slotsOf(stored, ownStored);
   for (const [slot, value] of slotsOf(incoming, ownIncoming)) {
@@ -191,7 +248,7 @@ export function mergeRecords(stored: StoredRecord, incoming: StoredRecord): Stor
     if (present !== undefined && larger(slot, present, value) === present) continue;
     slots.set(slot, value);
   }
-  return withSlots(empty(stored.record, 'running', own), own, slots);
+  return withEndUnseen(withSlots(empty(stored.record, 'running', own), own, slots));
 }
 
 /**

@@ -42,6 +42,23 @@ it('takes a line without a start for that of a lost run of the same job, by its 
   assert.equal(apart({ submitted_at: null, ended_at: null }), start);
 });
 
+it('takes a line without a start for that of a run whose start Grid Engine leaves out', () => {
+  const apart = (failed: number, ours: Partial<JobRecord>, line: Partial<JobRecord> = {}): number | null => {
+    const run = job(1, T0, { status: 'finished', revision: T0 + 5, ...ours });
+    return startsApart(run, lineOf(run, { started_at: null, ended_at: iso(T0), failed, ...line }));
+  };
+  // Deleted in its prolog, or refused by a site's: hooks ran, the job never did.
+  for (const failed of [100, 30, 10, 27]) assert.equal(apart(failed, { started_at: null, ended_at: null }), T0 + 5);
+  // qmod -rj writes no submission either; a failed epilog.
+  for (const failed of [25, 15]) assert.equal(apart(failed, {}, { submitted_at: null }), T0 - HOUR);
+  // A shell that is missing: its first process was the shepherd's copy.
+  assert.equal(apart(27, { started_at: iso(T0 - 1000) }), T0 - 1000);
+  assert.equal(apart(27, {}), null);
+  for (const ours of [{ status: 'running' as const }, { trust: 'self-reported' as const }, { owner: 'eve' }])
+    assert.equal(apart(25, ours, { owner: 'bob' }), null);
+  assert.equal(apart(0, { started_at: null }), null);
+});
+
 it('takes a start within the time of the line for that of its run, however late, and none outside of it', () => {
   const line = lineOf(job(1, T0));
   const startsAt = (ms: number): number | null =>

@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
+import { NOT_SEEN } from '../../src/record/coverage';
 import { asStored, mergeRecords, partsOf } from '../../src/record/merge';
 import type { StoredRecord } from '../../src/record/merge';
 import type { JobRecord, RecordStatus, Trust } from '../../src/record/record';
 import { arbitraryRecord } from '../accounting/arbitrary-record';
-import { recordOf } from '../support/records';
+import { bracketOf, recordOf } from '../support/records';
 
 function made(trust: Trust, status: RecordStatus, revision: number, fields: Partial<JobRecord> = {}): StoredRecord {
   return asStored(recordOf({ status, trust, revision, ...fields }));
@@ -68,6 +69,35 @@ describe('mergeRecords: laws', () => {
           if (value !== null) assert.notEqual(record[field as keyof JobRecord], null, field);
       }),
     );
+  });
+});
+
+describe('mergeRecords: an end that nobody saw', () => {
+  const peak = bracketOf(5, 7);
+  const heartbeat = made('root', 'running', 1, { samples: 15, peak_rss: peak });
+  const line = made('accounting', 'unsampled', 9, { failed: 0, exit_status: 0, notes: [NOT_SEEN, 'x'] });
+
+  it('opens the bounds of what was held so far, and calls the job lost, not unsampled', () => {
+    const { record } = merged(heartbeat, line);
+    assert.deepEqual([record.status, record.notes, record.exit_status], ['lost', ['x'], 0]);
+    assert.deepEqual(record.peak_rss, {
+      ...peak,
+      upper_bytes: null,
+      proved: false,
+      exact: false,
+      open: ['sampler-lost'],
+    });
+  });
+
+  it('gives way to the account of the end', () => {
+    const last = made('root', 'finished', 2, { samples: 20, peak_rss: { ...peak, upper_bytes: 9 } });
+    const { record } = merged(merged(heartbeat, line), last);
+    assert.deepEqual([record.status, record.peak_rss?.upper_bytes, record.peak_rss?.open], ['finished', 9, []]);
+  });
+
+  it('says nothing of it where no sample is known', () => {
+    const { record } = merged(made('root', 'running', 1, { owner: 'bob' }), line);
+    assert.deepEqual([record.status, record.notes], ['unsampled', [NOT_SEEN, 'x']]);
   });
 });
 

@@ -1,6 +1,7 @@
 import { isoTime } from '../../base/iso-time';
-import { failedCode } from '../../gridengine/failed-code';
+import { AFTER_SIGNAL, failedCode } from '../../gridengine/failed-code';
 import { clipText } from '../../record/clip';
+import { NOT_SEEN } from '../../record/coverage';
 import { emptyRecord, type GridEngineAccount, type JobRecord } from '../../record/record';
 import type { PlacedLine } from './line-place';
 import { USUAL_RULES, type RequestRules } from '../../record/request-rules';
@@ -11,10 +12,6 @@ const MOST_SIGNALS = 64;
 
 /** What Grid Engine writes where it knows no queue or host. */
 const UNKNOWN = 'UNKNOWN';
-
-/** The note of a job that ran. */
-export const NOT_SEEN =
-  'Only the line in the accounting file is known: no hooks ran on its host, or their record has not come.';
 
 function hasStarted(line: PlacedLine): boolean {
   return line.startTimeMs !== null;
@@ -39,12 +36,20 @@ export function lineQueue(line: PlacedLine): string | null {
   return line.queue === '' || line.queue === '(null)' || line.queue === UNKNOWN ? null : line.queue;
 }
 
+/** By whether it ran; null: that is not known. */
+const NOT_STARTED: Readonly<Record<string, string>> = {
+  true: 'Grid Engine noted no start of it',
+  false: 'It never started',
+  null: 'Whether it started is not known',
+};
+
 /** Why there are no samples. */
 function lineNote(line: PlacedLine): string {
   if (hasStarted(line)) return NOT_SEEN;
   if (line.failed === 0) return 'It never started.';
+  if (line.failed === AFTER_SIGNAL) return 'It never started: it was deleted before.';
   const { ran, meaning } = failedCode(line.failed);
-  return `${ran === null ? 'Whether it started is not known' : 'It never started'}: ${meaning}.`;
+  return `${NOT_STARTED[String(ran)] ?? ''}: ${meaning}.`;
 }
 
 function lineSignal({ failed, exitStatus }: PlacedLine): number | null {

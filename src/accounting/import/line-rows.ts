@@ -21,9 +21,9 @@ import {
   lineRevision,
   lineRunId,
   lineWallclock,
-  NOT_SEEN,
   recordOfLine,
 } from './line-record';
+import { NOT_SEEN } from '../../record/coverage';
 import { NO_REQUESTS } from './line-requests';
 
 /** Columns of Grid Engine's own account, of which a line has all but `ge_lines`, which is 1. */

@@ -16,11 +16,21 @@ import { judge, type Hypothesis } from './hypothesis';
 import { usedShare } from './memory';
 import type { Words } from './words';
 
+/** A job that is deleted before it starts, in its prolog too, has no start in Grid Engine's accounting, and no signal. */
+const endedBeforeStart = ({ failed, signal, subject }: BadEnd): boolean =>
+  failed === AFTER_SIGNAL && signal === 0 && subject.started_at === null;
+
 /** qdel: SIGKILL to all processes, after SIGUSR2 where the job asked for a notice. */
 export function deleted(end: BadEnd, words: Words): Hypothesis {
   const judged = judge('deleted', 'qdel');
   if (end.deletedBy !== null)
     return judged.consistent(3, `Grid Engine says that ${words.safe(end.deletedBy)} deleted it`);
+  if (endedBeforeStart(end))
+    return judged.consistent(
+      2,
+      `Grid Engine says failed ${AFTER_SIGNAL}, and notes no start of it`,
+      "qmaster's messages file",
+    );
   if (end.signal !== SIGKILL && end.signal !== SIGUSR2)
     return judged.otherwise(`it ended ${endedBy(end)}, qdel sends SIGKILL`);
   const limit = limitSays(end);
@@ -52,6 +62,7 @@ export function nodeLost(end: BadEnd, words: Words): Hypothesis {
   if (end.failed === 18) return judged.consistent(3, `Grid Engine says failed 18: the shepherd${on} died`);
   if (end.failed === 20 || end.failed === 21)
     return judged.consistent(3, `Grid Engine says failed ${end.failed}: the shepherd or execd${on} lost the job`);
+  if (endedBeforeStart(end)) return judged.otherwise('it had not started');
   if (end.failed === AFTER_SIGNAL && end.signal === 0)
     return judged.consistent(
       1,
