@@ -29,6 +29,8 @@ export const TIME_RAISE = 2;
 /** On how many of the last peaks the base of each risk rests. */
 const WINDOWS = RISKS.map((risk) => Math.min(RUNS_KEPT, Math.round(RUNS_ABOVE / risk)));
 
+const NEVER: readonly number[] = [];
+
 /** What a run needed of one thing: bytes per slot, or seconds. */
 export interface Need {
   readonly needed: number;
@@ -73,6 +75,9 @@ export class JobClass {
   private recent: (SortedWindow | undefined)[] = [];
   private margins: Margins;
   private moment: Moment | null = null;
+  private learned = 0;
+  /** Which of the runs kept were stopped at a limit, all that were learned counted from 1. */
+  private stopped = NEVER;
   /** By risk, as RISKS: of now; null: not worked out. */
   private factors: readonly number[] | null = null;
 
@@ -89,11 +94,18 @@ export class JobClass {
     copy.peaks = this.peaks.copy();
     copy.recent = this.recent.map((window) => window?.copy());
     copy.margins = this.margins.copy();
+    copy.learned = this.learned;
+    copy.stopped = this.stopped;
     return copy;
   }
 
   get isAdvisable(): boolean {
     return this.peaks.size >= LEAST_RUNS;
+  }
+
+  /** Most of its runs were stopped at a limit: of these it is not known what is enough. */
+  get isMostlyStopped(): boolean {
+    return this.stopped.length * 2 > this.peaks.size;
   }
 
   /** What is known now. */
@@ -109,7 +121,7 @@ export class JobClass {
    */
   request(wanted: number): ClassRequest | null {
     const { runs, group, bases } = this.now();
-    if (!this.isAdvisable) return null;
+    if (!this.isAdvisable || this.isMostlyStopped) return null;
     this.factors ??= RISKS.map((_, index) => this.margins.factor(index, group));
     let best: ClassRequest | null = null;
     for (const [index, risk] of RISKS.entries()) {
@@ -129,6 +141,9 @@ export class JobClass {
       for (const [index, ratio] of ratiosTo(then, need).entries()) this.margins.add(index, then.group, ratio);
     const peak = takenNeed(need, this.raise);
     this.peaks.add(peak);
+    this.learned++;
+    if ((this.stopped[0] ?? Infinity) <= this.learned - RUNS_KEPT) this.stopped = this.stopped.slice(1);
+    if (need.stoppedAt !== null) this.stopped = [...this.stopped, this.learned];
     for (const [index, runs] of WINDOWS.entries()) if (runs < this.peaks.size) this.addRecent(index, runs, peak);
     this.moment = null;
     this.factors = null;

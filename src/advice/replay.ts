@@ -16,14 +16,17 @@ export interface PastRun extends Need {
 
 /** What a way of requesting would have done. */
 export interface Outcome {
+  /** Without those that are undecided, of which nothing else here is known either. */
   readonly jobs: number;
   /** Jobs that needed more than their request. */
   readonly failed: number;
+  /** Jobs that were stopped at a limit below the request: whether it is enough is not known. */
+  readonly undecided: number;
   /** Mean of the risks that were stated; null: the way states none. */
   readonly stated: number | null;
-  /** Byte seconds that were requested and not used, failed attempts included. */
+  /** Byte seconds that were requested and not used, failed attempts included; of a stopped job no other attempt is known. */
   readonly wasted: number;
-  /** Byte seconds that were needed. */
+  /** Byte seconds that were needed, as far as that is known. */
   readonly used: number;
 }
 
@@ -48,31 +51,36 @@ export interface ReplayAnswer {
 export class Tally {
   private jobs = 0;
   private failed = 0;
+  private undecided = 0;
   private stated: number | null = null;
   private wasted = 0;
   private used = 0;
 
   add(run: PastRun, asked: number, risk: number | null): void {
-    const needed = neededBytes(run);
+    const { needed, stoppedAt, seconds } = run;
+    if (stoppedAt !== null && !isTooLittle(asked, run)) {
+      this.undecided++;
+      return;
+    }
     this.jobs++;
     if (risk !== null) this.stated = (this.stated ?? 0) + risk;
     let request = asked;
-    if (needed > request) this.failed++;
-    for (; needed > request; request *= 2) this.wasted += request * run.seconds;
-    this.wasted += (request - needed) * run.seconds;
-    this.used += needed * run.seconds;
+    if (isTooLittle(request, run)) this.failed++;
+    for (; isTooLittle(request, run); request *= 2) this.wasted += request * seconds;
+    if (stoppedAt !== null) return;
+    this.wasted += (request - needed) * seconds;
+    this.used += needed * seconds;
   }
 
   outcome(): Outcome {
-    const { jobs, failed, wasted, used } = this;
-    return { jobs, failed, stated: this.stated === null ? null : this.stated / jobs, wasted, used };
+    const { jobs, failed, undecided, wasted, used } = this;
+    return { jobs, failed, undecided, stated: this.stated === null ? null : this.stated / jobs, wasted, used };
   }
 }
 
-/** Of a run that was stopped at its limit: no less than the limit, and a bit. */
-function neededBytes({ needed, stoppedAt }: PastRun): number {
-  return stoppedAt === null ? needed : Math.max(needed, stoppedAt * 1.001);
-}
+/** Whether a run is known to need more than this. */
+const isTooLittle = (request: number, { needed, stoppedAt }: PastRun): boolean =>
+  needed > request || (stoppedAt !== null && stoppedAt >= request);
 
 export const bySubmission = <Run extends PastRun>(runs: readonly Run[]): readonly Run[] =>
   runs.toSorted((a, b) => a.submit - b.submit);
@@ -123,7 +131,7 @@ export function replay(
       larger: larger.outcome(),
     })),
     advisable,
-    users: usersOutcome.jobs === 0 ? null : usersOutcome,
+    users: usersOutcome.jobs + usersOutcome.undecided === 0 ? null : usersOutcome,
     plain: plain.map(({ name, tally }) => ({ name, outcome: tally.outcome() })),
   };
 }

@@ -73,6 +73,26 @@ describe('the request for the next run', () => {
     assert.ok(request === null || request.amount >= 300 * MIB, String(request?.amount));
   });
 
+  it('is none where most runs were stopped, until most have shown what they need', () => {
+    const predictor = new Predictor(MEMORY_PRIOR);
+    const learn = (count: number, stoppedAt: number | null): void => {
+      for (let run = 0; run < count; run++) predictor.learn(predictor.known(['a']), { needed: 100 * MIB, stoppedAt });
+    };
+    const isMostlyStopped = (): boolean | undefined => predictor.advisable(predictor.known(['a']))?.isMostlyStopped;
+    learn(30, 100 * MIB);
+    learn(29, NOT_STOPPED);
+    assert.deepEqual([requestAt(predictor, 0.2), isMostlyStopped()], [null, true]);
+    learn(1, NOT_STOPPED);
+    assert.equal(isMostlyStopped(), false);
+    assert.notEqual(requestAt(predictor, 0.2), null);
+    // Of more than 200 runs the last 200 count.
+    learn(200, 100 * MIB);
+    learn(99, NOT_STOPPED);
+    assert.equal(isMostlyStopped(), true);
+    learn(1, NOT_STOPPED);
+    assert.equal(isMostlyStopped(), false);
+  });
+
   for (const wanted of [0.02, 0.05, 0.1])
     it(`fails no more often than it says where runs are alike, and asks for little more, if ${wanted} is wanted`, () => {
       const random = numbers(11);

@@ -48,6 +48,26 @@ describe('a replay', () => {
     // The first three tell too little; of the others, those of indexes 10 to 90 were stopped.
     assert.equal(users?.jobs, 97);
     assert.equal(users.failed, 9);
+    assert.equal(users.undecided, 0);
+    // Of a run that was stopped its lost attempt is known, and no other.
+    assert.deepEqual([users.used, users.wasted], [88 * 10 * GIB, 9 * 10 * GIB]);
+  });
+
+  it('leaves out a run that was stopped at a limit below the request: whether that is enough is not known', () => {
+    const runs = Array.from({ length: 100 }, (_, index) => run(index * 20, { needed: GIB + (index % 10) }));
+    const after = (given: Partial<PastRun>) => played([...runs, run(5000, given)]).advice[0]?.promised;
+    const base = played(runs).advice[0]?.promised;
+    assert.deepEqual(after({ stoppedAt: GIB / 2, needed: GIB / 2 }), { ...base, undecided: 1 });
+    const known = { jobs: (base?.jobs ?? 0) + 1, failed: 1, undecided: 0 };
+    for (const stopped of [
+      { stoppedAt: 2 * GIB, needed: 2 * GIB },
+      { stoppedAt: GIB / 2, needed: 2 * GIB },
+    ]) {
+      const { jobs, failed, undecided } = after(stopped) ?? {};
+      assert.deepEqual({ jobs, failed, undecided }, known);
+    }
+    const [rule] = played([...runs, run(5000, { stoppedAt: GIB / 2, needed: GIB / 2 })]).plain;
+    assert.deepEqual([rule?.outcome.jobs, rule?.outcome.undecided], [97, 1]);
   });
 
   it('states the larger risk where the wanted one can not be promised', () => {

@@ -11,7 +11,7 @@ import { asStored } from '../../src/record/merge';
 import type { JobRecord } from '../../src/record/record';
 import { pastRuns } from '../../src/report/advice/past-runs';
 import { renderReplayJson } from '../../src/report/advice/replay';
-import { needing, pastJobs } from '../report/past-jobs';
+import { needing, pastJobs, stoppedAtLimit } from '../report/past-jobs';
 import { mpiMaster, mpiTask } from '../report/sample-records';
 import { qmemacct } from '../support/qmemacct';
 import { temporaryDirectory } from '../support/temporary-directory';
@@ -98,6 +98,28 @@ describe('qmemacct replay', () => {
     };
     assert.equal(json.replays[0]?.advisable, 37);
     assert.equal(json.replays[0].advice[0]?.risk, 0.05);
+  });
+
+  it('leaves runs that were stopped below a request undecided', async () => {
+    const replay = await site(pastJobs(40, (index) => (index % 10 === 9 ? stoppedAtLimit() : needing(7))));
+    const { stdout } = replay('--since', '2026-10-01', '--risk', '20');
+    assert.match(stdout, /^Request +Jobs +Stated risk +Failed +Jobs failed +Undecided +Unused GiB·h/m);
+    assert.match(stdout, /^users' requests +37 +10\.81 % +4 +\d/m);
+    assert.match(stdout, /^last run \+ 20 % +33 +0\.00 % +0 +4 +\d/m);
+    assert.match(stdout.replace(/\s+/g, ' '), /Undecided, and not counted among the jobs: those that were stopped/);
+    assert.match(replay('--since', '2026-10-01', '--csv').stdout, /,undecided\n[^]*,last run \+ 20 %,,33,0,,.*,4\n/);
+    const json = JSON.parse(replay('--since', '2026-10-01', '--json').stdout) as {
+      readonly replays: readonly { readonly rules: readonly { readonly jobs: number; readonly undecided: number }[] }[];
+    };
+    const [rule] = json.replays[0]?.rules ?? [];
+    assert.deepEqual([rule?.jobs, rule?.undecided], [33, 4]);
+
+    const all = await site(pastJobs(40, stoppedAtLimit));
+    const { stdout: stopped } = all('--since', '2026-10-01');
+    assert.doesNotMatch(stopped, /^advice/m);
+    assert.match(stopped, /^last run \+ 20 % +0 +37$/m);
+    assert.match(stopped, /^users' requests +37 +100\.00 % +37 +\d/m);
+    assert.doesNotMatch((await site(pastJobs(40)))('--since', '2026-10-01').stdout, /Undecided/);
   });
 
   it('explains no line that is not there', async () => {

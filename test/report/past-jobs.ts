@@ -1,5 +1,5 @@
 import type { JobRecord } from '../../src/record/record';
-import { openBracket, ordinary } from './sample-records';
+import { killedAtLimit, openBracket, ordinary } from './sample-records';
 
 const MINUTE = 60_000;
 const FIRST = Date.parse('2026-11-01T10:00:00Z');
@@ -27,6 +27,13 @@ export function pastJobs(
       ...more(index),
     };
   });
+}
+
+/** How such a job ends at a limit of 4 GiB, 1 GiB a slot. */
+export function stoppedAtLimit(): Partial<JobRecord> {
+  const { exit_status, signal, failed, peak_rss, peak_rss_swap, peak_process_vmem } = killedAtLimit;
+  const h_vmem = { request_bytes: GIB, limit_bytes: 4 * GIB, per: 'slot' } as const;
+  return { h_vmem, exit_status, signal, failed, peak_rss, peak_rss_swap, peak_process_vmem };
 }
 
 /** A job on four slots whose largest address space was so many GiB. */

@@ -8,8 +8,8 @@ import { callerName } from '../../base/user-name';
 import { programDigest } from '../../gridengine/program';
 import { readSubmission } from '../../gridengine/qsub-options';
 import { programsOf, programsOfRecord } from '../../record/programs';
+import type { JobRecord } from '../../record/record';
 import { loadSettings } from '../../record/settings';
-import { ownNeed, type OwnNeed } from '../../report/advice/advice';
 import type { ClassFields } from '../../report/advice/class-advice';
 import { classRequest, renderClass, renderClassCsv, renderClassJson } from '../../report/advice/class-screen';
 import { latestRuns, recordsOf } from '../../report/job/job-run';
@@ -57,8 +57,8 @@ export function register(command: Command, context: CommandContext): void {
 /** The kind of job that is asked about. */
 interface Kind {
   readonly fields: ClassFields;
-  /** What the job itself calls for; null: no job is asked about. */
-  readonly own: OwnNeed | null;
+  /** The records of the job that is asked about. */
+  readonly own: readonly JobRecord[];
   /** Its own `-l` options, as a category has them. */
   readonly requests: string;
 }
@@ -90,14 +90,14 @@ function submitted(words: readonly string[]): Kind {
   const digest = program && programDigest(program, directory === null ? homeDirectory() : resolve(directory));
   const programs = programsOf(digest, command);
   const fields = { owner: callerName(), jobName, slots, pe, project, queue, programs, cluster: null };
-  return { fields, own: null, requests };
+  return { fields, own: [], requests };
 }
 
 function named({ name }: AdviseOptions): Kind {
   if (name === undefined)
     throw usageError('advise: whose jobs is not enough: add --name NAME, a script or a job number');
   const fields = { jobName: name, slots: null, pe: null, project: null, queue: null, programs: [], cluster: null };
-  return { fields: { owner: callerName(), ...fields }, own: null, requests: '' };
+  return { fields: { owner: callerName(), ...fields }, own: [], requests: '' };
 }
 
 /** null: no such job is known, or not by name. */
@@ -111,7 +111,7 @@ async function ofJob(word: string | undefined, terminal: Terminal, sources: JobS
   const { owner, job_name: jobName, slots, pe, project, queue, cluster, grid_engine: account } = record;
   return {
     fields: { owner, jobName, slots, pe, project, queue, programs: programsOfRecord(record), cluster },
-    own: ownNeed(recordsOf(runs)),
+    own: recordsOf(runs),
     requests: account?.category ?? '',
   };
 }

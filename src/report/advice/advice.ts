@@ -60,8 +60,8 @@ export interface Advice {
   readonly excess: number | null;
   /** It ran into its limit: what it wanted can't be known. */
   readonly guess: boolean;
-  /** Then the request is more than that limit by RAISE, unless it needed more than that. */
-  readonly byLimit: boolean;
+  /** That limit, per slot, where the request is more than it by RAISE; null: the request rests on what was measured. */
+  readonly stoppedAt: number | null;
   /** What past runs of its kind promise, where the request rests on that; null: it rests on this job alone. */
   readonly promise: Promised | null;
 }
@@ -140,22 +140,6 @@ export const neededPerSlot = (record: JobRecord): number => countedPerSlot(measu
 export const countedPerSlot = ({ need, counted, slots }: Measured): number =>
   Math.max(need?.bytes ?? 0, counted) / slots;
 
-/** Bytes per slot that records call for by themselves: not less than `least`, and `request` where nothing else says more. */
-export interface OwnNeed {
-  readonly least: number;
-  readonly request: number;
-}
-
-export function ownNeed(records: readonly JobRecord[]): OwnNeed {
-  const measured = measureAll(records);
-  const needed = measured.reduce((most, one) => Math.max(most, countedPerSlot(one)), 0);
-  const raised = measured.reduce(
-    (most, { isStopped, limit, slots }) => (isStopped ? Math.max(most, ((limit ?? 0) / slots) * RAISE) : most),
-    0,
-  );
-  return { least: Math.max(needed, raised), request: Math.max(needed * HEADROOM, raised) };
-}
-
 /** Without the address space a smaller limit on it could stop the program at its start. */
 const saysWhatToAsk = ({ record, need, isStopped, limit }: Measured): boolean =>
   (limitsAddressSpace(complexOf(record)) ? record.peak_process_vmem !== null : need !== null) ||
@@ -188,6 +172,19 @@ export function adviseRequest(all: readonly JobRecord[], promised: Promised | nu
   return adviceOf(measureAll(all), promised);
 }
 
+/** The advice on a job that needs more than past runs of its kind promise; null: the promise stands. */
+export function adviseAlone(all: readonly JobRecord[], promised: Promised): Advice | null {
+  const measured = measureAll(all);
+  const least = measured.reduce((most, one) => {
+    const raised = one.isStopped ? ((one.limit ?? 0) / one.slots) * RAISE : 0;
+    return Math.max(most, countedPerSlot(one), raised);
+  }, 0);
+  if (least <= promised.amount) return null;
+  const advice = adviceOf(measured, promised);
+  // What has not ended, or ended badly, needed no less either.
+  return advice?.promise === null ? advice : adviceBy(measured, measured, null);
+}
+
 export const measureAll = (records: readonly JobRecord[]): readonly Measured[] => asStopped(records).map(measure);
 
 export function adviceOf(measured: readonly Measured[], promised: Promised | null): Advice | null {
@@ -199,6 +196,12 @@ export function adviceOf(measured: readonly Measured[], promised: Promised | nul
     !(isStopped || ended.some(({ record }) => succeeded(record) === true))
   )
     return null;
+  const advice = adviceBy(measured, ended, promised);
+  return advice?.kind === 'ask' && hasUnknownPart(measured.map(({ record }) => record)) ? null : advice;
+}
+
+/** `ended`: those of them whose requests and ends count. */
+function adviceBy(measured: readonly Measured[], ended: readonly Measured[], promised: Promised | null): Advice | null {
   const [first, ...others] = measured.filter(({ bytes }) => bytes > 0);
   if (first === undefined) return null;
   const worst = others.reduce((most, one) => (perSlotOf(most) >= perSlotOf(one) ? most : one), first);
@@ -208,9 +211,8 @@ export function adviceOf(measured: readonly Measured[], promised: Promised | nul
     (most, { limit, slots }) => (limit === null ? most : Math.max(most ?? 0, limit / slots)),
     null,
   );
-  const guess = isStopped && asked !== null;
+  const guess = asked !== null && ended.some((one) => one.isStopped);
   const isWhole = !measured.some(({ record }) => isUnknownPart(record));
-  if (asked === null && !isWhole) return null;
   const raised = guess ? asked * RAISE : 0;
   // What needed more than its kind is promised stands for itself.
   const holds = promised?.risk != null && promised.amount >= Math.max(raised, needed);
@@ -229,7 +231,7 @@ export function adviceOf(measured: readonly Measured[], promised: Promised | nul
     bounded: ended.every(({ need }) => need !== null && isBounded(need)),
     excess: asked === null ? null : asked / needed,
     guess,
-    byLimit: raised > needed * HEADROOM,
+    stoppedAt: raised > needed * HEADROOM ? asked : null,
     promise,
   };
 }

@@ -9,7 +9,8 @@ import { nameClass } from '../../record/name-class';
 import type { StoredRecord } from '../../record/merge';
 import type { JobRecord } from '../../record/record';
 import { complexOf, requestOf } from '../../record/request';
-import { HEADROOM, roundRequest, type OwnNeed } from './advice';
+import { adviseAlone, HEADROOM, roundRequest, type Advice } from './advice';
+import { needOf } from './fit';
 import { roundTime } from './next-time';
 import { pastRuns, pastTimes, type MemoryRun } from './past-runs';
 
@@ -38,14 +39,20 @@ export interface Promised {
   readonly largest: number;
   /** The limit at which the run was stopped that is taken to need most; null: it was not stopped. */
   readonly stoppedAt: number | null;
+  /** Most of the runs were stopped at a limit: then no risk is stated. */
+  readonly mostlyStopped: boolean;
   /** The runs are of the same script or command. */
   readonly sameProgram: boolean;
 }
 
-/** Earlier runs of the same kind for which as much was known as to state this risk, and those of them that needed more. */
+/**
+ * Earlier runs of the same kind for which as much was known as to state this risk, those of them that needed more, and
+ * beside them those that were stopped at a limit below what was predicted.
+ */
 interface Predictions {
   readonly predictions: number;
   readonly failed: number;
+  readonly undecided: number;
 }
 
 export interface MemoryPromise extends Promised {
@@ -55,6 +62,8 @@ export interface MemoryPromise extends Promised {
   readonly per: 'slot' | 'job';
   /** How many of the runs are known by Grid Engine's own figure alone. */
   readonly countedOnly: number;
+  /** The advice on the job itself, where that calls for more than past runs promise. */
+  readonly alone: Advice | null;
 }
 
 interface TimePromise extends Promised, Predictions {
@@ -83,7 +92,8 @@ export interface ClassAdvice {
 /** What is asked of past runs: a risk, and no less than the job itself calls for. */
 export interface Wanted {
   readonly risk: number;
-  readonly own?: OwnNeed | null;
+  /** The job's records. */
+  readonly own?: readonly JobRecord[];
 }
 
 /** From narrow to wide. */
@@ -142,14 +152,16 @@ function promisedBy<Run extends PastRun>(
   const sameProgram = name !== undefined && !classesOf({ ...fields, programs: [] }, newest).includes(name);
   const request = jobClass?.request(risk) ?? null;
   const { amount, risk: stated, runs } = request ?? { amount: takenOf(most), risk: null, runs: basis.length };
-  return { promised: { amount, risk: stated, runs, largest, stoppedAt, sameProgram }, basis };
+  const mostlyStopped = jobClass?.isMostlyStopped ?? false;
+  return { promised: { amount, risk: stated, runs, largest, stoppedAt, mostlyStopped, sameProgram }, basis };
 }
 
 /** `alike`: as in `promisedBy`. */
 function predictionsOf(alike: readonly PastRun[], risk: number | null, { prior, raise }: Learning): Predictions {
-  if (risk === null) return { predictions: 0, failed: 0 };
+  if (risk === null) return { predictions: 0, failed: 0, undecided: 0 };
   const [at] = replay(bySubmission(alike), [risk], new Predictor(prior, raise), []).advice;
-  return { predictions: at?.promised.jobs ?? 0, failed: at?.promised.failed ?? 0 };
+  const { jobs: predictions = 0, failed = 0, undecided = 0 } = at?.promised ?? {};
+  return { predictions, failed, undecided };
 }
 
 function newestOf(stored: readonly StoredRecord[], { jobName }: ClassFields): JobRecord | null {
@@ -172,16 +184,31 @@ export function classRuns(stored: readonly StoredRecord[], fields: ClassFields):
 export function adviseMemory(
   stored: readonly StoredRecord[],
   fields: ClassFields,
-  { risk, own = null }: Wanted,
+  { risk, own = [] }: Wanted,
   runs = classRuns(stored, fields),
 ): MemoryPromise | null {
   const newest = newestOf(stored, fields);
   const founded = promisedBy(runs, fields, newest, risk, OF_MEMORY);
   if (founded === null) return null;
+  const alone = adviseAlone(own, founded.promised);
+  if (alone !== null) return promiseAlone(alone);
   const complex = newest === null ? H_VMEM : complexOf(newest);
   const per = (newest === null ? null : requestOf(newest))?.per ?? 'slot';
   const countedOnly = founded.basis.filter((run) => run.countedOnly).length;
-  return { ...inBytes(founded.promised, own), per, complex, countedOnly };
+  const { bytes, text } = roundRequest(founded.promised.amount);
+  return { ...founded.promised, amount: Math.trunc(bytes), text, per, complex, countedOnly, alone };
+}
+
+/** It rests on one run, of which nothing follows for others. */
+function promiseAlone(alone: Advice): MemoryPromise {
+  const { complex, request, totalBytes, slots, per, record, need, stoppedAt } = alone;
+  return {
+    amount: Math.trunc(totalBytes / slots),
+    text: request.slice(complex.length + 1),
+    ...{ risk: null, runs: 1, largest: need.bytes / slots, stoppedAt, mostlyStopped: false, sameProgram: false },
+    ...{ complex, per, alone },
+    countedOnly: needOf(record) === null ? 1 : 0,
+  };
 }
 
 /** The same of its elapsed time. */
@@ -223,9 +250,4 @@ function adviseSlots(runs: readonly MemoryRun[], { slots: requested }: ClassFiel
   const busiest = busy.reduce((most, one) => Math.max(most, one));
   const enough = Math.max(1, Math.ceil(busiest - BUSY_ENOUGH));
   return enough < requested ? { requested, busiest, enough, runs: busy.length } : null;
-}
-
-function inBytes(promised: Promised, own: OwnNeed | null): Promised & { readonly text: string } {
-  const { bytes, text } = roundRequest(own !== null && own.least > promised.amount ? own.request : promised.amount);
-  return { ...promised, amount: Math.trunc(bytes), text };
 }

@@ -7,6 +7,7 @@ import { renderCsvRows } from '../records/csv';
 import { wrap } from '../screen/layout';
 import type { Screen } from '../screen/screen';
 import { renderTable, type Column } from '../screen/table';
+import { memoryReason } from '../job/headline';
 import { HEADROOM } from './advice';
 import type { ClassAdvice, ClassFields } from './class-advice';
 
@@ -38,10 +39,11 @@ export const CLASS_COLUMNS: readonly Column[] = [
   { head: 'Largest', align: 'right' },
   { head: 'Such predictions here', align: 'right', dispensable: 1 },
   { head: 'Failed', align: 'right' },
+  { head: 'Undecided', align: 'right' },
 ];
 
 function row(promise: PromiseObject, largest: string, screen: Screen): readonly string[] {
-  const { complex, request, risk, runs, predictions, failed } = promise;
+  const { complex, request, risk, runs, predictions, failed, undecided } = promise;
   return [
     `${complex}=${request}`,
     risk === null ? screen.glyphs.none : formatPercent(risk),
@@ -49,6 +51,7 @@ function row(promise: PromiseObject, largest: string, screen: Screen): readonly 
     largest,
     risk === null ? '' : formatCount(predictions),
     predictions === 0 ? '' : `${formatCount(failed)} (${formatPercent(failed / predictions)})`,
+    undecided === 0 ? '' : formatCount(undecided),
   ];
 }
 
@@ -94,6 +97,8 @@ const LIMIT = 'the limit at which the largest was stopped';
 function riskNotes(promised: PromiseObject | null, wanted: number, founded: string): readonly string[] {
   if (promised === null) return [];
   const { complex } = promised;
+  if (promised.mostly_stopped)
+    return [`${complex}: most of the runs were stopped at a limit, so no risk can be stated: ${founded}.`];
   if (promised.risk === null)
     return [`${complex}: too few runs (3 are needed), or too different ones, to state a risk: ${founded}.`];
   if (promised.risk <= wanted) return [];
@@ -132,15 +137,24 @@ function slotsNotes({ slots }: ClassObject): readonly string[] {
   ];
 }
 
-/** What the lines of `classRows` leave open. */
-export function classNotes(answer: ClassObject): readonly string[] {
+function undecidedNotes(promised: readonly (PromiseObject | null)[]): readonly string[] {
+  return promised.some((one) => one !== null && one.undecided > 0)
+    ? ['Undecided: runs that were stopped at a limit below what was predicted; whether that is enough is not known.']
+    : [];
+}
+
+/** What the lines of `classRows` leave open. `alone`: why the job itself decides its memory; null: it does not. */
+export function classNotes(answer: ClassObject, alone: string | null = null): readonly string[] {
   const { memory, time, wanted_risk: wanted } = answer;
   return [
     ...slotsNotes(answer),
     ...programNotes([memory, time]),
     ...memoryNotes(answer),
-    ...riskNotes(memory, wanted, memory?.stopped_at_bytes == null ? LARGEST : `${RAISE} times ${LIMIT}`),
+    ...(memory === null || alone === null
+      ? riskNotes(memory, wanted, memory?.stopped_at_bytes == null ? LARGEST : `${RAISE} times ${LIMIT}`)
+      : [`${memory.complex}: by this job alone, so no risk can be stated: ${alone}.`]),
     ...riskNotes(time, wanted, time?.stopped_at_seconds == null ? LARGEST : `twice ${LIMIT}`),
+    ...undecidedNotes([memory, time]),
     'Risk: the share of such runs that would need more.',
   ];
 }
@@ -155,7 +169,11 @@ function nowNote(requests: string, complex: string | null, screen: Screen): read
 /** What to request for a kind of job, at which risk, on how many runs that rests and how such predictions have held. */
 export function renderClass(report: ClassReport, screen: Screen): readonly string[] {
   const answer = classObject(report);
-  const notes = [...nowNote(report.requests, answer.memory?.complex ?? null, screen), ...classNotes(answer)];
+  const alone = report.advice.memory?.alone ?? null;
+  const notes = [
+    ...nowNote(report.requests, answer.memory?.complex ?? null, screen),
+    ...classNotes(answer, alone && memoryReason(alone, screen)),
+  ];
   return [
     ...wrap(classTitle(answer.class, screen), screen.width),
     '',
@@ -181,6 +199,8 @@ function promiseObject(complex: string, promised: Promised) {
     runs: promised.runs,
     predictions: promised.predictions,
     failed: promised.failed,
+    undecided: promised.undecided,
+    mostly_stopped: promised.mostlyStopped,
     same_program: promised.sameProgram,
   };
 }
@@ -224,14 +244,14 @@ export function renderClassJson(report: ClassReport): string {
   return `${escapeJson(JSON.stringify({ schema: 1, ...classObject(report) }))}\n`;
 }
 
-const CSV_HEAD = ['complex', 'request', 'amount', 'risk', 'runs', 'largest', 'predictions', 'failed'];
+const CSV_HEAD = ['complex', 'request', 'amount', 'risk', 'runs', 'largest', 'predictions', 'failed', 'undecided'];
 
 /** The same as CSV: bytes, seconds. */
 export function renderClassCsv({ memory, time }: ClassAdvice): string {
   const line = (complex: string, promised: Promised | null): readonly (string | number | null)[][] => {
     if (promised === null) return [];
-    const { text, amount, risk, runs, largest, predictions, failed } = promised;
-    return [[complex, text, amount, risk, runs, largest, predictions, failed]];
+    const { text, amount, risk, runs, largest, predictions, failed, undecided } = promised;
+    return [[complex, text, amount, risk, runs, largest, predictions, failed, undecided]];
   };
   return renderCsvRows([CSV_HEAD, ...line(memory?.complex ?? '', memory), ...line(TIME, time)]);
 }

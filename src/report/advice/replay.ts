@@ -7,11 +7,12 @@ import { escapeJson } from '../format/escape';
 import { formatCount, formatGibHours, formatPercent, plural } from '../format/units';
 
 export const REPLAY_COLUMNS: readonly Column[] = [
-  { head: 'Request', shrinksTo: 16 },
+  { head: 'Request', shrinksTo: 24 },
   { head: 'Jobs', align: 'right' },
   { head: 'Stated risk', align: 'right', dispensable: 2 },
   { head: 'Failed', align: 'right' },
   { head: 'Jobs failed', align: 'right', dispensable: 1 },
+  { head: 'Undecided', align: 'right', dispensable: 1 },
   { head: 'Unused GiB·h', align: 'right' },
   { head: 'Unused/used', align: 'right', dispensable: 3 },
 ];
@@ -31,16 +32,19 @@ export interface ReplayObject {
 const exactPercent = (share: number): string => `${(100 * share).toFixed(2)} %`;
 
 function row(what: string, outcome: OutcomeObject): readonly (readonly string[])[] {
-  const { jobs, failed, stated_risk: stated, unused_byte_seconds: wasted, used_byte_seconds: used } = outcome;
-  if (jobs === 0) return [];
+  const { jobs, failed, undecided, stated_risk: stated } = outcome;
+  const { unused_byte_seconds: wasted, used_byte_seconds: used } = outcome;
+  if (jobs + undecided === 0) return [];
+  const isKnown = jobs > 0;
   return [
     [
       what,
       formatCount(jobs),
       stated === null ? '' : exactPercent(stated),
-      exactPercent(failed / jobs),
-      formatCount(failed),
-      formatGibHours(wasted),
+      isKnown ? exactPercent(failed / jobs) : '',
+      isKnown ? formatCount(failed) : '',
+      undecided === 0 ? '' : formatCount(undecided),
+      isKnown ? formatGibHours(wasted) : '',
       used === 0 ? '' : (wasted / used).toFixed(2),
     ],
   ];
@@ -76,19 +80,34 @@ function renderOne(name: string, answer: ReplayAnswer, screen: Screen): readonly
 const NOTE =
   'Each request rests on runs that had ended when the job was submitted. A job that needs more fails, loses its whole ' +
   'run, and requests twice as much.';
+/** Of rows with undecided jobs. */
+export const UNDECIDED_NOTE =
+  'Undecided, and not counted among the jobs: those that were stopped at a limit below the request; whether that is ' +
+  'enough is not known.';
 const LARGER_NOTE = '"At a larger risk": too few runs, or too different ones, for the wanted risk.';
 
+/** Whether any way of requesting has undecided jobs. */
+export function hasUndecided({ advice, users, rules }: ReplayObject): boolean {
+  const outcomes = [
+    ...advice.flatMap(({ promised, larger }) => [promised, larger]),
+    ...rules,
+    ...(users ? [users] : []),
+  ];
+  return outcomes.some(({ undecided }) => undecided > 0);
+}
+
 /** What the lines of the tables mean. */
-function notes(answers: readonly ReplayAnswer[], { width }: Screen): readonly string[] {
-  if (answers.every((answer) => replayRows(replayObject(answer)).length === 0)) return [];
-  const isLarger = answers.some(({ advice }) => advice.some(({ larger }) => larger.jobs > 0));
-  return wrap(isLarger ? `${NOTE} ${LARGER_NOTE}` : NOTE, width);
+function notes(answers: readonly ReplayObject[], { width }: Screen): readonly string[] {
+  if (answers.every((answer) => replayRows(answer).length === 0)) return [];
+  const isLarger = answers.some(({ advice }) => advice.some(({ larger }) => larger.jobs + larger.undecided > 0));
+  const more = [...(answers.some(hasUndecided) ? [UNDECIDED_NOTE] : []), ...(isLarger ? [LARGER_NOTE] : [])];
+  return wrap([NOTE, ...more].join(' '), width);
 }
 
 /** What the advice would have done, history by history (name: where it is from). */
 export function renderReplay(answers: ReadonlyMap<string, ReplayAnswer>, screen: Screen): readonly string[] {
   const tables = [...answers].flatMap(([name, answer]) => renderOne(name, answer, screen));
-  return [...tables, ...notes([...answers.values()], screen)];
+  return [...tables, ...notes([...answers.values()].map(replayObject), screen)];
 }
 
 const CSV_HEAD = [
@@ -100,13 +119,14 @@ const CSV_HEAD = [
   'stated_risk',
   'unused_byte_seconds',
   'used_byte_seconds',
+  'undecided',
 ];
 
 /** The same as CSV, a line for each way of requesting. */
 export function renderReplayCsv(answers: ReadonlyMap<string, ReplayAnswer>): string {
   const line = (name: string, request: string, risk: number | null, outcome: Outcome): readonly Cell[] => {
-    const { jobs, failed, stated, wasted, used } = outcome;
-    return [name, request, risk, jobs, failed, stated, wasted, used];
+    const { jobs, failed, undecided, stated, wasted, used } = outcome;
+    return [name, request, risk, jobs, failed, stated, wasted, used, undecided];
   };
   const lines = [...answers].flatMap(([name, { advice, users, plain }]) => [
     ...advice.flatMap(({ risk, promised, larger }) => [
@@ -119,8 +139,8 @@ export function renderReplayCsv(answers: ReadonlyMap<string, ReplayAnswer>): str
   return renderCsvRows([CSV_HEAD, ...lines]);
 }
 
-function outcomeObject({ jobs, failed, stated, wasted, used }: Outcome) {
-  return { jobs, failed, stated_risk: stated, unused_byte_seconds: wasted, used_byte_seconds: used };
+function outcomeObject({ jobs, failed, undecided, stated, wasted, used }: Outcome) {
+  return { jobs, failed, undecided, stated_risk: stated, unused_byte_seconds: wasted, used_byte_seconds: used };
 }
 
 /** What a way of requesting would have done, as JSON has it. */

@@ -133,14 +133,12 @@ function needWords({ counted, need, record }: Advice): string {
 }
 
 function adviceReason(advice: Advice, screen: Screen): string {
-  const { times } = screen.glyphs;
-  const total = advice.slots > 1 ? `${times} ${advice.slots} slots = ${formatBytes(advice.totalBytes)}: ` : '';
-  if (advice.promise !== null) return `${total}${promiseWords(advice.promise, advice)}`;
-  if (advice.byLimit)
-    return `${total}${RAISE} ${times} the limit; the refused amount is not recorded, so double it if that is too little`;
+  if (advice.promise !== null) return promiseWords(advice.promise, advice);
+  if (advice.stoppedAt !== null)
+    return `${RAISE} ${screen.glyphs.times} the limit; the refused amount is not recorded, so double it if that is too little`;
   const isLeast = advice.totalBytes <= SMALLEST * advice.slots;
   const least = isLeast ? `; ${formatBytes(SMALLEST)} is the least that is advised` : '';
-  return `${total}${needWords(advice)} and ${formatPercent(HEADROOM - 1)} headroom${least}`;
+  return `${needWords(advice)} and ${formatPercent(HEADROOM - 1)} headroom${least}`;
 }
 
 /** "a risk of 1.0 % by 42 runs of its kind, of which the largest needed 1.98 GiB". */
@@ -154,16 +152,23 @@ function promiseWords({ risk, runs, largest, stoppedAt }: Promised, { slots, cou
 
 const OPEN_PEAK = '; the peak is a lower bound: leave more if runs differ';
 
-function memoryReason(advice: Advice, screen: Screen): string {
-  const { guess, byLimit, bounded, promise } = advice;
-  const isWhole = byLimit || (bounded && !guess) || promise !== null;
+/** What the advice rests on, and what that leaves open. */
+export function memoryReason(advice: Advice, screen: Screen): string {
+  const { guess, stoppedAt, bounded, promise } = advice;
+  const isWhole = stoppedAt !== null || (bounded && !guess) || promise !== null;
   const open = isWhole ? '' : guess ? '; it was stopped and may need more' : OPEN_PEAK;
   return `${adviceReason(advice, screen)}${open}`;
 }
 
+function withTotal(advice: Advice, screen: Screen): string {
+  const { slots, totalBytes } = advice;
+  const total = slots > 1 ? `${screen.glyphs.times} ${slots} slots = ${formatBytes(totalBytes)}: ` : '';
+  return `${total}${memoryReason(advice, screen)}`;
+}
+
 function renderNext(next: NextTime, screen: Screen): string[] {
   const { style, glyphs } = screen;
-  const reasons = [...(next.memory === null ? [] : [memoryReason(next.memory, screen)]), ...next.reasons];
+  const reasons = [...(next.memory === null ? [] : [withTotal(next.memory, screen)]), ...next.reasons];
   return [
     `  ${style.accent(glyphs.advice)} Next time: ${style.title(next.line)}`,
     ...reasons.flatMap((reason) => wrap(reason, screen.width - 4).map((line) => style.faint(`    ${line}`))),

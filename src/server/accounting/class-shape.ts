@@ -26,10 +26,12 @@ const many = <T>(item: Shape<T>): Shape<readonly T[]> => list(item, Infinity);
 const PROMISE = {
   complex: string,
   request: described(string, 'as qsub takes it'),
-  risk: described(nullable(number(0, 1)), 'share of runs that would need more; null: too few runs to state any'),
+  risk: described(nullable(number(0, 1)), 'share of runs that would need more; null: too little is known'),
   runs: count,
   predictions: described(count, 'earlier runs for which as much was known as to state this risk'),
   failed: described(count, 'those of them that needed more'),
+  undecided: described(count, 'beside them runs that were stopped at a limit below what was predicted'),
+  mostly_stopped: described(boolean, 'whether most of the runs were stopped at a limit: then no risk is stated'),
   same_program: described(boolean, 'whether the runs are of the same script or command'),
 };
 
@@ -80,8 +82,9 @@ const ADVICE = {
 } satisfies { readonly [Name in keyof ClassObject]: Shape<ClassObject[Name]> };
 
 const OUTCOME = {
-  jobs: count,
+  jobs: described(count, 'without the undecided ones, of which nothing else here is known either'),
   failed: described(count, 'jobs that would have needed more than their request'),
+  undecided: described(count, 'jobs that were stopped at a limit below the request: whether it is enough is not known'),
   stated_risk: described(nullable(number(0, 1)), 'mean of the risks stated; null: none is'),
   unused_byte_seconds: number(0),
   used_byte_seconds: number(0),

@@ -7,7 +7,7 @@ import { describe, it } from 'node:test';
 import { openSqliteStore } from '../../../src/accounting/sqlite/sqlite-store';
 import { programDigest } from '../../../src/gridengine/program';
 import type { JobRecord } from '../../../src/record/record';
-import { needing, pastJobs } from '../../report/past-jobs';
+import { needing, pastJobs, stoppedAtLimit } from '../../report/past-jobs';
 import { temporaryDirectory } from '../../support/temporary-directory';
 import { runCommand, type Answer } from '../../support/qmemacct';
 
@@ -52,7 +52,7 @@ describe('qmemacct advise', () => {
     const { output: named } = await advise('--name', 'step_0', '--slots', '4', '--pe', 'smp', '--csv');
     assert.match(
       named,
-      /^complex,request,amount,risk,runs,largest,predictions,failed\nh_vmem,2(?:\.\d)?G,\d+,0\.01,60,/,
+      /^complex,request,amount,risk,runs,largest,predictions,failed,undecided\nh_vmem,2(?:\.\d)?G,\d+,0\.01,60,/,
     );
     assert.match(named, /\nh_rt,0:\d\d:00,\d+,[\d.]+,60,300,/);
   });
@@ -109,7 +109,9 @@ describe('qmemacct advise', () => {
     const answer = JSON.parse(output) as {
       readonly class: object;
       readonly request: string;
-      readonly memory: { readonly request_bytes: number; readonly runs: number; readonly risk: number };
+      readonly memory: Readonly<Record<'request_bytes' | 'runs' | 'predictions', number>> & {
+        readonly risk: number | null;
+      };
     };
     assert.equal(status, 0);
     assert.deepEqual(answer.class, {
@@ -121,9 +123,36 @@ describe('qmemacct advise', () => {
       queue: 'all.q',
     });
     assert.ok(answer.memory.request_bytes >= 10 * 1024 ** 3, output);
-    assert.equal(answer.memory.runs, 30);
+    assert.deepEqual([answer.memory.runs, answer.memory.risk, answer.memory.predictions], [1, null, 0]);
     assert.match(answer.request, /^-l h_vmem=12G,h_rt=/);
     assert.equal((await advise('99')).status, 1);
+  });
+
+  it('says what job says where the job needed more than its kind is promised', async () => {
+    const { advise, command } = await site(
+      pastJobs(220, (index) => ({ ...mine(index), ...(index === 110 ? needing(40) : {}) })),
+    );
+    for (const risk of ['1', '20']) {
+      const { output } = await advise('1110', '--risk', risk);
+      assert.match(output, /^ {2}h_vmem=12G +\S +1 +10\.0 GiB$/m);
+      const { output: job } = await command('job', '1110');
+      const [, reason = '-'] = /Next time: qsub -l h_vmem=12G\n.* 4 slots = 48\.0 GiB: ([^]*?)\n\n/.exec(job) ?? [];
+      const words = (text: string): string => text.replace(/\s+/g, ' ').trim();
+      const note = `h_vmem: by this job alone, so no risk can be stated: ${words(reason)}.`;
+      assert.ok(words(output).includes(note), output + job);
+    }
+    const { output } = await command('job', '1110', '--json');
+    assert.match(output, /"next_time":\{[^}]*"risk":null,"runs":null\}/);
+  });
+
+  it('has no record of runs that were stopped', async () => {
+    const { advise } = await site(pastJobs(30, () => ({ owner, ...stoppedAtLimit() })));
+    const { output } = await advise('--name', 'step_0', '--slots', '4', '--pe', 'smp');
+    assert.match(output, /^ {2}h_vmem=1\.5G +\S +30 +stopped at 1 GiB$/m);
+    assert.match(output, /^ {2}h_vmem: most of the runs were stopped at a limit, so no risk can be stated/m);
+    const some = await site(pastJobs(60, (index) => (index % 10 === 9 ? { owner, ...stoppedAtLimit() } : mine(index))));
+    const { output: shown } = await some.advise('--name', 'step_0', '--slots', '4', '--pe', 'smp', '--risk', '20');
+    assert.match(shown, /^ {2}h_vmem=\S+ +[\d.]+ % +60 +1\.98 GiB +38 +0 \(0 %\) +5$/m);
   });
 
   it('names the risk that can be stated', async () => {

@@ -37,7 +37,7 @@ describe('qmemacct job --retry', () => {
   it('asks for what past runs of its kind promise, where that is more', () => {
     const promise = {
       ...{ amount: 9 * GIB, risk: 0.01, runs: 40, largest: 8 * GIB },
-      ...{ predictions: 20, failed: 0, sameProgram: false, stoppedAt: null },
+      ...{ sameProgram: false, stoppedAt: null, mostlyStopped: false },
     };
     const runs = asRuns([killedAtLimit]).map((run) => ({ ...run, promise }));
     assert.equal(retryOf({ runs }, 'unknown', new Date()).request, 'h_vmem=9G');

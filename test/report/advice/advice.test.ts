@@ -126,18 +126,18 @@ describe('adviseRequest', () => {
   it('raises a limit that was hit by half, and says it is a guess', () => {
     const advice = adviseRequest([killedAtLimit]);
     assert.deepEqual([advice?.kind, advice?.request, advice?.guess], ['raise', 'h_vmem=6G', true]);
-    assert.equal(advice?.byLimit, true);
+    assert.equal(advice?.stoppedAt, 4 * GIB);
     assert.equal(adviseRequest(arrayOfTwenty)?.request, 'h_vmem=3G');
     // It is known to have needed more than that.
     const counted = { ...killedAtLimit, grid_engine: accountOf({ maxvmem_bytes: 9 * GIB }) };
     const more = adviseRequest([counted]);
-    assert.deepEqual([more?.request, more?.guess, more?.byLimit], ['h_vmem=11G', true, false]);
+    assert.deepEqual([more?.request, more?.guess, more?.stoppedAt], ['h_vmem=11G', true, null]);
   });
 
   it("rests on Grid Engine's figure where nobody sampled the job, and past runs of its kind give a risk", () => {
     const promise = {
       ...{ amount: 2 * GIB, risk: 0.01, runs: 40, largest: 1.9 * GIB },
-      ...{ sameProgram: false, stoppedAt: null },
+      ...{ sameProgram: false, stoppedAt: null, mostlyStopped: false },
     };
     const account = tenMinutesOf({ maxvmem_bytes: 1.5 * GIB });
     const counted = { ...unsampled, h_vmem: limitOf4G, peak_rss: null, grid_engine: account };

@@ -3,12 +3,12 @@ import { describe, it } from 'node:test';
 import { asStored } from '../../../src/record/merge';
 import { programsOf } from '../../../src/record/programs';
 import type { JobRecord } from '../../../src/record/record';
-import { adviseRequest, ownNeed, type OwnNeed } from '../../../src/report/advice/advice';
+import { adviseRequest } from '../../../src/report/advice/advice';
 import { adviseClass, type ClassAdvice, type ClassFields } from '../../../src/report/advice/class-advice';
 import { classNotes, classObject } from '../../../src/report/advice/class-screen';
 import { accountOf } from '../../support/records';
 import { BAD_ENDS, modest, tenMinutesOf } from '../bad-ends';
-import { needing, pastJobs } from '../past-jobs';
+import { needing, pastJobs, stoppedAtLimit } from '../past-jobs';
 import { killedAtLimit, mpiMaster, mpiTask } from '../sample-records';
 
 const GIB = 1024 ** 3;
@@ -26,7 +26,7 @@ const LIKE_THEM: ClassFields = {
 
 const advise = (
   records: readonly JobRecord[],
-  more: { readonly fields?: Partial<ClassFields>; readonly risk?: number; readonly own?: OwnNeed } = {},
+  more: { readonly fields?: Partial<ClassFields>; readonly risk?: number; readonly own?: readonly JobRecord[] } = {},
 ): ClassAdvice => adviseClass(records.map(asStored), { ...LIKE_THEM, ...more.fields }, { risk: 0.01, ...more });
 
 /** Needs between 7 and 8 GiB in all, one after another in no order. */
@@ -170,7 +170,7 @@ describe('adviseClass', () => {
     const alike = { slots: 1, host_slots: 1, pe: null, submitted_at: '2026-11-01T10:00:00Z' };
     const fields = { jobName: 'sim', slots: 1, pe: null };
     const memory = { ...killedAtLimit, ...alike, job_name: 'sim' };
-    const own = ownNeed([memory]);
+    const own = [memory];
     for (const records of [[memory], [...pastJobs(90, () => ({ ...needing(1), ...alike, job_name: 'sim' })), memory]]) {
       const advised = advise(records, { fields, own }).memory;
       assert.ok((advised?.amount ?? 0) >= 6 * GIB, advised?.text);
@@ -198,12 +198,43 @@ describe('adviseClass', () => {
     assert.deepEqual([memory?.stoppedAt, memory?.largest], [null, 9 * GIB]);
   });
 
-  it('never asks for less than was measured', () => {
-    const { memory } = advise(
-      pastJobs(30, () => needing(2)),
-      { own: ownNeed(pastJobs(1, () => needing(20))) },
+  it('never asks for less than the job needed, and claims no risk or record of another request then', () => {
+    const own = pastJobs(1, () => needing(20));
+    const { memory } = advise(pastJobs(30, varying), { own, risk: 0.1 });
+    assert.deepEqual([memory?.text, memory?.risk, memory?.runs, memory?.largest], ['6G', null, 1, 5 * GIB]);
+    assert.deepEqual([memory?.predictions, memory?.failed, memory?.undecided], [0, 0, 0]);
+    assert.equal(memory?.alone?.request, adviseRequest(own)?.request);
+    const running = own.map((record) => ({ ...record, status: 'running' as const, ended_at: null, exit_status: null }));
+    assert.equal(advise(pastJobs(30, varying), { own: running }).memory?.text, '6G');
+    const small = advise(pastJobs(30, varying), { own: pastJobs(1, varying) }).memory;
+    assert.deepEqual([small?.runs, small?.alone], [30, null]);
+  });
+
+  it('counts no prediction that a stopped run leaves open', () => {
+    const some = pastJobs(60, (index) => (index % 10 === 9 ? stoppedAtLimit() : varying(index)));
+    const advice = advise(some, { risk: 0.2 });
+    const { memory } = advice;
+    assert.ok(memory?.risk != null && memory.predictions > 20 && memory.failed === 0, JSON.stringify(memory));
+    // Before the first of them no such risk could be stated.
+    assert.equal(memory.undecided, 5, JSON.stringify(memory));
+    const notes = classNotes(classObject({ fields: LIKE_THEM, advice, risk: 0.2 }));
+    assert.match(notes.join('\n'), /^Undecided: runs that were stopped at a limit below what was predicted;/m);
+  });
+
+  it('states no risk where most runs were stopped at their limit', () => {
+    const { exit_status, signal, failed, grid_engine } = BAD_ENDS['stopped-at-h_rt'];
+    const overTime = { exit_status, signal, failed, grid_engine, wallclock_seconds: 603 };
+    const advice = advise(pastJobs(30, () => overTime));
+    const memory = advise(pastJobs(30, stoppedAtLimit)).memory;
+    assert.deepEqual([memory?.text, advice.time?.text], ['1.5G', '0:20:00']);
+    for (const promise of [memory, advice.time]) {
+      assert.deepEqual([promise?.risk, promise?.predictions, promise?.mostlyStopped], [null, 0, true]);
+    }
+    const notes = classNotes(classObject({ fields: LIKE_THEM, advice, risk: 0.01 }));
+    assert.match(
+      notes.join('\n'),
+      /^h_rt: most of the runs were stopped at a limit, so no risk can be stated: twice the limit/m,
     );
-    assert.equal(memory?.text, '6G');
   });
 
   it("counts runs that are known by Grid Engine's figure alone", () => {

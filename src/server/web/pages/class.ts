@@ -1,6 +1,6 @@
 import { RISKS } from '../../../advice/margins';
 import { CLASS_COLUMNS, classNotes, classRows, classTitle } from '../../../report/advice/class-screen';
-import { REPLAY_COLUMNS, replayRows } from '../../../report/advice/replay';
+import { hasUndecided, REPLAY_COLUMNS, replayRows, UNDECIDED_NOTE } from '../../../report/advice/replay';
 import { jobTaskName } from '../../../record/job-name';
 import { formatMinute } from '../../../report/format/local-time';
 import {
@@ -81,7 +81,7 @@ function replayPart({ replay }: ClassAnswer): Html | null {
     ),
     html`<p class="faint">
       Each request rests on runs that had ended when the job was submitted. A run that needs more than its request fails
-      and is repeated with twice as much.
+      and is repeated with twice as much. ${hasUndecided(replay) ? UNDECIDED_NOTE : null}
     </p>`,
   );
 }
