@@ -33,6 +33,24 @@ function isJob(job: Pick<JobView, 'job' | 'task'>, pattern: string): boolean {
   return matchesPattern(String(job.job), pattern) || matchesPattern(jobNumber(job), pattern);
 }
 
+const known = new WeakMap<readonly string[], Map<string, boolean>>();
+
+/** Whether one of these means a text; each text is looked at once, however many jobs have it. */
+function isMeant(
+  patterns: readonly string[],
+  text: string,
+  matches: (text: string, pattern: string) => boolean,
+): boolean {
+  const before = known.get(patterns) ?? new Map<string, boolean>();
+  known.set(patterns, before);
+  let found = before.get(text);
+  if (found === undefined) before.set(text, (found = patterns.some((pattern) => matches(text, pattern))));
+  return found;
+}
+
+const letsHost = ({ host: patterns }: LiveFilter, hosts: readonly string[]): boolean =>
+  patterns.length === 0 || hosts.some((host) => isMeant(patterns, host, isHost));
+
 /** A queue is written `all.q` or `all.q@node01`, in patterns and by Grid Engine. */
 export function isQueue(queue: string, hosts: readonly string[], pattern: string): boolean {
   const name = queue.split('@', 1)[0] ?? '';
@@ -40,10 +58,11 @@ export function isQueue(queue: string, hosts: readonly string[], pattern: string
   return hosts.some((host) => matchesPattern(`${name}@${host}`, pattern));
 }
 
-const isSomewhere = (texts: readonly string[], word: string): boolean => {
-  const pattern = /[*?]/.test(word) ? word : `*${word}*`;
-  return texts.some((text) => matchesPattern(text.toLowerCase(), pattern.toLowerCase()));
-};
+const holds = (text: string, word: string): boolean =>
+  matchesPattern(text.toLowerCase(), (/[*?]/.test(word) ? word : `*${word}*`).toLowerCase());
+
+const letsAny = ({ any: words }: LiveFilter, texts: readonly string[]): boolean =>
+  words.length === 0 || texts.some((text) => isMeant(words, text, holds));
 
 /** NONE is what Grid Engine calls no project. */
 const projectOf = (project: string | null): string => project ?? 'NONE';
@@ -54,12 +73,10 @@ export function keepsJob(filter: LiveFilter, job: JobView): boolean {
   return (
     lets(filter.job, (pattern) => isJob(job, pattern)) &&
     lets(filter.owner, (pattern) => matchesPattern(job.owner, pattern)) &&
-    lets(filter.host, (pattern) => hosts.some((host) => isHost(host, pattern))) &&
+    letsHost(filter, hosts) &&
     lets(filter.queue, (pattern) => isQueue(job.queue, hosts, pattern)) &&
     lets(filter.project, (pattern) => matchesPattern(projectOf(job.project), pattern)) &&
-    lets(filter.any, (word) =>
-      isSomewhere([jobNumber(job), job.owner, job.name, job.queue, job.project ?? '', ...hosts], word),
-    )
+    letsAny(filter, [jobNumber(job), job.owner, job.name, job.queue, job.project ?? '', ...hosts])
   );
 }
 
@@ -71,7 +88,7 @@ export function keepsPending(filter: LiveFilter, job: PendingView): boolean {
     lets(filter.job, (pattern) => matchesPattern(String(job.job), pattern)) &&
     lets(filter.owner, (pattern) => matchesPattern(job.owner, pattern)) &&
     lets(filter.project, (pattern) => matchesPattern(projectOf(job.project), pattern)) &&
-    lets(filter.any, (word) => isSomewhere([String(job.job), job.owner, job.name, job.project ?? ''], word))
+    letsAny(filter, [String(job.job), job.owner, job.name, job.project ?? ''])
   );
 }
 
@@ -86,18 +103,18 @@ function keepsPart(filter: LiveFilter, part: JobPart): boolean {
   return (
     lets(filter.job, (pattern) => isJob(part, pattern)) &&
     lets(filter.owner, (pattern) => matchesPattern(part.owner, pattern)) &&
-    lets(filter.any, (word) => isSomewhere([jobNumber(part), part.owner, part.name, part.host], word))
+    letsAny(filter, [jobNumber(part), part.owner, part.name, part.host])
   );
 }
 
 /** The host with the jobs that are asked for; null: neither it nor one of its jobs is. `isAskedFor`: of its jobs. */
 function filterHost(filter: LiveFilter, host: HostView, isAskedFor: (part: JobPart) => boolean): HostView | null {
-  if (!lets(filter.host, (pattern) => isHost(host.name, pattern))) return null;
+  if (!letsHost(filter, [host.name])) return null;
   if (!asksForJobs(filter)) return host;
   const parts = host.parts.filter((part) => isAskedFor(part) && keepsPart(filter, part));
   if (parts.length > 0) return { ...host, parts };
   const byName = !asksForJobs({ ...filter, any: [] });
-  return byName && lets(filter.any, (word) => isSomewhere([host.name], word)) ? { ...host, parts } : null;
+  return byName && letsAny(filter, [host.name]) ? { ...host, parts } : null;
 }
 
 /** The hosts that are asked for, each with the jobs that are. What a job has on a host knows no queue and no project. */

@@ -33,17 +33,19 @@ export type Given<O extends LiveOptions> = {
 };
 
 const LONGEST = 512;
+/** The cluster's view is filtered while everybody else waits. */
+const MOST_PATTERNS = 32;
 
 function names(flags: string, help: string): LiveOption<readonly string[]> {
   return {
     flags,
     help,
-    wrong: 'names nothing',
+    wrong: `names nothing, or more than ${MOST_PATTERNS}`,
     write: 'a name or a glob, several with commas',
     schema: { type: 'string', minLength: 1, maxLength: LONGEST },
     read: (text) => {
-      const patterns = text.length <= LONGEST ? parsePatterns(text) : [];
-      return patterns.length === 0 ? null : patterns;
+      const patterns = text.length <= LONGEST ? [...new Set(parsePatterns(text))] : [];
+      return patterns.length === 0 || patterns.length > MOST_PATTERNS ? null : patterns;
     },
   };
 }

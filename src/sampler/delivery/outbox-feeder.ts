@@ -133,15 +133,11 @@ export async function deliverOutbox(
       for (let rows = store.outbox(BATCH); rows.length > 0; rows = store.outbox(BATCH)) {
         const done: number[] = [];
         const setBack: string[] = [];
-        const refusedBefore = refused;
+        const faulty: Answer[] = [];
         const book = (answer: Answer): void => {
           if (answer.ok) done.push(answer.id);
           else if (answer.retry) setBack.push(reasonIn(answer));
-          else {
-            store.refuse(answer.id, reasonIn(answer));
-            refused++;
-            warn(`a record was refused by the accounting DB: ${reasonIn(answer)}`);
-          }
+          else faulty.push(answer);
         };
         const status = ownStatus(store, settings, rows.at(-1)?.id);
         const ended = await deliverOnce(rows, destination, Math.min(10, patienceSeconds), book, status).catch(
@@ -149,9 +145,13 @@ export async function deliverOutbox(
         );
         store.delivered(done);
         delivered += done.length;
+        for (const answer of faulty) {
+          store.refuse(answer.id, reasonIn(answer));
+          refused++;
+          warn(`a record was refused by the accounting DB: ${reasonIn(answer)}`);
+        }
         problem = ended ?? setBack[0] ?? null;
-        if (problem === null && done.length === 0 && refused === refusedBefore)
-          problem = 'the deliverer answered nothing';
+        if (problem === null && done.length === 0 && faulty.length === 0) problem = 'the deliverer answered nothing';
         lock.noteProblem(problem);
         if (problem === null) {
           pause = FIRST_PAUSE_MS;

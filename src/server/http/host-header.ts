@@ -8,7 +8,8 @@ const LOOPBACK_NAMES = new Set(['localhost', 'localhost.localdomain', 'ip6-local
 /** Name or address of a `Host` header or of a place, in one form; '' for what is neither. */
 export function plainHost(host: string): string {
   const bracketed = /^\[([0-9a-f:.]+)(?:%[^\]]*)?\](?::\d*)?$/i.exec(host)?.[1];
-  const name = (bracketed ?? (isIPv6(host) ? host : host.replace(/:\d*$/, ''))).toLowerCase().replace(/\.$/, '');
+  const plain = isIPv6(host) ? host.replace(/%.*$/, '') : host.replace(/:\d*$/, '');
+  const name = (bracketed ?? plain).toLowerCase().replace(/\.$/, '');
   if (isIPv6(name)) return new URL(`http://[${name}]/`).hostname.slice(1, -1).replace(/^::ffff:(?=[\d.]+$)/, '');
   return /^[a-z0-9_.-]{1,253}$/.test(name) ? name : '';
 }

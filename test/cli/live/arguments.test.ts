@@ -18,6 +18,9 @@ describe('the arguments of the live commands', () => {
     assert.deepEqual(filterOf(readOptions(JOBS_OPTIONS, { owner: 'a,b*' })).owner, ['a', 'b*']);
     assert.deepEqual(filterOf(readOptions(JOBS_OPTIONS, {})).job, []);
     assert.throws(() => readOptions(JOBS_OPTIONS, { host: '' }), /--host: "" names nothing/);
+    const many = Array.from({ length: 33 }, (_, index) => `n${index}`).join();
+    assert.throws(() => readOptions(JOBS_OPTIONS, { host: many }), /names nothing, or more than 32/);
+    assert.deepEqual(readOptions(JOBS_OPTIONS, { host: 'a,b,a' }).host, ['a', 'b']);
   });
 
   it('are orders', () => {

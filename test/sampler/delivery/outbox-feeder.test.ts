@@ -141,6 +141,16 @@ describe('deliverOutbox', () => {
     assert.deepEqual(await jobsIn(settings.accounting, 1, 3), [1, 3]);
   });
 
+  it('fails, and takes no service along, where the node’s own store is busy', async (t) => {
+    const { settings, store } = newNode(t);
+    put(store, record(1), { revision: 5 });
+    store.refuse = () => {
+      throw new Error('database is locked');
+    };
+    await assert.rejects(deliverOutbox(store, settings, 5), /database is locked/);
+    assert.deepEqual(await jobsIn(settings.accounting, 1), [1]);
+  });
+
   it('loses nothing while the accounting DB is dead, and says what is wrong', async (t) => {
     const { settings, store } = newNode(t);
     put(store, record(1), record(2));

@@ -40,6 +40,7 @@ describe('hostHeaderCheck', () => {
 
 describe('plainHost', () => {
   it('has one form for each address', () => {
+    assert.equal(plainHost('fe80::1%eth0'), plainHost('[fe80::1%eth0]:80'));
     const forms = [plainHost('[0:0:0:0:0:0:0:1]:80'), plainHost('::1'), plainHost('FOO.example.:80')];
     assert.deepEqual(forms, ['::1', '::1', 'foo.example']);
   });
