@@ -1,19 +1,21 @@
 import { spawn } from 'node:child_process';
-import { existsSync } from 'node:fs';
+import { closeSync, constants, existsSync, openSync } from 'node:fs';
 import { connect } from 'node:net';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Ownership } from '../../base/set-owner';
 import { check } from '../../base/shape';
+import { tryLock } from '../../native/libc';
 import { peerCredentials, type PeerCredentials } from '../../native/peer-credentials';
 import type { Settings } from '../../record/settings';
 import { ClientError, newServerClient } from '../../server/client/server-client';
 import { healthShape } from '../../server/routes/health';
+import { startTicksOf } from '../../sampler/job/pid-file';
 import { usageError } from '../command';
 import { delivererOwner } from '../stores/maintenance';
 import { directorySteps } from './directories';
 import { hookDirectory, type SystemPlaces } from './places';
-import { isAttended, removalSteps, SERVER, setUpSteps, type Host } from './services';
+import { isAttended, removalSteps, SERVER, setUpSteps, systemctl, type Host } from './services';
 import type { Step } from './steps';
 
 const ANSWERS_WITHIN_MS = 30_000;
@@ -81,18 +83,45 @@ async function serverAt(socket: string): Promise<PeerCredentials | null> {
   });
 }
 
-/** Ends a server of that user. */
+/** Whether hooks/serve.sh runs a server there, be it one that begins or ends. */
+function isLocked(socket: string): boolean {
+  let file: number;
+  try {
+    // The directory is another user's, who may put anything there.
+    file = openSync(join(dirname(socket), 'lock'), constants.O_RDWR | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+  } catch {
+    return false;
+  }
+  try {
+    return !tryLock(file);
+  } finally {
+    closeSync(file);
+  }
+}
+
+/** Ends a server of that user, and waits until it is gone with its lock: until then the next one leaves at once. */
 async function endServer(socket: string, { uid }: Ownership): Promise<string | null> {
-  const server = await serverAt(socket);
-  if (server === null) return null;
-  if (server.uid !== uid) return `the server at ${socket} is uid ${server.uid}'s, not ${uid}'s: end it by hand`;
-  process.kill(server.pid, 'SIGTERM');
   const deadline = performance.now() + ENDS_WITHIN_MS;
-  while ((await serverAt(socket))?.pid === server.pid) {
-    if (performance.now() > deadline) return `the server (process ${server.pid}) does not end: end it by hand`;
+  const told = new Set<number>();
+  for (;;) {
+    const server = await serverAt(socket);
+    if (server !== null && server.uid !== uid)
+      return `the server at ${socket} is uid ${server.uid}'s, not ${uid}'s: end it by hand`;
+    if (server !== null && !told.has(server.pid) && startTicksOf(server.pid) !== null) {
+      process.kill(server.pid, 'SIGTERM');
+      told.add(server.pid);
+    }
+    const left = [...told].filter((pid) => startTicksOf(pid) !== null);
+    if (server === null && left.length === 0 && !isLocked(socket)) return null;
+    if (performance.now() > deadline)
+      return `the server (${left.length > 0 ? `process ${left.join(', ')}` : `lock ${dirname(socket)}/lock`}) does not end: end it by hand`;
     await sleep(50);
   }
-  return null;
+}
+
+/** Whether the server is up that systemd or cron starts here. */
+function isUp({ units }: SystemPlaces, socket: string): boolean {
+  return units === null ? isLocked(socket) : systemctl(['is-active', '--quiet', `${SERVER.name}.service`], '') === null;
 }
 
 /**
@@ -106,7 +135,7 @@ export function serveSteps(host: Host, renewed: boolean): Step[] {
     throw usageError(`serve_socket = "${socket}": only letters, digits and ./@+-_ with install --serve`);
   const identity = delivererOwner(settings);
   const steps = setUpSteps(SERVER, host, {
-    runs: !renewed && isAttended(places),
+    runs: !renewed && isAttended(places) && isUp(places, socket),
     now: {
       says: 'start the server',
       apply: async () => (await endServer(socket, identity)) ?? startNow(prefix, socket, identity),

@@ -3,18 +3,34 @@ import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { temporaryDirectory } from '../../support/temporary-directory';
 
-/** A directory of units, and what systemctl was called with since this was last asked. */
-export function fakeSystemd(t: TestContext): { readonly units: string; readonly said: () => readonly string[] } {
+interface FakeSystemd {
+  /** A directory of units. */
+  readonly units: string;
+  /** What systemctl was told since this was last asked. */
+  readonly said: () => readonly string[];
+  /** From now on no unit is active. */
+  readonly stop: () => void;
+}
+
+export function fakeSystemd(t: TestContext): FakeSystemd {
   const directory = temporaryDirectory();
-  const log = join(directory, 'log');
+  const [log, stopped] = [join(directory, 'log'), join(directory, 'stopped')];
   const [commands, units] = ['bin', 'units'].map((name) => join(directory, name)) as [string, string];
   for (const path of [commands, units]) mkdirSync(path);
-  writeFileSync(join(commands, 'systemctl'), `#!/bin/sh\necho "$*" >> '${log}'\n`, { mode: 0o755 });
+  writeFileSync(
+    join(commands, 'systemctl'),
+    `#!/bin/sh
+[ "$1" != is-active ] || { [ ! -e '${stopped}' ]; exit; }
+echo "$*" >> '${log}'
+`,
+    { mode: 0o755 },
+  );
   const before = process.env.PATH;
   process.env.PATH = `${commands}:${before}`;
   t.after(() => void (process.env.PATH = before));
   return {
     units,
+    stop: () => writeFileSync(stopped, ''),
     said: () => {
       if (!existsSync(log)) return [];
       const lines = readFileSync(log, 'utf8').trim().split('\n');

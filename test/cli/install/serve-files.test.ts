@@ -12,13 +12,14 @@ import {
 } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
-import { commandPath } from '../../../src/cli/install/places';
+import { commandPath, hookDirectory } from '../../../src/cli/install/places';
 import { removeServeSteps, serveSteps } from '../../../src/cli/install/serve-files';
 import { fromTemplate, isSetUp, SERVER, type Host } from '../../../src/cli/install/services';
 import type { Step } from '../../../src/cli/install/steps';
 import { packageRoot } from '../../../src/base/package-root';
 import { DEFAULT_SETTINGS } from '../../../src/record/settings';
 import { temporaryDirectory } from '../../support/temporary-directory';
+import { until } from '../../support/until';
 import { fakeSystemd } from './fake-systemd';
 
 const isRoot = process.getuid?.() === 0;
@@ -53,7 +54,7 @@ async function apply(steps: readonly Step[]): Promise<readonly (string | null)[]
 }
 
 async function onSystemd(t: TestContext): Promise<void> {
-  const { units, said } = fakeSystemd(t);
+  const { units, said, stop } = fakeSystemd(t);
   const host = newHost(units);
   const { places, settings } = host;
   const steps = serveSteps(host, false);
@@ -73,6 +74,11 @@ async function onSystemd(t: TestContext): Promise<void> {
   );
   // Another program: the server is started anew.
   assert.deepEqual(await apply(serveSteps(host, true)), []);
+  assert.equal(said().at(-1), 'restart qmemacct-serve.socket qmemacct-serve.service');
+
+  // One that was ended.
+  stop();
+  assert.deepEqual(await apply(serveSteps(host, false)), []);
   assert.equal(said().at(-1), 'restart qmemacct-serve.socket qmemacct-serve.service');
 
   writeFileSync(join(units, 'qmemacct-serve.service'), service.replace('Nice=5', 'Nice=1'));
@@ -116,6 +122,50 @@ function started(directory: string, locked: string): string {
   return stdout;
 }
 
+/** Answers at the path that --config names; its socket is gone a while before itself. */
+const SLOW_TO_END = `
+const { appendFileSync, rmSync } = require('node:fs');
+const path = process.argv[3];
+rmSync(path, { force: true });
+const server = require('node:net').createServer().listen(path, () => appendFileSync(path + '.pids', process.pid + '\\n'));
+process.on('SIGTERM', () => { server.close(); setTimeout(() => process.exit(), 1000); });
+`;
+
+async function byCron(t: TestContext): Promise<void> {
+  const made = newHost(null);
+  const host = { ...made, settings: { ...made.settings, deliver_as: 'root' } };
+  const { prefix, places, settings } = host;
+  const { serve_socket: socket } = settings;
+  const [hooks, program] = [hookDirectory(prefix), join(prefix, 'current/dist/src/cli')];
+  for (const path of [hooks, program]) mkdirSync(path, { recursive: true });
+  copyFileSync(join(packageRoot(), 'hooks/serve.sh'), join(hooks, 'serve.sh'));
+  writeFileSync(join(program, 'main.js'), SLOW_TO_END);
+  writeFileSync(
+    join(hooks, 'hook.conf'),
+    `node=${process.execPath}\nprogram=${join(prefix, 'current')}\nsettings=${socket}\n`,
+  );
+  const pids = (): readonly number[] =>
+    existsSync(`${socket}.pids`) ? readFileSync(`${socket}.pids`, 'utf8').trim().split('\n').map(Number) : [];
+  t.after(() => {
+    for (const pid of pids()) if (existsSync(`/proc/${pid}`)) process.kill(pid, 'SIGKILL');
+  });
+  assert.deepEqual(await apply(serveSteps(host, false)), []);
+  await until(() => pids().length === 1, 'the first server');
+  assert.deepEqual(serveSteps(host, false), []);
+
+  assert.deepEqual(await apply(serveSteps(host, true)), []);
+  await until(() => pids().length === 2, 'the server of the new program');
+  const [first, second] = pids() as [number, number];
+  assert.ok(!existsSync(`/proc/${first}`));
+
+  process.kill(second, 'SIGKILL');
+  await until(() => serveSteps(host, false).some(({ says }) => says === 'start the server'), 'one that is to start');
+  assert.deepEqual(await apply(serveSteps(host, false)), []);
+  await until(() => pids().length === 3, 'the server after one that was killed');
+  for (const { apply: act } of removeServeSteps(places, settings)) assert.equal(await act(), null);
+  assert.ok(!existsSync(`/proc/${pids()[2]}`));
+}
+
 describe('files of the server', () => {
   it('one runs at a time, by a lock that nobody else can hold', () => {
     const directory = temporaryDirectory();
@@ -128,6 +178,8 @@ describe('files of the server', () => {
   });
 
   it('units: enabled and started, changed ones kept, the rest stopped and removed', asRoot, onSystemd);
+
+  it('by cron: the next one starts when the old one is gone, and whenever none runs', asRoot, byCron);
 
   it('units that systemd takes', { skip: !existsSync(analyse) && 'no systemd-analyze' }, taken);
 
