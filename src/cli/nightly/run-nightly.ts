@@ -155,7 +155,7 @@ class NightlyRun {
       parts.settings.mail_owners === 'nobody' ? new Map() : await this.attempt('digests', parts.choices);
     const store = await this.attempt('accounting DB', parts.openStore);
     try {
-      if (store !== null) await this.tidy(store);
+      const isSummed = store !== null && (await this.tidy(store));
       for (const night of nights) {
         // One that is done, and is done again by force, stays done whatever comes.
         if (this.ledger.night(night.day) === null)
@@ -164,10 +164,10 @@ class NightlyRun {
         const site = store === null ? null : await this.attempt(what, () => parts.report(store, night, null));
         if (site === null || store === null) this.unreported.push(night.day);
         else {
-          await this.writeReport(night.day, site);
+          const isWritten = await this.writeReport(night.day, site);
           const left = mailer === null ? 0 : await this.mail(night, { store, site, mailer, choices });
           const mailBroken = this.sends && (mailer === null || choices === null);
-          if (this.stopped() || left > 0 || mailBroken) this.open.push(night.day);
+          if (this.stopped() || !isSummed || !isWritten || left > 0 || mailBroken) this.open.push(night.day);
           else {
             this.settle(night.day, 'done', mailer !== null || !wantsMail(parts.settings));
             this.done.push(night.day);
@@ -182,14 +182,17 @@ class NightlyRun {
     }
   }
 
-  private async tidy(store: HistoryStore): Promise<void> {
+  /** Resolves to whether the reports are of all that there is. */
+  private async tidy(store: HistoryStore): Promise<boolean> {
     const { settings, signal, print, now, progress } = this.parts;
     const work = (step: string): LongWork => ({ signal, onProgress: (done, of) => progress(step, done, of) });
-    await this.attempt('import', async () => {
+    const imported = await this.attempt('import', async () => {
       print(`import: ${await this.parts.importAccounting(store, work('import'))}`);
+      return true;
     });
-    await this.attempt('roll-up', async () => {
+    const summed = await this.attempt('roll-up', async () => {
       print(`roll-up: ${formatCount(await store.rollUp(work('roll-up')))} days summed`);
+      return true;
     });
     await this.attempt('prune', async () => {
       const rules = {
@@ -202,15 +205,19 @@ class NightlyRun {
         `prune: ${formatCount(records)} records, ${formatCount(series)} charts, ${formatCount(rollups)} sums removed`,
       );
     });
+    return imported !== null && summed !== null;
   }
 
-  private async writeReport(day: string, site: MailReport): Promise<void> {
+  /** Resolves to whether the report is where it is to be. */
+  private async writeReport(day: string, site: MailReport): Promise<boolean> {
     const { report_dir: directory, accounting_mode: mode } = this.parts.settings;
-    if (directory === '') return;
-    await this.attempt(`report of ${day}`, () => {
+    if (directory === '') return true;
+    const written = await this.attempt(`report of ${day}`, () => {
       writeReport(directory, day, parseInt(mode, 8), site);
       this.parts.print(`report: ${directory}/${day}.html`);
+      return true;
     });
+    return written !== null;
   }
 
   /** Resolves to how many mails are still to be sent. */

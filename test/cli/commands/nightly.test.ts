@@ -124,7 +124,7 @@ describe('nightly', () => {
     const { run, terminal, mails } = place('', failing);
     assert.equal(await run(), 3);
     assert.equal(terminal.warnings(), 'qmemacct: import: accounting: no such file\n');
-    assert.equal(terminal.output(), 'done: 2026-11-20; 1 mail sent; 1 problem\n');
+    assert.equal(terminal.output(), 'to be tried again: 2026-11-20; 1 mail sent; 1 problem\n');
     assert.deepEqual(mails(), ['ops']);
   });
 

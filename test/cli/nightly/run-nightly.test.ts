@@ -161,6 +161,28 @@ describe('a night', () => {
     assert.deepEqual(recipients(), ['ops', 'alice', 'bob', 'carol']);
   });
 
+  it('whose import, roll-up or report file failed is open until it is whole, and sends no mail twice', async (t) => {
+    const broken: readonly [RegExp, Partial<Settings>, Partial<NightlyParts>][] = [
+      [/^import: denied$/, {}, { importAccounting: () => Promise.reject(new Error('denied')) }],
+      [
+        /^roll-up: denied$/,
+        {},
+        { openStore: () => Promise.resolve(fakeHistory([], { rollUp: () => Promise.reject(new Error('denied')) })) },
+      ],
+      [/^report of 2026-11-20: ENOTDIR/, { report_dir: '/dev/null/reports' }, {}],
+    ];
+    for (const [trouble, settings, parts] of broken) {
+      const { night, recipients, directory } = await site(t);
+      const first = await runOnce(night(settings, parts), { date: '2026-11-20' });
+      assert.deepEqual([first.done, first.open], [[], ['2026-11-20']], trouble.source);
+      assert.match(first.troubles.join('\n'), trouble);
+      const second = await runOnce(night(), { date: '2026-11-20' });
+      assert.deepEqual([second.done, second.open, second.mails.before], [['2026-11-20'], [], 4], trouble.source);
+      assert.equal(recipients().length, 4);
+      assert.equal(readdirSync(join(directory, 'reports')).length, 2);
+    }
+  });
+
   it('without a report is told once a day, and tried again', async (t) => {
     const { night, recipients, sink } = await site(t);
     const away = () => night({}, { openStore: () => Promise.reject(new Error('no such host')) });
