@@ -84,8 +84,22 @@ export function ledgerDirectory(settings: Pick<Settings, 'accounting' | 'report_
   return join(reports === '' ? state : reports, 'nightly');
 }
 
+const NO_ROOM = ['ENOSPC', 'EDQUOT'];
+
 function unavailable(path: string, problem: string, cause?: unknown): CommandError {
   return new CommandError(`${path}: ${problem}`, EXIT.unavailable, { cause });
+}
+
+const isWithoutRoom = (error: unknown): boolean => NO_ROOM.includes((error as NodeJS.ErrnoException).code ?? '');
+
+/** Writes to the ledger. Throws CommandError where there is no room for that. */
+function writing<T>(directory: string, write: () => T): T {
+  try {
+    return write();
+  } catch (error) {
+    if (!isWithoutRoom(error)) throw error;
+    throw unavailable(directory, 'its file system is full, or a quota is used up; make room there', error);
+  }
 }
 
 function requireOwn(directory: string): void {
@@ -104,6 +118,7 @@ function makeOwn(directory: string): void {
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code === 'EEXIST') return;
+    if (isWithoutRoom(error)) throw error;
     // Not made here: where a file system is not mounted, an empty ledger would let every mail go again.
     if (code === 'ENOENT')
       throw unavailable(directory, `${dirname(directory)} is missing; mount it, or make it`, error);
@@ -130,6 +145,9 @@ function writeAnew(path: string, text: string): void {
   try {
     writeFileSync(descriptor, text);
     fsyncSync(descriptor);
+  } catch (error) {
+    rmSync(path, { force: true });
+    throw error;
   } finally {
     closeSync(descriptor);
   }
@@ -168,23 +186,25 @@ function takeLock(path: string, who: string, warn: (line: string) => void): numb
     closeSync(lock);
     throw unavailable(path, `another nightly job is at work${holder}; this one leaves it to that`);
   }
-  replaceText(path, `${who}\n`);
+  try {
+    // In place: the lock is on this very file.
+    writeFileSync(path, `${who}\n`);
+  } catch (error) {
+    // Who holds it is for others to read; the lock holds without.
+    if (!isWithoutRoom(error)) throw error;
+  }
   return lock;
-}
-
-/** In place: the lock is on this very file. */
-function replaceText(path: string, text: string): void {
-  writeFileSync(path, text);
 }
 
 function fileName({ kind, to }: MailName): string {
   return `${kind}-${createHash('sha256').update(to).digest('hex').slice(0, 24)}`;
 }
 
+const mailPath = (directory: string, day: string, mail: MailName, what: 'claim' | 'outcome'): string =>
+  join(directory, day, `${fileName(mail)}.${what}`);
+
 /** A ledger to look into, with which nothing can be changed; where there is none: an empty one. */
 export function readLedger(directory: string): Pick<Ledger, 'night' | 'begunBy' | 'stateOf'> {
-  const pathOf = (day: string, mail: MailName, what: string): string =>
-    join(directory, day, `${fileName(mail)}.${what}`);
   return {
     night: (day) => readFile(settledNight, join(directory, day, 'night.json')),
     begunBy: (day) => {
@@ -192,9 +212,9 @@ export function readLedger(directory: string): Pick<Ledger, 'night' | 'begunBy' 
       return readFile(begunNight, join(directory, day, 'night.json'))?.by ?? 'due';
     },
     stateOf: (day, mail) => {
-      const found = readFile(outcomeShape, pathOf(day, mail, 'outcome'));
+      const found = readFile(outcomeShape, mailPath(directory, day, mail, 'outcome'));
       if (found !== null) return found.outcome;
-      const isClaimed = lstatSync(pathOf(day, mail, 'claim'), { throwIfNoEntry: false }) !== undefined;
+      const isClaimed = lstatSync(mailPath(directory, day, mail, 'claim'), { throwIfNoEntry: false }) !== undefined;
       return isClaimed ? 'doubt' : 'open';
     },
   };
@@ -202,18 +222,18 @@ export function readLedger(directory: string): Pick<Ledger, 'night' | 'begunBy' 
 
 /** Opens the ledger, makes it where there is none, and keeps everybody else out. Throws CommandError. */
 export function openLedger(directory: string, who: string, warn: (line: string) => void): Ledger {
-  makeOwn(directory);
+  writing(directory, () => makeOwn(directory));
   requireOwn(directory);
-  const lock = takeLock(join(directory, 'lock'), who, warn);
+  const lock = writing(directory, () => takeLock(join(directory, 'lock'), who, warn));
   const looking = readLedger(directory);
-  const pathOf = (day: string, mail: MailName, what: string): string =>
-    join(directory, day, `${fileName(mail)}.${what}`);
   /** A night whose turn has come once does not become one that was only asked for. */
   const write = (day: string, night: { readonly state: string; readonly by: Turn }): void => {
     const by = looking.begunBy(day) === 'due' ? 'due' : night.by;
-    makeOwn(join(directory, day));
-    replaceFile(join(directory, day, 'night.json'), `${JSON.stringify({ ...night, by })}\n`, 0o600);
-    syncDirectory(join(directory, day));
+    writing(directory, () => {
+      makeOwn(join(directory, day));
+      replaceFile(join(directory, day, 'night.json'), `${JSON.stringify({ ...night, by })}\n`, 0o600);
+      syncDirectory(join(directory, day));
+    });
   };
   return {
     ...looking,
@@ -224,9 +244,11 @@ export function openLedger(directory: string, who: string, warn: (line: string) 
     claim: (day, mail) => {
       const found = looking.stateOf(day, mail);
       if (found !== 'open') return found;
-      makeOwn(join(directory, day));
       try {
-        writeAnew(pathOf(day, mail, 'claim'), `${JSON.stringify({ ...mail, who })}\n`);
+        writing(directory, () => {
+          makeOwn(join(directory, day));
+          writeAnew(mailPath(directory, day, mail, 'claim'), `${JSON.stringify({ ...mail, who })}\n`);
+        });
         return 'mine';
       } catch (error) {
         if ((error as NodeJS.ErrnoException).code === 'EEXIST') return 'doubt';
@@ -234,11 +256,14 @@ export function openLedger(directory: string, who: string, warn: (line: string) 
       }
     },
     conclude: (day, mail, outcome, reason) => {
-      replaceFile(pathOf(day, mail, 'outcome'), `${JSON.stringify({ ...mail, outcome, reason })}\n`, 0o600);
-      syncDirectory(join(directory, day));
+      writing(directory, () => {
+        const text = `${JSON.stringify({ ...mail, outcome, reason })}\n`;
+        replaceFile(mailPath(directory, day, mail, 'outcome'), text, 0o600);
+        syncDirectory(join(directory, day));
+      });
     },
     release: (day, mail) => {
-      for (const what of ['outcome', 'claim']) rmSync(pathOf(day, mail, what), { force: true });
+      for (const what of ['outcome', 'claim'] as const) rmSync(mailPath(directory, day, mail, what), { force: true });
       syncDirectory(join(directory, day));
     },
     forgetBefore: (limit, { unsettled } = { unsettled: false }) => {

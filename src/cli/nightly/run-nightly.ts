@@ -108,7 +108,7 @@ class NightlyRun {
 
   async run(): Promise<NightlyOutcome> {
     const { nights, skipped } = chooseNights(this.parts.now, knownOf(this.ledger, this.sends), this.options);
-    this.skip(skipped);
+    await this.skip(skipped);
     if (nights.length > 0) await this.take(nights);
     const { done, unreported, open, mails, troubles } = this;
     const interrupted = nights.length > 0 && this.stopped();
@@ -135,13 +135,18 @@ class NightlyRun {
     }
   }
 
-  private settle(day: string, state: 'done' | 'skipped', mailed: boolean): void {
+  /** Resolves to whether the night is settled. */
+  private async settle(day: string, state: 'done' | 'skipped', mailed: boolean): Promise<boolean> {
     const by = this.options.date === undefined ? 'due' : 'date';
-    this.ledger.settle(day, { state, by, mailed, at: new Date().toISOString(), host: this.parts.host });
+    const settled = await this.attempt('ledger', () => {
+      this.ledger.settle(day, { state, by, mailed, at: new Date().toISOString(), host: this.parts.host });
+      return true;
+    });
+    return settled !== null;
   }
 
-  private skip(days: readonly string[]): void {
-    for (const day of days) this.settle(day, 'skipped', false);
+  private async skip(days: readonly string[]): Promise<void> {
+    for (const day of days) await this.settle(day, 'skipped', false);
     const [first, last] = [days[0], days.at(-1)];
     if (first === undefined || last === undefined) return;
     const span = first === last ? first : `${first} to ${last}`;
@@ -159,7 +164,9 @@ class NightlyRun {
       for (const night of nights) {
         // One that is done, and is done again by force, stays done whatever comes.
         if (this.ledger.night(night.day) === null)
-          this.ledger.begin(night.day, this.options.date === undefined ? 'due' : 'date');
+          await this.attempt('ledger', () =>
+            this.ledger.begin(night.day, this.options.date === undefined ? 'due' : 'date'),
+          );
         const what = `report of ${night.day}`;
         const site = store === null ? null : await this.attempt(what, () => parts.report(store, night, null));
         if (site === null || store === null) this.unreported.push(night.day);
@@ -167,11 +174,10 @@ class NightlyRun {
           const isWritten = await this.writeReport(night.day, site);
           const left = mailer === null ? 0 : await this.mail(night, { store, site, mailer, choices });
           const mailBroken = this.sends && (mailer === null || choices === null);
-          if (this.stopped() || !isSummed || !isWritten || left > 0 || mailBroken) this.open.push(night.day);
-          else {
-            this.settle(night.day, 'done', mailer !== null || !wantsMail(parts.settings));
-            this.done.push(night.day);
-          }
+          const isWhole = !this.stopped() && isSummed && isWritten && left === 0 && !mailBroken;
+          const mailed = mailer !== null || !wantsMail(parts.settings);
+          const isDone = isWhole && (await this.settle(night.day, 'done', mailed));
+          (isDone ? this.done : this.open).push(night.day);
         }
       }
       await this.forget();

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
-import { chmodSync, existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { chmodSync, existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import {
@@ -93,6 +94,30 @@ describe('the ledger', () => {
       writeFileSync(join(directory, DAY, 'night.json'), text);
       assert.equal(readLedger(directory).night(DAY), null, text);
     }
+  });
+
+  it('on a full disk says so, takes no claim for one, and keeps others out', (t) => {
+    const place = temporaryDirectory();
+    if (spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=64k,mode=700', 'tmpfs', place]).status !== 0) {
+      t.skip("tmpfs can't be mounted here");
+      return;
+    }
+    t.after(() => spawnSync('umount', ['-l', place]));
+    const directory = join(place, 'nightly');
+    openLedger(directory, 'a', silent).close();
+    const fill = join(place, 'fill');
+    assert.throws(() => writeFileSync(fill, Buffer.alloc(1024 * 1024)), /ENOSPC/);
+    const ledger = openLedger(directory, 'login1 17 x', silent);
+    assert.throws(() => openLedger(directory, 'b', silent), /another nightly job is at work/);
+    const full = { name: 'CommandError', message: /^\S+\/nightly: its file system is full, .*; make room there$/ };
+    assert.throws(() => ledger.begin(DAY, 'due'), full);
+    assert.throws(() => ledger.settle(DAY, settled), full);
+    assert.throws(() => ledger.claim(DAY, mail), full);
+    assert.throws(() => ledger.conclude(DAY, mail, 'sent', ''), full);
+    assert.equal(ledger.stateOf(DAY, mail), 'open');
+    rmSync(fill);
+    assert.equal(ledger.claim(DAY, mail), 'mine');
+    ledger.close();
   });
 
   it('refuses a directory that others may write to', () => {

@@ -183,6 +183,22 @@ describe('a night', () => {
     }
   });
 
+  it('that the ledger has no room for is done as far as it can be, and stays open', async (t) => {
+    const { night, recipients, directory } = await site(t);
+    const one = night();
+    const full = (): never => {
+      throw new Error('nightly: no room');
+    };
+    const ledger = ledgerOf(one);
+    const outcome = await runNightly(one.parts, { ...ledger, begin: full, settle: full }, { mail: true });
+    ledger.close();
+    assert.deepEqual([outcome.done, outcome.open], [[], ['2026-11-20']]);
+    assert.deepEqual(outcome.troubles, ['ledger: nightly: no room', 'ledger: nightly: no room']);
+    assert.equal(readdirSync(join(directory, 'reports')).length, 2);
+    assert.deepEqual((await runOnce(night())).done, ['2026-11-20']);
+    assert.equal(recipients().length, 4);
+  });
+
   it('without a report is told once a day, and tried again', async (t) => {
     const { night, recipients, sink } = await site(t);
     const away = () => night({}, { openStore: () => Promise.reject(new Error('no such host')) });
