@@ -7,6 +7,9 @@ const { ok, warning, problem } = findingsIn('accounting');
 
 const FULL_SOON_DAYS = 90;
 const FULL_AT_ONCE_DAYS = 7;
+/** Less does not hold the journal of a larger delivery. */
+const LEAST_FREE_BYTES = 4 * 1024 * 1024;
+const FIX = 'make room, or keep records and series for a shorter time: see "qmemacct prune --help"';
 /** Beyond that, a forecast means nothing. */
 const FAR_DAYS = 3650;
 const DAY_MS = 86_400_000;
@@ -14,6 +17,7 @@ const DAY_MS = 86_400_000;
 /** How large the accounting DB is, and when its disk will be full if jobs come as in the last four weeks. */
 export function checkSize({ bytes, spare_bytes: spare, bytes_a_day: daily, free }: SizeOf, now: Date): Finding {
   const head = `${formatBytes(bytes)}, and ${formatBytes(free)} are free on its disk`;
+  if (free < LEAST_FREE_BYTES) return problem('size', `${head}: records can't be delivered`, FIX);
   if (daily === null) return ok('size', `${head}; how fast it grows is known after a day`);
   const days = daily === 0 ? Infinity : (spare + free) / daily;
   const rate = `it grows by ${formatBytes(daily)} a day`;
@@ -21,7 +25,7 @@ export function checkSize({ bytes, spare_bytes: spare, bytes_a_day: daily, free 
   const says = `${head}; ${rate}: full on ${formatDay(new Date(now.getTime() + days * DAY_MS))}`;
   if (days > FULL_SOON_DAYS) return ok('size', says);
   const say = days > FULL_AT_ONCE_DAYS ? warning : problem;
-  return say('size', says, 'make room, or keep records and series for a shorter time: see "qmemacct prune --help"');
+  return say('size', says, FIX);
 }
 
 type SizeOf = NonNullable<StoreProbe['size']>;

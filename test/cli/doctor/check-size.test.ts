@@ -48,6 +48,17 @@ describe('the size of the accounting DB', () => {
     assert.match(found({ bytes_a_day: 0 }), /^ok: .*enough for more than ten years$/);
   });
 
+  it('is a problem where next to nothing is free, however slowly it grows', () => {
+    for (const daily of [null, 0, MIB]) {
+      const { severity, says, fix } = checkSize({ ...size, bytes_a_day: daily, free: 0, spare_bytes: 400 * MIB }, now);
+      assert.deepEqual(
+        [severity, says],
+        ['problem', "100 MiB, and 0 B are free on its disk: records can't be delivered"],
+      );
+      assert.match(fix ?? '', /^make room/);
+    }
+  });
+
   it('is told without one on the first day', () => {
     const { severity, says } = checkSize({ ...size, bytes_a_day: null }, now);
     assert.equal(severity, 'ok');
