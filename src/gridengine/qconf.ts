@@ -1,5 +1,6 @@
 import { execFile } from 'node:child_process';
-import type { CellLocation } from './find-cell';
+import { silence } from './client-problem';
+import type { CellLocation, CellSettings } from './find-cell';
 import { clientEnvironment, findClient } from './find-client';
 
 interface QconfAnswer {
@@ -11,12 +12,20 @@ interface QconfAnswer {
 /** Runs `qconf` with these arguments; any exit status is an answer. Rejects when it can't be started. */
 export type Qconf = (args: readonly string[]) => Promise<QconfAnswer>;
 
-/** qmaster answers in milliseconds or is down. */
-const TIMEOUT_MS = 60_000;
 const MOST_BYTES = 64 * 1024 * 1024;
 
+/** What qmemacct.toml says of the cell and of asking it. */
+export interface QconfSettings extends CellSettings {
+  /** Seconds until a command that has not answered is ended. */
+  readonly command_timeout: number;
+}
+
 /** The qconf of this machine's cell; null where there is none. Throws UntrustedError (findClient). */
-export function findQconf(env: Readonly<Record<string, string | undefined>>, cell: CellLocation | null): Qconf | null {
+export function findQconf(
+  env: Readonly<Record<string, string | undefined>>,
+  cell: CellLocation | null,
+  { command_timeout: seconds }: Pick<QconfSettings, 'command_timeout'>,
+): Qconf | null {
   const file = findClient('qconf', env, cell);
   if (file === null) return null;
   return (args) =>
@@ -24,11 +33,13 @@ export function findQconf(env: Readonly<Record<string, string | undefined>>, cel
       const options = {
         // Without SGE_SINGLE_LINE long values are broken at commas and blanks, and which of them is lost.
         env: { ...clientEnvironment(env, cell), SGE_SINGLE_LINE: '1' },
-        timeout: TIMEOUT_MS,
+        timeout: seconds * 1000,
         maxBuffer: MOST_BYTES,
       };
       const child = execFile(file, [...args], options, (error, stdout, stderr) => {
-        if (error !== null && child.exitCode === null) reject(new Error(`${file} ${args.join(' ')}: ${error.message}`));
+        if (error?.killed === true && error.code == null) reject(new Error(silence('qconf', seconds)));
+        else if (error !== null && child.exitCode === null)
+          reject(new Error(`${file} ${args.join(' ')}: ${error.message}`));
         else resolve({ status: child.exitCode ?? 1, stdout, stderr });
       });
       child.stdin?.end();

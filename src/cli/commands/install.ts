@@ -147,7 +147,8 @@ async function installNode(options: InstallOptions, terminal: Terminal): Promise
     ...(options.stateDir === undefined ? {} : { state_dir: options.stateDir }),
     ...(options.runDir === undefined ? {} : { run_dir: options.runDir }),
   };
-  const ofCell = await settingsOfCell(findCell(terminal.env, loadSettings(options.config)), terminal.env);
+  const before = loadSettings(options.config);
+  const ofCell = await settingsOfCell(findCell(terminal.env, before), terminal.env, before);
   const chosen = chooseNodeSettings(options.config, given, ofCell);
   const installation = planNode({
     source: packageRoot(),

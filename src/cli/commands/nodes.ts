@@ -42,6 +42,8 @@ export interface NodesSources extends Pick<Sources, 'open' | 'askServer'> {
 
 const CHECK_STATUS: Readonly<Record<NodeState, number>> = { ok: 0, warning: 1, critical: 2 };
 const CHECK_UNKNOWN = 3;
+/** A monitoring system ends what takes long, and hosts with a heartbeat are known without Grid Engine. */
+const MOST_WAIT_SECONDS = 5;
 
 function secondsOf(option: string, text: string, now: Date): number {
   const seconds = (now.getTime() - parseTimeArgument(option, text, now).getTime()) / 1000;
@@ -68,7 +70,8 @@ async function findNodes(
     if (reader === undefined) throw new CommandError(noStoreMessage(stores), EXIT.unavailable);
     return reader.nodes({ since });
   });
-  const hosts = await sources.hosts(terminal.env, settings);
+  const seconds = Math.min(settings.command_timeout, MOST_WAIT_SECONDS);
+  const hosts = await sources.hosts(terminal.env, { ...settings, command_timeout: seconds });
   if (typeof hosts === 'string' && !options.check) warn(terminal, `hosts without a heartbeat are not listed: ${hosts}`);
   const silent = typeof hosts === 'string' ? [] : silentHosts(hosts, heartbeats);
   const nodes = judgeNodes(heartbeats, silent, terminal.now(), patience);

@@ -307,7 +307,7 @@ async function checkSite(qconf: Qconf, state: NodeState): Promise<Finding[]> {
 export async function checkGridEngine(state: NodeState, env: Terminal['env']): Promise<Finding[]> {
   try {
     const cell = findCell(env, state.settings);
-    const qconf = findQconf(env, cell);
+    const qconf = findQconf(env, cell, state.settings);
     if (qconf === null)
       return [note('cell', cell === null ? 'none on this host' : 'qconf is not here: only the node was checked')];
     return await checkSite(qconf, state);

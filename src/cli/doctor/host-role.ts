@@ -1,9 +1,9 @@
 import { hostname } from 'node:os';
 import { reasonOf } from '../../base/log';
 import { daemons, type DaemonName } from '../../gridengine/daemons';
-import { findCell, type CellSettings } from '../../gridengine/find-cell';
+import { findCell } from '../../gridengine/find-cell';
 import { gridEngineOwners } from '../../gridengine/owners';
-import { findQconf } from '../../gridengine/qconf';
+import { findQconf, type QconfSettings } from '../../gridengine/qconf';
 import { showQconf } from '../../gridengine/site';
 import type { Terminal } from '../terminal';
 import { findingsIn, type Finding } from './finding';
@@ -27,10 +27,10 @@ export function ownName(hosts: readonly string[]): string | null {
 /** The hosts that Grid Engine lists as execution hosts; a reason where it can't be asked. Never rejects. */
 export async function executionHosts(
   env: Terminal['env'],
-  settings: CellSettings,
+  settings: QconfSettings,
 ): Promise<readonly string[] | string> {
   try {
-    const qconf = findQconf(env, findCell(env, settings));
+    const qconf = findQconf(env, findCell(env, settings), settings);
     if (qconf === null) return 'qconf is not here';
     const said = await showQconf(qconf, ['-sel'], /^no .* (list )?defined/im);
     return said.split(/\s+/).filter((host) => host !== '');

@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { reasonOf } from '../../base/log';
 import { askDialect } from '../../gridengine/ask-dialect';
 import { sanitisesRootHooks } from '../../gridengine/dialect';
-import { findCell, type CellSettings } from '../../gridengine/find-cell';
-import { findQconf, type Qconf } from '../../gridengine/qconf';
+import { findCell } from '../../gridengine/find-cell';
+import { findQconf, type Qconf, type QconfSettings } from '../../gridengine/qconf';
 import { readSite, type Site } from '../../gridengine/site';
 import { loadSettings, type Settings } from '../../record/settings';
 import { plural } from '../../report/format/units';
@@ -24,8 +24,8 @@ import { STATIC_ENV_FIX, unsafeEnv } from './static-env';
 const MOST_NAMED = 10;
 
 /** The qconf of this machine's cell. Throws CommandError where there is none, UntrustedError (findClient). */
-export function requireQconf(env: Terminal['env'], settings: CellSettings): Qconf {
-  const qconf = findQconf(env, findCell(env, settings));
+export function requireQconf(env: Terminal['env'], settings: QconfSettings): Qconf {
+  const qconf = findQconf(env, findCell(env, settings), settings);
   if (qconf === null)
     throw new CommandError(
       'qconf: not found; run this on an admin host, with SGE_ROOT set or qconf in PATH',

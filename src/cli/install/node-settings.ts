@@ -36,11 +36,12 @@ async function requestSettings(qconf: Qconf | null): Promise<Partial<Settings>> 
 export async function settingsOfCell(
   cell: CellLocation | null,
   env: Readonly<Record<string, string | undefined>>,
+  settings: Pick<Settings, 'command_timeout'>,
 ): Promise<Partial<Settings>> {
   if (cell === null) return {};
   const bootstrap = readFileSync(join(cell.root, cell.cell, 'common', 'bootstrap'), 'utf8');
   const adminUser = adminUserIn(bootstrap);
-  const qconf = findQconf(env, cell);
+  const qconf = findQconf(env, cell, settings);
   const dialect = (await askDialect(qconf))?.dialect ?? 'unknown';
   return {
     cluster: readClusterName(cell.root, cell.cell),

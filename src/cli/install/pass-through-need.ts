@@ -1,8 +1,8 @@
 import { textOfUntrusted } from '../../base/read-untrusted';
 import { daemons } from '../../gridengine/daemons';
-import { findCell, type CellLocation, type CellSettings } from '../../gridengine/find-cell';
+import { findCell, type CellLocation } from '../../gridengine/find-cell';
 import { gridEngineOwners } from '../../gridengine/owners';
-import { findQconf, type Qconf } from '../../gridengine/qconf';
+import { findQconf, type Qconf, type QconfSettings } from '../../gridengine/qconf';
 import { readSite } from '../../gridengine/site';
 import { plural } from '../../report/format/units';
 import type { Terminal } from '../terminal';
@@ -30,16 +30,16 @@ function jobsThatNameUs(hooks: string, owners: ReadonlySet<number>, procRoot: st
 export type PassThroughNeed =
   { readonly kind: 'named'; readonly reason: string } | { readonly kind: 'unnamed' } | { readonly kind: 'alone' };
 
-function findGridEngine(env: Terminal['env'], settings: CellSettings): readonly [CellLocation | null, Qconf | null] {
+function findGridEngine(env: Terminal['env'], settings: QconfSettings): readonly [CellLocation | null, Qconf | null] {
   const cell = findCell(env, settings);
-  return [cell, findQconf(env, cell)];
+  return [cell, findQconf(env, cell, settings)];
 }
 
 /** Never rejects. */
 export async function passThroughNeed(
   hooks: string,
   env: Terminal['env'],
-  settings: CellSettings,
+  settings: QconfSettings,
   procRoot = '/proc',
 ): Promise<PassThroughNeed> {
   const named = (reason: string): PassThroughNeed => ({ kind: 'named', reason });

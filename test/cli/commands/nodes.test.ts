@@ -45,13 +45,21 @@ interface Run {
 async function nodes(
   options: Partial<NodesOptions> = {},
   known: readonly NodeHeartbeat[] = NODES,
-  hosts: readonly string[] | string = ['node01', 'node02', 'node03', 'node04', 'node05', 'node06', 'node07'],
+  hosts: readonly string[] | string | NodesSources['hosts'] = [
+    'node01',
+    'node02',
+    'node03',
+    'node04',
+    'node05',
+    'node06',
+    'node07',
+  ],
 ): Promise<Run> {
   const terminal = fakeTerminal();
   const sources: NodesSources = {
     open: () => Promise.reject(new Error('not here')),
     askServer: () => Promise.resolve(memoryReader([], [], known)),
-    hosts: () => Promise.resolve(hosts),
+    hosts: typeof hosts === 'function' ? hosts : () => Promise.resolve(hosts),
   };
   const status = await showNodes(
     { config: '/nonexistent', color: false, since: '7d', warning: '30m', critical: '2h', ...options },
@@ -72,6 +80,16 @@ describe('qmemacct nodes', () => {
     const { output, warnings } = await nodes({}, [OK], 'qconf is not here');
     assert.match(output, /^1 host: 1 ok; /);
     assert.match(warnings, /without a heartbeat are not listed: qconf is not here/);
+  });
+
+  it('waits a few seconds at most for what Grid Engine says', async () => {
+    let seconds = NaN;
+    const hosts: NodesSources['hosts'] = (_env, { command_timeout: timeout }) => {
+      seconds = timeout;
+      return Promise.resolve([]);
+    };
+    await nodes({}, [OK], hosts);
+    assert.equal(seconds, 5);
   });
 
   it('gives programs the same', async () => {

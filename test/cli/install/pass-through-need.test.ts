@@ -31,7 +31,7 @@ const need = async (uid: number, config: string): Promise<string> => {
   const found = await passThroughNeed(
     HOOKS,
     { SGE_ROOT: '/none', PATH: '/none' },
-    { admin_user: '', cell: '' },
+    { admin_user: '', cell: '', command_timeout: 30 },
     procOf(uid, config),
   );
   return found.kind === 'named' ? found.reason : found.kind;
