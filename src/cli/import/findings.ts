@@ -6,6 +6,7 @@ import { formatMemoryTimes, jobsText, plural } from '../../report/format/units';
 import { RANKINGS } from '../../report/records/ranking';
 import { rankGroups } from '../../report/records/top';
 import { unusedByGridEngine, unusedOfAll } from '../../report/records/unused';
+import { CUT_OFF_MS } from '../../record/record-end';
 import type { Totals } from '../../record/totals';
 import type { Screen } from '../../report/screen/screen';
 
@@ -19,7 +20,8 @@ export async function describeFindings(
   { first, last }: NonNullable<ImportSums['ended']>,
   screen: Screen,
 ): Promise<readonly string[]> {
-  const { groups, totals } = await store.summary({ cluster, since: first, until: last + 1, by: 'owner' });
+  // A joined record keeps our end, which comes later in the second that the line's was cut to.
+  const { groups, totals } = await store.summary({ cluster, since: first, until: last + CUT_OFF_MS + 1, by: 'owner' });
   const { glyphs } = screen;
   const [from, to] = [new Date(first), new Date(last)];
   const [most] = rankGroups(groups, RANKINGS.unused);

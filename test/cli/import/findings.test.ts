@@ -1,0 +1,32 @@
+import assert from 'node:assert/strict';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { it } from 'node:test';
+import { importFile } from '../../../src/accounting/import/import-file';
+import { openSqliteHistory } from '../../../src/accounting/sqlite/sqlite-history';
+import { describeFindings } from '../../../src/cli/import/findings';
+import { screenOf } from '../../../src/cli/output';
+import { RequestRules } from '../../../src/record/request-rules';
+import { DEFAULT_SETTINGS } from '../../../src/record/settings';
+import { sampleLine } from '../../accounting/import/sample-lines';
+import { temporaryStore } from '../../accounting/temporary-store';
+import { ordinary } from '../../report/sample-records';
+import { temporaryDirectory } from '../../support/temporary-directory';
+import { fakeTerminal } from '../fake-terminal';
+
+it('an import counts a job that ended later in the second that its line was cut to', async () => {
+  const start = 1_763_700_000;
+  const at = (seconds: number): string => new Date((start + seconds) * 1000).toISOString();
+  const file = join(temporaryDirectory(), 'accounting');
+  writeFileSync(file, sampleLine(7, { start }));
+  const store = openSqliteHistory(temporaryStore(), 0o600);
+  const ours = { job_id: 7, host: 'ge1', owner: 'alice', started_at: at(0.2), ended_at: at(60.7) };
+  await store.merge([{ ...ordinary, ...ours, submitted_at: at(-5) }]);
+  const sums = await importFile(file, store, { cluster: ordinary.cluster, rules: new RequestRules(DEFAULT_SETTINGS) });
+  assert.deepEqual([sums.lines, sums.joined], [1, 1]);
+  assert.ok(sums.ended !== null);
+  const screen = screenOf(fakeTerminal(), { color: false });
+  const [period] = await describeFindings(store, ordinary.cluster, sums.ended, screen);
+  await store.close();
+  assert.match(period ?? '', /: 1 job of 1 owner$/);
+});
