@@ -29,6 +29,14 @@ const BROKEN: Fault = {
 
 const BY_SQLITE: readonly (readonly [RegExp, Fault])[] = [
   [
+    /^SQLITE_READONLY_DBMOVED/,
+    {
+      reason: 'its file was replaced or removed while it was open',
+      hint: 'put the right file there; it is opened anew at the next try',
+      retry: true,
+    },
+  ],
+  [
     /^SQLITE_READONLY_(?:ROLLBACK|RECOVERY|CANTLOCK)/,
     {
       reason: 'a writer that died left it in the middle of a change',
@@ -102,7 +110,7 @@ function unloadable(path: string, error: Error): StoreError {
 }
 
 /** Faults that permissions may be the reason of. */
-const PERHAPS_DENIED = /^(?:EACCES|EPERM|SQLITE_READONLY|SQLITE_PERM|SQLITE_CANTOPEN|SQLITE_IOERR_DELETE)/;
+const PERHAPS_DENIED = /^(?:EACCES|EPERM|SQLITE_READONLY(?!_DBMOVED)|SQLITE_PERM|SQLITE_CANTOPEN|SQLITE_IOERR_DELETE)/;
 
 /** An error of SQLite or of the file system, met in using the store so, as a StoreError; other errors as they are. */
 export function storeError(path: string, error: unknown, use: StoreUse = 'write'): unknown {

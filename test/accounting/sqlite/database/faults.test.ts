@@ -1,8 +1,11 @@
 import assert from 'node:assert/strict';
+import { rmSync, writeFileSync } from 'node:fs';
 import { describe, it } from 'node:test';
 import { storeError } from '../../../../src/accounting/sqlite/database/faults';
+import { openForWriting } from '../../../../src/accounting/sqlite/database/open';
 import { SqliteDatabase } from '../../../../src/native/sqlite';
 import { StoreError } from '../../../../src/accounting/store-error';
+import { temporaryStore } from '../../temporary-store';
 
 describe('storeError', () => {
   it('says in one line that the compiled part was built for another Node', () => {
@@ -41,6 +44,18 @@ describe('storeError', () => {
       () => db.exec('INSERT INTO rollup VALUES (1)'),
       (error) => String(storeError('/data/accounting.db', error)).includes('it is damaged'),
     );
+  });
+
+  it('says that the file was removed or replaced under a writer', () => {
+    const path = temporaryStore();
+    const db = openForWriting(path, 0o600);
+    const write = (): unknown => db.pragma('user_version = 1');
+    rmSync(path);
+    const told = (error: unknown): boolean => String(storeError(path, error)).includes('its file was replaced or removed');
+    assert.throws(write, told);
+    writeFileSync(path, '');
+    assert.throws(write, told);
+    db.close();
   });
 
   it('leaves what is no fault of the store as it is', () => {
