@@ -6,7 +6,7 @@ import { userName } from '../../base/user-name';
 import { existsSync, readdirSync, statSync, statfsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { formatBytes, formatDuration, plural } from '../../report/format/units';
-import { outboxNames, pathsByUser } from '../../sampler/delivery/handed-files';
+import { outboxPaths, pathsByUser } from '../../sampler/delivery/handed-files';
 import { startTicksOf } from '../../sampler/job/pid-file';
 import { shepherdLives } from '../../sampler/job/run-description';
 import { outboxState, type OutboxState } from '../../sampler/node-store/outbox-state';
@@ -162,10 +162,8 @@ function countOf(directory: string): number {
 function mostIn(directory: string): string {
   const end = Date.now() + 2000;
   const goOn = (): boolean => Date.now() < end;
-  const { files, leftovers } = outboxNames(directory, 10_000, goOn);
-  const [most] = [...pathsByUser(directory, [...files, ...leftovers], goOn)].sort(
-    ([, a], [, b]) => b.length - a.length,
-  );
+  const { files, leftovers } = outboxPaths(directory, 10_000, goOn);
+  const [most] = [...pathsByUser([...files, ...leftovers], goOn)].sort(([, a], [, b]) => b.length - a.length);
   return most === undefined ? 'nobody now' : userName(most[0]);
 }
 

@@ -10,7 +10,6 @@ import {
   unlinkSync,
   type Dir,
 } from 'node:fs';
-import { join } from 'node:path';
 import { reasonOf } from '../../base/log';
 
 /** The files that users leave in `STATE/outbox` (root's, 1733): anything can lie there, in any number. */
@@ -28,11 +27,11 @@ interface HandedFile {
   readonly text: string;
 }
 
-/** Some of the names in the outbox. */
-interface OutboxNames {
-  readonly files: readonly string[];
+/** Some of what lies in the outbox; a user's name for a file may be any bytes. */
+interface OutboxPaths {
+  readonly files: readonly Buffer[];
   /** Directories, which no hook makes, and files that their hook has not finished. */
-  readonly leftovers: readonly string[];
+  readonly leftovers: readonly Buffer[];
 }
 
 /** Keeps `most` of what is put in, each with the same chance: who leaves thousands hides nobody else's. */
@@ -48,18 +47,19 @@ function newSample(most: number): { readonly names: readonly string[]; put(name:
   };
 }
 
-/** Names out of the outbox, at most `most` files, looking no longer than `goOn` says. Throws where it can't be read. */
-export function outboxNames(outbox: string, most: number, goOn: () => boolean): OutboxNames {
+/** Paths out of the outbox, at most `most` files, looking no longer than `goOn` says. Throws where it can't be read. */
+export function outboxPaths(outbox: string, most: number, goOn: () => boolean): OutboxPaths {
   const files = newSample(most);
   const leftovers = newSample(MOST_LEFTOVERS);
-  const directory: Dir = opendirSync(outbox, { bufferSize: 1024 });
+  const directory: Dir = opendirSync(outbox, { bufferSize: 1024, encoding: 'latin1' });
   try {
     for (let entry = directory.readSync(); entry !== null && goOn(); entry = directory.readSync())
       (entry.isDirectory() || entry.name.endsWith('.new') ? leftovers : files).put(entry.name);
   } finally {
     directory.closeSync();
   }
-  return { files: files.names, leftovers: leftovers.names };
+  const pathOf = (name: string): Buffer => Buffer.concat([Buffer.from(`${outbox}/`), Buffer.from(name, 'latin1')]);
+  return { files: files.names.map(pathOf), leftovers: leftovers.names.map(pathOf) };
 }
 
 /** Whether there is anything, however much it is. */
@@ -75,9 +75,8 @@ export function isOutboxEmpty(outbox: string): boolean {
 }
 
 /** Removes empty directories, and files that were left half written. */
-export function clearLeftovers(outbox: string, names: readonly string[], nowMs: number): void {
-  for (const name of names) {
-    const path = join(outbox, name);
+export function clearLeftovers(paths: readonly Buffer[], nowMs: number): void {
+  for (const path of paths) {
     const found = lstatSync(path, { throwIfNoEntry: false });
     if (found === undefined) continue;
     if (found.isDirectory() || nowMs - found.ctimeMs > HALF_WRITTEN_MS) removeHanded(path);
@@ -85,28 +84,23 @@ export function clearLeftovers(outbox: string, names: readonly string[], nowMs: 
 }
 
 /** Files by who owns them; of links and the like, by who made them. */
-export function pathsByUser(
-  outbox: string,
-  names: readonly string[],
-  goOn: () => boolean,
-): ReadonlyMap<number, readonly string[]> {
-  const paths = new Map<number, string[]>();
-  for (const name of names) {
+export function pathsByUser(paths: readonly Buffer[], goOn: () => boolean): ReadonlyMap<number, readonly Buffer[]> {
+  const byUser = new Map<number, Buffer[]>();
+  for (const path of paths) {
     if (!goOn()) break;
-    const path = join(outbox, name);
     const uid = lstatSync(path, { throwIfNoEntry: false })?.uid;
     if (uid === undefined) continue;
-    const own = paths.get(uid);
-    if (own === undefined) paths.set(uid, [path]);
+    const own = byUser.get(uid);
+    if (own === undefined) byUser.set(uid, [path]);
     else own.push(path);
   }
-  return paths;
+  return byUser;
 }
 
 const buffer = Buffer.alloc(MOST_HANDED_BYTES);
 
 /** What a user has written, or why it is not read. Never waits for anybody, follows no link. */
-export function readHanded(path: string): HandedFile | string {
+export function readHanded(path: Buffer): HandedFile | string {
   let fd: number;
   try {
     fd = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
@@ -127,7 +121,7 @@ export function readHanded(path: string): HandedFile | string {
 }
 
 /** Removes a file or an empty directory. */
-export function removeHanded(path: string): void {
+export function removeHanded(path: Buffer): void {
   try {
     if (lstatSync(path).isDirectory()) rmdirSync(path);
     else unlinkSync(path);

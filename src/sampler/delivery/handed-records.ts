@@ -1,6 +1,6 @@
 import { integer, list, object, string, type ValueOf } from '../../base/shape';
 import { join } from 'node:path';
-import { clearLeftovers, outboxNames, pathsByUser, readHanded, removeHanded } from './handed-files';
+import { clearLeftovers, outboxPaths, pathsByUser, readHanded, removeHanded } from './handed-files';
 import { asHanded, hereAndNow, parseHanded, whyRefused, type Here } from './handed-rules';
 import type { HandedRecord, NodeStore } from '../node-store/node-store';
 import { userName } from '../../base/user-name';
@@ -30,7 +30,7 @@ export const handedPass = object({
 export type HandedPass = ValueOf<typeof handedPass>;
 
 interface Accepted extends HandedRecord {
-  readonly path: string;
+  readonly path: Buffer;
 }
 
 const DAY_MS = 86_400_000;
@@ -55,7 +55,7 @@ class UserPass {
     this.bytes = before.bytes;
   }
 
-  look(path: string): void {
+  look(path: Buffer): void {
     const record = this.recordIn(path);
     if (typeof record === 'string') {
       this.reason ||= record;
@@ -74,7 +74,7 @@ class UserPass {
     return `${outbox}: ${this.removed} of the files of uid ${this.uid} removed: ${this.reason}`;
   }
 
-  private recordIn(path: string): Accepted | string {
+  private recordIn(path: Buffer): Accepted | string {
     const { recordsPerDay, bytesPerDay } = this.limits;
     if (this.records >= recordsPerDay || this.bytes >= bytesPerDay)
       return `more than ${recordsPerDay} records or ${bytesPerDay / 2 ** 20} MiB in a day`;
@@ -117,12 +117,12 @@ export function takeHandedRecords(
   const nowMs = now();
   const within = (ms: number) => (): boolean => now() - nowMs < ms;
   const goOn = within(limits.ms);
-  // However many names there are, some of them are looked at.
-  const names = outboxNames(outbox, limits.files, within(limits.ms / 2));
-  clearLeftovers(outbox, names.leftovers, nowMs);
+  // However many there are, some of them are looked at.
+  const { files, leftovers } = outboxPaths(outbox, limits.files, within(limits.ms / 2));
+  clearLeftovers(leftovers, nowMs);
   const here = hereAndNow(settings, store, nowMs);
   const day = Math.floor(nowMs / DAY_MS);
-  const users = [...pathsByUser(outbox, names.files, goOn)].map(
+  const users = [...pathsByUser(files, goOn)].map(
     ([uid, paths]) => [new UserPass(uid, settings, here, store.handed(uid, day), limits), paths] as const,
   );
   for (const [user, path] of inTurn(users)) {

@@ -124,6 +124,22 @@ describe('records that users hand in', { skip: notRoot }, () => {
     assert.deepEqual(node.pass(), { taken: 0, problems: [] });
   });
 
+  it('are taken and cleared whatever bytes their names have', (t) => {
+    const node = newNode(t);
+    const named = (end: string): Buffer =>
+      Buffer.concat([Buffer.from(`${node.outbox}/`), Buffer.from(`\xe9\xff${end}`, 'latin1')]);
+    for (const [path, content] of [
+      [named('.a'), text()],
+      [named('.b'), 'no record'],
+    ] as const) {
+      writeFileSync(path, content);
+      chownSync(path, NOBODY, NOBODY);
+    }
+    mkdirSync(named('.d'));
+    assert.equal(node.pass().taken, 1);
+    assert.deepEqual(readdirSync(node.outbox), []);
+  });
+
   it('are of who owns the file, wherever they say to come from', (t) => {
     const node = newNode(t);
     node.hand('a', text({ owner: null, host: 'elsewhere' }));
