@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { listenerPaths } from '../../sampler/listener/directory';
 import { runningListener, settingsDigest } from '../../sampler/listener/running';
-import { ROOT_FIX } from '../../sources/events/kernel-events';
+import { kernelEventsFix, ROOT_FIX } from '../../sources/events/kernel-events';
 import { proveKernelEvents, type KernelEventsProof } from '../../sources/events/prove-kernel-events';
 import { isUnavailable, unavailable, type Unavailable } from '../../sources/source';
 import { LISTENER } from '../install/services';
@@ -80,8 +80,11 @@ function noListener({ settings, version }: Pick<Asking, 'settings' | 'version'>)
 
 function saysHello(hello: Extract<ListenerAnswer, { kind: 'hello' }>, { settings, settingsPath }: Asking): Finding {
   const reasons = [...new Set([hello.events, hello.records])].filter((reason) => reason !== null);
-  if (reasons.length > 0)
-    return warning('listener', `runs, but does not get all events: ${reasons.join('; ')}; ${COST}`, CAPABILITY_FIX);
+  if (reasons.length > 0) {
+    const why = reasons.join('; ');
+    const { fix } = forReader(unavailable(why, kernelEventsFix(why)), true);
+    return warning('listener', `runs, but does not get all events: ${why}; ${COST}`, fix ?? undefined);
+  }
   const running = runningListener(settings);
   if (running !== null && running.settings !== settingsDigest(settings))
     return warning('listener', `process ${running.pid} runs with other settings than ${settingsPath} has now`, START);

@@ -53,7 +53,15 @@ const ECONNREFUSED = 111;
 
 export const ROOT_FIX = 'run the hooks as root (root@ in the prolog)';
 export const NAMESPACE_FIX =
-  'set initial_network_namespace in qmemacct.toml to a file of the initial network namespace';
+  'set initial_network_namespace in qmemacct.toml to a file of the initial network namespace that root can enter';
+const NO_CAPABILITY = 'no CAP_NET_ADMIN';
+const OTHER_NETWORK = 'in another network namespace';
+
+/** What helps against a reason that was passed on as text. */
+export function kernelEventsFix(reason: string): string | null {
+  if (reason.includes(OTHER_NETWORK)) return NAMESPACE_FIX;
+  return reason.includes(NO_CAPABILITY) ? ROOT_FIX : null;
+}
 
 /**
  * Subscribes to the events and exit records of every process of the machine; each may be unavailable alone. Nothing
@@ -190,13 +198,13 @@ function noProcessEvents(error: unknown): Unavailable {
   switch (errnoOf(error)) {
     case EPERM:
     case EACCES:
-      return unavailable('process events: no CAP_NET_ADMIN', ROOT_FIX);
+      return unavailable(`process events: ${NO_CAPABILITY}`, ROOT_FIX);
     case EPROTONOSUPPORT:
       return unavailable('process events: the kernel has no process connector (CONFIG_CONNECTOR, module cn)');
     case ENOENT:
       return unavailable('process events: the kernel does not answer (no CONFIG_PROC_EVENTS)');
     case ECONNREFUSED:
-      return unavailable('process events and exit records: in another network namespace', NAMESPACE_FIX);
+      return unavailable(`process events and exit records: ${OTHER_NETWORK}`, NAMESPACE_FIX);
     default:
       return unavailable(`process events: ${messageOf(error)}`);
   }
@@ -235,7 +243,7 @@ function openExitRecords(receiveBytes: number): Stream<KeptExitRecord> | Unavail
 function noTaskstats(error: unknown): Unavailable {
   switch (errnoOf(error)) {
     case EPERM:
-      return unavailable('exit records: no CAP_NET_ADMIN', ROOT_FIX);
+      return unavailable(`exit records: ${NO_CAPABILITY}`, ROOT_FIX);
     case ENOENT:
       return unavailable('exit records: the kernel has no taskstats (CONFIG_TASKSTATS)');
     case EINVAL:

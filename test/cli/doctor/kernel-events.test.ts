@@ -157,6 +157,15 @@ describe('the listener of a node', () => {
       finding({ kind: 'hello', events: 'no CAP_NET_ADMIN', records: 'no CAP_NET_ADMIN', stays: false }),
       /^warning listener: runs, but does not get all events: no CAP_NET_ADMIN; no peak can be proved > give CAP_NET_ADMIN/,
     );
+    const elsewhere =
+      "process events and exit records: in another network namespace; can't enter /proc/1/ns/net (EACCES)";
+    assert.match(
+      finding({ kind: 'hello', events: elsewhere, records: elsewhere, stays: true }),
+      /^warning listener: .*\(EACCES\); no peak can be proved > set initial_network_namespace/,
+    );
+    const never = 'process events: the kernel does not answer (no CONFIG_PROC_EVENTS)';
+    const { fix } = listenerFinding({ kind: 'hello', events: never, records: null, stays: true }, brief);
+    assert.equal(fix, null);
   });
 
   it('is not looked for when it is switched off', async () => {
