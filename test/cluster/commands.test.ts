@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
-import { chmodSync, existsSync, mkdirSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { SETTINGS_FILE } from '../../src/record/settings';
 import { upCell, type Cell } from './cell';
 import { client, kind } from './kind';
-import { configureHooks, KEEP_FROM_THE_MACHINE, settingsOf } from './product';
+import { envOptions, KEEP_FROM_THE_MACHINE, settingsOf } from './product';
 import { siteObstacle } from './site';
 import { COMMAND } from '../support/qmemacct';
 import { until } from '../support/until';
@@ -25,6 +25,18 @@ async function installOn({ cell, prefix, accounting }: Place, host: string, ...m
   assert.equal(status, 0, stdout + stderr);
   assert.ok(!stderr.includes('no server answers'), stderr);
   await cell.check(host, `cat >>${SETTINGS_FILE}`, { stdin: settingsOf(cell, 'delivery_jitter_ms = 0') });
+}
+
+/** `install` on the master, which asks each host first: there is no sshd, so in the namespaces of its execd. */
+async function configure({ cell, prefix }: Place): Promise<void> {
+  const ask = join(cell.stateDir, 'ask');
+  const pids = cell.execHosts.map((host) => `${host}) pid=${cell.processes(host)[0]?.pid ?? 0} ;;`);
+  const enter = 'exec nsenter --target "$pid" --net --uts --mount -- "$@"';
+  writeFileSync(ask, `case "$1" in ${pids.join(' ')} esac; shift; ${enter}\n`);
+  const words = ['install', '--yes', '--prefix', prefix, '--node-check', `sh ${ask} {host}`];
+  const { status, stdout, stderr } = await cell.on(cell.master, ['qmemacct', ...words, ...envOptions(cell)]);
+  assert.equal(status, 0, stdout + stderr);
+  await cell.waitForHookConfig();
 }
 
 /** What the user's own command says, until it says this. */
@@ -97,7 +109,7 @@ describe('a cell of three hosts', () => {
     try {
       for (const host of cell.execHosts) await installOn(place, host);
       await installOn(place, cell.master, '--serve');
-      await configureHooks(cell, place.prefix, false);
+      await configure(place);
       await t.test('the cause of an end, without any import', (test) =>
         deleted(place, (line) => test.diagnostic(line)),
       );

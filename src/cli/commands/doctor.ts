@@ -97,10 +97,11 @@ async function checkNode(state: NodeState, now: Date): Promise<Finding[]> {
 /** Every execution host's own `doctor`; resolves to 0 where all answer and none has a problem, else 1. */
 async function doctorOfAll(options: DoctorOptions, terminal: Terminal): Promise<number> {
   const { prefix = DEFAULT_PREFIX, config: settingsPath, nodeCheck = SSH } = options;
+  const template = templateWords(nodeCheck);
   const hosts = await executionHosts(terminal.env, loadSettings(settingsPath));
   if (typeof hosts === 'string') throw new CommandError(`doctor --all: no list of hosts: ${hosts}`, EXIT.unavailable);
   const answers = await askAll(hosts, {
-    template: templateWords(nodeCheck),
+    template,
     prefix,
     settingsPath,
     options: [

@@ -1,6 +1,7 @@
 import { execFile } from 'node:child_process';
 import { hostname } from 'node:os';
 import { checkJson, type Shape } from '../../base/shape';
+import { usageError } from '../command';
 import { commandPath } from '../install/places';
 
 const TIMEOUT_MS = 90_000;
@@ -24,9 +25,12 @@ export interface HostQuestion {
   readonly options: readonly string[];
 }
 
-/** The words of --node-check. */
-export const templateWords = (template: string): readonly string[] =>
-  template.split(/\s+/).filter((word) => word !== '');
+/** The words of --node-check. Throws a usage error where they name no host. */
+export function templateWords(template: string): readonly string[] {
+  if (!template.includes('{host}'))
+    throw usageError(`--node-check "${template}": write {host} where the host's name goes, as in 'ssh {host}'`);
+  return template.split(/\s+/).filter((word) => word !== '');
+}
 
 /** What a host's own `doctor --json` answers, or why it does not. The template's words are arguments, no shell reads them here. */
 export function askDoctor<T>(

@@ -124,6 +124,7 @@ export async function makeChanges(
 /** `install` on an admin host: shows, asks, checks the hosts, changes. Resolves to the exit status. */
 export async function configureHooks(options: InstallOptions, terminal: Terminal): Promise<number> {
   if (!options.prefix.startsWith('/')) throw usageError(`--prefix "${options.prefix}": give an absolute path`);
+  const template = options.nodeCheck === undefined ? null : templateWords(options.nodeCheck);
   const settings = loadSettings(options.config);
   const qconf = requireQconf(terminal.env, settings);
   // First: where Grid Engine can't be asked, neither is known which one it is.
@@ -138,7 +139,6 @@ export async function configureHooks(options: InstallOptions, terminal: Terminal
   writeLines(terminal, showChanges(plan.changes, screenOf(terminal, options)));
   if (options.dryRun) return EXIT.found;
   if (!options.hostsChecked) {
-    const template = options.nodeCheck === undefined ? null : templateWords(options.nodeCheck);
     const { prefix, config: settingsPath } = options;
     const env = options.env ?? null;
     const check = { prefix, settingsPath, stateDir: settings.state_dir, template, env };

@@ -6,7 +6,7 @@ import { askAll, faultsByHost, faultsOfAll, type HostAnswer } from '../../../src
 import { askEach } from '../../../src/cli/doctor/ask-host';
 import type { Finding } from '../../../src/cli/doctor/finding';
 import { commandPath } from '../../../src/cli/install/places';
-import { COMMAND } from '../../support/qmemacct';
+import { COMMAND, runCommand } from '../../support/qmemacct';
 import { temporaryDirectory } from '../../support/temporary-directory';
 
 function script(path: string, text: string): string {
@@ -47,6 +47,14 @@ describe('doctor of all hosts', () => {
     const settings = faults.find(({ area, name }) => area === 'sources' && name === 'settings');
     assert.match(settings?.says ?? '', /^2 of 4 hosts \(node1, node2\): .*\[sources\.nosuch\]: no such source/);
     assert.match(faults.at(-1)?.says ?? '', /^0 of 4 hosts have neither/);
+  });
+
+  it('needs a place for the name of the host in --node-check', async () => {
+    for (const words of [['doctor', '--all'], ['install']]) {
+      const { status, warnings } = await runCommand([...words, '--node-check', 'ssh']);
+      assert.equal(status, 2, warnings);
+      assert.match(warnings, /--node-check "ssh": write \{host\} where the host's name goes, as in 'ssh \{host\}'/);
+    }
   });
 
   it('names a fault once, the most common first, and hosts by name where they are few', () => {
