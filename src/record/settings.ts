@@ -1,7 +1,9 @@
 import { accessSync, readFileSync } from 'node:fs';
-import { reasonOf } from '../base/log';
+import { resolve } from 'node:path';
+import { reasonOf, warn } from '../base/log';
 import { check, object } from '../base/shape';
 import { parseToml, toToml } from '../base/toml';
+import { untrusted } from '../base/trusted-path';
 import { UserError } from '../base/user-error';
 import type { Setting } from './setting';
 import { SETTINGS } from './settings-table';
@@ -88,7 +90,24 @@ export function clusterName({ cluster }: Pick<Settings, 'cluster'>): string {
   return cluster === '' ? 'default' : cluster;
 }
 
-/** Settings of a file; the defaults when `path` does not exist. */
+/** As root without the commands of sources where others could have written them; says so in the system log. */
+function withoutForeignCommands(path: string, settings: Settings): Settings {
+  const withCommand = Object.entries(settings.sources).filter(([, table]) => 'command' in table);
+  const reason = withCommand.length > 0 && process.geteuid?.() === 0 ? untrusted(resolve(path)) : null;
+  if (reason === null) return settings;
+  const names = withCommand.map(([name]) => `[sources.${name}]`).join(', ');
+  warn(`${path}: ${reason}, so root leaves out the command of ${names}; take that permission away`);
+  const without = withCommand.map(([name, table]) => [
+    name,
+    Object.fromEntries(Object.entries(table).filter(([key]) => key !== 'command')),
+  ]);
+  return { ...settings, sources: { ...settings.sources, ...(Object.fromEntries(without) as Settings['sources']) } };
+}
+
+/**
+ * Settings of a file; the defaults when `path` does not exist. To root those of a file that others can change name no
+ * commands.
+ */
 export function loadSettings(path: string): Settings {
   let text: string;
   try {
@@ -97,7 +116,7 @@ export function loadSettings(path: string): Settings {
     if (isMissing(error)) return DEFAULT_SETTINGS;
     throw new SettingsError(path, `can't be read (${reasonOf(error)})`, 'make it readable');
   }
-  return parseSettings(text, path);
+  return withoutForeignCommands(path, parseSettings(text, path));
 }
 
 /** Settings of an installed host, which has such a file: without it jobs would go by another cluster's name. */

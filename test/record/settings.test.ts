@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import {
@@ -276,6 +276,8 @@ describe('parseSettings', () => {
   });
 });
 
+const asRoot = { skip: process.getuid?.() === 0 ? false : 'is about root' };
+
 describe('loadSettings', () => {
   it('reads a file, or has the defaults without one', () => {
     const path = join(temporaryDirectory(), 'qmemacct.toml');
@@ -284,6 +286,25 @@ describe('loadSettings', () => {
     writeFileSync(path, 'mail_from = "Größe"\n');
     assert.equal(loadSettings(path).mail_from, 'Größe');
     assert.equal(loadHostSettings(path).mail_from, 'Größe');
+  });
+
+  it('has no commands of sources for root where others could have written them, and says so', asRoot, (t) => {
+    const path = join(temporaryDirectory(), 'qmemacct.toml');
+    writeFileSync(path, '[sources.ipmi]\ncommand = "/usr/bin/power"\ntimeout = 7\n[sources.cpu]\ninterval = 3\n');
+    const log = t.mock.method(process.stderr, 'write', () => true);
+    process.env.QMEMACCT_LOG = 'stderr';
+    t.after(() => delete process.env.QMEMACCT_LOG);
+    assert.equal(loadSettings(path).sources.ipmi?.command, '/usr/bin/power');
+    assert.equal(log.mock.callCount(), 0);
+    chmodSync(path, 0o666);
+    const { sources } = loadHostSettings(path);
+    const [said] = log.mock.calls.map(({ arguments: [line] }) => String(line));
+    log.mock.restore();
+    assert.deepEqual(sources, { ipmi: { timeout: 7 }, cpu: { interval: 3 } });
+    assert.match(
+      said ?? '',
+      /everyone can write to \S+qmemacct\.toml, so root leaves out the command of \[sources\.ipmi\]/,
+    );
   });
 
   it('does not take something else for no file', () => {
