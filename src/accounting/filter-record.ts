@@ -1,8 +1,9 @@
 import { matchesPattern } from '../base/pattern';
+import { heldBytes } from '../record/cause';
 import { countedAt } from '../record/facts';
 import { endedBadly } from '../record/job-end';
 import { isSampled } from '../record/coverage';
-import { figureOf, shareOf } from '../record/peak-figure';
+import { shareOf } from '../record/peak-figure';
 import type { JobRecord } from '../record/record';
 import { limitOf } from '../record/request';
 import type { RecordFilter } from './store';
@@ -49,8 +50,6 @@ function within(of: (record: JobRecord) => number | null, least = -Infinity, mos
   };
 }
 
-const peakOf = ({ peak_rss: peak }: JobRecord): number | null => peak && figureOf(peak);
-
 const FIELDS = ['cluster', 'job_id', 'owner', 'project', 'queue', 'pe'] as const;
 
 /**
@@ -75,9 +74,9 @@ export function recordTest(filter: RecordFilter): Test {
     states === undefined ? null : (record) => states.includes(record.status),
     failed === undefined ? null : (record) => endedBadly(record) === failed,
     sampled === undefined ? null : (record) => isSampled(record) === sampled,
-    within(peakOf, filter.peak_at_least, filter.peak_at_most),
+    within(heldBytes, filter.peak_at_least, filter.peak_at_most),
     within(limitOf, filter.limit_at_least, filter.limit_at_most),
-    within((record) => shareOf(peakOf(record), limitOf(record)), filter.share_at_least, filter.share_at_most),
+    within((record) => shareOf(heldBytes(record), limitOf(record)), filter.share_at_least, filter.share_at_most),
     within((record) => record.wallclock_seconds, filter.wallclock_at_least),
   ];
   const wanted = tests.filter((test) => test !== null);

@@ -150,13 +150,13 @@ export interface RecordFilter {
   readonly failed?: boolean;
   /** Whether the sampler, or another root source, saw the job. */
   readonly sampled?: boolean;
-  /** Of the lower end of the peak of rss. */
+  /** Of what was held (`heldBytes`), as lists are sorted by. */
   readonly peak_at_least?: number;
   readonly peak_at_most?: number;
   /** Of what is requested on the host. */
   readonly limit_at_least?: number;
   readonly limit_at_most?: number;
-  /** Peak over limit. */
+  /** The same over the limit. */
   readonly share_at_least?: number;
   readonly share_at_most?: number;
   readonly wallclock_at_least?: number;

@@ -1,6 +1,6 @@
-import { memoryEfficiency } from '../../src/record/efficiency';
 import { arrangeAttempts } from '../../src/accounting/attempts';
 import { countedAt } from '../../src/record/facts';
+import { heldBytes } from '../../src/record/cause';
 import { isHostPattern, parsePatterns } from '../../src/accounting/filter-record';
 import { FIELD_NAMES, type FieldName } from '../../src/record/fields';
 import { asStored, type StoredRecord } from '../../src/record/merge';
@@ -12,6 +12,7 @@ import type { NodeHeartbeat } from '../../src/record/node-status';
 import { emptyRecord, type JobRecord } from '../../src/record/record';
 import { plainSummary } from './suite/plain-summary';
 import { limitOf } from '../../src/record/request';
+import { shareOf } from '../../src/record/peak-figure';
 
 const NO_KEY = { cluster: '', job_id: 0, task_id: null, pe_task_id: null, host: '', run_id: '' };
 
@@ -34,7 +35,7 @@ const isOnHost = (host: string, asked: string): boolean =>
 function isChosen(record: JobRecord, filter: RecordFilter): boolean {
   const at = countedAt(record);
   const limit = limitOf(record);
-  const peak = record.peak_rss?.lower_bytes;
+  const held = heldBytes(record);
   const failed = (record.exit_status ?? 0) !== 0 || (record.signal ?? 0) !== 0 || (record.failed ?? 0) !== 0;
   const same = (['cluster', 'job_id', 'owner', 'project', 'queue', 'pe'] as const).every(
     (name) => filter[name] === undefined || record[name] === filter[name],
@@ -48,9 +49,9 @@ function isChosen(record: JobRecord, filter: RecordFilter): boolean {
     (filter.states?.includes(record.status) ?? true) &&
     (filter.failed === undefined || filter.failed === failed) &&
     (filter.sampled === undefined || filter.sampled === (record.trust === 'root')) &&
-    within(peak, filter.peak_at_least, filter.peak_at_most) &&
+    within(held, filter.peak_at_least, filter.peak_at_most) &&
     within(limit, filter.limit_at_least, filter.limit_at_most) &&
-    within(memoryEfficiency(record), filter.share_at_least, filter.share_at_most) &&
+    within(shareOf(held, limit), filter.share_at_least, filter.share_at_most) &&
     within(record.wallclock_seconds, filter.wallclock_at_least)
   );
 }

@@ -30,11 +30,11 @@ export const GRID_ENGINE = `CASE WHEN r.peak_rss_lower_bytes IS NULL AND r.ge_ma
 /** As `heldBytes` (cause.ts) says. */
 export const HELD = `coalesce(r.peak_rss_lower_bytes, ${GRID_ENGINE})`;
 
-const SHARE = '(CAST(r.peak_rss_lower_bytes AS double precision) / nullif(r.limit_bytes, 0))';
+const SHARE = `(CAST(${HELD} AS double precision) / nullif(r.limit_bytes, 0))`;
 /** What bounds of a filter ask of `r`. */
 export const BOUNDS = [
-  ['peak_at_least', 'r.peak_rss_lower_bytes >='],
-  ['peak_at_most', 'r.peak_rss_lower_bytes <='],
+  ['peak_at_least', `${HELD} >=`],
+  ['peak_at_most', `${HELD} <=`],
   ['limit_at_least', 'r.limit_bytes >='],
   ['limit_at_most', 'r.limit_bytes <='],
   ['share_at_least', `${SHARE} >=`],

@@ -178,12 +178,12 @@ export const FILTER = {
   states: queryWords('in one of these states', STATUSES),
   failed: queryFlag('that ended badly (false: that did not)'),
   sampled: queryFlag('that the sampler, or another root source, saw (false: that it did not)'),
-  peak_at_least: queryAmount('with a peak of so many bytes, or more'),
-  peak_at_most: queryAmount('with a peak of so many bytes, or less'),
+  peak_at_least: queryAmount('with a peak, else maxvmem, of so many bytes, or more'),
+  peak_at_most: queryAmount('with a peak, else maxvmem, of so many bytes, or less'),
   limit_at_least: queryAmount('with requested memory on the host of so many bytes, or more'),
   limit_at_most: queryAmount('with requested memory on the host of so many bytes, or less'),
-  share_at_least: queryAmount('with a peak of this share of the limit, or more (1: all of it)'),
-  share_at_most: queryAmount('with a peak of this share of the limit, or less'),
+  share_at_least: queryAmount('with a peak, else maxvmem, of this share of the limit, or more (1: all of it)'),
+  share_at_most: queryAmount('with a peak, else maxvmem, of this share of the limit, or less'),
   wallclock_at_least: queryAmount('that ran so many seconds, or longer'),
 } as const satisfies Readonly<Record<Exclude<keyof RecordFilter, 'self_reported'>, unknown>>;
 

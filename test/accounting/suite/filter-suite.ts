@@ -62,9 +62,12 @@ function requesting(index: number, limit: number | null): Partial<JobRecord> {
   return { h_vmem: other, requests: { gpu_mem: other, site_mem: asked }, request_order: 'site_mem,h_vmem' };
 }
 
+/** By maxvmem, where nobody measured a peak. */
+const held = (record: JobRecord): number => record.peak_rss?.lower_bytes ?? record.grid_engine?.maxvmem_bytes ?? NaN;
+
 const share = (record: JobRecord): number => {
   const limit = limitOf(record) ?? 0;
-  return record.peak_rss === null || limit <= 0 ? NaN : record.peak_rss.lower_bytes / limit;
+  return limit <= 0 ? NaN : held(record) / limit;
 };
 
 const FILTERS: readonly (readonly [Partial<RecordFilter>, (record: JobRecord) => boolean])[] = [
@@ -101,10 +104,9 @@ const FILTERS: readonly (readonly [Partial<RecordFilter>, (record: JobRecord) =>
   [{ failed: false, owner: 'eve' }, (r) => !endedBadly(r) && r.owner === 'eve'],
   [{ sampled: true }, (r) => (r.samples ?? 0) > 0],
   [{ sampled: false }, (r) => !((r.samples ?? 0) > 0)],
-  [
-    { peak_at_least: 3 * GIB, peak_at_most: 9 * GIB },
-    (r) => (r.peak_rss?.lower_bytes ?? -1) >= 3 * GIB && (r.peak_rss?.lower_bytes ?? NaN) <= 9 * GIB,
-  ],
+  [{ peak_at_least: 3 * GIB, peak_at_most: 9 * GIB }, (r) => held(r) >= 3 * GIB && held(r) <= 9 * GIB],
+  [{ peak_at_least: 1.5 * GIB }, (r) => held(r) >= 1.5 * GIB],
+  [{ peak_at_most: 2.5 * GIB }, (r) => held(r) <= 2.5 * GIB],
   [{ limit_at_least: 8 * GIB }, (r) => (limitOf(r) ?? -1) >= 8 * GIB],
   [{ limit_at_most: 4 * GIB }, (r) => (limitOf(r) ?? NaN) <= 4 * GIB],
   [{ share_at_least: 0.5 }, (r) => share(r) >= 0.5],
@@ -123,14 +125,13 @@ const INTERVALS: readonly (readonly [number, number])[] = [
 
 function sortValue(record: JobRecord, sort: RecordSort): number {
   const wallclock = record.wallclock_seconds ?? NaN;
-  const held = record.peak_rss?.lower_bytes ?? record.grid_engine?.maxvmem_bytes ?? NaN;
   const value = {
     time: 0,
     wallclock,
     cpu: record.cpu_seconds ?? NaN,
-    peak: held,
+    peak: held(record),
     requested: (requestedBytes(record) ?? NaN) * wallclock,
-    unused: ((requestedBytes(record) ?? NaN) - held) * wallclock,
+    unused: ((requestedBytes(record) ?? NaN) - held(record)) * wallclock,
   }[sort];
   return Number.isNaN(value) ? -Infinity : value;
 }

@@ -105,7 +105,6 @@ function matches(pattern: string, name: string): boolean {
 function select(all: readonly JobRecord[], filter: RecordFilter): JobRecord[] {
   return all.filter((record) => {
     const at = countedAt(record);
-    const share = (record.peak_rss?.lower_bytes ?? Infinity) / (limitOf(record) ?? NaN);
     return (
       at >= filter.since &&
       at < filter.until &&
@@ -114,8 +113,7 @@ function select(all: readonly JobRecord[], filter: RecordFilter): JobRecord[] {
       (filter.job_name === undefined || matches(filter.job_name, record.job_name ?? '')) &&
       (filter.host === undefined || record.host === filter.host) &&
       (filter.states === undefined || filter.states.includes(record.status)) &&
-      (filter.failed !== true || succeeded(record) === false) &&
-      (filter.share_at_most === undefined || share <= filter.share_at_most)
+      (filter.failed !== true || succeeded(record) === false)
     );
   });
 }
