@@ -1,3 +1,4 @@
+import { sumOfAll } from '../base/known';
 import { failedCode } from '../gridengine/failed-code';
 import type { GridEngineAccount, JobRecord } from './record';
 import { deletedBy, diedItself, endedBadly, endingSignal, enforcedLimit } from './job-end';
@@ -35,6 +36,10 @@ export function countedByGridEngine(record: JobRecord): number | null {
   const reserved = counted === record.h_vmem?.limit_bytes || counted === record.h_vmem?.request_bytes;
   return counted > 0 && !reserved ? counted : null;
 }
+
+/** The same of all records of a run together, on whatever hosts; null: it is not known of all. */
+export const countedTogether = (records: readonly JobRecord[]): number | null =>
+  sumOfAll(records.map(countedByGridEngine));
 
 /** A record's peak, by Grid Engine's figure where nobody measured one; null: neither is known. */
 export const heldBytes = (record: JobRecord): number | null =>

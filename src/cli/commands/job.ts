@@ -231,27 +231,37 @@ interface ArraySources extends JobSources, ArrayContext {
   readonly problems: readonly string[];
 }
 
-/** Shows the one array that is asked for, where that takes few facts of each task; whether it was shown. */
+/** Whether it is known of any task what memory it needed. */
+const knowsWorst = ({ runs }: JobReport): boolean => runsOfTasks(runs, { worst: 1 }).length > 0;
+
+/** The exit status, and where --worst can choose no task why. */
+function statusOfWorst({ worst }: JobOptions, isKnown: () => boolean, terminal: Terminal): number {
+  if (worst === undefined || isKnown()) return EXIT.found;
+  warn(terminal, '--worst: no memory is known of any task');
+  return EXIT.nothing;
+}
+
+/** Shows the one array that is asked for, where that takes few facts of each task: the exit status; null: it takes more. */
 async function showArray(
   [job, ...others]: readonly JobArgument[],
   options: JobOptions,
   sources: ArraySources,
   terminal: Terminal,
-): Promise<boolean> {
+): Promise<number | null> {
   const { at, retry, series, chart } = options;
-  if (job === undefined || job.task_id !== undefined || others.length > 0) return false;
-  if ((at ?? series ?? chart) !== undefined || retry || outputFormat(options) !== 'text') return false;
+  if (job === undefined || job.task_id !== undefined || others.length > 0) return null;
+  if ((at ?? series ?? chart) !== undefined || retry || outputFormat(options) !== 'text') return null;
   const array = await findArray(job, sources, sources.rules);
-  if (array === null) return false;
+  if (array === null) return null;
   const { settings, live, problems } = sources;
   const screen = screenOf(terminal, options, settings);
   const asked = live !== null && hasRecent(array.tasks, terminal.now()) ? live : null;
   const mayContinue = asked !== null && job.cluster === undefined && mayRunOn(array.tasks);
   const unfinished = mayContinue ? await askFor([job.job_id], settings, asked, terminal) : NOBODY_ASKED;
   problems.forEach((problem) => warn(terminal, problem));
-  const lines = await arrayLines(array, viewOf(options, settings), screen, { ...sources, live: asked });
-  writeParts([...unfinished.jobs.map((one) => renderUnfinished(one, screen, options.full)), lines], terminal);
-  return true;
+  const shown = await arrayLines(array, viewOf(options, settings), screen, { ...sources, live: asked });
+  writeParts([...unfinished.jobs.map((one) => renderUnfinished(one, screen, options.full)), shown.lines], terminal);
+  return statusOfWorst(options, () => shown.knowsWorst, terminal);
 }
 
 /** `listed`: the jobs that Grid Engine still has. */
@@ -375,7 +385,8 @@ export async function showJobs(
     if (rules.problem !== null) warn(terminal, rules.problem);
     const knowledge = { history: historyOf(stores.readers, terminal.now()), rules };
     const context = { ...where, ...knowledge, settings, live: asked, problems: stores.problems };
-    if (await showArray(jobs, options, context, terminal)) return EXIT.found;
+    const shown = await showArray(jobs, options, context, terminal);
+    if (shown !== null) return shown;
     const query = { all: options.all ?? false, ...(at === null ? {} : { at: at.getTime() }) };
     const reports = await findAll(jobs, query, where, fewOf(options, rules), knowledge);
     const isSeries = options.series !== undefined || options.chart !== undefined;
@@ -399,7 +410,7 @@ export async function showJobs(
     const { readers } = stores;
     if (!isSeries)
       await writeFound({ reports: found, unfinished }, options, { readers, settings, live: asked }, terminal);
-    if (!nothing) return EXIT.found;
+    if (!nothing) return statusOfWorst(options, () => found.length === 0 || found.some(knowsWorst), terminal);
     return unfinished.problem === null ? statusOfNothing(stores) : EXIT.unavailable;
   });
 }

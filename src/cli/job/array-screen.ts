@@ -68,13 +68,19 @@ export interface ArrayContext extends Pick<JobSources, 'readers'> {
   readonly live: LiveSources | null;
 }
 
-/** The screen of an array. Rejects with StoreError. */
+interface ArrayScreen {
+  readonly lines: readonly string[];
+  /** Whether it is known of any task what memory it needed. */
+  readonly knowsWorst: boolean;
+}
+
+/** Rejects with StoreError. */
 export async function arrayLines(
   { job_id, tasks }: ArrayJob,
   options: JobViewOptions,
   screen: Screen,
   { readers, history, rules, settings, live }: ArrayContext,
-): Promise<readonly string[]> {
+): Promise<ArrayScreen> {
   const isSite = privateWorld(tasks.cluster ?? '') === null;
   const lists = live === null || !isSite ? null : beginLists(settings, live);
   await lists?.begun;
@@ -84,11 +90,12 @@ export async function arrayLines(
   const classes = new ClassCounts({ rules, kindOf });
   const latest = withWhole(tasks.records(), bad);
   const added = addArray({ tasks: latest, reruns: tasks.reruns, promise, classes }, options, screen);
-  if (added === null) return [];
+  if (added === null) return { lines: [], knowsWorst: false };
   const [{ task_id: worstTask }] = added.worst;
   const [worst] = await tasks.whole([worstTask]);
   const shown = worst === undefined ? added : { ...added, worst: [worst] as const };
   const snapshot = lists === null ? null : await lists.wait();
   const progress = snapshot === null ? null : progressOfTasks({ job_id, tasks }, snapshot);
-  return [...renderAdded(shown, options, screen), ...renderProgress(progress ?? undefined, screen)];
+  const lines = [...renderAdded(shown, options, screen), ...renderProgress(progress ?? undefined, screen)];
+  return { lines, knowsWorst: added.facts.knowsWorst };
 }

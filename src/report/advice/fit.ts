@@ -1,6 +1,6 @@
 import { largestOfKnown } from '../../base/known';
 import { H_VMEM, measuredFor } from '../../gridengine/memory-complex';
-import { CLOSE_TO_LIMIT, countedByExecd, memoryEnd } from '../../record/cause';
+import { CLOSE_TO_LIMIT, countedByGridEngine, countedTogether, memoryEnd } from '../../record/cause';
 import { figureOf, judgedEnd, shareOf } from '../../record/peak-figure';
 import type { Bracket, JobRecord } from '../../record/record';
 import { complexOf, limitOf } from '../../record/request';
@@ -58,9 +58,18 @@ export function underVmem(record: JobRecord): JobRecord {
  * How near to its limit a record came, by Grid Engine's figure where nobody measured it, for an order among several;
  * without a limit nearly nothing, -1: nothing is known.
  */
-export function fullness(record: JobRecord): number {
-  const bytes = needOf(record)?.bytes ?? countedByExecd(record);
-  return bytes === null ? -1 : (shareOf(bytes, limitOf(record)) ?? bytes / 2 ** 60);
+export const fullness = (record: JobRecord): number =>
+  nearness(needOf(record)?.bytes ?? countedByGridEngine(record), limitOf(record));
+
+const nearness = (bytes: number | null, limit: number | null): number =>
+  bytes === null ? -1 : (shareOf(bytes, limit) ?? bytes / 2 ** 60);
+
+/** The same of the records of one run, its master's first: of the fullest, or where nobody measured any of all together. */
+export function fullnessOfRun(records: readonly JobRecord[]): number {
+  const [master, ...others] = records;
+  if (master === undefined || others.length === 0 || records.some((record) => needOf(record) !== null))
+    return records.reduce((most, record) => Math.max(most, fullness(record)), -1);
+  return nearness(countedTogether(records), limitOf(master));
 }
 
 /** `perhaps-close`: its upper end is, what it was seen to hold is not. */

@@ -1,16 +1,16 @@
 import type { Dialect } from '../../gridengine/dialect';
-import { countedByExecd } from '../../record/cause';
 import { cpuEfficiency, queueWait } from '../../record/efficiency';
 import { figureOf } from '../../record/peak-figure';
 import type { JobRecord } from '../../record/record';
 import { ArrayNeeds } from '../advice/array-needs';
 import { measure, type Measured } from '../advice/advice';
-import { fullness } from '../advice/fit';
+import { fullness, fullnessOfRun } from '../advice/fit';
 import { formatCounted, formatHeld } from '../format/bracket';
 import { formatDuration, formatPercent } from '../format/units';
 import type { ClassCounts } from '../rules/judge';
 import { whyEnded, type Why } from '../why/why';
 import type { Words } from '../why/words';
+import { countedOf, SUM_OVER_HOSTS, type Counted } from './counted';
 import { endingLabel } from './ending';
 import { wholeOf, type JobWhole, type RunRecords } from './job-whole';
 
@@ -18,47 +18,52 @@ import { wholeOf, type JobWhole, type RunRecords } from './job-whole';
 export interface Task {
   readonly record: JobRecord;
   readonly whole: JobWhole;
+  /** Where nobody measured its peak. */
+  readonly counted: Counted | null;
 }
 
 export function taskOf(records: RunRecords): Task {
   const whole = wholeOf(records);
-  if (whole.sum === null) return { record: whole.total, whole };
   const { peak_rss, h_vmem, requests, request_order } = whole.memoryHost;
-  return { record: { ...whole.total, peak_rss, h_vmem, requests, request_order }, whole };
+  const record = whole.sum === null ? whole.total : { ...whole.total, peak_rss, h_vmem, requests, request_order };
+  return { record, whole, counted: peak_rss === null ? countedOf(whole) : null };
 }
 
 interface Measure {
   readonly name: string;
-  readonly of: (record: JobRecord) => number | null;
+  readonly of: (task: Task) => number | null;
   readonly format: (value: number) => string;
 }
 
 export const PEAK_MEMORY = 'peak memory (RSS)';
 export const COUNTED_MEMORY = 'memory by maxvmem';
 
-/** Bytes by Grid Engine, of a task that nobody measured. */
-export function countedAlone(record: JobRecord): number | null {
-  return record.peak_rss === null ? countedByExecd(record) : null;
-}
+export const COUNTED_OVER_HOSTS = `${COUNTED_MEMORY}, ${SUM_OVER_HOSTS}`;
+
+const countedAs =
+  (sum: boolean): Measure['of'] =>
+  ({ counted }) =>
+    counted?.isSum === sum ? counted.bytes : null;
 
 const MEASURES: readonly Measure[] = [
   {
     name: PEAK_MEMORY,
-    of: (record) => record.peak_rss && figureOf(record.peak_rss),
+    of: ({ record }) => record.peak_rss && figureOf(record.peak_rss),
     format: formatHeld,
   },
-  { name: COUNTED_MEMORY, of: countedAlone, format: formatCounted },
+  { name: COUNTED_MEMORY, of: countedAs(false), format: formatCounted },
+  { name: COUNTED_OVER_HOSTS, of: countedAs(true), format: formatCounted },
   {
     name: 'largest address space',
-    of: (record) => record.peak_process_vmem && figureOf(record.peak_process_vmem),
+    of: ({ record }) => record.peak_process_vmem && figureOf(record.peak_process_vmem),
     format: formatHeld,
   },
-  { name: 'CPU time', of: (record) => record.cpu_seconds, format: formatDuration },
-  { name: 'CPU over slots', of: (record) => cpuEfficiency(record), format: formatPercent },
-  { name: 'ran', of: (record) => record.wallclock_seconds, format: formatDuration },
+  { name: 'CPU time', of: ({ record }) => record.cpu_seconds, format: formatDuration },
+  { name: 'CPU over slots', of: ({ record }) => cpuEfficiency(record), format: formatPercent },
+  { name: 'ran', of: ({ record }) => record.wallclock_seconds, format: formatDuration },
 ];
 
-const QUEUE_WAIT: Measure = { name: 'queue wait', of: queueWait, format: formatDuration };
+const QUEUE_WAIT: Measure = { name: 'queue wait', of: ({ record }) => queueWait(record), format: formatDuration };
 
 export function median(sorted: ArrayLike<number>): number {
   const middle = Math.floor(sorted.length / 2);
@@ -74,11 +79,11 @@ class Spread {
 
   constructor(readonly measure: Measure) {}
 
-  add(record: JobRecord): void {
-    const value = this.measure.of(record);
+  add(task: Task): void {
+    const value = this.measure.of(task);
     if (value === null) return;
     this.values.push(value);
-    if (value >= this.most) [this.most, this.task] = [value, record.task_id];
+    if (value >= this.most) [this.most, this.task] = [value, task.record.task_id];
   }
 
   /** As a table has it; none where no value is known. */
@@ -158,9 +163,10 @@ export class ArrayFacts {
     this.hosts.add(record.host);
     this.addTimes(record);
     const measured = measure(record);
-    const weight = fullness(whole.fullest);
+    const nearest = fullness(whole.fullest);
+    const weight = nearest < 0 ? fullnessOfRun(whole.records) : nearest;
     if (this.worst === null || weight > this.weight) [this.worst, this.weight] = [task, weight];
-    for (const spread of this.spreads) spread.add(record);
+    for (const spread of this.spreads) spread.add(task);
     this.addEnding(record);
     if (measured.isStopped) this.stopped += 1;
     else if (measured.bytes > (this.mostOfOthers?.bytes ?? 0)) this.mostOfOthers = measured;

@@ -5,15 +5,24 @@ import type { JobRecord } from '../../record/record';
 import { limitOf } from '../../record/request';
 import type { Promised } from '../advice/class-advice';
 import type { ArrayNeeds } from '../advice/array-needs';
-import { ArrayFacts, COUNTED_MEMORY, countedAlone, MOST_NAMED, PEAK_MEMORY, taskOf, type BadTask } from './array-facts';
+import {
+  ArrayFacts,
+  COUNTED_MEMORY,
+  COUNTED_OVER_HOSTS,
+  MOST_NAMED,
+  PEAK_MEMORY,
+  taskOf,
+  type BadTask,
+  type Task,
+} from './array-facts';
 import { ChosenTasks } from './choose-tasks';
+import { countedText, SUM_OVER_HOSTS } from './counted';
 import { renderGauges } from '../screen/gauge';
 import { jobGauges, renderVerdict } from './headline';
 import { adviseRequest } from '../advice/advice';
 import { nextTime } from '../advice/next-time';
 import type { RunRecords } from './job-whole';
-import { type JobViewOptions, latestRuns, promiseOf, recordsOf, type JobRun } from './job-run';
-import { formatCounted } from '../format/bracket';
+import { asRun, type JobViewOptions, latestRuns, promiseOf, recordsOf, type JobRun } from './job-run';
 import { parseTime } from '../format/local-time';
 import { renderRequests } from './usage';
 import { renderRunTable } from './run-table';
@@ -202,8 +211,9 @@ export function renderArray(
 /** "median 0:06:41, most 0:08:20 (task 200)" */
 function spreadText({ spreads }: ArrayFacts, names: readonly string[]): string {
   const row = names.flatMap((name) => spreads.find(({ measure }) => measure.name === name)?.row() ?? []);
-  const [, , middle, most, task] = row;
-  return most === undefined ? 'unknown' : `median ${middle ?? ''}, most ${most} (task ${task ?? ''})`;
+  const [name, , middle, most, task] = row;
+  const sum = name === COUNTED_OVER_HOSTS ? `, ${SUM_OVER_HOSTS}` : '';
+  return most === undefined ? 'unknown' : `median ${middle ?? ''}, most ${most} (task ${task ?? ''})${sum}`;
 }
 
 /** Six lines, as of one job. */
@@ -222,10 +232,25 @@ function renderBriefArray({ facts, worst, promise }: AddedArray, screen: Screen)
       `State: ${endings(facts, screen)}`,
       `Elapsed: ${spreadText(facts, ['ran'])}`,
       `CPU: ${spreadText(facts, ['CPU over slots'])}`,
-      `Memory: ${spreadText(facts, [PEAK_MEMORY, COUNTED_MEMORY])}`,
+      `Memory: ${spreadText(facts, [PEAK_MEMORY, COUNTED_MEMORY, COUNTED_OVER_HOSTS])}`,
     ].map((line) => truncate(line, screen.width, screen.glyphs.ellipsis)),
     `Next time: ${nextTime(decisive, whys, promise)?.line ?? (fits ? 'no change' : 'unknown')}`,
   ];
+}
+
+/** ", ~106 MiB of 2 GiB by Grid Engine (maxvmem)"; '' of a task that was measured. */
+function countedOfLimit({ counted, record, whole }: Task): string {
+  if (counted === null) return '';
+  const limit = limitOf(counted.isSum ? whole.total : record);
+  const ofLimit = limit === null ? '' : ` of ${formatRequested(limit)}`;
+  return `, ${countedText(counted)}${ofLimit} by Grid Engine (maxvmem)`;
+}
+
+function renderListed(listed: readonly RunRecords[], room: number, screen: Screen): string[] {
+  const tasks = listed.map(taskOf);
+  const rows = tasks.map(({ record, counted }) => ({ ...asRun(record), counted: counted?.bytes ?? null }));
+  const sums = tasks.some(({ counted }) => counted?.isSum === true) ? [`~: maxvmem, ${SUM_OVER_HOSTS}`] : [];
+  return [...renderRunTable(TASK_COLUMNS, rows, room, screen), ...sums.map(screen.style.faint)];
 }
 
 /** The same screen of what is added up. */
@@ -233,7 +258,8 @@ export function renderAdded(added: AddedArray, { detail }: JobViewOptions, scree
   if (detail === 'brief') return renderBriefArray(added, screen);
   const { facts, worst: worstRecords, listed, reruns, promise, classes } = added;
   const { style, glyphs } = screen;
-  const { record: worst, whole } = taskOf(worstRecords);
+  const worstTask = taskOf(worstRecords);
+  const { record: worst, whole } = worstTask;
   const { bad, needs } = facts;
   const next = nextTime(
     needs.decisive,
@@ -248,12 +274,7 @@ export function renderAdded(added: AddedArray, { detail }: JobViewOptions, scree
   const section = (title: string, lines: readonly string[]): string[] =>
     lines.length === 0 ? [] : ['', ...renderSection(title, lines, screen)];
   const room = screen.width - SECTION_INDENT;
-  const rows = listed?.map((records) => ({ record: taskOf(records).record, attempt: 1, incarnation: 1 })) ?? null;
-  const counted = countedAlone(worst);
-  const limit = limitOf(worst);
-  const ofLimit = limit === null ? '' : ` of ${formatRequested(limit)}`;
-  const memory = counted === null ? '' : `, ${formatCounted(counted)}${ofLimit} by Grid Engine (maxvmem)`;
-  const worstLine = `worst: task ${worst.task_id ?? ''}${hosts === 1 ? '' : ` on ${screen.safe(worst.host)}`}${memory}`;
+  const worstLine = `worst: task ${worst.task_id ?? ''}${hosts === 1 ? '' : ` on ${screen.safe(worst.host)}`}${countedOfLimit(worstTask)}`;
   const single = style.title(`qmemacct job ${jobTaskName(worst)}`);
 
   return [
@@ -273,8 +294,8 @@ export function renderAdded(added: AddedArray, { detail }: JobViewOptions, scree
       ...(reruns > 0 ? [`${formatCount(reruns)} earlier runs of re-run tasks`] : []),
     ]),
     ...section('Classes', renderClassCounts(classes, room, screen)),
-    ...section('', rows === null ? [] : renderRunTable(TASK_COLUMNS, rows, room, screen)),
+    ...section('', listed === null ? [] : renderListed(listed, room, screen)),
     ...renderSubmitted(facts.submitCommand, screen.width - 2, screen).map((line) => style.faint(`  ${line}`)),
-    ...(rows === null ? [`  Each task: ${style.title(`--tasks`)}; one of them: ${single}`] : []),
+    ...(listed === null ? [`  Each task: ${style.title(`--tasks`)}; one of them: ${single}`] : []),
   ];
 }

@@ -1,6 +1,6 @@
 import { endedBadly } from '../../record/job-end';
 import type { JobRecord } from '../../record/record';
-import { fullness } from '../advice/fit';
+import { fullnessOfRun } from '../advice/fit';
 
 /** Which tasks of an array job are wanted. */
 export interface TaskChoice {
@@ -36,7 +36,7 @@ export class ChosenTasks<Task extends readonly JobRecord[]> {
       if (this.#kept.length < this.#most) this.#kept.push({ task, full: 0 });
       return;
     }
-    const full = task.reduce((most, record) => Math.max(most, fullness(record)), -1);
+    const full = fullnessOfRun(task);
     if (full < 0) return;
     this.#kept.push({ task, full });
     if (this.#kept.length > this.#most + SPARE) this.#cut();

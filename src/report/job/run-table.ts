@@ -1,4 +1,4 @@
-import { countedByExecd } from '../../record/cause';
+import { countedByGridEngine } from '../../record/cause';
 import { limitOf } from '../../record/request';
 import { cpuEfficiency, memoryEfficiency } from '../../record/efficiency';
 import { formatCounted, formatPeak } from '../format/bracket';
@@ -11,8 +11,13 @@ import type { Screen } from '../screen/screen';
 import { renderTable, type Column } from '../screen/table';
 import { formatDuration, formatPercent, formatRequested } from '../format/units';
 
+interface RunRow extends JobRun {
+  /** Bytes by Grid Engine, of all that the row stands for, where no peak was measured; left out: as its record says. */
+  readonly counted?: number | null;
+}
+
 interface RunColumn extends Column {
-  readonly cell: (run: JobRun, screen: Screen) => string;
+  readonly cell: (run: RunRow, screen: Screen) => string;
 }
 
 const percentCell = (share: number | null): string => (share === null ? '' : formatPercent(share));
@@ -57,10 +62,9 @@ export const RUN_COLUMNS = {
   peak: {
     head: 'peak',
     align: 'right',
-    cell: ({ record }, { glyphs }) => {
-      const counted = record.peak_rss === null ? countedByExecd(record) : null;
-      if (counted !== null) return formatCounted(counted);
-      return record.peak_rss === null ? glyphs.none : formatPeak(record.peak_rss, glyphs);
+    cell: ({ record, counted = countedByGridEngine(record) }, { glyphs }) => {
+      if (record.peak_rss !== null) return formatPeak(record.peak_rss, glyphs);
+      return counted === null ? glyphs.none : formatCounted(counted);
     },
   },
   memory: {
@@ -88,7 +92,7 @@ type RunColumnName = keyof typeof RUN_COLUMNS;
 /** Runs as lines, with the columns that are asked for, as far as there is room. */
 export function renderRunTable(
   columns: readonly RunColumnName[],
-  runs: readonly JobRun[],
+  runs: readonly RunRow[],
   width: number,
   screen: Screen,
 ): string[] {

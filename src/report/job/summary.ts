@@ -1,13 +1,12 @@
-import { sumOfAll } from '../../base/known';
 import { categoryRequests, requestedSeconds } from '../../gridengine/category-requests';
 import type { Dialect } from '../../gridengine/dialect';
-import { countedByExecd, countedByGridEngine } from '../../record/cause';
+import { countedByGridEngine } from '../../record/cause';
 import { queueWait } from '../../record/efficiency';
 import { shareOfLimit } from '../../record/peak-figure';
 import type { Bracket, JobRecord, Trust } from '../../record/record';
 import { limitOf } from '../../record/request';
 import { adviseRequest } from '../advice/advice';
-import { bracketStanding, formatCounted, formatPeak } from '../format/bracket';
+import { bracketStanding, formatPeak } from '../format/bracket';
 import { formatCount, formatDuration, formatPercent, formatRequested } from '../format/units';
 import { renderChart } from '../screen/chart';
 import { renderBar, shareTone } from '../screen/gauge';
@@ -16,6 +15,7 @@ import type { Screen, Tone } from '../screen/screen';
 import { renderTable } from '../screen/table';
 import { truncate } from '../screen/text-width';
 import { renderWorstClass } from '../rules/class-lines';
+import { countedOf, countedText } from './counted';
 import { cpuGauges, sizedByAddressSpace } from './headline';
 import { promiseOf, type JobRun } from './job-run';
 import type { JobWhole } from './job-whole';
@@ -38,14 +38,6 @@ interface Measured {
   readonly tone: Tone;
 }
 
-/** Grid Engine's own figure, where no peak was measured. */
-function countedText({ memoryHost, records }: JobWhole): string {
-  const counted = countedByExecd(memoryHost);
-  if (counted !== null) return formatCounted(counted);
-  const ofJob = sumOfAll(records.map(countedByGridEngine));
-  return ofJob === null ? 'unknown' : `${formatCounted(ofJob)} (sum over hosts)`;
-}
-
 /** The limit on the host that memory is shown of; that of the job where no host's is known. */
 function requestedText(whole: JobWhole, screen: Screen): string {
   const { memoryHost, total } = whole;
@@ -57,10 +49,12 @@ function requestedText(whole: JobWhole, screen: Screen): string {
 
 function memoryRow(name: string, bracket: Bracket | null, whole: JobWhole, screen: Screen): Measured {
   const share = bracket === null ? null : shareOfLimit(bracket, limitOf(whole.memoryHost));
+  const counted = bracket === null ? countedOf(whole) : null;
+  const unmeasured = counted === null ? 'unknown' : countedText(counted);
   return {
     name,
     requested: requestedText(whole, screen),
-    used: bracket === null ? countedText(whole) : formatPeak(bracket, screen.glyphs),
+    used: bracket === null ? unmeasured : formatPeak(bracket, screen.glyphs),
     share,
     tone: share === null ? 'good' : shareTone(share),
   };

@@ -102,7 +102,7 @@ async function byFacts(reader: AccountingReader, view: JobViewOptions): Promise<
     rules,
     settings: loadSettings('/none'),
   };
-  return tasks && arrayLines({ job_id: JOB, tasks }, view, screen, { ...context, live: null });
+  return tasks && (await arrayLines({ job_id: JOB, tasks }, view, screen, { ...context, live: null })).lines;
 }
 
 /** By all of its records. */

@@ -3,6 +3,7 @@ import { describe, it } from 'node:test';
 import { accountOf } from '../../support/records';
 import { chooseTasks, type TaskChoice } from '../../../src/report/job/choose-tasks';
 import { renderJob } from '../../../src/report/job/job';
+import type { JobRecord } from '../../../src/record/record';
 import { arrayOfTwenty, asRuns } from '../sample-records';
 import { testScreen } from '../screens';
 
@@ -70,6 +71,35 @@ describe('tasks that nobody sampled', () => {
     assert.match(lines(counted), /worst: task 6 on node\d+, ~106 MiB of 2 GiB by Grid Engine \(maxvmem\)$/m);
     assert.match(lines(counted), /memory by maxvmem +~100 MiB +~103 MiB +~106 MiB +20$/m);
     assert.match(lines(counted), /^ +6 .*~106 MiB/m);
+  });
+
+  it('are worst by it, too, where it may be a sum over the hosts of a parallel task', () => {
+    const parallel = counted.map((record) => ({ ...record, pe: 'mpi', slots: 4, host_slots: null }));
+    assert.match(lines(parallel), /worst: task 6 on node\d+, ~106 MiB \(sum over hosts\) of 2 GiB by Grid Engine/);
+    assert.match(lines(parallel), /memory by maxvmem, sum over hosts +~100 MiB +~103 MiB +~106 MiB +20$/m);
+    assert.match(lines(parallel), /^ +6 +node.* ~106 MiB(?:.*\n)+ +~: maxvmem, sum over hosts$/m);
+    const brief = renderJob(
+      { job_id: 4720, runs: asRuns(parallel), older: 0, newer: 0 },
+      { allTasks: false, detail: 'brief' },
+      testScreen(),
+    ).join('\n');
+    assert.match(brief, /^Memory: median ~103 MiB, most ~106 MiB \(task 20\), sum over hosts$/m);
+  });
+
+  it('are weighed with all that was counted of them, line by line', () => {
+    const lineOf = (task_id: number, pe_task_id: string | null, gib: number): JobRecord => ({
+      ...(counted[0] ?? assert.fail()),
+      ...{ task_id, pe: 'mpi', slots: 4, host_slots: null, granted_hosts: null, pe_task_id },
+      grid_engine: accountOf({ maxvmem_bytes: gib * 2 ** 30 }),
+    });
+    const runs = [
+      [lineOf(1, null, 1), lineOf(1, '1.node01', 1.25)],
+      [lineOf(2, null, 0.5), lineOf(2, '1.node01', 4)],
+    ];
+    assert.deepEqual(
+      chooseTasks(runs, { worst: 2 }).map(([record]) => record?.task_id),
+      [2, 1],
+    );
   });
 
   it('are not named worst where nothing is known', () => {
