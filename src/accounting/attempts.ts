@@ -12,6 +12,8 @@ export const ATTEMPT_FIELDS: readonly FieldName[] = [
   ...(['owner', 'submitted_at', 'started_at', 'ended_at'] as const),
 ];
 
+type Recorded = Pick<StoredRecord, 'record'>;
+
 /** Of one submission, the spool directory and the accounting line have times up to a second apart. */
 export const SAME_SUBMISSION_MS = 2000;
 
@@ -133,7 +135,7 @@ function jobsOf(records: readonly StoredRecord[]): readonly (readonly StoredReco
  * `at`, when the task did; -1: to none of them. The clock of another host may put a task's beginning a little before its
  * master's.
  */
-function masterRunAt(at: number, masters: readonly StoredRecord[], beginnings: readonly number[]): number {
+function masterRunAt(at: number, masters: readonly Recorded[], beginnings: readonly number[]): number {
   const last = lastUpTo(beginnings, at);
   const next = beginnings[last + 1];
   if (next === undefined || next > at + CLOCK_TOLERANCE_MS) return last;
@@ -142,8 +144,8 @@ function masterRunAt(at: number, masters: readonly StoredRecord[], beginnings: r
 }
 
 /** Runs of tasks whose master nobody recorded: a task's number comes again on its host when the job runs again. */
-function masterlessRuns(tasks: readonly StoredRecord[]): readonly (readonly StoredRecord[])[] {
-  const runs: StoredRecord[][] = [];
+function masterlessRuns<Stored extends Recorded>(tasks: readonly Stored[]): readonly (readonly Stored[])[] {
+  const runs: Stored[][] = [];
   const seen = new Set<string>();
   for (const task of tasks) {
     const key = `${task.record.pe_task_id ?? ''} ${task.record.host}`;
@@ -158,9 +160,9 @@ function masterlessRuns(tasks: readonly StoredRecord[]): readonly (readonly Stor
 }
 
 /** The runs of one job or array task, each with the master's record, where there is one, and those of its tasks. */
-function runsOf(records: readonly StoredRecord[]): readonly (readonly StoredRecord[])[] {
+export function runsOf<Stored extends Recorded>(records: readonly Stored[]): readonly (readonly Stored[])[] {
   const at = new Map(records.map((stored) => [stored, begun(stored.record)]));
-  const begunAt = (stored: StoredRecord): number => at.get(stored) ?? 0;
+  const begunAt = (stored: Stored): number => at.get(stored) ?? 0;
   const sorted = [...records].sort(
     (a, b) =>
       begunAt(a) - begunAt(b) ||
@@ -170,7 +172,7 @@ function runsOf(records: readonly StoredRecord[]): readonly (readonly StoredReco
   const masters = sorted.filter(({ record }) => record.pe_task_id === null);
   const tasks = sorted.filter(({ record }) => record.pe_task_id !== null);
   const beginnings = masters.map(begunAt);
-  const orphans: StoredRecord[] = [];
+  const orphans: Stored[] = [];
   const runs = masters.map((master) => [master]);
   for (const task of tasks) (runs[masterRunAt(begunAt(task), masters, beginnings)] ?? orphans).push(task);
   return [...masterlessRuns(orphans), ...runs];

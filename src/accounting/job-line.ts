@@ -1,7 +1,8 @@
 import { groupBy } from '../base/group-by';
-import { larger, sumOfKnown } from '../base/known';
+import { larger, largestOfKnown, sumOfKnown } from '../base/known';
+import { runsOf } from './attempts';
 import type { Wait } from './first-starts';
-import { countedByGridEngine, heldBytes } from '../record/cause';
+import { countedByGridEngine, countedTogether, heldBytes } from '../record/cause';
 import { memoryEfficiency } from '../record/efficiency';
 import { hostSlots, requestedBytes } from '../record/facts';
 import { figureOf } from '../record/peak-figure';
@@ -36,8 +37,10 @@ export interface JobLine {
   readonly self_reported: number;
   readonly longest_seconds: number | null;
   readonly largest_limit_bytes: number | null;
-  /** The most that Grid Engine counted of one without a peak. */
+  /** The most that Grid Engine counted of a run of which nobody measured a peak: of a parallel one all lines together. */
   readonly largest_counted_bytes: number | null;
+  /** Whether any record has Grid Engine's figure instead of a peak. */
+  readonly is_counted: boolean;
   /** Of those whose CPU efficiency is known; slot seconds of all of them, on their hosts. */
   readonly cpu_seconds: number | null;
   readonly slot_seconds: number | null;
@@ -133,11 +136,25 @@ export function unusedByteSeconds(
 const isBusyKnown = ({ cpu_seconds: cpu, wallclock_seconds: elapsed }: JobRecord): boolean =>
   cpu !== null && elapsed !== null && elapsed > 0;
 
+const countedAlone = (record: JobRecord): number | null =>
+  record.peak_rss === null ? countedByGridEngine(record) : null;
+
+function largestCounted(records: readonly JobRecord[]): number | null {
+  if (records.every(({ pe_task_id: task }) => task === null)) return largestOfKnown(records.map(countedAlone));
+  const tasks = groupBy(
+    records.map((record) => ({ record })),
+    ({ record }) => record.task_id,
+  );
+  const runs = [...tasks.values()].flatMap(runsOf).map((run) => run.map(({ record }) => record));
+  return largestOfKnown(
+    runs.map((run) => (run.every(({ peak_rss: peak }) => peak === null) ? countedTogether(run) : null)),
+  );
+}
+
 function sumsOf(records: readonly JobRecord[]) {
   const sums = {
     longest_seconds: null as number | null,
     largest_limit_bytes: null as number | null,
-    largest_counted_bytes: null as number | null,
     cpu_seconds: null as number | null,
     slot_seconds: null as number | null,
   };
@@ -145,10 +162,6 @@ function sumsOf(records: readonly JobRecord[]) {
     const { wallclock_seconds: elapsed } = record;
     sums.longest_seconds = larger(sums.longest_seconds, elapsed);
     sums.largest_limit_bytes = larger(sums.largest_limit_bytes, limitOf(record));
-    sums.largest_counted_bytes = larger(
-      sums.largest_counted_bytes,
-      record.peak_rss === null ? countedByGridEngine(record) : null,
-    );
     if (isBusyKnown(record)) sums.cpu_seconds = add(sums.cpu_seconds, record.cpu_seconds);
   }
   for (const record of hostsOf(records)) {
@@ -183,6 +196,8 @@ export function jobLineOf(records: readonly [JobRecord, ...JobRecord[]]): JobLin
     host: agreed(records, ({ host }) => host),
     complexes: [...complexes].filter((complex) => complex !== null).sort(),
     self_reported: records.filter(({ trust }) => trust === 'self-reported').length,
+    largest_counted_bytes: largestCounted(records),
+    is_counted: records.some((record) => countedAlone(record) !== null),
     ...sumsOf(records),
     unused_byte_seconds: unusedByteSeconds(records),
   };

@@ -367,8 +367,8 @@ export const RECORD_COLUMNS = {
     says: 'requested and never used, in GiB x h, with ~ by Grid Engine (maxvmem)',
     dispensable: 7,
     align: 'right',
-    ...ofSums(({ unused_byte_seconds: unused, largest_counted_bytes: counted }) =>
-      orNothing(unused, (sum) => `${counted === null ? '' : '~'}${formatGibHours(sum)}`),
+    ...ofSums(({ unused_byte_seconds: unused, is_counted: isCounted }) =>
+      orNothing(unused, (sum) => `${isCounted ? '~' : ''}${formatGibHours(sum)}`),
     ),
   },
   read: {

@@ -88,7 +88,7 @@ export function renderRecordList(report: RecordListReport, screen: Screen): stri
   const complexes = [...new Set(lines.flatMap((line) => line.complexes))].sort();
   const total = (of: (line: JobLine) => number): number => lines.reduce((sum, line) => sum + of(line), 0);
   const records = total((line) => line.records);
-  const isCounted = lines.some((line) => line.largest_counted_bytes !== null);
+  const isCounted = lines.some((line) => line.is_counted);
   const legend = [
     ...(complexes.length === 0 ? [] : [`limit: ${complexes.map(screen.safe).join(', ')} on the host`]),
     `peak: resident memory${isCounted ? ', ~: of Grid Engine (maxvmem)' : ''}`,

@@ -165,6 +165,7 @@ function lineOf(sums: Sums, nearest: JobRecord, ends: JobLine['ends'], words: Wo
     longest_seconds: seconds(longest),
     largest_limit_bytes,
     largest_counted_bytes,
+    is_counted: largest_counted_bytes !== null,
     cpu_seconds: seconds(cpu),
     slot_seconds: seconds(slotMs),
     unused_byte_seconds,
