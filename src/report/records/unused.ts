@@ -52,7 +52,7 @@ export const unusedByGridEngine = ({ unused_by_grid_engine_gib_hours: unused }: 
 /** Both; as text with ~ where a part is by Grid Engine's figure. */
 export const unusedOfAll = (totals: Totals): number => unusedGibHours(totals) + unusedByGridEngine(totals);
 export const unusedText = (totals: Totals, format: (gibHours: number) => string): string =>
-  `${unusedByGridEngine(totals) > 0 ? '~' : ''}${format(unusedOfAll(totals))}`;
+  `${totals.requested_with_grid_engine_gib_hours > 0 ? '~' : ''}${format(unusedOfAll(totals))}`;
 
 /** What Grid Engine's figure says of the records without a peak, in a sentence; null: of none. */
 export function gridEngineText(sums: GridEngineSums, dot: string): string | null {

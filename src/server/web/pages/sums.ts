@@ -19,7 +19,11 @@ import { table, tiles, type WebColumn } from '../table';
 
 const DOT = '·';
 
-const unusedMemory = (totals: Totals): string => unusedText(totals, (sum) => formatMemoryTime(sum, DOT));
+/** '' where nothing is known of any job. */
+const unusedMemory = (totals: Totals): string =>
+  totals.requested_with_peak_gib_hours + totals.requested_with_grid_engine_gib_hours > 0
+    ? unusedText(totals, (sum) => formatMemoryTime(sum, DOT))
+    : '';
 
 function gauge(share: number | null, words: string, tone?: Tone): Child {
   return share === null ? words : html`${formatPercent(share)} <small>${words}</small> ${shareBar(share, tone)}`;
@@ -36,11 +40,12 @@ export function sumsPart(totals: Totals): Html {
     ['not sampled', totals.unsampled],
   ];
   const busy = cpuShare(totals);
+  const unused = unusedMemory(totals);
   const apart = gridEngineText(totals, DOT);
   return html`${tiles([
     ['jobs and array tasks', html`${formatCount(totals.jobs)} <small>(${plural(totals.records, 'record')})</small>`],
     ['memory in use', gauge(usedShare(totals), memoryAmount(totals, DOT))],
-    ['unused', unusedMemory(totals)],
+    ...(unused === '' ? [] : [['unused', unused] as const]),
     ['CPU', gauge(busy, cpuAmount(totals, DOT), busyTone(busy ?? 0))],
     ...counts.flatMap(([name, count]) => (count === 0 ? [] : [[name, formatCount(count)] as const])),
   ])}${apart === null ? null : html`<p class="faint">${apart}</p>`}`;
