@@ -26,15 +26,20 @@ interface MemoryEnd {
   readonly space: number | null;
 }
 
+/** Whether maxvmem is exactly the limit or the request: then it may be what was reserved (ACCT_RESERVED_USAGE). */
+export function maybeReserved({ grid_engine: account, h_vmem: request }: JobRecord): boolean {
+  const counted = account?.maxvmem_bytes ?? 0;
+  return counted > 0 && (counted === request?.limit_bytes || counted === request?.request_bytes);
+}
+
 /**
  * Bytes that Grid Engine counted at most (maxvmem), whatever its dialect adds up there: of a task those of the task, of a
  * parallel job's master perhaps those of all hosts. null: none are known, the job was over before execd's first look, or
- * the site accounts what was reserved instead (ACCT_RESERVED_USAGE).
+ * it may be what was reserved.
  */
 export function countedByGridEngine(record: JobRecord): number | null {
   const counted = record.grid_engine?.maxvmem_bytes ?? 0;
-  const reserved = counted === record.h_vmem?.limit_bytes || counted === record.h_vmem?.request_bytes;
-  return counted > 0 && !reserved ? counted : null;
+  return counted > 0 && !maybeReserved(record) ? counted : null;
 }
 
 /** The same of all records of a run together, on whatever hosts; null: it is not known of all. */

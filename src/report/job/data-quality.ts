@@ -1,3 +1,4 @@
+import { maybeReserved } from '../../record/cause';
 import { measuredUpper } from '../../record/peak-figure';
 import type { BracketSource, JobRecord, OpenReason, Trust } from '../../record/record';
 import { explainOpen, explainSource } from '../format/bracket';
@@ -75,6 +76,9 @@ function limited(record: JobRecord): string[] {
     : [`${joined(names)}: the upper bound is only the limit: the peak before an exec is not recorded`];
 }
 
+/** Of a job without a peak: why Grid Engine's figure does not stand in. */
+export const RESERVED = 'its maxvmem is exactly what was requested, and may be what was reserved';
+
 /** How far the figures can be trusted: who says so, how often it looked, what stays open and why, notes. */
 export function renderTrust(record: JobRecord, width: number, screen: Screen): string[] {
   return trustFacts(record, screen).flatMap((fact) => {
@@ -91,6 +95,7 @@ export function trustFacts(record: JobRecord, screen: Screen): readonly string[]
   return [
     sampling(record),
     ...sources(record),
+    ...(record.peak_rss === null && maybeReserved(record) ? [RESERVED] : []),
     ...(unseen > 0 ? [`the first ${formatDuration(unseen)} were not sampled`] : []),
     ...openEnds(record, screen),
     ...limited(record),

@@ -1,6 +1,6 @@
 import { categoryRequests, requestedSeconds } from '../../gridengine/category-requests';
 import type { Dialect } from '../../gridengine/dialect';
-import { countedByGridEngine } from '../../record/cause';
+import { countedByGridEngine, maybeReserved } from '../../record/cause';
 import { queueWait } from '../../record/efficiency';
 import { shareOfLimit } from '../../record/peak-figure';
 import type { Bracket, JobRecord, Trust } from '../../record/record';
@@ -16,6 +16,7 @@ import { renderTable } from '../screen/table';
 import { truncate } from '../screen/text-width';
 import { renderWorstClass } from '../rules/class-lines';
 import { countedOf, countedText } from './counted';
+import { RESERVED } from './data-quality';
 import { cpuGauges, sizedByAddressSpace } from './headline';
 import { promiseOf, type JobRun } from './job-run';
 import type { JobWhole } from './job-whole';
@@ -130,13 +131,14 @@ const STANDINGS: Readonly<Record<string, string>> = {
 };
 
 /** "Data quality: root sampler, 5,029 samples, every 1 s; peak exact". */
-function renderQuality({ total, memoryHost }: JobWhole, screen: Screen): string[] {
+function renderQuality({ total, memoryHost, records }: JobWhole, screen: Screen): string[] {
   const { peak_rss: peak } = memoryHost;
   const samples = total.samples === null || total.samples === 0 ? '' : `, ${formatCount(total.samples)} samples`;
   const every = total.interval_seconds === null ? '' : `, every ${formatDuration(total.interval_seconds)}`;
   const standing = peak === null ? '' : `; ${STANDINGS[bracketStanding(peak)] ?? ''}`;
   const counted = peak === null && countedByGridEngine(memoryHost) !== null ? '; ~: its maxvmem' : '';
-  const words = `Data quality: ${SOURCES[total.trust]}${samples}${every}${standing}${counted}`;
+  const reserved = peak === null && records.some(maybeReserved) ? `; ${RESERVED}` : '';
+  const words = `Data quality: ${SOURCES[total.trust]}${samples}${every}${standing}${counted}${reserved}`;
   return wrap(words, screen.width - 2).map((line) => screen.style.faint(`  ${line}`));
 }
 
