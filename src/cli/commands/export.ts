@@ -1,6 +1,6 @@
 import { hostname } from 'node:os';
 import { Argument, Option, type Command } from 'commander';
-import type { Shown } from '../../accounting/store';
+import type { RecordFilter, Shown } from '../../accounting/store';
 import { isBinary, FORMAT_NAMES, type FormatName } from '../../export/format';
 import { recordTable, seriesTable } from '../../export/records';
 import { sampleTable } from '../../export/samples';
@@ -13,6 +13,7 @@ import { addIntervalOptions } from '../common-options';
 import { parseInterval, type Interval } from '../arguments';
 import { acts, type CommandContext, CommandError, EXIT, type GlobalOptions, usageError } from '../command';
 import { warn } from '../output';
+import { countedReaders } from '../records/counted-readers';
 import { addRecordFilterOptions, recordChoiceOf } from '../records/options';
 import { daysToWrite } from '../export/days';
 import type { PushOptions } from '../export/push';
@@ -89,7 +90,11 @@ async function withRecords(
   subject: 'records' | 'series',
   options: ExportOptions,
   settings: Settings,
-  [terminal, sources]: readonly [Terminal, Sources],
+  {
+    terminal,
+    sources,
+    interval,
+  }: { readonly terminal: Terminal; readonly sources: Sources; readonly interval: Interval },
   write: Write,
 ): Promise<number> {
   if (options.metric !== undefined) throw usageError('--metric is for samples');
@@ -101,17 +106,21 @@ async function withRecords(
     if (!said) sayShown(shown, choice.owner, terminal);
     said = true;
   };
-  return withStores(options.accounting, settings, terminal, sources, (stores) =>
-    write({
-      table: ({ since, until }) => {
-        const query = { ...choice, since: since.getTime(), until: until.getTime() };
-        return subject === 'records'
-          ? recordTable(query, columns, stores.readers, onShown)
-          : seriesTable(query, stores.readers, onShown);
-      },
+  const filterOf = ({ since, until }: Interval): RecordFilter => ({
+    ...choice,
+    since: since.getTime(),
+    until: until.getTime(),
+  });
+  return withStores(options.accounting, settings, terminal, sources, async (stores) => {
+    const readers = await countedReaders(stores, filterOf(interval));
+    return write({
+      table: (part) =>
+        subject === 'records'
+          ? recordTable(filterOf(part), columns, readers, onShown)
+          : seriesTable(filterOf(part), readers, onShown),
       statusOfNothing: statusOfNothing(stores),
-    }),
-  );
+    });
+  });
 }
 
 async function withSamples(options: ExportOptions, settings: Settings, write: Write): Promise<number> {
@@ -183,7 +192,7 @@ export async function exportTable(
   try {
     return subject === 'samples'
       ? await withSamples(options, settings, write)
-      : await withRecords(subject, options, settings, [terminal, sources], write);
+      : await withRecords(subject, options, settings, { terminal, sources, interval }, write);
   } finally {
     progress.clear();
     release();

@@ -5,6 +5,7 @@ import { isHostPattern } from '../../accounting/filter-record';
 import type { AccountingReader, RecordFilter, RecordSort, RecordsQuery, Shown } from '../../accounting/store';
 import { hostNames } from '../../live/host-names';
 import { loadSettings } from '../../record/settings';
+import type { Totals } from '../../record/totals';
 import { formatInterval } from '../../report/format/local-time';
 import type { Account } from '../../report/records/json';
 import {
@@ -22,6 +23,7 @@ import { formatCount } from '../../report/format/units';
 import { acts, type CommandContext, type CommandError, EXIT, usageError } from '../command';
 import { realSources, statusOfNothing, withStores, type Sources } from '../stores/stores';
 import { writeAccounts, writeAll, writerOf, type AccountSources } from '../records/accounts';
+import { countedReaders } from '../records/counted-readers';
 import { findRecords, findSummary, historyOf } from '../records/find';
 import { findClassLines, ruleOf, withFindings, type ClassChoice } from '../records/find-class';
 import { findJobLines, findJobSums, findTaskLines, type FoundLines } from '../records/find-lines';
@@ -152,6 +154,8 @@ function wantedOf(subject: RecordSubject, options: RecordListOptions, terminal: 
 /** What a list is made of. */
 interface Sought extends AccountSources {
   readonly filter: RecordFilter;
+  /** Those of the readers whose jobs count. */
+  readonly counted: readonly AccountingReader[];
 }
 
 /** The lines that are wanted. Throws a usage error where there are too many records to choose them from. */
@@ -188,14 +192,20 @@ async function findSums(
   return findJobSums(filter, wanted, readers);
 }
 
+/** Totals of a list without what does not count. */
+async function countedTotals({ filter, readers, counted }: Sought, totals: Totals): Promise<Totals> {
+  if (counted === readers) return totals;
+  return (await findRecords({ ...filter, limit: 1, fields: ['cluster'] }, counted)).totals;
+}
+
 /** Writes lines as a list for people, nothing where there are none; resolves to how many. */
 function writeList(
   { subject, interval, view, screen }: Wanted,
-  { lines, totals, waits, read }: Omit<JobLinesAnswer, 'lines'> & Pick<RecordListReport, 'lines'>,
+  { lines, totals, all, waits, read }: Omit<JobLinesAnswer, 'lines'> & Pick<RecordListReport, 'lines' | 'all'>,
   terminal: Terminal,
 ): number {
   const ofQueues = { queues: waitsOf(waits), records: read };
-  const report = { title: subject.title(screen), ...interval, lines, totals, view, waits: ofQueues };
+  const report = { title: subject.title(screen), ...interval, lines, totals, all, view, waits: ofQueues };
   if (lines.length > 0) writeLines(terminal, renderRecordList(report, screen));
   return lines.length;
 }
@@ -203,7 +213,10 @@ function writeList(
 /** Shows the lines that are wanted; resolves to how many. */
 async function showLines(wanted: Wanted, sought: Sought, terminal: Terminal): Promise<number> {
   const sums = await findSums(wanted, sought);
-  if (sums !== null) return writeList(wanted, sums, terminal);
+  if (sums !== null) {
+    const totals = await countedTotals(sought, sums.totals);
+    return writeList(wanted, { ...sums, totals, all: sums.totals.records }, terminal);
+  }
   const { subject, format } = wanted;
   const { answer, lines, ofClass } = await findLines(wanted, sought);
   if (ofClass !== undefined && ofClass.leftOut > 0)
@@ -215,7 +228,11 @@ async function showLines(wanted: Wanted, sought: Sought, terminal: Terminal): Pr
   if (format === 'text') {
     const read = answer.records.map(({ record }) => record);
     const waits = subject.choice.owner === undefined ? [] : firstWaits(read);
-    return writeList(wanted, { lines, totals: answer.totals, waits, read: read.length }, terminal);
+    const [totals, all] =
+      ofClass === undefined
+        ? [await countedTotals(sought, answer.totals), answer.totals.records]
+        : [answer.totals, read.length];
+    return writeList(wanted, { lines, totals, all, waits, read: read.length }, terminal);
   }
   const records = lines.flat();
   const judge = (found: readonly Account[]): readonly Account[] => withFindings(found, ofClass?.findings);
@@ -250,7 +267,8 @@ export async function showRecords(
       until: interval.until.getTime(),
     };
     const filter = await onKnownHost(asked, readers);
-    const sought = { filter, readers, rules, history: historyOf(readers, terminal.now()) };
+    const counted = await countedReaders(stores, filter);
+    const sought = { filter, readers, counted, rules, history: historyOf(readers, terminal.now()) };
     const onShown = (which: Shown): void => sayShown(which, filter.owner, terminal);
     const isAll = sort === 'time' && options.limit === undefined && options.class === undefined;
     const shown =

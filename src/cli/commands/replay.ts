@@ -14,6 +14,7 @@ import { addIntervalOptions } from '../common-options';
 import { furtherBack, parseInterval, parseRisk } from '../arguments';
 import { acts, CommandError, EXIT, type CommandContext, type GlobalOptions } from '../command';
 import { outputFormat, screenOf, warn, writeLines } from '../output';
+import { countedReaders } from '../records/counted-readers';
 import { distinctPages } from '../records/find';
 import { ACCOUNTING_OPTION, realSources, statusOfNothing, withStores, type OpenStores } from '../stores/stores';
 import { progressLine, type Terminal } from '../terminal';
@@ -72,6 +73,7 @@ async function storedRuns(options: ReplayOptions, terminal: Terminal): Promise<R
   const progress = progressLine(terminal);
   const read = async (stores: OpenStores): Promise<Result<Histories, number>> => {
     const days = Math.ceil((until.getTime() - since.getTime()) / DAY_MS);
+    const readers = await countedReaders(stores, { since: since.getTime(), until: until.getTime() });
     const runs = new ManyRuns();
     for (let day = 0; day < days; day++) {
       progress.show('days', day, days);
@@ -82,7 +84,7 @@ async function storedRuns(options: ReplayOptions, terminal: Terminal): Promise<R
         for (const run of pastRuns(records)) runs.add(run);
       };
       const query = { since: from, until: to, fields: MEMORY_FIELDS };
-      for await (const records of distinctPages(query, stores.readers)) {
+      for await (const records of distinctPages(query, readers)) {
         keep(records.filter(isAlone));
         parallel.push(...records.filter((one) => !isAlone(one)));
       }

@@ -16,6 +16,7 @@ import { renderReport } from '../../report/efficiency/text';
 import { formatInterval } from '../../report/format/local-time';
 import { acts, type CommandContext, type GlobalOptions, CommandError, EXIT, usageError } from '../command';
 import { ACCOUNTING_OPTION, realSources, statusOfNothing, withStores, type Sources } from '../stores/stores';
+import { countedReaders } from '../records/counted-readers';
 import { findRecords, findSummary } from '../records/find';
 import { ownerAddress } from '../mail/address';
 import { MailError, messageId } from '../mail/message';
@@ -140,7 +141,13 @@ export async function showReport(
     if (rules.problem !== null) warn(terminal, rules.problem);
     const cluster = options.cluster ?? null;
     const question = { since, until, by, owner, cluster, now, dialect: settings.grid_engine, rules };
-    const report = await makeReport(allOf(stores.readers), question);
+    const readers = await countedReaders(stores, {
+      since: since.getTime(),
+      until: until.getTime(),
+      ...(owner === null ? {} : { owner }),
+      ...(cluster === null ? {} : { cluster }),
+    });
+    const report = await makeReport(allOf(readers), question);
     const nothing = report.site.records === 0;
     if (nothing)
       warn(

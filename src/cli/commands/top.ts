@@ -13,6 +13,7 @@ import {
 } from '../../report/records/top';
 import { acts, type CommandContext, type GlobalOptions, EXIT, usageError } from '../command';
 import { ACCOUNTING_OPTION, realSources, statusOfNothing, withStores, type Sources } from '../stores/stores';
+import { countedReaders } from '../records/counted-readers';
 import { findSummary } from '../records/find';
 import { outputFormat, screenOf, warn, writeLines } from '../output';
 import { addRecordFilterOptions, lineLimitOf, recordChoiceOf } from '../records/options';
@@ -80,10 +81,8 @@ export async function showTop(
   const settings = loadSettings(options.config);
   return withStores(options.accounting, settings, terminal, sources, async (stores) => {
     const { since, until } = interval;
-    const answer = await findSummary(
-      { ...choice, since: since.getTime(), until: until.getTime(), by: ranked.by },
-      stores.readers,
-    );
+    const asked = { ...choice, since: since.getTime(), until: until.getTime() };
+    const answer = await findSummary({ ...asked, by: ranked.by }, await countedReaders(stores, asked));
     sayShown(answer.shown, choice.owner, terminal);
     const groups = rankGroups(answer.groups, RANKINGS[by]);
     const screen = screenOf(terminal, options, settings);

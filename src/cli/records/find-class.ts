@@ -2,6 +2,7 @@ import type { AccountingReader, RecordsAnswer, RecordSort } from '../../accounti
 import { groupBy } from '../../base/group-by';
 import { nearestName } from '../../base/nearest-name';
 import { countedAt, factsOf } from '../../record/facts';
+import { privateWorld } from '../../record/job-name';
 import { recordKeyText, type JobRecord } from '../../record/record';
 import { addFacts, newSums } from '../../record/sums';
 import type { Totals } from '../../record/totals';
@@ -49,8 +50,8 @@ function totalsOf(records: readonly JobRecord[]): Totals {
 }
 
 /**
- * The first `most` lines of the records in an answer whose run is of a class, and the totals of all of those. Rejects with
- * StoreError.
+ * The first `most` lines of the records in an answer whose run is of a class, and the totals of those that count. Rejects
+ * with StoreError.
  */
 export async function findClassLines(
   answer: RecordsAnswer,
@@ -64,12 +65,13 @@ export async function findClassLines(
     judged.flatMap(({ keys, found }) => found.slice(0, 1).flatMap((one) => keys.map((key) => [key, one] as const))),
   );
   const records = all.filter((record) => findings.has(recordKeyText(record)));
+  const ofClusters = records.filter(({ cluster }) => privateWorld(cluster) === null);
   const lines = (grouped ? toJobLines : toLines)(records, sort).slice(0, most);
   return {
     answer: {
       ...answer,
       records: answer.records.filter(({ record }) => findings.has(recordKeyText(record))),
-      totals: totalsOf(records),
+      totals: totalsOf(ofClusters.length > 0 ? ofClusters : records),
     },
     lines,
     ofClass: { findings, leftOut },

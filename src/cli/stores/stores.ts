@@ -88,7 +88,9 @@ interface SiteServer {
 
 export interface OpenStores {
   readonly readers: readonly AccountingReader[];
-  /** The paths of those. */
+  /** The one of these that is the caller's own; null: none is. */
+  readonly own: AccountingReader | null;
+  /** The paths of `readers`. */
   readonly opened: readonly string[];
   /** One line per store that could not be read, and should have been. */
   readonly problems: readonly string[];
@@ -141,6 +143,7 @@ export async function openStores(
   server?: SiteServer,
 ): Promise<OpenStores> {
   const readers: AccountingReader[] = [];
+  let own: AccountingReader | null = null;
   const opened: string[] = [];
   const problems: string[] = [];
   const missing: string[] = [];
@@ -148,7 +151,8 @@ export async function openStores(
     try {
       if (!isPostgresUrl(choice.path)) accessSync(choice.path, constants.R_OK);
       const reader = await open(choice.path);
-      readers.push(choice.whose === 'own' ? countingClaims(reader) : reader);
+      if (choice.whose === 'own') readers.push((own = countingClaims(reader)));
+      else readers.push(reader);
       opened.push(choice.path);
     } catch (error) {
       const code = (error as NodeJS.ErrnoException).code;
@@ -169,7 +173,7 @@ export async function openStores(
         problems.push([absent ? missingText(choice) : problemOf(choice, error), alsoTried].filter(Boolean).join('; '));
     }
   }
-  return { readers, opened, problems, missing };
+  return { readers, own, opened, problems, missing };
 }
 
 /** Exit status where nothing was found: what one store could not say may be there all the same. */

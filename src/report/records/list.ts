@@ -20,8 +20,10 @@ export interface RecordListReport {
   readonly until: Date;
   /** In the order in which they are shown. */
   readonly lines: readonly ListLine[];
-  /** Over all records of the interval, shown or not. */
+  /** Over the records that count, shown or not. */
   readonly totals: Totals;
+  /** Records of the interval, shown or not. */
+  readonly all: number;
   readonly view: RecordTableView;
   /** How long jobs waited, by queue and request, and of how many records that is; left out: nobody asked. */
   readonly waits?: { readonly queues: readonly QueueWaits[]; readonly records: number };
@@ -68,10 +70,10 @@ function renderFit(totals: Totals, screen: Screen): string[] {
   return wrap(words + rest + apart, screen.width - 2).map((line) => `  ${line}`);
 }
 
-function renderWaits({ waits, totals }: RecordListReport, screen: Screen): string[] {
+function renderWaits({ waits, all }: RecordListReport, screen: Screen): string[] {
   if (waits === undefined || waits.queues.length === 0) return [];
   const { columns, rows } = waitTable(waits.queues, screen.safe);
-  const part = waits.records < totals.records ? ` Of the newest ${formatCount(waits.records)} records.` : '';
+  const part = waits.records < all ? ` Of the newest ${formatCount(waits.records)} records.` : '';
   return [
     '',
     screen.style.title(WAITS_TITLE),
@@ -104,8 +106,8 @@ export function renderRecordList(report: RecordListReport, screen: Screen): stri
       ? [`no room for ${table.leftOut.join(', ')}: a wider terminal, or a pipe, has it`]
       : []),
     ...(selfReported > 0 ? [`${formatCount(selfReported)} self-reported by the owner: not in the site's sums`] : []),
-    ...(records < totals.records
-      ? [`${formatCount(records)} of ${formatCount(totals.records)} records shown: --limit N, --sort KEY`]
+    ...(records < report.all
+      ? [`${formatCount(records)} of ${formatCount(report.all)} records shown: --limit N, --sort KEY`]
       : []),
   ];
   return [

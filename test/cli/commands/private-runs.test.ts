@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict';
 import { chmodSync, chownSync, existsSync, mkdirSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { describe, it } from 'node:test';
 import { openSqliteStore } from '../../../src/accounting/sqlite/sqlite-store';
 import { parseJobArguments } from '../../../src/cli/job/find-job';
+import { ownStorePath } from '../../../src/cli/stores/stores';
 import { jobName, jobTaskName, privateWorld } from '../../../src/record/job-name';
-import { ordinary } from '../../report/sample-records';
+import { ordinary, selfReported } from '../../report/sample-records';
 import { NOBODY, notRoot, qmemacct, runCommand, type Answer } from '../../support/qmemacct';
 import { temporaryDirectory } from '../../support/temporary-directory';
 
@@ -41,6 +42,62 @@ describe('a private run', () => {
     const none = user('job', 'run-2');
     assert.equal(none.status, 1);
     assert.match(none.stderr, /job run-2: nothing known/);
+  });
+});
+
+describe('sums', () => {
+  /** A site with a job of a week ago, and a user's own store with a private run and a job of an imported accounting file. */
+  async function counting(): Promise<(...words: readonly string[]) => string> {
+    const directory = temporaryDirectory();
+    const config = join(directory, 'qmemacct.toml');
+    writeFileSync(config, `accounting = "${directory}/site.db"\nrun_dir = "${directory}/none"\nlistener = false\n`);
+    const own = ownStorePath({ HOME: directory });
+    mkdirSync(dirname(own), { recursive: true });
+    const run = { ...selfReported, cluster: '(run)', job_name: 'mine' };
+    for (const [path, records] of [
+      [join(directory, 'site.db'), [{ ...ordinary, job_id: 1, cluster: 'site' }]],
+      [own, [run, { ...run, job_id: 2 }, { ...ordinary, job_id: 3, cluster: 'imported' }]],
+    ] as const) {
+      const store = openSqliteStore(path, 0o600);
+      await store.merge(records);
+      await store.close();
+    }
+    return (...words) => {
+      const env = { HOME: directory, COLUMNS: '120' };
+      const { stdout, stderr } = qmemacct(['--config', config, ...words, '--since', '2020-01-01'], { env });
+      assert.equal(stderr, '');
+      return stdout;
+    };
+  }
+
+  it('leave private runs out beside the jobs of a cluster', async () => {
+    const told = await counting();
+    assert.match(told('top', 'names'), /^Top names by unused memory +2 jobs and array tasks\n(?![^]*mine)/);
+    assert.match(told('report'), /^Memory report of imported, site +2 jobs and array tasks\n(?![^]*mine)/);
+    const exported = told('export', 'records', '--columns', 'cluster');
+    assert.deepEqual(exported.trimEnd().split('\n'), ['cluster', 'site', 'imported']);
+    assert.match(told('replay'), /: 2 jobs,/);
+    const list = told('jobs');
+    assert.match(
+      list,
+      /^Jobs +2 jobs and array tasks\n[^]*mine[^]*\n2 self-reported by the owner: not in the site's sums\n$/,
+    );
+    assert.doesNotMatch(list, /records shown/);
+    assert.match(told('jobs', '--limit', '2'), /^Jobs +2 jobs and array tasks\n[^]*\n2 of 4 records shown/);
+    assert.match(told('jobs', '--sort', 'peak'), /^Jobs +2 jobs and array tasks\n[^]*mine/);
+  });
+
+  it('are of private runs where these are asked for, or all there is', async () => {
+    const told = await counting();
+    for (const words of [
+      ['--cluster', '(run)'],
+      ['--name', 'mine'],
+    ]) {
+      assert.match(told('jobs', ...words), /^Jobs: .* +2 jobs and array tasks\n/);
+      assert.match(told('top', 'names', '--by', 'jobs', ...words), / 2 jobs and array tasks\n[^]*mine/);
+      assert.match(told('export', 'records', '--columns', 'cluster', ...words), /^cluster\n\(run\)\n\(run\)\n$/);
+    }
+    assert.match(told('report', '--cluster', '(run)'), /^Memory report of \(run\) +2 jobs and array tasks\n/);
   });
 });
 

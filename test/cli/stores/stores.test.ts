@@ -64,7 +64,7 @@ describe('openStores', () => {
 
   it('passes over what does not exist', async () => {
     const stores = await openStores(choices, () => reader);
-    assert.deepEqual(stores, { readers: [reader], opened: [present], problems: [], missing: [absent] });
+    assert.deepEqual(stores, { readers: [reader], own: null, opened: [present], problems: [], missing: [absent] });
   });
 
   it('tells in one line why a store cannot be read, and goes on', async () => {
@@ -104,9 +104,15 @@ describe('openStores', () => {
     const server = { socket: '/s', ask: () => Promise.resolve(remote) };
     const byServer = (path: string): string => `${path} by "qmemacct serve" at /s`;
     const unreadable = await openStores([choices[0]], denied, server);
-    assert.deepEqual(unreadable, { readers: [remote], opened: [byServer(present)], problems: [], missing: [] });
+    assert.deepEqual(unreadable, {
+      readers: [remote],
+      own: null,
+      opened: [byServer(present)],
+      problems: [],
+      missing: [],
+    });
     const notHere = await openStores([{ path: absent, whose: 'site' }], () => reader, server);
-    assert.deepEqual(notHere, { readers: [remote], opened: [byServer(absent)], problems: [], missing: [] });
+    assert.deepEqual(notHere, { readers: [remote], own: null, opened: [byServer(absent)], problems: [], missing: [] });
   });
 
   it("counts the user's own word in the user's own store, and in no other", async () => {

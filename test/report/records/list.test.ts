@@ -69,6 +69,7 @@ const report = {
   until: new Date(after(86_400)),
   lines: toLines(records, 'time'),
   totals,
+  all: totals.records,
 };
 
 describe('renderRecordList', () => {

@@ -91,6 +91,7 @@ describe('waits by size of request', () => {
       until: new Date(SUBMITTED),
       lines: [],
       totals: { ...noTotals(), records: 500, jobs: 500 },
+      all: 500,
       view: { columns: ['job'] as const, chosen: false, width: 80 },
     };
     const text = (records: readonly JobRecord[]): string =>

@@ -1,0 +1,41 @@
+import type { AccountingReader, RecordFilter } from '../../accounting/store';
+import { privateWorld } from '../../record/job-name';
+import type { OpenStores } from '../stores/stores';
+import { findRecords } from './find';
+
+/** A store as far as it is of one cluster. */
+function ofCluster(reader: AccountingReader, cluster: string): AccountingReader {
+  const { tables } = reader;
+  return {
+    ...reader,
+    jobs: async (numbers, fields) =>
+      (await reader.jobs(numbers, fields)).filter(({ record }) => record.cluster === cluster),
+    records: (query) => reader.records({ ...query, cluster }),
+    pages: (query) => reader.pages({ ...query, cluster }),
+    jobLines: async (query, wanted) => (await reader.jobLines?.({ ...query, cluster }, wanted)) ?? null,
+    summary: (query) => reader.summary({ ...query, cluster }),
+    ...(tables === undefined ? {} : { tables: { ...tables, select: (query) => tables.select({ ...query, cluster }) } }),
+  };
+}
+
+/**
+ * The stores that the jobs of a filter are summed up and exported from. Private runs count where the filter names their
+ * cluster, or selects nothing else: beside the jobs of a cluster they are left out. Rejects with StoreError.
+ */
+export async function countedReaders(
+  { readers, own }: Pick<OpenStores, 'readers' | 'own'>,
+  filter: RecordFilter,
+): Promise<readonly AccountingReader[]> {
+  if (own === null || filter.cluster !== undefined) return readers;
+  const { since, until } = filter;
+  const { groups } = await own.summary({ since, until, by: 'cluster' });
+  const all = groups.flatMap(({ key }) => key ?? []);
+  const clusters = all.filter((cluster) => privateWorld(cluster) === null);
+  if (clusters.length === all.length) return readers;
+  const counted = readers.flatMap((reader) =>
+    reader === own ? clusters.map((cluster) => ofCluster(own, cluster)) : reader,
+  );
+  if (counted.length === 0) return readers;
+  const { records } = await findRecords({ ...filter, limit: 1, totals: false, fields: ['cluster'] }, counted);
+  return records.length > 0 ? counted : readers;
+}
