@@ -18,6 +18,7 @@ import { acts, CommandError, EXIT, usageError, type CommandContext, type GlobalO
 import { findJob, findNewest, parseJobArguments, type JobSources } from '../job/find-job';
 import { outputFormat, screenOf, warn, writeLines } from '../output';
 import { historyOf } from '../records/find';
+import { queueChoice } from '../records/options';
 import { ACCOUNTING_OPTION, realSources, statusOfNothing, withStores } from '../stores/stores';
 import type { Terminal } from '../terminal';
 
@@ -130,7 +131,7 @@ function chosen(fields: ClassFields, options: AdviseOptions): ClassFields {
     slots: slots === undefined ? fields.slots : slotsOption(slots),
     pe: pe ?? fields.pe,
     project: project ?? fields.project,
-    queue: queue ?? fields.queue,
+    queue: queue === undefined ? fields.queue : queueChoice(queue).queue,
     programs: fields.programs,
     cluster: cluster ?? fields.cluster,
   };

@@ -91,6 +91,12 @@ function nameOf(option: string, text: string): string {
   return text;
 }
 
+/** Of a queue (`all.q`), or of one of its instances (`all.q@node01`). */
+export function queueChoice(text: string): { readonly queue: string; readonly host?: string } {
+  const [queue = '', host = ''] = text.split('@', 2);
+  return { queue, ...(host === '' ? {} : { host }) };
+}
+
 function sizeOf(option: string, text: string): number {
   const size = parseMemorySize(text);
   if (!size.ok || !Number.isFinite(size.value) || size.value < 0)
@@ -138,7 +144,10 @@ const no = (): false => false;
 const FILTERS: readonly Filter[] = [
   filter('owner', '--owner <user>', 'jobs of this user', nameOf),
   filter('project', '--project <name>', 'of this project', nameOf),
-  filter('queue', '--queue <name>', 'in this queue', nameOf),
+  {
+    option: new Option('--queue <name>', 'in this queue (all.q), or in one of its instances (all.q@node01)'),
+    choose: (text) => queueChoice(nameOf('--queue', text)),
+  },
   filter('host', '--host <name>', 'on this host; with * and ? a pattern, several with commas', nameOf),
   filter('pe', '--pe <name>', 'in this parallel environment', nameOf),
   filter('job_name', '--name <pattern>', 'of this name; with * and ? a pattern', nameOf),
@@ -180,6 +189,9 @@ export function addRecordFilterOptions(command: Command): Command {
 export function recordChoiceOf(options: RecordFilterOptions): RecordChoice {
   if (options.sampled && options.unsampled)
     throw usageError('--sampled and --unsampled exclude each other: give one of them');
+  const { queue, host } = options;
+  if (typeof queue === 'string' && queueChoice(queue).host !== undefined && host !== undefined)
+    throw usageError(`--queue: "${queue}" names a host: leave --host out`);
   return FILTERS.reduce<RecordChoice>((choice, { option, choose }) => {
     const given = options[option.attributeName()];
     return given === undefined ? choice : { ...choice, ...choose(String(given)) };

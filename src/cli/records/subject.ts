@@ -5,7 +5,7 @@ import { describeFilter } from '../../report/records/filter-text';
 import type { Screen } from '../../report/screen/screen';
 import { warn } from '../output';
 import type { Terminal } from '../terminal';
-import type { RecordChoice } from './options';
+import { queueChoice, type RecordChoice } from './options';
 
 /** Whose records a list is of: the part that its command names. */
 export interface RecordSubject {
@@ -35,11 +35,9 @@ function projectSubject(project: string): RecordSubject {
   };
 }
 
-/** A queue (`all.q`), or one of its instances (`all.q@node01`). */
 function queueSubject(queue: string): RecordSubject {
-  const [name = '', host = ''] = queue.split('@', 2);
   return {
-    choice: { queue: name, ...(host === '' ? {} : { host }) },
+    choice: queueChoice(queue),
     title: (screen) => `Jobs in queue ${screen.safe(queue)}`,
     nothing: `queue ${queue}: no job`,
     columns: MANY_OWNERS_COLUMNS,

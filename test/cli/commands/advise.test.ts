@@ -55,6 +55,9 @@ describe('qmemacct advise', () => {
       /^complex,request,amount,risk,runs,largest,predictions,failed,undecided\nh_vmem,2(?:\.\d)?G,\d+,0\.01,60,/,
     );
     assert.match(named, /\nh_rt,0:\d\d:00,\d+,[\d.]+,60,300,/);
+    const ofQueue = async (queue: string): Promise<string> =>
+      (await advise('--name', 'step_0', '--slots', '4', '--queue', queue)).output;
+    assert.equal(await ofQueue('all.q@node07'), await ofQueue('all.q'));
   });
 
   it('goes by the runs of the same script, or command, where there are enough', async () => {

@@ -257,6 +257,11 @@ describe('qmemacct jobs', () => {
     );
   });
 
+  it('knows a queue and its instances', () => {
+    assert.deepEqual(recordChoiceOf({ queue: 'all.q' }), { queue: 'all.q' });
+    assert.deepEqual(recordChoiceOf({ queue: 'all.q@node01' }), { queue: 'all.q', host: 'node01' });
+  });
+
   it('reads spans of time as people and as Grid Engine write them', () => {
     const seconds = (longerThan: string): number | undefined => recordChoiceOf({ longerThan }).wallclock_at_least;
     assert.deepEqual(['30m', '2h', '1d', '90', '::30', '24:00:00'].map(seconds), [1800, 7200, 86_400, 90, 30, 86_400]);
@@ -273,6 +278,7 @@ describe('qmemacct jobs', () => {
       [{ longerThan: '1k' }, /^--longer-than/],
       [{ longerThan: '' }, /^--longer-than/],
       [{ sampled: true, unsampled: true }, /exclude each other/],
+      [{ queue: 'all.q@node01', host: 'node02' }, /^--queue: "all\.q@node01" names a host: leave --host out$/],
     ];
     for (const [options, message] of bad) assert.throws(() => recordChoiceOf(options), { message });
   });
