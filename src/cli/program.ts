@@ -1,7 +1,7 @@
 import { Command, CommanderError } from 'commander';
 import { requireNamedSettings, SETTINGS_FILE } from '../record/settings';
 import { UserError } from '../base/user-error';
-import { EXIT } from './command';
+import { EXIT, usageError } from './command';
 import type { CommandContext, GlobalOptions, LiveParts } from './command';
 import type { NamedSubject } from './records/subject';
 import { warn } from './output';
@@ -122,7 +122,10 @@ export async function createProgram(words: readonly string[], context: CommandCo
     .option('--no-color', 'no colours (also NO_COLOR; without a terminal only FORCE_COLOR brings them)')
     .option('--debug', 'show a stack trace on errors')
     .exitOverride()
-    .hook('preAction', (_program, command) => requireConfiguration(command))
+    .hook('preAction', (_program, command) => {
+      refuseEmpty(command);
+      requireConfiguration(command);
+    })
     .configureHelp({ showGlobalOptions: true, subcommandTerm: (command) => command.name() })
     .showHelpAfterError('(see --help)')
     .configureOutput({
@@ -140,6 +143,17 @@ export async function createProgram(words: readonly string[], context: CommandCo
   }
   program.helpCommand(true);
   return program;
+}
+
+/** An unset variable of a shell comes as an empty word, which would be sought as a name. Throws a usage error. */
+function refuseEmpty(command: Command): void {
+  const given = command.optsWithGlobals<Readonly<Record<string, unknown>>>();
+  const option = [...command.options, ...(command.parent?.options ?? [])].find(
+    (one) => given[one.attributeName()] === '',
+  );
+  if (option !== undefined)
+    throw usageError(`${option.long ?? option.flags}: an empty word; write a value, or leave the option out`);
+  if (command.args[0] === '') throw usageError(`${command.name()}: an empty word; write a value`);
 }
 
 /** `install --node` makes the configuration, `uninstall --node --purge` may have removed it; `run` reads the option itself. */

@@ -78,6 +78,15 @@ describe('qmemacct', () => {
       ['owner', 'bob', '--sort', 'toString'],
       ['owner', 'bob', '--limit', '0'],
       ['job', '1', '--at', 'noon'],
+      ...[['owner'], ['project'], ['queue'], ['host'], ['top'], ['job'], ['advise']].map((words) => [...words, '']),
+      ...['owner', 'name', 'cluster', 'queue'].map((option) => ['jobs', `--${option}`, '']),
+      ...[
+        ['report', '--owner'],
+        ['report', '--cluster'],
+        ['owner', '--cluster'],
+      ].map((words) => [...words, '']),
+      ['advise', '--owner', '', '--name', 'sim'],
+      ['--config', '', 'jobs'],
     ]) {
       const { status, output, warnings } = await runCommand(words);
       assert.deepEqual([status, output], [2, ''], words.join(' '));

@@ -86,11 +86,6 @@ function statesOf(option: string, text: string): readonly RecordStatus[] {
   });
 }
 
-function nameOf(option: string, text: string): string {
-  if (text === '') throw usageError(`${option}: an empty name; write one, or leave the option out`);
-  return text;
-}
-
 /** Of a queue (`all.q`), or of one of its instances (`all.q@node01`). */
 export function queueChoice(text: string): { readonly queue: string; readonly host?: string } {
   const [queue = '', host = ''] = text.split('@', 2);
@@ -138,20 +133,21 @@ function filter<Name extends keyof RecordChoice>(
   return { option, choose: (text) => ({ [name]: read(option.long ?? flags, text) }) };
 }
 
+const asIs = (_option: string, text: string): string => text;
 const yes = (): true => true;
 const no = (): false => false;
 
 const FILTERS: readonly Filter[] = [
-  filter('owner', '--owner <user>', 'jobs of this user', nameOf),
-  filter('project', '--project <name>', 'of this project', nameOf),
+  filter('owner', '--owner <user>', 'jobs of this user', asIs),
+  filter('project', '--project <name>', 'of this project', asIs),
   {
     option: new Option('--queue <name>', 'in this queue (all.q), or in one of its instances (all.q@node01)'),
-    choose: (text) => queueChoice(nameOf('--queue', text)),
+    choose: queueChoice,
   },
-  filter('host', '--host <name>', 'on this host; with * and ? a pattern, several with commas', nameOf),
-  filter('pe', '--pe <name>', 'in this parallel environment', nameOf),
-  filter('job_name', '--name <pattern>', 'of this name; with * and ? a pattern', nameOf),
-  filter('cluster', '--cluster <name>', 'of this cluster', nameOf),
+  filter('host', '--host <name>', 'on this host; with * and ? a pattern, several with commas', asIs),
+  filter('pe', '--pe <name>', 'in this parallel environment', asIs),
+  filter('job_name', '--name <pattern>', 'of this name; with * and ? a pattern', asIs),
+  filter('cluster', '--cluster <name>', 'of this cluster', asIs),
   filter('states', '--state <states>', 'finished, running, lost or unsampled; several with commas', statesOf),
   filter('failed', '--failed', "that ended badly: exit status, signal or Grid Engine's failed is not 0", yes),
   filter('sampled', '--sampled', 'that the sampler, or another root source, saw', yes),

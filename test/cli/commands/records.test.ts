@@ -270,7 +270,6 @@ describe('qmemacct jobs', () => {
   it('refuses what makes no sense, in a line that names the option', () => {
     const bad: readonly (readonly [RecordFilterOptions, RegExp])[] = [
       [{ state: 'done' }, /^--state: "done"/],
-      [{ owner: '' }, /^--owner: an empty name/],
       [{ peakAbove: 'much' }, /^--peak-above: "much"/],
       [{ peakAbove: '-1G' }, /^--peak-above: "-1G"/],
       [{ limitBelow: 'INFINITY' }, /^--limit-below/],
