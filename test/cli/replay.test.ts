@@ -167,6 +167,11 @@ describe('qmemacct replay', () => {
       /^qmemacct: replay: the memory of no job of this time is known; --since 365d looks further back$/m,
     );
     assert.match(replay('--since', '365d').stderr, /is known$/m);
+    for (const option of ['--since', '--until']) {
+      const both = replay('--trace', '/nowhere', option, '7d');
+      assert.equal(both.status, 2);
+      assert.match(both.stderr, new RegExp(`'--trace <file>' cannot be used with option '${option} <time>'`));
+    }
     const risk = replay('--risk', '1,many');
     assert.equal(risk.status, 2);
     assert.match(risk.stderr, /--risk: "many" is not a percentage from 0.1 to 50/);

@@ -1,4 +1,4 @@
-import type { Command } from 'commander';
+import { Option, type Command } from 'commander';
 import { ManyRuns } from '../../advice/many-runs';
 import { Predictor } from '../../advice/predictor';
 import { MEMORY_PRIOR } from '../../advice/prior';
@@ -34,7 +34,13 @@ const OWN_HISTORY = 'accounting DB';
 export function register(command: Command, context: CommandContext): void {
   addIntervalOptions(command, '90d')
     .option('--risk <list>', 'risks to state, in percent', '1,2,5')
-    .option('--trace <file>', 'replay the jobs of a CSV file (or .gz) in place of the accounting DB')
+    .addOption(
+      new Option('--trace <file>', 'replay all jobs of a CSV file (or .gz) in place of the accounting DB').conflicts([
+        'since',
+        'until',
+        'accounting',
+      ]),
+    )
     .option(...ACCOUNTING_OPTION)
     .action(acts<ReplayOptions>(context, showReplay));
 }
