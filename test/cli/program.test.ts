@@ -78,6 +78,8 @@ describe('qmemacct', () => {
       ['owner', 'bob', '--sort', 'toString'],
       ['owner', 'bob', '--limit', '0'],
       ['job', '1', '--at', 'noon'],
+      ['job', '1', '--retry', '--tasks'],
+      ['job', '1', '--retry', '--worst', '3'],
       ...[['owner'], ['project'], ['queue'], ['host'], ['top'], ['job'], ['advise']].map((words) => [...words, '']),
       ...['owner', 'name', 'cluster', 'queue'].map((option) => ['jobs', `--${option}`, '']),
       ...[
@@ -143,6 +145,14 @@ describe('qmemacct job', () => {
     assert.match(output, /More: --full/);
     assert.ok(output.endsWith('\n'));
     assert.match((await withStore('job', '4711', '--full')).output, /Runs {6}run/);
+  });
+
+  it('says what it leaves out of a job that is no array', async () => {
+    const whole = await withStore('job', '4711');
+    const { status, output, warnings } = await withStore('job', '4711', '--worst', '3', '--failed');
+    assert.deepEqual([status, warnings], [0, 'qmemacct: job 4711 is no array: --worst and --failed left out\n']);
+    assert.equal(output, whole.output);
+    assert.equal((await withStore('job', '4720', '--worst', '3', '--failed')).warnings, '');
   });
 
   it('shows several jobs a line each', async () => {

@@ -5,7 +5,7 @@ import type { Dialect } from '../../gridengine/dialect';
 import type { ListedJob } from '../../gridengine/qstat/job-list';
 import type { JobQuery } from '../../accounting/store';
 import { jobSums, type JobSum } from '../../accounting/job-sum';
-import { jobTaskName } from '../../record/job-name';
+import { jobName, jobTaskName } from '../../record/job-name';
 import { loadSettings, type Settings } from '../../record/settings';
 import type { ClassHistory } from '../../report/advice/class-history';
 import { nextRequests } from '../../report/advice/next-request';
@@ -176,6 +176,22 @@ function taskChoiceOf({ worst, failed, limit }: JobOptions): TaskChoice | null {
     failed,
     limit: limit === undefined ? undefined : countOf('--limit', limit),
   };
+}
+
+const TASK_OPTIONS = ['tasks', 'worst', 'failed', 'limit'] as const;
+
+const taskOptionsOf = (options: JobOptions): (typeof TASK_OPTIONS)[number][] =>
+  TASK_OPTIONS.filter((name) => options[name] !== undefined);
+
+/** Says that options about tasks choose nothing of a job that has none. */
+function sayNoTasks(reports: readonly JobReport[], options: JobOptions, terminal: Terminal): void {
+  for (const { runs } of reports) {
+    const [first] = recordsOf(runs);
+    if (first?.task_id !== null) continue;
+    const given = taskOptionsOf(options).filter((name) => name !== 'tasks' || first.pe === null);
+    const words = given.map((name) => `--${name}`).join(' and ');
+    if (given.length > 0) warn(terminal, `job ${jobName(first)} is no array: ${words} left out`);
+  }
 }
 
 /** The runs of the chosen tasks, in their order. */
@@ -369,6 +385,8 @@ export async function showJobs(
 ): Promise<number> {
   outputFormat(options);
   if (options.full && options.brief) throw usageError('--full and --brief exclude each other: give one of them');
+  const [ofTasks] = options.retry ? taskOptionsOf(options) : [];
+  if (ofTasks !== undefined) throw usageError(`--retry is about all tasks of a job: leave --${ofTasks} out`);
   const words = parseJobArguments(names);
   const at = await readAt(options.at, terminal.now());
   const settings = loadSettings(options.config);
@@ -389,6 +407,7 @@ export async function showJobs(
     if (shown !== null) return shown;
     const query = { all: options.all ?? false, ...(at === null ? {} : { at: at.getTime() }) };
     const reports = await findAll(jobs, query, where, fewOf(options, rules), knowledge);
+    sayNoTasks(reports, options, terminal);
     const isSeries = options.series !== undefined || options.chart !== undefined;
     const unfinished =
       asked === null || isSeries ? NOBODY_ASKED : await findUnfinished(reports, settings, asked, terminal);
