@@ -18,10 +18,10 @@ import type { Terminal } from '../terminal';
 
 /** Whether a job is worth another try with more memory. */
 interface Retry {
-  /** null: not known, or not yet. */
+  /** null: not known, not yet, or memory is one of several causes that fit. */
   readonly memory: boolean | null;
   /**
-   * What to ask for now: "h_vmem=6G"; where it will not be known whether memory ended it twice what was asked for. null:
+   * What to ask for now: "h_vmem=6G"; where nothing says whether memory ended it twice what was asked for. null:
    * memory did not end it, more would not have helped, or it is not known yet.
    */
   readonly request: string | null;
@@ -82,14 +82,14 @@ function isUndecided({ run, why }: Ended): boolean {
   return mayBeMemory && (why.causes.length === 0 || recordsOf(run).some(isUnseen));
 }
 
-const isOfMemory = ({ why }: Ended): boolean => why?.causes.some((cause) => MEMORY_CAUSES.has(cause)) ?? false;
+const isMemory = (cause: Cause): boolean => MEMORY_CAUSES.has(cause);
 
 /** From the last run of every task; while one of them runs, nothing is decided. */
 export function retryOf({ runs }: Pick<JobReport, 'runs'>, dialect: Dialect, now: Date): Retry {
   const tasks = [...groupBy(runs, ({ record }) => record.task_id).values()].map(latestRuns);
   const ended = tasks.map((run) => ({ run, why: whyEnded(recordsOf(run), undefined, dialect) }));
   if (ended.length === 0 || ended.some((one) => isOpen(one, now))) return NOT_YET;
-  const short = ended.filter(isOfMemory);
+  const short = ended.filter(({ why }) => why?.causes.some(isMemory));
   if (short.length === 0) {
     const undecided = ended.filter(isUndecided);
     if (undecided.length > 0) return notKnown(undecided.flatMap(({ run }) => recordsOf(run)));
@@ -99,7 +99,7 @@ export function retryOf({ runs }: Pick<JobReport, 'runs'>, dialect: Dialect, now
   const needs = tasks.flatMap((run) => needsOf(recordsOf(run)));
   const whys = short.map(({ why }) => why);
   return {
-    memory: true,
+    memory: whys.some((why) => why?.causes.every(isMemory)) || null,
     request: nextTime(needs, whys, promiseOf(runs))?.request ?? null,
     sentence: short[0]?.why?.sentence ?? '',
   };

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { retryOf, showRetry } from '../../../src/cli/job/retry';
 import type { JobRecord } from '../../../src/record/record';
+import { modest, tenMinutesOf } from '../../report/bad-ends';
 import {
   asRuns,
   killedAtLimit,
@@ -41,6 +42,23 @@ describe('qmemacct job --retry', () => {
     };
     const runs = asRuns([killedAtLimit]).map((run) => ({ ...run, promise }));
     assert.equal(retryOf({ runs }, 'unknown', new Date()).request, 'h_vmem=9G');
+  });
+
+  it('is 4, with a request, where memory is one of several causes', () => {
+    const held = openBracket(4.1 * GIB, null, null);
+    const peaks = { peak_rss: held, peak_rss_swap: held };
+    const account = tenMinutesOf({ category: '-l h_rt=600' });
+    const killed = { ...modest, ...peaks, job_id: 4712, signal: 9, exit_status: 137, failed: 37, grid_engine: account };
+    assert.match(shown([killed], true).output, /"ended_by_memory":null,"request":"h_vmem=.*Possible causes: /);
+    const { status, output, warnings } = shown([killed]);
+    assert.equal(status, 4);
+    assert.match(output, /^h_vmem=/);
+    assert.match(warnings, /^qmemacct: job 4712: Possible causes: /);
+    const both = shown([
+      { ...killed, task_id: 1 },
+      { ...killedAtLimit, task_id: 2 },
+    ]);
+    assert.equal(both.status, 0);
   });
 
   it('is 1 where it ended otherwise, and 4 where that is not known yet', () => {
