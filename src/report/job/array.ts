@@ -31,7 +31,7 @@ import { renderSection, SECTION_INDENT, wrap } from '../screen/layout';
 import { truncate } from '../screen/text-width';
 import { renderTable } from '../screen/table';
 import { describePlace, formatSpan, renderSubmitted, spread } from './title';
-import { formatBytes, formatCount, formatRequested } from '../format/units';
+import { formatBytes, formatCount, formatRequested, plural } from '../format/units';
 import { wordsOf } from '../why/words';
 import { foundClasses, renderClassCounts } from '../rules/class-lines';
 import { ClassCounts, type ClassCount, type Judges } from '../rules/judge';
@@ -291,7 +291,7 @@ export function renderAdded(added: AddedArray, { detail }: JobViewOptions, scree
     ...section('Ended', [
       endings(facts, screen),
       ...renderOtherEnds(bad, worst, screen),
-      ...(reruns > 0 ? [`${formatCount(reruns)} earlier runs of re-run tasks`] : []),
+      ...(reruns > 0 ? [plural(reruns, 'earlier run of a re-run task', 'earlier runs of re-run tasks')] : []),
     ]),
     ...section('Classes', renderClassCounts(classes, room, screen)),
     ...section('', listed === null ? [] : renderListed(listed, room, screen)),

@@ -166,6 +166,15 @@ describe('renderJob', () => {
     }
   });
 
+  it('counts the earlier runs of re-run tasks of an array', () => {
+    const told = (reruns: number): string => {
+      const again = asRuns(arrayOfTwenty.slice(0, reruns), 2);
+      return renderJob(reportOf([...asRuns(arrayOfTwenty), ...again]), { allTasks: false }, testScreen()).join('\n');
+    };
+    assert.match(told(1), /^ +1 earlier run of a re-run task$/m);
+    assert.match(told(2), /^ +2 earlier runs of re-run tasks$/m);
+  });
+
   it('lists the tasks of a large array only when asked', () => {
     const many = arrayOfTwenty.flatMap((record) => [record, { ...record, task_id: (record.task_id ?? 0) + 20 }]);
     const report = reportOf(asRuns(many));
