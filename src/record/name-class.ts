@@ -2,3 +2,8 @@
 export function nameClass(name: string): string {
   return name.replace(/\d+/g, '#');
 }
+
+/** A pattern of the names of a class, for a filter by name. */
+export function classPattern(name: string): string {
+  return name.replaceAll('#', '*');
+}

@@ -1,6 +1,7 @@
 import { Option, type Command } from 'commander';
 import type { RecordSort, RecordFilter } from '../../accounting/store';
 import { parseMemorySize, parseTime } from '../../gridengine/memory-size';
+import { classPattern } from '../../record/name-class';
 import { STATUSES, type RecordStatus } from '../../record/fields';
 import { RECORD_COLUMN_NAMES, type RecordColumnName } from '../../report/records/columns';
 import { type GlobalOptions, usageError } from '../command';
@@ -146,7 +147,12 @@ const FILTERS: readonly Filter[] = [
   },
   filter('host', '--host <name>', 'on this host; with * and ? a pattern, several with commas', asIs),
   filter('pe', '--pe <name>', 'in this parallel environment', asIs),
-  filter('job_name', '--name <pattern>', 'of this name; with * and ? a pattern', asIs),
+  filter(
+    'job_name',
+    '--name <pattern>',
+    'of this name; with * and ? a pattern; # (of "top names") stands for *',
+    (_option, name) => classPattern(name),
+  ),
   filter('cluster', '--cluster <name>', 'of this cluster', asIs),
   filter('states', '--state <states>', 'finished, running, lost or unsampled; several with commas', statesOf),
   filter('failed', '--failed', "that ended badly: exit status, signal or Grid Engine's failed is not 0", yes),

@@ -1,5 +1,5 @@
 import type { Totals } from '../../record/totals';
-import { nameClass } from '../../record/name-class';
+import { classPattern, nameClass } from '../../record/name-class';
 import type { AccountingReader, RecordsQuery } from '../../accounting/store';
 import type { Dimension, SummaryAnswer, SummaryGroup } from '../../accounting/summary';
 import type { Dialect } from '../../gridengine/dialect';
@@ -170,7 +170,7 @@ async function askForSome(
 ): Promise<Omit<NameFound, 'promise'>> {
   const some: JobRecord[] = [];
   // The pattern finds names of other classes, too.
-  const chosen = { ...filter, owner: sums.owner, job_name: sums.name.replaceAll('#', '*') };
+  const chosen = { ...filter, owner: sums.owner, job_name: classPattern(sums.name) };
   const isOfName = ({ job_name: name }: JobRecord): boolean => name !== null && nameClass(name) === sums.name;
   // A task's record may have no name of its own: its job's has.
   const mayBe = (record: JobRecord): boolean =>

@@ -257,6 +257,10 @@ describe('qmemacct jobs', () => {
     );
   });
 
+  it('finds the names of a class as rankings write it', () => {
+    assert.deepEqual(recordChoiceOf({ name: 'sim_#_of_#' }), { job_name: 'sim_*_of_*' });
+  });
+
   it('knows a queue and its instances', () => {
     assert.deepEqual(recordChoiceOf({ queue: 'all.q' }), { queue: 'all.q' });
     assert.deepEqual(recordChoiceOf({ queue: 'all.q@node01' }), { queue: 'all.q', host: 'node01' });

@@ -2,6 +2,7 @@ import { RISKS } from '../../../advice/margins';
 import { CLASS_COLUMNS, classNotes, classRows, classTitle } from '../../../report/advice/class-screen';
 import { hasUndecided, REPLAY_COLUMNS, replayRows, UNDECIDED_NOTE } from '../../../report/advice/replay';
 import { jobTaskName } from '../../../record/job-name';
+import { classPattern } from '../../../record/name-class';
 import { formatMinute } from '../../../report/format/local-time';
 import {
   formatBytes,
@@ -130,7 +131,7 @@ function pageOf(answer: ClassAnswer, choice: Choice, screen: Screen): Page {
   const { owner, job_name: name, project, queue } = answer.class;
   const { cluster } = choice;
   const course = answer.course && courseChart(answer.course, null, 'runs');
-  const jobs = linkTo('/jobs', { owner, job_name: name.replaceAll('#', '*'), project, queue, cluster, since: '365d' });
+  const jobs = linkTo('/jobs', { owner, job_name: classPattern(name), project, queue, cluster, since: '365d' });
   return {
     title: `${name} of ${owner}`,
     body: html`<h1>${named(classTitle(answer.class, screen))}</h1>

@@ -1,4 +1,5 @@
 import { DIMENSIONS, type Dimension } from '../../../accounting/summary';
+import { classPattern } from '../../../record/name-class';
 import { formatInterval } from '../../../report/format/local-time';
 import { summaryAnswer } from '../../accounting/answer-shapes';
 import { intervalOf, wholeDays } from '../../routes/accounting';
@@ -40,7 +41,7 @@ export const clusterPage = pageRoute({
       const question = { what: 'summary', query: { ...interval, by, limit: GROUPS } } as const;
       const answer = await askAccounting(asked, question, summaryAnswer);
       const link = (key: string): string =>
-        linkTo('/jobs', { [by]: by === 'job_name' ? key.replaceAll('#', '*') : key, since });
+        linkTo('/jobs', { [by]: by === 'job_name' ? classPattern(key) : key, since });
       const made = groupsTable(NAMES[by], answer.groups, link);
       if (made !== null) tables.push(html`<section>${made}</section>`);
     }

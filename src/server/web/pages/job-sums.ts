@@ -1,6 +1,7 @@
 import type { RecordFilter } from '../../../accounting/store';
 import type { SummaryAnswer, SummaryGroup } from '../../../accounting/summary';
 import { rolledQuery } from '../../../accounting/sums/plan';
+import { classPattern } from '../../../record/name-class';
 import { plural } from '../../../report/format/units';
 import { summaryAnswer } from '../../accounting/answer-shapes';
 import { given } from '../../routes/accounting';
@@ -53,7 +54,7 @@ async function findGroups(asked: Asker, query: RecordFilter, shows: (by: By) => 
 
 function groupsPart(groups: readonly SummaryGroup[], address: Address, by: 'owner' | 'job_name'): Html | null {
   const linkOf = (key: string): string =>
-    samePage('/jobs', address, { page: null, [by]: by === 'owner' ? key : key.replaceAll('#', '*') });
+    samePage('/jobs', address, { page: null, [by]: by === 'owner' ? key : classPattern(key) });
   const made = groupsTable(by === 'owner' ? 'user' : 'kind of job', groups, linkOf);
   return made && html`<section>${made}</section>`;
 }
