@@ -8,7 +8,7 @@ import { spread } from '../job/title';
 import { busyTone, renderGauges, shareTone, type Gauge } from '../screen/gauge';
 import { wrap } from '../screen/layout';
 import type { Screen } from '../screen/screen';
-import { columnsWithoutRoom, renderTable } from '../screen/table';
+import { columnsWithoutRoom, renderExplained, renderTable } from '../screen/table';
 import { cellOf, RECORD_COLUMNS, summedLine, type ListLine, type RecordColumn, type RecordColumnName } from './columns';
 import { cpuAmount, cpuShare, gridEngineText, memoryAmount, usedShare } from './unused';
 import { WAITS_TEXT, WAITS_TITLE, waitTable, type QueueWaits } from './waits';
@@ -158,5 +158,5 @@ export function renderRecordTable(lines: readonly ListLine[], view: RecordTableV
 /** All columns and what they say, for `--columns help`. */
 export function renderRecordColumns(screen: Screen): string[] {
   const rows = Object.entries<RecordColumn>(RECORD_COLUMNS).map(([name, column]) => [name, column.head, column.says]);
-  return renderTable([{ head: '--columns' }, { head: 'heading' }, { head: 'says' }], rows, screen);
+  return renderExplained(['--columns', 'heading', 'says'], rows, screen);
 }

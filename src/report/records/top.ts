@@ -7,7 +7,7 @@ import { formatInterval } from '../format/local-time';
 import { RANKINGS, type Ranking, type RankingName } from './ranking';
 import { gridEngineText, unusedOfAll, unusedText, usedShare } from './unused';
 import type { Screen } from '../screen/screen';
-import { renderTable, type Column } from '../screen/table';
+import { renderExplained, renderTable, type Column } from '../screen/table';
 import { spread } from '../job/title';
 import { formatCount, formatNumber, formatPercent, jobsText } from '../format/units';
 import { wrap } from '../screen/layout';
@@ -145,7 +145,7 @@ export function renderTop(report: TopReport, screen: Screen): string[] {
 /** What can be ranked by, for `--by help`. */
 export function renderRankings(screen: Screen): string[] {
   const rows = Object.entries<Ranking>(RANKINGS).map(([name, { says }]) => [name, says]);
-  return renderTable([{ head: '--by' }, { head: 'ranks by' }], rows, screen);
+  return renderExplained(['--by', 'ranks by'], rows, screen);
 }
 
 /** The same for programs: `{"schema":1,"ranked":"owner","by":"unused","groups":[{"key","value","share",...totals}],"totals":{}}`. */

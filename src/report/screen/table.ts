@@ -1,4 +1,5 @@
 import CliTable from 'cli-table3';
+import { wrap } from './layout';
 import { displayWidth, padEnd, padStart, truncate, widest } from './text-width';
 import type { Screen } from './screen';
 
@@ -132,6 +133,25 @@ export function columnsWithoutRoom(
   const sized = sizedOf(columns, rows);
   const shown = chosen(sized, width);
   return sized.filter((one) => !shown.includes(one)).map(({ column }) => columns.indexOf(column));
+}
+
+/** A table of words whose last column, which explains them, is wrapped. */
+export function renderExplained(
+  heads: readonly string[],
+  rows: readonly (readonly string[])[],
+  screen: Screen,
+): string[] {
+  const words = heads.slice(0, -1);
+  const widths = words.map((head, index) => Math.max(head.length, ...rows.map((row) => row[index]?.length ?? 0)) + 2);
+  const room = screen.width - widths.reduce((sum, width) => sum + width, 0);
+  const wrapped = rows.flatMap((row) =>
+    wrap(row.at(-1) ?? '', room).map((line, index) => [
+      ...(index === 0 ? row.slice(0, -1) : words.map(() => '')),
+      line,
+    ]),
+  );
+  const columns = heads.map((head) => ({ head }));
+  return renderTable(columns, wrapped, screen);
 }
 
 /**

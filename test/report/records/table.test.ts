@@ -42,8 +42,9 @@ describe('renderRecordTable', () => {
 
 describe('renderRecordColumns', () => {
   it('says what each is called and what it says', () => {
-    const lines = renderRecordColumns(testScreen());
+    const lines = renderRecordColumns(testScreen({ width: 160 }));
     assert.equal(lines.length, RECORD_COLUMN_NAMES.length + 1);
+    for (const line of renderRecordColumns(testScreen({ width: 60 }))) assert.ok(line.length <= 60, line);
     assert.match(lines.join('\n'), /\nshare +of limit +memory efficiency: that peak over the limit/);
   });
 });

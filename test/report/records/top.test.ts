@@ -122,8 +122,9 @@ describe('renderTopJson, renderTopCsv', () => {
 
 describe('the rankings', () => {
   it('are all told by --by help', () => {
-    const lines = renderRankings(testScreen());
+    const lines = renderRankings(testScreen({ width: 160 }));
     assert.equal(lines.length, RANKING_NAMES.length + 1);
+    for (const line of renderRankings(testScreen({ width: 60 }))) assert.ok(line.length <= 60, line);
   });
 
   it('are of nothing where there is nothing, and grow with what is added', () => {
