@@ -45,7 +45,7 @@ export function explainPerfError(errno: number, about: string, paranoid = perfEv
     case PerfErrno.EPERM:
       return refuse(
         `not permitted (kernel.perf_event_paranoid is ${paranoid ?? 'unknown'})`,
-        'give CAP_PERFMON, and let perf_event_open through a container’s seccomp filter and a locked-down kernel',
+        "give CAP_PERFMON, and let perf_event_open through a container's seccomp filter and a locked-down kernel",
       );
     case PerfErrno.ENOENT:
     case PerfErrno.EOPNOTSUPP:
@@ -56,7 +56,7 @@ export function explainPerfError(errno: number, about: string, paranoid = perfEv
     case PerfErrno.ESRCH:
       return refuse('the process is gone');
     case PerfErrno.EINVAL:
-      return refuse('the kernel does not know this code, or can’t count it this way', 'check the event’s code');
+      return refuse("the kernel does not know this code, or can't count it this way", "check the event's code");
     case PerfErrno.E2BIG:
       return refuse('this kernel is too old for the event');
     case PerfErrno.EBUSY:

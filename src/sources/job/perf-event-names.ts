@@ -47,7 +47,7 @@ const cache = (
 export const NAMED_EVENTS: readonly NamedEvent[] = [
   hardware(0, 'cpu_cycles', 'CPU cycles while running.'),
   hardware(1, 'instructions', 'Instructions retired.'),
-  hardware(2, 'cache_references', 'Accesses to the last-level cache, as the CPU’s maker defines them.'),
+  hardware(2, 'cache_references', "Accesses to the last-level cache, as the CPU's maker defines them."),
   hardware(3, 'cache_misses', 'Those that the last-level cache could not serve.'),
   hardware(4, 'branch_instructions', 'Branches retired.'),
   hardware(5, 'branch_misses', 'Branches that were predicted wrongly.'),
@@ -59,11 +59,11 @@ export const NAMED_EVENTS: readonly NamedEvent[] = [
   cache('cache_itlb', ['itlb', 'read', 'access'], 'Fetches that looked up the instruction TLB.'),
   cache('cache_bpu', ['bpu', 'read', 'access'], 'Look-ups of the branch predictor.'),
   cache('cache_node', ['node', 'read', 'access'], 'Reads of memory, local and remote.'),
-  cache('cache_op_read', ['l1d', 'read', 'access'], 'The same as cache_l1d, under Colmet’s name.'),
+  cache('cache_op_read', ['l1d', 'read', 'access'], "The same as cache_l1d, under Colmet's name."),
   cache('cache_op_prefetch', ['ll', 'read', 'access'], 'The same as cache_ll: what Colmet counted under this name.'),
-  cache('cache_result_access', ['l1d', 'read', 'access'], 'The same as cache_l1d, under Colmet’s name.'),
-  clock(0, 'cpu_clock', 'Time on a CPU, by the CPU’s clock.'),
-  clock(1, 'task_clock', 'Time on a CPU, by the task’s clock.'),
+  cache('cache_result_access', ['l1d', 'read', 'access'], "The same as cache_l1d, under Colmet's name."),
+  clock(0, 'cpu_clock', "Time on a CPU, by the CPU's clock."),
+  clock(1, 'task_clock', "Time on a CPU, by the task's clock."),
   software(2, 'page_faults', 'Page faults.'),
   software(3, 'context_switches', 'Times that a thread left its CPU.'),
   software(4, 'cpu_migrations', 'Times that a thread moved to another CPU.'),
@@ -81,7 +81,7 @@ export const NAMED_EVENTS: readonly NamedEvent[] = [
   cache('llc_prefetches', ['ll', 'prefetch', 'access'], 'Prefetches into the last-level cache.'),
   cache('dtlb_misses', ['dtlb', 'read', 'miss'], 'Reads whose page the data TLB did not know.'),
   cache('itlb_misses', ['itlb', 'read', 'miss'], 'Fetches whose page the instruction TLB did not know.'),
-  cache('node_misses', ['node', 'read', 'miss'], 'Reads of another node’s memory.'),
+  cache('node_misses', ['node', 'read', 'miss'], "Reads of another node's memory."),
 ];
 
 /** Other names in use. A "-" is as good as "_". */

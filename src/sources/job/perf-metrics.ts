@@ -19,7 +19,7 @@ const EVENT_METRICS: readonly Metric[] = NAMED_EVENTS.map(({ name, unit, help })
 
 const metricOfEvent = new Map(NAMED_EVENTS.map(({ name }, index) => [name, EVENT_METRICS[index]]));
 
-const RAW_METRIC = counter('raw', 'count', 'Events given by code or by a PMU’s own terms.', { instance: 'event' });
+const RAW_METRIC = counter('raw', 'count', "Events given by code or by a PMU's own terms.", { instance: 'event' });
 
 /** What makes a ratio out of two events. */
 interface Ratio {

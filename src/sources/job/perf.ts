@@ -212,7 +212,7 @@ function openAt(
     refused,
     notes: [
       ...(userOnly ? ['what runs in the kernel is not counted: no permission'] : []),
-      ...(split ? ['the CPU can’t count cycles, instructions and misses all at once'] : []),
+      ...(split ? ["the CPU can't count cycles, instructions and misses all at once"] : []),
       ...set.notes,
     ],
     userOnly,

@@ -119,7 +119,7 @@ export function encodeTerms(sys: string, pmu: Pmu, text: string): PmuConfig | Un
       if (format === null)
         return unavailable(`${event}: no term or event "${name}"`, `see ${directory}/format and ${directory}/events`);
       const word = spread(words[format.word], format.bits, value ?? 1n);
-      if (word === null) return unavailable(`${event}: the value of "${name}" is too large`, 'check the event’s code');
+      if (word === null) return unavailable(`${event}: the value of "${name}" is too large`, "check the event's code");
       words[format.word] = word;
     }
   }

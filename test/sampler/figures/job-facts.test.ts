@@ -44,6 +44,14 @@ describe('figures of a whole job', () => {
   });
 });
 
+it('metrics are told in quotes that every terminal has', () => {
+  const told = ALL_FACTS.flatMap(({ metrics }) => metrics.map(({ help }) => help));
+  assert.deepEqual(
+    told.filter((help) => help.includes('\u2019')),
+    [],
+  );
+});
+
 describe('what a record can hold is listed', () => {
   it('of exit records', () => {
     assertListed(Object.keys(lineageMetrics(new Lineage({ kernel: [6, 1], pageSize: 4096, cpus: 1 }).totals())));
