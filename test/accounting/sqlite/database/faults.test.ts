@@ -51,7 +51,8 @@ describe('storeError', () => {
     const db = openForWriting(path, 0o600);
     const write = (): unknown => db.pragma('user_version = 1');
     rmSync(path);
-    const told = (error: unknown): boolean => String(storeError(path, error)).includes('its file was replaced or removed');
+    const told = (error: unknown): boolean =>
+      String(storeError(path, error)).includes('its file was replaced or removed');
     assert.throws(write, told);
     writeFileSync(path, '');
     assert.throws(write, told);
