@@ -74,6 +74,9 @@ describe('parseAccountingLine', () => {
     const record = parsed(classic(category));
     assert.equal(record.category, category);
     assert.equal(record.maxvmemBytes, 322961408);
+    const long = `-l arch=lx-amd64|${':'.repeat(100_000)}`;
+    assert.deepEqual([parsed(classic(long)).category, parsed(classic(long)).maxvmemBytes], [long, 322961408]);
+    assert.equal(parsed(classic(category)).category, category);
   });
 
   it('reads the older and the Univa layouts', () => {

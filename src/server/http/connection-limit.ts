@@ -1,5 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import { LOOPBACK } from './host-header';
 import { HttpProblem } from './http-problem';
 
 /** Connections of one uid, or of another host, that are answered; a few more get an error, the rest are closed. */
@@ -8,8 +9,10 @@ const MOST_OF_HOST = 256;
 const MOST_REFUSED_EACH = 32;
 /** ms in which a connection that is refused may ask, to hear why. */
 const REFUSED_MS = 2000;
-/** Requests sent ahead on one connection: their answers lie in memory until they are read. Our own clients send one. */
+/** Requests sent ahead on one connection. Our own clients send one. */
 const MOST_UNDER_WAY = 8;
+/** Answers lie in memory until they are read: so many bytes of them to one user, or one host. */
+const MOST_UNREAD_BYTES = 128 * 1024 * 1024;
 
 /** Counts the connections of each uid over a unix socket, and of each host, so that none takes those of all others. */
 export class ConnectionLimit {
@@ -17,6 +20,9 @@ export class ConnectionLimit {
   /** How many are answered, by those that are not. */
   readonly #refused = new WeakMap<Socket, number>();
   readonly #underWay = new WeakMap<Socket, number>();
+  /** Left out: this host's own, a proxy's among them. */
+  readonly #whose = new WeakMap<Socket, number | string>();
+  readonly #unread = new Map<number | string, number>();
 
   /** Takes in a new connection of a user (uid) or of a host (its address). */
   admit(socket: Socket, who: number | string): void {
@@ -27,6 +33,7 @@ export class ConnectionLimit {
       return;
     }
     this.#open.set(who, before + 1);
+    this.#whose.set(socket, who);
     socket.once('close', () => this.#leave(who));
     if (before < most) return;
     this.#refused.set(socket, most);
@@ -51,6 +58,23 @@ export class ConnectionLimit {
     this.#underWay.set(socket, before + 1);
     response.once('close', () => this.#underWay.set(socket, (this.#underWay.get(socket) ?? 1) - 1));
     return true;
+  }
+
+  /** Counts an answer until it is read. Throws HttpProblem where too much is unread by who is asking. */
+  hold(socket: Socket, response: ServerResponse, bytes: number): void {
+    const who = this.#whose.get(socket) ?? LOOPBACK;
+    const unread = (): number => this.#unread.get(who) ?? 0;
+    if (unread() > 0 && unread() + bytes > MOST_UNREAD_BYTES)
+      throw new HttpProblem(503, 'you have not read what was answered before; read it, and ask again', {
+        Connection: 'close',
+        'Retry-After': '1',
+      });
+    this.#unread.set(who, unread() + bytes);
+    response.once('close', () => {
+      const left = unread() - bytes;
+      if (left > 0) this.#unread.set(who, left);
+      else this.#unread.delete(who);
+    });
   }
 
   #leave(who: number | string): void {

@@ -136,6 +136,7 @@ async function respond(request: IncomingMessage, response: ServerResponse, optio
       },
       options.closedSignalOf(socket),
     );
+    options.limit.hold(socket, response, reply.body.bytes.length);
     await send(request, response, { status: 200, ...reply });
   } catch (error) {
     const problem = asProblem(error, options.log);

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { IncomingMessage, ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
 import { describe, it, type TestContext } from 'node:test';
 import { ConnectionLimit } from '../../../src/server/http/connection-limit';
@@ -29,4 +30,24 @@ describe('ConnectionLimit', () => {
       assert.equal(admitted(t, limit, who).destroyed, true);
       limit.check(admitted(t, limit, other));
     });
+});
+
+describe('answers that are not read', () => {
+  const MIB = 2 ** 20;
+
+  it('are refused to one who has much of them already, until some are read', (t) => {
+    const limit = new ConnectionLimit();
+    const socket = admitted(t, limit, 1001);
+    const answer = (): ServerResponse => new ServerResponse(new IncomingMessage(socket));
+    const first = answer();
+    limit.hold(socket, first, 100 * MIB);
+    assert.throws(
+      () => limit.hold(socket, answer(), 29 * MIB),
+      (error) => error instanceof HttpProblem && error.httpStatus === 503,
+    );
+    limit.hold(admitted(t, limit, 1002), answer(), 29 * MIB);
+    first.emit('close');
+    // One that is larger than all that may wait is given.
+    limit.hold(socket, answer(), 200 * MIB);
+  });
 });
