@@ -103,6 +103,33 @@ async function unseenJob(site: Site): Promise<void> {
   assert.match(shown.stdout, /The figures are Grid Engine's own/);
 }
 
+/** Of each run one record, whose line has no start: a shell that is missing, runs that qmod puts back. */
+async function withoutStart(site: Site): Promise<void> {
+  const { cell, product } = site;
+  const shell = await cell.submit('gealice', ['-N', 'noshell', '-S', '/no/such/shell'], 'true');
+  const again = await cell.submit('gebob', ['-N', 'putback', '-r', 'y', '-l', 'h_vmem=600M'], 'sleep 8');
+  await cell.waitRunning(again);
+  await cell.check('ge1', `qmod -rj ${again}`);
+  await cell.waitFinished(again);
+  // The job waits in the error state; its first run is over.
+  await product.records(shell, 1);
+  await cell.qdel([shell], 'gealice');
+  await product.records(again, 2);
+  assert.equal((await product.run('ge1', 'import')).status, 0);
+  const ofShell = await product.records(shell, 1);
+  assert.deepEqual(
+    ofShell.map(({ record }) => record.failed),
+    [27],
+  );
+  const runs = (await product.records(again, 2)).map(({ record }) => record);
+  assert.deepEqual(
+    runs.map(({ failed }) => failed).sort(),
+    [0, 25],
+    runs.map(({ run_id, started_at, failed }) => [run_id, started_at, failed].join(' ')).join('\n'),
+  );
+  for (const { run_id } of runs) assert.doesNotMatch(run_id, /^accounting/);
+}
+
 describe('import on a cluster', () => {
   it(
     'reads the accounting file while jobs run and it is rotated, joined with our records',
@@ -111,6 +138,7 @@ describe('import on a cluster', () => {
       withSite(t, {}, async (site) => {
         await importedWhileJobsRun(site);
         await unseenJob(site);
+        await withoutStart(site);
       }),
   );
 });
