@@ -19,7 +19,7 @@ const DICTIONARIES: readonly Dictionary[] = [
 ];
 
 /** How a kind of database writes what all have. */
-export interface Dialect {
+export interface SqlDialect {
   readonly dictionary: (name: Dictionary) => string;
   readonly type: (column: Column) => string;
   /** Before the columns of a record. */
@@ -52,7 +52,7 @@ const MAY_BE_EMPTY = new Set(['request_set_id', 'metric_set_id', 'metric_values'
 /** Columns in the order in which they take the least room: PostgreSQL aligns each to its size. */
 const WIDTHS = ['BIGINT', 'DOUBLE PRECISION', 'INTEGER', 'SMALLINT'];
 
-function recordTable({ id, type, computed, integer }: Dialect): readonly string[] {
+function recordTable({ id, type, computed, integer }: SqlDialect): readonly string[] {
   const width = (column: Column): number => (WIDTHS.indexOf(type(column).toUpperCase()) + 5) % 5;
   const isWide = type({ name: '', type: 'integer', help: '' }) === 'bigint';
   const columns = isWide ? COLUMNS.toSorted((a, b) => width(a) - width(b)) : COLUMNS;
@@ -75,15 +75,15 @@ function recordTable({ id, type, computed, integer }: Dialect): readonly string[
 }
 
 /** The columns of sums, as a table of them has them. */
-export function totalsColumns({ integer, real }: Dialect): readonly string[] {
+export function totalsColumns({ integer, real }: SqlDialect): readonly string[] {
   return TOTALS_NAMES.map(
     (name) => `  ${name} ${TOTALS[name].whole ? integer : real} NOT NULL, -- ${TOTALS[name].help}`,
   );
 }
 
 /** `sql` with its generated parts as the tables have them now. */
-export function withGenerated(sql: string, dialect: Dialect): string {
-  const parts: Dialect['parts'] = {
+export function withGenerated(sql: string, dialect: SqlDialect): string {
+  const parts: SqlDialect['parts'] = {
     dictionaries: () => DICTIONARIES.map(dialect.dictionary),
     record: () => recordTable(dialect),
     views: () => [...jobsView(dialect), ...peaksView(dialect), ...requestsView(dialect), ...dialect.metricsView],

@@ -3,7 +3,7 @@ import { PRIVATE_CLUSTERS } from '../record/job-name';
 import { PLAIN_COLUMNS, type ColumnFacts } from '../record/plain-columns';
 import { FIELD_CODECS, type Column } from './columns';
 import { REQUEST_COLUMNS } from './row';
-import type { Dialect } from './schema-text';
+import type { SqlDialect } from './schema-text';
 
 /** The views that people and their tools read: what they are made of, and what is said of them. */
 
@@ -19,7 +19,7 @@ function readableName({ name, dictionary }: Column): string {
 }
 
 /** A column of `r` as people read it. */
-function readable({ name, dictionary }: Column, { word, time }: Dialect): string {
+function readable({ name, dictionary }: Column, { word, time }: SqlDialect): string {
   if (dictionary !== undefined) return word(dictionary, `r.${name}`);
   if (name === 'status') return choiceText('r.status', STATUSES);
   if (name === 'trust') return choiceText('r.trust', TRUSTS);
@@ -40,7 +40,7 @@ const of = (kinds: readonly string[], not = false): readonly FieldName[] =>
 const PEAKS = of(['bracket']);
 
 /** As record/efficiency.ts says. */
-const EFFICIENCIES: readonly (readonly [string, (dialect: Dialect) => string])[] = [
+const EFFICIENCIES: readonly (readonly [string, (dialect: SqlDialect) => string])[] = [
   ['cpu_efficiency', () => 'r.cpu_ms / nullif(r.wallclock_ms * 1.0 * r.host_slots, 0)'],
   ['memory_efficiency', () => 'r.peak_rss_lower_bytes * 1.0 / nullif(r.limit_bytes, 0)'],
   [
@@ -59,7 +59,7 @@ const JOB_COLUMNS: readonly Column[] = [
 ];
 const PEAK_ENDS = PEAKS.flatMap((name) => [`${name}_lower_bytes`, `${name}_upper_bytes`]);
 
-export function jobsView(dialect: Dialect): readonly string[] {
+export function jobsView(dialect: SqlDialect): readonly string[] {
   const columns = JOB_COLUMNS.map((column) => [readableName(column), readable(column, dialect)] as const);
   const efficiencies = EFFICIENCIES.map(([name, expression]) => [name, expression(dialect)] as const);
   const peaks = PEAK_ENDS.map((name) => [name, `r.${name}`] as const);
@@ -70,7 +70,7 @@ export function jobsView(dialect: Dialect): readonly string[] {
   ];
 }
 
-export function peaksView({ time, word, source }: Dialect): readonly string[] {
+export function peaksView({ time, word, source }: SqlDialect): readonly string[] {
   const parts = PEAKS.map((name) =>
     [
       `SELECT r.id AS record, r.job_id, r.task_id, '${name.replace(/^peak_/, '')}' AS quantity,`,
@@ -83,7 +83,7 @@ export function peaksView({ time, word, source }: Dialect): readonly string[] {
   return ['CREATE VIEW peaks AS', `${parts.join('\nUNION ALL\n')};`];
 }
 
-export function requestsView({ source, requestSets, requestMember }: Dialect): readonly string[] {
+export function requestsView({ source, requestSets, requestMember }: SqlDialect): readonly string[] {
   return [
     "CREATE VIEW requests AS SELECT r.id AS record, r.job_id, r.task_id, 'h_vmem' AS complex,",
     '  r.h_vmem_request_bytes AS request_bytes, r.h_vmem_limit_bytes AS limit_bytes,',

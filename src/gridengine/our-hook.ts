@@ -4,7 +4,7 @@ import { failure, success, type Result } from '../base/result';
 
 export type HookStage = 'prolog' | 'epilog';
 
-export interface HookPlan {
+export interface HookLine {
   readonly stage: HookStage;
   /**
    * Where our prolog.sh and epilog.sh are: absolute, without blanks or characters that mean something to Grid Engine.
@@ -31,7 +31,7 @@ const plainPath = /^(?:\/[A-Za-z0-9._+-]+)+$/;
  * The value to configure. Our hook comes first; a site's own one follows `--`, so that Grid Engine still expands its
  * variables. A value that is ours already is unwrapped, not wrapped again.
  */
-export function composeHookCommand(plan: HookPlan): Result<string> {
+export function composeHookCommand(plan: HookLine): Result<string> {
   const env = plan.env ?? '/usr/bin/env';
   if (!plainPath.test(plan.directory)) return failure(`${JSON.stringify(plan.directory)} is not a plain absolute path`);
   if (!plainPath.test(env)) return failure(`${JSON.stringify(env)} is not a plain absolute path`);

@@ -8,13 +8,13 @@ import {
   composeHookCommand,
   recogniseHookCommand,
   unwrapHookCommand,
-  type HookPlan,
+  type HookLine,
 } from '../../src/gridengine/our-hook';
 
 const directory = '/opt/qmemacct/0.1.0/hooks';
-const plan: HookPlan = { stage: 'prolog', directory, privileged: true, original: null };
+const plan: HookLine = { stage: 'prolog', directory, privileged: true, original: null };
 
-function composed(changes: Partial<HookPlan>): string {
+function composed(changes: Partial<HookLine>): string {
   const result = composeHookCommand({ ...plan, ...changes });
   assert.ok(result.ok, result.ok ? '' : result.error);
   return result.value;

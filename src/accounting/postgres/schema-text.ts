@@ -1,7 +1,7 @@
 import { MEMBER_DAYS } from '../../record/membership';
 import { TOTALS_NAMES } from '../../record/totals';
 import { COLUMNS } from '../row';
-import { DAILY, type Dialect, GROUPING_SET_NAMES, rolledKey, totalsColumns, withGenerated } from '../schema-text';
+import { DAILY, type SqlDialect, GROUPING_SET_NAMES, rolledKey, totalsColumns, withGenerated } from '../schema-text';
 import { columnType, textColumn } from './rows';
 
 /** The generated parts of sql/accounting/postgres. */
@@ -69,7 +69,7 @@ function dailyView(): readonly string[] {
   ];
 }
 
-const POSTGRES: Dialect = {
+const POSTGRES: SqlDialect = {
   // Long texts have no place in an index.
   dictionary: (name) =>
     `CREATE TABLE ${name} (id integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY, name text COLLATE "C" NOT NULL); CREATE UNIQUE INDEX ON ${name} (md5(name));`,

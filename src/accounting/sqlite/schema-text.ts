@@ -1,9 +1,9 @@
 import { TOTALS_NAMES } from '../../record/totals';
-import { DAILY, GROUPING_SET_NAMES, rolledKey, totalsColumns, withGenerated, type Dialect } from '../schema-text';
+import { DAILY, GROUPING_SET_NAMES, rolledKey, totalsColumns, withGenerated, type SqlDialect } from '../schema-text';
 
 /** The generated parts of sql/accounting/sqlite. */
 
-const word: Dialect['word'] = (dictionary, column) => `(SELECT name FROM ${dictionary} WHERE id = ${column})`;
+const word: SqlDialect['word'] = (dictionary, column) => `(SELECT name FROM ${dictionary} WHERE id = ${column})`;
 
 function rollUpTable(): readonly string[] {
   return [
@@ -32,7 +32,7 @@ function dailyView(): readonly string[] {
   ];
 }
 
-const SQLITE: Dialect = {
+const SQLITE: SqlDialect = {
   dictionary: (name) => `CREATE TABLE ${name} (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);`,
   type: ({ type, mostlyInteger = false }) => (mostlyInteger ? 'INTEGER' : type.toUpperCase()),
   // A number that was given is never given again: the feed of records goes by it.

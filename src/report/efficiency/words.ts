@@ -128,7 +128,7 @@ export function coverageText({ records, sampled }: Coverage): string {
 
 export function farBelowText({ records }: JobList, site: Sums): string {
   const percent = formatPercent(FAR_BELOW_LIMIT);
-  if (records === 0 && site.without_peak >= site.records) return "No job's peak is known.";
+  if (records === 0 && site.without_peak >= site.records) return "No job's peak was measured.";
   if (records === 0 && site.without_peak > 0)
     return `None of the ${withPeakText(site)} was under ${percent} of its limit.`;
   if (records === 0) return `No job's peak was under ${percent} of its limit.`;

@@ -25,7 +25,7 @@ function requireLive({ site }: Pick<RouteRequest<Parameters>, 'site'>): LiveClus
   throw new HttpProblem(503, `nothing is known of the cluster yet: ${reason}`, { 'Retry-After': '5' });
 }
 
-type AccountingQuery = Pick<RouteRequest<Parameters>, 'site' | 'access' | 'now'>;
+type LiveRequest = Pick<RouteRequest<Parameters>, 'site' | 'access' | 'now'>;
 
 /** What the answers to one question have in common, and whose they are. */
 interface AnswerKind {
@@ -33,18 +33,14 @@ interface AnswerKind {
   readonly type: string;
 }
 
-function answered(asked: AccountingQuery, live: LiveCluster, kind: AnswerKind, make: () => string): RouteAnswer {
+function answered(asked: LiveRequest, live: LiveCluster, kind: AnswerKind, make: () => string): RouteAnswer {
   const { site, access, now } = asked;
   const body = site.cache.get(live, `${kind.key} ${accessKey(access)}`, () => makeBody(kind.type, make()));
   return { body, maxAge: untilNextPoll(live.snapshot, now, site.settings.poll_interval) };
 }
 
 /** An answer, as JSON, made of what qmaster said, once per snapshot and kind of caller. Throws HttpProblem before the first. */
-export function answerFromSnapshot(
-  asked: AccountingQuery,
-  key: string,
-  make: (snapshot: Snapshot) => string,
-): RouteAnswer {
+export function answerFromSnapshot(asked: LiveRequest, key: string, make: (snapshot: Snapshot) => string): RouteAnswer {
   const live = requireLive(asked);
   return answered(asked, live, { key, type: JSON_TYPE }, () =>
     make(redactSnapshot(live.snapshot, live.view, asked.access)),
@@ -52,7 +48,7 @@ export function answerFromSnapshot(
 }
 
 /** The view of the cluster, still with what the caller may not see. Throws HttpProblem where there is none yet. */
-export function requireView({ site }: Pick<AccountingQuery, 'site'>): {
+export function requireView({ site }: Pick<LiveRequest, 'site'>): {
   readonly live: LiveCluster;
   readonly view: ClusterView;
 } {
@@ -64,14 +60,14 @@ export function requireView({ site }: Pick<AccountingQuery, 'site'>): {
 }
 
 /** The same of the view of the cluster. */
-export function answerFromView(asked: AccountingQuery, key: string, make: (view: ClusterView) => string): RouteAnswer {
+export function answerFromView(asked: LiveRequest, key: string, make: (view: ClusterView) => string): RouteAnswer {
   const { live, view } = requireView(asked);
   return answered(asked, live, { key, type: JSON_TYPE }, () => make(redactView(view, asked.access)));
 }
 
 /** The same, of any type, of both. */
 export function answerFromLive(
-  asked: AccountingQuery,
+  asked: LiveRequest,
   kind: AnswerKind,
   make: (live: { readonly snapshot: Snapshot; readonly view: ClusterView }) => string,
 ): RouteAnswer {

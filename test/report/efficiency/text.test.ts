@@ -58,7 +58,7 @@ describe('renderReport', () => {
     };
     const none = await saidOf([unknown]);
     twice(none, 'Waste is unknown: no job has a peak.');
-    twice(none, "No job's peak is known.");
+    twice(none, "No job's peak was measured.");
     assert.doesNotMatch(none, /requested above the peaks/);
     const some = await saidOf([full, unknown]);
     twice(some, 'No requested memory was wasted by the 1 record (of 2) with a known peak.');
