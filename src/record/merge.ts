@@ -1,5 +1,5 @@
 import { emptyRecord } from './record';
-import { FIELD_NAMES, FIELDS, type FieldName, type Merge } from './fields';
+import { FIELD_NAMES, FIELDS, OPEN_REASONS, type FieldName, type Merge } from './fields';
 import { compareValues } from './compare-values';
 import { isSampled, NOT_SEEN } from './coverage';
 import type { Bracket, JobRecord, RecordKey, RecordStatus, Trust } from './record';
@@ -106,7 +106,7 @@ function ifEndUnseen(slot: Slot, { value, stamp }: Value): unknown {
   }
   if (stamp.ended || !(PEAKS as readonly string[]).includes(slot)) return value;
   const peak = value as Bracket;
-  const open = [...new Set([...peak.open, 'sampler-lost' as const])].sort();
+  const open = OPEN_REASONS.filter((reason) => reason === 'sampler-lost' || peak.open.includes(reason));
   return { ...peak, upper_bytes: null, proved: false, exact: false, open } satisfies Bracket;
 }
 
