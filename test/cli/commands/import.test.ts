@@ -118,7 +118,7 @@ describe('qmemacct import', () => {
   it('takes the name of a cluster as the settings do', async () => {
     const { run, file } = site();
     writeFileSync(file, sampleLine(1));
-    for (const name of ['a b', '', '(run)', 'x/y']) {
+    for (const name of ['a b', '(run)', 'x/y']) {
       const { status, warnings } = await run('import', '--cluster', name, file);
       assert.deepEqual([status, warnings.split(':')[1]], [2, ` --cluster "${name}"`]);
     }
