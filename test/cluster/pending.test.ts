@@ -35,6 +35,9 @@ async function explains(site: Site): Promise<void> {
 
   const large = await submit('large', '-l', 'h_vmem=900000G');
   await shows(site, large, /waiting, .*more memory than any host has \(h_vmem=900000G: .* has most, .*can't start/);
+  // The quota that comes next may be what the scheduler names from then on.
+  const { stdout } = await cell.on(MASTER, [...QMEMACCT, 'job', large, '--json'], { user: USER });
+  assert.match(stdout, /"state":"waiting".*"fits_no_host":true/);
 
   const quotas = '{\nname few\nenabled TRUE\nlimit users gealice to h_vmem=3G\n}\n';
   const quotaFile = join(cell.stateDir, 'few.rqs');
@@ -59,9 +62,6 @@ async function explains(site: Site): Promise<void> {
   // Its exit status is 1 all the same.
   const cleared = await cell.on(MASTER, ['qmod', '-cj', failed], { user: USER });
   assert.match(cleared.stdout + cleared.stderr, /cleared error state/);
-
-  const { stdout } = await cell.on(MASTER, [...QMEMACCT, 'job', large, '--json'], { user: USER });
-  assert.match(stdout, /"state":"waiting".*"fits_no_host":true/);
 }
 
 describe('a job that waits, on a real Grid Engine', () => {
