@@ -145,7 +145,7 @@ describe('groups', () => {
     const perf = open(ALONE, 'cpu_cycles instructions cache_misses', calls);
     assert.equal(calls.leaderOf('0:1'), '0:0');
     assert.equal(calls.leaderOf('0:3'), '0:3');
-    assert.deepEqual(perf.notes, ['the CPU can’t count cycles, instructions and misses all at once']);
+    assert.deepEqual(perf.notes, ["the CPU can't count cycles, instructions and misses all at once"]);
     assert.deepEqual(perf.events, ['cpu_cycles', 'instructions', 'cache_misses']);
   });
 });
