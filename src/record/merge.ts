@@ -219,10 +219,11 @@ function withEndUnseen(stored: StoredRecord): StoredRecord {
   const own = ownStamp(stored);
   const stampOf = (slot: Slot): Stamp => provenance[slot] ?? own;
   if (!stampOf('status').ended) return stored;
-  const seen = PEAKS.filter((name) => record[name] !== null && !stampOf(name).ended);
-  const peaks = seen.map((name) => [name, ifEndUnseen(name, { value: record[name], stamp: stampOf(name) })] as const);
   const stamp = stampOf('status');
   const verdict = ofLine({ status: record.status, notes: record.notes }, stamp.trust === 'accounting');
+  const seen = PEAKS.filter((name) => record[name] !== null && !stampOf(name).ended);
+  if (seen.length === 0 && verdict.status === record.status) return stored;
+  const peaks = seen.map((name) => [name, ifEndUnseen(name, { value: record[name], stamp: stampOf(name) })] as const);
   const isSeen = seen.length > 0 && isSampled(record);
   const end = isSeen ? (ifEndUnseen('status', { value: verdict, stamp }) as Verdict) : verdict;
   return { ...stored, record: { ...record, ...Object.fromEntries(peaks), ...end } };

@@ -36,20 +36,14 @@ export function lineQueue(line: PlacedLine): string | null {
   return line.queue === '' || line.queue === '(null)' || line.queue === UNKNOWN ? null : line.queue;
 }
 
-/** By whether it ran; null: that is not known. */
-const NOT_STARTED: Readonly<Record<string, string>> = {
-  true: 'Grid Engine noted no start of it',
-  false: 'It never started',
-  null: 'Whether it started is not known',
-};
-
 /** Why there are no samples. */
 function lineNote(line: PlacedLine): string {
   if (hasStarted(line)) return NOT_SEEN;
   if (line.failed === 0) return 'It never started.';
   if (line.failed === AFTER_SIGNAL) return 'It never started: it was deleted before.';
   const { ran, meaning } = failedCode(line.failed);
-  return `${NOT_STARTED[String(ran)] ?? ''}: ${meaning}.`;
+  if (ran === null) return `Whether it started is not known: ${meaning}.`;
+  return `${ran ? 'Grid Engine noted no start of it' : 'It never started'}: ${meaning}.`;
 }
 
 function lineSignal({ failed, exitStatus }: PlacedLine): number | null {

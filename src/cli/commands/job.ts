@@ -10,7 +10,7 @@ import { loadSettings, type Settings } from '../../record/settings';
 import type { ClassHistory } from '../../report/advice/class-history';
 import { nextRequests } from '../../report/advice/next-request';
 import { ARRAY_FIELDS } from '../../report/job/array';
-import type { ArrayProgress } from '../../report/job/array-progress';
+import { isArray, type ArrayProgress } from '../../report/job/array-progress';
 import { renderJob, type JobReport } from '../../report/job/job';
 import { chooseTasks, type TaskChoice } from '../../report/job/choose-tasks';
 import { latestRuns, recordsOf, type JobRun, type JobViewOptions } from '../../report/job/job-run';
@@ -429,7 +429,8 @@ export async function showJobs(
     const { readers } = stores;
     if (!isSeries)
       await writeFound({ reports: found, unfinished }, options, { readers, settings, live: asked }, terminal);
-    if (!nothing) return statusOfWorst(options, () => found.length === 0 || found.some(knowsWorst), terminal);
+    const arrays = found.filter(({ runs }) => isArray(runs));
+    if (!nothing) return statusOfWorst(options, () => arrays.length === 0 || arrays.some(knowsWorst), terminal);
     return unfinished.problem === null ? statusOfNothing(stores) : EXIT.unavailable;
   });
 }

@@ -25,6 +25,8 @@ export class Orphans {
   /** Living processes of jobs, by their parent. */
   private readonly children = new Map<number, Set<number>>();
   private readonly parents = new Map<number, number>();
+  /** Of those whose parent has ended. */
+  private readonly groups = new Map<number, string>();
 
   constructor(private readonly look: (pid: number) => Origin | null = originOf) {}
 
@@ -35,27 +37,39 @@ export class Orphans {
 
   /** Any process has ended. */
   ended(pid: number): void {
-    const siblings = this.children.get(this.parents.get(pid) ?? 0);
-    if (siblings?.delete(pid) === true && siblings.size === 0) this.children.delete(this.parents.get(pid) ?? 0);
-    this.parents.delete(pid);
+    this.forget(pid);
     const left = this.children.get(pid) ?? [];
     this.children.delete(pid);
     for (const child of left) {
       this.parents.delete(child);
       const origin = this.look(child);
-      if (origin !== null) this.put(origin.parent, child);
+      if (origin === null) continue;
+      this.put(origin.parent, child);
+      this.groups.set(child, origin.groups);
     }
   }
 
   /**
    * Who may have made a child of a parent that nobody follows: orphans with the same parent and the child's groups; all of
-   * them where it has gone already.
+   * them where it has gone already. Each is named once, as nothing closes its job's bounds again.
    */
   makersOf(parent: number, child: number): readonly number[] {
     const orphans = this.children.get(parent);
     if (orphans === undefined) return [];
     const made = this.look(child);
-    return [...orphans].filter((pid) => made === null || this.look(pid)?.groups === made.groups);
+    const makers = [...orphans].filter((pid) => made === null || this.groups.get(pid) === made.groups);
+    for (const pid of makers) this.forget(pid);
+    return makers;
+  }
+
+  private forget(pid: number): void {
+    const parent = this.parents.get(pid);
+    if (parent === undefined) return;
+    this.parents.delete(pid);
+    this.groups.delete(pid);
+    const siblings = this.children.get(parent);
+    siblings?.delete(pid);
+    if (siblings?.size === 0) this.children.delete(parent);
   }
 
   private put(parent: number, child: number): void {

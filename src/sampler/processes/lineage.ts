@@ -184,7 +184,7 @@ export class Lineage {
     const { members } = this;
     if (event.kind === 'fork') {
       if (event.child === this.rootPid) this.shepherd = event.parent;
-      // Its next child is the epilog, after that: any other is the first process's, made with clone(CLONE_PARENT).
+      // While the first process lives it forks nothing: another child is that one's own, by clone(CLONE_PARENT).
       else if (event.parent === this.shepherd && members.has(this.rootPid ?? 0)) this.upper.open('unknown-origin');
       if (members.has(event.parent) || event.child === this.rootPid) {
         // The fork of one that was adopted may come in afterwards.

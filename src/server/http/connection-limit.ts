@@ -1,6 +1,5 @@
 import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import { LOOPBACK } from './host-header';
 import { HttpProblem } from './http-problem';
 
 /** Connections of one uid, or of another host, that are answered; a few more get an error, the rest are closed. */
@@ -11,7 +10,10 @@ const MOST_REFUSED_EACH = 32;
 const REFUSED_MS = 2000;
 /** Requests sent ahead on one connection. Our own clients send one. */
 const MOST_UNDER_WAY = 8;
-/** Answers lie in memory until they are read: so many bytes of them to one user, or one host. */
+/**
+ * Answers lie in memory until they are read: so many bytes of them to one user, or one host. Of this host's own
+ * connections, which may be a proxy's for everybody, to each.
+ */
 const MOST_UNREAD_BYTES = 128 * 1024 * 1024;
 
 /** Counts the connections of each uid over a unix socket, and of each host, so that none takes those of all others. */
@@ -20,9 +22,8 @@ export class ConnectionLimit {
   /** How many are answered, by those that are not. */
   readonly #refused = new WeakMap<Socket, number>();
   readonly #underWay = new WeakMap<Socket, number>();
-  /** Left out: this host's own, a proxy's among them. */
   readonly #whose = new WeakMap<Socket, number | string>();
-  readonly #unread = new Map<number | string, number>();
+  readonly #unread = new Map<number | string | Socket, number>();
 
   /** Takes in a new connection of a user (uid) or of a host (its address). */
   admit(socket: Socket, who: number | string): void {
@@ -62,7 +63,7 @@ export class ConnectionLimit {
 
   /** Counts an answer until it is read. Throws HttpProblem where too much is unread by who is asking. */
   hold(socket: Socket, response: ServerResponse, bytes: number): void {
-    const who = this.#whose.get(socket) ?? LOOPBACK;
+    const who = this.#whose.get(socket) ?? socket;
     const unread = (): number => this.#unread.get(who) ?? 0;
     if (unread() > 0 && unread() + bytes > MOST_UNREAD_BYTES)
       throw new HttpProblem(503, 'you have not read what was answered before; read it, and ask again', {

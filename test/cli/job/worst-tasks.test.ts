@@ -11,6 +11,7 @@ import { fakeTerminal } from '../fake-terminal';
 
 const COUNTED = 9300;
 const UNKNOWN = 9301;
+const ALONE = 9302;
 const TASKS = 3;
 
 /** Of Grid Engine's accounting alone, in a parallel environment: over how many hosts its figures are is not known. */
@@ -28,7 +29,10 @@ const path = temporaryStore();
 before(async () => {
   const store = openSqliteStore(path, 0o600);
   const records = [...tasksOf(COUNTED, (task) => task * 2 ** 28), ...tasksOf(UNKNOWN, () => 0)];
-  assert.ok((await store.merge(records)).every(({ ok }) => ok));
+  const alone = tasksOf(ALONE, () => 0)
+    .slice(0, 1)
+    .map((record) => ({ ...record, task_id: null }));
+  assert.ok((await store.merge([...records, ...alone])).every(({ ok }) => ok));
   await store.close();
 });
 
@@ -62,4 +66,9 @@ describe('the worst tasks of a parallel array that nobody sampled', () => {
       const { status, warnings } = await worst(UNKNOWN, options);
       assert.deepEqual([status, warnings], [1, 'qmemacct: --worst: no memory is known of any task\n']);
     });
+
+  it('are left out of a job that is no array, which is shown all the same', async () => {
+    const { status, warnings } = await worst(ALONE);
+    assert.deepEqual([status, warnings], [0, `qmemacct: job ${ALONE} is no array: --worst left out\n`]);
+  });
 });

@@ -133,8 +133,21 @@ describe('the router', () => {
       assert.deepEqual(strays(heard('a')), []);
       router.events([fork(6, 1, 30)]);
       assert.deepEqual([strays(heard('a')), strays(heard('b'))], [told, []]);
-      router.events([exit(7, 21), fork(8, 1, 30)]);
+      // Once is enough: its job's bounds stay open.
+      router.events([fork(7, 1, 30)]);
       assert.deepEqual(strays(heard('a')), told);
+    });
+
+    it('says nothing more once it has ended', () => {
+      const { router, heard } = routed(
+        new Map([
+          [21, orphan],
+          [30, orphan],
+        ]),
+      );
+      router.follow('a', [10]);
+      router.events([...begun, exit(4, 21), fork(5, 1, 30)]);
+      assert.deepEqual(strays(heard('a')), []);
     });
 
     it('says so of a child that has gone before it was looked at', () => {

@@ -47,6 +47,11 @@ describe('answers that are not read', () => {
     );
     limit.hold(admitted(t, limit, 1002), answer(), 29 * MIB);
     first.emit('close');
+    // A proxy on this host: who does not read keeps nobody else from it.
+    const [one, other] = [new Socket(), new Socket()];
+    limit.hold(one, answer(), 100 * MIB);
+    limit.hold(other, answer(), 100 * MIB);
+    assert.throws(() => limit.hold(one, answer(), 29 * MIB), HttpProblem);
     // One that is larger than all that may wait is given.
     limit.hold(socket, answer(), 200 * MIB);
   });
