@@ -48,7 +48,7 @@ export const taskstats: SourceFacts = {
     counter('involuntary_switches', 'count', 'Context switches of threads whose time was up.'),
     counter('rss', 'byte_seconds', 'Resident memory integrated over system CPU time (coremem).'),
     counter('vmem', 'byte_seconds', 'Address space integrated over system CPU time (virtmem).'),
-    delay('cpu', 'for a CPU while runnable'),
+    delay('cpu', 'for a CPU while runnable, 0.1 s at most for each time that a thread got one'),
     delay('block_io', 'for synchronous block input and output'),
     delay('swap_in', 'for pages to be swapped in'),
     delay('free_pages', 'for memory to be reclaimed'),

@@ -52,6 +52,12 @@ export const DELAYS = [
   'compactDelayNs',
 ] as const;
 const DELAY_BYTES = 16;
+/**
+ * The longest mean wait for a CPU that is taken for one. Linux from 6.12 on takes, now and then on a busy host, a whole
+ * sleep for such a wait: the thread left while it was owed no time, and was moved to another CPU before it was off the
+ * queue.
+ */
+const MOST_CPU_WAIT_NS = 1e8;
 
 /** Every field lies 16 bytes further on for each delay before it. */
 const LAYOUT_15 = Object.fromEntries(
@@ -88,6 +94,12 @@ export function taskstatsAt(buffer: Buffer, offset: number, length: number): Tas
       const end = buffer.indexOf(0, start);
       return buffer.toString('utf8', start, end < 0 ? start + COMM_BYTES : Math.min(end, start + COMM_BYTES));
     },
-    delay: (field) => (has(field, DELAY_BYTES) ? readU64(buffer, offset + layout[field] + 8) : null),
+    delay: (field) => {
+      if (!has(field, DELAY_BYTES)) return null;
+      const waited = readU64(buffer, offset + layout[field] + 8);
+      return field === 'cpuDelayNs'
+        ? Math.min(waited, readU64(buffer, offset + layout[field]) * MOST_CPU_WAIT_NS)
+        : waited;
+    },
   };
 }

@@ -80,6 +80,15 @@ describe('parseExitRecord', () => {
     assert.deepEqual(parse(asVersion(LAST ?? Buffer.alloc(0), 18, 800)), parse(LAST));
   });
 
+  it('takes no sleep for a wait for a CPU, whatever the kernel counted', () => {
+    const message = Buffer.from(LAST ?? '');
+    message.writeBigUInt64LE(11n, STATS + 16);
+    message.writeBigUInt64LE(9_500_000_000n, STATS + 24);
+    assert.equal(parse(message).cpuDelayNs, 1_100_000_000);
+    message.writeBigUInt64LE(759n, STATS + 16);
+    assert.equal(parse(message).cpuDelayNs, 9_500_000_000);
+  });
+
   it('takes the CPU time by ticks where the kernel counted those only', () => {
     const message = Buffer.from(LEADER ?? '');
     message.writeBigUInt64LE(0n, STATS + 72);
