@@ -60,7 +60,7 @@ qm_bounded() {
   return "$qm_status"
 }
 
-# qm_begin JOB TASK: configuration, identity of this run and its directory; fails when this is no job of Grid Engine.
+# qm_begin JOB TASK: configuration, identity of this run and its directory; fails when this is not a job of Grid Engine.
 # Sets qm_dir to the run directory if there is one, qm_key, qm_spool, qm_hooks (root or plain), qm_base.
 qm_begin() {
   PATH=/usr/sbin:/usr/bin:/sbin:/bin

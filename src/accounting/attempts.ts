@@ -1,3 +1,4 @@
+import { DAY_MS } from '../base/units';
 import { CLOCK_TOLERANCE_MS } from '../record/highest-sum';
 import type { FieldName } from '../record/fields';
 import type { JobRecord } from '../record/record';
@@ -21,7 +22,7 @@ export const SAME_SUBMISSION_MS = 2000;
 const REQUEUED_WITHIN_MS = 3_600_000;
 
 /** Sooner no number comes round: of two owners who say that they had it, only one did. */
-const COMES_ROUND_MS = 45 * 86_400_000;
+const COMES_ROUND_MS = 45 * DAY_MS;
 
 function ms(time: string | null): number | null {
   return time === null ? null : Date.parse(time);

@@ -75,13 +75,13 @@ export function fromJson<T>(shape: Shape<T>, json: string, what: string): T {
 
 /** A number of a store; null: NULL. Throws RangeError on a text. */
 function numberIn(cell: Cell | undefined, column: string): number | null {
-  if (typeof cell === 'string') throw new RangeError(`${column} has "${cell}", which is no number`);
+  if (typeof cell === 'string') throw new RangeError(`${column} has "${cell}", which is not a number`);
   return cell ?? null;
 }
 
 /** A text of a store; null: NULL. Throws RangeError on a number. */
 function textIn(cell: Cell | undefined, column: string): string | null {
-  if (typeof cell === 'number') throw new RangeError(`${column} has ${cell}, which is no text`);
+  if (typeof cell === 'number') throw new RangeError(`${column} has ${cell}, which is not a text`);
   return cell ?? null;
 }
 
@@ -132,7 +132,7 @@ function textual(column: Column, write: (value: never) => string, read: (cell: s
 
 function msOf(time: string): number {
   const ms = Date.parse(time);
-  if (Number.isNaN(ms)) throw new RangeError(`"${time}" is no time`);
+  if (Number.isNaN(ms)) throw new RangeError(`"${time}" is not a time`);
   return ms;
 }
 

@@ -38,7 +38,7 @@ export function delivererOptions(argv: readonly string[]): DelivererOptions {
   if (accounting === undefined || !(accounting.startsWith('/') || isPostgresUrl(accounting)))
     throw new Error(`the accounting DB's absolute path or URL is missing; ${DELIVERER_USAGE}`);
   if (holdsPassword(accounting)) throw new Error('the URL of the accounting DB holds a password; use --credentials');
-  if (!/^0?[0-7]{3}$/.test(mode)) throw new Error(`--mode "${mode}" is no octal permission; ${DELIVERER_USAGE}`);
-  if (!(patience >= 0)) throw new Error(`--patience is no number of seconds; ${DELIVERER_USAGE}`);
+  if (!/^0?[0-7]{3}$/.test(mode)) throw new Error(`--mode "${mode}" is not an octal permission; ${DELIVERER_USAGE}`);
+  if (!(patience >= 0)) throw new Error(`--patience is not a number of seconds; ${DELIVERER_USAGE}`);
   return { accounting, credentials, mode: parseInt(mode, 8), patience, allowRoot: given.has('--allow-root') };
 }

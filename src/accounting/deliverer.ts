@@ -6,6 +6,7 @@
  * `{"node": {...}}` is what the host says of itself; it has no answer.
  * Exit status: 0 all of stdin was answered and stored, 2 wrong call, 3 the store can't be used.
  */
+import { reasonOf } from '../base/user-error';
 import { writeSync } from 'node:fs';
 import type { JobRecord } from '../record/record';
 import { delivererOptions } from './deliverer-options';
@@ -56,7 +57,7 @@ function parseLine(line: Line): Row {
   }
   if (!('id' in row)) return unusable(null, 'the line has no id');
   const { id } = row;
-  if (typeof id !== 'number' && typeof id !== 'string') return unusable(null, 'the id is no number or string');
+  if (typeof id !== 'number' && typeof id !== 'string') return unusable(null, 'the id is not a number or string');
   const record = parseRecord('record' in row ? row.record : undefined);
   return record.ok ? { id, record: record.value } : unusable(id, record.error);
 }
@@ -135,13 +136,13 @@ function main(argv: readonly string[]): void {
     if (process.geteuid?.() === 0 && !options.allowRoot)
       throw new Error('will not open a shared store as root; set deliver_as, or give --allow-root for a private one');
   } catch (error) {
-    complain(error instanceof Error ? error.message : String(error));
+    complain(reasonOf(error));
     process.exit(EXIT.usage);
   }
   deliver(options).then(
     (status) => process.exit(status),
     (error: unknown) => {
-      complain(error instanceof Error ? error.message : String(error));
+      complain(reasonOf(error));
       process.exit(EXIT.store);
     },
   );

@@ -1,3 +1,4 @@
+import { hostLabel } from '../gridengine/host-names';
 import { largestOfKnown, sumOfAll, sumOfKnown } from '../base/known';
 import type { Bracket, JobRecord, MemorySeries, OpenReason, RecordStatus } from '../record/record';
 import { bytesForSlots } from '../gridengine/memory-request';
@@ -199,9 +200,8 @@ export function recordsByHost(records: readonly JobRecord[]): readonly HostGroup
 function hostNames(granted: readonly string[]): (name: string) => string {
   const exact = new Map(granted.map((host) => [host.toLowerCase(), host]));
   const byLabel = new Map<string, string | null>();
-  const label = (host: string): string => host.toLowerCase().split('.')[0] ?? host;
-  for (const host of exact.values()) byLabel.set(label(host), byLabel.has(label(host)) ? null : host);
-  return (name) => exact.get(name.toLowerCase()) ?? byLabel.get(label(name)) ?? name;
+  for (const host of exact.values()) byLabel.set(hostLabel(host), byLabel.has(hostLabel(host)) ? null : host);
+  return (name) => exact.get(name.toLowerCase()) ?? byLabel.get(hostLabel(name)) ?? name;
 }
 
 function sumOfHost(group: HostGroup, first: JobRecord, wallclock: number | null): HostSum {

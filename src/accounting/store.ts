@@ -183,6 +183,9 @@ export interface RecordsQuery extends RecordFilter {
   readonly fields?: readonly FieldName[];
 }
 
+/** Finds the records of a query. Rejects with StoreError. */
+export type FindRecords = (query: RecordsQuery) => Promise<readonly StoredRecord[]>;
+
 /** What is wanted of the jobs of these records. */
 export interface JobLinesWanted {
   /** At most so many jobs. */

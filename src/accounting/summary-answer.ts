@@ -1,3 +1,4 @@
+import { DAY_MS } from '../base/units';
 import type { CoverageReason } from '../record/coverage';
 import { COVERAGE_REASONS } from '../record/coverage';
 import { compareText } from './by-place';
@@ -57,5 +58,5 @@ export function summaryAnswer(raw: RawSummary, query: SummaryQuery): SummaryAnsw
 
 /** How far ahead of UTC the local time zone is at noon (UTC) of a day since 1970, in minutes: for all of that day. */
 export function zoneOffset(day: number): number {
-  return 0 - new Date((day + 0.5) * 86_400_000).getTimezoneOffset();
+  return 0 - new Date((day + 0.5) * DAY_MS).getTimezoneOffset();
 }

@@ -1,5 +1,6 @@
+import { DAY_MS } from '../base/units';
 import type { LongWork, Pruned, Retention } from './history-store';
-import { DAY_MS, dayOf } from './sums/periods';
+import { dayOf } from './sums/periods';
 
 /**
  * The steps of roll-ups and retention: those that change the store are a short transaction each, in which no other

@@ -1,7 +1,7 @@
 import { createReadStream } from 'node:fs';
 import type { Readable } from 'node:stream';
 import { createGunzip } from 'node:zlib';
-import { reasonOf } from '../base/log';
+import { reasonOf } from '../base/user-error';
 import { failure, success, type Result } from '../base/result';
 import { ManyRuns } from './many-runs';
 import type { PastRun } from './replay';
@@ -40,7 +40,7 @@ async function readTraces(path: string, input: Readable): Promise<Result<Readonl
     }
     const [trace = '', ...rest] = indexes.map((index) => cells[index] ?? '');
     const run = runOf(rest);
-    if (run === null) return failure(`${path}, line ${number}: a number is missing or is no number`);
+    if (run === null) return failure(`${path}, line ${number}: a number is missing or is not a number`);
     const runs = traces.get(trace) ?? new ManyRuns();
     traces.set(trace, runs);
     runs.add(run);

@@ -1,3 +1,4 @@
+import { MIB } from './units';
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { textOfUntrusted } from './read-untrusted';
@@ -6,7 +7,7 @@ import { textOfUntrusted } from './read-untrusted';
  * What the programs that we look for are started with fits; a process can lay its command line over gigabytes of its own
  * memory (PR_SET_MM), and is not looked at then.
  */
-const MOST_BYTES = 1024 * 1024;
+const MOST_BYTES = MIB;
 
 /** Command lines of all other processes, as their words. Theirs to say: they can be anything. */
 export function* otherCommandLines(procRoot = '/proc'): Generator<readonly string[]> {

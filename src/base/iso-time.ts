@@ -1,6 +1,6 @@
+import { DAY_MS } from './units';
 import { remembered } from './remembered';
 
-const DAY_MS = 86_400_000;
 const MINUTE_MS = 60_000;
 /** The range of a Date (ECMAScript, time values). */
 const MOST_MS = 8.64e15;
@@ -22,7 +22,7 @@ const textOfDay = remembered(
 /** As `toISOString` of a Date, in a third of the time. Throws RangeError where there is no such date. */
 export function isoTime(time: number): string {
   const ms = Math.trunc(time);
-  if (!(Math.abs(ms) <= MOST_MS)) throw new RangeError(`${time} ms is no time`);
+  if (!(Math.abs(ms) <= MOST_MS)) throw new RangeError(`${time} ms is not a time`);
   const day = Math.floor(ms / DAY_MS);
   const ofDay = ms - day * DAY_MS;
   const minute = Math.floor(ofDay / MINUTE_MS);

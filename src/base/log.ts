@@ -38,11 +38,6 @@ export function warn(text: string): void {
   else (syslog ??= openSyslog()).say(text);
 }
 
-/** One line for any error. */
-export function reasonOf(error: unknown): string {
-  return (error instanceof Error ? error.message : String(error)).split('\n')[0] ?? '';
-}
-
 /** Logs a problem once, when it comes, and once that it has gone (`good`). */
 export function logChanges(log: (line: string) => void, good: string): (problem: string | null) => void {
   let last: string | null = null;

@@ -16,7 +16,7 @@ export function readSecret(path: string, setting: string): string {
   }
   try {
     const { mode, uid, size } = fstatSync(descriptor);
-    if ((mode & constants.S_IFMT) !== constants.S_IFREG) throw refuse('is no regular file');
+    if ((mode & constants.S_IFMT) !== constants.S_IFREG) throw refuse('is not a regular file');
     if ((mode & OTHERS) !== 0) throw refuse(`others may read or write it; chmod 600 ${path}`);
     if (uid !== 0 && uid !== process.geteuid?.())
       throw refuse(`belongs to uid ${uid}; give it to the user that runs this`);

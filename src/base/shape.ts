@@ -125,10 +125,10 @@ export const time: Shape<string> = {
   read: (value) => {
     if (typeof value !== 'string' || value.length > 40 || !TIME.test(value)) return fail('is not an ISO 8601 UTC time');
     const ms = Date.parse(value);
-    if (!(ms >= 0 && ms <= LAST_MS)) return fail('is no time since 1970');
+    if (!(ms >= 0 && ms <= LAST_MS)) return fail('is not a time since 1970');
     const normal = new Date(ms).toISOString();
     // Date.parse takes 30 February for 1 March.
-    return normal.slice(0, 19) === value.slice(0, 19) ? normal : fail('is no date of the calendar');
+    return normal.slice(0, 19) === value.slice(0, 19) ? normal : fail('is not a date of the calendar');
   },
   schema: { type: 'string', format: 'date-time' },
 };

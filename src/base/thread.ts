@@ -1,5 +1,5 @@
 import { Worker } from 'node:worker_threads';
-import { reasonOf } from './log';
+import { reasonOf } from './user-error';
 import { programPath } from './programs';
 
 const ENDS_WITHIN_MS = 10_000;

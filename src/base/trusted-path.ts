@@ -40,7 +40,7 @@ function look(path: string): Stats | string | null {
  * null: nobody could. A relative path is never trusted.
  */
 export function untrusted(path: string, trusted: ReadonlySet<number> = ROOT_ALONE): string | null {
-  if (!path.startsWith('/')) return `${path} is no absolute path`;
+  if (!path.startsWith('/')) return `${path} is not an absolute path`;
   const rest = path.split('/');
   let here = '/';
   let links = 0;

@@ -21,3 +21,8 @@ export class UserError extends Error {
     this.status = status;
   }
 }
+
+/** One line for any error. */
+export function reasonOf(error: unknown): string {
+  return (error instanceof Error ? error.message : String(error)).split('\n')[0] ?? '';
+}

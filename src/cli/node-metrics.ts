@@ -1,6 +1,5 @@
 import { closeSync, openSync, renameSync, rmSync, writeFileSync } from 'node:fs';
-import { reasonOf } from '../base/log';
-import { UserError } from '../base/user-error';
+import { UserError, reasonOf } from '../base/user-error';
 import { renderMetrics } from '../export/prometheus/metric';
 import { nodeMetrics, type NodeFigures } from '../export/prometheus/node-metrics';
 import { loadSettings, type Settings } from '../record/settings';

@@ -1,6 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { reasonOf } from '../base/log';
-import { UserError } from '../base/user-error';
+import { UserError, reasonOf } from '../base/user-error';
 import { loadSettings, type Settings } from '../record/settings';
 import { delivererIdentity } from '../sampler/delivery/outbox-feeder';
 

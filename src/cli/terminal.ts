@@ -51,29 +51,42 @@ export function interruption(): Interruption {
   return { signal: controller.signal, release };
 }
 
-interface ProgressLine {
-  readonly show: (step: string, done: number, of: number) => void;
+interface StatusLine<Words extends readonly unknown[]> {
+  readonly show: (...words: Words) => void;
   /** Before anything else is written. */
   readonly clear: () => void;
 }
 
 const BETWEEN_MS = 100;
 
-/** How far long work is, in one line that is written over; nothing where there is no terminal. */
-export function progressLine(terminal: Pick<Terminal, 'isTTY' | 'write'>, now: () => number = Date.now): ProgressLine {
+/** One line that is written over, ten times a second at most; nothing where there is no terminal. */
+export function statusLine<Words extends readonly unknown[]>(
+  terminal: Pick<Terminal, 'isTTY' | 'write'>,
+  textOf: (...words: Words) => string,
+  now: () => number = Date.now,
+): StatusLine<Words> {
   let shown = false;
   let last = -Infinity;
   return {
-    show: (step, done, of) => {
+    show: (...words) => {
       if (!terminal.isTTY || now() - last < BETWEEN_MS) return;
       last = now();
       shown = true;
-      const share = of > 0 ? ` (${formatPercent(done / of)})` : '';
-      terminal.write(`\r\x1b[K${step}: ${formatCount(done)} of ${formatCount(of)}${share}`);
+      terminal.write(`\r\x1b[K${textOf(...words)}`);
     },
     clear: () => {
       if (shown) terminal.write('\r\x1b[K');
       shown = false;
     },
   };
+}
+
+/** How far a step of long work is. */
+export function progressLine(
+  terminal: Pick<Terminal, 'isTTY' | 'write'>,
+  now?: () => number,
+): StatusLine<[step: string, done: number, of: number]> {
+  const textOf = (step: string, done: number, of: number): string =>
+    `${step}: ${formatCount(done)} of ${formatCount(of)}${of > 0 ? ` (${formatPercent(done / of)})` : ''}`;
+  return statusLine(terminal, textOf, now);
 }

@@ -1,3 +1,4 @@
+import { GIB } from '../base/units';
 import { spawn, type ChildProcessByStdio } from 'node:child_process';
 import type { Readable } from 'node:stream';
 import { UntrustedError } from '../base/trusted-path';
@@ -36,7 +37,7 @@ interface ClientOptions {
 }
 
 /** `qstat -j` of 100,000 jobs is half of a GB. */
-const MOST_BYTES = 4 * 1024 ** 3;
+const MOST_BYTES = 4 * GIB;
 const MOST_STDERR = 8192;
 
 /** After the end of the client itself its output may still be held open by a process that it left behind. */

@@ -1,3 +1,4 @@
+import { MIB } from '../base/units';
 import { closeSync, constants, openSync, readdirSync, readlinkSync, statSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { textOfUntrusted } from '../base/read-untrusted';
@@ -26,7 +27,7 @@ const isName = (name: string): name is DaemonName => NAMES.has(name);
 
 /** A page of comm and status, and what execve(2) takes at most of a site's environment that makes sense. */
 const MOST_STATUS_BYTES = 64 * 1024;
-const MOST_ENVIRONMENT_BYTES = 1024 * 1024;
+const MOST_ENVIRONMENT_BYTES = MIB;
 
 function attempt<T>(look: () => T): T | null {
   try {

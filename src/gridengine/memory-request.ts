@@ -1,9 +1,10 @@
+import { MIB } from '../base/units';
 import { H_VMEM } from './memory-complex';
 import { parseMemorySize } from './memory-size';
 import type { ResourceLimit, SpoolConfig } from './spool-config';
 
 /** LIMIT_VMEM_MIN in the shepherd's setrlimits.h: with less it could not start the job; applied before the slots. */
-export const LEAST_ADDRESS_SPACE = 10 * 1024 * 1024;
+export const LEAST_ADDRESS_SPACE = 10 * MIB;
 
 /** What a job may use of one memory complex on one host. */
 export interface MemoryRequest {

@@ -1,3 +1,4 @@
+import { GIB, MIB } from '../base/units';
 import { failure, success, type Result } from '../base/result';
 
 /** sge_types(5), memory_specifier: small letters are powers of 1000, capitals of 1024. There is no P and no B. */
@@ -5,9 +6,9 @@ const multipliers: ReadonlyMap<string, number> = new Map([
   ['k', 1000],
   ['K', 1024],
   ['m', 1000 ** 2],
-  ['M', 1024 ** 2],
+  ['M', MIB],
   ['g', 1000 ** 3],
-  ['G', 1024 ** 3],
+  ['G', GIB],
   ['t', 1000 ** 4],
   ['T', 1024 ** 4],
 ]);
@@ -70,7 +71,7 @@ function parseClock(text: string, maxParts: 3 | 4): Result<number> {
     const rest = part.slice(length);
     const clean = index === last ? /^[ \t\n\v\f\r]*$/.test(rest) : rest === '';
     if (!clean || Number.isNaN(value) || (index < last && value > 0x7fffffff)) {
-      return failure(`${quote(part)} is no part of a time h:m:s`);
+      return failure(`${quote(part)} is not a part of a time h:m:s`);
     }
     seconds += value * (units[index] ?? 1);
   }

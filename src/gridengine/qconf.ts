@@ -1,3 +1,4 @@
+import { MIB } from '../base/units';
 import { execFile } from 'node:child_process';
 import { silence } from './client-problem';
 import type { CellLocation, CellSettings } from './find-cell';
@@ -12,7 +13,7 @@ interface QconfAnswer {
 /** Runs `qconf` with these arguments; any exit status is an answer. Rejects when it can't be started. */
 export type Qconf = (args: readonly string[]) => Promise<QconfAnswer>;
 
-const MOST_BYTES = 64 * 1024 * 1024;
+const MOST_BYTES = 64 * MIB;
 
 /** What qmemacct.toml says of the cell and of asking it. */
 export interface QconfSettings extends CellSettings {

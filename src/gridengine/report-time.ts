@@ -1,3 +1,4 @@
+import { DAY_MS } from '../base/units';
 import { epochToMs } from './epoch-time';
 
 /**
@@ -30,7 +31,7 @@ function americanTime(text: string): number | null {
 function moment(local: string, zone: string | undefined): number | null {
   const time = Date.parse(local + (zone ?? ''));
   // "Never" is printed as the epoch in local time: at most a day from 0.
-  return time > (zone === undefined ? 86_400_000 : 0) ? time : null;
+  return time > (zone === undefined ? DAY_MS : 0) ? time : null;
 }
 
 /** A time as qstat prints it: ISO without a zone, in the local time of this process, to the second. */

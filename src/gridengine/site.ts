@@ -1,5 +1,4 @@
-import { reasonOf } from '../base/log';
-import { UserError } from '../base/user-error';
+import { UserError, reasonOf } from '../base/user-error';
 import { readConfiguration, type Configuration } from './configuration';
 import type { Qconf } from './qconf';
 

@@ -1,3 +1,4 @@
+import { MIB } from '../base/units';
 import { readSpoolConfigLines } from './spool-config-lines';
 import { epochToMs } from './epoch-time';
 import { failure, success, type Result } from '../base/result';
@@ -65,7 +66,7 @@ export interface SystemdUnit {
 }
 
 /** Far above what execd writes (a few KiB and the job's arguments). */
-const maxLength = 1024 * 1024;
+const maxLength = MIB;
 
 /** The complexes whose limits on memory execd writes there. */
 const MEMORY_LIMITS = ['vmem', 'rss', 'data', 'stack'].flatMap((resource) => [`h_${resource}`, `s_${resource}`]);

@@ -1,3 +1,4 @@
+import { HOUR_MS } from '../base/units';
 import { DIALECT_FACTS, type Dialect } from '../gridengine/dialect';
 import { enforcersOf, limitsAddressSpace } from '../gridengine/memory-complex';
 import type { ClusterView, JobPart, JobView, Trend } from './cluster-view';
@@ -27,7 +28,7 @@ interface RiskOptions {
 /** Where nobody asks for another share. */
 export const FULL_SHARE = 0.9;
 /** Ahead of the limit: time enough to act, and no guess about tomorrow. */
-const WARNED_WITHIN_MS = 4 * 3_600_000;
+const WARNED_WITHIN_MS = 4 * HOUR_MS;
 /** Few jobs go on growing for longer than this share of the time for which they have run (`bench -- at-risk`). */
 const WARNED_WITHIN_SHARE = 1 / 4;
 

@@ -1,3 +1,4 @@
+import { MIB } from '../base/units';
 import { problemOf } from '../base/problem-document';
 import { anything, checkJson } from '../base/shape';
 import type { Snapshot } from './snapshot';
@@ -14,7 +15,7 @@ interface FetchOptions {
 
 /** The server answers from memory: one that needs longer has a problem. */
 const TIMEOUT_MS = 10_000;
-const MOST_BYTES = 384 * 1024 * 1024;
+const MOST_BYTES = 384 * MIB;
 
 /** ENOTDIR and EACCES: the directory of the socket is not for us. */
 const ABSENT = new Set(['ENOENT', 'ECONNREFUSED', 'ENOTDIR', 'EACCES', 'EPERM']);

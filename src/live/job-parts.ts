@@ -6,7 +6,7 @@ import type { Dialect } from '../gridengine/dialect';
 import type { PeTaskDetail } from '../gridengine/qstat/job-detail';
 import type { JobRecord } from '../record/record';
 import type { JobPart, PartTask, Trend } from './cluster-view';
-import type { HostNames } from './host-names';
+import type { HostNames } from '../gridengine/host-names';
 import { figuresOfPart, type RecordsOfPart } from './our-figures';
 import type { RequestRules } from '../record/request-rules';
 import type { MemoryLimit, PerOf, ScopedRequests } from './requests';

@@ -1,6 +1,6 @@
 import { bytesForSlots } from '../gridengine/memory-request';
 import type { JobPart, JobView, Trend } from './cluster-view';
-import { clusterQueue } from './host-names';
+import { clusterQueue } from '../gridengine/host-names';
 import { jobParts, type PartContext } from './job-parts';
 import { figuresOfJob } from './our-figures';
 import { memoryLimit, requestViews, scopedRequests, timeLimit } from './requests';

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Settings } from '../record/settings';
-import { reasonOf } from '../base/log';
+import { reasonOf } from '../base/user-error';
 import { fetchSnapshot } from './fetch-snapshot';
 import type { LiveCell } from './poll-tools';
 import { newPollState, poll } from './poller';

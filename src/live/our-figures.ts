@@ -3,7 +3,7 @@ import { figureOf, measuredUpper } from '../record/peak-figure';
 import { compareTrust } from '../record/merge';
 import type { JobRecord } from '../record/record';
 import type { OurFigures } from './cluster-view';
-import type { HostNames } from './host-names';
+import type { HostNames } from '../gridengine/host-names';
 
 /** Clocks of qmaster and of an execution host may differ so far, in ms. */
 const CLOCKS_MS = 60_000;

@@ -1,7 +1,7 @@
 import type { QhostJob } from '../gridengine/qhost/qhost-report';
 import type { JobDetail, TaskDetail } from '../gridengine/qstat/job-detail';
 import type { ListedJob } from '../gridengine/qstat/job-list';
-import { hostOfQueue, type HostNames } from './host-names';
+import { hostOfQueue, type HostNames } from '../gridengine/host-names';
 import type { Snapshot } from './snapshot';
 
 /** All that qmaster's answers say of one job, or of one task of an array job, that runs. */

@@ -1,3 +1,4 @@
+import { MIB } from '../base/units';
 import { createHash } from 'node:crypto';
 import {
   closeSync,
@@ -42,7 +43,7 @@ const FIRST_LOOK_MS = 20;
 const LONGEST_LOOK_MS = 250;
 
 /** Beyond this the file is none of ours. */
-const MOST_BYTES = 384 * 1024 * 1024;
+const MOST_BYTES = 384 * MIB;
 
 /** Who has just taken the lock may not have said so yet. */
 const TOUCH_MS = 1000;
@@ -80,7 +81,7 @@ function openOwn(path: string, flags: number): number {
   const status = fstatSync(descriptor);
   if (status.isFile() && status.uid === process.geteuid?.() && status.size <= MOST_BYTES) return descriptor;
   closeSync(descriptor);
-  throw new Error(`${path} is no file of ours`);
+  throw new Error(`${path} is not a file of ours`);
 }
 
 /** The last state; null: none, or none that can be read: the next one takes its place. */

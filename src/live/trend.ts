@@ -1,3 +1,4 @@
+import { DAY_MS } from '../base/units';
 import type { MemorySeries } from '../record/record';
 import type { Trend } from './cluster-view';
 
@@ -32,7 +33,7 @@ const GOES_ON = 1 / 3;
 /** Growth in the window that is less than this share of the level is the noise of caches and allocators. */
 const LEAST_GROWTH = 0.001;
 /** A job that reaches its limit later is not at risk, and far dates don't fit into calendars. */
-const FARTHEST_MS = 10 * 365 * 86_400_000;
+const FARTHEST_MS = 10 * 365 * DAY_MS;
 
 /**
  * Where a job's memory is going, by its last third of steps (10 at least). null: it does not grow, moves up and down, has

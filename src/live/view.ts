@@ -3,7 +3,7 @@ import { H_VMEM } from '../gridengine/memory-complex';
 import type { JobRecord } from '../record/record';
 import type { RequestRules } from '../record/request-rules';
 import type { ClusterView, HostView, JobView, PendingView, ViewTimes } from './cluster-view';
-import { hostNames } from './host-names';
+import { hostNames } from '../gridengine/host-names';
 import { hostConsumable, hostView, unlistedHost } from './host-view';
 import { jobView } from './job-view';
 import { recordsByPart } from './our-figures';

@@ -1,3 +1,4 @@
+import { reasonOf } from '../base/user-error';
 import type * as Koffi from 'koffi' with { 'resolution-mode': 'import' };
 import { loadKoffi } from './koffi';
 
@@ -77,7 +78,7 @@ export class NvmlLibrary {
       loaded.set(path, library);
       return library;
     } catch (error) {
-      const why = error instanceof Error ? error.message : String(error);
+      const why = reasonOf(error);
       return { failed: 'dlopen', code: NvmlCode.LIBRARY_NOT_FOUND, why: `${path}: ${why}` };
     }
   }

@@ -1,3 +1,4 @@
+import { MIB } from '../base/units';
 import {
   ACCOUNTING_BYTES,
   isPid,
@@ -26,7 +27,6 @@ export type NvmlHandle = bigint;
 
 const MEMORY_V2_BYTES = 40;
 const MOST_MIG_DEVICES = 64;
-const MIB = 1024 * 1024;
 const LIST = 'uint64_t device, void *count, void *entries';
 
 const uint32 = (bytes: Buffer): number => bytes.readUInt32LE();

@@ -1,3 +1,4 @@
+import { DAY_MS } from '../base/units';
 import { categoryRequests } from '../gridengine/category-requests';
 import { bytesForSlots } from '../gridengine/memory-request';
 import type { JobRecord } from './record';
@@ -36,10 +37,8 @@ export interface Facts {
   readonly reason: CoverageReason;
 }
 
-const DAY = 86_400_000;
-
 /** So far apart may the records of one job be: job numbers come again after some months at the busiest sites. */
-export const JOB_SPAN_MS = 45 * DAY;
+export const JOB_SPAN_MS = 45 * DAY_MS;
 
 /** Where a job counts in time (ms): where it ended; a running one at its last heartbeat. */
 export function countedAt(record: JobRecord): number {

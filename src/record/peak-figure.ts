@@ -1,3 +1,4 @@
+import { MIB } from '../base/units';
 import type { Bracket } from './record';
 
 /**
@@ -27,7 +28,7 @@ export function judgedEnd(bracket: Ends): number {
 }
 
 /** Proved ends this near each other are one figure. */
-const EXACT_BYTES = 1024 * 1024;
+const EXACT_BYTES = MIB;
 const EXACT_SHARE = 0.01;
 
 /** Whether a bracket's ends are one figure, in bytes; `upper` null: open. */

@@ -15,7 +15,7 @@ export interface EnforcedRequest extends Request {
 export const REQUEST_HELP =
   'the request that the record is judged by, the first in the order of request_complex; enforced_by: what enforces it, nothing where the memory is only reserved';
 
-type Requests = Pick<JobRecord, 'h_vmem' | 'requests' | 'request_order'>;
+export type Requests = Pick<JobRecord, 'h_vmem' | 'requests' | 'request_order'>;
 
 const SEPARATOR = ',';
 

@@ -89,7 +89,7 @@ const option: Shape<OptionValue> = {
   read: (value) =>
     isText(value) || typeof value === 'number' || typeof value === 'boolean' || isTexts(value)
       ? value
-      : fail('is no string, number, boolean or list of strings'),
+      : fail('is not a string, number, boolean or list of strings'),
   schema: {},
 };
 

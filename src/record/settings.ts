@@ -1,10 +1,10 @@
 import { accessSync, readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { reasonOf, warn } from '../base/log';
+import { warn } from '../base/log';
 import { check, object } from '../base/shape';
 import { parseToml, toToml } from '../base/toml';
 import { untrusted } from '../base/trusted-path';
-import { UserError } from '../base/user-error';
+import { UserError, reasonOf } from '../base/user-error';
 import type { Setting } from './setting';
 import { SETTINGS } from './settings-table';
 

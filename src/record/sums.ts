@@ -1,3 +1,4 @@
+import { GIB, HOUR_MS } from '../base/units';
 import { COVERAGE_REASONS } from './coverage';
 import type { Facts } from './facts';
 import { noTotals, type MutableTotals } from './totals';
@@ -22,10 +23,8 @@ export const SHARE_STEPS = 20;
 export const FAR_BELOW_LIMIT = 0.25;
 const FAR_BELOW_STEPS = FAR_BELOW_LIMIT * SHARE_STEPS;
 
-const HOUR = 3_600_000;
-const GIB = 2 ** 30;
 /** Bytes x ms in a GiB x h. */
-const GIB_HOUR = GIB * HOUR;
+const GIB_HOUR = GIB * HOUR_MS;
 
 export function newBins(): Bins {
   return {
@@ -47,13 +46,13 @@ export function shareInSteps(peak: number | null, limit: number | null): number 
 /** The UTC hours of the day over which a time spreads that ended then and lasted so long: hour, share, hour, share ... */
 function hoursOf(end: number, lengthMs: number): readonly number[] {
   const shares: number[] = [];
-  const wholeDays = Math.floor(lengthMs / (24 * HOUR));
-  if (wholeDays > 0) for (let hour = 0; hour < 24; hour++) shares.push(hour, (wholeDays * HOUR) / lengthMs);
-  let left = lengthMs - wholeDays * 24 * HOUR;
+  const wholeDays = Math.floor(lengthMs / (24 * HOUR_MS));
+  if (wholeDays > 0) for (let hour = 0; hour < 24; hour++) shares.push(hour, (wholeDays * HOUR_MS) / lengthMs);
+  let left = lengthMs - wholeDays * 24 * HOUR_MS;
   let at = end;
   while (left > 0) {
-    const hour = Math.ceil(at / HOUR) - 1;
-    const part = Math.min(left, at - hour * HOUR);
+    const hour = Math.ceil(at / HOUR_MS) - 1;
+    const part = Math.min(left, at - hour * HOUR_MS);
     if (!(part > 0)) break;
     shares.push(((hour % 24) + 24) % 24, part / lengthMs);
     at -= part;
@@ -162,7 +161,7 @@ export function addToBins({ hours, shares, coverage }: Bins, added: Contribution
     const step = steps === null ? null : Math.min(SHARE_STEPS, Math.floor(steps));
     if (step !== null) shares[step] = (shares[step] ?? 0) + 1;
   }
-  const slotHours = added.slotMs / HOUR;
+  const slotHours = added.slotMs / HOUR_MS;
   for (let index = 0; index < added.hours.length; index += 2) {
     const hour = added.hours[index] ?? 0;
     const share = added.hours[index + 1] ?? 0;

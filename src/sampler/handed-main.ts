@@ -3,7 +3,7 @@ import { constants, setPriority } from 'node:os';
 import { lockFile } from '../native/libc';
 import { handedLock } from './delivery/handed-process';
 import { takeHandedRecords, type HandedPass } from './delivery/handed-records';
-import { reasonOf } from '../base/log';
+import { reasonOf } from '../base/user-error';
 import { NodeStore } from './node-store/node-store';
 import { parseSettings, type Settings } from '../record/settings';
 

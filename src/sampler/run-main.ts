@@ -1,4 +1,5 @@
-import { reasonOf, warn } from '../base/log';
+import { reasonOf } from '../base/user-error';
+import { warn } from '../base/log';
 
 /**
  * How every process of the sampler begins and ends: with files for root alone, in no directory that could be unmounted,

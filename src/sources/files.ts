@@ -1,7 +1,8 @@
+import { MIB } from '../base/units';
 import { closeSync, constants, openSync, readSync, readdirSync, statSync } from 'node:fs';
 import { unavailable, type Unavailable } from './source';
 
-const MOST_BYTES = 4 * 1024 * 1024;
+const MOST_BYTES = 4 * MIB;
 const FIRST_BYTES = 16 * 1024;
 
 /**

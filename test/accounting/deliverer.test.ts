@@ -138,8 +138,8 @@ describe('deliverer', { skip }, () => {
       [['--accounting'], /"--accounting" is unknown or lacks its value/],
       [['--accounting', 'relative.db'], /absolute path or URL is missing/],
       [['--accounting', 'postgres://bob:secret@host/db'], /holds a password; use --credentials/],
-      [['--accounting', '/x', '--mode', '999'], /--mode "999" is no octal permission/],
-      [['--accounting', '/x', '--patience', 'long'], /--patience is no number/],
+      [['--accounting', '/x', '--mode', '999'], /--mode "999" is not an octal permission/],
+      [['--accounting', '/x', '--patience', 'long'], /--patience is not a number/],
       [['--colour'], /"--colour" is unknown/],
     ] as const) {
       const { process: child, finished } = startDeliverer(args);

@@ -6,7 +6,7 @@ import { describe, it } from 'node:test';
 import { promisify } from 'node:util';
 import { LimitedLog, SharedLogLimit } from '../../src/base/log-limit';
 import { temporaryDirectory } from '../support/temporary-directory';
-import { reasonOf } from '../../src/base/log';
+import { reasonOf } from '../../src/base/user-error';
 import { until } from '../support/until';
 
 const noLogger = !existsSync('/usr/bin/logger') && 'there is no logger';

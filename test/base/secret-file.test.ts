@@ -17,5 +17,5 @@ it('reads a secret from a file that nobody else reads, and from no other', () =>
   assert.throws(() => readSecret(join(directory, 'link'), 'mail_credentials'), /link/);
   writeFileSync(path, '\n');
   assert.throws(() => readSecret(path, 'mail_credentials'), /first line is empty/);
-  assert.throws(() => readSecret(directory, 'mail_credentials'), /no regular file/);
+  assert.throws(() => readSecret(directory, 'mail_credentials'), /not a regular file/);
 });

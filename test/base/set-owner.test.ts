@@ -48,7 +48,7 @@ async function apply(steps: readonly Step[]): Promise<string> {
 }
 
 describe('what root gives away', asRoot, () => {
-  it("is no directory that a user's link leads to", async () => {
+  it("is not a directory that a user's link leads to", async () => {
     const top = trap();
     const path = join(top, 'user/link/inside');
     assert.match(
@@ -88,7 +88,7 @@ describe('what root gives away', asRoot, () => {
     assert.equal(shapeOf(path), '0 700 2');
   });
 
-  it('is no directory for the nights there either', () => {
+  it('is not a directory for the nights there either', () => {
     const top = trap();
     const inside = join(top, 'user/link/inside');
     makeNightPlaces({

@@ -74,7 +74,7 @@ describe('a shape', () => {
       [oneOf(['x', 'y']), 'z', 'the thing is none of x, y'],
       [name(10), '', 'the thing is empty'],
       [text(3), 'äö', 'the thing is longer than 3 bytes'],
-      [time, '2026-02-30T00:00:00Z', 'the thing is no date of the calendar'],
+      [time, '2026-02-30T00:00:00Z', 'the thing is not a date of the calendar'],
     ];
     for (const [shape, value, expected] of cases) {
       const error = errorOf(shape, value);

@@ -21,7 +21,7 @@ describe("a path that is root's alone", asRoot, () => {
     for (const path of ['', 'a/b/file', 'a/b/none/at/all', 'a/../a/./b//file'])
       assert.equal(untrusted(`${top}/${path}`), null, path);
     assert.equal(untrusted('/'), null);
-    assert.equal(untrusted('relative/path'), 'relative/path is no absolute path');
+    assert.equal(untrusted('relative/path'), 'relative/path is not an absolute path');
   });
 
   it('is not where anybody else owns or may write to a part of it', () => {

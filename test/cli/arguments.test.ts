@@ -54,7 +54,7 @@ describe('parseTimeArgument', () => {
     assert.throws(() => at('7x'), { message, status: 2 });
   });
 
-  it('refuses what is no time', () => {
+  it('refuses what is not a time', () => {
     for (const text of [
       '',
       '-7d',

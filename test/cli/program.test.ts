@@ -147,10 +147,10 @@ describe('qmemacct job', () => {
     assert.match((await withStore('job', '4711', '--full')).output, /Runs {6}run/);
   });
 
-  it('says what it leaves out of a job that is no array', async () => {
+  it('says what it leaves out of a job that is not an array', async () => {
     const whole = await withStore('job', '4711');
     const { status, output, warnings } = await withStore('job', '4711', '--worst', '3', '--failed');
-    assert.deepEqual([status, warnings], [0, 'qmemacct: job 4711 is no array: --worst and --failed left out\n']);
+    assert.deepEqual([status, warnings], [0, 'qmemacct: job 4711 is not an array: --worst and --failed left out\n']);
     assert.equal(output, whole.output);
     assert.equal((await withStore('job', '4720', '--worst', '3', '--failed')).warnings, '');
   });

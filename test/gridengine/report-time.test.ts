@@ -29,7 +29,7 @@ describe('parseReportTime', () => {
     assert.equal(parseReportTime('11/21/2026 10:07:58.230'), new Date(2026, 10, 21, 10, 7, 58, 230).getTime());
   });
 
-  it('has null for what is no time, and for the epoch itself', () => {
+  it('has null for what is not a time, and for the epoch itself', () => {
     const rest = ['', '0', '-', '2026-13-01T00:00:00', '2026-01-32T00:00:00', '2026-01-01T25:00:00', '2026-01-01'];
     const midnight = ['2026-01-01T24:00:00', '01/01/2026 24:00:00'];
     for (const text of [

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { JobView } from '../../src/live/cluster-view';
-import { hostNames } from '../../src/live/host-names';
+import { hostNames } from '../../src/gridengine/host-names';
 import { jobView } from '../../src/live/job-view';
 import { recordsByPart } from '../../src/live/our-figures';
 import { runningJobs } from '../../src/live/running-jobs';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { hostNames } from '../../src/live/host-names';
+import { hostNames } from '../../src/gridengine/host-names';
 import { figuresOfJob, figuresOfPart, recordsByPart } from '../../src/live/our-figures';
 import { AT, bracket, running } from './snapshots';
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { hostNames } from '../../src/live/host-names';
+import { hostNames } from '../../src/gridengine/host-names';
 import { runningJobs, type RunningJob } from '../../src/live/running-jobs';
 import type { Snapshot } from '../../src/live/snapshot';
 import { answer, detail, host, listed, row, snapshot, taskDetail, usage } from './snapshots';

@@ -192,9 +192,9 @@ describe('parseSettings', () => {
     for (const [text, complaint] of [
       ['sources = 1', /"sources" is not a table/],
       ['[sources]\nperf = true', /"sources.perf" is not a table/],
-      ['[sources.perf]\nevents = [1]', /"sources.perf.events" is no string, number, boolean or list of strings/],
-      ['[sources.perf.deeper]\nx = 1', /"sources.perf.deeper" is no string/],
-      ['[sources.perf]\nsince = 1979-05-27', /"sources.perf.since" is no string/],
+      ['[sources.perf]\nevents = [1]', /"sources.perf.events" is not a string, number, boolean or list of strings/],
+      ['[sources.perf.deeper]\nx = 1', /"sources.perf.deeper" is not a string/],
+      ['[sources.perf]\nsince = 1979-05-27', /"sources.perf.since" is not a string/],
     ] as const)
       assert.match(problem(text).message, complaint);
   });

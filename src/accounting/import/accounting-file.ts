@@ -54,7 +54,7 @@ export async function openAccountingFile(path: string): Promise<AccountingFile> 
   const handle = await open(path, constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOCTTY);
   try {
     const stat = await handle.stat();
-    if (!stat.isFile()) throw new Error('it is no regular file');
+    if (!stat.isFile()) throw new Error('it is not a regular file');
     const magic = await readAt(handle, Buffer.alloc(6), 0);
     const unpacker = UNPACKERS.find(([begin]) => begin.test(magic.toString('latin1')))?.[1];
     if (unpacker !== undefined)

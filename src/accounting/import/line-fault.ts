@@ -12,13 +12,14 @@ const isCount = (value: number): boolean => Number.isSafeInteger(value) && value
 
 /** Why a line that could be read can't be a job's; null: it can. */
 export function lineFault(line: AccountingRecord): string | null {
-  if (!isCount(line.jobId) || line.jobId === 0) return 'job_number is no job number';
-  if (!isCount(line.task)) return 'task_number is no task number';
-  if (!isCount(line.slots) || line.slots > RECORD_LIMITS.slots) return 'slots is no number of slots';
+  if (!isCount(line.jobId) || line.jobId === 0) return 'job_number is not a job number';
+  if (!isCount(line.task)) return 'task_number is not a task number';
+  if (!isCount(line.slots) || line.slots > RECORD_LIMITS.slots) return 'slots is not a number of slots';
   if (line.exitStatus === STILL_RUNNING)
     return 'an intermediate record of a job that ran on, as only the reporting file has them';
-  if (!Number.isInteger(line.failed) || Math.abs(line.failed) > MOST_INT32) return 'failed is no code';
-  if (!Number.isInteger(line.exitStatus) || Math.abs(line.exitStatus) > MOST_INT32) return 'exit_status is no status';
+  if (!Number.isInteger(line.failed) || Math.abs(line.failed) > MOST_INT32) return 'failed is not a code';
+  if (!Number.isInteger(line.exitStatus) || Math.abs(line.exitStatus) > MOST_INT32)
+    return 'exit_status is not a status';
   const { submissionTimeMs, startTimeMs, endTimeMs } = line;
   if ((submissionTimeMs ?? 0) > LAST_MS || (startTimeMs ?? 0) > LAST_MS || (endTimeMs ?? 0) > LAST_MS)
     return 'a time beyond the year 9999';

@@ -54,7 +54,7 @@ export function readPassword(path: string, whose: Whose): string | null {
       throw new StoreError(path, reason, hint, false);
     };
     if ((mode & constants.S_IFMT) !== constants.S_IFREG || size > LARGEST)
-      refuse('the credentials are no small file', 'write one line HOST:PORT:DATABASE:USER:PASSWORD');
+      refuse('the credentials are not a small file', 'write one line HOST:PORT:DATABASE:USER:PASSWORD');
     if (mode & OTHERS) refuse('others can read the credentials', `chmod 0600 ${path}, and change the password`);
     // Root reads what it gave to the deliverer: the server and the reports come as root, too.
     if (uid !== process.geteuid?.() && uid !== 0 && process.geteuid?.() !== 0)

@@ -1,7 +1,8 @@
+import { DAY_MS } from '../../base/units';
 import { SORTS } from '../sorts';
 import { SELF_REPORTED } from '../sums/fact-columns';
 import { dayList, largestFirst, listsFor, type DayList, type Entry, type LargestQuery } from '../sums/largest-first';
-import { DAY_MS, type Span } from '../sums/periods';
+import { type Span } from '../sums/periods';
 import { conditionOf, Parameters } from './record-filter';
 import { notOf, type Snapshot, type Unsettled } from './snapshot';
 

@@ -46,7 +46,8 @@ export function parseLocation(url: string): Location | { readonly error: string 
   const [, userInfo, hostPort = ''] = /^(?:(.*)@)?([^@]*)$/.exec(authority) ?? [];
   if (holdsPassword(url)) return { error: 'it holds a password; put that into accounting_credentials' };
   const [, bracketed, plain = '', portText] = /^(?:\[([0-9a-fA-F:.]+)\]|([^:[\]]*))(?::(\d+))?$/.exec(hostPort) ?? [];
-  if (bracketed === undefined && plain === '' && hostPort !== '') return { error: `"${hostPort}" is no host; ${FORM}` };
+  if (bracketed === undefined && plain === '' && hostPort !== '')
+    return { error: `"${hostPort}" is not a host; ${FORM}` };
   const options = new URLSearchParams(query);
   const unknown = [...options.keys()].find((key) => !['sslmode', 'sslrootcert', 'host', 'port'].includes(key));
   if (unknown !== undefined)
@@ -61,7 +62,7 @@ export function parseLocation(url: string): Location | { readonly error: string 
   const asked = options.get('sslmode') ?? (sslRootCert === null ? usualMode(host) : 'verify-full');
   const sslMode = SSL_MODES.find((mode) => mode === asked);
   if (sslMode === undefined) return { error: `its sslmode is none of ${SSL_MODES.join(', ')}; write verify-full` };
-  if (sslRootCert !== null && !sslRootCert.startsWith('/')) return { error: 'its sslrootcert is no absolute path' };
+  if (sslRootCert !== null && !sslRootCert.startsWith('/')) return { error: 'its sslrootcert is not an absolute path' };
   if (sslRootCert !== null && sslMode !== 'verify-full')
     return { error: 'it has an sslrootcert that nothing checks; write sslmode=verify-full' };
   return { host, port, database, user, sslMode, sslRootCert, text: url };

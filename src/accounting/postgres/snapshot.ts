@@ -1,3 +1,4 @@
+import { DAY_MS, HOUR_MS } from '../../base/units';
 import { countedAt, factsOf, JOB_SPAN_MS, type Facts } from '../../record/facts';
 import { asStored, type StoredRecord } from '../../record/merge';
 import type { JobRecord } from '../../record/record';
@@ -6,7 +7,7 @@ import { jobOf, type JobRecords } from '../job-records';
 import type { RecordFilter } from '../store';
 import { DIMENSIONS } from '../summary';
 import { recordKey, type GroupKey } from '../sums/grouping-sets';
-import { DAY_MS, dayOf, HOUR_MS, hourOf } from '../sums/periods';
+import { dayOf, hourOf } from '../sums/periods';
 import type { Transaction } from './connect';
 import type { WaitingAccounts } from './inbox';
 import { jobList, loadJobs } from './merger';

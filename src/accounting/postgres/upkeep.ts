@@ -1,4 +1,4 @@
-import { DAY_MS } from '../sums/periods';
+import { DAY_MS } from '../../base/units';
 import type { Upkeep } from '../upkeep';
 import type { Connection } from './connect';
 import type { Merger } from './merger';

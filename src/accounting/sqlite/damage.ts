@@ -1,7 +1,8 @@
+import { MIB } from '../../base/units';
 import { openForReading } from './database/open';
 
 /** Read in a few seconds from a network file system; writers wait as long. */
-const MOST_BYTES = 256 * 1024 ** 2;
+const MOST_BYTES = 256 * MIB;
 
 /** What SQLite finds wrong in a file, in a line; null: nothing, or it is too large to be looked at. Throws StoreError. */
 export function sqliteDamage(path: string): string | null {

@@ -1,4 +1,4 @@
-import { DAY_MS } from '../sums/periods';
+import { DAY_MS } from '../../base/units';
 import { openForReading } from './database/open';
 
 const LOOK_BACK_DAYS = 28;

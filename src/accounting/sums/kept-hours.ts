@@ -1,6 +1,7 @@
+import { HOUR_MS } from '../../base/units';
 import { Latest } from '../../base/latest';
 import type { HourSums } from './hour-sums';
-import { dayOf, HOUR_MS, hourOf, HOURS_OF_DAY, type Span } from './periods';
+import { dayOf, hourOf, HOURS_OF_DAY, type Span } from './periods';
 import type { EarlierRow, FactRow } from './summer';
 
 /** Hours that stay: of today and yesterday. A hundred thousand records a day take 2 MB each. */

@@ -1,7 +1,8 @@
+import { DAY_MS } from '../../base/units';
 import { AMOUNT_SORTS, type AmountSort } from '../sorts';
 import type { RecordsQuery } from '../store';
 import { MOST_LISTED } from './largest';
-import { DAY_MS, type Span } from './periods';
+import { type Span } from './periods';
 import { rolledQuery, type RolledQuery } from './plan';
 
 export type LargestQuery = RecordsQuery & { readonly sort: AmountSort; readonly limit: number };

@@ -1,7 +1,7 @@
+import { DAY_MS, HOUR_MS } from '../../base/units';
+
 /** Days are UTC days since 1970. Months and years are roll-ups of the days in them. */
 
-export const DAY_MS = 86_400_000;
-export const HOUR_MS = 3_600_000;
 /** A day that does not come, as both stores can compare it. */
 export const FOR_EVER = 2 ** 31 - 1;
 /** Hours are UTC hours since 1970. */

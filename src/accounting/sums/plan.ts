@@ -1,8 +1,9 @@
+import { DAY_MS } from '../../base/units';
 import { isHostPattern } from '../filter-record';
 import { DIMENSIONS, type Dimension, type SummaryQuery } from '../summary';
 import { zoneOffset } from '../summary-answer';
 import { groupingSet, groupKey, GROUPING_SETS, keyOf } from './grouping-sets';
-import { DAY_MS, periodEnd, periodStart, UNITS, type Period, type Span } from './periods';
+import { periodEnd, periodStart, UNITS, type Period, type Span } from './periods';
 
 /** What a query, of a list's totals too, may hold beside dimensions, and be answered from roll-ups. */
 const BESIDE: ReadonlySet<string> = new Set([

@@ -1,8 +1,9 @@
+import { DAY_MS } from '../../base/units';
 import { addToBins, addToTotals, contributionOf, newBins, newSums, type Sums } from '../../record/sums';
 import { addTotals, noTotals } from '../../record/totals';
 import { addBinCells } from './bins';
 import { GROUPING_SETS, hasBins, keyOf, type GroupKey } from './grouping-sets';
-import { DAY_MS, periodEnd, periodStart, UNITS, type Period, type Unit } from './periods';
+import { periodEnd, periodStart, UNITS, type Period, type Unit } from './periods';
 import type { EarlierRow, FactRow, JobKey, RolledRow } from './summer';
 
 /**

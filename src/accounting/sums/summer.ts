@@ -1,3 +1,4 @@
+import { DAY_MS } from '../../base/units';
 import type { Facts } from '../../record/facts';
 import {
   addShiftedHours,
@@ -14,7 +15,7 @@ import { compareKeys, sortOf, summaryAnswer, zoneOffset } from '../summary-answe
 import { addBinCells, type BinCells } from './bins';
 import { narrowest, type GroupKey } from './grouping-sets';
 import { addHourBins, addHourTotals, type HourChoice, type HourGroup, type HourSums } from './hour-sums';
-import { DAY_MS, dayOf, isoDay, type Span } from './periods';
+import { dayOf, isoDay, type Span } from './periods';
 import type { SumPlan } from './plan';
 
 /** One value per cluster, job and array task. */

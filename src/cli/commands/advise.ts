@@ -1,8 +1,9 @@
+import { MIB } from '../../base/units';
 import { realpathSync } from 'node:fs';
 import { userInfo } from 'node:os';
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
-import { reasonOf } from '../../base/log';
+import { reasonOf } from '../../base/user-error';
 import { readUntrusted } from '../../base/read-untrusted';
 import { callerName } from '../../base/user-name';
 import { programDigest } from '../../gridengine/program';
@@ -34,7 +35,7 @@ interface AdviseOptions extends GlobalOptions {
   readonly accounting?: string;
 }
 
-const LARGEST_SCRIPT = 4 * 1024 ** 2;
+const LARGEST_SCRIPT = 4 * MIB;
 
 /** `qmemacct advise sim.sh`, `qmemacct advise -- -pe smp 4 sim.sh`, `qmemacct advise 4711` */
 export function register(command: Command, context: CommandContext): void {

@@ -1,4 +1,4 @@
-import { reasonOf } from '../../base/log';
+import { reasonOf } from '../../base/user-error';
 import { basename } from 'node:path';
 import type { Command } from 'commander';
 import { loadSettings } from '../../record/settings';

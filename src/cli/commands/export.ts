@@ -74,7 +74,7 @@ function columnsOf(text: string): readonly PlainColumn[] {
   const names = [...new Set(text.split(',').map((name) => name.trim()))];
   return names.map((name) => {
     const column = PLAIN_COLUMNS.find((known) => known.name === name);
-    if (column === undefined) throw usageError(`--columns: "${name}" is no column; docs/fields.md lists them`);
+    if (column === undefined) throw usageError(`--columns: "${name}" is not a column; docs/fields.md lists them`);
     return column;
   });
 }

@@ -1,3 +1,4 @@
+import { reasonOf } from '../../base/user-error';
 import { statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -53,7 +54,7 @@ function open(settings: Settings): NodeStore {
   try {
     return new NodeStore(settings.state_dir);
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason = reasonOf(error);
     const path = join(settings.state_dir, 'node.db');
     throw new CommandError(`${path}: ${reason}; "qmemacct doctor" shows more`, EXIT.unavailable, { cause: error });
   }

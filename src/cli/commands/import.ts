@@ -8,7 +8,7 @@ import { findCell } from '../../gridengine/find-cell';
 import { RequestRules } from '../../record/request-rules';
 import type { Settings } from '../../record/settings';
 import { escapeForTerminal, escapeJson } from '../../report/format/escape';
-import { formatCount } from '../../report/format/units';
+import { formatCount, formatDuration, formatPercent } from '../../report/format/units';
 import { acts, type CommandContext, type GlobalOptions, EXIT, usageError } from '../command';
 import { becomeDeliverer, importSettings, openHistory } from '../stores/maintenance';
 import { ownStorePath } from '../stores/stores';
@@ -24,8 +24,7 @@ import {
 } from '../import/import-site';
 import { describeFindings } from '../import/findings';
 import { waitForChange } from '../import/follow-files';
-import { importProgress } from '../import/import-progress';
-import { interruption, progressLine, type Terminal } from '../terminal';
+import { interruption, progressLine, statusLine, type Terminal } from '../terminal';
 import { outputFormat, screenOf, textOrJson, warn, writeLines } from '../output';
 
 export interface ImportOptions extends GlobalOptions {
@@ -133,6 +132,17 @@ async function showFindings(
   writeLines(terminal, await describeFindings(store, cluster, sums.ended, screenOf(terminal, options)));
 }
 
+const BAR = 20;
+
+/** Lines so far; bytes on disk that were read, of how many; lines per second and time left. */
+export function progressText(lines: number, done: number, of: number, seconds: number): string {
+  const share = of > 0 ? Math.min(1, done / of) : 1;
+  const full = Math.round(share * BAR);
+  const rate = seconds > 0 ? `, ${formatCount(lines / seconds)} lines/s` : '';
+  const left = share > 0.01 && share < 1 ? `, ${formatDuration((seconds / share) * (1 - share))} left` : '';
+  return `[${'#'.repeat(full)}${'.'.repeat(BAR - full)}] ${formatPercent(share)}, ${formatCount(lines)} lines${rate}${left}`;
+}
+
 /** To look into files needs no accounting DB: none is made for it. */
 function isMissing(accounting: string): boolean {
   return accounting.startsWith('/') && !existsSync(accounting);
@@ -171,7 +181,10 @@ export async function importAccounting(
     let sums = NOTHING_IMPORTED;
     let problems: readonly string[] = [];
     for (let round = 0; ; round++) {
-      const progress = importProgress(terminal);
+      const start = Date.now();
+      const progress = statusLine(terminal, (lines: number, done: number, of: number) =>
+        progressText(lines, done, of, (Date.now() - start) / 1000),
+      );
       const outcome = await importRound(followed, {
         signal,
         renames: options.cluster !== undefined,

@@ -190,7 +190,7 @@ function sayNoTasks(reports: readonly JobReport[], options: JobOptions, terminal
     if (first?.task_id !== null) continue;
     const given = taskOptionsOf(options).filter((name) => name !== 'tasks' || first.pe === null);
     const words = given.map((name) => `--${name}`).join(' and ');
-    if (given.length > 0) warn(terminal, `job ${jobName(first)} is no array: ${words} left out`);
+    if (given.length > 0) warn(terminal, `job ${jobName(first)} is not an array: ${words} left out`);
   }
 }
 

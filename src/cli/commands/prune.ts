@@ -1,3 +1,4 @@
+import { DAY_MS } from '../../base/units';
 import type { Command } from 'commander';
 import type { HistoryStore, LongWork, Pruned, Retention } from '../../accounting/history-store';
 import { loadSettings, type Settings } from '../../record/settings';
@@ -16,8 +17,6 @@ interface PruneOptions extends GlobalOptions {
 export function register(command: Command, context: CommandContext): void {
   command.option('--dry-run', 'show how many records are old enough').action(acts<PruneOptions>(context, prune));
 }
-
-const DAY_MS = 86_400_000;
 
 /** The ages that the configuration gives to what the accounting DB holds. */
 function retentionOf(settings: Settings): Retention {

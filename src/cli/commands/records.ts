@@ -3,7 +3,7 @@ import { callerName } from '../../base/user-name';
 import type { JobLinesAnswer } from '../../accounting/job-line';
 import { isHostPattern } from '../../accounting/filter-record';
 import type { AccountingReader, RecordFilter, RecordSort, RecordsQuery, Shown } from '../../accounting/store';
-import { hostNames } from '../../live/host-names';
+import { hostNames } from '../../gridengine/host-names';
 import { loadSettings } from '../../record/settings';
 import type { Totals } from '../../record/totals';
 import { formatInterval } from '../../report/format/local-time';

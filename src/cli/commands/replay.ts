@@ -1,3 +1,4 @@
+import { DAY_MS } from '../../base/units';
 import { Option, type Command } from 'commander';
 import { ManyRuns } from '../../advice/many-runs';
 import { Predictor } from '../../advice/predictor';
@@ -27,7 +28,6 @@ interface ReplayOptions extends GlobalOptions {
   readonly accounting?: string;
 }
 
-const DAY_MS = 86_400_000;
 const OWN_HISTORY = 'accounting DB';
 
 /** `qmemacct replay --since 90d` */

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { readFileSync } from 'node:fs';
-import { reasonOf } from '../../base/log';
+import { reasonOf } from '../../base/user-error';
 import { loadSettings } from '../../record/settings';
 import { metricNames } from '../../report/rules/metric-names';
 import { parseRules } from '../../report/rules/rule';

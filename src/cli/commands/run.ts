@@ -1,7 +1,7 @@
 import { accessSync, closeSync, constants, existsSync, openSync, writeFileSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { Option, type Command } from 'commander';
-import { reasonOf } from '../../base/log';
+import { reasonOf } from '../../base/user-error';
 import { parseMemorySize } from '../../gridengine/memory-size';
 import type { JobRecord } from '../../record/record';
 import { loadSettings, type Settings } from '../../record/settings';
@@ -113,7 +113,7 @@ function siteSettings(path: string, terminal: Terminal): Settings | undefined {
   try {
     return existsSync(path) ? loadSettings(path) : undefined;
   } catch (error) {
-    warn(terminal, `${error instanceof Error ? error.message : String(error)}; the defaults are used`);
+    warn(terminal, `${reasonOf(error)}; the defaults are used`);
     return undefined;
   }
 }

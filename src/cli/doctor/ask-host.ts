@@ -1,3 +1,5 @@
+import { hostLabel } from '../../gridengine/host-names';
+import { MIB } from '../../base/units';
 import { execFile } from 'node:child_process';
 import { hostname } from 'node:os';
 import { checkJson, type Shape } from '../../base/shape';
@@ -7,12 +9,11 @@ import { commandPath } from '../install/places';
 const TIMEOUT_MS = 90_000;
 
 export function isThisHost(host: string): boolean {
-  const short = (name: string): string => name.toLowerCase().split('.')[0] ?? '';
   const own = hostname();
   // Where both are full names, the short ones could be of two domains.
   return host.includes('.') && own.includes('.')
     ? host.toLowerCase() === own.toLowerCase()
-    : short(host) === short(own);
+    : hostLabel(host) === hostLabel(own);
 }
 
 /** How a host is asked. */
@@ -42,7 +43,7 @@ export function askDoctor<T>(
   const doctor = ['doctor', '--json', '--prefix', prefix, '--config', settingsPath, ...options];
   const [command = '', ...rest] = [...words, commandPath(prefix), ...doctor];
   return new Promise((resolve) => {
-    const limits = { timeout: TIMEOUT_MS, maxBuffer: 16 * 1024 * 1024 };
+    const limits = { timeout: TIMEOUT_MS, maxBuffer: 16 * MIB };
     execFile(command, rest, limits, (error, stdout, stderr) => {
       const answer = checkJson(shape, stdout, 'the answer');
       if (answer.ok) resolve({ answer: answer.value });

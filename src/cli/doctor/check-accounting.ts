@@ -1,10 +1,9 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { reasonOf } from '../../base/log';
 import type { InboxState } from '../../accounting/postgres/settle';
 import { isPostgresUrl } from '../../record/postgres-url';
-import { UserError } from '../../base/user-error';
+import { UserError, reasonOf } from '../../base/user-error';
 import { checkJson } from '../../base/shape';
 import { packageRoot } from '../../base/package-root';
 import { programPath } from '../../base/programs';

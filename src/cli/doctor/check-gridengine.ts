@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
-import { reasonOf } from '../../base/log';
+import { reasonOf } from '../../base/user-error';
 import { configurationValue, isNone } from '../../gridengine/configuration';
 import { askDialect } from '../../gridengine/ask-dialect';
 import type { DetectedDialect } from '../../gridengine/dialect';
@@ -141,7 +141,7 @@ function checkPrivilege(places: readonly HookPlace[], detected: DetectedDialect)
 /** Our own path on this host, if jobs run here. */
 function checkHere(site: Site, places: readonly HookPlace[], state: NodeState): Finding[] {
   const me = ownName(site.execHosts);
-  if (me === null) return [note('this host', `${hostname()} is no execution host`)];
+  if (me === null) return [note('this host', `${hostname()} is not an execution host`)];
   const directories = new Set(places.flatMap(({ ours }) => ours?.directory ?? []));
   const gone = [...directories].flatMap((directory) =>
     STAGES.map((stage) => join(directory, `${stage}.sh`)).filter((path) => !existsSync(path)),

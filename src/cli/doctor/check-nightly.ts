@@ -1,5 +1,5 @@
 import { hostname } from 'node:os';
-import { reasonOf } from '../../base/log';
+import { reasonOf } from '../../base/user-error';
 import type { Settings } from '../../record/settings';
 import { directoryFault } from '../install/directories';
 import type { SystemPlaces } from '../install/places';

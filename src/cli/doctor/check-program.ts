@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { reasonOf } from '../../base/log';
+import { reasonOf } from '../../base/user-error';
 import { untrusted } from '../../base/trusted-path';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';

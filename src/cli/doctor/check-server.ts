@@ -1,5 +1,5 @@
 import { existsSync, lstatSync } from 'node:fs';
-import { reasonOf } from '../../base/log';
+import { reasonOf } from '../../base/user-error';
 import type { Settings } from '../../record/settings';
 import type { SystemPlaces } from '../install/places';
 import { answering } from '../install/serve-files';
@@ -17,7 +17,7 @@ function tokensFault(path: string, settings: Served): string | null {
   try {
     const file = lstatSync(path);
     const { uid, mode } = file;
-    if (!file.isFile()) return 'is no regular file';
+    if (!file.isFile()) return 'is not a regular file';
     if (uid !== wanted) return `belongs to uid ${uid}, not to uid ${wanted}, as whom the server runs`;
     return mode & GROUP_OR_OTHERS ? 'can be used by others' : null;
   } catch (error) {

@@ -1,3 +1,4 @@
+import { DAY_MS, MIB } from '../../base/units';
 import { formatBytes } from '../../report/format/units';
 import { formatDay } from '../../report/format/local-time';
 import { findingsIn, type Finding } from './finding';
@@ -8,11 +9,10 @@ const { ok, warning, problem } = findingsIn('accounting');
 const FULL_SOON_DAYS = 90;
 const FULL_AT_ONCE_DAYS = 7;
 /** Less does not hold the journal of a larger delivery. */
-const LEAST_FREE_BYTES = 4 * 1024 * 1024;
+const LEAST_FREE_BYTES = 4 * MIB;
 const FIX = 'make room, or keep records and series for a shorter time: see "qmemacct prune --help"';
 /** Beyond that, a forecast means nothing. */
 const FAR_DAYS = 3650;
-const DAY_MS = 86_400_000;
 
 /** How large the accounting DB is, and when its disk will be full if jobs come as in the last four weeks. */
 export function checkSize({ bytes, spare_bytes: spare, bytes_a_day: daily, free }: SizeOf, now: Date): Finding {

@@ -1,5 +1,6 @@
+import { MIB } from '../../base/units';
 import type { Database } from 'better-sqlite3';
-import { reasonOf } from '../../base/log';
+import { reasonOf } from '../../base/user-error';
 import { SqliteDatabase } from '../../native/sqlite';
 import { untrusted } from '../../base/trusted-path';
 import { userName } from '../../base/user-name';
@@ -19,7 +20,6 @@ import type { Settings } from '../../record/settings';
 
 const { ok, note, warning, problem } = findingsIn('state');
 
-const MIB = 1024 * 1024;
 const LEAST_FREE = 64 * MIB;
 const LITTLE_FREE = 512 * MIB;
 const LONG_WAIT_S = 3600;

@@ -1,5 +1,6 @@
+import { hostLabel } from '../../gridengine/host-names';
 import { hostname } from 'node:os';
-import { reasonOf } from '../../base/log';
+import { reasonOf } from '../../base/user-error';
 import { daemons, type DaemonName } from '../../gridengine/daemons';
 import { findCell } from '../../gridengine/find-cell';
 import { gridEngineOwners } from '../../gridengine/owners';
@@ -20,8 +21,8 @@ export interface HostRole {
 
 /** This machine's name among those of Grid Engine; null: it is none of them. */
 export function ownName(hosts: readonly string[]): string | null {
-  const short = (name: string): string => name.split('.')[0]?.toLowerCase() ?? '';
-  return hosts.find((host) => short(host) === short(hostname())) ?? null;
+  const own = hostLabel(hostname());
+  return hosts.find((host) => hostLabel(host) === own) ?? null;
 }
 
 /** The hosts that Grid Engine lists as execution hosts; a reason where it can't be asked. Never rejects. */

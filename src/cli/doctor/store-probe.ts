@@ -2,6 +2,7 @@
  * `node store-probe.js PATH|URL [CREDENTIALS [CLUSTER FILE]]`, run as the user who delivers: what that user can do with
  * the accounting DB, as one line of JSON. A process of its own, because root must not open the file.
  */
+import { reasonOf } from '../../base/user-error';
 import { accessSync, constants, openSync, readSync, closeSync, statfsSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { Imports } from '../../accounting/history-store';
@@ -40,7 +41,7 @@ async function probePostgres(): Promise<StoreProbe> {
     await store.close();
     return { ...state, problem: null, inbox, imported: imports && (await imported(imports)) };
   } catch (error) {
-    return { ...state, problem: error instanceof Error ? error.message : String(error) };
+    return { ...state, problem: reasonOf(error) };
   }
 }
 
@@ -68,7 +69,7 @@ async function probe(): Promise<StoreProbe> {
     const known = await imported(importsInto(path));
     return { exists, problem: null, damage, network, wal: isWal(path), inbox: null, imported: known, size };
   } catch (error) {
-    return { exists, problem: error instanceof Error ? error.message : String(error), network, ...nothing };
+    return { exists, problem: reasonOf(error), network, ...nothing };
   }
 }
 

@@ -1,6 +1,7 @@
+import { DAY_MS, HOUR_MS } from '../../base/units';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { DAY_MS, dayOf, isoDay } from '../../accounting/sums/periods';
+import { dayOf, isoDay } from '../../accounting/sums/periods';
 import { suffixOf, type FormatName } from '../../export/format';
 import type { Interval } from '../arguments';
 
@@ -11,7 +12,7 @@ interface OutputPart {
 }
 
 /** A day's file is written once: so late that what hosts deliver late is in it. */
-const LATE_MS = 6 * 3_600_000;
+const LATE_MS = 6 * HOUR_MS;
 
 /**
  * One file in `directory` for each whole UTC day of the interval that has been over for six hours at `now`:

@@ -1,6 +1,6 @@
+import { MIB } from '../../base/units';
 import { hostname } from 'node:os';
-import { reasonOf } from '../../base/log';
-import { UserError } from '../../base/user-error';
+import { UserError, reasonOf } from '../../base/user-error';
 import { nodeMetrics } from '../../export/prometheus/node-metrics';
 import { SERVER_METRICS } from '../../export/prometheus/server-metrics';
 import { pointsOf, pointsOfText, type Point } from '../../export/push/point';
@@ -10,7 +10,7 @@ import type { Settings } from '../../record/settings';
 import { metricFacts } from '../metric-facts';
 import { nodeFigures } from '../node-metrics';
 
-const LIMITS = { timeoutMs: 30_000, mostBytes: 256 * 1024 ** 2 };
+const LIMITS = { timeoutMs: 30_000, mostBytes: 256 * MIB };
 
 /** What /metrics of the site's server answers. */
 async function clusterText({ serve_socket: socket }: Settings): Promise<string> {

@@ -1,3 +1,4 @@
+import { reasonOf } from '../../base/user-error';
 import { execFileSync } from 'node:child_process';
 import { lstatSync } from 'node:fs';
 import { dirname } from 'node:path';
@@ -10,10 +11,6 @@ import { isEmptyDirectory, sharedMode } from './directories';
 import type { Step } from './steps';
 
 const OTHERS_WRITE = 0o002;
-
-function reason(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
-}
 
 /** In a place that is not root's alone, only what the user himself may make is made. */
 function makeFor(path: string, mode: number, owner: Ownership): void {
@@ -31,7 +28,7 @@ export function accountingDirectorySteps(settings: Settings): Step[] {
   try {
     owner = delivererOwner(settings);
   } catch (error) {
-    return [{ says: `look for the user ${who}`, apply: () => reason(error) }];
+    return [{ says: `look for the user ${who}`, apply: () => reasonOf(error) }];
   }
   const { uid } = owner;
   const found = lstatSync(path, { throwIfNoEntry: false });
@@ -43,7 +40,7 @@ export function accountingDirectorySteps(settings: Settings): Step[] {
         return null;
       } catch (error) {
         // Root is nobody on most network file systems.
-        return `${path}: ${reason(error)}; ${fix}`;
+        return `${path}: ${reasonOf(error)}; ${fix}`;
       }
     },
   });

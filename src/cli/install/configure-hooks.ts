@@ -1,6 +1,6 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { reasonOf } from '../../base/log';
+import { reasonOf } from '../../base/user-error';
 import { askDialect } from '../../gridengine/ask-dialect';
 import { sanitisesRootHooks } from '../../gridengine/dialect';
 import { findCell } from '../../gridengine/find-cell';

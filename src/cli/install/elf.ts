@@ -1,10 +1,11 @@
+import { MIB } from '../../base/units';
 import { closeSync, openSync, readSync } from 'node:fs';
 
 const PT_DYNAMIC = 2;
 const PT_INTERP = 3;
 const DT_NEEDED = 1n;
 const MOST_HEADERS = 512;
-const MOST_DYNAMIC_BYTES = 1024 * 1024;
+const MOST_DYNAMIC_BYTES = MIB;
 
 /** Where the fields are that we need, by class (elf(5)). */
 const LAYOUTS = {
@@ -58,7 +59,7 @@ export function loaderReason(path: string): string | null {
   const file = openSync(path, 'r');
   try {
     const elf = kindOf(readAt(file, 16, 0));
-    if (elf === null) return 'is no ELF program';
+    if (elf === null) return 'is not an ELF program';
     const { layout, short, int, long } = elf;
     const header = readAt(file, layout.header, 0);
     const size = header === null ? 0 : short(header, layout.phentsize);

@@ -1,3 +1,4 @@
+import { reasonOf } from '../../base/user-error';
 import { existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { untrusted } from '../../base/trusted-path';
@@ -159,7 +160,7 @@ export async function applySteps(
       if (warning !== null) warn(warning);
     } catch (error) {
       if (error instanceof CommandError) throw error;
-      const reason = error instanceof Error ? error.message : String(error);
+      const reason = reasonOf(error);
       throw new CommandError(`could not ${says}: ${reason}; fix that, then run this again`, EXIT.unavailable, {
         cause: error,
       });

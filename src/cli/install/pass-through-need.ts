@@ -1,3 +1,5 @@
+import { reasonOf } from '../../base/user-error';
+import { MIB } from '../../base/units';
 import { textOfUntrusted } from '../../base/read-untrusted';
 import { daemons } from '../../gridengine/daemons';
 import { findCell, type CellLocation } from '../../gridengine/find-cell';
@@ -8,7 +10,7 @@ import { plural } from '../../report/format/units';
 import type { Terminal } from '../terminal';
 import { placesWithOurs } from './removal-plan';
 
-const MOST_CONFIG_BYTES = 1024 * 1024;
+const MOST_CONFIG_BYTES = MIB;
 
 /**
  * Jobs on this host whose own copy of the configuration names our hooks: a change in qmaster does not reach them. A user can
@@ -53,6 +55,6 @@ export async function passThroughNeed(
     if (place === undefined) return { kind: 'unnamed' };
     return named(`the ${place} names them; "qmemacct uninstall" on an admin host fixes that`);
   } catch (error) {
-    return named(error instanceof Error ? error.message : String(error));
+    return named(reasonOf(error));
   }
 }

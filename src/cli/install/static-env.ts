@@ -22,7 +22,7 @@ function clearsEnvironment(path: string): boolean {
  */
 export function unsafeEnv(path: string): string | null {
   try {
-    if (!statSync(path).isFile()) return 'is no file';
+    if (!statSync(path).isFile()) return 'is not a file';
     const reason = untrusted(path) ?? loaderReason(path);
     if (reason !== null) return reason;
   } catch (error) {

@@ -28,7 +28,7 @@ export function switchCurrent(prefix: string, name: string): void {
   const current = join(prefix, 'current');
   const there = lstatSync(current, { throwIfNoEntry: false });
   if (there !== undefined && !there.isSymbolicLink())
-    throw new Error(`${current}: is no symbolic link; it is not ours, so move it away or give another --prefix`);
+    throw new Error(`${current}: is not a symbolic link; it is not ours, so move it away or give another --prefix`);
   const fresh = join(prefix, `.current.${randomBytes(6).toString('hex')}`);
   symlinkSync(name, fresh);
   renameSync(fresh, current);

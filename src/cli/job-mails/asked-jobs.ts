@@ -1,6 +1,7 @@
+import { DAY_MS } from '../../base/units';
 import { readFileSync } from 'node:fs';
 import { groupBy } from '../../base/group-by';
-import { reasonOf } from '../../base/log';
+import { reasonOf } from '../../base/user-error';
 import { replaceFile } from '../../base/replace-file';
 import { check, list, number, object, string, type ValueOf } from '../../base/shape';
 import type { ClusterFacts } from './cluster-facts';
@@ -13,7 +14,7 @@ type AskedJob = ValueOf<typeof askedJob>;
 const MOST_JOBS = 100_000;
 const MOST_OF_OWNER = 2000;
 const asked = list(askedJob, MOST_JOBS);
-const FORGOTTEN_AFTER_MS = 24 * 3_600_000;
+const FORGOTTEN_AFTER_MS = DAY_MS;
 
 export const askedName = (cluster: string, job: number): string => `${cluster} ${job}`;
 

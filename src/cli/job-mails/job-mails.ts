@@ -1,3 +1,4 @@
+import { HOUR_MS } from '../../base/units';
 import type { AccountingReader } from '../../accounting/store';
 import { groupBy } from '../../base/group-by';
 import { formatDay } from '../../report/format/local-time';
@@ -27,7 +28,6 @@ interface JobMailParts {
   readonly log: (line: string) => void;
 }
 
-const HOUR_MS = 3_600_000;
 /** Of one kind to one owner within an hour, whether it went or not; what is above waits for the next. */
 const MOST_AN_HOUR: Readonly<Record<Kind, number>> = { job: 30, risk: 5 };
 /** Records come late where a host was off. */

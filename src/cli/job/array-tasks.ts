@@ -1,3 +1,4 @@
+import { DAY_MS } from '../../base/units';
 import type { TaskRows } from '../../accounting/tasks';
 import { listedTasks, type ListedTasks } from '../../live/listed-tasks';
 import type { Snapshot } from '../../live/snapshot';
@@ -14,7 +15,7 @@ import type { LiveSources } from '../live/sources';
 const PATIENCE_MS = 5000;
 
 /** An array job without a heartbeat for longer than a weekend is not asked for. */
-const RECENT_MS = 3 * 86_400_000;
+const RECENT_MS = 3 * DAY_MS;
 
 const RECENT_FIELDS = ['status', 'revision', 'ended_at', 'started_at'] as const;
 type RecentFields = Pick<JobRecord, (typeof RECENT_FIELDS)[number]>;

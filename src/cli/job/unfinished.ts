@@ -2,7 +2,7 @@ import { holdsOf } from '../../live/holds';
 import { jobDetails } from '../../live/job-details';
 import type { Snapshot } from '../../live/snapshot';
 import { listedRows, unfinishedJob, type UnfinishedJob } from '../../live/unfinished-job';
-import { reasonOf } from '../../base/log';
+import { reasonOf } from '../../base/user-error';
 import { RequestRules } from '../../record/request-rules';
 import type { Settings } from '../../record/settings';
 import type { LiveSources } from '../live/sources';

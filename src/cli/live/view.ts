@@ -1,5 +1,5 @@
 import { constants } from 'node:os';
-import { reasonOf } from '../../base/log';
+import { reasonOf } from '../../base/user-error';
 import type { ClusterView } from '../../live/cluster-view';
 import type { Snapshot } from '../../live/snapshot';
 import { viewCluster } from '../../live/view';

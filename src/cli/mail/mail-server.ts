@@ -53,7 +53,7 @@ export function parseMailServer(text: string): MailServer {
   if (text === '') return { kind: 'sendmail', path: SENDMAIL };
   if (text.startsWith('/')) return { kind: 'sendmail', path: text };
   const url = URL.canParse(text) ? new URL(text) : null;
-  if (url === null || !/^smtps?:$/.test(url.protocol) || url.hostname === '') throw wrong(text, 'is no mail server');
+  if (url === null || !/^smtps?:$/.test(url.protocol) || url.hostname === '') throw wrong(text, 'is not a mail server');
   if (url.password !== '') throw wrong(text, 'holds a password, which belongs in the file of mail_credentials');
   if (!/^\/?$/.test(url.pathname) || url.hash !== '') throw wrong(text, 'has a path');
   const unknown = [...url.searchParams.keys()].find((key) => key !== 'tls' && key !== 'ca');

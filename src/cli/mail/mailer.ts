@@ -28,12 +28,12 @@ export function createMailer(settings: MailSettings, hostname: string, patience:
   const from = parseMailbox(settings.mail_from);
   if (from === null)
     throw usageError(
-      `mail_from = "${settings.mail_from}": is no address; write name, name@domain or "Name <name@domain>"`,
+      `mail_from = "${settings.mail_from}": is not an address; write name, name@domain or "Name <name@domain>"`,
     );
   const unsound = settings.mail_admins.find((address) => !isAddress(address));
-  if (unsound !== undefined) throw usageError(`mail_admins: "${unsound}" is no address; write name or name@domain`);
+  if (unsound !== undefined) throw usageError(`mail_admins: "${unsound}" is not an address; write name or name@domain`);
   if (settings.mail_domain !== '' && !isDomain(settings.mail_domain))
-    throw usageError(`mail_domain = "${settings.mail_domain}": is no domain; write it as example.org`);
+    throw usageError(`mail_domain = "${settings.mail_domain}": is not a domain; write it as example.org`);
   const needsPassword = server.kind === 'smtp' && server.user !== '';
   if (needsPassword && settings.mail_credentials === '')
     throw usageError(`mail_server names the user "${server.user}", and mail_credentials no file with a password`);

@@ -104,7 +104,7 @@ function writing<T>(directory: string, write: () => T): T {
 
 function requireOwn(directory: string): void {
   const found = lstatSync(directory);
-  if (!found.isDirectory()) throw unavailable(directory, 'is no directory; remove it');
+  if (!found.isDirectory()) throw unavailable(directory, 'is not a directory; remove it');
   if (found.uid !== process.geteuid?.() || (found.mode & OTHERS_WRITE) !== 0)
     throw unavailable(
       directory,

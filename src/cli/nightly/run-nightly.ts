@@ -1,7 +1,7 @@
 import { formatCount } from '../../report/format/units';
 import type { HistoryStore, LongWork } from '../../accounting/history-store';
 import { formatDay } from '../../report/format/local-time';
-import { reasonOf } from '../../base/log';
+import { reasonOf } from '../../base/user-error';
 import type { Settings } from '../../record/settings';
 import type { Mailer } from '../mail/mailer';
 import type { Ledger, MailName } from './ledger';

@@ -1,4 +1,4 @@
-import { reasonOf } from '../../base/log';
+import { reasonOf } from '../../base/user-error';
 import type { Settings } from '../../record/settings';
 import { ownerAddress } from '../mail/address';
 import { MailError, type Message } from '../mail/message';

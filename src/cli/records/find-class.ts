@@ -34,7 +34,7 @@ export function ruleOf(name: string, { rules, ...set }: RuleSet): RuleSet {
   const names = rules.map((one) => one.name);
   const near = nearestName(name, names);
   throw usageError(
-    `--class: "${name}" is no class; ${near === null ? `known are ${names.join(', ')}` : `did you mean "${near}"?`}`,
+    `--class: "${name}" is not a class; ${near === null ? `known are ${names.join(', ')}` : `did you mean "${near}"?`}`,
   );
 }
 

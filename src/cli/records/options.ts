@@ -1,4 +1,5 @@
 import { Option, type Command } from 'commander';
+import { readSpan } from '../../base/span';
 import type { RecordSort, RecordFilter } from '../../accounting/store';
 import { parseMemorySize, parseTime } from '../../gridengine/memory-size';
 import { classPattern } from '../../record/name-class';
@@ -66,7 +67,8 @@ export const lineLimitOf = (text: string | undefined, otherwise: number): number
 export function recordColumnsOf(text: string): readonly RecordColumnName[] {
   const columns = text.split(',').map((word) => {
     const column = RECORD_COLUMN_NAMES.find((name) => name === word.trim());
-    if (column === undefined) throw usageError(`--columns: "${word.trim()}" is no column; --columns help lists them`);
+    if (column === undefined)
+      throw usageError(`--columns: "${word.trim()}" is not a column; --columns help lists them`);
     return column;
   });
   return [...new Set(columns)];
@@ -82,7 +84,7 @@ function statesOf(option: string, text: string): readonly RecordStatus[] {
   return text.split(',').map((word) => {
     const state = STATUSES.find((known) => known === word.trim());
     if (state === undefined)
-      throw usageError(`${option}: "${word.trim()}" is no state; write ${STATUSES.join(', ')}, several with commas`);
+      throw usageError(`${option}: "${word.trim()}" is not a state; write ${STATUSES.join(', ')}, several with commas`);
     return state;
   });
 }
@@ -106,11 +108,9 @@ function shareOf(option: string, text: string): number {
   return Number(percent) / 100;
 }
 
-const SPAN_SECONDS: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600, d: 86_400, w: 604_800 };
-
 function secondsOf(option: string, text: string): number {
-  const span = /^(\d{1,6})([smhdw])$/.exec(text);
-  if (span !== null) return Number(span[1]) * (SPAN_SECONDS[span[2] ?? ''] ?? 0);
+  const span = readSpan(text);
+  if (span !== null) return span / 1000;
   const seconds = /^[\d:.]+$/.test(text) ? parseTime(text) : null;
   if (seconds?.ok !== true || !Number.isFinite(seconds.value))
     throw usageError(`${option}: "${text}" is not a span of time; write 30m, 2h, 1d, 24:00:00 or seconds`);

@@ -61,7 +61,7 @@ export function manPage(program: Command, version: string, now: Date): string {
     ...Object.entries(EXIT).flatMap(([name, status]) => item(String(status), STATUSES[name as keyof typeof EXIT])),
     '.SH ENVIRONMENT',
     ...item(bold('NO_COLOR'), 'No colours.'),
-    ...item(bold('FORCE_COLOR'), 'Colours although the output is no terminal, as for less -R; 0: none.'),
+    ...item(bold('FORCE_COLOR'), 'Colours although the output is not a terminal, as for less -R; 0: none.'),
     '.SH FILES',
     ...item(escaped(SETTINGS_FILE), 'The configuration.'),
     '.SH SEE ALSO',

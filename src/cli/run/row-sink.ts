@@ -1,3 +1,4 @@
+import { MIB } from '../../base/units';
 import { closeSync, constants, openSync, statSync, write } from 'node:fs';
 import { CommandError, EXIT, usageError } from '../command';
 
@@ -9,7 +10,7 @@ interface RowSink {
 }
 
 /** Rows that nobody takes are left out beyond this. */
-const MOST_WAITING = 4 * 1024 * 1024;
+const MOST_WAITING = 4 * MIB;
 const TRY_AGAIN_MS = 50;
 const STANDARD_OUTPUT = 1;
 

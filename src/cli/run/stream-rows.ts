@@ -1,3 +1,4 @@
+import { MIB } from '../../base/units';
 import { readlinkSync, statSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { textOfUntrusted } from '../../base/read-untrusted';
@@ -29,7 +30,7 @@ export interface RowStream {
 }
 
 /** As a shell's longest command line; a longer one is left out. */
-const MOST_COMMAND_BYTES = 2 * 1024 * 1024;
+const MOST_COMMAND_BYTES = 2 * MIB;
 
 function orElse<T>(read: () => T, otherwise: T): T {
   try {

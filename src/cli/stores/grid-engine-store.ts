@@ -1,3 +1,4 @@
+import { MIB } from '../../base/units';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -14,7 +15,7 @@ import type { Terminal } from '../terminal';
 import { openHistory } from './maintenance';
 
 /** Read in under a second: some 30,000 lines. */
-const MOST_BYTES = 8 * 1024 ** 2;
+const MOST_BYTES = 8 * MIB;
 
 export interface GridEngineStore {
   readonly reader: AccountingReader;

@@ -1,3 +1,4 @@
+import { DAY_MS, GIB } from '../../base/units';
 import { groupBy } from '../../base/group-by';
 import { largestFirst } from '../../base/largest-first';
 import type { SummaryGroup } from '../../accounting/summary';
@@ -45,8 +46,7 @@ interface ServerFigures {
 
 type ServerMetric = ExportedMetric<ServerFigures>;
 
-const DAY_MS = 86_400_000;
-const GIB_HOUR = 1024 ** 3 * 3600;
+const GIB_HOUR = GIB * 3600;
 
 const bytes = <T>(name: string, help: string, value: Figure<T>['value']): Figure<T> => ({
   name: `${name}_bytes`,

@@ -1,8 +1,9 @@
+import { MIB } from '../../base/units';
 import { readFileSync } from 'node:fs';
 import { request as requestHttp } from 'node:http';
 import { request as requestHttps } from 'node:https';
 import { rootCertificates } from 'node:tls';
-import { reasonOf } from '../../base/log';
+import { reasonOf } from '../../base/user-error';
 import { printable } from '../../base/printable';
 import { readSecret } from '../../base/secret-file';
 import { wholeAnswer } from '../../base/whole-answer';
@@ -25,7 +26,7 @@ interface Posted {
   readonly patienceMs: number;
 }
 
-const MOST_BYTES = 16 * 1024 ** 2;
+const MOST_BYTES = 16 * MIB;
 
 /** Certificates to trust. Throws where the file can't be read. */
 export function trusted({ ca }: Pick<SinkSettings, 'ca'>): string[] | undefined {

@@ -1,10 +1,10 @@
+import { MIB } from '../../base/units';
 import { mkdirSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { reasonOf } from '../../base/log';
 import { replaceFile } from '../../base/replace-file';
 import { checkJson, integer, list, object, string, type ValueOf } from '../../base/shape';
 import { untrusted } from '../../base/trusted-path';
-import { UserError } from '../../base/user-error';
+import { UserError, reasonOf } from '../../base/user-error';
 import { pointsShape, type Point } from './point';
 
 const stateShape = object({
@@ -21,7 +21,6 @@ const stateShape = object({
 type PushState = ValueOf<typeof stateShape>;
 
 const NEW: PushState = { store: '', position: 0, open: [], dropped: 0, refused: 0 };
-const MIB = 1024 ** 2;
 /** What the smallest file takes. */
 const BLOCK = 4096;
 

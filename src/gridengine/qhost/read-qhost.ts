@@ -1,3 +1,4 @@
+import { GIB, MIB } from '../../base/units';
 import type { AnswerReader } from '../reading';
 import { parsePrintedCount, parsePrintedNumber } from '../printed-number';
 import { parseReportTime } from '../report-time';
@@ -167,8 +168,8 @@ function printed(text: string): string | null {
 const multipliers: Readonly<Record<string, number>> = {
   '': 1,
   K: 1024,
-  M: 1024 ** 2,
-  G: 1024 ** 3,
+  M: MIB,
+  G: GIB,
   T: 1024 ** 4,
   P: 1024 ** 5,
   E: 1024 ** 6,

@@ -1,3 +1,4 @@
+import { GIB, MIB } from '../../base/units';
 import { RAISE } from '../../advice/job-class';
 import { limitsAddressSpace } from '../../gridengine/memory-complex';
 import { countedByExecd, countedByGridEngine } from '../../record/cause';
@@ -7,9 +8,6 @@ import { complexOf, limitOf, requestOf } from '../../record/request';
 import { hitLimit, succeeded } from '../job/ending';
 import type { Promised } from './class-advice';
 import { asStopped, CLOSE_TO_LIMIT, needOf, type Need } from './fit';
-
-const MIB = 1024 ** 2;
-const GIB = 1024 ** 3;
 
 /** What is added to a peak: the next run is never quite the same. */
 export const HEADROOM = 1.2;

@@ -1,5 +1,6 @@
+import { DAY_MS } from '../../base/units';
 import { Latest } from '../../base/latest';
-import type { RecordsQuery } from '../../accounting/store';
+import type { FindRecords, RecordsQuery } from '../../accounting/store';
 import type { FieldName } from '../../record/fields';
 import { HIDDEN } from '../../record/hidden';
 import type { StoredRecord } from '../../record/merge';
@@ -17,7 +18,6 @@ import {
   type Wanted,
 } from './class-advice';
 
-const DAY_MS = 86_400_000;
 /** What ran longer ago says little. */
 const LOOK_BACK_DAYS = 365;
 /**
@@ -44,8 +44,6 @@ export const MEMORY_FIELDS: readonly FieldName[] = [
   ...(['h_vmem', 'requests', 'request_order'] as const),
   ...(['peak_rss', 'peak_rss_swap', 'peak_process_vmem', 'peak_footprint'] as const),
 ];
-
-type FindRecords = (query: RecordsQuery) => Promise<readonly StoredRecord[]>;
 
 /** A list that was cut may hold the oldest job in part. */
 function withoutOldest(found: readonly StoredRecord[]): readonly StoredRecord[] {

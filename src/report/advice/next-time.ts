@@ -1,3 +1,4 @@
+import { GIB, MIB } from '../../base/units';
 import { RAISE, TIME_RAISE } from '../../advice/job-class';
 import {
   categoryRequests,
@@ -46,8 +47,8 @@ export function roundTime(seconds: number): { readonly seconds: number; readonly
 
 const UNITS = [
   ['T', 1024 ** 4],
-  ['G', 1024 ** 3],
-  ['M', 1024 ** 2],
+  ['G', GIB],
+  ['M', MIB],
   ['K', 1024],
 ] as const;
 

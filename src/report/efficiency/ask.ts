@@ -1,3 +1,4 @@
+import { DAY_MS, HOUR_MS } from '../../base/units';
 import type { Totals } from '../../record/totals';
 import { classPattern, nameClass } from '../../record/name-class';
 import type { AccountingReader, RecordsQuery } from '../../accounting/store';
@@ -81,10 +82,9 @@ const READ_PER_WASTER = 2_000;
 const READ_PER_LIST = 10_000;
 const LOST_HOSTS = 50;
 /** A night is looked through whole, however many jobs it had. */
-const ALL_OF_IT_MS = 2 * 86_400_000;
+const ALL_OF_IT_MS = 2 * DAY_MS;
 /** In a shorter time a host without jobs is nothing to wonder at. */
-const SILENCE_MS = 20 * 3_600_000;
-const DAY_MS = 86_400_000;
+const SILENCE_MS = 20 * HOUR_MS;
 const WEEK_MS = 7 * DAY_MS;
 
 type Whose = Pick<RecordsQuery, 'cluster' | 'owner'>;

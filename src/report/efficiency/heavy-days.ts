@@ -1,3 +1,4 @@
+import { DAY_MS } from '../../base/units';
 import type { Totals } from '../../record/totals';
 
 /** What a day (UTC) weighs, and how many records it has. */
@@ -19,8 +20,6 @@ export interface HeavyDays {
   /** null: they cover every day that weighs something. */
   readonly days: readonly string[] | null;
 }
-
-const DAY_MS = 86_400_000;
 
 /** A summary by day as weights. */
 export function dayWeights(

@@ -1,5 +1,7 @@
+import { GIB } from '../../base/units';
 import { groupBy } from '../../base/group-by';
 import { largestOfKnown } from '../../base/known';
+import { countedByGridEngine } from '../../record/cause';
 import { nameClass } from '../../record/name-class';
 import { figureOf, measuredUpper } from '../../record/peak-figure';
 import { recordKeyText, type JobRecord } from '../../record/record';
@@ -15,7 +17,7 @@ import type { KilledFound } from './killed-jobs';
 import type { JobLine, LineAdvice } from './report';
 import type { WholeJobs } from './whole-jobs';
 
-const BYTE_SECONDS = 1024 ** 3 * 3600;
+const BYTE_SECONDS = GIB * 3600;
 
 /** The jobs of one owner and name class: their sums, and some of their records. */
 export interface NameFound extends WholeJobs {
@@ -89,13 +91,16 @@ function toLine(records: readonly [JobRecord, ...JobRecord[]], sums: LineSums, a
   };
 }
 
-/** The highest peak, and whether it is only a lower bound. */
-function peakOf(records: readonly JobRecord[]): Pick<JobLine, 'peak_bytes' | 'peak_is_lower_bound'> {
+/** The highest peak, and whether it is only a lower bound; where nobody measured one, Grid Engine's own. */
+function peakOf(records: readonly JobRecord[]): Pick<JobLine, 'peak_bytes' | 'peak_is_lower_bound' | 'maxvmem_bytes'> {
   const peaks = records.flatMap(({ peak_rss: peak }) => peak ?? []);
   const [first, ...others] = peaks;
-  if (first === undefined) return { peak_bytes: null, peak_is_lower_bound: false };
+  if (first === undefined) {
+    const maxvmem = largestOfKnown(records.map(countedByGridEngine));
+    return { peak_bytes: null, peak_is_lower_bound: false, maxvmem_bytes: maxvmem };
+  }
   const highest = others.reduce((most, peak) => (figureOf(peak) > figureOf(most) ? peak : most), first);
-  return { peak_bytes: figureOf(highest), peak_is_lower_bound: measuredUpper(highest) === null };
+  return { peak_bytes: figureOf(highest), peak_is_lower_bound: measuredUpper(highest) === null, maxvmem_bytes: null };
 }
 
 const jobsOf = (records: readonly JobRecord[]): number =>

@@ -159,6 +159,8 @@ export interface JobLine {
   readonly peak_bytes: number | null;
   /** The upper bound of that peak is not known. */
   readonly peak_is_lower_bound: boolean;
+  /** Where there is no peak: the largest maxvmem of Grid Engine. */
+  readonly maxvmem_bytes: number | null;
   readonly waste_gib_hours: number;
   /** How they ended, in a few words. */
   readonly ending: string;

@@ -29,6 +29,7 @@ import {
   NONE,
   otherwiseText,
   peakAmount,
+  countedNote,
   peakText,
   share,
   shortLineJob,
@@ -238,8 +239,8 @@ const HOST: LineColumn = {
   wide: true,
   cell: ({ hosts }) => (hosts.length === 1 ? namesOf(hosts) : `${hosts.length} hosts`),
 };
-const ASKED: LineColumn = {
-  head: 'requested',
+const LIMIT: LineColumn = {
+  head: 'limit',
   align: 'right',
   dispensable: 4,
   cell: ({ limit_bytes: limit }) => (limit === null ? NONE : formatRequested(limit)),
@@ -264,18 +265,18 @@ const NEXT: LineColumn = {
 const RISK: LineColumn = { head: 'risk', align: 'right', dispensable: 5, wide: true, cell: nextRisk };
 
 function lines(medium: Medium, columns: readonly LineColumn[], list: JobList): readonly Part[] {
-  return [tableOf(medium, columns, list.lines), note(listNote(list))];
+  return [tableOf(medium, columns, list.lines), note(countedNote(list)), note(listNote(list))];
 }
 
 function wasters(report: Report, medium: Medium): Section {
   if (report.owner !== null) {
-    const columns = [...jobColumns(false), ASKED, PEAK, WASTE, ENDED, NEXT, RISK];
+    const columns = [...jobColumns(false), LIMIT, PEAK, WASTE, ENDED, NEXT, RISK];
     return {
       title: 'Jobs with the largest waste',
       parts: [...report.wasters.flatMap(({ jobs }) => lines(medium, columns, jobs)), note(linesText(report.wasters))],
     };
   }
-  const columns = columnsFor(medium, [...jobColumns(false), ASKED, PEAK, WASTE, NEXT, RISK], []);
+  const columns = columnsFor(medium, [...jobColumns(false), LIMIT, PEAK, WASTE, NEXT, RISK], []);
   const shown = shownWasters(report);
   const of = shown.map(({ name, sums, share_of_waste: part, jobs }) => ({
     head: {
@@ -294,7 +295,7 @@ function wasters(report: Report, medium: Medium): Section {
 
 function killed(report: Report, medium: Medium): Section {
   const { killed_by_memory: list, site, owner } = report;
-  const columns = columnsFor(medium, [...jobColumns(owner === null), HOST, ASKED, PEAK, ENDED, NEXT], list.lines);
+  const columns = columnsFor(medium, [...jobColumns(owner === null), HOST, LIMIT, PEAK, ENDED, NEXT], list.lines);
   const rows = list.lines.flatMap((line) => {
     const cause = causeText(line);
     const remark = cause === null ? {} : { remark: { of: jobNumber(line), says: { sentence: cause } } };
@@ -306,13 +307,14 @@ function killed(report: Report, medium: Medium): Section {
       paragraph(killedText(list, site)),
       { kind: 'table', columns, groups: [{ rows }] },
       note(otherwiseText(list)),
+      note(countedNote(list)),
       note(listNote(list)),
     ],
   };
 }
 
 function farBelow({ far_below: list, site }: Report, medium: Medium): Section {
-  const columns = [...jobColumns(true), ASKED, PEAK, WASTE, NEXT, RISK];
+  const columns = [...jobColumns(true), LIMIT, PEAK, WASTE, NEXT, RISK];
   return {
     title: 'Far below their request',
     parts: [paragraph(farBelowText(list, site)), ...lines(medium, columns, list)],

@@ -1,7 +1,8 @@
+import { GIB } from '../../base/units';
 import { jobTaskName } from '../../record/job-name';
 import type { Dimension } from '../../accounting/summary';
 import { FAR_BELOW_LIMIT } from '../../record/sums';
-import { formatHeld } from '../format/bracket';
+import { formatCounted, formatHeld } from '../format/bracket';
 import { formatInterval, formatMinute } from '../format/local-time';
 import {
   formatBytes,
@@ -98,7 +99,7 @@ export function wasteText({ site, fitting }: Report): string {
   if (site.waste_slot_hours === null || site.waste_jobs === null) return `${wasted}.`;
   return (
     `${wasted}: room for ${amount(site.waste_slot_hours)} slot hours, or ${amount(site.waste_jobs)} jobs, more ` +
-    `(at this period's mean request of ${formatBytes((fitting.gib_per_slot ?? 0) * 1024 ** 3)} a slot, ${memoryTime(fitting.gib_hours_per_job ?? 0)} a job).`
+    `(at this period's mean request of ${formatBytes((fitting.gib_per_slot ?? 0) * GIB)} a slot, ${memoryTime(fitting.gib_hours_per_job ?? 0)} a job).`
   );
 }
 
@@ -149,10 +150,15 @@ export function listNote({ looked_at_days: days }: Pick<JobList, 'looked_at_days
 /** "408000.7" */
 export const jobNumber = (line: JobLine): string => jobTaskName(line);
 
-/** "1.53 GiB", "≥ 1.53 GiB", as job lists have it. */
-export function peakText({ peak_bytes: peak, peak_is_lower_bound: open }: JobLine): string {
-  return peak === null ? NONE : `${open ? '≥ ' : ''}${formatHeld(peak)}`;
+/** "1.53 GiB", "≥ 1.53 GiB", "~1.53 GiB" of Grid Engine, as job lists have it. */
+export function peakText({ peak_bytes: peak, peak_is_lower_bound: open, maxvmem_bytes: counted }: JobLine): string {
+  if (peak === null) return counted === null ? NONE : formatCounted(counted);
+  return `${open ? '≥ ' : ''}${formatHeld(peak)}`;
 }
+
+/** What "~" means in a list; null: it has none. */
+export const countedNote = ({ lines }: JobList): string | null =>
+  lines.some(({ maxvmem_bytes: counted }) => counted !== null) ? 'Peaks with ~ are of Grid Engine (maxvmem).' : null;
 
 const moreJobs = ({ jobs, complete }: JobLine): string => `${complete ? '' : '≥ '}${formatCount(jobs - 1)}`;
 

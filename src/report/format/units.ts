@@ -1,3 +1,5 @@
+import { GIB } from '../../base/units';
+
 const BINARY_UNITS = ['B', 'KiB', 'MiB', 'GiB', 'TiB', 'PiB', 'EiB'] as const;
 
 /** Which way a figure may err when it is shortened: a lower bound is rounded down, an upper bound up. */
@@ -73,7 +75,7 @@ export function formatNumber(value: number): string {
   return threeDigits(value, 'nearest').replace(/^-?0\.000$/, '0');
 }
 
-const GIB_HOUR = 1024 ** 3 * 3600;
+const GIB_HOUR = GIB * 3600;
 
 /** GiB times hours of bytes times seconds. */
 export const gibHoursOf = (byteSeconds: number): number => byteSeconds / GIB_HOUR;

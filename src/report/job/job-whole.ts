@@ -7,7 +7,7 @@ import { highestSum } from '../../record/highest-sum';
 import { figureOf } from '../../record/peak-figure';
 import { endOf } from '../../record/record-end';
 import { emptyRecord, type JobRecord, type MemoryRequest, type Trust } from '../../record/record';
-import { complexOf, requestOf, withLimit } from '../../record/request';
+import { complexOf, requestOf, withLimit, type Requests } from '../../record/request';
 import { endingSignal, hitLimit, succeeded } from './ending';
 import { fullness } from '../advice/fit';
 import { latestRuns, recordsOf, type JobRun } from './job-run';
@@ -43,8 +43,6 @@ const peaksOf = (sum: Peaks): Peaks => ({
   peak_process_vmem: sum.peak_process_vmem,
   peak_footprint: sum.peak_footprint,
 });
-
-type Requests = Pick<JobRecord, 'h_vmem' | 'requests' | 'request_order'>;
 
 /** The requests of the master for other slots, judged by the same complex. */
 function requestsOf(master: JobRecord, slots: number | null): Requests {

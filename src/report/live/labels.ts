@@ -1,3 +1,4 @@
+import { HOUR_MS } from '../../base/units';
 import { H_VMEM } from '../../gridengine/memory-complex';
 import type { MemoryMeasure } from '../../gridengine/dialect';
 import type { JobView, PendingView, RequestView, Trend } from '../../live/cluster-view';
@@ -75,10 +76,9 @@ export function nearMoment(at: number, now: Date): string {
   return formatMinute(date).slice(date.getFullYear() === now.getFullYear() ? 5 : 0);
 }
 
-const HOUR = 3_600_000;
 /** Nobody waits for what lies further away, and no rate holds that long. */
-const FAR = 14 * 24 * HOUR;
-const SOON = 6 * HOUR;
+const FAR = 14 * 24 * HOUR_MS;
+const SOON = 6 * HOUR_MS;
 
 /** When a job reaches its limit at its present rate: "14:32", "14:32?" where the rate is no more than a guess. */
 export function trendLabel(trend: Trend | null, screen: Screen): string {
@@ -87,6 +87,6 @@ export function trendLabel(trend: Trend | null, screen: Screen): string {
   const left = at - screen.now.getTime();
   const text = left <= 0 ? 'now' : nearMoment(at, screen.now);
   const doubt = trend.confidence === 'low' ? screen.style.faint('?') : '';
-  if (left <= HOUR) return screen.style.bad(text) + doubt;
+  if (left <= HOUR_MS) return screen.style.bad(text) + doubt;
   return (left <= SOON ? screen.style.warning(text) : text) + doubt;
 }

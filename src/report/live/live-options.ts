@@ -1,3 +1,5 @@
+import { DAY_MS } from '../../base/units';
+import { readSpan } from '../../base/span';
 import { parsePatterns } from '../../accounting/filter-record';
 import type { Schema } from '../../base/shape';
 import { FULL_SHARE, jobsAtRisk } from '../../live/at-risk';
@@ -71,15 +73,6 @@ function flag(flags: string, help: string): LiveOption<boolean> {
     schema: { type: 'string', enum: ['', '1', 'true', '0', 'false'] },
     read: (text) => (['', '1', 'true'].includes(text) ? true : ['0', 'false'].includes(text) ? false : null),
   };
-}
-
-const UNITS: Readonly<Record<string, number>> = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 };
-const DAY_MS = 86_400_000;
-
-/** "30m", "2h", "1d" in ms; null: no span of time. */
-function readSpan(text: string): number | null {
-  const [, count, unit] = /^(\d{1,6})([smhdw])$/.exec(text.trim()) ?? [];
-  return count === undefined || unit === undefined ? null : Number(count) * (UNITS[unit] ?? 0);
 }
 
 const FILTER = {

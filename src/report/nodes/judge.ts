@@ -1,4 +1,4 @@
-import { hostNames } from '../../live/host-names';
+import { hostNames } from '../../gridengine/host-names';
 import type { FailingSources, NodeHeartbeat } from '../../record/node-status';
 import { formatCount, formatDuration } from '../format/units';
 

@@ -6,15 +6,8 @@ import { recordKeyText, type JobRecord } from '../../record/record';
 import type { ClassHistory } from '../advice/class-history';
 import { nextRequests } from '../advice/next-request';
 import { runGroups, type JobRun } from '../job/job-run';
-import { withClasses, type KindOf } from '../rules/judge';
-import type { RuleSet } from '../rules/rule-set';
+import { withClasses, type Judges } from '../rules/judge';
 import type { Account } from './json';
-
-/** By what runs are put into classes. */
-interface Judging {
-  readonly rules: RuleSet;
-  readonly kindOf: KindOf;
-}
 
 /** The records of some jobs, as a store's `jobs` has them. Rejects with StoreError. */
 export type FindJobs = (numbers: readonly number[], fields?: readonly FieldName[]) => Promise<readonly StoredRecord[]>;
@@ -45,7 +38,7 @@ export class Accounts {
   constructor(
     private readonly findJobs: FindJobs,
     private readonly history: ClassHistory,
-    private readonly judging: Judging | null,
+    private readonly judging: Judges | null,
   ) {}
 
   /** Rejects with StoreError. */

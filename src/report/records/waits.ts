@@ -1,3 +1,4 @@
+import { GIB } from '../../base/units';
 import { FirstStarts, type Wait } from '../../accounting/first-starts';
 import { groupBy } from '../../base/group-by';
 import type { FieldName } from '../../record/fields';
@@ -29,7 +30,6 @@ export const WAIT_FIELDS: readonly FieldName[] = [
   ...(['h_vmem', 'requests', 'request_order'] as const),
 ];
 
-const GIB = 1024 ** 3;
 const ENDS = [4 * GIB, 16 * GIB, 64 * GIB, 256 * GIB, null] as const;
 /** Fewer say nothing. */
 const LEAST_JOBS = 5;

@@ -31,7 +31,7 @@ function wanted(kind: Type['kind'], of: Expression, names: TypeOfName): Type {
 
 function numberType(of: Expression, names: TypeOfName): Type & { readonly kind: 'number' } {
   const type = wanted('number', of, names);
-  if (type.kind !== 'number') throw new ExpressionError('is no number', of.at);
+  if (type.kind !== 'number') throw new ExpressionError('is not a number', of.at);
   return type;
 }
 

@@ -144,7 +144,7 @@ class Parser {
     }
     if (!this.take('(')) return { kind: 'name', at, name: text };
     if (!isCall(text))
-      throw new ExpressionError(`"${text}" is no function; known are ${Object.keys(CALLS).join(', ')}`, at);
+      throw new ExpressionError(`"${text}" is not a function; known are ${Object.keys(CALLS).join(', ')}`, at);
     return { kind: 'call', at, name: text, of: this.closed(() => this.list(text, at)) };
   }
 

@@ -1,3 +1,4 @@
+import { GIB } from '../../base/units';
 import { largestOfKnown } from '../../base/known';
 import { categoryRequests, requestedSeconds, type CategoryRequest } from '../../gridengine/category-requests';
 import { countedByExecd } from '../../record/cause';
@@ -206,8 +207,6 @@ const DERIVED: Readonly<Record<string, Fact>> = {
     kind === null || kind.runs === 0 ? null : kind.seconds / kind.runs,
   ),
 };
-
-const GIB = 1024 ** 3;
 
 /** A number of a record under its name in CSV. */
 function numberFact(name: string, help: string, isBytes: boolean, read: (record: JobRecord) => unknown): Fact {

@@ -108,7 +108,7 @@ export const withFinding = ({ found, unknown, ...rest }: Classes, finding: Findi
 });
 
 /** The kind that a job is of; null: its like were not counted. */
-export type KindOf = (record: JobRecord) => Kind | null;
+type KindOf = (record: JobRecord) => Kind | null;
 
 /** What runs are judged by. */
 export interface Judges {

@@ -1,15 +1,12 @@
-import type { RecordsQuery } from '../../accounting/store';
+import { DAY_MS } from '../../base/units';
+import type { FindRecords } from '../../accounting/store';
 import { countedAt } from '../../record/facts';
 import type { FieldName } from '../../record/fields';
 import { HIDDEN } from '../../record/hidden';
-import type { StoredRecord } from '../../record/merge';
 import { nameClass } from '../../record/name-class';
 import { recordKeyText, type JobRecord } from '../../record/record';
 import type { Kind } from './facts';
 
-type FindRecords = (query: RecordsQuery) => Promise<readonly StoredRecord[]>;
-
-const DAY_MS = 86_400_000;
 /** More runs are as good as these. */
 const MOST_RUNS = 1000;
 /** Questions of one command or answer. */

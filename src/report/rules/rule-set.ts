@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { reasonOf } from '../../base/log';
+import { reasonOf } from '../../base/user-error';
 import { parseRules, SEVERITIES, type Rule } from './rule';
 import { SHIPPED_RULES } from './shipped';
 

@@ -1,4 +1,4 @@
-import { reasonOf } from '../../base/log';
+import { reasonOf } from '../../base/user-error';
 import type { FieldName } from '../../record/fields';
 import { nearestName } from '../../base/nearest-name';
 import { failure, success, type Result } from '../../base/result';
@@ -106,7 +106,7 @@ class RuleReader {
   condition(source: string): Expression | null {
     const found = this.expression('when', source);
     if (found === null || found.type.kind === 'truth') return found?.of ?? null;
-    this.problem('when', 'is no condition: compare something', 0);
+    this.problem('when', 'is not a condition: compare something', 0);
     return null;
   }
 
@@ -135,7 +135,7 @@ class RuleReader {
     if (METRIC.test(name) && this.isMetric(name)) return metricFact(name).type;
     const near = nearestName(name, [...FACTS.keys(), ...this.metrics]);
     const meant = near === null ? '"qmemacct rules --fields" lists them' : `did you mean "${near}"?`;
-    throw new ExpressionError(`"${name}" is no field or metric; ${meant}`, at);
+    throw new ExpressionError(`"${name}" is not a field or metric; ${meant}`, at);
   };
 }
 
@@ -159,7 +159,7 @@ function readRule(reader: RuleReader, name: string, value: unknown): Rule | 'off
     if (Object.hasOwn(KEYS, key)) continue;
     const near = nearestName(key, Object.keys(KEYS));
     const meant = near === null ? `known are ${Object.keys(KEYS).join(', ')}` : `did you mean "${near}"?`;
-    reader.problem(key, `is no key; ${meant}`);
+    reader.problem(key, `is not a key; ${meant}`);
   }
   const read = check(table, value, 'the rule');
   if (!read.ok) {

@@ -41,7 +41,7 @@ export function literalUnit(unit: string, at: number): LiteralUnit {
   const known = UNITS.get(unit);
   if (known !== undefined) return known;
   const names = [...UNITS.keys()].filter((name) => name !== '').join(', ');
-  throw new ExpressionError(`"${unit}" is no unit; known are ${names}`, at);
+  throw new ExpressionError(`"${unit}" is not a unit; known are ${names}`, at);
 }
 
 export const sameDimension = (a: Dimension, b: Dimension): boolean => a.every((power, index) => power === b[index]);

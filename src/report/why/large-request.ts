@@ -1,9 +1,8 @@
+import { GIB } from '../../base/units';
 import { judgedEnd } from '../../record/peak-figure';
 import { roundRequest } from '../advice/advice';
 import { formatBytes, formatDuration } from '../format/units';
 import type { BadEnd } from './bad-end';
-
-const GIB = 1024 ** 3;
 
 /** More than this few programs ask for at once: arrays of numbers, the buffers of a library, the heap of a runtime. */
 const ORDINARY_REQUEST = GIB;

@@ -10,7 +10,7 @@ import {
   unlinkSync,
   type Dir,
 } from 'node:fs';
-import { reasonOf } from '../../base/log';
+import { reasonOf } from '../../base/user-error';
 
 /** The files that users leave in `STATE/outbox` (root's, 1733): anything can lie there, in any number. */
 

@@ -1,3 +1,4 @@
+import { DAY_MS, MIB } from '../../base/units';
 import { integer, list, object, string, type ValueOf } from '../../base/shape';
 import { join } from 'node:path';
 import { clearLeftovers, outboxPaths, pathsByUser, readHanded, removeHanded } from './handed-files';
@@ -19,7 +20,7 @@ export const HANDED_LIMITS: HandedLimits = {
   files: 10_000,
   ms: 2000,
   recordsPerDay: 5000,
-  bytesPerDay: 32 * 1024 * 1024,
+  bytesPerDay: 32 * MIB,
 };
 
 export const handedPass = object({
@@ -32,8 +33,6 @@ export type HandedPass = ValueOf<typeof handedPass>;
 interface Accepted extends HandedRecord {
   readonly path: Buffer;
 }
-
-const DAY_MS = 86_400_000;
 
 /** The files of one user, as a pass goes through them. */
 class UserPass {
@@ -77,7 +76,7 @@ class UserPass {
   private recordIn(path: Buffer): Accepted | string {
     const { recordsPerDay, bytesPerDay } = this.limits;
     if (this.records >= recordsPerDay || this.bytes >= bytesPerDay)
-      return `more than ${recordsPerDay} records or ${bytesPerDay / 2 ** 20} MiB in a day`;
+      return `more than ${recordsPerDay} records or ${bytesPerDay / MIB} MiB in a day`;
     const file = readHanded(path);
     if (typeof file === 'string') return file;
     if (file.uid !== this.uid) return 'changed hands';

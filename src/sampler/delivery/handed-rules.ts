@@ -1,3 +1,5 @@
+import { hostLabel } from '../../gridengine/host-names';
+import { DAY_MS } from '../../base/units';
 import { hostname } from 'node:os';
 import { bootId, uptimeSeconds } from '../../sources/proc/clock';
 import { ALL_FACTS } from '../figures/job-facts';
@@ -28,7 +30,6 @@ interface HandedBy {
 
 /** Clocks of one host: of a file system, of a sampler, before and after they were set. */
 const SLACK_MS = 60_000;
-const DAY_MS = 86_400_000;
 /** Hooks hand in at the job's end. */
 const HANDED_WITHIN_MS = DAY_MS;
 const LONGEST_MS = 400 * DAY_MS;
@@ -103,13 +104,11 @@ function whyNotThen(record: JobRecord, changedMs: number, { nowMs, boot, bootMs 
   return null;
 }
 
-const shortName = (host: string): string => (host.split('.')[0] ?? '').toLowerCase();
-
 /** The record as what it is: the owner's word, about this host, under a key that no other user's record has. */
 export function asHanded(
   record: JobRecord,
   { owner, uid }: { readonly owner: string; readonly uid: number },
 ): JobRecord {
-  const host = shortName(record.host) === shortName(hostname()) ? record.host : hostname();
+  const host = hostLabel(record.host) === hostLabel(hostname()) ? record.host : hostname();
   return { ...record, run_id: `${record.run_id}.u${uid}`, owner, host, trust: 'self-reported' };
 }

@@ -1,3 +1,4 @@
+import { KIB } from '../../base/units';
 import { readText } from '../../sources/files';
 import { cgroupFacts, openCgroup } from '../../sources/job/cgroup';
 import { cgroupReadings, OF_THE_JOB, oomNote, type CgroupReading } from '../../sources/job/cgroup-reading';
@@ -20,8 +21,6 @@ export interface CgroupFigures extends FigurePart {
   /** The footprint's bracket by the group's own count; null: no group. `ended`: no process of the job is left. */
   readonly footprint: (ended: boolean) => FootprintEnds | null;
 }
-
-const KIB = 1024;
 
 /** Figures of the job's own control group, in which `rootPid` is; null: it has none. */
 export function cgroupFigures({ run, settings, series }: PartContext, found: JobCgroup): CgroupFigures | null {

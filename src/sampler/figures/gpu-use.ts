@@ -1,3 +1,4 @@
+import { MIB } from '../../base/units';
 import { larger, largestOfKnown, sumOfKnown } from '../../base/known';
 import type { HeldGpu, HeldGpus } from '../../sources/job/held-gpus';
 import { gpuLabel, type Gpu } from '../../sources/node/gpu';
@@ -154,7 +155,7 @@ function partsOf(moment: Moment, pids: ReadonlySet<number>): Parts {
 }
 
 /** Less is allocated on a MIG instance than the smallest CUDA context takes: nothing computes there. */
-const RESTING_BYTES = 100 * 1024 * 1024;
+const RESTING_BYTES = 100 * MIB;
 
 /** Percent of a whole GPU; the driver gives none for a MIG instance, but an empty one rests. */
 function wholePercent({ values }: Moment, gpu: Gpu, { own, others }: Parts): number | null {

@@ -1,7 +1,7 @@
 import { spawn, type ChildProcessWithoutNullStreams } from 'node:child_process';
 import { monotonicMs } from '../../base/monotonic';
 import type { Reading, Unavailable } from '../../sources/source';
-import { reasonOf } from '../../base/log';
+import { reasonOf } from '../../base/user-error';
 import { PROGRAM_ENVIRONMENT } from '../../base/programs';
 import { LONGEST_LINE, parseMessage, requestLine, type Request } from './protocol';
 

@@ -1,3 +1,4 @@
+import { MIB } from '../../base/units';
 import { isUnavailable, type Reading, type Unavailable } from '../../sources/source';
 
 /** What the sampler asks its helper, one JSON line each. */
@@ -15,7 +16,7 @@ export type Message =
   | { readonly kind: 'answer'; readonly id: number; readonly answer: readonly Reading[] | Unavailable };
 
 /** Characters of one line: 10 values each of 15,000 processes. */
-export const LONGEST_LINE = 16 * 1024 * 1024;
+export const LONGEST_LINE = 16 * MIB;
 
 export const READY_LINE = '{"ready":true}\n';
 

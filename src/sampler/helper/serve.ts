@@ -9,7 +9,7 @@ import {
   type Source,
   type Unavailable,
 } from '../../sources/source';
-import { reasonOf } from '../../base/log';
+import { reasonOf } from '../../base/user-error';
 import type { Settings } from '../../record/settings';
 import { chooseSource } from '../source-settings';
 import { answerLine, atLine, LONGEST_LINE, parseRequest, READY_LINE } from './protocol';

@@ -1,3 +1,4 @@
+import { MIB } from '../../base/units';
 import { lstatSync } from 'node:fs';
 import { join } from 'node:path';
 import { readUntrusted, textOfUntrusted } from '../../base/read-untrusted';
@@ -172,7 +173,7 @@ export function describeJob(
   };
 }
 
-const MOST_BYTES = 1024 * 1024;
+const MOST_BYTES = MIB;
 
 /** Whose files in a spool directory are believed: root's and the directory's owner (Grid Engine's admin user). */
 function trustedOwners(spool: string): ReadonlySet<number> {

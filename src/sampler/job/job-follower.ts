@@ -1,16 +1,14 @@
-import { existsSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { dirname } from 'node:path';
 import { monotonicMs } from '../../base/monotonic';
 import { resourceLimit, Rlimit, sharesAddressSpace } from '../../native/libc';
 import { monotonicUs } from '../../sources/proc/clock';
-import { changedMs, readText } from '../../sources/files';
+import { readText } from '../../sources/files';
 import { jobCgroup } from '../../sources/job/job-cgroup';
-import { ProcessFiles, type DescriptorBudget } from '../../sources/proc/process-files';
+import type { DescriptorBudget } from '../../sources/proc/process-files';
 import { namesSwapArea } from '../../sources/proc/swap';
 import { list, map, nullable, number, object, text, type ValueOf } from '../../base/shape';
 import { RequestRules } from '../../record/request-rules';
 import { ownerOfSpool } from '../../gridengine/spool-owner';
-import { parseSpoolUsage, type SpoolUsage } from '../../gridengine/spool-usage';
 import { destinationNow } from '../delivery/destination';
 import { keyOfRun } from '../delivery/finish';
 import { jobFigures, type JobFigures } from '../figures/job-figures';
@@ -21,13 +19,13 @@ import type { MachineScan } from '../processes/machine-scan';
 import { recordShape, type JobRecord, type RecordStatus } from '../../record/record';
 import type { Settings } from '../../record/settings';
 import { openSampleStream } from '../series/sample-stream';
+import { EndOfJob, type JobEnd } from './end-of-job';
 import { FirstProcess } from './first-process';
 import { hearKernel, NO_HEARING, type Connect, type KernelHearing } from './hear-kernel';
 import { removeJobCgroup, readCgroupNote } from './job-cgroups';
 import {
   describeJob,
   readJobPid,
-  readUsage,
   spooledScript,
   trustedSpoolFile,
   undescribed,
@@ -45,8 +43,6 @@ import { OWNERS_FILES, watchDirectory, type DirectoryWatch } from './watch-direc
 const WAIT_FOR_START_MS = 20;
 const WAIT_LONGER_MS = 250;
 const SHORT_WAITS_MS = 2000;
-/** After the shepherd has gone, its job's processes may go on for a while; they are followed this long. */
-const AFTER_SHEPHERD_MS = 30_000;
 /** Opening node.db takes milliseconds that the epilog need not wait for; the shortest jobs never come to it. */
 const PREPARE_AFTER_MS = 300;
 /** The epilog waits meanwhile. */
@@ -110,12 +106,6 @@ export const SAVED_FOLLOWER = object({
 });
 export type SavedFollower = ValueOf<typeof SAVED_FOLLOWER>;
 
-/** The job's end; `seenMs`: when it was seen, or the epilog's file was written (ms since the epoch). */
-interface JobEnd {
-  readonly status: RecordStatus;
-  readonly seenMs: number;
-}
-
 /** Why a job is no longer followed here. */
 type FollowEnd = JobEnd | 'handed-over';
 
@@ -128,13 +118,6 @@ function describe(run: RunDescription, settings: Settings): JobDescription {
         configOfJob: run.peTask == null ? null : trustedSpoolFile(dirname(run.spool), 'config'),
         script: run.peTask == null ? spooledScript(run.spool) : null,
       });
-}
-
-/** End of the job to the millisecond where the moment it was seen and the whole seconds of `usage` agree. */
-function endOfJob(usage: SpoolUsage | null, { status, seenMs }: JobEnd): number | null {
-  const end = usage?.endTimeMs ?? null;
-  if (end === null) return status === 'lost' ? seenMs : null;
-  return Math.min(Math.max(seenMs, end), end + 999);
 }
 
 /** Until when the kernel's events are in that record (µs of the monotonic clock); 0: they are not. */
@@ -175,6 +158,7 @@ export class JobFollower {
   private readonly streamSample: ReturnType<typeof openSampleStream>;
   private readonly pace: Pace;
   private readonly first: FirstProcess;
+  private readonly ending: EndOfJob;
   private readonly notes: Set<string>;
   private readonly sleeper = new Sleeper();
   private readonly watches: DirectoryWatch[] = [];
@@ -184,10 +168,7 @@ export class JobFollower {
   /** Its own control group is still to be looked for. */
   private seeksGroup = true;
   private noSwap = !swapPossible();
-  private usage: SpoolUsage | null = null;
   private ownerBySpool: string | null = null;
-  private shepherdGoneMs: number | null = null;
-  private endSeenMs: number | null = null;
   /** On the monotonic clock: a clock that is set back must not put off what is to be done. */
   private dueMs = monotonicMs();
   private lastSaveMs: number;
@@ -240,6 +221,7 @@ export class JobFollower {
     this.streamSample = openSampleStream(directory?.path ?? null);
     this.pace = new Pace(settings, surroundings.throttle, surroundings.phaseMs, resumed?.intervalMs ?? null);
     this.first = new FirstProcess(run);
+    this.ending = new EndOfJob(run, directory, resumed !== null || predecessor.earlier !== null, shared !== null);
     // The saves of many jobs must not all come at once.
     this.lastSaveMs = monotonicMs() - (shared === null ? 0 : Math.random() * surroundings.saveEveryMs);
   }
@@ -247,7 +229,6 @@ export class JobFollower {
   /** Follows the job until its end, or until `spendable` is spent. */
   async follow(): Promise<FollowEnd> {
     const longestSleepMs = this.watchDirectories() ? Infinity : UNWATCHED_MS;
-    const shepherd = new ProcessFiles(this.run.shepherdPid, { left: 1 });
     try {
       if (this.started) {
         this.first.resume();
@@ -255,12 +236,12 @@ export class JobFollower {
         this.lookForGroup();
       }
       for (;;) {
-        const end = await this.step(shepherd);
+        const end = await this.step();
         if (end !== null) return end;
         await this.sleeper.sleep(Math.min(this.dueMs - monotonicMs(), longestSleepMs));
       }
     } finally {
-      shepherd.close();
+      this.ending.close();
       for (const watch of this.watches) watch.close();
     }
   }
@@ -272,7 +253,7 @@ export class JobFollower {
     await figures.finish(hearing.link(), NODE_WITHIN_MS);
     this.noSwap &&= !swapPossible();
     const kept = this.surroundings.meter.around(() => {
-      const record = this.recordNow(end.status, endOfJob(this.lookForUsage(), end));
+      const record = this.recordNow(end.status, this.ending.endedMs(end));
       const where = storage.finish(record, this.sampler.takeSamples(), figures.takeSeries());
       this.committed = true;
       return where;
@@ -366,17 +347,15 @@ export class JobFollower {
   }
 
   /** What is to be done now, and when the next step is due. Returns the end, if that has come. */
-  private async step(shepherd: ProcessFiles): Promise<FollowEnd | null> {
+  private async step(): Promise<FollowEnd | null> {
     const now = Date.now();
-    const endSeenMs = (this.endSeenMs ??= this.endSeenAt(now));
-    if (!this.isShepherdAlive(shepherd)) this.shepherdGoneMs ??= now;
+    const isEndSeen = this.ending.look(now);
     if (!this.started) this.lookForStart();
-    if (this.surroundings.shared !== null && this.run.ends === 'epilog') this.lookForUsage();
-    if (!this.started && endSeenMs !== null) this.started = await this.findEnded();
+    if (!this.started && isEndSeen) this.started = await this.findEnded();
     // A wake-up for another file in the spool directory is no reason for another sample.
     const isDue = monotonicMs() >= this.dueMs;
-    if (this.started && (endSeenMs !== null || isDue)) this.look(now, endSeenMs !== null);
-    const end = this.endAt(now, endSeenMs);
+    if (this.started && (isEndSeen || isDue)) this.look(now, isEndSeen);
+    const end = this.ending.end(now, () => this.sampler.alive());
     if (end !== null) return end;
     if (this.saveIfDue()) return 'handed-over';
     if (!this.prepared && this.started && now - this.begunMs > PREPARE_AFTER_MS) {
@@ -390,29 +369,6 @@ export class JobFollower {
   private untilNextStep(nowMs: number): number {
     if (this.started) return this.pace.untilNextLook(nowMs, this.sampler.startMs() ?? this.begunMs);
     return nowMs - this.begunMs < SHORT_WAITS_MS ? WAIT_FOR_START_MS : WAIT_LONGER_MS;
-  }
-
-  private isShepherdAlive(shepherd: ProcessFiles): boolean {
-    const stat = shepherd.stat();
-    return stat !== null && stat.startTicks === this.run.shepherdStart && stat.state !== 'Z';
-  }
-
-  /** When the job's end was seen; null: not yet. */
-  private endSeenAt(nowMs: number): number | null {
-    const { run, directory } = this;
-    if (run.ends === 'usage') return this.lookForUsage() === null ? null : nowMs;
-    const writtenMs = directory === null ? changedMs(join(run.spool, 'usage')) : directory.finishedMs();
-    if (writtenMs === null) return null;
-    // A job may have ended between two samplers.
-    const { resumed, earlier } = this.predecessor;
-    return resumed === null && earlier === null ? nowMs : Math.min(nowMs, writtenMs);
-  }
-
-  private endAt(nowMs: number, endSeenMs: number | null): JobEnd | null {
-    if (endSeenMs !== null) return { status: 'finished', seenMs: endSeenMs };
-    const seenMs = this.shepherdGoneMs;
-    if (seenMs === null || (this.sampler.alive() && nowMs - seenMs <= AFTER_SHEPHERD_MS)) return null;
-    return { status: this.surroundings.shared !== null && this.usage !== null ? 'finished' : 'lost', seenMs };
   }
 
   /** Waits until the last look counts, and looks again while processes that it has seen are dying. */
@@ -494,17 +450,6 @@ export class JobFollower {
     return spent;
   }
 
-  /** Grid Engine removes the file soon after it wrote it: an epilog that could not wait for us has left a copy. */
-  private lookForUsage(): SpoolUsage | null {
-    const { run, directory } = this;
-    if (this.usage === null && existsSync(join(run.spool, 'usage'))) this.usage = readUsage(run.spool);
-    if (this.usage === null && directory?.hasCopies() === true) {
-      const copy = directory.copy('usage');
-      this.usage = copy === null ? null : parseSpoolUsage(copy);
-    }
-    return this.usage;
-  }
-
   private cpuSeconds(): number {
     return (this.predecessor.resumed?.cpuSeconds ?? 0) + this.surroundings.meter.seconds();
   }
@@ -519,7 +464,7 @@ export class JobFollower {
       key: keyOfRun(run, description, settings),
       description,
       observation,
-      usage: status === 'running' ? null : this.lookForUsage(),
+      usage: status === 'running' ? null : this.ending.usage(),
       status,
       trust: run.hooks !== 'root' ? 'self-reported' : seen ? 'root' : 'usage',
       cost: {

@@ -1,3 +1,4 @@
+import { MIB } from '../../base/units';
 import { SWAP_PEAK } from '../../sources/job/processes';
 import { TICKS_PER_SECOND } from '../../sources/proc/clock';
 import type { SpoolUsage } from '../../gridengine/spool-usage';
@@ -51,7 +52,7 @@ const iso = (ms: number | null): string | null => (ms === null ? null : new Date
 const seconds = (ms: number): number => Math.round(ms) / 1000;
 
 /** Exec and wait leave the shepherd's own small image in `ru_maxrss`; below this it says nothing of the job. */
-const SHEPHERD_IMAGE = 16 * 1024 * 1024;
+const SHEPHERD_IMAGE = 16 * MIB;
 
 /** The record of one job on one host. Pure but for noting the end gap and `ru_maxrss` in the observation's peaks. */
 export function buildRecord(parts: RecordParts): JobRecord {

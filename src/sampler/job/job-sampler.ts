@@ -1,3 +1,4 @@
+import { KIB } from '../../base/units';
 import type { JobCgroup } from '../../sources/job/job-cgroup';
 import { TICKS_PER_SECOND } from '../../sources/proc/clock';
 import type { DescriptorBudget } from '../../sources/proc/process-files';
@@ -114,7 +115,6 @@ export const nothingObserved = (): Observation => ({
   lineage: null,
 });
 
-const KIB = 1024;
 const kib = (bytes: number): number => Math.round(bytes / KIB);
 const ticksToMs = (ticks: number): number => Math.round((ticks * 1000) / TICKS_PER_SECOND);
 

@@ -12,7 +12,8 @@ import {
   writeSync,
 } from 'node:fs';
 import { basename, join } from 'node:path';
-import { reasonOf, warn } from '../../base/log';
+import { reasonOf } from '../../base/user-error';
+import { warn } from '../../base/log';
 import { lockFile, makeFifo, tryLock } from '../../native/libc';
 import { changedMs, readText } from '../../sources/files';
 import { bootId } from '../../sources/proc/clock';

@@ -1,3 +1,4 @@
+import { MIB } from '../../base/units';
 import { listenerPaths, takeLock, takeOverLock } from './directory';
 import { closeSync, mkdirSync } from 'node:fs';
 import { resourceLimit, Rlimit } from '../../native/libc';
@@ -23,7 +24,7 @@ import { Listener } from './serve';
  */
 
 /** What comes between two looks while idle: some forty thousand ends of processes. It is a limit, not an allocation. */
-const RECEIVE_BYTES = 64 * 1024 * 1024;
+const RECEIVE_BYTES = 64 * MIB;
 
 /** Started under a job's limits, where they could not be lifted: not one to keep. */
 function isLimited(): boolean {

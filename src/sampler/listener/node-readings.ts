@@ -1,6 +1,7 @@
 import { monotonicMs } from '../../base/monotonic';
 import { Helper } from '../helper/helper';
-import { reasonOf, warn } from '../../base/log';
+import { reasonOf } from '../../base/user-error';
+import { warn } from '../../base/log';
 import { printable } from '../../base/printable';
 import { NodeStore } from '../node-store/node-store';
 import { newSeriesBuffer, type SeriesBatch } from '../series/series-buffer';

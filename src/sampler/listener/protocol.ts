@@ -1,3 +1,4 @@
+import { MIB } from '../../base/units';
 import type { OomKill } from '../../sources/events/oom-kills';
 import type { Reading } from '../../sources/source';
 import { EXIT_FIELDS, type ExitAccount } from './exit-account';
@@ -141,7 +142,7 @@ export function decodeRequest(line: string): Request | null {
 }
 
 /** Splits a stream into lines; what follows the last line feed waits for the rest. */
-export function lineSplitter(take: (line: string) => void, mostBytes = 64 * 1024 * 1024): (chunk: string) => void {
+export function lineSplitter(take: (line: string) => void, mostBytes = 64 * MIB): (chunk: string) => void {
   let rest = '';
   return (chunk) => {
     const lines = (rest + chunk).split('\n');

@@ -1,3 +1,4 @@
+import { MIB } from '../../base/units';
 import { monotonicMs } from '../../base/monotonic';
 import { listenerPaths } from './directory';
 import { renameSync, rmSync, statSync } from 'node:fs';
@@ -10,7 +11,7 @@ import { OomKills } from '../../sources/events/oom-kills';
 import type { ThreadEvent } from '../../sources/events/process-events';
 import { bootId, monotonicUs } from '../../sources/proc/clock';
 import { isUnavailable, type Unavailable } from '../../sources/source';
-import { reasonOf } from '../../base/log';
+import { reasonOf } from '../../base/user-error';
 import { writePidFile } from '../job/pid-file';
 import type { Settings } from '../../record/settings';
 import { threadsOfAll } from '../../sources/proc/process-files';
@@ -35,7 +36,7 @@ const FIRST_FOLLOWER_MS = 10_000;
 /** One that receives nothing, or that a job's limits hold, gives its place up so long after its last sampler. */
 const MOST_LINGER_MS = 60_000;
 /** A sampler that takes nothing for so long must not fill our memory. */
-const MOST_UNSENT_BYTES = 64 * 1024 * 1024;
+const MOST_UNSENT_BYTES = 64 * MIB;
 const SPEND_OF_CPU_LIMIT = 0.5;
 /** Where they are not always read, the node-wide sources are: from so long after the first sampler until so long after the last. */
 const BEFORE_NODE_MS = 5000;
@@ -137,7 +138,7 @@ export class Listener {
     const take = lineSplitter((line) => {
       const request = decodeRequest(line);
       if (request !== null) this.answer(follower, request);
-    }, 1024 * 1024);
+    }, MIB);
     socket.on('data', take as (chunk: string | Buffer) => void);
     const leave = (): void => {
       if (!this.followers.delete(follower)) return;

@@ -1,8 +1,6 @@
+import { DAY_MS, HOUR_MS } from '../../base/units';
 import type { Database } from 'better-sqlite3';
 import { monotonicMs } from '../../base/monotonic';
-
-const HOUR_MS = 3_600_000;
-const DAY_MS = 24 * HOUR_MS;
 
 /** One transaction drops so many rows of a table, which takes milliseconds: other samplers wait for its lock. */
 const ROWS = 500;

@@ -1,3 +1,4 @@
+import { HOUR_MS } from '../../base/units';
 import type { Database, Statement } from 'better-sqlite3';
 import { packVarints } from '../series/varints';
 
@@ -28,7 +29,6 @@ export interface StoredProcess {
 }
 
 const MOST_IDS_REMEMBERED = 2000;
-const HOUR_MS = 3_600_000;
 
 /** The tables `sample` and `process` of node.db: written here, read by sample-series.ts. */
 export class SampleTable {

@@ -1,3 +1,4 @@
+import { DAY_MS, GIB, MIB } from '../../base/units';
 import { renameSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -6,7 +7,8 @@ import { textOfRecord, writePrivateRecord } from '../delivery/finish';
 import { takeInHanded } from '../delivery/handed-process';
 import { Heartbeat } from '../delivery/heartbeat';
 import { removeStrayCgroups } from '../job/job-cgroups';
-import { reasonOf, warn } from '../../base/log';
+import { reasonOf } from '../../base/user-error';
+import { warn } from '../../base/log';
 import { NodeStore } from './node-store';
 import type { StoredSample } from './sample-table';
 import { deliverOutbox, deliverRecord } from '../delivery/outbox-feeder';
@@ -58,8 +60,8 @@ export interface SharedStore {
 }
 
 /** node.db and its log grow past any limit below this. */
-const LEAST_FILE_SIZE = 1024 * 1024 * 1024;
-const RETRY_FOR_MS = 24 * 3600 * 1000;
+const LEAST_FILE_SIZE = GIB;
+const RETRY_FOR_MS = DAY_MS;
 const LONGEST_PAUSE_MS = 300_000;
 /** How long node.db is packed, and pruned, where it is tidied: the next time goes on. */
 const TIDY_MS = 200;
@@ -73,8 +75,6 @@ const MOST_UNSAVED_BATCHES = 500;
 const MOST_HANDED_BYTES = 60_000;
 /** Between two passes over what users hand in, where jobs end one after the other. */
 export const HANDED_PAUSE_MS = 60_000;
-const DAY_MS = 86_400_000;
-const MIB = 1024 * 1024;
 
 export function chooseStorage(conditions: StorageConditions): Storage {
   if (conditions.shared !== null) return new NodeStorage(conditions);

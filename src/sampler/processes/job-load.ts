@@ -1,3 +1,4 @@
+import { KIB } from '../../base/units';
 import type { Database } from 'better-sqlite3';
 import { unpackVarints } from '../series/varints';
 
@@ -29,8 +30,6 @@ export interface Loads {
   /** Of the largest processes of each sample, those that used most CPU time first. */
   readonly processes: readonly ProcessLoad[];
 }
-
-const KIB = 1024;
 
 interface Seen {
   firstMs: number;

@@ -1,3 +1,4 @@
+import { KIB } from '../../base/units';
 import { memoryOfAnyThread } from '../../sources/proc/process-files';
 import { isDead, type Stat } from '../../sources/proc/stat';
 import type { StatusMemory } from '../../sources/proc/status';
@@ -37,8 +38,6 @@ export interface TickReadings {
   /** No process of the job has run since the tick before, and there is one. */
   readonly asleep: boolean;
 }
-
-const KIB = 1024;
 
 /**
  * One tick's readings while they are made: each process is read in a first and in a second sweep, and where that would

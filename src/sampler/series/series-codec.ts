@@ -1,3 +1,4 @@
+import { MIB } from '../../base/units';
 import { deflateRawSync, inflateRawSync } from 'node:zlib';
 import { groupBy } from '../../base/group-by';
 
@@ -40,7 +41,7 @@ const DOUBLES = 2;
 const LARGEST = 2 ** 52 - 1;
 /** More values than this are no batch of ours: a damaged count must not fill the memory. */
 const MOST_VALUES = 16 * 1024 * 1024;
-const MOST_BYTES = 64 * 1024 * 1024;
+const MOST_BYTES = 64 * MIB;
 
 interface Writer {
   readonly unsigned: (value: number) => void;

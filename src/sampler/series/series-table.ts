@@ -1,3 +1,4 @@
+import { DAY_MS, HOUR_MS } from '../../base/units';
 import type { Database, Statement } from 'better-sqlite3';
 import { groupBy } from '../../base/group-by';
 import { monotonicMs } from '../../base/monotonic';
@@ -12,8 +13,6 @@ export interface StoredSeries {
   readonly values: readonly number[];
 }
 
-const DAY_MS = 86_400_000;
-const HOUR_MS = 3_600_000;
 /** A sampler that is late by this much writes a row of its own. */
 const LATE_MS = 60_000;
 /** So many rows of a job become one. */

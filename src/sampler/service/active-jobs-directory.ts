@@ -1,3 +1,4 @@
+import { hostLabel } from '../../gridengine/host-names';
 import { readdirSync, realpathSync, statSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { basename, join } from 'node:path';
@@ -14,8 +15,6 @@ export interface Machine {
   readonly procRoot: string;
 }
 
-const shortName = (host: string): string => (host.split('.')[0] ?? '').toLowerCase();
-
 function isDirectory(path: string): boolean {
   return statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false;
 }
@@ -23,7 +22,7 @@ function isDirectory(path: string): boolean {
 /** `DIRECTORY/HOST`, however long the name that Grid Engine gives this host. */
 function below(directory: string, host: string): string | null {
   try {
-    const names = readdirSync(directory).filter((name) => shortName(name) === shortName(host));
+    const names = readdirSync(directory).filter((name) => hostLabel(name) === hostLabel(host));
     const exact = names.find((name) => name === host) ?? names[0];
     return exact === undefined ? null : join(directory, exact);
   } catch {
@@ -35,7 +34,7 @@ function below(directory: string, host: string): string | null {
 function ofExecd(owners: ReadonlySet<number>, { host, procRoot }: Machine): string | null {
   const execd = daemons(owners, procRoot).find(
     ({ name, directory }) =>
-      name === 'sge_execd' && directory !== null && shortName(basename(directory)) === shortName(host),
+      name === 'sge_execd' && directory !== null && hostLabel(basename(directory)) === hostLabel(host),
   );
   return execd?.directory ?? null;
 }

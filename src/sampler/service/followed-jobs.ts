@@ -1,5 +1,6 @@
 import { monotonicMs } from '../../base/monotonic';
-import { reasonOf, warn } from '../../base/log';
+import { reasonOf } from '../../base/user-error';
+import { warn } from '../../base/log';
 import { resourceLimit, Rlimit } from '../../native/libc';
 import type { JobRecord } from '../../record/record';
 import type { Settings } from '../../record/settings';

@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { monotonicMs } from '../../base/monotonic';
-import { reasonOf, warn } from '../../base/log';
+import { reasonOf } from '../../base/user-error';
+import { warn } from '../../base/log';
 import type { Settings } from '../../record/settings';
 import { destinationNow, type Destination } from '../delivery/destination';
 import { Heartbeat } from '../delivery/heartbeat';

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { reasonOf, warn } from '../../base/log';
+import { reasonOf } from '../../base/user-error';
+import { warn } from '../../base/log';
 import { monotonicMs } from '../../base/monotonic';
 import { DISABLED_FILE } from '../delivery/node-status';
 import { loadSettings, type Settings } from '../../record/settings';

@@ -1,5 +1,6 @@
 import { fileState } from '../../base/file-state';
-import { logChanges, reasonOf } from '../../base/log';
+import { reasonOf } from '../../base/user-error';
+import { logChanges } from '../../base/log';
 import { loadSettings, type Settings } from '../../record/settings';
 
 /** The settings that say what a caller may see. */

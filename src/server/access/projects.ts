@@ -1,10 +1,10 @@
+import { DAY_MS } from '../../base/units';
 import { MEMBER_DAYS, NO_PROJECT, provesMembership } from '../../record/membership';
 import type { AccountingReader } from '../../accounting/store';
 import type { AccountingService } from '../accounting/accounting-thread';
 import { cachedLookup } from '../cached-lookup';
 import { FULL_ACCESS } from './access';
 
-const DAY_MS = 86_400_000;
 /** Of each project, newest first: one of them that can be believed is enough. */
 const LOOKED_AT = 20;
 

@@ -1,9 +1,10 @@
+import { HOUR_MS } from '../../base/units';
 import { createHash, randomBytes } from 'node:crypto';
 
 /** Who has signed in: a user of this system, or the holder of a token. */
 export type Credential = { readonly uid: number } | { readonly token: string };
 
-const SESSION_MS = 12 * 3_600_000;
+const SESSION_MS = 12 * HOUR_MS;
 const INVITATION_MS = 5 * 60_000;
 /** The oldest give way: each takes some hundred bytes. */
 const MOST = 10_000;

@@ -1,11 +1,12 @@
+import { MIB } from '../../base/units';
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { closeSync, constants, fstatSync, openSync, readFileSync } from 'node:fs';
 import { fileState } from '../../base/file-state';
-import { reasonOf } from '../../base/log';
+import { reasonOf } from '../../base/user-error';
 
 /** Shorter ones can be guessed. */
 const SHORTEST = 16;
-const LONGEST_FILE_BYTES = 1024 ** 2;
+const LONGEST_FILE_BYTES = MIB;
 const GROUP_OR_OTHERS = 0o077;
 
 const digest = (token: string): Buffer => createHash('sha256').update(token).digest();

@@ -94,7 +94,7 @@ export async function answerArray(
   const isAsked = tasks !== null && tasks.cluster === (wanted ?? tasks.cluster);
   const records = isAsked ? [...tasks.records()] : [];
   if (!isAsked || records.length < 2 || !records.every(sees))
-    throw new HttpProblem(404, 'this is no array job that can be answered so; ask /v1/job');
+    throw new HttpProblem(404, 'this is not an array job that can be answered so; ask /v1/job');
   const { reruns, cluster } = tasks;
 
   const bad = records.filter(endedBadly);

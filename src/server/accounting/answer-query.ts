@@ -186,7 +186,7 @@ async function answerTasks(query: TaskTableQuery, access: Access, reader: Accoun
     table !== null &&
     table.ids.length > 0 &&
     [...briefRecords(table, ['owner', 'project'])].every((record) => seesAll(record, access));
-  if (!isWhole) throw new HttpProblem(404, 'this is no array of many tasks that can be answered so; ask /v1/job');
+  if (!isWhole) throw new HttpProblem(404, 'this is not an array of many tasks that can be answered so; ask /v1/job');
   return { schema: RECORD_SCHEMA, ...withOwnWords(table) };
 }
 

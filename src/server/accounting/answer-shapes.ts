@@ -275,7 +275,7 @@ export const recordsAnswer = part('Records', object({ schema, records: many(list
 const cells: Shape<readonly Cell[]> = {
   read: (value) => {
     const isCell = (cell: unknown): boolean => cell === null || typeof cell === 'number' || typeof cell === 'string';
-    return Array.isArray(value) && value.every(isCell) ? (value as readonly Cell[]) : fail('is no list of cells');
+    return Array.isArray(value) && value.every(isCell) ? (value as readonly Cell[]) : fail('is not a list of cells');
   },
   schema: { type: 'array', items: { type: ['number', 'string', 'null'] } },
 };

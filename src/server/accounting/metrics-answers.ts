@@ -1,3 +1,4 @@
+import { DAY_MS } from '../../base/units';
 import { checkJson, type Shape } from '../../base/shape';
 import type { DaySums } from '../../export/prometheus/server-metrics';
 import type { NodeHeartbeat } from '../../record/node-status';
@@ -7,7 +8,6 @@ import type { AccountingService } from './accounting-thread';
 import type { AccountingQuery } from './answer-query';
 import { nodesAnswer, summaryAnswer } from './answer-shapes';
 
-const DAY_MS = 86_400_000;
 const KEEP_SUMS_MS = 300_000;
 /** As often as hosts send one. */
 const KEEP_HEARTBEATS_MS = 60_000;

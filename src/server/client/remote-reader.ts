@@ -1,3 +1,4 @@
+import { DAY_MS } from '../../base/units';
 import { arrangeAttempts } from '../../accounting/attempts';
 import { OwnNumbers } from '../../accounting/own-numbers';
 import { problemOf } from '../../base/problem-document';
@@ -39,7 +40,6 @@ const ASKED_AT_ONCE = 16;
 
 /** HTTP: the job has more records than one answer holds. */
 const TOO_LARGE = 413;
-const DAY_MS = 86_400_000;
 
 const NOTHING: JobAnswer = { records: [], older_incarnations: 0, newer_incarnations: 0 };
 

@@ -1,3 +1,4 @@
+import { MIB } from '../../base/units';
 import { Agent } from 'node:http';
 import { UserError } from '../../base/user-error';
 import { socketGet } from '../../live/socket-get';
@@ -28,7 +29,7 @@ export class ClientError extends UserError {
 }
 
 /** Above the server's own limits (MOST_RECORDS of the largest records). */
-const LARGEST_ANSWER_BYTES = 256 * 1024 ** 2;
+const LARGEST_ANSWER_BYTES = 256 * MIB;
 /** The server gives up after 20 s itself. */
 const PATIENCE_MS = 30_000;
 
@@ -45,7 +46,7 @@ function parsed(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch (error) {
-    throw new ClientError('its answer is no JSON', undefined, error);
+    throw new ClientError('its answer is not JSON', undefined, error);
   }
 }
 

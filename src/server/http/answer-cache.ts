@@ -1,7 +1,8 @@
+import { MIB } from '../../base/units';
 import type { Body } from './body';
 
 /** Far more than a site has routes and kinds of callers; what is above is made anew each time. */
-const MOST_BYTES = 96 * 1024 ** 2;
+const MOST_BYTES = 96 * MIB;
 const MOST_ENTRIES = 1000;
 
 /** Keeps serialised answers of the newest state, oldest out first, so that any number of callers cost one of each. */

@@ -1,3 +1,4 @@
+import { MIB } from '../../base/units';
 import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { HttpProblem } from './http-problem';
@@ -14,7 +15,7 @@ const MOST_UNDER_WAY = 8;
  * Answers lie in memory until they are read: so many bytes of them to one user, or one host. Of this host's own
  * connections, which may be a proxy's for everybody, to each.
  */
-const MOST_UNREAD_BYTES = 128 * 1024 * 1024;
+const MOST_UNREAD_BYTES = 128 * MIB;
 
 /** Counts the connections of each uid over a unix socket, and of each host, so that none takes those of all others. */
 export class ConnectionLimit {

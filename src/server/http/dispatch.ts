@@ -22,7 +22,7 @@ function decode(part: string): string {
   try {
     return decodeURIComponent(part);
   } catch {
-    throw new HttpProblem(400, 'the path holds a % that is no code; write %25 for it');
+    throw new HttpProblem(400, 'the path holds a % that is not a code; write %25 for it');
   }
 }
 

@@ -87,7 +87,7 @@ async function prepareSocket(path: string): Promise<void> {
   const found = lstatSync(path, { throwIfNoEntry: false });
   if (found === undefined) return;
   if (!found.isSocket())
-    throw new UserError(`can't listen on ${path}: a file that is no socket lies there; remove it, or give --socket`);
+    throw new UserError(`can't listen on ${path}: a file that is not a socket lies there; remove it, or give --socket`);
   if (await answers(path))
     throw new UserError(`can't listen on ${path}: another server answers there; stop it, or give --socket`);
   unlinkSync(path);

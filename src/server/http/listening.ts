@@ -1,7 +1,6 @@
 import type { Server } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { reasonOf } from '../../base/log';
-import { UserError } from '../../base/user-error';
+import { UserError, reasonOf } from '../../base/user-error';
 import { listenAddressText, listenAt, siteUrl, type ListenAddress } from './listen';
 
 const LAST_ANSWERS_MS = 5000;

@@ -1,6 +1,6 @@
 import { createServer, STATUS_CODES, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import { reasonOf } from '../../base/log';
+import { reasonOf } from '../../base/user-error';
 import type { Caller } from '../access/caller';
 import { sessionCookie } from '../access/signed-in';
 import { ConnectionLimit } from './connection-limit';
@@ -70,7 +70,7 @@ function refuse(error: NodeJS.ErrnoException, socket: Socket): void {
     socket.destroy();
     return;
   }
-  endWith(FAULTS[error.code ?? ''] ?? new HttpProblem(400, 'this is no HTTP request'), socket);
+  endWith(FAULTS[error.code ?? ''] ?? new HttpProblem(400, 'this is not an HTTP request'), socket);
 }
 
 function endWith(problem: HttpProblem, socket: Socket): void {

@@ -1,6 +1,6 @@
 import type { ClusterView } from '../../live/cluster-view';
 import type { Snapshot } from '../../live/snapshot';
-import { reasonOf } from '../../base/log';
+import { reasonOf } from '../../base/user-error';
 
 /** What the live routes answer from: another object whenever something has changed. */
 export interface LiveCluster {

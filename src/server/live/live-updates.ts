@@ -3,7 +3,8 @@ import { ownSource, startPolling, type Polling, type Source } from '../../live/p
 import type { ClusterView } from '../../live/cluster-view';
 import type { Snapshot } from '../../live/snapshot';
 import { viewCluster } from '../../live/view';
-import { logChanges, reasonOf } from '../../base/log';
+import { reasonOf } from '../../base/user-error';
+import { logChanges } from '../../base/log';
 import type { JobRecord } from '../../record/record';
 import { RequestRules } from '../../record/request-rules';
 import type { Settings } from '../../record/settings';

@@ -1,3 +1,4 @@
+import { DAY_MS, HOUR_MS } from '../../base/units';
 import { TOTALS_NAMES } from '../../record/totals';
 import type { RecordFilter, RecordSort, RecordsQuery } from '../../accounting/store';
 import type { SummaryQuery } from '../../accounting/summary';
@@ -115,7 +116,7 @@ const arrayRoute = route({
   problems: [404, 503],
   answer: (asked) => {
     const { job } = asked.values;
-    if (job.task !== null) throw new HttpProblem(404, `a task is no array; ask /v1/job/${job.job}.${job.task}`);
+    if (job.task !== null) throw new HttpProblem(404, `a task is not an array; ask /v1/job/${job.job}.${job.task}`);
     return ask(asked, arrayQuestion(asked.values, asked.site));
   },
 });
@@ -136,8 +137,6 @@ const tasksRoute = route({
     return ask(asked, { what: 'tasks', query: { job_id: job.job, fields, rows } });
   },
 });
-
-const DAY_MS = 86_400_000;
 
 /** The last week where nothing else is asked for. */
 export function intervalOf(
@@ -297,8 +296,6 @@ const classRoute = route({
   problems: [403, 503],
   answer: (asked) => ask(asked, classQuestion(asked.values)),
 });
-
-const HOUR_MS = 3_600_000;
 
 const runningRoute = route({
   path: '/v1/running',

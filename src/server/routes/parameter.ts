@@ -1,4 +1,5 @@
 import type { LiveOption, LiveOptions } from '../../report/live/live-options';
+import { readSpan } from '../../base/span';
 import { oneOf, type Schema } from '../../base/shape';
 
 /** What a request can say, in its path or behind the `?`. `read` gives null for what is invalid. */
@@ -96,13 +97,12 @@ export function queryJobs(
   };
 }
 
-const UNIT_MS: Readonly<Record<string, number>> = { m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 };
 const LAST_MS = 253402300799999;
 
 /** ms since the epoch of "7d" (ago), "2026-11-01", "2026-11-01T08:00:00Z" (UTC where no zone is given), or itself. */
 function readTime(text: string, now: number): number | null {
-  const span = /^(\d{1,6})([mhdw])$/.exec(text);
-  if (span !== null) return Math.max(0, now - Number(span[1]) * (UNIT_MS[span[2] ?? ''] ?? 0));
+  const span = readSpan(text);
+  if (span !== null) return Math.max(0, now - span);
   if (/^\d{1,15}$/.test(text)) return Number(text) <= LAST_MS ? Number(text) : null;
   const moment = /^(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d(?::\d\d(?:\.\d{1,3})?)?)(Z|[+-]\d\d:\d\d)?)?$/.exec(text);
   if (moment === null) return null;

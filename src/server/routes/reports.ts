@@ -1,5 +1,6 @@
+import { MIB } from '../../base/units';
 import { existsSync } from 'node:fs';
-import { reasonOf } from '../../base/log';
+import { reasonOf } from '../../base/user-error';
 import { readUntrusted, UnreadError } from '../../base/read-untrusted';
 import { anything, constant, described, list, object, string } from '../../base/shape';
 import { RECORD_SCHEMA } from '../../record/record';
@@ -12,7 +13,7 @@ import { route, type RouteRequest } from './route';
 /** A report names every owner: who does not see all jobs sees none. */
 type Asked = Pick<RouteRequest<Parameters>, 'site' | 'access'>;
 
-const LARGEST_BYTES = 64 * 1024 ** 2;
+const LARGEST_BYTES = 64 * MIB;
 
 /** The days of which a nightly report is kept that the caller may read, the latest first. Throws HttpProblem. */
 export function daysOfReports({ site, access }: Asked): readonly string[] {

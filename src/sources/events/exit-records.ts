@@ -1,3 +1,4 @@
+import { KIB, MIB } from '../../base/units';
 import { forEachAttribute, GENLMSGHDR_BYTES, genericPayload, holdsMessage, NLMSGHDR_BYTES } from './netlink-messages';
 import { DELAYS, taskstatsAt } from './taskstats';
 
@@ -53,8 +54,6 @@ const TYPE_PID = 1;
 const TYPE_STATS = 3;
 const TYPE_AGGR_PID = 4;
 const CMD_ATTR_REGISTER_CPUMASK = 3;
-const KIB = 1024;
-const MIB = 1024 * KIB;
 /** What the kernel counts in other units. */
 const UNITS = [
   ['rssBytes', KIB],

@@ -1,3 +1,4 @@
+import { reasonOf } from '../../base/user-error';
 import { readlinkSync } from 'node:fs';
 import { LibcError } from '../../native/libc';
 import { enterNetworkNamespace } from '../../native/namespace';
@@ -77,7 +78,7 @@ export function openKernelEvents(options: KernelEventsOptions): KernelEvents | U
     if (options.namespacePath !== null) leave = enterNetworkNamespace(options.namespacePath);
   } catch (error) {
     // Perhaps it is the one that this process is in: the kernel will say so.
-    notEntered = `can't enter ${options.namespacePath ?? ''} (${messageOf(error)})`;
+    notEntered = `can't enter ${options.namespacePath ?? ''} (${reasonOf(error)})`;
   }
   const events = openProcessEvents(options.receiveBytes);
   const refused = isUnavailable(events) && events.fix === NAMESPACE_FIX;
@@ -87,7 +88,7 @@ export function openKernelEvents(options: KernelEventsOptions): KernelEvents | U
     leave();
   } catch (error) {
     for (const stream of [events, records]) if (!isUnavailable(stream)) stream.close();
-    return unavailable(`can't leave ${options.namespacePath ?? ''}: ${messageOf(error)}`);
+    return unavailable(`can't leave ${options.namespacePath ?? ''}: ${reasonOf(error)}`);
   }
   return together(events, records);
 }
@@ -206,7 +207,7 @@ function noProcessEvents(error: unknown): Unavailable {
     case ECONNREFUSED:
       return unavailable(`process events and exit records: ${OTHER_NETWORK}`, NAMESPACE_FIX);
     default:
-      return unavailable(`process events: ${messageOf(error)}`);
+      return unavailable(`process events: ${reasonOf(error)}`);
   }
 }
 
@@ -249,7 +250,7 @@ function noTaskstats(error: unknown): Unavailable {
     case EINVAL:
       return unavailable('exit records: refused, as in a PID or user namespace');
     default:
-      return unavailable(`exit records: ${messageOf(error)}`);
+      return unavailable(`exit records: ${reasonOf(error)}`);
   }
 }
 
@@ -272,5 +273,3 @@ function foreignNamespace(): Unavailable | null {
 }
 
 const errnoOf = (error: unknown): number => (error instanceof LibcError ? error.errno : 0);
-
-const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));

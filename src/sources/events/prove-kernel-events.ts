@@ -1,3 +1,4 @@
+import { MIB } from '../../base/units';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -24,7 +25,7 @@ export interface KernelEventsProof {
 const PROOF_MS = 1000;
 const CHILD_MS = 30_000;
 const STEP_MS = 5;
-const RECEIVE_BYTES = 4 * 1024 * 1024;
+const RECEIVE_BYTES = 4 * MIB;
 
 /** Runs /bin/true and sees which events the kernel sends: silence is the sign of another network namespace. Never throws. */
 export async function proveKernelEvents(namespacePath: string | null): Promise<KernelEventsProof> {

@@ -1,5 +1,5 @@
 import { LibcError } from '../../native/libc';
-import { openNetlink, type NetlinkSocket } from '../../native/netlink';
+import { openNetlink, type NetlinkSocket, type OnMessage } from '../../native/netlink';
 import {
   errorOf,
   forEachAttribute,
@@ -17,8 +17,6 @@ const CTRL_ATTR_FAMILY_ID = 1;
 const CTRL_ATTR_FAMILY_NAME = 2;
 const ENOENT = 2;
 const EPROTO = 71;
-
-type OnMessage = (buffer: Buffer, offset: number, length: number) => void;
 
 /** A generic netlink socket that knows the number of the TASKSTATS family. */
 interface TaskstatsSocket {

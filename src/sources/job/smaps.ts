@@ -1,3 +1,5 @@
+import { KIB } from '../../base/units';
+
 /** Memory of one address space, each page divided by how many processes map it. Bytes; null: this kernel does not have it. */
 export interface SharedMemory {
   readonly pss: number;
@@ -15,8 +17,6 @@ export interface SharedMemory {
   /** Pages of hugetlbfs, which are not in `pss`. */
   readonly hugetlb: number;
 }
-
-const KIB = 1024;
 
 /** `1c2000-1c4000 rw-p 00000000 00:00 0   NAME` or `Pss:   12 kB`. At most 12 digits: a PiB, well below 2^53 bytes. */
 const LINE = /^(?:([0-9a-f]+-[0-9a-f]+ .*)|([A-Z][A-Za-z_]+): +(\d{1,12}) kB)$/gm;

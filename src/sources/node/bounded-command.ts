@@ -16,7 +16,7 @@ export function commandWords(command: string): readonly string[] {
 export function whyNotRunnable(words: readonly string[], fix: string): Unavailable | null {
   const [program] = words;
   if (program === undefined) return unavailable('no command is configured', fix);
-  if (!isAbsolute(program)) return unavailable(`${plainName(program)} is no absolute path`, fix);
+  if (!isAbsolute(program)) return unavailable(`${plainName(program)} is not an absolute path`, fix);
   try {
     accessSync(program, constants.X_OK);
     return null;

@@ -1,3 +1,5 @@
+import { GIB, MIB } from '../../base/units';
+
 /** What a DRM driver says of one open descriptor in /proc/PID/fdinfo/FD (Documentation/gpu/drm-usage-stats.rst). */
 export interface DrmClient {
   readonly driver: string;
@@ -15,7 +17,7 @@ export type DrmEngine =
   | { readonly name: string; readonly busyNs: number }
   | { readonly name: string; readonly cycles: number; readonly totalCycles: number };
 
-const FACTOR: Readonly<Record<string, number>> = { '': 1, KiB: 1024, MiB: 1024 ** 2, GiB: 1024 ** 3 };
+const FACTOR: Readonly<Record<string, number>> = { '': 1, KiB: 1024, MiB: MIB, GiB: GIB };
 
 function bytesOf(text: string): number | null {
   const match = /^(\d{1,16})(?: (KiB|MiB|GiB))?$/.exec(text);

@@ -1,3 +1,4 @@
+import { MIB } from '../../base/units';
 import type { GpuProcess, GpuState } from './gpu';
 
 /** Fields that every driver since 340 knows; one unknown field would fail the whole query. */
@@ -16,7 +17,6 @@ export const SMI_PROCESS_FIELDS = ['gpu_uuid', 'pid', 'used_memory'] as const;
 
 export const SMI_FORMAT = '--format=csv,noheader,nounits';
 
-const MIB = 1024 * 1024;
 const UUID = /^(GPU|MIG)-[\w/-]{4,100}$/;
 
 /** "12", "12.50", "12 MiB"; null: "[N/A]", "[Not Supported]", "ERR!", "[Unknown Error]" and whatever else is no number. */

@@ -1,3 +1,4 @@
+import { MIB } from '../../base/units';
 import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { Nvml } from '../../native/nvml';
@@ -148,7 +149,7 @@ function smiReader(path: string, timeoutSeconds: number): Reader {
       stdio: ['ignore', 'pipe', 'ignore'],
       timeout: timeoutSeconds * 1000,
       killSignal: 'SIGKILL',
-      maxBuffer: 4 * 1024 * 1024,
+      maxBuffer: 4 * MIB,
     });
     if (error !== undefined) {
       const { code } = error as NodeJS.ErrnoException;

@@ -29,7 +29,7 @@ describe('passwordIn', () => {
 });
 
 describe('readPassword', () => {
-  it('refuses a file that others can read, a link, and what is no file', () => {
+  it('refuses a file that others can read, a link, and what is not a file', () => {
     const directory = temporaryDirectory();
     const path = join(directory, 'pgpass');
     writeFileSync(path, '*:*:*:hooks:secret\n', { mode: 0o600 });
@@ -40,7 +40,7 @@ describe('readPassword', () => {
     chmodSync(path, 0o600);
     symlinkSync(path, join(directory, 'link'));
     assert.throws(() => readPassword(join(directory, 'link'), WHOSE), /can't be read \(ELOOP\)/);
-    assert.throws(() => readPassword(directory, WHOSE), /no small file/);
+    assert.throws(() => readPassword(directory, WHOSE), /not a small file/);
     assert.throws(() => readPassword(join(directory, 'none'), WHOSE), /can't be read \(ENOENT\)/);
   });
 

@@ -56,7 +56,7 @@ describe('parseLocation', () => {
       ['postgres://db/a?sslmode=verify-full&sslrootcert=x', /no absolute path/],
       ['postgres://db/a?options=-c%20x', /option "options"/],
       ['postgres://db:0/a', /port/],
-      ['postgres://a:b:c/x', /is no host/],
+      ['postgres://a:b:c/x', /is not a host/],
     ] as const) {
       const location = parseLocation(url);
       assert.match('error' in location ? location.error : '', problem, url);

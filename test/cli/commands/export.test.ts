@@ -128,7 +128,7 @@ describe('qmemacct export', () => {
       [['records', '--format', 'xlsx'], /xlsx.*csv, jsonl, parquet, hdf5, sqlite/],
       [['everything'], /records, series, samples/],
       [['records', '--format', 'parquet'], /--format parquet needs --output FILE/],
-      [['records', '--columns', 'salary'], /"salary" is no column/],
+      [['records', '--columns', 'salary'], /"salary" is not a column/],
       [['records', '--json'], /write --format jsonl/],
       [['records', '--metric', 'rss'], /--metric is for samples/],
     ] as const) {

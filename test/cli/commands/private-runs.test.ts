@@ -22,7 +22,7 @@ async function newUser(): Promise<(...words: readonly string[]) => ReturnType<ty
 }
 
 describe('a private run', () => {
-  it('has a name that is no job number, by which it is shown, and lists say so', async () => {
+  it('has a name that is not a job number, by which it is shown, and lists say so', async () => {
     const user = await newUser();
     const run = user('run', '--', 'sleep', '0.3');
     assert.equal(run.status, 0, run.stderr);

@@ -110,10 +110,10 @@ describe('a list of the jobs of a class', () => {
 
   it('finds nothing where there is nothing, and says what classes there are', async () => {
     assert.equal((await list(everything, { class: 'swarm' }, growing())).status, 1);
-    await assert.rejects(list(everything, { class: 'leek' }), /--class: "leek" is no class; did you mean "leak"\?/);
+    await assert.rejects(list(everything, { class: 'leek' }), /--class: "leek" is not a class; did you mean "leak"\?/);
     await assert.rejects(
       list(everything, { class: 'zzzzzz' }),
-      /--class: "zzzzzz" is no class; known are memory-close, /,
+      /--class: "zzzzzz" is not a class; known are memory-close, /,
     );
   });
 
@@ -327,7 +327,7 @@ describe('qmemacct jobs', () => {
     assert.ok(narrow.output.split('\n').every((line) => line.length <= 70));
     const help = await list(jobs({}), { columns: 'help', accounting: '/nonexistent' });
     assert.match(help.output, /^--columns +heading +says\n/);
-    await assert.rejects(list(jobs({}), { columns: 'job,toString' }), /"toString" is no column; --columns help/);
+    await assert.rejects(list(jobs({}), { columns: 'job,toString' }), /"toString" is not a column; --columns help/);
     await assert.rejects(list(jobs({}), { columns: 'job', json: true }), /--columns is for people/);
   });
 

@@ -63,7 +63,7 @@ describe('doctor on the nightly job', () => {
     done('2026-11-20');
     const [, ...mail] = check({ mail_admins: ['root'], mail_server: 'smtp://mail.example.org' });
     assert.deepEqual(mail, ['ok mail: by mail.example.org:25, from qmemacct']);
-    assert.match(check({ mail_admins: ['a b'] })[1] ?? '', /^problem mail: mail_admins: "a b" is no address/);
+    assert.match(check({ mail_admins: ['a b'] })[1] ?? '', /^problem mail: mail_admins: "a b" is not an address/);
     assert.match(check({ mail_owners: 'all' })[2] ?? '', /^warning digests: .*digest is missing: users can't say/);
   });
 });

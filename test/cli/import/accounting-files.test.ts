@@ -3,7 +3,7 @@ import { mkdirSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { describe, it } from 'node:test';
 import { accountingFilesIn, changedFiles, passedOverIn } from '../../../src/cli/import/accounting-files';
-import { progressText } from '../../../src/cli/import/import-progress';
+import { progressText } from '../../../src/cli/commands/import';
 import { temporaryDirectory } from '../../support/temporary-directory';
 
 describe('accountingFilesIn', () => {

@@ -72,7 +72,7 @@ describe('whether the loader has a say in a program', () => {
       `\x7fELF\x02\x01${'\xff'.repeat(200)}`,
     ]) {
       writeFileSync(path, bytes, 'latin1');
-      assert.match(loaderReason(path) ?? 'static', /no ELF program|damaged/);
+      assert.match(loaderReason(path) ?? 'static', /not an ELF program|damaged/);
     }
   });
 });
@@ -92,9 +92,9 @@ describe('the env of root hooks where Grid Engine leaves LD_AUDIT', { skip: NEED
     const env = join(directory, 'env');
     assert.match(unsafeEnv('/usr/bin/env') ?? 'safe', /linked dynamically/);
     assert.match(unsafeEnv(env) ?? 'safe', /is not there/);
-    assert.match(unsafeEnv(directory) ?? 'safe', /is no file/);
+    assert.match(unsafeEnv(directory) ?? 'safe', /is not a file/);
     writeFileSync(env, '#!/bin/sh\nexec /usr/bin/env "$@"\n', { mode: 0o755 });
-    assert.match(unsafeEnv(env) ?? 'safe', /no ELF program/);
+    assert.match(unsafeEnv(env) ?? 'safe', /not an ELF program/);
     copyFileSync(BUSYBOX, env);
     assert.equal(unsafeEnv(env), null);
     chmodSync(env, 0o777);

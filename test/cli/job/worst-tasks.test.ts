@@ -67,8 +67,8 @@ describe('the worst tasks of a parallel array that nobody sampled', () => {
       assert.deepEqual([status, warnings], [1, 'qmemacct: --worst: no memory is known of any task\n']);
     });
 
-  it('are left out of a job that is no array, which is shown all the same', async () => {
+  it('are left out of a job that is not an array, which is shown all the same', async () => {
     const { status, warnings } = await worst(ALONE);
-    assert.deepEqual([status, warnings], [0, `qmemacct: job ${ALONE} is no array: --worst left out\n`]);
+    assert.deepEqual([status, warnings], [0, `qmemacct: job ${ALONE} is not an array: --worst left out\n`]);
   });
 });

@@ -30,8 +30,8 @@ describe('mail_server', () => {
     const wrong = (text: string, pattern: RegExp): void => {
       assert.throws(() => parseMailServer(text), pattern);
     };
-    wrong('http://mail', /is no mail server/);
-    wrong('smtp://', /is no mail server/);
+    wrong('http://mail', /is not a mail server/);
+    wrong('smtp://', /is not a mail server/);
     wrong(
       'smtp://bob:secret@mail',
       /mail_server = "smtp:\/\/bob:\.\.\.@mail".*belongs in the file of mail_credentials/,

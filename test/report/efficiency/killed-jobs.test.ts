@@ -133,6 +133,15 @@ describe('jobs that memory ended', () => {
     assert.deepEqual(line.cause?.causes, account?.causes);
   });
 
+  it('have the memory that Grid Engine counted where nobody measured it', async () => {
+    const counted = { ...atLimit, failed: 37, grid_engine: tenMinutesOf({ maxvmem_bytes: 4.2 * GIB }) };
+    const unmeasured = { peak_rss: null, peak_rss_swap: null, peak_vmem: null, peak_process_vmem: null };
+    const report = await sampleReport({}, [{ ...counted, ...unmeasured }]);
+    const text = renderReport(report, testScreen({ width: 100 })).join('\n');
+    assert.match(text, /Ended by memory[^]* 4 GiB +~4\.20 GiB [^]*Peaks with ~ are of Grid Engine \(maxvmem\)/);
+    assert.match(renderReportHtml(report), />~4\.20 GiB</);
+  });
+
   it('are named harmlessly, whoever named the program', async () => {
     const hostile = {
       ...atLimit,

@@ -114,7 +114,7 @@ describe('the expressions of rules', () => {
     assert.equal(problemOf(''), '0: ends where a value should be');
     assert.equal(
       problemOf('memory > 4G'),
-      '9: "G" is no unit; known are %, B, KiB, MiB, GiB, TiB, kB, MB, GB, TB, ms, s, min, h, d, J, kWh',
+      '9: "G" is not a unit; known are %, B, KiB, MiB, GiB, TiB, kB, MB, GB, TB, ms, s, min, h, d, J, kWh',
     );
     assert.equal(problemOf('memory > 10min'), '7: ">" of bytes and seconds');
     assert.equal(problemOf('memory + slots > 0'), '7: "+" of bytes and a plain number');
@@ -122,7 +122,7 @@ describe('the expressions of rules', () => {
     assert.equal(problemOf('memory > 1GiB > 2GiB'), '14: a comparison of a comparison: write "and" between two');
     assert.equal(problemOf('memory > ; rm'), '9: ";" means nothing here');
     assert.equal(problemOf("queue = 'all.q"), '8: a text has no end');
-    assert.equal(problemOf('eval(1)'), '0: "eval" is no function; known are min, max, abs, like');
+    assert.equal(problemOf('eval(1)'), '0: "eval" is not a function; known are min, max, abs, like');
     assert.equal(problemOf('min(1)'), '0: min takes 2 to 8 values');
     assert.equal(problemOf('ok and slots'), '7: a plain number where a condition should be');
     assert.equal(problemOf('constructor > 1'), '0: "constructor" is not known');

@@ -251,12 +251,12 @@ describe('a file of rules', () => {
     assert.deepEqual(problemsOf(ruleText('cost = "slots"')), [
       '[mine] cost, character 1: is neither memory times time nor slots times time',
     ]);
-    assert.deepEqual(problemsOf(ruleText('hind = "x"')), ['[mine] hind: is no key; did you mean "hint"?']);
+    assert.deepEqual(problemsOf(ruleText('hind = "x"')), ['[mine] hind: is not a key; did you mean "hint"?']);
     assert.deepEqual(problemsOf(ruleText('requires = ["gpu_hold"]')), [
-      '[mine] requires: "gpu_hold" is no field or metric; did you mean "gpu_held"?',
+      '[mine] requires: "gpu_hold" is not a field or metric; did you mean "gpu_held"?',
     ]);
     assert.deepEqual(problemsOf(ruleText('hint = "{wallclock_secods} {slots +}"')), [
-      '[mine] hint, character 2: "wallclock_secods" is no field or metric; did you mean "wallclock_seconds"?',
+      '[mine] hint, character 2: "wallclock_secods" is not a field or metric; did you mean "wallclock_seconds"?',
       '[mine] hint, character 28: ends where a value should be',
     ]);
     assert.deepEqual(

@@ -69,7 +69,7 @@ describe('the private record', () => {
     assert.deepEqual(JSON.parse(readPrivateRecord(directory) ?? ''), withHosts);
   });
 
-  it('is no directory', () => {
+  it('is not a directory', () => {
     const directory = temporaryDirectory();
     mkdirSync(join(directory, 'record.json'));
     assert.equal(readPrivateRecord(directory), null);

@@ -88,7 +88,7 @@ describe('a series buffer', () => {
     );
   });
 
-  it('leaves out what belongs to one process, is no number, or no metric of ours', () => {
+  it('leaves out what belongs to one process, is not a number, or no metric of ours', () => {
     const buffer = newSeriesBuffer(METRICS);
     buffer.add('a', 1, [{ ...reading('a_x', 5), pid: 7 }, reading('a_seconds', Number.NaN), reading('c', 1)]);
     assert.deepEqual(buffer.take(), []);

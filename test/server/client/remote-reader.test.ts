@@ -143,7 +143,7 @@ describe('RemoteReader', () => {
     const owner = killedAtLimit.owner;
     for (const level of ['own', 'anonymous'] as const) {
       assert.match(await answerQuery(question, { level, user: owner }, direct), /^\{"schema":1,/);
-      await assert.rejects(answerQuery(question, { level, user: 'mallory' }, direct), /this is no array/);
+      await assert.rejects(answerQuery(question, { level, user: 'mallory' }, direct), /this is not an array/);
     }
   });
 

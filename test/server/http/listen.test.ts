@@ -58,10 +58,10 @@ describe('listenAt', () => {
     assert.ok(existsSync(path));
   });
 
-  it('removes no file that is no socket', async (t) => {
+  it('removes no file that is not a socket', async (t) => {
     const path = join(temporaryDirectory(), 's');
     writeFileSync(path, 'precious');
-    assert.match(await fault(t, { kind: 'socket', path }), /a file that is no socket lies there/);
+    assert.match(await fault(t, { kind: 'socket', path }), /a file that is not a socket lies there/);
     assert.ok(lstatSync(path).isFile());
   });
 

@@ -49,7 +49,7 @@ describe('a request that is not answered as asked', () => {
       ['//qhost', 404, /nothing is at this address/],
       ['/../../etc/passwd', 404, /nothing is at this address/],
       ['/v1/job/x', 400, /"job" is invalid; write 4711/],
-      ['/v1/job/%zz', 400, /holds a % that is no code/],
+      ['/v1/job/%zz', 400, /holds a % that is not a code/],
       ['/v1/owner/', 400, /"owner" is invalid/],
       ['/v1/owner/bob?since=never', 400, /"since" is invalid; write 7d/],
       ['/v1/owner/bob?since=1d&until=2d', 400, /"since" is not before "until"/],
@@ -102,7 +102,10 @@ describe('a request that is not answered as asked', () => {
 
   it('of another protocol, or with too many headers, is refused and the connection closed', async (t) => {
     const site = await startTestSite(t);
-    assert.match(await answerTo(t, site, 'nonsense\r\n\r\n'), /^HTTP\/1\.1 400 .*application\/problem\+json.*no HTTP/s);
+    assert.match(
+      await answerTo(t, site, 'nonsense\r\n\r\n'),
+      /^HTTP\/1\.1 400 .*application\/problem\+json.*not an HTTP/s,
+    );
     assert.match(await answerTo(t, site, '\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03'), /^HTTP\/1\.1 400 /);
     const long = `GET /qhost HTTP/1.1\r\nHost: localhost\r\nX: ${'x'.repeat(9000)}\r\n\r\n`;
     assert.match(await answerTo(t, site, long), /^HTTP\/1\.1 431 .*8192 bytes/s);

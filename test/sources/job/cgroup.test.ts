@@ -134,7 +134,7 @@ describe('cgroup v2', () => {
     group.close();
   });
 
-  it('never writes to what is no file of the kernel', () => {
+  it('never writes to what is not a file of the kernel', () => {
     const directory = temporaryDirectory();
     const path = join(directory, 'memory.peak');
     writeFileSync(path, '4096\n');

@@ -109,7 +109,7 @@ describe('ipmi', () => {
     const absent = reasonOf(t, '/nonexistent/ipmi-dcmi --get-system-power-statistics');
     assert.equal(absent.unavailable, 'no /nonexistent/ipmi-dcmi');
     assert.match(absent.fix ?? '', /install FreeIPMI/);
-    assert.match(reasonOf(t, 'ipmi-dcmi').unavailable, /no absolute path/);
+    assert.match(reasonOf(t, 'ipmi-dcmi').unavailable, /not an absolute path/);
     assert.match(reasonOf(t, '  ').unavailable, /no command is configured/);
     assert.match(reasonOf(t, '/etc/passwd').unavailable, /can't be executed/);
   });

@@ -1,8 +1,9 @@
+import { DAY_MS } from '../../../base/units';
 import { TOTALS, TOTALS_NAMES } from '../../../record/totals';
 import { DIMENSIONS } from '../../summary';
 import { binCells } from '../../sums/bins';
 import { GROUPING_SETS, hasBins } from '../../sums/grouping-sets';
-import { DAY_MS, HOURS_OF_DAY, largerPeriods, UNITS, type Period } from '../../sums/periods';
+import { HOURS_OF_DAY, largerPeriods, UNITS, type Period } from '../../sums/periods';
 import { LargestOfDay } from '../../sums/largest';
 import {
   DaySums,

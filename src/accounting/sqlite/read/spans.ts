@@ -1,5 +1,6 @@
+import { DAY_MS } from '../../../base/units';
 import type { Database } from 'better-sqlite3';
-import { DAY_MS, type Span } from '../../sums/periods';
+import { type Span } from '../../sums/periods';
 import { groupingSet } from '../../sums/grouping-sets';
 import { prepared } from '../database/prepared';
 import { DAYS_OF_KEY, DAYS_OF_KINDS, kindsLike } from '../sums/rolled-rows';

@@ -1,8 +1,9 @@
+import { DAY_MS } from '../../../base/units';
 import type { Database, Statement } from 'better-sqlite3';
 import { TOTALS_NAMES, totalsAt } from '../../../record/totals';
 import { DIMENSIONS } from '../../summary';
 import { binCells } from '../../sums/bins';
-import { DAY_MS, HOURS_OF_DAY, largerPeriods, UNITS, type Period } from '../../sums/periods';
+import { HOURS_OF_DAY, largerPeriods, UNITS, type Period } from '../../sums/periods';
 import { GROUPING_SETS, hasBins, type GroupKey } from '../../sums/grouping-sets';
 import { LargestOfDay } from '../../sums/largest';
 import { DaySums, partsOf, PeriodSums, type Again, type LargerPeriod, type RolledGroup } from '../../sums/roll-up';

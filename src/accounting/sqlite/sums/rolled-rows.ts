@@ -1,3 +1,4 @@
+import { DAY_MS } from '../../../base/units';
 import type { Database } from 'better-sqlite3';
 import { Latest } from '../../../base/latest';
 import { JOB_SPAN_MS } from '../../../record/facts';
@@ -15,17 +16,7 @@ import {
   type GroupKey,
 } from '../../sums/grouping-sets';
 import type { Changes } from '../../sums/kept-hours';
-import {
-  DAY_MS,
-  dayOf,
-  hourOf,
-  HOURS_OF_DAY,
-  UNITS,
-  FOR_EVER,
-  type Period,
-  type Span,
-  type Unit,
-} from '../../sums/periods';
+import { dayOf, hourOf, HOURS_OF_DAY, UNITS, FOR_EVER, type Period, type Span, type Unit } from '../../sums/periods';
 import type { RolledQuery, RolledState } from '../../sums/plan';
 import type { AgainRow, GroupTotals, RolledRow } from '../../sums/summer';
 import type { Dictionary } from '../../columns';

@@ -1,6 +1,7 @@
+import { DAY_MS } from '../../../base/units';
 import type { Database } from 'better-sqlite3';
 import { JOB_SPAN_MS } from '../../../record/facts';
-import { DAY_MS, dayOf, hourOf, HOURS_OF_DAY } from '../../sums/periods';
+import { dayOf, hourOf, HOURS_OF_DAY } from '../../sums/periods';
 import { LAST_ROLLED_DAY, MARK_JOB_HOURS, MARK_STALE } from '../read/queries';
 
 /** Whose sums a change touches. */

@@ -1,3 +1,4 @@
+import { DAY_MS } from '../../../base/units';
 import { jobTaskName } from '../../../record/job-name';
 import { formatMinute } from '../../../report/format/local-time';
 import { formatBytes, formatCount, formatRequested } from '../../../report/format/units';
@@ -27,7 +28,7 @@ function dates(runs: readonly ClassRun[]): Html {
   const [from, to] = [Date.parse(runs[0]?.ended_at ?? ''), Date.parse(runs.at(-1)?.ended_at ?? '')];
   if (!(to > from))
     return html`<text x="50%" y="${HEIGHT - 12}" text-anchor="middle">${formatMinute(new Date(from))}</text>`;
-  const days = to - from > 3 * 86_400_000;
+  const days = to - from > 3 * DAY_MS;
   const items = Array.from({ length: LABELS }, (_, index) => {
     const text = formatMinute(new Date(from + ((to - from) * index) / LABELS));
     return html`<text x="${percent(index / LABELS)}" y="${HEIGHT - 12}"

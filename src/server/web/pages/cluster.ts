@@ -1,3 +1,4 @@
+import { DAY_MS } from '../../../base/units';
 import { DIMENSIONS, type Dimension } from '../../../accounting/summary';
 import { classPattern } from '../../../record/name-class';
 import { formatInterval } from '../../../report/format/local-time';
@@ -32,7 +33,7 @@ export const clusterPage = pageRoute({
   },
   make: async (asked) => {
     const { since = '30d' } = asked.query;
-    const from = asked.values.since ?? asked.now - 30 * 86_400_000;
+    const from = asked.values.since ?? asked.now - 30 * DAY_MS;
     const interval = wholeDays(intervalOf(from, asked.now, asked.now));
     const days = { what: 'summary', query: { ...interval, by: 'day', limit: MOST_DAYS } } as const;
     const { totals, groups } = await askAccounting(asked, days, summaryAnswer);

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { reasonOf } from '../../../base/log';
+import { reasonOf } from '../../../base/user-error';
 import { packageRoot } from '../../../base/package-root';
 import { makeBody, type Body } from '../../http/body';
 import { HttpProblem } from '../../http/http-problem';

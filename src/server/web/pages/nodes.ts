@@ -1,3 +1,4 @@
+import { DAY_MS } from '../../../base/units';
 import { judgeNodes, silentHosts, USUAL_PATIENCE } from '../../../report/nodes/judge';
 import { NODE_COLUMNS, nodeCells, nodesText } from '../../../report/nodes/nodes';
 import { nodesAnswer } from '../../accounting/answer-shapes';
@@ -7,7 +8,7 @@ import { askAccounting, pageRoute } from '../page';
 import { webScreen } from '../screen';
 import { table } from '../table';
 
-const WEEK_MS = 7 * 86_400_000;
+const WEEK_MS = 7 * DAY_MS;
 
 /** What "qmemacct nodes" shows. */
 export const nodesPage = pageRoute({

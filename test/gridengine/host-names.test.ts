@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { clusterQueue, hostNames, hostOfQueue } from '../../src/live/host-names';
+import { clusterQueue, hostNames, hostOfQueue } from '../../src/gridengine/host-names';
 
 describe('hostNames', () => {
   it('knows a host by its short and its long name, in any case', () => {

@@ -11,7 +11,7 @@ export function hostNames(known: Iterable<string>): HostNames {
 
   function learn(name: string): string {
     const folded = name.toLowerCase();
-    const label = firstLabel(folded);
+    const label = hostLabel(folded);
     exact.set(folded, name);
     byLabel.set(label, byLabel.has(label) ? null : name);
     return name;
@@ -20,13 +20,14 @@ export function hostNames(known: Iterable<string>): HostNames {
   for (const name of known) if (!exact.has(name.toLowerCase())) learn(name);
   return (name) => {
     const folded = name.toLowerCase();
-    return exact.get(folded) ?? byLabel.get(firstLabel(folded)) ?? learn(name);
+    return exact.get(folded) ?? byLabel.get(hostLabel(folded)) ?? learn(name);
   };
 }
 
-/** The first part of an address names nothing. */
-function firstLabel(name: string): string {
-  return /^[\d.]+$|:/.test(name) ? name : (name.split('.')[0] ?? name);
+/** `node01` of `Node01.cluster.example`. The first part of an address names nothing. */
+export function hostLabel(name: string): string {
+  const folded = name.toLowerCase();
+  return /^[\d.]+$|:/.test(folded) ? folded : (folded.split('.')[0] ?? folded);
 }
 
 /** `node01` of `all.q@node01`; null: there is none. */

@@ -1,0 +1,89 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { parseSpoolUsage, type SpoolUsage } from '../../gridengine/spool-usage';
+import type { RecordStatus } from '../../record/record';
+import { changedMs } from '../../sources/files';
+import { ProcessFiles } from '../../sources/proc/process-files';
+import { readUsage } from './job-description';
+import type { RunDescription } from './run-description';
+import type { RunDirectory } from './run-directory';
+
+/** After the shepherd has gone, its job's processes may go on for a while; they are followed this long. */
+const AFTER_SHEPHERD_MS = 30_000;
+
+export interface JobEnd {
+  readonly status: RecordStatus;
+  /** When it was seen, or the epilog's file was written (ms since the epoch). */
+  readonly seenMs: number;
+}
+
+/** Sees a job's end: in what Grid Engine and the epilog write, or as its shepherd goes. */
+export class EndOfJob {
+  private readonly shepherd: ProcessFiles;
+  private foundUsage: SpoolUsage | null = null;
+  private shepherdGoneMs: number | null = null;
+  private seenMs: number | null = null;
+
+  /** `isContinued`: an earlier sampler followed the job. `isShared`: the sampler follows all jobs of the node. */
+  constructor(
+    private readonly run: RunDescription,
+    private readonly directory: RunDirectory | null,
+    private readonly isContinued: boolean,
+    private readonly isShared: boolean,
+  ) {
+    this.shepherd = new ProcessFiles(run.shepherdPid, { left: 1 });
+  }
+
+  /** Looks now. Returns whether it was seen, now or before, in what is written at a job's end. */
+  look(nowMs: number): boolean {
+    this.seenMs ??= this.seenAt(nowMs);
+    if (!this.isShepherdAlive()) this.shepherdGoneMs ??= nowMs;
+    // The file is gone before the shepherd is.
+    if (this.isShared && this.run.ends === 'epilog') this.usage();
+    return this.seenMs !== null;
+  }
+
+  /** By what was looked at last; null: it goes on. `isAlive`: whether processes of the job live. */
+  end(nowMs: number, isAlive: () => boolean): JobEnd | null {
+    if (this.seenMs !== null) return { status: 'finished', seenMs: this.seenMs };
+    const seenMs = this.shepherdGoneMs;
+    if (seenMs === null || (isAlive() && nowMs - seenMs <= AFTER_SHEPHERD_MS)) return null;
+    return { status: this.isShared && this.foundUsage !== null ? 'finished' : 'lost', seenMs };
+  }
+
+  /** Grid Engine removes the file soon after it wrote it: an epilog that could not wait for us has left a copy. */
+  usage(): SpoolUsage | null {
+    const { run, directory } = this;
+    if (this.foundUsage === null && existsSync(join(run.spool, 'usage'))) this.foundUsage = readUsage(run.spool);
+    if (this.foundUsage === null && directory?.hasCopies() === true) {
+      const copy = directory.copy('usage');
+      this.foundUsage = copy === null ? null : parseSpoolUsage(copy);
+    }
+    return this.foundUsage;
+  }
+
+  /** When the job ended, to the millisecond where the moment it was seen and the whole seconds of `usage` agree. */
+  endedMs({ status, seenMs }: JobEnd): number | null {
+    const end = this.usage()?.endTimeMs ?? null;
+    if (end === null) return status === 'lost' ? seenMs : null;
+    return Math.min(Math.max(seenMs, end), end + 999);
+  }
+
+  close(): void {
+    this.shepherd.close();
+  }
+
+  private isShepherdAlive(): boolean {
+    const stat = this.shepherd.stat();
+    return stat !== null && stat.startTicks === this.run.shepherdStart && stat.state !== 'Z';
+  }
+
+  private seenAt(nowMs: number): number | null {
+    const { run, directory } = this;
+    if (run.ends === 'usage') return this.usage() === null ? null : nowMs;
+    const writtenMs = directory === null ? changedMs(join(run.spool, 'usage')) : directory.finishedMs();
+    if (writtenMs === null) return null;
+    // A job may have ended between two samplers.
+    return this.isContinued ? Math.min(nowMs, writtenMs) : nowMs;
+  }
+}
