@@ -32,6 +32,9 @@ export async function writeTable(
   }
 }
 
+const CSV_TEXT =
+  "Text that begins with =, +, - or @ has a ' in front, for spreadsheets; control characters are escaped (\\x1b).";
+
 export const schemaPath = (path: string): string => `${path}.schema.json`;
 
 /**
@@ -49,7 +52,8 @@ export async function writeTableFile(
   try {
     const rows = await writeTable(table, format, { write: (piece) => file.write(piece), file }, onPage);
     const columns = table.columns.map(({ name, type, unit, help }) => ({ name, type, unit, meaning: help }));
-    const schema = { schema: 1, what: table.what, ...facts, format, rows, columns };
+    const text = format === 'csv' ? { text: CSV_TEXT } : {};
+    const schema = { schema: 1, what: table.what, ...facts, format, ...text, rows, columns };
     replaceFile(schemaPath(path), `${JSON.stringify(schema, null, 2)}\n`, 0o600);
     file.finish();
     return rows;

@@ -53,7 +53,7 @@ describe('parseLocation', () => {
       ['postgres:///a', /lacks the host/],
       ['postgres://db/a?sslmode=allow', /sslmode is none of/],
       ['postgres://db/a?sslmode=require&sslrootcert=/x', /nothing checks/],
-      ['postgres://db/a?sslmode=verify-full&sslrootcert=x', /no absolute path/],
+      ['postgres://db/a?sslmode=verify-full&sslrootcert=x', /not an absolute path/],
       ['postgres://db/a?options=-c%20x', /option "options"/],
       ['postgres://db:0/a', /port/],
       ['postgres://a:b:c/x', /is not a host/],

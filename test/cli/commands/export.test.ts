@@ -97,6 +97,10 @@ describe('qmemacct export', () => {
     assert.deepEqual([none.status, none.warnings], [1, 'qmemacct: no such job in that time has memory over time\n']);
     const output = join(temporaryDirectory(), 'eve.csv');
     assert.match((await run('records', ...ALL, '--owner', '=eve', '--output', output)).warnings, /: 1 row in /);
+    assert.match(
+      readFileSync(`${output}.schema.json`, 'utf8'),
+      /"text": "Text that begins with =, .* has a ' in front/,
+    );
   });
 
   it('writes the samples of this host', async () => {

@@ -270,7 +270,7 @@ describe('RemoteReader', () => {
 
   it('believes nothing that can not be', async (t) => {
     const bad: readonly (readonly [status: number, body: string, reason: RegExp])[] = [
-      [200, 'not JSON', /no JSON/],
+      [200, 'not JSON', /not JSON/],
       [200, '[]', /is not an object/],
       [200, '{}', /schema is not 1/],
       [200, '{"schema":1}', /records is not a list/],
