@@ -6,8 +6,8 @@
  * `{"node": {...}}` is what the host says of itself; it has no answer.
  * Exit status: 0 all of stdin was answered and stored, 2 wrong call, 3 the store can't be used.
  */
-import { reasonOf } from '../base/user-error';
 import { writeSync } from 'node:fs';
+import { reasonOf } from '../base/user-error';
 import type { JobRecord } from '../record/record';
 import { delivererOptions } from './deliverer-options';
 import type { DelivererOptions } from './deliverer-options';

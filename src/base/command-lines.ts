@@ -1,6 +1,6 @@
-import { MIB } from './units';
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
+import { MIB } from './units';
 import { textOfUntrusted } from './read-untrusted';
 
 /**

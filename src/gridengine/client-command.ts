@@ -1,6 +1,6 @@
-import { GIB } from '../base/units';
 import { spawn, type ChildProcessByStdio } from 'node:child_process';
 import type { Readable } from 'node:stream';
+import { GIB } from '../base/units';
 import { UntrustedError } from '../base/trusted-path';
 import { clientProblem, isUnreachable, startProblem, type ClientEnding } from './client-problem';
 import type { CellLocation } from './find-cell';

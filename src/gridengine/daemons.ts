@@ -1,6 +1,6 @@
-import { MIB } from '../base/units';
 import { closeSync, constants, openSync, readdirSync, readlinkSync, statSync } from 'node:fs';
 import { basename, join } from 'node:path';
+import { MIB } from '../base/units';
 import { textOfUntrusted } from '../base/read-untrusted';
 
 /** `comm` of what Grid Engine itself runs on a host; the kernel keeps 15 bytes of it. */

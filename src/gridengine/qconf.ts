@@ -1,5 +1,5 @@
-import { MIB } from '../base/units';
 import { execFile } from 'node:child_process';
+import { MIB } from '../base/units';
 import { silence } from './client-problem';
 import type { CellLocation, CellSettings } from './find-cell';
 import { clientEnvironment, findClient } from './find-client';

@@ -1,4 +1,3 @@
-import { MIB } from '../base/units';
 import { createHash } from 'node:crypto';
 import {
   closeSync,
@@ -15,6 +14,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { MIB } from '../base/units';
 import { anything, boolean, check, checkJson, number, object, type Shape } from '../base/shape';
 import type { CellLocation } from '../gridengine/find-cell';
 import { dueQueries, newPollState, type PollRules, type PollState, type QueryHistory } from './poller';

@@ -1,5 +1,5 @@
-import { MIB } from '../base/units';
 import { closeSync, constants, openSync, readSync, readdirSync, statSync } from 'node:fs';
+import { MIB } from '../base/units';
 import { unavailable, type Unavailable } from './source';
 
 const MOST_BYTES = 4 * MIB;

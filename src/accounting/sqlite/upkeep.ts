@@ -1,6 +1,6 @@
-import { DAY_MS } from '../../base/units';
 import type { Database, Statement } from 'better-sqlite3';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { DAY_MS } from '../../base/units';
 import { dayOf, UNITS } from '../sums/periods';
 import { missingPeriods, type LargerPeriod } from '../sums/roll-up';
 import type { Upkeep } from '../upkeep';

@@ -1,8 +1,8 @@
-import { MIB } from '../../base/units';
 import { realpathSync } from 'node:fs';
 import { userInfo } from 'node:os';
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
+import { MIB } from '../../base/units';
 import { reasonOf } from '../../base/user-error';
 import { readUntrusted } from '../../base/read-untrusted';
 import { callerName } from '../../base/user-name';

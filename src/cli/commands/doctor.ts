@@ -1,6 +1,6 @@
-import { reasonOf } from '../../base/user-error';
 import { basename } from 'node:path';
 import type { Command } from 'commander';
+import { reasonOf } from '../../base/user-error';
 import { loadSettings } from '../../record/settings';
 import { acts, type CommandContext, type GlobalOptions, CommandError, EXIT, usageError } from '../command';
 import { checkAccounting } from '../doctor/check-accounting';

@@ -1,8 +1,8 @@
-import { reasonOf } from '../../base/user-error';
 import { statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Command } from 'commander';
+import { reasonOf } from '../../base/user-error';
 import { privateCluster } from '../../record/job-name';
 import { loadHostSettings, loadSettings, type Settings } from '../../record/settings';
 import { wakeDelivery } from '../../sampler/delivery/delivery-lock';

@@ -1,5 +1,5 @@
-import { DAY_MS } from '../../base/units';
 import type { Command } from 'commander';
+import { DAY_MS } from '../../base/units';
 import type { HistoryStore, LongWork, Pruned, Retention } from '../../accounting/history-store';
 import { loadSettings, type Settings } from '../../record/settings';
 import { formatDay } from '../../report/format/local-time';

@@ -1,5 +1,5 @@
-import { DAY_MS } from '../../base/units';
 import { Option, type Command } from 'commander';
+import { DAY_MS } from '../../base/units';
 import { ManyRuns } from '../../advice/many-runs';
 import { Predictor } from '../../advice/predictor';
 import { MEMORY_PRIOR } from '../../advice/prior';

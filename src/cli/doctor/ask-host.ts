@@ -1,7 +1,7 @@
-import { hostLabel } from '../../gridengine/host-names';
-import { MIB } from '../../base/units';
 import { execFile } from 'node:child_process';
 import { hostname } from 'node:os';
+import { hostLabel } from '../../gridengine/host-names';
+import { MIB } from '../../base/units';
 import { checkJson, type Shape } from '../../base/shape';
 import { usageError } from '../command';
 import { commandPath } from '../install/places';

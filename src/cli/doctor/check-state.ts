@@ -1,5 +1,5 @@
-import { MIB } from '../../base/units';
 import type { Database } from 'better-sqlite3';
+import { MIB } from '../../base/units';
 import { reasonOf } from '../../base/user-error';
 import { SqliteDatabase } from '../../native/sqlite';
 import { untrusted } from '../../base/trusted-path';

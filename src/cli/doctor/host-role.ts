@@ -1,5 +1,5 @@
-import { hostLabel } from '../../gridengine/host-names';
 import { hostname } from 'node:os';
+import { hostLabel } from '../../gridengine/host-names';
 import { reasonOf } from '../../base/user-error';
 import { daemons, type DaemonName } from '../../gridengine/daemons';
 import { findCell } from '../../gridengine/find-cell';

@@ -2,9 +2,9 @@
  * `node store-probe.js PATH|URL [CREDENTIALS [CLUSTER FILE]]`, run as the user who delivers: what that user can do with
  * the accounting DB, as one line of JSON. A process of its own, because root must not open the file.
  */
-import { reasonOf } from '../../base/user-error';
 import { accessSync, constants, openSync, readSync, closeSync, statfsSync } from 'node:fs';
 import { dirname } from 'node:path';
+import { reasonOf } from '../../base/user-error';
 import type { Imports } from '../../accounting/history-store';
 import { refusalOf } from '../../accounting/import/file-begin';
 import { networkFilesystem } from '../../accounting/network-filesystem';

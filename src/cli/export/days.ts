@@ -1,6 +1,6 @@
-import { DAY_MS, HOUR_MS } from '../../base/units';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import { DAY_MS, HOUR_MS } from '../../base/units';
 import { dayOf, isoDay } from '../../accounting/sums/periods';
 import { suffixOf, type FormatName } from '../../export/format';
 import type { Interval } from '../arguments';

@@ -1,5 +1,5 @@
-import { MIB } from '../../base/units';
 import { hostname } from 'node:os';
+import { MIB } from '../../base/units';
 import { UserError, reasonOf } from '../../base/user-error';
 import { nodeMetrics } from '../../export/prometheus/node-metrics';
 import { SERVER_METRICS } from '../../export/prometheus/server-metrics';

@@ -1,7 +1,7 @@
-import { reasonOf } from '../../base/user-error';
 import { execFileSync } from 'node:child_process';
 import { lstatSync } from 'node:fs';
 import { dirname } from 'node:path';
+import { reasonOf } from '../../base/user-error';
 import { closeToOthers, makeOwnedDirectory, type Ownership } from '../../base/set-owner';
 import { untrusted } from '../../base/trusted-path';
 import { isPostgresUrl } from '../../record/postgres-url';

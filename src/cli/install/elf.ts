@@ -1,5 +1,5 @@
-import { MIB } from '../../base/units';
 import { closeSync, openSync, readSync } from 'node:fs';
+import { MIB } from '../../base/units';
 
 const PT_DYNAMIC = 2;
 const PT_INTERP = 3;

@@ -1,6 +1,6 @@
-import { reasonOf } from '../../base/user-error';
 import { existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { reasonOf } from '../../base/user-error';
 import { untrusted } from '../../base/trusted-path';
 import { composeHookCommand } from '../../gridengine/our-hook';
 import type { Settings } from '../../record/settings';

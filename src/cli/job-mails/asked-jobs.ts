@@ -1,5 +1,5 @@
-import { DAY_MS } from '../../base/units';
 import { readFileSync } from 'node:fs';
+import { DAY_MS } from '../../base/units';
 import { groupBy } from '../../base/group-by';
 import { reasonOf } from '../../base/user-error';
 import { replaceFile } from '../../base/replace-file';

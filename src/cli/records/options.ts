@@ -1,5 +1,5 @@
 import { Option, type Command } from 'commander';
-import { readSpan } from '../../base/span';
+import { readSpan } from '../../base/units';
 import type { RecordSort, RecordFilter } from '../../accounting/store';
 import { parseMemorySize, parseTime } from '../../gridengine/memory-size';
 import { classPattern } from '../../record/name-class';

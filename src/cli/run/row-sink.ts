@@ -1,5 +1,5 @@
-import { MIB } from '../../base/units';
 import { closeSync, constants, openSync, statSync, write } from 'node:fs';
+import { MIB } from '../../base/units';
 import { CommandError, EXIT, usageError } from '../command';
 
 /** Where rows go. A slow, full or closed place is its own trouble: nothing here waits for it or throws. */

@@ -1,6 +1,6 @@
-import { MIB } from '../../base/units';
 import { readlinkSync, statSync } from 'node:fs';
 import { hostname } from 'node:os';
+import { MIB } from '../../base/units';
 import { textOfUntrusted } from '../../base/read-untrusted';
 import {
   newSampleRows,

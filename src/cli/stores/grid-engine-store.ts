@@ -1,7 +1,7 @@
-import { MIB } from '../../base/units';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { MIB } from '../../base/units';
 import type { HistoryStore, ImportedFile } from '../../accounting/history-store';
 import { HEAD_BYTES, hashOf, openAccountingFile } from '../../accounting/import/accounting-file';
 import { importFile } from '../../accounting/import/import-file';

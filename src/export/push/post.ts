@@ -1,8 +1,8 @@
-import { MIB } from '../../base/units';
 import { readFileSync } from 'node:fs';
 import { request as requestHttp } from 'node:http';
 import { request as requestHttps } from 'node:https';
 import { rootCertificates } from 'node:tls';
+import { MIB } from '../../base/units';
 import { reasonOf } from '../../base/user-error';
 import { printable } from '../../base/printable';
 import { readSecret } from '../../base/secret-file';

@@ -1,6 +1,6 @@
-import { MIB } from '../../base/units';
 import { mkdirSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
+import { MIB } from '../../base/units';
 import { replaceFile } from '../../base/replace-file';
 import { checkJson, integer, list, object, string, type ValueOf } from '../../base/shape';
 import { untrusted } from '../../base/trusted-path';

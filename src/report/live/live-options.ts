@@ -1,5 +1,4 @@
-import { DAY_MS } from '../../base/units';
-import { readSpan } from '../../base/span';
+import { DAY_MS, readSpan } from '../../base/units';
 import { parsePatterns } from '../../accounting/filter-record';
 import type { Schema } from '../../base/shape';
 import { FULL_SHARE, jobsAtRisk } from '../../live/at-risk';

@@ -1,6 +1,6 @@
+import { hostname } from 'node:os';
 import { hostLabel } from '../../gridengine/host-names';
 import { DAY_MS } from '../../base/units';
-import { hostname } from 'node:os';
 import { bootId, uptimeSeconds } from '../../sources/proc/clock';
 import { ALL_FACTS } from '../figures/job-facts';
 import type { NodeStore } from '../node-store/node-store';

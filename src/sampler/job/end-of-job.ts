@@ -38,7 +38,7 @@ export class EndOfJob {
   look(nowMs: number): boolean {
     this.seenMs ??= this.seenAt(nowMs);
     if (!this.isShepherdAlive()) this.shepherdGoneMs ??= nowMs;
-    // The file is gone before the shepherd is.
+    // Where no epilog says so, it alone tells a finished job from a lost one, and execd removes it soon.
     if (this.isShared && this.run.ends === 'epilog') this.usage();
     return this.seenMs !== null;
   }

@@ -1,6 +1,6 @@
-import { MIB } from '../../base/units';
 import { lstatSync } from 'node:fs';
 import { join } from 'node:path';
+import { MIB } from '../../base/units';
 import { readUntrusted, textOfUntrusted } from '../../base/read-untrusted';
 import { memoryRequests } from '../../gridengine/memory-request';
 import { parsePeHostfile } from '../../gridengine/pe-hostfile';

@@ -1,5 +1,5 @@
-import { DAY_MS, HOUR_MS } from '../../base/units';
 import type { Database } from 'better-sqlite3';
+import { DAY_MS, HOUR_MS } from '../../base/units';
 import { monotonicMs } from '../../base/monotonic';
 
 /** One transaction drops so many rows of a table, which takes milliseconds: other samplers wait for its lock. */

@@ -1,5 +1,5 @@
-import { HOUR_MS } from '../../base/units';
 import type { Database, Statement } from 'better-sqlite3';
+import { HOUR_MS } from '../../base/units';
 import { packVarints } from '../series/varints';
 
 /** One tick of a job, in the units of sql/node (ms after the job's start, KiB, ms of CPU time). */

@@ -1,7 +1,7 @@
-import { DAY_MS, GIB, MIB } from '../../base/units';
 import { renameSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { DAY_MS, GIB, MIB } from '../../base/units';
 import type { Destination } from '../delivery/destination';
 import { textOfRecord, writePrivateRecord } from '../delivery/finish';
 import { takeInHanded } from '../delivery/handed-process';

@@ -1,5 +1,5 @@
-import { KIB } from '../../base/units';
 import type { Database } from 'better-sqlite3';
+import { KIB } from '../../base/units';
 import { unpackVarints } from '../series/varints';
 
 /** What a job, or one of its processes, used in a span of time. */

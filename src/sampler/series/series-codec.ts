@@ -1,5 +1,5 @@
-import { MIB } from '../../base/units';
 import { deflateRawSync, inflateRawSync } from 'node:zlib';
+import { MIB } from '../../base/units';
 import { groupBy } from '../../base/group-by';
 
 /** Readings of one source at several times, its metrics by number. null: not read at that time. */

@@ -1,5 +1,5 @@
-import { DAY_MS, HOUR_MS } from '../../base/units';
 import type { Database, Statement } from 'better-sqlite3';
+import { DAY_MS, HOUR_MS } from '../../base/units';
 import { groupBy } from '../../base/group-by';
 import { monotonicMs } from '../../base/monotonic';
 import type { SeriesBatch } from './series-buffer';

@@ -1,7 +1,7 @@
-import { hostLabel } from '../../gridengine/host-names';
 import { readdirSync, realpathSync, statSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { basename, join } from 'node:path';
+import { hostLabel } from '../../gridengine/host-names';
 import { untrusted } from '../../base/trusted-path';
 import { daemons } from '../../gridengine/daemons';
 import { gridEngineOwners } from '../../gridengine/owners';

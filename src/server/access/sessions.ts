@@ -1,5 +1,5 @@
-import { HOUR_MS } from '../../base/units';
 import { createHash, randomBytes } from 'node:crypto';
+import { HOUR_MS } from '../../base/units';
 
 /** Who has signed in: a user of this system, or the holder of a token. */
 export type Credential = { readonly uid: number } | { readonly token: string };

@@ -1,6 +1,6 @@
-import { MIB } from '../../base/units';
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { closeSync, constants, fstatSync, openSync, readFileSync } from 'node:fs';
+import { MIB } from '../../base/units';
 import { fileState } from '../../base/file-state';
 import { reasonOf } from '../../base/user-error';
 

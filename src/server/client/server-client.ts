@@ -1,5 +1,5 @@
-import { MIB } from '../../base/units';
 import { Agent } from 'node:http';
+import { MIB } from '../../base/units';
 import { UserError } from '../../base/user-error';
 import { socketGet } from '../../live/socket-get';
 

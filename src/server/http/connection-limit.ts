@@ -1,6 +1,6 @@
-import { MIB } from '../../base/units';
 import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import { MIB } from '../../base/units';
 import { HttpProblem } from './http-problem';
 
 /** Connections of one uid, or of another host, that are answered; a few more get an error, the rest are closed. */

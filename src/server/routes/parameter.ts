@@ -1,5 +1,5 @@
+import { readSpan } from '../../base/units';
 import type { LiveOption, LiveOptions } from '../../report/live/live-options';
-import { readSpan } from '../../base/span';
 import { oneOf, type Schema } from '../../base/shape';
 
 /** What a request can say, in its path or behind the `?`. `read` gives null for what is invalid. */

@@ -1,5 +1,5 @@
-import { MIB } from '../../base/units';
 import { existsSync } from 'node:fs';
+import { MIB } from '../../base/units';
 import { reasonOf } from '../../base/user-error';
 import { readUntrusted, UnreadError } from '../../base/read-untrusted';
 import { anything, constant, described, list, object, string } from '../../base/shape';

@@ -1,5 +1,5 @@
-import { reasonOf } from '../../base/user-error';
 import { readlinkSync } from 'node:fs';
+import { reasonOf } from '../../base/user-error';
 import { LibcError } from '../../native/libc';
 import { enterNetworkNamespace } from '../../native/namespace';
 import { openNetlink, type NetlinkSocket } from '../../native/netlink';

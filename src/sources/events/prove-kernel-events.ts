@@ -1,7 +1,7 @@
-import { MIB } from '../../base/units';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { MIB } from '../../base/units';
 import { monotonicMs } from '../../base/monotonic';
 import { readInteger } from '../files';
 import { isUnavailable, unavailable, type Unavailable } from '../source';

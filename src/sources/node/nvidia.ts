@@ -1,6 +1,6 @@
-import { MIB } from '../../base/units';
 import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
+import { MIB } from '../../base/units';
 import { Nvml } from '../../native/nvml';
 import { isFailure, NvmlCode } from '../../native/nvml-library';
 import {

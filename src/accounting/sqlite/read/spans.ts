@@ -1,5 +1,5 @@
-import { DAY_MS } from '../../../base/units';
 import type { Database } from 'better-sqlite3';
+import { DAY_MS } from '../../../base/units';
 import { type Span } from '../../sums/periods';
 import { groupingSet } from '../../sums/grouping-sets';
 import { prepared } from '../database/prepared';

@@ -1,5 +1,5 @@
-import { DAY_MS } from '../../../base/units';
 import type { Database, Statement } from 'better-sqlite3';
+import { DAY_MS } from '../../../base/units';
 import { TOTALS_NAMES, totalsAt } from '../../../record/totals';
 import { DIMENSIONS } from '../../summary';
 import { binCells } from '../../sums/bins';

@@ -1,5 +1,5 @@
-import { DAY_MS } from '../../../base/units';
 import type { Database } from 'better-sqlite3';
+import { DAY_MS } from '../../../base/units';
 import { Latest } from '../../../base/latest';
 import { JOB_SPAN_MS } from '../../../record/facts';
 import { TOTALS_NAMES, totalsAt, type Totals } from '../../../record/totals';

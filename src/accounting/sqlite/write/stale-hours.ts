@@ -1,5 +1,5 @@
-import { DAY_MS } from '../../../base/units';
 import type { Database } from 'better-sqlite3';
+import { DAY_MS } from '../../../base/units';
 import { JOB_SPAN_MS } from '../../../record/facts';
 import { dayOf, hourOf, HOURS_OF_DAY } from '../../sums/periods';
 import { LAST_ROLLED_DAY, MARK_JOB_HOURS, MARK_STALE } from '../read/queries';

@@ -1,9 +1,0 @@
-import { DAY_MS, HOUR_MS } from './units';
-
-const UNIT_MS: Readonly<Record<string, number>> = { s: 1000, m: 60_000, h: HOUR_MS, d: DAY_MS, w: 7 * DAY_MS };
-
-/** ms of "90s", "30m", "2h", "1d", "2w"; null: not such a text. */
-export function readSpan(text: string): number | null {
-  const [, count, unit] = /^(\d{1,6})([smhdw])$/.exec(text) ?? [];
-  return count === undefined || unit === undefined ? null : Number(count) * (UNIT_MS[unit] ?? 0);
-}
