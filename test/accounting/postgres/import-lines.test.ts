@@ -122,8 +122,8 @@ describe('importLines() into PostgreSQL', { skip: noPostgres }, () => {
           const bySet = await rows(name);
           await deliver(met);
           const records = lines.map((line) => recordOfLine(line, { cluster: 'cell' }));
-          // In the same batches: of a task that outlives its master, by lines that no qmaster writes, the order decides
-          // whether it takes what its master requests.
+          // In the same batches: where our record of a master and a line of one did not join, a task has two, and what
+          // had come when it was merged decides whether it takes what our master requests.
           for (let at = 0; at < records.length; at += size) await merge(store, records.slice(at, at + size));
           const oneByOne = await rows(name);
           assert.deepEqual([bySet.records, bySet.series], [oneByOne.records, oneByOne.series]);
