@@ -20,7 +20,7 @@ export function readSecret(path: string, setting: string): string {
     if ((mode & OTHERS) !== 0) throw refuse(`others may read or write it; chmod 600 ${path}`);
     if (uid !== 0 && uid !== process.geteuid?.())
       throw refuse(`belongs to uid ${uid}; give it to the user that runs this`);
-    if (size > MOST_BYTES) throw refuse(`is larger than ${MOST_BYTES} bytes; it holds the secret alone`);
+    if (size > MOST_BYTES) throw refuse(`is larger than ${MOST_BYTES} bytes; it is to hold only the secret`);
     const buffer = Buffer.alloc(MOST_BYTES);
     const secret = buffer.toString('utf8', 0, readSync(descriptor, buffer)).split(/\r?\n/, 1)[0] ?? '';
     if (secret === '') throw refuse('its first line is empty; it holds the secret');

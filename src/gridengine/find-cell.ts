@@ -23,8 +23,6 @@ const USUAL_ROOTS = [
   '/gridware/sge',
 ];
 
-type Environment = Readonly<Record<string, string | undefined>>;
-
 /** What qmemacct.toml says of the cell; empty: not set. */
 export interface CellSettings {
   readonly admin_user: string;
@@ -32,7 +30,7 @@ export interface CellSettings {
 }
 
 /** `NAME=value` assignments of a shell file; values that the shell would have to work out are left out. */
-function assignments(text: string): Environment {
+function assignments(text: string): NodeJS.ProcessEnv {
   const values: Record<string, string> = {};
   for (const [, name = '', value = ''] of text.matchAll(/^\s*(?:export\s+)?(SGE_\w+)=["']?([^"'`$\s;]+)["']?/gm))
     values[name] = value;
@@ -54,7 +52,7 @@ export function adminUserIn(bootstrap: string): string | null {
 }
 
 /** The environment that a daemon was started with: one of root's, the admin user's or our own. */
-function environmentOfDaemon(adminUser: string, procRoot: string): Environment {
+function environmentOfDaemon(adminUser: string, procRoot: string): NodeJS.ProcessEnv {
   const believed = new Set([...gridEngineOwners(adminUser, procRoot), process.geteuid?.() ?? 0]);
   for (const { environment } of daemons(believed, procRoot)) {
     const found = assignments(environment.replaceAll('\0', '\n'));
@@ -82,16 +80,17 @@ function forRoot({ root, cell }: CellLocation, bootstrap: string, named: Readonl
  * As root: throws UntrustedError where somebody else than root and Grid Engine's admin user could change it.
  */
 export function findCell(
-  env: Environment,
+  env: NodeJS.ProcessEnv,
   { admin_user: adminUser, cell: configured }: CellSettings,
   procRoot = '/proc',
 ): CellLocation | null {
   const places = [
-    (): Environment => env,
-    (): Environment => (configured === '' ? {} : { SGE_ROOT: dirname(configured), SGE_CELL: basename(configured) }),
-    (): Environment => assignments(readIfThere('/etc/default/gridengine')),
-    (): Environment => environmentOfDaemon(adminUser, procRoot),
-    ...USUAL_ROOTS.map((root) => (): Environment => ({ SGE_ROOT: root })),
+    (): NodeJS.ProcessEnv => env,
+    (): NodeJS.ProcessEnv =>
+      configured === '' ? {} : { SGE_ROOT: dirname(configured), SGE_CELL: basename(configured) },
+    (): NodeJS.ProcessEnv => assignments(readIfThere('/etc/default/gridengine')),
+    (): NodeJS.ProcessEnv => environmentOfDaemon(adminUser, procRoot),
+    ...USUAL_ROOTS.map((root) => (): NodeJS.ProcessEnv => ({ SGE_ROOT: root })),
   ];
   for (const place of places) {
     const { SGE_ROOT: root, SGE_CELL: named } = place();

@@ -7,8 +7,6 @@ import { gridEngineOwners } from './owners';
 /** Grid Engine's own commands that we run. */
 export type ClientName = 'qconf' | 'qhost' | 'qstat';
 
-type Environment = Readonly<Record<string, string | undefined>>;
-
 function inPath(name: ClientName, path: string | undefined): readonly string[] {
   return (path ?? '')
     .split(':')
@@ -73,7 +71,7 @@ export function withoutScript(file: string, name: ClientName, { script, defaults
  * gets only one that none but root and Grid Engine's admin user can change; throws UntrustedError where there are others
  * alone.
  */
-export function findClient(name: ClientName, env: Environment, cell: CellLocation | null): string | null {
+export function findClient(name: ClientName, env: NodeJS.ProcessEnv, cell: CellLocation | null): string | null {
   const found =
     cell === null
       ? inPath(name, env.PATH)
@@ -98,7 +96,7 @@ export function findClient(name: ClientName, env: Environment, cell: CellLocatio
 const PLACES = ['SGE_ROOT', 'SGE_CELL', 'SGE_BINARY_PATH'];
 
 /** The environment that makes a client talk to this cell; root's names no other. */
-export function clientEnvironment(env: Environment, cell: CellLocation | null): Environment {
+export function clientEnvironment(env: NodeJS.ProcessEnv, cell: CellLocation | null): NodeJS.ProcessEnv {
   if (cell !== null) return { ...env, SGE_ROOT: cell.root, SGE_CELL: cell.cell };
   if (process.geteuid?.() !== 0) return env;
   return Object.fromEntries(Object.entries(env).filter(([key]) => !PLACES.includes(key)));

@@ -1,4 +1,4 @@
-import { DAY_MS } from '../base/units';
+import { DAY_MS, twoDigits } from '../base/units';
 import { epochToMs } from './epoch-time';
 
 /**
@@ -37,7 +37,6 @@ function moment(local: string, zone: string | undefined): number | null {
 /** A time as qstat prints it: ISO without a zone, in the local time of this process, to the second. */
 export function printReportTime(ms: number): string {
   const moment = new Date(ms);
-  const two = (value: number): string => String(value).padStart(2, '0');
-  const day = [moment.getFullYear(), two(moment.getMonth() + 1), two(moment.getDate())].join('-');
-  return `${day}T${[moment.getHours(), moment.getMinutes(), moment.getSeconds()].map(two).join(':')}`;
+  const day = [moment.getFullYear(), twoDigits(moment.getMonth() + 1), twoDigits(moment.getDate())].join('-');
+  return `${day}T${[moment.getHours(), moment.getMinutes(), moment.getSeconds()].map(twoDigits).join(':')}`;
 }

@@ -78,7 +78,7 @@ export function readSpoolConfigLines(text: string): SpoolConfigLines {
     inArguments = line.key === 'njob_args';
     const { key, value } = line;
     if (value === null || !/^[A-Za-z_]\w*$/.test(key)) {
-      ambiguous.add(`a line behind ${previous || 'the beginning'} is not a key=value`);
+      ambiguous.add(`a line after ${previous || 'the beginning'} is not a key=value`);
       continue;
     }
     if (values.has(key)) {

@@ -8,8 +8,6 @@ import { privateDirectory } from './private-directory';
 import { sharedState } from './shared-snapshot';
 import type { Snapshot } from './snapshot';
 
-type Environment = Readonly<Record<string, string | undefined>>;
-
 interface LiveSnapshot {
   readonly snapshot: Snapshot;
   /** `server`: the site's, of `qmemacct serve`; `shared`: that of this user's live commands; `own`: asked for by us alone. */
@@ -20,7 +18,7 @@ interface LiveSnapshot {
 
 export interface LiveOptions {
   readonly settings: Settings;
-  readonly env: Environment;
+  readonly env: NodeJS.ProcessEnv;
   /** Made when it is first needed: no cell is looked for where a server answers. */
   readonly cell: () => LiveCell;
   /** Whether jobs that wait are asked for. */

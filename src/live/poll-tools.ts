@@ -7,8 +7,6 @@ import { readJobList } from '../gridengine/qstat/read-job-list';
 import type { Settings } from '../record/settings';
 import type { PollRules, PollTools, Query, Readers } from './poller';
 
-type Environment = Readonly<Record<string, string | undefined>>;
-
 export const READERS: Readers = { qhost: readQhost, jobList: readJobList, jobDetails: readJobDetails };
 
 /** The cell that the live commands look at, and what they need for it. */
@@ -34,7 +32,7 @@ export function withQueries(cell: LiveCell, queries: readonly Query[]): LiveCell
 }
 
 /** Throws UntrustedError (findCell). */
-export function liveCell(settings: Settings, env: Environment): LiveCell {
+export function liveCell(settings: Settings, env: NodeJS.ProcessEnv): LiveCell {
   const cell = findCell(env, settings);
   const rules = pollRules(settings);
   const named = cell === null ? 'default' : readClusterName(cell.root, cell.cell);

@@ -2,8 +2,6 @@ import { closeSync, constants, fchmodSync, fstatSync, mkdirSync, openSync, statS
 import { homedir, hostname } from 'node:os';
 import { join } from 'node:path';
 
-type Environment = Readonly<Record<string, string | undefined>>;
-
 /** Whether a directory, or what a link to it leads to, is this user's, and nobody else's to write in. */
 function isOurs(path: string): boolean {
   try {
@@ -36,7 +34,7 @@ function makeOwn(path: string): void {
  * directory's `.cache`, with the host's name as hosts may share the home. Creates it (0700). Throws, with the reason,
  * where there is none that nobody else could have planted.
  */
-export function privateDirectory(env: Environment): string {
+export function privateDirectory(env: NodeJS.ProcessEnv): string {
   const runtime = env.XDG_RUNTIME_DIR ?? '';
   if (runtime.startsWith('/') && isOurs(runtime)) {
     const path = join(runtime, 'qmemacct');

@@ -233,12 +233,12 @@ export const SETTINGS = {
   metrics_jobs: count(
     0,
     { least: 0, most: 10_000 },
-    'Running jobs that have series of their own in /metrics and "qmemacct node --prometheus": at most so many, those that use most memory; 0: none, since each job number is a series that never comes back',
+    'Running jobs that have series of their own in /metrics and "qmemacct node --prometheus": at most this many, those that use most memory; 0: none, since each job number is a series that never comes back',
   ),
   metrics_job_names: count(
     100,
     { least: 0, most: 10_000 },
-    'Names of jobs (digits that they differ in are one #) that have series of the last 24 hours in /metrics: at most so many, those with most requested memory; 0: none',
+    'Names of jobs (digits that they differ in are one #) that have series of the last 24 hours in /metrics: at most this many, those with most requested memory; 0: none',
   ),
   accounting_files: texts([], 'Grid Engine\'s accounting files, for "qmemacct import". Empty: the cell\'s own'),
   keep_records_days: amount(0, DAYS, 'How long the accounting DB keeps job records; 0: for ever'),

@@ -164,9 +164,9 @@ describe('qmemacct replay', () => {
     assert.deepEqual([none.status, none.stdout], [1, '']);
     assert.match(
       none.stderr,
-      /^qmemacct: replay: the memory of no job of this time is known; --since 365d looks further back$/m,
+      /^qmemacct: replay: no job of this time has a known memory need; --since 365d looks further back$/m,
     );
-    assert.match(replay('--since', '365d').stderr, /is known$/m);
+    assert.match(replay('--since', '365d').stderr, /no job of this time has a known memory need$/m);
     for (const option of ['--since', '--until']) {
       const both = replay('--trace', '/nowhere', option, '7d');
       assert.equal(both.status, 2);

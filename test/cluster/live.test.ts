@@ -576,7 +576,7 @@ describe('the running cluster, on a real Grid Engine', () => {
       await t.test('an array job says how many tasks are to come', () => tellsTasksToCome(site));
       // These two are about load, not about what a kind of Grid Engine says.
       if (kind.dialect !== 'ocs') {
-        await t.test(`${PENDING} jobs that wait`, (t) => manyWait(t, site));
+        await t.test(`${PENDING} pending jobs`, (t) => manyWait(t, site));
         await t.test(`${SHORT_JOBS} jobs of a second`, (t) => shortJobs(t, site));
       }
       await t.test('who watches sees qmaster go and come back', (t) => watchesTheMaster(t, site));

@@ -93,7 +93,7 @@ const ALL_CASES: readonly Case[] = [
           // Each ends within a tenth of a second: of so many at least one is sampled.
           script: 'for start in $(seq 30); do /usr/bin/java -version; done',
           causes: ['refused-memory', 'own-error'],
-          sentence: /a process \(java\) .* of the 300 MiB .*; java asks for 2\.5 GiB, .* and it came no farther/,
+          sentence: /a process \(java\) .* of the 300 MiB .*; java asks for 2\.5 GiB, .* and it got no further/,
           next: /^qsub -l h_vmem=4G$/,
         },
       ]

@@ -30,9 +30,9 @@ describe('readSpoolConfigLines', () => {
     ['a PE task in the shell', { shell_path: '/bin/bash\npe_task_id=1.x' }, /pe_task_id is not in its place/],
     ['a limit behind the shepherd’s line buffer', { job_arg1: `${'x'.repeat(1e5)}h_vmem=1` }, /sets a limit/],
     ['the same in wide characters', { job_arg1: `${'é'.repeat(5e4)}h_vmem=1` }, /sets a limit/],
-    ['an empty line', { cwd: '/home/a\n' }, /a line behind cwd is not a key=value/],
-    ['a line without equals sign', { job_name: 'x\ny' }, /a line behind job_name is not a key=value/],
-    ['a key with a blank', { account: 'a\n h_vmem=1' }, /a line behind account is not a key=value/],
+    ['an empty line', { cwd: '/home/a\n' }, /a line after cwd is not a key=value/],
+    ['a line without equals sign', { job_name: 'x\ny' }, /a line after job_name is not a key=value/],
+    ['a key with a blank', { account: 'a\n h_vmem=1' }, /a line after account is not a key=value/],
   ];
   for (const [what, changes, expected] of forgeries) {
     it(`detects ${what}`, () => assert.match(signs(changes).join('; '), expected));

@@ -58,9 +58,7 @@ export async function openAccountingFile(path: string): Promise<AccountingFile> 
     const magic = await readAt(handle, Buffer.alloc(6), 0);
     const unpacker = UNPACKERS.find(([begin]) => begin.test(magic.toString('latin1')))?.[1];
     if (unpacker !== undefined)
-      throw new Error(
-        `it is compressed by ${unpacker}, of which only gzip is known: unpack it ("${unpacker} -dk FILE")`,
-      );
+      throw new Error(`it is compressed by ${unpacker}, and only gzip can be read: unpack it ("${unpacker} -dk FILE")`);
     const compressed = magic[0] === 0x1f && magic[1] === 0x8b;
     const base = { path, device: stat.dev, inode: stat.ino, close: () => handle.close() };
     return compressed ? { ...base, ...gzipFile(handle, stat.size) } : { ...base, ...plainFile(handle) };

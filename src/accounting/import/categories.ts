@@ -10,7 +10,7 @@ const CACHED = 20_000;
 /** Longer texts are cut in the record. */
 export const LONGEST_USUAL = 1000;
 
-/** What a category asks for with so many slots. */
+/** What a category asks for with this many slots. */
 interface Asked {
   readonly requests: LineRequests;
   /** Those beside h_vmem as JSON; null: none. */

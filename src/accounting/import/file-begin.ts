@@ -49,7 +49,7 @@ interface Refusal {
 export function refusal(path: string, other: string, cluster: string): Refusal {
   return {
     says: `${path}: its jobs are in the accounting DB as those of cluster ${other}, and would count again as those of ${cluster}`,
-    fix: `set cluster = "${other}" in qmemacct.toml, or, if ${cluster} is its name from now on, say so once: "qmemacct import --cluster ${cluster}" goes on behind what is there`,
+    fix: `set cluster = "${other}" in qmemacct.toml, or, if ${cluster} is its name from now on, say so once: "qmemacct import --cluster ${cluster}" continues after what is there`,
   };
 }
 

@@ -147,7 +147,7 @@ export async function importFile(path: string, store: ImportStore, options: Impo
 /** That no line of a file could be read. */
 function foreign({ path }: AccountingFile, { count, unreadable }: LineBatch): string {
   const lines = count === 1 ? 'its first line is none' : `none of its first ${count} lines is one`;
-  return `${path}: ${lines} of Grid Engine's accounting (${unreadable[0]?.reason ?? ''}), and nothing of it was kept; give the accounting file, plain or compressed by gzip`;
+  return `${path}: ${lines} of Grid Engine's accounting (${unreadable[0]?.reason ?? ''}), and nothing was imported; give the accounting file, plain or compressed by gzip`;
 }
 
 interface Round {

@@ -43,7 +43,7 @@ function lineNote(line: PlacedLine): string {
   if (line.failed === AFTER_SIGNAL) return 'It never started: it was deleted before.';
   const { ran, meaning } = failedCode(line.failed);
   if (ran === null) return `Whether it started is not known: ${meaning}.`;
-  return `${ran ? 'Grid Engine noted no start of it' : 'It never started'}: ${meaning}.`;
+  return `${ran ? 'Grid Engine recorded no start' : 'It never started'}: ${meaning}.`;
 }
 
 function lineSignal({ failed, exitStatus }: PlacedLine): number | null {

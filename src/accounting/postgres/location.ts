@@ -57,7 +57,7 @@ export function parseLocation(url: string): Location | { readonly error: string 
   const user = userInfo === undefined || userInfo === '' ? null : decoded(userInfo);
   if (!host || !database) return { error: `it lacks the host or the database; ${FORM}` };
   const port = Number(options.get('port') ?? portText ?? 5432);
-  if (!(Number.isInteger(port) && port > 0 && port < 65536)) return { error: 'its port is none; leave it out' };
+  if (!(Number.isInteger(port) && port > 0 && port < 65536)) return { error: 'its port is invalid; leave it out' };
   const sslRootCert = options.get('sslrootcert');
   const asked = options.get('sslmode') ?? (sslRootCert === null ? usualMode(host) : 'verify-full');
   const sslMode = SSL_MODES.find((mode) => mode === asked);

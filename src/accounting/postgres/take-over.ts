@@ -20,7 +20,7 @@ export interface TakenOver {
   readonly read: number;
   readonly added: number;
   readonly changed: number;
-  /** One line per record that could not be taken over. */
+  /** One line per record that could not be copied. */
   readonly refused: readonly string[];
   readonly files: number;
   /** Records that the other store has in the end, and that this one has. */

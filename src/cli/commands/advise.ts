@@ -47,7 +47,7 @@ export function register(command: Command, context: CommandContext): void {
     .option('--risk <percent>', 'the share of runs that may need more', '1%')
     .option('--name <job>', 'of jobs of this name; digits stand for any')
     .option('--owner <user>', 'of this user (default: you)')
-    .option('--slots <n>', 'with so many slots')
+    .option('--slots <n>', 'with this many slots')
     .option('--pe <name>', 'in this parallel environment')
     .option('--project <name>', 'of this project')
     .option('--queue <name>', 'in this queue')
@@ -158,7 +158,7 @@ async function kindOf(
 }
 
 function nothingKnown({ owner, jobName }: ClassFields): string {
-  return `no run of "${jobName}" of ${owner} that says what it needs is known from the last year; --name NAME [--owner USER] asks about others, "qmemacct owner ${owner} --since 365d" lists them`;
+  return `no run of "${jobName}" of ${owner} in the last year shows what it needs; --name NAME [--owner USER] asks about others, "qmemacct owner ${owner} --since 365d" lists them`;
 }
 
 /** Shows what to request; resolves to the exit status. Rejects with CommandError, SettingsError or StoreError. */

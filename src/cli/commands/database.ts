@@ -15,7 +15,7 @@ interface DatabaseOptions extends GlobalOptions {
 export function register(database: Command, context: CommandContext): void {
   database
     .command('init')
-    .description('make roles, tables and functions in a database that is there, or bring them to this version')
+    .description('create roles, tables and functions in an existing database, or upgrade them to this version')
     .argument('<url>', 'postgres://ADMIN@HOST/DATABASE, as a role that may create roles')
     .option('--credentials <file>', 'pgpass file of mode 0600 with the password (default: ~/.pgpass)')
     .action(acts<DatabaseOptions, [string]>(context, initPostgres));

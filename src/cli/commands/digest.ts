@@ -18,7 +18,7 @@ export function register(command: Command, context: CommandContext): void {
       '--each-job',
       'also a mail when a job has ended, one for an array job; for a single job: qsub -ac qmemacct=mail',
     )
-    .option('--at-risk', 'also a mail when a job may run out of memory, once for a reason')
+    .option('--at-risk', 'also a mail when a job may run out of memory, once per reason')
     .action(acts<DigestOptions, [string]>(context, digest));
 }
 
@@ -27,19 +27,15 @@ function meaning(
   choice: DigestChoice | null,
 ): { readonly gets: boolean; readonly says: string } {
   if (rule === 'nobody') return { gets: false, says: 'this site sends no digests (mail_owners = "nobody")' };
-  if (rule === 'all')
-    return choice === 'off'
-      ? { gets: false, says: 'no digest: you declined it' }
-      : {
-          gets: true,
-          says: 'a mail about your jobs after each day on which you had some; "qmemacct digest off" stops it',
-        };
-  return choice === 'on'
-    ? {
-        gets: true,
-        says: 'a mail about your jobs after each day on which you had some; "qmemacct digest off" stops it',
-      }
-    : { gets: false, says: 'no digest: "qmemacct digest on" asks for it' };
+  if (choice === 'on' || (rule === 'all' && choice !== 'off'))
+    return {
+      gets: true,
+      says: 'a mail about your jobs after each day on which you had some; "qmemacct digest off" stops it',
+    };
+  return {
+    gets: false,
+    says: rule === 'all' ? 'no digest: you declined it' : 'no digest: "qmemacct digest on" asks for it',
+  };
 }
 
 function unusable(directory: string, error: unknown): CommandError {
@@ -47,7 +43,7 @@ function unusable(directory: string, error: unknown): CommandError {
   const why =
     code === 'ENOENT'
       ? 'is not on this host; the nightly job may run on another one: try there'
-      : `can't be used: ${message}; it is to be root's, with mode 1777`;
+      : `can't be used: ${message}; it must be root's, with mode 1777`;
   return new CommandError(`digest_dir ${directory} ${why}, or ask an admin`, EXIT.unavailable, { cause: error });
 }
 

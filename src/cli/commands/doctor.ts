@@ -42,8 +42,8 @@ export function register(command: Command, context: CommandContext): void {
   command
     .option('--self-test', 'also play a small job through the installed hooks (as root)')
     .option('--prefix <dir>', 'where the program is installed')
-    .option('--env <path>', 'with --self-test: the static "env" that "qmemacct install --env" is to be given')
-    .option('--execution-host', 'look at what jobs need, also where none run so far')
+    .option('--env <path>', 'with --self-test: the static "env" for "qmemacct install --env"')
+    .option('--execution-host', 'check what jobs need, even where none have run yet')
     .option('--all', 'ask the doctor of every execution host, and show what is wrong, each fault once with its hosts')
     .option('--node-check <template>', `with --all: how to run a command on a host (default: '${SSH}')`)
     .action(acts<DoctorOptions>(context, doctor));

@@ -51,10 +51,10 @@ export function register(command: Command, context: CommandContext): void {
     .option('--output <file>', 'written whole or not at all, FILE.schema.json beside it; "-": the standard output', '-')
     .option(
       '--each-day',
-      '--output is a directory: a file for each UTC day that ended 6 hours ago or earlier, unless it is there; interrupted, it goes on',
+      '--output is a directory: a file for each UTC day that ended 6 hours ago or earlier, unless it is there; interrupted, it continues',
     )
-    .option('--columns <names>', 'of records these only, in this order: job_id,owner (default: all)')
-    .option('--metric <names>', 'of samples these only: "a,b"; the name of a source stands for all of its metrics')
+    .option('--columns <names>', 'records: only these, in this order: job_id,owner (default: all)')
+    .option('--metric <names>', 'samples: only these: "a,b"; the name of a source stands for all of its metrics')
     .option(...ACCOUNTING_OPTION)
     .action(acts<ExportOptions, [Subject]>(context, exportTable));
   command
@@ -62,8 +62,8 @@ export function register(command: Command, context: CommandContext): void {
     .description(
       'send figures and records to the sinks of [[export]]: Graphite, InfluxDB, OpenTelemetry, Elasticsearch',
     )
-    .argument('[sinks...]', 'names of these only (default: all)')
-    .option('--once', 'send what is new, and end; for cron')
+    .argument('[sinks...]', 'only the sinks of these names (default: all)')
+    .option('--once', 'send what is new and exit; for cron')
     .action(async (names: readonly string[], _options: unknown, given: Command) => {
       const { push } = await import('../export/push.js');
       return context.finish(push(names, given.optsWithGlobals<PushOptions>(), context.version, context.terminal));
@@ -144,7 +144,7 @@ function checkOutput({ json, csv, format, output, eachDay }: ExportOptions): voi
 }
 
 const whatIsKept = ({ eachDay }: ExportOptions): string =>
-  eachDay ? 'the days before are kept; run it again to go on' : 'nothing was kept; begin anew';
+  eachDay ? 'the days before are kept; run it again to continue' : 'nothing was kept; start again';
 
 /** Writes what was asked for; resolves to the exit status. Rejects with CommandError, OutputError or StoreError. */
 export async function exportTable(

@@ -26,7 +26,7 @@ export function register(command: Command, context: CommandContext): void {
   addOptions(command, HOSTS_OPTIONS)
     .option('-u, --jobs', 'with the jobs on each host and their tasks')
     .option('--xml', 'print what "qhost -F -q -j -xml" does, well-formed')
-    .option('--watch [seconds]', 'keep showing them, with keys to sort and filter (? lists them)')
+    .option('--watch [seconds]', 'keep them up to date, with keys to sort and filter (? lists them)')
     .action((_options: unknown, given: Command) =>
       context.finish(showHosts(given.optsWithGlobals<HostsCommandOptions>(), context.terminal, context.live)),
     );

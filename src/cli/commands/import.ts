@@ -37,14 +37,11 @@ export interface ImportOptions extends GlobalOptions {
 /** `qmemacct import [FILE...]` */
 export function register(command: Command, context: CommandContext): void {
   command
-    .argument(
-      '[file...]',
-      "accounting files, also compressed by gzip (default: the cell's, with those that were rotated)",
-    )
-    .option('--follow', 'go on with what is written from now on, until Ctrl-C')
+    .argument('[file...]', "accounting files, plain or compressed by gzip (default: the cell's, rotated ones included)")
+    .option('--follow', 'keep reading what is written from now on, until Ctrl-C')
     .option(
       '--cluster <name>',
-      "the cluster that the files are of, also those that were imported as another one's (default: this one)",
+      "the cluster the files are from, also of files that were imported as another cluster's (default: this one)",
     )
     .option('--dry-run', 'only show what the files contain')
     .option('--unreadable', 'list the lines that could not be read and were set aside')
@@ -158,10 +155,13 @@ export async function importAccounting(
   if (options.follow && options.dryRun) throw usageError('--follow and --dry-run exclude each other: give one of them');
   textOrJson(options, 'import');
   if (options.cluster !== undefined && !isClusterName(options.cluster))
-    throw usageError(`--cluster "${options.cluster}": a cluster's name has letters, digits and . _ - alone`);
+    throw usageError(`--cluster "${options.cluster}": a cluster's name has only letters, digits and . _ -`);
   const settings = importSettings(options.config, terminal.env);
   if (existsSync(options.config) && settings.accounting === ownStorePath(terminal.env))
-    warn(terminal, `the site's accounting DB is not yours to write: into your own, ${settings.accounting}`);
+    warn(
+      terminal,
+      `the site's accounting DB is not yours to write to: importing into your own, ${settings.accounting}`,
+    );
   const site = filesOf(given, settings, options, terminal.env);
   becomeDeliverer(settings);
   const store = options.dryRun && isMissing(settings.accounting) ? null : await open(settings);
@@ -198,7 +198,8 @@ export async function importAccounting(
       if (round === 0) {
         report(outcome, problems, options, terminal);
         for (const problem of problems) warn(terminal, problem);
-        for (const path of outcome.cut) warn(terminal, `${path}: the last line is not whole (no newline): it waits`);
+        for (const path of outcome.cut)
+          warn(terminal, `${path}: the last line is incomplete (no newline): the next import reads it`);
       } else if (outcome.lines > 0) report(outcome, [], options, terminal);
       if (!options.follow || isStopped()) break;
       await waitForChange(watchedPaths(site), signal);

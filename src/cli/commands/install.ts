@@ -72,7 +72,7 @@ export function register(command: Command, context: CommandContext): void {
     .option('--queue <queues>', 'only these cluster queues, separated by commas', words)
     .option('--plain', "hooks as the job's owner, not as root: self-reported figures, no hook of another user chained")
     .option('--node-check <template>', "how to run a command on a host: 'ssh {host}'")
-    .option('--hosts-checked', 'the self-test of every host was good: do not ask them')
+    .option('--hosts-checked', 'every host has passed the self-test: do not ask them')
     .addOption(new Option('--env <path>', 'a static "env": wanted where this Grid Engine passes LD_* on to root hooks'))
     .option('--backup <dir>', 'where to keep the old texts (default: STATE/backup)')
     .addHelpText('after', HELP)

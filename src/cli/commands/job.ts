@@ -85,7 +85,7 @@ export function register(command: Command, context: CommandContext): void {
     .option('--tasks', 'every task of an array job, or of a parallel one, as a line')
     .option('--worst <n>', 'the n tasks of an array job that came closest to their limit')
     .option('--failed', 'the tasks of an array job that ended badly')
-    .option('--limit <n>', 'at most so many tasks of an array job')
+    .option('--limit <n>', 'at most this many tasks of an array job')
     .option('--all-hosts', 'every host of a parallel job as a line')
     .option(
       '--series <metrics>',
@@ -157,9 +157,9 @@ function explainMissing(
 ): string {
   const where = searched.length === 0 ? 'on this host' : `in ${searched.join(' or ')}`;
   if (report.newer > 0)
-    return `job ${label(job)}: no such job by then; ${report.newer} came later, see them with --all`;
+    return `job ${label(job)}: no such job by that time; ${report.newer} came later, see them with --all`;
   const grid = problem === null ? '' : `; whether it waits is unknown: ${problem}`;
-  return `job ${label(job)}: nothing known ${where}; a job gets there by its first heartbeat or when it ends ("qmemacct doctor" checks the hooks)${grid}`;
+  return `job ${label(job)}: nothing known ${where}; a job appears with its first heartbeat or when it ends ("qmemacct doctor" checks the hooks)${grid}`;
 }
 
 /** Records of jobs, and what Grid Engine says of those that have not ended. */
@@ -289,7 +289,7 @@ async function retryOne(
   terminal: Terminal,
 ): Promise<number> {
   const format = textOrJson(options, '--retry');
-  if (report === undefined || others.length > 0) throw usageError('--retry is about one job: name one');
+  if (report === undefined || others.length > 0) throw usageError('--retry takes one job: name it');
   const { showRetry } = await import('../job/retry.js');
   const ended = listed.has(report.job_id) ? { ...report, runs: [] } : report;
   return showRetry(ended, format, settings.grid_engine, terminal);
@@ -386,7 +386,7 @@ export async function showJobs(
   outputFormat(options);
   if (options.full && options.brief) throw usageError('--full and --brief exclude each other: give one of them');
   const [ofTasks] = options.retry ? taskOptionsOf(options) : [];
-  if (ofTasks !== undefined) throw usageError(`--retry is about all tasks of a job: leave --${ofTasks} out`);
+  if (ofTasks !== undefined) throw usageError(`--retry covers all tasks of a job: leave --${ofTasks} out`);
   const words = parseJobArguments(names);
   const at = await readAt(options.at, terminal.now());
   const settings = loadSettings(options.config);

@@ -33,7 +33,7 @@ interface LiveCommandOptions extends GlobalOptions {
 export function register(command: Command, context: CommandContext): void {
   addOptions(command, { ...XML_OPTIONS, ...RISK_OPTIONS })
     .option('--xml', 'print what "qstat -r -ext -urg -xml" does, well-formed')
-    .option('--watch [seconds]', 'keep showing them, with keys to sort and filter (? lists them)')
+    .option('--watch [seconds]', 'keep them up to date, with keys to sort and filter (? lists them)')
     .option(
       '--at-risk',
       'only jobs that are at their limit or will be soon, a line each; exit status 1 if there are none',

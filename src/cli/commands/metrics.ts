@@ -1,23 +1,25 @@
-import type { Command } from 'commander';
+import { Option, type Command } from 'commander';
 import {
   renderMetricCsv,
   renderMetricJson,
   renderMetricList,
   renderMetricMarkdown,
 } from '../../report/series/metric-list';
-import { acts, type CommandContext, type GlobalOptions, EXIT, usageError } from '../command';
+import { acts, type CommandContext, type GlobalOptions, EXIT } from '../command';
 import { metricFacts } from '../metric-facts';
 import { outputFormat, screenOf, writeLines } from '../output';
 import type { Terminal } from '../terminal';
 
+const FORMATS = ['text', 'json', 'csv', 'markdown'] as const;
+
 interface MetricsOptions extends GlobalOptions {
-  readonly format?: string;
+  readonly format?: (typeof FORMATS)[number];
 }
 
 /** `qmemacct metrics` */
 export function register(command: Command, context: CommandContext): void {
   command
-    .option('--format <format>', 'text, json, csv or markdown (default: text)')
+    .addOption(new Option('--format <format>', 'of the list (default: text)').choices(FORMATS))
     .action(acts<MetricsOptions>(context, listMetrics));
 }
 
@@ -28,7 +30,6 @@ function listMetrics(options: MetricsOptions, terminal: Terminal): Promise<numbe
   if (format === 'text') writeLines(terminal, renderMetricList(facts, screenOf(terminal, options)));
   else if (format === 'json') terminal.write(renderMetricJson(facts));
   else if (format === 'csv') terminal.write(renderMetricCsv(facts));
-  else if (format === 'markdown') terminal.write(renderMetricMarkdown(facts));
-  else throw usageError(`--format "${format}": write text, json, csv or markdown`);
+  else terminal.write(renderMetricMarkdown(facts));
   return Promise.resolve(EXIT.found);
 }

@@ -30,14 +30,14 @@ const MOST_LINES = 20;
 function describe(taken: TakenOver, path: string, url: string): readonly string[] {
   const { read, added, changed, files, there, here, refused, lacking, complete } = taken;
   const done = [
-    `${formatCount(read)} records read: ${formatCount(added)} new, ${formatCount(changed)} changed, the others were there`,
+    `${formatCount(read)} records read: ${formatCount(added)} new, ${formatCount(changed)} changed, the others were there already`,
     ...(files > 0 ? [`${formatCount(files)} imported files`] : []),
   ].join('; ');
-  if (!complete) return [`${done}; interrupted: run it again to go on`];
+  if (!complete) return [`${done}; interrupted: run it again to continue`];
   return [
     done,
     `${path}: ${formatCount(there)} records; ${url}: ${formatCount(here)} records`,
-    ...(refused.length > 0 ? [`${formatCount(refused.length)} could not be taken over`] : []),
+    ...(refused.length > 0 ? [`${formatCount(refused.length)} could not be copied`] : []),
     ...(refused.length + lacking.length === 0
       ? ['Now set accounting to that URL in qmemacct.toml of every host; then run this once more, for what came late.']
       : []),
@@ -65,11 +65,11 @@ async function migrateSite(file: string, url: string, options: MigrateOptions, t
         signal,
         onProgress: (done, of) => {
           warned = '';
-          progress.show('taking records over', done, of);
+          progress.show('copying records', done, of);
         },
         onFault: ({ message }) => {
           progress.clear();
-          if (message !== warned) warn(terminal, `${message}; it is tried again`);
+          if (message !== warned) warn(terminal, `${message}; trying again`);
           warned = message;
         },
       });
@@ -78,7 +78,10 @@ async function migrateSite(file: string, url: string, options: MigrateOptions, t
       else writeLines(terminal, describe(taken, path, url));
       warnOf(terminal, taken.refused);
       if (taken.lacking.length > 0) {
-        warn(terminal, `${url} lacks some of what ${path} has; run this again, and see that nothing is removed there`);
+        warn(
+          terminal,
+          `${url} lacks some of what ${path} has; run this again, and make sure that nothing is removed there`,
+        );
         warnOf(terminal, taken.lacking);
       }
       const pruned = from.prunedDays();
@@ -92,7 +95,7 @@ async function migrateSite(file: string, url: string, options: MigrateOptions, t
     }
   } catch (error) {
     if (!(error instanceof StoreError)) throw error;
-    const again = error.retry ? '; run this again then: it goes on where it was' : '';
+    const again = error.retry ? '; then run this again: it continues where it stopped' : '';
     throw new CommandError(`${error.message}${again}`, EXIT.unavailable, { cause: error });
   } finally {
     progress.clear();

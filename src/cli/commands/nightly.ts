@@ -32,18 +32,18 @@ export interface NightlyCommandOptions extends GlobalOptions {
 }
 
 const HELP = `
-Takes in what is new in Grid Engine's accounting files, sums the days, removes what is older than keep_* allow, writes
-the report of each day that has none yet to report_dir, and mails it: to each owner who wants one the own jobs
-("qmemacct digest"), to mail_admins the whole. No night is done twice, no mail goes twice; missed nights are caught up,
-seven at most. What fails is reported and stops nothing else. Root becomes the user of deliver_as first.`;
+Imports what is new in Grid Engine's accounting files, sums up the days, removes what keep_* no longer allow, writes a
+report to report_dir for each day that has none yet, and mails it: the whole to mail_admins, and to each owner who wants
+it ("qmemacct digest") their own jobs. Each night is done once, and each mail is sent once; up to seven missed nights are
+caught up. A part that fails is reported and does not stop the others. Root becomes the user of deliver_as first.`;
 
 /** `qmemacct nightly` */
 export function register(command: Command, context: CommandContext): void {
   command
     .option('--date <day>', 'the report of that day, not of those that are due')
     .option('--dry-run', 'show what would be done and who would get mail')
-    .option('--no-mail', 'send nothing; a later run without this still does')
-    .option('--force', 'also what is done already; mails that have gone go again')
+    .option('--no-mail', 'send no mail; a later run without this option does')
+    .option('--force', 'repeat what is done already; mails that were sent are sent again')
     .addHelpText('after', HELP)
     .action(acts<NightlyCommandOptions>(context, nightly));
 }

@@ -25,7 +25,7 @@ export interface NodeOptions extends GlobalOptions {
 /** `qmemacct node --since 1h` */
 export function register(command: Command, context: CommandContext): void {
   addIntervalOptions(command, '1h')
-    .option('--metric <names>', 'these metrics only: "a,b"; the name of a source stands for all of its metrics')
+    .option('--metric <names>', 'only these metrics: "a,b"; the name of a source stands for all of its metrics')
     .option('--chart <metric>', 'draw this metric')
     .option(
       '--prometheus [file]',

@@ -28,7 +28,7 @@ export interface NodesOptions extends GlobalOptions {
 export function register(command: Command, context: CommandContext): void {
   command
     .option('--since <time>', 'hosts with a heartbeat since then, and all that Grid Engine lists', '7d')
-    .option('--warning <time>', 'no heartbeat, or a record waiting, for so long: a warning (30m, 2h, 1d)', '30m')
+    .option('--warning <time>', 'warn of no heartbeat, or a record waiting, for this long (30m, 2h, 1d)', '30m')
     .option('--critical <time>', 'the same, critical', '2h')
     .option('--check', 'one line for Nagios or Icinga; status 0 OK, 1 WARNING, 2 CRITICAL, 3 UNKNOWN')
     .action(acts<NodesOptions>(context, showNodes));
@@ -77,7 +77,7 @@ async function findNodes(
   const nodes = judgeNodes(heartbeats, silent, terminal.now(), patience);
   if (nodes.length > 0) return nodes;
   throw new CommandError(
-    `no host has sent a heartbeat since ${options.since}; each sends its first with a job's record, or by "qmemacct flush"`,
+    `no host has sent a heartbeat (--since ${options.since}); each sends its first with a job's record, or by "qmemacct flush"`,
     EXIT.nothing,
   );
 }

@@ -15,7 +15,7 @@ interface PruneOptions extends GlobalOptions {
 
 /** `qmemacct prune` */
 export function register(command: Command, context: CommandContext): void {
-  command.option('--dry-run', 'show how many records are old enough').action(acts<PruneOptions>(context, prune));
+  command.option('--dry-run', 'only show how many records are old enough').action(acts<PruneOptions>(context, prune));
 }
 
 /** The ages that the configuration gives to what the accounting DB holds. */
@@ -74,6 +74,6 @@ export async function prune(
   if (format === 'json') writeLines(terminal, [JSON.stringify({ schema: 1, ...pruned })]);
   else writeLines(terminal, [describePruned(pruned)]);
   if (pruned.complete) return EXIT.found;
-  warn(terminal, 'interrupted: the rest goes with the next run');
+  warn(terminal, 'interrupted: the next run removes the rest');
   return EXIT.unavailable;
 }

@@ -99,7 +99,7 @@ async function storedRuns(options: ReplayOptions, terminal: Terminal): Promise<R
     progress.clear();
     if (runs.count > 0) return success(new Map([[OWN_HISTORY, runs]]));
     const hint = furtherBack(since, terminal.now(), '365d');
-    warn(terminal, `replay: the memory of no job of this time is known${hint}`);
+    warn(terminal, `replay: no job of this time has a known memory need${hint}`);
     return failure(statusOfNothing(stores));
   };
   try {

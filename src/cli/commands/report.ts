@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
-import type { Command } from 'commander';
+import { Option, type Command } from 'commander';
 import type { AccountingReader, JobAnswer } from '../../accounting/store';
 import type { Dimension } from '../../accounting/summary';
 import { loadSettings, type Settings } from '../../record/settings';
@@ -26,13 +26,16 @@ import type { Terminal } from '../terminal';
 import { addIntervalOptions, SUMMED } from '../common-options';
 import { furtherBack, parseInterval } from '../arguments';
 
+const FORMATS = ['text', 'html', 'csv', 'json'] as const;
+type Format = (typeof FORMATS)[number];
+
 export interface ReportOptions extends GlobalOptions {
   readonly since: string;
   readonly until?: string;
   readonly by?: string;
   readonly owner?: string;
   readonly cluster?: string;
-  readonly format?: string;
+  readonly format?: Format;
   readonly mail?: boolean;
   readonly output?: string;
   readonly accounting?: string;
@@ -41,31 +44,26 @@ export interface ReportOptions extends GlobalOptions {
 /** `qmemacct report --since 1d --format html > report.html` */
 export function register(command: Command, context: CommandContext): void {
   addIntervalOptions(command, '1d')
-    .option('--by <what>', 'sums by owner, project, queue, host or name (default: owner; of one owner: name)')
-    .option('--owner <name>', "this user's jobs alone")
-    .option('--cluster <name>', "this cluster's jobs alone")
-    .option('--format <format>', 'text, html, csv (the sums) or json (default: text)')
+    .addOption(
+      new Option('--by <what>', 'what jobs are summed up by (default: owner; of one owner: name)').choices(
+        SUMMED.map(({ one }) => one),
+      ),
+    )
+    .option('--owner <name>', "only this user's jobs")
+    .option('--cluster <name>', "only this cluster's jobs")
+    .addOption(new Option('--format <format>', 'of the report; csv: its sums alone (default: text)').choices(FORMATS))
     .option('--output <file>', 'write it there')
     .option('--mail', 'send it, as text and HTML: to mail_admins; with --owner to that user')
     .option(...ACCOUNTING_OPTION)
     .action(acts<ReportOptions>(context, showReport));
 }
 
-type Format = 'text' | 'html' | 'csv' | 'json';
-const FORMATS: readonly Format[] = ['text', 'html', 'csv', 'json'];
-
-function dimensionOf(text: string): Dimension {
-  const summed = SUMMED.find(({ one }) => one === text);
-  if (summed === undefined) throw usageError(`--by: "${text}" is none of owner, project, queue, host and name`);
-  return summed.by;
-}
+const dimensionOf = (text: string): Dimension => SUMMED.find(({ one }) => one === text)?.by ?? 'owner';
 
 /** What --format says; --json and --csv, which every command knows, say the same. */
 function formatOf(options: ReportOptions): Format {
   const short = outputFormat(options);
-  if (options.format === undefined) return short;
-  const format = FORMATS.find((known) => known === options.format);
-  if (format === undefined) throw usageError(`--format: "${options.format}" is none of ${FORMATS.join(', ')}`);
+  const format = options.format ?? short;
   if (short !== 'text' && short !== format) throw usageError(`--format ${format} and --${short} exclude each other`);
   return format;
 }

@@ -26,6 +26,6 @@ export async function rollup(
   else
     writeLines(terminal, [days === 0 && !isInterrupted ? 'every day is summed' : `${formatCount(days)} days summed`]);
   if (!isInterrupted) return EXIT.found;
-  warn(terminal, 'interrupted: the days that are left come with the next run');
+  warn(terminal, 'interrupted: the next run sums the days that are left');
   return EXIT.unavailable;
 }

@@ -51,10 +51,10 @@ function optionsOf(command: Command): RunOptions {
 export function register(command: Command, context: CommandContext): void {
   for (const option of SHARED) command.addOption(option.hideHelp());
   command
-    .argument('[command...]', 'the command and its arguments, behind "--"')
+    .argument('[command...]', 'the command and its arguments, after "--"')
     .option('--h-vmem <size>', 'compare against this request (4G, 500M ...); not enforced')
-    .option('--slots <n>', 'slots that CPU and request are counted for', '1')
-    .option('--interval <seconds>', 'between two samples after the first moments', undefined)
+    .option('--slots <n>', 'slots that CPU time and the request are compared with', '1')
+    .option('--interval <seconds>', 'between samples, after the first moments', undefined)
     .option('--pid <pid>', 'attach to this process and its children instead, until it ends or Ctrl-C')
     .option('--report <file>', 'write the report there instead of to standard error')
     .option('--jsonl <file>', 'a JSON object per sample, while it runs; "-": to standard output')
@@ -83,7 +83,7 @@ function subjectOf(words: readonly string[], pid: string | undefined): Subject {
     if (command !== undefined) throw usageError('--pid and a command exclude each other: give one of them');
     return { pid: whole('--pid', pid, 2, 4_194_304) };
   }
-  if (command === undefined) throw usageError('nothing to run: give a command behind "--", or --pid');
+  if (command === undefined) throw usageError('nothing to run: give a command after "--", or --pid');
   return { command, args };
 }
 

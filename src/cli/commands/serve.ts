@@ -26,9 +26,9 @@ interface ServeOptions extends GlobalOptions {
 /** `qmemacct serve` */
 export function register(command: Command, context: CommandContext): void {
   command
-    .option('--address <address>', 'listen there, not at serve_address (127.0.0.1)')
-    .option('--port <port>', 'listen there, not at serve_port (8080); 0: no HTTP, only the socket')
-    .option('--socket <path>', 'make the unix socket there, not at serve_socket; "none": no socket')
+    .option('--address <address>', 'listen at this address, not at serve_address (127.0.0.1)')
+    .option('--port <port>', 'listen at this port, not at serve_port (8080); 0: no HTTP, only the socket')
+    .option('--socket <path>', 'make the unix socket here, not at serve_socket; "none": no socket')
     .action((_options: unknown, given: Command) =>
       context.finish(serve(given.optsWithGlobals<ServeOptions>(), context.version, context.terminal)),
     );
@@ -117,7 +117,7 @@ export async function serve(options: ServeOptions, version: string, terminal: Te
   // How a job ended is known seconds after its line; `log` hears where that can't be.
   const follow: FollowSettings = { config: options.config, env: { ...terminal.env } };
   const accounts = startThread('cli/import/follow-worker', follow, (reason) =>
-    log(`Grid Engine's accounting is not followed any more: ${reason}`),
+    log(`Grid Engine's accounting is no longer followed: ${reason}`),
   );
   accounts.worker.on('message', log);
   const mails = sendJobMails(settings, { config: options.config }, updates, log);

@@ -40,7 +40,7 @@ export function register(command: Command, context: CommandContext): void {
       'unused',
     );
   addRecordFilterOptions(addIntervalOptions(command))
-    .option('--limit <n>', 'at most so many lines (default: 20; all with --json and --csv)')
+    .option('--limit <n>', 'at most this many lines (default: 20; all with --json and --csv)')
     .option(...ACCOUNTING_OPTION)
     .action(acts<TopOptions, [string]>(context, showTop));
 }

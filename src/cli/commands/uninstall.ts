@@ -99,6 +99,6 @@ async function removeFromCluster(options: UninstallOptions, terminal: Terminal):
 
 /** `uninstall`; resolves to the exit status. Rejects with CommandError, QconfError or SettingsError. */
 export async function uninstall(options: UninstallOptions, terminal: Terminal): Promise<number> {
-  if (outputFormat(options) !== 'text') throw usageError('uninstall prints text alone: leave out --json and --csv');
+  if (outputFormat(options) !== 'text') throw usageError('uninstall prints text only: leave out --json and --csv');
   return options.node ? removeFromNode(options, terminal) : removeFromCluster(options, terminal);
 }

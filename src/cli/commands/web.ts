@@ -15,7 +15,7 @@ interface WebOptions extends GlobalOptions {
 /** `qmemacct web` */
 export function register(command: Command, context: CommandContext): void {
   command
-    .option('--socket <path>', 'ask the server there, not at serve_socket')
+    .option('--socket <path>', 'ask the server at this socket, not at serve_socket')
     .action(acts<WebOptions>(context, printLink));
 }
 

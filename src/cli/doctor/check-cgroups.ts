@@ -101,7 +101,7 @@ function strays({ settings, isRoot }: Asking, root: string, procRoot: string): F
   return [
     warning(
       'own groups',
-      `${keys.length} ${groups} that nobody looks after: ${keys.slice(0, 3).join(', ')}${keys.length > 3 ? ' ...' : ''}`,
+      `${keys.length} ${groups} that nobody uses: ${keys.slice(0, 3).join(', ')}${keys.length > 3 ? ' ...' : ''}`,
       '"qmemacct flush" removes them',
     ),
   ];

@@ -34,7 +34,7 @@ function checkLedger(settings: Settings, now: Date): Finding[] {
   const late = older.indexOf(done);
   const says = `the newest that is done is ${done}`;
   if (late <= 0) return [ok('nights', says)];
-  const lost = late >= MOST_CAUGHT_UP ? '; older ones than a week get no report any more' : '';
+  const lost = late >= MOST_CAUGHT_UP ? '; those older than a week get no report any more' : '';
   return [warning('nights', says + lost, 'look for "qmemacct" in the log, or run hooks/nightly.sh by hand')];
 }
 

@@ -25,7 +25,7 @@ export async function describeFindings(
   const { glyphs } = screen;
   const [from, to] = [new Date(first), new Date(last)];
   const [most] = rankGroups(groups, RANKINGS.unused);
-  const owner = most?.key == null ? 'nobody by name' : screen.safe(most.key);
+  const owner = most?.key == null ? 'no user by name' : screen.safe(most.key);
   const waste =
     most === undefined
       ? "not known: no job has both a request of memory and a peak or Grid Engine's figure (maxvmem)"

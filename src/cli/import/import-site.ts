@@ -52,7 +52,7 @@ export function passedOver({ directory }: SiteFiles): readonly string[] {
   const names = directory === null ? [] : filesIn(directory, passedOverIn);
   return names.length === 0
     ? []
-    : [`passed over in ${directory}, as only gzip is known: ${names.join(', ')}; unpack what is not imported yet`];
+    : [`passed over in ${directory}, as only gzip can be read: ${names.join(', ')}; unpack what is not imported yet`];
 }
 
 /** Where an import that goes on with what is written reads, and where it stores. */

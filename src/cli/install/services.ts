@@ -165,7 +165,7 @@ export function setUpSteps(service: Service, host: Host, { runs, now, look }: St
   const start = units === null ? now : unitStart(service);
   const started: Step[] =
     start === undefined ? [] : [{ ...start, apply: async () => (await start.apply()) ?? (await look?.()) ?? null }];
-  const unattended = `neither systemd nor cron runs here; see to it that ${service.byHand}`;
+  const unattended = `neither systemd nor cron runs here; make sure that ${service.byHand}`;
   return [
     ...left,
     ...written,

@@ -28,7 +28,7 @@ const { config } = workerData as MailWorkerSettings;
 const abort = new AbortController();
 const say = (word: MailWorkerWord): void => parentPort?.postMessage(word);
 const log = (line: string): void => say({ log: line });
-const problem = logChanges(log, 'mails about jobs go again');
+const problem = logChanges(log, 'mails about jobs are sent again');
 let facts: ClusterFacts | null = null;
 
 /** Sends what comes until it is to stop. Rejects where the ledger, the accounting DB or the mail server can't be used. */
@@ -69,5 +69,5 @@ parentPort?.on('message', (heard: ClusterFacts | null | 'stop') => {
   if (heard === 'stop') abort.abort();
   else facts = heard;
 });
-const failed = (reason: string): void => problem(`mails about jobs do not go, they are tried again: ${reason}`);
+const failed = (reason: string): void => problem(`mails about jobs can't be sent, trying again: ${reason}`);
 void keepAtWork(send, abort.signal, failed).then(() => parentPort?.close());

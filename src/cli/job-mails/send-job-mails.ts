@@ -18,7 +18,7 @@ export function sendJobMails(
 ): { readonly stop: () => Promise<void> } {
   if (rule === 'nobody') return { stop: () => Promise.resolve() };
   const { worker, stop } = startThread('cli/job-mails/mail-worker', settings, (reason) =>
-    log(`mails about jobs do not go any more: ${reason}`),
+    log(`mails about jobs are no longer sent: ${reason}`),
   );
   worker.on('message', (word: MailWorkerWord) => {
     if ('log' in word) log(word.log);

@@ -178,13 +178,13 @@ function takeLock(path: string, who: string, warn: (line: string) => void): numb
   try {
     mine = tryLock(lock);
   } catch (error) {
-    warn(`${path}: ${(error as Error).message}: this file system has no locks; see to it that one host alone reports`);
+    warn(`${path}: ${(error as Error).message}: this file system has no locks; make sure that only one host reports`);
     mine = true;
   }
   if (!mine) {
     const holder = holderOf(path);
     closeSync(lock);
-    throw unavailable(path, `another nightly job is at work${holder}; this one leaves it to that`);
+    throw unavailable(path, `another nightly job is running${holder}; this one does nothing`);
   }
   try {
     // In place: the lock is on this very file.

@@ -98,7 +98,7 @@ export async function sendOnce(
   if (again) ledger.release(day, name);
   const claim = ledger.claim(day, name);
   if (claim === 'doubt') {
-    trouble(`${what}: an earlier run ended while it was on its way; it may have gone, and does not go again`);
+    trouble(`${what}: an earlier run ended while it was being sent; it may have been sent, and is not sent again`);
     return end('doubt');
   }
   if (claim !== 'mine') return end('before');
@@ -115,11 +115,11 @@ export async function sendOnce(
       return end('refused');
     }
     if (failure === 'doubt') {
-      trouble(`${what} may have gone or not, and does not go again: ${error.message}`);
+      trouble(`${what} may or may not have been sent, and is not sent again: ${error.message}`);
       return end('doubt', true);
     }
     ledger.release(day, name);
-    trouble(`${what} did not go, the next run tries again: ${error.message}`);
+    trouble(`${what} was not sent, the next run tries again: ${error.message}`);
     return end('left', failure === 'unreachable');
   }
 }

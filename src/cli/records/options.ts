@@ -26,7 +26,7 @@ export interface RecordListOptions extends GlobalOptions {
 export function addRecordListOptions(command: Command): Command {
   return addIntervalOptions(command)
     .option('--sort <key>', 'ended, ran, cpu, peak, requested or unused; largest or latest first', 'ended')
-    .option('--limit <n>', 'at most so many lines (default: 50; all with --json and --csv)')
+    .option('--limit <n>', 'at most this many lines (default: 50; all with --json and --csv)')
     .option('--tasks', 'one line per task of an array job, not one per job')
     .option('--columns <names>', 'these columns, in this order: job,owner,peak ("help" lists them)')
     .option(...ACCOUNTING_OPTION);
@@ -158,26 +158,26 @@ const FILTERS: readonly Filter[] = [
   filter('failed', '--failed', "that ended badly: exit status, signal or Grid Engine's failed is not 0", yes),
   filter('sampled', '--sampled', 'that the sampler, or another root source, saw', yes),
   filter('sampled', '--unsampled', 'that it did not see', no),
-  filter('peak_at_least', '--peak-above <size>', 'with a peak, else maxvmem, of so much or more: 4G, 500M', sizeOf),
-  filter('peak_at_most', '--peak-below <size>', 'with a peak, else maxvmem, of so much or less', sizeOf),
-  filter('limit_at_least', '--limit-above <size>', 'with requested memory on the host of so much or more', sizeOf),
-  filter('limit_at_most', '--limit-below <size>', 'with requested memory on the host of so much or less', sizeOf),
+  filter('peak_at_least', '--peak-above <size>', 'with a peak, else maxvmem, of at least this: 4G, 500M', sizeOf),
+  filter('peak_at_most', '--peak-below <size>', 'with a peak, else maxvmem, of at most this', sizeOf),
+  filter('limit_at_least', '--limit-above <size>', 'with requested memory on the host of at least this', sizeOf),
+  filter('limit_at_most', '--limit-below <size>', 'with requested memory on the host of at most this', sizeOf),
   filter(
     'share_at_least',
     '--used-above <percent>',
-    'with a peak, else maxvmem, of so many percent of the limit, or more',
+    'with a peak, else maxvmem, of at least this percentage of the limit',
     shareOf,
   ),
   filter(
     'share_at_most',
     '--used-below <percent>',
-    'with a peak, else maxvmem, of so many percent of the limit, or less',
+    'with a peak, else maxvmem, of at most this percentage of the limit',
     shareOf,
   ),
   filter(
     'wallclock_at_least',
     '--longer-than <time>',
-    'that ran so long or longer: 30m, 2h, 1d, 24:00:00, seconds',
+    'that ran at least this long: 30m, 2h, 1d, 24:00:00, seconds',
     secondsOf,
   ),
 ];

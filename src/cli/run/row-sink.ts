@@ -18,7 +18,7 @@ function openFile(option: string, path: string): number {
   try {
     const known = statSync(path, { throwIfNoEntry: false });
     if (known?.isFile() && (known.mode & 0o111) !== 0)
-      throw usageError(`${option} ${path}: that is a program, not a file for rows; the command goes behind "--"`);
+      throw usageError(`${option} ${path}: that is a program, not a file for rows; the command goes after "--"`);
     return openSync(path, constants.O_WRONLY | constants.O_CREAT | constants.O_TRUNC, 0o666);
   } catch (error) {
     if (error instanceof CommandError) throw error;

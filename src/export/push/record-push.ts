@@ -55,7 +55,7 @@ export class RecordPush implements Push {
     const store = await feed.identity();
     if (store === known && (await feed.newest()) >= position) return;
     if (known !== '')
-      this.log('the accounting DB is another one, or an earlier state of it: its records are sent from the first on');
+      this.log('the accounting DB is another one, or an earlier state of it: all of its records are sent');
     this.spool.update({ store, position: 0, open: [] });
   }
 

@@ -41,7 +41,7 @@ export async function openMetricSink(settings: SinkSettings, patienceMs = PATIEN
     case 'graphite-pickle':
       return (await import('./graphite.js')).graphiteSink(settings, patienceMs);
     case 'elasticsearch':
-      throw new RangeError(`${settings.name} takes records alone`);
+      throw new RangeError(`${settings.name} takes records only`);
   }
 }
 

@@ -109,7 +109,7 @@ function riskNotes(promised: PromiseObject | null, wanted: number, founded: stri
 
 function programNotes(promised: readonly (PromiseObject | null)[]): readonly string[] {
   const names = promised.flatMap((one) => (one?.same_program === true ? [one.complex] : []));
-  return names.length === 0 ? [] : [`${names.join(', ')}: by runs of the same script or command alone.`];
+  return names.length === 0 ? [] : [`${names.join(', ')}: from runs of the same script or command only.`];
 }
 
 function memoryNotes({ memory, class: { slots } }: ClassObject): readonly string[] {
@@ -124,7 +124,7 @@ function memoryNotes({ memory, class: { slots } }: ClassObject): readonly string
     ...(counted === 0
       ? []
       : [
-          `~ ${formatCount(counted)} of the runs ${counted === 1 ? 'is' : 'are'} known by Grid Engine's figure alone (maxvmem: its own peak, seen every few seconds).`,
+          `~ ${formatCount(counted)} of the runs ${counted === 1 ? 'is' : 'are'} known from Grid Engine's figure only (maxvmem: its own peak, seen every few seconds).`,
         ]),
   ];
 }
@@ -133,7 +133,7 @@ function slotsNotes({ slots }: ClassObject): readonly string[] {
   if (slots === null) return [];
   const { requested, enough, busiest, runs } = slots;
   return [
-    `Slots: ${formatCount(enough)} of ${formatCount(requested)} would do: the busiest of ${formatCount(runs)} runs kept ${busiest.toFixed(1)} busy in the mean.`,
+    `Slots: ${formatCount(enough)} of ${formatCount(requested)} would do: the busiest of ${formatCount(runs)} runs kept ${busiest.toFixed(1)} busy on average.`,
   ];
 }
 
@@ -152,7 +152,7 @@ export function classNotes(answer: ClassObject, alone: string | null = null): re
     ...memoryNotes(answer),
     ...(memory === null || alone === null
       ? riskNotes(memory, wanted, memory?.stopped_at_bytes == null ? LARGEST : `${RAISE} times ${LIMIT}`)
-      : [`${memory.complex}: by this job alone, so no risk can be stated: ${alone}.`]),
+      : [`${memory.complex}: from this job only, so no risk can be stated: ${alone}.`]),
     ...riskNotes(time, wanted, time?.stopped_at_seconds == null ? LARGEST : `twice ${LIMIT}`),
     ...undecidedNotes([memory, time]),
     'Risk: the share of such runs that would need more.',

@@ -1,4 +1,4 @@
-import { GIB, MIB } from '../../base/units';
+import { GIB, MIB, twoDigits } from '../../base/units';
 import { RAISE, TIME_RAISE } from '../../advice/job-class';
 import {
   categoryRequests,
@@ -41,7 +41,7 @@ const STEPS: readonly (readonly [number, number])[] = [
 export function roundTime(seconds: number): { readonly seconds: number; readonly text: string } {
   const step = STEPS.find(([below]) => seconds < below)?.[1] ?? HOUR;
   const rounded = Math.max(1, Math.ceil(seconds / step)) * step;
-  const minutes = String(Math.floor(rounded / MINUTE) % 60).padStart(2, '0');
+  const minutes = twoDigits(Math.floor(rounded / MINUTE) % 60);
   return { seconds: rounded, text: `${Math.floor(rounded / HOUR)}:${minutes}:00` };
 }
 

@@ -1,3 +1,4 @@
+import { twoDigits } from '../../base/units';
 import { countText, formatCount, formatMemoryTimes } from '../format/units';
 import { spread } from '../job/title';
 import { busyTone, renderBar, renderGauges, shareTone, type Gauge } from '../screen/gauge';
@@ -151,9 +152,8 @@ function renderHours(report: Report, screen: Screen): string[] {
     screen.glyphs.dot,
   );
   const isKnown = knowsUsedHours(report);
-  const two = (hour: number): string => String(hour).padStart(2, '0');
   const bars = parts.map(({ asked, used }, index): Bar => ({
-    name: `${two(index * HOURS_A_BAR)}-${two((index + 1) * HOURS_A_BAR)} h`,
+    name: `${twoDigits(index * HOURS_A_BAR)}-${twoDigits((index + 1) * HOURS_A_BAR)} h`,
     part: used / most,
     behind: asked / most,
     text: `${isKnown ? (texts[2 * index] ?? '') : 'unknown'} / ${texts[2 * index + 1] ?? ''} ${unit}`,

@@ -1,4 +1,4 @@
-import { GIB } from '../../base/units';
+import { GIB, twoDigits } from '../../base/units';
 import { jobTaskName } from '../../record/job-name';
 import type { Dimension } from '../../accounting/summary';
 import { FAR_BELOW_LIMIT } from '../../record/sums';
@@ -92,7 +92,7 @@ export function wasteText({ site, fitting }: Report): string {
     if (site.without_peak < site.records)
       return `No requested memory was wasted${site.without_peak === 0 ? '' : ` by the ${withPeakText(site)}`}.`;
     return site.with_grid_engine > 0
-      ? "Waste is known by Grid Engine's figure alone: no job has a peak."
+      ? "Waste is known from Grid Engine's figure only: no job has a peak."
       : 'Waste is unknown: no job has a peak.';
   }
   const wasted = `${memoryTime(site.waste_gib_hours)} were requested above the peaks`;
@@ -224,7 +224,7 @@ export function hoursText(report: Report): string | null {
   );
   const most = hours[busiest];
   if (most === undefined || most.requested_gib_hours <= 0) return null;
-  const clock = (hour: number): string => `${String(hour % 24).padStart(2, '0')}:00`;
+  const clock = (hour: number): string => `${twoDigits(hour % 24)}:00`;
   return (
     `Most was requested from ${clock(busiest)} to ${clock(busiest + 1)}: ${memoryTime(most.requested_gib_hours)}; ` +
     (knowsUsedHours(report)

@@ -1,4 +1,4 @@
-const two = (value: number): string => String(value).padStart(2, '0');
+import { twoDigits as two } from '../../base/units';
 
 /** Local calendar day: "2026-11-20". */
 export function formatDay(date: Date): string {

@@ -1,4 +1,4 @@
-import { GIB } from '../../base/units';
+import { GIB, twoDigits } from '../../base/units';
 
 const BINARY_UNITS = ['B', 'KiB', 'MiB', 'GiB', 'TiB', 'PiB', 'EiB'] as const;
 
@@ -34,8 +34,6 @@ export function formatBytes(bytes: number, rounding: Rounding = 'nearest'): stri
   }
   return `${text} ${BINARY_UNITS[unit] ?? ''}`;
 }
-
-const twoDigits = (value: number): string => String(value).padStart(2, '0');
 
 /** A span of time: "50 ms", "4.2 s", "1:23:45", "2d 3h". */
 export function formatDuration(seconds: number): string {

@@ -115,14 +115,14 @@ function renderStopped({ tasks, stopped, mostOfOthers }: ArrayFacts, screen: Scr
     mostOfOthers === null
       ? ''
       : `; highest observed peak of the others: ${about}${formatBytes(mostOfOthers.bytes, 'up')}`;
-  const words = `${formatCount(stopped)} of ${formatCount(tasks)} tasks ended so${others}.`;
+  const words = `${formatCount(stopped)} of ${formatCount(tasks)} tasks hit their limit${others}.`;
   return wrap(words, screen.width - 4).map((line) => screen.style.faint(`    ${line}`));
 }
 
 /** What would have held for nearly all of many tasks: the others can be asked for apart. */
 function renderMost(needs: ArrayNeeds, screen: Screen): string[] {
   const most = needs.most();
-  return most === null ? [] : [screen.style.faint(`    99 % of the tasks would have held with ${most}.`)];
+  return most === null ? [] : [screen.style.faint(`    ${most} would have been enough for 99 % of the tasks.`)];
 }
 
 /** The bad ends beside the worst task's: of each kind how many, and one of them. */
@@ -135,7 +135,7 @@ function renderOtherEnds(bad: readonly BadTask[], worst: JobRecord, screen: Scre
     .slice(0, KINDS)
     .flatMap(([, [first, ...others]]) => {
       if (first === undefined) return [];
-      const like = others.length === 0 ? '' : ` and ${formatCount(others.length)} like it`;
+      const like = others.length === 0 ? '' : ` and ${formatCount(others.length)} others like it`;
       return wrap(`task ${first.task ?? ''}${like}: ${first.why.sentence}`, room);
     });
 }

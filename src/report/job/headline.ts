@@ -137,7 +137,7 @@ function adviceReason(advice: Advice, screen: Screen): string {
   if (advice.stoppedAt !== null)
     return `${RAISE} ${screen.glyphs.times} the limit; the refused amount is not recorded, so double it if that is too little`;
   const isLeast = advice.totalBytes <= SMALLEST * advice.slots;
-  const least = isLeast ? `; ${formatBytes(SMALLEST)} is the least that is advised` : '';
+  const least = isLeast ? `; ${formatBytes(SMALLEST)} is the smallest request advised` : '';
   return `${needWords(advice)} and ${formatPercent(HEADROOM - 1)} headroom${least}`;
 }
 

@@ -12,7 +12,7 @@ import type { JobWhole } from './job-whole';
 
 const CONFIDENCE: Readonly<Record<Trend['confidence'], string>> = {
   high: 'it grows steadily',
-  medium: 'it grows not quite evenly',
+  medium: 'it grows fairly evenly',
   low: 'a guess: it grows unevenly, or samples are few',
 };
 

@@ -99,7 +99,7 @@ function explainWaiting(job: UnfinishedJob, screen: Screen): Explained | null {
   };
 }
 
-const UNRECORDED = "There is no record of it yet: these are Grid Engine's own figures.";
+const UNRECORDED = "It has no record yet: these are Grid Engine's own figures.";
 
 function explain(state: UnfinishedState, job: UnfinishedJob, screen: Screen): Explained | null {
   const dependent = explainDependent(job);
@@ -190,7 +190,7 @@ function renderHead(job: UnfinishedJob, state: UnfinishedState, screen: Screen):
 }
 
 function placeLines({ position }: UnfinishedJob): string[] {
-  return position === null ? [] : [`${formatCount(position.place)} of ${formatCount(position.of)} jobs that wait`];
+  return position === null ? [] : [`${formatCount(position.place)} of ${formatCount(position.of)} pending jobs`];
 }
 
 /** "1-100:1 waiting", where an array job's tasks are in several states. */

@@ -82,7 +82,7 @@ function jobsLegend(jobs: readonly JobView[], screen: Screen): readonly string[]
         ]
       : []),
     ...(jobs.some(({ trend }) => (trend?.limitAt ?? null) !== null)
-      ? ['full at: when it reaches its limit if it goes on as in the last minutes (?: a guess).']
+      ? ['full at: when it reaches its limit if it continues as in the last minutes (?: a guess).']
       : []),
   ];
 }

@@ -86,7 +86,7 @@ const ORDER = { reverse: flag('-r, --reverse', 'the other way round') };
 
 const LIMIT: LiveOption<number> = {
   flags: '--limit <n>',
-  help: 'at most so many jobs (default: all)',
+  help: 'at most this many jobs (default: all)',
   wrong: 'is not a number of jobs',
   write: '1 or more',
   schema: { type: 'integer', minimum: 1 },
@@ -102,7 +102,7 @@ export const JOBS_OPTIONS = {
   ),
   ...ORDER,
   limit: LIMIT,
-  pending: flag('--pending', 'also the jobs that wait: a server asks qmaster for them from then on'),
+  pending: flag('--pending', 'also pending jobs: a server asks qmaster for them from then on'),
 };
 
 /** Of Grid Engine's own XML. */
@@ -126,7 +126,7 @@ export const RISK_OPTIONS = {
   limit: LIMIT,
   within: {
     flags: '--within <time>',
-    help: 'jobs that will be at their limit so soon, as they grow now: 30m, 2h (default: 1d)',
+    help: 'jobs that will reach their limit within this time, as they grow now: 30m, 2h (default: 1d)',
     wrong: 'is not a span of time',
     write: '30m, 2h or 1d',
     schema: { type: 'string', pattern: '^[0-9]{1,6}[smhdw]$' },

@@ -168,10 +168,10 @@ const DERIVED: Readonly<Record<string, Fact>> = {
   held_limit_bytes: fact(numberType('bytes'), 'memory that its request allows on that host', ({ memory }) =>
     limitOf(memory),
   ),
-  busy_slots: fact(numberType('count'), 'CPU time over elapsed time: slots that computed, in the mean', busySlots),
+  busy_slots: fact(numberType('count'), 'CPU time over elapsed time: slots that computed, on average', busySlots),
   runnable_threads: fact(
     numberType('count'),
-    'CPU time and time that its threads waited for a CPU, over elapsed time: those that ran or could have, in the mean, whatever else the host did; without exit records and over several hosts busy_slots',
+    'CPU time and time that its threads waited for a CPU, over elapsed time: those that ran or could have, on average, whatever else the host did; without exit records and over several hosts busy_slots',
     runnableThreads,
   ),
   idle_slots: fact(numberType('count'), 'its slots minus busy_slots; 0 where it kept more busy', (subject) => {
@@ -203,7 +203,7 @@ const DERIVED: Readonly<Record<string, Fact>> = {
     "runs of the owner's jobs of this name, digits aside, in the period of the list or report; of one job within a day of it",
     ({ kind }) => kind?.runs ?? null,
   ),
-  mean_seconds_of_kind: fact(numberType('seconds'), 'how long these ran in the mean', ({ kind }) =>
+  mean_seconds_of_kind: fact(numberType('seconds'), 'how long these ran on average', ({ kind }) =>
     kind === null || kind.runs === 0 ? null : kind.seconds / kind.runs,
   ),
 };

@@ -14,7 +14,7 @@ hint = "request more: a run that needs a little more is lost"
 severity = "high"
 requires = ["swap_bytes"]
 when = "swap_bytes >= 100MiB and swap_bytes >= 5% * peak_rss_lower_bytes"
-evidence = "{swap_bytes} of its memory was in swap at one time; the most in RAM was {peak_rss_lower_bytes}"
+evidence = "up to {swap_bytes} of its memory was swapped out; at most {peak_rss_lower_bytes} was in RAM"
 hint = "request as much memory as the program needs, or give it less to do at a time"
 cost = "taskstats_swap_in_delay_seconds"
 
@@ -22,7 +22,7 @@ cost = "taskstats_swap_in_delay_seconds"
 severity = "high"
 requires = ["rising_eighths"]
 when = "wallclock_seconds >= 10min and growth_bytes >= 50% * peak_rss_lower_bytes and rising_eighths = 7"
-evidence = "memory grew all the time, by {growth_bytes} in {wallclock_seconds} up to {peak_rss_lower_bytes}"
+evidence = "memory grew steadily, by {growth_bytes} in {wallclock_seconds} up to {peak_rss_lower_bytes}"
 hint = "look for what the program never frees, or how it could work in smaller parts"
 cost = "growth_bytes * wallclock_seconds / 2"
 
@@ -30,21 +30,21 @@ cost = "growth_bytes * wallclock_seconds / 2"
 severity = "high"
 requires = ["gpu_held"]
 when = "gpu_held >= 1 and gpu_held_time_seconds >= 5min and gpu_idle_seconds >= 50% * gpu_held_time_seconds"
-evidence = "held {gpu_held} GPU(s) for {gpu_held_time_seconds}, idle for {gpu_idle_seconds} of it"
+evidence = "GPUs held: {gpu_held}, for {gpu_held_time_seconds}; idle for {gpu_idle_seconds} of that time"
 hint = "check that the program finds the GPU, or request none"
 cost = "host_slots * wallclock_seconds * gpu_idle_seconds / gpu_held_time_seconds"
 
 [oversubscribed]
 severity = "medium"
 when = "wallclock_seconds >= 10s and runnable_threads > 120% * host_slots and runnable_threads - host_slots >= 0.5"
-evidence = "{runnable_threads} threads ran or waited for a CPU, in the mean, on {host_slots} slot(s)"
+evidence = "{runnable_threads} threads ran or waited for a CPU on average; slots requested: {host_slots}"
 hint = "request as many slots as it has threads, or start as many threads as it has slots (OMP_NUM_THREADS=$NSLOTS)"
 cost = "max(0, busy_slots - host_slots) * wallclock_seconds"
 
 [serial]
 severity = "medium"
 when = "host_slots >= 2 and wallclock_seconds >= 10s and runnable_threads >= 0.7 and runnable_threads < 1.2"
-evidence = "used one slot of {host_slots} ({busy_slots} busy in the mean)"
+evidence = "used one slot of {host_slots} ({busy_slots} busy on average)"
 hint = "request one slot, or tell the program to use them all ($NSLOTS)"
 cost = "idle_slots * wallclock_seconds"
 
@@ -59,7 +59,7 @@ cost = "idle_slots * wallclock_seconds"
 severity = "medium"
 requires = ["needed_share"]
 when = "succeeded and needed_share < 25%"
-evidence = "held {held_bytes} of {held_limit_bytes} ({held_share})"
+evidence = "used {held_bytes} of {held_limit_bytes} ({held_share})"
 hint = "request less: others could have used the rest"
 cost = "(limit_bytes - needed_bytes) * wallclock_seconds"
 
@@ -75,8 +75,8 @@ cost = "min(storage_wait_seconds, idle_slots * wallclock_seconds)"
 severity = "low"
 requires = ["runs_of_kind"]
 when = "wallclock_seconds < 2min and runs_of_kind >= 200 and mean_seconds_of_kind < 2min"
-evidence = "one of {runs_of_kind} runs of its kind, {mean_seconds_of_kind} each in the mean"
-hint = "put many of them into one job: starting one takes the scheduler and the host about as long"
+evidence = "one of {runs_of_kind} runs of its kind, {mean_seconds_of_kind} each on average"
+hint = "put many of them into one job: starting a job takes the scheduler and the host about as long as running it"
 cost = "host_slots * wallclock_seconds"
 
 [h-rt-too-long]

@@ -13,7 +13,9 @@ export function crash(end: BadEnd, words: Words): Hypothesis {
     return judged.otherwise(`Grid Engine says failed ${end.failed}`);
   const stack = end.subject.requests.h_stack?.limit_bytes ?? end.subject.requests.s_stack?.limit_bytes ?? null;
   const outgrown =
-    end.signal === SIGSEGV && stack !== null ? `; a stack that outgrows its ${formatBytes(stack)} ends so, too` : '';
+    end.signal === SIGSEGV && stack !== null
+      ? `; a stack that outgrows its ${formatBytes(stack)} ends the same way`
+      : '';
   const when = `${endName(end)}${endTime(end, words)}`;
   return closeToRefusal(end)
     ? judged.consistent(1, `${when}${outgrown}`, "the program's own messages, or a core file")

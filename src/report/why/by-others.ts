@@ -28,7 +28,7 @@ export function deleted(end: BadEnd, words: Words): Hypothesis {
   if (endedBeforeStart(end))
     return judged.consistent(
       2,
-      `Grid Engine says failed ${AFTER_SIGNAL}, and notes no start of it`,
+      `Grid Engine says failed ${AFTER_SIGNAL}, and records no start`,
       "qmaster's messages file",
     );
   if (end.signal !== SIGKILL && end.signal !== SIGUSR2)

@@ -89,11 +89,11 @@ export function largeRequest(end: BadEnd, limit: number): LargeRequest | null {
   const runtime = RUNTIMES.find((one) => one.command.test(command));
   const soon = end.seconds === null || end.seconds > 60 ? '' : `, ${formatDuration(end.seconds)} after its start`;
   if (runtime !== undefined && reached < runtime.startsWith && limit < runtime.asksFor)
-    return { grounds: `${runtime.asks}, and it came no farther${soon}`, atStart: true, trial: trialOf(end, runtime) };
+    return { grounds: `${runtime.asks}, and it got no further${soon}`, atStart: true, trial: trialOf(end, runtime) };
   const left = limit - reached;
   if (left >= ORDINARY_REQUEST) return null;
   return {
-    grounds: `a single request for the ${formatBytes(left, 'down')} that were left would have been refused, which ends a program so${soon}`,
+    grounds: `a single request for the ${formatBytes(left, 'down')} that were left would have been refused, which ends a program this way${soon}`,
     atStart: false,
     trial: trialOf(end, undefined),
   };

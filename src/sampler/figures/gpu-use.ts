@@ -13,7 +13,7 @@ const METRICS = {
   used: gauge('used', 'count', 'Those of them on which it ever computed.'),
   heldTime: counter('held_time', 'seconds', 'GPU-seconds that it held them.', THOUSANDTHS),
   usedTime: counter('used_time', 'seconds', 'GPU-seconds in which it computed on them.', THOUSANDTHS),
-  idleTime: counter('idle', 'seconds', 'GPU-seconds held with no process of it and no utilisation there.', THOUSANDTHS),
+  idleTime: counter('idle', 'seconds', 'GPU-seconds held without a process or utilisation there.', THOUSANDTHS),
   mean: gauge(
     'utilization_mean',
     'percent',

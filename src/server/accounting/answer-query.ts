@@ -112,7 +112,7 @@ async function answerJob(
 ): Promise<object> {
   const answer = await visibleJob(query, access, reader);
   if (answer.records.length === 0 && answer.newer_incarnations + answer.older_incarnations === 0)
-    throw new HttpProblem(404, 'no such job is known here; it gets there when it ends');
+    throw new HttpProblem(404, 'no such job is known here; it appears when it ends');
   const find = finder(access, reader);
   const runs = await judgedRuns(answer.records, find, new ClassHistory(find, Date.now()), rulesFile);
   const causes = causeAccounts(runs, dialect);

@@ -72,7 +72,7 @@ const ADVICE = {
     nullable(
       object({
         requested: count,
-        busiest: described(number(0), 'the most slots that any of the runs kept busy, in the mean over its time'),
+        busiest: described(number(0), 'the most slots that any of the runs kept busy, averaged over its time'),
         enough: count,
         runs: count,
       }),

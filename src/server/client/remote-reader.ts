@@ -197,7 +197,7 @@ export class RemoteReader implements AccountingReader {
   }
 
   #error(reason: string, cause?: unknown): StoreError {
-    return new StoreError(this.#place, reason, 'ask the admins to look at qmemacct serve', true, cause);
+    return new StoreError(this.#place, reason, 'ask the admins to check qmemacct serve', true, cause);
   }
 
   /** null: it knows nothing of that (status 404). */

@@ -61,7 +61,7 @@ export class Listening {
         await this.#open(address, make);
       } catch (error) {
         if (this.wanted.length === 1 || !isTaken(address, error)) throw error;
-        this.log(`${reasonOf(error)}; it is tried again`);
+        this.log(`${reasonOf(error)}; trying again`);
         void this.#openLater(address, make);
       }
   }

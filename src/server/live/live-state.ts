@@ -46,7 +46,7 @@ export class LiveState {
   current(): LiveCluster | null {
     const { now, overdueMs } = this.#options;
     if (this.#live === null || now() - this.#putAt < overdueMs) return this.#live;
-    this.#overdue ??= withProblem(this.#live, 'nobody asks qmaster any more; restart qmemacct serve');
+    this.#overdue ??= withProblem(this.#live, 'qmaster is no longer asked; restart qmemacct serve');
     return this.#overdue;
   }
 

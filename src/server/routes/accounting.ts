@@ -177,13 +177,13 @@ export const FILTER = {
   states: queryWords('in one of these states', STATUSES),
   failed: queryFlag('that ended badly (false: that did not)'),
   sampled: queryFlag('that the sampler, or another root source, saw (false: that it did not)'),
-  peak_at_least: queryAmount('with a peak, else maxvmem, of so many bytes, or more'),
-  peak_at_most: queryAmount('with a peak, else maxvmem, of so many bytes, or less'),
-  limit_at_least: queryAmount('with requested memory on the host of so many bytes, or more'),
-  limit_at_most: queryAmount('with requested memory on the host of so many bytes, or less'),
-  share_at_least: queryAmount('with a peak, else maxvmem, of this share of the limit, or more (1: all of it)'),
-  share_at_most: queryAmount('with a peak, else maxvmem, of this share of the limit, or less'),
-  wallclock_at_least: queryAmount('that ran so many seconds, or longer'),
+  peak_at_least: queryAmount('with a peak, else maxvmem, of at least this many bytes'),
+  peak_at_most: queryAmount('with a peak, else maxvmem, of at most this many bytes'),
+  limit_at_least: queryAmount('with requested memory on the host of at least this many bytes'),
+  limit_at_most: queryAmount('with requested memory on the host of at most this many bytes'),
+  share_at_least: queryAmount('with a peak, else maxvmem, of at least this share of the limit (1: all of it)'),
+  share_at_most: queryAmount('with a peak, else maxvmem, of at most this share of the limit'),
+  wallclock_at_least: queryAmount('that ran at least this many seconds'),
 } as const satisfies Readonly<Record<Exclude<keyof RecordFilter, 'self_reported'>, unknown>>;
 
 const next_time = queryFlag(
@@ -202,8 +202,8 @@ function recordsQuestion(query: RecordsQuery, nextTime = false): AccountingQuery
 const RECORDS = {
   ...FILTER,
   sort: queryWord('largest or latest first (default: time)', SORTS),
-  limit: queryCount('at most so many records (default: 50)', MOST_RECORDS),
-  totals: queryFlag('false: the records alone are wanted, and the totals may be zeros'),
+  limit: queryCount('at most this many records (default: 50)', MOST_RECORDS),
+  totals: queryFlag('false: only the records are wanted, and the totals may be zeros'),
 } as const satisfies Readonly<Record<Exclude<keyof RecordsQuery, 'self_reported' | 'fields'>, unknown>>;
 
 const SUMMARY = {
@@ -213,7 +213,7 @@ const SUMMARY = {
     'the groups with most of this first (default: requested_gib_hours; days in their order)',
     TOTALS_NAMES,
   ),
-  limit: queryCount(`at most so many groups (default: ${MOST_GROUPS})`, MOST_GROUPS),
+  limit: queryCount(`at most this many groups (default: ${MOST_GROUPS})`, MOST_GROUPS),
 } as const satisfies Readonly<Record<Exclude<keyof SummaryQuery, 'self_reported'>, unknown>>;
 
 const recordsRoute = route({
@@ -252,7 +252,7 @@ const ownerRoute = route({
     owner: pathName('user name'),
     ...INTERVAL,
     sort: queryWord('largest or latest first (default: time)', SORTS),
-    limit: queryCount('at most so many records (default: 50)', MOST_RECORDS),
+    limit: queryCount('at most this many records (default: 50)', MOST_RECORDS),
     cluster: queryName('of this cluster only'),
     next_time,
   },
@@ -268,7 +268,7 @@ const ownerRoute = route({
 export const CLASS = {
   owner: queryName('of this user'),
   job_name: queryName('of this name; digits stand for any'),
-  slots: queryCount('with so many slots', 1_000_000),
+  slots: queryCount('with this many slots', 1_000_000),
   pe: queryName('in this parallel environment'),
   project: queryName('of this project'),
   queue: queryName('in this queue'),

@@ -61,7 +61,7 @@ const reportsAnswer = object({
 
 const reportsRoute = route({
   path: '/v1/reports',
-  description: 'the days of which a nightly report is kept',
+  description: 'the days whose nightly reports are kept',
   parameters: {},
   schema: reportsAnswer.schema,
   problems: [503],

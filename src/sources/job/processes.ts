@@ -1,11 +1,10 @@
+import { KIB } from '../../base/units';
 import { metricsOf, USUAL, type Metric, type SourceFacts } from '../source';
-
-const KIB = 1 / 1024;
 
 const ofJob = metricsOf('process', 'job');
 
 const bytes = (what: string, help: string, kind: Metric['kind'] = 'gauge'): Metric =>
-  ofJob[kind](what, 'bytes', help, { resolution: KIB });
+  ofJob[kind](what, 'bytes', help, { resolution: 1 / KIB });
 
 /** Of a whole run. */
 export const SWAP_PEAK = bytes(

@@ -113,7 +113,7 @@ describe('taking a store over', { skip: noPostgres }, () => {
     assert.deepEqual(await struck(move, 'SIGKILL'), [null, '']);
     const [status, said] = await struck(move, 'SIGINT');
     assert.equal(status, 3);
-    assert.match(said, /interrupted: run it again to go on\n$/);
+    assert.match(said, /interrupted: run it again to continue\n$/);
     // The signal may be heard a batch later.
     const read = Number(/^(\d+) records read/.exec(said)?.[1]);
     assert.ok(read === BATCH || read === BATCH + 50, said);

@@ -77,7 +77,7 @@ describe('qmemacct advise', () => {
     writeFileSync(script, `#!/bin/sh\n#$ -pe smp 4 -l h_vmem=9G\n${text}`);
     const byScript = await advise(script);
     assert.match(byScript.output, /^ {2}h_vmem=\S+ +[\d.]+ % +20 +1\.25 GiB /m);
-    assert.match(byScript.output, /^ {2}h_vmem, h_rt: by runs of the same script or command alone\.$/m);
+    assert.match(byScript.output, /^ {2}h_vmem, h_rt: from runs of the same script or command only\.$/m);
     const options = ['-pe', 'smp', '4', '-N', 'step_3', '-b', 'y'];
     assert.match(
       (await advise('--', ...options, '/opt/sim', '-x')).output,
@@ -93,7 +93,7 @@ describe('qmemacct advise', () => {
     const busy = { owner, slots: 4, host_slots: 4, cpu_seconds: 450 };
     const { advise } = await site(pastJobs(10, () => busy));
     const { output } = await advise('--name', 'step_0', '--slots', '4', '--pe', 'smp');
-    assert.match(output, /^ {2}Slots: 2 of 4 would do: the busiest of 10 runs kept 1\.5 busy in the mean\.$/m);
+    assert.match(output, /^ {2}Slots: 2 of 4 would do: the busiest of 10 runs kept 1\.5 busy on average\.$/m);
   });
 
   it('speaks of the complex that such jobs request', async () => {
@@ -141,7 +141,7 @@ describe('qmemacct advise', () => {
       const { output: job } = await command('job', '1110');
       const [, reason = '-'] = /Next time: qsub -l h_vmem=12G\n.* 4 slots = 48\.0 GiB: ([^]*?)\n\n/.exec(job) ?? [];
       const words = (text: string): string => text.replace(/\s+/g, ' ').trim();
-      const note = `h_vmem: by this job alone, so no risk can be stated: ${words(reason)}.`;
+      const note = `h_vmem: from this job only, so no risk can be stated: ${words(reason)}.`;
       assert.ok(words(output).includes(note), output + job);
     }
     const { output } = await command('job', '1110', '--json');
@@ -170,7 +170,10 @@ describe('qmemacct advise', () => {
     const { directory, advise } = await site(pastJobs(1));
     const nothing = await advise('--name', 'unheard-of', '--json');
     assert.equal(nothing.status, 1);
-    assert.match(nothing.warnings, /advise: no run of "unheard-of" of .* is known from the last year; --name NAME/);
+    assert.match(
+      nothing.warnings,
+      /advise: no run of "unheard-of" of .* in the last year shows what it needs; --name NAME/,
+    );
     assert.match(nothing.output, /"request":null,"memory":null,"time":null,"slots":null}\n$/);
     assert.equal((await advise()).status, 1);
     const absent = await advise(join(directory, 'none.sh'));

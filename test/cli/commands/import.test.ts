@@ -99,7 +99,7 @@ async function imports({ directory, file, config, run }: Site): Promise<void> {
   assert.equal((await run('import')).status, 0);
   appendFileSync(file, sampleLine(41));
   const says = (cluster: string): string =>
-    `qmemacct: ${file}: its jobs are in the accounting DB as those of cluster cell, and would count again as those of ${cluster}; set cluster = "cell" in qmemacct.toml, or, if ${cluster} is its name from now on, say so once: "qmemacct import --cluster ${cluster}" goes on behind what is there\n`;
+    `qmemacct: ${file}: its jobs are in the accounting DB as those of cluster cell, and would count again as those of ${cluster}; set cluster = "cell" in qmemacct.toml, or, if ${cluster} is its name from now on, say so once: "qmemacct import --cluster ${cluster}" continues after what is there\n`;
   for (const place of ['report_dir', 'digest_dir']) appendFileSync(config, `${place} = "${join(directory, place)}"\n`);
   name('');
   const { warnings } = await run('nightly', '--no-mail');
@@ -161,7 +161,7 @@ describe('qmemacct import', () => {
   it('says that a last line without its newline waits', async () => {
     const { file, run } = site();
     writeFileSync(file, sampleLine(1).trimEnd());
-    const waits = `qmemacct: ${file}: the last line is not whole (no newline): it waits\n`;
+    const waits = `qmemacct: ${file}: the last line is incomplete (no newline): the next import reads it\n`;
     assert.deepEqual(await run('import'), { status: 1, output: 'nothing new\n', warnings: waits });
     writeFileSync(file, sampleLines(1, 3).trimEnd());
     assert.equal((await run('import')).warnings, waits);

@@ -152,7 +152,7 @@ describe('nightly', () => {
       'x 1',
       () => undefined,
     );
-    await assert.rejects(run(), /nightly\/lock: another nightly job is at work \(x 1\)/);
+    await assert.rejects(run(), /nightly\/lock: another nightly job is running \(x 1\)/);
     ledger.close();
     assert.equal(await run(), 0);
   });

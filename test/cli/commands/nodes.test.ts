@@ -132,8 +132,8 @@ describe('qmemacct nodes', () => {
     assert.equal((await nodes(check, [OK], ['node01', 'node02'])).status, 1);
     const unknown = await nodes(check, [], []);
     assert.deepEqual([unknown.status, unknown.warnings], [3, '']);
-    assert.match(unknown.output, /^QMEMACCT UNKNOWN - no host has sent a heartbeat since 7d; .*\n$/);
-    await assert.rejects(nodes({}, [], []), { status: 1, message: /no host has sent a heartbeat since 7d/ });
+    assert.match(unknown.output, /^QMEMACCT UNKNOWN - no host has sent a heartbeat \(--since 7d\); .*\n$/);
+    await assert.rejects(nodes({}, [], []), { status: 1, message: /no host has sent a heartbeat \(--since 7d\)/ });
     await assert.rejects(nodes({ ...check, critical: 'now' }), { status: 2, message: /--critical now: give a span/ });
   });
 });

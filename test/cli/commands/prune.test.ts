@@ -51,7 +51,7 @@ describe('prune', () => {
     const before = process.listenerCount('SIGINT');
     assert.equal(await prune(config(), terminal, opened(store)), 3);
     assert.ok(terminal.output().startsWith('\r\u001b[Kprune: 10 of 100 (10 %)\r\u001b[K1,234 records'));
-    assert.match(terminal.warnings(), /interrupted: the rest goes with the next run/);
+    assert.match(terminal.warnings(), /interrupted: the next run removes the rest/);
     assert.equal(process.listenerCount('SIGINT'), before);
   });
 

@@ -100,13 +100,7 @@ describe('qmemacct report', () => {
   });
 
   it('refuses what makes no sense', async () => {
-    for (const options of [
-      { by: 'user' },
-      { format: 'pdf' },
-      { format: 'html', csv: true },
-      { since: 'now' },
-      { mail: true },
-    ] as const)
+    for (const options of [{ format: 'html', csv: true }, { since: 'now' }, { mail: true }] as const)
       await assert.rejects(report(options), { name: 'CommandError', status: 2 });
     await assert.rejects(report({ output: join(directory, 'no', 'such', 'place') }), {
       name: 'CommandError',

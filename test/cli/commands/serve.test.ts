@@ -109,7 +109,7 @@ describe('qmemacct serve', () => {
     assert.equal(await asked('/v1/job/4711'), 200, said());
     // No link that leads to the other program.
     assert.equal(await asked('/v1/sign-in-link'), 503);
-    assert.match(said(), /another program has this port; .*it is tried again/);
+    assert.match(said(), /another program has this port; .*trying again/);
     other.close();
     await until(() => said().includes(`serves 127.0.0.1:${port}, too`), said);
     assert.equal((await ask({ port }, { path: '/v1/health' })).status, 200);

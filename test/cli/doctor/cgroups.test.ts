@@ -98,7 +98,7 @@ describe('what doctor says of control groups', () => {
     const stray = machine(V1, [`memory/${STRAY}`, 'memory/qmemacct-jobs/somebody-elses']);
     assert.equal(
       check(stray, 'own').lines[2],
-      'warning own groups: 1 group of a job that nobody looks after: 12.0.0123abcd.4242.777 > "qmemacct flush" removes them',
+      'warning own groups: 1 group of a job that nobody uses: 12.0.0123abcd.4242.777 > "qmemacct flush" removes them',
     );
     assert.equal(check(stray, 'own', [], false).lines.length, 2);
     mkdirSync(join(stray.top, 'state', 'run', '12.0.0123abcd.4242.777'), { recursive: true });

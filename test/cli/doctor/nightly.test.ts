@@ -49,7 +49,7 @@ describe('doctor on the nightly job', () => {
     const { check, done } = host();
     assert.match(check().join(), /^warning nights: none is done in /);
     done('2026-11-10');
-    assert.match(check().join(), /^warning nights: the newest that is done is 2026-11-10; older ones than a week/);
+    assert.match(check().join(), /^warning nights: the newest that is done is 2026-11-10; those older than a week/);
     done('2026-11-18');
     assert.deepEqual(check(), ['warning nights: the newest that is done is 2026-11-18']);
     done('2026-11-19');

@@ -222,7 +222,7 @@ describe('mails on jobs that have ended', () => {
     const mails = begin({ bob: EACH_JOB });
     sink.answer = () => ({ code: 451, text: 'later' });
     assert.equal((await mails.round(null)).sent, 0);
-    assert.match(logged.join('\n'), /the mail on a job for bob main 4711 .*did not go, the next run tries again/);
+    assert.match(logged.join('\n'), /the mail on a job for bob main 4711 .*was not sent, the next run tries again/);
     sink.answer = () => null;
     assert.equal((await mails.round(null)).sent, 1);
     assert.deepEqual(sink.mails[0]?.envelopeTo, ['bob@x.org']);

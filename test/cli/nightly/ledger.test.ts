@@ -39,7 +39,7 @@ describe('the ledger', () => {
     const first = openLedger(directory, 'login1 17 2026-11-21T03:00:00.000Z', silent);
     assert.throws(
       () => openLedger(directory, 'login2 18 x', silent),
-      /another nightly job is at work \(login1 17 2026/,
+      /another nightly job is running \(login1 17 2026/,
     );
     first.close();
     openLedger(directory, 'login2 18 x', silent).close();
@@ -108,7 +108,7 @@ describe('the ledger', () => {
     const fill = join(place, 'fill');
     assert.throws(() => writeFileSync(fill, Buffer.alloc(1024 * 1024)), /ENOSPC/);
     const ledger = openLedger(directory, 'login1 17 x', silent);
-    assert.throws(() => openLedger(directory, 'b', silent), /another nightly job is at work/);
+    assert.throws(() => openLedger(directory, 'b', silent), /another nightly job is running/);
     const full = { name: 'CommandError', message: /^\S+\/nightly: its file system is full, .*; make room there$/ };
     assert.throws(() => ledger.begin(DAY, 'due'), full);
     assert.throws(() => ledger.settle(DAY, settled), full);

@@ -218,7 +218,7 @@ describe('a night', () => {
     const first = await runOnce(night());
     assert.deepEqual(first.mails, { sent: 2, before: 0, refused: 1, doubt: 0, left: 1 });
     assert.deepEqual(recipients(), ['alice', 'ops']);
-    assert.match(sink.mails[1]?.text ?? '', /digest for bob did not go[^]*digest for carol was refused/);
+    assert.match(sink.mails[1]?.text ?? '', /digest for bob was not sent[^]*digest for carol was refused/);
     sink.answer = () => null;
     const second = await runOnce(night());
     assert.deepEqual(second.mails, { sent: 1, before: 3, refused: 0, doubt: 0, left: 0 });
@@ -244,7 +244,7 @@ describe('a night', () => {
     const mailer = () => createMailer(settings, 'login1', { connect: 60_000, answer: 12_000 });
     const outcome = await runOnce(night({}, { mailer }));
     assert.deepEqual(outcome.mails, { sent: 0, before: 0, refused: 0, doubt: 1, left: 3 });
-    assert.match(outcome.troubles.join('\n'), /digest for alice may have gone or not, and does not go again/);
+    assert.match(outcome.troubles.join('\n'), /digest for alice may or may not have been sent, and is not sent again/);
     const next = await runOnce(night());
     assert.deepEqual([next.mails.doubt, next.done], [1, ['2026-11-20']]);
     assert.deepEqual(recipients(), ['bob', 'carol', 'ops']);
@@ -291,14 +291,17 @@ describe('a night', () => {
     const outcome = await runOnce(night());
     assert.deepEqual(outcome.mails, { sent: 2, before: 1, refused: 0, doubt: 1, left: 0 });
     assert.deepEqual([recipients(), outcome.done], [['alice', 'bob', 'carol', 'ops'], ['2026-11-20']]);
-    assert.match(sink.mails.at(-1)?.text ?? '', /digest for bob: an earlier run ended while it was on its way/);
+    assert.match(sink.mails.at(-1)?.text ?? '', /digest for bob: an earlier run ended while it was being sent/);
   });
 
   it('belongs to one of two that begin at once', async (t) => {
     const { night, recipients } = await site(t);
     const both = await Promise.allSettled([runOnce(night()), runOnce(night())]);
     assert.deepEqual(both.map(({ status }) => status).sort(), ['fulfilled', 'rejected']);
-    assert.match(String(both.find(({ status }) => status === 'rejected')?.['reason' as never]), /at work/);
+    assert.match(
+      String(both.find(({ status }) => status === 'rejected')?.['reason' as never]),
+      /another nightly job is running/,
+    );
     assert.equal(recipients().length, 4);
   });
 });

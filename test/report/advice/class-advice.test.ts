@@ -237,7 +237,7 @@ describe('adviseClass', () => {
     );
   });
 
-  it("counts runs that are known by Grid Engine's figure alone", () => {
+  it("counts runs that are known from Grid Engine's figure only", () => {
     const imported = {
       status: 'unsampled',
       trust: 'accounting',
@@ -250,6 +250,6 @@ describe('adviseClass', () => {
     assert.deepEqual([memory?.runs, memory?.countedOnly, memory?.largest], [12, 12, (6 * GIB) / 4]);
     const one = advise(pastJobs(12, (index) => (index === 5 ? imported : varying(index))));
     const notes = classNotes(classObject({ fields: LIKE_THEM, advice: one, risk: 0.01 }));
-    assert.match(notes.join('\n'), /^~ 1 of the runs is known by Grid Engine's figure alone/m);
+    assert.match(notes.join('\n'), /^~ 1 of the runs is known from Grid Engine's figure only/m);
   });
 });

@@ -50,7 +50,7 @@ describe('the classes of a report', () => {
     );
     const serial = lines.find((line) => line.class === 'serial');
     assert.equal(serial?.cost_slot_hours?.toFixed(3), ((4 * 5025 - 5000 + 4 * 6000 - 5000) / 3600).toFixed(3));
-    assert.equal(serial.worst.evidence, 'used one slot of 4 (0.833 busy in the mean)');
+    assert.equal(serial.worst.evidence, 'used one slot of 4 (0.833 busy on average)');
   });
 
   it('stand in the text and the page, with what was judged', async () => {

@@ -104,7 +104,7 @@ describe('renderReport', () => {
     has(/requested +with peak +peak +mean +peak % +mean % +waste/);
     has(/ 100 +20\.0 +10\.0 +5\.00 +50 % +25 % +10\.0/);
     const html = renderReportHtml(report);
-    assert.match(html, /10\.0 of 20\.0 GiB·h requested; 25 % in the mean/);
+    assert.match(html, /10\.0 of 20\.0 GiB·h requested; 25 % on average/);
     assert.match(html, />with peak</);
     assert.doesNotMatch(renderReportHtml(await sampleReport({}, [jobOf(1, 20, 10)])), />with peak</);
   });

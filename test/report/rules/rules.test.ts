@@ -65,7 +65,7 @@ const EXAMPLES: Readonly<Record<string, Example>> = {
     },
     hasNot: usual,
     unknown: unmeasured,
-    evidence: '1.00 GiB of its memory was in swap at one time; the most in RAM was 8.00 GiB',
+    evidence: 'up to 1.00 GiB of its memory was swapped out; at most 8.00 GiB was in RAM',
     cost: '0.2 slot·h',
   },
   leak: {
@@ -80,28 +80,28 @@ const EXAMPLES: Readonly<Record<string, Example>> = {
     },
     hasNot: usual,
     unknown: { ...usual, series: null },
-    evidence: 'memory grew all the time, by 7.00 GiB in 1:00:00 up to 8.00 GiB',
+    evidence: 'memory grew steadily, by 7.00 GiB in 1:00:00 up to 8.00 GiB',
     cost: '3.5 GiB·h',
   },
   'gpu-idle': {
     has: withMetrics({ ...idleGpu, gpu_idle_seconds: 2700 }),
     hasNot: withMetrics({ ...idleGpu, gpu_idle_seconds: 60 }),
     unknown: usual,
-    evidence: 'held 1 GPU(s) for 1:00:00, idle for 0:45:00 of it',
+    evidence: 'GPUs held: 1, for 1:00:00; idle for 0:45:00 of that time',
     cost: '3.0 slot·h',
   },
   oversubscribed: {
     has: { ...usual, cpu_seconds: 6 * 3600, metrics: waitingFor(2) },
     hasNot: { ...usual, cpu_seconds: 3 * 3600, metrics: waitingFor(1) },
     unknown: noCpu,
-    evidence: '8 threads ran or waited for a CPU, in the mean, on 4 slot(s)',
+    evidence: '8 threads ran or waited for a CPU on average; slots requested: 4',
     cost: '2.0 slot·h',
   },
   serial: {
     has: { ...usual, cpu_seconds: 3600 },
     hasNot: usual,
     unknown: noCpu,
-    evidence: 'used one slot of 4 (1 busy in the mean)',
+    evidence: 'used one slot of 4 (1 busy on average)',
     cost: '3.0 slot·h',
   },
   'idle-cores': {
@@ -115,7 +115,7 @@ const EXAMPLES: Readonly<Record<string, Example>> = {
     has: { ...usual, peak_process_vmem: openBracket(GIB, null, null), peak_rss: null, peak_rss_swap: null },
     hasNot: usual,
     unknown: unmeasured,
-    evidence: 'held 1.00 GiB of 16.0 GiB (6.3 %)',
+    evidence: 'used 1.00 GiB of 16.0 GiB (6.3 %)',
     cost: '15.0 GiB·h',
   },
   'io-bound': {
@@ -130,7 +130,7 @@ const EXAMPLES: Readonly<Record<string, Example>> = {
     hasNot: usual,
     unknown: short,
     kind: { runs: 500, seconds: 10_000 },
-    evidence: 'one of 500 runs of its kind, 20 s each in the mean',
+    evidence: 'one of 500 runs of its kind, 20 s each on average',
     cost: '0.0 slot·h',
   },
   'h-rt-too-long': {
@@ -212,7 +212,7 @@ describe('the shipped rules', () => {
     const { found } = judge(rules, [counted], null);
     assert.equal(
       found.find((one) => one.class === 'memory-far-below')?.evidence,
-      'held ~1.00 GiB of 16.0 GiB (~6.3 %)',
+      'used ~1.00 GiB of 16.0 GiB (~6.3 %)',
     );
   });
 
@@ -225,7 +225,7 @@ describe('the shipped rules', () => {
     const { found } = judge(rules, parts.map(idle), null);
     assert.deepEqual(
       found.map(({ evidence }) => evidence),
-      ['kept 0 of 64 slots busy (0 %)', 'held 5.03 GiB of 32.0 GiB (16 %)'],
+      ['kept 0 of 64 slots busy (0 %)', 'used 5.03 GiB of 32.0 GiB (16 %)'],
     );
     const limit = mpiMaster(4).h_vmem?.limit_bytes ?? 0;
     const full = provedBracket(0.95 * limit, 0.95 * limit, null, null);

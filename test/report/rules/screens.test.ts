@@ -61,7 +61,7 @@ describe('classes on the screen of a job', () => {
     const lines = await shown(asRuns(serial), { detail: 'full' });
     assert.match(
       lines.join('\n'),
-      /^Classes {3}serial: \d+ tasks; task \d+: used one slot of 4 \(1 busy in the mean\)$/m,
+      /^Classes {3}serial: \d+ tasks; task \d+: used one slot of 4 \(1 busy on average\)$/m,
     );
   });
 

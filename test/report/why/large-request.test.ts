@@ -49,7 +49,7 @@ describe('one large request that was refused', () => {
     assert.deepEqual([why.confidence, why.causes], ['possible', ['refused-memory', 'own-error']]);
     assert.match(
       why.sentence,
-      /python3\.11\) had reached at least 16\.0 MiB of the 300 MiB .*; a single request for the 284 MiB that were left would have been refused, which ends a program so, 400 ms after its start\) or a failure of the job itself .*\. Evidence needed: .*MemoryError\)\./,
+      /python3\.11\) had reached at least 16\.0 MiB of the 300 MiB .*; a single request for the 284 MiB that were left would have been refused, which ends a program this way, 400 ms after its start\) or a failure of the job itself .*\. Evidence needed: .*MemoryError\)\./,
     );
     assert.equal(next, 'qsub -l h_vmem=600M');
     assert.match(reasons, /^h_vmem: twice the limit, if its messages speak of memory/);
@@ -58,7 +58,7 @@ describe('one large request that was refused', () => {
   it('is what a runtime makes when it starts', () => {
     const java = whyOf({ limitMib: 1024, command: 'java', spaceMib: 300, status: 1 });
     assert.deepEqual(java.why.causes, ['refused-memory', 'own-error']);
-    assert.match(java.why.sentence, /java asks for 2\.5 GiB.* and it came no farther, 400 ms after its start/);
+    assert.match(java.why.sentence, /java asks for 2\.5 GiB.* and it got no further, 400 ms after its start/);
     assert.equal(java.next, 'qsub -l h_vmem=4G');
     assert.match(java.reasons, /-Xmx1g/);
     // A JVM takes what it gets, and is at its limit when it gives up: half as much again would not do.

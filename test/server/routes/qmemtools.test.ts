@@ -186,6 +186,6 @@ describe('the faults of QmemTools’ server', () => {
     now += 600_000;
     const { success, message, data } = envelope(await ask({ socketPath: site.socket }, { path: '/qhost' }));
     assert.deepEqual([success, data], [false, QHOST]);
-    assert.match(message, /nobody asks qmaster any more; .* 605 s old$/);
+    assert.match(message, /qmaster is no longer asked; .* 605 s old$/);
   });
 });

@@ -53,7 +53,7 @@ function tiles({ site }: Report): Html {
     {
       name: 'Memory at the peak',
       value: inHtml(toned(site.peak_efficiency)),
-      says: `${peakOfRequested(site)} requested; ${share(site.memory_efficiency) || 'an unknown share'} in the mean`,
+      says: `${peakOfRequested(site)} requested; ${share(site.memory_efficiency) || 'an unknown share'} on average`,
       bar: shareBar(site.peak_efficiency, 6),
     },
     {

@@ -17,7 +17,7 @@ function verdict({ kind, risk }: NextRequest, records: readonly JobRecord[]): st
 
 /** What the advice rests on, with the risk where past runs allow to state one. */
 function reason({ risk, runs }: NextRequest): string {
-  if (risk === null || runs === null) return 'From this run alone, with headroom; no risk can be stated.';
+  if (risk === null || runs === null) return 'From this run only, with headroom; no risk can be stated.';
   return `Risk that it needs more: ${formatPercent(risk)}, from ${formatCount(runs)} runs of its kind.`;
 }
 
