@@ -21,7 +21,7 @@ const order = [
 /** What is below, but not for it: figures are shown, not read, by those who draw them. */
 const apart = {
   live: ['sources'],
-  export: ['sources', 'native'],
+  export: ['sources'],
   report: ['sources', 'native'],
   server: ['sources'],
   accounting: ['sources'],
@@ -64,6 +64,10 @@ export default tseslint.config(
       '@typescript-eslint/no-require-imports': [
         'error',
         { allow: ['^\\.', '^node:', '^smol-toml$', '^koffi$', '^better-sqlite3'] },
+      ],
+      '@typescript-eslint/no-restricted-imports': [
+        'error',
+        { name: 'better-sqlite3', allowTypeImports: true, message: "native/sqlite has the version for Node's." },
       ],
       '@typescript-eslint/switch-exhaustiveness-check': 'error',
       '@typescript-eslint/no-confusing-void-expression': ['error', { ignoreArrowShorthand: true }],

@@ -1,4 +1,4 @@
-import Database from 'better-sqlite3';
+import { SqliteDatabase, SqliteError } from '../native/sqlite';
 import type { ColumnFacts, ColumnType, TableValue } from '../record/plain-columns';
 import type { RowFormat } from './format';
 import { isoTime } from '../base/iso-time';
@@ -25,7 +25,7 @@ const NOTHING = new Uint8Array(0);
 
 /** What the library threw, as the system call that failed. */
 function systemError(error: unknown): unknown {
-  const code = error instanceof Database.SqliteError && error.code === 'SQLITE_FULL' ? 'ENOSPC' : undefined;
+  const code = error instanceof SqliteError && error.code === 'SQLITE_FULL' ? 'ENOSPC' : undefined;
   return code === undefined ? error : Object.assign(new Error(code), { code });
 }
 
@@ -41,7 +41,7 @@ export function openSqliteFormat(
       throw output.failed(systemError(error));
     }
   };
-  const database = step(() => new Database(output.temporary));
+  const database = step(() => new SqliteDatabase(output.temporary));
   const insert = step(() => {
     // Until it is whole it has another name, so nothing needs to be undone in it.
     database.pragma('journal_mode = OFF');

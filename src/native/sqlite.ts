@@ -1,4 +1,5 @@
 import type Sqlite from 'better-sqlite3';
+import { UserError } from '../base/user-error';
 
 /**
  * better-sqlite3 in the version that fits the running Node. 12 is compiled against Node's own headers, and compiled
@@ -15,14 +16,56 @@ function packageFor(nodeApi: number): 'better-sqlite3' | 'better-sqlite3-13' {
     require.resolve('better-sqlite3-13');
     return 'better-sqlite3-13';
   } catch {
-    // An installation without optional packages: the compiled one serves every Node before 24.19.
+    // An installation without optional packages, or by a Node that 13 is not for.
     return 'better-sqlite3';
   }
+}
+
+/** Whether 12 would be used by a Node under which it aborts. */
+const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
+const WOULD_ABORT = SQLITE_PACKAGE === 'better-sqlite3' && (major > 24 || (major === 24 && minor >= 19));
+
+/** better-sqlite3 as it was installed can't be used by this Node, or on this host. */
+export class UnusableSqlite extends UserError {
+  constructor(
+    readonly reason: string,
+    hint: string,
+    cause?: unknown,
+  ) {
+    super(reason, { hint, cause });
+  }
+}
+
+function forAnotherNode(cause?: unknown): UnusableSqlite {
+  const reason = `better-sqlite3 was installed for another Node than this ${process.version}`;
+  const hint = 'run qmemacct with the Node that it was installed with, or install it again with this one ("npm ci")';
+  return new UnusableSqlite(reason, hint, cause);
+}
+
+/** What Node says of a compiled part that it can't load takes six lines; other errors as they are. */
+function loadError(error: unknown): unknown {
+  const { code, message = '' } = (error ?? {}) as Partial<NodeJS.ErrnoException>;
+  if (message.includes('compiled against a different Node')) return forAnotherNode(error);
+  const isMissing = message.startsWith('Could not locate the bindings file');
+  if (code !== 'ERR_DLOPEN_FAILED' && !isMissing) return error;
+  const reason = isMissing ? "better-sqlite3's compiled part is missing" : (message.split('\n')[0] ?? '');
+  return new UnusableSqlite(reason, 'install qmemacct again on this host ("npm ci")', error);
 }
 
 const loaded = (
   SQLITE_PACKAGE === 'better-sqlite3' ? require('better-sqlite3') : require('better-sqlite3-13')
 ) as typeof Sqlite;
 
-export const SqliteDatabase = loaded;
+/** A connection. Throws UnusableSqlite where the compiled part can't be loaded. */
+export class SqliteDatabase extends loaded {
+  constructor(path: string, options: Sqlite.Options = {}) {
+    if (WOULD_ABORT) throw forAnotherNode();
+    try {
+      super(path, options);
+    } catch (error) {
+      throw loadError(error);
+    }
+  }
+}
+
 export const { SqliteError } = loaded;

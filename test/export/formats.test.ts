@@ -2,13 +2,13 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
-import Database from 'better-sqlite3';
 import fc from 'fast-check';
 import type { FormatName } from '../../src/export/format';
 import { writeTable, writeTableFile } from '../../src/export/write-table';
 import { columnsOfRows, type Row, type RowPage, type Table } from '../../src/export/table';
 import { PLAIN_COLUMNS, tableValue, type ColumnFacts } from '../../src/record/plain-columns';
 import type { JobRecord } from '../../src/record/record';
+import { SqliteDatabase } from '../../src/native/sqlite';
 import { arbitraryRecord } from '../accounting/arbitrary-record';
 import { realisticRecords } from '../accounting/realistic-record';
 import { temporaryDirectory } from '../support/temporary-directory';
@@ -50,7 +50,7 @@ async function readParquet(bytes: Buffer): Promise<readonly (readonly unknown[])
 async function throughSqlite(table: Table): Promise<readonly (readonly unknown[])[]> {
   const path = join(temporaryDirectory(), 'x.db');
   await writeTableFile(table, 'sqlite', path, {});
-  const database = new Database(path, { readonly: true });
+  const database = new SqliteDatabase(path, { readonly: true });
   const rows = database.prepare(`SELECT * FROM ${table.what}`).raw().all() as unknown[][];
   database.close();
   return rows.map((row) =>

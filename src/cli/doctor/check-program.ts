@@ -27,7 +27,8 @@ function checkNode(node: string, root: string): Finding[] {
     });
   } catch (error) {
     const said = error instanceof Error && 'stderr' in error ? String(error.stderr) : '';
-    const line = said.split('\n').find((text) => /Error|error|not found/.test(text)) ?? reasonOf(error);
+    // Of a Node that can not even read the program it is a page.
+    const line = said.split('\n').find((text) => /Error|error|not found/.test(text)) ?? (said || reasonOf(error));
     return [
       problem(
         'Node',

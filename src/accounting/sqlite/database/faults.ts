@@ -1,5 +1,5 @@
 import type { Database } from 'better-sqlite3';
-import { SqliteError } from '../../../native/sqlite';
+import { SqliteError, UnusableSqlite } from '../../../native/sqlite';
 import { DamagedRecord, StoreError } from '../../store-error';
 import { denialOf, type StoreUse } from './denied';
 
@@ -96,19 +96,6 @@ export function isStoreFault(error: unknown): boolean {
   return error instanceof StoreError || faultOf(error) !== null;
 }
 
-/** The compiled part of better-sqlite3 could not be loaded: what Node says of it takes six lines. */
-function unloadable(path: string, error: Error): StoreError {
-  const otherNode = error.message.includes('compiled against a different Node');
-  const [first = ''] = error.message.split('\n');
-  return new StoreError(
-    path,
-    otherNode ? `better-sqlite3 was built for another Node than this ${process.version}` : first,
-    `${otherNode ? 'run qmemacct with the Node that it was installed with, or ' : ''}build it for this one: "npm rebuild better-sqlite3" where qmemacct stands`,
-    true,
-    error,
-  );
-}
-
 /** Faults that permissions may be the reason of. */
 const PERHAPS_DENIED = /^(?:EACCES|EPERM|SQLITE_READONLY(?!_DBMOVED)|SQLITE_PERM|SQLITE_CANTOPEN|SQLITE_IOERR_DELETE)/;
 
@@ -116,7 +103,7 @@ const PERHAPS_DENIED = /^(?:EACCES|EPERM|SQLITE_READONLY(?!_DBMOVED)|SQLITE_PERM
 export function storeError(path: string, error: unknown, use: StoreUse = 'write'): unknown {
   if (error instanceof StoreError) return error;
   if (error instanceof DamagedRecord) return new StoreError(path, error.message, BROKEN.hint, false, error);
-  if (error instanceof Error && codeOf(error) === 'ERR_DLOPEN_FAILED') return unloadable(path, error);
+  if (error instanceof UnusableSqlite) return new StoreError(path, error.reason, error.hint, true, error);
   const fault = faultOf(error);
   if (fault === null) return error;
   const denial = PERHAPS_DENIED.test(codeOf(error)) ? denialOf(path, use) : null;

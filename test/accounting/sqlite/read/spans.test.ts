@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { it } from 'node:test';
-import Database from 'better-sqlite3';
 import { createWords } from '../../../../src/accounting/sqlite/database/dictionary';
 import { conditionOf } from '../../../../src/accounting/sqlite/read/record-filter';
 import { daysOfKey, inSpans } from '../../../../src/accounting/sqlite/read/spans';
 import { openSqliteHistory } from '../../../../src/accounting/sqlite/sqlite-history';
+import { SqliteDatabase } from '../../../../src/native/sqlite';
 import { recordOf } from '../../../support/records';
 import { temporaryDirectory } from '../../../support/temporary-directory';
 
@@ -46,7 +46,7 @@ it('looks for a kind of jobs on the days on which there were some, and on those 
   await merge(day(20), ...Array.from({ length: 101 }, (_kind, index) => ['zoe', 'k'.repeat(index + 1)] as const));
   await store.rollUp({});
   await merge(TODAY + 1, ['bob', 'today']);
-  const db = new Database(path, { readonly: true });
+  const db = new SqliteDatabase(path, { readonly: true });
   t.after(() => db.close());
   const whole = { since: day(100), until: TODAY + DAY };
   const spansOf = (owner: string | null, job_name: string): readonly unknown[] => {
