@@ -22,7 +22,11 @@ export class UserError extends Error {
   }
 }
 
+/** Node's advice about an option of its own, which is no option of ours. */
+const OPTION_OF_NODE = /; if the root CA is installed locally, try running Node\.js with --use-system-ca$/;
+
 /** One line for any error. */
 export function reasonOf(error: unknown): string {
-  return (error instanceof Error ? error.message : String(error)).split('\n')[0] ?? '';
+  const [first = ''] = (error instanceof Error ? error.message : String(error)).split('\n');
+  return first.replace(OPTION_OF_NODE, '');
 }

@@ -2,28 +2,23 @@ import type Sqlite from 'better-sqlite3';
 import { UserError } from '../base/user-error';
 
 /**
- * better-sqlite3 in the version that fits the running Node. 12 is compiled against Node's own headers, and compiled
- * against those of 24.19 and later it aborts in a garbage collection (nodejs/node#65446); 13 speaks Node-API 10, which
- * Node has from 22.14 on and 20 never will (there it crashes).
+ * better-sqlite3 12 is compiled against Node's own headers, and compiled against those of 24.19 and later it aborts in a
+ * garbage collection (nodejs/node#65446). 13 speaks Node-API, which does not; it takes half as long again for a write.
  */
-const NODE_API_OF_13 = 10;
+const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
+const NEEDS_13 = major > 24 || (major === 24 && minor >= 19);
 
-export const SQLITE_PACKAGE = packageFor(Number(process.versions.napi));
+export const SQLITE_PACKAGE = NEEDS_13 && has13() ? 'better-sqlite3-13' : 'better-sqlite3';
 
-function packageFor(nodeApi: number): 'better-sqlite3' | 'better-sqlite3-13' {
-  if (nodeApi < NODE_API_OF_13) return 'better-sqlite3';
+/** An installation without optional packages, or by another Node, has it not. */
+function has13(): boolean {
   try {
     require.resolve('better-sqlite3-13');
-    return 'better-sqlite3-13';
+    return true;
   } catch {
-    // An installation without optional packages, or by a Node that 13 is not for.
-    return 'better-sqlite3';
+    return false;
   }
 }
-
-/** Whether 12 would be used by a Node under which it aborts. */
-const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
-const WOULD_ABORT = SQLITE_PACKAGE === 'better-sqlite3' && (major > 24 || (major === 24 && minor >= 19));
 
 /** better-sqlite3 as it was installed can't be used by this Node, or on this host. */
 export class UnusableSqlite extends UserError {
@@ -59,7 +54,7 @@ const loaded = (
 /** A connection. Throws UnusableSqlite where the compiled part can't be loaded. */
 export class SqliteDatabase extends loaded {
   constructor(path: string, options: Sqlite.Options = {}) {
-    if (WOULD_ABORT) throw forAnotherNode();
+    if (NEEDS_13 && SQLITE_PACKAGE === 'better-sqlite3') throw forAnotherNode();
     try {
       super(path, options);
     } catch (error) {

@@ -31,8 +31,10 @@ async function written(table: Table): Promise<string> {
   return path;
 }
 
-/** The library takes texts for Latin-1. */
-const decoded = (cell: Cell): Cell => (typeof cell === 'string' ? Buffer.from(cell, 'latin1').toString() : cell);
+/** The library takes texts for Latin-1, which is Windows-1252 to some versions of Node. */
+const LATIN = new TextDecoder('latin1').decode(Uint8Array.from({ length: 256 }, (_, byte) => byte));
+const decoded = (cell: Cell): Cell =>
+  typeof cell === 'string' ? Buffer.from(Array.from(cell, (text) => LATIN.indexOf(text))).toString() : cell;
 
 /** Every table of a file by its path: names of the columns, rows, units. */
 async function read(path: string): Promise<Map<string, { columns: string[]; rows: Lines; units: unknown }>> {

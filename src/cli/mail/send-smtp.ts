@@ -1,6 +1,7 @@
 import { Readable } from 'node:stream';
 import { rootCertificates } from 'node:tls';
 import type SMTPConnectionClass from 'nodemailer/lib/smtp-connection';
+import { reasonOf } from '../../base/user-error';
 import { MailError, saidByServer, type MailFailure, type WiredMessage } from './message';
 import type { SmtpServer } from './mail-server';
 
@@ -133,7 +134,7 @@ export function smtpSender(
   const mailError = (error: unknown, begun: boolean, toRecipient: boolean): MailError => {
     const fault = error as SmtpFault;
     const failure = failureOf(fault, begun, toRecipient && !/^MAIL FROM/i.test(fault.command ?? ''));
-    const said = saidByServer(fault.response ?? fault.message);
+    const said = saidByServer(fault.response ?? reasonOf(fault));
     return new MailError(failure, `${where}: ${said}${fixOf(fault, server)}`, error);
   };
 
