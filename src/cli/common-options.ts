@@ -4,8 +4,8 @@ import type { Dimension } from '../accounting/summary';
 /** Adds the options of an interval of the accounting DB. */
 export function addIntervalOptions(command: Command, since = '7d'): Command {
   return command
-    .option('--since <time>', 'from then on: 7d, 12h, today, yesterday, 2026-11-01, "2026-11-01 08:00"', since)
-    .option('--until <time>', 'up to, and without, then (default: now)');
+    .option('--since <time>', 'start of the period: 7d, 12h, today, yesterday, 2026-11-01, "2026-11-01 08:00"', since)
+    .option('--until <time>', 'end of the period, not included (default: now)');
 }
 
 /** What jobs are summed up by. */

@@ -51,8 +51,8 @@ export function register(command: Command, context: CommandContext): void {
     )
     .option('--owner <name>', "only this user's jobs")
     .option('--cluster <name>', "only this cluster's jobs")
-    .addOption(new Option('--format <format>', 'of the report; csv: its sums alone (default: text)').choices(FORMATS))
-    .option('--output <file>', 'write it there')
+    .addOption(new Option('--format <format>', 'of the report; csv: only its sums (default: text)').choices(FORMATS))
+    .option('--output <file>', 'write it to this file')
     .option('--mail', 'send it, as text and HTML: to mail_admins; with --owner to that user')
     .option(...ACCOUNTING_OPTION)
     .action(acts<ReportOptions>(context, showReport));

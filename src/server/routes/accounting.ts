@@ -159,8 +159,8 @@ export function wholeDays({ since, until }: ReturnType<typeof intervalOf>): Retu
 }
 
 const INTERVAL = {
-  since: queryTime('from then on (default: 7d)'),
-  until: queryTime('up to, and without, then (default: now)'),
+  since: queryTime('start of the period (default: 7d)'),
+  until: queryTime('end of the period, not included (default: now)'),
 } as const;
 
 /** Every part of a filter under its own name. */

@@ -101,6 +101,7 @@ describe('qmemacct serve', () => {
   it('answers at its socket while another program has its port, which it then takes', async (t) => {
     const place = await newPlace();
     const other = createServer().listen(0, '127.0.0.1');
+    t.after(() => other.close());
     await once(other, 'listening');
     const { port } = other.address() as AddressInfo;
     appendFileSync(place.config, `\nserve_url = "http://127.0.0.1:${port}"`);

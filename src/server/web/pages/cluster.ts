@@ -29,7 +29,7 @@ export const clusterPage = pageRoute({
   isForm: true,
   description: 'all jobs of a time by days, users, projects, queues, hosts and kinds',
   parameters: {
-    since: queryTime('from then on, of two days or more from the beginning of that day, UTC (default: 30d)'),
+    since: queryTime('start of the period; of two days or more, of that day, UTC (default: 30d)'),
   },
   make: async (asked) => {
     const { since = '30d' } = asked.query;

@@ -42,8 +42,8 @@ const CHOICES = {
 };
 const PARAMETERS = {
   ...CHOICES,
-  since: queryTime('from then on, of two days or more from the beginning of that day, UTC (default: 7d)'),
-  until: queryTime('up to, and without, then (default: now)'),
+  since: queryTime('start of the period; of two days or more, of that day, UTC (default: 7d)'),
+  until: queryTime('end of the period, not included (default: now)'),
   sort: queryWord('largest or latest first (default: time)', SORTS),
   all_sums: queryFlag('add up all of them, however many records have to be read'),
   page: queryCount(`part of the list, ${EACH} records each`, MOST_PARTS),
