@@ -67,7 +67,11 @@ export default tseslint.config(
       ],
       '@typescript-eslint/no-restricted-imports': [
         'error',
-        { name: 'better-sqlite3', allowTypeImports: true, message: "native/sqlite has the version for Node's." },
+        {
+          name: 'better-sqlite3',
+          allowTypeImports: true,
+          message: 'import src/native/sqlite: it has the version for the Node that runs',
+        },
       ],
       '@typescript-eslint/switch-exhaustiveness-check': 'error',
       '@typescript-eslint/no-confusing-void-expression': ['error', { ignoreArrowShorthand: true }],

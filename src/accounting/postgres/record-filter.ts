@@ -47,8 +47,7 @@ function hostIs(host: string, parameters: Parameters): string {
 
 /**
  * Records of the job and task of `r`, as `m`, that are at most JOB_SPAN_MS away: without their strings where the role may
- * read the table. Each look into a view with all of them takes PostgreSQL half a
- * millisecond to plan.
+ * read the table. Each look into a view with all of them takes PostgreSQL half a millisecond to plan.
  */
 export const sameJob = ({ records, all }: Source): string =>
   `FROM ${all ? 'qmemacct.record' : records} AS m WHERE m.job_id = r.job_id AND coalesce(m.task_id, 0) = coalesce(r.task_id, 0)

@@ -37,7 +37,7 @@ cost = "host_slots * wallclock_seconds * gpu_idle_seconds / gpu_held_time_second
 [oversubscribed]
 severity = "medium"
 when = "wallclock_seconds >= 10s and runnable_threads > 120% * host_slots and runnable_threads - host_slots >= 0.5"
-evidence = "{runnable_threads} threads ran or waited for a CPU on average; slots requested: {host_slots}"
+evidence = "{runnable_threads} threads ran or waited for a CPU on average; slots granted: {host_slots}"
 hint = "request as many slots as it has threads, or start as many threads as it has slots (OMP_NUM_THREADS=$NSLOTS)"
 cost = "max(0, busy_slots - host_slots) * wallclock_seconds"
 

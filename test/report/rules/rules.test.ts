@@ -94,7 +94,7 @@ const EXAMPLES: Readonly<Record<string, Example>> = {
     has: { ...usual, cpu_seconds: 6 * 3600, metrics: waitingFor(2) },
     hasNot: { ...usual, cpu_seconds: 3 * 3600, metrics: waitingFor(1) },
     unknown: noCpu,
-    evidence: '8 threads ran or waited for a CPU on average; slots requested: 4',
+    evidence: '8 threads ran or waited for a CPU on average; slots granted: 4',
     cost: '2.0 slot·h',
   },
   serial: {

@@ -199,7 +199,7 @@ describe('hearing the kernel', () => {
     assert.deepEqual(told, ['listen', 'listener lost']);
     await until(() => count(told, 'listener lost') === 2, 'giving it up');
     assert.ok(performance.now() - begin >= 2900);
-    // A connection that nobody greets is none; trying again.
+    // A connection that nobody greets is none; it is tried again.
     const tried = listener.connections;
     await until(() => listener.connections >= tried + 2, 'another try');
     assert.equal(hearing.link(), null);
