@@ -4,11 +4,11 @@ import { join } from 'node:path';
 import { packageRoot } from '../src/base/package-root';
 import { downCell } from './cluster/cell';
 import { stateDirOf } from './cluster/layout';
-import { groupsNamed, testFiles, type Need, type TestFile } from './runner/groups';
+import { groupsNamed, testFiles, type Need, type TestFiles } from './runner/groups';
 import { hasRoom } from './runner/room';
 import { lineOf, summaryOf } from './runner/summary';
 import { PROGRAM_VARIABLE, release } from './support/released';
-import { endRunning, runTestFile, type FileResult } from './runner/test-process';
+import { endRunning, runTests, type Result } from './runner/test-process';
 
 /** A cell takes half a processor. */
 const CELLS = availableParallelism() + 2;
@@ -28,17 +28,17 @@ const LOGS = join(packageRoot(), 'dist', 'test-output');
 const RELEASE = join(packageRoot(), 'dist', 'test-release');
 
 /** Runs the files, as many at once as there are workers; each worker has a cell of its own, if the file wants one. */
-async function runAll(files: readonly TestFile[], need: Need): Promise<readonly FileResult[]> {
+async function runAll(files: readonly TestFiles[], need: Need): Promise<readonly Result[]> {
   const waiting = files.filter((file) => file.need === need);
-  const results: FileResult[] = [];
+  const results: Result[] = [];
   const worker = async (number: number): Promise<void> => {
     for (;;) {
       // What waits for a processor looks again and again meanwhile, and takes more of them.
       if (number > 1) await hasRoom(() => waiting.length === 0);
-      const file = isInterrupted ? undefined : waiting.shift();
-      if (file === undefined) return;
-      const environment = { ...file.environment, QMEMACCT_TEST_CELL: cellOf(number) };
-      const result = await runTestFile(file, environment, join(LOGS, `${file.name}.txt`));
+      const next = isInterrupted ? undefined : waiting.shift();
+      if (next === undefined) return;
+      const environment = { ...next.environment, QMEMACCT_TEST_CELL: cellOf(number) };
+      const result = await runTests(next, environment, join(LOGS, `${next.name}.txt`));
       results.push(result);
       process.stdout.write(lineOf(result));
     }
@@ -50,11 +50,11 @@ async function runAll(files: readonly TestFile[], need: Need): Promise<readonly 
 /** So few files may have met a bad moment of the machine; more of them are a fault of the program. */
 const MOST_AGAIN = 3;
 
-/** Runs a file that failed once more, when all else is over. */
-async function runAgain(first: FileResult): Promise<FileResult> {
-  const { file } = first;
-  const environment = { ...file.environment, QMEMACCT_TEST_CELL: cellOf(1) };
-  const result = await runTestFile(file, environment, join(LOGS, `${file.name}.again.txt`));
+/** Runs what failed once more, when all else is over. */
+async function runAgain(first: Result): Promise<Result> {
+  const { files } = first;
+  const environment = { ...files.environment, QMEMACCT_TEST_CELL: cellOf(1) };
+  const result = await runTests(files, environment, join(LOGS, `${files.name}.again.txt`));
   process.stdout.write(`again: ${lineOf(result)}`);
   return { ...result, firstOutput: first.output };
 }

@@ -67,7 +67,7 @@ function plainDetail(job: JobDetail): unknown {
   };
 }
 
-/** What `JSON.stringify` makes a snapshot of: the body of `GET /v1/snapshot`, and the shared file's middle. */
+/** What `JSON.stringify` makes a snapshot of. */
 export function plainSnapshot(given: Snapshot): Readonly<Record<string, unknown>> {
   return {
     version: SNAPSHOT_VERSION,
@@ -76,6 +76,7 @@ export function plainSnapshot(given: Snapshot): Readonly<Record<string, unknown>
   };
 }
 
+/** The body of `GET /v1/snapshot`. */
 export function snapshotToJson(given: Snapshot): string {
   return JSON.stringify(plainSnapshot(given));
 }

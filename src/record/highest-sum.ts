@@ -2,14 +2,14 @@
 export const CLOCK_TOLERANCE_MS = 2000;
 
 /** A value that may have been held at any moment from `from` to `to`, both included, in ms by the clock of that name. */
-export interface Span {
+export interface HeldValue {
   readonly clock: string;
   readonly from: number;
   readonly to: number;
   readonly value: number;
 }
 
-type Step = Omit<Span, 'clock'>;
+type Step = Omit<HeldValue, 'clock'>;
 
 /** A value grows or shrinks at a moment; at the same moment growth comes first, since both ends of a span count. */
 interface Change {
@@ -24,7 +24,7 @@ interface Change {
  * tolerance: at any true moment a clock's own sum is among those that it showed within the tolerance of another clock's
  * time, so the sum of the widened ones is never too small.
  */
-export function highestSum(spans: readonly Span[]): number {
+export function highestSum(spans: readonly HeldValue[]): number {
   const clocks = new Map<string, Change[]>();
   for (const span of spans) {
     const changes = clocks.get(span.clock) ?? [];

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { highestSum, type Span } from '../../src/record/highest-sum';
+import { highestSum, type HeldValue } from '../../src/record/highest-sum';
 
-const span = (clock: string, from: number, to: number, value: number): Span => ({ clock, from, to, value });
+const span = (clock: string, from: number, to: number, value: number): HeldValue => ({ clock, from, to, value });
 
 describe('highestSum', () => {
   it('is nothing of nothing', () => {

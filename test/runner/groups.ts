@@ -1,5 +1,6 @@
-import { readdirSync } from 'node:fs';
-import { join, sep } from 'node:path';
+import { readdirSync, readFileSync } from 'node:fs';
+import { dirname, join, sep } from 'node:path';
+import { groupBy } from '../../src/base/group-by';
 import { KIND_VARIABLE } from '../cluster/kind';
 
 export type GroupName = 'unit' | 'load' | 'cluster' | 'ocs' | 'rollout' | 'vm';
@@ -7,10 +8,11 @@ export type GroupName = 'unit' | 'load' | 'cluster' | 'ocs' | 'rollout' | 'vm';
 /** What a file needs while it runs: a processor, a Grid Engine cell of its own beside others, or the whole machine. */
 export type Need = 'processor' | 'cell' | 'machine';
 
-export interface TestFile {
-  /** The compiled file. */
-  readonly path: string;
-  /** Below `test/`, without `.test.js`. */
+/** What one process runs: a file of tests, or several of one folder. */
+export interface TestFiles {
+  /** The compiled files. */
+  readonly paths: readonly string[];
+  /** Below `test/`, without `.test.js`; of several: their folder, with a number. */
   readonly name: string;
   readonly group: GroupName;
   readonly need: Need;
@@ -49,8 +51,8 @@ const LONGEST = [
  * is of the group `cluster`, too; the rest is of the group `ocs`.
  */
 const IN_CLUSTER_ALSO_ON: Readonly<Record<string, readonly string[]>> = {
-  'ocs9.1': ['cluster/ocs', 'cluster/hooks', 'cluster/limits', 'cluster/pending'],
-  'ocs9.2': ['cluster/ocs', 'cluster/jobs', 'cluster/import'],
+  'ocs9.1': ['cluster/ocs', 'cluster/limits', 'cluster/pending'],
+  'ocs9.2': ['cluster/ocs'],
 };
 
 /** Files that are of another kind than 8.1.9 alone. */
@@ -82,7 +84,7 @@ export function groupsNamed(names: readonly string[]): readonly GroupName[] {
 }
 
 /** The same file for each other kind of Grid Engine. */
-function onOtherKinds(file: TestFile): readonly TestFile[] {
+function onOtherKinds(file: TestFiles): readonly TestFiles[] {
   if (file.group !== 'cluster') return [];
   return Object.entries(IN_CLUSTER_ALSO_ON).map(([kind, names]) => ({
     ...file,
@@ -92,22 +94,47 @@ function onOtherKinds(file: TestFile): readonly TestFile[] {
   }));
 }
 
+/** So many files start Node once: to start it takes longer than most of them. */
+const MOST_TOGETHER = 12;
+
+/** In a compiled file: it sets what holds for its whole process, or looks at what that has loaded. */
+const OF_ITS_PROCESS = /^(process\.|\(0, node_test_1\.(before|after)(Each)?\))|\brequire\.cache\b/m;
+
+/** Unit tests of one folder share a process, but for the longest files and those that need one of their own. */
+function together(files: readonly TestFiles[]): readonly TestFiles[] {
+  const isOwn = ({ name, group, paths }: TestFiles): boolean =>
+    group !== 'unit' || LONGEST.includes(name) || paths.some((path) => OF_ITS_PROCESS.test(readFileSync(path, 'utf8')));
+  const counts = new Map<string, number>();
+  const byPlace = groupBy(files, (file) => {
+    if (isOwn(file)) return file.name;
+    const folder = dirname(file.name);
+    const count = counts.get(folder) ?? 0;
+    counts.set(folder, count + 1);
+    return join(folder, `${1 + Math.floor(count / MOST_TOGETHER)}`);
+  });
+  return [...byPlace].flatMap(([name, of]) => {
+    const [first] = of;
+    if (first === undefined || of.length === 1) return of;
+    return [{ ...first, name, paths: of.flatMap(({ paths }) => paths) }];
+  });
+}
+
 /** Every test file below the directory, the longest first. */
-export function testFiles(directory: string): readonly TestFile[] {
+export function testFiles(directory: string): readonly TestFiles[] {
   const files = readdirSync(directory, { recursive: true, encoding: 'utf8' })
     .filter((path) => path.endsWith('.test.js'))
     .sort()
-    .flatMap((path): TestFile[] => {
+    .flatMap((path): TestFiles[] => {
       const name = path.slice(0, -'.test.js'.length);
       const [folder = ''] = name.split(sep);
       const group = isGroup(folder) ? folder : 'unit';
       const need = name in ALONE ? 'machine' : NEED_OF_GROUP[group];
-      const plain: TestFile = { path: join(directory, path), name, group, need, environment: {} };
+      const plain: TestFiles = { paths: [join(directory, path)], name, group, need, environment: {} };
       return [...(NOT_ON_SGE.includes(name) ? [] : [plain]), ...onOtherKinds(plain)];
     });
-  const rank = ({ name }: TestFile): number => {
+  const rank = ({ name }: TestFiles): number => {
     const at = LONGEST.indexOf(name.split('@')[0] ?? '');
     return at === -1 ? LONGEST.length : at;
   };
-  return files.sort((a, b) => rank(a) - rank(b));
+  return [...together(files)].sort((a, b) => rank(a) - rank(b));
 }

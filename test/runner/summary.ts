@@ -1,32 +1,32 @@
 import { groupBy } from '../../src/base/group-by';
-import type { FileResult } from './test-process';
+import type { Result } from './test-process';
 
 const LONGEST_SHOWN = 10;
 
 const minutes = (seconds: number): string =>
   seconds < 60 ? `${seconds.toFixed(1)} s` : `${Math.floor(seconds / 60)} min ${Math.round(seconds % 60)} s`;
 
-const lasted = ({ began, ended }: FileResult): number => ended - began;
+const lasted = ({ began, ended }: Result): number => ended - began;
 
-/** The line of a file that has ended; the whole output of one that failed. */
-export function lineOf(result: FileResult): string {
-  const { file, isGreen, tests, output } = result;
-  const line = `${isGreen ? '✔' : '✖'} ${file.name}: ${tests} tests, ${minutes(lasted(result))}\n`;
+/** The line of what has ended; the whole output of what failed. */
+export function lineOf(result: Result): string {
+  const { files, isGreen, tests, output } = result;
+  const line = `${isGreen ? '✔' : '✖'} ${files.name}: ${tests} tests, ${minutes(lasted(result))}\n`;
   return isGreen ? line : `${line}${output}`;
 }
 
 /** Each group's duration, the longest files, what was skipped and why, and what failed. */
-export function summaryOf(results: readonly FileResult[]): string {
-  const groups = [...groupBy(results, ({ file }) => file.group)].map(([group, of]) => {
+export function summaryOf(results: readonly Result[]): string {
+  const groups = [...groupBy(results, ({ files }) => files.group)].map(([group, of]) => {
     const wall = Math.max(...of.map(({ ended }) => ended)) - Math.min(...of.map(({ began }) => began));
     const sum = of.reduce((seconds, result) => seconds + lasted(result), 0);
     const tests = of.reduce((count, result) => count + result.tests, 0);
-    return `${group}: ${of.length} files, ${tests} tests in ${minutes(wall)} (one after the other ${minutes(sum)})`;
+    return `${group}: ${of.reduce((count, { files }) => count + files.paths.length, 0)} files, ${tests} tests in ${minutes(wall)} (one after the other ${minutes(sum)})`;
   });
   const longest = [...results].sort((a, b) => lasted(b) - lasted(a)).slice(0, LONGEST_SHOWN);
-  const skipped = results.flatMap(({ file, output }) =>
+  const skipped = results.flatMap(({ files, output }) =>
     [...output.matchAll(/^\s*﹣ (.*) \([\d.]+ms\) # (.*)$/gm)].map(
-      ([, test = '', reason = '']) => `skipped: ${file.name}: ${test}: ${reason}`,
+      ([, test = '', reason = '']) => `skipped: ${files.name}: ${test}: ${reason}`,
     ),
   );
   const failed = results.filter(({ isGreen }) => !isGreen);
@@ -35,18 +35,18 @@ export function summaryOf(results: readonly FileResult[]): string {
     '',
     ...groups,
     'the longest files:',
-    ...longest.map((result) => `  ${minutes(lasted(result)).padStart(13)}  ${result.file.name}`),
+    ...longest.map((result) => `  ${minutes(lasted(result)).padStart(13)}  ${result.files.name}`),
     ...skipped,
-    ...failed.map(({ file, output }) => `FAILED: ${file.name}\n${failuresIn(output)}`),
-    ...unsteady.map(({ file, firstOutput = '' }) => `FAILED ONCE: ${file.name}\n${failuresIn(firstOutput)}`),
+    ...failed.map(({ files, output }) => `FAILED: ${files.name}\n${failuresIn(output)}`),
+    ...unsteady.map(({ files, firstOutput = '' }) => `FAILED ONCE: ${files.name}\n${failuresIn(firstOutput)}`),
     verdict(failed.length, unsteady.length),
   ];
   return `${lines.join('\n')}\n`;
 }
 
 function verdict(failed: number, unsteady: number): string {
-  if (failed > 0) return `${failed} files failed`;
-  return unsteady > 0 ? `green, but ${unsteady} files only at the second time` : 'all green';
+  if (failed > 0) return `${failed} failed`;
+  return unsteady > 0 ? `green, but ${unsteady} only at the second time` : 'all green';
 }
 
 /** What the spec reporter says at its end about the tests that failed. */

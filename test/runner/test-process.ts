@@ -1,46 +1,49 @@
 import { spawn } from 'node:child_process';
 import { appendFileSync, closeSync, mkdirSync, openSync, readFileSync } from 'node:fs';
-import { dirname } from 'node:path';
+import { dirname, join } from 'node:path';
 import { killGroup } from '../support/kill-group';
-import type { TestFile } from './groups';
+import type { TestFiles } from './groups';
 
-/** How one file of tests ended. */
-export interface FileResult {
-  readonly file: TestFile;
+/** How a process of tests ended. */
+export interface Result {
+  readonly files: TestFiles;
   /** Seconds since the epoch. */
   readonly began: number;
   readonly ended: number;
   readonly isGreen: boolean;
   readonly tests: number;
-  /** All that the file printed. */
+  /** All that it printed. */
   readonly output: string;
   /** What it printed when it failed, if this is its second run. */
   readonly firstOutput?: string;
 }
+
+/** Runs the files that its arguments name. */
+const SEVERAL = join(__dirname, 'several.js');
 
 /** The longest file takes an eighth of that on an idle machine. */
 const LIMIT_MS = 40 * 60_000;
 
 const living = new Set<number>();
 
-/** Ends the files that run, with what they started in their process groups. */
+/** Ends the tests that run, with what they started in their process groups. */
 export function endRunning(): void {
   for (const pid of living) killGroup(pid);
 }
 
 /**
- * Runs a file of tests in a process group of its own, with this added to the environment.
+ * Runs tests in a process and process group of their own, with this added to the environment.
  * What it prints goes to `log`: a process that a test left behind could hold a pipe open.
  */
-export function runTestFile(
-  file: TestFile,
+export function runTests(
+  files: TestFiles,
   environment: Readonly<Record<string, string>>,
   log: string,
-): Promise<FileResult> {
+): Promise<Result> {
   mkdirSync(dirname(log), { recursive: true });
   const descriptor = openSync(log, 'w');
   const began = Date.now() / 1000;
-  const child = spawn(process.execPath, ['--test-reporter=spec', file.path], {
+  const child = spawn(process.execPath, ['--test-reporter=spec', SEVERAL, ...files.paths], {
     env: { ...process.env, ...environment },
     stdio: ['ignore', descriptor, descriptor],
     detached: true,
@@ -61,7 +64,7 @@ export function runTestFile(
       const printed = readFileSync(log, 'utf8');
       const tests = Number(/^ℹ tests (\d+)$/m.exec(printed)?.[1] ?? 0);
       const output = signal === null ? printed : `${printed}ended by ${signal}\n`;
-      resolve({ file, began, ended, isGreen: status === 0 && tests > 0, tests, output });
+      resolve({ files, began, ended, isGreen: status === 0 && tests > 0, tests, output });
     });
   });
 }

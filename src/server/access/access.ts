@@ -1,3 +1,5 @@
+import type { JobRecord } from '../../record/record';
+
 /**
  * What a caller may see of other users' jobs. `anonymous`: the jobs without owners and names; `own`: not the jobs;
  * `project`: the jobs of their own projects, with owners and names where `named`, and no others.
@@ -27,24 +29,21 @@ export function showsNames(access: Access): boolean {
   return access.level === 'all' || access.level === 'own' || (access.level === 'project' && access.named);
 }
 
-/** What identifies whose a job is. */
-export interface Ownership {
-  readonly owner: string | null;
-  readonly project: string | null;
-}
+/** Whose a job is. */
+export type OwnerAndProject = Pick<JobRecord, 'owner' | 'project'>;
 
 export function isOwn(owner: string | null, access: Access): boolean {
   return access.level === 'all' || (access.user !== null && owner === access.user);
 }
 
 /** Whether a job is shown at all. */
-export function isShown({ owner, project }: Ownership, access: Access): boolean {
+export function isShown({ owner, project }: OwnerAndProject, access: Access): boolean {
   if (access.level === 'all' || access.level === 'anonymous' || isOwn(owner, access)) return true;
   return access.level === 'project' && project !== null && access.projects.includes(project);
 }
 
 /** Whether a job is shown with all that is known of it. */
-export function seesAll(job: Ownership, access: Access): boolean {
+export function seesAll(job: OwnerAndProject, access: Access): boolean {
   return isOwn(job.owner, access) || (showsNames(access) && isShown(job, access));
 }
 

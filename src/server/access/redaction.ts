@@ -7,7 +7,7 @@ import { HOST_SUMS, type Answer, type HostTotals, type Snapshot } from '../../li
 import { FIELD_NAMES, FIELDS, type FieldName } from '../../record/fields';
 import { HIDDEN } from '../../record/hidden';
 import type { JobRecord } from '../../record/record';
-import { isOwn, isShown, showsNames, type Ownership, type Access } from './access';
+import { isOwn, isShown, showsNames, type OwnerAndProject, type Access } from './access';
 
 /**
  * Who sees what, for every answer of the server. Whatever names a person or shows what they run (owner, uid, group, job
@@ -29,13 +29,13 @@ function redacted<T extends { readonly owner: string | null }>(
 
 /** The project of a job by its number, out of lists that have it. */
 function projectsByJob(
-  jobs: readonly (Ownership & { readonly job: number })[],
+  jobs: readonly (OwnerAndProject & { readonly job: number })[],
 ): (item: { readonly job: number }) => string | null {
   const projects = new Map(jobs.flatMap(({ job, project }) => (project === null ? [] : [[job, project] as const])));
   return ({ job }) => projects.get(job) ?? null;
 }
 
-const projectOf = ({ project }: Ownership): string | null => project;
+const projectOf = ({ project }: OwnerAndProject): string | null => project;
 
 const nameless = { owner: HIDDEN, name: HIDDEN };
 

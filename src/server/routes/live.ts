@@ -1,5 +1,5 @@
 import { integer, object, string } from '../../base/shape';
-import { plainSnapshot } from '../../live/snapshot-json';
+import { snapshotToJson } from '../../live/snapshot-json';
 import { escapeJson } from '../../report/format/escape';
 import {
   HOSTS_SCHEMA,
@@ -34,8 +34,7 @@ const snapshotRoute = route({
     return answerFromSnapshot(
       asked,
       `snapshot ${pending}`,
-      (snapshot) =>
-        `${escapeJson(JSON.stringify(plainSnapshot(pending ? snapshot : { ...snapshot, pending: null })))}\n`,
+      (snapshot) => `${escapeJson(snapshotToJson(pending ? snapshot : { ...snapshot, pending: null }))}\n`,
     );
   },
 });

@@ -218,6 +218,7 @@ describe('qmemacct import', () => {
         sampleLine(job + 1, { owner: ownerOf(job), start: start + job }),
       );
       writeFileSync(file, lines.join(''));
+      chmodSync(file, 0o644);
       const uid = notRoot === false ? NOBODY : null;
       if (uid !== null) chownSync(home, uid, uid);
       const run = (...words: readonly string[]): string => {
