@@ -10,11 +10,11 @@ import { lineOf, summaryOf } from './runner/summary';
 import { PROGRAM_VARIABLE, release } from './support/released';
 import { endRunning, runTests, type Result } from './runner/test-process';
 
-/** A cell takes half a processor. */
-const CELLS = availableParallelism() + 2;
+/** A cell takes half a processor, and so do unit tests on the whole: many wait. */
+const SEVERAL = availableParallelism() + 2;
 
-/** How many files run at once at most, by what they need. */
-const WORKERS: Readonly<Record<Need, number>> = { processor: availableParallelism() + 1, cell: CELLS, machine: 1 };
+/** How many run at once at most, by what they need. */
+const WORKERS: Readonly<Record<Need, number>> = { processor: SEVERAL, cell: SEVERAL, machine: 1 };
 
 /** Cells are numbered from the one after this: another suite on the same machine starts elsewhere. */
 const FIRST_CELL = Number(process.env.QMEMACCT_TEST_CELL ?? '0');
@@ -61,7 +61,7 @@ async function runAgain(first: Result): Promise<Result> {
 
 /** Brings down what files that did not end left of their cells. */
 async function downCells(): Promise<void> {
-  await Promise.all(Array.from({ length: CELLS }, (_, index) => downCell(stateDirOf(FIRST_CELL + index + 1))));
+  await Promise.all(Array.from({ length: WORKERS.cell }, (_, index) => downCell(stateDirOf(FIRST_CELL + index + 1))));
 }
 
 /** `node dist/test/run.js unit load cluster vm`: runs these groups of tests. */
