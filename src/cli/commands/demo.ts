@@ -7,6 +7,7 @@ import type { Command } from 'commander';
 import { packageRoot } from '../../base/package-root';
 import { programPath } from '../../base/programs';
 import { callerName } from '../../base/user-name';
+import { reasonOf } from '../../base/user-error';
 import { privateCluster } from '../../record/job-name';
 import { NodeStore } from '../../sampler/node-store/node-store';
 import { tidyNode } from '../../sampler/node-store/storage';
@@ -16,6 +17,7 @@ import { DEMO_JOBS, type DemoJob } from '../demo/jobs';
 import { warn, writeLines } from '../output';
 import { namedSubject } from '../records/subject';
 import { makePrivateState, takeJobNumber, writeSpool, type PrivateState } from '../run/private-state';
+import { ownStorePath } from '../stores/stores';
 import type { Terminal } from '../terminal';
 import { showJobs } from './job';
 import { showRecords } from './records';
@@ -73,10 +75,11 @@ function submit(
 }
 
 /** Takes in what the hooks of an ordinary user handed over, and waits until the accounting DB has all records. */
-async function settle(state: PrivateState, records: number): Promise<void> {
+async function settle(state: PrivateState, count: number): Promise<void> {
   const { openSqliteReader } = await import('../../accounting/sqlite/sqlite-store.js');
   const deadline = Date.now() + 20_000;
   for (;;) {
+    let reason: string;
     const store = new NodeStore(state.directory);
     try {
       await tidyNode(store, state.settings, 5);
@@ -85,15 +88,17 @@ async function settle(state: PrivateState, records: number): Promise<void> {
     }
     try {
       const reader = openSqliteReader(state.settings.accounting);
-      const { totals } = await reader.records({ owner: callerName(), since: 0, until: Date.now() + 60_000 });
+      const { records } = await reader.records({ owner: callerName(), since: 0, until: Date.now() + 60_000 });
       await reader.close();
-      if (totals.jobs >= records) return;
-    } catch {
-      // Not created yet.
+      if (records.length >= count) return;
+      reason = `${records.length} of ${count} came`;
+    } catch (error) {
+      // Mostly: it is not there yet.
+      reason = reasonOf(error);
     }
     if (Date.now() > deadline)
       throw new CommandError(
-        'the jobs ran, but their records did not arrive; "qmemacct doctor" checks this machine',
+        `the jobs ran, but their records did not arrive (${reason}); "qmemacct doctor" checks this machine`,
         EXIT.unavailable,
       );
     await sleep(100);
@@ -101,10 +106,12 @@ async function settle(state: PrivateState, records: number): Promise<void> {
 }
 
 /** Three jobs of different character, then their reports. */
-async function runDemo(options: DemoOptions, terminal: Terminal): Promise<number> {
+async function runDemo(options: DemoOptions, given: Terminal): Promise<number> {
   const directory = mkdtempSync(join(tmpdir(), 'qmemacct-demo-'));
+  // The caller's own accounting DB for once: its sums count what no root has measured.
+  const terminal = { ...given, env: { ...given.env, XDG_STATE_HOME: directory } };
   try {
-    const accounting = join(directory, 'accounting', 'accounting.db');
+    const accounting = ownStorePath(terminal.env);
     const state = makePrivateState(directory, { cluster: privateCluster('demo'), accounting });
     const hooks = installHooks(state);
     const jobs = DEMO_JOBS;

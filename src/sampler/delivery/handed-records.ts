@@ -84,7 +84,9 @@ class UserPass {
     if (typeof record === 'string') return record;
     // Asked only now: the name service may be slow.
     this.owner ??= userName(this.uid);
-    if (this.owner === String(this.uid)) return 'of a user whom this host does not know';
+    // In a container nobody may have a name.
+    const isKnown = this.owner !== String(this.uid) || this.uid === process.getuid?.();
+    if (!isKnown) return 'of a user whom this host does not know';
     const refusal = whyRefused(record, { owner: this.owner, changedMs: file.changedMs }, this.here);
     return (
       refusal ?? { path, uid: this.uid, record: JSON.stringify(asHanded(record, { owner: this.owner, uid: this.uid })) }
