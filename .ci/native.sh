@@ -33,7 +33,9 @@ fi
 for tool in "${CXX:-c++}" make cmake python3; do
   command -v "$tool" >/dev/null || fail "$tool: not found; install it (Debian: $compiler make cmake python3)"
 done
-gyp=$(npm root -g 2>/dev/null)/npm/node_modules/node-gyp/bin/node-gyp.js
+# Not below "npm root -g": that is where a user's configuration leads it.
+npm=$(readlink -f "$(command -v npm)") || fail 'npm: not found; install it as Node brings it'
+gyp=${npm%/bin/*}/node_modules/node-gyp/bin/node-gyp.js
 [ -f "$gyp" ] || fail 'node-gyp: not found beside npm; install npm as Node brings it'
 [ -d node_modules/koffi ] || fail 'node_modules: not there; run "npm ci --ignore-scripts" first'
 

@@ -54,7 +54,7 @@ describe('PostgreSQL', { skip: noPostgres }, () => {
   // Each run makes a database or two.
   mergeSuite(open, often(5, 150));
   querySuite(open);
-  largestSuite(open, { asksByAll: false });
+  largestSuite(open);
   tasksSuite(open);
   nodeSuite(open);
   filterSuite(open);

@@ -160,7 +160,11 @@ describe('requests sent ahead on one connection', () => {
     await once(greedy, 'close');
     assert.ok(handled <= 8, `${handled} were handled`);
     assert.match(text, /^(?:HTTP\/1\.1 503 .*\r\nConnection: close\r\n.*sent ahead here; wait|$)/s);
-    assert.deepEqual(site.lines, []);
+    // Of the accounting DB, which it lacks, it speaks after a while.
+    assert.deepEqual(
+      site.lines.filter((line) => !line.startsWith('the accounting DB: ')),
+      [],
+    );
     const patient = 'GET /qhost HTTP/1.1\r\nHost: localhost\r\n\r\n'.repeat(7);
     const answers = await answerTo(
       t,
