@@ -35,9 +35,9 @@ export interface ReplayAnswer {
   /** By wanted risk. */
   readonly advice: readonly {
     readonly risk: number;
-    /** Promised at the wanted risk, or a smaller one. */
-    readonly promised: Outcome;
-    /** Promised at a larger one only: few runs, or runs that differ much. */
+    /** Requests at the wanted risk, or a smaller one. */
+    readonly within: Outcome;
+    /** Those at a larger one only: few runs, or runs that differ much. */
     readonly larger: Outcome;
   }[];
   /** Jobs whose class had enough runs for any advice. */
@@ -96,7 +96,7 @@ export function replay(
   rules: readonly PlainRule[] = PLAIN_RULES,
 ): ReplayAnswer {
   const running = new Heap<{ readonly run: PastRun; readonly known: readonly Known[] }>(({ run }) => run.end);
-  const advice = risks.map((risk) => ({ risk, promised: new Tally(), larger: new Tally() }));
+  const advice = risks.map((risk) => ({ risk, within: new Tally(), larger: new Tally() }));
   const plain = rules.map(({ name, request }) => ({ name, request, tally: new Tally() }));
   const users = new Tally();
   let advisable = 0;
@@ -111,9 +111,9 @@ export function replay(
     const jobClass = predictor.advisable(known);
     if (jobClass !== null) {
       advisable++;
-      for (const { risk, promised, larger } of advice) {
+      for (const { risk, within, larger } of advice) {
         const request = jobClass.request(risk);
-        if (request !== null) (request.risk <= risk ? promised : larger).add(run, request.amount, request.risk);
+        if (request !== null) (request.risk <= risk ? within : larger).add(run, request.amount, request.risk);
       }
       for (const { request, tally } of plain) tally.add(run, request(jobClass), null);
       if (run.requested !== null) users.add(run, run.requested, null);
@@ -125,9 +125,9 @@ export function replay(
   const usersOutcome = users.outcome();
   return {
     runs: played,
-    advice: advice.map(({ risk, promised, larger }) => ({
+    advice: advice.map(({ risk, within, larger }) => ({
       risk,
-      promised: promised.outcome(),
+      within: within.outcome(),
       larger: larger.outcome(),
     })),
     advisable,

@@ -3,7 +3,7 @@ import { logChanges } from '../base/log';
 import type { Settings } from '../record/settings';
 import type { InboxCounts } from '../export/prometheus/server-metrics';
 import type { AccountingService } from './accounting/accounting-thread';
-import { newClassPromises } from './accounting/class-promises';
+import { newClassPredictions } from './accounting/class-predictions';
 import { newMetricsAnswers } from './accounting/metrics-answers';
 import { AnswerCache } from './http/answer-cache';
 import type { AccessSettings } from './access/access-settings';
@@ -95,7 +95,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     wantPending,
     accounting,
     metrics: newMetricsAnswers(accounting, settings.metrics_job_names, now),
-    promises: newClassPromises(options.advice, now),
+    predictions: newClassPredictions(options.advice, now),
     inbox,
     cache,
     sessions,

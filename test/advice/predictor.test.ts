@@ -97,23 +97,23 @@ describe('the request for the next run', () => {
     it(`fails no more often than it says where runs are alike, and asks for little more, if ${wanted} is wanted`, () => {
       const random = numbers(11);
       const predictor = new Predictor(MEMORY_PRIOR);
-      let [promised, stated, failed, above] = [0, 0, 0, 0];
+      let [predicted, stated, failed, above] = [0, 0, 0, 0];
       for (let run = 0; run < 20_000; run++) {
         const name = `class ${run % 100}`;
         const needed = (100 + (run % 100) + 20 * random()) * MIB;
         const known = predictor.known([name]);
         const request = predictor.advisable(known)?.request(wanted) ?? null;
         if (request !== null && request.risk <= wanted) {
-          promised++;
+          predicted++;
           stated += request.risk;
           if (needed > request.amount) failed++;
           above += request.amount / ((120 + (run % 100)) * MIB);
         }
         predictor.learn(known, { needed, stoppedAt: NOT_STOPPED });
       }
-      assert.ok(promised > 15_000, `promised ${promised}`);
+      assert.ok(predicted > 15_000, `predicted ${predicted}`);
       assert.ok(failed < 1.2 * stated, `failed ${failed}, stated ${stated}`);
-      assert.ok(above < 1.05 * promised, `${above / promised} of the most that such runs need`);
+      assert.ok(above < 1.05 * predicted, `${above / predicted} of the most that such runs need`);
     });
 });
 

@@ -32,10 +32,10 @@ describe('a replay', () => {
   it('counts a job that needed more as failed, with its whole run and twice the request after it', () => {
     const steady = Array.from({ length: 100 }, (_, index) => run(index * 20));
     const base = played(steady).advice[0];
-    assert.equal(base?.promised.failed, 0);
+    assert.equal(base?.within.failed, 0);
     const after = played([...steady, run(5000, { needed: 3 * GIB })]).advice[0];
-    assert.equal(after?.promised.failed, 1);
-    const wasted = after.promised.wasted - base.promised.wasted;
+    assert.equal(after?.within.failed, 1);
+    const wasted = after.within.wasted - base.within.wasted;
     // 1, 2 and then 4 GiB requested, or a little more: two runs lost, and a quarter of the third not used.
     assert.ok(wasted >= 10 * (1 + 2 + 1) * GIB && wasted < 10 * (1 + 2 + 1) * 1.6 * GIB, String(wasted / GIB));
   });
@@ -55,8 +55,8 @@ describe('a replay', () => {
 
   it('leaves out a run that was stopped at a limit below the request: whether that is enough is not known', () => {
     const runs = Array.from({ length: 100 }, (_, index) => run(index * 20, { needed: GIB + (index % 10) }));
-    const after = (given: Partial<PastRun>) => played([...runs, run(5000, given)]).advice[0]?.promised;
-    const base = played(runs).advice[0]?.promised;
+    const after = (given: Partial<PastRun>) => played([...runs, run(5000, given)]).advice[0]?.within;
+    const base = played(runs).advice[0]?.within;
     assert.deepEqual(after({ stoppedAt: GIB / 2, needed: GIB / 2 }), { ...base, undecided: 1 });
     const known = { jobs: (base?.jobs ?? 0) + 1, failed: 1, undecided: 0 };
     for (const stopped of [
@@ -70,12 +70,12 @@ describe('a replay', () => {
     assert.deepEqual([rule?.outcome.jobs, rule?.outcome.undecided], [97, 1]);
   });
 
-  it('states the larger risk where the wanted one can not be promised', () => {
+  it('states the larger risk where the wanted one can not be within', () => {
     const [advice] = played(
       Array.from({ length: 5 }, (_, index) => run(index * 20)),
       0.01,
     ).advice;
-    assert.equal(advice?.promised.jobs, 0);
+    assert.equal(advice?.within.jobs, 0);
     assert.ok(advice.larger.jobs > 0 && (advice.larger.stated ?? 0) > 0.01);
   });
 });

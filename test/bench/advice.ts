@@ -47,7 +47,7 @@ function playedScores(runs: readonly PastRun[]): Scores {
 
 function risksSection(answers: ReadonlyMap<string, ReplayAnswer>): Section {
   const rows = RISKS.flatMap((risk, index) => {
-    const outcomes = [...answers.values()].flatMap(({ advice }) => advice[index]?.promised ?? []);
+    const outcomes = [...answers.values()].flatMap(({ advice }) => advice[index]?.within ?? []);
     const failed = outcomes.map((outcome) => (100 * outcome.failed) / outcome.jobs);
     const waste = outcomes.map((outcome) => outcome.wasted / outcome.used);
     const stated = 100 * risk;
@@ -78,7 +78,7 @@ function risksSection(answers: ReadonlyMap<string, ReplayAnswer>): Section {
     ...[...answers].map(([name, { advisable, advice, plain, users }]) => [
       name,
       String(advisable),
-      ...advice.map(({ promised }) => cell(promised)),
+      ...advice.map(({ within }) => cell(within)),
       advice.map(({ larger }) => larger.jobs).join(', '),
       plain.flatMap(({ name: rule, outcome }) => (rule.includes('30') ? cell(outcome) : [])).join(),
       users === null ? '-' : cell(users),
@@ -89,14 +89,14 @@ function risksSection(answers: ReadonlyMap<string, ReplayAnswer>): Section {
     rows,
     table,
     notes: [
-      'Jobs of classes with fewer than 3 runs get no advice; those promised at a larger risk only are counted apart.',
+      'Jobs of classes with fewer than 3 runs get no advice; those predicted at a larger risk only are counted apart.',
     ],
   };
 }
 
 function timeSection(answers: ReadonlyMap<string, ReplayAnswer>): Section {
   const rows = RISKS.map((risk, index) => {
-    const outcomes = [...answers.values()].flatMap(({ advice }) => advice[index]?.promised ?? []);
+    const outcomes = [...answers.values()].flatMap(({ advice }) => advice[index]?.within ?? []);
     const failed = outcomes.flatMap((outcome) => (outcome.jobs === 0 ? [] : [(100 * outcome.failed) / outcome.jobs]));
     return { what: `ran longer at a stated ${100 * risk} %, mean`, unit: '%' as const, values: [mean(failed)] };
   });
@@ -117,7 +117,7 @@ function classesSection(traces: Traces): Section {
     });
     const answers = [...heldOut(new Map(changed)).values()];
     const cells = RISKS.map((_risk, index) => {
-      const outcomes = answers.flatMap(({ advice }) => advice[index]?.promised ?? []);
+      const outcomes = answers.flatMap(({ advice }) => advice[index]?.within ?? []);
       const failed = mean(outcomes.map((outcome) => (100 * outcome.failed) / outcome.jobs));
       return `${failed.toFixed(2)} %, ${mean(outcomes.map(({ wasted, used }) => wasted / used)).toFixed(2)}`;
     });

@@ -47,9 +47,9 @@ async function adviseOn(
 ): Promise<void> {
   const history = new ClassHistory(async (query) => (await reader.records(query)).records, now);
   const fields = { slots: null, pe: null, project: null, queue: null, programs: [], cluster: null, ...named };
-  const promise = await history.memoryOf(fields);
-  if ((promise === null) !== (named.owner === 'user000'))
-    throw new Error(`advice for ${named.owner}: ${promise?.runs}`);
+  const prediction = await history.memoryOf(fields);
+  if ((prediction === null) !== (named.owner === 'user000'))
+    throw new Error(`advice for ${named.owner}: ${prediction?.runs}`);
 }
 
 function questions(history: Span): readonly Question[] {

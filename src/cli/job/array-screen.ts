@@ -3,7 +3,7 @@ import { privateWorld } from '../../record/job-name';
 import type { JobRecord } from '../../record/record';
 import type { Settings } from '../../record/settings';
 import type { TaskRows } from '../../accounting/tasks';
-import type { Promised } from '../../report/advice/class-advice';
+import type { Prediction } from '../../report/advice/class-advice';
 import type { ClassHistory } from '../../report/advice/class-history';
 import { addArray, ARRAY_FIELDS, renderAdded, TASK_FIELDS } from '../../report/job/array';
 import { renderProgress } from '../../report/job/array-progress';
@@ -34,10 +34,10 @@ export async function findArray(job: JobArgument, sources: JobSources, rules: Ru
   return tasks === null ? null : { ...job, tasks };
 }
 
-/** What past runs of the array's kind promise. */
-async function promiseOf(tasks: TaskRows, history: ClassHistory): Promise<Promised | null> {
+/** The prediction from past runs of the array's kind. */
+async function predictionOf(tasks: TaskRows, history: ClassHistory): Promise<Prediction | null> {
   for (const { task_id: task, job_name: name } of tasks.records(['task_id', 'job_name']))
-    if (name !== null) return (await history.advise((await tasks.whole([task])).map(asRun)))[0]?.promise ?? null;
+    if (name !== null) return (await history.advise((await tasks.whole([task])).map(asRun)))[0]?.prediction ?? null;
   return null;
 }
 
@@ -85,11 +85,11 @@ export async function arrayLines(
   const lists = live === null || !isSite ? null : beginLists(settings, live);
   await lists?.begun;
   const bad = await badEnds(tasks);
-  const promise = await promiseOf(tasks, history);
+  const prediction = await predictionOf(tasks, history);
   const { of: kindOf } = await kindsOf(tasks, readers);
   const classes = new ClassCounts({ rules, kindOf });
   const latest = withWhole(tasks.records(), bad);
-  const added = addArray({ tasks: latest, reruns: tasks.reruns, promise, classes }, options, screen);
+  const added = addArray({ tasks: latest, reruns: tasks.reruns, prediction, classes }, options, screen);
   if (added === null) return { lines: [], knowsWorst: false };
   const [{ task_id: worstTask }] = added.worst;
   const [worst] = await tasks.whole([worstTask]);

@@ -8,7 +8,7 @@ import { nextTime } from '../../report/advice/next-time';
 import { escapeJson } from '../../report/format/escape';
 import { succeeded } from '../../report/job/ending';
 import type { JobReport } from '../../report/job/job';
-import { latestRuns, promiseOf, recordsOf, type JobRun } from '../../report/job/job-run';
+import { latestRuns, predictionOf, recordsOf, type JobRun } from '../../report/job/job-run';
 import { needsOf } from '../../report/job/job-whole';
 import { MEMORY_CAUSES, type Cause } from '../../report/why/hypothesis';
 import { whyEnded, type Why } from '../../report/why/why';
@@ -100,7 +100,7 @@ export function retryOf({ runs }: Pick<JobReport, 'runs'>, dialect: Dialect, now
   const whys = short.map(({ why }) => why);
   return {
     memory: whys.some((why) => why?.causes.every(isMemory)) || null,
-    request: nextTime(needs, whys, promiseOf(runs))?.request ?? null,
+    request: nextTime(needs, whys, predictionOf(runs))?.request ?? null,
     sentence: short[0]?.why?.sentence ?? '',
   };
 }

@@ -6,7 +6,7 @@ import { measuredUpper } from '../../record/peak-figure';
 import type { Bracket, JobRecord } from '../../record/record';
 import { complexOf, limitOf, requestOf } from '../../record/request';
 import { hitLimit, succeeded } from '../job/ending';
-import type { Promised } from './class-advice';
+import type { Prediction } from './class-advice';
 import { asStopped, CLOSE_TO_LIMIT, needOf, type Need } from './fit';
 
 /** What is added to a peak: the next run is never quite the same. */
@@ -60,8 +60,8 @@ export interface Advice {
   readonly guess: boolean;
   /** That limit, per slot, where the request is more than it by RAISE; null: the request rests on what was measured. */
   readonly stoppedAt: number | null;
-  /** What past runs of its kind promise, where the request rests on that; null: it rests on this job alone. */
-  readonly promise: Promised | null;
+  /** The prediction from past runs of its kind, where the request rests on that; null: it rests on this job alone. */
+  readonly prediction: Prediction | null;
 }
 
 const NO_BRACKET: Bracket = {
@@ -164,29 +164,29 @@ const isCountedAlone = ({ record, counted }: Measured): boolean =>
 
 /**
  * What to ask for next time, from all hosts and tasks of a job; never less than what was measured, by whatever source.
- * `promised`: what past runs of its kind say, null or without a risk where they are too few. null: nothing can be said (still running, lost, not sampled and of no known kind, or ended badly for another reason).
+ * `predicted`: what past runs of its kind say, null or without a risk where they are too few. null: nothing can be said (still running, lost, not sampled and of no known kind, or ended badly for another reason).
  */
-export function adviseRequest(all: readonly JobRecord[], promised: Promised | null = null): Advice | null {
-  return adviceOf(measureAll(all), promised);
+export function adviseRequest(all: readonly JobRecord[], predicted: Prediction | null = null): Advice | null {
+  return adviceOf(measureAll(all), predicted);
 }
 
-/** The advice on a job that needs more than past runs of its kind promise; null: the promise stands. */
-export function adviseAlone(all: readonly JobRecord[], promised: Promised): Advice | null {
+/** The advice on a job that needs more than past runs of its kind predict; null: the prediction stands. */
+export function adviseAlone(all: readonly JobRecord[], predicted: Prediction): Advice | null {
   const measured = measureAll(all);
   const least = measured.reduce((most, one) => {
     const raised = one.isStopped ? ((one.limit ?? 0) / one.slots) * RAISE : 0;
     return Math.max(most, countedPerSlot(one), raised);
   }, 0);
-  if (least <= promised.amount) return null;
-  const advice = adviceOf(measured, promised);
+  if (least <= predicted.amount) return null;
+  const advice = adviceOf(measured, predicted);
   // What has not ended, or ended badly, needed no less either.
-  return advice?.promise === null ? advice : adviceBy(measured, measured, null);
+  return advice?.prediction === null ? advice : adviceBy(measured, measured, null);
 }
 
 export const measureAll = (records: readonly JobRecord[]): readonly Measured[] => asStopped(records).map(measure);
 
-export function adviceOf(measured: readonly Measured[], promised: Promised | null): Advice | null {
-  const isKnownKind = promised?.risk != null;
+export function adviceOf(measured: readonly Measured[], predicted: Prediction | null): Advice | null {
+  const isKnownKind = predicted?.risk != null;
   const ended = measured.filter((one) => isSampledOrStopped(one) || (isKnownKind && isCountedAlone(one)));
   const isStopped = ended.some((one) => one.isStopped);
   if (
@@ -194,12 +194,16 @@ export function adviceOf(measured: readonly Measured[], promised: Promised | nul
     !(isStopped || ended.some(({ record }) => succeeded(record) === true))
   )
     return null;
-  const advice = adviceBy(measured, ended, promised);
+  const advice = adviceBy(measured, ended, predicted);
   return advice?.kind === 'ask' && hasUnknownPart(measured.map(({ record }) => record)) ? null : advice;
 }
 
 /** `ended`: those of them whose requests and ends count. */
-function adviceBy(measured: readonly Measured[], ended: readonly Measured[], promised: Promised | null): Advice | null {
+function adviceBy(
+  measured: readonly Measured[],
+  ended: readonly Measured[],
+  predicted: Prediction | null,
+): Advice | null {
   const [first, ...others] = measured.filter(({ bytes }) => bytes > 0);
   if (first === undefined) return null;
   const worst = others.reduce((most, one) => (perSlotOf(most) >= perSlotOf(one) ? most : one), first);
@@ -212,13 +216,13 @@ function adviceBy(measured: readonly Measured[], ended: readonly Measured[], pro
   const guess = asked !== null && ended.some((one) => one.isStopped);
   const isWhole = !measured.some(({ record }) => isUnknownPart(record));
   const raised = guess ? asked * RAISE : 0;
-  // What needed more than its kind is promised stands for itself.
-  const holds = promised?.risk != null && promised.amount >= Math.max(raised, needed);
-  const promise = holds ? promised : null;
-  const rounded = roundRequest(promise?.amount ?? Math.max(needed * HEADROOM, raised));
+  // What needed more than predicted for its kind stands for itself.
+  const holds = predicted?.risk != null && predicted.amount >= Math.max(raised, needed);
+  const prediction = holds ? predicted : null;
+  const rounded = roundRequest(prediction?.amount ?? Math.max(needed * HEADROOM, raised));
   const complex = complexOf(worst.record);
   return {
-    kind: kindOf(Math.max(needed, promise?.largest ?? 0), rounded.bytes, { asked, guess, isWhole }),
+    kind: kindOf(Math.max(needed, prediction?.largest ?? 0), rounded.bytes, { asked, guess, isWhole }),
     complex,
     request: `${complex}=${rounded.text}`,
     totalBytes: rounded.bytes * worst.slots,
@@ -230,7 +234,7 @@ function adviceBy(measured: readonly Measured[], ended: readonly Measured[], pro
     excess: asked === null ? null : asked / needed,
     guess,
     stoppedAt: raised > needed * HEADROOM ? asked : null,
-    promise,
+    prediction,
   };
 }
 

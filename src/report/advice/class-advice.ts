@@ -30,7 +30,7 @@ export interface ClassFields {
 }
 
 /** What to request of one thing, and on what that rests. Bytes per slot (per job where so consumed), or seconds. */
-export interface Promised {
+export interface Prediction {
   readonly amount: number;
   /** The share of runs that would need more; null: too few runs, or too different ones, to state any. */
   readonly risk: number | null;
@@ -49,24 +49,24 @@ export interface Promised {
  * Earlier runs of the same kind for which as much was known as to state this risk, those of them that needed more, and
  * beside them those that were stopped at a limit below what was predicted.
  */
-interface Predictions {
+interface PastPredictions {
   readonly predictions: number;
   readonly failed: number;
   readonly undecided: number;
 }
 
-export interface MemoryPromise extends Promised {
+export interface MemoryPrediction extends Prediction {
   readonly complex: string;
   /** "2.3G" */
   readonly text: string;
   readonly per: 'slot' | 'job';
   /** How many of the runs are known by Grid Engine's own figure alone. */
   readonly countedOnly: number;
-  /** The advice on the job itself, where that calls for more than past runs promise. */
+  /** The advice on the job itself, where that calls for more than past runs predict. */
   readonly alone: Advice | null;
 }
 
-interface TimePromise extends Promised, Predictions {
+interface TimePrediction extends Prediction, PastPredictions {
   /** "2:30:00" */
   readonly text: string;
 }
@@ -83,8 +83,8 @@ interface SlotsAdvice {
 
 /** What to request for a kind of job; null: no run of it says. */
 export interface ClassAdvice {
-  readonly memory: (MemoryPromise & Predictions) | null;
-  readonly time: TimePromise | null;
+  readonly memory: (MemoryPrediction & PastPredictions) | null;
+  readonly time: TimePrediction | null;
   /** null, too, where it needs the slots that it requests. */
   readonly slots: SlotsAdvice | null;
 }
@@ -117,14 +117,14 @@ interface Learning {
 const OF_MEMORY: Learning = { prior: MEMORY_PRIOR, raise: RAISE };
 const OF_TIME: Learning = { prior: TIME_PRIOR, raise: TIME_RAISE };
 
-/** What is promised, and the runs that it rests on. */
+/** A prediction, and the runs that it rests on. */
 interface Founded<Run> {
-  readonly promised: Promised;
+  readonly prediction: Prediction;
   readonly basis: readonly Run[];
 }
 
 /** `alike`: runs of the classes that these fields name. */
-function promisedBy<Run extends PastRun>(
+function predictionBy<Run extends PastRun>(
   alike: readonly Run[],
   fields: ClassFields,
   newest: JobRecord | null,
@@ -153,14 +153,14 @@ function promisedBy<Run extends PastRun>(
   const request = jobClass?.request(risk) ?? null;
   const { amount, risk: stated, runs } = request ?? { amount: takenOf(most), risk: null, runs: basis.length };
   const mostlyStopped = jobClass?.isMostlyStopped ?? false;
-  return { promised: { amount, risk: stated, runs, largest, stoppedAt, mostlyStopped, sameProgram }, basis };
+  return { prediction: { amount, risk: stated, runs, largest, stoppedAt, mostlyStopped, sameProgram }, basis };
 }
 
-/** `alike`: as in `promisedBy`. */
-function predictionsOf(alike: readonly PastRun[], risk: number | null, { prior, raise }: Learning): Predictions {
+/** `alike`: as in `predictionBy`. */
+function pastPredictions(alike: readonly PastRun[], risk: number | null, { prior, raise }: Learning): PastPredictions {
   if (risk === null) return { predictions: 0, failed: 0, undecided: 0 };
   const [at] = replay(bySubmission(alike), [risk], new Predictor(prior, raise), []).advice;
-  const { jobs: predictions = 0, failed = 0, undecided = 0 } = at?.promised ?? {};
+  const { jobs: predictions = 0, failed = 0, undecided = 0 } = at?.within ?? {};
   return { predictions, failed, undecided };
 }
 
@@ -186,21 +186,21 @@ export function adviseMemory(
   fields: ClassFields,
   { risk, own = [] }: Wanted,
   runs = classRuns(stored, fields),
-): MemoryPromise | null {
+): MemoryPrediction | null {
   const newest = newestOf(stored, fields);
-  const founded = promisedBy(runs, fields, newest, risk, OF_MEMORY);
+  const founded = predictionBy(runs, fields, newest, risk, OF_MEMORY);
   if (founded === null) return null;
-  const alone = adviseAlone(own, founded.promised);
-  if (alone !== null) return promiseAlone(alone);
+  const alone = adviseAlone(own, founded.prediction);
+  if (alone !== null) return predictionAlone(alone);
   const complex = newest === null ? H_VMEM : complexOf(newest);
   const per = (newest === null ? null : requestOf(newest))?.per ?? 'slot';
   const countedOnly = founded.basis.filter((run) => run.countedOnly).length;
-  const { bytes, text } = roundRequest(founded.promised.amount);
-  return { ...founded.promised, amount: Math.trunc(bytes), text, per, complex, countedOnly, alone };
+  const { bytes, text } = roundRequest(founded.prediction.amount);
+  return { ...founded.prediction, amount: Math.trunc(bytes), text, per, complex, countedOnly, alone };
 }
 
 /** It rests on one run, of which nothing follows for others. */
-function promiseAlone(alone: Advice): MemoryPromise {
+function predictionAlone(alone: Advice): MemoryPrediction {
   const { complex, request, totalBytes, slots, per, record, need, stoppedAt } = alone;
   return {
     amount: Math.trunc(totalBytes / slots),
@@ -212,13 +212,13 @@ function promiseAlone(alone: Advice): MemoryPromise {
 }
 
 /** The same of its elapsed time. */
-function adviseTime(stored: readonly StoredRecord[], fields: ClassFields, { risk }: Wanted): TimePromise | null {
+function adviseTime(stored: readonly StoredRecord[], fields: ClassFields, { risk }: Wanted): TimePrediction | null {
   const newest = newestOf(stored, fields);
   const alike = ofClasses(pastTimes(stored), classesOf(fields, newest));
-  const founded = promisedBy(alike, fields, newest, risk, OF_TIME);
+  const founded = predictionBy(alike, fields, newest, risk, OF_TIME);
   if (founded === null) return null;
-  const { seconds, text } = roundTime(founded.promised.amount);
-  return { ...founded.promised, amount: seconds, text, ...predictionsOf(alike, founded.promised.risk, OF_TIME) };
+  const { seconds, text } = roundTime(founded.prediction.amount);
+  return { ...founded.prediction, amount: seconds, text, ...pastPredictions(alike, founded.prediction.risk, OF_TIME) };
 }
 
 /** All that is advised, and how such predictions have held. `stored`: as in `adviseMemory`. */
@@ -226,7 +226,7 @@ export function adviseClass(stored: readonly StoredRecord[], fields: ClassFields
   const runs = classRuns(stored, fields);
   const memory = adviseMemory(stored, fields, wanted, runs);
   return {
-    memory: memory && { ...memory, ...predictionsOf(runs, memory.risk, OF_MEMORY) },
+    memory: memory && { ...memory, ...pastPredictions(runs, memory.risk, OF_MEMORY) },
     time: adviseTime(stored, fields, wanted),
     slots: adviseSlots(runs, fields),
   };

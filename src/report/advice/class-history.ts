@@ -14,7 +14,7 @@ import {
   classRuns,
   type ClassAdvice,
   type ClassFields,
-  type MemoryPromise,
+  type MemoryPrediction,
   type Wanted,
 } from './class-advice';
 
@@ -30,7 +30,7 @@ const FEW_RUNS = 60;
 export const RISK = 0.01;
 /** Kinds whose runs stay in memory; those of others are asked for again. */
 const KINDS_KEPT = 50;
-/** A list names many kinds of jobs: of each the promise stays. */
+/** A list names many kinds of jobs: the prediction of each is kept. */
 const PROMISES_KEPT = 10_000;
 /** A server takes no longer one. */
 const LONGEST_NAME = 512;
@@ -59,7 +59,7 @@ const runsIn = (found: readonly StoredRecord[]): number =>
 /** The past runs of jobs by owner and name, as good as asked for once each. */
 export class ClassHistory {
   private readonly answers = new Latest<string, Promise<readonly StoredRecord[]>>(KINDS_KEPT);
-  private readonly promises = new Latest<string, Promise<MemoryPromise | null>>(PROMISES_KEPT);
+  private readonly predictions = new Latest<string, Promise<MemoryPrediction | null>>(PROMISES_KEPT);
 
   /** `find` as a store's `records`, which may reject with StoreError; `now`: ms. */
   constructor(
@@ -68,7 +68,7 @@ export class ClassHistory {
   ) {}
 
   /** The memory to request for a job of this kind. Rejects with StoreError. */
-  async memoryOf(fields: ClassFields, wanted: Wanted = { risk: RISK }): Promise<MemoryPromise | null> {
+  async memoryOf(fields: ClassFields, wanted: Wanted = { risk: RISK }): Promise<MemoryPrediction | null> {
     return adviseMemory(await this.runsLike(fields, MEMORY_FIELDS), fields, wanted);
   }
 
@@ -109,24 +109,24 @@ export class ClassHistory {
     return more.length < most ? more : withoutOldest(more);
   }
 
-  /** The same runs, each with what past runs of its job's kind promise. */
+  /** The same runs, each with the prediction from past runs of its job's kind. */
   async advise<Run extends JobRun>(runs: readonly Run[]): Promise<readonly Run[]> {
     const advised: Run[] = [];
     for (const group of jobGroups(runs)) {
-      const promise = await this.promiseFor(group);
-      for (const run of group) advised.push(promise === null ? run : { ...run, promise });
+      const prediction = await this.predictionFor(group);
+      for (const run of group) advised.push(prediction === null ? run : { ...run, prediction });
     }
     return advised;
   }
 
-  /** Jobs of one class have one promise: it is worked out once. */
-  private promiseFor(runs: readonly JobRun[]): Promise<MemoryPromise | null> {
+  /** Jobs of one class share one prediction, computed once. */
+  private predictionFor(runs: readonly JobRun[]): Promise<MemoryPrediction | null> {
     // A task of a parallel job may have no name of its own.
     const job = runs.find(({ record }) => record.pe_task_id === null && record.job_name !== null)?.record;
     if (job?.owner == null || job.job_name === null) return Promise.resolve(null);
     const { owner, job_name, slots, pe, project, queue, cluster } = job;
     const programs = programsOfRecord(job);
     const fields = { owner, jobName: nameClass(job_name), slots, pe, project, queue, programs, cluster };
-    return this.promises.getOrMake(JSON.stringify(fields), () => this.memoryOf(fields));
+    return this.predictions.getOrMake(JSON.stringify(fields), () => this.memoryOf(fields));
   }
 }

@@ -42,8 +42,8 @@ export const CLASS_COLUMNS: readonly Column[] = [
   { head: 'Undecided', align: 'right' },
 ];
 
-function row(promise: PromiseObject, largest: string, screen: Screen): readonly string[] {
-  const { complex, request, risk, runs, predictions, failed, undecided } = promise;
+function row(prediction: PredictionObject, largest: string, screen: Screen): readonly string[] {
+  const { complex, request, risk, runs, predictions, failed, undecided } = prediction;
   return [
     `${complex}=${request}`,
     risk === null ? screen.glyphs.none : formatPercent(risk),
@@ -94,21 +94,21 @@ const LARGEST = `the largest and ${formatPercent(HEADROOM - 1)} headroom`;
 const LIMIT = 'the limit at which the largest was stopped';
 
 /** Whether no risk can be stated, or only a larger one than was asked for. */
-function riskNotes(promised: PromiseObject | null, wanted: number, founded: string): readonly string[] {
-  if (promised === null) return [];
-  const { complex } = promised;
-  if (promised.mostly_stopped)
+function riskNotes(predicted: PredictionObject | null, wanted: number, founded: string): readonly string[] {
+  if (predicted === null) return [];
+  const { complex } = predicted;
+  if (predicted.mostly_stopped)
     return [`${complex}: most of the runs were stopped at a limit, so no risk can be stated: ${founded}.`];
-  if (promised.risk === null)
+  if (predicted.risk === null)
     return [`${complex}: too few runs (3 are needed), or too different ones, to state a risk: ${founded}.`];
-  if (promised.risk <= wanted) return [];
+  if (predicted.risk <= wanted) return [];
   return [
-    `${complex}: ${formatPercent(promised.risk)} is the smallest risk that can be stated, ${formatPercent(wanted)} takes more runs, or runs that differ less.`,
+    `${complex}: ${formatPercent(predicted.risk)} is the smallest risk that can be stated, ${formatPercent(wanted)} takes more runs, or runs that differ less.`,
   ];
 }
 
-function programNotes(promised: readonly (PromiseObject | null)[]): readonly string[] {
-  const names = promised.flatMap((one) => (one?.same_program === true ? [one.complex] : []));
+function programNotes(predicted: readonly (PredictionObject | null)[]): readonly string[] {
+  const names = predicted.flatMap((one) => (one?.same_program === true ? [one.complex] : []));
   return names.length === 0 ? [] : [`${names.join(', ')}: from runs of the same script or command only.`];
 }
 
@@ -137,8 +137,8 @@ function slotsNotes({ slots }: ClassObject): readonly string[] {
   ];
 }
 
-function undecidedNotes(promised: readonly (PromiseObject | null)[]): readonly string[] {
-  return promised.some((one) => one !== null && one.undecided > 0)
+function undecidedNotes(predicted: readonly (PredictionObject | null)[]): readonly string[] {
+  return predicted.some((one) => one !== null && one.undecided > 0)
     ? ['Undecided: runs that were stopped at a limit below what was predicted; whether that is enough is not known.']
     : [];
 }
@@ -187,25 +187,25 @@ export function renderClass(report: ClassReport, screen: Screen): readonly strin
   ];
 }
 
-type Promised = NonNullable<ClassAdvice['memory' | 'time']>;
+type Prediction = NonNullable<ClassAdvice['memory' | 'time']>;
 
 /** On what a request rests, as JSON has it. */
-function promiseObject(complex: string, promised: Promised) {
+function predictionObject(complex: string, predicted: Prediction) {
   return {
     complex,
     /** "2.3G", "2:30:00" */
-    request: promised.text,
-    risk: promised.risk,
-    runs: promised.runs,
-    predictions: promised.predictions,
-    failed: promised.failed,
-    undecided: promised.undecided,
-    mostly_stopped: promised.mostlyStopped,
-    same_program: promised.sameProgram,
+    request: predicted.text,
+    risk: predicted.risk,
+    runs: predicted.runs,
+    predictions: predicted.predictions,
+    failed: predicted.failed,
+    undecided: predicted.undecided,
+    mostly_stopped: predicted.mostlyStopped,
+    same_program: predicted.sameProgram,
   };
 }
 
-type PromiseObject = ReturnType<typeof promiseObject>;
+type PredictionObject = ReturnType<typeof predictionObject>;
 
 /** What is said of a kind of job, as JSON has it. */
 export function classObject({ fields, advice, risk }: Omit<ClassReport, 'requests'>) {
@@ -218,7 +218,7 @@ export function classObject({ fields, advice, risk }: Omit<ClassReport, 'request
     /** "-l h_vmem=2.3G,h_rt=2:30:00"; null: nothing is known. */
     request: request === null ? null : `-l ${request}`,
     memory: memory && {
-      ...promiseObject(memory.complex, memory),
+      ...predictionObject(memory.complex, memory),
       request_bytes: memory.amount,
       per: memory.per,
       largest_bytes: Math.ceil(memory.largest),
@@ -227,7 +227,7 @@ export function classObject({ fields, advice, risk }: Omit<ClassReport, 'request
       runs_by_grid_engine_only: memory.countedOnly,
     },
     time: time && {
-      ...promiseObject(TIME, time),
+      ...predictionObject(TIME, time),
       request_seconds: time.amount,
       largest_seconds: time.largest,
       stopped_at_seconds: time.stoppedAt,
@@ -248,9 +248,9 @@ const CSV_HEAD = ['complex', 'request', 'amount', 'risk', 'runs', 'largest', 'pr
 
 /** The same as CSV: bytes, seconds. */
 export function renderClassCsv({ memory, time }: ClassAdvice): string {
-  const line = (complex: string, promised: Promised | null): readonly (string | number | null)[][] => {
-    if (promised === null) return [];
-    const { text, amount, risk, runs, largest, predictions, failed, undecided } = promised;
+  const line = (complex: string, predicted: Prediction | null): readonly (string | number | null)[][] => {
+    if (predicted === null) return [];
+    const { text, amount, risk, runs, largest, predictions, failed, undecided } = predicted;
     return [[complex, text, amount, risk, runs, largest, predictions, failed, undecided]];
   };
   return renderCsvRows([CSV_HEAD, ...line(memory?.complex ?? '', memory), ...line(TIME, time)]);

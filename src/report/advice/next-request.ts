@@ -1,22 +1,22 @@
 import type { JobRecord } from '../../record/record';
-import { promiseOf, recordsOf, runGroups, type JobRun } from '../job/job-run';
+import { predictionOf, recordsOf, runGroups, type JobRun } from '../job/job-run';
 import { needsOf } from '../job/job-whole';
-import type { Promised } from './class-advice';
+import type { Prediction } from './class-advice';
 import { adviseRequest } from './advice';
 
 /** By what a request must fit, and what past runs of its kind say; null: nothing can be said. */
-export function nextRequest(needs: readonly JobRecord[], promised: Promised | null) {
-  const advice = adviseRequest(needs, promised);
+export function nextRequest(needs: readonly JobRecord[], predicted: Prediction | null) {
+  const advice = adviseRequest(needs, predicted);
   if (advice === null) return null;
-  const { kind, complex, totalBytes, slots, promise } = advice;
+  const { kind, complex, totalBytes, slots, prediction } = advice;
   return {
     kind,
     complex,
     /** Per slot, or per job where the complex is so consumed. */
     request_bytes: Math.trunc(totalBytes / slots),
     /** The share of runs that would need more, and the runs that it rests on; null: it rests on this run alone. */
-    risk: promise?.risk ?? null,
-    runs: promise?.runs ?? null,
+    risk: prediction?.risk ?? null,
+    runs: prediction?.runs ?? null,
   };
 }
 
@@ -29,7 +29,7 @@ export function nextRequests<Run extends JobRun>(
 ): readonly (Run & { readonly next_time: NextRequest | null })[] {
   const known = new Map<Run, NextRequest | null>();
   for (const group of runGroups(runs)) {
-    const next = nextRequest(needsOf(recordsOf(group)), promiseOf(group));
+    const next = nextRequest(needsOf(recordsOf(group)), predictionOf(group));
     for (const run of group) known.set(run, next);
   }
   return runs.map((run) => ({ ...run, next_time: known.get(run) ?? null }));

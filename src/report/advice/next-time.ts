@@ -9,7 +9,7 @@ import {
 import { parseMemorySize } from '../../gridengine/memory-size';
 import type { JobRecord } from '../../record/record';
 import { complexOf, limitOf, limitsCgroup, requestOf } from '../../record/request';
-import type { Promised } from './class-advice';
+import type { Prediction } from './class-advice';
 import { adviseRequest, HEADROOM, neededPerSlot, roundRequest, type Advice } from './advice';
 import { formatBytes, formatDuration, formatPercent } from '../format/units';
 import type { Cause } from '../why/hypothesis';
@@ -158,19 +158,19 @@ const bytesOf = ({ text }: Part): number => {
 
 /**
  * A whole `-l` line that would have held, from all hosts and tasks of a job: per slot or per job as the complex is
- * consumed, never less than was measured. `promised`: what past runs of its kind say. null: nothing can be said, or
+ * consumed, never less than was measured. `predicted`: what past runs of its kind say. null: nothing can be said, or
  * nothing needs changing.
  */
 export function nextTime(
   records: readonly JobRecord[],
   whys: readonly (Why | null)[] = [],
-  promised: Promised | null = null,
+  predicted: Prediction | null = null,
 ): NextTime | null {
   const causes = [...new Set(whys.flatMap((why) => why?.causes ?? []))];
   const requests = askedBy(records);
   const memories = memoryParts(records, requests, causes);
   const parts = [...memories, ...timeParts(requests, causes)];
-  const advice = adviseRequest(records, promised);
+  const advice = adviseRequest(records, predicted);
   const elsewhere = advice?.guess === true && causes.length > 0 && causes.every((cause) => isElsewhere(cause, records));
   const measured = advice === null || advice.kind === 'keep' || elsewhere ? null : advice;
   const tried = whys.find((why) => why?.trial)?.trial ?? null;

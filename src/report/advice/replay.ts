@@ -22,7 +22,7 @@ export interface ReplayObject {
   readonly advisable: number;
   readonly advice: readonly {
     readonly risk: number;
-    readonly promised: OutcomeObject;
+    readonly within: OutcomeObject;
     readonly larger: OutcomeObject;
   }[];
   readonly users: OutcomeObject | null;
@@ -53,8 +53,8 @@ function row(what: string, outcome: OutcomeObject): readonly (readonly string[])
 /** A line for each way of requesting, as `REPLAY_COLUMNS`. */
 export function replayRows({ advice, users, rules }: ReplayObject): readonly (readonly string[])[] {
   return [
-    ...advice.flatMap(({ risk, promised, larger }) => [
-      ...row(`advice, risk up to ${formatPercent(risk)}`, promised),
+    ...advice.flatMap(({ risk, within, larger }) => [
+      ...row(`advice, risk up to ${formatPercent(risk)}`, within),
       ...row('  at a larger risk', larger),
     ]),
     ...(users === null ? [] : row("users' requests", users)),
@@ -88,11 +88,7 @@ const LARGER_NOTE = '"At a larger risk": too few runs, or too different ones, fo
 
 /** Whether any way of requesting has undecided jobs. */
 export function hasUndecided({ advice, users, rules }: ReplayObject): boolean {
-  const outcomes = [
-    ...advice.flatMap(({ promised, larger }) => [promised, larger]),
-    ...rules,
-    ...(users ? [users] : []),
-  ];
+  const outcomes = [...advice.flatMap(({ within, larger }) => [within, larger]), ...rules, ...(users ? [users] : [])];
   return outcomes.some(({ undecided }) => undecided > 0);
 }
 
@@ -129,8 +125,8 @@ export function renderReplayCsv(answers: ReadonlyMap<string, ReplayAnswer>): str
     return [name, request, risk, jobs, failed, stated, wasted, used, undecided];
   };
   const lines = [...answers].flatMap(([name, { advice, users, plain }]) => [
-    ...advice.flatMap(({ risk, promised, larger }) => [
-      line(name, 'advice', risk, promised),
+    ...advice.flatMap(({ risk, within, larger }) => [
+      line(name, 'advice', risk, within),
       line(name, 'advice at a larger risk', risk, larger),
     ]),
     ...(users === null ? [] : [line(name, 'users', null, users)]),
@@ -151,9 +147,9 @@ export function replayObject({ runs, advisable, advice, users, plain }: ReplayAn
   return {
     runs,
     advisable,
-    advice: advice.map(({ risk, promised, larger }) => ({
+    advice: advice.map(({ risk, within, larger }) => ({
       risk,
-      promised: outcomeObject(promised),
+      within: outcomeObject(within),
       larger: outcomeObject(larger),
     })),
     users: users && outcomeObject(users),

@@ -1,6 +1,6 @@
 import { categoryRequests, requestedMemory } from '../../gridengine/category-requests';
 import { formatBytes, formatCount, formatPercent, formatRequested } from '../format/units';
-import type { MemoryPromise } from './class-advice';
+import type { MemoryPrediction } from './class-advice';
 import { exactSize } from './next-time';
 
 /** A request that is this many times what is advised is far off. */
@@ -12,13 +12,13 @@ const NOTHING = 'keep\n';
 
 /**
  * What hooks/advise.jsv does with a submission, in one line: `keep`; or `warn` (on the terminal) or `set` (the request,
- * too), the request that is advised, and a sentence. `requests`: "h_vmem=4G,h_rt=3600"; `promise`: what past runs of its
+ * too), the request that is advised, and a sentence. `requests`: "h_vmem=4G,h_rt=3600"; `prediction`: what past runs of its
  * kind say, null: nothing.
  */
-export function submissionLine(requests: string, promise: MemoryPromise | null, mayRewrite: boolean): string {
-  const asked = promise === null ? null : requestedMemory(categoryRequests(`-l ${requests}`), promise.complex);
-  if (promise === null || asked === null) return NOTHING;
-  const { complex, amount, text, largest, stoppedAt, runs, risk } = promise;
+export function submissionLine(requests: string, prediction: MemoryPrediction | null, mayRewrite: boolean): string {
+  const asked = prediction === null ? null : requestedMemory(categoryRequests(`-l ${requests}`), prediction.complex);
+  if (prediction === null || asked === null) return NOTHING;
+  const { complex, amount, text, largest, stoppedAt, runs, risk } = prediction;
   const less = asked < Math.min(amount, largest);
   const isMore = risk !== null && asked >= amount * FAR;
   if (!less && !isMore) return NOTHING;

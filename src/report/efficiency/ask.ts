@@ -2,13 +2,14 @@ import { DAY_MS, HOUR_MS } from '../../base/units';
 import type { Totals } from '../../record/totals';
 import { classPattern, nameClass } from '../../record/name-class';
 import type { AccountingReader, RecordsQuery } from '../../accounting/store';
+import type { Span } from '../../accounting/sums/periods';
 import type { Dimension, SummaryAnswer, SummaryGroup } from '../../accounting/summary';
 import type { Dialect } from '../../gridengine/dialect';
 import type { NodeHeartbeat } from '../../record/node-status';
 import { recordKeyText, type JobRecord } from '../../record/record';
-import type { Promised } from '../advice/class-advice';
+import type { Prediction } from '../advice/class-advice';
 import { ClassHistory } from '../advice/class-history';
-import { dayWeights, heavyDays, type DayWeight, type HeavyDays, type Stretch } from './heavy-days';
+import { dayWeights, heavyDays, type DayWeight, type HeavyDays } from './heavy-days';
 import type { RuleSet } from '../rules/rule-set';
 import { askForClasses } from './classes';
 import type { ClassesFound, Waits } from './report';
@@ -100,26 +101,26 @@ async function recordsIn(reader: ReportReader, query: RecordsQuery): Promise<rea
 async function look(reader: ReportReader, where: HeavyDays, filter: Filter): Promise<Found> {
   const records: JobRecord[] = [];
   let cut = where.days !== null;
-  for (const stretch of where.stretches) {
+  for (const span of where.spans) {
     // One more than is shown: whether there are more.
-    const found = await recordsIn(reader, { ...filter, ...stretch, limit: PER_LIST + 1 });
+    const found = await recordsIn(reader, { ...filter, ...span, limit: PER_LIST + 1 });
     cut ||= found.length > PER_LIST;
     records.push(...found.slice(0, PER_LIST).filter(ended));
   }
   return { records, cut, days: where.days };
 }
 
-/** The newest jobs of a stretch by which waits are judged. */
+/** The newest jobs of a span by which waits are judged. */
 const MOST_WAITS = 5_000;
 
 async function askForWaits(reader: ReportReader, where: HeavyDays, whose: Whose): Promise<Waits> {
   const records: JobRecord[] = [];
-  for (const stretch of where.stretches)
-    records.push(...(await recordsIn(reader, { ...whose, ...stretch, limit: MOST_WAITS, fields: WAIT_FIELDS })));
+  for (const span of where.spans)
+    records.push(...(await recordsIn(reader, { ...whose, ...span, limit: MOST_WAITS, fields: WAIT_FIELDS })));
   return { queues: waitsOf(firstWaits(records)), looked_at_days: where.days };
 }
 
-interface NameSums extends Omit<NameFound, keyof WholeJobs | 'promise'> {
+interface NameSums extends Omit<NameFound, keyof WholeJobs | 'prediction'> {
   readonly where: HeavyDays;
 }
 
@@ -138,8 +139,8 @@ async function askForNames(
   filter: Whose,
 ): Promise<readonly NameSums[]> {
   const names = new Map<string, NameSums>();
-  for (const stretch of where.stretches)
-    for (const { key, totals } of (await reader.summary({ ...filter, ...stretch, owner, by: 'job_name' })).groups) {
+  for (const span of where.spans)
+    for (const { key, totals } of (await reader.summary({ ...filter, ...span, owner, by: 'job_name' })).groups) {
       if (key === null) continue;
       const known = names.get(key);
       names.set(key, {
@@ -167,7 +168,7 @@ async function askForSome(
   reader: ReportReader,
   filter: Whose,
   { where, ...sums }: NameSums,
-): Promise<Omit<NameFound, 'promise'>> {
+): Promise<Omit<NameFound, 'prediction'>> {
   const some: JobRecord[] = [];
   // The pattern finds names of other classes, too.
   const chosen = { ...filter, owner: sums.owner, job_name: classPattern(sums.name) };
@@ -175,27 +176,27 @@ async function askForSome(
   // A task's record may have no name of its own: its job's has.
   const mayBe = (record: JobRecord): boolean =>
     ended(record) && (isOfName(record) || (record.job_name === null && record.pe_task_id !== null));
-  for (const stretch of where.stretches) {
-    const largest = await recordsIn(reader, { ...chosen, ...stretch, sort: 'unused', limit: LARGEST });
+  for (const span of where.spans) {
+    const largest = await recordsIn(reader, { ...chosen, ...span, sort: 'unused', limit: LARGEST });
     some.push(...largest.filter(mayBe));
     if (largest.length < LARGEST) continue;
-    const highest = await recordsIn(reader, { ...chosen, ...stretch, sort: 'peak', limit: HIGHEST });
+    const highest = await recordsIn(reader, { ...chosen, ...span, sort: 'peak', limit: HIGHEST });
     some.push(...highest.filter(mayBe));
   }
   return { ...sums, ...(await withWholeJobs(reader, uniqueRecords(some), (records) => records.some(isOfName))) };
 }
 
-/** What past runs of all jobs of a name promise. */
-function promiseFor(
+/** The prediction from past runs of all jobs of a name. */
+function predictionFor(
   { owner, name: jobName }: NameSums,
   cluster: string | null,
   history: ClassHistory,
-): Promise<Promised | null> {
+): Promise<Prediction | null> {
   const ofAny = { slots: null, pe: null, project: null, queue: null, programs: [] };
   return history.memoryOf({ owner, jobName, cluster, ...ofAny });
 }
 
-type Place = Stretch & Pick<RecordsQuery, 'cluster'>;
+type Place = Span & Pick<RecordsQuery, 'cluster'>;
 
 /** On which days samplers were lost: a summary has it for its whole interval only. */
 async function daysWithLost(reader: ReportReader, period: Place, days: readonly DayWeight[]): Promise<HeavyDays> {
@@ -217,8 +218,8 @@ async function lastOfLostHosts(
   days: readonly DayWeight[],
 ): Promise<readonly JobRecord[]> {
   const hosts = new Set<string>();
-  for (const stretch of (await daysWithLost(reader, period, days)).stretches) {
-    const lost = await recordsIn(reader, { ...period, ...stretch, states: ['lost'], limit: PER_LIST });
+  for (const span of (await daysWithLost(reader, period, days)).spans) {
+    const lost = await recordsIn(reader, { ...period, ...span, states: ['lost'], limit: PER_LIST });
     for (const record of lost) hosts.add(record.host);
   }
   const last: JobRecord[] = [];
@@ -264,9 +265,9 @@ function daysOf(places: readonly HeavyDays[]): readonly string[] | null {
 }
 
 /** Where to look for a list: of a night or two everywhere, else on the days that weigh most. */
-function whereToLook(period: Stretch, days: readonly DayWeight[], budget: number): HeavyDays {
+function whereToLook(period: Span, days: readonly DayWeight[], budget: number): HeavyDays {
   if (period.until - period.since > ALL_OF_IT_MS) return heavyDays(days, period, budget);
-  return { stretches: days.some(({ weight }) => weight > 0) ? [period] : [], days: null };
+  return { spans: days.some(({ weight }) => weight > 0) ? [period] : [], days: null };
 }
 
 /** The clusters of the period: of its whole days, and those that the lists show. */
@@ -314,7 +315,7 @@ async function askForHeartbeats(
 export async function askForReport(reader: ReportReader, question: ReportQuestion): Promise<Material> {
   const { by, owner, cluster } = question;
   const alone = owner !== null;
-  const period: Stretch = { since: question.since.getTime(), until: question.until.getTime() };
+  const period: Span = { since: question.since.getTime(), until: question.until.getTime() };
   const here = { ...period, ...(cluster === null ? {} : { cluster }) };
   const all = { ...here, ...(alone ? { owner } : {}) };
   const site = await reader.summary({ ...all, by });
@@ -342,7 +343,10 @@ export async function askForReport(reader: ReportReader, question: ReportQuestio
   const history = new ClassHistory(async (query) => (await reader.records(query)).records, question.now.getTime());
   const found = new Map<NameSums, NameFound>();
   for (const sums of new Set([...wasters.flatMap(({ shown }) => shown), ...farShown]))
-    found.set(sums, { ...(await askForSome(reader, all, sums)), promise: await promiseFor(sums, cluster, history) });
+    found.set(sums, {
+      ...(await askForSome(reader, all, sums)),
+      prediction: await predictionFor(sums, cluster, history),
+    });
   const foundOf = (names: readonly NameSums[]): NameFound[] => names.flatMap((sums) => found.get(sums) ?? []);
 
   const heavy = (name: 'killed_by_memory' | 'slot_seconds' | 'jobs'): HeavyDays =>

@@ -18,9 +18,9 @@ const MOST_READ = 200;
 async function longest(reader: ReportReader, where: HeavyDays, filter: Omit<RecordsQuery, 'since' | 'until'>) {
   const records: JobRecord[] = [];
   let complete = where.days === null;
-  for (const stretch of where.stretches) {
+  for (const span of where.spans) {
     // One more than are judged: whether there are more.
-    const query: RecordsQuery = { ...filter, ...stretch, sort: 'wallclock', limit: MOST_JUDGED + 1, totals: false };
+    const query: RecordsQuery = { ...filter, ...span, sort: 'wallclock', limit: MOST_JUDGED + 1, totals: false };
     const { records: found } = await reader.records(query);
     complete &&= found.length <= MOST_JUDGED;
     records.push(...found.slice(0, MOST_JUDGED).map(({ record }) => record));

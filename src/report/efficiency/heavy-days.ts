@@ -1,3 +1,4 @@
+import type { Span } from '../../accounting/sums/periods';
 import { DAY_MS } from '../../base/units';
 import type { Totals } from '../../record/totals';
 
@@ -9,14 +10,9 @@ export interface DayWeight {
   readonly records: number;
 }
 
-export interface Stretch {
-  readonly since: number;
-  readonly until: number;
-}
-
 export interface HeavyDays {
   /** In the order of time, without gaps or overlaps between neighbours; empty: nothing weighs anything. */
-  readonly stretches: readonly Stretch[];
+  readonly spans: readonly Span[];
   /** null: they cover every day that weighs something. */
   readonly days: readonly string[] | null;
 }
@@ -41,7 +37,7 @@ const MOST_DAYS = 3;
  * together, one at least; all where they have not. A list of the largest jobs thus costs the same for a month of ten million jobs as for
  * a day.
  */
-export function heavyDays(weights: readonly DayWeight[], period: Stretch, budget: number): HeavyDays {
+export function heavyDays(weights: readonly DayWeight[], period: Span, budget: number): HeavyDays {
   const candidates = weights.filter(({ weight }) => weight > 0).sort((a, b) => b.weight - a.weight);
   let records = 0;
   let taken = 0;
@@ -51,19 +47,19 @@ export function heavyDays(weights: readonly DayWeight[], period: Stretch, budget
     records += day.records;
     return true;
   });
-  if (candidates.length === 0) return { stretches: [], days: null };
-  if (weights.reduce((sum, day) => sum + day.records, 0) <= budget) return { stretches: [period], days: null };
+  if (candidates.length === 0) return { spans: [], days: null };
+  if (weights.reduce((sum, day) => sum + day.records, 0) <= budget) return { spans: [period], days: null };
 
-  const stretches: Stretch[] = [];
+  const spans: Span[] = [];
   for (const { day } of chosen.slice().sort((a, b) => (a.day < b.day ? -1 : 1))) {
     const begin = Date.parse(day);
     const since = Math.max(period.since, begin);
     const until = Math.min(period.until, begin + DAY_MS);
-    const last = stretches.at(-1);
+    const last = spans.at(-1);
     if (since >= until) continue;
-    if (last?.until === since) stretches[stretches.length - 1] = { since: last.since, until };
-    else stretches.push({ since, until });
+    if (last?.until === since) spans[spans.length - 1] = { since: last.since, until };
+    else spans.push({ since, until });
   }
   const days = chosen.length === candidates.length ? null : chosen.map(({ day }) => day).sort();
-  return { stretches, days };
+  return { spans, days };
 }

@@ -6,7 +6,7 @@ import { nameClass } from '../../record/name-class';
 import { figureOf, measuredUpper } from '../../record/peak-figure';
 import { recordKeyText, type JobRecord } from '../../record/record';
 import { limitOf } from '../../record/request';
-import type { Promised } from '../advice/class-advice';
+import type { Prediction } from '../advice/class-advice';
 import { adviseRequest, type Advice } from '../advice/advice';
 import { endingLabel } from '../job/ending';
 import { unusedByteSeconds } from '../../accounting/job-line';
@@ -30,8 +30,8 @@ export interface NameFound extends WholeJobs {
   readonly failed: number;
   readonly far_below: number;
   readonly waste_gib_hours: number;
-  /** What past runs of these names promise to be enough; null: nothing. */
-  readonly promise: Promised | null;
+  /** What past runs of these names predict to be enough; null: nothing. */
+  readonly prediction: Prediction | null;
 }
 
 /** Above the peaks; each host of a parallel job by itself. */
@@ -48,14 +48,14 @@ function endingOf(records: readonly JobRecord[]): string {
 }
 
 /** null: it is unknown, or the request is right. */
-function adviceFor(records: readonly JobRecord[], promise: Promised | null): LineAdvice | null {
-  const advice = adviseRequest(records, promise);
+function adviceFor(records: readonly JobRecord[], prediction: Prediction | null): LineAdvice | null {
+  const advice = adviseRequest(records, prediction);
   return advice === null ? null : toLineAdvice(advice);
 }
 
-function toLineAdvice({ request, kind, totalBytes, per, slots, guess, promise }: Advice): LineAdvice | null {
+function toLineAdvice({ request, kind, totalBytes, per, slots, guess, prediction }: Advice): LineAdvice | null {
   if (kind !== 'raise' && kind !== 'lower') return null;
-  const rests = { risk: promise?.risk ?? null, runs: promise?.runs ?? null };
+  const rests = { risk: prediction?.risk ?? null, runs: prediction?.runs ?? null };
   return { request, kind, total_bytes: totalBytes, per, slots, guess, ...rests };
 }
 
@@ -108,11 +108,11 @@ const jobsOf = (records: readonly JobRecord[]): number =>
 
 /** The jobs of a name (an array, all hosts of a parallel job) as one line; null: none of them is known. */
 export function lineOfName(found: NameFound): JobLine | null {
-  const { all, jobs, failed, waste_gib_hours: waste, records, needs, promise } = found;
+  const { all, jobs, failed, waste_gib_hours: waste, records, needs, prediction } = found;
   const [first, ...rest] = records;
   if (first === undefined) return null;
   const known = jobsOf(records);
-  const advice = adviceFor(needs, promise);
+  const advice = adviceFor(needs, prediction);
   // The highest peaks are those of a host: of jobs with fewer slots, which none of these may be, a slot may need more.
   const unseen = known < jobs && needs.some(({ slots }) => (slots ?? 1) > 1);
   const ending = known >= jobs ? endingOf(records) : failed === 0 ? 'ok' : `${failed} of ${all} failed`;
@@ -124,7 +124,7 @@ export function lineOfName(found: NameFound): JobLine | null {
 }
 
 /** Jobs that ended for lack of memory as one line. `cut`: there may be more than these. */
-export function lineOfKilled({ records, runs, promise }: KilledFound, cut: boolean): JobLine {
+export function lineOfKilled({ records, runs, prediction }: KilledFound, cut: boolean): JobLine {
   const sums = {
     records: records.length,
     jobs: jobsOf(records),
@@ -132,7 +132,7 @@ export function lineOfKilled({ records, runs, promise }: KilledFound, cut: boole
     waste_gib_hours: wasteOfJobs(records),
     ending: endingOf(records),
   };
-  const line = toLine(records, sums, adviceFor(records, promise));
+  const line = toLine(records, sums, adviceFor(records, prediction));
   const [own] = runs;
   if (own === undefined) return line;
   const { causes, confidence, sentence } = own.why;
@@ -140,7 +140,7 @@ export function lineOfKilled({ records, runs, promise }: KilledFound, cut: boole
   const next = nextTime(
     [...runs.flatMap((run) => needsOf(run.records)), ...records.filter((record) => !looked.has(recordKeyText(record)))],
     runs.map(({ why }) => why),
-    promise,
+    prediction,
   );
   return {
     ...line,

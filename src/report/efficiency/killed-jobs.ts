@@ -4,9 +4,9 @@ import { nameClass } from '../../record/name-class';
 import type { AccountingReader } from '../../accounting/store';
 import type { Dialect } from '../../gridengine/dialect';
 import { recordKeyText, type JobRecord } from '../../record/record';
-import type { Promised } from '../advice/class-advice';
+import type { Prediction } from '../advice/class-advice';
 import type { ClassHistory } from '../advice/class-history';
-import { asRun, promiseOf } from '../job/job-run';
+import { asRun, predictionOf } from '../job/job-run';
 import { truncate } from '../screen/text-width';
 import { formatClock, parseTime } from '../format/local-time';
 import { MEMORY_CAUSES } from '../why/hypothesis';
@@ -26,8 +26,8 @@ export interface KilledFound {
   readonly records: readonly [JobRecord, ...JobRecord[]];
   /** Those of them that were looked at one by one. */
   readonly runs: readonly KilledRun[];
-  /** What past runs like the first of those promise to be enough; null: nothing. */
-  readonly promise: Promised | null;
+  /** What past runs like the first of those predict to be enough; null: nothing. */
+  readonly prediction: Prediction | null;
 }
 
 export interface KilledJobs {
@@ -61,7 +61,7 @@ const runKey = (record: JobRecord): string =>
   isPart(record) ? `${record.cluster} ${record.job_id} ${record.task_id ?? ''}` : recordKeyText(record);
 
 interface Judged {
-  readonly found: Omit<KilledFound, 'promise'> | null;
+  readonly found: Omit<KilledFound, 'prediction'> | null;
   readonly otherwise: number;
 }
 
@@ -118,7 +118,7 @@ export async function askForKilled(
     otherwise += judged.otherwise;
     if (judged.found === null) continue;
     const own = judged.found.runs[0]?.records ?? [];
-    found.push({ ...judged.found, promise: promiseOf(await history.advise(own.map(asRun))) });
+    found.push({ ...judged.found, prediction: predictionOf(await history.advise(own.map(asRun))) });
   }
   return { found, otherwise };
 }

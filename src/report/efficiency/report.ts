@@ -70,7 +70,7 @@ export interface ClassesFound {
 export interface Waits {
   /** Those with most jobs; none: no queue had jobs of two sizes. */
   readonly queues: readonly QueueWaits[];
-  /** null: looked for in the whole period; else only on those days (UTC). Of each stretch of days the newest 5000 count. */
+  /** null: looked for in the whole period; else only on those days (UTC). Of each span of days the newest 5000 count. */
   readonly looked_at_days: readonly string[] | null;
 }
 

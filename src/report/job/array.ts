@@ -3,7 +3,7 @@ import { groupBy } from '../../base/group-by';
 import type { FieldName } from '../../record/fields';
 import type { JobRecord } from '../../record/record';
 import { limitOf } from '../../record/request';
-import type { Promised } from '../advice/class-advice';
+import type { Prediction } from '../advice/class-advice';
 import type { ArrayNeeds } from '../advice/array-needs';
 import {
   ArrayFacts,
@@ -22,7 +22,7 @@ import { jobGauges, renderVerdict } from './headline';
 import { adviseRequest } from '../advice/advice';
 import { nextTime } from '../advice/next-time';
 import type { RunRecords } from './job-whole';
-import { asRun, type JobViewOptions, latestRuns, promiseOf, recordsOf, type JobRun } from './job-run';
+import { asRun, type JobViewOptions, latestRuns, predictionOf, recordsOf, type JobRun } from './job-run';
 import { parseTime } from '../format/local-time';
 import { renderRequests } from './usage';
 import { renderRunTable } from './run-table';
@@ -146,8 +146,8 @@ interface ArrayTasks {
   readonly tasks: Iterable<RunRecords>;
   /** Earlier runs of tasks. */
   readonly reruns: number;
-  /** What past runs of its kind promise. */
-  readonly promise: Promised | null;
+  /** The prediction from past runs of its kind. */
+  readonly prediction: Prediction | null;
   /** Of the tasks, or what counts those. */
   readonly classes: readonly ClassCount[] | ClassCounts;
 }
@@ -164,7 +164,7 @@ interface AddedArray extends Omit<ArrayTasks, 'tasks' | 'classes'> {
 
 /** null: there are no tasks. */
 export function addArray(
-  { tasks, reruns, promise, classes }: ArrayTasks,
+  { tasks, reruns, prediction, classes }: ArrayTasks,
   { detail, dialect, tasks: choice, allTasks }: JobViewOptions,
   screen: Screen,
 ): AddedArray | null {
@@ -176,7 +176,7 @@ export function addArray(
   const isTooLong = choice === undefined && !allTasks && facts.tasks > LISTED_UNASKED;
   const listed = isTooLong ? null : (chosen?.list() ?? null);
   if (facts.worst === null) return null;
-  return { reruns, promise, classes: counts?.found() ?? known, facts, worst: facts.worst.whole.records, listed };
+  return { reruns, prediction, classes: counts?.found() ?? known, facts, worst: facts.worst.whole.records, listed };
 }
 
 /** The tasks of an array by all of its runs. `judges`: what they are judged by; left out: they are. */
@@ -192,7 +192,7 @@ function arrayOf(runs: readonly JobRun[], judges: Judges | undefined): ArrayTask
   return {
     tasks,
     reruns: runs.length - tasks.reduce((sum, { length }) => sum + length, 0),
-    promise: promiseOf(runs),
+    prediction: predictionOf(runs),
     classes: judges === undefined ? foundClasses(masters) : new ClassCounts(judges),
   };
 }
@@ -217,11 +217,11 @@ function spreadText({ spreads }: ArrayFacts, names: readonly string[]): string {
 }
 
 /** Six lines, as of one job. */
-function renderBriefArray({ facts, worst, promise }: AddedArray, screen: Screen): string[] {
+function renderBriefArray({ facts, worst, prediction }: AddedArray, screen: Screen): string[] {
   const [record] = worst;
   const { decisive } = facts.needs;
   const whys = facts.bad.map(({ why }) => why);
-  const fits = adviseRequest(decisive, promise)?.kind === 'keep';
+  const fits = adviseRequest(decisive, prediction)?.kind === 'keep';
   const hosts = facts.hosts.size;
   const place = hosts === 1 ? screen.safe(record.host) : `${formatCount(hosts)} hosts`;
   const name = record.job_name === null ? '' : ` ${screen.safe(record.job_name)}`;
@@ -234,7 +234,7 @@ function renderBriefArray({ facts, worst, promise }: AddedArray, screen: Screen)
       `CPU: ${spreadText(facts, ['CPU over slots'])}`,
       `Memory: ${spreadText(facts, [PEAK_MEMORY, COUNTED_MEMORY, COUNTED_OVER_HOSTS])}`,
     ].map((line) => truncate(line, screen.width, screen.glyphs.ellipsis)),
-    `Next time: ${nextTime(decisive, whys, promise)?.line ?? (fits ? 'no change' : 'unknown')}`,
+    `Next time: ${nextTime(decisive, whys, prediction)?.line ?? (fits ? 'no change' : 'unknown')}`,
   ];
 }
 
@@ -256,7 +256,7 @@ function renderListed(listed: readonly RunRecords[], room: number, screen: Scree
 /** The same screen of what is added up. */
 export function renderAdded(added: AddedArray, { detail }: JobViewOptions, screen: Screen): string[] {
   if (detail === 'brief') return renderBriefArray(added, screen);
-  const { facts, worst: worstRecords, listed, reruns, promise, classes } = added;
+  const { facts, worst: worstRecords, listed, reruns, prediction, classes } = added;
   const { style, glyphs } = screen;
   const worstTask = taskOf(worstRecords);
   const { record: worst, whole } = worstTask;
@@ -264,7 +264,7 @@ export function renderAdded(added: AddedArray, { detail }: JobViewOptions, scree
   const next = nextTime(
     needs.decisive,
     bad.map(({ why }) => why),
-    promise,
+    prediction,
   );
   const own = bad.find(({ task }) => task === worst.task_id)?.why ?? null;
   const name = worst.job_name === null ? '' : `  ${screen.safe(worst.job_name)}`;

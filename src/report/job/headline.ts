@@ -3,7 +3,7 @@ import { cpuEfficiency } from '../../record/efficiency';
 import { figureOf, measuredUpper, shareOfLimit } from '../../record/peak-figure';
 import type { Bracket, JobRecord } from '../../record/record';
 import { limitOf } from '../../record/request';
-import type { Promised } from '../advice/class-advice';
+import type { Prediction } from '../advice/class-advice';
 import { hasUnknownPart, HEADROOM, SMALLEST, type Advice } from '../advice/advice';
 import { formatHeld, formatPeak } from '../format/bracket';
 import { endingSignal, endUnknown, succeeded } from './ending';
@@ -118,7 +118,7 @@ function verdictOf(
   if (advice?.kind === 'lower') return ['warning', `It requested ${asMuch(advice)}.`];
   const close = CLOSENESS[fit];
   if (close !== undefined) return close;
-  if (advice?.kind === 'raise') return ['warning', raiseWords(!advice.counted && advice.promise !== null)];
+  if (advice?.kind === 'raise') return ['warning', raiseWords(!advice.counted && advice.prediction !== null)];
   return hasUnknownPart(records) ? ['warning', NOT_WHOLE] : ['good', 'The request fits.'];
 }
 
@@ -133,7 +133,7 @@ function needWords({ counted, need, record }: Advice): string {
 }
 
 function adviceReason(advice: Advice, screen: Screen): string {
-  if (advice.promise !== null) return promiseWords(advice.promise, advice);
+  if (advice.prediction !== null) return predictionWords(advice.prediction, advice);
   if (advice.stoppedAt !== null)
     return `${RAISE} ${screen.glyphs.times} the limit; the refused amount is not recorded, so double it if that is too little`;
   const isLeast = advice.totalBytes <= SMALLEST * advice.slots;
@@ -142,7 +142,7 @@ function adviceReason(advice: Advice, screen: Screen): string {
 }
 
 /** "a risk of 1.0 % by 42 runs of its kind, of which the largest needed 1.98 GiB". */
-function promiseWords({ risk, runs, largest, stoppedAt }: Promised, { slots, counted }: Advice): string {
+function predictionWords({ risk, runs, largest, stoppedAt }: Prediction, { slots, counted }: Advice): string {
   const most =
     stoppedAt === null
       ? `needed ${counted ? '~' : ''}${formatBytes(largest, 'up')}`
@@ -154,8 +154,8 @@ const OPEN_PEAK = '; the peak is a lower bound: leave more if runs differ';
 
 /** What the advice rests on, and what that leaves open. */
 export function memoryReason(advice: Advice, screen: Screen): string {
-  const { guess, stoppedAt, bounded, promise } = advice;
-  const isWhole = stoppedAt !== null || (bounded && !guess) || promise !== null;
+  const { guess, stoppedAt, bounded, prediction } = advice;
+  const isWhole = stoppedAt !== null || (bounded && !guess) || prediction !== null;
   const open = isWhole ? '' : guess ? '; it was stopped and may need more' : OPEN_PEAK;
   return `${adviceReason(advice, screen)}${open}`;
 }

@@ -1,14 +1,14 @@
 import type { JobAttempt } from '../../accounting/store';
 import type { Dialect } from '../../gridengine/dialect';
 import type { JobRecord } from '../../record/record';
-import type { Promised } from '../advice/class-advice';
+import type { Prediction } from '../advice/class-advice';
 import type { Classes } from '../rules/judge';
 import type { TaskChoice } from './choose-tasks';
 
 /** One run of a job (task, pe task) on one host, and which of its runs it is. */
 export interface JobRun extends Pick<JobAttempt, 'record' | 'attempt' | 'incarnation'> {
-  /** The memory that past runs of its kind promise to be enough; left out: nothing is known of them. */
-  readonly promise?: Promised;
+  /** The memory that past runs of its kind predict to be enough; left out: nothing is known of them. */
+  readonly prediction?: Prediction;
   /** The classes of this run by the site's rules; left out: it was not judged. */
   readonly classes?: Classes;
 }
@@ -17,7 +17,7 @@ export interface JobRun extends Pick<JobAttempt, 'record' | 'attempt' | 'incarna
 export const asRun = (record: JobRecord): JobRun => ({ record, attempt: 1, incarnation: 1 });
 
 /** The same of runs of one job. */
-export const promiseOf = (runs: readonly JobRun[]): Promised | null => runs[0]?.promise ?? null;
+export const predictionOf = (runs: readonly JobRun[]): Prediction | null => runs[0]?.prediction ?? null;
 
 /** The same for all runs of one job: its cluster, and which of those that had its number there it is. */
 export const jobKey = ({ record, incarnation }: JobRun): string => `${incarnation} ${record.cluster}`;

@@ -4,7 +4,7 @@ import type { Classes } from '../rules/judge';
 import type { Screen } from '../screen/screen';
 import { whyEnded, type Why } from '../why/why';
 import { wordsOf } from '../why/words';
-import { latestRuns, promiseOf, type JobRun } from './job-run';
+import { latestRuns, predictionOf, type JobRun } from './job-run';
 import { latestWhole, type JobWhole } from './job-whole';
 
 /** The latest run of a job (array task), as its screens show it. */
@@ -22,6 +22,6 @@ export function latestRun(runs: readonly JobRun[], screen: Screen, dialect: Dial
   const whole = latestWhole(latest);
   if (whole === null) return null;
   const why = whyEnded(whole.records, wordsOf(screen), dialect);
-  const next = nextTime(whole.needs, [why], promiseOf(latest));
+  const next = nextTime(whole.needs, [why], predictionOf(latest));
   return { latest, whole, why, next, classes: latest[0]?.classes ?? null };
 }

@@ -18,7 +18,7 @@ import { renderWorstClass } from '../rules/class-lines';
 import { countedOf, countedText } from './counted';
 import { RESERVED } from './data-quality';
 import { cpuGauges, sizedByAddressSpace } from './headline';
-import { promiseOf, type JobRun } from './job-run';
+import { predictionOf, type JobRun } from './job-run';
 import type { JobWhole } from './job-whole';
 import { latestRun } from './latest-run';
 import { renderWholeFit } from './parallel';
@@ -192,7 +192,7 @@ export function renderBrief(runs: readonly JobRun[], screen: Screen, dialect: Di
   if (run === null) return [];
   const { latest, whole, why, next } = run;
   const { total } = whole;
-  const fits = adviseRequest(whole.needs, promiseOf(latest))?.kind === 'keep';
+  const fits = adviseRequest(whole.needs, predictionOf(latest))?.kind === 'keep';
   const [memory, ...others] = measuredRows(whole, screen);
   const [cpu, time] = others.slice(-2);
   const line = (name: string, row: Measured | undefined): string => {

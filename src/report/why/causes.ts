@@ -1,6 +1,6 @@
 import { groupBy } from '../../base/group-by';
 import type { Dialect } from '../../gridengine/dialect';
-import { promiseOf, recordsOf, type JobRun } from '../job/job-run';
+import { predictionOf, recordsOf, type JobRun } from '../job/job-run';
 import { needsOf } from '../job/job-whole';
 import { nextTime } from '../advice/next-time';
 import type { Cause, Standing } from './hypothesis';
@@ -57,7 +57,7 @@ export function causeAccounts(runs: readonly JobRun[], dialect?: Dialect): reado
             evidence,
             would_show: wouldShow,
           })),
-        next_time: nextTime(needsOf(records), [why], promiseOf(group))?.line ?? null,
+        next_time: nextTime(needsOf(records), [why], predictionOf(group))?.line ?? null,
       },
     ];
   });

@@ -14,7 +14,7 @@ import { nextRequest } from '../../report/advice/next-request';
 import { nextTime } from '../../report/advice/next-time';
 import { ARRAY_FIELDS, TASK_FIELDS } from '../../report/job/array';
 import { ArrayFacts, type BadTask } from '../../report/job/array-facts';
-import { latestRuns, promiseOf } from '../../report/job/job-run';
+import { latestRuns, predictionOf } from '../../report/job/job-run';
 import { courseOf } from '../../report/series/course';
 import { causeAccounts, type CauseAccount } from '../../report/why/causes';
 import { PLAIN_WORDS } from '../../report/why/words';
@@ -107,7 +107,7 @@ export async function answerArray(
 
   const runsOf = runsReader(reader, { job_id, ...(cluster === null ? {} : { cluster }) });
   const closest = await runsOf(numbersOf(largestFirst(records, fullness).slice(0, SINGLE_TASKS)));
-  const promise = promiseOf(await history.advise(closest.slice(0, 1)));
+  const prediction = predictionOf(await history.advise(closest.slice(0, 1)));
   const needs = facts.needs.decisive;
   const whys = facts.bad.map(({ why }) => why);
   const peaks = records.flatMap(({ peak_rss: peak }) => (peak === null ? [] : [figureOf(peak)]));
@@ -122,8 +122,8 @@ export async function answerArray(
     ),
     limit_bytes: largestOfKnown(records.map(limitOf)),
     course: courseOf(sampled.flatMap(({ record }) => record.series ?? [])),
-    next_time: nextRequest(needs, promise),
-    line: whys.length === 0 ? null : (nextTime(needs, whys, promise)?.line ?? null),
+    next_time: nextRequest(needs, prediction),
+    line: whys.length === 0 ? null : (nextTime(needs, whys, prediction)?.line ?? null),
     closest: await give(closest),
     ends: facts.endings().map(({ label, count }) => ({ label, tasks: count })),
     causes: await commonCauses(facts.bad, runsOf, dialect),

@@ -47,7 +47,7 @@ export type AccountingQuery =
   | { readonly what: 'running'; readonly query: RunningQuery }
   | { readonly what: 'nodes'; readonly query: NodesQuery }
   /** The memory to request for jobs of a kind. */
-  | { readonly what: 'promise'; readonly query: { readonly fields: ClassFields; readonly now: number } }
+  | { readonly what: 'prediction'; readonly query: { readonly fields: ClassFields; readonly now: number } }
   /** For the server itself: the projects whose jobs this user may see. */
   | { readonly what: 'projects'; readonly query: { readonly user: string; readonly now: number } };
 
@@ -222,9 +222,9 @@ async function answer(question: AccountingQuery, access: Access, reader: Account
       return answerRunning(question.query, access, reader);
     case 'nodes':
       return { schema: RECORD_SCHEMA, nodes: await reader.nodes(question.query) };
-    case 'promise':
+    case 'prediction':
       return {
-        promise: await new ClassHistory(finder(access, reader), question.query.now).memoryOf(question.query.fields),
+        prediction: await new ClassHistory(finder(access, reader), question.query.now).memoryOf(question.query.fields),
       };
     case 'projects':
       return { projects: await sharedProjects(question.query.user, question.query.now, reader) };

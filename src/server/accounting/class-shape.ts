@@ -95,7 +95,7 @@ const replay: Shape<ReplayObject> = object(
   {
     runs: count,
     advisable: described(count, 'runs before which there were enough others for any advice'),
-    advice: many(object({ risk: number(0, 1), promised: outcome, larger: outcome })),
+    advice: many(object({ risk: number(0, 1), within: outcome, larger: outcome })),
     users: described(nullable(outcome), "the users' own requests"),
     rules: many(object({ name: string, ...OUTCOME })),
   },

@@ -2,7 +2,7 @@ import type { Schema } from '../../base/shape';
 import type { Settings } from '../../record/settings';
 import type { InboxCounts } from '../../export/prometheus/server-metrics';
 import type { AccountingService, Requester } from '../accounting/accounting-thread';
-import type { ClassPromises } from '../accounting/class-promises';
+import type { ClassPredictions } from '../accounting/class-predictions';
 import type { MetricsAnswers } from '../accounting/metrics-answers';
 import type { Sessions } from '../access/sessions';
 import type { AnswerCache } from '../http/answer-cache';
@@ -25,7 +25,7 @@ export interface Site {
   readonly wantPending: () => Promise<void>;
   readonly accounting: AccountingService;
   readonly metrics: MetricsAnswers;
-  readonly promises: ClassPromises;
+  readonly predictions: ClassPredictions;
   /** null: there is no inbox here to be emptied. */
   readonly inbox: () => InboxCounts | null;
   readonly cache: AnswerCache;

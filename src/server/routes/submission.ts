@@ -27,8 +27,8 @@ export const submissionRoute = route({
     const { project = null, queue = null, program = null } = values;
     const programs = programsOf(program, null);
     const fields = { owner, jobName, slots, pe, project, queue, programs, cluster: null };
-    const promise = await site.promises({ fields, access, caller: requester.key });
+    const prediction = await site.predictions({ fields, access, caller: requester.key });
     const mayRewrite = site.settings.advise_submissions === 'rewrite';
-    return { body: makeBody(TEXT_TYPE, submissionLine(requests, promise, mayRewrite)), maxAge: 0 };
+    return { body: makeBody(TEXT_TYPE, submissionLine(requests, prediction, mayRewrite)), maxAge: 0 };
   },
 });

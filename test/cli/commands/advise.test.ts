@@ -131,7 +131,7 @@ describe('qmemacct advise', () => {
     assert.equal((await advise('99')).status, 1);
   });
 
-  it('says what job says where the job needed more than its kind is promised', async () => {
+  it('says what job says where the job needed more than its kind is predicted', async () => {
     const { advise, command } = await site(
       pastJobs(220, (index) => ({ ...mine(index), ...(index === 110 ? needing(40) : {}) })),
     );

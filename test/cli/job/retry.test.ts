@@ -35,12 +35,12 @@ describe('qmemacct job --retry', () => {
     assert.deepEqual([answer.job_id, answer.ended_by_memory, answer.request], [4712, true, 'h_vmem=6G']);
   });
 
-  it('asks for what past runs of its kind promise, where that is more', () => {
-    const promise = {
+  it('asks for what past runs of its kind prediction, where that is more', () => {
+    const prediction = {
       ...{ amount: 9 * GIB, risk: 0.01, runs: 40, largest: 8 * GIB },
       ...{ sameProgram: false, stoppedAt: null, mostlyStopped: false },
     };
-    const runs = asRuns([killedAtLimit]).map((run) => ({ ...run, promise }));
+    const runs = asRuns([killedAtLimit]).map((run) => ({ ...run, prediction }));
     assert.equal(retryOf({ runs }, 'unknown', new Date()).request, 'h_vmem=9G');
   });
 

@@ -135,16 +135,16 @@ describe('adviseRequest', () => {
   });
 
   it("rests on Grid Engine's figure where nobody sampled the job, and past runs of its kind give a risk", () => {
-    const promise = {
+    const prediction = {
       ...{ amount: 2 * GIB, risk: 0.01, runs: 40, largest: 1.9 * GIB },
       ...{ sameProgram: false, stoppedAt: null, mostlyStopped: false },
     };
     const account = tenMinutesOf({ maxvmem_bytes: 1.5 * GIB });
     const counted = { ...unsampled, h_vmem: limitOf4G, peak_rss: null, grid_engine: account };
-    const advice = adviseRequest([counted], promise);
+    const advice = adviseRequest([counted], prediction);
     assert.deepEqual([advice?.kind, advice?.request, advice?.counted], ['lower', 'h_vmem=2G', true]);
-    assert.equal(adviseRequest([counted], { ...promise, risk: null }), null);
-    assert.equal(adviseRequest([{ ...counted, exit_status: 1 }], promise), null);
+    assert.equal(adviseRequest([counted], { ...prediction, risk: null }), null);
+    assert.equal(adviseRequest([{ ...counted, exit_status: 1 }], prediction), null);
   });
 
   it('says nothing where nothing can be known', () => {

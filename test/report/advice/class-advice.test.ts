@@ -227,8 +227,8 @@ describe('adviseClass', () => {
     const advice = advise(pastJobs(30, () => overTime));
     const memory = advise(pastJobs(30, stoppedAtLimit)).memory;
     assert.deepEqual([memory?.text, advice.time?.text], ['1.5G', '0:20:00']);
-    for (const promise of [memory, advice.time]) {
-      assert.deepEqual([promise?.risk, promise?.predictions, promise?.mostlyStopped], [null, 0, true]);
+    for (const prediction of [memory, advice.time]) {
+      assert.deepEqual([prediction?.risk, prediction?.predictions, prediction?.mostlyStopped], [null, 0, true]);
     }
     const notes = classNotes(classObject({ fields: LIKE_THEM, advice, risk: 0.01 }));
     assert.match(

@@ -47,7 +47,7 @@ describe('ClassHistory', () => {
     const history = new ClassHistory(find, NOW);
     const listed = runs.map((record): JobRun => ({ record, attempt: 1, incarnation: 1 }));
     const advised = [...(await history.advise(listed)), ...(await history.advise(listed))];
-    assert.ok(advised.every(({ promise }) => promise?.runs === 12));
+    assert.ok(advised.every(({ prediction }) => prediction?.runs === 12));
     assert.equal(asked.length, KINDS);
     assert.equal(new Set(asked).size, KINDS);
   });
@@ -71,8 +71,8 @@ describe('ClassHistory', () => {
     }, NOW);
     const kind = { slots: hosts, pe: 'mpi', project: null, queue: null, programs: [], cluster: null };
     const { owner, job_name: name } = parallel[0] ?? assert.fail();
-    const promise = await history.memoryOf({ ...kind, owner: owner ?? '', jobName: name ?? '' });
-    assert.deepEqual([promise?.runs, limits], [90, [250, 1000]]);
+    const prediction = await history.memoryOf({ ...kind, owner: owner ?? '', jobName: name ?? '' });
+    assert.deepEqual([prediction?.runs, limits], [90, [250, 1000]]);
   });
 
   it('reads all that the advice on memory rests on', () => {

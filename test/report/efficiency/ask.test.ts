@@ -169,8 +169,8 @@ describe('askForReport', () => {
     const [job] = await history.advise(
       past.slice(-1).map((record): JobRun => ({ record, attempt: 1, incarnation: 1 })),
     );
-    const { promise } = wasters[0]?.names[0] ?? assert.fail();
-    assert.deepEqual({ ...promise, sameProgram: null }, { ...job?.promise, sameProgram: null });
+    const { prediction } = wasters[0]?.names[0] ?? assert.fail();
+    assert.deepEqual({ ...prediction, sameProgram: null }, { ...job?.prediction, sameProgram: null });
   });
 
   it('takes a host for one without jobs only if it had none in the whole period, its first day and today with it', async () => {

@@ -11,19 +11,19 @@ describe('heavyDays', () => {
   it('takes the whole period where it has few records', () => {
     const period = { since: FIRST + 5, until: FIRST + 2 * DAY };
     const weights = [0, 1].map((index) => ({ day: dayOf(index), weight: index + 1, records: 10 }));
-    assert.deepEqual(heavyDays(weights, period, 20), { stretches: [period], days: null });
+    assert.deepEqual(heavyDays(weights, period, 20), { spans: [period], days: null });
   });
 
   it('looks at nothing where nothing weighs anything', () => {
     const weights = [{ day: dayOf(0), weight: 0, records: 10 }];
-    assert.deepEqual(heavyDays(weights, { since: FIRST, until: FIRST + DAY }, 5), { stretches: [], days: null });
+    assert.deepEqual(heavyDays(weights, { since: FIRST, until: FIRST + DAY }, 5), { spans: [], days: null });
   });
 
   it('takes the heaviest days up to the budget, neighbours together', () => {
     const weights = [3, 5, 4, 1].map((weight, index) => ({ day: dayOf(index), weight, records: 10 }));
     assert.equal(heavyDays(weights, { since: FIRST, until: FIRST + 4 * DAY }, 39).days?.length, 3);
     assert.deepEqual(heavyDays(weights, { since: FIRST, until: FIRST + 4 * DAY }, 20), {
-      stretches: [{ since: FIRST + DAY, until: FIRST + 3 * DAY }],
+      spans: [{ since: FIRST + DAY, until: FIRST + 3 * DAY }],
       days: [dayOf(1), dayOf(2)],
     });
   });
@@ -34,10 +34,10 @@ describe('heavyDays', () => {
       fc.property(fc.array(weight, { maxLength: 30 }), fc.nat(200), fc.nat(DAY - 1), (days, budget, offset) => {
         const weights = days.map((day, index): DayWeight => ({ ...day, day: dayOf(index) }));
         const period = { since: FIRST + offset, until: FIRST + days.length * DAY + 1 };
-        const { stretches, days: chosen } = heavyDays(weights, period, budget);
-        stretches.forEach(({ since, until }, index) => {
+        const { spans, days: chosen } = heavyDays(weights, period, budget);
+        spans.forEach(({ since, until }, index) => {
           assert.ok(since >= period.since && until <= period.until && since < until);
-          assert.ok(since > (stretches[index - 1]?.until ?? 0));
+          assert.ok(since > (spans[index - 1]?.until ?? 0));
         });
         const read = weights.filter(({ day }) => chosen?.includes(day)).reduce((sum, { records }) => sum + records, 0);
         assert.ok(read <= budget || chosen?.length === 1);

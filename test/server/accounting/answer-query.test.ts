@@ -59,7 +59,7 @@ describe('advice for a user who may see his own jobs only', () => {
   const unknown = { slots: null, pe: null, project: null, queue: null, programs: [] };
   const fields = { owner: 'bob', jobName: his[0]?.job_name ?? '', ...unknown };
   const questions: readonly AccountingQuery[] = [
-    { what: 'promise', query: { fields: { ...fields, cluster: null }, now: Date.now() } },
+    { what: 'prediction', query: { fields: { ...fields, cluster: null }, now: Date.now() } },
     { what: 'class', query: { fields: { ...fields, cluster: null }, risk: 0.01 } },
     { what: 'records', query: { since: 0, until: Date.now(), owner: 'bob', limit: 5 }, nextTime: true },
   ];
@@ -78,8 +78,8 @@ describe('advice for a user who may see his own jobs only', () => {
     const alice: Access = { level: 'own', user: 'alice' };
     const ask = (question: AccountingQuery | undefined): Promise<string> =>
       answerQuery(question ?? assert.fail(), alice, memoryReader(his));
-    const [promise, ofClass, records] = questions;
-    assert.equal(await ask(promise), '{"promise":null}\n');
+    const [prediction, ofClass, records] = questions;
+    assert.equal(await ask(prediction), '{"prediction":null}\n');
     for (const question of [ofClass, records]) await assert.rejects(ask(question), { httpStatus: 403 });
   });
 

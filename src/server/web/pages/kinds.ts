@@ -1,5 +1,5 @@
 import type { SummaryGroup, SummaryQuery } from '../../../accounting/summary';
-import type { MemoryPromise } from '../../../report/advice/class-advice';
+import type { MemoryPrediction } from '../../../report/advice/class-advice';
 import { formatPercent } from '../../../report/format/units';
 import { summaryAnswer } from '../../accounting/answer-shapes';
 import { html, named, type Child, type Html } from '../html';
@@ -20,12 +20,16 @@ export interface Kind extends SummaryGroup {
   readonly name: string;
 }
 
-type AskedPromise = ReturnType<Asker['site']['promises']>;
+type AskedPrediction = ReturnType<Asker['site']['predictions']>;
 
 /** What to request next for a kind of job; `cluster`: where its runs were, null: anywhere. */
-function promiseOf({ site, access, requester }: Asker, { owner, name }: Kind, cluster: string | null): AskedPromise {
+function predictionOf(
+  { site, access, requester }: Asker,
+  { owner, name }: Kind,
+  cluster: string | null,
+): AskedPrediction {
   const unknown = { slots: null, pe: null, project: null, queue: null, programs: [] };
-  return site.promises({ fields: { owner, jobName: name, ...unknown, cluster }, access, caller: requester.key });
+  return site.predictions({ fields: { owner, jobName: name, ...unknown, cluster }, access, caller: requester.key });
 }
 
 /** The kinds of jobs of one user. */
@@ -35,20 +39,24 @@ async function kindsOf(asked: Asker, owner: string, query: Omit<Query, 'by' | 'l
   const kinds = groups.flatMap((group) => (group.key === null ? [] : [{ ...group, owner, name: group.key }]));
   // Advice on what will be listed is worked out while other users' kinds are summed up.
   for (const kind of kinds.slice(0, LISTED / USERS))
-    promiseOf(asked, kind, query.cluster ?? null).catch(() => undefined);
+    predictionOf(asked, kind, query.cluster ?? null).catch(() => undefined);
   return kinds;
 }
 
-function adviceCells(promise: MemoryPromise | null): readonly Child[] {
-  if (promise === null) return ['', ''];
-  const { complex, text, per, risk } = promise;
+function adviceCells(prediction: MemoryPrediction | null): readonly Child[] {
+  if (prediction === null) return ['', ''];
+  const { complex, text, per, risk } = prediction;
   return [
     html`<code>${complex}=${text}</code>${per === 'job' ? ' per job' : ''}`,
     risk === null ? 'not known' : formatPercent(risk),
   ];
 }
 
-function kindsTable(kinds: readonly Kind[], advice: readonly (MemoryPromise | null)[], cluster: string | null): Html {
+function kindsTable(
+  kinds: readonly Kind[],
+  advice: readonly (MemoryPrediction | null)[],
+  cluster: string | null,
+): Html {
   const several = new Set(kinds.map(({ owner }) => owner)).size > 1;
   const rows = kinds.map((kind, index) => {
     const { owner, name, totals } = kind;
@@ -89,7 +97,7 @@ export async function findKinds(
 /** Kinds of jobs, each with what to request next; `cluster`: where their runs were, null: anywhere. */
 export async function kindsPart(asked: Asker, kinds: readonly Kind[], cluster: string | null): Promise<Html | null> {
   if (kinds.length === 0) return null;
-  const advice = await Promise.all(kinds.map((kind) => promiseOf(asked, kind, cluster)));
+  const advice = await Promise.all(kinds.map((kind) => predictionOf(asked, kind, cluster)));
   return html`<section>
     ${kindsTable(kinds, advice, cluster)}
     ${

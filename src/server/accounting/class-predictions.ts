@@ -1,4 +1,4 @@
-import type { ClassFields, MemoryPromise } from '../../report/advice/class-advice';
+import type { ClassFields, MemoryPrediction } from '../../report/advice/class-advice';
 import { accessKey, type Access } from '../access/access';
 import { cachedLookup } from '../cached-lookup';
 import type { AccountingService } from './accounting-thread';
@@ -14,16 +14,16 @@ interface Asked {
 }
 
 /** The memory to request for jobs of a kind; null: nothing is known. Rejects with HttpProblem. */
-export type ClassPromises = (asked: Asked) => Promise<MemoryPromise | null>;
+export type ClassPredictions = (asked: Asked) => Promise<MemoryPrediction | null>;
 
 /** By what each kind of caller may see, read once in five minutes. */
-export function newClassPromises(accounting: AccountingService, now: () => number): ClassPromises {
+export function newClassPredictions(accounting: AccountingService, now: () => number): ClassPredictions {
   return cachedLookup(
-    async ({ fields, access, caller }: Asked): Promise<MemoryPromise | null> => {
-      const question = { what: 'promise', query: { fields, now: now() } } as const;
+    async ({ fields, access, caller }: Asked): Promise<MemoryPrediction | null> => {
+      const question = { what: 'prediction', query: { fields, now: now() } } as const;
       // To its end even where the caller has left: it may come back with the next job of this kind.
       const bytes = await accounting.ask(question, access, { key: caller, gone: null });
-      return (JSON.parse(bytes.toString('utf8')) as { readonly promise: MemoryPromise | null }).promise;
+      return (JSON.parse(bytes.toString('utf8')) as { readonly prediction: MemoryPrediction | null }).prediction;
     },
     now,
     { keepNothingMs: KEEP_MS, nameOf: ({ fields, access }) => JSON.stringify([accessKey(access), fields]) },
