@@ -14,7 +14,17 @@ import { isUnavailable } from '../../src/sources/source';
 import { openCgroup } from '../../src/sources/job/cgroup';
 import { JOBS_GROUP, jobCgroup, type JobCgroup } from '../../src/sources/job/job-cgroup';
 import { burner, burnersObstacle } from '../burners/build';
-import { heldJob, it, newSite, quiet, shepherdObstacle, startJob, type Job, type Site } from './fake-shepherd';
+import {
+  heldJob,
+  it,
+  newSite,
+  nodeRecord,
+  quiet,
+  shepherdObstacle,
+  startJob,
+  type Job,
+  type Site,
+} from './fake-shepherd';
 import { temporaryDirectory } from '../support/temporary-directory';
 import { until } from '../support/until';
 import { oneOf } from '../tries';
@@ -116,6 +126,25 @@ describe('a cgroup of the job’s own (v1, live)', { skip: obstacle ?? false, co
     group.close();
   });
 
+  it('says what a job held that ended before its sampler looked', async (t) => {
+    const site = newSite(t, { conf: { cgroup: 'own' }, settings: ['cgroup = "own"', 'listener = false'], armWait: 0 });
+    // Holds the last 8 MiB that it read, for a moment.
+    const job = startJob(site, ['/bin/sh', '-c', 'head -c 8M /dev/zero | tail -c 8M >/dev/null']);
+    cleanUp(t, job);
+    const steps = await job.ended;
+    assert.equal(steps.job?.status, 0);
+    assert.equal(steps.epilog?.status, 0);
+    await quiet(site);
+    const { samples, trust, metrics, peak_footprint: footprint } = nodeRecord(site, job.key);
+    t.diagnostic(`${samples ?? 0} samples`);
+    assert.equal(trust, 'root');
+    assert.deepEqual([footprint?.sources, footprint?.proved], [['cgroup'], true]);
+    const upper = footprint?.upper_bytes ?? 0;
+    assert.ok(upper >= 8 * MIB && upper < 24 * MIB, `${upper} bytes`);
+    assert.ok((metrics.cgroup_peak_bytes ?? 0) >= 8 * MIB);
+    assert.deepEqual(groupsOf(job.key), []);
+  });
+
   it('is removed when the sampler was killed; what outlives the job goes back, alive', async (t) => {
     const site = newSite(t, own);
     // It says who it is once the session is its own: the shepherd kills what is still in the job's process group.
@@ -143,6 +172,11 @@ describe('a cgroup of the job’s own (v1, live)', { skip: obstacle ?? false, co
     await quiet(site);
     assert.deepEqual(groupsOf(job.key), []);
     assert.equal(pathIn(left, 'memory'), pathIn(process.pid, 'memory'));
+    // The kernel went on counting.
+    const { metrics, peak_footprint: footprint } = nodeRecord(site, job.key);
+    assert.ok((metrics.cgroup_peak_bytes ?? 0) > 0);
+    assert.deepEqual([footprint?.proved, footprint?.open], [true, []]);
+    assert.ok((footprint?.upper_bytes ?? 0) >= (metrics.cgroup_peak_bytes ?? Infinity));
   });
 
   it('is removed by the next job when sampler and shepherd were killed', async (t) => {

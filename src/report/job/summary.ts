@@ -2,12 +2,12 @@ import { categoryRequests, requestedSeconds } from '../../gridengine/category-re
 import type { Dialect } from '../../gridengine/dialect';
 import { countedByGridEngine, maybeReserved } from '../../record/cause';
 import { queueWait } from '../../record/efficiency';
-import { shareOfLimit } from '../../record/peak-figure';
+import { measuredUpper, shareOfLimit } from '../../record/peak-figure';
 import type { Bracket, JobRecord, Trust } from '../../record/record';
 import { limitOf } from '../../record/request';
 import { adviseRequest } from '../advice/advice';
 import { bracketStanding, formatPeak } from '../format/bracket';
-import { formatCount, formatDuration, formatPercent, formatRequested } from '../format/units';
+import { formatBytes, formatCount, formatDuration, formatPercent, formatRequested } from '../format/units';
 import { renderChart } from '../screen/chart';
 import { renderBar, shareTone } from '../screen/gauge';
 import { wrap } from '../screen/layout';
@@ -48,14 +48,21 @@ function requestedText(whole: JobWhole, screen: Screen): string {
   return ofJob === null ? unlimitedText(whole) : formatRequested(ofJob);
 }
 
+/** Of a job without a measured peak: Grid Engine's own figure, or what its cgroup held at most. */
+function unmeasuredText(whole: JobWhole): string {
+  const counted = countedOf(whole);
+  if (counted !== null) return countedText(counted);
+  const { peak_footprint: ofGroup } = whole.memoryHost;
+  const most = ofGroup === null ? null : measuredUpper(ofGroup);
+  return most === null ? 'unknown' : `at most ${formatBytes(most, 'up')}`;
+}
+
 function memoryRow(name: string, bracket: Bracket | null, whole: JobWhole, screen: Screen): Measured {
   const share = bracket === null ? null : shareOfLimit(bracket, limitOf(whole.memoryHost));
-  const counted = bracket === null ? countedOf(whole) : null;
-  const unmeasured = counted === null ? 'unknown' : countedText(counted);
   return {
     name,
     requested: requestedText(whole, screen),
-    used: bracket === null ? unmeasured : formatPeak(bracket, screen.glyphs),
+    used: bracket === null ? unmeasuredText(whole) : formatPeak(bracket, screen.glyphs),
     share,
     tone: share === null ? 'good' : shareTone(share),
   };

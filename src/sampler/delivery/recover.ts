@@ -2,6 +2,7 @@ import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseSpoolUsage } from '../../gridengine/spool-usage';
 import { readPrivateRecord, keyOfRun } from './finish';
+import { groupAtEnd, type GroupAtEnd } from '../figures/cgroup';
 import { readCgroupNote, removeJobCgroup } from '../job/job-cgroups';
 import { RequestRules } from '../../record/request-rules';
 import { describeJob, undescribed } from '../job/job-description';
@@ -34,18 +35,31 @@ function orphanRecord(
     { config: directory.copy('config'), usage: directory.copy('usage') },
     settings,
     nowMs,
-    { sampled: stored !== null, ended: directory.finishedMs() !== null },
+    { sampled: stored !== null, ended: directory.finishedMs() !== null, group: groupAtEnd(run, settings) },
   );
   return stored === null ? plain : withEnd(stored, plain);
 }
 
-/** The record of a run that no sampler saw: what copies of its spool files say. `ended`: the epilog came. */
+interface KnownOfRun {
+  readonly sampled: boolean;
+  /** The epilog came. */
+  readonly ended: boolean;
+  readonly group: GroupAtEnd;
+}
+
+const NOTHING_KNOWN: KnownOfRun = {
+  sampled: false,
+  ended: false,
+  group: { footprint: null, metrics: {}, notes: [] },
+};
+
+/** The record of a run that no sampler saw to its end: what copies of its spool files say, and its control group. */
 export function unsampledRecord(
   run: RunDescription,
   { config, usage: usageText }: { readonly config: string | null; readonly usage: string | null },
   settings: Settings,
   nowMs: number,
-  { sampled, ended }: { readonly sampled: boolean; readonly ended: boolean } = { sampled: false, ended: false },
+  { sampled, ended, group }: KnownOfRun = NOTHING_KNOWN,
 ): JobRecord {
   const usage = usageText === null ? null : parseSpoolUsage(usageText);
   const description =
@@ -62,14 +76,14 @@ export function unsampledRecord(
     trust: run.hooks === 'plain' ? 'self-reported' : 'usage',
     cost: null,
     intervalSeconds: settings.interval,
-    notes: [unsampledReason(run, sampled)],
+    notes: [unsampledReason(run, sampled), ...group.notes],
     nowMs,
     endedMs: null,
     precision: thisMachine(),
     addressSpaceLimit: Infinity,
     noSwap: false,
-    footprint: null,
-    metrics: {},
+    footprint: group.footprint,
+    metrics: group.metrics,
   });
 }
 

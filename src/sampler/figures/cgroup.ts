@@ -2,10 +2,11 @@ import { KIB } from '../../base/units';
 import { readText } from '../../sources/files';
 import { cgroupFacts, openCgroup } from '../../sources/job/cgroup';
 import { cgroupReadings, OF_THE_JOB, oomNote, type CgroupReading } from '../../sources/job/cgroup-reading';
-import type { JobCgroup } from '../../sources/job/job-cgroup';
+import { ownGroup, type JobCgroup } from '../../sources/job/job-cgroup';
 import { parseMeminfo } from '../../sources/node/meminfo';
 import { ProcessFiles } from '../../sources/proc/process-files';
 import { isUnavailable, THIS_MACHINE } from '../../sources/source';
+import type { Settings } from '../../record/settings';
 import {
   footprintEnds,
   groupSlackBytes,
@@ -13,9 +14,11 @@ import {
   observeFootprint,
   type FootprintEnds,
 } from '../peaks/footprint-ends';
+import { runDirectoryName, type RunDescription } from '../job/run-description';
+import { newSeriesBuffer } from '../series/series-buffer';
 import { chooseSource } from '../source-settings';
 import { thisMachine } from '../peaks/slack';
-import type { FigurePart, PartContext } from './part';
+import type { FigurePart, JobMetrics, PartContext } from './part';
 
 export interface CgroupFigures extends FigurePart {
   /** The footprint's bracket by the group's own count; null: no group. `ended`: no process of the job is left. */
@@ -89,4 +92,26 @@ export function cgroupFigures({ run, settings, series }: PartContext, found: Job
           }),
     close: () => group?.close(),
   };
+}
+
+export interface GroupAtEnd {
+  readonly footprint: FootprintEnds | null;
+  readonly metrics: JobMetrics;
+  readonly notes: readonly string[];
+}
+
+/**
+ * What the group that our prolog made for a job says of it once it has ended, whether or not a sampler has lived that long:
+ * the kernel counted all the time.
+ */
+export function groupAtEnd(run: RunDescription, settings: Settings): GroupAtEnd {
+  const found = run.hooks === 'root' ? ownGroup(runDirectoryName(run)) : null;
+  const context = { run, settings, series: newSeriesBuffer([]), begunMs: 0, before: {} };
+  const figures = found === null ? null : cgroupFigures(context, found);
+  if (figures === null) return { footprint: null, metrics: {}, notes: [] };
+  figures.finish?.();
+  const { footprint, metrics, notes, close } = figures;
+  const known = { footprint: footprint(true), metrics: metrics(), notes: notes() };
+  close?.();
+  return known;
 }

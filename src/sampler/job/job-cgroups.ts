@@ -1,6 +1,6 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { JOBS_GROUP, processesIn } from '../../sources/job/job-cgroup';
+import { JOBS_GROUP, processesIn, unifiedTop } from '../../sources/job/job-cgroup';
 import { OWN_GROUP } from './leave-job';
 import { keyValues, startTicksOf } from './pid-file';
 
@@ -41,8 +41,7 @@ export function readCgroupNote(directory: string): CgroupNote | null {
 
 /** Top directories of the hierarchies that may hold groups of ours, by hierarchy. */
 function hierarchyTops(root: string): readonly (readonly [string, string])[] {
-  const unified = existsSync(join(root, 'cgroup.controllers')) ? root : join(root, 'unified');
-  return HIERARCHIES.map((name) => [name, name === 'unified' ? unified : join(root, name)]);
+  return HIERARCHIES.map((name) => [name, name === 'unified' ? unifiedTop(root) : join(root, name)]);
 }
 
 function subgroups(directory: string): readonly string[] {

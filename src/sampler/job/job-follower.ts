@@ -3,7 +3,7 @@ import { monotonicMs } from '../../base/monotonic';
 import { resourceLimit, Rlimit, sharesAddressSpace } from '../../native/libc';
 import { monotonicUs } from '../../sources/proc/clock';
 import { readText } from '../../sources/files';
-import { jobCgroup } from '../../sources/job/job-cgroup';
+import { jobCgroup, ownGroup } from '../../sources/job/job-cgroup';
 import type { DescriptorBudget } from '../../sources/proc/process-files';
 import { namesSwapArea } from '../../sources/proc/swap';
 import { list, map, nullable, number, object, text, type ValueOf } from '../../base/shape';
@@ -391,14 +391,24 @@ export class JobFollower {
     this.lookForGroup();
   }
 
-  /** systemd moves the first process to its unit after the fork: until then it is looked for again. */
+  /**
+   * systemd moves the first process to its unit after the fork: until then it is looked for again. Our prolog's group is
+   * still there when that process has gone.
+   */
   private lookForGroup(): void {
     const { run, description, first } = this;
-    if (!this.seeksGroup || first.pid === null) return;
-    const membership = readText(`/proc/${first.pid}/cgroup`) ?? '';
+    if (!this.seeksGroup) return;
+    const key = runDirectoryName(run);
+    const membership = first.pid === null ? null : readText(`/proc/${first.pid}/cgroup`);
+    const isInUnit = description.systemd !== null;
     const scope = description.systemd?.scope ?? null;
-    const found = jobCgroup(membership, { job: run.job, task: run.task, key: runDirectoryName(run), scope });
-    this.seeksGroup = found === null && description.systemd !== null;
+    const found =
+      membership !== null
+        ? jobCgroup(membership, { job: run.job, task: run.task, key, scope })
+        : isInUnit
+          ? null
+          : ownGroup(key);
+    this.seeksGroup = found === null && isInUnit;
     if (found === null) return;
     this.figures.inGroup(found);
     // The shepherd is in a group that our prolog made, too.
@@ -407,6 +417,7 @@ export class JobFollower {
 
   /** The job's first process went before it was looked at: the kernel's events until then are remembered. */
   private async findEnded(): Promise<boolean> {
+    this.lookForGroup();
     await this.hearing.catchUp(EVENTS_WITHIN_MS);
     const pid = readJobPid(this.run.spool);
     const forkedAt = pid === null ? null : this.sampler.forkedAt(pid);
@@ -457,7 +468,8 @@ export class JobFollower {
   private recordNow(status: RecordStatus, endedMs: number | null): JobRecord {
     const { run, settings, sampler, figures, description } = this;
     const observation = sampler.settled();
-    const seen = observation.samples > 0 || (observation.lineage?.totals.processes ?? 0) > 0;
+    const footprint = figures.footprint(!sampler.alive());
+    const seen = observation.samples > 0 || (observation.lineage?.totals.processes ?? 0) > 0 || footprint !== null;
     // What its prolog found holds for a sampler of the job's own.
     const small = run.memory === 'small' && this.surroundings.shared === null;
     const record = buildRecord({
@@ -479,7 +491,7 @@ export class JobFollower {
       precision: thisMachine(),
       addressSpaceLimit: this.first.addressSpaceLimit(),
       noSwap: this.noSwap,
-      footprint: figures.footprint(!sampler.alive()),
+      footprint,
       metrics: figures.metrics(),
     });
     const owned = record.owner === null ? { ...record, owner: this.spoolOwner() } : record;

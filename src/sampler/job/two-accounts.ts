@@ -1,5 +1,6 @@
 import { larger, sumOfKnown } from '../../base/known';
 import { clipNotes } from '../../record/clip';
+import { isExact } from '../../record/peak-figure';
 import type { Bracket, JobRecord } from '../../record/record';
 import type * as CgroupReading from '../../sources/job/cgroup-reading';
 import type * as JobFacts from '../figures/job-facts';
@@ -11,6 +12,23 @@ import type * as JobFacts from '../figures/job-facts';
 
 const PEAKS = ['peak_rss', 'peak_rss_swap', 'peak_vmem', 'peak_process_vmem', 'peak_footprint'] as const;
 type Peaks = Pick<JobRecord, (typeof PEAKS)[number]>;
+
+/** By the job's control group: the kernel counted in it all the time, whoever looked. */
+function countedThroughout(earlier: Bracket, later: Bracket): Bracket | null {
+  const { proved, open } = later;
+  if (later.upper_bytes === null || !later.sources.includes('cgroup')) return null;
+  const best = earlier.lower_bytes >= later.lower_bytes ? earlier : later;
+  const upper = Math.max(best.lower_bytes, later.upper_bytes);
+  return {
+    ...best,
+    upper_bytes: upper,
+    slack_bytes: Math.max(earlier.slack_bytes, later.slack_bytes),
+    proved,
+    exact: isExact(proved, best.lower_bytes, upper),
+    open,
+    sources: [...new Set([...earlier.sources, ...later.sources])],
+  };
+}
 
 /**
  * The higher lower ends; what happened between the two accounts was not seen. `sampled`: both were made from samples, and
@@ -25,7 +43,8 @@ function higherPeaks(earlier: JobRecord, later: JobRecord, sampled: boolean): Pa
     else {
       const reasons = sampled ? [...(a?.open ?? []), ...(b?.open ?? [])] : best.open;
       const open = [...new Set([...reasons, 'sampler-lost' as const])].sort();
-      peaks[name] = { ...best, upper_bytes: null, proved: false, exact: false, open };
+      const throughout = b === null ? null : countedThroughout(a ?? b, b);
+      peaks[name] = throughout ?? { ...best, upper_bytes: null, proved: false, exact: false, open };
     }
   }
   return peaks;

@@ -49,6 +49,20 @@ export function ownPart(
 
 export const V1_CONTROLLERS = ['memory', 'cpuacct', 'cpu', 'blkio', 'pids'] as const;
 
+/** Where the v2 hierarchy is mounted, with or without v1 beside it. */
+export const unifiedTop = (root: string, exists: (path: string) => boolean = existsSync): string =>
+  exists(join(root, 'cgroup.controllers')) ? root : join(root, 'unified');
+
+/** `of`: the job's directory of a controller; null: it has none. */
+const v1Directories = (of: (name: (typeof V1_CONTROLLERS)[number]) => string | null): CgroupDirectories => ({
+  version: 1,
+  memory: of('memory'),
+  cpuacct: of('cpuacct'),
+  cpu: of('cpu'),
+  blkio: of('blkio'),
+  pids: of('pids'),
+});
+
 /** Where a v1 hierarchy is mounted: under all its controllers' names ("cpu,cpuacct") or under one of them. */
 function mountOf(root: string, { hierarchy }: CgroupMembership, exists: (path: string) => boolean): string | null {
   return [hierarchy, ...hierarchy.split(',')].map((name) => join(root, name)).find((path) => exists(path)) ?? null;
@@ -70,8 +84,7 @@ export function jobCgroup(
     const part = ownPart(member.path, sought);
     if (part === null) continue;
     if (member.hierarchy === '') {
-      const top = exists(join(root, 'cgroup.controllers')) ? root : join(root, 'unified');
-      const directory = join(top, part.path);
+      const directory = join(unifiedTop(root, exists), part.path);
       // With v1 beside it the v2 tree has no controllers.
       if (exists(join(directory, 'memory.current')))
         return { origin: part.origin, name: nameOf(part.path), directories: { version: 2, directory } };
@@ -85,19 +98,22 @@ export function jobCgroup(
       }
   }
   if (found === null) return null;
-  const directory = (name: (typeof V1_CONTROLLERS)[number]): string | null => v1[name] ?? null;
-  return {
-    origin: found.origin,
-    name: nameOf(found.path),
-    directories: {
-      version: 1,
-      memory: directory('memory'),
-      cpuacct: directory('cpuacct'),
-      cpu: directory('cpu'),
-      blkio: directory('blkio'),
-      pids: directory('pids'),
-    },
+  return { origin: found.origin, name: nameOf(found.path), directories: v1Directories((name) => v1[name] ?? null) };
+}
+
+/**
+ * The group that our prolog made for a run, whether or not a process is in it any more; null: there is none whose memory
+ * is counted.
+ */
+export function ownGroup(key: string, root = '/sys/fs/cgroup'): JobCgroup | null {
+  const group = { origin: 'own', name: key } as const;
+  const directory = join(unifiedTop(root), JOBS_GROUP, key);
+  if (existsSync(join(directory, 'memory.current'))) return { ...group, directories: { version: 2, directory } };
+  const of = (name: string): string | null => {
+    const path = join(root, name, JOBS_GROUP, key);
+    return existsSync(path) ? path : null;
   };
+  return of('memory') === null ? null : { ...group, directories: v1Directories(of) };
 }
 
 /** The processes in a group, those of its subgroups aside; none where it is gone. */

@@ -4,6 +4,7 @@ import { displayWidth } from '../../../src/report/screen/text-width';
 import type { JobRecord } from '../../../src/record/record';
 import { renderJob, type JobReport } from '../../../src/report/job/job';
 import type { JobRun } from '../../../src/report/job/job-run';
+import { bracketOf } from '../../support/records';
 import { BAD_ENDS, modest, tenMinutesOf } from '../bad-ends';
 import { assertGolden } from '../golden';
 import {
@@ -141,6 +142,16 @@ describe('renderJob', () => {
     const killed = brief(BAD_ENDS['killed-nobody-knows-why']);
     assert.equal(killed.at(5), 'Next time: unknown');
     assert.match(killed[1] ?? '', /^State: killed by SIGKILL .*…$/);
+  });
+
+  it('says what its cgroup held at most where no process was measured', () => {
+    const peak_footprint = bracketOf(0, 10_465_280, { sources: ['cgroup'] });
+    const lines = renderJob(
+      reportOf(asRuns([{ ...unsampled, peak_rss: null, peak_footprint }])),
+      short,
+      testScreen({ width: 80 }),
+    );
+    assert.match(lines.join('\n'), /Memory .* at most 9\.99 MiB$/m);
   });
 
   it("shows a parallel job's CPU over its slots and memory over its hosts where only its line is known", () => {
