@@ -125,14 +125,14 @@ async function arrayJob({ cell, product }: Site): Promise<void> {
 
 async function diesAtItsLimit({ cell, product }: Site): Promise<void> {
   // tail must hold a line that never ends, and gives up when the kernel refuses it more.
-  const script = '{ for i in 1 2 3 4 5; do head -c 300000000 /dev/zero; sleep 0.7; done; } | tail >/dev/null';
-  const job = await cell.submit('gealice', ['-N', 'dies', '-l', 'h_vmem=1100M'], script);
+  const script = '{ for i in 1 2 3 4 5; do head -c 110000000 /dev/zero; sleep 0.7; done; } | tail >/dev/null';
+  const job = await cell.submit('gealice', ['-N', 'dies', '-l', 'h_vmem=400M'], script);
   const [line] = await cell.waitFinished(job);
   const record = await product.record(job);
   assertAgrees(record, line);
   assert.notEqual(record.exit_status, 0);
   const limit = record.h_vmem?.limit_bytes ?? 0;
-  assert.equal(limit, mib(1100));
+  assert.equal(limit, mib(400));
   // RLIMIT_AS holds for each process; the sum over the burner and its shell may be a little above.
   const process = record.peak_process_vmem?.lower_bytes ?? Infinity;
   assert.ok(process <= limit, `${process} is above what the kernel allowed`);

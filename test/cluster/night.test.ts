@@ -16,10 +16,10 @@ const SETTINGS = [...mailSettings, 'mail_admins = ["ops@example.org"]'].join('\n
 /** Two owners' jobs, one of which dies at its limit; resolves to the day on which they ended. */
 async function dayOfJobs({ cell, product }: Site): Promise<{ readonly day: string; readonly killed: string }> {
   // tail must hold a line that never ends, and gives up when the kernel refuses it more.
-  const dies = '{ for i in 1 2 3; do head -c 300000000 /dev/zero; sleep 0.4; done; } | tail >/dev/null';
+  const dies = '{ for i in 1 2 3; do head -c 120000000 /dev/zero; sleep 0.4; done; } | tail >/dev/null';
   const steady = burnerCommand('steady', 'night.truth', { mib: 100, hold: 3000 });
   const jobs = [
-    await cell.submit('gealice', ['-N', 'dies', '-l', 'h_vmem=700M'], dies),
+    await cell.submit('gealice', ['-N', 'dies', '-l', 'h_vmem=300M'], dies),
     await cell.submit('gealice', ['-N', 'wide', '-l', 'h_vmem=2G'], steady),
     await cell.submit('gebob', ['-N', 'other', '-l', 'h_vmem=2G'], steady),
   ];

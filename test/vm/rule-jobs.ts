@@ -32,7 +32,7 @@ export function assertRules(answerOf: (name: 'waits' | 'reads' | 'swaps') => str
   assert.match(waits?.found['io-bound'] ?? JSON.stringify(waits), /^waited 0:01:\d\d for storage and computed /);
   assert.match(
     swaps?.found.swapping ?? JSON.stringify(swaps),
-    /^1\d\d MiB of its memory was in swap at one time; the most in RAM was 3\d\d MiB/,
+    /^up to 1\d\d MiB of its memory was swapped out; at most 3\d\d MiB was in RAM/,
   );
   for (const [other, name] of [
     [reads, 'io-bound'],
