@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
-import { cpSync, chmodSync, mkdirSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { cpSync, chmodSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { SQLITE_PACKAGE } from '../../src/native/sqlite';
-import { packageRoot } from '../../src/base/package-root';
+import { programPath } from '../../src/base/programs';
+import { programFiles } from '../../src/cli/install/program-files';
 import {
   assertHolds,
   assertQueuesWell,
@@ -19,6 +20,7 @@ import {
   wordFor,
   type Site,
 } from './site';
+import { PROGRAM } from '../support/released';
 import { until } from '../support/until';
 
 const limits = { timeout: 2_000_000 };
@@ -180,15 +182,12 @@ async function anotherBuild(site: Site): Promise<void> {
   await cell.waitRunning(job);
   await samplerOf(site, job);
   const copy = join(cell.stateDir, 'another-build');
-  mkdirSync(copy);
-  for (const part of ['package.json', 'bin', 'hooks', 'sql', 'dist'])
-    cpSync(join(packageRoot(), part), join(copy, part), { recursive: true });
-  symlinkSync(join(packageRoot(), 'node_modules'), join(copy, 'node_modules'));
+  for (const file of programFiles(PROGRAM)) cpSync(join(PROGRAM, file), join(copy, file));
   const prolog = join(copy, 'hooks', 'prolog.sh');
   writeFileSync(prolog, `${readFileSync(prolog, 'utf8')}# another build\n`);
   const words = ['install', '--node', '--yes', '--prefix', product.prefix, '--accounting', product.accounting];
   const before = await cell.check('ge1', `readlink ${product.prefix}/current`);
-  const result = await cell.on('ge1', ['node', join(copy, 'bin', 'qmemacct'), ...words]);
+  const result = await cell.on('ge1', ['node', programPath('cli/main', copy), ...words]);
   assert.equal(result.status, 0, result.stderr + result.stdout);
   assert.notEqual(await cell.check('ge1', `readlink ${product.prefix}/current`), before);
   const sampled = wordFor(cell, 'gealice', 'sampled');

@@ -413,7 +413,7 @@ async function tellsTasksToCome(site: Site): Promise<void> {
   }
 }
 
-const SHORT_JOBS = 60;
+const SHORT_JOBS = 30;
 const SLOTS = 10;
 
 /** Runs so many jobs of a second, of which none starts before all are submitted; seconds that they took. */
@@ -504,7 +504,7 @@ async function shortJobs(t: TestContext, site: Site): Promise<void> {
   assert.deepEqual([held.prolog.length, held.epilog.length], [SHORT_JOBS, SHORT_JOBS]);
 }
 
-const RUNNING = 40;
+const RUNNING = 20;
 const PENDING = 1500;
 
 async function timed<T>(work: () => Promise<T>): Promise<{ readonly value: T; readonly ms: number }> {

@@ -68,7 +68,7 @@ export function wordFor(cell: Cell, user: string, name: string): Word {
   const path = `$HOME/${name}.word`;
   return {
     path,
-    wait: `for i in $(seq 3000); do [ -e "${path}" ] && break; sleep 0.2; done`,
+    wait: `for i in $(seq 1200); do [ -e "${path}" ] && break; sleep 0.5; done`,
     give: () => writeFileSync(`${cell.layout.home(user)}/${name}.word`, ''),
   };
 }

@@ -51,7 +51,7 @@ const LONGEST = [
  * is of the group `cluster`, too; the rest is of the group `ocs`.
  */
 const IN_CLUSTER_ALSO_ON: Readonly<Record<string, readonly string[]>> = {
-  'ocs9.1': ['cluster/ocs', 'cluster/limits', 'cluster/pending'],
+  'ocs9.1': ['cluster/ocs', 'cluster/pending'],
   'ocs9.2': ['cluster/ocs'],
 };
 

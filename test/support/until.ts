@@ -5,8 +5,8 @@ export const PATIENCE_MS = 600_000;
 
 type NotYet = null | undefined | false;
 
-/** A look that takes long, as one at every process does, takes a fifth of the time at most. */
-const REST = 4;
+/** A look that takes long, as one at every process does, takes a seventh of the time at most. */
+const REST = 6;
 
 /**
  * Looks again and again, every so many ms or less often, until there is something, and returns that. Rejects after

@@ -27,7 +27,7 @@ import type { PassThroughNeed } from '../../../src/cli/install/pass-through-need
 import { connectListener } from '../../../src/sampler/listener/client';
 import { runningListener } from '../../../src/sampler/listener/running';
 import { loadSettings, SettingsError } from '../../../src/record/settings';
-import { packageRoot } from '../../../src/base/package-root';
+import { PROGRAM } from '../../support/released';
 import { temporaryDirectory } from '../../support/temporary-directory';
 import { until } from '../../support/until';
 
@@ -49,7 +49,7 @@ function newHost(): Host {
   return { top, prefix: join(top, 'opt'), state: join(top, 'state'), settingsPath: join(top, 'etc', 'x.toml'), places };
 }
 
-function planned(host: Host, source = packageRoot(), execPath = process.execPath): NodeInstallation {
+function planned(host: Host, source = PROGRAM, execPath = process.execPath): NodeInstallation {
   const given = {
     state_dir: host.state,
     run_dir: join(host.top, 'run'),
@@ -70,7 +70,7 @@ function planned(host: Host, source = packageRoot(), execPath = process.execPath
 
 const silent = (): void => undefined;
 
-async function install(host: Host, source = packageRoot()): Promise<string> {
+async function install(host: Host, source = PROGRAM): Promise<string> {
   const installation = planned(host, source);
   const { test } = await installOnNode(installation, silent, (warning) => assert.fail(warning));
   assert.deepEqual([test.problems, test.ok], [[], true]);
@@ -81,9 +81,8 @@ async function install(host: Host, source = packageRoot()): Promise<string> {
 function otherBuild(host: Host, name: string, change: string, hook = 'prolog.sh'): string {
   const copy = join(host.top, name);
   mkdirSync(copy);
-  for (const part of ['package.json', 'hooks'])
-    cpSync(join(packageRoot(), part), join(copy, part), { recursive: true });
-  for (const part of ['dist', 'sql', 'node_modules']) symlinkSync(join(packageRoot(), part), join(copy, part));
+  for (const part of ['package.json', 'hooks']) cpSync(join(PROGRAM, part), join(copy, part), { recursive: true });
+  for (const part of ['dist', 'sql', 'node_modules']) symlinkSync(join(PROGRAM, part), join(copy, part));
   appendFileSync(join(copy, 'hooks', hook), change);
   return copy;
 }
@@ -95,7 +94,7 @@ async function remove(host: Host, passThrough: PassThroughNeed, now = new Date()
   const warnings: string[] = [];
   const { prefix, settingsPath, places } = host;
   const settings = loadSettings(settingsPath);
-  const source = packageRoot();
+  const source = PROGRAM;
   const steps = planNodeRemoval({ source, prefix, settings, settingsPath, places, purge, passThrough, now });
   await applySteps(steps, silent, (warning) => warnings.push(warning));
   return warnings;
