@@ -2,6 +2,7 @@ import { accessSync, constants } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { isPostgresUrl } from '../record/postgres-url';
+import type { Settings } from '../record/settings';
 import type { HistoryStore } from './history-store';
 import type { RecordFeed } from './record-feed';
 import type { AccountingReader, AccountingStore } from './store';
@@ -70,17 +71,18 @@ export async function openStore(
   return openSqliteStore(accounting, access.mode);
 }
 
-/** The same for the import and the nightly job. */
-export async function openHistory(
-  accounting: string,
-  access: StoreAccess & { readonly mode: number },
-): Promise<HistoryStore> {
+/** The same, to be imported into, summed and pruned. */
+export async function openHistory({
+  accounting,
+  accounting_credentials: credentials,
+  accounting_mode: mode,
+}: Pick<Settings, 'accounting' | 'accounting_credentials' | 'accounting_mode'>): Promise<HistoryStore> {
   if (isPostgresUrl(accounting)) {
     const { openPostgresHistory } = await import('./postgres/postgres-history.js');
-    return openPostgresHistory(accounting, { credentials: readersCredentials(access) });
+    return openPostgresHistory(accounting, { credentials: readersCredentials({ credentials }) });
   }
   const { openSqliteHistory } = await import('./sqlite/sqlite-history.js');
-  return openSqliteHistory(accounting, access.mode);
+  return openSqliteHistory(accounting, parseInt(mode, 8));
 }
 
 /** The same as a feed of its records. Rejects with StoreError. */

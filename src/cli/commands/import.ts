@@ -10,7 +10,8 @@ import type { Settings } from '../../record/settings';
 import { escapeForTerminal, escapeJson } from '../../report/format/escape';
 import { formatCount, formatDuration, formatPercent } from '../../report/format/units';
 import { acts, type CommandContext, type GlobalOptions, EXIT, usageError } from '../command';
-import { becomeDeliverer, importSettings, openHistory } from '../stores/maintenance';
+import { openHistory } from '../../accounting/open-store';
+import { becomeDeliverer, importSettings } from '../stores/maintenance';
 import { ownStorePath } from '../stores/stores';
 import { changedFiles, clusterOf } from '../import/accounting-files';
 import {

@@ -2,7 +2,7 @@ import { parentPort, workerData } from 'node:worker_threads';
 import { logChanges } from '../../base/log';
 import { RequestRules } from '../../record/request-rules';
 import { keepAtWork, threadSettings } from '../serve-thread';
-import { openHistory } from '../stores/maintenance';
+import { openHistory } from '../../accounting/open-store';
 import { changedFiles } from './accounting-files';
 import { waitForChange } from './follow-files';
 import { importRound, siteFiles, watchedPaths } from './import-site';

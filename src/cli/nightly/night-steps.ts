@@ -1,8 +1,8 @@
 import type { HistoryStore, LongWork } from '../../accounting/history-store';
+import { openHistory } from '../../accounting/open-store';
 import type { AccountingReader } from '../../accounting/store';
 import type { Settings } from '../../record/settings';
 import type { MailReport } from '../../report/efficiency/mail-report';
-import { openHistory } from '../stores/maintenance';
 import { importSiteAccounting } from '../import/import-site';
 import type { Terminal } from '../terminal';
 import type { Night } from './night';

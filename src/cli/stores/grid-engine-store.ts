@@ -6,13 +6,13 @@ import type { HistoryStore, ImportedFile } from '../../accounting/history-store'
 import { HEAD_BYTES, hashOf, openAccountingFile } from '../../accounting/import/accounting-file';
 import { importFile } from '../../accounting/import/import-file';
 import { beginPlace, placeAt } from '../../accounting/import/place-at';
+import { openHistory } from '../../accounting/open-store';
 import type { AccountingReader } from '../../accounting/store';
 import { RequestRules } from '../../record/request-rules';
 import type { Settings } from '../../record/settings';
 import { formatBytes, plural } from '../../report/format/units';
 import { siteFiles } from '../import/import-site';
 import type { Terminal } from '../terminal';
-import { openHistory } from './maintenance';
 
 /** Read in under a second: some 30,000 lines. */
 const MOST_BYTES = 8 * MIB;

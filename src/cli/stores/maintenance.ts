@@ -1,22 +1,13 @@
 import { accessSync, constants, existsSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { HistoryStore, LongWork } from '../../accounting/history-store';
+import { openHistory } from '../../accounting/open-store';
 import type { Ownership } from '../../base/set-owner';
 import { isPostgresUrl } from '../../record/postgres-url';
 import { loadSettings, type Settings } from '../../record/settings';
 import { delivererIdentity } from '../../sampler/delivery/outbox-feeder';
 import { interruption, progressLine, type Terminal } from '../terminal';
 import { madeOwnStorePath } from './stores';
-
-/** The accounting DB, to be imported into, summed and pruned. Rejects with StoreError. */
-export async function openHistory({
-  accounting,
-  accounting_credentials: credentials,
-  accounting_mode: mode,
-}: Pick<Settings, 'accounting' | 'accounting_credentials' | 'accounting_mode'>): Promise<HistoryStore> {
-  const { openHistory: open } = await import('../../accounting/open-store.js');
-  return open(accounting, { credentials, mode: parseInt(mode, 8) });
-}
 
 /** Whether the caller may write an accounting DB, which may still have to be made. */
 function mayWrite(accounting: string): boolean {

@@ -22,12 +22,8 @@ interface InboxWork {
  * server's role may not, readers merge what waits. `everyMs`: the pause after each time. Its `stop` resolves once the
  * work in hand has ended.
  */
-export function settleInbox(
-  { accounting, accounting_credentials: credentials, accounting_mode: mode }: Settings,
-  log: (line: string) => void,
-  everyMs = EVERY_MS,
-): InboxWork {
-  if (!isPostgresUrl(accounting)) return { counts: () => null, stop: () => Promise.resolve() };
+export function settleInbox(settings: Settings, log: (line: string) => void, everyMs = EVERY_MS): InboxWork {
+  if (!isPostgresUrl(settings.accounting)) return { counts: () => null, stop: () => Promise.resolve() };
   let counts: InboxCounts = { settled: 0, unreadable: 0 };
   const abort = new AbortController();
   let store: HistoryStore | null = null;
@@ -36,7 +32,7 @@ export function settleInbox(
   const round = async (): Promise<void> => {
     let pauseMs = everyMs;
     try {
-      store ??= await openHistory(accounting, { credentials, mode: parseInt(mode, 8) });
+      store ??= await openHistory(settings);
       const { settled, unreadable } = await store.settle({ signal: abort.signal });
       counts = { settled: counts.settled + settled, unreadable: counts.unreadable + unreadable };
       logState(null);

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { mkdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
-import { openHistory } from '../../../src/cli/stores/maintenance';
+import { openHistory } from '../../../src/accounting/open-store';
 import { runNightly } from '../../../src/cli/nightly/run-nightly';
 import { ledgerDirectory, openLedger } from '../../../src/cli/nightly/ledger';
 import { nightOf } from '../../../src/cli/nightly/night';
