@@ -505,7 +505,7 @@ async function shortJobs(t: TestContext, site: Site): Promise<void> {
 }
 
 const RUNNING = 20;
-const PENDING = 1500;
+const PENDING = 500;
 
 async function timed<T>(work: () => Promise<T>): Promise<{ readonly value: T; readonly ms: number }> {
   const begun = performance.now();
