@@ -74,10 +74,12 @@ function submit(
   };
 }
 
-/** Takes in what the hooks of an ordinary user handed over, and waits until the accounting DB has all records. */
+const ARRIVE_WITHIN_MS = 60_000;
+
+/** Takes in what the hooks of an ordinary user handed over, and waits until the accounting DB has all records as they ended. */
 async function settle(state: PrivateState, count: number): Promise<void> {
   const { openSqliteReader } = await import('../../accounting/sqlite/sqlite-store.js');
-  const deadline = Date.now() + 20_000;
+  const deadline = Date.now() + ARRIVE_WITHIN_MS;
   for (;;) {
     let reason: string;
     const store = new NodeStore(state.directory);
@@ -90,8 +92,9 @@ async function settle(state: PrivateState, count: number): Promise<void> {
       const reader = openSqliteReader(state.settings.accounting);
       const { records } = await reader.records({ owner: callerName(), since: 0, until: Date.now() + 60_000 });
       await reader.close();
-      if (records.length >= count) return;
-      reason = `${records.length} of ${count} came`;
+      const ended = records.filter(({ record }) => record.status !== 'running').length;
+      if (ended >= count) return;
+      reason = `${ended} of ${count} came`;
     } catch (error) {
       // Mostly: it is not there yet.
       reason = reasonOf(error);
