@@ -13,7 +13,7 @@ import type * as JobFacts from '../figures/job-facts';
 const PEAKS = ['peak_rss', 'peak_rss_swap', 'peak_vmem', 'peak_process_vmem', 'peak_footprint'] as const;
 type Peaks = Pick<JobRecord, (typeof PEAKS)[number]>;
 
-/** By the job's control group: the kernel counted in it all the time, whoever looked. */
+/** By the job's control group, in which the kernel counted from its start to its end; null: it has none. */
 function countedThroughout(earlier: Bracket, later: Bracket): Bracket | null {
   const { proved, open } = later;
   if (later.upper_bytes === null || !later.sources.includes('cgroup')) return null;
