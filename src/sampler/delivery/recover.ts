@@ -2,7 +2,7 @@ import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseSpoolUsage } from '../../gridengine/spool-usage';
 import { readPrivateRecord, keyOfRun } from './finish';
-import { groupAtEnd, type GroupAtEnd } from '../figures/cgroup';
+import { groupAtEnd, NO_GROUP, type GroupAtEnd } from '../figures/cgroup';
 import { readCgroupNote, removeJobCgroup } from '../job/job-cgroups';
 import { RequestRules } from '../../record/request-rules';
 import { describeJob, undescribed } from '../job/job-description';
@@ -47,11 +47,7 @@ interface KnownOfRun {
   readonly group: GroupAtEnd;
 }
 
-const NOTHING_KNOWN: KnownOfRun = {
-  sampled: false,
-  ended: false,
-  group: { footprint: null, metrics: {}, notes: [] },
-};
+const NOTHING_KNOWN: KnownOfRun = { sampled: false, ended: false, group: NO_GROUP };
 
 /** The record of a run that no sampler saw to its end: what copies of its spool files say, and its control group. */
 export function unsampledRecord(

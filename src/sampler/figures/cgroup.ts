@@ -100,6 +100,8 @@ export interface GroupAtEnd {
   readonly notes: readonly string[];
 }
 
+export const NO_GROUP: GroupAtEnd = { footprint: null, metrics: {}, notes: [] };
+
 /**
  * What the group that our prolog made for a job says of it once it has ended, whether or not a sampler has lived that long:
  * the kernel counted all the time.
@@ -108,7 +110,7 @@ export function groupAtEnd(run: RunDescription, settings: Settings): GroupAtEnd 
   const found = run.hooks === 'root' ? ownGroup(runDirectoryName(run)) : null;
   const context = { run, settings, series: newSeriesBuffer([]), begunMs: 0, before: {} };
   const figures = found === null ? null : cgroupFigures(context, found);
-  if (figures === null) return { footprint: null, metrics: {}, notes: [] };
+  if (figures === null) return NO_GROUP;
   figures.finish?.();
   const { footprint, metrics, notes, close } = figures;
   const known = { footprint: footprint(true), metrics: metrics(), notes: notes() };
