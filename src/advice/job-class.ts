@@ -13,7 +13,7 @@ const STEADY_SPREAD = 0.3;
 /** A request that is this many times what was needed so far is no advice. */
 const MOST_FACTOR = 1.6;
 
-/** Below these numbers of runs nothing, or no small risk, is promised. */
+/** Below these numbers of runs nothing, or no small risk, is stated. */
 const LEAST_RUNS = 3;
 const LEAST_RUNS_SMALL_RISK = 6;
 const SMALL_RISK = 0.02;
@@ -41,7 +41,7 @@ export interface Need {
 interface ClassRequest {
   /** Bytes per slot, or seconds. */
   readonly amount: number;
-  /** The risk that this request can promise. */
+  /** The risk that can be stated for this request. */
   readonly risk: number;
   /** On how many runs it rests. */
   readonly runs: number;
@@ -117,7 +117,7 @@ export class JobClass {
 
   /**
    * The request for the next run: of those with at most this risk the one that wastes least in the mean, else at the
-   * smallest larger risk that can be promised; null: none can.
+   * smallest larger risk that can be stated; null: none can.
    */
   request(wanted: number): ClassRequest | null {
     const { runs, group, bases } = this.now();

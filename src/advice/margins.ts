@@ -61,7 +61,7 @@ export class Margins {
     window.add(Math.log(ratio));
   }
 
-  /** The factor for the risk with this index in RISKS; Infinity: too few scores to promise it. */
+  /** The factor for the risk with this index in RISKS; Infinity: too few scores to state it. */
   factor(risk: number, group: number): number {
     const own = this.scores?.[risk]?.get(group)?.sorted ?? [];
     const prior = priorScores(this.prior, risk, group);

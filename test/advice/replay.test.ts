@@ -70,7 +70,7 @@ describe('a replay', () => {
     assert.deepEqual([rule?.outcome.jobs, rule?.outcome.undecided], [97, 1]);
   });
 
-  it('states the larger risk where the wanted one can not be within', () => {
+  it('states the larger risk where the wanted one can not be stated', () => {
     const [advice] = played(
       Array.from({ length: 5 }, (_, index) => run(index * 20)),
       0.01,

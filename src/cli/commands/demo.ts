@@ -76,7 +76,7 @@ function submit(
 
 const ARRIVE_WITHIN_MS = 60_000;
 
-/** Takes in what the hooks of an ordinary user handed over, and waits until the accounting DB has all records as they ended. */
+/** Takes in what the hooks of an ordinary user handed over, and waits for the records of all jobs as they ended. */
 async function settle(state: PrivateState, count: number): Promise<void> {
   const { openSqliteReader } = await import('../../accounting/sqlite/sqlite-store.js');
   const deadline = Date.now() + ARRIVE_WITHIN_MS;

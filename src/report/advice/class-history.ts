@@ -31,7 +31,7 @@ export const RISK = 0.01;
 /** Kinds whose runs stay in memory; those of others are asked for again. */
 const KINDS_KEPT = 50;
 /** A list names many kinds of jobs: the prediction of each is kept. */
-const PROMISES_KEPT = 10_000;
+const PREDICTIONS_KEPT = 10_000;
 /** A server takes no longer one. */
 const LONGEST_NAME = 512;
 
@@ -59,7 +59,7 @@ const runsIn = (found: readonly StoredRecord[]): number =>
 /** The past runs of jobs by owner and name, as good as asked for once each. */
 export class ClassHistory {
   private readonly answers = new Latest<string, Promise<readonly StoredRecord[]>>(KINDS_KEPT);
-  private readonly predictions = new Latest<string, Promise<MemoryPrediction | null>>(PROMISES_KEPT);
+  private readonly predictions = new Latest<string, Promise<MemoryPrediction | null>>(PREDICTIONS_KEPT);
 
   /** `find` as a store's `records`, which may reject with StoreError; `now`: ms. */
   constructor(

@@ -187,10 +187,10 @@ export function renderClass(report: ClassReport, screen: Screen): readonly strin
   ];
 }
 
-type Prediction = NonNullable<ClassAdvice['memory' | 'time']>;
+type StatedPrediction = NonNullable<ClassAdvice['memory' | 'time']>;
 
 /** On what a request rests, as JSON has it. */
-function predictionObject(complex: string, predicted: Prediction) {
+function predictionObject(complex: string, predicted: StatedPrediction) {
   return {
     complex,
     /** "2.3G", "2:30:00" */
@@ -248,7 +248,7 @@ const CSV_HEAD = ['complex', 'request', 'amount', 'risk', 'runs', 'largest', 'pr
 
 /** The same as CSV: bytes, seconds. */
 export function renderClassCsv({ memory, time }: ClassAdvice): string {
-  const line = (complex: string, predicted: Prediction | null): readonly (string | number | null)[][] => {
+  const line = (complex: string, predicted: StatedPrediction | null): readonly (string | number | null)[][] => {
     if (predicted === null) return [];
     const { text, amount, risk, runs, largest, predictions, failed, undecided } = predicted;
     return [[complex, text, amount, risk, runs, largest, predictions, failed, undecided]];

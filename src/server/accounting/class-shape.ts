@@ -23,7 +23,7 @@ const count = integer(0);
 const bytes = number(0);
 const many = <T>(item: Shape<T>): Shape<readonly T[]> => list(item, Infinity);
 
-const PROMISE = {
+const PREDICTION = {
   complex: string,
   request: described(string, 'as qsub takes it'),
   risk: described(nullable(number(0, 1)), 'share of runs that would need more; null: too little is known'),
@@ -52,7 +52,7 @@ const ADVICE = {
   request: described(nullable(string), '"-l h_vmem=2.3G,h_rt=2:30:00"; null: nothing is known'),
   memory: nullable(
     object({
-      ...PROMISE,
+      ...PREDICTION,
       request_bytes: described(count, 'per slot, or per job where the complex is so consumed'),
       per: oneOf(['slot', 'job']),
       largest_bytes: count,
@@ -62,7 +62,7 @@ const ADVICE = {
   ),
   time: nullable(
     object({
-      ...PROMISE,
+      ...PREDICTION,
       request_seconds: count,
       largest_seconds: number(0),
       stopped_at_seconds: described(nullable(number(0)), STOPPED_AT),
