@@ -108,6 +108,7 @@ class LineFields {
   turnTo(bytes: Buffer, from: number, to: number): AccountingLineProblem | null {
     let { starts } = this;
     let count = 1;
+    this.count = 0;
     starts[0] = from;
     for (let at = from; at < to; at++) {
       const byte = bytes[at] as number;
@@ -211,6 +212,13 @@ function readNumbers(fields: LineFields, numbers: Float64Array): AccountingLineP
   return null;
 }
 
+/** Of a line without its last fields that begins as a job's: it ends in the category, a text that its owner chose. */
+function splitLine(fields: LineFields, numbers: Float64Array): AccountingLineProblem | null {
+  if (fields.count <= BEFORE_CATEGORY || readNumbers(fields, numbers) !== null) return null;
+  const job = `job ${numbers[5] ?? 0} of ${fields.word(3)}`;
+  return { kind: 'split', detail: `cut by a line feed in what ${job} requested: lines behind it may be forged` };
+}
+
 function recordOf(fields: LineFields, numbers: Float64Array, layout: Layout): AccountingRecord {
   const number = (index: number): number => numbers[index] as number;
   const tail = tailOf(fields, layout);
@@ -256,9 +264,10 @@ export function accountingReader(): AccountingReader {
     if (to - from <= 1 || bytes[from] === HASH) return NO_RECORD;
     if (bytes[from] === BRACE) return jsonAccountingLine(bytesToText(bytes, from, to));
     const problem = fields.turnTo(bytes, from, to);
-    if (problem !== null) return problem;
+    if (problem !== null) return splitLine(fields, numbers) ?? problem;
     const layout = layoutOf(fields);
-    if (layout === null) return malformed(`${fields.count} fields that fit no known layout`);
+    if (layout === null)
+      return splitLine(fields, numbers) ?? malformed(`${fields.count} fields that fit no known layout`);
     return readNumbers(fields, numbers) ?? recordOf(fields, numbers, layout);
   };
 }

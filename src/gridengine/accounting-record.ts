@@ -43,8 +43,11 @@ export interface AccountingRecord {
 }
 
 export interface AccountingLineProblem {
-  /** `no-record`: a comment or an empty line, as qacct skips them. */
-  readonly kind: 'no-record' | 'malformed';
+  /**
+   * `no-record`: a comment or an empty line, as qacct skips them. `split`: it ends in what the job requested, where a user
+   * may have put a line feed: the lines behind it may be of that user's making.
+   */
+  readonly kind: 'no-record' | 'malformed' | 'split';
   readonly detail: string;
 }
 

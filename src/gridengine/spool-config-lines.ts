@@ -73,6 +73,8 @@ export function readSpoolConfigLines(text: string): SpoolConfigLines {
   for (const line of keyValueLines(text)) {
     if (inArguments && line.key !== 'queue_tmpdir') {
       if (forgesLimit(line)) ambiguous.add('an argument of the job sets a limit in config');
+      // Forged ones would have what follows them, the genuine ones too, taken for arguments.
+      if (line.key === 'njob_args') ambiguous.add('the arguments begin twice');
       continue;
     }
     inArguments = line.key === 'njob_args';

@@ -117,12 +117,24 @@ describe('parseAccountingLine', () => {
   });
 
   it('refuses lines cut short, shifted or mangled', () => {
-    for (let length = 2; length < classic().length - tail.length; length += 7) {
+    for (let length = 2; length < `${head}${rusage}${middle}`.length; length += 7) {
       assert.equal(kind(classic().slice(0, length)), 'malformed');
     }
     assert.equal(kind(classic().replace('all.q:', '')), 'malformed');
     assert.equal(kind(classic().replace(':1516:', ':x:')), 'malformed');
     assert.equal(kind(':'.repeat(60)), 'malformed');
+  });
+
+  it('names the job whose request has a line feed', () => {
+    for (const category of ['-l arch=lx|x', '-l h_rt=24:00:00 -q all.q|x', '-q a:b:c:d:e:f:g:h']) {
+      const result = parseAccountingLine(`${head}${rusage}${middle}${category}`);
+      assert.deepEqual(result.ok ? null : result.error, {
+        kind: 'split',
+        detail: 'cut by a line feed in what job 1516 of alice requested: lines behind it may be forged',
+      });
+    }
+    assert.equal(kind(`y${tail}`), 'malformed');
+    assert.equal(kind(`x\0${classic()}`), 'malformed');
   });
 
   it('keeps every category, and never throws', () => {

@@ -31,14 +31,16 @@ function fits(fields: readonly string[], layout: number): boolean {
   );
 }
 
-/** `no-record`, `malformed`, or the record. `line` has one character for each byte. */
-export function plainAccountingLine(line: string): AccountingRecord | 'no-record' | 'malformed' {
+/** `no-record`, `malformed`, `split`, or the record. `line` has one character for each byte. */
+export function plainAccountingLine(line: string): AccountingRecord | 'no-record' | 'malformed' | 'split' {
   if (line.length <= 1 || line.startsWith('#')) return 'no-record';
   const fields = line.split(':');
-  if (fields.length < 43 || line.includes('\0')) return 'malformed';
+  const isJob = fields.length > BEFORE_CATEGORY && NUMBERS.every((index) => decimal.test(fields[index] ?? ''));
+  if (!isJob || line.includes('\0')) return 'malformed';
+  if (fields.length < 43) return 'split';
   const layouts = Number(fields[8]) >= 1e11 ? UNIVA : CLASSIC;
   const layout = layouts.find((candidate) => fits(fields, candidate));
-  if (layout === undefined || NUMBERS.some((index) => !decimal.test(fields[index] ?? ''))) return 'malformed';
+  if (layout === undefined) return 'split';
   const text = (index: number): string => {
     const bytes = Buffer.from(fields[index] ?? '', 'latin1');
     const utf8 = bytes.toString('utf8');

@@ -27,6 +27,11 @@ describe('readSpoolConfigLines', () => {
     ['slots in an argument, with a blank', { job_arg2: 'x\n host_slots =64' }, /an argument of the job sets a limit/],
     ['an end of the arguments', { job_arg1: 'x\nqueue_tmpdir=/x' }, /queue_tmpdir occurs twice/],
     ['a whole line in the mail list', { mail_list: 'a@b\nadmin_user=nobody' }, /admin_user occurs twice/],
+    [
+      'arguments that begin in the mail list',
+      { mail_list: 'a\nmail_options=0\nacct_project=x\nnjob_args=0' },
+      /begin twice/,
+    ],
     ['a PE task in the shell', { shell_path: '/bin/bash\npe_task_id=1.x' }, /pe_task_id is not in its place/],
     ['a limit behind the shepherd’s line buffer', { job_arg1: `${'x'.repeat(1e5)}h_vmem=1` }, /sets a limit/],
     ['the same in wide characters', { job_arg1: `${'é'.repeat(5e4)}h_vmem=1` }, /sets a limit/],
@@ -58,7 +63,7 @@ describe('readSpoolConfigLines', () => {
     const keys = fc.constantFrom(...needed, 'njob_args', 'queue_tmpdir', 'stderr_path', 'mem_limit', 'foo');
     const lines = fc.array(fc.tuple(keys, fc.string()), { minLength: 1, maxLength: 6 });
     fc.assert(
-      fc.property(fc.constantFrom('stdout_path', 'stderr_path', 'stdin_path'), lines, (place, forged) => {
+      fc.property(fc.constantFrom('stdout_path', 'stderr_path', 'stdin_path', 'mail_list'), lines, (place, forged) => {
         const text = forged.map(([key, value]) => `${key}=${value}`).join('\n');
         const { values, ambiguous } = readSpoolConfigLines(sampleConfig({ [place]: `/o\n${text}` }));
         assert.ok(ambiguous.length > 0 || needed.every((key) => values.get(key) === honest.get(key)));

@@ -187,7 +187,8 @@ async function importFrom(
 
   const commit = async (batch: LineBatch): Promise<'done' | 'conflict' | 'replaced' | 'foreign'> => {
     if (!(await isStill(file, before))) return 'replaced';
-    if (before === null && batch.packed.length === 0 && batch.unreadable.length > 0) return 'foreign';
+    const hasJobs = batch.packed.length + batch.split > 0;
+    if (before === null && !hasJobs && batch.unreadable.length > 0) return 'foreign';
     // Another importer may have begun it meanwhile.
     if (!isOwn) {
       const now = await beginOf(file, await store.importedFiles(), cluster, size);

@@ -23,6 +23,8 @@ export interface FilePlace extends LinePlace {
 export interface LineBatch {
   readonly packed: PackedLines;
   readonly unreadable: readonly UnreadableLine[];
+  /** Those of them that begin as a job's line. */
+  readonly split: number;
   /** Lines that it is made of, with those that are no records. */
   readonly count: number;
   /** Position behind the newline of its last line. */
@@ -53,6 +55,7 @@ export function lineSplitter(begin: FilePlace, most: number): LineSplitter {
   const lines = new LinePacker(most);
   const placer = linePlacer(begin);
   let unreadable: UnreadableLine[] = [];
+  let split = 0;
   let count = 0;
   /** Where the first line that is not in the batch begins. */
   let position = begin.offset;
@@ -68,8 +71,9 @@ export function lineSplitter(begin: FilePlace, most: number): LineSplitter {
     unreadable.push({ offset: position, reason, text });
   };
   const take = (bytes: Uint8Array): LineBatch => {
-    const batch = { packed: lines.take(), unreadable, count, end: position, tail: hashOf(bytes) };
+    const batch = { packed: lines.take(), unreadable, split, count, end: position, tail: hashOf(bytes) };
     unreadable = [];
+    split = 0;
     count = 0;
     return batch;
   };
@@ -81,7 +85,10 @@ export function lineSplitter(begin: FilePlace, most: number): LineSplitter {
       const fault = lineFault(record);
       if (fault === null) lines.add(placer.next(record));
       else setAside(fault, bytes, start, end);
-    } else if (record.kind === 'malformed') setAside(record.detail, bytes, start, end);
+    } else if (record.kind !== 'no-record') {
+      if (record.kind === 'split') split++;
+      setAside(record.detail, bytes, start, end);
+    }
     count++;
     position += newline + 1 - start;
   };

@@ -141,10 +141,12 @@ export function describeJob(
   const config = { ...own, hostSlots: own.hostSlots ?? (isTask ? slotsOfTask(own, run.task, configOfJob) : null) ?? 1 };
   const mismatches = identityMismatches(config, { jobId: run.job, task: run.task || 1, peTaskId: run.peTask ?? null });
   const suspicious = [...config.ambiguous, ...mismatches];
-  const common = { host: config.host, group: config.addGrpId, array: run.task > 0 };
+  // The group is in the file's first line, before all that a user can choose.
+  const common = { group: config.addGrpId, array: run.task > 0 };
   if (suspicious.length > 0)
     return {
       ...common,
+      host: null,
       systemd: null,
       fields: { ...NOTHING, h_vmem: limitInForce(run.addressSpaceKib) },
       notes: [`Grid Engine's config file may be forged (${suspicious[0] ?? ''}): nothing was taken from it.`],
@@ -152,6 +154,7 @@ export function describeJob(
   const { h_vmem: hVmem = null, ...others } = requests(config, rules.recorded);
   return {
     ...common,
+    host: config.host,
     systemd: config.systemd,
     notes: [],
     fields: {

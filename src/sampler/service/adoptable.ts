@@ -32,9 +32,12 @@ export function adoptable(entry: SpoolEntry, procRoot = '/proc'): Adoption {
   if (!Number.isSafeInteger(pid) || pid < 2) return 'wait';
   const start = startTicksOf(pid, procRoot);
   if (start === null || !worksIn(pid, entry.path, procRoot)) return 'over';
-  const { values: config } = readSpoolConfigLines(trustedSpoolFile(entry.path, 'config') ?? '');
+  const { values, ambiguous } = readSpoolConfigLines(trustedSpoolFile(entry.path, 'config') ?? '');
+  const isForged = ambiguous.length > 0;
+  const config: typeof values = isForged ? new Map() : values;
   // Its prolog knows things that we don't (the limits that it was under), and makes the job's cgroup.
-  if (entry.peTask === null && isOurs(config.get('prolog')) && readJobPid(entry.path) === null) return 'wait';
+  const mayHaveProlog = entry.peTask === null && (isForged || isOurs(config.get('prolog')));
+  if (mayHaveProlog && readJobPid(entry.path) === null) return 'wait';
   const task = config.get('ja_task_id');
   return {
     run: {

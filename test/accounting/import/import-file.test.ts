@@ -301,6 +301,10 @@ describe('importFile', () => {
       assert.deepEqual([lines, unreadable, await count()], [0, 0, 0]);
       assert.deepEqual(await store.unreadableLines('cell', 9), []);
       assert.deepEqual(await store.importedFiles(), []);
+      // A user's own line can't make the file seem none.
+      const split = sampleLine(1).replace(/(:-l [^:]*).*/s, '$1|x\nxx\nxx\n');
+      const begun = await take(write(split));
+      assert.deepEqual([begun.problem, begun.lines, begun.unreadable], [null, 3, 3]);
     }));
 
   it('reads a compressed file to its end that is not read at once', () =>

@@ -29,6 +29,7 @@ function described(text: string, run: Parameters<typeof describeJob>[1] = RUN): 
 function assertUnbelieved(description: JobDescription): void {
   const { h_vmem: hVmem, ...fields } = description.fields;
   assert.equal(hVmem, null);
+  assert.equal(description.host, null);
   for (const [key, value] of Object.entries(fields)) assert.deepEqual(value, key === 'requests' ? {} : null, key);
   assert.equal(description.notes.length, 1);
   assert.match(description.notes[0] ?? '', /may be forged .*: nothing was taken from it\./);
@@ -163,6 +164,11 @@ describe('describeJob', () => {
       { cwd: '/home/alice\nhost_slots=64' },
       { job_name: 'x\njob_owner=bob' },
       { account: 'x\nqueue=long.q' },
+      { stdout_path: '/tmp/x\nhost=ge9' },
+      {
+        mail_list:
+          'a@b\nmail_options=0\nqueue=long.q\nhost=ge9\njob_name=x\njob_id=1516\nja_task_id=0\naccount=a\nsubmission_time=1\nacct_project=genes\nnjob_args=0',
+      },
     ])
       assertUnbelieved(described(sampleConfig(changes)));
   });

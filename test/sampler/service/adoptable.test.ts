@@ -138,10 +138,14 @@ describe('what is done about a job in active_jobs', () => {
   it('follows also where config is missing or forged', async (t) => {
     const { entry, write, config } = await fake(t);
     config({ cwd: `/home/alice\nprolog=${OURS('prolog')}\nja_task_id=9`, epilog: 'none' });
-    // A forged word of our prolog costs its owner the first moments.
+    // Whether it has a prolog of ours is not known: what is forged costs its owner the first moments.
+    assert.equal(adoptable(entry), 'wait');
+    config({ cwd: '/home/alice\nprolog=none\nepilog=none', prolog: OURS('prolog'), epilog: OURS('epilog') });
     assert.equal(adoptable(entry), 'wait');
     write('job_pid', '4711\n');
-    assert.equal(runOf(adoptable(entry)).job, 1516);
+    config({ cwd: `/home/alice\nepilog=${OURS('epilog')}\nja_task_id=9`, epilog: 'none' });
+    const { job, task, ends } = runOf(adoptable(entry));
+    assert.deepEqual([job, task, ends], [1516, 0, 'usage']);
     write('config', '\0\xff=\n=\n\n');
     assert.deepEqual([runOf(adoptable(entry)).task, runOf(adoptable(entry)).ends], [0, 'usage']);
     rmSync(join(entry.path, 'config'));
