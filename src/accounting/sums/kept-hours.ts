@@ -10,6 +10,10 @@ const MOST_HOURS = 60;
 const MOST_DAYS = 2;
 /** Of an hour of which a part is asked for: about 10 MB. */
 const MOST_ROWS = 20_000;
+/** Of each of the other hours: as many hours take 60 MB. */
+const MOST_ROWS_EACH = 2_000;
+/** Sums of an hour take as long as so many questions that add up its records. */
+const ROWS_TIMES = 4;
 
 /** Numbers that are others after each change. */
 export interface Changes {
@@ -26,14 +30,17 @@ function changeOf({ hours, days, unsettled }: Changes, hour: number): number | s
   return hours.get(hour) ?? days.get(Math.floor(hour / HOURS_OF_DAY));
 }
 
+/** Of an hour; without sums and records: it has been read before, and has too many records. */
 interface Kept {
   readonly change: number | string;
   readonly sums: HourSums | null;
   readonly records: HourRecords | null;
+  /** How often the records have answered. */
+  readonly times: number;
 }
 
 /** All records of an hour, and those of before it of their jobs. */
-interface HourRecords {
+export interface HourRecords {
   readonly rows: readonly FactRow[];
   readonly earlier: readonly EarlierRow[];
 }
@@ -44,6 +51,8 @@ export type Piece =
       readonly what: 'sums';
       readonly span: Span;
       readonly kept: HourSums | null;
+      /** What they are made from, where that is kept. */
+      readonly records: HourRecords | null;
       readonly keep: (made: HourSums) => void;
     }
   | {
@@ -96,23 +105,21 @@ export class KeptHours {
   ): Piece | null {
     const before = this.hours.get(hour);
     const known = before?.change === change ? before : null;
-    if (span.until - span.since === HOUR_MS && !brief) {
-      const kept = known?.sums ?? null;
-      // To make them costs as much as to read the records some times: worth it from the second time on.
-      if (kept === null && (sparse || before === undefined)) {
-        if (!sparse) this.hours.set(hour, { change, sums: null, records: null });
-        return null;
-      }
-      const keep = (sums: HourSums): void => {
-        this.hours.set(hour, { change, sums, records: null });
+    const { sums = null, records = null, times = 0 } = known ?? {};
+    const isWhole = span.until - span.since === HOUR_MS && !brief;
+    if (sparse && sums === null && records === null) return null;
+    if (isWhole && (sums !== null || (before !== undefined && (records === null || times >= ROWS_TIMES)))) {
+      const keep = (made: HourSums): void => {
+        this.hours.set(hour, { change, sums: made, records: null, times: 0 });
       };
-      return { what: 'sums', span, kept, keep };
+      return { what: 'sums', span, kept: sums, records, keep };
     }
-    const kept = known?.records ?? null;
-    if (kept === null && sparse) return null;
-    const keep = (records: HourRecords): void => {
-      if (records.rows.length <= MOST_ROWS) this.hours.set(hour, { change, sums: null, records });
+    const most = isWhole ? MOST_ROWS_EACH : MOST_ROWS;
+    const keep = (read: HourRecords): void => {
+      if (read.rows.length <= most) this.hours.set(hour, { change, sums: null, records: read, times: 1 });
+      else if (known === null) this.hours.set(hour, { change, sums: null, records: null, times: 0 });
     };
-    return { what: 'rows', span, hour: { since: hour * HOUR_MS, until: (hour + 1) * HOUR_MS }, kept, keep };
+    if (records !== null) this.hours.set(hour, { change, sums, records, times: times + 1 });
+    return { what: 'rows', span, hour: { since: hour * HOUR_MS, until: (hour + 1) * HOUR_MS }, kept: records, keep };
   }
 }

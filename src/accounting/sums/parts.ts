@@ -1,6 +1,6 @@
 import { DIMENSIONS, type SummaryQuery } from '../summary';
 import { HourSums, isChosen, type HourChoice } from './hour-sums';
-import type { Changes, KeptHours, Piece } from './kept-hours';
+import type { Changes, HourRecords, KeptHours, Piece } from './kept-hours';
 import type { Span } from './periods';
 import type { SumPlan } from './plan';
 import { DaySums } from './roll-up';
@@ -59,24 +59,27 @@ export class PartsSum {
     return earlier;
   }
 
-  private *addSums({ span, kept, keep }: Piece & { readonly what: 'sums' }): Generator<Reading, void> {
+  private *addSums({ span, kept, records, keep }: Piece & { readonly what: 'sums' }): Generator<Reading, void> {
     let sums = kept;
     if (sums === null) {
+      const { rows, earlier } = records ?? (yield* this.readAll(span));
       const made = new DaySums();
-      const add = (row: FactRow): void => {
-        made.add(row);
-      };
-      sums = new HourSums(made, yield* this.read(span, true, add));
+      for (const row of rows) made.add(row);
+      sums = new HourSums(made, earlier);
       keep(sums);
     }
     this.summer.addHour(span, sums, this.choice);
   }
 
+  private *readAll(span: Span): Generator<Reading, HourRecords> {
+    const rows: FactRow[] = [];
+    return { rows, earlier: yield* this.read(span, true, (row) => void rows.push(row)) };
+  }
+
   private *addRows({ span, hour, kept, keep }: Piece & { readonly what: 'rows' }): Generator<Reading, void> {
     let records = kept;
     if (records === null) {
-      const rows: FactRow[] = [];
-      records = { rows, earlier: yield* this.read(hour, true, (row) => void rows.push(row)) };
+      records = yield* this.readAll(hour);
       keep(records);
     }
     for (const row of records.rows)
