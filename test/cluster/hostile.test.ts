@@ -142,16 +142,29 @@ async function forgedConfig({ cell, product }: Site): Promise<void> {
   await cell.check('ge0', `printf 'sleep 1\\n' >${home}/forge.sh`, { user: 'gebob' });
   const honest = await product.record(job);
   assert.deepEqual(honest.notes, []);
-  for (const args of [
-    ['-l', 'h_vmem=1G', 'forge.sh', forged],
-    ['-l', 'h_vmem=1G', '-o', `/dev/null\njob_name=forged\nacct_project=stolen`, 'forge.sh'],
+  const held = await cell.submit('gebob', ['-h', '-l', 'h_vmem=1G', 'forge.sh']);
+  // The rest of what stands before the arguments, which are then none.
+  const rest = `a@b\nmail_options=0\nqueue=forged.q\nhost=ge9\njob_name=forged\njob_id=${held}\nja_task_id=0\naccount=sge
+submission_time=1763600000\nacct_project=stolen\nnjob_args=0`;
+  await cell.check('ge0', ['qalter', '-M', rest, held], { user: 'gebob' });
+  await cell.check('ge0', ['qrls', held], { user: 'gebob' });
+  for (const number of [
+    held,
+    await cell.submit('gebob', ['-l', 'h_vmem=1G', 'forge.sh', forged]),
+    await cell.submit('gebob', [
+      '-l',
+      'h_vmem=1G',
+      '-o',
+      `/dev/null\njob_name=forged\nacct_project=stolen`,
+      'forge.sh',
+    ]),
   ]) {
-    const number = await cell.submit('gebob', args);
     await cell.waitFinished(number);
     const record = await product.record(number);
     assert.equal(record.owner, 'gebob');
     assert.equal(record.job_id, Number(number));
     assert.notEqual(record.job_name, 'forged');
+    assert.notEqual(record.host, 'ge9');
     assert.equal(record.project, null);
     assert.equal(record.h_vmem?.request_bytes ?? null, null, 'a forged request was believed');
     assert.match(record.notes.join(' '), /forged/);
