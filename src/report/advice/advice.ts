@@ -1,3 +1,4 @@
+import { largestOfKnown } from '../../base/known';
 import { GIB, MIB } from '../../base/units';
 import { RAISE } from '../../advice/job-class';
 import { limitsAddressSpace } from '../../gridengine/memory-complex';
@@ -198,6 +199,10 @@ export function adviceOf(measured: readonly Measured[], predicted: Prediction | 
   return advice?.kind === 'ask' && hasUnknownPart(measured.map(({ record }) => record)) ? null : advice;
 }
 
+/** The largest limit of any, per slot; null: none has one. */
+const limitPerSlot = (measured: readonly Measured[]): number | null =>
+  largestOfKnown(measured.map(({ limit, slots }) => limit && limit / slots));
+
 /** `ended`: those of them whose requests and ends count. */
 function adviceBy(
   measured: readonly Measured[],
@@ -209,13 +214,12 @@ function adviceBy(
   const worst = others.reduce((most, one) => (perSlotOf(most) >= perSlotOf(one) ? most : one), first);
   const needed = perSlotOf(worst);
 
-  const asked = ended.reduce<number | null>(
-    (most, { limit, slots }) => (limit === null ? most : Math.max(most ?? 0, limit / slots)),
-    null,
-  );
-  const guess = asked !== null && ended.some((one) => one.isStopped);
+  const asked = limitPerSlot(ended);
+  const stopped = ended.filter((one) => one.isStopped);
+  const guess = asked !== null && stopped.length > 0;
+  const stoppedAt = limitPerSlot(stopped);
   const isWhole = !measured.some(({ record }) => isUnknownPart(record));
-  const raised = guess ? asked * RAISE : 0;
+  const raised = (stoppedAt ?? 0) * RAISE;
   // What needed more than predicted for its kind stands for itself.
   const holds = predicted?.risk != null && predicted.amount >= Math.max(raised, needed);
   const prediction = holds ? predicted : null;
@@ -233,7 +237,7 @@ function adviceBy(
     bounded: ended.every(({ need }) => need !== null && isBounded(need)),
     excess: asked === null ? null : asked / needed,
     guess,
-    stoppedAt: raised > needed * HEADROOM ? asked : null,
+    stoppedAt: raised > needed * HEADROOM ? stoppedAt : null,
     prediction,
   };
 }

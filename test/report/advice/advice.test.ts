@@ -134,6 +134,18 @@ describe('adviseRequest', () => {
     assert.deepEqual([more?.request, more?.guess, more?.stoppedAt], ['h_vmem=11G', true, null]);
   });
 
+  it('raises the limit that was hit, whatever others requested, by whatever name', () => {
+    const roomy = { ...ordinary, pe: null, slots: 1, host_slots: 1, h_vmem: null, requests: {} };
+    const limitOf64G = { request_bytes: 64 * GIB, limit_bytes: 64 * GIB, per: 'slot' } as const;
+    for (const other of [
+      { ...roomy, h_vmem: limitOf64G },
+      { ...roomy, requests: { mem_free: limitOf64G } },
+    ]) {
+      const advice = adviseRequest([other, killedAtLimit]);
+      assert.deepEqual([advice?.kind, advice?.request, advice?.stoppedAt], ['raise', 'h_vmem=6G', 4 * GIB]);
+    }
+  });
+
   it("rests on Grid Engine's figure where nobody sampled the job, and past runs of its kind give a risk", () => {
     const prediction = {
       ...{ amount: 2 * GIB, risk: 0.01, runs: 40, largest: 1.9 * GIB },
