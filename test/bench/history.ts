@@ -46,7 +46,8 @@ async function adviseOn(
   named: Pick<ClassFields, 'owner' | 'jobName'>,
 ): Promise<void> {
   const history = new ClassHistory(async (query) => (await reader.records(query)).records, now);
-  const fields = { slots: null, pe: null, project: null, queue: null, programs: [], cluster: null, ...named };
+  const unknown = { slots: null, pe: null, project: null, queue: null, programs: [], cluster: null, complex: null };
+  const fields = { ...unknown, ...named };
   const prediction = await history.memoryOf(fields);
   if ((prediction === null) !== (named.owner === 'user000'))
     throw new Error(`advice for ${named.owner}: ${prediction?.runs}`);

@@ -13,6 +13,7 @@ import type { JobRecord } from '../../record/record';
 import { loadSettings } from '../../record/settings';
 import type { ClassFields } from '../../report/advice/class-advice';
 import { classRequest, renderClass, renderClassCsv, renderClassJson } from '../../report/advice/class-screen';
+import { steeredBy } from '../../report/advice/fit';
 import { latestRuns, recordsOf } from '../../report/job/job-run';
 import { parseRisk } from '../arguments';
 import { acts, CommandError, EXIT, usageError, type CommandContext, type GlobalOptions } from '../command';
@@ -91,15 +92,15 @@ function submitted(words: readonly string[]): Kind {
   const program = script !== null ? { script } : command !== null ? { command } : null;
   const digest = program && programDigest(program, directory === null ? homeDirectory() : resolve(directory));
   const programs = programsOf(digest, command);
-  const fields = { owner: callerName(), jobName, slots, pe, project, queue, programs, cluster: null };
+  const fields = { owner: callerName(), jobName, slots, pe, project, queue, programs, cluster: null, complex: null };
   return { fields, own: [], requests };
 }
 
 function named({ name }: AdviseOptions): Kind {
   if (name === undefined)
     throw usageError('advise: whose jobs is not enough: add --name NAME, a script or a job number');
-  const fields = { jobName: name, slots: null, pe: null, project: null, queue: null, programs: [], cluster: null };
-  return { fields: { owner: callerName(), ...fields }, own: [], requests: '' };
+  const unknown = { slots: null, pe: null, project: null, queue: null, programs: [], cluster: null, complex: null };
+  return { fields: { owner: callerName(), jobName: name, ...unknown }, own: [], requests: '' };
 }
 
 /** null: no such job is known, or not by name. */
@@ -111,9 +112,11 @@ async function ofJob(word: string | undefined, terminal: Terminal, sources: JobS
   const [record] = recordsOf(latestRuns(runs));
   if (record?.owner == null || record.job_name === null) return null;
   const { owner, job_name: jobName, slots, pe, project, queue, cluster, grid_engine: account } = record;
+  const own = recordsOf(runs);
+  const programs = programsOfRecord(record);
   return {
-    fields: { owner, jobName, slots, pe, project, queue, programs: programsOfRecord(record), cluster },
-    own: recordsOf(runs),
+    fields: { owner, jobName, slots, pe, project, queue, programs, cluster, complex: steeredBy(record, own) },
+    own,
     requests: account?.category ?? '',
   };
 }
@@ -135,6 +138,7 @@ function chosen(fields: ClassFields, options: AdviseOptions): ClassFields {
     queue: queue === undefined ? fields.queue : queueChoice(queue).queue,
     programs: fields.programs,
     cluster: cluster ?? fields.cluster,
+    complex: fields.complex,
   };
 }
 

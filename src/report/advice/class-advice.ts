@@ -10,7 +10,7 @@ import type { StoredRecord } from '../../record/merge';
 import type { JobRecord } from '../../record/record';
 import { complexOf, requestOf } from '../../record/request';
 import { adviseAlone, HEADROOM, roundRequest, type Advice } from './advice';
-import { needOf } from './fit';
+import { judgedBy, needOf } from './fit';
 import { roundTime } from './next-time';
 import { pastRuns, pastTimes, type MemoryRun } from './past-runs';
 
@@ -27,6 +27,8 @@ export interface ClassFields {
   readonly programs: readonly string[];
   /** null: that of the newest run. */
   readonly cluster: string | null;
+  /** What it requests memory by; null: that of the newest run. */
+  readonly complex: string | null;
 }
 
 /** What to request of one thing, and on what that rests. Bytes per slot (per job where so consumed), or seconds. */
@@ -172,9 +174,13 @@ function newestOf(stored: readonly StoredRecord[], { jobName }: ClassFields): Jo
   }, null);
 }
 
+const complexFor = ({ complex }: ClassFields, newest: JobRecord | null): string =>
+  complex ?? (newest === null ? H_VMEM : complexOf(newest));
+
 /** The runs of a kind of job of which it is known what memory they needed. `stored`: as in `adviseMemory`. */
 export function classRuns(stored: readonly StoredRecord[], fields: ClassFields): readonly MemoryRun[] {
-  return ofClasses(pastRuns(stored), classesOf(fields, newestOf(stored, fields)));
+  const newest = newestOf(stored, fields);
+  return ofClasses(pastRuns(stored, complexFor(fields, newest)), classesOf(fields, newest));
 }
 
 /**
@@ -192,8 +198,9 @@ export function adviseMemory(
   if (founded === null) return null;
   const alone = adviseAlone(own, founded.prediction);
   if (alone !== null) return predictionAlone(alone);
-  const complex = newest === null ? H_VMEM : complexOf(newest);
-  const per = (newest === null ? null : requestOf(newest))?.per ?? 'slot';
+  const complex = complexFor(fields, newest);
+  const like = own[0] ?? newest;
+  const per = (like && requestOf(judgedBy(like, complex)))?.per ?? 'slot';
   const countedOnly = founded.basis.filter((run) => run.countedOnly).length;
   const { bytes, text } = roundRequest(founded.prediction.amount);
   return { ...founded.prediction, amount: Math.trunc(bytes), text, per, complex, countedOnly, alone };

@@ -6,7 +6,8 @@ import { HIDDEN } from '../../record/hidden';
 import type { StoredRecord } from '../../record/merge';
 import { nameClass } from '../../record/name-class';
 import { programsOfRecord } from '../../record/programs';
-import { jobGroups, type JobRun } from '../job/job-run';
+import { jobGroups, recordsOf, type JobRun } from '../job/job-run';
+import { steeredBy } from './fit';
 import type { MemoryRun } from './past-runs';
 import {
   adviseClass,
@@ -126,7 +127,8 @@ export class ClassHistory {
     if (job?.owner == null || job.job_name === null) return Promise.resolve(null);
     const { owner, job_name, slots, pe, project, queue, cluster } = job;
     const programs = programsOfRecord(job);
-    const fields = { owner, jobName: nameClass(job_name), slots, pe, project, queue, programs, cluster };
+    const complex = steeredBy(job, recordsOf(runs));
+    const fields = { owner, jobName: nameClass(job_name), slots, pe, project, queue, programs, cluster, complex };
     return this.predictions.getOrMake(JSON.stringify(fields), () => this.memoryOf(fields));
   }
 }

@@ -51,7 +51,16 @@ export const byLimitOf = (record: JobRecord): boolean => ['execd', 'refusal'].in
 
 /** The same judged by h_vmem, where it has that. */
 export function underVmem(record: JobRecord): JobRecord {
-  return record.h_vmem === null || complexOf(record) === H_VMEM ? record : { ...record, request_order: H_VMEM };
+  return record.h_vmem === null ? record : judgedBy(record, H_VMEM);
+}
+
+/** The complex that the next request of a job is for; `records`: all that it has. */
+export const steeredBy = (job: JobRecord, records: readonly JobRecord[]): string =>
+  complexOf(records.some(byLimitOf) ? underVmem(job) : job);
+
+/** The same judged by this complex, whether it requested that or not. */
+export function judgedBy(record: JobRecord, complex: string): JobRecord {
+  return complexOf(record) === complex ? record : { ...record, request_order: complex };
 }
 
 /**

@@ -14,7 +14,7 @@ import { wholeOf } from '../job/job-whole';
 import type { Cause } from '../why/hypothesis';
 import { whyEnded } from '../why/why';
 import { hasUnknownPart, neededPerSlot, slotsOf } from './advice';
-import { asStopped, needOf } from './fit';
+import { asStopped, judgedBy, needOf } from './fit';
 
 type Run = readonly [JobRecord, ...JobRecord[]];
 
@@ -77,20 +77,21 @@ function baseOf([job]: Run): Pick<PastRun, 'submit' | 'end' | 'classes' | 'secon
 
 /**
  * The runs that ended and of which it is known what memory they needed, per slot; of a parallel job the fullest host
- * counts. What failed for another reason than memory says nothing of what a full run needs.
+ * counts. What failed for another reason than memory says nothing of what a full run needs. `complex`: which the need is
+ * of; null: that of each run.
  */
-export function pastRuns(stored: readonly StoredRecord[]): readonly MemoryRun[] {
-  return endedRuns(stored).flatMap((run) => memoryRun(run) ?? []);
+export function pastRuns(stored: readonly StoredRecord[], complex: string | null = null): readonly MemoryRun[] {
+  return endedRuns(stored).flatMap((run) => memoryRun(run, complex) ?? []);
 }
 
-function memoryRun(run: Run): MemoryRun | null {
+function memoryRun(run: Run, complex: string | null): MemoryRun | null {
   const base = baseOf(run);
   if (base === null) return null;
   const needs = asStopped(wholeOf(run).needs);
   let needed = 0;
   let limit: number | null = null;
   for (const record of needs) {
-    needed = Math.max(needed, neededPerSlot(record));
+    needed = Math.max(needed, neededPerSlot(complex === null ? record : judgedBy(record, complex)));
     const allowed = limitOf(record);
     if (allowed !== null) limit = Math.max(limit ?? 0, allowed / slotsOf(record));
   }

@@ -7,7 +7,7 @@ import type { Dimension, SummaryAnswer, SummaryGroup } from '../../accounting/su
 import type { Dialect } from '../../gridengine/dialect';
 import type { NodeHeartbeat } from '../../record/node-status';
 import { recordKeyText, type JobRecord } from '../../record/record';
-import type { Prediction } from '../advice/class-advice';
+import type { MemoryPrediction } from '../advice/class-advice';
 import { ClassHistory } from '../advice/class-history';
 import { dayWeights, heavyDays, type DayWeight, type HeavyDays } from './heavy-days';
 import type { RuleSet } from '../rules/rule-set';
@@ -191,8 +191,8 @@ function predictionFor(
   { owner, name: jobName }: NameSums,
   cluster: string | null,
   history: ClassHistory,
-): Promise<Prediction | null> {
-  const ofAny = { slots: null, pe: null, project: null, queue: null, programs: [] };
+): Promise<MemoryPrediction | null> {
+  const ofAny = { slots: null, pe: null, project: null, queue: null, programs: [], complex: null };
   return history.memoryOf({ owner, jobName, cluster, ...ofAny });
 }
 

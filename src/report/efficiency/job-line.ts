@@ -6,8 +6,9 @@ import { nameClass } from '../../record/name-class';
 import { figureOf, measuredUpper } from '../../record/peak-figure';
 import { recordKeyText, type JobRecord } from '../../record/record';
 import { limitOf } from '../../record/request';
-import type { Prediction } from '../advice/class-advice';
+import type { MemoryPrediction, Prediction } from '../advice/class-advice';
 import { adviseRequest, type Advice } from '../advice/advice';
+import { judgedBy } from '../advice/fit';
 import { endingLabel } from '../job/ending';
 import { unusedByteSeconds } from '../../accounting/job-line';
 import { toJobLines } from '../records/lines';
@@ -31,7 +32,7 @@ export interface NameFound extends WholeJobs {
   readonly far_below: number;
   readonly waste_gib_hours: number;
   /** What past runs of these names predict to be enough; null: nothing. */
-  readonly prediction: Prediction | null;
+  readonly prediction: MemoryPrediction | null;
 }
 
 /** Above the peaks; each host of a parallel job by itself. */
@@ -112,7 +113,10 @@ export function lineOfName(found: NameFound): JobLine | null {
   const [first, ...rest] = records;
   if (first === undefined) return null;
   const known = jobsOf(records);
-  const advice = adviceFor(needs, prediction);
+  const advice = adviceFor(
+    prediction === null ? needs : needs.map((record) => judgedBy(record, prediction.complex)),
+    prediction,
+  );
   // The highest peaks are those of a host: of jobs with fewer slots, which none of these may be, a slot may need more.
   const unseen = known < jobs && needs.some(({ slots }) => (slots ?? 1) > 1);
   const ending = known >= jobs ? endingOf(records) : failed === 0 ? 'ok' : `${failed} of ${all} failed`;

@@ -283,7 +283,7 @@ export function classQuestion(values: Values<typeof CLASS>): AccountingQuery {
   if (owner === undefined || name === undefined)
     throw new HttpProblem(400, 'a kind of job is a user and a job name; write owner=USER&job_name=NAME');
   const programs = programsOf(values.program ?? null, null);
-  const fields = { owner, jobName: nameClass(name), slots, pe, project, queue, programs, cluster };
+  const fields = { owner, jobName: nameClass(name), slots, pe, project, queue, programs, cluster, complex: null };
   return { what: 'class', query: { fields, risk: values.risk ?? RISK } };
 }
 

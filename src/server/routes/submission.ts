@@ -26,7 +26,7 @@ export const submissionRoute = route({
     const { owner = '', job_name: jobName = '', requests = '', slots = null, pe = null } = values;
     const { project = null, queue = null, program = null } = values;
     const programs = programsOf(program, null);
-    const fields = { owner, jobName, slots, pe, project, queue, programs, cluster: null };
+    const fields = { owner, jobName, slots, pe, project, queue, programs, cluster: null, complex: null };
     const prediction = await site.predictions({ fields, access, caller: requester.key });
     const mayRewrite = site.settings.advise_submissions === 'rewrite';
     return { body: makeBody(TEXT_TYPE, submissionLine(requests, prediction, mayRewrite)), maxAge: 0 };

@@ -9,7 +9,7 @@ import { classNotes, classObject } from '../../../src/report/advice/class-screen
 import { accountOf } from '../../support/records';
 import { BAD_ENDS, modest, tenMinutesOf } from '../bad-ends';
 import { needing, pastJobs, stoppedAtLimit } from '../past-jobs';
-import { killedAtLimit, mpiMaster, mpiTask } from '../sample-records';
+import { killedAtLimit, mpiMaster, mpiTask, openBracket } from '../sample-records';
 
 const GIB = 1024 ** 3;
 
@@ -22,6 +22,7 @@ const LIKE_THEM: ClassFields = {
   queue: null,
   programs: [],
   cluster: null,
+  complex: null,
 };
 
 const advise = (
@@ -80,6 +81,20 @@ describe('adviseClass', () => {
     assert.deepEqual([two?.risk, two?.runs, two?.predictions], [null, 2, 0]);
     assert.ok((two?.amount ?? 0) >= (1.2 * 7.7 * GIB) / 4);
     assert.deepEqual(advise([]), { memory: null, time: null, slots: null });
+  });
+
+  it('judges all runs by the complex that it advises', () => {
+    const held = openBracket(2 * GIB, null, null);
+    const limit = { request_bytes: 16 * GIB, limit_bytes: 64 * GIB, per: 'slot' } as const;
+    const runs = pastJobs(61, (index) => ({
+      ...{ ...needing(40), peak_rss: held, peak_rss_swap: held, peak_footprint: null },
+      ...(index === 60 ? { h_vmem: limit, requests: {} } : { h_vmem: null, requests: { mem_free: limit } }),
+    }));
+    const { memory } = advise(runs);
+    assert.deepEqual([memory?.complex, memory?.runs, memory?.largest], ['h_vmem', 61, 10 * GIB]);
+    assert.ok((memory?.amount ?? 0) >= 10 * GIB, memory?.text);
+    const reserved = advise(runs, { fields: { complex: 'mem_free' } }).memory;
+    assert.deepEqual([reserved?.complex, reserved?.runs, reserved?.largest], ['mem_free', 61, 0.5 * GIB]);
   });
 
   it('takes the narrowest kind that has enough runs', () => {

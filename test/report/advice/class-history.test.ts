@@ -69,14 +69,14 @@ describe('ClassHistory', () => {
       limits.push(query.limit);
       return (await reader.records(query)).records;
     }, NOW);
-    const kind = { slots: hosts, pe: 'mpi', project: null, queue: null, programs: [], cluster: null };
+    const kind = { slots: hosts, pe: 'mpi', project: null, queue: null, programs: [], cluster: null, complex: null };
     const { owner, job_name: name } = parallel[0] ?? assert.fail();
     const prediction = await history.memoryOf({ ...kind, owner: owner ?? '', jobName: name ?? '' });
     assert.deepEqual([prediction?.runs, limits], [90, [250, 1000]]);
   });
 
   it('reads all that the advice on memory rests on', () => {
-    const nowhere = { slots: null, pe: null, project: null, queue: null, programs: [], cluster: null };
+    const nowhere = { slots: null, pe: null, project: null, queue: null, programs: [], cluster: null, complex: null };
     const fields: ClassFields = { ...nowhere, owner: 'bob', jobName: 'step_#' };
     const onlyNeeded = (record: JobRecord): JobRecord => ({
       ...emptyRecord(record, record.status, record.trust, record.revision),

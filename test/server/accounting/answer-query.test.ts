@@ -56,7 +56,7 @@ describe('advice for a user who may see his own jobs only', () => {
     run_id: `alice.${record.run_id}`,
   }));
   const bob: Access = { level: 'own', user: 'bob' };
-  const unknown = { slots: null, pe: null, project: null, queue: null, programs: [] };
+  const unknown = { slots: null, pe: null, project: null, queue: null, programs: [], complex: null };
   const fields = { owner: 'bob', jobName: his[0]?.job_name ?? '', ...unknown };
   const questions: readonly AccountingQuery[] = [
     { what: 'prediction', query: { fields: { ...fields, cluster: null }, now: Date.now() } },

@@ -28,7 +28,7 @@ function predictionOf(
   { owner, name }: Kind,
   cluster: string | null,
 ): AskedPrediction {
-  const unknown = { slots: null, pe: null, project: null, queue: null, programs: [] };
+  const unknown = { slots: null, pe: null, project: null, queue: null, programs: [], complex: null };
   return site.predictions({ fields: { owner, jobName: name, ...unknown, cluster }, access, caller: requester.key });
 }
 
