@@ -163,6 +163,10 @@ function limitText({ fullest, largest_limit_bytes: largest }: JobLine): string {
   return limit === null ? '' : formatRequested(limit);
 }
 
+/** The `config` of a slave task does not have its job's name. */
+const nameOf = (line: RecordLine): string =>
+  summedLine(line).latest.job_name ?? line.find(({ job_name: name }) => name !== null)?.job_name ?? '';
+
 /** What all records of a line say, or how many different things. */
 function agreedText({ value, values }: JobLine['owner'], screen: Screen, what: string): string {
   return values <= 1 ? screen.safe(value ?? '') : `${formatCount(values)} ${what}`;
@@ -230,7 +234,8 @@ export const RECORD_COLUMNS = {
     says: "the job's name",
     dispensable: 1,
     shrinksTo: 11,
-    ...ofSums(({ latest }, screen) => screen.safe(latest.job_name ?? '')),
+    cell: (line, screen) => screen.safe(nameOf(line)),
+    summed: ({ latest }, screen) => screen.safe(latest.job_name ?? ''),
   },
   project: { head: 'project', says: 'its project', shrinksTo: 8, cell: textCell(projectOf, 'projects') },
   queue: { head: 'queue', says: 'the queue it ran in', shrinksTo: 8, cell: textCell(({ queue }) => queue, 'queues') },

@@ -15,6 +15,8 @@ import {
   hostile,
   killedAtLimit,
   lost,
+  mpiMaster,
+  mpiTask,
   ordinary,
   reservingOnly,
   running,
@@ -89,6 +91,12 @@ describe('renderRecordList', () => {
 
   it('shows a line per job', () =>
     assertGolden('owner-by-job', renderRecordList({ ...report, lines: toJobLines(records, 'unused') }, testScreen())));
+
+  it('names a parallel job of which a slave task ended last', () => {
+    const lines = toJobLines([{ ...mpiMaster(1), ended_at: after(5000) }, mpiTask(1)], 'time');
+    const text = renderRecordList({ ...report, lines }, testScreen()).join('\n');
+    assert.match(text, /\(1 slave task\) +cfd_solve /);
+  });
 
   it('keeps within 60 and 80 columns, harmless', () => {
     const views = [OWNER_COLUMNS, MANY_OWNERS_COLUMNS].flatMap((columns) =>
