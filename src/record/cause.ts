@@ -4,6 +4,7 @@ import type { GridEngineAccount, JobRecord } from './record';
 import { deletedBy, diedItself, endedBadly, endingSignal, enforcedLimit } from './job-end';
 import { limitsHold } from './job-name';
 import { figureOf, judgedEnd, shareOf } from './peak-figure';
+import { execdLimit } from './request';
 
 /** From here on a peak counts as at its limit: an allocation that did not fit leaves no mark at all. */
 export const CLOSE_TO_LIMIT = 0.9;
@@ -123,6 +124,7 @@ function isOutOfMemory(record: JobRecord): boolean {
 export function memoryEnd(record: JobRecord): MemoryEnd | null {
   if (!endedBadly(record) || (record.failed !== null && failedCode(record.failed).ran === false)) return null;
   const limit = record.h_vmem?.limit_bytes ?? 0;
+  const limitTogether = execdLimit(record) ?? 0;
   const peak = record.peak_rss_swap ?? record.peak_rss;
   const held = peak === null ? countedByGridEngine(record) : judgedEnd(peak);
   const space = record.peak_process_vmem && figureOf(record.peak_process_vmem);
@@ -133,12 +135,12 @@ export function memoryEnd(record: JobRecord): MemoryEnd | null {
       ? null
       : isOutOfMemory(record)
         ? 'oom-killer'
-        : isLimited && isKilledAtLimit(record, limit, held)
+        : isLimited && isKilledAtLimit(record, limitTogether, held)
           ? 'execd'
           : isLimited && isRefused(record, limit, space)
             ? 'refusal'
             : null;
-  return { by, held: shareOf(held, limit), space: shareOf(space, limit) };
+  return { by, held: shareOf(held, limitTogether), space: shareOf(space, limit) };
 }
 
 /**

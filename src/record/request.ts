@@ -1,4 +1,5 @@
 import { enforcersOf, H_VMEM, REQUEST_ORDER, type Enforcer } from '../gridengine/memory-complex';
+import { limitForSlots } from '../gridengine/memory-request';
 import type { JobRecord, MemoryRequest } from './record';
 
 /** The request that a record is judged by. */
@@ -64,6 +65,21 @@ export function requestOf(record: Requests): Request | null {
 /** Bytes that its request allows a record on its host; null: no limit, or none known. */
 export function limitOf(record: Requests): number | null {
   return requestOf(record)?.limit_bytes ?? null;
+}
+
+/**
+ * Bytes with which execd compares what all processes of a record hold on its host; null: no limit, or none known. It
+ * multiplies by the slots also what is requested once for the job (execd_ck_to_do.c); the kernel's limit on each process
+ * is then the request itself (setrlimits.c).
+ */
+export function execdLimit(
+  record: Requests & Pick<JobRecord, 'host_slots' | 'slots'>,
+  complex: string = H_VMEM,
+): number | null {
+  const asked = requestFor(record, complex);
+  return asked?.per === 'job' && asked.request_bytes !== null
+    ? limitForSlots(complex, asked.request_bytes, record.host_slots ?? record.slots ?? 1)
+    : (asked?.limit_bytes ?? null);
 }
 
 /** The sampler writes a job's limits down: one that it does not name is none, unless `config` could not be used. */

@@ -64,6 +64,14 @@ describe('killedByMemory', () => {
       is(false, { ...NO_PEAKS, ...KILLED, signal: null, failed, grid_engine: account(16 * GIB) });
   });
 
+  it('has execd allow all slots what is requested once for the job, the kernel each process that alone', () => {
+    const h_vmem = { request_bytes: 4 * GIB, limit_bytes: 4 * GIB, per: 'job' } as const;
+    is(false, { ...KILLED, h_vmem, peak_rss_swap: openBracket(8 * GIB, null, null) });
+    is(true, { ...KILLED, h_vmem, peak_rss_swap: openBracket(15 * GIB, null, null) });
+    is(false, { ...NO_PEAKS, ...KILLED, failed: 37, h_vmem, grid_engine: account(8 * GIB) });
+    is(true, { exit_status: 1, h_vmem, peak_process_vmem: openBracket(3.9 * GIB, null, null) });
+  });
+
   it("knows a task that execd killed between two looks of the sampler by the task's own line", () => {
     const task = {
       ...KILLED,

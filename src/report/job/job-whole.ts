@@ -7,7 +7,7 @@ import { highestSum } from '../../record/highest-sum';
 import { figureOf } from '../../record/peak-figure';
 import { endOf } from '../../record/record-end';
 import { emptyRecord, type JobRecord, type MemoryRequest, type Trust } from '../../record/record';
-import { complexOf, requestOf, withLimit, type Requests } from '../../record/request';
+import { complexOf, execdLimit, requestOf, withLimit, type Requests } from '../../record/request';
 import { endingSignal, hitLimit, succeeded } from './ending';
 import { fullness } from '../advice/fit';
 import { latestRuns, recordsOf, type JobRun } from './job-run';
@@ -117,7 +117,7 @@ function hostOf(
     host: host.host,
     host_slots: host.slots,
     granted_hosts: [{ host: host.host, slots: host.slots ?? 1 }],
-    grid_engine: lineAtLimit(run, here, requests.h_vmem?.limit_bytes ?? null),
+    grid_engine: lineAtLimit(run, here, execdLimit({ ...requests, host_slots: host.slots, slots: null })),
     ...requests,
     exit_status: failed.exit_status,
     signal: failed.signal,

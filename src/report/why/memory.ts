@@ -5,7 +5,7 @@ import { enforcersOf, limitsAddressSpace } from '../../gridengine/memory-complex
 import { DIALECT_FACTS, memoryMeaning, type MemoryMeaning, type MemoryMeasure } from '../../gridengine/dialect';
 import { requestedMemory } from '../../gridengine/category-requests';
 import type { Bracket, JobRecord } from '../../record/record';
-import { complexOf, limitOf, limitsCgroup } from '../../record/request';
+import { complexOf, execdLimit, limitOf, limitsCgroup } from '../../record/request';
 import { needOf } from '../advice/fit';
 import { formatBytes, formatDuration, formatPercent, formatRequested } from '../format/units';
 import { endedBy, whenEnded, type BadEnd, type HostPart } from './bad-end';
@@ -85,6 +85,8 @@ interface Allowed {
   readonly end: BadEnd;
   readonly record: JobRecord;
   readonly limit: number;
+  /** null: the dialect is not known. */
+  readonly measure: MemoryMeasure | null;
   /** "of the 4 GiB allowed on node17", " when SIGKILL came at 12:31:05". */
   readonly of: string;
   readonly when: string;
@@ -109,7 +111,7 @@ function heldByAccount({ end, record, limit, of, when, judged }: Allowed): Hypot
 /** What our own figures say, where what execd counted is not known. */
 function heldByBracket(allowed: Allowed): Hypothesis {
   const { end, record, limit, of, when, judged } = allowed;
-  const measure = meaningOf(end, record, limit).execdLimit ?? 'rss_swap_sum';
+  const measure = allowed.measure ?? 'rss_swap_sum';
   const held = heldOf(measure, record);
   if (held === null) return heldByAccount(allowed);
   const { lower_bytes: lower, upper_bytes: upper } = held;
@@ -126,18 +128,19 @@ function heldByBracket(allowed: Allowed): Hypothesis {
 
 function heldAtLimit(end: BadEnd, part: HostPart, words: Words): Hypothesis {
   const judged = judge('h_vmem', "Grid Engine's own kill at h_vmem");
-  const { limit, record } = part;
+  const { record } = part;
+  const limit = execdLimit(record);
   if (limit === null || limit <= 0)
     return part.limitKnown
       ? judged.contradicted(noLimit(part, 'h_vmem'))
       : judged.undecidable(noLimit(part, 'h_vmem'), ACCOUNTING_LINE);
-  const { execdLimit: measure } = meaningOf(end, record, limit);
+  const { execdLimit: measure } = meaningOf(end, record, part.limit ?? 0);
   if (end.dialect !== 'unknown' && measure === null)
     return judged.contradicted('Grid Engine leaves h_vmem to the kernel here');
   const of = `of the ${formatRequested(limit)} allowed on ${words.safe(part.host)}`;
   const when = `${whenEnded(end, words)}${growth(end.subject)}`;
   const counted = countedByExecd(record);
-  if (counted === null) return heldByBracket({ end, record, limit, of, when, judged });
+  if (counted === null) return heldByBracket({ end, record, limit, measure, of, when, judged });
   const counts = `Grid Engine counted ${formatBytes(counted)}`;
   if (counted < limit) return judged.contradicted(`${counts} ${of} (maxvmem)`);
   const held = heldOf(measure, record);
@@ -159,12 +162,16 @@ export function killedAtMemory(end: BadEnd, words: Words): Hypothesis {
 }
 
 /** What a complex of memory limited it to on that host, in bytes; null: it is not known that it did. */
-export function requestedBytes(end: BadEnd, record: JobRecord, complex: string): number | null {
+function requestedBytes(end: BadEnd, record: JobRecord, complex: string): number | null {
   const known = record.requests[complex];
   if (known !== undefined) return known.limit_bytes;
   const asked = requestedMemory(end.asked ?? [], complex);
   return asked === null ? null : asked * end.slots;
 }
+
+/** The same of all its processes together, where execd adds up what they hold. */
+export const requestedTogether = (end: BadEnd, record: JobRecord, complex: string): number | null =>
+  execdLimit(record, complex) ?? requestedBytes(end, record, complex);
 
 const ITS_MESSAGES = "the program's own messages (out of memory, bad_alloc, MemoryError)";
 
@@ -265,7 +272,7 @@ export function softMemory(end: BadEnd, words: Words): Hypothesis {
   if (end.signal !== SIGXCPU) return judged.otherwise(`it ended ${endedBy(end)}, s_vmem sends SIGXCPU`);
   const [part] = end.hosts;
   if (part === undefined) return judged.undecidable('its hosts are unknown');
-  const limit = requestedBytes(end, part.record, 's_vmem');
+  const limit = requestedTogether(end, part.record, 's_vmem');
   if (limit === null)
     return part.limitKnown && part.record.trust !== 'accounting'
       ? judged.contradicted('no s_vmem was in force')

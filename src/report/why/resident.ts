@@ -4,7 +4,7 @@ import { judgedEnd, measuredUpper } from '../../record/peak-figure';
 import { formatBytes, formatRequested } from '../format/units';
 import { A_SAMPLER, endedBy, SIGKILL, SIGXCPU, whenEnded, type BadEnd } from './bad-end';
 import { judge, type Hypothesis } from './hypothesis';
-import { notByExecd, requestedBytes } from './memory';
+import { notByExecd, requestedTogether } from './memory';
 import { amountOf, type Words } from './words';
 
 /** h_rss and s_rss, which execd compares with what all processes hold together, where it enforces them at all. */
@@ -17,7 +17,7 @@ export function residentLimit(end: BadEnd, words: Words): Hypothesis {
   if (DIALECT_FACTS[end.dialect].enforcesRss === false)
     return judged.otherwise(`Grid Engine does not enforce ${complex} here`);
   const [part] = end.hosts;
-  const limit = part === undefined ? null : requestedBytes(end, part.record, complex);
+  const limit = part === undefined ? null : requestedTogether(end, part.record, complex);
   if (part === undefined || limit === null) return judged.otherwise(`no ${complex} is known`);
   const never = soft ? null : notByExecd(end);
   if (never !== null) return judged.contradicted(never);

@@ -45,6 +45,12 @@ const why = (changes: Partial<JobRecord>, dialect?: Dialect): Why => {
 const standing = (told: Why, cause: Cause): Standing | undefined =>
   told.hypotheses.find((one) => one.cause === cause)?.standing;
 
+/** Requested once for a job of two slots. */
+const ONCE: Partial<JobRecord> = {
+  host_slots: 2,
+  h_vmem: { request_bytes: 4 * GIB, limit_bytes: 4 * GIB, per: 'job' },
+};
+
 type Row = readonly [Cause, Standing, string, Partial<JobRecord>, Dialect?];
 
 const TABLE: readonly Row[] = [
@@ -56,6 +62,20 @@ const TABLE: readonly Row[] = [
   ['h_vmem', 'contradicted', 'both sums proved below', KILLED],
   ['h_vmem', 'undecidable', 'an open end far below', { ...KILLED, ...held(GIB) }],
   ['h_vmem', 'undecidable', 'address spaces not known', { ...KILLED, peak_vmem: null }],
+  [
+    'h_vmem',
+    'contradicted',
+    'below the request times the slots',
+    { ...ENFORCED, ...ONCE, ...held(7 * GIB, 7 * GIB) },
+    'sge8.1.9',
+  ],
+  ['h_vmem', 'consistent', 'the request times the slots', { ...ENFORCED, ...ONCE, ...held(8 * GIB) }],
+  [
+    'refused-memory',
+    'consistent',
+    'at the request, whatever the slots',
+    { exit_status: 1, ...ONCE, ...space(3.9 * GIB) },
+  ],
   ['h_vmem', 'contradicted', 'no limit', { ...ENFORCED, h_vmem: null }],
   ['h_vmem', 'undecidable', 'a limit nobody knows', { ...ENFORCED, h_vmem: null, trust: 'accounting' }],
   ['h_vmem', 'undecidable', 'nothing measured', { ...KILLED, peak_rss: null, peak_rss_swap: null }],
