@@ -166,5 +166,8 @@ export function limitSays(end: BadEnd): string | null {
 }
 
 /** What would show it, where it is missing. */
-export const ACCOUNTING_LINE = "Grid Engine's accounting line (qmemacct import)";
 export const A_SAMPLER = 'a sampler on the node';
+
+/** The same of the accounting line; undefined: it is there. */
+export const missingLine = ({ failed }: BadEnd): string | undefined =>
+  failed === null ? "Grid Engine's accounting line (qmemacct import)" : undefined;

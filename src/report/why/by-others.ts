@@ -4,9 +4,9 @@ import {
   endedBy,
   endTime,
   type BadEnd,
-  ACCOUNTING_LINE,
   CRASHES,
   limitSays,
+  missingLine,
   SIGKILL,
   SIGUSR2,
   SIGXCPU,
@@ -41,7 +41,7 @@ export function deleted(end: BadEnd, words: Words): Hypothesis {
     return judged.contradicted(
       'the shell of the job survived the SIGKILL and reported it: qdel kills all processes of a job',
     );
-  if (end.failed === null) return judged.undecidable('Grid Engine has not reported it yet', ACCOUNTING_LINE);
+  if (end.failed === null) return judged.undecidable('Grid Engine has not reported it yet', missingLine(end));
   if (end.failed !== AFTER_SIGNAL && end.signal === SIGKILL)
     return judged.contradicted(`Grid Engine says failed ${end.failed}, not ${AFTER_SIGNAL}`);
   return judged.consistent(
@@ -72,7 +72,11 @@ export function nodeLost(end: BadEnd, words: Words): Hypothesis {
   const lost = end.subject.status === 'lost';
   if (!lost) return judged.otherwise('its end was reported');
   return end.failed === null || end.failed === AFTER_SIGNAL
-    ? judged.consistent(1, `the sampler${on} was lost before the job ended`, ACCOUNTING_LINE)
+    ? judged.consistent(
+        1,
+        `the sampler${on} was lost before the job ended`,
+        missingLine(end) ?? `execd's messages file${on}`,
+      )
     : judged.otherwise(`Grid Engine says failed ${end.failed}`);
 }
 

@@ -9,7 +9,7 @@ import { complexOf, execdLimit, limitOf, limitsCgroup } from '../../record/reque
 import { needOf } from '../advice/fit';
 import { formatBytes, formatDuration, formatPercent, formatRequested } from '../format/units';
 import { endedBy, whenEnded, type BadEnd, type HostPart } from './bad-end';
-import { A_SAMPLER, ACCOUNTING_LINE, limitSays, SIGKILL, SIGTERM, SIGXCPU } from './bad-end';
+import { A_SAMPLER, limitSays, missingLine, SIGKILL, SIGTERM, SIGXCPU } from './bad-end';
 import { judge, strongest, type Hypothesis, type Judge } from './hypothesis';
 import { largeRequest } from './large-request';
 import { amountOf, type Words } from './words';
@@ -121,9 +121,9 @@ function heldByBracket(allowed: Allowed): Hypothesis {
   const isKnown = end.dialect !== 'unknown' || (record.peak_vmem?.upper_bytes ?? Infinity) < limit;
   if (upper !== null && upper < limit && isKnown) return judged.contradicted(amount);
   if (judgedEnd(held) >= CLOSE_TO_LIMIT * limit)
-    return judged.consistent(weightOf(end), amount + when, ACCOUNTING_LINE);
+    return judged.consistent(weightOf(end), amount + when, missingLine(end));
   const seen = upper === null ? sampling(record) : '';
-  return judged.undecidable(amount + seen, end.failed === null ? ACCOUNTING_LINE : 'a shorter interval of the samples');
+  return judged.undecidable(amount + seen, missingLine(end) ?? 'a shorter interval of the samples');
 }
 
 function heldAtLimit(end: BadEnd, part: HostPart, words: Words): Hypothesis {
@@ -133,7 +133,7 @@ function heldAtLimit(end: BadEnd, part: HostPart, words: Words): Hypothesis {
   if (limit === null || limit <= 0)
     return part.limitKnown
       ? judged.contradicted(noLimit(part, 'h_vmem'))
-      : judged.undecidable(noLimit(part, 'h_vmem'), ACCOUNTING_LINE);
+      : judged.undecidable(noLimit(part, 'h_vmem'), missingLine(end));
   const { execdLimit: measure } = meaningOf(end, record, part.limit ?? 0);
   if (end.dialect !== 'unknown' && measure === null)
     return judged.contradicted('Grid Engine leaves h_vmem to the kernel here');
@@ -259,7 +259,7 @@ const limitsOf = (end: BadEnd): boolean =>
 
 /** Nothing was asked for: the queue may have a limit of its own. */
 export function notAsked(end: BadEnd, complex: string, judged: Judge, words: Words): Hypothesis {
-  if (end.asked === null) return judged.undecidable('what limits it had is not known', ACCOUNTING_LINE);
+  if (end.asked === null) return judged.undecidable('what limits it had is not known', missingLine(end));
   const queue = end.master.queue ?? end.subject.queue;
   const ask =
     queue === null ? 'the limits of its queue (qconf -sq)' : `qconf -sq ${words.safe(queue.split('@')[0] ?? queue)}`;
@@ -289,7 +289,7 @@ export function softMemory(end: BadEnd, words: Words): Hypothesis {
   const amount = `it held ${amountOf(held)} ${of}`;
   if (share >= CLOSE_TO_LIMIT) return judged.consistent(held.lower_bytes >= limit ? 2 : 1, amount);
   return measuredUpper(held) === null || end.dialect === 'unknown'
-    ? judged.undecidable(amount + sampling(part.record), ACCOUNTING_LINE)
+    ? judged.undecidable(amount + sampling(part.record), missingLine(end))
     : judged.contradicted(amount);
 }
 

@@ -3,7 +3,7 @@ import { endingSignal } from '../../record/job-end';
 import { requestedSeconds } from '../../gridengine/category-requests';
 import { formatDuration } from '../format/units';
 import { endedBy, whenEnded, type BadEnd } from './bad-end';
-import { ACCOUNTING_LINE, SIGKILL, SIGUSR1, SIGXCPU } from './bad-end';
+import { missingLine, SIGKILL, SIGUSR1, SIGXCPU } from './bad-end';
 import { judge, type Hypothesis, type Judge } from './hypothesis';
 import { notAsked, notByExecd } from './memory';
 import type { Words } from './words';
@@ -20,7 +20,7 @@ const CPU_SECONDS = 1;
 function reachedTime(end: BadEnd, complex: string, judged: Judge, words: Words): Hypothesis {
   const limit = end.asked === null ? null : requestedSeconds(end.asked, complex);
   if (limit === null) return notAsked(end, complex, judged, words);
-  if (end.seconds === null) return judged.undecidable('how long it ran is not known', ACCOUNTING_LINE);
+  if (end.seconds === null) return judged.undecidable('how long it ran is not known', missingLine(end));
   const ran = `it ran ${formatDuration(end.seconds)} of the ${formatDuration(limit)} of ${complex}`;
   return end.seconds >= limit - CLOCK_SECONDS
     ? judged.consistent(2, `${ran}${whenEnded(end, words)}`)
@@ -56,7 +56,7 @@ export function cpuTime(end: BadEnd, words: Words): Hypothesis {
   const perSlot = end.asked === null ? null : requestedSeconds(end.asked, complex);
   if (perSlot === null) return notAsked(end, complex, judged, words);
   const limit = perSlot * end.slots;
-  if (end.cpuSeconds === null) return judged.undecidable('how much CPU time it used is not known', ACCOUNTING_LINE);
+  if (end.cpuSeconds === null) return judged.undecidable('how much CPU time it used is not known', missingLine(end));
   const used = `it used ${formatDuration(end.cpuSeconds)} CPU time of the ${formatDuration(limit)} of ${complex}`;
   return end.cpuSeconds >= limit - Math.max(CPU_SECONDS, CPU_SHARE * limit)
     ? judged.consistent(2, used)

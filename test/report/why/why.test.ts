@@ -365,6 +365,15 @@ describe('the sentence', () => {
     );
   });
 
+  it('asks for no accounting line that is there', () => {
+    const asksForIt = (changes: Partial<JobRecord>): boolean =>
+      why(changes).hypotheses.some(({ wouldShow }) => wouldShow?.includes('accounting line'));
+    for (const changes of [{ status: 'lost' } as const, held(3.9 * GIB)]) {
+      assert.ok(asksForIt({ ...KILLED, ...changes }));
+      assert.ok(!asksForIt({ ...AFTER_SIGNAL, ...asked(''), ...changes }));
+    }
+  });
+
   it('says what would tell where nothing does', () => {
     says(
       KILLED,
