@@ -106,6 +106,8 @@ export interface HistoryStore extends AccountingStore {
   settle(work: LongWork): Promise<Settled>;
   /** Sums the days whose records changed since; resolves to how many. Short transactions. */
   rollUp(work: LongWork): Promise<number>;
+  /** How many records `prune` would remove. */
+  countOld(rules: Retention, now: number): Promise<number>;
   /** Removes what is older than `rules` allow at `now` (ms), in short transactions. */
   prune(rules: Retention, now: number, work: LongWork): Promise<Pruned>;
 }

@@ -38,6 +38,16 @@ export async function rollUp(store: Upkeep, { signal, onProgress }: LongWork): P
   return rolled;
 }
 
+/** The first UTC day that is kept of what is kept for `days` days; null: all are. */
+export const firstKept = (days: number, now: number): number | null =>
+  days > 0 ? Math.max(0, dayOf(now - days * DAY_MS)) : null;
+
+/** How many records are of days that go. */
+export async function countOld(store: Upkeep, { records: days }: Retention, now: number): Promise<number> {
+  const first = firstKept(days, now);
+  return first === null ? 0 : store.countRecords(first);
+}
+
 /** Removes whole UTC days that are older than `rules` allow; sums are kept as long as the records that they are of. */
 export async function prune(
   store: Upkeep,
@@ -45,12 +55,14 @@ export async function prune(
   now: number,
   { signal, onProgress }: LongWork,
 ): Promise<Pruned> {
-  /** The first UTC day that is kept; null: all are. */
-  const firstKept = (days: number): number | null => (days > 0 ? Math.max(0, dayOf(now - days * DAY_MS)) : null);
-  const [records, series, sums] = [firstKept(rules.records), firstKept(rules.series), firstKept(rules.rollups)];
+  const [records, series, sums] = [
+    firstKept(rules.records, now),
+    firstKept(rules.series, now),
+    firstKept(rules.rollups, now),
+  ];
   const done = { records: 0, series: 0, rollups: 0 };
   const interrupted = (): boolean => signal?.aborted ?? false;
-  const expected = records === null ? 0 : await store.countRecords(records);
+  const expected = await countOld(store, rules, now);
   const say = (): void => {
     const sum = done.records + done.series + done.rollups;
     onProgress?.(sum, Math.max(sum, expected));

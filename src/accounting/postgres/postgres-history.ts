@@ -12,7 +12,7 @@ import type {
   Settled,
 } from '../history-store';
 import type { MergeOutcome } from '../store';
-import { prune, rollUp } from '../upkeep';
+import { countOld, prune, rollUp } from '../upkeep';
 import { connect, type Connection, type ConnectOptions } from './connect';
 import { importedFiles, LineImporter, unreadableLines } from './import-lines';
 import { Merger } from './merger';
@@ -71,6 +71,10 @@ export class PostgresHistory extends PostgresReader implements HistoryStore {
   async rollUp(work: LongWork): Promise<number> {
     await this.settle(work.signal === undefined ? {} : { signal: work.signal });
     return rollUp(new PostgresUpkeep(this.db, this.merger), work);
+  }
+
+  countOld(rules: Retention, now: number): Promise<number> {
+    return countOld(new PostgresUpkeep(this.db, this.merger), rules, now);
   }
 
   prune(rules: Retention, now: number, work: LongWork): Promise<Pruned> {

@@ -1,5 +1,5 @@
 import type { HistoryStore } from '../history-store';
-import { prune, rollUp } from '../upkeep';
+import { countOld, prune, rollUp } from '../upkeep';
 import { createWords } from './database/dictionary';
 import { answer, storeError } from './database/faults';
 import { LineImporter } from './import/import-lines';
@@ -38,6 +38,7 @@ export function openSqliteHistory(path: string, mode: number): HistoryStore {
     // Delivered straight into the table.
     settle: () => Promise.resolve({ settled: 0, unreadable: 0 }),
     rollUp: (work) => withStoreErrors(() => rollUp(new SqliteUpkeep(db, words), work)),
+    countOld: (rules, now) => withStoreErrors(() => countOld(new SqliteUpkeep(db, words), rules, now)),
     prune: (rules, now, work) => withStoreErrors(() => prune(new SqliteUpkeep(db, words), rules, now, work)),
   };
 }

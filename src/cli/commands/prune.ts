@@ -1,8 +1,8 @@
 import type { Command } from 'commander';
-import { DAY_MS } from '../../base/units';
 import type { HistoryStore, LongWork, Pruned, Retention } from '../../accounting/history-store';
+import { isoDay } from '../../accounting/sums/periods';
+import { firstKept } from '../../accounting/upkeep';
 import { loadSettings, type Settings } from '../../record/settings';
-import { formatDay } from '../../report/format/local-time';
 import { formatBytes, formatCount } from '../../report/format/units';
 import { acts, type CommandContext, type GlobalOptions, EXIT } from '../command';
 import { workOnHistory } from '../stores/maintenance';
@@ -34,11 +34,12 @@ const NAMES: readonly (readonly [keyof Retention, string])[] = [
 ];
 
 function describeRules(rules: Retention, now: Date): readonly string[] {
-  return NAMES.map(([key, name]) =>
-    rules[key] === 0
+  return NAMES.map(([key, name]) => {
+    const first = firstKept(rules[key], now.getTime());
+    return first === null
       ? `${name} are kept for ever`
-      : `${name} older than ${formatCount(rules[key])} days go: those before ${formatDay(new Date(now.getTime() - rules[key] * DAY_MS))}`,
-  );
+      : `${name} older than ${formatCount(rules[key])} days go: those before ${isoDay(first)} UTC`;
+  });
 }
 
 function describePruned({ records, series, rollups, freed }: Pruned): string {
@@ -61,9 +62,7 @@ export async function prune(
   const rules = retentionOf(settings);
   const now = terminal.now();
   if (options.dryRun) {
-    const until = now.getTime() - rules.records * DAY_MS;
-    const count = async (store: HistoryStore): Promise<number> =>
-      rules.records === 0 ? 0 : (await store.records({ since: 0, until, limit: 1 })).totals.records;
+    const count = (store: HistoryStore): Promise<number> => store.countOld(rules, now.getTime());
     const { result: records } = await workOnHistory(settings, terminal, 'prune', count, open);
     if (format === 'json') writeLines(terminal, [JSON.stringify({ schema: 1, dry_run: true, records })]);
     else writeLines(terminal, [...describeRules(rules, now), `${formatCount(records)} records would go`]);

@@ -54,6 +54,18 @@ export function pruneSuite(open: OpenStore): void {
       assert.equal((await store.prune({ ...FOR_EVER, records: 4 }, now, {})).records, 0);
     });
 
+    it('counts what it would remove, whole days and records of users among it', async (t) => {
+      const store = await open(t);
+      await filled(store);
+      const late = now - 4 * DAY - HOUR;
+      await store.merge([job(98, late), job(99, T0 + HOUR, { trust: 'self-reported' })]);
+      const rules = { ...FOR_EVER, records: 4 };
+      assert.equal(await store.countOld(FOR_EVER, now), 0);
+      const old = await store.countOld(rules, now);
+      assert.deepEqual([old, (await store.prune(rules, now, {})).records], [7, 7]);
+      assert.equal(await store.countOld(rules, now), 0);
+    });
+
     it('leaves the sums of a day alone whose records are gone, though a late one comes', async (t) => {
       const store = await open(t);
       await filled(store);

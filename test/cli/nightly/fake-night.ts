@@ -31,6 +31,7 @@ export function fakeHistory(done: string[], changes: Partial<HistoryStore> = {})
     unreadableLines: never,
     settle: never,
     rollUp: () => note('roll-up', 3),
+    countOld: never,
     prune: ({ records, series, rollups }) =>
       note(`prune ${records} ${series} ${rollups}`, { records: 1, series: 2, rollups: 0, freed: 0, complete: true }),
     close: () => note('close', undefined),
