@@ -8,7 +8,7 @@ import { wrap } from '../screen/layout';
 import type { Screen } from '../screen/screen';
 import { renderTable, type Column } from '../screen/table';
 import { memoryReason } from '../job/headline';
-import { HEADROOM } from './advice';
+import { HEADROOM, roundRequest } from './advice';
 import type { ClassAdvice, ClassFields } from './class-advice';
 
 /** Advice for a kind of job, and what was asked. */
@@ -129,11 +129,16 @@ function memoryNotes({ memory, class: { slots } }: ClassObject): readonly string
   ];
 }
 
-function slotsNotes({ slots }: ClassObject): readonly string[] {
+/** Fewer slots are to have the same memory in all. */
+function slotsNotes({ slots, memory }: ClassObject): readonly string[] {
   if (slots === null) return [];
   const { requested, enough, busiest, runs } = slots;
+  const request =
+    memory?.per === 'slot'
+      ? `, with ${memory.complex}=${roundRequest((memory.request_bytes * requested) / enough).text}`
+      : '';
   return [
-    `Slots: ${formatCount(enough)} of ${formatCount(requested)} would do: the busiest of ${formatCount(runs)} runs kept ${busiest.toFixed(1)} busy on average.`,
+    `Slots: ${formatCount(enough)} of ${formatCount(requested)} would do${request}: the busiest of ${formatCount(runs)} runs kept ${busiest.toFixed(1)} busy on average.`,
   ];
 }
 

@@ -93,7 +93,15 @@ describe('qmemacct advise', () => {
     const busy = { owner, slots: 4, host_slots: 4, cpu_seconds: 450 };
     const { advise } = await site(pastJobs(10, () => busy));
     const { output } = await advise('--name', 'step_0', '--slots', '4', '--pe', 'smp');
-    assert.match(output, /^ {2}Slots: 2 of 4 would do: the busiest of 10 runs kept 1\.5 busy on average\.$/m);
+    assert.match(output, /qsub -l h_vmem=700M,/);
+    assert.match(
+      output,
+      /^ {2}Slots: 2 of 4 would do, with h_vmem=1\.4G: the busiest of 10 runs kept 1\.5 busy on average\.$/m,
+    );
+    const once = { h_vmem: { request_bytes: 4 * GIB, limit_bytes: 4 * GIB, per: 'job' } } as const;
+    const ofJob = await site(pastJobs(10, () => ({ ...busy, ...once })));
+    const { output: forJob } = await ofJob.advise('--name', 'step_0', '--slots', '4', '--pe', 'smp');
+    assert.match(forJob, /^ {2}Slots: 2 of 4 would do: the busiest /m);
   });
 
   it('speaks of the complex that such jobs request', async () => {
