@@ -6,6 +6,7 @@ import type { AccountingService } from './accounting/accounting-thread';
 import { newClassPredictions } from './accounting/class-predictions';
 import { newMetricsAnswers } from './accounting/metrics-answers';
 import { AnswerCache } from './http/answer-cache';
+import { RenderTurns } from './http/render-turns';
 import type { AccessSettings } from './access/access-settings';
 import { callerKey, accessOf } from './access/caller';
 import { Sessions } from './access/sessions';
@@ -88,7 +89,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   const rules = { tokens, names, sessions, projectsOf: newProjectsOf(accounting, now) };
   const { wantPending = () => Promise.resolve(), inbox = () => null } = options;
   const listening = new Listening(options.addresses, log);
-  const cache = new AnswerCache();
+  const turns = new RenderTurns();
   const site = {
     settings,
     live,
@@ -97,7 +98,8 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     metrics: newMetricsAnswers(accounting, settings.metrics_job_names, now),
     predictions: newClassPredictions(options.advice, now),
     inbox,
-    cache,
+    cache: new AnswerCache(turns),
+    turns,
     sessions,
     tokens,
     names,

@@ -1,5 +1,7 @@
 import { MIB } from '../../base/units';
+import type { Requester } from '../accounting/accounting-thread';
 import type { Body } from './body';
+import type { RenderTurns } from './render-turns';
 
 /** Far more than a site has routes and kinds of callers; what is above is made anew each time. */
 const MOST_BYTES = 96 * MIB;
@@ -11,13 +13,24 @@ export class AnswerCache {
   #state: object | null = null;
   #bytes = 0;
 
-  /** The body of this key made for this state of things; made again as soon as `state` is another object. */
-  get(state: object, key: string, make: () => Body): Body {
+  constructor(private readonly turns: RenderTurns) {}
+
+  /**
+   * The body of this key made for this state of things; made again as soon as `state` is another object. One that is there
+   * waits for nobody; others are made in turn. Rejects as RenderTurns does.
+   */
+  async get(state: object, key: string, requester: Requester, make: () => Body): Promise<Body> {
     if (state !== this.#state) {
       this.#state = state;
       this.#bodies.clear();
       this.#bytes = 0;
     }
+    return this.#bodies.get(key) ?? this.turns.take(requester, () => this.#made(state, key, make));
+  }
+
+  #made(state: object, key: string, make: () => Body): Body {
+    // The next state may have come meanwhile.
+    if (state !== this.#state) return make();
     const known = this.#bodies.get(key);
     if (known !== undefined) return known;
     const body = make();

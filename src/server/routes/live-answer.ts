@@ -25,7 +25,7 @@ function requireLive({ site }: Pick<RouteRequest<Parameters>, 'site'>): LiveClus
   throw new HttpProblem(503, `nothing is known of the cluster yet: ${reason}`, { 'Retry-After': '5' });
 }
 
-type LiveRequest = Pick<RouteRequest<Parameters>, 'site' | 'access' | 'now'>;
+type LiveRequest = Pick<RouteRequest<Parameters>, 'site' | 'access' | 'now' | 'requester'>;
 
 /** What the answers to one question have in common, and whose they are. */
 interface AnswerKind {
@@ -33,14 +33,24 @@ interface AnswerKind {
   readonly type: string;
 }
 
-function answered(asked: LiveRequest, live: LiveCluster, kind: AnswerKind, make: () => string): RouteAnswer {
-  const { site, access, now } = asked;
-  const body = site.cache.get(live, `${kind.key} ${accessKey(access)}`, () => makeBody(kind.type, make()));
+async function answered(
+  asked: LiveRequest,
+  live: LiveCluster,
+  kind: AnswerKind,
+  make: () => string,
+): Promise<RouteAnswer> {
+  const { site, access, now, requester } = asked;
+  const key = `${kind.key} ${accessKey(access)}`;
+  const body = await site.cache.get(live, key, requester, () => makeBody(kind.type, make()));
   return { body, maxAge: untilNextPoll(live.snapshot, now, site.settings.poll_interval) };
 }
 
-/** An answer, as JSON, made of what qmaster said, once per snapshot and kind of caller. Throws HttpProblem before the first. */
-export function answerFromSnapshot(asked: LiveRequest, key: string, make: (snapshot: Snapshot) => string): RouteAnswer {
+/** An answer, as JSON, made of what qmaster said, once per snapshot and kind of caller. Rejects with HttpProblem before the first. */
+export async function answerFromSnapshot(
+  asked: LiveRequest,
+  key: string,
+  make: (snapshot: Snapshot) => string,
+): Promise<RouteAnswer> {
   const live = requireLive(asked);
   return answered(asked, live, { key, type: JSON_TYPE }, () =>
     make(redactSnapshot(live.snapshot, live.view, asked.access)),
@@ -60,17 +70,21 @@ export function requireView({ site }: Pick<LiveRequest, 'site'>): {
 }
 
 /** The same of the view of the cluster. */
-export function answerFromView(asked: LiveRequest, key: string, make: (view: ClusterView) => string): RouteAnswer {
+export async function answerFromView(
+  asked: LiveRequest,
+  key: string,
+  make: (view: ClusterView) => string,
+): Promise<RouteAnswer> {
   const { live, view } = requireView(asked);
   return answered(asked, live, { key, type: JSON_TYPE }, () => make(redactView(view, asked.access)));
 }
 
 /** The same, of any type, of both. */
-export function answerFromLive(
+export async function answerFromLive(
   asked: LiveRequest,
   kind: AnswerKind,
   make: (live: { readonly snapshot: Snapshot; readonly view: ClusterView }) => string,
-): RouteAnswer {
+): Promise<RouteAnswer> {
   const { live, view } = requireView(asked);
   const { access } = asked;
   return answered(asked, live, kind, () =>

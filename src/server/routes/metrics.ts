@@ -10,12 +10,11 @@ export const metricsRoute = route({
     "for Prometheus: hosts, queues, owners, projects, kinds of jobs, the waste of the last 24 hours, heartbeats of hosts, and the server's health",
   parameters: {},
   type: METRICS_TYPE,
-  answer: async ({ site, access, now }) => {
+  answer: async ({ site, access, now, requester }) => {
     const [day, heartbeats] = await Promise.all([site.metrics.day(access), site.metrics.heartbeats(access)]);
     const live = site.live.current();
     const figures = {
       snapshot: live?.snapshot ?? null,
-      view: live?.view ? redactView(live.view, access) : null,
       day,
       heartbeats: heartbeats ?? [],
       accountingProblem: site.accounting.problem(),
@@ -25,6 +24,10 @@ export const metricsRoute = route({
       nowMs: now,
       mostJobs: site.settings.metrics_jobs,
     };
-    return { body: makeBody(METRICS_TYPE, renderMetrics(SERVER_METRICS, figures)), maxAge: 0 };
+    const body = await site.turns.take(requester, () => {
+      const view = live?.view ? redactView(live.view, access) : null;
+      return makeBody(METRICS_TYPE, renderMetrics(SERVER_METRICS, { ...figures, view }));
+    });
+    return { body, maxAge: 0 };
   },
 });

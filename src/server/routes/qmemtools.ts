@@ -19,8 +19,8 @@ type Make = (snapshot: Snapshot, view: ClusterView, now: number) => QmemAnswer;
  * QmemTools' answers: always status 200 and at once, whether qmaster can be had or not. Problems stand in
  * `message`, with the age of the data; so such an answer is made anew each second.
  */
-function answer(name: 'qhost' | 'qstat', make: Make, asked: RouteRequest<Parameters>): RouteAnswer {
-  const { site, access, now } = asked;
+async function answer(name: 'qhost' | 'qstat', make: Make, asked: RouteRequest<Parameters>): Promise<RouteAnswer> {
+  const { site, access, now, requester } = asked;
   const live = site.live.current();
   const { hosts, running, details } = live?.snapshot ?? {};
   const problem = hosts?.problem ?? running?.problem ?? details?.problem ?? null;
@@ -33,7 +33,7 @@ function answer(name: 'qhost' | 'qstat', make: Make, asked: RouteRequest<Paramet
   if (live === null) return { body: body(), maxAge: 1 };
   const second = problem === null ? '' : Math.floor(now / 1000);
   return {
-    body: site.cache.get(live, `${name} ${second} ${accessKey(access)}`, body),
+    body: await site.cache.get(live, `${name} ${second} ${accessKey(access)}`, requester, body),
     maxAge: problem === null ? untilNextPoll(live.snapshot, now, site.settings.poll_interval) : 1,
   };
 }

@@ -6,6 +6,7 @@ import type { ClassPredictions } from '../accounting/class-predictions';
 import type { MetricsAnswers } from '../accounting/metrics-answers';
 import type { Sessions } from '../access/sessions';
 import type { AnswerCache } from '../http/answer-cache';
+import type { RenderTurns } from '../http/render-turns';
 import { JSON_TYPE, type Body } from '../http/body';
 import type { LiveState } from '../live/live-state';
 import type { Parameters, Values } from './parameter';
@@ -29,6 +30,8 @@ export interface Site {
   /** null: there is no inbox here to be emptied. */
   readonly inbox: () => InboxCounts | null;
   readonly cache: AnswerCache;
+  /** For answers that are large and not kept. */
+  readonly turns: RenderTurns;
   readonly sessions: Sessions;
   readonly tokens: Pick<Tokens, 'has'>;
   readonly names: UserNames;

@@ -201,14 +201,16 @@ export const nowPage = route({
   description: 'the running cluster: jobs at risk, running jobs, hosts',
   parameters: PARAMETERS,
   type: HTML_TYPE,
-  answer: (asked) => {
-    const { site, access, signedIn, query, now } = asked;
+  answer: async (asked) => {
+    const { site, access, signedIn, query, now, requester } = asked;
     const { reload = false } = asked.values;
     try {
       const { live, view } = requireView({ site });
       const key = `now ${JSON.stringify(query)} ${accessKey(access)}`;
       const make = (): Page => shared.get(live, key, () => nowOf(redactView(view, access), asked, now));
-      const body = site.cache.get(live, `${key} ${signedIn?.name ?? ''}`, () => pageBody(make(), '/', asked));
+      const body = await site.cache.get(live, `${key} ${signedIn?.name ?? ''}`, requester, () =>
+        pageBody(make(), '/', asked),
+      );
       return pageAnswer(body, reload);
     } catch (error) {
       if (!(error instanceof HttpProblem) || error.httpStatus !== 503) throw error;

@@ -1,0 +1,53 @@
+import { FairQueue } from '../accounting/fair-queue';
+import type { Requester } from '../accounting/accounting-thread';
+import { HttpProblem } from './http-problem';
+
+/** ms at most between two answers: enough for other requests to be read and their users' names to be found. */
+const LONGEST_PAUSE_MS = 20;
+
+/**
+ * Answers that the main thread makes itself, where large ones take seconds: one at a time, requesters in turn, and between
+ * two of them whatever else the server has to do.
+ */
+export class RenderTurns {
+  readonly #queue = new FairQueue<() => void>();
+  #isBusy = false;
+
+  /**
+   * What `make` returns when it is the requester's turn. Rejects with what it throws, and with HttpProblem where the client
+   * has left before.
+   */
+  take<T>({ key, gone }: Requester, make: () => T): Promise<T> {
+    return new Promise((resolve, reject) => {
+      const leave = (): void => {
+        this.#queue.remove(key, turn);
+        reject(new HttpProblem(503, 'the client has left'));
+      };
+      const turn = (): void => {
+        gone?.removeEventListener('abort', leave);
+        // Rejects with what `make` throws.
+        resolve(new Promise((made) => made(make())));
+      };
+      if (gone?.aborted === true) {
+        leave();
+        return;
+      }
+      gone?.addEventListener('abort', leave);
+      this.#queue.add(key, turn);
+      if (this.#isBusy) return;
+      this.#isBusy = true;
+      setImmediate(() => this.#next());
+    });
+  }
+
+  #next(): void {
+    const turn = this.#queue.take();
+    this.#isBusy = turn !== undefined;
+    if (turn === undefined) return;
+    const began = performance.now();
+    turn();
+    const pauseMs = Math.min(performance.now() - began, LONGEST_PAUSE_MS);
+    if (pauseMs < 1) setImmediate(() => this.#next());
+    else setTimeout(() => this.#next(), pauseMs);
+  }
+}
