@@ -243,6 +243,7 @@ export async function openBracketedRuns(): Promise<BracketedRuns> {
         procRoot: '/proc',
         shepherdPid: ancestor,
         group,
+        uid: () => job.user?.uid ?? 0,
         notBefore: startTicksOf(ancestor) ?? 0,
         precision: thisMachine(),
         sharesAddressSpace,

@@ -27,6 +27,7 @@ export interface FakeProcess {
   readonly read: number;
   readonly written: number;
   readonly groups: readonly number[];
+  readonly uid: number;
 }
 
 const PLAIN: FakeProcess = {
@@ -51,6 +52,7 @@ const PLAIN: FakeProcess = {
   read: 0,
   written: 0,
   groups: [],
+  uid: 1001,
 };
 
 const FORKNOEXEC = 0x40;
@@ -118,7 +120,7 @@ function statusText(pid: number, it: FakeProcess, memory: boolean): string {
     `State:\t${it.state}`,
     `Pid:\t${pid}`,
     `PPid:\t${it.ppid}`,
-    'Uid:\t1001\t1001\t1001\t1001',
+    `Uid:\t${it.uid}\t${it.uid}\t${it.uid}\t${it.uid}`,
     `Groups:\t${it.groups.join(' ')} `,
   ];
   if (memory)

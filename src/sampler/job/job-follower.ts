@@ -192,6 +192,7 @@ export class JobFollower {
         procRoot: '/proc',
         shepherdPid: run.shepherdPid,
         group: this.description.group,
+        uid: () => this.first.uid,
         notBefore: run.attached ? 0 : run.shepherdStart,
         precision: thisMachine(),
         sharesAddressSpace,

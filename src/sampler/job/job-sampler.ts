@@ -275,6 +275,8 @@ export class JobSampler {
     const at = this.unsettled.indexOf(readings.sweep);
     const { ended, adopted } = lineage.settle(readings.sweep, this.unsettled[at + 1]?.begin);
     this.unsettled = this.unsettled.slice(at + 1);
+    // A program with another user's rights may keep the group.
+    if (readings.strangers.some((pid) => !lineage.isLiving(pid))) this.open('unknown-origin');
     const fates = new Map<string, boolean>();
     for (const { pid, executed, account } of ended) {
       const image = images.processEnded(pid, executed);

@@ -1,7 +1,7 @@
 import { processesIn } from '../../sources/job/job-cgroup';
 import { listsChildren, ProcessFiles, type DescriptorBudget } from '../../sources/proc/process-files';
 import { isDead, type Stat } from '../../sources/proc/stat';
-import { isBeingKilled } from '../../sources/proc/status';
+import { isBeingKilled, realUid } from '../../sources/proc/status';
 import { integer, list, nullable, object, type ValueOf } from '../../base/shape';
 import type { CounterPrecision } from '../peaks/slack';
 import { carriesGroup, commandName, JobProcess, SAVED_PROCESS } from './job-process';
@@ -17,6 +17,8 @@ export interface ClaimRules {
   readonly shepherdPid: number | null;
   /** Additional group id; null: none, then nothing is known of processes that leave the tree. */
   readonly group: number | null;
+  /** Real user id of the job's processes; null: not known (yet), then none is claimed by the group alone. */
+  readonly uid: () => number | null;
   /** Nothing that started before this (clock ticks after boot) belongs to the job: group ids are re-used. */
   readonly notBefore: number;
   readonly precision: CounterPrecision;
@@ -60,6 +62,8 @@ export class JobProcesses {
   ownCgroup: string | null = null;
   /** By pid. */
   readonly tracked = new Map<number, JobProcess>();
+  /** Left out of this tick: they carry the group, which nothing but that says of them, and run as another user. */
+  strangers: number[] = [];
   readonly counts: { -readonly [Name in keyof ClaimCounts]: number };
   private readonly childrenListed: boolean;
   private readonly machine: MachineScan;
@@ -91,6 +95,7 @@ export class JobProcesses {
     last = false,
   ): TickReadings {
     const tick = new Tick(this, atMs);
+    this.strangers = [];
     for (const process of this.tracked.values()) process.presumedAsleep = !last && process.mayRest();
     this.claimNew(atMs, scanAll);
     // Parents before children: what a child takes into its parent while this goes on is not counted in both.
@@ -169,9 +174,10 @@ export class JobProcesses {
   private claimNew(atMs: number, scanAll: boolean): void {
     if (this.rootPid !== null) this.claim(this.rootPid, 'tree', atMs);
     if (this.ownCgroup !== null) for (const pid of processesIn(this.ownCgroup)) this.claim(pid, 'cgroup', atMs);
-    if (scanAll || !this.childrenListed) this.scanMachine(atMs);
     if (this.childrenListed) this.walkTree(atMs, scanAll);
     for (const pid of this.lineage?.living() ?? []) this.claim(pid, 'events', atMs);
+    // Only what nothing else has found is left to the group.
+    if (scanAll || !this.childrenListed) this.scanMachine(atMs);
   }
 
   private walkTree(atMs: number, everyThread: boolean): void {
@@ -194,16 +200,17 @@ export class JobProcesses {
    * tick only where the kernel doesn't list children.
    */
   private scanMachine(atMs: number): void {
-    const { group, shepherdPid } = this.rules;
-    let others: SeenProcess[] = [];
-    for (const seen of this.machine.processes(atMs)) {
-      const { pid, parent, groups } = seen;
-      if (this.tracked.has(parent)) this.claim(pid, 'tree', atMs, parent);
-      else if (group !== null && groups.includes(group))
-        this.claim(pid, parent === shepherdPid ? 'tree' : 'group', atMs);
-      else others.push(seen);
-    }
-    // A child may have a lower pid than its parent, and so have been looked at first.
+    const { group } = this.rules;
+    const others = this.claimBelow([...this.machine.processes(atMs)], atMs);
+    if (group === null) return;
+    for (const { pid, groups } of others) if (groups.includes(group)) this.claim(pid, 'group', atMs);
+    this.claimBelow(others, atMs);
+  }
+
+  /** Claims those below processes of the job. Returns the others. */
+  private claimBelow(seen: readonly SeenProcess[], atMs: number): readonly SeenProcess[] {
+    let others = seen;
+    // A child may have a lower pid than its parent, and so be looked at first.
     for (let claimed = true; claimed;) {
       const rest = others.filter(({ pid, parent }) => {
         if (!this.tracked.has(parent)) return true;
@@ -213,6 +220,7 @@ export class JobProcesses {
       claimed = rest.length < others.length;
       others = rest;
     }
+    return others;
   }
 
   /** Takes a process in, if it is the job's and not known yet. `parent`: what it was when the machine was looked at. */
@@ -226,13 +234,15 @@ export class JobProcesses {
       return null;
     }
     const byGroup = carriesGroup(files, rules.group);
-    // An event may have been missed, or the machine looked at a while ago: the number may be another's by now.
-    const stranger = way === 'tree' ? parent !== null && stat.ppid !== parent : rules.group !== null;
-    if (way !== 'cgroup' && stranger && !byGroup) {
+    // The machine may have been looked at a while ago: the number may be another's by now.
+    const below = way === 'tree' && (parent === null || stat.ppid === parent);
+    // An event may have been missed.
+    const told = way === 'events' && (rules.group === null || byGroup);
+    const byTree = way === 'cgroup' || below || told || (byGroup && stat.ppid === rules.shepherdPid);
+    if (!byTree && !(byGroup && this.runsAsOwner(files))) {
       files.close();
       return null;
     }
-    const byTree = way !== 'group';
     const parentProcess = tracked.get(stat.ppid);
     const process = new JobProcess(
       {
@@ -260,5 +270,13 @@ export class JobProcesses {
     if (rules.group !== null && byTree && !byGroup) this.counts.treeOnly++;
     if (!byTree) this.counts.groupOnly++;
     return process;
+  }
+
+  /** Group ids are re-used: what is left of another user's job may carry this one's, and fork after this one began. */
+  private runsAsOwner(files: ProcessFiles): boolean {
+    const uid = files.status(realUid);
+    if (uid !== null && uid === this.rules.uid()) return true;
+    this.strangers.push(files.pid);
+    return false;
   }
 }

@@ -35,6 +35,8 @@ export interface TickReadings {
   readonly execs: number;
   readonly fallenMarks: number;
   readonly failedReads: number;
+  /** See JobProcesses. */
+  readonly strangers: readonly number[];
   /** No process of the job has run since the tick before, and there is one. */
   readonly asleep: boolean;
 }
@@ -165,6 +167,7 @@ export class Tick {
       execs,
       fallenMarks,
       failedReads,
+      strangers: this.job.strangers,
       asleep: this.resting > 0 && this.resting === counters.size && this.gone.size === 0,
     };
   }

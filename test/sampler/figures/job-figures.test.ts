@@ -52,6 +52,7 @@ function tick(pids: readonly number[], rss = 0): TickReadings {
     execs: 0,
     fallenMarks: 0,
     failedReads: 0,
+    strangers: [],
     asleep: false,
   };
 }

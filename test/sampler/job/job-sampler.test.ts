@@ -20,16 +20,18 @@ interface Job {
   readonly successor: () => JobSampler;
 }
 
-function newJob(largest = 10): Job {
+function newJob(largest = 10, changes: Partial<ClaimRules> = {}): Job {
   const tree = procTree(temporaryDirectory());
   tree.set(100, { comm: 'job' });
   const rules = (): ClaimRules => ({
     procRoot: tree.root,
     shepherdPid: 1,
     group: null,
+    uid: () => null,
     notBefore: 0,
     precision: { kernel: [6, 18], pageSize: 4096, cpus: 1 },
     sharesAddressSpace: () => false,
+    ...changes,
   });
   const sampler = new JobSampler(rules(), { left: 0 }, largest);
   return {
@@ -106,6 +108,22 @@ describe('the sampler of a job', () => {
     assert.equal(sums.cpu, 80);
     const none = { addressSpace: Infinity, rootRss: Infinity, othersRss: Infinity };
     assert.deepEqual(lineage?.upper(none).rss.open, ['exec'], 'no process of unknown origin');
+  });
+
+  it('leaves its bounds open for a process with the job’s group and another user, unless a fork explains it', () => {
+    for (const explained of [true, false]) {
+      const { sampler, tree } = newJob(10, { group: 20007, uid: () => 1001 });
+      sampler.start(100, START);
+      sampler.listen();
+      tree.set(200, { ppid: 7, groups: [20007], uid: 1002 });
+      sampler.heard([fork(1, 1, 100), exec(2, 100), fork(3, explained ? 100 : 7, 200)]);
+      const readings = sampler.tick(START + 100, true);
+      assert.deepEqual([...readings.counters.keys()], ['100.1000']);
+      sampler.settle(readings);
+      const { lineage } = sampler.observation();
+      const none = { addressSpace: Infinity, rootRss: Infinity, othersRss: Infinity };
+      assert.equal(lineage?.upper(none).rss.open.includes('unknown-origin'), !explained);
+    }
   });
 
   it('waits for the event of an end that was seen before it came', () => {

@@ -25,6 +25,7 @@ function stateOf(text = 'a "quoted" name'): SavedFollower {
       procRoot: '/proc',
       shepherdPid: null,
       group: null,
+      uid: () => null,
       notBefore: 0,
       precision: thisMachine(),
       sharesAddressSpace: () => false,

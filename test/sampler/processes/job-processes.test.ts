@@ -3,10 +3,13 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { createInterface } from 'node:readline';
 import { describe, it } from 'node:test';
 import { JobProcesses, SAVED_PROCESSES, type ClaimRules } from '../../../src/sampler/processes/job-processes';
 import type { TickReadings } from '../../../src/sampler/processes/tick';
+import { startTicksOf } from '../../../src/sampler/job/pid-file';
 import { procTree, type ProcTree } from '../proc-tree';
+import { notRoot } from '../../support/qmemacct';
 import { temporaryDirectory } from '../../support/temporary-directory';
 import { until } from '../../support/until';
 
@@ -14,6 +17,25 @@ const SHEPHERD = 90;
 const ROOT = 100;
 const GROUP = 20007;
 const KIB = 1024;
+
+/** Ends, and what it has forked, with its input. */
+const FORKS = `
+  const [group, uid] = process.argv.slice(1).map(Number);
+  process.setgroups([group]);
+  process.setgid(65534);
+  process.setuid(uid);
+  const forked = [];
+  process.stdin.on('data', () => {
+    const child = require('node:child_process').spawn('/bin/sleep', ['600'], { detached: true });
+    forked.push(child);
+    console.log(child.pid);
+  });
+  process.stdin.on('end', () => {
+    for (const child of forked) child.kill('SIGKILL');
+    process.exit();
+  });
+  console.log(process.pid);
+`;
 
 interface Job {
   readonly tree: ProcTree;
@@ -37,6 +59,7 @@ function newJob(
     procRoot: tree.root,
     shepherdPid: SHEPHERD,
     group: GROUP,
+    uid: () => 1001,
     notBefore: 900,
     precision: {
       get kernel(): readonly [number, number] {
@@ -135,6 +158,70 @@ describe('which processes are the job’s', () => {
     job.tree.set(80, { ppid: 1, start: 899, groups: [GROUP] });
     job.tree.set(81, { ppid: 1, start: 900, groups: [GROUP] });
     assert.deepEqual(pids(job.tick(0, { scan: true })), [81, ROOT]);
+  });
+
+  it('nothing of another user by the group alone: what is left of an earlier job may fork yet', () => {
+    const job = newJob();
+    job.tree.set(80, { ppid: 1, start: 899, groups: [GROUP], uid: 1002 });
+    job.tree.set(81, { ppid: 80, groups: [GROUP], uid: 1002 });
+    job.tree.set(82, { ppid: 1, groups: [GROUP] });
+    job.tree.set(101, { ppid: ROOT, groups: [GROUP], uid: 0 });
+    const readings = job.tick(0, { scan: true });
+    assert.deepEqual([pids(readings), readings.strangers], [[82, ROOT, 101], [81]]);
+    assert.deepEqual(job.processes.counts, { seen: 3, treeOnly: 0, groupOnly: 1 });
+    assert.deepEqual(job.tick(1).strangers, []);
+  });
+
+  it('nobody by the group alone while it is not known who the job runs as', () => {
+    let uid: number | null = null;
+    const job = newJob({ uid: () => uid });
+    job.tree.set(200, { ppid: 1, groups: [GROUP] });
+    const before = job.tick(0, { scan: true });
+    assert.deepEqual([pids(before), before.strangers], [[ROOT], [200]]);
+    uid = 1001;
+    const after = job.tick(1, { scan: true });
+    assert.deepEqual([pids(after), after.strangers], [[ROOT, 200], []]);
+  });
+
+  it('in the real /proc, too, nothing of another user by the group alone', { skip: notRoot }, async (t) => {
+    const group = 2_000_077;
+    /** Starts a process that carries the group and forks another one for each line that it gets. */
+    const begin = async (uid: number): Promise<{ readonly pid: number; fork(): Promise<number> }> => {
+      const child = spawn(process.execPath, ['-e', FORKS, String(group), String(uid)], {
+        stdio: ['pipe', 'pipe', 'inherit'],
+      });
+      t.after(() => child.stdin.end());
+      const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
+      const number = async (): Promise<number> => Number((await lines.next()).value);
+      const pid = await number();
+      return {
+        pid,
+        fork: () => {
+          child.stdin.write('fork\n');
+          return number();
+        },
+      };
+    };
+    const survivor = await begin(65534);
+    const first = await begin(2);
+    const processes = new JobProcesses(
+      {
+        procRoot: '/proc',
+        shepherdPid: null,
+        group,
+        uid: () => 2,
+        notBefore: startTicksOf(first.pid) ?? 0,
+        precision: { kernel: [6, 18], pageSize: 4096, cpus: 2 },
+        sharesAddressSpace: () => false,
+      },
+      { left: 10 },
+    );
+    t.after(() => processes.close());
+    processes.rootPid = first.pid;
+    const [strange, own] = [await survivor.fork(), await first.fork()];
+    const readings = processes.tick(Date.now(), true, () => false);
+    assert.deepEqual(pids(readings), [first.pid, own]);
+    assert.deepEqual(readings.strangers, [strange]);
   });
 
   it('those in its own control group, wherever they are in the tree', () => {
@@ -658,6 +745,7 @@ describe('a process that sleeps', () => {
         procRoot: '/proc',
         shepherdPid: null,
         group: null,
+        uid: () => null,
         notBefore: 0,
         precision: { kernel: [6, 18], pageSize: 4096, cpus: 2 },
         sharesAddressSpace: () => false,

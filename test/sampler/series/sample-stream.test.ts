@@ -16,6 +16,7 @@ function sampled(t: TestContext): readonly [TickReadings, Observation] {
       procRoot: '/proc',
       shepherdPid: process.ppid,
       group: null,
+      uid: () => null,
       notBefore: 0,
       precision: thisMachine(),
       sharesAddressSpace: () => null,
