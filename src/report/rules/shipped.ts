@@ -45,14 +45,14 @@ cost = "max(0, busy_slots - host_slots) * wallclock_seconds"
 severity = "medium"
 when = "host_slots >= 2 and wallclock_seconds >= 10s and runnable_threads >= 0.7 and runnable_threads < 1.2"
 evidence = "used one slot of {host_slots} ({busy_slots} busy on average)"
-hint = "request one slot, with the same memory in all, or tell the program to use them all ($NSLOTS)"
+hint = "request one slot with the same total memory, or tell the program to use them all ($NSLOTS)"
 cost = "idle_slots * wallclock_seconds"
 
 [idle-cores]
 severity = "medium"
 when = "wallclock_seconds >= 10s and host_slots - runnable_threads >= 0.9 and runnable_threads < 50% * host_slots and not (host_slots >= 2 and runnable_threads >= 0.7 and runnable_threads < 1.2)"
 evidence = "kept {busy_slots} of {host_slots} slots busy ({cpu_efficiency})"
-hint = "request fewer slots, with the same memory in all, or find what it waits for"
+hint = "request fewer slots with the same total memory, or find what it waits for"
 cost = "idle_slots * wallclock_seconds"
 
 [memory-far-below]
