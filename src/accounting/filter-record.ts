@@ -3,6 +3,7 @@ import { heldBytes } from '../record/cause';
 import { countedAt } from '../record/facts';
 import { endedBadly } from '../record/job-end';
 import { isSampled } from '../record/coverage';
+import { nameClass } from '../record/name-class';
 import { shareOf } from '../record/peak-figure';
 import type { JobRecord } from '../record/record';
 import { limitOf } from '../record/request';
@@ -57,7 +58,7 @@ const FIELDS = ['cluster', 'job_id', 'owner', 'project', 'queue', 'pe'] as const
  * its master's).
  */
 export function recordTest(filter: RecordFilter): Test {
-  const { since, until, host, job_name: asked, states, failed, sampled } = filter;
+  const { since, until, host, job_name: asked, name_class: kind, states, failed, sampled } = filter;
   const onHost = host === undefined ? null : hostTest(host);
   const named = asked === undefined ? null : /[*?]/.test(asked) ? patternTest(asked) : (name: string) => name === asked;
   const tests: readonly (Test | null)[] = [
@@ -71,6 +72,7 @@ export function recordTest(filter: RecordFilter): Test {
     }),
     onHost && ((record) => onHost(record.host)),
     named && ((_record, name) => name !== null && named(name)),
+    kind === undefined ? null : (_record, name) => name !== null && nameClass(name) === kind,
     states === undefined ? null : (record) => states.includes(record.status),
     failed === undefined ? null : (record) => endedBadly(record) === failed,
     sampled === undefined ? null : (record) => isSampled(record) === sampled,

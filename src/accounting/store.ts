@@ -145,6 +145,8 @@ export interface RecordFilter {
   readonly pe?: string;
   /** A name, or a pattern with `*` and `?`. */
   readonly job_name?: string;
+  /** Names that differ in their digits only, as `nameClass` has them. */
+  readonly name_class?: string;
   readonly states?: readonly RecordStatus[];
   /** Ended badly: Grid Engine's `failed`, exit status or signal is not 0. */
   readonly failed?: boolean;

@@ -4,6 +4,7 @@ import { heldBytes } from '../../src/record/cause';
 import { isHostPattern, parsePatterns } from '../../src/accounting/filter-record';
 import { FIELD_NAMES, type FieldName } from '../../src/record/fields';
 import { asStored, type StoredRecord } from '../../src/record/merge';
+import { nameClass } from '../../src/record/name-class';
 import type { AccountingReader, RecordFilter } from '../../src/accounting/store';
 import type { SummaryAnswer, SummaryQuery } from '../../src/accounting/summary';
 import { isHost } from '../../src/report/live/filter';
@@ -46,6 +47,7 @@ function isChosen(record: JobRecord, filter: RecordFilter): boolean {
     at >= filter.since &&
     at < filter.until &&
     (filter.job_name === undefined || matches(filter.job_name, record.job_name)) &&
+    (filter.name_class === undefined || nameClass(record.job_name ?? '') === filter.name_class) &&
     (filter.states?.includes(record.status) ?? true) &&
     (filter.failed === undefined || filter.failed === failed) &&
     (filter.sampled === undefined || filter.sampled === (record.trust === 'root')) &&

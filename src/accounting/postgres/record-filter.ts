@@ -65,6 +65,9 @@ export function countedName(source: Source): string {
     ORDER BY abs(m.counted_at - r.counted_at), named LIMIT 1) END)`;
 }
 
+/** As `nameClass`. */
+const classOf = (name: string): string => `regexp_replace(${name}, '[0-9]+', '#', 'g')`;
+
 /** What a filter asks of `r`. */
 export function conditionOf(filter: RecordFilter, source: Source, parameters: Parameters): string {
   const time = (ms: number): string => `${parameters.put(Math.ceil(ms))}::bigint`;
@@ -81,11 +84,12 @@ export function conditionOf(filter: RecordFilter, source: Source, parameters: Pa
     parts.push(source.all ? `r.${name}_id = ${id}` : `r.${name} = ${place}`);
   }
   if (filter.job_id !== undefined) parts.push(`r.job_id = ${parameters.put(filter.job_id)}::bigint`);
-  const { job_name: job, states } = filter;
+  const { job_name: job, name_class: kind, states } = filter;
   if (job !== undefined) {
     const isPattern = /[*?]/.test(job);
     parts.push(`${countedName(source)} ${isPattern ? 'LIKE' : '='} ${parameters.put(isPattern ? likeOf(job) : job)}`);
   }
+  if (kind !== undefined) parts.push(`${classOf(countedName(source))} = ${parameters.put(kind)}`);
   if (states !== undefined) parts.push(`r.status IN (${[-1, ...states.map((s) => STATUSES.indexOf(s))].join(', ')})`);
   if (filter.failed !== undefined) parts.push(filter.failed ? FAILED : `NOT ${FAILED}`);
   if (filter.sampled !== undefined) parts.push(`r.sampled = ${Number(filter.sampled)}`);

@@ -84,18 +84,22 @@ export class ClassHistory {
   }
 
   /** The latest records of the owner's jobs of names that differ in their digits only. */
-  private runsLike({ owner, jobName }: ClassFields, needed?: readonly FieldName[]): Promise<readonly StoredRecord[]> {
-    const pattern = jobName.replace(/\d+|#/g, '*');
-    if (owner === '' || owner === HIDDEN || pattern === '' || pattern.length > LONGEST_NAME) return Promise.resolve([]);
-    return this.answers.getOrMake(JSON.stringify([owner, pattern, needed === undefined]), () =>
-      this.ask(owner, pattern, needed),
-    );
+  private runsLike(
+    { owner, jobName, cluster }: ClassFields,
+    needed?: readonly FieldName[],
+  ): Promise<readonly StoredRecord[]> {
+    const kind = nameClass(jobName);
+    if (owner === '' || owner === HIDDEN || kind === '' || kind.length > LONGEST_NAME) return Promise.resolve([]);
+    const named = { owner, name_class: kind, ...(cluster === null ? {} : { cluster }) };
+    return this.answers.getOrMake(JSON.stringify([named, needed === undefined]), () => this.ask(named, needed));
   }
 
-  private async ask(owner: string, pattern: string, needed?: readonly FieldName[]): Promise<readonly StoredRecord[]> {
+  private async ask(
+    named: Pick<RecordsQuery, 'owner' | 'name_class' | 'cluster'>,
+    needed?: readonly FieldName[],
+  ): Promise<readonly StoredRecord[]> {
     const query: RecordsQuery = {
-      owner,
-      job_name: pattern,
+      ...named,
       states: ['finished', 'unsampled', 'lost'],
       since: this.now - LOOK_BACK_DAYS * DAY_MS,
       until: this.now + 1,

@@ -1,6 +1,5 @@
 import { DAY_MS, HOUR_MS } from '../../base/units';
 import type { Totals } from '../../record/totals';
-import { classPattern, nameClass } from '../../record/name-class';
 import type { AccountingReader, RecordsQuery } from '../../accounting/store';
 import type { Span } from '../../accounting/sums/periods';
 import type { Dimension, SummaryAnswer, SummaryGroup } from '../../accounting/summary';
@@ -170,20 +169,15 @@ async function askForSome(
   { where, ...sums }: NameSums,
 ): Promise<Omit<NameFound, 'prediction'>> {
   const some: JobRecord[] = [];
-  // The pattern finds names of other classes, too.
-  const chosen = { ...filter, owner: sums.owner, job_name: classPattern(sums.name) };
-  const isOfName = ({ job_name: name }: JobRecord): boolean => name !== null && nameClass(name) === sums.name;
-  // A task's record may have no name of its own: its job's has.
-  const mayBe = (record: JobRecord): boolean =>
-    ended(record) && (isOfName(record) || (record.job_name === null && record.pe_task_id !== null));
+  const chosen = { ...filter, owner: sums.owner, name_class: sums.name };
   for (const span of where.spans) {
     const largest = await recordsIn(reader, { ...chosen, ...span, sort: 'unused', limit: LARGEST });
-    some.push(...largest.filter(mayBe));
+    some.push(...largest.filter(ended));
     if (largest.length < LARGEST) continue;
     const highest = await recordsIn(reader, { ...chosen, ...span, sort: 'peak', limit: HIGHEST });
-    some.push(...highest.filter(mayBe));
+    some.push(...highest.filter(ended));
   }
-  return { ...sums, ...(await withWholeJobs(reader, uniqueRecords(some), (records) => records.some(isOfName))) };
+  return { ...sums, ...(await withWholeJobs(reader, uniqueRecords(some))) };
 }
 
 /** The prediction from past runs of all jobs of a name. */

@@ -27,14 +27,10 @@ export async function wholeRun(reader: Pick<AccountingReader, 'job'>, part: JobR
     .map(({ record }) => record);
 }
 
-/**
- * Records of which those of parallel jobs are replaced by their whole jobs, as far as these are wanted. Rejects with
- * StoreError.
- */
+/** Records of which those of parallel jobs are replaced by their whole jobs. Rejects with StoreError. */
 export async function withWholeJobs(
   reader: Pick<AccountingReader, 'job'>,
   records: readonly JobRecord[],
-  isWanted: (records: readonly JobRecord[]) => boolean = () => true,
 ): Promise<WholeJobs> {
   const plain = records.filter((record) => !isPart(record));
   const jobs = groupBy(records.filter(isPart), ({ cluster, job_id: job, task_id: task }) =>
@@ -47,7 +43,7 @@ export async function withWholeJobs(
     if (part === undefined || made >= MOST) continue;
     const run = await wholeRun(reader, part);
     const [first, ...others] = run;
-    if (first === undefined || !isWanted(run)) continue;
+    if (first === undefined) continue;
     const whole = wholeOf([first, ...others]);
     if (whole.sum === null) continue;
     made += 1;

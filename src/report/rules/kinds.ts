@@ -80,7 +80,7 @@ export async function kindsNear(records: readonly JobRecord[], find: FindRecords
       const at = countedAt(record);
       return find({
         owner: record.owner ?? '',
-        job_name: (record.job_name ?? '').replace(/\d+/g, '*'),
+        name_class: nameClass(record.job_name ?? ''),
         since: at - DAY_MS,
         until: at + DAY_MS,
         limit: MOST_RUNS,

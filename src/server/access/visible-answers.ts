@@ -24,7 +24,7 @@ function visibleParts<Filter extends RecordFilter>(filter: Filter, access: Acces
   const { owner, project } = filter;
   const own = user === null ? [] : [{ sign: 1, filter: { ...filter, owner: user } } as const];
   if (owner !== undefined && isOwn(owner, access)) return own;
-  const byName = owner !== undefined || filter.job_name !== undefined;
+  const byName = [owner, filter.job_name, filter.name_class].some((name) => name !== undefined);
   if (byName && !showsNames(access)) return owner === undefined ? own : [];
   if (access.level === 'anonymous') return [{ sign: 1, filter }];
   const alone = owner === undefined ? own : [];

@@ -174,6 +174,7 @@ export const FILTER = {
   host: queryName('on this host; names and patterns with * and ?, several with commas'),
   pe: queryName('in this parallel environment'),
   job_name: queryName('of this name, or pattern with * and ?'),
+  name_class: queryName('of names that differ in their digits only, each run of which is one #'),
   states: queryWords('in one of these states', STATUSES),
   failed: queryFlag('that ended badly (false: that did not)'),
   sampled: queryFlag('that the sampler, or another root source, saw (false: that it did not)'),

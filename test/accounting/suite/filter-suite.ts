@@ -98,6 +98,12 @@ const FILTERS: readonly (readonly [Partial<RecordFilter>, (record: JobRecord) =>
   [{ job_name: 'x*y' }, (r) => r.job_name === 'x*y'],
   [{ job_name: "'; DROP TABLE record; --" }, (r) => r.job_name === "'; DROP TABLE record; --"],
   [{ job_name: '*' }, (r) => r.job_name !== null],
+  [{ name_class: 'align_#' }, (r) => r.job_name?.startsWith('align_') ?? false],
+  [{ name_class: 'align_#', owner: 'bob' }, (r) => r.job_name?.startsWith('align_') === true && r.owner === 'bob'],
+  ...['abc', 'a[b]c', 'x*y', '#', 'align_', '#%'].flatMap((name_class): (typeof FILTERS)[number][] => [
+    [{ name_class }, (r) => r.job_name?.replace('100', '#') === name_class],
+    [{ name_class, owner: 'eve' }, (r) => r.job_name?.replace('100', '#') === name_class && r.owner === 'eve'],
+  ]),
   [{ states: ['lost', 'running'] }, (r) => r.status === 'lost' || r.status === 'running'],
   [{ states: [] }, () => false],
   [{ failed: true }, endedBadly],

@@ -116,6 +116,7 @@ const QUERIES: readonly (readonly [
   [{ owner: 'bob', project: 'physics' }, (record) => record.owner === 'bob' && record.project === 'physics'],
   [{ job_name: 'step_1' }, (record, all) => nameOf(record, all) === 'step_1'],
   [{ job_name: 'step_*' }, (record, all) => nameOf(record, all)?.startsWith('step_') ?? false],
+  [{ name_class: 'step_#' }, (record, all) => nameOf(record, all)?.startsWith('step_') ?? false],
   [{ sampled: false }, ({ samples }) => !((samples ?? 0) > 0)],
 ];
 
@@ -501,9 +502,9 @@ export function summarySuite(open: OpenStore, { numRuns = 40, asksByAll = true }
           [null, 1, 1, 6],
           ['cfd_#', 3, 1, 12],
         ]);
-        for (const job_name of ['cfd_12', 'cfd*']) {
-          assert.deepEqual(await byName({ job_name }), [['cfd_#', 3, 1, 12]]);
-          const { records, totals } = await store.records({ ...interval, job_name });
+        for (const named of [{ job_name: 'cfd_12' }, { job_name: 'cfd*' }, { name_class: 'cfd_#' }]) {
+          assert.deepEqual(await byName(named), [['cfd_#', 3, 1, 12]]);
+          const { records, totals } = await store.records({ ...interval, ...named });
           assert.deepEqual([records.length, totals.records, totals.jobs], [3, 3, 1]);
         }
         assert.deepEqual((await store.records({ ...interval, job_name: 'cfd_1' })).records, []);

@@ -7,7 +7,7 @@ import { asStored } from '../../../src/record/merge';
 import { emptyRecord, type JobRecord } from '../../../src/record/record';
 import { adviseMemory, classRuns, type ClassFields } from '../../../src/report/advice/class-advice';
 import { ClassHistory, MEMORY_FIELDS } from '../../../src/report/advice/class-history';
-import type { JobRun } from '../../../src/report/job/job-run';
+import { asRun, type JobRun } from '../../../src/report/job/job-run';
 import { arbitraryRecord } from '../../accounting/arbitrary-record';
 import { memoryReader } from '../../accounting/memory-reader';
 import { needing, pastJobs } from '../past-jobs';
@@ -41,7 +41,7 @@ describe('ClassHistory', () => {
     const reader = memoryReader(runs);
     const asked: string[] = [];
     const find = async (query: RecordsQuery) => {
-      asked.push(query.job_name ?? '');
+      asked.push(query.name_class ?? '');
       return (await reader.records(query)).records;
     };
     const history = new ClassHistory(find, NOW);
@@ -50,6 +50,19 @@ describe('ClassHistory', () => {
     assert.ok(advised.every(({ prediction }) => prediction?.runs === 12));
     assert.equal(asked.length, KINDS);
     assert.equal(new Set(asked).size, KINDS);
+  });
+
+  it('finds runs among many newer ones of names that only look alike, and of other clusters', async () => {
+    const own = pastJobs(12, () => needing(8), NOW - 9 * 86_400_000);
+    const others = pastJobs(300, () => needing(30), NOW - 4 * 86_400_000);
+    const reader = memoryReader([
+      ...own,
+      ...others.map((record) => ({ ...record, job_name: 'step_by_step' })),
+      ...others.map((record) => ({ ...record, cluster: 'other' })),
+    ]);
+    const history = new ClassHistory(async (query) => (await reader.records(query)).records, NOW);
+    const [run] = await history.advise(own.slice(0, 1).map(asRun));
+    assert.deepEqual([run?.prediction?.runs, run?.prediction?.largest], [12, 2 * 1024 ** 3]);
   });
 
   it('reads more records where those of the usual number are of few jobs', async () => {

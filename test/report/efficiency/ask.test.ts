@@ -12,7 +12,7 @@ import type { Report } from '../../../src/report/efficiency/report';
 import type { Sums } from '../../../src/report/efficiency/sums';
 import type { JobRecord } from '../../../src/record/record';
 import { needing, pastJobs } from '../past-jobs';
-import { killedAtLimit, mpiMaster, mpiTask, ordinary } from '../sample-records';
+import { killedAtLimit, mpiMaster, mpiTask, openBracket, ordinary } from '../sample-records';
 import { memoryReader } from './memory-reader';
 import { NIGHT, sampleCluster } from './sample-cluster';
 import { QUESTION } from './sample-report';
@@ -74,6 +74,21 @@ function assertSame(actual: Report, expected: Report): void {
 }
 
 describe('askForReport', () => {
+  it('lists a name beside one that its pattern matches', async () => {
+    const at = NIGHT.since.getTime() + HOUR_MS;
+    const small = { peak_rss: openBracket(GIB, null, null), wallclock_seconds: 300 };
+    const numbered = pastJobs(80, (index) => ({ ...small, job_name: `s${index}` }), at);
+    // Each of them wasted more, and all together less.
+    const large = { job_name: 'snake.rule', wallclock_seconds: 450 };
+    const like = pastJobs(40, (index) => ({ ...large, job_id: 2000 + index }), at);
+    const reader = memoryReader([...numbered, ...like]);
+    const { wasters } = await makeReport(reader, { ...QUESTION, ...NIGHT });
+    assert.deepEqual(
+      wasters.flatMap(({ jobs }) => jobs.lines.map(({ job_name: name }) => name)),
+      ['s#', 'snake.rule'],
+    );
+  });
+
   it('has of a real store what plain sums say, before its days are rolled up and after', async () => {
     const plain = memoryReader(records);
     for (const rolled of [false, true]) {

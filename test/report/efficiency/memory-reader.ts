@@ -111,6 +111,7 @@ function select(all: readonly JobRecord[], filter: RecordFilter): JobRecord[] {
       (filter.cluster === undefined || record.cluster === filter.cluster) &&
       (filter.owner === undefined || record.owner === filter.owner) &&
       (filter.job_name === undefined || matches(filter.job_name, record.job_name ?? '')) &&
+      (filter.name_class === undefined || nameClass(record.job_name ?? '') === filter.name_class) &&
       (filter.host === undefined || record.host === filter.host) &&
       (filter.states === undefined || filter.states.includes(record.status)) &&
       (filter.failed !== true || succeeded(record) === false)

@@ -54,6 +54,7 @@ const anyFilter: fc.Arbitrary<RecordFilter> = fc
       owner: fc.constantFrom('alice', 'bob', 'nobody'),
       project: fc.constantFrom('genome', 'proteins', 'NONE'),
       job_name: fc.constantFrom('*', 'align', 'secret*'),
+      name_class: fc.constantFrom('align', 'secret-of-bob'),
       host: fc.constantFrom('node01'),
       failed: fc.boolean(),
     },
@@ -73,6 +74,7 @@ function expected(records: readonly JobRecord[], filter: RecordFilter, access: A
       (filter.project === undefined || record.project === filter.project) &&
       (filter.host === undefined || record.host === filter.host) &&
       (filter.failed === undefined || (record.exit_status !== 0) === filter.failed) &&
+      (filter.name_class === undefined || (record.job_name === filter.name_class && known(record))) &&
       (filter.job_name === undefined || (known(record) && (record.job_name ?? '').startsWith(name))),
   );
 }

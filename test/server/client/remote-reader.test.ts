@@ -164,6 +164,8 @@ describe('RemoteReader', () => {
       { job_id: MANY_OWNERS[3]?.job_id ?? 0 },
       { queue: 'all.q', host: 'node07', pe: 'smp', cluster: 'biology' },
       { owner: 'dave', job_name: 'sw*p' },
+      { owner: 'dave', name_class: 'sweep' },
+      { name_class: 'x&y=%#?*' },
       { states: ['running', 'lost'] as const },
       { failed: true },
       { failed: false, sampled: true },

@@ -14,6 +14,7 @@ import { basename, dirname, join } from 'node:path';
 import { setMode } from '../../../base/set-owner';
 import { untrusted } from '../../../base/trusted-path';
 import { SqliteDatabase } from '../../../native/sqlite';
+import { nameClass } from '../../../record/name-class';
 import { migrate, requireNewestSchema } from '../../migrations';
 import { networkFilesystem } from '../../network-filesystem';
 import { StoreError } from '../../store-error';
@@ -74,10 +75,16 @@ function refuseSharedWal(path: string): void {
     );
 }
 
+/** `nameClass` for our statements. */
+export const NAME_CLASS = 'name_class';
+
 function harden(db: Database): Database {
   // better-sqlite3 opens in defensive mode (SQLITE_DBCONFIG_DEFENSIVE).
   db.pragma('trusted_schema = OFF');
   db.pragma('cell_size_check = ON');
+  db.function(NAME_CLASS, { deterministic: true }, (name: unknown) =>
+    typeof name === 'string' ? nameClass(name) : null,
+  );
   return db;
 }
 

@@ -6,6 +6,7 @@ import { BOUNDS, FAILED } from '../../sums/fact-columns';
 import { dictionaryOf, groupKey } from '../../sums/grouping-sets';
 import type { Dimension } from '../../summary';
 import type { Words } from '../database/dictionary';
+import { NAME_CLASS } from '../database/open';
 
 /** A condition on `record r`, its values apart. */
 export interface Condition {
@@ -55,6 +56,14 @@ function globOf(pattern: string): string {
   return pattern.replaceAll('[', '[[]');
 }
 
+/** The kinds that a filter's jobs can be of; null: any. */
+function kindOf({ owner: whose, job_name: name, name_class: kind }: RecordFilter): NamedKind | null {
+  const owner = whose ?? null;
+  // Brackets take their meaning from signs of a pattern.
+  if (kind !== undefined) return { owner, glob: kind.replace(/[[*?]/g, '[$&]') };
+  return name === undefined ? null : { owner, glob: globOf(name.replace(/[\d?]+/g, '*')) };
+}
+
 /** As `isHostPattern` says. */
 const HOST_PATTERNS = `r.host_id IN (SELECT h.id FROM host h, json_each(@hosts) AS p WHERE h.name GLOB p.value
   OR instr(p.value, '.') = 0 AND substr(h.name, 1, instr(h.name || '.', '.') - 1) GLOB p.value)`;
@@ -76,6 +85,8 @@ export const JOB_NAME_ID = `coalesce(r.job_name_id, CASE WHEN r.pe_task_id IS NO
 const NAMED_LIKE = `${JOB_NAME_ID} IN (SELECT n.id FROM job_name n WHERE n.name GLOB @job_name)`;
 /** The same of one owner's records: a store may have millions of names, of which they have few. */
 const OWN_NAMED_LIKE = `(SELECT n.name FROM job_name n WHERE n.id = ${JOB_NAME_ID}) GLOB @job_name`;
+
+const OF_CLASS = `${NAME_CLASS}((SELECT n.name FROM job_name n WHERE n.id = ${JOB_NAME_ID})) = @name_class`;
 
 const DIMENSION_COLUMNS = ['owner', 'project', 'queue', 'host'] as const;
 
@@ -121,6 +132,10 @@ export function conditionOf(filter: RecordFilter, words: Words): Condition | nul
       more(`${JOB_NAME_ID} = @job_name_id`, 'job_name_id', id);
       sparse ??= rolledKey(words, 'job_name', filter.job_name);
     }
+  if (filter.name_class !== undefined) {
+    more(OF_CLASS, 'name_class', filter.name_class);
+    sparse ??= rolledKey(words, 'job_name', filter.name_class);
+  }
   if (filter.states !== undefined) {
     const names = filter.states.map((_state, index) => `@state${index}`);
     parts.push(`r.status IN (${names.join(', ')})`);
@@ -137,9 +152,6 @@ export function conditionOf(filter: RecordFilter, words: Words): Condition | nul
     index:
       filter.job_id !== undefined ? 'record_by_job' : filter.owner !== undefined ? 'record_by_owner' : 'record_by_time',
     sparse,
-    kind:
-      filter.job_name === undefined
-        ? null
-        : { owner: filter.owner ?? null, glob: globOf(filter.job_name.replace(/[\d?]+/g, '*')) },
+    kind: kindOf(filter),
   };
 }
