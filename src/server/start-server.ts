@@ -8,7 +8,7 @@ import { newMetricsAnswers } from './accounting/metrics-answers';
 import { AnswerCache } from './http/answer-cache';
 import { RenderTurns } from './http/render-turns';
 import type { AccessSettings } from './access/access-settings';
-import { callerKey, accessOf } from './access/caller';
+import { accessOf, callerKey, countedUid } from './access/caller';
 import { Sessions } from './access/sessions';
 import { resolveSession } from './access/signed-in';
 import { dispatcher } from './http/dispatch';
@@ -85,7 +85,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   const { access: accessSettings = () => settings } = options;
   const tokens = new Tokens(() => accessSettings().serve_tokens);
   const names = options.names ?? newUserNames();
-  const sessions = new Sessions();
+  const sessions = new Sessions(names);
   const rules = { tokens, names, sessions, projectsOf: newProjectsOf(accounting, now) };
   const { wantPending = () => Promise.resolve(), inbox = () => null } = options;
   const listening = new Listening(options.addresses, log);
@@ -111,7 +111,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   const answer: Answer = async (request, from, gone) => {
     const { caller, signedIn } = await resolveSession(from, rules, now());
     const access = await accessOf(caller, { ...rules, settings: accessSettings() });
-    const requester = { key: callerKey(caller), gone };
+    const requester = { key: await callerKey(caller, names), gone };
     return answerOf(request, { access, site, now: now(), peer: from.uid, signedIn, requester });
   };
 
@@ -136,7 +136,13 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   };
   try {
     await listening.begin(({ kind }) =>
-      createHttpServer({ answer, uidOf: kind === 'tcp' ? () => null : uidOf, isOwnName, log }),
+      createHttpServer({
+        answer,
+        uidOf: kind === 'tcp' ? () => null : uidOf,
+        countedUid: (uid) => countedUid(uid, names),
+        isOwnName,
+        log,
+      }),
     );
   } catch (error) {
     await stop();

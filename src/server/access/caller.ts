@@ -17,9 +17,23 @@ export interface Caller {
   readonly address?: string | undefined;
 }
 
+/**
+ * For whom all users count together whom the name service does not know: a user namespace gives one person thousands of
+ * uids. No user has this one.
+ */
+export const UNKNOWN_UID = -1;
+
+/** Root and the server's own user need no name. */
+export const isOwnUid = (uid: number): boolean => uid === 0 || uid === process.getuid?.();
+
+/** The uid for which a user's connections, requests and sessions count. */
+export async function countedUid(uid: number, names: Pick<UserNames, 'user'>): Promise<number> {
+  return isOwnUid(uid) || (await names.user(uid)) !== null ? uid : UNKNOWN_UID;
+}
+
 /** Whose turn a request is: the user's, else the token's (a bad one gets no turn), else the host's. */
-export function callerKey({ uid, authorization, address }: Caller): string {
-  if (uid !== null) return `uid ${uid}`;
+export async function callerKey({ uid, authorization, address }: Caller, names: UserNames): Promise<string> {
+  if (uid !== null) return `uid ${await countedUid(uid, names)}`;
   const token = bearerToken(authorization);
   return token === null ? `host ${hostAddress(address ?? '')}` : `token ${token}`;
 }

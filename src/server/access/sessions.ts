@@ -1,5 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { HOUR_MS } from '../../base/units';
+import { countedUid } from './caller';
+import type { UserNames } from './name-service';
 
 /** Who has signed in: a user of this system, or the holder of a token. */
 export type Credential = { readonly uid: number } | { readonly token: string };
@@ -51,9 +53,6 @@ class Secrets<T> {
   }
 }
 
-const holderOf = (credential: Credential): string =>
-  'uid' in credential ? `uid ${credential.uid}` : `token ${credential.token}`;
-
 const digest = (name: string): string => createHash('sha256').update(name).digest('base64');
 
 /**
@@ -64,9 +63,12 @@ export class Sessions {
   readonly #sessions = new Secrets<Credential>(SESSION_MS, SESSIONS_EACH);
   readonly #invitations = new Secrets<number>(INVITATION_MS, INVITATIONS_EACH);
 
+  constructor(private readonly names: UserNames) {}
+
   /** Begins a session; its secret goes into the cookie. */
-  open(credential: Credential, now: number): { readonly secret: string; readonly seconds: number } {
-    return { secret: this.#sessions.add(credential, holderOf(credential), now), seconds: SESSION_MS / 1000 };
+  async open(credential: Credential, now: number): Promise<{ readonly secret: string; readonly seconds: number }> {
+    const holder = await this.#holderOf(credential);
+    return { secret: this.#sessions.add(credential, holder, now), seconds: SESSION_MS / 1000 };
   }
 
   /** null: there is none, or it is over. */
@@ -79,8 +81,9 @@ export class Sessions {
   }
 
   /** A code with which a user may sign in once, within some minutes. */
-  invite(uid: number, now: number): { readonly code: string; readonly seconds: number } {
-    return { code: this.#invitations.add(uid, holderOf({ uid }), now), seconds: INVITATION_MS / 1000 };
+  async invite(uid: number, now: number): Promise<{ readonly code: string; readonly seconds: number }> {
+    const holder = await this.#holderOf({ uid });
+    return { code: this.#invitations.add(uid, holder, now), seconds: INVITATION_MS / 1000 };
   }
 
   /** Whom a code is for; null: it has been used, or its time is over. */
@@ -93,5 +96,9 @@ export class Sessions {
     const uid = this.#invitations.get(code, now);
     this.#invitations.remove(code);
     return uid;
+  }
+
+  async #holderOf(credential: Credential): Promise<string> {
+    return 'uid' in credential ? `uid ${await countedUid(credential.uid, this.names)}` : `token ${credential.token}`;
   }
 }

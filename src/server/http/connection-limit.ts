@@ -1,12 +1,19 @@
 import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { MIB } from '../../base/units';
+import { isOwnUid, UNKNOWN_UID } from '../access/caller';
 import { HttpProblem } from './http-problem';
 
+/** All together. */
+export const MOST_CONNECTIONS = 1024;
+/** Of them, for root and the server's own user alone. */
+const KEPT = 64;
 /** Connections of one uid, or of another host, that are answered; a few more get an error, the rest are closed. */
 const MOST_OF_USER = 32;
 const MOST_OF_HOST = 256;
 const MOST_REFUSED_EACH = 32;
+/** Connections of users who are looked up at a time. What comes beyond counts as of users whom nobody knows. */
+const MOST_LOOKED_UP = 64;
 /** ms in which a connection that is refused may ask, to hear why. */
 const REFUSED_MS = 2000;
 /** Requests sent ahead on one connection. Our own clients send one. */
@@ -19,12 +26,33 @@ const MOST_UNREAD_BYTES = 128 * MIB;
 
 /** Counts the connections of each uid over a unix socket, and of each host, so that none takes those of all others. */
 export class ConnectionLimit {
+  /** Users whom the name service knows: no more than it has, and never those who come in any number. */
+  readonly #known = new Set<number>();
+  readonly #lookedUp = new WeakMap<Socket, Promise<void>>();
+  #lookups = 0;
+  #users = 0;
   readonly #open = new Map<number | string, number>();
   /** How many are answered, by those that are not. */
   readonly #refused = new WeakMap<Socket, number>();
   readonly #underWay = new WeakMap<Socket, number>();
   readonly #whose = new WeakMap<Socket, number | string>();
   readonly #unread = new Map<number | string | Socket, number>();
+
+  /** `countedUid`: for whom a user's connections count; UNKNOWN_UID for all whom nobody knows. */
+  constructor(private readonly countedUid: (uid: number) => Promise<number>) {}
+
+  /** Takes in a new connection of a user, as soon as it is known for whom it counts. */
+  admitUser(socket: Socket, uid: number): void {
+    if (this.#users >= MOST_CONNECTIONS - KEPT && !isOwnUid(uid)) {
+      socket.destroy();
+      return;
+    }
+    this.#users++;
+    socket.once('close', () => this.#users--);
+    if (isOwnUid(uid) || this.#known.has(uid)) this.admit(socket, uid);
+    else if (this.#lookups >= MOST_LOOKED_UP) this.admit(socket, UNKNOWN_UID);
+    else this.#lookedUp.set(socket, this.#lookUp(socket, uid));
+  }
 
   /** Takes in a new connection of a user (uid) or of a host (its address). */
   admit(socket: Socket, who: number | string): void {
@@ -43,8 +71,9 @@ export class ConnectionLimit {
     socket.once('close', () => clearTimeout(timer));
   }
 
-  /** Throws HttpProblem for a request on a connection that is one too many. */
-  check(socket: Socket): void {
+  /** Rejects with HttpProblem for a request on a connection that is one too many. */
+  async check(socket: Socket): Promise<void> {
+    await this.#lookedUp.get(socket);
     const most = this.#refused.get(socket);
     if (most !== undefined)
       throw new HttpProblem(503, `you have ${most} connections here already; close some, or ask again`, {
@@ -77,6 +106,14 @@ export class ConnectionLimit {
       if (left > 0) this.#unread.set(who, left);
       else this.#unread.delete(who);
     });
+  }
+
+  async #lookUp(socket: Socket, uid: number): Promise<void> {
+    this.#lookups++;
+    const who = await this.countedUid(uid).catch(() => UNKNOWN_UID);
+    this.#lookups--;
+    if (who === uid) this.#known.add(uid);
+    if (!socket.destroyed) this.admit(socket, who);
   }
 
   #leave(who: number | string): void {

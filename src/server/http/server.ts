@@ -3,7 +3,7 @@ import type { Socket } from 'node:net';
 import { reasonOf } from '../../base/user-error';
 import type { Caller } from '../access/caller';
 import { sessionCookie } from '../access/signed-in';
-import { ConnectionLimit } from './connection-limit';
+import { ConnectionLimit, MOST_CONNECTIONS } from './connection-limit';
 import type { Request } from './dispatch';
 import { hostAddress, LOOPBACK } from './host-header';
 import { HttpProblem, problemBody } from './http-problem';
@@ -18,6 +18,8 @@ interface HttpOptions {
   readonly answer: Answer;
   /** Who is at the other end, by the connection itself; null: unknown (TCP). */
   readonly uidOf: (socket: Socket) => number | null;
+  /** The uid for which a user's connections count. */
+  readonly countedUid: (uid: number) => Promise<number>;
   /** Whether a server on this address goes by this `Host`. */
   readonly isOwnName: (host: string, localAddress: string) => Promise<boolean>;
   readonly log: (line: string) => void;
@@ -50,7 +52,6 @@ const HEADERS_MS = 10_000;
 const REQUEST_MS = 15_000;
 /** ms without a byte in either direction. */
 const IDLE_MS = 30_000;
-const MOST_CONNECTIONS = 1024;
 /** Requests on one connection. */
 const REQUESTS_EACH = 10_000;
 
@@ -124,7 +125,7 @@ async function respond(request: IncomingMessage, response: ServerResponse, optio
   // A body is read and thrown away, so that the connection stays of use.
   if (method !== 'POST') request.resume();
   try {
-    options.limit.check(socket);
+    await options.limit.check(socket);
     await checkHost(request, options);
     const reply = await options.answer(
       { method, target: request.url ?? '', headers, body: () => readBody(request) },
@@ -155,7 +156,7 @@ async function respond(request: IncomingMessage, response: ServerResponse, optio
 
 /** A server that does not listen yet. */
 export function createHttpServer(options: HttpOptions): Server {
-  const limit = new ConnectionLimit();
+  const limit = new ConnectionLimit(options.countedUid);
   const parts: ServerParts = { ...options, limit, closedSignalOf: closedSignals() };
   const server = createServer(
     {
@@ -187,10 +188,11 @@ export function createHttpServer(options: HttpOptions): Server {
   server.setTimeout(IDLE_MS);
   server.on('clientError', refuse);
   server.on('connection', (socket) => {
-    const { remoteAddress } = socket;
-    const who = options.uidOf(socket) ?? (remoteAddress === undefined ? null : hostAddress(remoteAddress));
+    const uid = options.uidOf(socket);
+    const host = socket.remoteAddress === undefined ? null : hostAddress(socket.remoteAddress);
+    if (uid !== null) limit.admitUser(socket, uid);
     // A proxy on this host has everybody's connections.
-    if (who !== null && who !== LOOPBACK) limit.admit(socket, who);
+    else if (host !== null && host !== LOOPBACK) limit.admit(socket, host);
   });
   return server;
 }

@@ -145,9 +145,12 @@ const first = Array.from({ length: Number(count) }, () => {
 describe('connections of one user', () => {
   it('are 32 at a time, and leave room for those of others', { skip: notRoot }, async (t) => {
     const site = await startTestSite(t);
-    const [program = '', ...become] = asUser(NOBODY);
     /** The program with so many connections, and what it said when none of them was undecided any more. */
-    const connected = async (count: number): Promise<{ readonly child: ChildProcess; readonly said: string }> => {
+    const connected = async (
+      count: number,
+      uid = NOBODY,
+    ): Promise<{ readonly child: ChildProcess; readonly said: string }> => {
+      const [program = '', ...become] = asUser(uid);
       const words = [...become, process.execPath, '-e', MANY_CONNECTIONS, site.socket, String(count)];
       const child = spawn(program, words, { stdio: ['ignore', 'pipe', 'inherit'] });
       t.after(() => child.kill('SIGKILL'));
@@ -169,6 +172,9 @@ describe('connections of one user', () => {
       assert.match(one.said, /\{"open":0,"closed":1\}/);
       ({ said } = one);
     }
+    // Nobody knows them: they may all be sub-uids of one user.
+    for (const uid of [100_000, 100_001]) assert.match((await connected(40, uid)).said, /\{"open":0,"closed":40\}/);
+    assert.match((await connected(1, 1001)).said, /\{"open":1,"closed":0\}/);
     const others: Got[] = await Promise.all(
       Array.from({ length: 32 }, () => ask({ socketPath: site.socket }, { path: '/qhost' })),
     );

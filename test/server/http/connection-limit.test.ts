@@ -1,9 +1,16 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { IncomingMessage, ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
 import { describe, it, type TestContext } from 'node:test';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { ConnectionLimit } from '../../../src/server/http/connection-limit';
+import { UNKNOWN_UID } from '../../../src/server/access/caller';
 import { HttpProblem } from '../../../src/server/http/http-problem';
+
+/** Knows the users below 100,000. */
+const newLimit = (): ConnectionLimit =>
+  new ConnectionLimit((uid) => Promise.resolve(uid < 100_000 ? uid : UNKNOWN_UID));
 
 function admitted(t: TestContext, limit: ConnectionLimit, who: number | string): Socket {
   const socket = new Socket();
@@ -17,26 +24,75 @@ describe('ConnectionLimit', () => {
     ['user', 32, 1001, 1002],
     ['host', 256, '192.0.2.1', '192.0.2.2'],
   ] as const)
-    it(`refuses connection ${most + 1} of one ${name}, and takes in those of another`, (t) => {
-      const limit = new ConnectionLimit();
+    it(`refuses connection ${most + 1} of one ${name}, and takes in those of another`, async (t) => {
+      const limit = newLimit();
       const first = Array.from({ length: most }, () => admitted(t, limit, who));
-      for (const one of first) limit.check(one);
+      for (const one of first) await limit.check(one);
       const more = Array.from({ length: 32 }, () => admitted(t, limit, who));
       for (const one of more)
-        assert.throws(
-          () => limit.check(one),
+        await assert.rejects(
+          limit.check(one),
           (error) => error instanceof HttpProblem && error.message.startsWith(`you have ${most} connections here`),
         );
       assert.equal(admitted(t, limit, who).destroyed, true);
-      limit.check(admitted(t, limit, other));
+      await limit.check(admitted(t, limit, other));
     });
+});
+
+describe('connections of users', () => {
+  /** One after the other, as the system hands them over. */
+  const connections = async (
+    t: TestContext,
+    limit: ConnectionLimit,
+    uids: readonly number[],
+  ): Promise<readonly Socket[]> => {
+    const sockets: Socket[] = [];
+    for (const uid of uids) {
+      const socket = new Socket();
+      t.after(() => socket.destroy());
+      limit.admitUser(socket, uid);
+      sockets.push(socket);
+      await nextTurn();
+    }
+    return sockets;
+  };
+  const uidsFrom = (first: number, count: number): readonly number[] =>
+    Array.from({ length: count }, (_, index) => first + index);
+  const answered = async (limit: ConnectionLimit, sockets: readonly Socket[]): Promise<number> => {
+    const checks = await Promise.allSettled(sockets.map((socket) => limit.check(socket)));
+    return checks.filter(({ status }, index) => status === 'fulfilled' && sockets[index]?.destroyed === false).length;
+  };
+
+  it('whom nobody knows are those of one user, and none keeps out a user who is known', async (t) => {
+    const found = new AbortController();
+    const limit = new ConnectionLimit(async (uid) => {
+      if (uid < 100_000) return uid;
+      if (!found.signal.aborted) await once(found.signal, 'abort');
+      return UNKNOWN_UID;
+    });
+    await connections(t, limit, [1001]);
+    const unknown = await connections(t, limit, uidsFrom(100_000, 1500));
+    assert.equal(await answered(limit, await connections(t, limit, [1001, 0])), 2);
+    found.abort();
+    assert.equal(await answered(limit, unknown), 32);
+    assert.equal(await answered(limit, await connections(t, limit, uidsFrom(2000, 60))), 60);
+  });
+
+  it('leave some for root and the server’s own user', async (t) => {
+    const limit = newLimit();
+    let taken = 0;
+    for (const uid of uidsFrom(1000, 40))
+      taken += await answered(limit, await connections(t, limit, new Array<number>(32).fill(uid)));
+    assert.equal(taken, 1024 - 64);
+    assert.equal(await answered(limit, await connections(t, limit, [5000, 0, process.getuid?.() ?? 0])), 2);
+  });
 });
 
 describe('answers that are not read', () => {
   const MIB = 2 ** 20;
 
   it('are refused to one who has much of them already, until some are read', (t) => {
-    const limit = new ConnectionLimit();
+    const limit = newLimit();
     const socket = admitted(t, limit, 1001);
     const answer = (): ServerResponse => new ServerResponse(new IncomingMessage(socket));
     const first = answer();

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { Sessions } from '../../../src/server/access/sessions';
 import { ordinary } from '../../report/sample-records';
-import { ask, NOW, startTestSite, type Got, type TestSite, type TestSiteOptions } from '../test-site';
+import { ask, NOW, startTestSite, testNames, type Got, type TestSite, type TestSiteOptions } from '../test-site';
 import { temporaryDirectory } from '../../support/temporary-directory';
 
 const TOKEN = 'a-token-of-this-site';
@@ -124,25 +124,26 @@ describe('signing in by a link of the shell', () => {
 });
 
 describe('Sessions', () => {
-  it('keeps an invitation for five minutes', () => {
-    const sessions = new Sessions();
-    const { code, seconds } = sessions.invite(1001, NOW);
+  it('keeps an invitation for five minutes', async () => {
+    const sessions = new Sessions(testNames);
+    const { code, seconds } = await sessions.invite(1001, NOW);
     assert.equal(seconds, 300);
     assert.equal(sessions.invited(code, NOW + 299_999), 1001);
     assert.equal(sessions.redeem(code, NOW + 300_000), null);
   });
 
-  it('takes nothing from a user for what others open: of each, the oldest give way', () => {
-    const sessions = new Sessions();
-    const alice = sessions.open({ uid: 1001 }, NOW).secret;
-    const { code } = sessions.invite(1001, NOW);
+  it('takes nothing from a user for what others open: of each, the oldest give way', async () => {
+    const sessions = new Sessions(testNames);
+    const { secret: alice } = await sessions.open({ uid: 1001 }, NOW);
+    const { code } = await sessions.invite(1001, NOW);
     const ofBob: string[] = [];
     const codesOfBob: string[] = [];
     const ofToken: string[] = [];
     for (let one = 0; one < 20_000; one++) {
-      ofBob.push(sessions.open({ uid: 1002 }, NOW).secret);
-      codesOfBob.push(sessions.invite(1002, NOW).code);
-      ofToken.push(sessions.open({ token: TOKEN }, NOW).secret);
+      // Sub-uids of bob, whom nobody knows.
+      ofBob.push((await sessions.open({ uid: 100_000 + one }, NOW)).secret);
+      codesOfBob.push((await sessions.invite(100_000 + one, NOW)).code);
+      ofToken.push((await sessions.open({ token: TOKEN }, NOW)).secret);
     }
     assert.deepEqual(sessions.credentialOf(alice, NOW), { uid: 1001 });
     assert.equal(sessions.redeem(code, NOW), 1001);

@@ -2,7 +2,7 @@ import { cookieFor } from '../../access/signed-in';
 import type { Credential } from '../../access/sessions';
 import { HttpProblem } from '../../http/http-problem';
 import { queryName, type Parameters } from '../../routes/parameter';
-import { route, type Route, type RouteAnswer, type RouteRequest, type Site } from '../../routes/route';
+import { route, type Route, type RouteRequest, type Site } from '../../routes/route';
 import { html, type Html } from '../html';
 import { HTML_TYPE, section } from '../layout';
 import { pageRoute, redirect } from '../page';
@@ -69,7 +69,7 @@ function credentialOf({ site, form, now }: RouteRequest<Parameters>): Credential
   return { token };
 }
 
-function postRoute(path: string, description: string, answer: (asked: RouteRequest<Parameters>) => RouteAnswer): Route {
+function postRoute(path: string, description: string, answer: Route['answer']): Route {
   return route({
     path,
     method: 'POST',
@@ -80,11 +80,11 @@ function postRoute(path: string, description: string, answer: (asked: RouteReque
   });
 }
 
-const signIn = postRoute('/sign-in', 'begins a session', (asked) => {
+const signIn = postRoute('/sign-in', 'begins a session', async (asked) => {
   const { site, now, signedIn } = asked;
   const credential = credentialOf(asked);
   if (signedIn !== null) site.sessions.close(signedIn.secret);
-  const { secret, seconds } = site.sessions.open(credential, now);
+  const { secret, seconds } = await site.sessions.open(credential, now);
   return redirect('/', cookie(site, secret, seconds));
 });
 
