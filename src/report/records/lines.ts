@@ -45,6 +45,9 @@ export function toLines(records: readonly JobRecord[], sort: RecordSort): Record
   );
 }
 
+/** "2026-11-20T12:02:11": a spool directory may have microseconds of the submission, the accounting line has seconds. */
+const TO_THE_SECOND = 19;
+
 /** A line per job, its tasks and runs together, largest or latest first. */
 export function toJobLines(records: readonly JobRecord[], sort: RecordSort): RecordLine[] {
   const submissions = records.every(({ pe_task_id: task }) => task === null)
@@ -56,7 +59,7 @@ export function toJobLines(records: readonly JobRecord[], sort: RecordSort): Rec
   const jobs = groupBy(records, (record) => {
     const { cluster, job_id: job, pe_task_id: task } = record;
     const submitted = task === null ? record.submitted_at : submissionOf(record, submissions?.get(`${cluster} ${job}`));
-    return [cluster, job, submitted ?? ''].join(' ');
+    return [cluster, job, submitted?.slice(0, TO_THE_SECOND) ?? ''].join(' ');
   });
   return largestFirst(
     [...jobs.values()].flatMap(([first, ...rest]) => (first === undefined ? [] : [[first, ...rest] as const])),

@@ -32,7 +32,8 @@ type Newest = readonly [
 const ofJobs = ({ sql }: Condition): string =>
   `FROM record r INDEXED BY record_by_job WHERE r.job_id IN (SELECT value FROM json_each(@jobs))
   AND r.counted_at >= @since AND r.counted_at < @until${sql}`;
-const JOB = 'r.cluster_id, r.job_id, r.submitted_at';
+/** A spool directory may have microseconds of the submission, the accounting line whole seconds. */
+const JOB = 'r.cluster_id, r.job_id, r.submitted_at / 1000';
 
 /** As `isBusyKnown` and `unusedByteSeconds` (job-line.ts) say. */
 const BUSY = 'r.cpu_ms IS NOT NULL AND r.wallclock_ms > 0';
@@ -85,6 +86,7 @@ export const endsQuery = (condition: Condition): string =>
 /** A job, and one of its records. */
 type Chosen = readonly [cluster: number, job: number, submitted: number | null, id: number, value: number];
 
+/** `submitted`: seconds. */
 const keyOf = ([cluster, job, submitted]: readonly [number, number, number | null, ...unknown[]]): string =>
   `${cluster} ${job} ${submitted ?? ''}`;
 
@@ -120,7 +122,7 @@ function newestJobs(
       before = row;
       if (isMaster === 0 && keys.size < most) return null;
       if (!isSame && keys.size < most) {
-        keys.add(keyOf(row));
+        keys.add(keyOf([cluster, job, submitted_at === null ? null : Math.trunc(submitted_at / 1000)]));
         numbers.add(job);
       }
       if (!wanted.waits || isMaster === 0 || submitted_at === null || started_at === null) continue;

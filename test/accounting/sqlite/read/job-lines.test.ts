@@ -63,7 +63,7 @@ function recordsOf(
     return job(fields.job_id, ended, {
       ...fields,
       run_id: `0badcafe.${index}.1`,
-      submitted_at: iso(T0 - 10 * HOUR),
+      submitted_at: iso(T0 - 10 * HOUR + 300 * (index % 3)),
       started_at: iso(ended - HOUR),
       ended_at: hasEnded ? iso(ended) : null,
       peak_rss: peak === null ? null : bracketOf(peak * 100 + index),
@@ -121,6 +121,18 @@ describe('jobLineOf', () => {
 });
 
 describe('jobLines of SQLite', () => {
+  it('has one line of an array of which some submissions are known in whole seconds', async () => {
+    const task = (id: number, submitted: number): JobRecord =>
+      job(1, T0 - id * HOUR, {
+        task_id: id,
+        submitted_at: iso(T0 - 10 * HOUR + submitted),
+        run_id: `0badcafe.${id}.1`,
+      });
+    const records = [task(1, 654), task(2, 0)];
+    const found = await (await storeOf(records)).jobLines?.(QUERY, WANTED);
+    assert.deepEqual([found?.lines.map(({ tasks }) => tasks), toJobLines(records, 'time').length], [[2], 1]);
+  });
+
   it('adds up to the same as the records themselves', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(part, { minLength: 1, maxLength: 12 }), async (parts) => {
