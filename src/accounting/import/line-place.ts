@@ -34,7 +34,7 @@ export interface LinePlace {
   readonly nextEndMs: number | null;
 }
 
-/** `head`: hash of how the file begins. Before the first line of a job that started only the file has one. */
+/** `head`: hash of the file's first line of a job. Before the first line of a job that started only the file has one. */
 export function beginOfFile(head: string, nextEndMs: number | null = null): LinePlace {
   return { after: `0.${head.slice(0, 8)}`, others: 0, nextEndMs };
 }

@@ -11,6 +11,9 @@ const LINES = 1000;
 
 const NEWLINE = 0x0a;
 
+/** Comments, then the first line of a job, whole or as much of it as there is. */
+const FIRST_LINE = /^(?:#.*\n)*(.*)/;
+
 /** When the first job that started, by whole lines at the beginning of a file, ended (ms); null: there is none. */
 function firstEnd(head: Buffer): number | null {
   const read = accountingReader();
@@ -35,9 +38,10 @@ async function placeAfter(file: AccountingFile, begin: FilePlace, until: number)
   return place.offset === until ? place : null;
 }
 
-/** Where a file that begins with `head` begins. */
+/** Where a file that begins with `head` begins: the same however far it has grown. */
 export function beginPlace(head: Buffer): FilePlace {
-  return { ...beginOfFile(hashOf(head), firstEnd(head)), offset: 0, tail: new Uint8Array() };
+  const [, first = ''] = FIRST_LINE.exec(head.toString('latin1')) ?? [];
+  return { ...beginOfFile(hashOf(Buffer.from(first, 'latin1')), firstEnd(head)), offset: 0, tail: new Uint8Array() };
 }
 
 /**

@@ -139,6 +139,18 @@ describe('importFile', () => {
       assert.deepEqual([await tries(), await count()], [9, 15]);
     }));
 
+  it('counts a job that never started once, where its file began so and was short when it was first read', () =>
+    place(async ({ directory, file, take, store, count }) => {
+      writeFileSync(file, HEADER + failedLine(900) + failedLine(900) + sampleLine(1));
+      assertTaken(await take(), 3);
+      appendFileSync(file, sampleLines(2, 40));
+      assertTaken(await take(), 40);
+      const edited = join(directory, 'edited');
+      writeFileSync(edited, HEADER + failedLine(900) + failedLine(900) + sampleLines(1, 30) + sampleLines(51, 2));
+      assertTaken({ ...(await take(edited)), unchanged: 0 }, 2);
+      assert.deepEqual([(await store.job({ job_id: 900, all: true })).records.length, await count()], [2, 45]);
+    }));
+
   it("takes both forms of Open Cluster Scheduler's file, and counts each line once", () =>
     place(async ({ directory, file, take, store, count }) => {
       const common = { owner: 'alice', group: 'users', account: 'sge', qname: 'all.q', hostname: 'ge1', slots: 1 };
