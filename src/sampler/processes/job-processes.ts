@@ -1,4 +1,5 @@
 import { processesIn } from '../../sources/job/job-cgroup';
+import { ticksAt } from '../../sources/proc/clock';
 import { listsChildren, ProcessFiles, type DescriptorBudget } from '../../sources/proc/process-files';
 import { isDead, type Stat } from '../../sources/proc/stat';
 import { isBeingKilled, realUid } from '../../sources/proc/status';
@@ -113,7 +114,7 @@ export class JobProcesses {
       if (stat?.startTicks !== startTicks || isDead(stat)) continue;
       if (stat.exiting || (files.status(isBeingKilled) ?? false)) return true;
     }
-    for (const pid of this.lineage?.living() ?? []) if (this.hasEnded(pid)) return true;
+    for (const pid of this.lineage?.living().keys() ?? []) if (this.hasEnded(pid)) return true;
     return false;
   }
 
@@ -175,7 +176,7 @@ export class JobProcesses {
     if (this.rootPid !== null) this.claim(this.rootPid, 'tree', atMs);
     if (this.ownCgroup !== null) for (const pid of processesIn(this.ownCgroup)) this.claim(pid, 'cgroup', atMs);
     if (this.childrenListed) this.walkTree(atMs, scanAll);
-    for (const pid of this.lineage?.living() ?? []) this.claim(pid, 'events', atMs);
+    for (const pid of this.lineage?.living().keys() ?? []) this.claim(pid, 'events', atMs);
     // Only what nothing else has found is left to the group.
     if (scanAll || !this.childrenListed) this.scanMachine(atMs);
   }
@@ -236,8 +237,7 @@ export class JobProcesses {
     const byGroup = carriesGroup(files, rules.group);
     // The machine may have been looked at a while ago: the number may be another's by now.
     const below = way === 'tree' && (parent === null || stat.ppid === parent);
-    // An event may have been missed.
-    const told = way === 'events' && (rules.group === null || byGroup);
+    const told = way === 'events' && this.wasHeard(pid, stat);
     const byTree = way === 'cgroup' || below || told || (byGroup && stat.ppid === rules.shepherdPid);
     if (!byTree && !(byGroup && this.runsAsOwner(files))) {
       files.close();
@@ -270,6 +270,12 @@ export class JobProcesses {
     if (rules.group !== null && byTree && !byGroup) this.counts.treeOnly++;
     if (!byTree) this.counts.groupOnly++;
     return process;
+  }
+
+  /** Its end may have been missed, or not be settled yet: another process that has its number by now started later. */
+  private wasHeard(pid: number, { startTicks }: Stat): boolean {
+    const forkedAt = this.lineage?.living().get(pid)?.forkedAt ?? null;
+    return forkedAt !== null && startTicks <= ticksAt(forkedAt);
   }
 
   /** Group ids are re-used: what is left of another user's job may carry this one's, and fork after this one began. */

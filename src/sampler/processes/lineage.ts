@@ -46,6 +46,8 @@ interface EndedProcess {
 }
 
 interface Member {
+  /** Microseconds of the monotonic clock; null: its fork was not heard. */
+  readonly forkedAt: number | null;
   executed: boolean;
   sampled: boolean;
 }
@@ -78,7 +80,8 @@ export class Lineage {
   ) {
     this.knownUntil = elsewhere;
     this.upper = new UpperEnds(saved?.upper);
-    for (const { pid, executed, sampled } of saved?.members ?? []) this.members.set(pid, { executed, sampled });
+    for (const { pid, executed, sampled } of saved?.members ?? [])
+      this.members.set(pid, { forkedAt: null, executed, sampled });
     this.sums = { ...(saved?.totals.sums ?? eachField(0)) };
     this.processes = saved?.totals.processes ?? 0;
     this.ended = saved?.totals.ended ?? 0;
@@ -144,8 +147,8 @@ export class Lineage {
   }
 
   /** The processes that live, by the events. */
-  living(): Iterable<number> {
-    return this.members.keys();
+  living(): ReadonlyMap<number, Pick<Member, 'forkedAt'>> {
+    return this.members;
   }
 
   totals(): LineageTotals {
@@ -173,7 +176,7 @@ export class Lineage {
     const forked = new Set(events.map((event) => (event.kind === 'fork' ? event.child : 0)));
     for (const { pid, forkedNoExec } of sweep.readings) {
       if (this.members.has(pid) || forked.has(pid)) continue;
-      this.members.set(pid, { executed: !forkedNoExec, sampled: true });
+      this.members.set(pid, { forkedAt: null, executed: !forkedNoExec, sampled: true });
       if (this.elsewhere === 0) this.processes++;
       adopted.push(pid);
     }
@@ -189,7 +192,7 @@ export class Lineage {
       if (members.has(event.parent) || event.child === this.rootPid) {
         // The fork of one that was adopted may come in afterwards.
         if (!members.has(event.child)) this.processes++;
-        members.set(event.child, { executed: false, sampled: false });
+        members.set(event.child, { forkedAt: event.at, executed: false, sampled: false });
       }
       return null;
     }

@@ -19,6 +19,15 @@ export function uptimeSeconds(procRoot = '/proc'): number {
   return Number.parseFloat(readFileSync(`${procRoot}/uptime`, 'latin1'));
 }
 
+/**
+ * A moment of the monotonic clock (µs) in clock ticks after boot, rather one too many than too few: that clock stands still
+ * while the machine is suspended, which here counts as before that moment.
+ */
+export function ticksAt(us: number): number {
+  const now = monotonicUs();
+  return Math.floor((uptimeSeconds() + (us - now) / 1e6) * TICKS_PER_SECOND) + 1;
+}
+
 /** Both clocks are read again where more than this lay between. */
 const NEAR_MS = 5;
 

@@ -7,6 +7,8 @@ import { createInterface } from 'node:readline';
 import { describe, it } from 'node:test';
 import { JobProcesses, SAVED_PROCESSES, type ClaimRules } from '../../../src/sampler/processes/job-processes';
 import type { TickReadings } from '../../../src/sampler/processes/tick';
+import { monotonicUs, ticksAt } from '../../../src/sources/proc/clock';
+import { ProcessFiles } from '../../../src/sources/proc/process-files';
 import { startTicksOf } from '../../../src/sampler/job/pid-file';
 import { procTree, type ProcTree } from '../proc-tree';
 import { notRoot } from '../../support/qmemacct';
@@ -222,6 +224,55 @@ describe('which processes are the job’s', () => {
     const readings = processes.tick(Date.now(), true, () => false);
     assert.deepEqual(pids(readings), [first.pid, own]);
     assert.deepEqual(readings.strangers, [strange]);
+  });
+
+  it('those whose fork was heard, without the group, too, but none that has got such a number since', () => {
+    const job = newJob();
+    const at = monotonicUs();
+    const start = ticksAt(at);
+    job.tree.set(200, { ppid: 1, start: start - 2 });
+    job.tree.set(201, { ppid: 1, start: start + 20 });
+    job.tree.set(202, { ppid: 1, start: start - 2 });
+    job.tree.set(203, { ppid: 1, start: start + 20, groups: [GROUP] });
+    const heard = [200, 201, 202, 203, 204].map((pid) => [pid, { forkedAt: pid === 202 ? null : at }] as const);
+    job.processes.lineage = { living: () => new Map(heard) };
+    assert.deepEqual(pids(job.tick(0)), [ROOT, 200, 203]);
+    assert.deepEqual(job.processes.counts, { seen: 3, treeOnly: 1, groupOnly: 1 });
+  });
+
+  it('in the real /proc, too, one that has left the tree and the group', async (t) => {
+    const before = monotonicUs();
+    const child = spawn('/bin/sh', ['-c', '(sleep 600 > /dev/null & echo $!); exec sleep 600'], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    t.after(() => child.kill('SIGKILL'));
+    const orphan = Number((await createInterface({ input: child.stdout })[Symbol.asyncIterator]().next()).value);
+    t.after(() => process.kill(orphan, 'SIGKILL'));
+    const rootPid = child.pid ?? 0;
+    const first = new ProcessFiles(rootPid, { left: 0 });
+    await until(() => first.children(true).length === 0);
+    for (const [forkedAt, found] of [
+      [monotonicUs(), [rootPid, orphan]],
+      [before - 1e6, [rootPid]],
+    ] as const) {
+      const processes = new JobProcesses(
+        {
+          procRoot: '/proc',
+          shepherdPid: null,
+          group: 2_000_078,
+          uid: () => null,
+          notBefore: 0,
+          precision: { kernel: [6, 18], pageSize: 4096, cpus: 2 },
+          sharesAddressSpace: () => false,
+        },
+        { left: 10 },
+      );
+      processes.rootPid = rootPid;
+      processes.lineage = { living: () => new Map([[orphan, { forkedAt }]]) };
+      processes.tick(Date.now(), true, () => false);
+      assert.deepEqual([...processes.tracked.keys()], found);
+      processes.close();
+    }
   });
 
   it('those in its own control group, wherever they are in the tree', () => {

@@ -130,7 +130,14 @@ describe('a lineage', () => {
     lineage.addEvents([fork(2, 10, 11), fork(8, 11, 12)]);
     assert.deepEqual(lineage.settle(sweep(9, [10, 11, 12])).adopted, []);
     assert.equal(lineage.totals().processes, 3);
-    assert.deepEqual([...lineage.living()], [10, 11, 12]);
+    assert.deepEqual(
+      [...lineage.living()].map(([pid, { forkedAt }]) => [pid, forkedAt]),
+      [
+        [10, null],
+        [11, 2],
+        [12, 8],
+      ],
+    );
   });
 
   it('is not whole when a process ended without all of its records', () => {

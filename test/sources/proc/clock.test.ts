@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { describe, it } from 'node:test';
-import { bootId, uptimeSeconds, wallClockOfTicks } from '../../../src/sources/proc/clock';
+import { bootId, monotonicUs, ticksAt, uptimeSeconds, wallClockOfTicks } from '../../../src/sources/proc/clock';
 import { parseStat } from '../../../src/sources/proc/stat';
 import { fixtureRoot } from './fixtures';
 
@@ -20,14 +20,20 @@ describe('clock', () => {
 
   it('finds the start of a process', async (t) => {
     const before = Date.now();
+    const beforeUs = monotonicUs();
     const child = spawn('cat');
     t.after(() => child.kill('SIGKILL'));
     await once(child, 'spawn');
     const after = Date.now();
+    const afterUs = monotonicUs();
     const text = readFileSync(`/proc/${child.pid ?? 0}/stat`);
     const stat = parseStat(text, text.length);
     assert.ok(stat !== null);
     const start = wallClockOfTicks(stat.startTicks);
     assert.ok(start > before - 200 && start < after + 200, `${start} is not in [${before}, ${after}]`);
+    assert.ok(
+      stat.startTicks >= ticksAt(beforeUs) - 20 && stat.startTicks <= ticksAt(afterUs),
+      String(stat.startTicks),
+    );
   });
 });
