@@ -6,6 +6,9 @@ import { realUid } from '../../sources/proc/status';
 import { readJobPid } from './job-description';
 import type { RunDescription } from './run-description';
 
+/** By how much a start differs that two samplers have made of clock ticks: the clock may have been set meanwhile. */
+const SAME_START_MS = 60_000;
+
 /** A job's first process, by Grid Engine's `job_pid`: what holds for all of the job is read from it. */
 export class FirstProcess {
   /** null: not seen alive yet. */
@@ -30,12 +33,15 @@ export class FirstProcess {
     return wallClockOfTicks(stat.startTicks);
   }
 
-  /** The job was begun under another sampler: its first process may have gone by now. */
-  resume(): void {
-    this.pid = readJobPid(this.run.spool);
-    if (this.pid === null) return;
-    const files = new ProcessFiles(this.pid, { left: 0 });
-    this.startTicks = files.stat()?.startTicks ?? null;
+  /** The job was begun under another sampler, at `startMs`: its first process may have gone, and another have its pid. */
+  resume(startMs: number): void {
+    const pid = readJobPid(this.run.spool);
+    if (pid === null) return;
+    const files = new ProcessFiles(pid, { left: 0 });
+    const stat = files.stat();
+    if (stat !== null && Math.abs(wallClockOfTicks(stat.startTicks) - startMs) > SAME_START_MS) return;
+    this.pid = pid;
+    this.startTicks = stat?.startTicks ?? null;
     this.uid = files.status(realUid);
   }
 

@@ -231,8 +231,9 @@ export class JobFollower {
   async follow(): Promise<FollowEnd> {
     const longestSleepMs = this.watchDirectories() ? Infinity : UNWATCHED_MS;
     try {
-      if (this.started) {
-        this.first.resume();
+      const startMs = this.sampler.startMs();
+      if (startMs !== null) {
+        this.first.resume(startMs);
         if (this.first.pid !== null) this.figures.started(this.first.pid);
         this.lookForGroup();
       }
