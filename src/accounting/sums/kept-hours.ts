@@ -12,8 +12,8 @@ const MOST_DAYS = 2;
 const MOST_ROWS = 20_000;
 /** Of each of the other hours: as many hours take 60 MB. */
 const MOST_ROWS_EACH = 2_000;
-/** Sums of an hour take as long as so many questions that add up its records. */
-const ROWS_TIMES = 4;
+/** Sums of an hour take as long as some questions that add up its records: a report has four of them. */
+const ROWS_TIMES = 8;
 
 /** Numbers that are others after each change. */
 export interface Changes {
@@ -35,7 +35,7 @@ interface Kept {
   readonly change: number | string;
   readonly sums: HourSums | null;
   readonly records: HourRecords | null;
-  /** How often the records have answered. */
+  /** How often the records have answered what is not sparse. */
   readonly times: number;
 }
 
@@ -108,7 +108,8 @@ export class KeptHours {
     const { sums = null, records = null, times = 0 } = known ?? {};
     const isWhole = span.until - span.since === HOUR_MS && !brief;
     if (sparse && sums === null && records === null) return null;
-    if (isWhole && (sums !== null || (before !== undefined && (records === null || times >= ROWS_TIMES)))) {
+    const wantsSums = !sparse && before !== undefined && (records === null || times >= ROWS_TIMES);
+    if (isWhole && (sums !== null || wantsSums)) {
       const keep = (made: HourSums): void => {
         this.hours.set(hour, { change, sums: made, records: null, times: 0 });
       };
@@ -119,7 +120,7 @@ export class KeptHours {
       if (read.rows.length <= most) this.hours.set(hour, { change, sums: null, records: read, times: 1 });
       else if (known === null) this.hours.set(hour, { change, sums: null, records: null, times: 0 });
     };
-    if (records !== null) this.hours.set(hour, { change, sums, records, times: times + 1 });
+    if (records !== null && !sparse) this.hours.set(hour, { change, sums, records, times: times + 1 });
     return { what: 'rows', span, hour: { since: hour * HOUR_MS, until: (hour + 1) * HOUR_MS }, kept: records, keep };
   }
 }
