@@ -10,7 +10,7 @@ import { parseMemorySize } from '../../gridengine/memory-size';
 import type { JobRecord } from '../../record/record';
 import { complexOf, limitOf, limitsCgroup, requestOf } from '../../record/request';
 import type { Prediction } from './class-advice';
-import { adviseRequest, HEADROOM, neededPerSlot, roundRequest, type Advice } from './advice';
+import { adviseRequest, HEADROOM, neededPerSlot, roundRequest, slotsOf, type Advice } from './advice';
 import { formatBytes, formatDuration, formatPercent } from '../format/units';
 import type { Cause } from '../why/hypothesis';
 import type { Why } from '../why/why';
@@ -129,10 +129,11 @@ function unchangedMemory(records: readonly JobRecord[], least: number): Part | n
   if (asked <= 0) return null;
   const wanted = Math.max(need * HEADROOM, least);
   if (wanted <= asked) return { text: `${complex}=${exactSize(asked)}`, reason: `${complex} as before` };
+  const perSlot = records.some((record) => slotsOf(record) > 1) ? ' per slot' : '';
   const why =
     least > need * HEADROOM
       ? 'not below the softer limit'
-      : `the peak so far (${formatBytes(need)} per slot) and ${formatPercent(HEADROOM - 1)} headroom`;
+      : `the peak so far (${formatBytes(need)}${perSlot}) and ${formatPercent(HEADROOM - 1)} headroom`;
   return { text: `${complex}=${roundRequest(wanted).text}`, reason: `${complex}: ${why}` };
 }
 

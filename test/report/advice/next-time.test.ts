@@ -54,6 +54,19 @@ describe('round values', () => {
 });
 
 describe('nextTime', () => {
+  it('says per slot only where the request is', () => {
+    const peak = openBracket(8 * GIB, null, null);
+    const held = { slots: 4, host_slots: 4, peak_rss: peak, peak_rss_swap: peak, peak_process_vmem: peak };
+    const reasonOf = (per: 'slot' | 'job'): string => {
+      const mem_free = { request_bytes: GIB, limit_bytes: (per === 'job' ? 1 : 4) * GIB, per };
+      const changes = { ...KILLED, ...held, h_vmem: null, requests: { mem_free }, peak_footprint: null };
+      const stopped = asked('-l h_rt=5024,mem_free=1G', changes);
+      return nextTime([stopped], [whyEnded([stopped])])?.reasons.join('; ') ?? '';
+    };
+    assert.match(reasonOf('slot'), /the peak so far \(2\.00 GiB per slot\)/);
+    assert.match(reasonOf('job'), /the peak so far \(8\.00 GiB\)/);
+  });
+
   it('keeps memory that was only reserved, by its name', () => {
     const requests = { mem_free: { request_bytes: 4 * GIB, limit_bytes: 4 * GIB, per: 'slot' } } as const;
     const stopped = asked('-l h_rt=5024,mem_free=4G', { ...KILLED, h_vmem: null, requests });
