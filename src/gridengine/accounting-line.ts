@@ -212,11 +212,14 @@ function readNumbers(fields: LineFields, numbers: Float64Array): AccountingLineP
   return null;
 }
 
-/** Of a line without its last fields that begins as a job's: it ends in the category, a text that its owner chose. */
+/** Of a line that begins as a job's, and has no last fields that are known: it may end in the category, its owner's text. */
 function splitLine(fields: LineFields, numbers: Float64Array): AccountingLineProblem | null {
   if (fields.count <= BEFORE_CATEGORY || readNumbers(fields, numbers) !== null) return null;
-  const job = `job ${numbers[5] ?? 0} of ${fields.word(3)}`;
-  return { kind: 'split', detail: `cut by a line feed in what ${job} requested: lines behind it may be forged` };
+  const request = `the request of job ${numbers[5] ?? 0} of ${fields.word(3)}`;
+  return {
+    kind: 'split',
+    detail: `cut by a line feed in ${request} (the next lines may be forged), or of an unknown form`,
+  };
 }
 
 function recordOf(fields: LineFields, numbers: Float64Array, layout: Layout): AccountingRecord {

@@ -44,8 +44,8 @@ export interface AccountingRecord {
 
 export interface AccountingLineProblem {
   /**
-   * `no-record`: a comment or an empty line, as qacct skips them. `split`: it ends in what the job requested, where a user
-   * may have put a line feed: the lines behind it may be of that user's making.
+   * `no-record`: a comment or an empty line, as qacct skips them. `split`: it begins as a job's and may end in
+   * what that requested, where a user may have put a line feed: the next lines may be forged.
    */
   readonly kind: 'no-record' | 'malformed' | 'split';
   readonly detail: string;

@@ -130,7 +130,8 @@ describe('parseAccountingLine', () => {
       const result = parseAccountingLine(`${head}${rusage}${middle}${category}`);
       assert.deepEqual(result.ok ? null : result.error, {
         kind: 'split',
-        detail: 'cut by a line feed in what job 1516 of alice requested: lines behind it may be forged',
+        detail:
+          'cut by a line feed in the request of job 1516 of alice (the next lines may be forged), or of an unknown form',
       });
     }
     assert.equal(kind(`y${tail}`), 'malformed');

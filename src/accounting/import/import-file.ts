@@ -144,6 +144,13 @@ export async function importFile(path: string, store: ImportStore, options: Impo
   }
 }
 
+/**
+ * Whether a file that begins so is not Grid Engine's accounting, or of a form that is not known: all lines begin as a
+ * job's then. Where few do, a user's line feeds may have made all the others.
+ */
+const isForeign = ({ packed, unreadable, split }: LineBatch): boolean =>
+  packed.length === 0 && unreadable.length > 0 && (split === 0 || 2 * split > unreadable.length);
+
 /** That no line of a file could be read. */
 function foreign({ path }: AccountingFile, { count, unreadable }: LineBatch): string {
   const lines = count === 1 ? 'its first line is none' : `none of its first ${count} lines is one`;
@@ -187,8 +194,7 @@ async function importFrom(
 
   const commit = async (batch: LineBatch): Promise<'done' | 'conflict' | 'replaced' | 'foreign'> => {
     if (!(await isStill(file, before))) return 'replaced';
-    const hasJobs = batch.packed.length + batch.split > 0;
-    if (before === null && !hasJobs && batch.unreadable.length > 0) return 'foreign';
+    if (before === null && isForeign(batch)) return 'foreign';
     // Another importer may have begun it meanwhile.
     if (!isOwn) {
       const now = await beginOf(file, await store.importedFiles(), cluster, size);

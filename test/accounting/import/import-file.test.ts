@@ -317,6 +317,9 @@ describe('importFile', () => {
       const split = sampleLine(1).replace(/(:-l [^:]*).*/s, '$1|x\nxx\nxx\n');
       const begun = await take(write(split));
       assert.deepEqual([begun.problem, begun.lines, begun.unreadable], [null, 3, 3]);
+      // Of a form of Grid Engine that is not known yet nothing counts as read.
+      const unknown = await take(write([1, 2, 3].map((job) => sampleLine(job).replace(/\n/, ':x:y\n')).join('')));
+      assert.match(unknown.problem ?? '', /none of its first 3 lines is one .* or of an unknown form\), and nothing/);
     }));
 
   it('reads a compressed file to its end that is not read at once', () =>
