@@ -28,7 +28,7 @@ export interface JobSum extends Peaks {
   readonly ended_at: string | null;
   /** Of all hosts. */
   readonly slots: number | null;
-  /** What is requested for the whole job: request x slots, or the request alone for a consumable JOB; null: none, or unknown. */
+  /** What is requested for the whole job: request x slots, x hosts for a consumable HOST, or once for JOB; null: none, or unknown. */
   readonly limit_bytes: number | null;
   readonly wallclock_seconds: number | null;
   readonly cpu_seconds: number | null;
@@ -64,7 +64,7 @@ export interface HostSum extends Peaks {
   readonly master: boolean;
   /** Recorded tasks (`qrsh -inherit`), beside the master. */
   readonly tasks: number;
-  /** What is requested on this host: request x slots; for a consumable JOB the request, on the master's host alone. */
+  /** What is requested on this host: request x slots, or the request for a consumable HOST; for JOB on the master's host alone. */
   readonly limit_bytes: number | null;
   readonly cpu_seconds: number | null;
   /** CPU time over the wallclock of the whole job x slots. */
@@ -241,6 +241,7 @@ function limitOnHost(
   const asked = requestOf(first);
   if (asked?.request_bytes != null) {
     if (asked.per === 'job') return master ? asked.request_bytes : null;
+    if (asked.per === 'host') return asked.limit_bytes;
     if (asked.limit_bytes !== null && slots !== null) return bytesForSlots(asked.request_bytes, slots);
   }
   // A line of Grid Engine's accounting, alone, has the limit of all hosts.
@@ -251,7 +252,7 @@ const isOfAllHosts = ({ trust, host_slots: slots }: JobRecord): boolean => trust
 
 function limitOfJob(first: JobRecord, hosts: readonly HostSum[], slots: number | null): number | null {
   const asked = requestOf(first);
-  if (asked?.request_bytes != null && asked.limit_bytes !== null)
+  if (asked?.request_bytes != null && asked.limit_bytes !== null && asked.per !== 'host')
     return asked.per === 'job'
       ? asked.request_bytes
       : slots === null

@@ -22,20 +22,21 @@ export function bringsRequests(before: StoredRecord | null, stored: StoredRecord
 }
 
 /**
- * A task with the requests per slot of its master that it lacks, for its own slots; the same object where it lacks none.
+ * A task with the requests per slot or host of its master that it lacks, for its own slots; the same object where it
+ * lacks none.
  * A request for the whole job is its master's alone, and a line's master has those of all hosts. What only the job's
  * owner says of the master is not passed on.
  */
 function withRequestsOf(master: StoredRecord, task: StoredRecord): StoredRecord {
   const slots = task.record.host_slots;
   if (slots === null || isLineOnly(master.record)) return task;
-  const perSlot = Object.entries(master.record.requests).flatMap(([complex, asked]) => {
+  const lacking = Object.entries(master.record.requests).flatMap(([complex, asked]) => {
     const { trust } = master.provenance[`requests.${complex}`] ?? master.record;
     const { per, request_bytes: bytes } = asked;
     if (trust === 'self-reported' || per === 'job' || bytes === null) return [];
-    return [[complex, { ...asked, limit_bytes: bytesForSlots(bytes, slots) }] as const];
+    return [[complex, { ...asked, limit_bytes: bytesForSlots(bytes, per === 'slot' ? slots : 1) }] as const];
   });
-  return withRequests(task, Object.fromEntries(perSlot), FROM_MASTER);
+  return withRequests(task, Object.fromEntries(lacking), FROM_MASTER);
 }
 
 /** Those of the records of a job or array task that lack requests of their masters, and what they are with these. */

@@ -1,3 +1,4 @@
+import { PERS } from '../gridengine/memory-request';
 import { FIELD_NAMES, FIELDS, STATUSES, TRUSTS, type FieldName } from '../record/fields';
 import { PRIVATE_CLUSTERS } from '../record/job-name';
 import { PLAIN_COLUMNS, type ColumnFacts } from '../record/plain-columns';
@@ -10,7 +11,7 @@ import type { SqlDialect } from './schema-text';
 export const choiceText = (column: string, words: readonly string[]): string =>
   `CASE ${column} ${words.map((word, index) => `WHEN ${index} THEN '${word}'`).join(' ')} END`;
 
-const perText = (column: string): string => choiceText(column, ['slot', 'job']);
+const perText = (column: string): string => choiceText(column, PERS);
 
 /** What people read a column of `record` under. */
 function readableName({ name, dictionary }: Column): string {

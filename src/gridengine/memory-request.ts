@@ -6,18 +6,22 @@ import type { ResourceLimit, SpoolConfig } from './spool-config';
 /** LIMIT_VMEM_MIN in the shepherd's setrlimits.h: with less it could not start the job; applied before the slots. */
 export const LEAST_ADDRESS_SPACE = 10 * MIB;
 
+/** What gets a request once: each slot, the job (on its master's host), or each of its hosts. */
+export const PERS = ['slot', 'job', 'host'] as const;
+export type Per = (typeof PERS)[number];
+
 /** What a job may use of one memory complex on one host. */
 export interface MemoryRequest {
   readonly complex: string;
   /** What the text means; `unreadable` is a value that Grid Engine itself cannot read. */
   readonly state: 'limited' | 'unlimited' | 'unreadable';
-  /** Bytes per slot or per job, as `per` says; null unless limited. */
+  /** Bytes per slot, job or host, as `per` says; null unless limited. */
   readonly requestBytes: number | null;
   /**
-   * Bytes on this host: the request times its slots, or the request itself for a consumable JOB; null unless limited.
+   * Bytes on this host: the request times its slots, or the request itself for a consumable JOB or HOST; null unless limited.
    */
   readonly limitBytes: number | null;
-  readonly per: 'slot' | 'job';
+  readonly per: Per;
 }
 
 /**
@@ -34,7 +38,7 @@ export function memoryRequests(config: SpoolConfig, complexes: readonly string[]
 
 /** `mem_limit` goes to the job's systemd unit as it was typed, not times the slots. */
 function limitOf(config: SpoolConfig, complex: string): ResourceLimit | null {
-  if (complex === 'mem_limit') return config.memLimit === null ? null : { text: config.memLimit, perJob: true };
+  if (complex === 'mem_limit') return config.memLimit === null ? null : { text: config.memLimit, per: 'job' };
   return config.limits.get(complex) ?? null;
 }
 
@@ -57,7 +61,7 @@ export function limitForSlots(complex: string, bytes: number, slots: number): nu
  */
 export function scaleRequest(complex: string, limit: ResourceLimit, slots: number): MemoryRequest {
   const parsed = parseMemorySize(limit.text);
-  const base = { complex, per: limit.perJob ? 'job' : 'slot' } as const;
+  const base = { complex, per: limit.per };
   if (!parsed.ok || parsed.value < 0) return { ...base, state: 'unreadable', requestBytes: null, limitBytes: null };
   if (!Number.isFinite(parsed.value)) return { ...base, state: 'unlimited', requestBytes: null, limitBytes: null };
   const bytes = Math.min(Math.trunc(parsed.value), MOST_BYTES);
@@ -65,6 +69,6 @@ export function scaleRequest(complex: string, limit: ResourceLimit, slots: numbe
     ...base,
     state: 'limited',
     requestBytes: bytes,
-    limitBytes: limitForSlots(complex, bytes, limit.perJob ? 1 : slots),
+    limitBytes: limitForSlots(complex, bytes, limit.per === 'slot' ? slots : 1),
   };
 }

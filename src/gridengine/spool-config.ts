@@ -1,4 +1,5 @@
 import { MIB } from '../base/units';
+import type { Per } from './memory-request';
 import { readSpoolConfigLines } from './spool-config-lines';
 import { epochToMs } from './epoch-time';
 import { failure, success, type Result } from '../base/result';
@@ -8,8 +9,8 @@ export interface ResourceLimit {
    * As the user, the complex's default or the queue has it: `4G`, `INFINITY`, `UNDEFINED`; per slot, not multiplied.
    */
   readonly text: string;
-  /** The complex is a consumable of kind JOB: not multiplied by slots. */
-  readonly perJob: boolean;
+  /** Consumables of kind JOB are not multiplied by slots. */
+  readonly per: Per;
 }
 
 /**
@@ -140,7 +141,9 @@ function readLimits(values: ReadonlyMap<string, string>): SpoolConfig['limits'] 
   return new Map(
     MEMORY_LIMITS.flatMap((name) => {
       const text = values.get(name);
-      return text === undefined ? [] : [[name, { text, perJob: values.get(`${name}_is_consumable_job`) === '1' }]];
+      return text === undefined
+        ? []
+        : [[name, { text, per: values.get(`${name}_is_consumable_job`) === '1' ? 'job' : 'slot' }]];
     }),
   );
 }

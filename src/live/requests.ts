@@ -1,9 +1,9 @@
 import { H_VMEM, REQUEST_ORDER } from '../gridengine/memory-complex';
 import type { JobRecord } from '../record/record';
 import { requestOf } from '../record/request';
-import type { Per, RequestRules } from '../record/request-rules';
+import type { RequestRules } from '../record/request-rules';
 import { requestedSeconds } from '../gridengine/category-requests';
-import { LEAST_ADDRESS_SPACE } from '../gridengine/memory-request';
+import { LEAST_ADDRESS_SPACE, type Per } from '../gridengine/memory-request';
 import { parseMemorySize } from '../gridengine/memory-size';
 import type { JobDetail } from '../gridengine/qstat/job-detail';
 import type { ListedJob, RequestText } from '../gridengine/qstat/job-list';

@@ -66,7 +66,8 @@ export function requestedBytes(
   )
     return asked.limit_bytes;
   if (asked.per === 'job') return record.pe_task_id === null ? asked.request_bytes : 0;
-  return bytesForSlots(asked.request_bytes, hostSlots(record));
+  const slots = hostSlots(record);
+  return bytesForSlots(asked.request_bytes, asked.per === 'host' ? Math.min(1, slots) : slots);
 }
 
 /** Of a task that is known by Grid Engine's accounting alone: its master's line has the request of all hosts. */

@@ -16,6 +16,7 @@ import {
   time,
   fail,
 } from '../base/shape';
+import { PERS } from '../gridengine/memory-request';
 import type { Shape, ValueOf } from '../base/shape';
 
 /**
@@ -168,7 +169,7 @@ export const bracket = refined(
 export const REQUEST = {
   request_bytes: meaning('the request, as given to qsub', orNull(bytes)),
   limit_bytes: meaning('the limit; null: unlimited', orNull(bytes)),
-  per: meaning('what the request is for', choice(['slot', 'job'])),
+  per: meaning('what the request is for', choice(PERS)),
 };
 export const memoryRequest = object(REQUEST);
 

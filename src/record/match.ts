@@ -48,7 +48,7 @@ function forSlots(stored: StoredRecord, slots: number | null): StoredRecord {
   const { record } = stored;
   if (slots === null || record.host_slots !== null || !isLineOnly(record)) return stored;
   const scaled = (complex: string, asked: MemoryRequest): MemoryRequest =>
-    asked.per === 'job' || asked.request_bytes === null || asked.limit_bytes === null
+    asked.per !== 'slot' || asked.request_bytes === null || asked.limit_bytes === null
       ? asked
       : { ...asked, limit_bytes: limitForSlots(complex, asked.request_bytes, slots) };
   const requests = Object.fromEntries(

@@ -1,12 +1,10 @@
 import { MEMORY_COMPLEXES, REQUEST_ORDER } from '../gridengine/memory-complex';
+import type { Per } from '../gridengine/memory-request';
 import { orderText } from './request';
 import { DEFAULT_SETTINGS, type Settings } from './settings';
 
 /** The settings that these are made of. */
 export type RequestSetting = 'request_complex' | 'request_complex_by_queue' | 'job_complexes' | 'host_complexes';
-
-/** What requests of a complex are counted by. */
-export type Per = 'slot' | 'job' | 'host';
 
 /** Complexes by which jobs are judged, the first requested first, and the same as a record has it (null: the usual ones). */
 interface Order {

@@ -48,7 +48,7 @@ const request: fc.Arbitrary<MemoryRequest> = fc.oneof(
   plain({
     request_bytes: orNull(bytes),
     limit_bytes: orNull(bytes),
-    per: fc.constantFrom('slot' as const, 'job' as const),
+    per: fc.constantFrom('slot' as const, 'job' as const, 'host' as const),
   }),
   fc
     .nat({ max: 64 })

@@ -190,6 +190,23 @@ describe('sumOfJob: slots, limits, load', () => {
     );
   });
 
+  it('debits a consumable HOST on each host', () => {
+    const h_vmem = { request_bytes: 3 * GIB, limit_bytes: 3 * GIB, per: 'host' as const };
+    const sum = sumOfJob(
+      [
+        told('n1', peak(GIB, GIB), { fields: { ...granted(2, 4), h_vmem } }),
+        told('n2', peak(2 * GIB, 2 * GIB), { task: '1.n2', fields: { h_vmem } }),
+      ],
+      1,
+    );
+    assert.equal(sum.limit_bytes, 6 * GIB);
+    assert.deepEqual(
+      sum.hosts.map((host) => host.limit_bytes),
+      [3 * GIB, 3 * GIB],
+    );
+    assert.equal(sum.memory_efficiency, 2 / 3);
+  });
+
   it('knows no limit where there is none', () => {
     const h_vmem = { request_bytes: null, limit_bytes: null, per: 'slot' as const };
     const sum = sumOfJob([told('n1', peak(1, 1), { fields: { ...granted(1, 1), h_vmem } })], 1);

@@ -57,13 +57,13 @@ describe('memoryRequests', () => {
 describe('scaleRequest', () => {
   it('keeps within safe integers what no host has', () => {
     const most = Number.MAX_SAFE_INTEGER;
-    assert.equal(scaleRequest('h_vmem', { text: '7000T', perJob: false }, 2).limitBytes, most);
-    const { requestBytes, limitBytes } = scaleRequest('h_vmem', { text: '9000000T', perJob: true }, 2);
+    assert.equal(scaleRequest('h_vmem', { text: '7000T', per: 'slot' }, 2).limitBytes, most);
+    const { requestBytes, limitBytes } = scaleRequest('h_vmem', { text: '9000000T', per: 'job' }, 2);
     assert.deepEqual([requestBytes, limitBytes], [most, most]);
   });
 
   it('scales requests that come from elsewhere, in whole bytes', () => {
-    assert.equal(scaleRequest('mem_free', { text: '1.3333k', perJob: false }, 3).limitBytes, 3999);
-    assert.equal(scaleRequest('mem_free', { text: '-1G', perJob: false }, 3).state, 'unreadable');
+    assert.equal(scaleRequest('mem_free', { text: '1.3333k', per: 'slot' }, 3).limitBytes, 3999);
+    assert.equal(scaleRequest('mem_free', { text: '-1G', per: 'slot' }, 3).state, 'unreadable');
   });
 });

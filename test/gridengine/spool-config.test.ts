@@ -30,8 +30,8 @@ describe('parseSpoolConfig', () => {
     assert.equal(config.peSlots, 2);
     assert.equal(config.hostSlots, 2);
     assert.equal(config.addGrpId, 20007);
-    assert.deepEqual(config.limits.get('h_vmem'), { text: '1G', perJob: false });
-    assert.deepEqual(config.limits.get('s_data'), { text: 'INFINITY', perJob: false });
+    assert.deepEqual(config.limits.get('h_vmem'), { text: '1G', per: 'slot' });
+    assert.deepEqual(config.limits.get('s_data'), { text: 'INFINITY', per: 'slot' });
     assert.equal(config.systemd, null);
     assert.deepEqual([config.command, config.hasScript, config.directory], [null, true, '/home/alice']);
     const binary = parsed(sampleConfig({ handle_as_binary: '1', script_file: 'sleep' }));
@@ -49,7 +49,7 @@ describe('parseSpoolConfig', () => {
     const config = parsed(sampleConfig({ ja_task_id: '17', acct_project: 'genes', h_vmem_is_consumable_job: '1' }));
     assert.equal(config.task, 17);
     assert.equal(config.project, 'genes');
-    assert.equal(config.limits.get('h_vmem')?.perJob, true);
+    assert.equal(config.limits.get('h_vmem')?.per, 'job');
   });
 
   it('reads the additions of the daimh fork', () => {

@@ -23,6 +23,7 @@ it('scales what was asked for to the host', () => {
     requestedBytes(job(1, T0, { host_slots: slots, h_vmem: { request_bytes: request, limit_bytes: limit, per } }));
   assert.equal(asked(GIB, 4 * GIB, 'slot', 4), 4 * GIB);
   assert.equal(asked(2 * GIB, 4 * GIB, 'job', 4), 2 * GIB);
+  assert.equal(asked(2 * GIB, 2 * GIB, 'host', 4), 2 * GIB);
   assert.equal(asked(null, 4 * GIB, 'slot', 4), 4 * GIB);
   assert.equal(asked(GIB, 4 * GIB, 'slot', null), 4 * GIB);
   assert.equal(asked(GIB, null, 'slot', 2), 2 * GIB);

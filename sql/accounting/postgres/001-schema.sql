@@ -128,7 +128,7 @@ CREATE TABLE record (
   request_complex_id integer, -- complex of the request that it is judged by
   status smallint NOT NULL, -- finished, running, lost (shepherd or host died) or unsampled: 0 finished, 1 running, 2 lost, 3 unsampled
   trust smallint NOT NULL, -- data source: root sampler, usage file, accounting line, or self-reported: 0 root, 1 usage, 2 accounting, 3 self-reported
-  h_vmem_per smallint, -- h_vmem request and limit on this host: what the request is for: 0 slot, 1 job
+  h_vmem_per smallint, -- h_vmem request and limit on this host: what the request is for: 0 slot, 1 job, 2 host
   sampler_mode smallint, -- what the sampler itself took: small where the job's limits could not be lifted: 0 full, 1 small
   ended smallint, -- 1: the job had ended by the record's own trust and revision
   coverage smallint, -- why it has no samples: 0 sampled, 1 no-hooks, 2 never-started, 3 limits, 4 unprivileged, 5 other, 6 sampler-lost
@@ -408,7 +408,7 @@ CREATE VIEW jobs AS SELECT
   CASE r.trust WHEN 0 THEN 'root' WHEN 1 THEN 'usage' WHEN 2 THEN 'accounting' WHEN 3 THEN 'self-reported' END AS trust,
   r.h_vmem_request_bytes,
   r.h_vmem_limit_bytes,
-  CASE r.h_vmem_per WHEN 0 THEN 'slot' WHEN 1 THEN 'job' END AS h_vmem_per,
+  CASE r.h_vmem_per WHEN 0 THEN 'slot' WHEN 1 THEN 'job' WHEN 2 THEN 'host' END AS h_vmem_per,
   r.request_order,
   r.wallclock_ms / 1000.0 AS wallclock_seconds,
   r.cpu_ms / 1000.0 AS cpu_seconds,
@@ -490,7 +490,7 @@ SELECT r.id AS record, r.job_id, r.task_id, 'footprint' AS quantity,
 FROM visible_record r WHERE r.peak_footprint_lower_bytes IS NOT NULL;
 CREATE VIEW requests AS SELECT r.id AS record, r.job_id, r.task_id, 'h_vmem' AS complex,
   r.h_vmem_request_bytes AS request_bytes, r.h_vmem_limit_bytes AS limit_bytes,
-  CASE r.h_vmem_per WHEN 0 THEN 'slot' WHEN 1 THEN 'job' END AS per
+  CASE r.h_vmem_per WHEN 0 THEN 'slot' WHEN 1 THEN 'job' WHEN 2 THEN 'host' END AS per
 FROM visible_record r WHERE r.h_vmem_per IS NOT NULL
 UNION ALL SELECT r.id, r.job_id, r.task_id, asked.key,
   (asked.value ->> 'request_bytes')::bigint, (asked.value ->> 'limit_bytes')::bigint, asked.value ->> 'per'

@@ -60,7 +60,7 @@ CREATE TABLE record (
   trust INTEGER NOT NULL, -- data source: root sampler, usage file, accounting line, or self-reported: 0 root, 1 usage, 2 accounting, 3 self-reported
   h_vmem_request_bytes INTEGER, -- h_vmem request and limit on this host: the request, as given to qsub
   h_vmem_limit_bytes INTEGER, -- h_vmem request and limit on this host: the limit; null: unlimited
-  h_vmem_per INTEGER, -- h_vmem request and limit on this host: what the request is for: 0 slot, 1 job
+  h_vmem_per INTEGER, -- h_vmem request and limit on this host: what the request is for: 0 slot, 1 job, 2 host
   request_set_id INTEGER, -- every other memory request or limit in force, by complex (JSON)
   request_order_id INTEGER, -- the site's order of complexes, the first requested being what the record is judged by; null: the usual one
   peak_rss_lower_bytes INTEGER, -- resident memory, summed over the distinct address spaces: lower bound
@@ -317,7 +317,7 @@ CREATE VIEW jobs AS SELECT
   CASE r.trust WHEN 0 THEN 'root' WHEN 1 THEN 'usage' WHEN 2 THEN 'accounting' WHEN 3 THEN 'self-reported' END AS trust,
   r.h_vmem_request_bytes,
   r.h_vmem_limit_bytes,
-  CASE r.h_vmem_per WHEN 0 THEN 'slot' WHEN 1 THEN 'job' END AS h_vmem_per,
+  CASE r.h_vmem_per WHEN 0 THEN 'slot' WHEN 1 THEN 'job' WHEN 2 THEN 'host' END AS h_vmem_per,
   (SELECT name FROM complex WHERE id = r.request_order_id) AS request_order,
   r.wallclock_ms / 1000.0 AS wallclock_seconds,
   r.cpu_ms / 1000.0 AS cpu_seconds,
@@ -399,7 +399,7 @@ SELECT r.id AS record, r.job_id, r.task_id, 'footprint' AS quantity,
 FROM record r WHERE r.peak_footprint_lower_bytes IS NOT NULL;
 CREATE VIEW requests AS SELECT r.id AS record, r.job_id, r.task_id, 'h_vmem' AS complex,
   r.h_vmem_request_bytes AS request_bytes, r.h_vmem_limit_bytes AS limit_bytes,
-  CASE r.h_vmem_per WHEN 0 THEN 'slot' WHEN 1 THEN 'job' END AS per
+  CASE r.h_vmem_per WHEN 0 THEN 'slot' WHEN 1 THEN 'job' WHEN 2 THEN 'host' END AS per
 FROM record r WHERE r.h_vmem_per IS NOT NULL
 UNION ALL SELECT r.id, r.job_id, r.task_id, asked.key,
   json_extract(asked.value, '$.request_bytes'), json_extract(asked.value, '$.limit_bytes'), json_extract(asked.value, '$.per')

@@ -16,7 +16,7 @@ export function lineRequests(category: string, slots: number, rules: RequestRule
   const found = new Map<string, MemoryRequest>();
   for (const { name, text } of categoryRequests(category)) {
     if (!rules.recorded.has(name)) continue;
-    const request = scaleRequest(name, { text, perJob: rules.per(name) !== 'slot' }, slots);
+    const request = scaleRequest(name, { text, per: rules.per(name) }, slots);
     if (request.state !== 'limited') continue;
     found.set(name, { request_bytes: request.requestBytes, limit_bytes: request.limitBytes, per: request.per });
   }

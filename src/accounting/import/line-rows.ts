@@ -1,5 +1,6 @@
 import { COVERAGE_REASONS } from '../../record/coverage';
 import { requestedBytes } from '../../record/facts';
+import { PERS } from '../../gridengine/memory-request';
 import { STATUSES, TRUSTS } from '../../record/fields';
 import { sameHost, startsOfLine } from '../../record/join';
 import { NO_PROJECT } from '../../record/membership';
@@ -97,7 +98,6 @@ export const JOINED_SAME = 'failed = 0, ge_lines = 1';
 export const JOINED_COLUMNS = [...ACCOUNT_COLUMNS, 'provenance_id', 'provenance_revisions'] as const;
 
 const USUAL_NOTES = JSON.stringify([NOT_SEEN]);
-const PER = { slot: 0, job: 1 } as const;
 
 const asMs = (seconds: number): number => Math.round(seconds * 1000);
 
@@ -166,7 +166,7 @@ export class LineRows {
       lineRevision(line),
       limit?.request_bytes ?? null,
       limit?.limit_bytes ?? null,
-      limit === null ? null : PER[limit.per],
+      limit === null ? null : PERS.indexOf(limit.per),
       this.idOf('request_set', asked.beside),
       this.idOf('complex', order),
       this.idOf('complex', request?.complex ?? null),

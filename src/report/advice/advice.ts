@@ -4,6 +4,7 @@ import { RAISE } from '../../advice/job-class';
 import { limitsAddressSpace } from '../../gridengine/memory-complex';
 import { countedByExecd, countedByGridEngine } from '../../record/cause';
 import { measuredUpper } from '../../record/peak-figure';
+import type { Per } from '../../gridengine/memory-request';
 import type { Bracket, JobRecord } from '../../record/record';
 import { complexOf, limitOf, requestOf } from '../../record/request';
 import { hitLimit, succeeded } from '../job/ending';
@@ -48,7 +49,7 @@ export interface Advice {
   /** That request times the slots of the host that needed most. */
   readonly totalBytes: number;
   readonly slots: number;
-  readonly per: 'slot' | 'job';
+  readonly per: Per;
   /** The record whose need decides it, and whether every end is closed. */
   readonly record: JobRecord;
   readonly need: Need;
@@ -130,7 +131,7 @@ function countedHere(record: JobRecord, need: Need | null): number {
 
 /** How many times the request is granted on the record's host. */
 export function slotsOf(record: JobRecord): number {
-  return requestOf(record)?.per === 'job' ? 1 : Math.max(1, record.host_slots ?? record.slots ?? 1);
+  return (requestOf(record)?.per ?? 'slot') === 'slot' ? Math.max(1, record.host_slots ?? record.slots ?? 1) : 1;
 }
 
 /** The bytes that a record was measured to need for each of its slots on the host, by any source; 0: none are known. */

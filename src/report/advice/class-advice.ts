@@ -7,6 +7,7 @@ import { bySubmission, replay, type PastRun } from '../../advice/replay';
 import { H_VMEM } from '../../gridengine/memory-complex';
 import { nameClass } from '../../record/name-class';
 import type { StoredRecord } from '../../record/merge';
+import type { Per } from '../../gridengine/memory-request';
 import type { JobRecord } from '../../record/record';
 import { complexOf, requestOf } from '../../record/request';
 import { adviseAlone, HEADROOM, roundRequest, type Advice } from './advice';
@@ -61,7 +62,7 @@ export interface MemoryPrediction extends Prediction {
   readonly complex: string;
   /** "2.3G" */
   readonly text: string;
-  readonly per: 'slot' | 'job';
+  readonly per: Per;
   /** How many of the runs are known by Grid Engine's own figure alone. */
   readonly countedOnly: number;
   /** The advice on the job itself, where that calls for more than past runs predict. */

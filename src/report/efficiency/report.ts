@@ -1,3 +1,4 @@
+import type { Per } from '../../gridengine/memory-request';
 import type { CoverageReason } from '../../record/coverage';
 import type { Cause } from '../why/hypothesis';
 import type { Confidence } from '../why/why';
@@ -189,7 +190,7 @@ export interface LineAdvice {
   readonly kind: 'lower' | 'raise';
   /** What a host would then grant, request x slots. */
   readonly total_bytes: number;
-  readonly per: 'slot' | 'job';
+  readonly per: Per;
   readonly slots: number;
   /** It ran into its limit: how much it wanted is not known. */
   readonly guess: boolean;

@@ -48,7 +48,7 @@ const peaksOf = (sum: Peaks): Peaks => ({
 function requestsOf(master: JobRecord, slots: number | null): Requests {
   const forSlots = (request: MemoryRequest): MemoryRequest => {
     const { request_bytes: asked, limit_bytes: before, per } = request;
-    const scaled = per === 'job' ? asked : asked === null || slots === null ? null : bytesForSlots(asked, slots);
+    const scaled = per !== 'slot' ? asked : asked === null || slots === null ? null : bytesForSlots(asked, slots);
     return { ...request, limit_bytes: before === null ? null : (scaled ?? before) };
   };
   const { h_vmem, requests } = master;

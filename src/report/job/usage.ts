@@ -89,6 +89,7 @@ function describeRequest(request: MemoryRequest, slots: number | null, where: st
   if (limit === null) return asked === null ? 'no limit' : formatRequested(asked);
   if (asked === null) return `${formatRequested(limit)} ${where}`;
   if (per === 'job') return `${formatRequested(limit)} for the whole job`;
+  if (per === 'host') return `${formatRequested(asked)} on each host`;
   if (slots === null || slots <= 1) return formatRequested(limit);
   return `${formatRequested(asked)} per slot ${screen.glyphs.times} ${slots} slots = ${formatRequested(limit)} ${where}`;
 }

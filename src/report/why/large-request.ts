@@ -67,7 +67,7 @@ const executable = (command: string): string => /\(([^()]+)\)$/.exec(command)?.[
 
 function trialOf({ subject, slots }: BadEnd, runtime: Runtime | undefined): Trial {
   const asked = subject.h_vmem?.request_bytes ?? 0;
-  const shares = subject.h_vmem?.per === 'job' ? 1 : slots;
+  const shares = (subject.h_vmem?.per ?? 'slot') === 'slot' ? slots : 1;
   const { bytes, text } = roundRequest(Math.max(2 * asked, (runtime?.enough ?? 0) / shares));
   const reason =
     runtime?.tip ??

@@ -12,6 +12,7 @@ import {
   type Shape,
   type ValueOf,
 } from '../../base/shape';
+import { PERS } from '../../gridengine/memory-request';
 import { RECORD_SCHEMA } from '../../record/record';
 import type { ClassObject } from '../../report/advice/class-screen';
 import type { OutcomeObject, ReplayObject } from '../../report/advice/replay';
@@ -54,7 +55,7 @@ const ADVICE = {
     object({
       ...PREDICTION,
       request_bytes: described(count, 'per slot, or per job where the complex is so consumed'),
-      per: oneOf(['slot', 'job']),
+      per: oneOf(PERS),
       largest_bytes: count,
       stopped_at_bytes: described(nullable(bytes), STOPPED_AT),
       runs_by_grid_engine_only: described(count, "runs of which only Grid Engine's figure is known"),

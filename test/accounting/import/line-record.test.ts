@@ -117,6 +117,9 @@ describe('lineRequests', () => {
       new RequestRules({ ...DEFAULT_SETTINGS, job_complexes: ['h_vmem'] }),
     );
     assert.deepEqual(perJob.h_vmem, { request_bytes: 2 * GIB, limit_bytes: 2 * GIB, per: 'job' });
+    const perHost = new RequestRules({ ...DEFAULT_SETTINGS, host_complexes: ['mem_free'] });
+    const free = lineRequests('-l mem_free=2G', 4, perHost).requests.mem_free;
+    assert.deepEqual(free, { request_bytes: 2 * GIB, limit_bytes: 2 * GIB, per: 'host' });
   });
 });
 

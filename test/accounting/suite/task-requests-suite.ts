@@ -165,5 +165,13 @@ export function taskRequestsSuite(open: OpenStore): void {
       await store.merge([master(once), taskOn('node2', 3, once)]);
       assert.equal(await requestedGibHours(store), 6);
     });
+
+    it('counts on each host what is requested once for a host', async (t) => {
+      const store = await open(t);
+      const requests = { mem_free: { request_bytes: 6 * GIB, limit_bytes: 6 * GIB, per: 'host' } } as const;
+      await store.merge([master({ requests }), taskOn('node2', 3)]);
+      assert.deepEqual((await requestsOf(store))['1.node2'], requests);
+      assert.equal(await requestedGibHours(store), 12);
+    });
   });
 }
