@@ -20,7 +20,7 @@ import { noPostgres, startServer, type Server } from './server';
 function accounts(): readonly JobRecord[] {
   return Array.from({ length: 40 }, (_none, n): readonly JobRecord[] => {
     const id = 1 + Math.floor(n / 2);
-    const end = T0 + n * 5 * HOUR;
+    const end = T0 + n * 2 * HOUR;
     const master = job(id, end, {
       run_id: `0badcafe.${n}.1`,
       task_id: n % 5 === 0 ? n + 1 : null,
