@@ -1,4 +1,5 @@
 import { H_VMEM } from '../gridengine/memory-complex';
+import { hasTask } from '../gridengine/qstat/expand-tasks';
 import type { JobDetail } from '../gridengine/qstat/job-detail';
 import type { ListedJob, RequestText } from '../gridengine/qstat/job-list';
 import type { HostView, JobView } from './cluster-view';
@@ -20,10 +21,16 @@ interface Predecessor {
   readonly state: 'running' | 'waiting' | 'unlisted' | 'unknown';
 }
 
-/** A job that Grid Engine lists as it has not ended. Times in ms since the epoch, memory in bytes. */
-export interface UnfinishedJob {
-  readonly cluster: string;
+/** A job, or one task of an array job. */
+export interface JobOrTask {
   readonly job: number;
+  /** null: the whole job. */
+  readonly task: number | null;
+}
+
+/** A job, or a task of one, that Grid Engine lists as it has not ended. Times in ms since the epoch, memory in bytes. */
+export interface UnfinishedJob extends JobOrTask {
+  readonly cluster: string;
   readonly name: string;
   readonly owner: string;
   readonly project: string | null;
@@ -72,12 +79,12 @@ const HELD_OR_FAILED = /[hEd]/;
 /** Whether Grid Engine could start what is in this state. */
 export const canStart = (state: string): boolean => !HELD_OR_FAILED.test(state);
 
-const rowsOf = (rows: readonly ListedJob[] | undefined, job: number): readonly ListedJob[] =>
-  rows?.filter((row) => row.job === job) ?? [];
+const rowsOf = (rows: readonly ListedJob[] | undefined, { job, task }: JobOrTask): readonly ListedJob[] =>
+  rows?.filter((row) => row.job === job && (task === null || hasTask(row.tasks ?? '', task))) ?? [];
 
 /** The rows of a job in the lists of jobs that run and that wait; none: it has ended, or was never submitted. */
-export function listedRows({ running, pending }: Snapshot, job: number): readonly ListedJob[] {
-  return [...rowsOf(running.value, job), ...rowsOf(pending?.value, job)];
+export function listedRows({ running, pending }: Snapshot, asked: JobOrTask): readonly ListedJob[] {
+  return [...rowsOf(running.value, asked), ...rowsOf(pending?.value, asked)];
 }
 
 function positionOf({ pending, hostTotals }: Snapshot, job: number): UnfinishedJob['position'] {
@@ -110,21 +117,22 @@ function largestHost(hosts: readonly HostView[]): LargestHost | null {
   return largest;
 }
 
-/** What Grid Engine says of a job that it lists; null: it lists none of this number. */
+/** What Grid Engine says of a job, or task, that it lists; null: it does not. */
 export function unfinishedJob(
-  job: number,
+  asked: JobOrTask,
   snapshot: Snapshot,
   { details, holds }: AskedDetails,
   options: ViewOptions,
 ): UnfinishedJob | null {
-  const rows = listedRows(snapshot, job);
-  const [first] = rows;
+  const { job, task } = asked;
+  const [first] = listedRows(snapshot, asked);
   if (first === undefined) return null;
   const detail = details.jobs.find((one) => one.job === job);
   const view = viewCluster({ ...snapshot, details: { ...snapshot.details, value: details.jobs } }, [], options);
   return {
     cluster: snapshot.cluster,
     job,
+    task,
     name: first.name,
     owner: first.owner,
     project: first.project ?? detail?.project ?? null,
@@ -132,8 +140,11 @@ export function unfinishedJob(
     slots: first.slots,
     pe: first.grantedPe ?? first.requestedPe ?? detail?.pe ?? null,
     requests: first.requests.length > 0 ? first.requests : (detail?.requests ?? []),
-    running: view.jobs.filter((one) => one.job === job),
-    waiting: rowsOf(snapshot.pending?.value, job).map(({ tasks, state }) => ({ tasks, state })),
+    running: view.jobs.filter((one) => one.job === job && (task === null || one.task === task)),
+    waiting: rowsOf(snapshot.pending?.value, asked).map(({ tasks, state }) => ({
+      tasks: task === null ? tasks : String(task),
+      state,
+    })),
     position: positionOf(snapshot, job),
     holds,
     predecessors: predecessorsOf(snapshot, detail),

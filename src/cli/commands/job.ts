@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import { groupBy } from '../../base/group-by';
 import { callerName } from '../../base/user-name';
 import type { Dialect } from '../../gridengine/dialect';
+import type { JobOrTask } from '../../live/unfinished-job';
 import type { ListedJob } from '../../gridengine/qstat/job-list';
 import type { JobQuery } from '../../accounting/store';
 import { jobSums, type JobSum } from '../../accounting/job-sum';
@@ -96,7 +97,11 @@ export function register(command: Command, context: CommandContext): void {
     .action(acts<JobOptions, [readonly string[]]>(context, showJobs));
 }
 
-const label = (job: JobArgument): string => jobTaskName({ cluster: '', task_id: null, ...job });
+interface Named extends Pick<JobArgument, 'job_id' | 'cluster'> {
+  readonly task_id?: number | null;
+}
+
+const label = ({ job_id, task_id = null, cluster = '' }: Named): string => jobTaskName({ cluster, job_id, task_id });
 
 /** What is said of runs: by past ones, and by rules. */
 interface Knowledge {
@@ -273,17 +278,19 @@ async function showArray(
   const screen = screenOf(terminal, options, settings);
   const asked = live !== null && hasRecent(array.tasks, terminal.now()) ? live : null;
   const mayContinue = asked !== null && job.cluster === undefined && mayRunOn(array.tasks);
-  const unfinished = mayContinue ? await askFor([job.job_id], settings, asked, terminal) : NOBODY_ASKED;
+  const unfinished = mayContinue
+    ? await askFor([{ job: job.job_id, task: null }], settings, asked, terminal)
+    : NOBODY_ASKED;
   problems.forEach((problem) => warn(terminal, problem));
   const shown = await arrayLines(array, viewOf(options, settings), screen, { ...sources, live: asked });
   writeParts([...unfinished.jobs.map((one) => renderUnfinished(one, screen, options.full)), shown.lines], terminal);
   return statusOfWorst(options, () => shown.knowsWorst, terminal);
 }
 
-/** `listed`: the jobs that Grid Engine still has. */
+/** `listed`: the jobs and tasks that Grid Engine still has. */
 async function retryOne(
   [report, ...others]: readonly JobReport[],
-  listed: ReadonlySet<number>,
+  listed: ReadonlySet<string>,
   options: JobOptions,
   settings: Settings,
   terminal: Terminal,
@@ -291,7 +298,7 @@ async function retryOne(
   const format = textOrJson(options, '--retry');
   if (report === undefined || others.length > 0) throw usageError('--retry takes one job: name it');
   const { showRetry } = await import('../job/retry.js');
-  const ended = listed.has(report.job_id) ? { ...report, runs: [] } : report;
+  const ended = listed.has(label(report)) ? { ...report, runs: [] } : report;
   return showRetry(ended, format, settings.grid_engine, terminal);
 }
 
@@ -307,18 +314,19 @@ async function findUnfinished(
   live: LiveSources,
   terminal: Terminal,
 ): Promise<AskedJobs> {
-  const open = reports.filter((report) => mayBeUnfinished(report, terminal.now())).map(({ job_id }) => job_id);
-  return open.length === 0 ? NOBODY_ASKED : askFor(open, settings, live, terminal);
+  const open = reports.filter((report) => mayBeUnfinished(report, terminal.now()));
+  const jobs = open.map(({ job_id: job, task_id: task = null }) => ({ job, task }));
+  return jobs.length === 0 ? NOBODY_ASKED : askFor(jobs, settings, live, terminal);
 }
 
 async function askFor(
-  numbers: readonly number[],
+  jobs: readonly JobOrTask[],
   settings: Settings,
   live: LiveSources,
   terminal: Terminal,
 ): Promise<AskedJobs> {
   const { askUnfinished } = await import('../job/unfinished.js');
-  return askUnfinished(numbers, settings, live, terminal.now());
+  return askUnfinished(jobs, settings, live, terminal.now());
 }
 
 /** What is read of the runs of a job that has many: what its screen shows, or what is needed to read them again. */
@@ -415,11 +423,11 @@ export async function showJobs(
     const nothing = found.length === 0 && unfinished.jobs.length === 0;
     if (nothing && stores.readers.length === 0) throw new CommandError(noStoreMessage(stores), EXIT.unavailable);
     stores.problems.forEach((problem) => warn(terminal, problem));
-    const listed = new Set(unfinished.jobs.map(({ job }) => job));
+    const listed = new Set(unfinished.jobs.map(({ job, task }) => label({ job_id: job, task_id: task })));
     if (options.retry) return await retryOne(reports, listed, options, settings, terminal);
     jobs.forEach((job, index) => {
       const report = reports[index];
-      if (report?.runs.length === 0 && !listed.has(job.job_id))
+      if (report?.runs.length === 0 && !listed.has(label(job)))
         warn(terminal, explainMissing(job, report, stores.opened, unfinished.problem));
     });
     if (isSeries && found.length > 0) {

@@ -1,7 +1,7 @@
 import { holdsOf } from '../../live/holds';
 import { jobDetails } from '../../live/job-details';
 import type { Snapshot } from '../../live/snapshot';
-import { listedRows, unfinishedJob, type UnfinishedJob } from '../../live/unfinished-job';
+import { listedRows, unfinishedJob, type JobOrTask, type UnfinishedJob } from '../../live/unfinished-job';
 import { reasonOf } from '../../base/user-error';
 import { RequestRules } from '../../record/request-rules';
 import type { Settings } from '../../record/settings';
@@ -13,9 +13,9 @@ const QUESTIONS = 6;
 
 const problemOf = ({ running, pending }: Snapshot): string | null => running.problem ?? pending?.problem ?? null;
 
-/** The jobs of these numbers that Grid Engine lists: they wait, or run without a record. Never rejects. */
+/** Those of these jobs and tasks that Grid Engine lists: they wait, or run without a record. Never rejects. */
 export async function askUnfinished(
-  numbers: readonly number[],
+  asked: readonly JobOrTask[],
   settings: Settings,
   live: LiveSources,
   now: Date,
@@ -27,16 +27,16 @@ export async function askUnfinished(
       queries: ['running', 'hosts', 'pending'],
       signal,
     });
-    const listed = numbers.filter((number) => listedRows(snapshot, number).length > 0);
+    const listed = asked.filter((one) => listedRows(snapshot, one).length > 0);
     if (listed.length === 0) return { jobs: [], problem: problemOf(snapshot) };
     const tools = await live.tools(settings);
-    const details = await jobDetails(listed, tools, signal);
+    const details = await jobDetails([...new Set(listed.map(({ job }) => job))], tools, signal);
     const options = { rules: new RequestRules(settings), nowMs: now.getTime() };
     const jobs: UnfinishedJob[] = [];
-    for (const number of listed) {
-      const held = listedRows(snapshot, number).find(({ state }) => state.includes('h'));
+    for (const one of listed) {
+      const held = listedRows(snapshot, one).find(({ state }) => state.includes('h'));
       const holds = held === undefined ? null : await holdsOf(held.owner, tools, signal);
-      const job = unfinishedJob(number, snapshot, { details, holds: holds?.get(number) ?? [] }, options);
+      const job = unfinishedJob(one, snapshot, { details, holds: holds?.get(one.job) ?? [] }, options);
       if (job !== null) jobs.push(job);
     }
     return { jobs, problem: null };

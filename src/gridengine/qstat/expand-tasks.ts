@@ -27,6 +27,14 @@ export function expandTasks(text: string, most = mostByDefault): TaskSet {
   return { count, numbers: { [Symbol.iterator]: () => numbersOf(ranges, most) } };
 }
 
+/** Whether qstat's `tasks` name this one. */
+export function hasTask(text: string, task: number): boolean {
+  return text
+    .split(',')
+    .flatMap(readRange)
+    .some(({ first, last, step }) => task >= first && task <= last && (task - first) % step === 0);
+}
+
 function readRange(part: string): readonly Range[] {
   const match = /^\s*(\d{1,10})(?:-(\d{1,10})(?::(\d{1,10}))?)?\s*$/.exec(part);
   if (match === null) return [];

@@ -3,6 +3,7 @@ import type { Hold } from '../../live/holds';
 import type { UnfinishedJob } from '../../live/unfinished-job';
 import { formatMoment, formatZone } from '../format/local-time';
 import { formatCount, formatDuration, plural } from '../format/units';
+import { jobNumber } from '../live/labels';
 import { JOB_COLUMNS } from '../live/jobs-table';
 import { chooseColumns, renderRows } from '../live/live-column';
 import { renderSection, SECTION_INDENT, wrap } from '../screen/layout';
@@ -173,7 +174,7 @@ function renderHead(job: UnfinishedJob, state: UnfinishedState, screen: Screen):
   const { style, glyphs } = screen;
   return [
     spread(
-      `Job ${job.job}  ${screen.safe(job.name)}`,
+      `Job ${jobNumber(job)}  ${screen.safe(job.name)}`,
       `${WORDS[state]}${waits ? since : ''}`,
       screen,
       style.title,
@@ -232,7 +233,7 @@ export function renderUnfinished(job: UnfinishedJob, screen: Screen, full = fals
 export function unfinishedLine(job: UnfinishedJob, screen: Screen): string {
   const states = statesOf(job);
   const [why = ''] = states.flatMap((state) => explain(state, job, screen)?.words ?? []);
-  const line = `Job ${job.job}  ${screen.safe(job.name)}: ${states.map((state) => WORDS[state]).join(', ')}. ${why.replaceAll('\u00a0', ' ')}`;
+  const line = `Job ${jobNumber(job)}  ${screen.safe(job.name)}: ${states.map((state) => WORDS[state]).join(', ')}. ${why.replaceAll('\u00a0', ' ')}`;
   return truncate(line, screen.width, screen.glyphs.ellipsis);
 }
 
@@ -242,6 +243,7 @@ export function unfinishedAccount(job: UnfinishedJob): object {
   return {
     cluster: job.cluster,
     job_id: job.job,
+    task_id: job.task,
     job_name: job.name,
     owner: job.owner,
     project: job.project,

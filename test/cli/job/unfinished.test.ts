@@ -8,7 +8,7 @@ import { showJobs, type JobOptions } from '../../../src/cli/commands/job';
 import type { LiveSources } from '../../../src/cli/live/sources';
 import { aDetail, fakeQmaster } from '../../live/fake-qmaster';
 import { answer, host, snapshot, waiting } from '../../live/snapshots';
-import { ordinary } from '../../report/sample-records';
+import { killedAtLimit, ordinary } from '../../report/sample-records';
 import { fakeTerminal, type FakeTerminal } from '../fake-terminal';
 import { temporaryDirectory } from '../../support/temporary-directory';
 import { fakeLiveSources } from '../fake-live-sources';
@@ -17,16 +17,25 @@ const directory = temporaryDirectory();
 const config = join(directory, 'settings.toml');
 const HELD = 9001;
 const FAILED = 9002;
+const ARRAY = 9004;
+const array = [
+  waiting(ARRAY, { tasks: '6-100:2', state: 'qw' }),
+  waiting(ARRAY, { tasks: '5', state: 'Eqw' }),
+  waiting(ARRAY, { tasks: '7', state: 'hqw' }),
+];
 const mine = waiting(9003, { name: 'mine', owner: userInfo().username });
 
 /** Its exit status put it into the error state. */
 const failed = { ...ordinary, job_id: FAILED, run_id: '9.9002.1', exit_status: 100, ended_at: '2026-11-21T11:00:00Z' };
 
+/** One task of the array has ended for good, as Grid Engine's accounting says, too. */
+const killed = { ...killedAtLimit, job_id: ARRAY, task_id: 3, run_id: '9.9004.3', ended_at: '2026-11-21T11:00:00Z' };
+
 before(async () => {
   const database = join(directory, 'accounting.db');
   writeFileSync(config, `accounting = "${database}"\nserve_socket = "${directory}/s"\nrun_dir = "${directory}"\n`);
   const store = openSqliteStore(database, 0o600);
-  assert.ok((await store.merge([failed, ordinary])).every(({ ok }) => ok));
+  assert.ok((await store.merge([failed, ordinary, killed, { ...killed, trust: 'accounting' }])).every(({ ok }) => ok));
   await store.close();
 });
 
@@ -41,7 +50,7 @@ async function job(words: readonly string[], options: Partial<JobOptions> = {}):
     if (args[0] === '-j') return { items: (args[1] ?? '').split(',').map((id) => aDetail(Number(id))) };
     return { items: args.includes('ho') ? [waiting(HELD)] : [] };
   });
-  const pending = [waiting(HELD, { state: 'hqw', owner: 'bob' }), waiting(FAILED, { state: 'Eqw' }), mine];
+  const pending = [waiting(HELD, { state: 'hqw', owner: 'bob' }), waiting(FAILED, { state: 'Eqw' }), mine, ...array];
   const live: LiveSources = {
     ...fakeLiveSources(snapshot({ hosts: answer([host('node01')]), pending: answer(pending) })),
     tools: () => Promise.resolve(qmaster.tools),
@@ -95,6 +104,32 @@ describe('qmemacct job, of a job that has not ended', () => {
       found.unfinished.map(({ job_id, held_by }) => ({ job_id, held_by })),
       [{ job_id: HELD, held_by: ['operator'] }],
     );
+  });
+
+  it('shows the state of the task that is asked for, not that of the others', async () => {
+    const shown = async (task: number): Promise<string> => (await job([`${ARRAY}.${task}`])).terminal.output();
+    const waits = await shown(8);
+    assert.match(waits, /^Job 9004\.8 {2}job9004 +waiting,/);
+    assert.doesNotMatch(waits, /Eqw|Tasks .*6-100/);
+    assert.match(await shown(5), /failed to start \(Eqw\)/);
+    const found = JSON.parse((await job([`${ARRAY}.7`, `${ARRAY}.8`], { json: true })).terminal.output()) as {
+      readonly unfinished: readonly { readonly task_id: number; readonly state: string }[];
+    };
+    assert.deepEqual(
+      found.unfinished.map(({ task_id, state }) => [task_id, state]),
+      [
+        [7, 'held'],
+        [8, 'waiting'],
+      ],
+    );
+    assert.equal((await job([`${ARRAY}.9`])).status, 1);
+  });
+
+  it('knows that one task has ended while others wait', async () => {
+    const { status, terminal } = await job([`${ARRAY}.3`], { retry: true });
+    assert.deepEqual([status, terminal.warnings()], [0, '']);
+    assert.match(terminal.output(), /^h_vmem=/);
+    assert.equal((await job([String(ARRAY)], { retry: true })).status, 4);
   });
 
   it('says that a job is unknown where Grid Engine does not list it either', async () => {

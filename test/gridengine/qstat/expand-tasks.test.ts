@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 
 import fc from 'fast-check';
 
-import { expandTasks } from '../../../src/gridengine/qstat/expand-tasks';
+import { expandTasks, hasTask } from '../../../src/gridengine/qstat/expand-tasks';
 
 describe('expandTasks', () => {
   it('reads every form', () => {
@@ -48,5 +48,13 @@ describe('expandTasks', () => {
         assert.ok([...tasks.numbers].length <= Math.min(10, tasks.count));
       }),
     );
+  });
+});
+
+describe('hasTask', () => {
+  it('knows the tasks of ranges, with their steps', () => {
+    const text = '3,6-10:2,20-22';
+    const tasks = Array.from({ length: 25 }, (_, task) => task).filter((task) => hasTask(text, task));
+    assert.deepEqual(tasks, [3, 6, 8, 10, 20, 21, 22]);
   });
 });

@@ -37,6 +37,7 @@ interface Asked {
   readonly holds?: readonly Hold[];
   /** Runs on node01 in this state. */
   readonly runs?: string;
+  readonly task?: number;
   readonly problem?: string;
   readonly changes?: Partial<Snapshot>;
 }
@@ -48,12 +49,12 @@ const offer = (complex: string, value: string, node: string): string =>
 
 /** Job 300, beside others that run (100) and wait (201 before it, 301 behind it). */
 function asked(given: Asked): UnfinishedJob {
-  const { row: ofJob, detail: more = {}, reasons = [], holds = [], runs, problem, changes = {} } = given;
+  const { row: ofJob, detail: more = {}, reasons = [], holds = [], runs, task = null, problem, changes = {} } = given;
   const name = { name: 'relax', owner: 'alice', ...ofJob };
   const running = runs === undefined ? [] : [listed(300, 'all.q@node01', { ...name, state: runs, slots: 1 })];
   const rows = runs === undefined ? [waiting(300, { requests: [hard('8G')], ...name })] : [];
   const job = unfinishedJob(
-    300,
+    { job: 300, task },
     snapshot({
       hosts: answer(
         Object.entries(NODES).map(([node, free]) =>
@@ -158,7 +159,7 @@ describe('renderUnfinished', () => {
       const pending = answer([waiting(300, { requests: [hard(request)] })]);
       const details = { jobs: [detail(300, [])], reasons: [], problem: null, tookMs: 1, unreachable: false };
       const job = unfinishedJob(
-        300,
+        { job: 300, task: null },
         snapshot({ hosts: answer(hosts), running, pending, ...changes }),
         { details, holds: [] },
         { rules: USUAL_RULES, nowMs: AT },
