@@ -40,6 +40,8 @@ class Watching {
   private drawn: Drawn | null = null;
   private asking = false;
   private suspended = false;
+  private closed = false;
+  /** By a clock that nobody sets. */
   private nextAt = 0;
   private stopListening = (): void => undefined;
   private ticking: NodeJS.Timeout | undefined;
@@ -63,6 +65,7 @@ class Watching {
   }
 
   close(): void {
+    this.closed = true;
     clearInterval(this.ticking);
     clearTimeout(this.resuming);
     this.stop.abort();
@@ -85,7 +88,7 @@ class Watching {
   }
 
   private draw(): void {
-    if (this.suspended) return;
+    if (this.suspended || this.closed) return;
     const { tty, screen } = this.job;
     const { columns, rows } = tty.size();
     const selection = this.view === null ? null : this.select(this.state, this.view);
@@ -106,7 +109,7 @@ class Watching {
         this.asking = false;
         // Somebody has turned to the jobs that wait meanwhile.
         const incomplete = !waiting && this.state.page === 'pending' && answer.pending === null;
-        this.nextAt = incomplete ? 0 : Date.now() + this.job.interval;
+        this.nextAt = incomplete ? 0 : performance.now() + this.job.interval;
         if (!this.state.paused || this.view === null) this.view = answer;
         this.draw();
       })
@@ -114,7 +117,7 @@ class Watching {
   }
 
   private tick(): void {
-    if (!this.state.paused && Date.now() >= this.nextAt) this.ask();
+    if (!this.state.paused && performance.now() >= this.nextAt) this.ask();
     this.draw();
   }
 

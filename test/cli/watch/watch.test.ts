@@ -115,6 +115,31 @@ describe('watch', () => {
     await ended;
   });
 
+  it('asks on when the clock is set back', async (t) => {
+    const tty = fakeTty();
+    const { ended, asked } = watching(tty);
+    await until(() => asked.length > 1);
+    const { now } = Date;
+    t.mock.method(Date, 'now', () => now() - 3_600_000);
+    const before = asked.length;
+    await until(() => asked.length > before + 1);
+    tty.events().key('q');
+    await ended;
+  });
+
+  it('draws nothing that comes after its end', async () => {
+    const tty = fakeTty();
+    let answer: (view: ClusterView) => void = () => undefined;
+    const late = new Promise<ClusterView>((resolve) => (answer = resolve));
+    const { ended } = watching(tty, { ...ONCE, fetch: () => late });
+    tty.events().key('q');
+    await ended;
+    answer(sampleView());
+    await late;
+    await sleep(1);
+    restored(tty);
+  });
+
   it('ends on a signal, whose name it tells', async () => {
     const tty = fakeTty();
     const { ended } = watching(tty);
