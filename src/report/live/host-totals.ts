@@ -8,8 +8,8 @@ const total = (hosts: readonly HostView[], of: (host: HostView) => number): numb
   hosts.reduce((sum, host) => sum + of(host), 0);
 
 /**
- * What hosts have together; what is free on a host that is down is free for nobody. Memory in bytes, null where no host
- * knows it.
+ * What hosts have together; what is free on a host that is down is free for nobody, and what one has given away beyond
+ * its own takes nothing from the others. Memory in bytes, null where no host knows it.
  */
 export function totalHosts(hosts: readonly HostView[]) {
   const up = hosts.filter((host) => host.up);
@@ -21,7 +21,7 @@ export function totalHosts(hosts: readonly HostView[]) {
     used: total(hosts, ({ used }) => used),
     requested: total(hosts, ({ requested }) => requested),
     total: sumOfKnown(up.map(({ capacity, memoryTotal }) => capacity ?? memoryTotal)),
-    free: sumOfKnown(up.map(({ free }) => free)),
+    free: sumOfKnown(up.map(({ free }) => free && Math.max(0, free))),
     slots: sumOfKnown(up.map(({ slots }) => slots)),
     slotsUsed: sumOfKnown(up.map(({ slotsUsed }) => slotsUsed)),
     strandedMemory: total(up, ({ strandedMemory }) => strandedMemory),

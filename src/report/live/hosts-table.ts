@@ -26,6 +26,12 @@ const slotsCell = ({ slots, slotsUsed }: HostView): string => {
   return `${slotsUsed === null ? '?' : formatCount(slotsUsed)}/${formatCount(slots)}`;
 };
 
+/** Below 0 where complex_values was lowered under what jobs had got. */
+function freeCell({ free }: HostView): string {
+  if (free === null || free === 0) return free === null ? '' : '0';
+  return free < 0 ? `-${formatRequested(-free)}` : formatRequested(free);
+}
+
 /** The columns of a host. "used" is what its jobs have used at most so far, since requests are compared with that. */
 export const HOST_COLUMNS: readonly LiveColumn<HostView>[] = [
   { head: 'host', atLeast: 8, shrinksTo: 10, cell: ({ name }, screen) => screen.safe(name) },
@@ -66,7 +72,7 @@ export const HOST_COLUMNS: readonly LiveColumn<HostView>[] = [
     align: 'right',
     atLeast: 7,
     has: ({ free }) => free !== null,
-    cell: ({ free }) => (free === null ? '' : free === 0 ? '0' : formatRequested(free)),
+    cell: freeCell,
   },
   {
     head: 'slots',

@@ -79,6 +79,10 @@ describe('renderHosts', () => {
     assert.doesNotMatch(lineOf({ up: false, capacity: null }), /no h_vmem/);
   });
 
+  it('shows what was given away beyond complex_values', () => {
+    assert.match(lineOf({ free: -1.5 * GIB }), / -1\.5 GiB +4\/16/);
+  });
+
   it('says that nothing is like that', () => {
     const lines = renderHosts({ ...plain, hosts: [] }, liveScreen());
     assert.match(lines[0] ?? '', /^0 of 4 hosts/);
@@ -100,6 +104,7 @@ describe('totalHosts', () => {
       [totals.hosts, totals.down, totals.requested, totals.free, totals.total, totals.strandedSlots, totals.slots],
       [2, 1, 64 * GIB, 32 * GIB, 64 * GIB, 0, 16],
     );
+    assert.equal(totalHosts([BARE, { ...BARE, free: -GIB }]).free, 32 * GIB);
     assert.deepEqual([totalHosts([]).total, totalHosts([]).peak], [null, 0]);
   });
 });
