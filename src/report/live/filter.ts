@@ -1,4 +1,5 @@
 import { matchesPattern } from '../../base/pattern';
+import { hasTask } from '../../gridengine/qstat/expand-tasks';
 import type { ClusterView, HostView, JobPart, JobView, PendingView } from '../../live/cluster-view';
 import { jobNumber } from './labels';
 
@@ -80,12 +81,19 @@ export function keepsJob(filter: LiveFilter, job: JobView): boolean {
   );
 }
 
+/** A row of waiting tasks is meant by each of them. */
+function isPending({ job, tasks }: PendingView, pattern: string): boolean {
+  const [number = '', task] = pattern.split('.', 2);
+  if (!matchesPattern(String(job), number)) return false;
+  return task === undefined || task === '*' || hasTask(tasks ?? '', Number(task));
+}
+
 /** Whether a waiting job is asked for; it has neither a host nor a queue yet. */
 export function keepsPending(filter: LiveFilter, job: PendingView): boolean {
   return (
     filter.host.length === 0 &&
     filter.queue.length === 0 &&
-    lets(filter.job, (pattern) => matchesPattern(String(job.job), pattern)) &&
+    lets(filter.job, (pattern) => isPending(job, pattern)) &&
     lets(filter.owner, (pattern) => matchesPattern(job.owner, pattern)) &&
     lets(filter.project, (pattern) => matchesPattern(projectOf(job.project), pattern)) &&
     letsAny(filter, [String(job.job), job.owner, job.name, job.project ?? ''])

@@ -65,6 +65,9 @@ describe('keepsPending', () => {
   it('knows job, owner, project and words', () => {
     assert.deepEqual(pending({}), [201, 202]);
     assert.deepEqual(pending({ job: ['201'] }), [201]);
+    assert.deepEqual(pending({ job: ['201.100'] }), [201]);
+    assert.deepEqual(pending({ job: ['20?.*'] }), [201, 202]);
+    assert.deepEqual(pending({ job: ['201.101', '202.1', '201.x'] }), []);
     assert.deepEqual(pending({ owner: ['dave'] }), [202]);
     assert.deepEqual(pending({ project: ['NONE'], any: ['dav'] }), [202]);
   });
