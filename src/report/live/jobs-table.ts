@@ -20,8 +20,10 @@ function peakCell({ ours, parts }: JobView, { glyphs }: Screen): string {
 
 function askedCell(job: JobView, screen: Screen): string {
   const asked = splitRequests(job).counted?.bytes ?? null;
-  const perSlot = job.slots > 1 && job.limit !== null && asked !== null && job.limit > asked;
-  return `${REQUESTED.cell(job, screen)}${perSlot ? ` ${screen.glyphs.times}${job.slots}` : ''}`;
+  const { limit, slots, parts } = job;
+  // By slot, or by host.
+  const times = [slots, parts.length].find((count) => count > 1 && asked !== null && limit === asked * count);
+  return `${REQUESTED.cell(job, screen)}${times === undefined ? '' : ` ${screen.glyphs.times}${times}`}`;
 }
 
 /** Until its walltime limit; Grid Engine ends it soon after. */

@@ -31,6 +31,7 @@ export function countText(shown: number, all: number, what: string): string {
 function renderPending(report: JobsReport, screen: Screen): string[] {
   const { pending, view } = report;
   if (pending === null) return [];
+  if (view.times.pending === null) return ['', screen.style.title('Waiting: not known, Grid Engine has not answered')];
   const all = view.pending?.length ?? pending.length;
   const heading = screen.style.title(`Waiting: ${countText(pending.length, all, all === 1 ? 'job' : 'jobs')}`);
   return ['', heading, ...renderRows(chooseColumns(PENDING_COLUMNS, pending), pending, screen)];

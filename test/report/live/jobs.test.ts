@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { displayWidth } from '../../../src/report/screen/text-width';
 import { renderJobs, type JobsReport } from '../../../src/report/live/jobs';
+import type { JobView } from '../../../src/live/cluster-view';
 import { RUNNING_JOB } from '../../../src/report/live/machine-jobs';
 import { assertGolden } from '../golden';
 import { GIB, MIB } from '../../live/snapshots';
@@ -118,6 +119,16 @@ describe('renderJobs', () => {
     assert.match(text, /4G soft/);
     assert.match(text, /4G ×8 +32 GiB/);
     assert.match(text, / p1 /);
+    const [one] = jobs;
+    const host = (name: string): JobView['parts'] => one?.parts.map((part) => ({ ...part, host: name })) ?? [];
+    const byHost = { ...oneJob(4, { slots: 8, limit: 8 * GIB }), parts: [...host('a'), ...host('b')] };
+    assert.match(renderJobs(of([byHost]), liveScreen({ width: 200 })).join('\n'), /4G ×2 +8 GiB/);
+  });
+
+  it('does not take what Grid Engine has not answered for nothing', () => {
+    const times = { ...sampleView().times, pending: null };
+    const text = renderJobs({ view: sampleView({ times }), jobs: [], pending: [] }, liveScreen()).join('\n');
+    assert.match(text, /Waiting: not known/);
   });
 
   it('renders ten thousand jobs in a moment', () => {
