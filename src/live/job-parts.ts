@@ -5,7 +5,7 @@ import { sumOfSeries } from '../record/sum-of-series';
 import type { Dialect } from '../gridengine/dialect';
 import type { PeTaskDetail } from '../gridengine/qstat/job-detail';
 import type { JobRecord } from '../record/record';
-import type { JobPart, PartTask, Trend } from './cluster-view';
+import type { JobPart, PartTask, RequestView, Trend } from './cluster-view';
 import type { HostNames } from '../gridengine/host-names';
 import { figuresOfPart, type RecordsOfPart } from './our-figures';
 import type { RequestRules } from '../record/request-rules';
@@ -35,8 +35,8 @@ interface PartOf {
   readonly state: string;
   readonly startedAt: number | null;
   readonly limit: MemoryLimit;
-  /** The request that takes memory from hosts: it may be another one than the limit. */
-  readonly reserved: MemoryLimit;
+  /** The request that takes memory from hosts, one of 0 nothing: it may be another one than the limit. */
+  readonly reserved: Pick<RequestView, 'complex' | 'bytes'> | null;
   /** What takes it where that does not. */
   readonly scoped: ScopedRequests;
 }
@@ -77,18 +77,19 @@ function jobPart(
 ): JobPart {
   const memoryOf = ({ usage }: { readonly usage: PeTaskDetail['usage'] }): UsageMemory =>
     usageMemory(usage, context.dialect);
-  const bytesHere = (request: MemoryLimit): number | null =>
+  const bytesHere = (request: Pick<MemoryLimit, 'complex' | 'bytes'>): number | null =>
     request.bytes === null || context.perOf(request.complex) !== 'slot'
       ? request.bytes
       : bytesForSlots(request.bytes, slots);
   const { limit, reserved, scoped } = facts;
-  const per = context.perOf(reserved.complex ?? context.consumable);
+  const per = context.perOf(reserved?.complex ?? context.consumable);
   const ofTasksHere = (master ? scoped.master : 0) + scoped.slave * (per === 'slot' ? slaves : Math.min(1, slaves));
   const running = tasks.filter(({ past }) => !past);
   const ofTasks = running.map((task) => ({ id: task.id, ...memoryOf(task) }));
   const past = tasks.filter((task) => task.past).map(memoryOf);
   const ofMaster = master && job.taskDetail !== null ? memoryOf(job.taskDetail) : null;
   const bytes = bytesHere(limit);
+  const taken = reserved === null || reserved.bytes === 0 ? null : bytesHere(reserved);
   const records = context.recordsOf({ job: job.job, task: job.task, host }, facts.startedAt);
   return {
     host,
@@ -101,7 +102,7 @@ function jobPart(
     alone,
     limit: bytes,
     limitState: limit.state,
-    reserved: per === 'job' && !master ? 0 : (bytesHere(reserved) ?? ofTasksHere),
+    reserved: per === 'job' && !master ? 0 : (taken ?? ofTasksHere),
     masterMaxvmem: ofMaster?.maxvmem ?? null,
     masterVmem: ofMaster?.vmem ?? null,
     tasks: ofTasks.map(({ id, maxvmem, vmem }): PartTask => ({ id, maxvmem, vmem })),

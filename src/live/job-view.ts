@@ -3,7 +3,7 @@ import type { JobPart, JobView, Trend } from './cluster-view';
 import { clusterQueue } from '../gridengine/host-names';
 import { jobParts, type PartContext } from './job-parts';
 import { figuresOfJob } from './our-figures';
-import { memoryLimit, requestViews, scopedRequests, timeLimit } from './requests';
+import { countedRequest, memoryLimit, requestViews, scopedRequests, timeLimit } from './requests';
 import type { RunningJob } from './running-jobs';
 import { sumOfKnown } from '../base/known';
 import { amountOf, measureOf, usageMemory } from './usage-memory';
@@ -22,7 +22,7 @@ export function jobView(job: RunningJob, context: PartContext): JobView {
     startedAt: listed?.startedAt ?? taskDetail?.startedAt ?? row?.startedAt ?? null,
   };
   const { consumable } = context;
-  const reserved = consumable === null ? perSlot : memoryLimit(requests, true, [consumable]);
+  const reserved = countedRequest(requests, consumable === null ? context.rules.order(queue) : [consumable]);
   const scoped = scopedRequests(requests, consumable);
   const parts = jobParts(job, { ...facts, limit: perSlot, reserved, scoped }, context);
   const slots = job.granted ?? parts.reduce((sum, part) => sum + part.slots, 0);

@@ -229,6 +229,15 @@ describe('viewCluster', () => {
     assert.deepEqual(reserved(5, RULES.job), [5 * GIB, 0, 14 * GIB]);
   });
 
+  it('takes nothing of a host by a request of 0, though it sets a limit', () => {
+    const told = snapshot({
+      hosts: answer([host('a', { jobs: [row(1), row(1)], resources: [resource('h_vmem', '9G')] })]),
+      running: answer([listed(1, 'q@a', { slots: 2, requests: [{ ...hard('0'), kind: 'default' }] })]),
+    });
+    const { capacity, requested, parts } = hostOf(viewCluster(told, [], options), 'a');
+    assert.deepEqual([capacity, requested, parts[0]?.limit], [9 * GIB, 0, 20 * MIB]);
+  });
+
   it('counts default requests, shows soft ones', () => {
     const job = jobOf(sample(), 106);
     assert.equal(job.limit, GIB);
