@@ -118,7 +118,13 @@ function trendOfPart(records: readonly JobRecord[], limit: number | null, nowMs:
   const together = sumOfSeries(records.map((record) => ({ series: record.series, to: endOf(record) })));
   if (together === null) return null;
   const seenAt = records.reduce((latest, { revision }) => Math.max(latest, revision), 0);
-  return trendOf(together.series, limit, nowMs, Math.min(seenAt, nowMs));
+  // The samples have the times of the host's clock, which may be ahead of ours.
+  const ahead = Math.max(0, seenAt - nowMs);
+  const trend = trendOf(together.series, limit, nowMs + ahead, seenAt);
+  const ours = (at: number | null): number | null => at && at - ahead;
+  return (
+    trend && { ...trend, limitAt: ours(trend.limitAt), earliest: ours(trend.earliest), latest: ours(trend.latest) }
+  );
 }
 
 /**

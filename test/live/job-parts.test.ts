@@ -155,6 +155,16 @@ describe('jobParts', () => {
     assert.equal(parts(changes)[0]?.trend, null);
   });
 
+  it('has the same trend where the clock of the host is ahead', () => {
+    const ahead = 12 * 60_000;
+    const rising = Array.from({ length: 30 }, (_, minute) => (minute + 1) * 10 * MIB);
+    const start = new Date(AT + ahead - 30 * 60_000).toISOString();
+    const series = { start, step_seconds: 60, rss_bytes: rising, others: {} };
+    const records = [running(1, 'a', rising, { series, started_at: start, revision: AT + ahead })];
+    const changes = { hosts: answer([host('a', { jobs: [row(1)] })]), running: answer([listed(1, 'q@a')]) };
+    assert.equal(parts(changes, { records })[0]?.trend?.limitAt, AT + (1024 / 10 - 30) * 60_000);
+  });
+
   it('is told by nobody where a job runs: none', () => {
     assert.deepEqual(parts({ running: answer([listed(1, null)]) }), []);
   });
