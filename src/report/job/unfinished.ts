@@ -2,10 +2,10 @@ import { readStartError } from '../../gridengine/qstat/scheduler-message';
 import type { Hold } from '../../live/holds';
 import type { UnfinishedJob } from '../../live/unfinished-job';
 import { formatMoment, formatZone } from '../format/local-time';
-import { formatCount, formatDuration, plural } from '../format/units';
+import { formatCount, plural } from '../format/units';
 import { jobNumber } from '../live/labels';
 import { JOB_COLUMNS } from '../live/jobs-table';
-import { chooseColumns, renderRows } from '../live/live-column';
+import { chooseColumns, renderRows, runningFor } from '../live/live-column';
 import { renderSection, SECTION_INDENT, wrap } from '../screen/layout';
 import { truncate } from '../screen/text-width';
 import type { Screen, Tone } from '../screen/screen';
@@ -126,7 +126,10 @@ function explain(state: UnfinishedState, job: UnfinishedJob, screen: Screen): Ex
     case 'suspended':
       return {
         tone: 'warning',
-        words: ['It is suspended: by its owner, an admin or its queue.', UNRECORDED],
+        words: [
+          'It is suspended: by its owner, an admin or its queue.',
+          ...(statesOf(job).includes('running') ? [] : [UNRECORDED]),
+        ],
         next: null,
       };
     case 'running':
@@ -162,7 +165,7 @@ const TONES: Readonly<Partial<Record<UnfinishedState, Tone>>> = {
 
 function renderHead(job: UnfinishedJob, state: UnfinishedState, screen: Screen): string[] {
   const { submittedAt, slots, pe, project } = job;
-  const since = submittedAt === null ? '' : `, ${formatDuration((screen.now.getTime() - submittedAt) / 1000)}`;
+  const since = submittedAt === null ? '' : `, ${runningFor(submittedAt, screen)}`;
   const waits = state === 'waiting' || state === 'held' || state === 'dependent';
   const submitted = submittedAt === null ? null : new Date(submittedAt);
   const width = slots === null ? '' : plural(slots, 'slot');

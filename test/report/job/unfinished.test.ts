@@ -146,6 +146,11 @@ describe('renderUnfinished', () => {
     });
   }
 
+  it('bears a clock that is behind that of qmaster', () => {
+    const [head] = renderUnfinished(asked({ row: { submittedAt: AT + 600_000 } }), testScreen({ now: new Date(AT) }));
+    assert.match(head ?? '', /waiting, 0 ms$/);
+  });
+
   it('says that a job fits no host only where all that hosts have is known', () => {
     const fits = (free: Readonly<Record<string, string | null>>, request: string, changes: Partial<Snapshot> = {}) => {
       const hosts = Object.entries(free).map(([name, left]) =>
