@@ -1,3 +1,4 @@
+import { HOUR_MS } from '../base/units';
 import { bytesForSlots } from '../gridengine/memory-request';
 import type { JobPart, JobView, Trend } from './cluster-view';
 import { clusterQueue } from '../gridengine/host-names';
@@ -19,7 +20,7 @@ export function jobView(job: RunningJob, context: PartContext): JobView {
     name: listed?.name ?? detail?.name ?? row?.name ?? '',
     owner: listed?.owner ?? detail?.owner ?? row?.owner ?? '',
     state: listed?.state ?? row?.state ?? '',
-    startedAt: listed?.startedAt ?? taskDetail?.startedAt ?? row?.startedAt ?? null,
+    startedAt: exactly(listed?.startedAt, [taskDetail?.startedAt, row?.startedAt]),
   };
   const { consumable } = context;
   const reserved = countedRequest(requests, consumable === null ? context.rules.order(queue) : [consumable]);
@@ -41,7 +42,7 @@ export function jobView(job: RunningJob, context: PartContext): JobView {
     queue,
     pe: listed?.grantedPe ?? detail?.pe ?? null,
     slots,
-    submittedAt: listed?.submittedAt ?? detail?.submittedAt ?? null,
+    submittedAt: exactly(listed?.submittedAt, [detail?.submittedAt]),
     requests,
     limit: perSlot.bytes && bytesForSlots(perSlot.bytes, { slot: slots, host: Math.max(1, parts.length), job: 1 }[per]),
     limitState: perSlot.state,
@@ -55,6 +56,17 @@ export function jobView(job: RunningJob, context: PartContext): JobView {
     trend: soonest(parts),
     parts,
   };
+}
+
+type Time = number | null | undefined;
+
+/**
+ * A time of the list is a local one, of which an hour comes twice when summer time ends, and the first is taken; others
+ * have the epoch. Beside that the list is believed: the others may be of a run before this one.
+ */
+function exactly(listed: Time, others: readonly Time[]): number | null {
+  const known = others.filter((time) => time != null);
+  return known.find((time) => time - HOUR_MS === listed) ?? listed ?? known[0] ?? null;
 }
 
 /** Of a job whose parts grow without reaching a limit, the one that grows fastest. */

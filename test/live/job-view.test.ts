@@ -76,6 +76,21 @@ describe('jobView', () => {
     );
   });
 
+  it('knows which of two hours a local time means when summer time ends', () => {
+    const HOUR = 3_600_000;
+    const times = (exact: number): unknown => {
+      const { startedAt, submittedAt } = view({
+        running: answer([listed(1, 'q@a', { startedAt: AT, submittedAt: AT })]),
+        details: answer([detail(1, [taskDetail(usage(1), { startedAt: exact })], { submittedAt: exact })]),
+      });
+      return [startedAt, submittedAt];
+    };
+    assert.deepEqual(times(AT + HOUR), [AT + HOUR, AT + HOUR]);
+    // Of the run before this one.
+    assert.deepEqual(times(AT - HOUR), [AT, AT]);
+    assert.deepEqual(times(AT + HOUR + 1000), [AT, AT]);
+  });
+
   it('adds past tasks to the peak and to the CPU time, not to what is used now', () => {
     const job = view({
       running: answer([listed(1, 'q@a')]),
