@@ -10,7 +10,7 @@ export interface PastRun extends Need {
   /** From narrow to wide. */
   readonly classes: readonly string[];
   readonly seconds: number;
-  /** What its user requested; null: unknown. */
+  /** What its user requested, above 0; null: nothing, or unknown. */
   readonly requested: number | null;
 }
 

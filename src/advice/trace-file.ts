@@ -10,7 +10,7 @@ const COLUMNS = ['trace', 'submit', 'end', 'class', 'peak_bytes', 'runtime_secon
 
 /**
  * The runs of a CSV file (or .gz) with the columns trace, submit, end (s), class, peak_bytes, runtime_seconds and
- * request_bytes (may be empty), by trace. An error names the line.
+ * request_bytes (none: empty or 0), by trace. An error names the line.
  */
 export async function readTraceFile(path: string): Promise<Result<ReadonlyMap<string, ManyRuns>>> {
   try {
@@ -48,18 +48,23 @@ async function readTraces(path: string, input: Readable): Promise<Result<Readonl
   return indexes === null ? failure(`${path}: the file is empty`) : success(traces);
 }
 
+/** NaN: an empty cell, or none. */
+const numberIn = (cell = ''): number => (cell.trim() === '' ? NaN : Number(cell));
+
 function runOf([submit, end, name = '', peak, seconds, request = '']: readonly string[]): PastRun | null {
+  // An empty cell is 0 here, and a request of 0 is none.
+  const asked = Number(request);
   const run: PastRun = {
-    submit: Number(submit),
-    end: Number(end),
+    submit: numberIn(submit),
+    end: numberIn(end),
     classes: [name],
-    needed: Number(peak),
+    needed: numberIn(peak),
     stoppedAt: null,
-    seconds: Number(seconds),
-    requested: request === '' ? null : Number(request),
+    seconds: numberIn(seconds),
+    requested: asked === 0 ? null : asked,
   };
-  const areNumbers = [run.submit, run.end, run.seconds, run.requested ?? 0].every(Number.isFinite);
-  return areNumbers && run.needed > 0 ? run : null;
+  const areNumbers = [run.submit, run.end, run.seconds, run.needed, asked].every(Number.isFinite);
+  return areNumbers && run.needed > 0 && asked >= 0 ? run : null;
 }
 
 /** readline swallows the errors of its input. */

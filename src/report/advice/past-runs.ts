@@ -92,8 +92,9 @@ function memoryRun(run: Run, complex: string | null): MemoryRun | null {
   let limit: number | null = null;
   for (const record of needs) {
     needed = Math.max(needed, neededPerSlot(complex === null ? record : judgedBy(record, complex)));
-    const allowed = limitOf(record);
-    if (allowed !== null) limit = Math.max(limit ?? 0, allowed / slotsOf(record));
+    const allowed = limitOf(record) ?? 0;
+    // A complex that holds 0 by default sets no limit.
+    if (allowed > 0) limit = Math.max(limit ?? 0, allowed / slotsOf(record));
   }
   const wasStopped = limit !== null && needs.some(hitLimit);
   const isWhole = needed > 0 && !hasUnknownPart(needs) && run.some((record) => succeeded(record) === true);

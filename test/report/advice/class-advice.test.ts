@@ -58,6 +58,15 @@ describe('advice on slots', () => {
 });
 
 describe('adviseClass', () => {
+  it('ends where a complex that holds 0 by default sets no limit', () => {
+    const unlimited = {
+      h_vmem: null,
+      requests: { mem_free: { request_bytes: 0, limit_bytes: 0, per: 'slot' } },
+    } as const;
+    const { memory } = advise(pastJobs(10, (index) => ({ ...varying(index), ...unlimited })));
+    assert.deepEqual([memory?.runs, memory?.complex], [10, 'mem_free']);
+  });
+
   it('states a risk, on how many runs it rests and how it has held', () => {
     const { memory, time } = advise(pastJobs(60, varying));
     assert.ok(memory !== null && time !== null);
