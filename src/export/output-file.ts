@@ -32,16 +32,16 @@ export class OutputFile {
   readonly #fd: number;
 
   constructor(readonly path: string) {
-    const present = lstatSync(path, { throwIfNoEntry: false });
-    if (present !== undefined && !present.isFile())
-      throw new OutputError(path, 'it is not a regular file', 'name a file, or "-" for the standard output');
     const own = `${process.pid}.${Math.random().toString(36).slice(2)}`;
     this.temporary = join(dirname(path), `.${basename(path)}.${own}.part`);
+    let isOther: boolean;
     try {
-      this.#fd = openSync(this.temporary, 'wx', 0o600);
+      isOther = lstatSync(path, { throwIfNoEntry: false })?.isFile() === false;
+      this.#fd = isOther ? -1 : openSync(this.temporary, 'wx', 0o600);
     } catch (error) {
       throw outputError(path, error);
     }
+    if (isOther) throw new OutputError(path, 'it is not a regular file', 'name a file, or "-" for the standard output');
   }
 
   write(bytes: Uint8Array): void {

@@ -1,4 +1,3 @@
-import { replaceFile } from '../base/replace-file';
 import { openFormat, type FormatName, type RowFormat, type Sink } from './format';
 import { OutputFile } from './output-file';
 import type { RowPage, Table } from './table';
@@ -37,6 +36,15 @@ const CSV_TEXT =
 
 export const schemaPath = (path: string): string => `${path}.schema.json`;
 
+async function withOutputFile<T>(path: string, write: (file: OutputFile) => Promise<T>): Promise<T> {
+  const file = new OutputFile(path);
+  try {
+    return await write(file);
+  } finally {
+    file.close();
+  }
+}
+
 /**
  * Writes a table to a file that gets its name when it is whole, and beside it what its columns are; `facts`: what the
  * schema file says of the table besides. Resolves to how many rows it had; rejects with OutputError, leaving no file.
@@ -48,16 +56,17 @@ export async function writeTableFile(
   facts: Readonly<Record<string, unknown>>,
   onPage?: (page: RowPage) => void,
 ): Promise<number> {
-  const file = new OutputFile(path);
-  try {
-    const rows = await writeTable(table, format, { write: (piece) => file.write(piece), file }, onPage);
-    const columns = table.columns.map(({ name, type, unit, help }) => ({ name, type, unit, meaning: help }));
-    const text = format === 'csv' ? { text: CSV_TEXT } : {};
-    const schema = { schema: 1, what: table.what, ...facts, format, ...text, rows, columns };
-    replaceFile(schemaPath(path), `${JSON.stringify(schema, null, 2)}\n`, 0o600);
-    file.finish();
-    return rows;
-  } finally {
-    file.close();
-  }
+  return withOutputFile(path, (file) =>
+    // Opened before the work, which a place that can't be written to would make vain.
+    withOutputFile(schemaPath(path), async (beside) => {
+      const rows = await writeTable(table, format, { write: (piece) => file.write(piece), file }, onPage);
+      const columns = table.columns.map(({ name, type, unit, help }) => ({ name, type, unit, meaning: help }));
+      const text = format === 'csv' ? { text: CSV_TEXT } : {};
+      const schema = { schema: 1, what: table.what, ...facts, format, ...text, rows, columns };
+      beside.write(Buffer.from(`${JSON.stringify(schema, null, 2)}\n`));
+      beside.finish();
+      file.finish();
+      return rows;
+    }),
+  );
 }

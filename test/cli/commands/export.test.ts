@@ -146,7 +146,11 @@ describe('qmemacct export', () => {
     const place = temporaryDirectory();
     writeFileSync(join(place, 'file'), 'as it was');
     symlinkSync('file', join(place, 'link'));
+    mkdirSync(join(place, 'taken.csv.schema.json'));
     for (const [output, problem] of [
+      ['file/x.csv', /there is no directory .*file; create it or name another\n$/],
+      ['x'.repeat(300), /ENAMETOOLONG.*; name another place\n$/],
+      ['taken.csv', /taken\.csv\.schema\.json: it is not a regular file; name a file/],
       ['none/x.csv', /there is no directory .*none; create it or name another\n$/],
       ['link', /not a regular file; name a file, or "-" for the standard output\n$/],
       ['.', /not a regular file/],
@@ -173,6 +177,17 @@ describe('qmemacct export', () => {
       );
       assert.deepEqual(readdirSync(place), []);
     }
+  });
+
+  it('follows no link that somebody has put where it writes', async () => {
+    const place = temporaryDirectory();
+    const other = join(place, 'other');
+    writeFileSync(other, 'as it was');
+    const output = join(place, 'x.csv');
+    symlinkSync(other, `${output}.schema.json.${process.pid}.new`);
+    assert.equal((await run('records', ...ALL, '--output', output)).status, 0);
+    assert.equal(readFileSync(other, 'utf8'), 'as it was');
+    assert.ok(lstatSync(`${output}.schema.json`).isFile());
   });
 
   it('writes a file for each day that is over, and goes on where the last run ended', async () => {
