@@ -9,21 +9,24 @@ import { trustedSpoolFile } from '../job/job-description';
 import { pidsOf, type FigurePart, type PartContext } from './part';
 
 const WITHIN_MS = 20_000;
+/** By then the GPUs have been read again since a process ended; its number is hardly another's yet. */
+const FORGET_MS = 60_000;
 
 /** What the job held and used of the node's GPUs. */
 export function gpuFigures({ run }: PartContext, sys = THIS_MACHINE.sys): FigurePart {
   const environment = parseSpoolEnvironment(trustedSpoolFile(run.spool, 'environment') ?? '');
   let use: GpuUse = newGpuUse(monotonicMs());
   let held: HeldGpus = { held: [], notes: [] };
-  /** Those that have ended since the last look at the GPUs are still wanted: the driver keeps their peaks. */
-  let pids = new Set<number>();
+  /** When each process was last seen (ms): those that have ended are still wanted, since the driver keeps their peaks. */
+  const seen = new Map<number, number>();
+  let living: readonly number[] = [];
   let ofDrm: readonly Reading[] = [];
   let askDrm: (() => void) | null = null;
 
   return {
     look: ({ readings, link }) => {
-      const living = pidsOf(readings);
-      for (const pid of living) pids.add(pid);
+      living = pidsOf(readings);
+      for (const pid of living) seen.set(pid, monotonicMs());
       askDrm =
         link === null
           ? null
@@ -38,9 +41,12 @@ export function gpuFigures({ run }: PartContext, sys = THIS_MACHINE.sys): Figure
       const gpus = gpusOf(gpu, sys);
       if (gpus.some(({ vendor }) => vendor !== 'nvidia')) askDrm?.();
       const readings = [...gpu, ...ofDrm];
+      const atMs = monotonicMs();
+      for (const pid of living) seen.set(pid, atMs);
+      for (const [pid, lastMs] of seen) if (atMs - lastMs > FORGET_MS) seen.delete(pid);
+      const pids = new Set(seen.keys());
       held = heldGpus(environment, gpus, gpuPids(readings), pids);
-      use = observeGpus(use, { atMs: monotonicMs(), readings, held, gpus, pids });
-      pids = new Set();
+      use = observeGpus(use, { atMs, readings, held, gpus, pids });
     },
     metrics: () => gpuMetrics(use),
     charted: () => chartedGpus(use),

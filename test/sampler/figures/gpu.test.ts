@@ -6,6 +6,7 @@ import { packageRoot } from '../../../src/base/package-root';
 import { DEFAULT_SETTINGS } from '../../../src/record/settings';
 import { gpuFigures } from '../../../src/sampler/figures/gpu';
 import type { FigurePart, Look } from '../../../src/sampler/figures/part';
+import type { Reading } from '../../../src/sources/source';
 import { newSeriesBuffer } from '../../../src/sampler/series/series-buffer';
 import { runOf } from '../../support/runs';
 import { temporaryDirectory } from '../../support/temporary-directory';
@@ -27,13 +28,10 @@ function figures(environment: string): FigurePart {
   return gpuFigures(context, join(packageRoot(), 'test/fixtures/drm/amdgpu-linux-6.8/sys'));
 }
 
-const hear = (part: FigurePart): unknown =>
-  part.node?.({
-    kind: 'node',
-    id: null,
-    charges: null,
-    gpu: [{ metric: 'drm_vendor', instance: ADDRESS, value: 0x1002 }],
-  });
+const hear = (
+  part: FigurePart,
+  gpu: readonly Reading[] = [{ metric: 'drm_vendor', instance: ADDRESS, value: 0x1002 }],
+): unknown => part.node?.({ kind: 'node', id: null, charges: null, gpu });
 
 describe('gpuFigures', () => {
   it('count a card of AMD as held by its index and by its unique id', () => {
@@ -42,6 +40,30 @@ describe('gpuFigures', () => {
       hear(part);
       assert.deepEqual([part.metrics().gpu_held, part.notes()], [1, []], name);
     }
+  });
+
+  it("know the job's processes at each of several readings of the node between two looks, and after their end", () => {
+    const of = (what: string, value: number, pid?: number): Reading => ({
+      ...{ metric: `nvidia_${what}`, instance: 'GPU-1', value },
+      ...(pid === undefined ? {} : { pid }),
+    });
+    const there = [of('index', 0), of('utilization_percent', 90), of('process_memory_bytes', BYTES, PID)];
+    const part = figures('CUDA_VISIBLE_DEVICES=0\n');
+    const lookAt = (pids: readonly number[]): unknown =>
+      part.look?.({
+        readings: { counters: new Map(pids.map((pid) => [`${pid}.1`, {}])) },
+        link: null,
+      } as unknown as Look);
+    lookAt([PID]);
+    for (const readings of [there, there]) {
+      hear(part, readings);
+      assert.equal(part.charted?.().gpu_percent, 90);
+    }
+    lookAt([]);
+    hear(part, there);
+    // Of one that has ended the driver tells once.
+    hear(part, [of('index', 0), of('process_peak_memory_bytes', 4 * BYTES, PID)]);
+    assert.equal(part.metrics().gpu_memory_peak_bytes, 4 * BYTES);
   });
 
   it('ask about DRM clients where there is a card of AMD or Intel', async () => {
