@@ -42,9 +42,6 @@ interface Named {
   readonly unknown: readonly string[];
 }
 
-const wholeGpus = (gpus: readonly Gpu[]): readonly Gpu[] =>
-  gpus.filter(({ parent }) => parent === null).sort((one, other) => one.index - other.index);
-
 /** The one GPU whose UUID begins so, as CUDA takes it. */
 function byUuid(word: string, gpus: readonly Gpu[]): Gpu | null {
   const wanted = word.toLowerCase();
@@ -60,9 +57,9 @@ function byUuid(word: string, gpus: readonly Gpu[]): Gpu | null {
 
 /** GPUs that the words of one variable mean, among those that it can mean. */
 function named(words: readonly string[], gpus: readonly Gpu[], stopAtUnknown: boolean): Named {
-  const whole = wholeGpus(gpus);
   const byNumber = (at: number, part: string | undefined): Gpu | null => {
-    const gpu = whole[at];
+    // Not by its place: of one that is lost the numbers of the others stay.
+    const gpu = gpus.find(({ parent, index }) => parent === null && index === at);
     if (gpu === undefined) return null;
     return gpus.find(({ parent, index }) => parent === gpu.id && index === Number(part)) ?? gpu;
   };

@@ -54,6 +54,12 @@ describe('heldGpus by environment', () => {
     assert.deepEqual(given({ CUDA_VISIBLE_DEVICES: '2,-1,1' }).notes, []);
   });
 
+  it('knows a GPU by its number, whether or not one before it is lost', () => {
+    for (const variable of ['CUDA_VISIBLE_DEVICES', 'SGE_HGR_gpu'])
+      assert.deepEqual(given({ [variable]: '1' }, NVIDIA.slice(1)).ids, ['GPU-aa22-1'], variable);
+    assert.deepEqual(given({ CUDA_VISIBLE_DEVICES: '0' }, NVIDIA.slice(1)).ids, []);
+  });
+
   it('knows MIG instances by UUID, in the older form by their GPU', () => {
     const gpus = [...NVIDIA, ...MIGS];
     assert.deepEqual(given({ CUDA_VISIBLE_DEVICES: 'MIG-2222' }, gpus).ids, ['MIG-2222']);
