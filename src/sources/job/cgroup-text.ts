@@ -1,9 +1,15 @@
-/** Texts that both versions of control groups use. Numbers beyond 2^53 are no measurement: null. */
+/** Texts that both versions of control groups use. Numbers of bytes or events beyond 2^53 are no measurement: null. */
 
 /** A decimal number of bytes or events, alone in its file; null for "max" and anything else. */
 export function parseAmount(text: string | null): number | null {
   const word = text?.trim() ?? '';
   return /^\d{1,16}$/.test(word) && Number.isSafeInteger(Number(word)) ? Number(word) : null;
+}
+
+/** Nanoseconds in seconds: one CPU comes to 2^53 of them in 104 days, 128 CPUs in 20 hours. null: no number. */
+export function parseNanoseconds(text: string | null | undefined): number | null {
+  const word = text?.trim() ?? '';
+  return /^\d{1,20}$/.test(word) ? Number(word) / 1e9 : null;
 }
 
 /** Lines "key value"; what is no such line, or no number, is left out. */

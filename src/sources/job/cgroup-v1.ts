@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { readText } from '../files';
 import { TICKS_PER_SECOND } from '../proc/clock';
 import { NOTHING_READ, REFAULTS, type CgroupReading } from './cgroup-reading';
-import { parseAmount, parseKeyed, scaled, sumOf } from './cgroup-text';
+import { parseAmount, parseKeyed, parseNanoseconds, scaled, sumOf } from './cgroup-text';
 
 /**
  * Control groups, version 1: one tree for each controller (Documentation/admin-guide/cgroup-v1). Sub-groups are in the
@@ -72,10 +72,10 @@ export function readingOfV1(
     memorySwapPeakBytes: amount('memory.memsw.max_usage_in_bytes'),
     memoryLimitBytes: memoryLimit,
     swapLimitBytes: memoryLimit === null || bothLimit === null ? null : Math.max(0, bothLimit - memoryLimit),
-    cpuUsageSeconds: scaled(parseAmount(read('cpuacct', 'cpuacct.usage')), 1e9),
+    cpuUsageSeconds: parseNanoseconds(read('cpuacct', 'cpuacct.usage')),
     userSeconds: scaled(time.get('user'), TICKS_PER_SECOND),
     systemSeconds: scaled(time.get('system'), TICKS_PER_SECOND),
-    throttledSeconds: scaled(parseKeyed(read('cpu', 'cpu.stat')).get('throttled_time'), 1e9),
+    throttledSeconds: parseNanoseconds(/^throttled_time (\d+)$/m.exec(read('cpu', 'cpu.stat') ?? '')?.[1]),
     ioReadBytes: sumOf(...disks.map((disk) => disk.read)),
     ioWriteBytes: sumOf(...disks.map((disk) => disk.written)),
     tasks: parseAmount(read('pids', 'pids.current')),

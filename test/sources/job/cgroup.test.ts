@@ -144,6 +144,19 @@ describe('cgroup v2', () => {
 });
 
 describe('cgroup v1', () => {
+  it('counts CPU time beyond 2^53 ns', () => {
+    const files = new Map([
+      ['cpuacct.usage', '20000000000000000\n'],
+      ['cpu.stat', 'nr_periods 1\nthrottled_time 30000000000000000\n'],
+    ]);
+    const { cpuUsageSeconds, throttledSeconds } = readingOfV1(
+      (_group, name) => files.get(name) ?? null,
+      () => false,
+      null,
+    );
+    assert.deepEqual([cpuUsageSeconds, throttledSeconds], [2e7, 3e7]);
+  });
+
   it('of Linux 3.10 (el7): with the groups below, no OOM kills, no shared memory told', () => {
     assert.deepEqual(readingOf(el7, sysTree()), {
       ...NOTHING_READ,
