@@ -34,6 +34,9 @@ const METRICS = {
 /** What a record says of a job's GPUs. */
 export const GPU_JOB_METRICS: readonly Metric[] = Object.values(METRICS);
 
+/** By the name of a mean the metric that it is a mean over. */
+export const GPU_MEANS: Readonly<Record<string, string>> = { [METRICS.mean.name]: METRICS.heldTime.name };
+
 /** One GPU over the life of a job. */
 interface Use {
   readonly label: string;

@@ -1,3 +1,4 @@
+import { PERF_RATIOS } from '../../sources/job/perf-metrics';
 import { processes, SWAP_PEAK } from '../../sources/job/processes';
 import { pss } from '../../sources/job/pss';
 import { drm } from '../../sources/node/drm';
@@ -6,7 +7,7 @@ import { rapl } from '../../sources/node/rapl';
 import { ALL_SOURCE_FACTS } from '../../sources/registry';
 import { USUAL, type SourceFacts } from '../../sources/source';
 import { ENERGY_JOB_METRICS } from './energy-charges';
-import { GPU_JOB_METRICS } from './gpu-use';
+import { GPU_JOB_METRICS, GPU_MEANS } from './gpu-use';
 import { PSS_FACTS } from './pss-sums';
 
 /** Figures of a whole job that the sampler makes out of several sources, or of a source's values over time. */
@@ -31,3 +32,6 @@ export const JOB_FACTS: readonly SourceFacts[] = [
 
 /** Whatever a record or a series can name: the metrics of every source, and those of whole jobs. */
 export const ALL_FACTS: readonly SourceFacts[] = [...ALL_SOURCE_FACTS, ...JOB_FACTS];
+
+/** Means and ratios: by the name of each the counter by which two of them are weighed. */
+export const WEIGHED_BY: Readonly<Record<string, string>> = { ...PERF_RATIOS, ...GPU_MEANS };

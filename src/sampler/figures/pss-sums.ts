@@ -28,7 +28,7 @@ type PssQuantity = keyof typeof SUMMED;
 
 const QUANTITIES = Object.keys(SUMMED) as readonly PssQuantity[];
 
-const { gauge } = metricsOf('pss', 'job');
+const { gauge, counter } = metricsOf('pss', 'job');
 
 const peakFact = (name: string, what: string): Metric =>
   gauge(name, 'bytes', `${what}, summed over the job's processes: the largest sum that was read.`);
@@ -42,8 +42,8 @@ export const PSS_FACTS: readonly Metric[] = [
   peakFact('swap_peak', 'Swapped memory with shared pages divided (SwapPss)'),
   peakFact('uss_peak', 'Memory that no other process maps (USS)'),
   peakFact('footprint_peak', 'Pss_Anon + Pss_Shmem + SwapPss'),
-  gauge('samples', 'count', 'Readings of PSS.'),
-  gauge('incomplete_samples', 'count', 'Readings of PSS that left processes out: these sums are too low.'),
+  counter('samples', 'count', 'Readings of PSS.'),
+  counter('incomplete_samples', 'count', 'Readings of PSS that left processes out: these sums are too low.'),
   gauge('skipped_peak_processes', 'count', 'Processes that one reading of PSS left out, at most.'),
 ];
 

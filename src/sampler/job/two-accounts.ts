@@ -97,23 +97,39 @@ export function withEnd(saved: JobRecord, end: JobRecord): JobRecord {
 
 type Metrics = JobRecord['metrics'];
 
-let counters: ReadonlySet<string> | null = null;
-
-/** Metrics that count something. The list of all is large, and few samplers have a predecessor. */
-function countersOfAll(): ReadonlySet<string> {
-  const { ALL_FACTS } = require('../figures/job-facts') as typeof JobFacts;
-  counters ??= new Set(
-    ALL_FACTS.flatMap(({ metrics }) => metrics.filter(({ kind }) => kind === 'counter').map(({ name }) => name)),
-  );
-  return counters;
+/** How metrics of two accounts are put together. */
+interface MetricKinds {
+  /** They count something. */
+  readonly counters: ReadonlySet<string>;
+  /** Means, by what each is weighed. */
+  readonly means: Readonly<Record<string, string>>;
 }
 
-const own = (metrics: Metrics, name: string): number | undefined =>
-  Object.hasOwn(metrics, name) ? metrics[name] : undefined;
+let kinds: MetricKinds | null = null;
+
+/** The list of all metrics is large, and few samplers have a predecessor. */
+function metricKinds(): MetricKinds {
+  const { ALL_FACTS, WEIGHED_BY } = require('../figures/job-facts') as typeof JobFacts;
+  const counters = ALL_FACTS.flatMap(({ metrics }) =>
+    metrics.filter(({ kind }) => kind === 'counter').map(({ name }) => name),
+  );
+  kinds ??= { counters: new Set(counters), means: WEIGHED_BY };
+  return kinds;
+}
+
+const own = <T>(values: Readonly<Record<string, T>>, name: string): T | undefined =>
+  Object.hasOwn(values, name) ? values[name] : undefined;
+
+/** A mean of both, by how much of `weight` each has; the later one where neither has any. */
+function meanOf(name: string, weight: string, metrics: Metrics, earlier: Metrics): number {
+  const [now, before] = [own(metrics, weight) ?? 0, own(earlier, weight) ?? 0];
+  const [a, b] = [own(metrics, name) ?? 0, own(earlier, name) ?? 0];
+  return now + before > 0 ? (a * now + b * before) / (now + before) : a;
+}
 
 /**
- * Metrics of a job that two processes have watched one after the other: what was counted adds up, of peaks the higher
- * one stands; those in `absolute` are the kernel's own totals, and the later ones hold.
+ * Metrics of a job that two processes have watched one after the other: what was counted adds up, means are weighed, of
+ * peaks the higher one stands; those in `absolute` are the kernel's own totals, and the later ones hold.
  */
 export function withEarlierMetrics(metrics: Metrics, earlier: Metrics, absolute: ReadonlySet<string>): Metrics {
   const names = new Set([...Object.keys(earlier), ...Object.keys(metrics)]);
@@ -122,7 +138,10 @@ export function withEarlierMetrics(metrics: Metrics, earlier: Metrics, absolute:
       const before = own(earlier, name);
       const now = own(metrics, name);
       if (before === undefined || now === undefined || absolute.has(name)) return [name, now ?? before ?? 0];
-      return [name, countersOfAll().has(name) ? before + now : Math.max(before, now)];
+      const { counters, means } = metricKinds();
+      if (counters.has(name)) return [name, before + now];
+      const weight = own(means, name);
+      return [name, weight === undefined ? Math.max(before, now) : meanOf(name, weight, metrics, earlier)];
     }),
   );
 }

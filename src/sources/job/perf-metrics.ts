@@ -58,6 +58,11 @@ const RATIOS: readonly Ratio[] = [
   ratio(['branch_miss', 'percent', 100], 'branch_misses', 'branch_instructions', 100, 'Misses of branches.'),
 ];
 
+/** By the name of a ratio the metric that it is a ratio to: two ratios are put together by how much there was of that. */
+export const PERF_RATIOS: Readonly<Record<string, string>> = Object.fromEntries(
+  RATIOS.map(({ metric, per }) => [metric.name, metricOfEvent.get(per)?.name ?? '']),
+);
+
 const MULTIPLEXED = gauge(
   'multiplexed',
   'percent',

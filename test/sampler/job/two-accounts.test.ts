@@ -136,6 +136,26 @@ describe('metrics of two that watched one after the other', () => {
     assert.deepEqual(withEarlierMetrics({ [counter]: 7 }, { [counter]: 3 }, new Set([counter])), { [counter]: 7 });
   });
 
+  it('weigh means and ratios by what they are of', () => {
+    const earlier = { gpu_utilization_mean_percent: 90, gpu_held_time_seconds: 100, perf_ipc_ratio: 3 };
+    const later = { gpu_utilization_mean_percent: 10, gpu_held_time_seconds: 900, perf_ipc_ratio: 0.5 };
+    const both = withEarlierMetrics(
+      { ...later, perf_cpu_cycles: 2000, pss_samples: 5 },
+      { ...earlier, perf_cpu_cycles: 100, pss_samples: 7 },
+      new Set(),
+    );
+    assert.deepEqual(both, {
+      gpu_utilization_mean_percent: 18,
+      gpu_held_time_seconds: 1000,
+      perf_ipc_ratio: 1300 / 2100,
+      perf_cpu_cycles: 2100,
+      pss_samples: 12,
+    });
+    assert.deepEqual(withEarlierMetrics({ perf_ipc_ratio: 2 }, { perf_ipc_ratio: 3 }, new Set()), {
+      perf_ipc_ratio: 2,
+    });
+  });
+
   it('lose no name and lower no figure', () => {
     fc.assert(
       fc.property(someMetrics, someMetrics, (now, earlier) => {
