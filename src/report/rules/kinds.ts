@@ -48,9 +48,11 @@ export class Kinds {
   add(records: readonly JobRecord[]): void {
     for (const record of records) {
       const key = record.pe_task_id === null ? keyOf(record) : null;
-      if (key === null || record.status === 'running') continue;
+      const { status, wallclock_seconds: elapsed } = record;
+      // How long a run took of which that is not known would count as no time.
+      if (key === null || status === 'running' || elapsed === null) continue;
       const { runs, seconds } = this.kinds.get(key) ?? { runs: 0, seconds: 0 };
-      this.kinds.set(key, { runs: runs + 1, seconds: seconds + (record.wallclock_seconds ?? 0) });
+      this.kinds.set(key, { runs: runs + 1, seconds: seconds + elapsed });
     }
   }
 

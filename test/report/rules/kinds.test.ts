@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { kindsNear } from '../../../src/report/rules/kinds';
+import { Kinds, kindsNear } from '../../../src/report/rules/kinds';
 import { memoryReader } from '../../accounting/memory-reader';
 import { pastJobs } from '../past-jobs';
 
@@ -12,5 +12,12 @@ describe('kindsNear', () => {
     const reader = memoryReader([...own, ...others]);
     const kinds = await kindsNear(own.slice(0, 1), async (query) => (await reader.records(query)).records);
     assert.deepEqual(own.slice(0, 1).map(kinds.of), [{ runs: 60, seconds: 60 * 300 }]);
+  });
+});
+
+describe('Kinds', () => {
+  it('take no run for a short one of which it is not known how long it took', () => {
+    const runs = pastJobs(3, (index) => (index === 0 ? {} : { status: 'lost', wallclock_seconds: null }));
+    assert.deepEqual(pastJobs(1).map(new Kinds(runs).of), [{ runs: 1, seconds: 300 }]);
   });
 });
