@@ -26,6 +26,15 @@ export async function schemaVersion(db: Pick<Connection, 'query'>): Promise<numb
   return row?.version ?? null;
 }
 
+/** Rejects where the database's encoding has no place for some name of a job: its record would be refused for good. */
+async function refuseEncoding(db: Pick<Connection, 'rows'>, where: string): Promise<void> {
+  const [row] = await db.rows<[string]>('SHOW server_encoding');
+  const encoding = row?.[0] ?? '';
+  if (encoding === 'UTF8') return;
+  const hint = 'make the database anew: createdb -E UTF8 -T template0 DATABASE';
+  throw new StoreError(where, `its encoding is ${encoding}, which can't hold every job's name`, hint, false);
+}
+
 /** What an admin lacks is not what the roles that log in later are granted. */
 function adminsFault(error: unknown): unknown {
   if (!(error instanceof StoreError) || !isNotAllowed(error)) return error;
@@ -43,6 +52,7 @@ export async function initDatabase(db: Connection): Promise<{ readonly before: n
   const migrations = listMigrations(directory);
   const init = db.transaction(async (inner) => {
     await inner.query(LOCK);
+    await refuseEncoding(inner, db.text);
     const before = (await schemaVersion(inner)) ?? 0;
     refuseNewer(db.text, before, migrations.length);
     if (before === migrations.length) return { before, after: before };

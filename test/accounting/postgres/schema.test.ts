@@ -35,6 +35,14 @@ describe('initDatabase', { skip: noPostgres }, () => {
     await db.close();
   });
 
+  it('refuses a database that cannot hold every name', async (t) => {
+    await server.run('postgres', "CREATE DATABASE latin ENCODING 'LATIN1' TEMPLATE template0");
+    const db = connect(server.url('latin'));
+    t.after(() => db.close());
+    await assert.rejects(initDatabase(db), /its encoding is LATIN1, .*; make the database anew: createdb -E UTF8/);
+    assert.equal(await schemaVersion(db), null);
+  });
+
   it('lets a member of qmemacct_owner do all that the nightly job does', async () => {
     const name = await server.database();
     await server.run(name, 'CREATE ROLE nightly LOGIN IN ROLE qmemacct_owner');
