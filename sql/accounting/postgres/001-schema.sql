@@ -313,7 +313,8 @@ CREATE FUNCTION deliver(batch jsonb) RETURNS bigint LANGUAGE sql SECURITY DEFINE
   put AS (
     INSERT INTO qmemacct.inbox AS i (key, job_id, task_id, ended, revision, counted_at, owner, project, account)
     SELECT DISTINCT ON (key) md5((CASE WHEN ended THEN r ELSE job END)::text) AS key, (r ->> 'job_id')::bigint, (r ->> 'task_id')::bigint,
-      ended, revision, CASE WHEN r ->> 'ended_at' IS NULL THEN revision ELSE extract(epoch FROM (r ->> 'ended_at')::timestamptz) * 1000 END,
+      ended, revision, coalesce(extract(epoch FROM coalesce(r ->> 'ended_at',
+        CASE WHEN ended THEN coalesce(r ->> 'started_at', r ->> 'submitted_at') END)::timestamptz) * 1000, revision),
       r ->> 'owner', r ->> 'project', r::text
     FROM given ORDER BY key, revision DESC
     ON CONFLICT (key) DO UPDATE SET revision = excluded.revision, counted_at = excluded.counted_at, owner = excluded.owner,

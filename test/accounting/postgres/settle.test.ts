@@ -138,6 +138,21 @@ describe('the inbox', { skip: noPostgres }, () => {
     assertNear(await answers(store), expected);
   });
 
+  it('shows a lost job where it counts, however late it was found to be lost', async (t) => {
+    const name = await server.database();
+    const [hooks, store] = [openPostgresStore(server.url(name)), openPostgresHistory(server.url(name))];
+    t.after(() => Promise.all([hooks, store].map((one) => one.close())));
+    const lost = { status: 'lost', ended_at: null, revision: T0 + 9 * DAY } as const;
+    await hooks.merge([job(1, T0, lost), job(2, T0, { ...lost, started_at: null })]);
+    const found = async (): Promise<readonly number[]> => {
+      const { records, totals } = await store.records({ since: T0 - DAY, until: T0 + DAY });
+      return [totals.records, ...records.map(({ record }) => record.job_id)];
+    };
+    assert.deepEqual(await found(), [2, 1, 2]);
+    await store.settle();
+    assert.deepEqual(await found(), [2, 1, 2]);
+  });
+
   it('is seen by questions within a time as by the first of them, and anew after a failure or that time', async (t) => {
     const name = await server.database();
     const hooks = openPostgresStore(server.url(name));
