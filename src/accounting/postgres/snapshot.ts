@@ -68,9 +68,12 @@ class UnsettledRecord {
 const ALONE = new WeakMap<JobRecord, UnsettledRecord>();
 
 function unsettledAlone(account: JobRecord): UnsettledRecord {
-  let known = ALONE.get(account);
-  if (known === undefined) ALONE.set(account, (known = new UnsettledRecord(asStored(account), [account])));
-  return known;
+  const known = ALONE.get(account);
+  if (known !== undefined) return known;
+  const stored = asStored(account);
+  const made = new UnsettledRecord(stored, [stored.record]);
+  ALONE.set(account, made);
+  return made;
 }
 
 export const NOTHING_UNSETTLED: Unsettled = { records: [], ids: [], days: new Set(), hours: new Set() };

@@ -153,6 +153,18 @@ describe('the inbox', { skip: noPostgres }, () => {
     assert.deepEqual(await found(), [2, 1, 2]);
   });
 
+  it('takes nothing from other jobs, whatever an account says that only Grid Engine knows', async (t) => {
+    const name = await server.database();
+    const [hooks, store] = [openPostgresStore(server.url(name)), openPostgresHistory(server.url(name))];
+    t.after(() => Promise.all([hooks, store].map((one) => one.close())));
+    await hooks.merge([job(1, T0, { pe: 'mpi', failed: 1, peak_rss: peakOf(9 * GIB) })]);
+    const unused = async (): Promise<number> =>
+      (await store.summary({ ...interval, by: 'owner' })).totals.unused_gib_hours;
+    assert.equal(await unused(), 0);
+    await store.settle();
+    assert.equal(await unused(), 0);
+  });
+
   it('is seen by questions within a time as by the first of them, and anew after a failure or that time', async (t) => {
     const name = await server.database();
     const hooks = openPostgresStore(server.url(name));
