@@ -240,7 +240,10 @@ export const SETTINGS = {
     { least: 0, most: 10_000 },
     'Names of jobs (digits that they differ in are one #) that have series of the last 24 hours in /metrics: at most this many, those with most requested memory; 0: none',
   ),
-  accounting_files: texts([], 'Grid Engine\'s accounting files, for "qmemacct import". Empty: the cell\'s own'),
+  accounting_files: texts(
+    [],
+    'Grid Engine\'s accounting files, for "qmemacct import", which also reads what rotation made of them (.1, -20261121.gz ...). Empty: the cell\'s own',
+  ),
   keep_records_days: amount(0, DAYS, 'How long the accounting DB keeps job records; 0: for ever'),
   keep_charts_days: amount(400, DAYS, "How long it keeps the chart of a job's memory; 0: for ever"),
   keep_rollups_days: amount(

@@ -64,7 +64,8 @@ function filesOf(
     return { ...site, cluster: options.cluster ?? site.cluster };
   }
   const cluster = options.cluster ?? clusterOf(settings, findCell(env, settings));
-  return { cluster, paths: given.map((path) => resolve(path)), directory: null };
+  const paths = given.map((path) => resolve(path));
+  return { cluster, look: () => paths, places: [] };
 }
 
 async function listUnreadable(

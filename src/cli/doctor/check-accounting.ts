@@ -26,8 +26,8 @@ type Role = Pick<HostRole, 'runsJobs'>;
 /** The cluster and the accounting file that an import here goes on with; none: none is found (the import says why). */
 function followedFile(settings: Settings, env: Terminal['env']): readonly string[] {
   try {
-    const { cluster, paths } = siteFiles(settings, env);
-    return [cluster, ...paths.slice(-1)];
+    const { cluster, look } = siteFiles(settings, env);
+    return [cluster, ...look().slice(-1)];
   } catch (error) {
     if (error instanceof UserError) return [];
     throw error;

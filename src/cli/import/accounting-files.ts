@@ -5,18 +5,38 @@ import { readClusterName } from '../../gridengine/cluster-name';
 import type { CellLocation } from '../../gridengine/find-cell';
 import type { Settings } from '../../record/settings';
 
-/**
- * `accounting` and Open Cluster Scheduler's `accounting.jsonl`, and what logrotate, Grid Engine's logchecker.sh and
- * people make of them: `accounting.0`, `accounting.1.gz`, `accounting-20261121.gz`, `accounting.2026`,
- * `accounting.jsonl.1`.
- */
-const ACCOUNTING = /^accounting(?:\.jsonl)?(?:[.-]\d[\d._-]{0,30})?(?:\.gz)?$/;
-const OTHERWISE_COMPRESSED = /^(accounting(?:\.jsonl)?(?:[.-]\d[\d._-]{0,30})?)\.(?:xz|bz2|zst)$/;
+/** Where accounting files are, and what they are called until rotation gives them another name. */
+export interface AccountingPlace {
+  readonly directory: string;
+  readonly names: readonly string[];
+}
 
-/** The accounting files in a directory, the oldest first. Throws the file system's error. */
-export function accountingFilesIn(directory: string): readonly string[] {
+/** Of a cell: Grid Engine's own, and Open Cluster Scheduler's. */
+export const CELL_NAMES: readonly string[] = ['accounting', 'accounting.jsonl'];
+
+/** What logrotate, Grid Engine's logchecker.sh and people put behind a name: `.0`, `.1.gz`, `-20261121.gz`, `.2026`. */
+const ROTATED = /^(|[.-]\d[\d._-]{0,30})(?:\.(gz|xz|bz2|zst))?$/;
+
+/** What a file is called without the ending of its compression, and that ending; null: it is none of this place. */
+function nameIn(
+  { names }: AccountingPlace,
+  name: string,
+): { readonly plain: string; readonly ending: string | null } | null {
+  for (const own of names) {
+    const match = name.startsWith(own) ? ROTATED.exec(name.slice(own.length)) : null;
+    if (match !== null) return { plain: own + (match[1] ?? ''), ending: match[2] ?? null };
+  }
+  return null;
+}
+
+/** The accounting files of a place, the oldest first. Throws the file system's error. */
+export function accountingFilesIn(place: AccountingPlace): readonly string[] {
+  const { directory } = place;
   return readdirSync(directory)
-    .filter((name) => ACCOUNTING.test(name))
+    .filter((name) => {
+      const found = nameIn(place, name);
+      return found !== null && (found.ending === null || found.ending === 'gz');
+    })
     .map((name) => join(directory, name))
     .flatMap((path) => {
       const stat = statSync(path, { throwIfNoEntry: false });
@@ -27,12 +47,13 @@ export function accountingFilesIn(directory: string): readonly string[] {
 }
 
 /** Those that are compressed by something else than gzip, and are not there in a form that can be read. */
-export function passedOverIn(directory: string): readonly string[] {
-  const names = readdirSync(directory);
-  return names
+export function passedOverIn(place: AccountingPlace): readonly string[] {
+  const all = readdirSync(place.directory);
+  return all
     .filter((name) => {
-      const plain = OTHERWISE_COMPRESSED.exec(name)?.[1];
-      return plain !== undefined && !names.includes(plain) && !names.includes(`${plain}.gz`);
+      const found = nameIn(place, name);
+      const isOther = found?.ending != null && found.ending !== 'gz';
+      return isOther && !all.includes(found.plain) && !all.includes(`${found.plain}.gz`);
     })
     .sort();
 }

@@ -1,4 +1,5 @@
-import { join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
+import { groupBy } from '../../base/group-by';
 import type { HistoryStore, LongWork, ImportedFile } from '../../accounting/history-store';
 import type { ImportStore } from '../../accounting/import/import-file';
 import { importFiles, type FilesOptions, type FilesOutcome } from '../../accounting/import/import-files';
@@ -9,50 +10,84 @@ import type { Settings } from '../../record/settings';
 import { formatCount, plural } from '../../report/format/units';
 import { CommandError, EXIT } from '../command';
 import type { Terminal } from '../terminal';
-import { accountingFilesIn, clusterOf, commonDirectory, passedOverIn, sizeOnDisk } from './accounting-files';
+import {
+  accountingFilesIn,
+  CELL_NAMES,
+  clusterOf,
+  commonDirectory,
+  passedOverIn,
+  sizeOnDisk,
+  type AccountingPlace,
+} from './accounting-files';
 
 type SiteSettings = Pick<Settings, 'cluster' | 'accounting_files' | 'admin_user' | 'cell' | RequestSetting>;
 
 export interface SiteFiles {
   readonly cluster: string;
-  readonly paths: readonly string[];
-  /** Where further ones may come; null: the paths are given. */
-  readonly directory: string | null;
+  /** Those that are there now, each place's oldest first. Throws CommandError. */
+  readonly look: () => readonly string[];
+  /** Where further ones may come. */
+  readonly places: readonly AccountingPlace[];
 }
 
-/** The accounting files in a directory, the oldest first. Throws CommandError. */
-function filesIn(directory: string, list = accountingFilesIn): readonly string[] {
+/** The accounting files of a place, the oldest first. Throws CommandError. */
+function filesIn(place: AccountingPlace): readonly string[] {
   try {
-    return list(directory);
+    return accountingFilesIn(place);
   } catch (error) {
     throw new CommandError(
-      `${directory} can't be read: ${readFault(error)}; or set "accounting_files"`,
+      `${place.directory} can't be read: ${readFault(error)}; or set "accounting_files"`,
       EXIT.unavailable,
       { cause: error },
     );
   }
 }
 
+/** Nothing where the directory can't be read. */
+function ifReadable(place: AccountingPlace, list: typeof accountingFilesIn): readonly string[] {
+  try {
+    return list(place);
+  } catch {
+    return [];
+  }
+}
+
+/** With what rotation has made of them. */
+function withRotated(paths: readonly string[]): readonly string[] {
+  const found = placesOf(paths).flatMap((place) => ifReadable(place, accountingFilesIn));
+  // One that is not there is for the import to name.
+  return [...found, ...paths.filter((path) => !found.includes(path))];
+}
+
+function placesOf(paths: readonly string[]): readonly AccountingPlace[] {
+  const directories = groupBy(paths, (path) => dirname(path));
+  return [...directories].map(([directory, all]) => ({ directory, names: all.map((path) => basename(path)) }));
+}
+
 /** The files that are to be imported where none are named. Throws CommandError, UntrustedError (findCell). */
 export function siteFiles(settings: SiteSettings, env: Terminal['env']): SiteFiles {
   const cell = findCell(env, settings);
   const cluster = clusterOf(settings, cell);
-  if (settings.accounting_files.length > 0) return { cluster, paths: settings.accounting_files, directory: null };
+  const configured = settings.accounting_files;
+  if (configured.length > 0) return { cluster, look: () => withRotated(configured), places: placesOf(configured) };
   if (cell === null)
     throw new CommandError(
       'no cell of Grid Engine is found on this host; name the files, or set "accounting_files" in qmemacct.toml',
       EXIT.unavailable,
     );
-  const directory = commonDirectory(cell);
-  return { cluster, paths: filesIn(directory), directory };
+  const place = { directory: commonDirectory(cell), names: CELL_NAMES };
+  filesIn(place);
+  return { cluster, look: () => filesIn(place), places: [place] };
 }
 
 /** What is not imported of the files that are looked for, in a line; none: all is. */
-export function passedOver({ directory }: SiteFiles): readonly string[] {
-  const names = directory === null ? [] : filesIn(directory, passedOverIn);
-  return names.length === 0
-    ? []
-    : [`passed over in ${directory}, as only gzip can be read: ${names.join(', ')}; unpack what is not imported yet`];
+export function passedOver({ places }: SiteFiles): readonly string[] {
+  return places.flatMap((place) => {
+    const names = ifReadable(place, passedOverIn);
+    return names.length === 0
+      ? []
+      : `passed over in ${place.directory}, as only gzip can be read: ${names.join(', ')}; unpack what is not imported yet`;
+  });
 }
 
 /** Where an import that goes on with what is written reads, and where it stores. */
@@ -67,8 +102,9 @@ interface FollowedSite {
 }
 
 /** Where something may be written next, for `waitForChange`. */
-export function watchedPaths({ paths, directory }: SiteFiles): readonly string[] {
-  return directory === null ? paths : [...filesIn(directory), join(directory, 'accounting')];
+export function watchedPaths({ look, places }: SiteFiles): readonly string[] {
+  const awaited = places.flatMap(({ directory, names }) => names.map((name) => join(directory, name)));
+  return [...new Set([...look(), ...awaited])];
 }
 
 /** Imports what has come since the last round. Rejects with UserError. */
@@ -78,8 +114,7 @@ export async function importRound(
 ): Promise<FilesOutcome> {
   // What has been delivered, so that its lines find it.
   await store?.settle(work.signal === undefined ? {} : { signal: work.signal });
-  const paths = site.directory === null ? site.paths : filesIn(site.directory);
-  return importFiles(changed(paths), target, { ...work, cluster: site.cluster, rules, sizeOf: sizeOnDisk });
+  return importFiles(changed(site.look()), target, { ...work, cluster: site.cluster, rules, sizeOf: sizeOnDisk });
 }
 
 /** What an import did, in one line. */
@@ -112,9 +147,9 @@ export async function importSiteAccounting(
   work: LongWork,
 ): Promise<string> {
   const site = siteFiles(settings, env);
-  const { cluster, paths } = site;
+  const { cluster } = site;
   const warnings = [...passedOver(site)];
-  const outcome = await importFiles(paths, store, {
+  const outcome = await importFiles(site.look(), store, {
     cluster,
     rules: new RequestRules(settings),
     sizeOf: sizeOnDisk,

@@ -62,8 +62,8 @@ async function importTail(store: HistoryStore, path: string, cluster: string, ru
  * StoreError.
  */
 export async function openGridEngineStore(settings: Settings, env: Terminal['env']): Promise<GridEngineStore> {
-  const { cluster, paths } = siteFiles(settings, env);
-  const path = paths.at(-1);
+  const { cluster, look } = siteFiles(settings, env);
+  const path = look().at(-1);
   if (path === undefined) throw new Error('Grid Engine has no accounting file yet');
   const directory = mkdtempSync(join(tmpdir(), 'qmemacct-'));
   try {

@@ -7,9 +7,11 @@ import {
   mkdirSync,
   readFileSync,
   renameSync,
+  rmSync,
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
 import { describe, it } from 'node:test';
 import { spawn, spawnSync } from 'node:child_process';
 import { failedLine, sampleLine, sampleLines } from '../../accounting/import/sample-lines';
@@ -240,6 +242,24 @@ describe('qmemacct import', () => {
       assert.match(run('advise', '--owner', 'alice', '--name', 'run.sh'), /h_vmem=/);
     },
   );
+
+  it('reads what rotation has made of the files that the settings name', async () => {
+    const { directory, file, run } = site();
+    writeFileSync(file, sampleLines(1, 3));
+    assert.match((await run('import')).output, /^3 lines/);
+    // Written after the last import, and away before the next one.
+    appendFileSync(file, sampleLine(4));
+    renameSync(file, `${file}.1`);
+    writeFileSync(file, sampleLine(5));
+    writeFileSync(join(directory, 'others.1'), sampleLine(6));
+    assert.match((await run('import')).output, /^2 lines, 2 records added/);
+    writeFileSync(`${file}-20261121.gz`, gzipSync(readFileSync(`${file}.1`)));
+    rmSync(`${file}.1`);
+    rmSync(file);
+    const { status, warnings } = await run('import');
+    assert.equal(status, 3);
+    assert.match(warnings, /accounting can't be read: it does not exist; check the name$/m);
+  });
 
   it('refuses what excludes each other', async () => {
     const { status, warnings } = await site().run('import', '--follow', '--dry-run');

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { mkdirSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { describe, it } from 'node:test';
-import { accountingFilesIn, changedFiles, passedOverIn } from '../../../src/cli/import/accounting-files';
+import { accountingFilesIn, CELL_NAMES, changedFiles, passedOverIn } from '../../../src/cli/import/accounting-files';
 import { progressText } from '../../../src/cli/commands/import';
 import { temporaryDirectory } from '../../support/temporary-directory';
 
@@ -32,7 +32,7 @@ describe('accountingFilesIn', () => {
     }
     mkdirSync(join(directory, 'accounting.3'));
     assert.deepEqual(
-      accountingFilesIn(directory).map((path) => basename(path)),
+      accountingFilesIn({ directory, names: CELL_NAMES }).map((path) => basename(path)),
       names,
     );
   });
@@ -50,7 +50,7 @@ describe('passedOverIn', () => {
       'a.xz',
     ];
     for (const name of names) writeFileSync(join(directory, name), '');
-    assert.deepEqual(passedOverIn(directory), ['accounting-20261120.zst', 'accounting.1.xz']);
+    assert.deepEqual(passedOverIn({ directory, names: CELL_NAMES }), ['accounting-20261120.zst', 'accounting.1.xz']);
   });
 });
 
