@@ -10,6 +10,7 @@ import { step, type Step } from './steps';
 import { removeListenerSteps } from './listener-files';
 import { removeServeSteps } from './serve-files';
 import { removeSamplerSteps } from './sampler-files';
+import type { HookConf } from './hook-conf';
 import { openRuns, readHookConf, PASS_THROUGH, writePassThrough } from './pass-through';
 import type { PassThroughNeed } from './pass-through-need';
 import { removeStamp } from './stamp';
@@ -71,12 +72,30 @@ function systemSteps(options: RemovalOptions): Step[] {
   return [...steps, { says: 'systemctl daemon-reload', apply: () => systemctl(['daemon-reload'], 'run it by hand') }];
 }
 
+/** What the hooks of a version are told; by the settings where its own file is lost. */
+function hookConfOf({ prefix, settings, settingsPath }: RemovalOptions, name: string): HookConf {
+  const program = join(prefix, name);
+  return (
+    readHookConf(program) ?? {
+      state: settings.state_dir,
+      run: settings.run_dir,
+      settings: settingsPath,
+      node: process.execPath,
+      program,
+      armWait: '0',
+      cgroup: settings.cgroup,
+      scope: settings.scope,
+      cluster: settings.cluster,
+    }
+  );
+}
+
 /** Switches to the pass-through hooks; on the way from them to nothing there is nothing to switch. */
-function passThroughSteps({ prefix, source, settings }: RemovalOptions): Step[] {
+function passThroughSteps(options: RemovalOptions): Step[] {
+  const { prefix, source, settings } = options;
   const current = currentVersion(prefix);
   if (current === null || current === PASS_THROUGH) return [];
-  const conf = readHookConf(join(prefix, current));
-  if (conf === null) return [];
+  const conf = hookConfOf(options, current);
   return [
     step(`switch ${join(prefix, 'current')} to hooks that start the site's own ones only`, () => {
       writePassThrough(prefix, source, conf);

@@ -304,6 +304,17 @@ describe('uninstall --node', asRoot, () => {
     assert.ok(![host.prefix, host.state, host.settingsPath].some((path) => existsSync(path)));
   });
 
+  it('leaves hooks also where the installation is damaged', async () => {
+    const host = newHost();
+    await install(host);
+    writeFileSync(join(host.prefix, 'current', 'hooks', 'hook.conf'), '');
+    await remove(host, { kind: 'named', reason: 'the queue all.q names them' });
+    const site = join(host.top, 'site.sh');
+    writeFileSync(site, '#!/bin/sh\nexit 3\n', { mode: 0o755 });
+    for (const stage of ['prolog', 'epilog'])
+      assert.deepEqual([runHook(host, stage), runHook(host, stage, '--', `root@${site}`)], [0, 3]);
+  });
+
   it('can be followed by another installation', async () => {
     const host = newHost();
     const name = await install(host);
