@@ -17,7 +17,7 @@ import { PASS_THROUGH } from './pass-through';
 import { listenerSteps } from './listener-files';
 import { samplerSteps } from './sampler-files';
 import { serveSteps } from './serve-files';
-import { FLUSH, isAttended, isSetUp, NIGHTLY, SERVER, setUpSteps } from './services';
+import { FLUSH, isSetUp, isTimed, NIGHTLY, SERVER, setUpSteps } from './services';
 import { fileSteps, linkSteps, tmpfilesSteps } from './system-files';
 import type { NodeSettings } from './node-settings';
 import { describeVersion, isIntact, writeVersion, type Version } from './version';
@@ -137,8 +137,8 @@ export function planNode(options: NodeOptions): NodeInstallation {
   ];
   const activations = [
     ...switchSteps(version, prefix, previous),
-    ...(options.timer ? setUpSteps(FLUSH, host, { runs: isAttended(places) }) : []),
-    ...(options.nightly || isSetUp(NIGHTLY, places) ? nightlySteps(host) : []),
+    ...(options.timer ? setUpSteps(FLUSH, host, { runs: isTimed(FLUSH, places) }) : []),
+    ...(options.nightly || isSetUp(NIGHTLY, places) ? nightlySteps(host, options.nightly) : []),
     ...listenerSteps(host, renewed),
     ...samplerSteps(host, renewed),
     ...linkSteps(places, prefix),

@@ -1,7 +1,7 @@
 import { lstatSync } from 'node:fs';
 import type { Settings } from '../../record/settings';
 import { makeNightPlaces, nightPlaces } from '../nightly/report-files';
-import { isAttended, NIGHTLY, setUpSteps, type Host } from './services';
+import { isAttended, isTimed, NIGHTLY, setUpSteps, type Host } from './services';
 import type { Step } from './steps';
 
 function isMissing(path: string): boolean {
@@ -25,7 +25,12 @@ function placeSteps(settings: Settings): Step[] {
   ];
 }
 
-/** Runs hooks/nightly.sh every night on this host, as the user of the accounting DB: by a systemd timer, else by cron. */
-export function nightlySteps(host: Host): Step[] {
-  return [...placeSteps(host.settings), ...setUpSteps(NIGHTLY, host, { runs: isAttended(host.places) })];
+/**
+ * Runs hooks/nightly.sh every night on this host, as the user of the accounting DB: by a systemd timer, else by cron.
+ * `asked`: also where an admin has stopped the timer.
+ */
+export function nightlySteps(host: Host, asked: boolean): Step[] {
+  const { places, settings } = host;
+  const runs = asked ? isTimed(NIGHTLY, places) : isAttended(places);
+  return [...placeSteps(settings), ...setUpSteps(NIGHTLY, host, { runs })];
 }

@@ -100,6 +100,12 @@ export function isSetUp(service: Service, places: SystemPlaces): boolean {
   return pathsOf(service, places, beginOf(service)).some((path) => existsSync(path));
 }
 
+/** Whether its timer waits for the next time: an installation may have been interrupted before it started that. */
+export function isTimed(service: Service, { units, cron }: SystemPlaces): boolean {
+  if (units === null) return cron !== null;
+  return systemctl(['is-active', '--quiet', ...unitsOf(service, beginOf(service))], '') === null;
+}
+
 /** Whether systemd or cron runs here. */
 export const isAttended = ({ units, cron }: SystemPlaces): boolean => units !== null || cron !== null;
 

@@ -15,7 +15,17 @@ import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { nightlySteps } from '../../../src/cli/install/nightly-files';
 import type { SystemPlaces } from '../../../src/cli/install/places';
-import { fromTemplate, isSetUp, NIGHTLY, removalSteps, type Host } from '../../../src/cli/install/services';
+import {
+  FLUSH,
+  fromTemplate,
+  isSetUp,
+  isTimed,
+  NIGHTLY,
+  removalSteps,
+  setUpSteps,
+  type Host,
+} from '../../../src/cli/install/services';
+import type { Step } from '../../../src/cli/install/steps';
 import { shellQuoted } from '../../../src/cli/install/hook-conf';
 import { packageRoot } from '../../../src/base/package-root';
 import { DEFAULT_SETTINGS } from '../../../src/record/settings';
@@ -49,7 +59,7 @@ function newHost(): Here {
 
 async function apply({ host }: Pick<Here, 'host'>): Promise<(string | null)[]> {
   const warnings: (string | null)[] = [];
-  for (const { apply: act } of nightlySteps(host)) warnings.push(await act());
+  for (const { apply: act } of nightlySteps(host, true)) warnings.push(await act());
   return warnings;
 }
 
@@ -66,7 +76,7 @@ describe('files of the nightly job', () => {
     const text = readFileSync(join(here.cron, 'qmemacct-nightly'), 'utf8');
     assert.match(text, /^15 2,5 \* \* \* nobody \[ ! -x .*\/bin\/sh -p .*\/opt\/current\/hooks\/nightly\.sh/m);
     assert.ok(!text.includes('@') && text.endsWith('\n'));
-    assert.deepEqual(nightlySteps(here.host), []);
+    assert.deepEqual(nightlySteps(here.host, true), []);
     assert.ok(isSetUp(NIGHTLY, here.host.places));
   });
 
@@ -113,7 +123,7 @@ describe('files of the nightly job', () => {
     const here = { host: { ...host, places } };
     assert.deepEqual((await apply(here)).filter(Boolean), []);
     assert.deepEqual(said(), ['daemon-reload', 'enable qmemacct-nightly.timer', 'restart qmemacct-nightly.timer']);
-    assert.deepEqual(nightlySteps(here.host), []);
+    assert.deepEqual(nightlySteps(here.host, true), []);
 
     const service = join(units, 'qmemacct-nightly.service');
     const mine = readFileSync(service, 'utf8').replace('#Environment=SGE_ROOT', 'Environment=SGE_ROOT');
@@ -125,6 +135,26 @@ describe('files of the nightly job', () => {
     assert.deepEqual(said(), ['disable --now qmemacct-nightly.timer', 'stop qmemacct-nightly.service']);
     assert.equal(readFileSync(service, 'utf8'), mine);
     assert.deepEqual([readdirSync(units), isSetUp(NIGHTLY, places)], [['qmemacct-nightly.service'], false]);
+  });
+
+  it('timers of an installation that was interrupted before they began are started by the next', asRoot, (t) => {
+    const { host } = newHost();
+    const { units, stop } = fakeSystemd(t);
+    const here = { ...host, places: { ...host.places, units, cron: null } };
+    const plans: Readonly<Record<string, () => readonly Step[]>> = {
+      nightly: () => nightlySteps(here, true),
+      flush: () => setUpSteps(FLUSH, here, { runs: isTimed(FLUSH, here.places) }),
+    };
+    stop();
+    for (const [name, plan] of Object.entries(plans)) {
+      for (const { says, apply: act } of plan()) if (!says.startsWith('systemctl')) void act();
+      assert.deepEqual(
+        plan().map(({ says }) => says),
+        [`systemctl enable and restart qmemacct-${name}.timer`],
+      );
+    }
+    // An upgrade begins nothing that an admin has stopped.
+    assert.deepEqual(nightlySteps(here, false), []);
   });
 
   it('are made nowhere where somebody else could put a link', asRoot, async () => {
