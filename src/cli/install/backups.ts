@@ -1,14 +1,31 @@
-import { existsSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { checkJson } from '../../base/shape';
+import { reasonOf } from '../../base/user-error';
 import { serialise } from '../../gridengine/configuration';
 import type { Site } from '../../gridengine/site';
+import { CommandError, EXIT } from '../command';
 import { byTarget, changeList, type Change } from './hook-plan';
 
 const CHANGES = 'changes.json';
 
-/** Keeps what is going to be changed, whole: `DIRECTORY/TIME/` holds the texts and `changes.json`. Returns its path. */
+/**
+ * Keeps what is going to be changed, whole: `DIRECTORY/TIME/` holds the texts and `changes.json`. Returns its path. Throws
+ * CommandError.
+ */
 export function backUp(directory: string, site: Site, changes: readonly Change[], now: Date): string {
+  try {
+    return writeTexts(directory, site, changes, now);
+  } catch (error) {
+    throw new CommandError(
+      `${directory}: the old texts can't be kept there (${reasonOf(error)}); give --backup DIR`,
+      EXIT.unavailable,
+      { cause: error },
+    );
+  }
+}
+
+function writeTexts(directory: string, site: Site, changes: readonly Change[], now: Date): string {
   const place = join(directory, now.toISOString().replace(/[:.]/g, '-'));
   mkdirSync(place, { recursive: true, mode: 0o700 });
   for (const [target] of byTarget(changes)) {
@@ -25,17 +42,36 @@ export function backUp(directory: string, site: Site, changes: readonly Change[]
   return place;
 }
 
-/** Changes that were made with backups in this directory, oldest first; none where there is no such directory. */
-export function readHistory(directory: string): readonly Change[] {
-  let times: readonly string[];
+function textIfThere(path: string): string | null {
   try {
-    times = readdirSync(directory).sort();
-  } catch {
-    return [];
+    return readFileSync(path, 'utf8');
+  } catch (error) {
+    if (['ENOENT', 'ENOTDIR'].includes((error as NodeJS.ErrnoException).code ?? '')) return null;
+    throw error;
   }
-  return times.flatMap((time) => {
-    const path = join(directory, time, CHANGES);
-    const changes = existsSync(path) ? checkJson(changeList, readFileSync(path, 'utf8'), path) : null;
-    return changes?.ok === true ? changes.value : [];
-  });
+}
+
+/**
+ * Changes that were made with backups in this directory, oldest first; none where there is no such directory. Throws
+ * CommandError where it can't be read: what was configured before would be lost.
+ */
+export function readHistory(directory: string): readonly Change[] {
+  try {
+    return readdirSync(directory)
+      .sort()
+      .flatMap((time) => {
+        const path = join(directory, time, CHANGES);
+        const text = textIfThere(path);
+        // One that is not whole is of an installation that went no further.
+        const changes = text === null ? null : checkJson(changeList, text, path);
+        return changes?.ok === true ? changes.value : [];
+      });
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
+    throw new CommandError(
+      `${directory}: the old texts can't be read (${reasonOf(error)}); run this as the user who installed, or give --backup DIR`,
+      EXIT.unavailable,
+      { cause: error },
+    );
+  }
 }

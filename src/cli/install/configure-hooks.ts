@@ -1,6 +1,4 @@
-import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { reasonOf } from '../../base/user-error';
 import { askDialect } from '../../gridengine/ask-dialect';
 import { sanitisesRootHooks } from '../../gridengine/dialect';
 import { findCell } from '../../gridengine/find-cell';
@@ -88,18 +86,6 @@ async function requireSafeLines({ plain, env }: InstallOptions, qconf: Qconf): P
   );
 }
 
-/** The directory for the old texts. Throws CommandError where it can't be made. */
-function requireBackup(directory: string): void {
-  try {
-    mkdirSync(directory, { recursive: true, mode: 0o700 });
-  } catch (error) {
-    throw new CommandError(
-      `${directory}: the old texts can't be kept there (${reasonOf(error)}); give --backup DIR`,
-      EXIT.unavailable,
-    );
-  }
-}
-
 /** Where the old texts are kept. */
 export const backupDirectory = ({ backup }: Pick<InstallOptions, 'backup'>, { state_dir: state }: Settings): string =>
   backup ?? join(state, 'backup');
@@ -113,7 +99,6 @@ export async function makeChanges(
   terminal: Terminal,
 ): Promise<void> {
   const print = (line: string): void => writeLines(terminal, [line]);
-  requireBackup(directory);
   print(`the old texts are in ${backUp(directory, site, changes, terminal.now())}`);
   for (const [target, ones] of byTarget(changes)) {
     await applyChanges(qconf, target, ones);
