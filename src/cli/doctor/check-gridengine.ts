@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs';
+import { accessSync, constants, existsSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { reasonOf } from '../../base/user-error';
@@ -21,7 +21,7 @@ import {
 import { findQconf, type Qconf } from '../../gridengine/qconf';
 import { parseQueueValue } from '../../gridengine/queue-value';
 import { readSite, type Site } from '../../gridengine/site';
-import { STAGES } from '../install/hook-plan';
+import { hookInForce, STAGES } from '../install/hook-plan';
 import { hookDirectory } from '../install/places';
 import { networkFilesystemOf } from '../install/local-path';
 import type { Terminal } from '../terminal';
@@ -68,7 +68,34 @@ export function hookPlaces(site: Site, directory: string): readonly HookPlace[] 
 
 const list = (words: readonly string[]): string => [...new Set(words)].join(', ');
 
-function checkHooks(places: readonly HookPlace[]): Finding[] {
+const MOST_NAMED = 5;
+
+function named(hosts: readonly string[]): string {
+  const more = hosts.length - MOST_NAMED;
+  return `${hosts.slice(0, MOST_NAMED).join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
+}
+
+interface HalfOurs {
+  readonly queue: string;
+  readonly hosts: readonly string[];
+  /** That which is ours. */
+  readonly stage: HookStage;
+}
+
+/** Where jobs get our prolog and another epilog, or the other way round, whatever says so. */
+function halfOurs(site: Site, directory: string): readonly HalfOurs[] {
+  return [...site.queues].flatMap(([queue, cluster]) => {
+    const valueOn = hookInForce(site, cluster);
+    const isOurs = (host: string, stage: HookStage): boolean =>
+      recogniseHookCommand(valueOn(host, stage), [directory]) !== null;
+    return STAGES.flatMap((stage) => {
+      const hosts = cluster.hosts.filter((host) => STAGES.every((one) => isOurs(host, one) === (one === stage)));
+      return hosts.length === 0 ? [] : { queue, hosts, stage };
+    });
+  });
+}
+
+function checkHooks(places: readonly HookPlace[], site: Site, directory: string): Finding[] {
   const ours = places.filter((place) => place.ours !== null);
   if (ours.length === 0)
     return [
@@ -79,14 +106,14 @@ function checkHooks(places: readonly HookPlace[]): Finding[] {
       ),
     ];
   const findings = [ok('hooks', `ours: ${list(ours.map(({ where }) => where))}`)];
-  for (const where of new Set(ours.map((place) => place.where))) {
-    const stages = ours.filter((place) => place.where === where).map(({ stage }) => stage);
-    const other = places.filter((place) => place.where === where && place.ours === null);
-    if (stages.length === 1 && other.length > 0)
-      findings.push(
-        problem('hooks', `${where}: only the ${stages[0] ?? ''} is ours`, 'run "qmemacct install" on an admin host'),
-      );
-  }
+  for (const { queue, hosts, stage } of halfOurs(site, directory))
+    findings.push(
+      problem(
+        'hooks',
+        `of jobs in queue ${queue} on ${named(hosts)} only the ${stage} is ours`,
+        'run "qmemacct install" on an admin host',
+      ),
+    );
   const foreign = places.filter(
     ({ where, ours: own, value }) => own === null && !(where === 'global' && isNone(value)),
   );
@@ -138,6 +165,15 @@ function checkPrivilege(places: readonly HookPlace[], detected: DetectedDialect)
   ];
 }
 
+function canStart(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 /** Our own path on this host, if jobs run here. */
 function checkHere(site: Site, places: readonly HookPlace[], state: NodeState): Finding[] {
   const me = ownName(site.execHosts);
@@ -152,6 +188,16 @@ function checkHere(site: Site, places: readonly HookPlace[], state: NodeState): 
         'this host',
         `${gone.join(', ')}: missing, and Grid Engine would put ${me} into the error state`,
         'run "qmemacct install --node" at once',
+      ),
+    ];
+  const envs = new Set(places.flatMap(({ ours }) => ours?.env ?? []));
+  const unusable = [...envs].filter((path) => !canStart(path));
+  if (unusable.length > 0)
+    return [
+      problem(
+        'this host',
+        `${unusable.join(', ')}, with which our lines start: missing, or no program; Grid Engine would put ${me} into the error state`,
+        'put it there as on the other hosts, or run "qmemacct install" with another --env',
       ),
     ];
   const elsewhere = [...directories].filter((directory) => directory !== hookDirectory(state.prefix));
@@ -291,10 +337,11 @@ function checkVersion({ dialect, version }: DetectedDialect, { settings, setting
 async function checkSite(qconf: Qconf, state: NodeState): Promise<Finding[]> {
   const site = await readSite(qconf);
   const detected = (await askDialect(qconf)) ?? { dialect: 'unknown', version: null };
-  const places = hookPlaces(site, hookDirectory(state.prefix));
+  const directory = hookDirectory(state.prefix);
+  const places = hookPlaces(site, directory);
   return [
     ...checkVersion(detected, state),
-    ...checkHooks(places),
+    ...checkHooks(places, site, directory),
     ...checkPrivilege(places, detected),
     ...checkChains(places),
     ...checkHere(site, places, state),

@@ -1,7 +1,7 @@
 import type { Result } from '../../base/result';
 import { configurationValue, isNone } from '../../gridengine/configuration';
 import { composeHookCommand, type HookStage } from '../../gridengine/our-hook';
-import { parseQueueValue } from '../../gridengine/queue-value';
+import { parseQueueValue, queueValuesFor } from '../../gridengine/queue-value';
 import { fail, list, nullable, object, oneOf, optional, refined, string, type ValueOf } from '../../base/shape';
 import type { ClusterQueue, Site } from '../../gridengine/site';
 import type { Screen } from '../../report/screen/screen';
@@ -89,6 +89,19 @@ function confValue(site: Site, host: string | null, stage: HookStage): string {
   const own = host === null ? undefined : site.locals.get(host);
   const local = own === undefined ? null : configurationValue(own, stage);
   return local ?? configurationValue(site.global, stage) ?? 'NONE';
+}
+
+/** What a job of the queue gets on a host: the queue's own value, or where that is NONE the configuration's. */
+export function hookInForce(site: Site, queue: ClusterQueue): (host: string, stage: HookStage) => string {
+  const values = new Map(
+    STAGES.map((stage) => [stage, parseQueueValue(configurationValue(queue.configuration, stage) ?? 'NONE')]),
+  );
+  return (host, stage) => {
+    const value = values.get(stage);
+    const groups = [...site.groups].flatMap(([group, members]) => (members.includes(host) ? group : []));
+    const [own = 'NONE'] = value?.ok === true ? queueValuesFor(value.value, host, groups) : [];
+    return isNone(own) ? confValue(site, host, stage) : own;
+  };
 }
 
 class Planner {

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
-import { existsSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { loaderReason } from '../../../src/cli/install/elf';
@@ -9,7 +10,7 @@ import { type NodeState, readNodeState } from '../../../src/cli/doctor/node-stat
 import { runProgram } from '../../../src/cli/program';
 import { temporaryDirectory } from '../../support/temporary-directory';
 import { fakeTerminal, type FakeTerminal } from '../fake-terminal';
-import { globalText, ourLine, queueText } from './sites';
+import { DIRECTORY, globalText, ourLine, queueText } from './sites';
 
 const BUSYBOX = '/bin/busybox';
 const skip =
@@ -26,9 +27,14 @@ interface Cluster {
 }
 
 /** A cell of one host whose qconf says that it is this Grid Engine; only its clients are there. */
-function clusterOf(helpFirstLine: string, prolog = 'none', epilog = 'none'): Cluster {
+function clusterOf(
+  helpFirstLine: string,
+  prolog = 'none',
+  epilog = 'none',
+  { queue = queueText(), hosts = 'ge1\n' } = {},
+): Cluster {
   const directory = temporaryDirectory(0o755);
-  const texts = { global: globalText(prolog, epilog), queue: queueText(), hosts: 'ge1\n' };
+  const texts = { global: globalText(prolog, epilog), queue, hosts };
   for (const [name, text] of Object.entries(texts)) writeFileSync(join(directory, name), text);
   mkdirSync(join(directory, 'bin'));
   mkdirSync(join(directory, 'default', 'common'), { recursive: true });
@@ -111,6 +117,46 @@ describe('doctor on lines of ours for root', { skip }, () => {
       .filter(({ name }) => name === 'chained hook')
       .map(({ says }) => says.includes('error state'));
     assert.deepEqual(chained, [true, false]);
+  });
+
+  it('calls one a problem whose env is not on this host', async () => {
+    const env = join(temporaryDirectory(), 'env');
+    const lines = [ourLine('prolog'), ourLine('epilog')].map((line) => line.replace('/usr/bin/env', env));
+    const cluster = clusterOf('SGE 8.1.9', lines[0], lines[1], { hosts: `${hostname()}\n` });
+    mkdirSync(join(cluster.directory, 'opt', 'current', 'hooks'), { recursive: true });
+    for (const stage of ['prolog', 'epilog'])
+      writeFileSync(join(cluster.directory, 'opt', 'current', 'hooks', `${stage}.sh`), '');
+    const ofOpt = (path: string): void => {
+      const global = readFileSync(join(cluster.directory, 'global'), 'utf8');
+      writeFileSync(join(cluster.directory, 'global'), global.replaceAll(DIRECTORY, path));
+    };
+    ofOpt(join(cluster.directory, 'opt', 'current', 'hooks'));
+    const here = async (): Promise<string[]> => {
+      const findings = await checkGridEngine(
+        readNodeState(cluster.config, join(cluster.directory, 'opt'), ''),
+        cluster.env,
+      );
+      return findings.filter(({ name }) => name === 'this host').map(({ severity, says }) => `${severity}: ${says}`);
+    };
+    assert.match(String(await here()), /^problem: \S+env, with which our lines start: missing, or no program; /);
+    symlinkSync(BUSYBOX, env);
+    assert.match(String(await here()), /^ok: /);
+  });
+
+  it('calls it a problem where only one of them is ours, whatever says so', async () => {
+    const halves = async (...given: Parameters<typeof clusterOf>): Promise<string[]> => {
+      const cluster = clusterOf(...given);
+      const findings = await checkGridEngine(state(cluster), cluster.env);
+      return findings.filter(({ severity }) => severity === 'problem').map(({ says }) => says);
+    };
+    const says = (stage: string): string[] => [`of jobs in queue all.q on ge1 only the ${stage} is ours`];
+    const [prolog, epilog] = [ourLine('prolog'), ourLine('epilog')];
+    assert.deepEqual(await halves('SGE 8.1.9', prolog, 'none'), says('prolog'));
+    assert.deepEqual(await halves('SGE 8.1.9', 'none', 'none', { queue: queueText(prolog, 'NONE') }), says('prolog'));
+    const other = queueText('NONE', `${epilog},[@allhosts=/site/epilog]`);
+    assert.deepEqual(await halves('SGE 8.1.9', prolog, 'none', { queue: other }), says('prolog'));
+    assert.deepEqual(await halves('SGE 8.1.9', 'none', epilog, { queue: queueText(prolog, 'NONE') }), []);
+    assert.deepEqual(await halves('SGE 8.1.9', prolog, epilog), []);
   });
 
   it('has nothing against it where Grid Engine keeps such variables, or env is static', async () => {
