@@ -1,6 +1,6 @@
 import { accessSync, constants } from 'node:fs';
-import { homedir } from 'node:os';
 import { join } from 'node:path';
+import { homeDirectory } from '../base/user-name';
 import { isPostgresUrl } from '../record/postgres-url';
 import type { Settings } from '../record/settings';
 import type { HistoryStore } from './history-store';
@@ -30,7 +30,7 @@ function isReadable(path: string): boolean {
 
 /** The caller's own pgpass file; empty: there is none. */
 export function ownCredentials(): string {
-  const own = process.env.PGPASSFILE ?? join(homedir(), '.pgpass');
+  const own = process.env.PGPASSFILE ?? join(homeDirectory(process.env), '.pgpass');
   return isReadable(own) ? own : '';
 }
 

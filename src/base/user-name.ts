@@ -18,6 +18,16 @@ export function userName(uid: number): string {
   }
 }
 
+/** The caller's home directory: HOME, where that is a path, else what the password database has; "/": nobody knows it. */
+export function homeDirectory(env: NodeJS.ProcessEnv): string {
+  if (env.HOME?.startsWith('/') === true) return env.HOME;
+  try {
+    return userInfo().homedir;
+  } catch {
+    return '/';
+  }
+}
+
 /** The caller's login name; the number itself when nobody knows it, as in containers. */
 export function callerName(): string {
   try {

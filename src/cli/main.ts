@@ -34,6 +34,8 @@ function forgetGoneTerminals(): void {
 }
 
 process.on('exit', forgetGoneTerminals);
+// A file size limit is an error of the write.
+process.on('SIGXFSZ', () => undefined);
 stdout.on('error', leaveOnBrokenOutput);
 // Warnings that nobody reads must not stop the answer.
 stderr.on('error', () => undefined);

@@ -1,6 +1,7 @@
 import { closeSync, constants, fchmodSync, fstatSync, mkdirSync, openSync, statSync } from 'node:fs';
-import { homedir, hostname } from 'node:os';
+import { hostname } from 'node:os';
 import { join } from 'node:path';
+import { homeDirectory } from '../base/user-name';
 
 /** Whether a directory, or what a link to it leads to, is this user's, and nobody else's to write in. */
 function isOurs(path: string): boolean {
@@ -41,7 +42,7 @@ export function privateDirectory(env: NodeJS.ProcessEnv): string {
     makeOwn(path);
     return path;
   }
-  const home = env.HOME?.startsWith('/') === true ? env.HOME : homedir();
+  const home = homeDirectory(env);
   if (!isOurs(home)) throw new Error(`${home} is not the user's own, or others may write in it`);
   const cache = join(home, '.cache');
   // Users may have made a link of it, to a disk with more room.

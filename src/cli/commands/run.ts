@@ -14,8 +14,9 @@ import { renderJson } from '../../report/records/json';
 import { type CommandContext, type GlobalOptions, CommandError, EXIT, usageError } from '../command';
 import { outputFormat, screenOf, warn, type OutputFormat } from '../output';
 import { ownState } from '../run/private-state';
-import { runJob, type Subject } from '../run/run-job';
+import { runJob, written, type Subject } from '../run/run-job';
 import { openRowStream } from '../run/stream-rows';
+import { ownStorePath } from '../stores/stores';
 import type { Terminal } from '../terminal';
 
 export interface RunOptions extends Omit<GlobalOptions, 'csv'> {
@@ -151,16 +152,13 @@ async function runAndReport(words: readonly string[], options: RunOptions, termi
   const interval = options.interval === undefined ? undefined : number('--interval', options.interval, 0.05, 3600);
   const slots = whole('--slots', options.slots, 1, 65_536);
   const settings = siteSettings(options.config, terminal);
-  const state = ownState(terminal.env, interval, settings);
+  const state = written(ownStorePath(terminal.env), () => ownState(terminal.env, interval, settings));
   const csv = typeof options.csv === 'string' ? options.csv : undefined;
   const rows = openRowStream({ jsonl: options.jsonl, csv }, terminal.env);
-  const { record, exitStatus } = await runJob(state, subject, options.hVmem ?? null, slots, rows);
+  const { record, problem, exitStatus } = await runJob(state, subject, options.hVmem ?? null, slots, rows);
   for (const problem of (await rows?.end()) ?? []) warn(terminal, problem);
   if (record === null) {
-    warn(
-      terminal,
-      `no figures: the sampler did not answer; ${state.directory}/run may show why, "qmemacct flush" may finish it`,
-    );
+    warn(terminal, `no figures: ${problem}`);
     if (exitStatus === 0) throw new CommandError('the command itself ended with 0', EXIT.unavailable);
     return exitStatus;
   }

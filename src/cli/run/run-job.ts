@@ -12,6 +12,7 @@ import { replaceFile } from '../../base/replace-file';
 import { startTicksOf } from '../../sampler/job/pid-file';
 import { formatRunDescription, runDirectoryName, type RunDescription } from '../../sampler/job/run-description';
 import { startSampler } from '../../sampler/job/start-sampler';
+import { reasonOf, UserError } from '../../base/user-error';
 import { CommandError, EXIT } from '../command';
 import { followSamples, type SampleTail } from './sample-tail';
 import type { RowStream } from './stream-rows';
@@ -21,8 +22,9 @@ import { takeJobNumber, writeSpool, writeUsage, type PrivateState } from './priv
 export type Subject = { readonly command: string; readonly args: readonly string[] } | { readonly pid: number };
 
 interface RunOutcome {
-  /** null when the sampler never answered. */
   readonly record: JobRecord | null;
+  /** Why there is no record. */
+  readonly problem: string;
   /** Of the command: its own, or 128 + the signal that ended it; 0 for `--pid`. */
   readonly exitStatus: number;
 }
@@ -57,6 +59,29 @@ function describeRun(job: number, spool: string, attached: boolean): RunDescript
     peTask: null,
     ends: 'epilog',
   };
+}
+
+const MAKE_ROOM = 'make room there, or set XDG_STATE_HOME to a directory that you may write to';
+
+/** What `write` returns; nothing has been started yet. Throws CommandError where it fails. */
+export function written<T>(directory: string, write: () => T): T {
+  try {
+    return write();
+  } catch (error) {
+    if (error instanceof UserError) throw error;
+    throw new CommandError(`${directory}: ${reasonOf(error)}; nothing was run: ${MAKE_ROOM}`, EXIT.unavailable, {
+      cause: error,
+    });
+  }
+}
+
+/** While the command runs, and at its end: what can't be written costs figures, and nothing else. */
+function ifWritable(write: () => void): void {
+  try {
+    write();
+  } catch {
+    // The sampler says what it lacks.
+  }
 }
 
 /** Nothing was run: neither is anything kept. */
@@ -122,17 +147,22 @@ export async function runJob(
   const attachedStart = 'pid' in subject ? startTicksOf(subject.pid) : null;
   if ('pid' in subject && attachedStart === null)
     throw new CommandError(`process ${subject.pid}: there is none; "ps" lists those that run`, EXIT.usage);
-  const { job, spool } = takeJobNumber(state);
   const name = 'pid' in subject ? `pid-${subject.pid}` : basename(subject.command);
-  writeSpool(spool, { job, name, hVmem, slots, pe: null }, Date.now());
+  const { job, spool } = written(state.directory, () => {
+    const taken = takeJobNumber(state);
+    writeSpool(taken.spool, { job: taken.job, name, hVmem, slots, pe: null }, Date.now());
+    return taken;
+  });
   const run = describeRun(job, spool, 'pid' in subject);
   const directory = join(state.directory, 'run', runDirectoryName(run));
   let tail: SampleTail | null = null;
   let sampler: ChildProcess | null = null;
   let isStarted = false as boolean;
   try {
-    mkdirSync(directory, { mode: 0o700 });
-    writeFileSync(join(directory, 'job'), formatRunDescription(run));
+    written(state.directory, () => {
+      mkdirSync(directory, { mode: 0o700 });
+      writeFileSync(join(directory, 'job'), formatRunDescription(run));
+    });
     if (rows !== null) tail = followSamples(directory, rows.take);
     sampler = startSampler(state, directory, run);
     if (!(await until(() => existsSync(join(directory, 'pid')), ARMED_WITHIN_MS)))
@@ -146,12 +176,9 @@ export async function runJob(
       isStarted = true;
       rows?.started(pid, job);
     });
-    writeFileSync(join(directory, 'finish'), `version=1\nuptime=${uptimeSeconds()}\nend=1\n`);
-    await until(() => !existsSync(directory), COMMITTED_WITHIN_MS);
-    return { record: storedRecord(state, run), exitStatus };
+    return { ...(await figuresOf(state, run, directory)), exitStatus };
   } catch (error) {
-    if (isStarted) writeFileSync(join(directory, 'finish'), 'version=1\nend=1\n');
-    else await dropRun(sampler, directory);
+    if (!isStarted) await dropRun(sampler, directory);
     throw error;
   } finally {
     tail?.close();
@@ -167,7 +194,7 @@ async function supervise(
 ): Promise<number> {
   const noteRoot = (pid: number): void => {
     started(pid);
-    replaceFile(join(spool, 'job_pid'), `${pid}\n`, 0o600);
+    ifWritable(() => replaceFile(join(spool, 'job_pid'), `${pid}\n`, 0o600));
   };
   if ('pid' in subject) {
     noteRoot(subject.pid);
@@ -177,8 +204,26 @@ async function supervise(
   const startMs = Date.now();
   const ended = await runCommand(subject.command, subject.args, noteRoot);
   const { utime, stime, maxrss, minorFaults } = childrenUsage();
-  writeUsage(spool, { ...ended, startMs, endMs: Date.now(), utime, stime, maxrssBytes: maxrss, minorFaults });
+  const usage = { ...ended, startMs, endMs: Date.now(), utime, stime, maxrssBytes: maxrss, minorFaults };
+  ifWritable(() => writeUsage(spool, usage));
   return ended.exitStatus;
+}
+
+/** What the sampler made of a run that has ended. */
+async function figuresOf(
+  state: PrivateState,
+  run: RunDescription,
+  directory: string,
+): Promise<Pick<RunOutcome, 'record' | 'problem'>> {
+  const finish = `version=1\nuptime=${uptimeSeconds()}\nend=1\n`;
+  try {
+    writeFileSync(join(directory, 'finish'), finish);
+    await until(() => !existsSync(directory), COMMITTED_WITHIN_MS);
+    const problem = `the sampler did not answer; ${state.directory}/run may show why, "qmemacct flush" may finish it`;
+    return { record: storedRecord(state, run), problem };
+  } catch (error) {
+    return { record: null, problem: `${state.directory}: ${reasonOf(error)}; ${MAKE_ROOM}` };
+  }
 }
 
 function storedRecord(state: PrivateState, run: RunDescription): JobRecord | null {

@@ -1,11 +1,11 @@
 import { accessSync, constants, existsSync, mkdirSync } from 'node:fs';
-import { homedir } from 'node:os';
 import { dirname, isAbsolute, join } from 'node:path';
 import { denialOf, type Denial } from '../../accounting/sqlite/database/denied';
 import type { AccountingReader } from '../../accounting/store';
 import { StoreError } from '../../accounting/store-error';
 import { untrusted } from '../../base/trusted-path';
 import { UserError, reasonOf } from '../../base/user-error';
+import { homeDirectory } from '../../base/user-name';
 import { isPostgresUrl } from '../../record/postgres-url';
 import type { JobRecord } from '../../record/record';
 import { privateWorld } from '../../record/job-name';
@@ -30,9 +30,8 @@ interface StoreChoice {
 /** Where `qmemacct run` keeps a user's own records. */
 export function ownStorePath(env: Terminal['env']): string {
   const state = env.XDG_STATE_HOME ?? '';
-  const home = env.HOME === undefined || env.HOME === '' ? homedir() : env.HOME;
   // A relative XDG directory is to be ignored (XDG base directory specification).
-  return join(isAbsolute(state) ? state : join(home, '.local', 'state'), 'qmemacct', 'accounting.db');
+  return join(isAbsolute(state) ? state : join(homeDirectory(env), '.local', 'state'), 'qmemacct', 'accounting.db');
 }
 
 /** Why root must not write there: with a user's HOME (`sudo -E`) that user could lead it anywhere. null: the caller may. */

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
 import { chmodSync, chownSync, existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, it } from 'node:test';
@@ -7,7 +8,7 @@ import { parseJobArguments } from '../../../src/cli/job/find-job';
 import { ownStorePath } from '../../../src/cli/stores/stores';
 import { jobName, jobTaskName, privateWorld } from '../../../src/record/job-name';
 import { ordinary, selfReported } from '../../report/sample-records';
-import { NOBODY, notRoot, qmemacct, runCommand, type Answer } from '../../support/qmemacct';
+import { COMMAND, NOBODY, notRoot, qmemacct, runCommand, type Answer } from '../../support/qmemacct';
 import { temporaryDirectory } from '../../support/temporary-directory';
 
 /** A site whose own job 1 is of node17, and a user who has run nothing privately yet. */
@@ -42,6 +43,27 @@ describe('a private run', () => {
     const none = user('job', 'run-2');
     assert.equal(none.status, 1);
     assert.match(none.stderr, /job run-2: nothing known/);
+  });
+});
+
+describe('a private run that nothing can be written for', () => {
+  /** What a command of exit status 7 comes to under a file size limit (KiB). */
+  function under(limit: number): { readonly status: number | null; readonly stderr: string } {
+    const words = [process.execPath, COMMAND, 'run', '--', 'sh', '-c', 'exit 7'];
+    const env = { PATH: process.env.PATH, HOME: temporaryDirectory(), SGE_ROOT: '/nonexistent' };
+    return spawnSync('bash', ['-c', `ulimit -f ${limit}; exec "$@"`, 'bash', ...words], { encoding: 'utf8', env });
+  }
+
+  it('is not begun, in a line with the fix', () => {
+    const { status, stderr } = under(0);
+    assert.equal(status, 3);
+    assert.match(stderr, /^qmemacct: \S+: EFBIG: .*; nothing was run: make room there, or .*\n$/);
+  });
+
+  it('ends as its command does where its figures are lost', () => {
+    const { status, stderr } = under(8);
+    assert.equal(status, 7);
+    assert.match(stderr, /^qmemacct: no figures: .*\n$/);
   });
 });
 

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { mkdirSync, writeFileSync } from 'node:fs';
+import { userInfo } from 'node:os';
 import { dirname, join } from 'node:path';
 import { describe, it } from 'node:test';
 import { openReader } from '../../../src/accounting/open-store';
@@ -38,6 +39,12 @@ describe('ownStorePath', () => {
       ownStorePath({ HOME: '/home/bob', XDG_STATE_HOME: 's' }),
       '/home/bob/.local/state/qmemacct/accounting.db',
     );
+  });
+
+  it('is in the home directory of the password database where HOME is no path', () => {
+    const { homedir } = userInfo();
+    for (const HOME of ['', 'home', undefined])
+      assert.equal(ownStorePath({ HOME }), join(homedir, '.local/state/qmemacct/accounting.db'));
   });
 });
 
