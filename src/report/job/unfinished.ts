@@ -1,3 +1,4 @@
+import type { RequestText } from '../../gridengine/qstat/job-list';
 import { readStartError } from '../../gridengine/qstat/scheduler-message';
 import type { Hold } from '../../live/holds';
 import type { UnfinishedJob } from '../../live/unfinished-job';
@@ -204,6 +205,12 @@ function taskLines(job: UnfinishedJob, width: number, screen: Screen): string[] 
   );
 }
 
+/** "h_vmem=4G", "mem_free=4G(soft)". */
+function requestWords({ complex, value, kind, scope }: RequestText, screen: Screen): string {
+  const which = scope ?? (kind === 'hard' ? null : kind);
+  return `${screen.safe(complex)}=${screen.safe(value)}${which === null ? '' : `(${which})`}`;
+}
+
 const RUNNING_COLUMNS = JOB_COLUMNS.filter(({ head }) => head !== 'owner' && head !== 'name');
 
 /** A job that Grid Engine lists and that has no record: what it waits for, or Grid Engine's figures while it runs. */
@@ -212,7 +219,7 @@ export function renderUnfinished(job: UnfinishedJob, screen: Screen, full = fals
   const [state = 'waiting'] = states;
   const width = screen.width - SECTION_INDENT;
   const section = (name: string, lines: readonly string[]): string[] => blank(renderSection(name, lines, screen));
-  const requests = job.requests.map(({ complex, value }) => `${screen.safe(complex)}=${screen.safe(value)}`);
+  const requests = job.requests.map((request) => requestWords(request, screen));
   return [
     ...renderHead(job, state, screen),
     ...blank(

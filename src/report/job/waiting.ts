@@ -27,6 +27,9 @@ const amountOf = (text: string): number => {
   return parsed.ok ? parsed.value : -1;
 };
 
+/** What is left of a complex of strings, as `hostname`, is no amount. */
+const isNumber = (text: string): boolean => parseMemorySize(text).ok;
+
 /** "195.9 GiB" of 195.852G; what is not memory stays as it is. */
 function offered(value: string, screen: Screen): string {
   const isMemory = /^[\d.]+[kmgt]$/i.test(value);
@@ -59,19 +62,28 @@ function offerSentence(complex: string, offers: readonly Offer[], job: Unfinishe
   const request = requestOf(job, complex);
   const wanted = screen.safe(request === null ? complex : `${complex}=${request}`);
   const { kind, name } = best.place;
-  const total =
-    kind === 'host' && complex === job.complex ? job.hosts.find((host) => host.name === name)?.capacity : null;
-  const of = total == null ? '' : ` of ${formatRequested(total)}`;
-  const most = offered(best.value, screen);
-  if (kind === 'cluster') return `${wanted} is not free now: the cluster has ${most} left.`;
-  return `${wanted} is free on no ${kind} now: most is left on ${screen.safe(name)}, ${most}${of}.`;
+  const names = [...new Set(offers.map(({ place }) => place.name))];
+  if (!isNumber(best.value)) return `${wanted} does not fit ${listed(names, screen)}.`;
+  const hosts = kind === 'host' && complex === job.complex ? job.hosts : [];
+  const total = hosts.find((host) => host.name === name)?.capacity ?? null;
+  const of = total === null ? '' : ` of ${formatRequested(total)}`;
+  const left = `${amountOf(best.value) > 0 ? offered(best.value, screen) : 'nothing'}${of}`;
+  if (kind === 'cluster') return `${wanted} is not free now: the cluster has ${left} left.`;
+  // Of each place one reason is given: where it is another one, this may be free.
+  const everywhere = hosts.length > 0 && hosts.every((host) => names.includes(host.name));
+  if (names.length === 1 && !everywhere)
+    return `${wanted} is not free on ${screen.safe(name)} now: ${left} is left there.`;
+  const where = everywhere ? 'free on no host' : `not free on ${listed(names, screen)}`;
+  return `${wanted} is ${where} now: most is left on ${screen.safe(name)}, ${left}.`;
+}
+
+function listed(names: readonly string[], screen: Screen): string {
+  const shown = names.slice(0, PLACES).map(screen.safe).join(', ');
+  return names.length > PLACES ? `${shown} and ${formatCount(names.length - PLACES)} more` : shown;
 }
 
 function placesSentence(why: string, names: readonly string[], screen: Screen): string {
-  const shown = names.slice(0, PLACES).map(screen.safe).join(', ');
-  const more = names.length > PLACES ? ` and ${formatCount(names.length - PLACES)} more` : '';
-  const label = shown === '' ? 'Cluster' : `${shown}${more}`;
-  return `${label}: ${screen.safe(why)}.`;
+  return `${names.length === 0 ? 'Cluster' : listed(names, screen)}: ${screen.safe(why)}.`;
 }
 
 function sentencesOf(job: UnfinishedJob, screen: Screen): string[] {

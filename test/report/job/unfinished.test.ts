@@ -146,6 +146,24 @@ describe('renderUnfinished', () => {
     });
   }
 
+  it('says where a request is not free, not that it is free nowhere, where hosts lack different things', () => {
+    const textOf = (given: Asked): string => renderUnfinished(asked(given), testScreen({ width: 200 })).join('\n');
+    const text = textOf({
+      row: { requests: [hard('2G'), hard('900G', 'mem_free'), { complex: 'arch', value: 'lx*', kind: 'soft' }] },
+      reasons: [
+        offer('h_vmem', '-524.000M', 'node01'),
+        offer('mem_free', '22.500G', 'node02'),
+        '(-l hostname=node01) cannot run in queue "all.q@node02" because it offers only qf:hostname=node02',
+        ...['a', 'b', 'a'].map((name) => `(-l x=1) cannot run in queue "${name}" because it offers only hc:slots=2`),
+      ],
+    });
+    assert.match(text, /h_vmem=2G is not free on node01 now: nothing of 32 GiB is left there\./);
+    assert.match(text, /mem_free=900G is not free on node02 now: 22\.5 GiB is left there\./);
+    assert.match(text, /hostname does not fit all\.q@node02\./);
+    assert.match(text, /slots is not free on a, b now: most is left on a, 2\./);
+    assert.match(text, /Requested h_vmem=2G mem_free=900G arch=lx\*\(soft\)$/m);
+  });
+
   it('bears a clock that is behind that of qmaster', () => {
     const [head] = renderUnfinished(asked({ row: { submittedAt: AT + 600_000 } }), testScreen({ now: new Date(AT) }));
     assert.match(head ?? '', /waiting, 0 ms$/);
