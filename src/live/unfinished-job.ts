@@ -145,7 +145,9 @@ export function unfinishedJob(
       tasks: task === null ? tasks : String(task),
       state,
     })),
-    position: positionOf(snapshot, job),
+    position: rowsOf(snapshot.pending?.value, asked).some(({ state }) => canStart(state))
+      ? positionOf(snapshot, job)
+      : null,
     holds,
     predecessors: predecessorsOf(snapshot, detail),
     notBefore: detail?.notBefore ?? null,

@@ -164,6 +164,14 @@ describe('renderUnfinished', () => {
     assert.match(text, /Requested h_vmem=2G mem_free=900G arch=lx\*\(soft\)$/m);
   });
 
+  it('has a place for a task that waits alone', () => {
+    const rows = [waiting(300, { tasks: '2-9:1' }), waiting(300, { tasks: '10', state: 'hqw' })];
+    const runs = listed(300, 'all.q@node01', { tasks: '1' });
+    const placeOf = (task: number): unknown =>
+      asked({ row: {}, task, changes: { running: answer([runs]), pending: answer(rows) } }).position;
+    assert.deepEqual([1, 2, 10].map(placeOf), [null, { place: 1, of: 1 }, null]);
+  });
+
   it('bears a clock that is behind that of qmaster', () => {
     const [head] = renderUnfinished(asked({ row: { submittedAt: AT + 600_000 } }), testScreen({ now: new Date(AT) }));
     assert.match(head ?? '', /waiting, 0 ms$/);
