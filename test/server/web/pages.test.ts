@@ -518,6 +518,15 @@ describe('the page of the running cluster', () => {
     assert.match(chosen.text, /<a href="\/\?owner=alice%2Cbob&amp;shade=used&amp;reload=1">/);
   });
 
+  it('says how old it is to who comes later, too', async (t) => {
+    let now = NOW;
+    const site = await startTestSite(t, { records: [], snapshot: sampleSnapshot(), now: () => now });
+    const ageOf = async (): Promise<string> => /[\d:]+, .* old/.exec(textOf(await site.get('/')))?.[0] ?? '';
+    const first = await ageOf();
+    now += 60_000;
+    assert.notEqual(await ageOf(), first);
+  });
+
   it('hides what the site hides', async (t) => {
     const settings = { serve_names: 'anonymous' } as const;
     const site = await startTestSite(t, { records: [], snapshot: sampleSnapshot(), settings });

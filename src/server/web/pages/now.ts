@@ -194,6 +194,9 @@ class SharedPages {
 
 const shared = new SharedPages();
 
+/** A page says how old its figures are: made for somebody else, it stands no longer than this. */
+const AGES_MS = 5000;
+
 /** The running cluster: jobs at risk, all jobs, all hosts. Made once for all who see the same. */
 export const nowPage = route({
   path: '/',
@@ -206,7 +209,7 @@ export const nowPage = route({
     const { reload = false } = asked.values;
     try {
       const { live, view } = requireView({ site });
-      const key = `now ${JSON.stringify(query)} ${accessKey(access)}`;
+      const key = `now ${Math.floor(now / AGES_MS)} ${JSON.stringify(query)} ${accessKey(access)}`;
       const make = (): Page => shared.get(live, key, () => nowOf(redactView(view, access), asked, now));
       const body = await site.cache.get(live, `${key} ${signedIn?.name ?? ''}`, requester, () =>
         pageBody(make(), '/', asked),
