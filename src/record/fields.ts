@@ -230,7 +230,10 @@ export const OTHER_SERIES = {
   gpu_memory_bytes: 'largest memory on GPUs that was sampled in the step',
 } as const;
 
-/** Memory over time for the chart: of each step the largest rss_sum that was sampled; and what else was seen then. */
+/**
+ * Memory over time for the chart: of each step the largest rss_sum that was sampled, of the last one of a job that runs
+ * the last; and what else was seen then.
+ */
 export const memorySeries = object({
   start: time,
   step_seconds: seconds,

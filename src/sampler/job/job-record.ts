@@ -18,7 +18,7 @@ import {
 } from '../../record/record';
 import { clipNotes } from '../../record/clip';
 import { RECORD_LIMITS } from '../../record/fields';
-import { filled, othersOf } from '../series/series';
+import { filled, filledSoFar, othersOf } from '../series/series';
 import { markSlackBytes, type CounterPrecision } from '../peaks/slack';
 import { upperEnds } from '../peaks/upper-end-of-record';
 
@@ -103,7 +103,7 @@ export function buildRecord(parts: RecordParts): JobRecord {
     peak_footprint: parts.footprint === null ? peakOf('footprint') : ofGroup(parts.footprint),
     wallclock_seconds: wallclock,
     cpu_seconds: cpu === null ? null : Math.round(cpu * 1000) / 1000,
-    ...(sampled ? sampledFields(observation, parts.description.group !== null) : {}),
+    ...(sampled ? sampledFields(observation, parts) : {}),
     processes: seen ? Math.max(observation.counts.seen, lineage?.totals.processes ?? 0) : null,
     metrics: {
       ...parts.metrics,
@@ -129,8 +129,12 @@ function ofGroup(ends: FootprintEnds): Bracket {
 
 const asBytes = (sum: number): number => Math.min(sum, RECORD_LIMITS.bytes);
 
-function sampledFields(observation: Observation, grouped: boolean): Partial<JobRecord> {
+function sampledFields(
+  observation: Observation,
+  { status, description }: Pick<RecordParts, 'status' | 'description'>,
+): Partial<JobRecord> {
   const { counts, sums, series } = observation;
+  const grouped = description.group !== null;
   return {
     max_processes: observation.maxProcesses,
     max_threads: observation.maxThreads,
@@ -150,7 +154,7 @@ function sampledFields(observation: Observation, grouped: boolean): Partial<JobR
     series: {
       start: new Date(Math.round(series.startMs)).toISOString(),
       step_seconds: series.stepMs / 1000,
-      rss_bytes: filled(series),
+      rss_bytes: status === 'running' ? filledSoFar(series) : filled(series),
       others: othersOf(series),
     },
   };

@@ -1,4 +1,4 @@
-import { list, nullable, number, object, text, type ValueOf } from '../../base/shape';
+import { list, nullable, number, object, optional, text, type ValueOf } from '../../base/shape';
 import {
   addValues,
   copyOfOthers,
@@ -30,6 +30,7 @@ export const SAVED_SERIES = object({
   /** -1: no sample in that step. */
   values: list(number(-1), MOST_STEPS),
   open: list(nullable(OPEN_SUM), MOST_STEPS),
+  latest: optional(nullable(OPEN_SUM)),
   others: savedOthers(MOST_STEPS),
 });
 
@@ -39,13 +40,15 @@ export interface Series {
   stepMs: number;
   values: number[];
   open: (OpenSum | null)[];
+  /** The last sum. */
+  latest?: OpenSum | null;
   others: OtherSeries;
 }
 
 const FIRST_STEP_MS = 50;
 
 export function newSeries(startMs: number): Series {
-  return { startMs, stepMs: FIRST_STEP_MS, values: [], open: [], others: newOthers() };
+  return { startMs, stepMs: FIRST_STEP_MS, values: [], open: [], latest: null, others: newOthers() };
 }
 
 const most = (sum: OpenSum | null | undefined): number =>
@@ -75,8 +78,8 @@ export function addToSeries(series: Series, atMs: number, bytes: number, images:
   while (series.values.length <= index) series.values.push(-1);
   series.values[index] = Math.max(series.values[index] ?? -1, bytes);
   while (series.open.length < series.values.length) series.open.push(null);
-  if (images.length > 0 && images.length <= MOST_IMAGES)
-    series.open[index] = larger(series.open[index], { certain: bytes, images });
+  series.latest = { certain: bytes, images: images.length <= MOST_IMAGES ? images : [] };
+  if (series.latest.images.length > 0) series.open[index] = larger(series.open[index], series.latest);
 }
 
 /** Adds what else was seen at `atMs`, by the names that a record has for it. */
@@ -84,27 +87,40 @@ export function addOthers(series: Series, atMs: number, values: OtherValues): vo
   addValues(series.others, stepAt(series, atMs), Math.max(0, atMs - series.startMs), values);
 }
 
+/** A sum of which the fate of images is known; null: nothing changes. */
+function settledSum(sum: OpenSum | null | undefined, fates: ReadonlyMap<string, boolean>): OpenSum | null {
+  if (!sum?.images.some(({ image }) => fates.has(image))) return null;
+  const images = sum.images.filter(({ image }) => !fates.has(image));
+  const own = sum.images.filter(({ image }) => fates.get(image) === true);
+  return { certain: most({ certain: sum.certain, images: own }), images };
+}
+
 /** The fate of images is known: true, they never ran another program, and their memory was their own. */
 export function settleSeries(series: Series, fates: ReadonlyMap<string, boolean>): void {
   if (fates.size === 0) return;
   for (const [index, sum] of series.open.entries()) {
-    if (!sum?.images.some(({ image }) => fates.has(image))) continue;
-    const images = sum.images.filter(({ image }) => !fates.has(image));
-    const own = sum.images.filter(({ image }) => fates.get(image) === true);
-    const certain = most({ certain: sum.certain, images: own });
-    series.values[index] = Math.max(series.values[index] ?? -1, certain);
-    series.open[index] = images.length === 0 ? null : { certain, images };
+    const settled = settledSum(sum, fates);
+    if (settled === null) continue;
+    series.values[index] = Math.max(series.values[index] ?? -1, settled.certain);
+    series.open[index] = settled.images.length === 0 ? null : settled;
   }
+  series.latest = settledSum(series.latest, fates) ?? series.latest ?? null;
 }
 
 /** A series that can be settled on its own. */
-export function copyOfSeries({ startMs, stepMs, values, open, others }: ValueOf<typeof SAVED_SERIES>): Series {
-  return { startMs, stepMs, values: [...values], open: [...open], others: copyOfOthers(others) };
+export function copyOfSeries({ values, open, others, ...rest }: ValueOf<typeof SAVED_SERIES>): Series {
+  return { ...rest, values: [...values], open: [...open], others: copyOfOthers(others) };
 }
 
 /** Steps without a sample take the value before them. */
 export function filled({ values }: Series): readonly number[] {
   return filledSteps(values, values.length);
+}
+
+/** The same of a job that runs: its last step, which may be of hours, holds what was seen last. */
+export function filledSoFar(series: Series): readonly number[] {
+  const steps = filled(series);
+  return series.latest == null ? steps : [...steps.slice(0, -1), series.latest.certain];
 }
 
 /** The other series at the same steps. */

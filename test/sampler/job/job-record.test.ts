@@ -122,6 +122,15 @@ describe('the record of a sampled job', () => {
     assert.deepEqual(made.series?.rss_bytes.at(-1), 300 * MIB);
   });
 
+  it('says what a job that runs holds now, though it held more a moment before', () => {
+    const series = newSeries(START);
+    addToSeries(series, START, 300 * MIB);
+    addToSeries(series, START + 10, 100 * MIB);
+    const lastOf = (status: RecordParts['status']): unknown =>
+      record({ observation: observation({ series }), status }).series?.rss_bytes.at(-1);
+    assert.deepEqual([lastOf('running'), lastOf('finished')], [100 * MIB, 300 * MIB]);
+  });
+
   it('is taken by a store however many notes a job brings, and however much it reserves', () => {
     const notes = ['first', ...Array.from({ length: 90 }, (_, index) => `${index} ${'€'.repeat(3000)}`)];
     const vast = { ...newReading(), vmem: 2 ** 54, vmemMark: 2 ** 54 };

@@ -4,7 +4,9 @@ import fc from 'fast-check';
 import {
   addOthers,
   addToSeries,
+  copyOfSeries,
   filled,
+  filledSoFar,
   newSeries,
   othersOf,
   settleSeries,
@@ -28,6 +30,20 @@ describe('series', () => {
 
   it('keeps the largest sum of each step', () => {
     assert.deepEqual(filled(seriesOf([0, 5], [10, 9], [20, 7], [60, 3])), [9, 3]);
+  });
+
+  it('ends, of a job that runs, with what was seen last', () => {
+    const day = 86_400_000;
+    const spike = seriesOf([0, 5], [day - 3000, 9], [day - 2000, 2]);
+    assert.equal(filled(spike).at(-1), 9);
+    assert.equal(filledSoFar(spike).at(-1), 2);
+    assert.deepEqual(filledSoFar(newSeries(START)), []);
+    const workers = seriesOf([0, 5]);
+    const images = [1, 2].map((pid): OpenImage => ({ image: `${pid}/0`, bytes: 10 }));
+    addToSeries(workers, START + 10, 3, images);
+    const copy = copyOfSeries(workers);
+    settleSeries(copy, new Map([['1/0', true]]));
+    assert.deepEqual([filledSoFar(workers), filledSoFar(copy)], [[3], [13]]);
   });
 
   it('goes on with the last sum where a step has none', () => {
