@@ -207,7 +207,7 @@ function taskLines(job: UnfinishedJob, width: number, screen: Screen): string[] 
 
 /** "h_vmem=4G", "mem_free=4G(soft)". */
 function requestWords({ complex, value, kind, scope }: RequestText, screen: Screen): string {
-  const which = scope ?? (kind === 'hard' ? null : kind);
+  const which = kind === 'hard' ? (scope ?? null) : kind;
   return `${screen.safe(complex)}=${screen.safe(value)}${which === null ? '' : `(${which})`}`;
 }
 

@@ -149,7 +149,13 @@ describe('renderUnfinished', () => {
   it('says where a request is not free, not that it is free nowhere, where hosts lack different things', () => {
     const textOf = (given: Asked): string => renderUnfinished(asked(given), testScreen({ width: 200 })).join('\n');
     const text = textOf({
-      row: { requests: [hard('2G'), hard('900G', 'mem_free'), { complex: 'arch', value: 'lx*', kind: 'soft' }] },
+      row: {
+        requests: [
+          hard('2G'),
+          hard('900G', 'mem_free'),
+          { complex: 'arch', value: 'lx*', kind: 'soft', scope: 'master' },
+        ],
+      },
       reasons: [
         offer('h_vmem', '-524.000M', 'node01'),
         offer('mem_free', '22.500G', 'node02'),
