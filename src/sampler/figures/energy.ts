@@ -9,19 +9,34 @@ export function energyFigures(): FigurePart {
   let before: { readonly charges: NodeCharges; readonly cpuSeconds: number } | null = null;
   let cpuSeconds = 0;
   let rssBytes = 0;
+  /** CPU time for which no time of the node was left: looks and the node's readings do not fall together. */
+  let owedSeconds = 0;
+  /** The job was looked at since it was charged last, or is looked at no more. */
+  let isLookedAt = false;
   return {
     look: (look) => {
       ({ cpuSeconds } = look);
       rssBytes = look.readings.rss;
+      isLookedAt = true;
+    },
+    finish: () => {
+      isLookedAt = true;
     },
     node: ({ charges }) => {
-      if (charges === null) return;
-      if (before !== null)
+      // Until the next look its CPU time stands still, while the node's goes on.
+      if (charges === null || (before !== null && !isLookedAt)) return;
+      isLookedAt = false;
+      if (before !== null) {
+        const node = useBetween(before.charges, charges);
+        const used = Math.max(0, cpuSeconds - before.cpuSeconds);
+        const charged = Math.min(used + owedSeconds, node.busyCpuSeconds ?? Infinity);
+        owedSeconds = Math.min(used + owedSeconds - charged, used);
         account = charge(account, {
-          node: useBetween(before.charges, charges),
-          job: { cpuSeconds: Math.max(0, cpuSeconds - before.cpuSeconds), rssBytes },
+          node,
+          job: { cpuSeconds: charged, rssBytes },
           idle: { watts: charges.idleWatts, configured: false },
         });
+      }
       before = { charges, cpuSeconds };
     },
     metrics: () => energyMetrics(account),
