@@ -1,6 +1,7 @@
 import { monotonicMs } from '../../base/monotonic';
 import { parseSpoolEnvironment } from '../../gridengine/spool-environment';
 import { gpuPids, heldGpus, type HeldGpus } from '../../sources/job/held-gpus';
+import type { Gpu } from '../../sources/node/gpu';
 import { gpusOf } from '../../sources/node/gpu-list';
 import { drmProcess } from '../../sources/job/drm-process';
 import { THIS_MACHINE, type Reading } from '../../sources/source';
@@ -22,6 +23,17 @@ export function gpuFigures({ run }: PartContext, sys = THIS_MACHINE.sys): Figure
   let living: readonly number[] = [];
   let ofDrm: readonly Reading[] = [];
   let askDrm: (() => void) | null = null;
+  /** As they were read last; whether that was this time. */
+  let gpus: readonly Gpu[] = [];
+  let areRead = true;
+
+  function observe(readings: readonly Reading[], atMs: number): void {
+    for (const pid of living) seen.set(pid, atMs);
+    for (const [pid, lastMs] of seen) if (atMs - lastMs > FORGET_MS) seen.delete(pid);
+    const pids = new Set(seen.keys());
+    held = heldGpus(environment, gpus, gpuPids(readings), pids);
+    use = observeGpus(use, { atMs, readings, held, gpus, pids });
+  }
 
   return {
     look: ({ readings, link }) => {
@@ -37,16 +49,15 @@ export function gpuFigures({ run }: PartContext, sys = THIS_MACHINE.sys): Figure
             };
     },
     node: ({ gpu }) => {
-      if (gpu.length === 0) return;
-      const gpus = gpusOf(gpu, sys);
-      if (gpus.some(({ vendor }) => vendor !== 'nvidia')) askDrm?.();
-      const readings = [...gpu, ...ofDrm];
       const atMs = monotonicMs();
-      for (const pid of living) seen.set(pid, atMs);
-      for (const [pid, lastMs] of seen) if (atMs - lastMs > FORGET_MS) seen.delete(pid);
-      const pids = new Set(seen.keys());
-      held = heldGpus(environment, gpus, gpuPids(readings), pids);
-      use = observeGpus(use, { atMs, readings, held, gpus, pids });
+      const wereRead = areRead;
+      areRead = gpu.length > 0;
+      // Of the time in which they could not be read the next reading says nothing.
+      if (gpus.length > 0 && !(wereRead && areRead)) observe([], atMs);
+      if (!areRead) return;
+      gpus = gpusOf(gpu, sys);
+      if (gpus.some(({ vendor }) => vendor !== 'nvidia')) askDrm?.();
+      observe([...gpu, ...ofDrm], atMs);
     },
     metrics: () => gpuMetrics(use),
     charted: () => chartedGpus(use),

@@ -126,7 +126,7 @@ export class NodeReadings {
       one.opened?.close();
       one.opened = null;
       one.dueMs = monotonicMs() + OPEN_AGAIN_AFTER_MS;
-      this.#gpus.delete(name);
+      if (this.#gpus.delete(name)) this.#publish();
       if (one.expected) this.#failing.set(name, printable(readings.unavailable, false).slice(0, LONGEST_REASON));
       return;
     }

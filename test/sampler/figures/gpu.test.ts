@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { packageRoot } from '../../../src/base/package-root';
 import { DEFAULT_SETTINGS } from '../../../src/record/settings';
 import { gpuFigures } from '../../../src/sampler/figures/gpu';
@@ -14,6 +15,7 @@ import { temporaryDirectory } from '../../support/temporary-directory';
 const ADDRESS = '0000:43:00.0';
 const PID = 4_200_001;
 const BYTES = 2 ** 21;
+const GAP_MS = 100;
 
 function figures(environment: string): FigurePart {
   const spool = temporaryDirectory();
@@ -64,6 +66,19 @@ describe('gpuFigures', () => {
     // Of one that has ended the driver tells once.
     hear(part, [of('index', 0), of('process_peak_memory_bytes', 4 * BYTES, PID)]);
     assert.equal(part.metrics().gpu_memory_peak_bytes, 4 * BYTES);
+  });
+
+  it('take time in which no GPU could be read for none of use', async () => {
+    const there = ['index', 'utilization_percent'].map((what, at) => ({
+      ...{ metric: `nvidia_${what}`, instance: 'GPU-1', value: 90 * at },
+    }));
+    const part = figures('CUDA_VISIBLE_DEVICES=0\n');
+    hear(part, there);
+    hear(part, []);
+    await sleep(GAP_MS);
+    hear(part, there);
+    const { gpu_held_time_seconds: held = 0, gpu_used_time_seconds: used = 0 } = part.metrics();
+    assert.ok(held * 1000 >= GAP_MS && used <= held - GAP_MS / 1000 + 0.002, `held ${held} s, used ${used} s`);
   });
 
   it('ask about DRM clients where there is a card of AMD or Intel', async () => {
