@@ -141,7 +141,7 @@ export async function doctor(options: DoctorOptions, terminal: Terminal): Promis
     ...checkVisibility(state.settings),
     ...(await checkServer(state.settings, state.isRoot, systemPlaces())),
     ...(await checkExport(state.settings)),
-    ...checkNightly(state.settings, state.isRoot, systemPlaces(), now),
+    ...(await checkNightly(state, systemPlaces(), now)),
     ...checkClock(now),
     ...(await checkGridEngine(state, terminal.env)),
     ...(result === null ? [] : findingsOf(result)),

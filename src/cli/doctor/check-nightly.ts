@@ -1,16 +1,22 @@
+import { accessSync, constants } from 'node:fs';
 import { hostname } from 'node:os';
-import { reasonOf } from '../../base/user-error';
+import { reasonOf, UserError } from '../../base/user-error';
 import type { Settings } from '../../record/settings';
 import { directoryFault } from '../install/directories';
 import type { SystemPlaces } from '../install/places';
 import { isSetUp, NIGHTLY } from '../install/services';
-import { createMailer } from '../mail/mailer';
+import { createMailer, type Mailer } from '../mail/mailer';
+import { MailError } from '../mail/message';
+import type { SmtpPatience } from '../mail/send-smtp';
 import { ledgerDirectory, readLedger } from '../nightly/ledger';
 import { lastNight, LOOK_BACK_DAYS, MOST_CAUGHT_UP, type Night } from '../nightly/night';
+import { nightlyConfig, nightlySettings } from '../nightly/nightly-config';
 import { wantsMail } from '../nightly/send-night';
+import { delivererName } from '../stores/maintenance';
 import { findingsIn, type Finding } from './finding';
+import type { NodeState } from './node-state';
 
-const { ok, warning, problem } = findingsIn('nightly');
+const { ok, note, warning, problem } = findingsIn('nightly');
 
 function nightsBack(now: Date): readonly Night[] {
   const nights: Night[] = [];
@@ -24,8 +30,26 @@ function newestDone(directory: string, now: Date): string | null {
   return nightsBack(now).find(({ day }) => ledger.night(day)?.state === 'done')?.day ?? null;
 }
 
+/** Whether nobody but its owner may look: to root, too, on a network file system. */
+function isClosed(directory: string): boolean {
+  try {
+    accessSync(directory, constants.R_OK | constants.X_OK);
+    return false;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EACCES';
+  }
+}
+
 function checkLedger(settings: Settings, now: Date): Finding[] {
   const directory = ledgerDirectory(settings);
+  if (isClosed(directory))
+    return [
+      note(
+        'nights',
+        `which are done is not known: ${directory} is closed to this user`,
+        `look as ${delivererName(settings)}`,
+      ),
+    ];
   const done = newestDone(directory, now);
   if (done === null)
     return [warning('nights', `none is done in ${directory}`, 'run hooks/nightly.sh by hand and read what it says')];
@@ -38,16 +62,28 @@ function checkLedger(settings: Settings, now: Date): Finding[] {
   return [warning('nights', says + lost, 'look for "qmemacct" in the log, or run hooks/nightly.sh by hand')];
 }
 
-function checkMail(settings: Settings, isRoot: boolean): Finding[] {
-  if (!wantsMail(settings)) return [];
-  const findings: Finding[] = [];
+const PATIENCE: SmtpPatience = { connect: 10_000, answer: 10_000 };
+
+async function checkMailer(settings: Settings, isRoot: boolean): Promise<Finding[]> {
+  let mailer: Mailer;
   try {
-    const mailer = createMailer(settings, hostname());
-    findings.push(ok('mail', `by ${mailer.by}, from ${mailer.from.address}`));
+    mailer = createMailer(settings, hostname(), PATIENCE);
   } catch (error) {
     // The password is root's, or the nightly job's.
-    if (isRoot) findings.push(problem('mail', reasonOf(error), 'until then reports are written, and nobody gets them'));
+    return isRoot ? [problem('mail', reasonOf(error), 'until then reports are written, and nobody gets them')] : [];
   }
+  try {
+    await mailer.test();
+    return [ok('mail', `by ${mailer.by}, from ${mailer.from.address}`)];
+  } catch (error) {
+    if (!(error instanceof MailError)) throw error;
+    return [warning('mail', error.message, 'until then mails wait for the next run')];
+  }
+}
+
+async function checkMail(settings: Settings, isRoot: boolean): Promise<Finding[]> {
+  if (!wantsMail(settings)) return [];
+  const findings = await checkMailer(settings, isRoot);
   if (settings.mail_owners === 'nobody') return findings;
   const fault = directoryFault({ path: settings.digest_dir, mode: 0o1777, uid: 0, gid: 0 });
   if (fault !== null)
@@ -61,8 +97,24 @@ function checkMail(settings: Settings, isRoot: boolean): Finding[] {
   return findings;
 }
 
+type Asking = Pick<NodeState, 'settings' | 'settingsPath' | 'isRoot'>;
+
 /** The nightly job, on a host that has one: whether nights get done, and mails can go. */
-export function checkNightly(settings: Settings, isRoot: boolean, places: SystemPlaces, now: Date): Finding[] {
+export async function checkNightly(
+  { settings, settingsPath, isRoot }: Asking,
+  places: SystemPlaces,
+  now: Date,
+): Promise<Finding[]> {
   if (!isSetUp(NIGHTLY, places)) return [];
-  return [...checkLedger(settings, now), ...checkMail(settings, isRoot)];
+  let own: Settings;
+  try {
+    own = nightlySettings(settingsPath, settings);
+  } catch (error) {
+    if (!(error instanceof UserError)) throw error;
+    const says = error.message;
+    return [
+      isRoot ? problem('configuration', says, `fix ${nightlyConfig(settingsPath)}`) : note('configuration', says),
+    ];
+  }
+  return [...checkLedger(own, now), ...(await checkMail(own, isRoot))];
 }

@@ -1,5 +1,6 @@
 import { lstatSync } from 'node:fs';
 import type { Settings } from '../../record/settings';
+import { nightlySettings } from '../nightly/nightly-config';
 import { makeNightPlaces, nightPlaces } from '../nightly/report-files';
 import { isAttended, isTimed, NIGHTLY, setUpSteps, type Host } from './services';
 import type { Step } from './steps';
@@ -30,7 +31,7 @@ function placeSteps(settings: Settings): Step[] {
  * `asked`: also where an admin has stopped the timer.
  */
 export function nightlySteps(host: Host, asked: boolean): Step[] {
-  const { places, settings } = host;
+  const { places, settings, settingsPath } = host;
   const runs = asked ? isTimed(NIGHTLY, places) : isAttended(places);
-  return [...placeSteps(settings), ...setUpSteps(NIGHTLY, host, { runs })];
+  return [...placeSteps(nightlySettings(settingsPath, settings)), ...setUpSteps(NIGHTLY, host, { runs })];
 }

@@ -5,7 +5,7 @@ import { isAddress, isDomain, parseMailbox, type Mailbox } from './address';
 import { parseMailServer } from './mail-server';
 import { wireMessage, type Message } from './message';
 import { SMTP_PATIENCE, smtpSender, type SmtpPatience } from './send-smtp';
-import { sendBySendmail } from './send-sendmail';
+import { findSendmail, sendBySendmail } from './send-sendmail';
 
 /** How mails leave this host, as the configuration says. */
 export interface Mailer {
@@ -16,6 +16,8 @@ export interface Mailer {
   readonly by: string;
   /** Rejects with MailError. */
   readonly send: (message: Message) => Promise<void>;
+  /** Whether it would take one now, as far as that shows without one. Rejects with MailError. */
+  readonly test: () => Promise<void>;
   /** After the last one. */
   readonly close: () => void;
 }
@@ -55,6 +57,10 @@ export function createMailer(settings: MailSettings, hostname: string, patience:
         to: qualified(message.to),
       });
       await (server.kind === 'sendmail' ? sendBySendmail(server.path, wired) : smtp?.send(wired));
+    },
+    test: async () => {
+      if (server.kind === 'sendmail') findSendmail(server.path);
+      else await smtp?.test();
     },
     close: () => smtp?.close(),
   };

@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process';
+import { accessSync, constants } from 'node:fs';
 import { MailError, saidByServer, type MailFailure, type WiredMessage } from './message';
 
 const PATIENCE_MS = 60_000;
@@ -10,6 +11,20 @@ const EX_ABOUT_RECIPIENT: readonly number[] = [65, 67, 68];
 function failureOf(status: number): MailFailure {
   if (status === EX_TEMPFAIL) return 'later';
   return EX_ABOUT_RECIPIENT.includes(status) ? 'refused' : 'unreachable';
+}
+
+function notStarted(path: string, error: NodeJS.ErrnoException): MailError {
+  const fix = error.code === 'ENOENT' ? '; install a mail server on this host, or set mail_server' : '';
+  return new MailError('unreachable', `${path}: ${error.message}${fix}`, error);
+}
+
+/** Throws MailError where there is none that can be started. */
+export function findSendmail(path: string): void {
+  try {
+    accessSync(path, constants.X_OK);
+  } catch (error) {
+    throw notStarted(path, error as NodeJS.ErrnoException);
+  }
 }
 
 /** Hands a message to the sendmail of this host, without a shell. Rejects with MailError. */
@@ -30,8 +45,7 @@ export async function sendBySendmail(path: string, message: WiredMessage, patien
     }, patience);
     child.on('error', (error: NodeJS.ErrnoException) => {
       clearTimeout(alarm);
-      const fix = error.code === 'ENOENT' ? '; install a mail server on this host, or set mail_server' : '';
-      reject(new MailError('unreachable', `${path}: ${error.message}${fix}`, error));
+      reject(notStarted(path, error));
     });
     child.stderr.setEncoding('utf8').on('data', (text: string) => {
       complaint = (complaint + text).slice(-2000);

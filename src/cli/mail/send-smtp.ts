@@ -116,6 +116,8 @@ async function connect(server: SmtpServer, password: string | null, patience: Sm
 interface SmtpSender {
   /** Rejects with MailError. */
   readonly send: (message: WiredMessage) => Promise<void>;
+  /** Connects, logs in and leaves. Rejects with MailError. */
+  readonly test: () => Promise<void>;
   readonly close: () => void;
 }
 
@@ -163,6 +165,14 @@ export function smtpSender(
     }
   };
 
+  const connected = async (): Promise<Line> => {
+    try {
+      return await connect(server, password, patience);
+    } catch (error) {
+      throw mailError(error, false, false);
+    }
+  };
+
   return {
     send: async (message) => {
       const last = kept;
@@ -175,14 +185,9 @@ export function smtpSender(
           // It may have been closed for its idleness: only a fresh one shows whether the server is there.
           if (!(error instanceof MailError) || error.failure !== 'unreachable') throw error;
         }
-      let line: Line;
-      try {
-        line = await connect(server, password, patience);
-      } catch (error) {
-        throw mailError(error, false, false);
-      }
-      await sendOn(line, message);
+      await sendOn(await connected(), message);
     },
+    test: async () => (await connected()).connection.quit(),
     close: () => {
       kept?.connection.quit();
       kept = null;
