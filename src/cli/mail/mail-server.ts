@@ -37,6 +37,14 @@ function wrong(text: string, problem: string): CommandError {
   );
 }
 
+function decoded(text: string, part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    throw wrong(text, `"${part}" has a "%" that begins no character; a "%" itself is %25`);
+  }
+}
+
 function readCertificates(path: string): string {
   try {
     return readFileSync(path, 'utf8');
@@ -63,10 +71,10 @@ export function parseMailServer(text: string): MailServer {
   if (!isTlsRule(tls)) throw wrong(text, `tls=${tls} is none of ${TLS_RULES.join(', ')}`);
   if (secure && tls === 'off') throw wrong(text, 'smtps:// is TLS; tls=off contradicts it');
   const ca = url.searchParams.get('ca');
-  const user = decodeURIComponent(url.username);
+  const user = decoded(text, url.username);
   return {
     kind: 'smtp',
-    host: decodeURIComponent(url.hostname).replace(/^\[(.*)\]$/, '$1'),
+    host: decoded(text, url.hostname).replace(/^\[(.*)\]$/, '$1'),
     port: url.port === '' ? (secure ? 465 : user === '' ? 25 : 587) : Number(url.port),
     secure,
     tls,

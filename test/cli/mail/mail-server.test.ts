@@ -37,6 +37,7 @@ describe('mail_server', () => {
       /mail_server = "smtp:\/\/bob:\.\.\.@mail".*belongs in the file of mail_credentials/,
     );
     wrong('smtp://mail/path', /has a path/);
+    wrong('smtp://us%er@mail', /"us%er" has a "%" that begins no character; a "%" itself is %25; write smtp/);
     wrong('smtp://mail?starttls=1', /"starttls" is not known/);
     wrong('smtp://mail?tls=no', /tls=no is none of/);
     wrong('smtps://mail?tls=off', /contradicts it/);
