@@ -146,11 +146,16 @@ class NightlyRun {
   }
 
   private async skip(days: readonly string[]): Promise<void> {
+    const tried = days.filter((day) => this.ledger.begunBy(day) !== null);
+    const missed = days.filter((day) => !tried.includes(day));
     for (const day of days) await this.settle(day, 'skipped', false);
-    const [first, last] = [days[0], days.at(-1)];
-    if (first === undefined || last === undefined) return;
-    const span = first === last ? first : `${first} to ${last}`;
-    this.trouble(`missed too long ago for a report: ${span} (${days.length})`);
+    const say = (what: string, which: readonly string[]): void => {
+      const [first, last] = [which[0], which.at(-1)];
+      if (first === undefined || last === undefined) return;
+      this.trouble(`${what}: ${first === last ? first : `${first} to ${last}`} (${which.length})`);
+    };
+    say('missed too long ago for a report', missed);
+    say('something failed in every run for a week, and is not tried again', tried);
   }
 
   private async take(nights: readonly Night[]): Promise<void> {

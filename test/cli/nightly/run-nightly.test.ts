@@ -100,6 +100,19 @@ describe('a night', () => {
     assert.deepEqual(recipients().slice(4), recipients().slice(0, 4));
   });
 
+  it('of which a step fails for a week is told so, not called missed', async (t) => {
+    const { night } = await site(t);
+    const broken = { importAccounting: () => Promise.reject(new Error('accounting.3.gz is damaged')) };
+    const first = await runOnce(night({}, broken));
+    assert.deepEqual([first.open, first.mails.sent], [['2026-11-20'], 4]);
+    const later = await runOnce(night({}, { ...broken, now: new Date(2026, 10, 29, 3) }));
+    assert.deepEqual(later.skipped, ['2026-11-20', '2026-11-21']);
+    assert.deepEqual(later.troubles.slice(0, 2), [
+      'missed too long ago for a report: 2026-11-21 (1)',
+      'something failed in every run for a week, and is not tried again: 2026-11-20 (1)',
+    ]);
+  });
+
   it('that was missed is caught up; one missed too long ago is told', async (t) => {
     const { night, recipients, sink } = await site(t);
     await runOnce(night({ mail_owners: 'nobody' }));
