@@ -8,7 +8,8 @@ import {
 } from './import-file';
 
 export interface FilesOutcome extends ImportSums {
-  readonly problems: readonly string[];
+  /** What a person should know of a file, by its path: one line with cause and fix. */
+  readonly problems: ReadonlyMap<string, string>;
   /** Files whose last line has no newline yet. */
   readonly cut: readonly string[];
 }
@@ -29,7 +30,7 @@ export async function importFiles(
   const sizes = paths.map(sizeOf);
   const all = sizes.reduce((sum, size) => sum + size, 0);
   let sums = NOTHING_IMPORTED;
-  const problems: string[] = [];
+  const problems = new Map<string, string>();
   const cut: string[] = [];
   let before = 0;
   for (const [index, path] of paths.entries()) {
@@ -41,7 +42,7 @@ export async function importFiles(
       onProgress: (now, part) => onProgress?.(addSums(earlier, now), done + part, Math.max(all, done + part)),
     });
     sums = addSums(sums, imported);
-    if (problem !== null) problems.push(problem);
+    if (problem !== null) problems.set(path, problem);
     if (isCut) cut.push(path);
     before += sizes[index] ?? 0;
   }

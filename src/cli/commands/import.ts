@@ -178,6 +178,7 @@ export async function importAccounting(
       target,
       rules: new RequestRules(settings),
       changed: changedFiles(),
+      lasting: new Map<string, string>(),
     };
     for (const line of passedOver(site)) warn(terminal, line);
     let sums = NOTHING_IMPORTED;
@@ -196,7 +197,7 @@ export async function importAccounting(
       }).finally(progress.clear);
       sums = addSums(sums, outcome);
       // A file that is away for a moment in a rotation is no problem for who follows it.
-      if (round === 0 || !options.follow) problems = outcome.problems;
+      if (round === 0 || !options.follow) problems = [...outcome.problems.values()];
       if (round === 0) {
         report(outcome, problems, options, terminal);
         for (const problem of problems) warn(terminal, problem);

@@ -25,10 +25,12 @@ async function follow(): Promise<void> {
   const site = siteFiles(settings, env);
   const store = await openHistory(settings);
   try {
-    const followed = { site, store, target: store, rules: new RequestRules(settings), changed: changedFiles() };
+    const rules = new RequestRules(settings);
+    const followed = { site, store, target: store, rules, changed: changedFiles(), lasting: new Map<string, string>() };
     while (!abort.signal.aborted) {
       const { problems } = await importRound(followed, { signal: abort.signal });
-      problem(problems[0] ?? null);
+      const [first = null] = problems.values();
+      problem(first);
       await waitForChange(watchedPaths(site), abort.signal);
     }
   } finally {

@@ -99,6 +99,8 @@ interface FollowedSite {
   readonly rules: RequestRules;
   /** Of `changedFiles`: what has not changed since the last round is not read again. */
   readonly changed: (paths: readonly string[]) => readonly string[];
+  /** What was wrong with files that have not changed since, by their paths. */
+  readonly lasting: Map<string, string>;
 }
 
 /** Where something may be written next, for `waitForChange`. */
@@ -107,14 +109,19 @@ export function watchedPaths({ look, places }: SiteFiles): readonly string[] {
   return [...new Set([...look(), ...awaited])];
 }
 
-/** Imports what has come since the last round. Rejects with UserError. */
+/** Imports what has come since the last round; `problems` has those that last. Rejects with UserError. */
 export async function importRound(
-  { site, store, target, rules, changed }: FollowedSite,
+  { site, store, target, rules, changed, lasting }: FollowedSite,
   work: Pick<FilesOptions, 'signal' | 'onProgress' | 'renames'>,
 ): Promise<FilesOutcome> {
   // What has been delivered, so that its lines find it.
   await store?.settle(work.signal === undefined ? {} : { signal: work.signal });
-  return importFiles(changed(site.look()), target, { ...work, cluster: site.cluster, rules, sizeOf: sizeOnDisk });
+  const present = site.look();
+  const read = changed(present);
+  const outcome = await importFiles(read, target, { ...work, cluster: site.cluster, rules, sizeOf: sizeOnDisk });
+  for (const path of lasting.keys()) if (read.includes(path) || !present.includes(path)) lasting.delete(path);
+  for (const [path, problem] of outcome.problems) lasting.set(path, problem);
+  return { ...outcome, problems: new Map(lasting) };
 }
 
 /** What an import did, in one line. */
@@ -157,8 +164,8 @@ export async function importSiteAccounting(
     onProgress: (_sums, done, of) => work.onProgress?.(done, of),
   });
   const said = [describeImport(outcome), ...warnings].join('; ');
-  if (outcome.problems.length > 0)
-    throw new CommandError([...outcome.problems, `otherwise: ${said}`].join('; '), EXIT.unavailable);
+  if (outcome.problems.size > 0)
+    throw new CommandError([...outcome.problems.values(), `otherwise: ${said}`].join('; '), EXIT.unavailable);
   return said;
 }
 

@@ -183,8 +183,8 @@ describe('importFile', () => {
       });
       const outcome = await importFiles([...paths, ...paths, join(directory, 'gone')], store, { cluster: 'cell' });
       assert.equal(outcome.added, 300);
-      assert.equal(outcome.problems.length, 1);
-      assert.match(outcome.problems[0] ?? '', /gone can't be read: it does not exist/);
+      assert.equal(outcome.problems.size, 1);
+      assert.match([...outcome.problems.values()][0] ?? '', /gone can't be read: it does not exist/);
       assert.equal(await count(), 300);
     }));
 

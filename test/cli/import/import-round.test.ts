@@ -1,0 +1,41 @@
+import assert from 'node:assert/strict';
+import { rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { it } from 'node:test';
+import { gzipSync } from 'node:zlib';
+import { changedFiles } from '../../../src/cli/import/accounting-files';
+import { dryStore, importRound, siteFiles } from '../../../src/cli/import/import-site';
+import { USUAL_RULES } from '../../../src/record/request-rules';
+import { DEFAULT_SETTINGS } from '../../../src/record/settings';
+import { sampleLines } from '../../accounting/import/sample-lines';
+import { temporaryDirectory } from '../../support/temporary-directory';
+
+it('a file that stays damaged is a problem in each round, and none once it is whole or gone', async () => {
+  const directory = temporaryDirectory();
+  const file = join(directory, 'accounting');
+  const old = `${file}.1.gz`;
+  const whole = gzipSync(sampleLines(1, 3));
+  const site = siteFiles({ ...DEFAULT_SETTINGS, accounting_files: [file] }, {});
+  const store = dryStore([]);
+  const followed = {
+    site,
+    store: null,
+    target: store,
+    rules: USUAL_RULES,
+    changed: changedFiles(),
+    lasting: new Map<string, string>(),
+  };
+  const round = async (): Promise<readonly string[]> => {
+    const { problems } = await importRound(followed, {});
+    return [...problems.keys()];
+  };
+  writeFileSync(file, sampleLines(4, 1));
+  writeFileSync(old, whole.subarray(0, 40));
+  assert.deepEqual([await round(), await round()], [[old], [old]]);
+  writeFileSync(old, whole);
+  assert.deepEqual([await round(), await round()], [[], []]);
+  writeFileSync(old, whole.subarray(0, 40));
+  assert.deepEqual(await round(), [old]);
+  rmSync(old);
+  assert.deepEqual(await round(), []);
+});
