@@ -17,7 +17,7 @@ import { PASS_THROUGH } from './pass-through';
 import { listenerSteps } from './listener-files';
 import { samplerSteps } from './sampler-files';
 import { serveSteps } from './serve-files';
-import { FLUSH, isSetUp, isTimed, NIGHTLY, SERVER, setUpSteps } from './services';
+import { FLUSH, isSetUp, isTimed, NIGHTLY, requirePlain, SERVER, setUpSteps } from './services';
 import { fileSteps, linkSteps, tmpfilesSteps } from './system-files';
 import type { NodeSettings } from './node-settings';
 import { describeVersion, isIntact, writeVersion, type Version } from './version';
@@ -110,6 +110,7 @@ export function planNode(options: NodeOptions): NodeInstallation {
   requireSafe('the state directory', settings.state_dir, '--state-dir');
   requireSafe('the run-time directory', settings.run_dir, '--run-dir');
   requireSafe('the configuration', settingsPath, '--config');
+  requirePlain('--config', settingsPath);
   const version = describeVersion(
     options.source,
     prefix,

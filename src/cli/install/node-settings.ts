@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, lstatSync, readFileSync, readlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { readClusterName } from '../../gridengine/cluster-name';
 import { askDialect } from '../../gridengine/ask-dialect';
@@ -12,6 +12,7 @@ import {
 import { findQconf, type Qconf } from '../../gridengine/qconf';
 import { QconfError } from '../../gridengine/site';
 import { DEFAULT_SETTINGS, loadSettings, parseSettings, settingsToml, type Settings } from '../../record/settings';
+import { CommandError, EXIT } from '../command';
 import { settingsText } from './settings-text';
 
 /** How jobs of the cell request memory, where that is not the usual way; nothing where qmaster does not answer. */
@@ -61,13 +62,23 @@ export interface NodeSettings {
   readonly differences: readonly string[];
 }
 
+/** A file in the place of a link would stay there once what the link leads to is back. Throws CommandError. */
+function requireNoLostLink(path: string): void {
+  if (existsSync(path) || lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() !== true) return;
+  throw new CommandError(
+    `${path}: leads to ${readlinkSync(path)}, which is not there; put a configuration there, mount its file system, or remove the link`,
+    EXIT.unavailable,
+  );
+}
+
 /**
  * Settings of a node: the file's if there is one, else those of the options, the cell, and the defaults. Throws
- * SettingsError where options or cell say what no file may.
+ * SettingsError where options or cell say what no file may, CommandError where the file is a link that leads nowhere.
  */
 export function chooseNodeSettings(path: string, given: Partial<Settings>, cell: Partial<Settings>): NodeSettings {
   const chosen = { ...cell, ...given };
   parseSettings(settingsToml(chosen), 'install --node');
+  requireNoLostLink(path);
   if (!existsSync(path))
     return { settings: { ...DEFAULT_SETTINGS, ...chosen }, text: settingsText(chosen), differences: [] };
   const settings = loadSettings(path);

@@ -9,20 +9,17 @@ import { tryLock } from '../../native/libc';
 import { peerCredentials, type PeerCredentials } from '../../native/peer-credentials';
 import type { Settings } from '../../record/settings';
 import { ClientError, newServerClient } from '../../server/client/server-client';
+import { isPostgresUrl } from '../../record/postgres-url';
 import { healthShape } from '../../server/routes/health';
 import { startTicksOf } from '../../sampler/job/pid-file';
-import { usageError } from '../command';
 import { delivererOwner } from '../stores/maintenance';
 import { directorySteps } from './directories';
 import { hookDirectory, type SystemPlaces } from './places';
-import { isAttended, removalSteps, SERVER, setUpSteps, systemctl, type Host } from './services';
+import { isAttended, removalSteps, requirePlain, SERVER, setUpSteps, systemctl, type Host } from './services';
 import type { Step } from './steps';
 
 const ANSWERS_WITHIN_MS = 30_000;
 const ENDS_WITHIN_MS = 20_000;
-
-/** A cron table and a unit take no other characters as they are. */
-const PLAIN_PATH = /^[\w./@+-]+$/;
 
 /** What is wrong with the server that answers at the socket, '' where nothing is; null: none answers. */
 export async function answering(socket: string): Promise<string | null> {
@@ -131,8 +128,9 @@ function isUp({ units }: SystemPlaces, socket: string): boolean {
 export function serveSteps(host: Host, renewed: boolean): Step[] {
   const { places, settings, prefix } = host;
   const { serve_socket: socket } = settings;
-  if (!PLAIN_PATH.test(socket))
-    throw usageError(`serve_socket = "${socket}": only letters, digits and ./@+-_ with install --serve`);
+  requirePlain('serve_socket =', socket);
+  // The unit says where the server may write.
+  if (places.units !== null && !isPostgresUrl(settings.accounting)) requirePlain('accounting =', settings.accounting);
   const identity = delivererOwner(settings);
   const steps = setUpSteps(SERVER, host, {
     runs: !renewed && isAttended(places) && isUp(places, socket),

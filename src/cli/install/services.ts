@@ -4,6 +4,7 @@ import { dirname, join } from 'node:path';
 import { reasonOf } from '../../base/user-error';
 import { isPostgresUrl } from '../../record/postgres-url';
 import type { Settings } from '../../record/settings';
+import { usageError } from '../command';
 import { delivererName } from '../stores/maintenance';
 import { leaveSteps, removeSteps, writeSteps } from './kept-files';
 import { commandPath, hookDirectory, type SystemPlaces } from './places';
@@ -104,6 +105,15 @@ export function isSetUp(service: Service, places: SystemPlaces): boolean {
 export function isTimed(service: Service, { units, cron }: SystemPlaces): boolean {
   if (units === null) return cron !== null;
   return systemctl(['is-active', '--quiet', ...unitsOf(service, beginOf(service))], '') === null;
+}
+
+/** A cron table and a unit take no other characters as they are. */
+const PLAIN_PATH = /^[\w./@+-]+$/;
+
+/** Throws a usage error where a path can't stand in a cron table or a unit. */
+export function requirePlain(name: string, path: string): void {
+  if (!PLAIN_PATH.test(path))
+    throw usageError(`${name} "${path}": stands in units and cron tables, which take letters, digits and ./@+-_ only`);
 }
 
 /** Whether systemd or cron runs here. */

@@ -239,6 +239,27 @@ describe('install --node', asRoot, () => {
       assert.throws(
         () => chooseNodeSettings(settingsPath, { accounting }, {}),
         (error) => error instanceof SettingsError && error.status === 2 && problem.test(error.message),
+  it('puts no file in the place of a link whose target is away', () => {
+    const { top, settingsPath } = newHost();
+    mkdirSync(join(top, 'etc'));
+    symlinkSync(join(top, 'shared', 'q.toml'), settingsPath);
+    assert.throws(
+      () => chooseNodeSettings(settingsPath, {}, {}),
+      /x\.toml: leads to \S+\/shared\/q\.toml, which is not there; put a configuration there/,
+    );
+    mkdirSync(join(top, 'shared'));
+    writeFileSync(join(top, 'shared', 'q.toml'), 'cluster = "linked"\n');
+    assert.equal(chooseNodeSettings(settingsPath, {}, {}).settings.cluster, 'linked');
+  });
+
+  it('takes no path of the configuration that no unit or cron table could name', () => {
+    const host = newHost();
+    assert.throws(() => planned({ ...host, settingsPath: join(host.top, 'my etc', 'x.toml') }), {
+      status: 2,
+      message: /^--config ".*my etc\/x\.toml": stands in units and cron tables, which take letters/,
+    });
+  });
+
         accounting,
       );
     assert.doesNotThrow(() => chooseNodeSettings(settingsPath, { accounting: 'postgres://h/db' }, { cluster: 'main' }));

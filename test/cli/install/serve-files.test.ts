@@ -183,12 +183,17 @@ describe('files of the server', () => {
 
   it('units that systemd takes', { skip: !existsSync(analyse) && 'no systemd-analyze' }, taken);
 
-  it('a socket that a cron table could not name is refused', () => {
-    const host = newHost(null);
-    for (const path of ['/run/a b/socket', '/run/%/socket', '/run/$(x)/socket'])
+  it('paths that a cron table or a unit could not name are refused', () => {
+    const host = newHost('/units');
+    for (const changes of [
+      { serve_socket: '/run/a b/socket' },
+      { serve_socket: '/run/%/socket' },
+      { serve_socket: '/run/$(x)/socket' },
+      { accounting: '/shared/my db/accounting.db' },
+    ])
       assert.throws(
-        () => serveSteps({ ...host, settings: { ...host.settings, serve_socket: path } }, false),
-        /only letters, digits/,
+        () => serveSteps({ ...host, settings: { ...host.settings, ...changes } }, false),
+        /stands in units and cron tables, which take letters, digits/,
       );
   });
 });
