@@ -9,11 +9,16 @@ import { textOfUntrusted } from './read-untrusted';
  */
 const MOST_BYTES = MIB;
 
+/** The command line of a process, as its words; null: it is gone, or not to be looked at. Its own to say. */
+export function commandLineOf(pid: number | string, procRoot = '/proc'): readonly string[] | null {
+  return textOfUntrusted(join(procRoot, String(pid), 'cmdline'), MOST_BYTES)?.split('\0') ?? null;
+}
+
 /** Command lines of all other processes, as their words. Theirs to say: they can be anything. */
 export function* otherCommandLines(procRoot = '/proc'): Generator<readonly string[]> {
   for (const pid of readdirSync(procRoot)) {
     if (!/^\d+$/.test(pid) || Number(pid) === process.pid) continue;
-    const text = textOfUntrusted(join(procRoot, pid, 'cmdline'), MOST_BYTES);
-    if (text !== null) yield text.split('\0');
+    const words = commandLineOf(pid, procRoot);
+    if (words !== null) yield words;
   }
 }

@@ -5,6 +5,7 @@ import { runningListener, settingsDigest } from '../../sampler/listener/running'
 import type { SystemPlaces } from './places';
 import { LISTENER, removalSteps, setUpSteps, startHook, type Host } from './services';
 import type { Step } from './steps';
+import { runsCurrent } from './versions';
 
 const BEGINS_WITHIN_MS = 15_000;
 
@@ -26,11 +27,11 @@ async function another(settings: Settings, before: number | null): Promise<strin
  * run stay with the listener that they have, which ends after the last of them.
  */
 export function listenerSteps(host: Host, renewed: boolean): Step[] {
-  const { places, settings } = host;
+  const { places, prefix, settings } = host;
   if (!isService(settings)) return removeListenerSteps(places, settings, renewed);
   const running = runningListener(settings);
   return setUpSteps(LISTENER, host, {
-    runs: !renewed && running?.settings === settingsDigest(settings),
+    runs: !renewed && running?.settings === settingsDigest(settings) && runsCurrent(running.pid, prefix),
     now: { says: 'start the listener of this node', apply: () => startHook(host, LISTENER, 'listener.sh', '--renew') },
     look: () => another(settings, running?.pid ?? null),
   });

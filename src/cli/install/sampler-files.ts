@@ -4,6 +4,7 @@ import { restartSamplers } from '../../sampler/service/restart-samplers';
 import { servicePid } from '../../sampler/service/service-lock';
 import { removalSteps, SAMPLER, setUpSteps, startHook, type Host } from './services';
 import type { Step } from './steps';
+import { runsCurrent } from './versions';
 
 const ENDS_WITHIN_MS = 10_000;
 
@@ -21,10 +22,11 @@ async function endSampler(settings: Settings): Promise<void> {
  * from one to the other.
  */
 export function samplerSteps(host: Host, renewed: boolean): Step[] {
-  const { settings } = host;
+  const { prefix, settings } = host;
   if (settings.scope !== 'node') return removeSamplerSteps(host);
+  const pid = servicePid(settings);
   return setUpSteps(SAMPLER, host, {
-    runs: !renewed && servicePid(settings) !== null,
+    runs: !renewed && pid !== null && runsCurrent(pid, prefix),
     now: {
       says: 'start the sampler of this node',
       apply: async () => {

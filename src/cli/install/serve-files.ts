@@ -3,13 +3,15 @@ import { closeSync, constants, existsSync, openSync } from 'node:fs';
 import { connect } from 'node:net';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { otherCommandLines } from '../../base/command-lines';
+import { programPath } from '../../base/programs';
 import type { Ownership } from '../../base/set-owner';
 import { check } from '../../base/shape';
 import { tryLock } from '../../native/libc';
 import { peerCredentials, type PeerCredentials } from '../../native/peer-credentials';
+import { isPostgresUrl } from '../../record/postgres-url';
 import type { Settings } from '../../record/settings';
 import { ClientError, newServerClient } from '../../server/client/server-client';
-import { isPostgresUrl } from '../../record/postgres-url';
 import { healthShape } from '../../server/routes/health';
 import { startTicksOf } from '../../sampler/job/pid-file';
 import { delivererOwner } from '../stores/maintenance';
@@ -17,6 +19,7 @@ import { directorySteps } from './directories';
 import { hookDirectory, type SystemPlaces } from './places';
 import { isAttended, removalSteps, requirePlain, SERVER, setUpSteps, systemctl, type Host } from './services';
 import type { Step } from './steps';
+import { currentVersion } from './versions';
 
 const ANSWERS_WITHIN_MS = 30_000;
 const ENDS_WITHIN_MS = 20_000;
@@ -116,6 +119,15 @@ async function endServer(socket: string, { uid }: Ownership): Promise<string | n
   }
 }
 
+/** Whether a server still runs from the version before: an upgrade was interrupted. */
+function isOfOldVersion(prefix: string): boolean {
+  const main = programPath('cli/main', '/');
+  const current = join(prefix, currentVersion(prefix) ?? '');
+  const isOld = (word: string): boolean =>
+    word.startsWith(`${prefix}/`) && word.endsWith(main) && !word.startsWith(`${current}/`);
+  return [...otherCommandLines()].some((words) => words.includes('serve') && words.some(isOld));
+}
+
 /** Whether the server is up that systemd or cron starts here. */
 function isUp({ units }: SystemPlaces, socket: string): boolean {
   return units === null ? isLocked(socket) : systemctl(['is-active', '--quiet', `${SERVER.name}.service`], '') === null;
@@ -132,8 +144,9 @@ export function serveSteps(host: Host, renewed: boolean): Step[] {
   // The unit says where the server may write.
   if (places.units !== null && !isPostgresUrl(settings.accounting)) requirePlain('accounting =', settings.accounting);
   const identity = delivererOwner(settings);
+  const isCurrent = !renewed && !isOfOldVersion(prefix);
   const steps = setUpSteps(SERVER, host, {
-    runs: !renewed && isAttended(places) && isUp(places, socket),
+    runs: isCurrent && isAttended(places) && isUp(places, socket),
     now: {
       says: 'start the server',
       apply: async () => (await endServer(socket, identity)) ?? startNow(prefix, socket, identity),

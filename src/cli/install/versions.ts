@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { lstatSync, readdirSync, readlinkSync, renameSync, rmSync, symlinkSync } from 'node:fs';
 import { basename, join } from 'node:path';
-import { otherCommandLines } from '../../base/command-lines';
+import { commandLineOf, otherCommandLines } from '../../base/command-lines';
 
 const VERSION_NAME = /^\d+\.\d+\.\d+[\w.+-]*-[0-9a-f]{10}$/;
 
@@ -41,6 +41,13 @@ export function runningVersions(prefix: string, procRoot = '/proc'): ReadonlySet
     for (const word of words)
       if (word.startsWith(`${prefix}/`)) running.add(word.slice(prefix.length + 1).split('/')[0] ?? '');
   return running;
+}
+
+/** Whether a process runs from the current version; an interrupted upgrade may have left it with the one before. */
+export function runsCurrent(pid: number, prefix: string, procRoot = '/proc'): boolean {
+  const current = currentVersion(prefix);
+  const words = commandLineOf(pid, procRoot) ?? [];
+  return current !== null && words.some((word) => word.startsWith(`${join(prefix, current)}/`));
 }
 
 /** Versions that nothing runs from, except those to keep. */

@@ -23,6 +23,7 @@ import { chooseNodeSettings } from '../../../src/cli/install/node-settings';
 import { commandPath, type SystemPlaces } from '../../../src/cli/install/places';
 import { planNodeRemoval } from '../../../src/cli/install/remove-node';
 import { readStamp } from '../../../src/cli/install/stamp';
+import { switchCurrent } from '../../../src/cli/install/versions';
 import type { PassThroughNeed } from '../../../src/cli/install/pass-through-need';
 import { connectListener } from '../../../src/sampler/listener/client';
 import { runningListener } from '../../../src/sampler/listener/running';
@@ -177,6 +178,16 @@ describe('install --node', asRoot, () => {
     const second = await install(host, otherBuild(host, 'second', '# second\n'));
     assert.ok(programOf(listener()).includes(join(host.prefix, second)));
     assert.ok(await job.sync(60_000), 'the job lost its listener');
+    // An upgrade that was interrupted before it came to the listener.
+    const upgrade = planned(host, otherBuild(host, 'third', '# third\n'));
+    await applySteps(upgrade.preparations, silent, silent);
+    switchCurrent(host.prefix, upgrade.version.name);
+    assert.deepEqual(
+      planned(host, join(host.top, 'third')).activations.map(({ says }) => says),
+      ['start the listener of this node'],
+    );
+    switchCurrent(host.prefix, second);
+    rmSync(upgrade.version.directory, { recursive: true });
     // Settings that the listener does not have yet.
     appendFileSync(host.settingsPath, 'helper_deadline = 7\n');
     assert.deepEqual(
@@ -228,17 +239,6 @@ describe('install --node', asRoot, () => {
     assert.match(chosen.differences.join('\n'), /keeps cluster = "", not "main" \(the cell's\)/);
   });
 
-  it('writes no accounting DB that no command would take afterwards, and no password', () => {
-    const { settingsPath } = newHost();
-    for (const [accounting, problem] of [
-      ['relative.db', /^install --node: "accounting" is not an absolute path, nor postgres:/],
-      ['', /"accounting" is not an absolute path/],
-      ['http://h/', /"accounting" is not an absolute path/],
-      ['postgres://u:secret@h/db', /^install --node: "accounting" holds a password; /],
-    ] as const)
-      assert.throws(
-        () => chooseNodeSettings(settingsPath, { accounting }, {}),
-        (error) => error instanceof SettingsError && error.status === 2 && problem.test(error.message),
   it('puts no file in the place of a link whose target is away', () => {
     const { top, settingsPath } = newHost();
     mkdirSync(join(top, 'etc'));
@@ -260,6 +260,17 @@ describe('install --node', asRoot, () => {
     });
   });
 
+  it('writes no accounting DB that no command would take afterwards, and no password', () => {
+    const { settingsPath } = newHost();
+    for (const [accounting, problem] of [
+      ['relative.db', /^install --node: "accounting" is not an absolute path, nor postgres:/],
+      ['', /"accounting" is not an absolute path/],
+      ['http://h/', /"accounting" is not an absolute path/],
+      ['postgres://u:secret@h/db', /^install --node: "accounting" holds a password; /],
+    ] as const)
+      assert.throws(
+        () => chooseNodeSettings(settingsPath, { accounting }, {}),
+        (error) => error instanceof SettingsError && error.status === 2 && problem.test(error.message),
         accounting,
       );
     assert.doesNotThrow(() => chooseNodeSettings(settingsPath, { accounting: 'postgres://h/db' }, { cluster: 'main' }));

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
+import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
 import {
   copyFileSync,
   existsSync,
@@ -195,5 +196,28 @@ describe('files of the server', () => {
         () => serveSteps({ ...host, settings: { ...host.settings, ...changes } }, false),
         /stands in units and cron tables, which take letters, digits/,
       );
+  });
+
+  it('a server that an interrupted upgrade has left with the old program is started anew', asRoot, async (t) => {
+    const { units } = fakeSystemd(t);
+    const host = newHost(units);
+    const [old, current] = ['1.0.0-0123456789', '1.0.0-9876543210'].map((name) => join(host.prefix, name));
+    mkdirSync(current ?? '', { recursive: true });
+    symlinkSync(current ?? '', join(host.prefix, 'current'));
+    await apply(serveSteps(host, false));
+    const start = (version = ''): ChildProcess => {
+      const words = ['-e', 'setInterval(() => undefined, 1e6)', `${version}/dist/src/cli/main.js`, 'serve'];
+      const child = spawn(process.execPath, words, { stdio: 'ignore' });
+      t.after(() => child.kill('SIGKILL'));
+      return child;
+    };
+    start(current);
+    const left = start(old);
+    await until(() => readFileSync(`/proc/${left.pid ?? 0}/cmdline`, 'utf8').includes('serve'), 'a server');
+    assert.match(serveSteps(host, false)[0]?.says ?? '', /^systemctl enable and restart /);
+    const gone = once(left, 'exit');
+    left.kill('SIGKILL');
+    await gone;
+    assert.deepEqual(serveSteps(host, false), []);
   });
 });
