@@ -22,7 +22,7 @@ import { templateWords } from '../doctor/ask-host';
 import { executionHosts, findRole, roleFinding } from '../doctor/host-role';
 import { readNodeState, type NodeState } from '../doctor/node-state';
 import { DEFAULT_PREFIX, systemPlaces } from '../install/places';
-import { describeTest, selfTest, type SelfTest } from '../install/self-test';
+import { describeTest, failedTest, selfTest, type SelfTest } from '../install/self-test';
 import { writeStamp } from '../install/stamp';
 import { unsafeEnv } from '../install/static-env';
 import { screenOf, textOrJson, writeLines } from '../output';
@@ -56,22 +56,18 @@ const { ok, note, problem } = findingsIn('self-test');
 
 /** Plays the job, and renews the stamp that `install` asks for. */
 async function test(state: NodeState, now: Date, env?: string): Promise<SelfTest> {
-  const failed = (reason: string): SelfTest => ({
-    ok: false,
-    problems: [reason],
-    prologMs: null,
-    epilogMs: null,
-    mode: null,
-    samples: null,
-  });
   const { conf, settings, prefix } = state;
-  if (!state.isRoot) return failed('needs root');
-  if (conf === null) return failed(`nothing is installed under ${prefix}; run "qmemacct install --node"`);
+  if (!state.isRoot) return failedTest('needs root');
+  if (conf === null) return failedTest(`nothing is installed under ${prefix}; run "qmemacct install --node"`);
   const badEnv = env === undefined ? null : unsafeEnv(env);
-  if (badEnv !== null) return failed(`--env ${env ?? ''}: ${badEnv}`);
-  const result = await selfTest(conf, settings.deliver_as).catch((error: unknown) => failed(reasonOf(error)));
-  writeStamp(settings.state_dir, { prefix, version: basename(conf.program) }, result, now);
-  return result;
+  if (badEnv !== null) return failedTest(`--env ${env ?? ''}: ${badEnv}`);
+  const result = await selfTest(conf, settings.deliver_as);
+  try {
+    writeStamp(settings.state_dir, { prefix, version: basename(conf.program) }, result, now);
+    return result;
+  } catch (error) {
+    return failedTest([...result.problems, reasonOf(error)].join('; '));
+  }
 }
 
 function findingsOf(result: SelfTest): Finding[] {

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { otherCommandLines } from '../../base/command-lines';
+import { reasonOf } from '../../base/user-error';
 import { makeOwnedDirectory, setMode } from '../../base/set-owner';
 import { openSqliteReader } from '../../accounting/sqlite/sqlite-store';
 import { NodeStore } from '../../sampler/node-store/node-store';
@@ -210,11 +211,25 @@ function removeLeftovers(stateDir: string): void {
   }
 }
 
+/** One that could not be made, and why. */
+export const failedTest = (reason: string): SelfTest => ({
+  ok: false,
+  problems: [reason],
+  prologMs: null,
+  epilogMs: null,
+  mode: null,
+  samples: null,
+});
+
 /**
  * Plays a job of half a second through the installed hooks, sampler and deliverer, in a private directory under the state
- * directory: the site's stores are not touched. As root only.
+ * directory: the site's stores are not touched. As root only. Never rejects.
  */
-export async function selfTest(conf: HookConf, deliverAs: string): Promise<SelfTest> {
+export function selfTest(conf: HookConf, deliverAs: string): Promise<SelfTest> {
+  return tryHooks(conf, deliverAs).catch((error: unknown) => failedTest(`it could not be made: ${reasonOf(error)}`));
+}
+
+async function tryHooks(conf: HookConf, deliverAs: string): Promise<SelfTest> {
   const disabled = existsSync(DISABLED_FILE);
   removeLeftovers(conf.state);
   const directory = mkdtempSync(join(conf.state, PREFIX));

@@ -2,6 +2,7 @@ import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { replaceFile } from '../../base/replace-file';
 import { boolean, checkJson, list, object, string, type ValueOf } from '../../base/shape';
+import { reasonOf, UserError } from '../../base/user-error';
 
 /** STATE/installed: what the last `install --node` or `doctor --self-test` on this host found. */
 const stampShape = object({
@@ -17,7 +18,7 @@ export type Stamp = ValueOf<typeof stampShape>;
 
 const FILE = 'installed';
 
-/** Notes what a self-test found of an installation. */
+/** Notes what a self-test found of an installation. Throws UserError. */
 export function writeStamp(
   stateDir: string,
   installed: Pick<Stamp, 'prefix' | 'version'>,
@@ -25,7 +26,14 @@ export function writeStamp(
   now = new Date(),
 ): void {
   const stamp: Stamp = { ...installed, tested_at: now.toISOString(), ok, problems };
-  replaceFile(join(stateDir, FILE), `${JSON.stringify(stamp)}\n`, 0o644);
+  try {
+    replaceFile(join(stateDir, FILE), `${JSON.stringify(stamp)}\n`, 0o644);
+  } catch (error) {
+    throw new UserError(`${stateDir}: what the self-test found can't be noted there: ${reasonOf(error)}`, {
+      hint: 'let root write there, or make room, then run "qmemacct doctor --self-test"',
+      cause: error,
+    });
+  }
 }
 
 /** What is not installed has not been tested. */

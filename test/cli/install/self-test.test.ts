@@ -1,0 +1,36 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { UserError } from '../../../src/base/user-error';
+import { selfTest } from '../../../src/cli/install/self-test';
+import { writeStamp } from '../../../src/cli/install/stamp';
+import { packageRoot } from '../../../src/base/package-root';
+
+const STATE = '/proc/nothing';
+
+describe('a self-test where the state directory takes nothing', () => {
+  it('has failed, and is no bug', async () => {
+    const conf = {
+      state: STATE,
+      run: STATE,
+      settings: '/x.toml',
+      node: process.execPath,
+      program: packageRoot(),
+      armWait: '0',
+      cgroup: 'off',
+      scope: 'job',
+      cluster: 'c',
+    };
+    const { ok, problems } = await selfTest(conf, 'nobody');
+    assert.equal(ok, false);
+    assert.match(String(problems), /^it could not be made: ENOENT.*\/proc\/nothing/);
+  });
+
+  it('is not noted, which is said', () => {
+    assert.throws(
+      () => writeStamp(STATE, { prefix: '/opt/x', version: '1' }, { ok: true, problems: [] }),
+      (error) =>
+        error instanceof UserError &&
+        /^\/proc\/nothing: what the self-test found can't be noted there: ENOENT.*; let root write/.test(error.message),
+    );
+  });
+});
