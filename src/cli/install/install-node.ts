@@ -21,7 +21,7 @@ import { FLUSH, isSetUp, isTimed, NIGHTLY, requirePlain, SERVER, setUpSteps } fr
 import { fileSteps, linkSteps, tmpfilesSteps } from './system-files';
 import type { NodeSettings } from './node-settings';
 import { describeVersion, isIntact, writeVersion, type Version } from './version';
-import { currentVersion, idleVersions, removeVersions, switchCurrent } from './versions';
+import { currentVersion, idleVersions, leftovers, removeVersions, switchCurrent } from './versions';
 
 export interface NodeInstallation {
   readonly version: Version;
@@ -95,7 +95,7 @@ function switchSteps(version: Version, prefix: string, previous: string | null):
   const passThrough = join(prefix, PASS_THROUGH);
   if (previous !== PASS_THROUGH && existsSync(passThrough))
     steps.push(step(`remove ${passThrough}`, () => rmSync(passThrough, { recursive: true, force: true })));
-  const idle = idleVersions(prefix, [version.name, previous]);
+  const idle = [...idleVersions(prefix, [version.name, previous]), ...leftovers(prefix)];
   if (idle.length > 0)
     steps.push(step(`remove ${idle.join(', ')}: nothing runs from there`, () => removeVersions(prefix, idle)));
   return steps;

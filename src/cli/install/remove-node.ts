@@ -16,7 +16,7 @@ import type { PassThroughNeed } from './pass-through-need';
 import { removeStamp } from './stamp';
 import { FLUSH, NIGHTLY, removalSteps, systemctl } from './services';
 import { removeSystemFiles } from './system-files';
-import { currentVersion, installedVersions, runningVersions, switchCurrent } from './versions';
+import { currentVersion, installedVersions, leftovers, runningVersions, switchCurrent } from './versions';
 
 interface RemovalOptions {
   readonly source: string;
@@ -157,7 +157,8 @@ function removePrefix(prefix: string): Step {
     says: `remove ${prefix}`,
     apply: () => {
       if (installedVersions(prefix).length > 0) return `${prefix}: stays with the versions that are in use`;
-      for (const name of ['current', PASS_THROUGH]) rmSync(join(prefix, name), { recursive: true, force: true });
+      for (const name of ['current', PASS_THROUGH, ...leftovers(prefix)])
+        rmSync(join(prefix, name), { recursive: true, force: true });
       try {
         rmdirSync(prefix);
         return null;

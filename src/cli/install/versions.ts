@@ -16,8 +16,12 @@ export function currentVersion(prefix: string): string | null {
 
 /** Names of the versions under a prefix. */
 export function installedVersions(prefix: string): readonly string[] {
+  return namesIn(prefix).filter((name) => VERSION_NAME.test(name));
+}
+
+function namesIn(prefix: string): readonly string[] {
   try {
-    return readdirSync(prefix).filter((name) => VERSION_NAME.test(name));
+    return readdirSync(prefix);
   } catch {
     return [];
   }
@@ -54,6 +58,19 @@ export function runsCurrent(pid: number, prefix: string, procRoot = '/proc'): bo
 export function idleVersions(prefix: string, keep: readonly (string | null)[]): readonly string[] {
   const running = runningVersions(prefix);
   return installedVersions(prefix).filter((name) => !keep.includes(name) && !running.has(name));
+}
+
+const LEFTOVER = /^\.(?:current|uninstalled|\d+\.\d+\.\d+[\w.+-]*-[0-9a-f]{10})\.[0-9a-f]{12}(?:\.damaged)?$/;
+/** Another installation may be at work. */
+const LEFTOVER_AFTER_MS = 600_000;
+
+/** Names of what installations that were killed have left under a prefix. */
+export function leftovers(prefix: string, now = Date.now()): readonly string[] {
+  return namesIn(prefix).filter((name) => {
+    if (!LEFTOVER.test(name)) return false;
+    const found = lstatSync(join(prefix, name), { throwIfNoEntry: false });
+    return found !== undefined && now - found.mtimeMs > LEFTOVER_AFTER_MS;
+  });
 }
 
 export function removeVersions(prefix: string, names: readonly string[]): void {

@@ -9,9 +9,11 @@ import {
   readFileSync,
   readdirSync,
   readlinkSync,
+  rmdirSync,
   rmSync,
   statSync,
   symlinkSync,
+  utimesSync,
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
@@ -334,6 +336,27 @@ describe('uninstall --node', asRoot, () => {
     await install(host);
     assert.deepEqual(await remove(host, { kind: 'alone' }, new Date(), true), []);
     assert.ok(![host.prefix, host.state, host.settingsPath].some((path) => existsSync(path)));
+  });
+
+  it('takes away what installations that were killed have left', async () => {
+    const host = newHost();
+    await install(host);
+    const left = ['.0.1.0-0123456789.0123456789ab', '.current.0123456789ab', '.uninstalled.0123456789ab'];
+    const leave = (): void => {
+      for (const name of left) {
+        mkdirSync(join(host.prefix, name));
+        utimesSync(join(host.prefix, name), 1, 1);
+      }
+    };
+    leave();
+    mkdirSync(join(host.prefix, '.0.1.0-0123456789.fedcba987654'));
+    assert.deepEqual(
+      planned(host).activations.map(({ says }) => says),
+      [`remove ${left.join(', ')}: nothing runs from there`],
+    );
+    rmdirSync(join(host.prefix, '.0.1.0-0123456789.fedcba987654'));
+    assert.deepEqual(await remove(host, { kind: 'alone' }), []);
+    assert.ok(!existsSync(host.prefix));
   });
 
   it('leaves hooks also where the installation is damaged', async () => {
