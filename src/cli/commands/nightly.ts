@@ -94,7 +94,7 @@ async function plan(
 ): Promise<readonly string[]> {
   const directory = ledgerDirectory(settings);
   const ledger = readLedger(directory);
-  const known = knownOf(ledger, options.mail && wantsMail(settings));
+  const known = knownOf(ledger, options.mail && wantsMail(settings), parts.now);
   const { nights, skipped } = chooseNights(parts.now, known, options);
   if (nights.length === 0) return ['nothing to do: every night is done'];
   const mailer = options.mail && wantsMail(settings) ? parts.mailer() : null;

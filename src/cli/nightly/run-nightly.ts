@@ -56,13 +56,21 @@ function daysBefore(now: Date, days: number): string {
   return formatDay(new Date(now.getFullYear(), now.getMonth(), now.getDate() - days));
 }
 
-/** What the ledger knows of a night, for a run that sends mail or not. */
-export function knownOf(ledger: Pick<Ledger, 'night' | 'begunBy'>, mail: boolean): (day: string) => NightKnown {
+/**
+ * What the ledger knows of a night, for a run that sends mail or not. What was settled later than `now` was so by a clock
+ * that was wrong: its day was not over, or not yet there.
+ */
+export function knownOf(
+  ledger: Pick<Ledger, 'night' | 'begunBy'>,
+  mail: boolean,
+  now: Date,
+): (day: string) => NightKnown {
   return (day) => {
     const night = ledger.night(day);
     const by = ledger.begunBy(day);
     if (by === null) return 'unknown';
-    const isSettled = night !== null && (night.state === 'skipped' || night.mailed || !mail);
+    const isDue = night === null || Date.parse(night.at) > now.getTime();
+    const isSettled = !isDue && (night.state === 'skipped' || night.mailed || !mail);
     if (by === 'date') return isSettled ? 'settled by date' : 'begun by date';
     return isSettled ? 'settled' : 'begun';
   };
@@ -107,7 +115,11 @@ class NightlyRun {
   }
 
   async run(): Promise<NightlyOutcome> {
-    const { nights, skipped } = chooseNights(this.parts.now, knownOf(this.ledger, this.sends), this.options);
+    const { nights, skipped } = chooseNights(
+      this.parts.now,
+      knownOf(this.ledger, this.sends, this.parts.now),
+      this.options,
+    );
     await this.skip(skipped);
     if (nights.length > 0) await this.take(nights);
     const { done, unreported, open, mails, troubles } = this;
@@ -139,7 +151,7 @@ class NightlyRun {
   private async settle(day: string, state: 'done' | 'skipped', mailed: boolean): Promise<boolean> {
     const by = this.options.date === undefined ? 'due' : 'date';
     const settled = await this.attempt('ledger', () => {
-      this.ledger.settle(day, { state, by, mailed, at: new Date().toISOString(), host: this.parts.host });
+      this.ledger.settle(day, { state, by, mailed, at: this.parts.now.toISOString(), host: this.parts.host });
       return true;
     });
     return settled !== null;

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
-import { readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { ledgerDirectory, openLedger, type Ledger } from '../../../src/cli/nightly/ledger';
@@ -98,6 +98,19 @@ describe('a night', () => {
     const forced = await runOnce(night(), { date: '2026-11-20', force: true });
     assert.equal(forced.mails.sent, 4);
     assert.deepEqual(recipients().slice(4), recipients().slice(0, 4));
+  });
+
+  it('that was done by a clock ahead of time is done again in its turn', async (t) => {
+    const { night, directory } = await site(t);
+    await runOnce(night());
+    const ahead = await runOnce(night({}, { now: new Date(2026, 11, 5, 3) }));
+    assert.equal(ahead.done.at(-1), '2026-12-04');
+    rmSync(join(directory, 'reports', '2026-12-02.html'));
+    const right = await runOnce(night({}, { now: new Date(2026, 10, 23, 3) }));
+    assert.deepEqual(right.done, ['2026-11-21', '2026-11-22']);
+    const turn = await runOnce(night({}, { now: new Date(2026, 11, 3, 3) }));
+    assert.equal(turn.done.at(-1), '2026-12-02');
+    assert.ok(existsSync(join(directory, 'reports', '2026-12-02.html')));
   });
 
   it('of which a step fails for a week is told so, not called missed', async (t) => {
