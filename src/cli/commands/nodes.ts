@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import { UserError } from '../../base/user-error';
 import { loadSettings } from '../../record/settings';
 import {
+  heartbeatsSince,
   judgeNodes,
   silentHosts,
   worstState,
@@ -65,16 +66,17 @@ async function findNodes(
   sources: NodesSources,
 ): Promise<readonly JudgedNode[]> {
   const settings = loadSettings(options.config);
-  const heartbeats = await withSiteStore(settings, sources, (stores) => {
+  const known = await withSiteStore(settings, sources, (stores) => {
     const [reader] = stores.readers;
     if (reader === undefined) throw new CommandError(noStoreMessage(stores), EXIT.unavailable);
-    return reader.nodes({ since });
+    return reader.nodes({ since: 0 });
   });
   const seconds = Math.min(settings.command_timeout, MOST_WAIT_SECONDS);
   const hosts = await sources.hosts(terminal.env, { ...settings, command_timeout: seconds });
   if (typeof hosts === 'string' && !options.check) warn(terminal, `hosts without a heartbeat are not listed: ${hosts}`);
-  const silent = typeof hosts === 'string' ? [] : silentHosts(hosts, heartbeats);
-  const nodes = judgeNodes(heartbeats, silent, terminal.now(), patience);
+  const listed = typeof hosts === 'string' ? [] : hosts;
+  const heartbeats = heartbeatsSince(since, known, listed);
+  const nodes = judgeNodes(heartbeats, silentHosts(listed, heartbeats), terminal.now(), patience);
   if (nodes.length > 0) return nodes;
   throw new CommandError(
     `no host has sent a heartbeat (--since ${options.since}); each sends its first with a job's record, or by "qmemacct flush"`,

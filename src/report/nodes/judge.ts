@@ -108,6 +108,17 @@ export function judgeNodes(
   );
 }
 
+/** Of all heartbeats those since then (ms), and the last ones of Grid Engine's hosts however long ago they were. */
+export function heartbeatsSince(
+  since: number,
+  heartbeats: readonly NodeHeartbeat[],
+  hosts: readonly string[],
+): readonly NodeHeartbeat[] {
+  const nameOf = hostNames(hosts);
+  const listed = new Set(hosts);
+  return heartbeats.filter(({ host, heartbeat_at: at }) => Date.parse(at) >= since || listed.has(nameOf(host)));
+}
+
 /** Grid Engine's hosts without a heartbeat. */
 export function silentHosts(hosts: readonly string[], heartbeats: readonly NodeHeartbeat[]): readonly string[] {
   const nameOf = hostNames(hosts);

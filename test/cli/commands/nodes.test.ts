@@ -113,6 +113,12 @@ describe('qmemacct nodes', () => {
     assert.match(others.join('\n'), /^node07,warning,"?2 sources fail: ipmi, rapl"?,.*,ipmi rapl$/m);
   });
 
+  it('calls a host of Grid Engine that fell silent long ago critical, not only unknown', async () => {
+    const { status, output } = await nodes({ check: true }, NODES.slice(-1), ['gone.cluster.example']);
+    assert.equal(status, 2);
+    assert.match(output, /^QMEMACCT CRITICAL - 1 host, 1 not ok: gone: no heartbeat for 8d 0h /);
+  });
+
   it('answers a check with a line and its status', async () => {
     const check = { check: true };
     const well = await nodes(check, [OK], ['node01']);

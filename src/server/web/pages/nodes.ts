@@ -1,5 +1,5 @@
 import { DAY_MS } from '../../../base/units';
-import { judgeNodes, silentHosts, USUAL_PATIENCE } from '../../../report/nodes/judge';
+import { heartbeatsSince, judgeNodes, silentHosts, USUAL_PATIENCE } from '../../../report/nodes/judge';
 import { NODE_COLUMNS, nodeCells, nodesText } from '../../../report/nodes/nodes';
 import { nodesAnswer } from '../../accounting/answer-shapes';
 import { html } from '../html';
@@ -16,9 +16,10 @@ export const nodesPage = pageRoute({
   description: 'every host: its last heartbeat, version, records that wait, what is wrong',
   parameters: {},
   make: async (asked) => {
-    const question = { what: 'nodes', query: { since: asked.now - WEEK_MS } } as const;
-    const { nodes: heartbeats } = await askAccounting(asked, question, nodesAnswer);
+    const question = { what: 'nodes', query: { since: 0 } } as const;
+    const { nodes: known } = await askAccounting(asked, question, nodesAnswer);
     const hosts = asked.site.live.current()?.view?.hosts.map(({ name }) => name) ?? [];
+    const heartbeats = heartbeatsSince(asked.now - WEEK_MS, known, hosts);
     const nodes = judgeNodes(heartbeats, silentHosts(hosts, heartbeats), new Date(asked.now), USUAL_PATIENCE);
     const screen = webScreen(asked.now);
     const body =
