@@ -1,6 +1,6 @@
 import type { Cell, Dictionary } from '../columns';
 import type { Transaction } from './connect';
-import { withoutNul, type Words } from './words';
+import type { Words } from './words';
 
 /** A column of a table, with its type. */
 export interface TypedColumn {
@@ -15,7 +15,7 @@ type Rows = readonly (readonly Cell[])[];
 /** An element of an array of the database's. */
 function element(cell: Cell): string {
   if (cell === null) return 'NULL';
-  return typeof cell === 'number' ? String(cell) : `"${withoutNul(cell).replace(/["\\]/g, '\\$&')}"`;
+  return typeof cell === 'number' ? String(cell) : `"${cell.replace(/["\\]/g, '\\$&')}"`;
 }
 
 function arrayOf(rows: Rows, at: number, dictionary: Dictionary | undefined, words: Words | undefined): string {

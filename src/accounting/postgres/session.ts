@@ -4,6 +4,7 @@ import postgres from 'postgres';
 import { StoreError } from '../store-error';
 import { storeError } from './faults';
 import type { Location } from './location';
+import { withoutNul } from './words';
 import { certificatesIn, systemCertificates } from './trusted-certificates';
 
 const CONNECT_SECONDS = 10;
@@ -31,6 +32,9 @@ function tlsOf({ sslMode, sslRootCert, host, text }: Location): Tls | false {
   const ca = sslRootCert === null ? systemCertificates() : certificatesIn(sslRootCert, text);
   return { ...named, rejectUnauthorized: true, ...(ca === null ? {} : { ca }) };
 }
+
+/** A value as the database takes it: its texts have no NUL. */
+const sent = (value: Value): Value => (typeof value === 'string' ? withoutNul(value) : value);
 
 class TimedOut extends Error {
   readonly code = 'ETIMEDOUT';
@@ -95,7 +99,7 @@ export class Session {
     }, this.options.silenceMs);
     try {
       if (this.why !== null) throw this.why;
-      const asked = this.client.unsafe(sql, [...values]);
+      const asked = this.client.unsafe(sql, values.map(sent));
       // Not every statement under way is settled by the client when its connection goes.
       const rows = await this.unlessLost<unknown>(form === 'arrays' ? asked.values() : asked);
       return [...(rows as readonly unknown[] as readonly Row[])];

@@ -122,6 +122,8 @@ const FILTERS: readonly (readonly [Partial<RecordFilter>, (record: JobRecord) =>
   [{ wallclock_at_least: 0 }, (r) => r.wallclock_seconds !== null],
   [{ host: 'nowhere' }, () => false],
   [{ cluster: '' }, () => false],
+  [{ owner: 'b\0b' }, () => false],
+  [{ host: 'node\0,*\0' }, () => false],
 ];
 
 const INTERVALS: readonly (readonly [number, number])[] = [
