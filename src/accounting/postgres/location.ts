@@ -1,4 +1,4 @@
-import { holdsPassword } from '../../record/postgres-url';
+import { holdsPassword, withoutPassword } from '../../record/postgres-url';
 import { StoreError } from '../store-error';
 
 const SSL_MODES = ['disable', 'prefer', 'require', 'verify-full'] as const;
@@ -54,7 +54,8 @@ export function parseLocation(url: string): Location | { readonly error: string 
     return { error: `its option "${unknown}" is none of sslmode, sslrootcert, host and port; leave it out` };
   const host = options.get('host') ?? bracketed ?? decoded(plain);
   const database = decoded(path);
-  const user = userInfo === undefined || userInfo === '' ? null : decoded(userInfo);
+  const user = userInfo ? decoded(userInfo) : null;
+  if (user === null && userInfo) return { error: 'its user is not well encoded; write a % of its name as %25' };
   if (!host || !database) return { error: `it lacks the host or the database; ${FORM}` };
   const port = Number(options.get('port') ?? portText ?? 5432);
   if (!(Number.isInteger(port) && port > 0 && port < 65536)) return { error: 'its port is invalid; leave it out' };
@@ -73,6 +74,5 @@ export function locationOf(url: string): Location {
   const location = parseLocation(url);
   if (!('error' in location)) return location;
   const [reason = '', hint = 'correct "accounting" in qmemacct.toml'] = location.error.split('; ');
-  // A password in it is not repeated.
-  throw new StoreError(url.replace(/:[^:@/]*@/, ':...@'), reason, hint, false);
+  throw new StoreError(withoutPassword(url), reason, hint, false);
 }

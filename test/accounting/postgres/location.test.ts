@@ -49,6 +49,9 @@ describe('parseLocation', () => {
   it('refuses what would be misread', () => {
     for (const [url, problem] of [
       ['postgres://bob:secret@db/a', /holds a password/],
+      ['postgres://bob@db/a?sslmode=require&password=secret', /holds a password/],
+      ['postgres://bob:very/secret@db/a', /not of the form/],
+      ['postgres://bob%@db/a', /user is not well encoded/],
       ['postgres://db', /not of the form/],
       ['postgres:///a', /lacks the host/],
       ['postgres://db/a?sslmode=allow', /sslmode is none of/],
