@@ -49,6 +49,11 @@ const BUSY: Fault = {
   hint: 'try again; see max_connections, or put PgBouncer before it',
   retry: true,
 };
+const GIVEN_UP: Fault = {
+  reason: 'it has ended a statement',
+  hint: 'raise the statement_timeout of this role, or try again when the server has less to do',
+  retry: true,
+};
 const UNKNOWN_CA: Fault = {
   reason: 'no CA that this host trusts has signed its certificate',
   hint: 'add the CA to those of the system, or name its file: "accounting" = postgres://...?sslrootcert=/FILE.pem',
@@ -97,7 +102,7 @@ const BY_STATE: readonly (readonly [string, Fault])[] = [
   ['53', BUSY],
   ['40', BUSY],
   ['55', BUSY],
-  ['57014', BUSY],
+  ['57014', GIVEN_UP],
   ['57', AWAY],
   ['58', { reason: "the server's disk fails", hint: "see the server's log", retry: true }],
   ['08', DOWN],

@@ -24,6 +24,12 @@ describe('faults of PostgreSQL', () => {
     assert.match(told.message, /^postgres:\/\/db\/x: the server does not answer \(write EPIPE\); /);
   });
 
+  it('of a statement that took too long name the setting', () => {
+    const error = storeError('postgres://db/x', withCode('57014', 'canceling statement due to statement timeout'));
+    assert.ok(error instanceof StoreError && error.retry);
+    assert.match(error.message, /ended a statement \(canceling .*\); raise the statement_timeout/);
+  });
+
   it('are not what is wrong with a value', () => {
     for (const code of ['22P02', '22003', '23505', '', 'ERR_INVALID_ARG_TYPE'])
       assert.ok(!isStoreFault(withCode(code)), code);
