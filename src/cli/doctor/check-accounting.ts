@@ -78,7 +78,7 @@ function checkInbox({ rows, oldest, unreadable }: InboxState): Finding[] {
           warning(
             'inbox',
             `${unreadable} accounts in it can't be read`,
-            'see "SELECT job_id, error FROM qmemacct.inbox WHERE error IS NOT NULL", then delete them there',
+            'see "SELECT job_id, error FROM qmemacct.inbox WHERE error IS NOT NULL"; set their error to NULL after an upgrade of the server, or delete them',
           ),
         ]
       : []),

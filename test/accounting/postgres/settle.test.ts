@@ -293,6 +293,9 @@ describe('the inbox', { skip: noPostgres }, () => {
     const again = fakeTerminal();
     assert.equal(await settle({ config, color: false }, again), 0);
     assert.equal(again.output(), 'nothing waits\n');
+    // As after an upgrade.
+    await server.run(name, 'UPDATE qmemacct.inbox SET error = NULL');
+    assert.equal(await settle({ config, color: false }, fakeTerminal()), 3);
   });
 
   it('sets aside what the table does not take, and nothing else, whatever is being delivered anew', async (t) => {
