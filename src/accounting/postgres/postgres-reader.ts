@@ -225,9 +225,22 @@ export class PostgresReader implements AccountingReader {
       record: withSeries ? record : { ...record, series: null },
     });
     const plan = rowPlan(query.fields);
-    if (waiting.length > 0) yield { records: waiting.map(asAsked), of };
-    for await (const rows of this.rowsOf(ids, namedColumns(withSeries, plan)))
-      yield { records: readRows(rows, 0, plan), of };
+    let next = 0;
+    /** Those of the waiting, in their order, that count then or later. */
+    const waitingSince = (at: number): readonly StoredRecord[] => {
+      const first = next;
+      for (let one = waiting[next]; one !== undefined && countedAt(one.record) >= at; one = waiting[next]) next++;
+      return waiting.slice(first, next).map(asAsked);
+    };
+    for await (const rows of this.rowsOf(ids, `r.counted_at, ${namedColumns(withSeries, plan)}`)) {
+      const records = readRows(rows, 1, plan).flatMap((stored, index) => [
+        ...waitingSince(Number(rows[index]?.[0])),
+        stored,
+      ]);
+      yield { records, of };
+    }
+    const oldest = waitingSince(-Infinity);
+    if (oldest.length > 0) yield { records: oldest, of };
   }
 
   get tables(): RecordTables {

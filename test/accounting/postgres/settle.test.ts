@@ -13,6 +13,7 @@ import { fakeTerminal } from '../../cli/fake-terminal';
 import { temporaryDirectory } from '../../support/temporary-directory';
 import { until } from '../../support/until';
 import { DAY, GIB, HOUR, iso, job, lineOf, peakOf, T0 } from '../suite/fixture';
+import { readPages } from '../suite/pages-suite';
 import { tasksBy } from '../suite/tasks-suite';
 import { noPostgres, startServer, type Server } from './server';
 
@@ -163,6 +164,22 @@ describe('the inbox', { skip: noPostgres }, () => {
     assert.equal(await unused(), 0);
     await store.settle();
     assert.equal(await unused(), 0);
+  });
+
+  it('comes in its place in pages, which are newest first', async (t) => {
+    const name = await server.database();
+    const [hooks, store] = [openPostgresStore(server.url(name)), openPostgresHistory(server.url(name))];
+    t.after(() => Promise.all([hooks, store].map((one) => one.close())));
+    const jobs = Array.from({ length: 1200 }, (_none, n) => job(n + 1, T0 + n * 1000));
+    const waits = ({ job_id: id }: JobRecord): boolean => id <= 2 || id === 700 || id >= 1199;
+    await store.merge(jobs.filter((one) => !waits(one)));
+    await hooks.merge(jobs.filter(waits));
+    const expected = jobs.map(({ job_id: id }) => id).reverse();
+    const found = async (): Promise<readonly number[]> =>
+      (await readPages(store, interval)).map(({ job_id: id }) => id);
+    assert.deepEqual(await found(), expected);
+    await store.settle();
+    assert.deepEqual(await found(), expected);
   });
 
   it('is seen by questions within a time as by the first of them, and anew after a failure or that time', async (t) => {
