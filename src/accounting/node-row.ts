@@ -1,7 +1,8 @@
-import { check, checkJson, fail, integer, nullable, object, oneOf, refined, string } from '../base/shape';
+import { check, checkJson, fail, integer, LAST_MS, nullable, object, oneOf, refined, string } from '../base/shape';
 import { failingSourcesShape, type FailingSources, type NodeHeartbeat, type NodeStatus } from '../record/node-status';
 
 const flag = integer(0, 1);
+const time = integer(0, LAST_MS);
 
 const failingSources = refined(string, (json): FailingSources => {
   const read = checkJson(failingSourcesShape, json, 'failing_sources');
@@ -18,11 +19,11 @@ const rowShape = object({
   listener: nullable(flag),
   clock_synchronised: nullable(flag),
   waiting: integer(0),
-  waiting_since: nullable(integer(0)),
+  waiting_since: nullable(time),
   refused: integer(0),
-  last_job_at: nullable(integer(0)),
+  last_job_at: nullable(time),
   failing_sources: failingSources,
-  heartbeat_at: integer(0),
+  heartbeat_at: time,
   clock_offset_ms: nullable(integer()),
 });
 

@@ -116,8 +116,8 @@ export function name(mostBytes: number): Shape<string> {
   return { read: (value) => any.read(value) || fail('is empty'), schema: any.schema };
 }
 
-/** Last ms of the year 9999: later times have no four-digit year. */
-const LAST_MS = 253402300799999;
+/** Last ms of the year 9999 (since the epoch): later times have no four-digit year. */
+export const LAST_MS = 253402300799999;
 const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?Z$/;
 
 /** A time since 1970 in UTC (ISO 8601), in the form of `toISOString`. */

@@ -2,6 +2,7 @@ import {
   boolean,
   described,
   integer,
+  LAST_MS,
   list,
   map,
   name,
@@ -417,7 +418,7 @@ export const FIELDS = {
     help: 'what the reader should know about these figures',
   } satisfies Field<readonly string[]>,
   revision: must(
-    whole(0),
+    whole(0, LAST_MS),
     'own',
     0,
     'when this account was made (ms since the epoch): of two of equal rank the later wins',

@@ -1,9 +1,8 @@
 import { STILL_RUNNING, type AccountingRecord } from '../../gridengine/accounting-line';
+import { LAST_MS } from '../../base/shape';
 import { RECORD_LIMITS } from '../../record/fields';
 
 const MOST_INT32 = 2 ** 31 - 1;
-/** Last ms of the year 9999. */
-const LAST_MS = 253402300799999;
 const MOST_SECONDS = 1e12;
 /** Of names that Grid Engine itself bounds to a few hundred. */
 const LONGEST_NAME = 1024;

@@ -1,6 +1,6 @@
 import { readSpan } from '../../base/units';
 import type { LiveOption, LiveOptions } from '../../report/live/live-options';
-import { oneOf, type Schema } from '../../base/shape';
+import { LAST_MS, oneOf, type Schema } from '../../base/shape';
 
 /** What a request can say, in its path or behind the `?`. `read` gives null for what is invalid. */
 export interface Parameter<T> {
@@ -96,8 +96,6 @@ export function queryJobs(
     },
   };
 }
-
-const LAST_MS = 253402300799999;
 
 /** ms since the epoch of "7d" (ago), "2026-11-01", "2026-11-01T08:00:00Z" (UTC where no zone is given), or itself. */
 function readTime(text: string, now: number): number | null {

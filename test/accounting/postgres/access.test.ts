@@ -53,7 +53,7 @@ describe('who may do what in PostgreSQL', { skip: noPostgres }, () => {
   const refused = (error: unknown): boolean =>
     error instanceof StoreError && error.reason.includes('may not do that') && !error.retry;
 
-  it("gives the hooks' role the two functions, and nothing else", async () => {
+  it("gives the hooks' role the two functions, and nothing else", async (t) => {
     const one = JSON.stringify([job(9, T0)]).replaceAll("'", "''");
     await attempt('hooks', `SELECT qmemacct.deliver('${one}')`);
     const heard = `SELECT qmemacct.heartbeat('${JSON.stringify(nodeRow(statusOf('node1')))}', 1000)`;
@@ -67,6 +67,14 @@ describe('who may do what in PostgreSQL', { skip: noPostgres }, () => {
       // The server's clock, not the caller's.
       assert.equal(node?.clock_offset_ms, 1000 - (node?.heartbeat_at ?? 0));
     }
+    const far = JSON.stringify({ ...nodeRow(statusOf('node2')), last_job_at: 9e15 });
+    await attempt('hooks', `SELECT qmemacct.heartbeat('${far}', 1000)`);
+    const reader = openPostgresReader(server.url(name, 'reports'));
+    t.after(() => reader.close());
+    assert.deepEqual(
+      (await reader.nodes({ since: 0 })).map(({ host }) => host),
+      ['node1'],
+    );
     for (const sql of [
       'SELECT * FROM qmemacct.record',
       'SELECT * FROM qmemacct.owner',
@@ -148,6 +156,7 @@ describe('who may do what in PostgreSQL', { skip: noPostgres }, () => {
     const bad = [
       { ...job(20, T0), job_id: -1 },
       { ...job(20, T0), cpu_seconds: -1 },
+      { ...job(20, T0), revision: 9e15 },
       { ...job(20, T0), cpu_seconds: 'NaN' as unknown as number },
       { ...job(20, T0), trust: 'god' as 'root' },
       { ...job(20, T0), owner: 'x'.repeat(5000) },
