@@ -128,7 +128,9 @@ function jobsOf(records: readonly StoredRecord[]): readonly (readonly StoredReco
   const isClaim = claimTest(records);
   const claims = groupBy(records.filter(isClaim), ({ record }) => record.owner);
   if (claims.size === 0) return incarnations(records);
-  return [...[...claims.values()].flatMap(incarnations), ...incarnations(records.filter((one) => !isClaim(one)))];
+  // The same whatever order a store gives its records in.
+  const byOwner = [...claims].sort(([a], [b]) => compareText(a ?? '', b ?? '')).map(([, ofOwner]) => ofOwner);
+  return [...byOwner.flatMap(incarnations), ...incarnations(records.filter((one) => !isClaim(one)))];
 }
 
 /**

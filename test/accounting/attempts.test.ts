@@ -75,6 +75,15 @@ describe('what another user hands in under the number of a job', () => {
     }
   });
 
+  it('is numbered in one way, in whatever order the records come', () => {
+    const records = [
+      run('z', of('zoe', 'self-reported', T0)),
+      run('a', of('alice', 'root', T0)),
+      run('m', of('mallory', 'self-reported', T0)),
+    ];
+    assert.deepEqual(told(records), told([...records].reverse()));
+  });
+
   it('takes no task of it', () => {
     const records = [
       run('m', { ...of('mallory', 'self-reported', T0), pe_task_id: null }),
