@@ -51,9 +51,9 @@ export const EVERY_RECORD: Condition = {
   kind: null,
 };
 
-/** SQLite's GLOB knows sets in brackets, which our patterns do not. */
+/** SQLite's GLOB knows sets in brackets, which our patterns do not, and ends at a NUL, which no name has. */
 function globOf(pattern: string): string {
-  return pattern.replaceAll('[', '[[]');
+  return pattern.replaceAll('[', '[[]').replaceAll('\0', '\uFFFD');
 }
 
 /** The kinds that a filter's jobs can be of; null: any. */
