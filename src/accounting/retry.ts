@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { monotonicMs } from '../base/monotonic';
 import { StoreError } from './store-error';
 
 const FIRST_WAIT_MS = 100;
@@ -19,7 +20,7 @@ export async function withPatience<T>(
   onFault: (fault: StoreError) => void,
   signal?: AbortSignal,
 ): Promise<T> {
-  const deadline = Date.now() + patienceMs;
+  const deadline = monotonicMs() + patienceMs;
   for (let attempt = 1; ; attempt++) {
     try {
       return await step();
@@ -27,7 +28,7 @@ export async function withPatience<T>(
       if (!(error instanceof StoreError)) throw error;
       onFault(error);
       const wait = backoffMs(attempt);
-      if (!error.retry || Date.now() + wait > deadline) throw error;
+      if (!error.retry || monotonicMs() + wait > deadline) throw error;
       await sleep(wait, undefined, signal === undefined ? {} : { signal }).catch(() => undefined);
       if (signal?.aborted) throw error;
     }

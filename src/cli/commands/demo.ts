@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Command } from 'commander';
+import { monotonicMs } from '../../base/monotonic';
 import { packageRoot } from '../../base/package-root';
 import { programPath } from '../../base/programs';
 import { callerName } from '../../base/user-name';
@@ -79,7 +80,7 @@ const ARRIVE_WITHIN_MS = 60_000;
 /** Takes in what the hooks of an ordinary user handed over, and waits for the records of all jobs as they ended. */
 async function settle(state: PrivateState, count: number): Promise<void> {
   const { openSqliteReader } = await import('../../accounting/sqlite/sqlite-store.js');
-  const deadline = Date.now() + ARRIVE_WITHIN_MS;
+  const deadline = monotonicMs() + ARRIVE_WITHIN_MS;
   for (;;) {
     let reason: string;
     const store = new NodeStore(state.directory);
@@ -99,7 +100,7 @@ async function settle(state: PrivateState, count: number): Promise<void> {
       // Mostly: it is not there yet.
       reason = reasonOf(error);
     }
-    if (Date.now() > deadline)
+    if (monotonicMs() > deadline)
       throw new CommandError(
         `the jobs ran, but their records did not arrive (${reason}); "qmemacct doctor" checks this machine`,
         EXIT.unavailable,

@@ -2,6 +2,7 @@ import { statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Command } from 'commander';
+import { monotonicMs } from '../../base/monotonic';
 import { reasonOf } from '../../base/user-error';
 import { privateCluster } from '../../record/job-name';
 import { loadHostSettings, loadSettings, type Settings } from '../../record/settings';
@@ -62,10 +63,10 @@ function open(settings: Settings): NodeStore {
 
 /** Tidies until nothing is left, or the patience ends: a sampler may be delivering at this moment. */
 async function tidy(store: NodeStore, settings: Settings, patience: number): Promise<TidyOutcome> {
-  const deadline = Date.now() + patience * 1000;
+  const deadline = monotonicMs() + patience * 1000;
   let sum = { recovered: 0, ingested: 0, delivered: 0 };
   for (;;) {
-    const left = Math.max(0, deadline - Date.now()) / 1000;
+    const left = Math.max(0, deadline - monotonicMs()) / 1000;
     const outcome = await tidyNode(store, { ...settings, delivery_jitter_ms: 0 }, left);
     sum = {
       recovered: sum.recovered + outcome.recovered,
@@ -75,7 +76,7 @@ async function tidy(store: NodeStore, settings: Settings, patience: number): Pro
     if (outcome.left === 0 || outcome.problem !== null) return { ...outcome, ...sum };
     // Another process delivers: it is to try again, and to say why it could not.
     const problem = wakeDelivery(settings.state_dir);
-    if (Date.now() > deadline) return { ...outcome, ...sum, problem: heldBy(problem) };
+    if (monotonicMs() > deadline) return { ...outcome, ...sum, problem: heldBy(problem) };
     await sleep(AGAIN_AFTER_MS);
   }
 }

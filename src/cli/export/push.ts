@@ -1,6 +1,7 @@
 import { closeSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { monotonicMs } from '../../base/monotonic';
 import { openFeed } from '../../accounting/open-store';
 import { logChanges } from '../../base/log';
 import { LimitedLog } from '../../base/log-limit';
@@ -86,9 +87,9 @@ async function round(
 async function keepPushing(running: Running, signal: AbortSignal): Promise<void> {
   const fault = logChanges(running.log, 'it is read again');
   while (!signal.aborted) {
-    const began = Date.now();
+    const began = monotonicMs();
     await round(running, signal, fault);
-    const rest = Math.max(0, running.intervalMs - (Date.now() - began));
+    const rest = Math.max(0, running.intervalMs - (monotonicMs() - began));
     await sleep(rest, undefined, { signal }).catch(() => undefined);
   }
 }

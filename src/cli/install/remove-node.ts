@@ -1,3 +1,4 @@
+import { monotonicMs } from '../../base/monotonic';
 import { retireListener } from '../../sampler/listener/directory';
 import { existsSync, readdirSync, rmSync, rmdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -107,7 +108,7 @@ function passThroughSteps(options: RemovalOptions): Step[] {
 
 async function versionsInUse(prefix: string): Promise<readonly string[]> {
   // A sampler whose epilog has just answered is on its way out.
-  const deadline = Date.now() + LET_GO_MS;
+  const deadline = monotonicMs() + LET_GO_MS;
   for (;;) {
     const running = runningVersions(prefix);
     const conf = readHookConf(join(prefix, PASS_THROUGH));
@@ -115,7 +116,7 @@ async function versionsInUse(prefix: string): Promise<readonly string[]> {
     const inUse = installedVersions(prefix).filter(
       (name) => running.has(name) || (waiting && conf.program === join(prefix, name)),
     );
-    if (inUse.length === 0 || Date.now() > deadline) return inUse;
+    if (inUse.length === 0 || monotonicMs() > deadline) return inUse;
     await sleep(200);
   }
 }

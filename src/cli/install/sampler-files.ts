@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { monotonicMs } from '../../base/monotonic';
 import type { Settings } from '../../record/settings';
 import { restartSamplers } from '../../sampler/service/restart-samplers';
 import { servicePid } from '../../sampler/service/service-lock';
@@ -13,8 +14,8 @@ async function endSampler(settings: Settings): Promise<void> {
   const pid = servicePid(settings);
   if (pid === null) return;
   process.kill(pid, 'SIGTERM');
-  const deadline = Date.now() + ENDS_WITHIN_MS;
-  while (servicePid(settings) === pid && Date.now() < deadline) await sleep(20);
+  const deadline = monotonicMs() + ENDS_WITHIN_MS;
+  while (servicePid(settings) === pid && monotonicMs() < deadline) await sleep(20);
 }
 
 /**

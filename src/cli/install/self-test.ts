@@ -3,6 +3,7 @@ import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, syml
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { monotonicMs } from '../../base/monotonic';
 import { otherCommandLines } from '../../base/command-lines';
 import { reasonOf } from '../../base/user-error';
 import { makeOwnedDirectory, setMode } from '../../base/set-owner';
@@ -157,11 +158,11 @@ async function recordIn(accounting: string): Promise<JobRecord | null> {
 /** The record in the accounting DB, or why it did not get there. */
 async function delivered(settingsPath: string): Promise<JobRecord | string> {
   const settings = loadSettings(settingsPath);
-  const deadline = Date.now() + RECORD_WITHIN_MS;
+  const deadline = monotonicMs() + RECORD_WITHIN_MS;
   for (;;) {
     const record = await recordIn(settings.accounting).catch(() => null);
     if (record !== null) return record;
-    if (Date.now() > deadline) break;
+    if (monotonicMs() > deadline) break;
     await sleep(50);
   }
   await samplerGone(settingsPath);

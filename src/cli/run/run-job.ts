@@ -4,6 +4,7 @@ import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { constants } from 'node:os';
 import { basename, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { monotonicMs } from '../../base/monotonic';
 import { childrenUsage } from '../../native/libc';
 import { bootId, uptimeSeconds } from '../../sources/proc/clock';
 import { NodeStore } from '../../sampler/node-store/node-store';
@@ -34,9 +35,9 @@ const LISTENING_WITHIN_MS = 2000;
 const COMMITTED_WITHIN_MS = 15_000;
 
 async function until(condition: () => boolean, withinMs: number): Promise<boolean> {
-  const deadline = Date.now() + withinMs;
+  const deadline = monotonicMs() + withinMs;
   while (!condition()) {
-    if (Date.now() > deadline) return false;
+    if (monotonicMs() > deadline) return false;
     await sleep(5);
   }
   return true;

@@ -1,3 +1,4 @@
+import { monotonicMs } from '../../base/monotonic';
 import { backoffMs } from '../../accounting/retry';
 import { logChanges } from '../../base/log';
 import { sendAll, type Sink } from './sink';
@@ -21,7 +22,7 @@ export class Delivery<Item> {
 
   /** false: the last try failed a short time ago. */
   get isDue(): boolean {
-    return Date.now() >= this.#notBefore;
+    return monotonicMs() >= this.#notBefore;
   }
 
   /** null: the sink has them; else why not. What it will never take is counted, and not tried again. */
@@ -29,7 +30,7 @@ export class Delivery<Item> {
     const outcome = await sendAll(this.sink, items);
     if (outcome.kind !== 'sent') {
       const { reason, waitMs } = outcome.kind === 'later' ? outcome : { reason: 'all is too large for it', waitMs: 0 };
-      this.#notBefore = Date.now() + Math.max(waitMs, backoffMs(++this.#failures));
+      this.#notBefore = monotonicMs() + Math.max(waitMs, backoffMs(++this.#failures));
       this.#say(`nothing is sent: ${reason}`);
       return reason;
     }
