@@ -13,6 +13,7 @@ import { checkMeasurement } from '../doctor/check-measurement';
 import { checkNightly } from '../doctor/check-nightly';
 import { checkProgram } from '../doctor/check-program';
 import { checkServer } from '../doctor/check-server';
+import { checkTimers } from '../doctor/check-timers';
 import { checkScope } from '../doctor/check-scope';
 import { checkState } from '../doctor/check-state';
 import { checkVisibility } from '../doctor/check-visibility';
@@ -137,6 +138,7 @@ export async function doctor(options: DoctorOptions, terminal: Terminal): Promis
     ...checkVisibility(state.settings),
     ...(await checkServer(state.settings, state.isRoot, systemPlaces())),
     ...(await checkExport(state.settings)),
+    ...checkTimers(systemPlaces()),
     ...(await checkNightly(state, systemPlaces(), now)),
     ...checkClock(now),
     ...(await checkGridEngine(state, terminal.env)),
