@@ -8,7 +8,7 @@ import { warn } from '../../base/log';
 import type { NodeStore, OutboxRow } from '../node-store/node-store';
 import { UserError, reasonOf } from '../../base/user-error';
 import { inheritedFlags } from '../../base/node-flags';
-import { boolean, checkJson, integer, object, optional, string, type ValueOf } from '../../base/shape';
+import { boolean, checkJson, integer, nullable, object, optional, string, type ValueOf } from '../../base/shape';
 import { PROGRAM_ENVIRONMENT, programPath } from '../../base/programs';
 import type { NodeStatus } from '../../record/node-status';
 import type { JobRecord } from '../../record/record';
@@ -47,14 +47,15 @@ export function delivererIdentity(name: string): Identity | null {
 
 /** What the deliverer says of a row (accounting/deliverer.ts). */
 const answerShape = object({
-  id: integer(0),
+  /** null: of a row that it could not read. */
+  id: nullable(integer(0)),
   ok: boolean,
   error: optional(string),
   retry: optional(boolean),
 });
-type Answer = ValueOf<typeof answerShape>;
+type Answer = ValueOf<typeof answerShape> & { readonly id: number };
 
-const reasonIn = ({ error }: Answer): string => error ?? 'the deliverer gave no reason';
+const reasonIn = ({ error }: Pick<Answer, 'error'>): string => error ?? 'the deliverer gave no reason';
 
 /**
  * Hands rows of the outbox, then what the host says of itself, to a deliverer process and books its answers. Resolves
@@ -82,6 +83,16 @@ async function deliverOnce(
       ...(identity ?? {}),
     });
     let complaint = '';
+    const answered = new Set<number>();
+    let unread: string | null = null;
+    const take = ({ id, ...answer }: ValueOf<typeof answerShape>): void => {
+      if (id === null) {
+        unread = reasonIn(answer);
+        return;
+      }
+      answered.add(id);
+      book({ id, ...answer });
+    };
     child.on('error', (error) => {
       resolve(`the deliverer could not be started: ${reasonOf(error)}`);
     });
@@ -89,17 +100,20 @@ async function deliverOnce(
     child.stderr.setEncoding('utf8').on('data', (text: string) => {
       complaint = (complaint + text).slice(-2000);
     });
-    let unread = '';
+    let rest = '';
     child.stdout.setEncoding('utf8').on('data', (text: string) => {
-      const lines = (unread + text).split('\n');
-      unread = lines.pop() ?? '';
+      const lines = (rest + text).split('\n');
+      rest = lines.pop() ?? '';
       for (const line of lines) {
         const answer = checkJson(answerShape, line, 'the answer');
-        if (answer.ok) book(answer.value);
+        if (answer.ok) take(answer.value);
         else complaint = `unreadable answer of the deliverer (${answer.error}): ${line.slice(0, 200)}`;
       }
     });
     child.on('close', (code) => {
+      // With status 0 every row has its answer: those without one are the rows that it could not read.
+      if (code === 0 && unread !== null)
+        for (const { id } of rows) if (!answered.has(id)) book({ id, ok: false, error: unread, retry: false });
       const last = complaint.trim().split('\n').pop() ?? '';
       resolve(code === 0 ? null : last || `the deliverer ended with status ${code ?? 'none'}`);
     });

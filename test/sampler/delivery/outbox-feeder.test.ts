@@ -5,6 +5,7 @@ import { dirname, join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { openSqliteReader } from '../../../src/accounting/sqlite/sqlite-store';
 import { tryLock } from '../../../src/native/libc';
+import { SqliteDatabase } from '../../../src/native/sqlite';
 import { packageVersion } from '../../../src/base/package-root';
 import { privateCluster } from '../../../src/record/job-name';
 import { ownStatus } from '../../../src/sampler/delivery/node-status';
@@ -139,6 +140,20 @@ describe('deliverOutbox', () => {
     put(store, record(1), { revision: 5 }, record(3));
     assert.deepEqual(await deliverOutbox(store, settings, 5), { delivered: 2, refused: 1, left: 0, problem: null });
     assert.deepEqual(await jobsIn(settings.accounting, 1, 3), [1, 3]);
+  });
+
+  it('sets aside what can’t be read, and goes on with what comes after it', async (t) => {
+    const { settings, store } = newNode(t);
+    put(store, record(1), record(2), record(3));
+    const database = new SqliteDatabase(join(settings.state_dir, 'node.db'));
+    const spoil = database.prepare<[string, number]>('UPDATE outbox SET record = ? WHERE id = ?');
+    const [first, second] = store.outbox(2);
+    spoil.run('{"job_id": ', first?.id ?? 0);
+    spoil.run(JSON.stringify({ notes: 'x'.repeat(2 ** 21) }), second?.id ?? 0);
+    database.close();
+    assert.deepEqual(await deliverOutbox(store, settings, 5), { delivered: 1, refused: 2, left: 0, problem: null });
+    assert.deepEqual(await jobsIn(settings.accounting, 3), [3]);
+    assert.match(store.outboxState(0).reason ?? '', /the line is (not JSON|too long)/);
   });
 
   it('fails, and takes no service along, where the node’s own store is busy', async (t) => {
