@@ -22,21 +22,34 @@ import { thisMachine } from '../peaks/slack';
 /** A torn run directory may be one whose prolog is just writing it. */
 const TORN_AGE_MS = 60_000;
 
+/**
+ * The directories of one run: its own, and where that had no room for the epilog's copies another one for these
+ * (hooks/epilog.sh).
+ */
+type Places = readonly RunDirectory[];
+
+const firstOf = <T>(places: Places, read: (directory: RunDirectory) => T | null): T | null => {
+  for (const directory of places) {
+    const found = read(directory);
+    if (found !== null) return found;
+  }
+  return null;
+};
+
 /** The record of a run whose sampler never ran, or died: its last saved state and what the epilog copied. */
 function orphanRecord(
-  directory: RunDirectory,
+  places: Places,
   run: RunDescription,
   stored: JobRecord | null,
   settings: Settings,
   nowMs: number,
 ): JobRecord {
-  const plain = unsampledRecord(
-    run,
-    { config: directory.copy('config'), usage: directory.copy('usage') },
-    settings,
-    nowMs,
-    { sampled: stored !== null, ended: directory.finishedMs() !== null, group: groupAtEnd(run, settings) },
-  );
+  const copies = places.filter((directory) => directory.hasCopies());
+  const copy = (name: 'config' | 'usage'): string | null =>
+    firstOf(copies.length > 0 ? copies : places, (directory) => directory.copy(name));
+  const ended = places.some((directory) => directory.finishedMs() !== null);
+  const known: KnownOfRun = { sampled: stored !== null, ended, group: groupAtEnd(run, settings) };
+  const plain = unsampledRecord(run, { config: copy('config'), usage: copy('usage') }, settings, nowMs, known);
   return stored === null ? plain : withEnd(stored, plain);
 }
 
@@ -94,54 +107,56 @@ function unsampledReason(run: RunDescription, sampled: boolean): string {
  * Finishes every run on this host that nobody looks after: the shepherd has gone, or the epilog has left its copies, and
  * no sampler holds the lock. Returns how many were finished.
  */
-export function recoverOrphans(
-  stateDirectory: string,
-  store: NodeStore,
-  settings: Settings,
-  nowMs = Date.now(),
-): number {
+export function recoverOrphans(store: NodeStore, settings: Settings, nowMs = Date.now()): number {
   let finished = 0;
-  // First: a run that is left while we look here wants another look.
-  rmSync(join(stateDirectory, 'run', LEFT_MARK), { force: true });
-  for (const directory of RunDirectory.list(stateDirectory)) {
+  const runs = new Map<string, RunDirectory[]>();
+  for (const parent of new Set([settings.state_dir, settings.run_dir])) {
+    // First: a run that is left while we look here wants another look.
+    rmSync(join(parent, 'run', LEFT_MARK), { force: true });
+    for (const directory of RunDirectory.list(parent))
+      runs.set(directory.name, [...(runs.get(directory.name) ?? []), directory]);
+  }
+  for (const [name, places] of runs) {
     try {
-      if (recoverOne(directory, store, settings, nowMs)) finished++;
+      if (recoverOne(name, places, store, settings, nowMs)) finished++;
     } catch (error) {
-      warn(`${directory.path} could not be finished: ${reasonOf(error)}`);
+      warn(`${places.map(({ path }) => path).join(', ')} could not be finished: ${reasonOf(error)}`);
     }
   }
   return finished;
 }
 
-function recoverOne(directory: RunDirectory, store: NodeStore, settings: Settings, nowMs: number): boolean {
-  if (!directory.isUnattended()) return false;
-  const { name } = directory;
-  const own = recordOrNull(readPrivateRecord(directory.path));
-  const run = directory.description();
-  const epilogLeftCopies = directory.hasCopies();
+function recoverOne(name: string, places: Places, store: NodeStore, settings: Settings, nowMs: number): boolean {
+  if (!places.every((directory) => directory.isUnattended())) return false;
+  const own = firstOf(places, ({ path }) => recordOrNull(readPrivateRecord(path)));
+  const run = firstOf(places, (directory) => directory.description());
+  const epilogLeftCopies = places.some((directory) => directory.hasCopies());
   if (own !== null && (run === null || epilogLeftCopies || !shepherdLives(run))) {
     store.finish(name, Date.parse(own.started_at ?? '') || nowMs, own, []);
-    removeTraces(directory, settings);
+    removeTraces(name, places, settings);
     return true;
   }
   if (run === null) {
-    if (nowMs - directory.changedMs() > TORN_AGE_MS) removeTraces(directory, settings);
+    if (places.every((directory) => nowMs - directory.changedMs() > TORN_AGE_MS)) removeTraces(name, places, settings);
     return false;
   }
   if (shepherdLives(run) && !epilogLeftCopies) return false;
   const stored = store.job(name);
   if (stored?.finished !== true) {
-    const record = orphanRecord(directory, run, recordOrNull(stored?.record), settings, nowMs);
+    const record = orphanRecord(places, run, recordOrNull(stored?.record), settings, nowMs);
     store.finish(name, Date.parse(record.started_at ?? '') || nowMs, record, []);
   }
-  removeTraces(directory, settings);
+  removeTraces(name, places, settings);
   return true;
 }
 
 /** The group first: as long as there is a run directory, it says where the group's processes came from. */
-function removeTraces(directory: RunDirectory, settings: Settings): void {
-  removeJobCgroup(directory.name, readCgroupNote(directory.path));
-  removeLiveFile(settings, directory.name);
-  removeResumeState(settings, directory.name);
-  directory.remove();
+function removeTraces(name: string, places: Places, settings: Settings): void {
+  removeJobCgroup(
+    name,
+    firstOf(places, ({ path }) => readCgroupNote(path)),
+  );
+  removeLiveFile(settings, name);
+  removeResumeState(settings, name);
+  for (const directory of places) directory.remove();
 }

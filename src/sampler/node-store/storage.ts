@@ -227,8 +227,7 @@ export async function tidyNode(
   destination: () => Destination = () => settings,
   handedPauseMs = 0,
 ): Promise<TidyOutcome> {
-  const recovered =
-    recoverOrphans(settings.state_dir, store, settings) + recoverOrphans(settings.run_dir, store, settings);
+  const recovered = recoverOrphans(store, settings);
   const stray = removeStrayCgroups({ directories: [settings.state_dir, settings.run_dir] });
   if (stray.length > 0) warn(`cgroups of jobs that have ended can't be removed: ${stray.join(', ')}`);
   const ingested = await takeInHanded(settings, handedPauseMs);

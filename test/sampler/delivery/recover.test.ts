@@ -40,8 +40,8 @@ interface Node {
   readonly state: string;
   readonly settings: Settings;
   readonly store: NodeStore;
-  /** Makes the run directory of `run` with these files beside `job`. */
-  leave(run: RunDescription, files?: Readonly<Record<string, string>>): string;
+  /** Makes the run directory of `run` with these files beside `job`; `parent`: left out: the state directory. */
+  leave(run: RunDescription, files?: Readonly<Record<string, string>>, parent?: string): string;
   recover(nowMs?: number): number;
   record(run?: RunDescription): JobRecord | null;
   readonly delivered: () => readonly JobRecord[];
@@ -58,14 +58,14 @@ function newNode(t: TestContext): Node {
     state,
     settings,
     store,
-    leave: (run, files = {}) => {
-      const directory = join(state, 'run', runDirectoryName(run));
+    leave: (run, files = {}, parent = state) => {
+      const directory = join(parent, 'run', runDirectoryName(run));
       mkdirSync(directory, { recursive: true });
       for (const [name, text] of Object.entries({ job: formatRunDescription(run), ...files }))
         writeFileSync(join(directory, name), text);
       return directory;
     },
-    recover: (nowMs) => recoverOrphans(state, store, settings, nowMs),
+    recover: (nowMs) => recoverOrphans(store, settings, nowMs),
     record: (run = RUN) => {
       const job = store.job(runDirectoryName(run));
       return job === null ? null : (JSON.parse(job.record) as JobRecord);
@@ -172,6 +172,28 @@ describe('runs that nobody looks after', () => {
     const directory = node.leave(LIVING, { config: sampleConfig() });
     assert.equal(node.recover(), 0);
     assert.ok(existsSync(directory));
+  });
+
+  it('with copies apart, where the disk had no room for them, are finished from both places at once', (t) => {
+    const node = newNode(t);
+    const directory = node.leave(RUN, { lock: '' });
+    const copies = node.leave(RUN, COPIES, node.settings.run_dir);
+    node.store.saveProgress(runDirectoryName(RUN), 500, saved(RUN), []);
+    const record = recovered(node);
+    assert.deepEqual([record.status, record.exit_status, record.samples], ['finished', 3, 40]);
+    assert.deepEqual([existsSync(directory), existsSync(copies)], [false, false]);
+  });
+
+  it('with copies apart stay alone while a sampler holds the lock of their own directory', (t) => {
+    const node = newNode(t);
+    const directory = node.leave(RUN, { lock: '' });
+    const copies = node.leave(RUN, COPIES, node.settings.run_dir);
+    const lock = openSync(join(directory, 'lock'), 'a');
+    assert.equal(tryLock(lock), true);
+    assert.equal(node.recover(), 0);
+    assert.ok(existsSync(copies));
+    closeSync(lock);
+    assert.equal(node.recover(), 1);
   });
 
   it('that were told to finish are finished, without usage', (t) => {
