@@ -1,4 +1,6 @@
 import type { Database, Statement } from 'better-sqlite3';
+import { statSync } from 'node:fs';
+import { join } from 'node:path';
 import type { FailingSources } from '../../record/node-status';
 import { recordOrNull, type JobRecord } from '../../record/record';
 import type { SeriesBatch } from '../series/series-buffer';
@@ -73,8 +75,12 @@ function prepare(database: Database): Readonly<{
   };
 }
 
+const inodeOf = (path: string): number | null => statSync(path, { throwIfNoEntry: false })?.ino ?? null;
+
 /** The node-local store: samples, summaries, outbox (contract: sql/node). */
 export class NodeStore {
+  readonly #path: string;
+  readonly #inode: number | null;
   readonly #database: Database;
   readonly #statements: ReturnType<typeof prepare>;
   readonly #samples: SampleTable;
@@ -82,10 +88,17 @@ export class NodeStore {
 
   /** Makes `STATE/node.db` where there is none; waits `busyMs` for other processes' locks. Throws when it can't be written. */
   constructor(stateDirectory: string, busyMs = BUSY_MS) {
+    this.#path = join(stateDirectory, 'node.db');
     this.#database = openDatabase(stateDirectory, busyMs);
+    this.#inode = inodeOf(this.#path);
     this.#statements = prepare(this.#database);
     this.#samples = new SampleTable(this.#database);
     this.#series = new SeriesTable(this.#database);
+  }
+
+  /** false: somebody has moved or removed the file, or put another one there. What goes into ours nobody ever finds. */
+  isInPlace(): boolean {
+    return inodeOf(this.#path) === this.#inode;
   }
 
   /** Samples and the record so far of a running job; a crash of the machine may lose the last seconds. */

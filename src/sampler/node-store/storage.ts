@@ -188,6 +188,7 @@ class NodeStorage implements Storage {
     try {
       // Another job may have found the shared one broken and closed it.
       if (shared !== null) this.#store = null;
+      else if (this.#store?.isInPlace() === false) this.#letGo();
       this.#store ??= shared === null ? new NodeStore(settings.state_dir) : shared.open();
       action(this.#store);
       this.#complained = false;
@@ -197,7 +198,7 @@ class NodeStorage implements Storage {
         warn(`${join(settings.state_dir, 'node.db')}: ${reasonOf(error)}; kept in memory and tried again`);
       this.#complained = true;
       try {
-        if (shared === null) this.#store?.close();
+        if (shared === null) this.#letGo();
         else shared.failed(this.#store);
       } catch {
         // Nothing more to lose with it.
@@ -205,6 +206,12 @@ class NodeStorage implements Storage {
       this.#store = null;
       return false;
     }
+  }
+
+  #letGo(): void {
+    const old = this.#store;
+    this.#store = null;
+    old?.close();
   }
 }
 

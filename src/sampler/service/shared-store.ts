@@ -1,5 +1,3 @@
-import { statSync } from 'node:fs';
-import { join } from 'node:path';
 import { monotonicMs } from '../../base/monotonic';
 import { NodeStore } from '../node-store/node-store';
 import type { SharedStore } from '../node-store/storage';
@@ -8,10 +6,6 @@ import type { SharedStore } from '../node-store/storage';
 const BUSY_MS = 700;
 /** After a failure nobody waits for another one so soon. */
 const REST_MS = 5000;
-
-function inodeOf(path: string): number | null {
-  return statSync(path, { throwIfNoEntry: false })?.ino ?? null;
-}
 
 interface StoreHandlers {
   /** A job's progress is in it. */
@@ -22,9 +16,7 @@ interface StoreHandlers {
 
 /** node.db for all jobs of one process. */
 export function shareStore(stateDirectory: string, { saved, committed }: StoreHandlers): SharedStore {
-  const path = join(stateDirectory, 'node.db');
   let store: NodeStore | null = null;
-  let inode: number | null = null;
   let restUntilMs = -Infinity;
 
   function letGo(): void {
@@ -36,8 +28,7 @@ export function shareStore(stateDirectory: string, { saved, committed }: StoreHa
   return {
     open: () => {
       if (monotonicMs() < restUntilMs) throw new Error('it failed a moment ago');
-      // Somebody has put another file there: what goes into the old one nobody ever finds.
-      if (store !== null && inodeOf(path) !== inode) letGo();
+      if (store?.isInPlace() === false) letGo();
       if (store === null) {
         try {
           store = new NodeStore(stateDirectory, BUSY_MS);
@@ -45,7 +36,6 @@ export function shareStore(stateDirectory: string, { saved, committed }: StoreHa
           restUntilMs = monotonicMs() + REST_MS;
           throw error;
         }
-        inode = inodeOf(path);
       }
       return store;
     },

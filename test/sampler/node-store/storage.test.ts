@@ -1,5 +1,14 @@
 import assert from 'node:assert/strict';
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { openSqliteReader } from '../../../src/accounting/sqlite/sqlite-store';
@@ -152,6 +161,19 @@ describe('storage in node.db', () => {
     });
     assert.equal(cleaned, true);
     assert.ok(existsSync(settings.accounting));
+  });
+
+  it('makes node.db anew where somebody has moved or removed it', async (t) => {
+    const { settings, choose } = newPlace();
+    const storage = choose();
+    storage.saveProgress(running, [sampleOf(0)]);
+    renameSync(join(settings.state_dir, 'node.db'), join(settings.state_dir, 'aside.db'));
+    assert.equal(storage.finish(finished, []), 'disk');
+    const store = new NodeStore(settings.state_dir);
+    t.after(() => store.close());
+    assert.equal(store.outbox(9).length, 1);
+    await storage.afterwards(() => undefined);
+    assert.equal(store.outbox(9).length, 0);
   });
 
   it('writes later what it could not write at first', (t) => {
