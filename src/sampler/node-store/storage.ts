@@ -1,6 +1,7 @@
 import { renameSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { monotonicMs } from '../../base/monotonic';
 import { DAY_MS, GIB, MIB } from '../../base/units';
 import type { Destination } from '../delivery/destination';
 import { textOfRecord, writePrivateRecord } from '../delivery/finish';
@@ -28,7 +29,7 @@ export interface Storage {
   finish(record: JobRecord, samples: readonly StoredSample[], series?: SeriesBatch): 'disk' | 'memory';
   /** What can wait until the epilog has gone: cleaning up, orphans, delivery. */
   afterwards(cleanUp: () => void): Promise<void>;
-  /** The run directory itself holds the summary. */
+  /** The summary, or what the epilog has left in place of it, is nowhere else than in the run directory. */
   keepsDirectory(): boolean;
 }
 
@@ -138,7 +139,7 @@ class NodeStorage implements Storage {
   }
 
   keepsDirectory(): boolean {
-    return false;
+    return !this.#committed;
   }
 
   async afterwards(cleanUp: () => void): Promise<void> {
@@ -170,16 +171,21 @@ class NodeStorage implements Storage {
 
   /** Tries to write the summary for a day, here or straight into the accounting DB. */
   async #commitAtLast(record: JobRecord): Promise<void> {
-    const deadline = Date.now() + RETRY_FOR_MS;
+    const deadline = monotonicMs() + RETRY_FOR_MS;
     for (let pause = 2000; !this.#committed; pause = Math.min(pause * 2, LONGEST_PAUSE_MS)) {
       // The accounting DB may work while this disk does not; both are tried, the merge is idempotent.
-      if (this.#conditions.deliver && (await deliverRecord(record, this.#destination)) === null) return;
-      await sleep(pause * (0.5 + Math.random()));
-      this.#commit(record);
-      if (Date.now() > deadline) {
-        warn(`job ${record.job_id}: its summary could be written nowhere for 24 h and is lost`);
+      if (this.#conditions.deliver && (await deliverRecord(record, this.#destination)) === null) {
+        this.#committed = true;
         return;
       }
+      if (monotonicMs() > deadline) {
+        warn(
+          `job ${record.job_id}: its summary could be written nowhere for 24 h and is lost; the next flush makes one of what the epilog left`,
+        );
+        return;
+      }
+      await sleep(pause * (0.5 + Math.random()));
+      this.#commit(record);
     }
   }
 
@@ -252,6 +258,7 @@ function pruneNode(store: NodeStore, settings: Settings, forMs: number): void {
 function privateStorage(conditions: StorageConditions, directory: string): Storage {
   const { fileSizeLimit, settings, deliver, destination = () => settings } = conditions;
   let onDisk = false;
+  let delivered = false;
   function write(record: JobRecord): boolean {
     try {
       writePrivateRecord(directory, record, Math.min(fileSizeLimit, MIB) * 0.9);
@@ -279,9 +286,9 @@ function privateStorage(conditions: StorageConditions, directory: string): Stora
       onDisk = write(final);
       return onDisk ? 'disk' : 'memory';
     },
-    keepsDirectory: () => onDisk,
+    keepsDirectory: () => !delivered,
     afterwards: async (cleanUp) => {
-      if (deliver && !onDisk && final !== null) await deliverRecord(final, destination);
+      if (deliver && !onDisk && final !== null) delivered = (await deliverRecord(final, destination)) === null;
       cleanUp();
     },
   };

@@ -1,17 +1,9 @@
 import assert from 'node:assert/strict';
-import {
-  existsSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs';
-import { join } from 'node:path';
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { describe, it } from 'node:test';
 import { openSqliteReader } from '../../../src/accounting/sqlite/sqlite-store';
+import { DAY_MS } from '../../../src/base/units';
 import { SqliteDatabase } from '../../../src/native/sqlite';
 import { NodeStore } from '../../../src/sampler/node-store/node-store';
 import type { JobRecord } from '../../../src/record/record';
@@ -163,6 +155,40 @@ describe('storage in node.db', () => {
     assert.ok(existsSync(settings.accounting));
   });
 
+  it('tries on when the clock is set a day forward meanwhile', async (t) => {
+    const { settings } = newPlace();
+    let tries = 0;
+    const storage = chooseStorage({
+      ...{ run: RUN, directory: null, fileSizeLimit: Infinity, startedMs: () => 500, deliver: true, shared: null },
+      settings: { ...settings, state_dir: join(settings.state_dir, 'missing') },
+      destination: () => {
+        if (tries++ > 0) return settings;
+        t.mock.timers.enable({ apis: ['Date'], now: Date.now() + 2 * DAY_MS });
+        throw new Error('not yet');
+      },
+    });
+    t.mock.method(Math, 'random', () => 0);
+    assert.equal(storage.finish(finished, []), 'memory');
+    await storage.afterwards(() => assert.equal(storage.keepsDirectory(), false));
+    assert.equal(tries, 2);
+  });
+
+  it('leaves the run directory where it gives the summary up', async (t) => {
+    const { settings } = newPlace();
+    const storage = chooseStorage({
+      ...{ run: RUN, directory: null, fileSizeLimit: Infinity, startedMs: () => 500, deliver: true, shared: null },
+      settings: { ...settings, state_dir: join(settings.state_dir, 'missing') },
+      destination: () => {
+        const later = process.hrtime.bigint() + BigInt(2 * DAY_MS) * 1_000_000n;
+        t.mock.method(process.hrtime, 'bigint', () => later);
+        throw new Error('never');
+      },
+    });
+    t.mock.method(Math, 'random', () => 0);
+    assert.equal(storage.finish(finished, []), 'memory');
+    await storage.afterwards(() => assert.equal(storage.keepsDirectory(), true));
+  });
+
   it('makes node.db anew where somebody has moved or removed it', async (t) => {
     const { settings, choose } = newPlace();
     const storage = choose();
@@ -221,9 +247,17 @@ describe('storage under a limit of file size', () => {
     rmSync(directory, { recursive: true });
     const storage = choose({ fileSizeLimit: 65536 });
     assert.equal(storage.finish(finished, []), 'memory');
-    assert.equal(storage.keepsDirectory(), false);
-    await storage.afterwards(() => undefined);
+    await storage.afterwards(() => assert.equal(storage.keepsDirectory(), false));
     assert.ok(existsSync(settings.accounting));
+  });
+
+  it('leaves the epilog’s copies where it can neither write nor deliver', async () => {
+    const { settings, directory, choose } = newPlace();
+    rmSync(directory, { recursive: true });
+    rmSync(dirname(settings.accounting), { recursive: true });
+    const storage = choose({ fileSizeLimit: 65536 });
+    assert.equal(storage.finish(finished, []), 'memory');
+    await storage.afterwards(() => assert.equal(storage.keepsDirectory(), true));
   });
 });
 
