@@ -32,6 +32,12 @@ it('tries again while the fault may pass', async () => {
   assert.equal(faults.length, 2);
 });
 
+it('has the patience that it was given, wherever the clock is set meanwhile', async (t) => {
+  let now = Date.now();
+  t.mock.method(Date, 'now', () => (now += 86_400_000));
+  assert.equal(await withPatience(failing(2, passing), 600_000, () => undefined), 'done');
+});
+
 it('gives up at the end of its patience', async () => {
   await assert.rejects(
     withPatience(failing(99, passing), 150, () => undefined),

@@ -1,6 +1,7 @@
 import { closeSync, ftruncateSync, readFileSync, statSync, writeFileSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { monotonicMs } from '../../base/monotonic';
 import { lockFile } from '../../native/libc';
 
 const LOOK_MS = 500;
@@ -31,8 +32,8 @@ export class DeliveryLock {
   async pause(ms: number): Promise<void> {
     const wanted = (): number => statSync(wakePath(this.#directory), { throwIfNoEntry: false })?.mtimeMs ?? 0;
     const before = wanted();
-    for (const until = Date.now() + ms; Date.now() < until && wanted() === before;)
-      await sleep(Math.min(LOOK_MS, Math.max(0, until - Date.now())));
+    for (const until = monotonicMs() + ms; monotonicMs() < until && wanted() === before;)
+      await sleep(Math.min(LOOK_MS, Math.max(0, until - monotonicMs())));
   }
 
   release(): void {

@@ -5,6 +5,7 @@ import { DeliveryLock } from './delivery-lock';
 import type { Destination } from './destination';
 import { ownStatus } from './node-status';
 import { warn } from '../../base/log';
+import { monotonicMs } from '../../base/monotonic';
 import type { NodeStore, OutboxRow } from '../node-store/node-store';
 import { UserError, reasonOf } from '../../base/user-error';
 import { inheritedFlags } from '../../base/node-flags';
@@ -137,7 +138,7 @@ export async function deliverOutbox(
   let delivered = 0;
   let refused = 0;
   let problem: string | null = null;
-  const deadline = Date.now() + patienceSeconds * 1000;
+  const deadline = monotonicMs() + patienceSeconds * 1000;
   while (store.outbox(1).length > 0) {
     const lock = DeliveryLock.take(settings.state_dir);
     if (lock === null) break;
@@ -171,7 +172,8 @@ export async function deliverOutbox(
           pause = FIRST_PAUSE_MS;
           continue;
         }
-        if (Date.now() + pause > deadline) return { delivered, refused, left: store.outboxState(0).waiting, problem };
+        if (monotonicMs() + pause > deadline)
+          return { delivered, refused, left: store.outboxState(0).waiting, problem };
         await lock.pause(pause * (0.5 + Math.random()));
         pause = Math.min(pause * 2, LONGEST_PAUSE_MS);
       }

@@ -3,6 +3,7 @@ import { spawn } from 'node:child_process';
 import { closeSync, mkdirSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { monotonicMs } from '../../base/monotonic';
 import { lockFile } from '../../native/libc';
 import { inheritedFlags } from '../../base/node-flags';
 import { programPath } from '../../base/programs';
@@ -81,10 +82,10 @@ export async function connectListener(
   handlers: ListenerHandlers,
 ): Promise<ListenerLink | null> {
   const { socket: path } = listenerPaths(settings);
-  const deadline = Date.now() + STARTS_WITHIN_MS;
+  const deadline = monotonicMs() + STARTS_WITHIN_MS;
   let socket = await tryConnect(path);
   for (let tries = 0; socket === null; tries++) {
-    if (settingsPath === null || Date.now() > deadline) return null;
+    if (settingsPath === null || monotonicMs() > deadline) return null;
     // One that is just ending may still hold the lock: it is asked for again now and then.
     if (tries % 25 === 0) {
       try {

@@ -8,6 +8,7 @@ import { tryLock } from '../../../src/native/libc';
 import { SqliteDatabase } from '../../../src/native/sqlite';
 import { packageVersion } from '../../../src/base/package-root';
 import { privateCluster } from '../../../src/record/job-name';
+import { DeliveryLock } from '../../../src/sampler/delivery/delivery-lock';
 import { ownStatus } from '../../../src/sampler/delivery/node-status';
 import { NodeStore } from '../../../src/sampler/node-store/node-store';
 import {
@@ -68,6 +69,16 @@ describe('delivererIdentity', () => {
 
   it('must be a local account', { skip: process.getuid?.() !== 0 }, () => {
     assert.throws(() => delivererIdentity('no-such-user'), /no such user in \/etc\/passwd; set deliver_as/);
+  });
+});
+
+describe('the delivery lock', () => {
+  it('waits no longer where the clock is set back meanwhile', { timeout: 20_000 }, async (t) => {
+    const lock = DeliveryLock.take(temporaryDirectory());
+    let now = Date.now();
+    t.mock.method(Date, 'now', () => (now -= 3_600_000));
+    await lock?.pause(20);
+    lock?.release();
   });
 });
 
