@@ -133,8 +133,7 @@ function recoverOne(name: string, places: Places, store: NodeStore, settings: Se
   const epilogLeftCopies = places.some((directory) => directory.hasCopies());
   if (own !== null && (run === null || epilogLeftCopies || !shepherdLives(run))) {
     store.finish(name, Date.parse(own.started_at ?? '') || nowMs, own, []);
-    removeTraces(name, places, settings);
-    return true;
+    return removeTraces(name, places, settings);
   }
   if (run === null) {
     if (places.every((directory) => nowMs - directory.changedMs() > TORN_AGE_MS)) removeTraces(name, places, settings);
@@ -146,17 +145,19 @@ function recoverOne(name: string, places: Places, store: NodeStore, settings: Se
     const record = orphanRecord(places, run, recordOrNull(stored?.record), settings, nowMs);
     store.finish(name, Date.parse(record.started_at ?? '') || nowMs, record, []);
   }
-  removeTraces(name, places, settings);
-  return true;
+  return removeTraces(name, places, settings);
 }
 
-/** The group first: as long as there is a run directory, it says where the group's processes came from. */
-function removeTraces(name: string, places: Places, settings: Settings): void {
+/**
+ * Returns whether all has gone. The group first: as long as there is a run directory, it says where the group's processes
+ * came from.
+ */
+function removeTraces(name: string, places: Places, settings: Settings): boolean {
   removeJobCgroup(
     name,
     firstOf(places, ({ path }) => readCgroupNote(path)),
   );
   removeLiveFile(settings, name);
   removeResumeState(settings, name);
-  for (const directory of places) directory.remove();
+  return places.map((directory) => directory.remove()).every(Boolean);
 }

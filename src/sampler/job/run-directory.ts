@@ -201,8 +201,15 @@ export class RunDirectory {
     return readText(this.file(name));
   }
 
-  remove(): void {
-    rmSync(this.path, { recursive: true, force: true });
+  /** false: it can't be removed, which is logged; the next flush tries again. */
+  remove(): boolean {
+    try {
+      rmSync(this.path, { recursive: true, force: true });
+      return true;
+    } catch (error) {
+      warn(`${this.path} can't be removed: ${reasonOf(error)}`);
+      return false;
+    }
   }
 
   private file(name: string): string {

@@ -174,6 +174,15 @@ describe('run directories', () => {
     second.unlock();
   });
 
+  it('say whether they could be removed', () => {
+    const parent = temporaryDirectory();
+    writeFileSync(join(parent, 'run'), '');
+    assert.equal(new RunDirectory(join(parent, 'run', '1.0.0badcafe.2.3')).remove(), false);
+    const made = RunDirectory.make(temporaryDirectory(), RUN);
+    assert.equal(made?.remove(), true);
+    assert.equal(made.exists(), false);
+  });
+
   it('name the sampler as the epilog reads it', () => {
     const directory = temporaryDirectory();
     writePidFile(directory, bootId());
