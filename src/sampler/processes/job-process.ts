@@ -20,7 +20,7 @@ export const SAVED_PROCESS = object({
   imageMark: number(0),
   /** Forked and not yet executed anything. */
   pending: boolean,
-  /** Shares another process's address space (vfork): not one of its own. */
+  /** Shares the address space of another process, which counts it (vfork). */
   shared: boolean,
   command: text(4096),
   firstSeenMs: number(),

@@ -48,6 +48,9 @@ type SavedProcesses = ValueOf<typeof SAVED_PROCESSES>;
 /** Children of these many threads are looked for at every tick; of more, only with a scan of all of /proc. */
 const MOST_THREADS_WALKED = 16;
 
+/** A copy of a program that is not its parent's is compared with so many others of it. */
+const MOST_COMPARED = 100;
+
 /** How a process was found: below another one, by the additional group, in the control group, or by the kernel's events. */
 type Way = 'tree' | 'group' | 'cgroup' | 'events';
 
@@ -136,6 +139,26 @@ export class JobProcesses {
     process.files.close();
     this.tracked.delete(process.pid);
     this.ordered = null;
+  }
+
+  /**
+   * Whether another process counts the address space of this one: after vfork its parent, after clone(CLONE_VM) whoever
+   * runs the same program. That one may go first: this one counts from then on.
+   */
+  isCountedElsewhere(pid: number, { ppid, image }: Stat): boolean {
+    const shares = (other: JobProcess): boolean => this.rules.sharesAddressSpace(pid, other.pid) ?? false;
+    const parent = this.tracked.get(ppid);
+    if (parent?.shared === false) {
+      if (shares(parent)) return true;
+      if (parent.imageMark === image) return false;
+    }
+    let compared = 0;
+    for (const other of this.tracked.values()) {
+      if (other === parent || other.pid === pid || other.shared || image === 0 || other.imageMark !== image) continue;
+      if (shares(other)) return true;
+      if (++compared === MOST_COMPARED) return false;
+    }
+    return false;
   }
 
   countersOf(process: JobProcess, stat: Stat): Counters {
@@ -254,7 +277,7 @@ export class JobProcesses {
         image: 0,
         imageMark: stat.image,
         pending: stat.forkedNoExec,
-        shared: stat.forkedNoExec && parentProcess !== undefined && (rules.sharesAddressSpace(pid, stat.ppid) ?? false),
+        shared: stat.forkedNoExec && this.isCountedElsewhere(pid, stat),
         command: commandName(stat.comm, files.executable()),
         firstSeenMs: atMs,
         lastSeenMs: atMs,

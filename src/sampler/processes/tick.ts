@@ -125,6 +125,8 @@ export class Tick {
     const sweep = this.takeMarks(process, stat, status, at);
     const program = this.followProgram(process, stat, status);
     process.sleeps = stat.state === 'S';
+    if (process.shared && process.firstSeenMs !== this.atMs)
+      process.shared = this.job.isCountedElsewhere(process.pid, stat);
     if (process.shared) return;
     const reading = this.takeMemory(process, status, program === 'new');
     const sample = this.takeSample(process, stat, status, program === 'new' ? null : reading);

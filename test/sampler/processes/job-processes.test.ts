@@ -638,6 +638,18 @@ describe('images', () => {
     assert.deepEqual(job.tick(5).resolved, []);
   });
 
+  it('of one that shares a sibling’s address space are the sibling’s, and its own once that has gone', () => {
+    const job = newJob({ sharesAddressSpace: (...pair) => pair.every((pid) => pid > ROOT) });
+    const program = { ppid: ROOT, stack: 140729103000000 };
+    job.tree.set(101, program);
+    job.tree.set(102, { ...program, forked: true });
+    job.tree.set(103, { ...program, forked: true });
+    assert.deepEqual(pids(job.tick(0)), [ROOT, 101]);
+    assert.deepEqual(pids(job.tick(1)), [ROOT, 101]);
+    job.tree.remove(101);
+    assert.deepEqual(pids(job.tick(2)), [ROOT, 102]);
+  });
+
   it('wait like any fork where the kernel does not compare address spaces', () => {
     const job = newJob({ sharesAddressSpace: () => null });
     job.tree.set(101, { ppid: ROOT, forked: true });
