@@ -8,6 +8,28 @@ const MOST_KEPT = 20_000;
 /** What a successor process gets. */
 export const SAVED_IMAGES = list(OPEN_IMAGE, MOST_KEPT + 1);
 
+/** What was said of pids since the tick before the last one: later a number may be another process's. */
+class Recent<T> {
+  private now = new Map<number, T>();
+  private before = new Map<number, T>();
+
+  set(pid: number, value: T): void {
+    this.now.set(pid, value);
+  }
+
+  take(pid: number): T | undefined {
+    const value = this.now.get(pid) ?? this.before.get(pid);
+    this.now.delete(pid);
+    this.before.delete(pid);
+    return value;
+  }
+
+  age(): void {
+    this.before = this.now;
+    this.now = new Map();
+  }
+}
+
 /**
  * Forked images of which it is not known whether they run another program, and what they held over time: it counts when
  * they never do. An image that has worked is counted by its own sums from then on, and is none of these any more.
@@ -17,8 +39,8 @@ export class ForkedImages {
   private readonly byteMs: Map<string, number>;
   private before: readonly OpenImage[] = [];
   /** Images that have gone, and the fates of processes that have ended, by pid until the one meets the other. */
-  private readonly departed = new Map<number, string>();
-  private readonly executed = new Map<number, boolean>();
+  private readonly departed = new Recent<string>();
+  private readonly executed = new Recent<boolean>();
 
   constructor(saved: readonly OpenImage[] = []) {
     this.byteMs = new Map(saved.map(({ image, bytes }) => [image, bytes]));
@@ -47,30 +69,23 @@ export class ForkedImages {
 
   /** The image has gone (by a tick). Returns whether it counts; null: its process is not known to have ended yet. */
   imageGone(pid: number, image: string): boolean | null {
-    const executed = this.executed.get(pid);
-    if (executed === undefined) {
-      this.departed.set(pid, image);
-      return null;
-    }
-    this.executed.delete(pid);
-    return !executed;
+    const executed = this.executed.take(pid);
+    if (executed !== undefined) return !executed;
+    this.departed.set(pid, image);
+    return null;
   }
 
   /** The process has ended (by an event). Returns its image, if that is known to have gone. */
   processEnded(pid: number, executed: boolean): string | null {
-    const image = this.departed.get(pid);
-    if (image === undefined) {
-      this.executed.set(pid, executed);
-      return null;
-    }
-    this.departed.delete(pid);
-    return image;
+    const image = this.departed.take(pid);
+    if (image === undefined) this.executed.set(pid, executed);
+    return image ?? null;
   }
 
-  /** Fates are needed only until the next tick has found out who has gone. */
+  /** After each tick: the next one finds out who has gone, and by then the event of each end has come. */
   dropOldFates(): void {
-    if (this.executed.size <= MOST_KEPT) return;
-    for (const pid of [...this.executed.keys()].slice(0, MOST_KEPT / 2)) this.executed.delete(pid);
+    this.departed.age();
+    this.executed.age();
   }
 
   /** Bytes times ms of those whose memory was their own; all of them are forgotten. */
