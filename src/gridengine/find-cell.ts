@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync, statSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { untrusted, UntrustedError } from '../base/trusted-path';
 import { daemons } from './daemons';
@@ -51,6 +51,23 @@ export function adminUserIn(bootstrap: string): string | null {
   return name === undefined || name.toLowerCase() === 'none' ? null : name;
 }
 
+export const cellDirectory = ({ root, cell }: CellLocation): string => join(root, cell);
+
+const bootstrapOf = (directory: string): string => join(directory, 'common', 'bootstrap');
+
+/** The cell that an environment names; null: it names none that is there. */
+export function namedCell({ SGE_ROOT: root, SGE_CELL: named }: NodeJS.ProcessEnv): CellLocation | null {
+  if (root?.startsWith('/') !== true) return null;
+  const found = { root, cell: named || 'default' };
+  return existsSync(bootstrapOf(cellDirectory(found))) ? found : null;
+}
+
+/** Whether two directories are those of one cell, whatever path leads to each. */
+export function isSameCell(one: string, other: string): boolean {
+  const [a, b] = [one, other].map((directory) => statSync(bootstrapOf(directory), { throwIfNoEntry: false }));
+  return one === other || (a !== undefined && a.dev === b?.dev && a.ino === b.ino);
+}
+
 /** The environment that a daemon was started with: one of root's, the admin user's or our own. */
 function environmentOfDaemon(adminUser: string, procRoot: string): NodeJS.ProcessEnv {
   const believed = new Set([...gridEngineOwners(adminUser, procRoot), process.geteuid?.() ?? 0]);
@@ -93,13 +110,11 @@ export function findCell(
     ...USUAL_ROOTS.map((root) => (): NodeJS.ProcessEnv => ({ SGE_ROOT: root })),
   ];
   for (const place of places) {
-    const { SGE_ROOT: root, SGE_CELL: named } = place();
-    if (root?.startsWith('/') !== true) continue;
-    const cell = named || env.SGE_CELL || 'default';
-    const bootstrap = join(root, cell, 'common', 'bootstrap');
-    if (!existsSync(bootstrap)) continue;
-    if (process.geteuid?.() !== 0) return { root, cell };
-    return forRoot({ root, cell }, bootstrap, gridEngineOwners(adminUser, procRoot));
+    const { SGE_ROOT, SGE_CELL } = place();
+    const found = namedCell({ SGE_ROOT, SGE_CELL: SGE_CELL || env.SGE_CELL });
+    if (found === null) continue;
+    if (process.geteuid?.() !== 0) return found;
+    return forRoot(found, bootstrapOf(cellDirectory(found)), gridEngineOwners(adminUser, procRoot));
   }
   return null;
 }

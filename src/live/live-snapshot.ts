@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { cellDirectory, isSameCell, namedCell } from '../gridengine/find-cell';
 import type { Settings } from '../record/settings';
 import { reasonOf } from '../base/user-error';
 import { fetchSnapshot } from './fetch-snapshot';
@@ -30,14 +31,21 @@ export interface LiveOptions {
 const PENDING_TRIES = 5;
 const PENDING_PAUSE_MS = 500;
 
-/** null: the site runs no server. */
-async function ofServer({ settings, pending, signal }: LiveOptions): Promise<Snapshot | null> {
+/** Whether it is of another cell than that which the user's environment names. */
+function isOfOtherCell({ cell }: Snapshot, env: NodeJS.ProcessEnv): boolean {
+  const own = namedCell(env);
+  return cell !== undefined && own !== null && !isSameCell(cell, cellDirectory(own));
+}
+
+/** null: the site runs no server, or none for this cell. */
+async function ofServer({ settings, env, pending, signal }: LiveOptions): Promise<Snapshot | null> {
   for (let tries = 1; ; tries++) {
     const snapshot = await fetchSnapshot(settings.serve_socket, {
       pending,
       ...(signal === undefined ? {} : { signal }),
     });
-    if (snapshot === null || !pending || snapshot.pending !== null || tries === PENDING_TRIES) return snapshot;
+    if (snapshot === null || isOfOtherCell(snapshot, env)) return null;
+    if (!pending || snapshot.pending !== null || tries === PENDING_TRIES) return snapshot;
     await sleep(PENDING_PAUSE_MS, undefined, signal === undefined ? {} : { signal });
   }
 }

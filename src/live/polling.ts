@@ -1,3 +1,4 @@
+import { cellDirectory } from '../gridengine/find-cell';
 import type { Settings } from '../record/settings';
 import type { LiveCell } from './poll-tools';
 import { newPollState, poll, type PollState } from './poller';
@@ -13,11 +14,12 @@ export interface Polling {
 export type Source = (signal: AbortSignal) => Promise<Snapshot>;
 
 /** Asks qmaster itself and remembers what it said: for who owns the site's snapshot. */
-export function ownSource({ cluster, rules, tools }: LiveCell, pending: () => boolean): Source {
+export function ownSource({ cell, cluster, rules, tools }: LiveCell, pending: () => boolean): Source {
+  const named = cell === null ? {} : { cell: cellDirectory(cell) };
   let state: PollState = newPollState(cluster);
   return async (signal) => {
     state = await poll(state, rules, tools, pending(), signal);
-    return state.snapshot;
+    return { ...state.snapshot, ...named };
   };
 }
 

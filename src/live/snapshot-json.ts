@@ -43,6 +43,7 @@ const hostTotals: Shape<HostTotals> = object({
 
 const snapshot: Shape<Snapshot> = object({
   cluster: string,
+  cell: optional(string),
   dialect: oneOf(DIALECTS),
   hosts: answer(many(qhostHost)),
   running: answer(many(listedJob)),

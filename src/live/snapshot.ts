@@ -10,6 +10,8 @@ import type { HostView } from './cluster-view';
  */
 export interface Snapshot {
   readonly cluster: string;
+  /** Directory of the cell (`ROOT/CELL`); left out: not known. */
+  readonly cell?: string;
   readonly dialect: Dialect;
   /** `qhost -F -q -j`. */
   readonly hosts: Answer<readonly QhostHost[]>;

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import { chmodSync } from 'node:fs';
-import { join } from 'node:path';
+import { chmodSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
 import { describe, it } from 'node:test';
 import { liveSnapshot, type LiveOptions } from '../../src/live/live-snapshot';
 import { snapshotToJson } from '../../src/live/snapshot-json';
@@ -25,6 +25,13 @@ function options(socket: string, fake: FakeQmaster, more: Partial<LiveOptions> =
   };
 }
 
+function aCell(): string {
+  const directory = join(temporaryDirectory(), 'cell');
+  mkdirSync(join(directory, 'common'), { recursive: true });
+  writeFileSync(join(directory, 'common', 'bootstrap'), '');
+  return directory;
+}
+
 const nowhere = (): string => join(temporaryDirectory(), 'none.sock');
 
 describe('what a live command shows', () => {
@@ -35,6 +42,19 @@ describe('what a live command shows', () => {
     const live = await liveSnapshot(options(socket, fake, { cell: noCell }));
     assert.deepEqual(live, { snapshot: anEmptySnapshot('site'), source: 'server', warning: null });
     assert.deepEqual(fake.asked, []);
+  });
+
+  it('is not of another cell than that which the environment names', async (t) => {
+    const [a, b] = [aCell(), aCell()];
+    const answer = snapshotToJson({ ...anEmptySnapshot('site'), cell: a });
+    const socket = await serveOnSocket(t, (_, response) => response.end(answer));
+    const sourceFor = async (directory: string): Promise<string> => {
+      const env = { HOME: temporaryDirectory(), SGE_ROOT: dirname(directory), SGE_CELL: basename(directory) };
+      return (await liveSnapshot(options(socket, fakeQmaster(healthy(() => [])), { env }))).source;
+    };
+    const link = join(temporaryDirectory(), 'link');
+    symlinkSync(a, link);
+    assert.deepEqual([await sourceFor(a), await sourceFor(link), await sourceFor(b)], ['server', 'server', 'shared']);
   });
 
   it('waits for the server to learn of jobs that wait, not for ever', async (t) => {

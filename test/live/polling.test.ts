@@ -118,7 +118,7 @@ describe('polling', () => {
     const fake = fakeQmaster(healthy(() => [1]));
     let pending = false;
     const cell = {
-      cell: null,
+      cell: { root: '/opt/sge', cell: 'site' },
       cluster: 'c',
       rules: { intervalMs: 10_000, usageIntervalMs: 40_000, slackMs: 1000 },
       tools: fake.tools,
@@ -133,5 +133,6 @@ describe('polling', () => {
     assert.equal(fake.asked.length, 6);
     assert.equal(snapshot.details.at, fake.now - 9_100);
     assert.equal(snapshot.pending?.value.length, 1);
+    assert.equal(snapshot.cell, '/opt/sge/site');
   });
 });
