@@ -25,6 +25,8 @@ export interface ViewOptions {
 export function viewCluster(snapshot: Snapshot, ours: readonly JobRecord[], options: ViewOptions): ClusterView {
   const hosts = snapshot.hosts.value.filter(({ name }) => name !== 'global');
   const nameOf = hostNames(hosts.map(({ name }) => name));
+  // Cells that share hosts and an accounting DB have jobs of the same numbers.
+  const own = ours.filter(({ cluster }) => cluster === snapshot.cluster);
   const { rules } = options;
   const order = rules.order(null);
   const consumable = hostConsumable(hosts, order);
@@ -32,11 +34,11 @@ export function viewCluster(snapshot: Snapshot, ours: readonly JobRecord[], opti
   const context = {
     dialect: snapshot.dialect,
     rules,
-    perOf: perOf(rules, ours),
+    perOf: perOf(rules, own),
     consumable,
     nowMs: options.nowMs,
     nameOf,
-    recordsOf: recordsByPart(ours, nameOf),
+    recordsOf: recordsByPart(own, nameOf),
   };
   const jobs = runningJobs({ ...snapshot, hosts: { ...snapshot.hosts, value: hosts } }, nameOf).map((job) =>
     jobView(job, context),

@@ -286,6 +286,15 @@ describe('viewCluster', () => {
     assert.equal(parallel.parts[1]?.ours?.rss, 1.25 * GIB);
   });
 
+  it('takes no figures of another cluster, whose jobs have the same numbers', () => {
+    const theirs = sampleRecords().map((record) => ({ ...record, cluster: 'other' }));
+    const { jobs } = viewCluster(sampleSnapshot(), theirs, options);
+    assert.deepEqual(
+      jobs.filter(({ ours }) => ours !== null),
+      [],
+    );
+  });
+
   it('knows a job of qstat alone, and one of qhost alone', () => {
     const view = sample();
     const ofQstat = jobOf(view, 110);
