@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { jobTaskName } from '../../../src/record/job-name';
 import type { JobRecord } from '../../../src/record/record';
-import { HOSTILE_NAME, sampleSnapshot } from '../../live/snapshots';
+import { answer, HOSTILE_NAME, sampleSnapshot, waiting } from '../../live/snapshots';
 import {
   arrayOfTwenty,
   hostile,
@@ -215,6 +215,49 @@ describe('the page of a job', () => {
   it('shows what Grid Engine says of a job that nobody has heard of yet', async (t) => {
     const site = await startTestSite(t, { records: [], snapshot: sampleSnapshot() });
     assert.match(textOf(await site.get('/job/107')), /Now, from Grid Engine .* limit 512 MiB/);
+  });
+
+  it('shows what Grid Engine says while the accounting DB is away', async (t) => {
+    const site = await startTestSite(t, {
+      settings: { accounting: '/nowhere/accounting.db' },
+      snapshot: sampleSnapshot(),
+    });
+    const page = await site.get('/job/107');
+    assert.equal(page.status, 200);
+    assert.match(textOf(page), /the accounting DB: it does not exist; .* Now, from Grid Engine .* limit 512 MiB/);
+    assert.equal((await site.get('/job/99')).status, 503);
+    assert.equal((await site.get('/job/107?at=2026-11-01')).status, 503);
+  });
+
+  it('shows a job that waits, to who may see it', async (t) => {
+    const waits = waiting(200, { name: 'next', state: 'hqw', tasks: '1-3:1' });
+    const state = sampleSnapshot();
+    let asked = 0;
+    const options = {
+      records: [],
+      snapshot: { ...state, pending: answer([waits], { at: NOW - 4000 }) },
+      wantPending: () => {
+        asked++;
+        return Promise.resolve();
+      },
+    };
+    const site = await startTestSite(t, options);
+    const text = textOf(await site.get('/job/200'));
+    assert.match(text, /Job 200 Waiting, by Grid Engine .*, 4 s old job 200\.1-3:1 owner alice name next/);
+    assert.match(text, /This job is waiting: reload/);
+    assert.deepEqual([(await site.get('/job/200.3')).status, (await site.get('/job/200.4')).status], [200, 404]);
+    assert.equal(asked, 3);
+    const strict = await startTestSite(t, { ...options, settings: { visibility: 'own' } });
+    assert.equal((await strict.get('/job/200')).status, 404);
+  });
+
+  it("is of one cluster, where another's job has the same number", async (t) => {
+    const theirs = { ...ordinary, job_id: 107, cluster: 'other', ended_at: '2026-11-29T00:00:00.000Z' };
+    const site = await startTestSite(t, { records: [theirs], snapshot: sampleSnapshot() });
+    assert.doesNotMatch(textOf(await site.get('/job/107')), /align_reads/);
+    const other = textOf(await site.get('/job/107?cluster=other'));
+    assert.match(other, /align_reads/);
+    assert.doesNotMatch(other, /from Grid Engine/);
   });
 });
 

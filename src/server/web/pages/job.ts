@@ -1,44 +1,81 @@
 import { groupBy } from '../../../base/group-by';
-import type { ClusterView, JobView } from '../../../live/cluster-view';
+import type { ValueOf } from '../../../base/shape';
+import { hasTask } from '../../../gridengine/qstat/expand-tasks';
+import type { ClusterView, JobView, PendingView } from '../../../live/cluster-view';
 import { jobKey } from '../../../report/job/job-run';
+import { problemLine, whenText } from '../../../report/live/headline';
 import { JOB_COLUMNS } from '../../../report/live/jobs-table';
+import type { LiveColumn } from '../../../report/live/live-column';
+import { PENDING_COLUMNS } from '../../../report/live/pending-table';
 import type { Screen } from '../../../report/screen/screen';
 import { redactView } from '../../access/redaction';
 import { arrayAnswer, jobAnswer } from '../../accounting/answer-shapes';
 import { HttpProblem } from '../../http/http-problem';
 import { arrayQuestion, jobQuestion } from '../../routes/accounting';
 import { jobText, pathJob, queryFlag, queryName, queryTime, type JobAndTask } from '../../routes/parameter';
-import { route } from '../../routes/route';
+import { route, type RouteRequest } from '../../routes/route';
 import { querySeries } from '../charts/series';
 import { html, samePage, type Html } from '../html';
 import { HTML_TYPE, section } from '../layout';
-import { askIfKnown, type Asker, pageRoute, redirect, RELOAD_SECONDS } from '../page';
+import { askIfKnown, pageRoute, redirect, RELOAD_SECONDS } from '../page';
 import { webScreen } from '../screen';
 import { pairs } from '../table';
 import { arrayPart, arrayView } from './job-array';
 import type { ChartChoice } from './job-chart';
 import { runPart, type JobAnswer } from './job-run';
 
-const isAsked = ({ job, task }: JobView, asked: JobAndTask): boolean =>
+const isRunning = ({ job, task }: JobView, asked: JobAndTask): boolean =>
   job === asked.job && (asked.task === null || task === asked.task);
 
-/** The job's runs that qmaster knows, as the caller may see them; none where it does not answer. */
-function runningViews({ site, access }: Asker, asked: JobAndTask): readonly JobView[] {
-  const view: ClusterView | null = site.live.current()?.view ?? null;
-  if (view === null) return [];
-  const jobs = view.jobs.filter((job) => isAsked(job, asked));
-  return jobs.length === 0 ? [] : redactView({ ...view, hosts: [], pending: null, jobs }, access).jobs;
+const isWaiting = ({ job, tasks }: PendingView, asked: JobAndTask): boolean =>
+  job === asked.job && (asked.task === null || hasTask(tasks ?? '', asked.task));
+
+/** The cluster as the caller may see it, of its jobs the one that is asked for alone; null: it is not known, or another is asked for. */
+function viewOf({ site, access, values: { job, at, cluster } }: Asked): ClusterView | null {
+  const view = site.live.current()?.view ?? null;
+  if (view === null || at !== undefined || (cluster ?? view.cluster) !== view.cluster) return null;
+  const jobs = view.jobs.filter((one) => isRunning(one, job));
+  const pending = view.pending?.filter((one) => isWaiting(one, job)) ?? null;
+  return redactView({ ...view, hosts: [], jobs, pending }, access);
 }
 
-function livePart(jobs: readonly JobView[], screen: Screen): Html | null {
-  const [first, ...others] = jobs;
-  if (first === undefined) return null;
-  const items = JOB_COLUMNS.flatMap(({ head, cell }) => {
-    const text = head === '' ? '' : cell(first, screen);
+function rowPart<T>(columns: readonly LiveColumn<T>[], row: T, screen: Screen): Html | null {
+  const items = columns.flatMap(({ head, cell }) => {
+    const text = head === '' ? '' : cell(row, screen);
     return text === '' ? [] : [[head, text] as const];
   });
-  const more = others.length === 0 ? null : html`<p class="faint">And ${others.length} more running tasks.</p>`;
-  return section('Now, from Grid Engine', pairs(items), more);
+  return pairs(items);
+}
+
+/** Of when Grid Engine's word is, and why it is not newer. */
+function ageOf(view: ClusterView, rows: 'list' | 'pending', screen: Screen): Html {
+  const problem = problemLine(view, screen);
+  return html`<p class="faint">${whenText(view, rows, screen)}</p>
+    ${problem === null ? null : html`<p class="alert">${problem}</p>`}`;
+}
+
+function livePart(view: ClusterView, screen: Screen): Html | null {
+  const [first, ...others] = view.jobs;
+  if (first === undefined) return null;
+  return section(
+    'Now, from Grid Engine',
+    ageOf(view, 'list', screen),
+    rowPart(JOB_COLUMNS, first, screen),
+    others.length === 0 ? null : html`<p class="faint">And ${others.length} more running tasks.</p>`,
+  );
+}
+
+/** Grid Engine lists tasks that wait in one row for each of their states. */
+const MOST_ROWS = 20;
+
+function waitingPart(view: ClusterView, screen: Screen): Html | null {
+  const rows = view.pending ?? [];
+  if (rows.length === 0) return null;
+  return section(
+    'Waiting, by Grid Engine',
+    ageOf(view, 'pending', screen),
+    ...rows.slice(0, MOST_ROWS).map((row) => rowPart(PENDING_COLUMNS, row, screen)),
+  );
 }
 
 function othersPart({ older_incarnations: older, newer_incarnations: newer }: JobAnswer, link: string): Html | null {
@@ -56,13 +93,60 @@ const PARAMETERS = {
   reload: queryFlag('have the browser reload it every 30 s'),
 };
 
+type Asked = RouteRequest<typeof PARAMETERS>;
+
+interface Records {
+  readonly array: ValueOf<typeof arrayAnswer> | null;
+  readonly answer: JobAnswer | null;
+  /** Why the accounting DB says nothing. */
+  readonly problem: HttpProblem | null;
+}
+
+/** Those of the job, added up where they are an array's. `here`: the cluster in which it runs. */
+async function recordsOf(asked: Asked, here: string | undefined): Promise<Records> {
+  const { job, all, at, cluster = here } = asked.values;
+  // Of thousands of tasks the added up answer alone is small.
+  const isNewest = job.task === null && all !== true && at === undefined;
+  try {
+    const array = isNewest ? await askIfKnown(asked, arrayQuestion({ job, cluster }, asked.site), arrayAnswer) : null;
+    const question = jobQuestion({ job, all, at, cluster }, asked.site);
+    return { array, answer: array === null ? await askIfKnown(asked, question, jobAnswer) : null, problem: null };
+  } catch (error) {
+    if (!(error instanceof HttpProblem) || error.httpStatus !== 503) throw error;
+    return { array: null, answer: null, problem: error };
+  }
+}
+
+/** The cluster with the job where it waits; null: it does not. */
+async function viewWhileWaiting(asked: Asked): Promise<ClusterView | null> {
+  if (asked.values.at !== undefined) return null;
+  await asked.site.wantPending();
+  const view = viewOf(asked);
+  return view === null || (view.pending ?? []).length === 0 ? null : view;
+}
+
+/** What of the records is shown, job by job. */
+function recordParts({ array, answer }: Records, chart: ChartChoice, screen: Screen): readonly Html[] {
+  const groups = [...groupBy(answer?.records ?? [], jobKey).values()].reverse();
+  const parts = groups.map((runs) => {
+    const isArray = new Set(runs.map(({ record }) => record.task_id)).size > 1;
+    const given = { runs, causes: answer?.causes ?? [] };
+    return isArray ? arrayPart(arrayView(given), screen) : runPart(given, chart, screen);
+  });
+  return array === null ? parts : [...parts, arrayPart(array, screen)];
+}
+
 /** `linkOf`: the page as it was asked for, with changes. */
-function reloadLink(reloads: boolean, linkOf: (changes: { readonly reload: 'true' | undefined }) => string): Html {
+function reloadLink(
+  doing: string,
+  reloads: boolean,
+  linkOf: (changes: { readonly reload: 'true' | undefined }) => string,
+): Html {
   const path = linkOf({ reload: undefined });
   return reloads
     ? html`<p class="only-screen">This page reloads every ${RELOAD_SECONDS} s: <a href="${path}">stop</a>.</p>`
     : html`<p class="only-screen" data-live="${RELOAD_SECONDS}">
-        This job is running: <a href="${path}">reload</a> now, or
+        This job is ${doing}: <a href="${path}">reload</a> now, or
         <a href="${linkOf({ reload: 'true' })}">every ${RELOAD_SECONDS} s</a>.
       </p>`;
 }
@@ -72,36 +156,28 @@ const jobPage = pageRoute({
   description: 'a job: what it requested and used, how it ended, what to request next time',
   parameters: PARAMETERS,
   make: async (asked) => {
-    const { job: wanted, all, at, cluster, series, host, reload = false } = asked.values;
+    const { job: wanted, all, series, host, reload = false } = asked.values;
     const linkOf = (changes: Readonly<Record<string, string | undefined>>): string =>
       samePage(`/job/${jobText(wanted)}`, asked.query, changes);
-    const chart: ChartChoice = { series, host, linkOf };
     const screen = webScreen(asked.now);
-    const running = at === undefined ? runningViews(asked, wanted) : [];
-    // Of thousands of tasks the added up answer alone is small.
-    const isNewest = wanted.task === null && all !== true && at === undefined;
-    const array = isNewest
-      ? await askIfKnown(asked, arrayQuestion({ job: wanted, cluster }, asked.site), arrayAnswer)
-      : null;
-    const answer =
-      array === null
-        ? await askIfKnown(asked, jobQuestion({ job: wanted, all, at, cluster }, asked.site), jobAnswer)
-        : null;
-    if (array === null && answer === null && running.length === 0)
-      throw new HttpProblem(404, 'no such job is known here; a job appears with its first heartbeat, or when it ends');
-    const groups = [...groupBy(answer?.records ?? [], jobKey).values()].reverse();
-    const parts = groups.map((runs) => {
-      const isArray = new Set(runs.map(({ record }) => record.task_id)).size > 1;
-      const given = { runs, causes: answer?.causes ?? [] };
-      return isArray ? arrayPart(arrayView(given), screen) : runPart(given, chart, screen);
-    });
-    if (array !== null) parts.push(arrayPart(array, screen));
-    const shown = [...groups.flat(), ...(array?.closest ?? [])];
-    const isRunning = running.length > 0 || shown.some(({ record }) => record.status === 'running');
+    const now = viewOf(asked);
+    const running = now?.jobs ?? [];
+    const records = await recordsOf(asked, running.length > 0 && all !== true ? now?.cluster : undefined);
+    const { array, answer, problem } = records;
+    const isKnown = array !== null || answer !== null || running.length > 0;
+    const waiting = isKnown ? null : await viewWhileWaiting(asked);
+    if (!isKnown && waiting === null)
+      throw problem ?? new HttpProblem(404, 'no such job is known here; one that has ended appears with its record');
+    const parts = recordParts(records, { series, host, linkOf }, screen);
+    const shown = [...(answer?.records ?? []), ...(array?.closest ?? [])];
+    const runs = running.length > 0 || shown.some(({ record }) => record.status === 'running');
+    const doing = runs ? 'running' : waiting === null ? null : 'waiting';
     return {
       title: `Job ${jobText(wanted)}`,
-      body: html`${parts.length === 0 ? html`<h1>Job ${jobText(wanted)}</h1>` : parts} ${livePart(running, screen)}
-      ${isRunning ? reloadLink(reload, linkOf) : null}
+      body: html`${parts.length === 0 ? html`<h1>Job ${jobText(wanted)}</h1>` : parts}
+      ${problem === null ? null : html`<p class="alert">${problem.message}</p>`}
+      ${now === null ? null : livePart(now, screen)} ${waiting === null ? null : waitingPart(waiting, screen)}
+      ${doing === null ? null : reloadLink(doing, reload, linkOf)}
       ${answer === null ? null : othersPart(answer, linkOf({ all: 'true' }))}`,
     };
   },
