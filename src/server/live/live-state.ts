@@ -15,7 +15,7 @@ interface LiveStateOptions {
   readonly log: (line: string) => void;
   /** ms without a new snapshot from which the last one counts as outdated. */
   readonly overdueMs: number;
-  /** ms since the epoch. */
+  /** ms, of a clock that nobody sets. */
   readonly now: () => number;
 }
 

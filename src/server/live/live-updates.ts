@@ -81,7 +81,7 @@ export class LiveUpdates {
       makeView: (snapshot) => this.#view(snapshot),
       log,
       overdueMs: overdueAfter(settings),
-      now: Date.now,
+      now: () => performance.now(),
     });
     const heartbeatMs = settings.heartbeat * 1000;
     this.#heard = heartbeatMs === 0;
@@ -106,7 +106,7 @@ export class LiveUpdates {
    */
   readonly wantPending = (): Promise<void> => {
     const already = this.#wantsPending();
-    this.#pendingUntil = Date.now() + WANTED_INTERVALS * this.#options.settings.poll_interval * 1000;
+    this.#pendingUntil = performance.now() + WANTED_INTERVALS * this.#options.settings.poll_interval * 1000;
     if (!already) {
       this.#pendingAsked = new AskedFor();
       this.#polling.wake();
@@ -120,7 +120,7 @@ export class LiveUpdates {
   }
 
   #wantsPending(): boolean {
-    return Date.now() < this.#pendingUntil;
+    return performance.now() < this.#pendingUntil;
   }
 
   #view(snapshot: Snapshot): ClusterView {

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { describe, it, type TestContext } from 'node:test';
 import type { Source } from '../../../src/live/polling';
 import { liveCell } from '../../../src/live/poll-tools';
@@ -58,6 +59,22 @@ describe('startLiveUpdates', () => {
       'Grid Engine: qmaster is down',
       'Grid Engine answers again',
     ]);
+  });
+
+  it('says nothing of qmaster where the clock was set', async (t) => {
+    let calls = 0;
+    const untilStopped = async (signal: AbortSignal): Promise<never> => {
+      await once(signal, 'abort');
+      throw new Error('stopped');
+    };
+    const { updates } = updatesOf(
+      t,
+      () => (signal) => (++calls === 1 ? Promise.resolve(workedExample()) : untilStopped(signal)),
+    );
+    await until(() => updates.live.current() !== null);
+    const tomorrow = Date.now() + 86_400_000;
+    t.mock.method(Date, 'now', () => tomorrow);
+    assert.deepEqual(updates.live.current()?.view?.problems, []);
   });
 
   it('joins what samplers told, from the first view on', async (t) => {
