@@ -6,6 +6,7 @@ import { countedByGridEngine, killedByMemory } from './cause';
 import { coverageReason, isSampled } from './coverage';
 import { endedBadly } from './job-end';
 import { figureOf } from './peak-figure';
+import { privateWorld } from './job-name';
 import { complexesOf, limitOf, requestOf } from './request';
 import type { CoverageReason } from './coverage';
 
@@ -48,6 +49,10 @@ export function countedAt(record: JobRecord): number {
   const begun = record.started_at ?? record.submitted_at;
   return begun === null ? record.revision : Date.parse(begun);
 }
+
+/** Whether sums have it: what an owner reported, and nothing confirms, counts among private runs alone. */
+export const countsInSums = ({ trust, cluster }: Pick<JobRecord, 'trust' | 'cluster'>): boolean =>
+  trust !== 'self-reported' || privateWorld(cluster) !== null;
 
 type SlotFacts = Pick<JobRecord, 'host_slots' | 'slots' | 'trust' | 'pe_task_id'>;
 

@@ -1,7 +1,7 @@
 import type { AccountingReader, RecordsAnswer, RecordSort } from '../../accounting/store';
 import { groupBy } from '../../base/group-by';
 import { nearestName } from '../../base/nearest-name';
-import { countedAt, factsOf } from '../../record/facts';
+import { countedAt, countsInSums, factsOf } from '../../record/facts';
 import { privateWorld } from '../../record/job-name';
 import { recordKeyText, type JobRecord } from '../../record/record';
 import { addFacts, newSums } from '../../record/sums';
@@ -71,7 +71,7 @@ export async function findClassLines(
     answer: {
       ...answer,
       records: answer.records.filter(({ record }) => findings.has(recordKeyText(record))),
-      totals: totalsOf(ofClusters.length > 0 ? ofClusters : records),
+      totals: totalsOf((ofClusters.length > 0 ? ofClusters : records).filter(countsInSums)),
     },
     lines,
     ofClass: { findings, leftOut },

@@ -4,6 +4,7 @@ import type { AccountingReader, RecordsQuery } from '../../accounting/store';
 import type { Span } from '../../accounting/sums/periods';
 import type { Dimension, SummaryAnswer, SummaryGroup } from '../../accounting/summary';
 import type { Dialect } from '../../gridengine/dialect';
+import { countsInSums } from '../../record/facts';
 import type { NodeHeartbeat } from '../../record/node-status';
 import { recordKeyText, type JobRecord } from '../../record/record';
 import type { MemoryPrediction } from '../advice/class-advice';
@@ -90,7 +91,7 @@ const WEEK_MS = 7 * DAY_MS;
 type Whose = Pick<RecordsQuery, 'cluster' | 'owner'>;
 type Filter = Whose & Pick<RecordsQuery, 'failed'>;
 
-const ended = ({ status }: JobRecord): boolean => status !== 'running';
+const ended = (record: JobRecord): boolean => record.status !== 'running' && countsInSums(record);
 
 async function recordsIn(reader: ReportReader, query: RecordsQuery): Promise<readonly JobRecord[]> {
   const { records } = await reader.records({ ...query, totals: false });
@@ -114,9 +115,10 @@ const MOST_WAITS = 5_000;
 
 async function askForWaits(reader: ReportReader, where: HeavyDays, whose: Whose): Promise<Waits> {
   const records: JobRecord[] = [];
+  const fields = [...WAIT_FIELDS, 'trust'] as const;
   for (const span of where.spans)
-    records.push(...(await recordsIn(reader, { ...whose, ...span, limit: MOST_WAITS, fields: WAIT_FIELDS })));
-  return { queues: waitsOf(firstWaits(records)), looked_at_days: where.days };
+    records.push(...(await recordsIn(reader, { ...whose, ...span, limit: MOST_WAITS, fields })));
+  return { queues: waitsOf(firstWaits(records.filter(countsInSums))), looked_at_days: where.days };
 }
 
 interface NameSums extends Omit<NameFound, keyof WholeJobs | 'prediction'> {
@@ -214,7 +216,7 @@ async function lastOfLostHosts(
   const hosts = new Set<string>();
   for (const span of (await daysWithLost(reader, period, days)).spans) {
     const lost = await recordsIn(reader, { ...period, ...span, states: ['lost'], limit: PER_LIST });
-    for (const record of lost) hosts.add(record.host);
+    for (const record of lost.filter(countsInSums)) hosts.add(record.host);
   }
   const last: JobRecord[] = [];
   for (const host of [...hosts].slice(0, LOST_HOSTS)) {

@@ -1,6 +1,7 @@
 import type { RecordsQuery } from '../../accounting/store';
 import { groupBy } from '../../base/group-by';
 import { sumOfKnown } from '../../base/known';
+import { countsInSums } from '../../record/facts';
 import type { JobRecord } from '../../record/record';
 import type { Finding } from '../rules/judge';
 import type { RuleSet } from '../rules/rule-set';
@@ -23,7 +24,12 @@ async function longest(reader: ReportReader, where: HeavyDays, filter: Omit<Reco
     const query: RecordsQuery = { ...filter, ...span, sort: 'wallclock', limit: MOST_JUDGED + 1, totals: false };
     const { records: found } = await reader.records(query);
     complete &&= found.length <= MOST_JUDGED;
-    records.push(...found.slice(0, MOST_JUDGED).map(({ record }) => record));
+    records.push(
+      ...found
+        .slice(0, MOST_JUDGED)
+        .map(({ record }) => record)
+        .filter(countsInSums),
+    );
   }
   return { records, complete };
 }

@@ -108,6 +108,16 @@ describe('a list of the jobs of a class', () => {
     assert.match(json.output, /"classes":\{"rules_version":"[0-9a-f]{12}","found":\[\{"class":"memory-far-below"/);
   });
 
+  it('counts nothing that an owner alone reported', async () => {
+    const [known, ...others] = growing();
+    const claimed = others.map((record): JobRecord => ({ ...record, trust: 'self-reported' }));
+    assert.ok(known !== undefined);
+    const run = await list(everything, { class: 'leak' }, [known, ...claimed]);
+    assert.deepEqual(numbers(run), ['4751', '4754']);
+    assert.match(run.output, /^Jobs +1 job$/m);
+    assert.match(run.output, /^3 self-reported by the owner: not in the site's sums$/m);
+  });
+
   it('finds nothing where there is nothing, and says what classes there are', async () => {
     assert.equal((await list(everything, { class: 'swarm' }, growing())).status, 1);
     await assert.rejects(list(everything, { class: 'leek' }), /--class: "leek" is not a class; did you mean "leak"\?/);

@@ -31,6 +31,30 @@ const close = (actual: number | null | undefined, expected: number): void =>
 const names = ({ lines }: JobList): readonly (string | null)[] => lines.map(({ job_name: name }) => name);
 
 describe('makeReport', () => {
+  it('names no job that its owner alone reported', async () => {
+    const huge = { request_bytes: 400 * GIB, limit_bytes: 400 * GIB, per: 'host' as const };
+    const claimed = (job_id: number, changes: Partial<JobRecord>): JobRecord =>
+      at({ ...ordinary, ...changes, job_id, run_id: `a.${job_id}.1`, trust: 'self-reported' }, 4, 7200);
+    const report = await sampleReport({}, [
+      at(ordinary, 3, 7200),
+      at({ ...killedAtLimit, owner: 'alice', job_id: 2, run_id: 'a.2.1' }, 3, 7200),
+      claimed(801, { h_vmem: huge }),
+      claimed(802, killedAtLimit),
+      claimed(803, { status: 'lost', host: 'elsewhere', exit_status: null, signal: null }),
+    ]);
+    const { wasters, killed_by_memory: killed, silent_nodes: silent } = report;
+    const shown = [...wasters.flatMap(({ jobs }) => jobs.lines), ...killed.lines].map(({ job_id }) => job_id);
+    assert.ok(shown.length > 1);
+    assert.deepEqual(
+      shown.filter((id) => id > 800 && id < 900),
+      [],
+    );
+    assert.deepEqual(
+      silent.filter(({ host }) => host === 'elsewhere'),
+      [],
+    );
+  });
+
   it('sums what two jobs asked for, held and wasted, and what would have fitted', async () => {
     // 16 GiB and 4 slots for 2 h of which 4 GiB were held; 4 GiB and 1 slot for 1 h, of which all.
     const half = { ...(ordinary.peak_rss ?? assert.fail()), lower_bytes: 4 * GIB };

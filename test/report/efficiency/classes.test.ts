@@ -53,6 +53,14 @@ describe('the classes of a report', () => {
     assert.equal(serial.worst.evidence, 'used one slot of 4 (0.833 busy on average)');
   });
 
+  it('are of no job that its owner alone reported', async () => {
+    const claimed = job(4805, { cpu_seconds: 5000, trust: 'self-reported' });
+    const rules = await loadRules('');
+    const { classes } = await sampleReport({ ...NIGHT, rules }, [...RECORDS, claimed]);
+    assert.equal(classes?.runs, 4);
+    assert.equal(classes.lines.find((line) => line.class === 'serial')?.runs, 2);
+  });
+
   it('stand in the text and the page, with what was judged', async () => {
     const report = await sampleReport({ ...NIGHT, rules: await loadRules('') }, RECORDS);
     const text = renderReport(report, testScreen()).join('\n');
