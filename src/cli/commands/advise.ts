@@ -12,6 +12,7 @@ import { programsOf, programsOfRecord } from '../../record/programs';
 import type { JobRecord } from '../../record/record';
 import { loadSettings } from '../../record/settings';
 import type { ClassFields } from '../../report/advice/class-advice';
+import type { ClassHistory } from '../../report/advice/class-history';
 import { classRequest, renderClass, renderClassCsv, renderClassJson } from '../../report/advice/class-screen';
 import { steeredBy } from '../../report/advice/fit';
 import { latestRuns, recordsOf } from '../../report/job/job-run';
@@ -142,6 +143,23 @@ function chosen(fields: ClassFields, options: AdviseOptions): ClassFields {
   };
 }
 
+/**
+ * The kind of the newest run that has what the options say of size and place: slots come with a PE, and a place with a
+ * size. As it was where none has, or nothing is said. Rejects with StoreError.
+ */
+async function likeNewest(fields: ClassFields, history: ClassHistory): Promise<ClassFields> {
+  const said = (['slots', 'pe', 'project', 'queue'] as const).filter((name) => fields[name] !== null);
+  if (said.length === 0) return fields;
+  const runs = await history.memoryRuns({ ...fields, slots: null, pe: null, project: null, queue: null });
+  const alike = runs.filter(({ records: [job] }) => said.every((name) => job[name] === fields[name]));
+  const [first, ...others] = alike;
+  if (first === undefined) return fields;
+  const [job] = others.reduce((newest, run) => (run.end > newest.end ? run : newest), first).records;
+  const sized = { ...fields, slots: job.slots, pe: job.pe };
+  const isPlaced = fields.project !== null || fields.queue !== null;
+  return isPlaced ? { ...sized, project: job.project, queue: job.queue } : sized;
+}
+
 const JOB_WORD = /^(?:\d+(?:\.\d+)?|last|(?:run|demo)-\d+)$/;
 
 async function kindOf(
@@ -178,8 +196,10 @@ async function showAdvice(words: readonly string[], options: AdviseOptions, term
       warn(terminal, `advise: ${words[0] ?? 'last'}: no such job is known; name its script, or --name and --owner`);
       return statusOfNothing(stores);
     }
-    const { fields, own, requests } = kind;
+    const { own, requests } = kind;
     const history = historyOf(stores.readers, terminal.now());
+    const isByName = words.length === 0 && own.length === 0;
+    const fields = isByName ? await likeNewest(kind.fields, history) : kind.fields;
     const wanted = { risk, own };
     const advice = await history.adviceOf(fields, wanted);
     const report = { fields, advice, risk, requests };

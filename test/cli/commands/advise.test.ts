@@ -60,6 +60,21 @@ describe('qmemacct advise', () => {
     assert.equal(await ofQueue('all.q@node07'), await ofQueue('all.q'));
   });
 
+  it('takes what options leave open of size and place from the newest run that they fit', async () => {
+    const small = { slots: 1, host_slots: 1, pe: null, project: 'small', queue: 'small.q' };
+    const large = { slots: 4, host_slots: 4, pe: 'smp', project: 'large', queue: 'large.q' };
+    const { advise } = await site(pastJobs(60, (index) => ({ ...mine(index), ...(index % 2 === 0 ? small : large) })));
+    const by = async (...words: readonly string[]): Promise<string> =>
+      (await advise('--name', 'step_0', ...words)).output;
+    assert.match(await by(), / +60 +\d\.\d\d GiB /);
+    const ofSize = await by('--slots', '4', '--pe', 'smp');
+    assert.match(ofSize, / +30 +\d\.\d\d GiB /);
+    assert.deepEqual([await by('--slots', '4'), await by('--pe', 'smp')], [ofSize, ofSize]);
+    const ofPlace = await by('--slots', '1', '--project', 'small', '--queue', 'small.q');
+    assert.match(ofPlace, new RegExp(`^step_# of ${owner}, 1 slot, project small, queue small.q\n`));
+    assert.deepEqual([await by('--project', 'small'), await by('--queue', 'small.q')], [ofPlace, ofPlace]);
+  });
+
   it('goes by the runs of the same script, or command, where there are enough', async () => {
     const text = 'exec sim --slow 12\n';
     const digests = [
