@@ -154,6 +154,12 @@ async function numbersOf(
   return jobs;
 }
 
+/** Each once, as where `sim.o4711 sim.e4711` name one: a task is in its job. */
+function distinct(jobs: readonly JobArgument[]): readonly JobArgument[] {
+  const named = new Map(jobs.map((job) => [label(job), job]));
+  return [...named.values()].filter((job) => job.task_id === undefined || !named.has(label({ ...job, task_id: null })));
+}
+
 function explainMissing(
   job: JobArgument,
   report: JobReport,
@@ -406,7 +412,7 @@ export async function showJobs(
       running: () => running,
       ...(asked === null ? {} : { listed: () => listedJobs(settings, asked) }),
     };
-    const jobs = await numbersOf(words, terminal, where);
+    const jobs = distinct(await numbersOf(words, terminal, where));
     const rules = await loadRules(settings.rules_file);
     if (rules.problem !== null) warn(terminal, rules.problem);
     const knowledge = { history: historyOf(stores.readers, terminal.now()), rules };

@@ -1,6 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { openSqliteStore } from '../../../src/accounting/sqlite/sqlite-store';
 import { parseJobArguments } from '../../../src/cli/job/find-job';
+import { temporaryStore } from '../../accounting/temporary-store';
+import { ordinary } from '../../report/sample-records';
+import { runCommand } from '../../support/qmemacct';
 
 describe('parseJobArguments', () => {
   it('takes jobs and tasks, lists and ranges of jobs', () => {
@@ -44,5 +48,24 @@ describe('parseJobArguments', () => {
       '99999999999',
     ];
     for (const text of words) assert.throws(() => parseJobArguments([text]), { status: 2 }, text);
+  });
+});
+
+describe('a job that is named twice', () => {
+  it('is shown once, and a task in its job', async () => {
+    const path = temporaryStore();
+    const store = openSqliteStore(path, 0o600);
+    const tasks = [1, 2].map((task) => ({ ...ordinary, task_id: task, run_id: `a.${task}.1` }));
+    await store.merge(tasks);
+    await store.close();
+    const { job_id: job } = ordinary;
+    const recordsOf = async (...words: readonly string[]): Promise<number> => {
+      const { output } = await runCommand(['job', ...words, '--csv', '--accounting', path]);
+      return output.trimEnd().split('\n').length - 1;
+    };
+    assert.equal(await recordsOf(`sim.o${job}`, `sim.e${job}`), 2);
+    assert.equal(await recordsOf(`${job - 1}-${job + 1}`, String(job)), 2);
+    assert.equal(await recordsOf(`sim.o${job}.1`, `sim.e${job}.1`, `sim.o${job}.2`), 2);
+    assert.equal(await recordsOf(`${job}.2`, String(job)), 2);
   });
 });
