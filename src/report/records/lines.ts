@@ -2,7 +2,7 @@ import { perHost, unusedByteSeconds, type JobLine } from '../../accounting/job-l
 import { groupBy } from '../../base/group-by';
 import { largestFirst } from '../../base/largest-first';
 import { heldBytes } from '../../record/cause';
-import { requestedBytes } from '../../record/facts';
+import { countedAt, requestedBytes } from '../../record/facts';
 import type { RecordSort } from '../../accounting/store';
 import type { JobRecord } from '../../record/record';
 
@@ -23,7 +23,7 @@ const mostOf =
 
 /** What a line weighs in each order, as the stores count it for one record. */
 const WEIGHT: Readonly<Record<RecordSort, (line: RecordLine) => number>> = {
-  time: mostOf((record) => (record.ended_at === null ? record.revision : Date.parse(record.ended_at))),
+  time: mostOf(countedAt),
   wallclock: mostOf(wallclockOf),
   cpu: sumOf((record) => record.cpu_seconds ?? 0),
   peak: mostOf((record) => heldBytes(record) ?? 0),

@@ -141,6 +141,21 @@ describe('a list of the jobs of a class', () => {
 });
 
 describe('a list of jobs', () => {
+  it('begins with the same job however long it is: one whose end nobody saw stands where it began', async () => {
+    const { ordinary, after } = samples;
+    const lost: JobRecord = {
+      ...ordinary,
+      ...{ job_id: 4799, run_id: 'a.1.1', status: 'lost', ended_at: null, revision: Date.parse(after(80_000)) },
+    };
+    const newest = { ...ordinary, job_id: 4798, run_id: 'a.2.1', started_at: after(60), ended_at: after(120) };
+    const listed = async (options: Partial<RecordListOptions>): Promise<readonly string[]> =>
+      numbers(await list(jobs({}), options, [lost, newest]));
+    for (const tasks of [false, true]) {
+      assert.deepEqual(await listed({ tasks, limit: '1' }), ['4798']);
+      assert.deepEqual(await listed({ tasks }), ['4798', '4799']);
+    }
+  });
+
   it('shows of few fields what it shows of whole records', async () => {
     const records = [...Object.values(samples), ...Object.values(BAD_ENDS)]
       .flat()
