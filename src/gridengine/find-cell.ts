@@ -111,7 +111,7 @@ export function findCell(
   ];
   for (const place of places) {
     const { SGE_ROOT, SGE_CELL } = place();
-    const found = namedCell({ SGE_ROOT, SGE_CELL: SGE_CELL || env.SGE_CELL });
+    const found = namedCell({ SGE_ROOT, SGE_CELL: env.SGE_CELL || SGE_CELL });
     if (found === null) continue;
     if (process.geteuid?.() !== 0) return found;
     return forRoot(found, bootstrapOf(cellDirectory(found)), gridEngineOwners(adminUser, procRoot));

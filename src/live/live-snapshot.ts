@@ -1,3 +1,4 @@
+import { dirname } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { cellDirectory, isSameCell, namedCell } from '../gridengine/find-cell';
 import type { Settings } from '../record/settings';
@@ -32,9 +33,10 @@ const PENDING_TRIES = 5;
 const PENDING_PAUSE_MS = 500;
 
 /** Whether it is of another cell than that which the user's environment names. */
-function isOfOtherCell({ cell }: Snapshot, env: NodeJS.ProcessEnv): boolean {
-  const own = namedCell(env);
-  return cell !== undefined && own !== null && !isSameCell(cell, cellDirectory(own));
+function isOfOtherCell({ cell }: Snapshot, { SGE_ROOT: root, SGE_CELL: named }: NodeJS.ProcessEnv): boolean {
+  if (cell === undefined || !(root || named)) return false;
+  const own = namedCell({ SGE_ROOT: root || dirname(cell), SGE_CELL: named });
+  return own !== null && !isSameCell(cell, cellDirectory(own));
 }
 
 /** null: the site runs no server, or none for this cell. */

@@ -61,6 +61,14 @@ describe('the cell', () => {
 });
 
 describe('the cell that root believes', asRoot, () => {
+  it('is another of the same root where the environment names that, as for Grid Engine itself', () => {
+    const { root } = newRoot('none');
+    mkdirSync(join(root, 'second/common'), { recursive: true });
+    writeFileSync(join(root, 'second/common/bootstrap'), 'admin_user none\n');
+    const settings = { admin_user: '', cell: join(root, 'default') };
+    assert.equal(findCell({ SGE_CELL: 'second' }, settings, '/nowhere')?.cell, 'second');
+  });
+
   it("is root's", () => {
     const fake = newRoot('none');
     const cell = find(fake.root);

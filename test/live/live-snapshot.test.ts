@@ -48,13 +48,17 @@ describe('what a live command shows', () => {
     const [a, b] = [aCell(), aCell()];
     const answer = snapshotToJson({ ...anEmptySnapshot('site'), cell: a });
     const socket = await serveOnSocket(t, (_, response) => response.end(answer));
-    const sourceFor = async (directory: string): Promise<string> => {
-      const env = { HOME: temporaryDirectory(), SGE_ROOT: dirname(directory), SGE_CELL: basename(directory) };
-      return (await liveSnapshot(options(socket, fakeQmaster(healthy(() => [])), { env }))).source;
+    const sourceIn = async (env: NodeJS.ProcessEnv): Promise<string> => {
+      const given = { env: { HOME: temporaryDirectory(), ...env } };
+      return (await liveSnapshot(options(socket, fakeQmaster(healthy(() => [])), given))).source;
     };
+    const sourceFor = (directory: string): Promise<string> =>
+      sourceIn({ SGE_ROOT: dirname(directory), SGE_CELL: basename(directory) });
     const link = join(temporaryDirectory(), 'link');
     symlinkSync(a, link);
     assert.deepEqual([await sourceFor(a), await sourceFor(link), await sourceFor(b)], ['server', 'server', 'shared']);
+    symlinkSync(b, join(dirname(a), 'sibling'));
+    assert.equal(await sourceIn({ SGE_CELL: 'sibling' }), 'shared');
   });
 
   it('waits for the server to learn of jobs that wait, not for ever', async (t) => {
