@@ -94,6 +94,10 @@ export function tiles(items: readonly (readonly [name: string, value: Child])[])
   return html`<dl class="tiles">${shown}</dl>`;
 }
 
+/** In place of a list without rows: nothing matches, or this page lies behind the last one. */
+export const noRows = (page: number, none: string): Html =>
+  html`<p>${page === 1 ? none : `The list has no page ${page} any more.`}</p>`;
+
 /** Links to the pages before and after this one of a list. */
 export function paging(page: number, hasMore: boolean, linkOf: (page: number) => string): Html | null {
   if (page === 1 && !hasMore) return null;

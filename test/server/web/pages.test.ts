@@ -94,6 +94,12 @@ describe('every page', () => {
     assert.deepEqual(site.lines, []);
   });
 
+  it('names the types of the answers for programs that are no JSON', async (t) => {
+    const site = await startTestSite(t, { records: [] });
+    const text = textOf(await site.get('/v1'));
+    assert.match(text, /\/qstat\.xml \(application\/xml\) .* \/v1\/live the jobs/);
+  });
+
   it('shows a problem to people as a page, to programs as a document', async (t) => {
     const site = await startTestSite(t, { records: [] });
     const page = await site.get('/job/1', { Accept: 'text/html,*/*' });
@@ -559,6 +565,14 @@ describe('the page of the running cluster', () => {
     assert.match(chosen.text, /<input name="owner" value="alice,bob" \/>/);
     assert.match(chosen.text, /<a href="\/\?owner=alice%2Cbob&amp;shade=slots">stop<\/a>/);
     assert.match(chosen.text, /<a href="\/\?owner=alice%2Cbob&amp;shade=used&amp;reload=1">/);
+  });
+
+  it('says of a page behind the last one that it is none', async (t) => {
+    const site = await startTestSite(t, { records: [], snapshot: sampleSnapshot() });
+    const text = textOf(await site.get('/?jobs=9&hosts=9'));
+    assert.equal(text.split('The list has no page 9 any more.').length, 3);
+    assert.doesNotMatch(text, /No running job matches/);
+    assert.match(textOf(await site.get('/jobs?page=9')), /The list has no page 9 any more/);
   });
 
   it('says how old it is to who comes later, too', async (t) => {

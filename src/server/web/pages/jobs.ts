@@ -20,7 +20,7 @@ import { html, named, samePage, type Child, type Html } from '../html';
 import { section } from '../layout';
 import { askAccounting, pageRoute } from '../page';
 import { webScreen } from '../screen';
-import { paging, table, type WebColumn } from '../table';
+import { noRows, paging, table, type WebColumn } from '../table';
 import { jobLink } from './job-links';
 import { sumsOfJobs } from './job-sums';
 
@@ -171,7 +171,7 @@ export const jobsPage = pageRoute({
         ${section(
           'Jobs',
           shown.length === 0
-            ? html`<p>No job of this time matches.</p>`
+            ? noRows(page, 'No job of this time matches.')
             : jobsTable(toJobLines(shown, sort), asked, webScreen(asked.now)),
           paging(page, more, (other) => samePage('/jobs', asked.query, { page: other, all_sums: null })),
           records.length > 0 && page === MOST_PARTS

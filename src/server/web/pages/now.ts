@@ -24,7 +24,7 @@ import { html, linkTo, named, samePage, type Child, type Html } from '../html';
 import { choices, HTML_TYPE, section, type Page } from '../layout';
 import { pageAnswer, pageBody, RELOAD_SECONDS } from '../page';
 import { webScreen } from '../screen';
-import { paging, table } from '../table';
+import { noRows, paging, table } from '../table';
 
 const EACH = 100;
 const MOST_PARTS = 1000;
@@ -114,7 +114,7 @@ function jobsPart(jobs: readonly JobView[], { values, query }: Asked, screen: Sc
   return section(
     `${formatCount(jobs.length)} running jobs, those closest to their limit first`,
     shown.length === 0
-      ? html`<p>No running job matches.</p>`
+      ? noRows(values.jobs ?? 1, 'No running job matches.')
       : liveTable('Running jobs', JOBS_SHOWN, shown, jobCell, screen),
     paging(values.jobs ?? 1, more, (jobsPage) => samePage('/', query, { jobs: jobsPage })),
   );
@@ -131,7 +131,9 @@ function hostsPart(hosts: readonly HostView[], { values, query }: Asked, screen:
     section('All hosts', choices(shades), hostMap(hosts, shade), html`${totals}`),
     section(
       plural(hosts.length, 'host'),
-      liveTable('Hosts (used: the peak so far of the jobs there)', HOST_COLUMNS, shown, hostCell, screen),
+      shown.length === 0
+        ? noRows(values.hosts ?? 1, 'No host matches.')
+        : liveTable('Hosts (used: the peak so far of the jobs there)', HOST_COLUMNS, shown, hostCell, screen),
       paging(values.hosts ?? 1, more, (hostsPage) => samePage('/', query, { hosts: hostsPage })),
     ),
   ];
