@@ -31,7 +31,7 @@ export function queryName(description: string): Parameter<string> & { readonly i
     in: 'query',
     description,
     schema: { type: 'string', minLength: 1, maxLength: LONGEST_NAME },
-    expected: 'a name',
+    expected: `a name, at most ${LONGEST_NAME} characters long`,
     read: nameOf,
   };
 }
