@@ -19,17 +19,20 @@ export function cachedLookup<K, V>(
   now: () => number,
   { keepMs = KEEP_MS, keepNothingMs = KEEP_NOTHING_MS, nameOf = (key) => key }: Keeping<K> = {},
 ): (key: K) => Promise<V | null> {
-  const kept = new Map<unknown, { readonly until: () => number; readonly answer: Promise<V | null> }>();
+  const kept = new Map<unknown, { readonly holds: () => boolean; readonly answer: Promise<V | null> }>();
   return (key) => {
     const name = nameOf(key);
     const known = kept.get(name);
-    if (known !== undefined && now() < known.until()) return known.answer;
+    if (known?.holds() === true) return known.answer;
+    const since = now();
     let until = Infinity;
+    // Of a clock that was set back nobody knows how old an answer is.
+    const holds = (): boolean => since <= now() && now() < until;
     const answer = find(key);
     kept.delete(name);
-    kept.set(name, { until: () => until, answer });
+    kept.set(name, { holds, answer });
     for (const [oldest, one] of kept) {
-      if (now() < one.until() && kept.size <= MOST_KEPT) break;
+      if (one.holds() && kept.size <= MOST_KEPT) break;
       kept.delete(oldest);
     }
     answer.then(

@@ -65,4 +65,16 @@ describe('cachedLookup', () => {
       assert.equal(asked, expected);
     }
   });
+
+  it('asks again once the clock was set back', async () => {
+    let now = 3_600_000;
+    let asked = 0;
+    const lookUp = cachedLookup(
+      () => Promise.resolve(++asked),
+      () => now,
+    );
+    await lookUp('alice');
+    now = 0;
+    assert.equal(await lookUp('alice'), 2);
+  });
 });
