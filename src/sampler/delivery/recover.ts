@@ -132,7 +132,10 @@ function recoverOne(name: string, places: Places, store: NodeStore, settings: Se
   const run = firstOf(places, (directory) => directory.description());
   const epilogLeftCopies = places.some((directory) => directory.hasCopies());
   if (own !== null && (run === null || epilogLeftCopies || !shepherdLives(run))) {
-    store.finish(name, Date.parse(own.started_at ?? '') || nowMs, own, []);
+    // As saved while the job ran: what its end shows is in the copies.
+    const isUnfinished = own.status === 'lost' && epilogLeftCopies;
+    const record = isUnfinished && run !== null ? orphanRecord(places, run, own, settings, nowMs) : own;
+    store.finish(name, Date.parse(record.started_at ?? '') || nowMs, record, []);
     return removeTraces(name, places, settings);
   }
   if (run === null) {

@@ -292,6 +292,13 @@ describe('runs that nobody looks after', () => {
     assert.equal(record.samples, 40);
   });
 
+  it('with a record so far of their own are completed by the epilog’s copies', (t) => {
+    const node = newNode(t);
+    writePrivateRecord(node.leave(RUN, COPIES), saved(RUN, { status: 'lost' }), 1e6);
+    const record = recovered(node);
+    assert.deepEqual([record.status, record.exit_status, record.samples], ['finished', 3, 40]);
+  });
+
   it('with a record so far wait while their shepherd lives', (t) => {
     const node = newNode(t);
     const directory = node.leave(LIVING);
