@@ -125,9 +125,11 @@ export class Tick {
     const sweep = this.takeMarks(process, stat, status, at);
     const program = this.followProgram(process, stat, status);
     process.sleeps = stat.state === 'S';
-    if (process.shared && process.firstSeenMs !== this.atMs)
-      process.shared = this.job.isCountedElsewhere(process.pid, stat);
-    if (process.shared) return;
+    if (process.shared) {
+      // One that ended after it was read no longer shares anything either: it counts from its next reading on.
+      if (process.firstSeenMs !== this.atMs) process.shared = this.job.isCountedElsewhere(process.pid, stat);
+      return;
+    }
     const reading = this.takeMemory(process, status, program === 'new');
     const sample = this.takeSample(process, stat, status, program === 'new' ? null : reading);
     const whole = process.sleeps && !process.pending && program === 'same' && stat.threads === 1;

@@ -647,7 +647,19 @@ describe('images', () => {
     assert.deepEqual(pids(job.tick(0)), [ROOT, 101]);
     assert.deepEqual(pids(job.tick(1)), [ROOT, 101]);
     job.tree.remove(101);
-    assert.deepEqual(pids(job.tick(2)), [ROOT, 102]);
+    assert.deepEqual(pids(job.tick(2)), [ROOT]);
+    assert.deepEqual(pids(job.tick(3)), [ROOT, 102]);
+  });
+
+  it('of a vfork child that ends between its reading and the comparison are not counted twice', () => {
+    let shares = true;
+    const job = newJob({ sharesAddressSpace: () => shares });
+    job.tree.set(101, { ppid: ROOT, forked: true });
+    job.tick(0);
+    shares = false;
+    assert.deepEqual(pids(job.tick(1)), [ROOT]);
+    job.tree.remove(101);
+    assert.deepEqual(pids(job.tick(2)), [ROOT]);
   });
 
   it('wait like any fork where the kernel does not compare address spaces', () => {
