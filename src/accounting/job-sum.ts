@@ -302,11 +302,16 @@ function textOf(ms: number): string | null {
   return Number.isFinite(ms) ? new Date(ms).toISOString() : null;
 }
 
+/** When a record's run ended, or was last seen; null: nothing says when. */
+function lastSeen({ status, revision, started_at, ended_at, wallclock_seconds: elapsed }: JobRecord): number | null {
+  if (ended_at !== null) return Date.parse(ended_at);
+  if (status === 'running') return revision;
+  return started_at === null || elapsed === null ? null : Date.parse(started_at) + elapsed * 1000;
+}
+
 function spanSeconds(records: readonly JobRecord[]): number | null {
   const from = least(timesOf(records, 'started_at'));
-  const to = greatest(
-    records.map((record) => (record.ended_at === null ? record.revision : Date.parse(record.ended_at))),
-  );
+  const to = greatest(records.flatMap((record) => lastSeen(record) ?? []));
   return Number.isFinite(from) && to >= from ? (to - from) / 1000 : null;
 }
 

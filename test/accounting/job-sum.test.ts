@@ -245,6 +245,14 @@ describe('sumOfJob: slots, limits, load', () => {
     assert.equal(sum.wallclock_seconds, 20);
   });
 
+  it('does not take the time at which a lost run was found for its end', () => {
+    const found = { status: 'lost' as const, ended_at: null, wallclock_seconds: null, revision: T0 + 86_400_000 };
+    const master = told('n1', null, { fields: { ...granted(1, 1), ...found } });
+    const task = told('n2', peak(100, 110), { task: '1.n2', to: 40_000 });
+    assert.equal(sumOfJob([master, task]).wallclock_seconds, 40);
+    assert.equal(sumOfJob([master, { ...task, status: 'lost', ended_at: null }]).wallclock_seconds, 40);
+  });
+
   it('runs as long as its master does', () => {
     const running = told('n2', peak(1, 1), { task: '1.n2', to: null });
     const master = told('n1', peak(1, 1), { fields: granted(1, 1) });
