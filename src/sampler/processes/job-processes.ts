@@ -142,8 +142,8 @@ export class JobProcesses {
   }
 
   /**
-   * Whether another process counts the address space of this one: after vfork its parent, after clone(CLONE_VM) whoever
-   * runs the same program. That one may go first: this one counts from then on.
+   * Whether another process counts the address space of this one: after vfork its parent, after clone(CLONE_VM) any
+   * process of the same program. That one may go first: this one counts from then on.
    */
   isCountedElsewhere(pid: number, { ppid, image }: Stat): boolean {
     const shares = (other: JobProcess): boolean => this.rules.sharesAddressSpace(pid, other.pid) ?? false;
