@@ -1,5 +1,6 @@
-import { accessSync, constants } from 'node:fs';
+import { constants } from 'node:fs';
 import { join } from 'node:path';
+import { may } from '../base/file-state';
 import { homeDirectory } from '../base/user-name';
 import { isPostgresUrl } from '../record/postgres-url';
 import type { Settings } from '../record/settings';
@@ -19,24 +20,15 @@ interface StoreAccess {
   readonly tried?: boolean;
 }
 
-function isReadable(path: string): boolean {
-  try {
-    accessSync(path, constants.R_OK);
-    return true;
-  } catch {
-    return false;
-  }
-}
-
 /** The caller's own pgpass file; empty: there is none. */
 export function ownCredentials(): string {
   const own = process.env.PGPASSFILE ?? join(homeDirectory(process.env), '.pgpass');
-  return isReadable(own) ? own : '';
+  return may(own, constants.R_OK) ? own : '';
 }
 
 /** The site's credentials where the caller may read them, else the caller's own, else none. */
 function readersCredentials({ credentials = '' }: StoreAccess): string {
-  return credentials !== '' && isReadable(credentials) ? credentials : ownCredentials();
+  return credentials !== '' && may(credentials, constants.R_OK) ? credentials : ownCredentials();
 }
 
 /**

@@ -1,7 +1,8 @@
-import { accessSync, constants, existsSync } from 'node:fs';
+import { constants, existsSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { dirname } from 'node:path';
 import type { Command } from 'commander';
+import { may } from '../../base/file-state';
 import { reasonOf } from '../../base/user-error';
 import { warn as log } from '../../base/log';
 import { LimitedLog } from '../../base/log-limit';
@@ -77,12 +78,7 @@ function describeNightly({ done, open, skipped, mails, troubles, interrupted }: 
 /** Whether a run makes the accounting DB: it is not there, and its directory takes it. */
 function isToBeMade(accounting: string): boolean {
   if (!accounting.startsWith('/') || existsSync(accounting)) return false;
-  try {
-    accessSync(dirname(accounting), constants.W_OK | constants.X_OK);
-    return true;
-  } catch {
-    return false;
-  }
+  return may(dirname(accounting), constants.W_OK | constants.X_OK);
 }
 
 /** What a run would do now, without doing it; one line each. */

@@ -1,5 +1,6 @@
-import { accessSync, constants, existsSync } from 'node:fs';
+import { constants, existsSync } from 'node:fs';
 import { join } from 'node:path';
+import { may } from '../../base/file-state';
 import { strayCgroups } from '../../sampler/job/job-cgroups';
 import { readText } from '../../sources/files';
 import { JOBS_GROUP, V1_CONTROLLERS } from '../../sources/job/job-cgroup';
@@ -50,15 +51,6 @@ function hierarchies({ v2, v1 }: Hierarchies): Finding {
     ...(v1.length === 0 ? [] : [`version 1: ${words(v1)}`]),
   ];
   return says.length === 0 ? note('hierarchies', 'none in /sys/fs/cgroup') : ok('hierarchies', says.join('; '));
-}
-
-function canWrite(path: string): boolean {
-  try {
-    accessSync(path, constants.W_OK);
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 /** Why the prolog can't make groups of its own; null: it can. */
@@ -116,7 +108,11 @@ interface CgroupPlace {
 /** Which hierarchies there are, and whether jobs can have groups of their own. */
 export function checkCgroups(
   asking: Asking,
-  { root, procRoot, writable }: CgroupPlace = { root: '/sys/fs/cgroup', procRoot: '/proc', writable: canWrite },
+  { root, procRoot, writable }: CgroupPlace = {
+    root: '/sys/fs/cgroup',
+    procRoot: '/proc',
+    writable: (path) => may(path, constants.W_OK),
+  },
 ): { readonly findings: readonly Finding[]; readonly cgroup: SourceState } {
   const mounted = readHierarchies(root);
   const memory = memoryTop(mounted, root);

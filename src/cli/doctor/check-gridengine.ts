@@ -1,6 +1,7 @@
-import { accessSync, constants, existsSync } from 'node:fs';
+import { constants, existsSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
+import { may } from '../../base/file-state';
 import { reasonOf } from '../../base/user-error';
 import { configurationValue, isNone } from '../../gridengine/configuration';
 import { askDialect } from '../../gridengine/ask-dialect';
@@ -165,15 +166,6 @@ function checkPrivilege(places: readonly HookPlace[], detected: DetectedDialect)
   ];
 }
 
-function canStart(path: string): boolean {
-  try {
-    accessSync(path, constants.X_OK);
-    return true;
-  } catch {
-    return false;
-  }
-}
-
 /** Our own path on this host, if jobs run here. */
 function checkHere(site: Site, places: readonly HookPlace[], state: NodeState): Finding[] {
   const me = ownName(site.execHosts);
@@ -191,7 +183,7 @@ function checkHere(site: Site, places: readonly HookPlace[], state: NodeState): 
       ),
     ];
   const envs = new Set(places.flatMap(({ ours }) => ours?.env ?? []));
-  const unusable = [...envs].filter((path) => !canStart(path));
+  const unusable = [...envs].filter((path) => !may(path, constants.X_OK));
   if (unusable.length > 0)
     return [
       problem(

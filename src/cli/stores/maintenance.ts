@@ -1,5 +1,6 @@
-import { accessSync, constants, existsSync } from 'node:fs';
+import { constants, existsSync } from 'node:fs';
 import { dirname } from 'node:path';
+import { may } from '../../base/file-state';
 import type { HistoryStore, LongWork } from '../../accounting/history-store';
 import { openHistory } from '../../accounting/open-store';
 import type { Ownership } from '../../base/set-owner';
@@ -12,12 +13,7 @@ import { madeOwnStorePath } from './stores';
 /** Whether the caller may write an accounting DB, which may still have to be made. */
 function mayWrite(accounting: string): boolean {
   if (isPostgresUrl(accounting)) return true;
-  try {
-    accessSync(existsSync(accounting) ? accounting : dirname(accounting), constants.W_OK);
-    return true;
-  } catch {
-    return false;
-  }
+  return may(existsSync(accounting) ? accounting : dirname(accounting), constants.W_OK);
 }
 
 /**

@@ -1,5 +1,6 @@
-import { accessSync, constants, statSync } from 'node:fs';
+import { constants, statSync } from 'node:fs';
 import { dirname } from 'node:path';
+import { may } from '../../../base/file-state';
 import { userName } from '../../../base/user-name';
 
 /** Who is kept from a store by permissions, at which file or directory, and what to change there. */
@@ -9,15 +10,6 @@ export interface Denial {
 }
 
 export type StoreUse = 'read' | 'write';
-
-function may(path: string, mode: number): boolean {
-  try {
-    accessSync(path, mode);
-    return true;
-  } catch {
-    return false;
-  }
-}
 
 /** Directories above a path, the root first. */
 function above(path: string): readonly string[] {
