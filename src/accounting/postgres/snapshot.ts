@@ -1,4 +1,4 @@
-import { DAY_MS, HOUR_MS } from '../../base/units';
+import { HOUR_MS } from '../../base/units';
 import { countedAt, factsOf, JOB_SPAN_MS, type Facts } from '../../record/facts';
 import { asStored, type StoredRecord } from '../../record/merge';
 import type { JobRecord } from '../../record/record';
@@ -178,8 +178,8 @@ export class Snapshot {
 
   private async findUnsettled({ until, owner }: UnsettledQuery): Promise<Unsettled> {
     const parameters = new Parameters();
-    // The accounts of a run count within a day of each other.
-    const parts = [`i.counted_at < ${parameters.put(Math.ceil(until + DAY_MS))}::bigint`];
+    // A later account says what an earlier one of its job counts for.
+    const parts = [`i.counted_at < ${parameters.put(Math.ceil(until + JOB_SPAN_MS))}::bigint`];
     if (owner !== undefined) parts.push(`(i.owner = ${parameters.put(owner)} OR i.owner IS NULL)`);
     const { waiting, held } = await this.load(parts.join(' AND '), parameters);
     const stored = new Set([...held.all()].map((one) => jobOf(one.stored.record)));

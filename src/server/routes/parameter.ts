@@ -20,7 +20,8 @@ export type Values<P extends Parameters> = { readonly [Name in keyof P]: Read<P[
 /** What of a query may be left out; a path has all its parts. */
 type Read<P> = P extends Parameter<infer T> ? (P extends { readonly in: 'path' } ? T : T | undefined) : never;
 
-const LONGEST_NAME = 512;
+/** A list of a hundred host names has room. */
+const LONGEST_NAME = 4096;
 
 function nameOf(text: string): string | null {
   return text !== '' && text.length <= LONGEST_NAME ? text : null;

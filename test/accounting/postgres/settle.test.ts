@@ -154,6 +154,23 @@ describe('the inbox', { skip: noPostgres }, () => {
     assert.deepEqual(await found(), [2, 1, 2]);
   });
 
+  it('says what a job is that ended earlier, however much later its own account is of', async (t) => {
+    const name = await server.database();
+    const [hooks, store] = [openPostgresStore(server.url(name)), openPostgresHistory(server.url(name))];
+    t.after(() => Promise.all([hooks, store].map((one) => one.close())));
+    const parallel = { pe: 'mpi', slots: 4, host_slots: 4, job_name: 'wave' } as const;
+    // The master on the task's own host runs on for days.
+    await store.merge([job(1, T0, { ...parallel, pe_task_id: '1.node1', run_id: 'ab.1.2', job_name: null })]);
+    await hooks.merge([job(1, T0 + 5 * DAY, { ...parallel, run_id: 'ab.1.1' })]);
+    const facts = async (): Promise<readonly unknown[]> => {
+      const { totals, groups } = await store.summary({ since: T0 - DAY, until: T0 + DAY, by: 'job_name' });
+      return [totals.slot_seconds, groups.map(({ key }) => key)];
+    };
+    assert.deepEqual(await facts(), [0, ['wave']]);
+    await store.settle();
+    assert.deepEqual(await facts(), [0, ['wave']]);
+  });
+
   it('takes nothing from other jobs, whatever an account says that only Grid Engine knows', async (t) => {
     const name = await server.database();
     const [hooks, store] = [openPostgresStore(server.url(name)), openPostgresHistory(server.url(name))];
