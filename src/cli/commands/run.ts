@@ -14,7 +14,7 @@ import { renderJson } from '../../report/records/json';
 import { type CommandContext, type GlobalOptions, CommandError, EXIT, usageError } from '../command';
 import { outputFormat, screenOf, warn, type OutputFormat } from '../output';
 import { ownState } from '../run/private-state';
-import { runJob, written, type Subject } from '../run/run-job';
+import { runJob, untilDelivered, written, type Subject } from '../run/run-job';
 import { openRowStream } from '../run/stream-rows';
 import { ownStorePath } from '../stores/stores';
 import type { Terminal } from '../terminal';
@@ -165,5 +165,7 @@ async function runAndReport(words: readonly string[], options: RunOptions, termi
   const text = render(record, await loadRules(settings?.rules_file ?? ''), options, terminal);
   if (options.report === undefined) process.stderr.write(text);
   else writeReport(options.report, text, terminal);
+  // The record is kept, whether it arrives now or later.
+  await untilDelivered(state).catch(() => undefined);
   return exitStatus;
 }

@@ -33,6 +33,7 @@ interface RunOutcome {
 const ARMED_WITHIN_MS = 5000;
 const LISTENING_WITHIN_MS = 2000;
 const COMMITTED_WITHIN_MS = 15_000;
+const DELIVERED_WITHIN_MS = 2000;
 
 async function until(condition: () => boolean, withinMs: number): Promise<boolean> {
   const deadline = monotonicMs() + withinMs;
@@ -232,6 +233,16 @@ function storedRecord(state: PrivateState, run: RunDescription): JobRecord | nul
   try {
     const stored = store.job(runDirectoryName(run));
     return stored?.finished === true ? recordOrNull(stored.record) : null;
+  } finally {
+    store.close();
+  }
+}
+
+/** Resolves when the next command finds the run's record in the user's own accounting DB, or when that takes too long. */
+export async function untilDelivered(state: PrivateState): Promise<void> {
+  const store = new NodeStore(state.directory);
+  try {
+    await until(() => store.outboxState(0).waiting === 0, DELIVERED_WITHIN_MS);
   } finally {
     store.close();
   }
