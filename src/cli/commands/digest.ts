@@ -43,7 +43,9 @@ function unusable(directory: string, error: unknown): CommandError {
   const why =
     code === 'ENOENT'
       ? 'is not on this host; the nightly job may run on another one: try there'
-      : `can't be used: ${message}; it must be root's, with mode 1777`;
+      : code === 'ENOSPC' || code === 'EDQUOT'
+        ? `has no room for your choice: ${message}; make room there`
+        : `can't be used: ${message}; it must be root's, with mode 1777`;
   return new CommandError(`digest_dir ${directory} ${why}, or ask an admin`, EXIT.unavailable, { cause: error });
 }
 

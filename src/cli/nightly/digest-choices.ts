@@ -10,6 +10,7 @@ import {
   openSync,
   readSync,
   renameSync,
+  rmSync,
   writeFileSync,
   type Dir,
 } from 'node:fs';
@@ -128,6 +129,10 @@ export function writeChoice(directory: string, choice: DigestChoice, also: reado
     // The nightly job reads it as another user, whatever the umask.
     fchmodSync(descriptor, 0o644);
     writeFileSync(descriptor, `${[choice, ...also].join(' ')}\n`);
+  } catch (error) {
+    // An empty file says nothing, and the newest few are read.
+    rmSync(path, { force: true });
+    throw error;
   } finally {
     closeSync(descriptor);
   }

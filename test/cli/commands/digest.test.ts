@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
-import { readdirSync, writeFileSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { runProgram } from '../../../src/cli/program';
@@ -62,5 +63,26 @@ describe('digest', () => {
     assert.equal(elsewhere.status, 3);
     assert.match(elsewhere.terminal.warnings(), /digest_dir \/nonexistent\/digest is not on this host/);
     assert.equal((await site('all')('maybe')).status, 2);
+  });
+
+  it('on a full disk says so, and keeps what was said before, however often it is tried', async (t) => {
+    const directory = temporaryDirectory();
+    if (spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=64k', 'tmpfs', directory]).status !== 0) {
+      t.skip("tmpfs can't be mounted here");
+      return;
+    }
+    t.after(() => spawnSync('umount', [directory]));
+    const run = site('all', directory);
+    await run('off');
+    const fill = join(directory, 'fill');
+    assert.throws(() => writeFileSync(fill, Buffer.alloc(1024 * 1024)), /ENOSPC/);
+    for (let tries = 0; tries < 20; tries++) {
+      const { status, terminal } = await run('off', '--each-job');
+      assert.equal(status, 3);
+      assert.match(terminal.warnings(), /has no room for your choice: ENOSPC.*; make room there, or ask an admin/);
+    }
+    rmSync(fill);
+    assert.match((await run()).terminal.output(), /^no digest: you declined it/);
+    assert.equal(readdirSync(directory).length, 1);
   });
 });
