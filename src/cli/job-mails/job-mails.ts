@@ -89,9 +89,9 @@ export class JobMails {
     if (facts !== null) this.parts.asked.look(facts, this.parts.now().getTime());
     const choices = await this.parts.choices();
     const round: Round = { mailer: null, sent: 0, isStopped: false };
-    this.#days = Array.from({ length: REMEMBERED_DAYS + 1 }, (_, ago) => this.#day(ago)).filter(
-      (day) => this.parts.ledger.begunBy(day) !== null,
-    );
+    const oldest = this.#day(REMEMBERED_DAYS);
+    // Of days to come, too: the clock may have been set back since.
+    this.#days = this.parts.ledger.days().filter((day) => day >= oldest);
     let wantsPending = false;
     try {
       for (const risk of facts?.risks ?? [])
@@ -102,7 +102,7 @@ export class JobMails {
     } finally {
       round.mailer?.close();
     }
-    this.parts.ledger.forgetBefore(this.#day(REMEMBERED_DAYS), { unsettled: true });
+    this.parts.ledger.forgetBefore(oldest, { unsettled: true });
     return { sent: round.sent, wantsPending };
   }
 

@@ -43,6 +43,8 @@ export interface Ledger {
   readonly release: (day: string, mail: MailName) => void;
   /** What became of a mail so far; 'open': nothing. */
   readonly stateOf: (day: string, mail: MailName) => MailState;
+  /** Of which it knows anything. */
+  readonly days: () => readonly string[];
   /** Forgets the mails of settled nights before that day; `unsettled`: of others, too. */
   readonly forgetBefore: (day: string, which?: { readonly unsettled: boolean }) => void;
   readonly close: () => void;
@@ -235,8 +237,10 @@ export function openLedger(directory: string, who: string, warn: (line: string) 
       syncDirectory(join(directory, day));
     });
   };
+  const days = (): readonly string[] => readdirSync(directory).filter((name) => DAY.test(name));
   return {
     ...looking,
+    days,
     begin: (day, by) => {
       write(day, { state: 'begun', by });
     },
@@ -267,8 +271,8 @@ export function openLedger(directory: string, who: string, warn: (line: string) 
       syncDirectory(join(directory, day));
     },
     forgetBefore: (limit, { unsettled } = { unsettled: false }) => {
-      for (const day of readdirSync(directory)) {
-        if (!DAY.test(day) || day >= limit || (!unsettled && looking.night(day) === null)) continue;
+      for (const day of days()) {
+        if (day >= limit || (!unsettled && looking.night(day) === null)) continue;
         for (const name of readdirSync(join(directory, day)))
           if (/\.(?:claim|outcome)$/.test(name)) rmSync(join(directory, day, name), { force: true });
       }

@@ -255,6 +255,12 @@ describe('mails on jobs that have ended', () => {
     assert.deepEqual(subjects(), ['Array job 4711 (sim): 3 tasks ended']);
   });
 
+  it('go once, although the clock was ahead of time when they went', async (t) => {
+    const { begin } = await site(t, [ended()]);
+    assert.equal((await begin({ bob: EACH_JOB }, () => NOW + 15 * HOUR).round(null)).sent, 1);
+    assert.equal((await begin({ bob: EACH_JOB }).round(null)).sent, 0);
+  });
+
   it('are forgotten a day after their job was last seen', async (t) => {
     const { begin, store } = await site(t, []);
     let now = NOW;
