@@ -1,9 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { DAY_MS } from '../../base/units';
 import { groupBy } from '../../base/group-by';
+import { logChanges } from '../../base/log';
 import { reasonOf } from '../../base/user-error';
 import { replaceFile } from '../../base/replace-file';
-import { check, list, number, object, string, type ValueOf } from '../../base/shape';
+import { checkJson, list, number, object, string, type ValueOf } from '../../base/shape';
 import type { ClusterFacts } from './cluster-facts';
 
 const askedJob = object({ cluster: string, job: number(1), owner: string, since: number() });
@@ -26,12 +27,14 @@ export class AskedJobs {
   private begin: number | null = null;
   /** The file has not all of it. */
   private isChanged = false;
+  private readonly problem: (problem: string | null) => void;
 
-  /** `warn` is called where the file can't be written. */
+  /** `warn` is called where the file can't be read or written, and when it can again. */
   constructor(
     private readonly path: string,
     private readonly warn: (line: string) => void,
   ) {
+    this.problem = logChanges(warn, `${path} is written again`);
     for (const jobs of groupBy(this.read(), ({ owner }) => owner).values())
       for (const job of jobs.slice(0, MOST_OF_OWNER)) this.jobs.set(askedName(job.cluster, job.job), job);
   }
@@ -73,19 +76,28 @@ export class AskedJobs {
 
   private read(): readonly AskedJob[] {
     try {
-      const found = check(asked, JSON.parse(readFileSync(this.path, 'utf8')), this.path);
-      return found.ok ? found.value : [];
-    } catch {
-      return [];
+      const found = checkJson(asked, readFileSync(this.path, 'utf8'), this.path);
+      if (found.ok) return found.value;
+      this.lost(found.error);
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'ENOENT') this.lost(`${this.path}: ${reasonOf(error)}`);
     }
+    return [];
   }
 
+  private lost(problem: string): void {
+    this.isChanged = true;
+    this.warn(`${problem}: jobs that asked for a mail and have ended meanwhile are forgotten`);
+  }
+
+  /** Where that fails the next look tries again. */
   private write(): void {
-    this.isChanged = false;
     try {
       replaceFile(this.path, JSON.stringify(this.all()), 0o600);
+      this.isChanged = false;
+      this.problem(null);
     } catch (error) {
-      this.warn(`${this.path}: ${reasonOf(error)}: jobs that asked for a mail are forgotten when the server ends`);
+      this.problem(`${this.path}: ${reasonOf(error)}: jobs that asked for a mail are forgotten when the server ends`);
     }
   }
 }

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { writeFileSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { AskedJobs } from '../../../src/cli/job-mails/asked-jobs';
@@ -55,16 +55,40 @@ describe('jobs that ask for a mail', () => {
   });
 
   it('are written once in a round, however many mails have gone', () => {
-    const path = join(temporaryDirectory(), 'missing', 'asked.json');
+    const path = join(temporaryDirectory(), 'asked.json');
+    const asked = new AskedJobs(path, failed);
+    asked.look(facts(jobsOf('bob', 100)), NOW);
+    for (const { job } of jobsOf('bob', 50)) asked.forget('main', job);
+    assert.equal(new AskedJobs(path, failed).all().length, 100);
+    asked.look(facts([]), NOW);
+    assert.equal(new AskedJobs(path, failed).all().length, 50);
+  });
+
+  it('are told once where their file takes nothing, and written when it does', () => {
+    const directory = join(temporaryDirectory(), 'missing');
+    const path = join(directory, 'asked.json');
     const warnings: string[] = [];
     const asked = new AskedJobs(path, (line) => warnings.push(line));
     asked.look(facts(jobsOf('bob', 100)), NOW);
+    asked.look(facts([]), NOW);
     assert.equal(warnings.length, 1);
-    for (const { job } of jobsOf('bob', 50)) asked.forget('main', job);
+    assert.match(warnings[0] ?? '', /asked\.json: ENOENT.*: jobs that asked for a mail are forgotten when/);
+    mkdirSync(directory);
     asked.look(facts([]), NOW);
-    assert.equal(warnings.length, 2);
+    assert.equal(new AskedJobs(path, failed).all().length, 100);
+    assert.deepEqual(warnings.slice(1), [`${path} is written again`]);
+  });
+
+  it('that a damaged file has lost are told, once', () => {
+    const path = join(temporaryDirectory(), 'asked.json');
+    writeFileSync(path, '[{"cluster":"main","job":4711,"own');
+    const warnings: string[] = [];
+    const asked = new AskedJobs(path, (line) => warnings.push(line));
+    assert.match(
+      warnings[0] ?? '',
+      /asked\.json is not JSON: jobs that asked for a mail and have ended meanwhile are forgotten/,
+    );
     asked.look(facts([]), NOW);
-    assert.equal(warnings.length, 2);
-    assert.equal(asked.all().length, 50);
+    assert.deepEqual(new AskedJobs(path, failed).all(), []);
   });
 });
