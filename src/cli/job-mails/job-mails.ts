@@ -34,6 +34,8 @@ const MOST_AN_HOUR: Readonly<Record<Kind, number>> = { job: 30, risk: 5 };
 const LOOK_BACK_MS = 24 * HOUR_MS;
 /** The server's and those of execution hosts. */
 const CLOCKS_APART_MS = 60_000;
+/** Records, and Grid Engine's lines, come after qmaster has forgotten their job. */
+const RECORDS_COME_MS = 60_000;
 /** The ledger remembers mails this long; a job may be at risk as long. */
 const REMEMBERED_DAYS = 30;
 const MOST_KNOWN = 100_000;
@@ -76,6 +78,9 @@ export class JobMails {
   readonly #gone = new Set<string>();
   /** When the last mails to an owner were tried (ms). */
   readonly #times = new Map<string, readonly number[]>();
+  /** When jobs of which more might have come were first seen to be over (ms): in this round, and in the last. */
+  #over = new Map<string, number>();
+  #overBefore: ReadonlyMap<string, number> = this.#over;
   /** Those of which the ledger knows mails. */
   #days: readonly string[] = [];
 
@@ -92,6 +97,8 @@ export class JobMails {
     const oldest = this.#day(REMEMBERED_DAYS);
     // Of days to come, too: the clock may have been set back since.
     this.#days = this.parts.ledger.days().filter((day) => day >= oldest);
+    this.#overBefore = this.#over;
+    this.#over = new Map();
     let wantsPending = false;
     try {
       for (const risk of facts?.risks ?? [])
@@ -124,8 +131,9 @@ export class JobMails {
     for (const job of await endedJobs(owner, Math.max(since, at - LOOK_BACK_MS), at, reader)) {
       if (jobs?.has(askedName(job.cluster, job.job)) === false) continue;
       const state = stateOfJob(job, facts, at);
-      if (state === 'open' || (state === 'ask' && wantsPending)) continue;
       const what = `${job.cluster} ${job.job} ${job.submittedAt}`;
+      const isWhole = !job.mayGoOn || this.#isWhole(what, state, at);
+      if (state === 'open' || (state === 'ask' && wantsPending)) continue;
       const mail: MailName = { kind: 'job', to: `${owner} ${what}` };
       if (!this.#isKnownGone(mail) && this.#mustWait(round, 'job', owner)) continue;
       if (this.#isGone(mail)) {
@@ -133,13 +141,21 @@ export class JobMails {
         continue;
       }
       wantsPending ||= state === 'ask';
-      if (state !== 'over') continue;
+      if (state !== 'over' || !isWhole) continue;
       await this.#send(round, { kind: 'job', owner, what }, () =>
         endedMail(job, reader, { dialect: settings.grid_engine, stop, now: now() }),
       );
       if (this.#isGone(mail)) asked.forget(job.cluster, job.job);
     }
     return wantsPending;
+  }
+
+  /** Whether all records of a job have come of which more might; to be asked in every round. */
+  #isWhole(what: string, state: ReturnType<typeof stateOfJob>, at: number): boolean {
+    const since = state === 'open' ? undefined : (this.#overBefore.get(what) ?? (state === 'over' ? at : undefined));
+    if (since === undefined) return false;
+    this.#over.set(what, Math.min(since, at));
+    return at - since >= RECORDS_COME_MS;
   }
 
   #warn(round: Round, cluster: string, risk: RiskFact): Promise<void> {
