@@ -55,10 +55,15 @@ const isLately = ({ ended_at: ended }: JobRecord, now: Date): boolean =>
 /** Only Grid Engine's line is known, and what was sampled, which would decide, may still come. */
 const isOnItsWay = (record: JobRecord, now: Date): boolean => record.status === 'unsampled' && isLately(record, now);
 
+/** Another run follows, of which nothing is known yet: Grid Engine rescheduled or migrated the job, or is asked to. */
+const runsAgain = ({ failed, exit_status: status }: JobRecord): boolean =>
+  failed === null ? status === 99 : failed === 24 || failed === 25;
+
 /** It runs, or one of both accounts of its end, the sampler's and Grid Engine's line, may still come. */
 function isOpen({ run, why }: Ended, now: Date): boolean {
   const records = recordsOf(run);
-  if (records.some((record) => record.status === 'running' || isOnItsWay(record, now))) return true;
+  if (records.some((record) => record.status === 'running' || runsAgain(record) || isOnItsWay(record, now)))
+    return true;
   if (why === null) return !records.some((record) => succeeded(record) === true);
   const isLineMissing = records.every((record) => record.grid_engine === null && isLately(record, now));
   return why.causes.length === 0 && isLineMissing;

@@ -74,6 +74,12 @@ describe('qmemacct job --retry', () => {
     assert.match(shown([{ ...killedAtLimit, task_id: 1 }, open], true).output, /"ended_by_memory":null,"request":null/);
   });
 
+  it('is 4 of a job that was rescheduled, until its last run is known', () => {
+    for (const again of [{ failed: 25, exit_status: 99 }, { failed: 24 }, { failed: null, exit_status: 99 }])
+      assert.deepEqual([shown([{ ...ordinary, ...again }]).status, again], [4, again]);
+    assert.equal(shown([{ ...ordinary, failed: 0, exit_status: 99 }]).status, 1, 'where rescheduling is forbidden');
+  });
+
   it('waits a minute for what was sampled where Grid Engine alone has said how it ended', () => {
     const failed = { ...unsampled, exit_status: 1, h_vmem: null };
     const secondsLater = (seconds: number): number => {
