@@ -40,7 +40,8 @@ async function send(): Promise<void> {
   try {
     // Beside the nightly job's, which keeps its own to itself while it works.
     const directory = join(ledgerDirectory(settings), '..', 'job-mails');
-    ledger = openLedger(directory, `${host} ${process.pid} ${new Date().toISOString()}`, log);
+    const who = `${host} ${process.pid} ${new Date().toISOString()}`;
+    ledger = openLedger(directory, who, log, 'another server sends them');
     reader = await openReader(settings.accounting, { credentials: settings.accounting_credentials });
     const mails = new JobMails({
       settings,

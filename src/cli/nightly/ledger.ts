@@ -174,7 +174,7 @@ function holderOf(path: string): string {
 }
 
 /** Takes the lock of the ledger; `warn` is called where the file system has no locks. Throws CommandError. */
-function takeLock(path: string, who: string, warn: (line: string) => void): number {
+function takeLock(path: string, who: string, warn: (line: string) => void, other: string): number {
   const lock = openSync(path, 'a+', 0o600);
   let mine: boolean;
   try {
@@ -186,7 +186,7 @@ function takeLock(path: string, who: string, warn: (line: string) => void): numb
   if (!mine) {
     const holder = holderOf(path);
     closeSync(lock);
-    throw unavailable(path, `another nightly job is running${holder}; this one does nothing`);
+    throw unavailable(path, `${other}${holder}; this one does nothing`);
   }
   try {
     // In place: the lock is on this very file.
@@ -222,11 +222,19 @@ export function readLedger(directory: string): Pick<Ledger, 'night' | 'begunBy' 
   };
 }
 
-/** Opens the ledger, makes it where there is none, and keeps everybody else out. Throws CommandError. */
-export function openLedger(directory: string, who: string, warn: (line: string) => void): Ledger {
+/**
+ * Opens the ledger, makes it where there is none, and keeps everybody else out; `other`: what one is told who is kept out.
+ * Throws CommandError.
+ */
+export function openLedger(
+  directory: string,
+  who: string,
+  warn: (line: string) => void,
+  other = 'another nightly job is running',
+): Ledger {
   writing(directory, () => makeOwn(directory));
   requireOwn(directory);
-  const lock = writing(directory, () => takeLock(join(directory, 'lock'), who, warn));
+  const lock = writing(directory, () => takeLock(join(directory, 'lock'), who, warn, other));
   const looking = readLedger(directory);
   /** A night whose turn has come once does not become one that was only asked for. */
   const write = (day: string, night: { readonly state: string; readonly by: Turn }): void => {

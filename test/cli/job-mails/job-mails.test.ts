@@ -20,6 +20,7 @@ import { ordinary } from '../../report/sample-records';
 import { temporaryDirectory } from '../../support/temporary-directory';
 import { mailSink, type MailSink } from '../mail/mail-sink';
 import { startServing } from '../../support/qmemacct';
+import { until } from '../../support/until';
 
 const NOW = Date.parse('2026-11-20T12:00:00Z');
 const MINUTE = 60_000;
@@ -312,6 +313,11 @@ describe('mails on jobs that have ended', () => {
     });
     const { child, said } = await startServing(t, join(directory, 'qmemacct.toml'));
     await arrived;
+    const second = lines.map((line) => line.replace('serve.sock', 'second.sock'));
+    writeFileSync(join(directory, 'second.toml'), `${second.join('\n')}\n`);
+    const other = await startServing(t, join(directory, 'second.toml'));
+    const kept = /mails about jobs can't be sent, .*\/job-mails\/lock: another server sends them \(\S+ \d+ /;
+    await until(() => kept.test(other.said()), `why the second server sends none: ${other.said()}`);
     child.kill('SIGTERM');
     await new Promise((resolve) => child.once('exit', resolve));
     assert.deepEqual(
