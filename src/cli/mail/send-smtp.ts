@@ -25,10 +25,12 @@ interface SmtpFault extends Error {
 
 const TLS_FAULT = /certificate|self-signed|self signed|altname|CERT_/i;
 
-function fixOf(fault: SmtpFault, { secure }: SmtpServer): string {
+function fixOf(fault: SmtpFault, { secure, user }: SmtpServer): string {
   const { code, message } = fault;
   if (TLS_FAULT.test(message))
     return `; trust its certificate with ?ca=FILE behind mail_server, or do without with ?tls=unverified${secure ? '' : ' or ?tls=off'}`;
+  if (code === 'ETLS' && user === '')
+    return '; it offers STARTTLS and did not take it: ?tls=off behind mail_server does without';
   if (code === 'ETLS')
     return '; a password goes over TLS only, and this server did not take STARTTLS: try smtps://, or ?tls=off behind mail_server';
   if (code === 'EAUTH') return '; look at the user in mail_server and at the file of mail_credentials';

@@ -108,6 +108,13 @@ describe('SMTP', () => {
     }
   });
 
+  it('says how to do without a STARTTLS that is offered and fails', async (t) => {
+    const port = await scriptedServer(t, ['220 x', '250-x\r\n250 STARTTLS', '454 TLS not available']);
+    const { failure: kind, message: said } = await failure(sendBySmtp(server(port), null, message, patience));
+    assert.equal(kind, 'unreachable');
+    assert.match(said, /454 TLS not available; it offers STARTTLS and did not take it: \?tls=off behind/);
+  });
+
   it('sends a password over TLS only', async (t) => {
     const tls = await mailSink(t, { disabledCommands: [] });
     const asBob = (port: number, more: Partial<SmtpServer> = {}) =>
