@@ -15,6 +15,7 @@ import {
   type Dir,
 } from 'node:fs';
 import { join } from 'node:path';
+import { UserError } from '../../base/user-error';
 
 /**
  * Who wants a digest and who doesn't: files in a directory that everybody may write to (root's, 1777), each named
@@ -139,7 +140,10 @@ export function writeChoice(directory: string, choice: DigestChoice, also: reado
   if (own !== undefined) renameSync(path, own);
 }
 
-/** What users have said, as far as it is wanted, by their names. Rejects where the directory can't be read. */
+/**
+ * What users have said, as far as it is wanted, by their names. Rejects where the directory can't be read, or the name
+ * service can't be asked.
+ */
 export async function choicesByName(
   directory: string,
   isWanted: (said: UserChoice) => boolean = () => true,
@@ -151,16 +155,24 @@ export async function choicesByName(
 
 const AT_ONCE = 200;
 const PATIENCE_MS = 20_000;
+const GETENT = '/usr/bin/getent';
+/** Status of a getent that did not find all of them; it prints the others. */
+const SOME_UNKNOWN = 2;
 
 function getent(uids: readonly number[]): Promise<string> {
-  return new Promise((resolve) => {
+  return new Promise((resolve, reject) => {
     const options = { timeout: PATIENCE_MS, encoding: 'utf8', env: { PATH: '/usr/bin:/bin', LC_ALL: 'C' } } as const;
-    // Its status says that some were not found; the others are printed all the same.
-    execFile('/usr/bin/getent', ['passwd', ...uids.map(String)], options, (_error, stdout) => resolve(stdout));
+    execFile(GETENT, ['passwd', ...uids.map(String)], options, (error, stdout) => {
+      if (error === null || error.code === SOME_UNKNOWN) resolve(stdout);
+      else {
+        const why = error.killed === true ? `no answer within ${PATIENCE_MS / 1000} s` : String(error.code);
+        reject(new UserError(`${GETENT} can't say whose choices these are (${why})`, { cause: error }));
+      }
+    });
   });
 }
 
-/** Names of users, as the name service has them; who is not found is left out. */
+/** Names of users, as the name service has them; who is not found is left out. Rejects where it can't be asked. */
 export async function namesOf(uids: readonly number[]): Promise<ReadonlyMap<number, string>> {
   const names = new Map<number, string>();
   for (let at = 0; at < uids.length; at += AT_ONCE)

@@ -107,4 +107,18 @@ describe('choices about digests', () => {
     assert.deepEqual([...names], [[0, 'root']]);
     assert.equal((await namesOf([])).size, 0);
   });
+
+  it('are not passed over where the name service can’t be asked', { skip: uid !== 0 && 'needs root' }, (t) => {
+    const directory = temporaryDirectory();
+    writeChoice(directory, 'off');
+    const broken = join(temporaryDirectory(), 'getent');
+    writeFileSync(broken, '#!/bin/sh\nexit 1\n', { mode: 0o755 });
+    const ask = `require(process.argv[1]).choicesByName(process.argv[2]).catch((error) => console.log(error.message))`;
+    const script = `mount --bind "$1" /usr/bin/getent || exit 77; exec "$2" -e '${ask}' "$3" "$4"`;
+    const choices = require.resolve('../../../src/cli/nightly/digest-choices');
+    const words = ['-m', 'sh', '-c', script, 'sh', broken, process.execPath, choices, directory];
+    const { status, stdout } = spawnSync('unshare', words, { encoding: 'utf8' });
+    if (status !== 0) t.skip('nothing can be mounted over getent here');
+    else assert.equal(stdout, "/usr/bin/getent can't say whose choices these are (1)\n");
+  });
 });
