@@ -13,6 +13,8 @@ export interface MetricSeries {
 export interface Readable {
   readonly at: readonly number[];
   readonly values: readonly number[];
+  /** Each value counts from this time to its own. */
+  readonly since: readonly number[];
 }
 
 /** A counter's rate over each interval, at the interval's end; nothing for the one in which it began anew. */
@@ -22,11 +24,16 @@ function toRate({ at, values }: MetricSeries): Readable {
     const seconds = ((at[index] ?? 0) - (at[index - 1] ?? 0)) / 1000;
     return before === undefined || value < before || seconds <= 0 ? [] : [{ index, rate: (value - before) / seconds }];
   });
-  return { at: rates.map(({ index }) => at[index] ?? 0), values: rates.map(({ rate }) => rate) };
+  return {
+    at: rates.map(({ index }) => at[index] ?? 0),
+    values: rates.map(({ rate }) => rate),
+    since: rates.map(({ index }) => at[index - 1] ?? 0),
+  };
 }
 
 export function toReadable(series: MetricSeries): Readable {
-  return series.kind === 'counter' ? toRate(series) : series;
+  const { kind, at, values } = series;
+  return kind === 'counter' ? toRate(series) : { at, values, since: at.map((time, index) => at[index - 1] ?? time) };
 }
 
 export interface Summary {
@@ -37,15 +44,14 @@ export interface Summary {
 
 /** Latest, mean and largest value (of a counter: rate); null without any. Each value counts for the time before it. */
 export function summarize(series: MetricSeries): Summary | null {
-  const { at, values } = toReadable(series);
+  const { at, values, since } = toReadable(series);
   const latest = values[values.length - 1];
   if (latest === undefined) return null;
   let sum = 0;
   let weights = 0;
   let max = -Infinity;
-  const first = series.kind === 'counter' ? series.at[0] : undefined;
   for (const [index, value] of values.entries()) {
-    const weight = Math.max(1, (at[index] ?? 0) - (at[index - 1] ?? first ?? at[0] ?? 0));
+    const weight = Math.max(1, (at[index] ?? 0) - (since[index] ?? 0));
     sum += value * weight;
     weights += weight;
     max = Math.max(max, value);
@@ -54,7 +60,10 @@ export function summarize(series: MetricSeries): Summary | null {
 }
 
 /** At most `steps` steps of equal length: each holds the largest value in it, or the last one before it. */
-export function resample({ at, values }: Readable, steps: number): { values: readonly number[]; stepSeconds: number } {
+export function resample(
+  { at, values }: Pick<Readable, 'at' | 'values'>,
+  steps: number,
+): { values: readonly number[]; stepSeconds: number } {
   const first = at[0] ?? 0;
   const span = (at[at.length - 1] ?? first) - first;
   const count = Math.max(1, Math.min(steps, at.length));

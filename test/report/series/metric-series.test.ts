@@ -19,6 +19,7 @@ describe('a series for people', () => {
     assert.deepEqual(toReadable(series('counter', [0, 100, 100, 5, 25])), {
       at: [START + 10_000, START + 20_000, START + 40_000],
       values: [10, 0, 2],
+      since: [START, START + 10_000, START + 30_000],
     });
   });
 
@@ -29,6 +30,8 @@ describe('a series for people', () => {
     assert.equal(gauge.max, 5);
     assert.ok(Math.abs(gauge.mean - (5 * 1 + 1 * 1000 + 4 * 3000) / 4001) < 1e-9);
     assert.equal(summarize(series('counter', [7])), null);
+    // The interval in which it began anew counts for neither of its neighbours.
+    assert.deepEqual(summarize(series('counter', [0, 10, 0, 100])), { latest: 10, mean: 5.5, max: 10 });
   });
 
   it('keeps its peaks in fewer steps', () => {
