@@ -6,7 +6,7 @@ import { openFeed } from '../../accounting/open-store';
 import { logChanges } from '../../base/log';
 import { LimitedLog } from '../../base/log-limit';
 import { UserError } from '../../base/user-error';
-import type { Push } from '../../export/push/delivery';
+import { takeAndSend, type Push } from '../../export/push/delivery';
 import { MetricPush } from '../../export/push/metric-push';
 import { RecordPush } from '../../export/push/record-push';
 import { openMetricSink, openRecordSink } from '../../export/push/sink';
@@ -67,31 +67,41 @@ async function start(
   return { push, intervalMs: sink.interval * 1000, log, lock };
 }
 
-/** One round; false: not all could be sent. What ends it is said once. */
-async function round(
-  { push }: Running,
-  signal: AbortSignal,
-  fault: (problem: string | null) => void,
-): Promise<boolean> {
+/** A step of a push; null: it failed. What ends it is said once. */
+async function attempt<T>(step: () => Promise<T>, fault: (problem: string | null) => void): Promise<T | null> {
   try {
-    const problem = await push.round(signal);
+    const result = await step();
     fault(null);
-    return problem === null;
+    return result;
   } catch (error) {
     if (!(error instanceof UserError)) throw error;
     fault(error.message);
-    return false;
+    return null;
   }
 }
 
+const faultsOf = ({ log }: Running) => logChanges(log, 'it is read again');
+
+/** One round; false: not all could be sent. */
+async function once(running: Running, signal: AbortSignal): Promise<boolean> {
+  const sent = await attempt(async () => ({ problem: await takeAndSend(running.push, signal) }), faultsOf(running));
+  return sent !== null && sent.problem === null;
+}
+
+/** Takes at each interval, also while a slow sink or a long backlog is still being sent. */
 async function keepPushing(running: Running, signal: AbortSignal): Promise<void> {
-  const fault = logChanges(running.log, 'it is read again');
+  const { push, intervalMs } = running;
+  const [taking, sending] = [faultsOf(running), faultsOf(running)];
+  let underWay: Promise<unknown> | null = null;
   while (!signal.aborted) {
     const began = monotonicMs();
-    await round(running, signal, fault);
-    const rest = Math.max(0, running.intervalMs - (monotonicMs() - began));
-    await sleep(rest, undefined, { signal }).catch(() => undefined);
+    await attempt(() => push.take(), taking);
+    underWay ??= attempt(() => push.send(signal), sending).finally(() => (underWay = null));
+    const left = Math.max(0, intervalMs - (monotonicMs() - began));
+    const rest = sleep(left, undefined, { signal }).catch(() => undefined);
+    await Promise.race([rest, underWay.then(() => rest)]);
   }
+  await underWay;
 }
 
 /** Pushes until it is told to end, or (`once`) what is there now; resolves to the exit status. Rejects with UserError. */
@@ -114,9 +124,7 @@ export async function push(
       await Promise.all(started.map((running) => keepPushing(running, signal)));
       return EXIT.found;
     }
-    const sent = await Promise.all(
-      started.map((running) => round(running, signal, logChanges(running.log, 'it is read again'))),
-    );
+    const sent = await Promise.all(started.map((running) => once(running, signal)));
     return sent.every(Boolean) ? EXIT.found : EXIT.unavailable;
   } finally {
     release();

@@ -47,8 +47,22 @@ export class Delivery<Item> {
   }
 }
 
-/** One look at what is new, and its sending. */
+/** What is new of a source, and its sending. */
 export interface Push {
+  /** Keeps what is there now, where nothing else does. Rejects where there is none, or no place for it. */
+  readonly take: () => Promise<void>;
   /** Resolves to what is wrong; null: all that was there is sent. */
-  readonly round: (signal: AbortSignal) => Promise<string | null>;
+  readonly send: (signal: AbortSignal) => Promise<string | null>;
+}
+
+/** Takes and sends once. */
+export async function takeAndSend(push: Push, signal: AbortSignal): Promise<string | null> {
+  try {
+    await push.take();
+  } catch (error) {
+    // On a full disk that makes room.
+    await push.send(signal);
+    throw error;
+  }
+  return push.send(signal);
 }

@@ -3,7 +3,7 @@ import type { Point } from './point';
 import type { Sink } from './sink';
 import type { Spool } from './spool';
 
-/** Sends figures as they are at each round; those that can't be sent wait in the spool. */
+/** Sends figures as they are each time they are taken; those that can't be sent wait in the spool. */
 export class MetricPush implements Push {
   readonly #delivery: Delivery<Point>;
   #isDropping = false;
@@ -17,20 +17,13 @@ export class MetricPush implements Push {
     this.#delivery = new Delivery(sink, spool, log);
   }
 
-  /** Rejects where there are no figures, or no place for them; what waits has been tried before. */
-  async round(signal: AbortSignal): Promise<string | null> {
-    try {
-      const points = await this.collect();
-      if (points.length > 0) this.noteDropping(this.spool.add(points));
-    } catch (error) {
-      // On a full disk that makes room.
-      await this.sendWaiting(signal);
-      throw error;
-    }
-    return this.sendWaiting(signal);
+  async take(): Promise<void> {
+    const points = await this.collect();
+    if (points.length > 0) this.noteDropping(this.spool.add(points));
   }
 
-  private async sendWaiting(signal: AbortSignal): Promise<string | null> {
+  /** Rejects where the spool can't be read or written. */
+  async send(signal: AbortSignal): Promise<string | null> {
     if (!this.#delivery.isDue) return 'the next try is not due';
     while (!signal.aborted) {
       const batch = this.spool.oldest();

@@ -37,8 +37,13 @@ export class RecordPush implements Push {
     this.#delivery = new Delivery(sink, spool, log);
   }
 
+  /** The accounting DB keeps them. */
+  take(): Promise<void> {
+    return Promise.resolve();
+  }
+
   /** Rejects with StoreError where the accounting DB can't be read. */
-  async round(signal: AbortSignal): Promise<string | null> {
+  async send(signal: AbortSignal): Promise<string | null> {
     if (!this.#delivery.isDue) return 'the next try is not due';
     const feed = await this.openFeed();
     try {
@@ -65,7 +70,7 @@ export class RecordPush implements Push {
     for (let at = 0; at < all.length && !signal.aborted; at += PAGE) {
       const { records, gone } = await feed.ended(all.slice(at, at + PAGE));
       const ready = records.filter(({ record }) => isReady(record, this.now()));
-      const problem = await this.send(ready);
+      const problem = await this.deliver(ready);
       if (problem !== null) return problem;
       const done = new Set([...gone, ...ready.map(({ id }) => id)]);
       if (done.size > 0) this.spool.update({ open: this.spool.state.open.filter((id) => !done.has(id)) });
@@ -80,7 +85,7 @@ export class RecordPush implements Push {
       const last = page.at(-1);
       if (last === undefined) return null;
       const ready = new Set(page.filter(({ record }) => isReady(record, this.now())));
-      const problem = await this.send([...ready]);
+      const problem = await this.deliver([...ready]);
       if (problem !== null) return problem;
       const others = page.filter((one) => !ready.has(one)).map(({ id }) => id);
       this.spool.update({ position: last.id, open: [...open, ...others] });
@@ -88,7 +93,7 @@ export class RecordPush implements Push {
     return 'ended early';
   }
 
-  private send(records: readonly NumberedRecord[]): Promise<string | null> {
+  private deliver(records: readonly NumberedRecord[]): Promise<string | null> {
     return records.length === 0 ? Promise.resolve(null) : this.#delivery.send(records.map(({ record }) => record));
   }
 }

@@ -260,6 +260,26 @@ describe('qmemacct export push', { timeout: 2_000_000 }, () => {
     assert.match(lines.join(''), /^qmemacct\.running_jobs 7 \d+\nqmemacct\.host_up\.n1 1 \d+\n$/);
   });
 
+  it('reads figures at each interval, also while the sink is slow', async (t) => {
+    let value = 0;
+    let heardTwice = (): void => undefined;
+    const twice = new Promise<void>((resolve) => (heardTwice = resolve));
+    const socket = await serveOnSocket(t, (_asked, response) => {
+      response.writeHead(200).end(`# TYPE qmemacct_running_jobs gauge\nqmemacct_running_jobs ${++value}\n`);
+      if (value === 2) heardTwice();
+    });
+    const { port, asked } = await httpServer(t, (_one, response) => void twice.then(() => response.end()));
+    const place = placeFor(t, { kind: 'influx', address: `http://127.0.0.1:${port}/`, what: 'cluster', interval: 1 });
+    writeFileSync(place.config, `serve_socket = "${socket}"\n${readFileSync(place.config, 'utf8')}`);
+    const child = start(place);
+    const tooLate = setTimeout(() => child.kill('SIGKILL'), 20_000);
+    await Promise.race([twice, once(child, 'close').then(() => assert.fail('no figures while the sink was slow'))]);
+    clearTimeout(tooLate);
+    child.kill('SIGTERM');
+    assert.deepEqual(await once(child, 'close'), [0, null]);
+    assert.match(asked[0]?.body ?? '', /^qmemacct_running_jobs value=1 /);
+  });
+
   it('goes on with other sinks where node.db is damaged', async (t) => {
     const index = new Index();
     const { port } = await httpServer(t, (one, response) => void response.end(index.bulk(one)));

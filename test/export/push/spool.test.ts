@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { chmodSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
+import { takeAndSend } from '../../../src/export/push/delivery';
 import { MetricPush } from '../../../src/export/push/metric-push';
 import type { Point } from '../../../src/export/push/point';
 import { later, SENT, type Outcome, type Sink } from '../../../src/export/push/sink';
@@ -107,14 +108,14 @@ describe('figures that are pushed', () => {
       );
     const { signal } = new AbortController();
     const push = pushOf();
-    assert.equal(await push.round(signal), 'it is away');
-    for (let count = 0; count < 6; count++) assert.notEqual(await push.round(signal), null);
+    assert.equal(await takeAndSend(push, signal), 'it is away');
+    for (let count = 0; count < 6; count++) assert.notEqual(await takeAndSend(push, signal), null);
     assert.deepEqual(said, [
       'nothing is sent: it is away',
       'its spool is full: the oldest figures are dropped; a larger "spool_mib" keeps more',
     ]);
     outcome = SENT;
-    assert.equal(await pushOf().round(signal), null);
+    assert.equal(await takeAndSend(pushOf(), signal), null);
     assert.deepEqual(sent, [5, 6, 7, 8]);
     assert.deepEqual(
       readdirSync(directory).filter((name) => name !== 'state.json'),
@@ -123,7 +124,7 @@ describe('figures that are pushed', () => {
     outcome = { kind: 'sent', refused: 1, reason: 'too old' };
     const again = pushOf();
     said.length = 0;
-    for (let count = 0; count < 3; count++) assert.equal(await again.round(signal), null);
+    for (let count = 0; count < 3; count++) assert.equal(await takeAndSend(again, signal), null);
     assert.deepEqual(said, ['it rejects 1 of 1 for good: too old']);
     assert.equal(new Spool(directory, BLOCK).state.refused, 3);
   });
@@ -145,7 +146,7 @@ describe('figures that are pushed', () => {
       () => Promise.resolve([point({ value: 3 })]),
       (line) => assert.fail(line),
     );
-    await assert.rejects(push.round(new AbortController().signal), /ENOSPC/);
+    await assert.rejects(takeAndSend(push, new AbortController().signal), /ENOSPC/);
     assert.deepEqual(sent, [1, 2]);
     assert.equal(spool.oldest(), null);
   });
