@@ -173,9 +173,18 @@ function holderOf(path: string): string {
   return /^[\w .:+-]{1,200}$/.test(text) ? ` (${text})` : '';
 }
 
+function openLock(path: string): number {
+  try {
+    return openSync(path, 'a+', 0o600);
+  } catch (error) {
+    if (isWithoutRoom(error)) throw error;
+    throw unavailable(path, `can't be written: ${(error as Error).message}`, error);
+  }
+}
+
 /** Takes the lock of the ledger; `warn` is called where the file system has no locks. Throws CommandError. */
 function takeLock(path: string, who: string, warn: (line: string) => void, other: string): number {
-  const lock = openSync(path, 'a+', 0o600);
+  const lock = openLock(path);
   let mine: boolean;
   try {
     mine = tryLock(lock);

@@ -120,6 +120,13 @@ describe('the ledger', () => {
     ledger.close();
   });
 
+  it('says why it can’t be opened', () => {
+    const directory = join(temporaryDirectory(), 'nightly');
+    mkdirSync(join(directory, 'lock'), { recursive: true, mode: 0o700 });
+    const said = { name: 'CommandError', message: /\/nightly\/lock: can't be written: EISDIR/ };
+    assert.throws(() => openLedger(directory, 'a', silent), said);
+  });
+
   it('refuses a directory that others may write to', () => {
     const directory = temporaryDirectory();
     chmodSync(directory, 0o777);
