@@ -1,12 +1,13 @@
 import type { Database } from 'better-sqlite3';
 import { KIB } from '../../base/units';
+import { TICKS_PER_SECOND } from '../../sources/proc/clock';
 import { unpackVarints } from '../series/varints';
 
 /** What a job, or one of its processes, used in a span of time. */
 export interface Load {
   /** CPU time used in that span, in seconds. */
   readonly cpu_seconds: number;
-  /** How much of that span it was seen, in seconds. */
+  /** How much of that span it was there for, up to its last sample, in seconds. */
   readonly seconds: number;
   /** Largest resident memory seen. */
   readonly max_rss_bytes: number;
@@ -39,10 +40,16 @@ interface Seen {
   rss: number;
 }
 
-/** `before`: what had been used when it was first seen is of this span, too. */
+/** `before`: when it began, in this span: what it had used when it was first seen is of it, too. */
 function see(seen: Seen | undefined, atMs: number, cpu: number, rss: number, before: number | null): Seen {
   if (seen === undefined)
-    return { firstMs: before ?? atMs, lastMs: atMs, firstCpu: before === null ? cpu : 0, lastCpu: cpu, rss };
+    return {
+      firstMs: Math.min(before ?? atMs, atMs),
+      lastMs: atMs,
+      firstCpu: before === null ? cpu : 0,
+      lastCpu: cpu,
+      rss,
+    };
   seen.lastMs = Math.max(seen.lastMs, atMs);
   seen.lastCpu = Math.max(seen.lastCpu, cpu);
   seen.rss = Math.max(seen.rss, rss);
@@ -65,17 +72,22 @@ export function readLoads(database: Database, fromMs: number, toMs: number): Loa
   const samples = database.prepare<[number, number, number], { at: number; rss: number; cpu: number; largest: Buffer }>(
     'SELECT at, rss, cpu, largest FROM sample WHERE job = ? AND at BETWEEN ? AND ? ORDER BY at',
   );
-  const describe = database.prepare<[number], { pid: number; command: string }>(
-    'SELECT pid, command FROM process WHERE id = ?',
+  const ofJob = database.prepare<[number], { id: number; pid: number; start: number; command: string }>(
+    'SELECT id, pid, start, command FROM process WHERE job = ?',
   );
   const jobLoads: JobLoad[] = [];
   const processLoads: ProcessLoad[] = [];
   for (const { id, run, started, record } of jobs.all(fromMs, toMs)) {
-    const before = started >= fromMs ? started : null;
+    const inSpan = (ms: number): number | null => (ms >= fromMs ? ms : null);
+    const known = new Map(ofJob.all(id).map((process) => [process.id, process]));
+    // The job starts with its first process. A process may be among the largest long after its own start.
+    const first = [...known.values()].reduce((least, { start }) => Math.min(least, start), Infinity);
+    const startOf = (process: number): number =>
+      started + (((known.get(process)?.start ?? first) - first) * 1000) / TICKS_PER_SECOND;
     let job: Seen | undefined;
     const processes = new Map<number, Seen>();
     for (const { at, rss, cpu, largest } of samples.iterate(id, fromMs - started, toMs - started)) {
-      job = see(job, started + at, cpu, rss, before);
+      job = see(job, started + at, cpu, rss, inSpan(started));
       const threes = unpackVarints(largest);
       for (let index = 0; index + 2 < threes.length; index += 3) {
         const [process = 0, processRss = 0, processCpu = 0] = threes.slice(index, index + 3);
@@ -83,14 +95,16 @@ export function readLoads(database: Database, fromMs: number, toMs: number): Loa
         if (process > 0)
           processes.set(
             process,
-            see(processes.get(process), started + at, processCpu, processRss, before === null ? null : started + at),
+            see(processes.get(process), started + at, processCpu, processRss, inSpan(startOf(process))),
           );
       }
     }
     if (job === undefined) continue;
     jobLoads.push({ run, record, ...toLoad(job) });
-    for (const [process, seen] of processes)
-      processLoads.push({ run, ...(describe.get(process) ?? { pid: 0, command: '?' }), ...toLoad(seen) });
+    for (const [process, seen] of processes) {
+      const { pid, command } = known.get(process) ?? { pid: 0, command: '?' };
+      processLoads.push({ run, pid, command, ...toLoad(seen) });
+    }
   }
   return { jobs: jobLoads.sort(mostCpu), processes: processLoads.sort(mostCpu) };
 }

@@ -113,6 +113,27 @@ describe('series in node.db', () => {
     assert.deepEqual(store.query('SELECT count(*) FROM series'), [0]);
   });
 
+  it('of a process that is among the largest late tell its load since its start', (t) => {
+    const store = opened(t);
+    const first = { pid: 7, start: 500, command: 'sh', rss: 100, cpu: 10 };
+    const late = { pid: 8, start: 500 + 100, command: 'sim', rss: 900, cpu: 0 };
+    const samples = [
+      { ...aSample, at: 1000, largest: [first] },
+      { ...aSample, at: 20_000, largest: [{ ...late, cpu: 19_000 }] },
+      { ...aSample, at: 21_000, largest: [{ ...late, cpu: 20_000 }] },
+    ];
+    store.saveProgress(RUN, START, record({ revision: START + 21_000 }), samples, []);
+    const loadOf = (from: number): readonly unknown[] =>
+      store
+        .loads(from, START + DAY)
+        .processes.filter(({ pid }) => pid === 8)
+        .map(({ cpu_seconds: cpu, seconds }) => [cpu, seconds]);
+    assert.deepEqual(loadOf(START), [[20, 20]]);
+    // It began in this span, its job before that.
+    assert.deepEqual(loadOf(START + 500), [[20, 20]]);
+    assert.deepEqual(loadOf(START + 5000), [[1, 1]]);
+  });
+
   it('of a running job are read from where pruning has left them', (t) => {
     const store = opened(t);
     const process = { pid: 7, start: 8, command: 'sh', rss: 100, cpu: 1000 };
