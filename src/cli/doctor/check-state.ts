@@ -4,7 +4,7 @@ import { reasonOf } from '../../base/user-error';
 import { SqliteDatabase } from '../../native/sqlite';
 import { untrusted } from '../../base/trusted-path';
 import { userName } from '../../base/user-name';
-import { existsSync, readdirSync, statSync, statfsSync } from 'node:fs';
+import { existsSync, readdirSync, statSync, statfsSync, type StatsFs } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { formatBytes, formatDuration, plural } from '../../report/format/units';
 import { outboxPaths, pathsByUser } from '../../sampler/delivery/handed-files';
@@ -22,6 +22,7 @@ const { ok, note, warning, problem } = findingsIn('state');
 
 const LEAST_FREE = 64 * MIB;
 const LITTLE_FREE = 512 * MIB;
+const LEAST_INODES = 1000;
 const LONG_WAIT_S = 3600;
 
 function checkDirectories({ settings, settingsPath }: NodeState): Finding[] {
@@ -53,15 +54,26 @@ function checkDirectories({ settings, settingsPath }: NodeState): Finding[] {
     : [ok('directories', `${settings.state_dir} and ${settings.run_dir}: local, owners and modes right`)];
 }
 
-function checkSpace(path: string): Finding[] {
-  if (!existsSync(path)) return [];
-  const { bavail, bsize, ffree, files } = statfsSync(path);
+type Room = Pick<StatsFs, 'bavail' | 'bsize' | 'ffree' | 'files'>;
+
+/** Whether a file system has bytes and inodes left for what is written to `path`. `fix`: where bytes lack. */
+export function spaceFinding(path: string, { bavail, bsize, ffree, files }: Room, fix: string): Finding {
   const free = bavail * bsize;
   const says = `${formatBytes(free)} free in ${path}`;
-  if (free < LEAST_FREE || (files > 0 && ffree < 1000))
-    return [problem('space', `${says}: summaries can't be written soon`, 'make room, or lower keep_samples_mib')];
-  return free < LITTLE_FREE ? [warning('space', says, 'make room, or lower keep_samples_mib')] : [ok('space', says)];
+  const cost = "summaries can't be written soon";
+  if (free < LEAST_FREE) return problem('space', `${says}: ${cost}`, fix);
+  // Some file systems have no fixed number of inodes, and say 0.
+  if (files > 0 && ffree < LEAST_INODES)
+    return problem(
+      'space',
+      `${says}, but inodes for only ${plural(ffree, 'file')} more: ${cost}`,
+      'remove files there (df -i), or give that file system more inodes',
+    );
+  return free < LITTLE_FREE ? warning('space', says, fix) : ok('space', says);
 }
+
+const checkSpace = (path: string, fix: string): Finding[] =>
+  existsSync(path) ? [spaceFinding(path, statfsSync(path), fix)] : [];
 
 /** A reader in WAL mode stops no writer; it is closed at once. */
 function checkNodeDb({ settings, isRoot }: NodeState, now: Date): Finding[] {
@@ -169,7 +181,7 @@ function mostIn(directory: string): string {
 
 /** Directories, node.db and what waits in them. */
 export function checkState(state: NodeState, now: Date): Finding[] {
-  const { state_dir: stateDir } = state.settings;
+  const { state_dir: stateDir, run_dir: runDir } = state.settings;
   if (!existsSync(stateDir))
     return [
       warning(
@@ -180,8 +192,9 @@ export function checkState(state: NodeState, now: Date): Finding[] {
     ];
   return [
     ...checkDirectories(state),
-    ...checkSpace(stateDir),
-    ...checkSpace(existsSync(state.settings.run_dir) ? state.settings.run_dir : dirname(state.settings.run_dir)),
+    ...checkSpace(stateDir, 'make room, or lower keep_samples_mib'),
+    // Samples are not there.
+    ...checkSpace(existsSync(runDir) ? runDir : dirname(runDir), 'make room'),
     ...checkNodeDb(state, now),
     ...checkOrphans(state),
   ];

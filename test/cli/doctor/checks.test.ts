@@ -7,7 +7,7 @@ import { checkKernel } from '../../../src/cli/doctor/check-kernel';
 import { makeOwnedDirectory } from '../../../src/base/set-owner';
 import { checkLimits, effectiveCapabilities } from '../../../src/cli/doctor/check-limits';
 import { checkScope } from '../../../src/cli/doctor/check-scope';
-import { checkState } from '../../../src/cli/doctor/check-state';
+import { checkState, spaceFinding } from '../../../src/cli/doctor/check-state';
 import type { Finding } from '../../../src/cli/doctor/finding';
 import type { NodeState } from '../../../src/cli/doctor/node-state';
 import { nodeDirectories } from '../../../src/cli/install/directories';
@@ -115,6 +115,21 @@ describe('hooks in Grid Engine', () => {
     assert.equal(found([ofHost], { ...settings, host_complexes: ['site_mem'] }).length, 1);
     const unused = { ...own, name: 'mem_free', consumable: 'YES', isOffered: false } as const;
     assert.match(found([unused])[1] ?? '', /^note mem_free: a consumable that neither a host .* has a value for/);
+  });
+});
+
+describe('the room for summaries', () => {
+  it('is short of bytes or of inodes, each said with what helps', () => {
+    const room = { bavail: 1e6, bsize: 4096, ffree: 1e6, files: 2e6 };
+    const found = (lacking: Partial<typeof room>): string => {
+      const { severity, says, fix } = spaceFinding('/state', { ...room, ...lacking }, 'make room');
+      return `${severity}: ${says} > ${fix ?? ''}`;
+    };
+    assert.equal(found({}), 'ok: 3.81 GiB free in /state > ');
+    assert.match(found({ bavail: 1e5 }), /^warning: 391 MiB free in \/state > make room$/);
+    assert.match(found({ bavail: 1e4 }), /^problem: 39.1 MiB free in \/state: summaries .* > make room$/);
+    assert.match(found({ ffree: 894 }), /^problem: .* but inodes for only 894 files more: summaries .* > remove files/);
+    assert.match(found({ ffree: 0, files: 0 }), /^ok: /);
   });
 });
 
