@@ -1,4 +1,5 @@
 import { statSync } from 'node:fs';
+import { isPostgresUrl } from '../../record/postgres-url';
 import type { Settings } from '../../record/settings';
 import { findingsIn, type Finding } from './finding';
 
@@ -24,6 +25,8 @@ export function checkVisibility({ accounting, visibility, serve_names: names }: 
     ...(names === 'all' ? [] : [`serve_names = "${names}"`]),
   ];
   if (setting === undefined) return [];
+  if (isPostgresUrl(accounting))
+    return [ok('visibility', `${setting} in "qmemacct serve"; in PostgreSQL itself a role sees what its grants say`)];
   return isReadableByAll(accounting)
     ? [
         warning(

@@ -34,6 +34,8 @@ describe('checkVisibility', () => {
     }
     const gone = { accounting: join(directory, 'none.db'), visibility: 'own', serve_names: 'all' } as const;
     assert.equal(checkVisibility(gone)[0]?.severity, 'ok');
-    assert.equal(checkVisibility({ ...gone, accounting: 'postgres://db/qmemacct' })[0]?.severity, 'ok');
+    const [postgres] = checkVisibility({ ...gone, accounting: 'postgres://db/qmemacct' });
+    assert.equal(postgres?.severity, 'ok');
+    assert.match(postgres.says, /a role sees what its grants say/);
   });
 });
