@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import { readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
 import { reasonOf } from '../../base/user-error';
 import { loadSettings } from '../../record/settings';
 import { metricNames } from '../../report/rules/metric-names';
@@ -48,7 +49,7 @@ function checkFile(path: string, terminal: Terminal): number {
     ...off.map(
       (name) => `${screen.safe(name)}: ${known.has(name) ? 'switched off' : 'off, and there is no such rule'}`,
     ),
-    `${screen.safe(path)} is right: rules_file = ${JSON.stringify(path)} in the configuration puts it in force`,
+    `${screen.safe(path)} is right: rules_file = ${JSON.stringify(resolve(path))} in the configuration puts it in force`,
   ]);
   return EXIT.found;
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 import { describe, it } from 'node:test';
 import { parseRules } from '../../../src/report/rules/rule';
 import { temporaryDirectory } from '../../support/temporary-directory';
@@ -27,6 +27,9 @@ describe('qmemacct rules', () => {
     const right = await rules('--check', path);
     assert.equal(right.status, 0);
     assert.match(right.output, /^mine: a rule of your own\nleak: switched off\n.* is right: rules_file = /);
+    // The setting is an absolute path.
+    const near = await rules('--check', relative(process.cwd(), path));
+    assert.ok(near.output.includes(`rules_file = "${path}" in the configuration`), near.output);
     write('gpu_hold > 1');
     const wrong = await rules('--check', path);
     assert.equal(wrong.status, 2);
