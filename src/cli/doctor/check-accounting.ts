@@ -88,7 +88,9 @@ function checkInbox({ rows, oldest, unreadable }: InboxState): Finding[] {
 function useFix(accounting: string, who: string, reason: string): string {
   if (isPostgresUrl(accounting)) return 'fix that, or change accounting, accounting_credentials or deliver_as';
   if (reason.startsWith('ENOENT')) return `make ${dirname(accounting)}, or mount its file system`;
-  return `let ${who} write to it and its directory, or change accounting or deliver_as`;
+  if (/^E[A-Z]+:/.test(reason)) return `let ${who} write to it and its directory, or change accounting or deliver_as`;
+  // Our own reasons say what helps.
+  return 'fix that, or change accounting';
 }
 
 function checkStore(state: NodeState, who: string, probe: StoreProbe, { runsJobs }: Role, now: Date): Finding[] {

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { closeSync, openSync, statSync, writeFileSync, writeSync } from 'node:fs';
+import { chmodSync, closeSync, openSync, statSync, writeFileSync, writeSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { it } from 'node:test';
 import { importFile } from '../../../src/accounting/import/import-file';
@@ -51,6 +51,9 @@ it('doctor names who can not use it, and what to do where its directory is missi
   assert.match(missing ?? '', /user "nobody" can't use it: ENOENT.*; make \/nonexistent, or mount its file system$/);
   const [denied] = fixes(join(directory, 'a.db'));
   assert.match(denied ?? '', /user "nobody" can't use it: EACCES.*; let user "nobody" write to it and its directory/);
+  chmodSync(directory, 0o777);
+  const [open] = fixes(join(directory, 'a.db'));
+  assert.match(open ?? '', /everyone may write to .*; chmod o-w .*; fix that, or change accounting$/);
 });
 
 it(
