@@ -32,6 +32,14 @@ export interface Loads {
   readonly processes: readonly ProcessLoad[];
 }
 
+interface StoredProcess {
+  readonly id: number;
+  readonly pid: number;
+  /** Clock ticks after boot. */
+  readonly start: number;
+  readonly command: string;
+}
+
 interface Seen {
   firstMs: number;
   lastMs: number;
@@ -72,9 +80,7 @@ export function readLoads(database: Database, fromMs: number, toMs: number): Loa
   const samples = database.prepare<[number, number, number], { at: number; rss: number; cpu: number; largest: Buffer }>(
     'SELECT at, rss, cpu, largest FROM sample WHERE job = ? AND at BETWEEN ? AND ? ORDER BY at',
   );
-  const ofJob = database.prepare<[number], { id: number; pid: number; start: number; command: string }>(
-    'SELECT id, pid, start, command FROM process WHERE job = ?',
-  );
+  const ofJob = database.prepare<[number], StoredProcess>('SELECT id, pid, start, command FROM process WHERE job = ?');
   const jobLoads: JobLoad[] = [];
   const processLoads: ProcessLoad[] = [];
   for (const { id, run, started, record } of jobs.all(fromMs, toMs)) {
@@ -82,29 +88,28 @@ export function readLoads(database: Database, fromMs: number, toMs: number): Loa
     const known = new Map(ofJob.all(id).map((process) => [process.id, process]));
     // The job starts with its first process. A process may be among the largest long after its own start.
     const first = [...known.values()].reduce((least, { start }) => Math.min(least, start), Infinity);
-    const startOf = (process: number): number =>
-      started + (((known.get(process)?.start ?? first) - first) * 1000) / TICKS_PER_SECOND;
+    const startOf = (start: number): number => started + ((start - first) * 1000) / TICKS_PER_SECOND;
     let job: Seen | undefined;
-    const processes = new Map<number, Seen>();
+    // By pid and start: what it executes later goes on with its CPU time, and names it.
+    const processes = new Map<string, { readonly process: StoredProcess; readonly seen: Seen }>();
     for (const { at, rss, cpu, largest } of samples.iterate(id, fromMs - started, toMs - started)) {
       job = see(job, started + at, cpu, rss, inSpan(started));
       const threes = unpackVarints(largest);
       for (let index = 0; index + 2 < threes.length; index += 3) {
-        const [process = 0, processRss = 0, processCpu = 0] = threes.slice(index, index + 3);
+        const [image = 0, processRss = 0, processCpu = 0] = threes.slice(index, index + 3);
         // 0: all others together.
-        if (process > 0)
-          processes.set(
-            process,
-            see(processes.get(process), started + at, processCpu, processRss, inSpan(startOf(process))),
-          );
+        if (image === 0) continue;
+        const process = known.get(image) ?? { id: image, pid: 0, start: first, command: '?' };
+        const name = `${process.pid} ${process.start}`;
+        const before = processes.get(name)?.seen;
+        const seen = see(before, started + at, processCpu, processRss, inSpan(startOf(process.start)));
+        processes.set(name, { process, seen });
       }
     }
     if (job === undefined) continue;
     jobLoads.push({ run, record, ...toLoad(job) });
-    for (const [process, seen] of processes) {
-      const { pid, command } = known.get(process) ?? { pid: 0, command: '?' };
-      processLoads.push({ run, pid, command, ...toLoad(seen) });
-    }
+    for (const { process, seen } of processes.values())
+      processLoads.push({ run, pid: process.pid, command: process.command, ...toLoad(seen) });
   }
   return { jobs: jobLoads.sort(mostCpu), processes: processLoads.sort(mostCpu) };
 }

@@ -134,6 +134,22 @@ describe('series in node.db', () => {
     assert.deepEqual(loadOf(START + 5000), [[1, 1]]);
   });
 
+  it('of a process that executes another program are one load', (t) => {
+    const store = opened(t);
+    const process = { pid: 7, start: 500, rss: 100 };
+    const samples = [
+      { ...aSample, at: 3000, largest: [{ ...process, command: 'python', cpu: 3000 }] },
+      { ...aSample, at: 5000, largest: [{ ...process, command: 'bash', cpu: 5000 }] },
+    ];
+    store.saveProgress(RUN, START, record({ revision: START + 5000 }), samples, []);
+    assert.deepEqual(
+      store
+        .loads(START, START + DAY)
+        .processes.map(({ command, cpu_seconds: cpu, seconds }) => [command, cpu, seconds]),
+      [['bash', 5, 5]],
+    );
+  });
+
   it('of a running job are read from where pruning has left them', (t) => {
     const store = opened(t);
     const process = { pid: 7, start: 8, command: 'sh', rss: 100, cpu: 1000 };
