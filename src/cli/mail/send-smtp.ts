@@ -16,6 +16,9 @@ export interface SmtpPatience {
 /** RFC 5321 4.5.3.2 allows minutes for each answer; a server that takes them all would hold up every other recipient. */
 export const SMTP_PATIENCE: SmtpPatience = { connect: 20_000, answer: 60_000 };
 
+/** Of one exchange: a connection with its greetings, or a message. Some servers say a little again and again. */
+const ANSWERS = 5;
+
 interface SmtpFault extends Error {
   readonly code?: string;
   readonly response?: string;
@@ -85,14 +88,24 @@ async function connect(server: SmtpServer, password: string | null, patience: Sm
   connection.on('end', () => {
     end(new Error('the server closed the connection'));
   });
+  const longest = patience.connect + ANSWERS * patience.answer;
+  const giveUp = (): void => {
+    end(new Error(`Timeout: the server has not come to an end within ${longest / 1000} s`));
+  };
   const line: Line = {
     connection,
     isOver: () => over,
-    during: (exchange) =>
-      new Promise((resolve, reject) => {
-        fail = reject;
-        exchange(resolve, reject);
-      }),
+    during: async (exchange) => {
+      const timer = setTimeout(giveUp, longest);
+      try {
+        await new Promise<void>((resolve, reject) => {
+          fail = reject;
+          exchange(resolve, reject);
+        });
+      } finally {
+        clearTimeout(timer);
+      }
+    },
   };
   const answerTo =
     (resolve: () => void, reject: (error: unknown) => void) =>

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { createServer, type AddressInfo } from 'node:net';
 import { describe, it, type TestContext } from 'node:test';
 import { MailError, type MailFailure, type WiredMessage } from '../../../src/cli/mail/message';
 import type { SmtpServer } from '../../../src/cli/mail/mail-server';
@@ -95,6 +96,20 @@ describe('SMTP', () => {
     await oneOf(10, () => failsWith(send([...begin, '354 go on', null]), 'doubt', /imeout/));
     await failsWith(send([...begin, '354 go on', 'close'], patience), 'doubt', /./);
     await failsWith(sendBySmtp(server(1), null, message, patience), 'unreachable', /ECONNREFUSED.*does the server run/);
+  });
+
+  it('gives up a server that goes on and on', async (t) => {
+    const dripping = createServer((socket) => {
+      socket.write('220 x\r\n');
+      const timer = setInterval(() => socket.write('250-more\r\n'), 20);
+      socket.on('error', () => undefined).on('close', () => clearInterval(timer));
+    });
+    t.after(() => dripping.close());
+    const port = await new Promise<number>((resolve) => {
+      dripping.listen(0, '127.0.0.1', () => resolve((dripping.address() as AddressInfo).port));
+    });
+    const limits = { connect: 1000, answer: 200 };
+    await failsWith(sendBySmtp(server(port), null, message, limits), 'unreachable', /not come to an end within 2 s/);
   });
 
   it('wants a certificate that it can trust, unless told otherwise', async (t) => {
