@@ -67,7 +67,7 @@ describe('parameters', () => {
     for (const text of ['', '-1', 'Infinity', '1e999', '0x10', '1.', ' 1', '9'.repeat(17)])
       assert.equal(queryAmount('').read(text, NOW), null, text);
     assert.equal(queryName('').read('', NOW), null);
-    assert.equal(queryName('').read('x'.repeat(513), NOW), null);
+    assert.equal(queryName('').read('x'.repeat(4097), NOW), null);
     assert.equal(queryWord('', ['cpu']).read('constructor', NOW), null);
   });
 
