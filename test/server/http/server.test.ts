@@ -51,7 +51,11 @@ describe('a request that is not answered as asked', () => {
       ['/v1/job/x', 400, /"job" is invalid; write 4711/],
       ['/v1/job/%zz', 400, /holds a % that is not a code/],
       ['/v1/owner/', 400, /"owner" is invalid/],
-      [`/v1/records?host=${'node1,'.repeat(700)}`, 400, /"host" is invalid; write a name, at most 4096 characters long/],
+      [
+        `/v1/records?host=${'node1,'.repeat(700)}`,
+        400,
+        /"host" is invalid; write a name, at most 4096 characters long/,
+      ],
       ['/v1/owner/bob?since=never', 400, /"since" is invalid; write 7d/],
       ['/v1/owner/bob?since=1d&until=2d', 400, /"since" is not before "until"/],
       ['/v1/owner/bob?limit=10001', 400, /"limit" is invalid; write a number of 1 to 10000/],
