@@ -97,9 +97,9 @@ export function readLoads(database: Database, fromMs: number, toMs: number): Loa
       const threes = unpackVarints(largest);
       for (let index = 0; index + 2 < threes.length; index += 3) {
         const [image = 0, processRss = 0, processCpu = 0] = threes.slice(index, index + 3);
+        const process = known.get(image);
         // 0: all others together.
-        if (image === 0) continue;
-        const process = known.get(image) ?? { id: image, pid: 0, start: first, command: '?' };
+        if (process === undefined) continue;
         const name = `${process.pid} ${process.start}`;
         const before = processes.get(name)?.seen;
         const seen = see(before, started + at, processCpu, processRss, inSpan(startOf(process.start)));
