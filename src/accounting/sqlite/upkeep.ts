@@ -122,11 +122,7 @@ export class SqliteUpkeep implements Upkeep {
     });
   }
 
-  /**
-   * Free pages, as far as the file is made for it. One that an earlier version made keeps its size (its free pages are
-   * used again) until, while nothing delivers, `sqlite3 FILE "PRAGMA auto_vacuum = INCREMENTAL; VACUUM"` has been run
-   * once.
-   */
+  /** Gives free pages back to the file system. */
   async giveSpaceBack(_gone: unknown, interrupted: () => boolean): Promise<number> {
     const pragma = (name: string): number => this.db.pragma(name, { simple: true }) as number;
     const size = pragma('page_size');

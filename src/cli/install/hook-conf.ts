@@ -29,9 +29,6 @@ const NAMES: readonly (readonly [keyof HookConf, string])[] = [
   ['cluster', 'cluster'],
 ];
 
-/** Keys that earlier versions did not write, and what their absence means to the hooks. */
-const ADDED: Readonly<Partial<HookConf>> = { cgroup: 'off', scope: 'job', cluster: '' };
-
 /**
  * Address space, in MiB, from which the sampler starts in its small and in its full mode, by Node's major version
  * (measured: 20 needs 110 and 625, 22 needs 133 and 644; 24 and 26 reserve 384 more at start: 518 and 1032, 536 and 1048).
@@ -63,7 +60,7 @@ export function hookConfText(conf: HookConf, major = NODE_MAJOR): string {
 export function parseHookConf(text: string): HookConf | null {
   const values = NAMES.map(([key, name]): [string, string | undefined] => {
     const quoted = new RegExp(`^${name}='((?:[^'\\n]|'\\\\'')*)'$`, 'm').exec(text)?.[1];
-    return [key, quoted?.replaceAll("'\\''", "'") ?? ADDED[key]];
+    return [key, quoted?.replaceAll("'\\''", "'")];
   });
   if (values.some(([, value]) => value === undefined)) return null;
   return Object.fromEntries(values) as unknown as HookConf;

@@ -37,16 +37,13 @@ interface SampledRun {
   readonly changed: number;
 }
 
-/** The first schema that has series. */
-const WITH_SERIES = 2;
-
-/** Opens `STATE/node.db`. Throws what SQLite throws, and an Error where its schema has no series yet. */
+/** Opens `STATE/node.db`. Throws what SQLite throws, and an Error where it has no tables yet. */
 export function openNodeReader(stateDirectory: string): NodeReader {
   const path = join(stateDirectory, 'node.db');
   const database = new SqliteDatabase(path, { readonly: true, fileMustExist: true, timeout: 4000 });
   try {
     const version = Number(database.pragma('user_version', { simple: true }));
-    if (version < WITH_SERIES) throw new Error(`it has schema ${version}; the next job on this host upgrades it`);
+    if (version === 0) throw new Error('it is empty; the next job on this host fills it');
     database.pragma('trusted_schema = OFF');
     const series = new SeriesTable(database);
     const samples = createSampleReader(database);

@@ -2,10 +2,8 @@ import assert from 'node:assert/strict';
 import { statSync } from 'node:fs';
 import { it } from 'node:test';
 import type { TestContext } from 'node:test';
-import { openForWriting } from '../../../src/accounting/sqlite/database/open';
 import { openSqliteHistory } from '../../../src/accounting/sqlite/sqlite-history';
 import type { HistoryStore } from '../../../src/accounting/history-store';
-import { SqliteDatabase } from '../../../src/native/sqlite';
 import { realisticRecords } from '../realistic-record';
 import { DAY, job, T0 } from '../suite/fixture';
 import { temporaryStore } from '../temporary-store';
@@ -33,20 +31,6 @@ it('gives the space of what it removes back to the file system', async (t) => {
   // The sums of the days came in first.
   assert.ok(after < before * 0.55 && pruned.freed >= before - after, `${before} ${after} ${pruned.freed}`);
   assert.equal(seen.at(-1), 1);
-});
-
-it('leaves a file of before its size, until it has been vacuumed once', async (t) => {
-  const path = temporaryStore();
-  openForWriting(path, 0o640).close();
-  const old = new SqliteDatabase(path);
-  old.exec('PRAGMA auto_vacuum = NONE; VACUUM');
-  const store = await filled(t, path);
-  const before = statSync(path).size;
-  assert.equal((await store.prune(RULES, T0, {})).freed, 0);
-  assert.ok(statSync(path).size >= before);
-  old.exec('PRAGMA auto_vacuum = INCREMENTAL; VACUUM');
-  old.close();
-  assert.ok(statSync(path).size < before * 0.55);
 });
 
 it('leaves the sums of a private store, too', async (t) => {

@@ -168,16 +168,16 @@ describe('qmemacct node', () => {
     assert.match(unknown.warnings, /"nonsense" is neither a metric nor a source; "qmemacct metrics" lists them\n$/);
   });
 
-  it('ends with 3 and a fix where there is no node.db, or one of an older version', async () => {
+  it('ends with 3 and a fix where there is no node.db, or an empty one', async () => {
     const other = join(directory, 'other.toml');
     writeFileSync(other, `state_dir = "${directory}/none"\n`);
     const terminal = fakeTerminal();
     assert.equal(await runProgram(['node', '--config', other], '1', terminal), 3);
     assert.match(terminal.warnings(), /none\/node\.db does not exist on .*: it comes with the first job there/);
     mkdirSync(join(directory, 'none'));
-    new SqliteDatabase(join(directory, 'none', 'node.db')).exec('PRAGMA user_version = 1').close();
+    new SqliteDatabase(join(directory, 'none', 'node.db')).exec('PRAGMA user_version = 0').close();
     assert.equal(await runProgram(['node', '--config', other], '1', terminal), 3);
-    assert.match(terminal.warnings(), /it has schema 1; the next job on this host upgrades it\n$/);
+    assert.match(terminal.warnings(), /it is empty; the next job on this host fills it\n$/);
   });
 });
 

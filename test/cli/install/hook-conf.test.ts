@@ -55,14 +55,9 @@ describe('hook.conf', () => {
     );
   });
 
-  it('of an earlier version knows no cgroups, no scopes and no cluster', () => {
-    const earlier = hookConfText(CONF).replace(/^(cgroup|scope|cluster)=.*\n/gm, '');
-    assert.deepEqual(parseHookConf(earlier), { ...CONF, cgroup: 'off', scope: 'job', cluster: '' });
-  });
-
   it('is not taken for complete when a line is missing', () => {
     const lines = hookConfText(CONF).split('\n');
-    for (let gone = 1; gone <= 6; gone++)
+    for (let gone = 1; gone <= 9; gone++)
       assert.equal(parseHookConf(lines.filter((_, index) => index !== gone).join('\n')), null);
   });
 });

@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import type { Database } from 'better-sqlite3';
@@ -7,7 +6,6 @@ import { SqliteDatabase } from '../../../src/native/sqlite';
 import { openNodeReader, type NodeReader } from '../../../src/sampler/node-store/node-reader';
 import { NodeStore } from '../../../src/sampler/node-store/node-store';
 import type { StoredSample } from '../../../src/sampler/node-store/sample-table';
-import { packageRoot } from '../../../src/base/package-root';
 import type { JobRecord } from '../../../src/record/record';
 import type { SeriesBatch } from '../../../src/sampler/series/series-buffer';
 import { SeriesTable } from '../../../src/sampler/series/series-table';
@@ -335,19 +333,5 @@ describe('series in node.db', () => {
       `${node.toFixed(2)} (node), ${open.toFixed(2)} (all) bytes a value while open, ${packed.toFixed(2)} then`,
     );
     assert.ok(node <= 8 && open <= 8 && packed < open);
-  });
-
-  it('come to a node.db that had none', () => {
-    const directory = temporaryDirectory();
-    const old = new SqliteDatabase(join(directory, 'node.db'));
-    old.exec(readFileSync(join(packageRoot(), 'sql', 'node', '001-jobs-samples-outbox.sql'), 'utf8'));
-    old.exec(`PRAGMA user_version = 1; INSERT INTO job VALUES (1, '${RUN}', ${START}, ${START}, 0, '{}')`);
-    old.close();
-    const store = new NodeStore(directory);
-    store.saveProgress(RUN, START, record(), [aSample], batch(START, 1));
-    store.close();
-    const reader = openNodeReader(directory);
-    assert.equal(reader.readSeries(RUN, ['loadavg_1min'], START, START).length, 1);
-    reader.close();
   });
 });

@@ -9,6 +9,7 @@ CREATE TABLE job (
 ) STRICT;
 CREATE INDEX job_changed ON job (changed);
 
+-- Pruning drops the oldest, by id: samples of running jobs, too.
 CREATE TABLE sample (
   id          INTEGER PRIMARY KEY,
   job         INTEGER NOT NULL REFERENCES job (id) ON DELETE CASCADE,
@@ -34,8 +35,10 @@ CREATE TABLE process (
   pid         INTEGER NOT NULL,
   start       INTEGER NOT NULL,              -- clock ticks after boot
   command     TEXT    NOT NULL,
+  seen        INTEGER NOT NULL,              -- last use, to the hour: it goes when no sample of that time is left
   UNIQUE (job, pid, start, command)
 ) STRICT;
+CREATE INDEX process_by_use ON process (seen);
 
 -- Records that the accounting DB has not committed yet.
 CREATE TABLE outbox (
@@ -53,3 +56,32 @@ CREATE TABLE handed (
   records     INTEGER NOT NULL,
   bytes       INTEGER NOT NULL
 ) STRICT;
+
+-- What a stored number is: a metric of one instance ("cpu3"), stored as value x resolution. Series name it by id.
+CREATE TABLE metric (
+  id          INTEGER PRIMARY KEY AUTOINCREMENT,
+  name        TEXT    NOT NULL,
+  instance    TEXT    NOT NULL,              -- empty: the metric has one value only
+  resolution  REAL    NOT NULL,
+  seen        INTEGER NOT NULL,              -- last use, to the day: what no series can name any more is dropped
+  UNIQUE (name, instance, resolution)
+) STRICT;
+
+-- One row per flush of a sampler: every metric of every source that was read since the last one, column-wise
+-- (src/sampler/series/series-codec.ts). Rows of a finished job, and of past hours of the node, are put together.
+CREATE TABLE series (
+  id          INTEGER PRIMARY KEY,
+  job         INTEGER REFERENCES job (id) ON DELETE CASCADE,   -- NULL: the node itself
+  at          INTEGER NOT NULL,              -- first reading
+  span        INTEGER NOT NULL,              -- ms from it to the last one
+  loose       INTEGER NOT NULL,              -- 1: not yet put together with its neighbours
+  packed      BLOB    NOT NULL
+) STRICT;
+CREATE INDEX series_of_job ON series (job, loose, at);
+CREATE INDEX series_by_end ON series (at + span);
+
+-- Of the node's sources those that give nothing now though the site switched them on by name, or they worked before.
+CREATE TABLE failing_source (
+  source      TEXT PRIMARY KEY,
+  reason      TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
