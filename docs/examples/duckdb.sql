@@ -1,6 +1,6 @@
 -- The views that docs/sql.md asks, but for daily, over exported records, for DuckDB:
 --   qmemacct export records --since 2026-01-01 --format parquet --output records.parquet
---   cat duckdb.sql sql/04-bad-hosts.sql | duckdb
+--   cat docs/examples/duckdb.sql docs/sql/04-bad-hosts.sql | duckdb
 -- Made by npm run generate.
 CREATE VIEW records AS
 SELECT file_row_number AS record, * EXCLUDE (file_row_number)

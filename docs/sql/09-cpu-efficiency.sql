@@ -1,7 +1,8 @@
 -- How well does each project use the slots that it is given?
-SELECT project, count(*) AS records,
-  round(CAST(sum(cpu_seconds) / sum(wallclock_seconds * host_slots) AS numeric), 3) AS cpu_efficiency
-FROM jobs
-WHERE cpu_seconds IS NOT NULL AND wallclock_seconds > 0 AND host_slots > 0
-GROUP BY project
+-- Sums of days have the slots of each host of a parallel job once, however many records it has there.
+SELECT key AS project, sum(records) AS records,
+  round(CAST(sum(cpu_seconds) / sum(slot_seconds) AS numeric), 3) AS cpu_efficiency
+FROM daily
+WHERE dimension = 'project' AND slot_seconds > 0
+GROUP BY key
 ORDER BY cpu_efficiency, project;

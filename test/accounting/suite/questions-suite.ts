@@ -23,6 +23,9 @@ function task(id: number, peak: number): JobRecord {
   return job(100, AT + id, { ...fields, run_id: `a.${id}.1`, peak_rss: { ...peakOf(peak), command: 'bwa' } });
 }
 
+/** A job on two hosts whose tasks use what it requested. */
+const RING = { owner: 'mia', project: 'chemistry', queue: 'mpi.q', pe: 'mpi', slots: 4 };
+
 const RECORDS: readonly JobRecord[] = [
   job(1, AT, { job_name: 'sort', project: 'physics', queue: 'all.q', exit_status: 0 }),
   job(2, AT, {
@@ -41,41 +44,54 @@ const RECORDS: readonly JobRecord[] = [
       scratch: { request_bytes: GIB, limit_bytes: GIB, per: 'job' },
     },
   },
+  job(6, AT, { ...RING, job_name: 'ring', cpu_seconds: 0 }),
+  job(6, AT, { ...RING, pe_task_id: '1.node1', cpu_seconds: 7200, peak_rss: peakOf(6 * GIB) }),
+  job(6, AT, { ...RING, pe_task_id: '1.node2', cpu_seconds: 7200, peak_rss: peakOf(6 * GIB), host: 'node2' }),
+  // It was started twice.
+  job(7, AT - 2 * HOUR, { owner: 'eve', job_name: 'again', project: 'biology', queue: 'long.q', run_id: 'a.8.1' }),
+  job(7, AT, {
+    ...{ owner: 'eve', job_name: 'again', project: 'biology', queue: 'long.q', run_id: 'a.9.1' },
+    submitted_at: iso(AT - 4 * HOUR),
+  }),
   lineOf(job(4, AT), { status: 'unsampled', project: 'physics', wallclock_seconds: null, cpu_seconds: null, slots: 1 }),
 ];
 
 /** What each question finds in RECORDS. */
 const ANSWERS: Readonly<Record<string, readonly (readonly unknown[])[]>> = {
   '01-unused-memory.sql': [
-    ['bob', 24, 22.5],
-    ['eve', 24, 22.5],
+    ['eve', 40, 33],
+    ['bob', 24, 14.1],
+    ['mia', 16, 3],
   ],
   '02-near-the-limit.sql': [[2, null, 'bob', 'full', 'node2', 7.875 * GIB, 8 * GIB]],
   '03-far-too-large.sql': [
+    ['eve', 'again', 2, GIB, 8 * GIB],
     ['bob', 'free', 1, GIB, 8 * GIB],
     ['bob', 'sort', 1, GIB, 8 * GIB],
   ],
-  '04-bad-hosts.sql': [['node2', 1, 1]],
+  '04-bad-hosts.sql': [['node2', 2, 1]],
   '05-largest-programs.sql': [
     ['python', 1, 7.875 * GIB],
+    ['sort', 7, 6 * GIB],
     ['bwa', 3, 3 * GIB],
-    ['sort', 2, GIB],
   ],
   '06-waiting.sql': [
     ['all.q', 4, 4500, 7200],
-    ['long.q', 3, 3600, 3600],
+    ['long.q', 4, 3600, 3600],
+    ['mpi.q', 1, 3600, 3600],
   ],
   '07-requests.sql': [
-    ['h_vmem', 'slot', 6, 4 * GIB, 8 * GIB],
+    ['h_vmem', 'slot', 11, 4 * GIB, 8 * GIB],
     ['mem_free', 'slot', 1, 2 * GIB, null],
     ['scratch', 'job', 1, GIB, GIB],
   ],
   '08-uneven-arrays.sql': [['cell', 100, 'eve', 3, 0.5 * GIB, 3 * GIB]],
   '09-cpu-efficiency.sql': [
-    ['biology', 3, 0.25],
-    ['physics', 3, 0.5],
+    ['biology', 5, 0.25],
+    ['physics', 4, 0.5],
+    ['chemistry', 3, 1],
   ],
-  '10-days.sql': [['2026-11-01', 'cell', 7, 1, 1, 1]],
+  '10-days.sql': [['2026-11-01', 'cell', 9, 1, 1, 1]],
   '11-metrics.sql': [[2, null, 'bob', 'node2', 2]],
 };
 
