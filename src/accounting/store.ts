@@ -150,7 +150,7 @@ export interface RecordFilter {
   readonly states?: readonly RecordStatus[];
   /** Ended badly: Grid Engine's `failed`, exit status or signal is not 0. */
   readonly failed?: boolean;
-  /** Whether the sampler, or another root source, saw the job. */
+  /** Whether the job has samples. */
   readonly sampled?: boolean;
   /** Of what was held (`heldBytes`), as lists are sorted by. */
   readonly peak_at_least?: number;

@@ -177,7 +177,7 @@ export const FILTER = {
   name_class: queryName('of names that differ in their digits only, each run of which is one #'),
   states: queryWords('in one of these states', STATUSES),
   failed: queryFlag('that ended badly (false: that did not)'),
-  sampled: queryFlag('that the sampler, or another root source, saw (false: that it did not)'),
+  sampled: queryFlag('that have samples (false: that have none)'),
   peak_at_least: queryAmount('with a peak, else maxvmem, of at least this many bytes'),
   peak_at_most: queryAmount('with a peak, else maxvmem, of at most this many bytes'),
   limit_at_least: queryAmount('with requested memory on the host of at least this many bytes'),
