@@ -87,6 +87,16 @@ describe('charts', () => {
     assert.match(bar, /class="limit" x1="98\.04%"/);
   });
 
+  it('round what was held down, and what a run needs up, as screens do', () => {
+    const [low, high] = [1.0077 * GIB, 2.7185 * GIB];
+    const tasks = distribution([low, high], 4 * GIB, 'peaks')?.toString() ?? '';
+    assert.match(tasks, /aria-label="peaks: smallest 1\.00 GiB, median 1\.86 GiB, largest 2\.71 GiB"/);
+    assert.match(tasks, />2\.71 GiB<\/text>/);
+    const runs = runsChart([low, 2.712 * GIB].map(runOf(null)), null)?.toString() ?? '';
+    assert.match(runs, /aria-label="Peaks of 2 runs: at most 2\.72 GiB"/);
+    assert.match(runs, /<title>1: 1\.01 GiB, no request<\/title>/);
+  });
+
   it('show the limit in scale where it is near, else at the upper edge', () => {
     const series = { start: '2026-11-20T13:00:00.000Z', step_seconds: 60, rss_bytes: [GIB, 2 * GIB, GIB], others: {} };
     assert.match(memoryChart(series, 3 * GIB, null)?.toString() ?? '', /limit 3 GiB<\/text>/);

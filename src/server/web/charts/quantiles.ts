@@ -1,5 +1,6 @@
 import { median } from '../../../report/job/array-facts';
-import { formatBytes, formatRequested } from '../../../report/format/units';
+import { formatHeld } from '../../../report/format/bracket';
+import { formatRequested } from '../../../report/format/units';
 import { html, type Html } from '../html';
 
 const HEIGHT = 200;
@@ -7,7 +8,7 @@ const BOTTOM = 176;
 const TOP = 22;
 const WIDTH = 1000;
 
-/** Values in their order, lowest first, with the limit as a line: how they are distributed; null: there are too few. */
+/** Peaks in their order, lowest first, with the limit as a line: how they are distributed; null: there are too few. */
 export function distribution(values: readonly number[], limit: number | null, what: string): Html | null {
   const sorted = [...values].sort((a, b) => a - b);
   const most = sorted.at(-1) ?? 0;
@@ -22,18 +23,18 @@ export function distribution(values: readonly number[], limit: number | null, wh
     (share) =>
       html`<line class="axis" x1="${share * 100}%" x2="${share * 100}%" y1="${BOTTOM}" y2="${y(at(share))}"></line>
         <text x="${share * 100}%" y="${HEIGHT - 8}" text-anchor="middle"
-          >${share === 0.5 ? 'median ' : ''}${formatBytes(at(share))}</text
+          >${share === 0.5 ? 'median ' : ''}${formatHeld(at(share))}</text
         >`,
   );
   const limitAt = limit !== null && limit <= top ? y(limit) : 4;
-  const words = `${what}: smallest ${formatBytes(sorted[0] ?? 0)}, median ${formatBytes(at(0.5))}, largest ${formatBytes(most)}`;
+  const words = `${what}: smallest ${formatHeld(sorted[0] ?? 0)}, median ${formatHeld(at(0.5))}, largest ${formatHeld(most)}`;
   return html`<svg width="100%" height="${HEIGHT}" role="img" aria-label="${words}">
     <svg width="100%" height="${HEIGHT}" viewBox="0 0 ${WIDTH} ${HEIGHT}" preserveAspectRatio="none">
       <path class="area" d="M${steps}V${BOTTOM}H0Z"></path>
       <path class="curve" d="M${steps}" vector-effect="non-scaling-stroke"></path>
     </svg>
     ${marks}
-    <text class="ink" x="100%" y="${Math.max(12, y(most) - 5)}" text-anchor="end">${formatBytes(most)}</text>
+    <text class="ink" x="100%" y="${Math.max(12, y(most) - 5)}" text-anchor="end">${formatHeld(most)}</text>
     ${
       limit === null
         ? null

@@ -72,7 +72,7 @@ export function runsChart(
   const x = placer(runs);
   const points = runs.map((run) => {
     const asked = run.requested_bytes === null ? 'no request' : `requested ${formatRequested(run.requested_bytes)}`;
-    const words = `${jobTaskName(run)}: ${run.stopped ? 'stopped at its limit, ' : ''}${formatBytes(run.needed_bytes)}, ${asked}`;
+    const words = `${jobTaskName(run)}: ${run.stopped ? 'stopped at its limit, ' : ''}${formatBytes(run.needed_bytes, 'up')}, ${asked}`;
     const fill = run.stopped ? 'fill-bad' : 'used';
     return html`<circle
       class="${fill}"
@@ -84,7 +84,7 @@ export function runsChart(
     </circle>`;
   });
   const stopped = runs.filter((run) => run.stopped).length;
-  const words = `Peaks of ${formatCount(runs.length)} runs: at most ${formatBytes(needed)}${
+  const words = `Peaks of ${formatCount(runs.length)} runs: at most ${formatBytes(needed, 'up')}${
     advised === null ? '' : `; advised ${advised.text}`
   }`;
   return html`<svg class="plot" width="100%" height="${HEIGHT}" role="img" aria-label="${words}">

@@ -117,7 +117,7 @@ function runsPart({ runs, memory }: ClassAnswer, cluster: string | undefined): H
       formatMinute(new Date(run.ended_at)),
       formatDuration(run.seconds),
       run.requested_bytes === null ? '' : formatRequested(run.requested_bytes),
-      formatBytes(run.needed_bytes),
+      formatBytes(run.needed_bytes, 'up'),
       run.stopped ? html`<span class="bad">stopped at its limit</span>` : '',
     ]);
   return section(
