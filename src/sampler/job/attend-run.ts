@@ -5,14 +5,14 @@ import { readResumeState, type ResumeState } from './resume-state';
 import { removeResumeState, runDirectoryName, type RunDescription } from './run-description';
 import type { RunDirectory } from './run-directory';
 
-/** What a predecessor gives us directly; else the state is looked for that one has left in RUN_DIR/resume. */
+/** What a predecessor left. Without `handed`, its state is looked for in RUN_DIR/resume. */
 interface Predecessor {
   readonly handed?: ResumeState | null;
-  /** Its last record, asked for where there is no state that can be used; `left`: there is one of no use. */
+  /** Gets its last record; called if there is no usable state. `left`: there is a state, but an unusable one. */
   readonly record?: (left: boolean) => JobRecord | null;
 }
 
-/** Begins to follow a run, from where a predecessor has left it. */
+/** Begins to follow a run, from where a predecessor left off, if there was one. */
 export function takeUpRun(
   run: RunDescription,
   directory: RunDirectory | null,
@@ -25,7 +25,7 @@ export function takeUpRun(
   return new JobFollower(run, directory, surroundings, { resumed, missed: left?.missed ?? null, earlier });
 }
 
-/** Follows a run to its end and finishes it; one that another process goes on with is left as it is. */
+/** Follows a run to its end and finishes it; a run that another process takes over is left unfinished. */
 export async function attendRun(follower: JobFollower, settings: Settings): Promise<'finished' | 'handed-over'> {
   const end = await follower.follow();
   if (end === 'handed-over') return end;

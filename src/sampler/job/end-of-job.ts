@@ -8,16 +8,16 @@ import { readUsage } from './job-description';
 import type { RunDescription } from './run-description';
 import type { RunDirectory } from './run-directory';
 
-/** After the shepherd has gone, its job's processes may go on for a while; they are followed this long. */
+/** A job's processes may outlive its shepherd for a while; they are followed this long. */
 const AFTER_SHEPHERD_MS = 30_000;
 
 export interface JobEnd {
   readonly status: RecordStatus;
-  /** When it was seen, or the epilog's file was written (ms since the epoch). */
+  /** When the end was seen, or when the epilog's file was written (ms since the epoch). */
   readonly seenMs: number;
 }
 
-/** Sees a job's end: in what Grid Engine and the epilog write, or as its shepherd goes. */
+/** Detects a job's end: by the files that Grid Engine and the epilog write, or by the shepherd's exit. */
 export class EndOfJob {
   private readonly shepherd: ProcessFiles;
   private foundUsage: SpoolUsage | null = null;
@@ -34,16 +34,16 @@ export class EndOfJob {
     this.shepherd = new ProcessFiles(run.shepherdPid, { left: 1 });
   }
 
-  /** Looks now. Returns whether it was seen, now or before, in what is written at a job's end. */
+  /** Looks now. Returns whether a file that marks the job's end has been seen, now or before. */
   look(nowMs: number): boolean {
     this.seenMs ??= this.seenAt(nowMs);
     if (!this.isShepherdAlive()) this.shepherdGoneMs ??= nowMs;
-    // Where no epilog says so, it alone tells a finished job from a lost one, and execd removes it soon.
+    // If no epilog reports the end, `usage` alone tells a finished job from a lost one, and execd soon removes it.
     if (this.isShared && this.run.ends === 'epilog') this.usage();
     return this.seenMs !== null;
   }
 
-  /** By what was looked at last; null: it goes on. `isAlive`: whether processes of the job live. */
+  /** The end, as of the last `look`; null: the job goes on. `isAlive`: whether processes of the job live. */
   end(nowMs: number, isAlive: () => boolean): JobEnd | null {
     if (this.seenMs !== null) return { status: 'finished', seenMs: this.seenMs };
     const seenMs = this.shepherdGoneMs;
@@ -51,7 +51,7 @@ export class EndOfJob {
     return { status: this.isShared && this.foundUsage !== null ? 'finished' : 'lost', seenMs };
   }
 
-  /** Grid Engine removes the file soon after it wrote it: an epilog that could not wait for us has left a copy. */
+  /** Grid Engine removes the file soon after writing it; an epilog that no sampler answered has left a copy. */
   usage(): SpoolUsage | null {
     const { run, directory } = this;
     if (this.foundUsage === null && existsSync(join(run.spool, 'usage'))) this.foundUsage = readUsage(run.spool);
@@ -62,7 +62,7 @@ export class EndOfJob {
     return this.foundUsage;
   }
 
-  /** When the job ended, to the millisecond where the moment it was seen and the whole seconds of `usage` agree. */
+  /** When the job ended: when that was seen, moved into the whole second that `usage` gives; null: unknown. */
   endedMs({ status, seenMs }: JobEnd): number | null {
     const end = this.usage()?.endTimeMs ?? null;
     if (end === null) return status === 'lost' ? seenMs : null;

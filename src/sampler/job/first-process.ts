@@ -6,21 +6,21 @@ import { realUid } from '../../sources/proc/status';
 import { readJobPid } from './job-description';
 import type { RunDescription } from './run-description';
 
-/** By how much a start differs that two samplers have made of clock ticks: the clock may have been set meanwhile. */
+/** Two samplers may convert the same clock ticks to times this far apart: the clock may have been set in between. */
 const SAME_START_MS = 60_000;
 
-/** A job's first process, by Grid Engine's `job_pid`: what holds for all of the job is read from it. */
+/** A job's first process, which Grid Engine's `job_pid` names: it shows the whole job's uid and address space limit. */
 export class FirstProcess {
   /** null: not seen alive yet. */
   pid: number | null = null;
-  /** Who it runs as; null: not known. Until it has executed a program that may still be root. */
+  /** Uid it runs as; null: unknown. This may be root's until the process has executed a program. */
   uid: number | null = null;
   private limit: number | null = null;
   private startTicks: number | null = null;
 
   constructor(private readonly run: RunDescription) {}
 
-  /** Looks for it. Returns when it started (ms since the epoch); null: it is not there (yet). */
+  /** Looks for the process. Returns when it started (ms since the epoch); null: it is not there (yet). */
   find(): number | null {
     const pid = readJobPid(this.run.spool);
     if (pid === null) return null;
@@ -33,7 +33,7 @@ export class FirstProcess {
     return wallClockOfTicks(stat.startTicks);
   }
 
-  /** The job was begun under another sampler, at `startMs`: its first process may have gone, and another have its pid. */
+  /** For a job that began under another sampler, at `startMs`: its first process may have gone, its pid be re-used. */
   resume(startMs: number): void {
     const pid = readJobPid(this.run.spool);
     if (pid === null) return;
@@ -46,14 +46,14 @@ export class FirstProcess {
   }
 
   /**
-   * Address space limit of the job's processes, in bytes; Infinity: none that is known. It holds for every program of the
-   * job as soon as its first process has executed one; root could lift it again.
+   * Address space limit of the job's processes, in bytes; Infinity: none known, or the job runs as root, who could lift
+   * it. Once the first process has executed a program, the limit holds for every program of the job.
    */
   addressSpaceLimit(): number {
     return this.limit ?? Infinity;
   }
 
-  /** Reads the limit as soon as it can be read. */
+  /** Reads the limit, unless it is known or the first process has not executed a program yet. */
   readLimit(): void {
     if (this.limit !== null || this.pid === null) return;
     const files = new ProcessFiles(this.pid, { left: 0 });

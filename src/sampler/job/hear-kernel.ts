@@ -5,15 +5,15 @@ import { connectListener, type ListenerHandlers, type ListenerLink } from '../li
 import type { Reply } from '../listener/protocol';
 import type { Settings } from '../../record/settings';
 
-/** A job's sampler listening, through the node's listener, to the kernel's events of the job's processes. */
+/** How a job's sampler hears the kernel's events about the job's processes: through the node's listener. */
 export interface KernelHearing {
-  /** Resolves when events are heard, or when it is clear that they can't be: then to the reason. */
+  /** Resolves to null once events are heard, or to the reason why they can't be. */
   readonly ready: Promise<string | null>;
-  /** Waits, at most so long, until all has come that the kernel has sent by now. */
+  /** Waits, at most this long, until every event that the kernel has sent by now has arrived. */
   catchUp(withinMs: number): Promise<void>;
-  /** After each tick: it counts as soon as all events until then have come. */
+  /** To be called after each tick: the tick is settled once all events up to it have arrived. */
   afterTick(readings: TickReadings): void;
-  /** Waits, at most so long, until the last tick counts; the account says so if it does not. */
+  /** Waits, at most this long, until the last tick is settled; else the sampler notes that the listener was lost. */
   finish(withinMs: number): Promise<void>;
   /** Events of the job's processes are heard at present. */
   hears(): boolean;
@@ -22,20 +22,20 @@ export interface KernelHearing {
   close(): void;
 }
 
-/** How the listener is reached; null: it can't be. */
+/** Connects to the listener; null: it can't be reached. */
 export type Connect = (handlers: ListenerHandlers) => Promise<ListenerLink | null>;
 
 export type NodeReply = Extract<Reply, { kind: 'node' }>;
 
 interface HearingHandlers {
-  /** A process of the job forks, executes or ends, or that can't be heard any more. */
+  /** A process of the job forks, executes or ends, or such events can no longer be heard. */
   readonly stirred: () => void;
   /** The node's figures. */
   readonly node: (reply: NodeReply) => void;
 }
 
 interface HearingRules {
-  /** null: it can't be used, and a listener would stay with the defaults. */
+  /** null: the settings can't be used; then no listener is started, since it would keep the defaults. */
   readonly settingsPath: string | null;
   readonly settings: Settings;
   /** Processes that descend from this one are the job's. */
@@ -63,7 +63,7 @@ class ConnectedHearing implements KernelHearing {
   private current: ListenerLink | null = null;
   private listening = false;
   private closed = false;
-  /** Resolves when the last tick counts. */
+  /** Resolves when the last tick is settled. */
   private settled: Promise<void> = Promise.resolve();
 
   constructor(
@@ -90,7 +90,7 @@ class ConnectedHearing implements KernelHearing {
   async finish(withinMs: number): Promise<void> {
     const late = Symbol('late');
     const first = await Promise.race([this.settled, sleep(withinMs, late, { ref: false })]);
-    // Without the last events the sums end too early.
+    // Without the last events the upper bounds would be too low.
     if (first === late) this.sampler.listenerLost();
   }
 
@@ -127,11 +127,11 @@ class ConnectedHearing implements KernelHearing {
   }
 
   private async again(afterMs = AGAIN_AFTER_MS): Promise<void> {
-    // All samplers of the node lose it at the same moment.
+    // All samplers of the node lose the listener at the same moment: their attempts are spread out.
     await sleep(afterMs * (1 + Math.random()), undefined, { ref: false });
     if (this.closed) return;
     const reason = await this.begin();
-    // No greeting: a listener that is stopped, or a node too busy to start one. It may still come.
+    // No greeting: the listener is stopped, or the node too busy to start one. A later attempt may succeed.
     if (reason !== null && this.current === null) await this.again(Math.min(2 * afterMs, AGAIN_AT_LATEST_MS));
   }
 
@@ -147,7 +147,7 @@ class ConnectedHearing implements KernelHearing {
     if (link.hello.events !== null) return link.hello.events;
     this.sampler.listen();
     if (link.hello.records !== null) this.sampler.open('no-exit-records');
-    // What was forked before the listener could hear of it has no ancestors there.
+    // The listener does not know the parents of processes that were forked before it began to listen.
     link.follow([this.ancestor, ...this.sampler.pids()]);
     this.listening = true;
     await link.sync(SYNC_WITHIN_MS);
@@ -161,7 +161,7 @@ class ConnectedHearing implements KernelHearing {
       const adopted = this.sampler.settle(readings);
       if (adopted.length > 0) link.follow(adopted);
     } else if (!this.closed && link === this.current) {
-      // It is there and does not answer: as good as gone.
+      // The listener is there but does not answer: as good as gone.
       link.close();
       this.lost();
     }
@@ -169,8 +169,8 @@ class ConnectedHearing implements KernelHearing {
 }
 
 /**
- * Connects to the listener (and starts it where there is none); when it dies, the account says so and the next one is
- * connected to.
+ * Connects to the listener (and starts one where there is none); when it dies, the sampler notes the loss and connects
+ * to the next one.
  */
 export function hearKernel(
   { settingsPath, settings, ancestor, connect }: HearingRules,

@@ -5,9 +5,9 @@ import { OWN_GROUP } from './leave-job';
 import { keyValues, startTicksOf } from './pid-file';
 
 /**
- * The control groups that the prolog makes for jobs (hooks/cgroup.sh): their removal. What ends a run removes its
- * group: the sampler, or the next sampler or flush of this host. What still runs in it, the shepherd and processes
- * that outlive their job, goes back to where the shepherd came from, as if there had never been a group.
+ * Removal of the control groups that the prolog makes for jobs (hooks/cgroup.sh). Whoever finishes a run removes its
+ * group: the run's sampler, or the next sampler or flush on this host. Processes still in the group (the shepherd, and
+ * those that outlive their job) move back to the shepherd's former group, as if there had never been another.
  */
 interface CgroupNote {
   /** Path of the shepherd's former group by hierarchy: "memory", "pids" ..., "unified" for version 2. */
@@ -18,12 +18,12 @@ interface CgroupNote {
 
 const HIERARCHIES = ['unified', 'memory', 'cpuacct', 'blkio', 'pids'] as const;
 const RUN_NAME = /^\d+\.\d+\.[0-9a-f]{8}\.(\d+)\.(\d+)$/;
-/** Tries for one group, 0.3 s in all: more than a process needs to leave, little beside the epilog's bound. */
+/** Attempts for one group, 0.3 s in all: longer than an ending process takes, short beside the epilog's time limit. */
 const MOST_TRIES = 60;
 const PAUSE_MS = 5;
 const MOST_DEPTH = 4;
 
-/** What the prolog wrote into `RUN-DIRECTORY/cgroup`; null: it was asked for no group. */
+/** What the prolog wrote into `RUN-DIRECTORY/cgroup`; null: it was not asked to make a group. */
 export function readCgroupNote(directory: string): CgroupNote | null {
   let text: string;
   try {
@@ -39,7 +39,7 @@ export function readCgroupNote(directory: string): CgroupNote | null {
   return { origins: new Map(origins), problem: problem === '' ? null : problem };
 }
 
-/** Top directories of the hierarchies that may hold groups of ours, by hierarchy. */
+/** Name and top directory of each hierarchy that may hold groups of ours. */
 function hierarchyTops(root: string): readonly (readonly [string, string])[] {
   return HIERARCHIES.map((name) => [name, name === 'unified' ? unifiedTop(root) : join(root, name)]);
 }
@@ -54,7 +54,7 @@ function subgroups(directory: string): readonly string[] {
   }
 }
 
-/** Where processes of a removed group go: the shepherd's former group, else our own one, which has no limits. */
+/** Where processes of a removed group go: the shepherd's former group, else our own group, which has no limits. */
 interface Refuge {
   readonly top: string;
   readonly origin: string | undefined;
@@ -69,7 +69,7 @@ function moveProcess(pid: number, { top, origin }: Refuge): void {
       writeFileSync(join(target, 'cgroup.procs'), String(pid));
       return;
     } catch (error) {
-      // It has ended meanwhile.
+      // The process has ended meanwhile.
       if ((error as NodeJS.ErrnoException).code === 'ESRCH') return;
     }
   }
@@ -92,7 +92,7 @@ function takeBreath(): void {
   Atomics.wait(never, 0, 0, PAUSE_MS);
 }
 
-/** Removes one directory: processes that are just ending keep it for a moment. */
+/** Removes one group, with retries: processes that are just ending keep it busy for a moment. */
 function removeGroup(group: string, refuge: Refuge): boolean {
   for (let tries = 1; !emptyAndRemove(group, refuge); tries++) {
     if (tries === MOST_TRIES) return false;
@@ -102,8 +102,8 @@ function removeGroup(group: string, refuge: Refuge): boolean {
 }
 
 /**
- * Removes the group of one run in every hierarchy; what runs in it is moved, never ended. "left": it could not be
- * removed now, the next sampler or flush tries again. Never throws.
+ * Removes the group of one run in every hierarchy; processes in it are moved, never killed. "left": a group could not
+ * be removed now, the next sampler or flush tries again. Never throws.
  */
 export function removeJobCgroup(
   key: string,
@@ -154,12 +154,12 @@ function runNames(directory: string): readonly string[] {
 }
 
 /**
- * Somebody else's state directory may know a group's run: an installation that tests itself must not take the group of
- * a job that is just ending.
+ * A group's run may be in another installation's state directory: an installation that tests itself must not remove the
+ * group of a job that is just ending.
  */
 const GRACE_MS = 60_000;
 
-/** The kernel keeps no time for a group: this is when it was last looked up for the first time, so never too old. */
+/** The kernel keeps no creation time of a group. The mtime is when its inode was loaded: the age is never too high. */
 function ageMs(key: string, cgroupRoot: string): number {
   const times = hierarchyTops(cgroupRoot).flatMap(([, top]) => {
     try {
@@ -171,7 +171,7 @@ function ageMs(key: string, cgroupRoot: string): number {
   return Date.now() - Math.max(0, ...times);
 }
 
-/** One pass takes no longer than this: the next one goes on. */
+/** Most groups that one pass removes, so that it does not take long; the next pass goes on. */
 const MOST_REMOVED = 20;
 
 /** Removes groups that no sampler looks after; returns the keys of those that could not be removed. Never throws. */

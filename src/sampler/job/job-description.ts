@@ -15,7 +15,7 @@ import { parseSpoolUsage, type SpoolUsage } from '../../gridengine/spool-usage';
 import type { JobRecord, MemoryRequest } from '../../record/record';
 import type { RequestRules } from '../../record/request-rules';
 
-/** What Grid Engine says of a job: the fields of its record that no sampling shows. */
+/** What Grid Engine says about a job: the fields of its record that sampling can't show. */
 export interface JobDescription {
   readonly fields: Pick<
     JobRecord,
@@ -39,7 +39,7 @@ export interface JobDescription {
   readonly host: string | null;
   /** Additional group of the job's processes; null: none. */
   readonly group: number | null;
-  /** Null: systemd does not keep it. */
+  /** systemd unit of the job; null: none. */
   readonly systemd: SystemdUnit | null;
   readonly array: boolean;
   readonly notes: readonly string[];
@@ -81,14 +81,14 @@ function requests(config: SpoolConfig, complexes: Iterable<string>): Record<stri
   return result;
 }
 
-/** What the kernel enforces, whatever was asked for: the hook was under the same limit as the job. */
+/** The limit that the kernel enforces, whatever was requested: the hook was under the same limit as the job. */
 function limitInForce(addressSpaceKib: number | null): MemoryRequest | null {
   const bytes = (addressSpaceKib ?? Infinity) * 1024;
   if (bytes > Number.MAX_SAFE_INTEGER) return null;
   return { request_bytes: null, limit_bytes: bytes, per: 'job' };
 }
 
-/** What the `config` of a `qrsh -inherit` task has of qrsh ("petask", its own submission) or of its host's part only. */
+/** In the `config` of a `qrsh -inherit` task these describe qrsh ("petask", its own submission) or one host's part. */
 const UNKNOWN_OF_TASKS = { job_name: null, program: null, slots: null, submitted_at: null } as const;
 
 function ofJob(
@@ -105,16 +105,16 @@ function ofJob(
   };
 }
 
-/** What is in files near a spool `config`; null: not there. */
+/** Contents of files near a spool `config`; null: no such file. */
 interface FilesNearby {
   readonly peHostfile: string | null;
-  /** `config` of the job, whose directory a task's is in; where it is not, the job's script runs on another host. */
+  /** The job's `config`, one directory above the task's; not there if the job's script runs on another host. */
   readonly configOfJob: string | null;
   /** execd's copy of the job's script. */
   readonly script: Buffer | null;
 }
 
-/** Of a task whose own config names no slots: the job's on the host of its script, elsewhere all that it was granted. */
+/** For a task whose config has no host slots: the job's host slots where its script runs, else all slots of its PE. */
 function slotsOfTask(config: SpoolConfig, task: number, configOfJob: string | null): number | null {
   const job = configOfJob === null ? null : parseSpoolConfig(configOfJob);
   if (job === null) return config.peSlots || null;
@@ -141,7 +141,7 @@ export function describeJob(
   const config = { ...own, hostSlots: own.hostSlots ?? (isTask ? slotsOfTask(own, run.task, configOfJob) : null) ?? 1 };
   const mismatches = identityMismatches(config, { jobId: run.job, task: run.task || 1, peTaskId: run.peTask ?? null });
   const suspicious = [...config.ambiguous, ...mismatches];
-  // The group is in the file's first line, before all that a user can choose.
+  // The group is in the file's first line, before anything that a user can choose.
   const common = { group: config.addGrpId, array: run.task > 0 };
   if (suspicious.length > 0)
     return {
@@ -165,7 +165,7 @@ export function describeJob(
       pe: config.pe,
       account: config.account,
       host_slots: config.hostSlots,
-      // execd writes the file for every job; it is kept only where there are hosts to choose from.
+      // execd writes the file for every job; it is of use only for a PE job.
       granted_hosts:
         config.pe === null || config.peTaskId !== null || peHostfile === null ? null : parsePeHostfile(peHostfile),
       h_vmem: hVmem,
@@ -178,7 +178,7 @@ export function describeJob(
 
 const MOST_BYTES = MIB;
 
-/** Whose files in a spool directory are believed: root's and the directory's owner (Grid Engine's admin user). */
+/** Uids whose files in a spool directory are trusted: root and the directory's owner (Grid Engine's admin user). */
 function trustedOwners(spool: string): ReadonlySet<number> {
   try {
     return new Set([0, lstatSync(spool).uid]);
@@ -189,13 +189,13 @@ function trustedOwners(spool: string): ReadonlySet<number> {
 
 /**
  * Text of a spool file that only Grid Engine can have written (`config`, `environment`, `usage`, `pid`); null when missing
- * or not trusted. `trace`, `error` and `exit_status` are the job's owner's, and nothing in them is believed.
+ * or not trusted. The job's owner can write `trace`, `error` and `exit_status`: nothing in these is trusted.
  */
 export function trustedSpoolFile(spool: string, name: string): string | null {
   return textOfUntrusted(join(spool, name), MOST_BYTES, trustedOwners(spool));
 }
 
-/** execd's copy of the job's script; null: there is none, or too long a one. */
+/** execd's copy of the job's script; null: missing, too long, or not trusted. */
 export function spooledScript(spool: string): Buffer | null {
   try {
     return readUntrusted(scriptCopy(spool), LONGEST_SCRIPT, trustedOwners(spool));
@@ -204,7 +204,7 @@ export function spooledScript(spool: string): Buffer | null {
   }
 }
 
-/** `usage` of a job whose first process was reaped; null: not there, or not written yet, which comes a moment later. */
+/** `usage` of a job whose first process was reaped; null: missing, or not fully written yet. */
 export function readUsage(spool: string): SpoolUsage | null {
   const text = trustedSpoolFile(spool, 'usage');
   return text?.endsWith('\n') === true ? parseSpoolUsage(text) : null;

@@ -39,26 +39,26 @@ import { RunDirectory } from './run-directory';
 import type * as TwoAccounts from './two-accounts';
 import { OWNERS_FILES, watchDirectory, type DirectoryWatch } from './watch-directory';
 
-/** Before the job's first process is there, the tree is looked at this often. */
+/** How often the job's first process is looked for: at first, and once SHORT_WAITS_MS have passed. */
 const WAIT_FOR_START_MS = 20;
 const WAIT_LONGER_MS = 250;
 const SHORT_WAITS_MS = 2000;
-/** Opening node.db takes milliseconds that the epilog need not wait for; the shortest jobs never come to it. */
+/** node.db is opened after this, so that the epilog need not wait for it; the shortest jobs end before. */
 const PREPARE_AFTER_MS = 300;
-/** The epilog waits meanwhile. */
+/** Longest waits for the last events and for the node's figures; the epilog waits meanwhile. */
 const EVENTS_WITHIN_MS = 1000;
 const NODE_WITHIN_MS = 200;
 /**
- * Processes of a job that was killed may still be dying when the epilog comes (Open Cluster Scheduler's waits for the
- * first process alone): their exit records say what they held. Freeing many GiB takes longer than anyone should wait.
- * And the kernel sends the event of an end after it has let the parent know: on a busy node the epilog can be earlier.
+ * Processes of a killed job may still be dying when the epilog runs (Open Cluster Scheduler waits for the first process
+ * alone), and their exit records tell what they held. Also, the kernel sends an exit event after it has notified the
+ * parent: on a busy node the epilog can come first. The wait is limited because freeing many GiB takes long.
  */
 const DYING_WITHIN_MS = 500;
 const DYING_LOOK_MS = 100;
-/** Where the directories can't be watched, the epilog's file is looked for this often. */
+/** How often the files that mark the job's end are looked for where their directories can't be watched. */
 const UNWATCHED_MS = 1000;
 
-/** What the sampler process gives to each of its jobs: the only difference between the scopes. */
+/** What a sampler process provides to each of its jobs; the scopes `job` and `node` differ in nothing else. */
 export interface Surroundings {
   readonly settingsPath: string;
   readonly settings: Settings;
@@ -70,27 +70,27 @@ export interface Surroundings {
   readonly machine: MachineScan;
   /** Left out: a connection of the job's own. */
   readonly connect?: Connect;
-  /** Looks come at whole intervals after this moment (ms), together with other jobs'; left out: after the job's start. */
+  /** The job is read at whole intervals after this moment (ms), together with others; left out: after its own start. */
   readonly phaseMs?: number;
-  /** CPU time that this job's looks have taken. */
+  /** CPU time spent on reading this job. */
   readonly meter: CpuMeter;
   readonly throttle: Throttle;
   readonly saveEveryMs: number;
   /** CPU seconds of `meter` after which the job must go on in another process. */
   readonly spendable: number;
-  /** Jobs that share the memory of this process. */
+  /** Number of jobs that share this process's memory. */
   readonly jobs: () => number;
-  /** Gets the state for a successor with each save; null: there will be none. */
+  /** Called at each save with the state for a successor; null: there will be no successor. */
   readonly keepState: ((state: SavedFollower) => void) | null;
 }
 
-/** What another sampler process has left of the job. */
+/** What an earlier sampler process of the job left. */
 interface Predecessor {
-  /** All that it knew; null: nothing that can be used. */
+  /** Its complete state; null: no usable state. */
   readonly resumed: SavedFollower | null;
-  /** Why what happened before or since may not be known; null: it is. */
+  /** Why some of what happened before or since may be unknown; null: all is known. */
   readonly missed: string | null;
-  /** The record so far of one that left nothing else: this one, or one before it. */
+  /** Record so far of a sampler that left no usable state: the predecessor itself, or one before it. */
   readonly earlier: JobRecord | null;
 }
 
@@ -101,7 +101,7 @@ export const SAVED_FOLLOWER = object({
   intervalMs: number(1),
   notes: list(text(4096), 10_000),
   metrics: map(number(), { key: /^\S+$/, what: 'metric', most: 10_000 }),
-  /** What one that began anew had from before, which is not among these. */
+  /** Record of a sampler whose state was lost; its figures are not in the fields above. */
   earlier: nullable(recordShape),
 });
 export type SavedFollower = ValueOf<typeof SAVED_FOLLOWER>;
@@ -120,7 +120,7 @@ function describe(run: RunDescription, settings: Settings): JobDescription {
       });
 }
 
-/** Until when the kernel's events are in that record (µs of the monotonic clock); 0: they are not. */
+/** Time up to which that record includes the kernel's events (µs of the monotonic clock); 0: it includes none. */
 const heardUntil = (earlier: JobRecord | null): number =>
   earlier?.metrics.taskstats_processes === undefined
     ? 0
@@ -165,17 +165,17 @@ export class JobFollower {
   private readonly begunMs = Date.now();
   /** The job's first process has been seen. */
   private started: boolean;
-  /** Its own control group is still to be looked for. */
+  /** The job's own control group is still to be looked for. */
   private seeksGroup = true;
   private noSwap = !swapPossible();
   private ownerBySpool: string | null = null;
-  /** On the monotonic clock: a clock that is set back must not put off what is to be done. */
+  /** When the next step is due, on the monotonic clock: a time of day that is set back must not delay it. */
   private dueMs = monotonicMs();
   private lastSaveMs: number;
   private prepared = false;
   private committed = false;
 
-  /** `directory`: null where there could be none. */
+  /** `directory`: null if none could be made. */
   constructor(
     readonly run: RunDescription,
     private readonly directory: RunDirectory | null,
@@ -267,12 +267,12 @@ export class JobFollower {
     await storage.afterwards(() => {
       if (storage.keepsDirectory()) return;
       directory?.remove();
-      // The epilog's copies, where the disk had no room for them.
+      // Where the disk had no room, the epilog put its copies into run_dir.
       if (run.hooks === 'root') RunDirectory.named(this.settings.run_dir, runDirectoryName(run))?.remove();
     });
   }
 
-  /** What is known so far goes to node.db; nothing once the summary has gone there. */
+  /** Writes what is known so far to node.db; does nothing once the summary is there. */
   saveProgress(): void {
     if (this.committed) return;
     const record = this.recordNow('running', null);
@@ -291,7 +291,7 @@ export class JobFollower {
     };
   }
 
-  /** Lets go of everything without finishing. */
+  /** Releases all resources; does not finish the run. */
   close(): void {
     this.sampler.close();
     this.hearing.close();
@@ -324,7 +324,7 @@ export class JobFollower {
     );
   }
 
-  /** A job at rest is looked at less often: not when something happens in it. */
+  /** Something happens in the job: if it was at rest, and so read less often, its next reading comes sooner. */
   private stirred(): void {
     if (!this.pace.stir()) return;
     this.dueMs = monotonicMs() + this.untilNextStep(Date.now());
@@ -338,7 +338,7 @@ export class JobFollower {
     if (this.predecessor.resumed === null) this.directory?.armed(hooks === 'run');
   }
 
-  /** Returns whether what marks the job's end will wake us; else the ticks look for themselves. */
+  /** Returns whether the files that mark the job's end will wake `follow`; if not, it has to poll. */
   private watchDirectories(): boolean {
     const { directory, run, watches } = this;
     for (const path of [directory?.path ?? null, run.spool]) {
@@ -348,7 +348,7 @@ export class JobFollower {
     return watches.length === (directory === null ? 1 : 2);
   }
 
-  /** What is to be done now, and when the next step is due. Returns the end, if that has come. */
+  /** Does what is due now and sets when the next step is due. Returns the end, if it has come. */
   private async step(): Promise<FollowEnd | null> {
     const now = Date.now();
     const isEndSeen = this.ending.look(now);
@@ -373,7 +373,7 @@ export class JobFollower {
     return nowMs - this.begunMs < SHORT_WAITS_MS ? WAIT_FOR_START_MS : WAIT_LONGER_MS;
   }
 
-  /** Waits until the last look counts, and looks again while processes that it has seen are dying. */
+  /** Waits until the last reading is settled, and reads again while processes of the job are dying. */
   private async awaitEnds(seenMs: number): Promise<void> {
     for (;;) {
       await this.hearing.finish(EVENTS_WITHIN_MS);
@@ -394,8 +394,8 @@ export class JobFollower {
   }
 
   /**
-   * systemd moves the first process to its unit after the fork: until then it is looked for again. Our prolog's group is
-   * still there when that process has gone.
+   * systemd moves the first process to its unit after the fork: until then the search is repeated. A group made by our
+   * prolog is still there when that process has gone.
    */
   private lookForGroup(): void {
     const { run, description, first } = this;
@@ -413,11 +413,11 @@ export class JobFollower {
     this.seeksGroup = found === null && isInUnit;
     if (found === null) return;
     this.figures.inGroup(found);
-    // The shepherd is in a group that our prolog made, too.
+    // A group made by our prolog also holds the shepherd.
     if (found.origin === 'scope') this.sampler.inGroup(found);
   }
 
-  /** The job's first process went before it was looked at: the kernel's events until then are remembered. */
+  /** For a first process that ended before it was seen: takes its start from the kernel's events. false: not heard. */
   private async findEnded(): Promise<boolean> {
     this.lookForGroup();
     await this.hearing.catchUp(EVENTS_WITHIN_MS);
@@ -448,7 +448,7 @@ export class JobFollower {
       );
   }
 
-  /** Returns whether this process has spent what it may. */
+  /** Saves, if a save is due. Returns whether this process has used up `spendable`. */
   private saveIfDue(): boolean {
     const nowMs = monotonicMs();
     const { meter, spendable, saveEveryMs, keepState } = this.surroundings;
@@ -472,7 +472,7 @@ export class JobFollower {
     const observation = sampler.settled();
     const footprint = figures.footprint(!sampler.alive());
     const seen = observation.samples > 0 || (observation.lineage?.totals.processes ?? 0) > 0 || footprint !== null;
-    // What its prolog found holds for a sampler of the job's own.
+    // What the prolog found holds only for a sampler that serves this job alone.
     const small = run.memory === 'small' && this.surroundings.shared === null;
     const record = buildRecord({
       key: keyOfRun(run, description, settings),
@@ -499,11 +499,11 @@ export class JobFollower {
     const owned = record.owner === null ? { ...record, owner: this.spoolOwner() } : record;
     const { earlier } = this.predecessor;
     if (earlier === null) return owned;
-    // Few jobs need it.
+    // Loaded here, since few jobs need it.
     return (require('./two-accounts') as typeof TwoAccounts).afterRestart(owned, earlier);
   }
 
-  /** Kept once it is known: the directory goes with its job. */
+  /** Kept once it is known: the spool directory goes with its job. */
   private spoolOwner(): string | null {
     return (this.ownerBySpool ??= ownerOfSpool(this.run.spool));
   }
@@ -515,7 +515,7 @@ export class JobFollower {
         "The hooks ran as the job's owner: these figures are self-reported, and other users' processes were not seen.",
       );
     if (small) notes.push('The address space limit could not be lifted for the sampler: it ran in its small mode.');
-    // A job's environment can bring any number of these: they come last.
+    // A job's environment can cause any number of these notes: they come last.
     return [...notes, ...this.figures.notes()];
   }
 }

@@ -34,27 +34,27 @@ export interface RecordParts {
   readonly intervalSeconds: number;
   readonly notes: readonly string[];
   readonly nowMs: number;
-  /** A better end than the whole seconds of `usage`; null: none known. */
+  /** A more precise end than the whole seconds of `usage`; null: unknown. */
   readonly endedMs: number | null;
-  /** Of this machine's counters. */
+  /** How exact this machine's counters are. */
   readonly precision: CounterPrecision;
   /** Hard limit on the address space of each of the job's processes, in bytes; Infinity: none that holds. */
   readonly addressSpaceLimit: number;
   /** The node never had room to swap anything out while the job ran. */
   readonly noSwap: boolean;
-  /** By the job's own cgroup; null: it has none. */
+  /** From the job's own cgroup; null: it has none. */
   readonly footprint: FootprintEnds | null;
-  /** Of the job as a whole, from the other sources. */
+  /** Metrics of the whole job, from the other sources. */
   readonly metrics: Readonly<Record<string, number>>;
 }
 
 const iso = (ms: number | null): string | null => (ms === null ? null : new Date(Math.round(ms)).toISOString());
 const seconds = (ms: number): number => Math.round(ms) / 1000;
 
-/** Exec and wait leave the shepherd's own small image in `ru_maxrss`; below this it says nothing of the job. */
+/** `ru_maxrss` covers the shepherd's small image from before the exec, too; below this it says nothing of the job. */
 const SHEPHERD_IMAGE = 16 * MIB;
 
-/** The record of one job on one host. Pure but for noting the end gap and `ru_maxrss` in the observation's peaks. */
+/** The record of one job on one host. Pure, except that it notes `ru_maxrss` and gaps in the observation's peaks. */
 export function buildRecord(parts: RecordParts): JobRecord {
   const { description, observation, usage, nowMs } = parts;
   const { peaks, lineage } = observation;
@@ -90,7 +90,7 @@ export function buildRecord(parts: RecordParts): JobRecord {
   return {
     ...base,
     ...description.fields,
-    // Known by the directory's name, also where `config` could not be used.
+    // Known from the spool directory's name, even if `config` could not be used.
     pe_task_id: parts.key.pe_task_id,
     started_at: iso(startMs),
     ended_at: iso(endMs),

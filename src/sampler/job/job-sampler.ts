@@ -47,7 +47,7 @@ import {
   type Series,
 } from '../series/series';
 
-/** Of all samples of a job; times in ms. */
+/** Figures over all samples of a job; times in ms. */
 const SAMPLING = object({
   startMs: nullable(number()),
   firstSampleMs: nullable(number()),
@@ -70,7 +70,7 @@ export interface Observation extends Sampling {
   readonly lineage: LineageSeen | null;
 }
 
-/** What the kernel's events say of a job. */
+/** What the kernel's events say about a job. */
 export interface LineageSeen {
   readonly totals: LineageTotals;
   readonly upper: (bounds: UnknownBounds) => UpperResult;
@@ -155,21 +155,21 @@ export class JobSampler {
   private lastRss: number;
   /** When this process took its last sample; null: not yet. */
   private lastMonotonicMs: number | null = null;
-  /** What went with processes that have gone. */
+  /** Figures of processes that have gone, as far as no living process has taken them over. */
   private gone: Sums;
   /** Counters of the last tick. */
   private before: ReadonlyMap<string, Counters>;
   private sums: Sums;
   private lineage: Lineage | null;
   private living = 0;
-  /** No exit event can have been missed: a pid that the lineage holds for living is not another's by now. */
+  /** No exit event can have been missed: a pid that the lineage takes for alive has not been re-used. */
   private eventsComplete: boolean;
   /**
-   * Sweeps that are to be settled, oldest first. On a busy node the events of several come at once: an end after the second
-   * must not be taken with the first, or the second's reading would count as a process that no fork explains.
+   * Sweeps still to be settled, oldest first. On a busy node the events of several arrive at once: an exit after the
+   * second sweep must not be settled with the first, or the second's reading would seem a process without a fork.
    */
   private unsettled: Sweep[] = [];
-  /** Samples that `takeSamples` has not given yet. */
+  /** Samples that `takeSamples` has not returned yet. */
   private fresh: StoredSample[] = [];
 
   /** `saved` continues a predecessor's work; `elsewhere`: see Lineage. */
@@ -198,7 +198,7 @@ export class JobSampler {
     return this.processes.tracked.size > 0;
   }
 
-  /** Whether processes of the job are on their way out, as far as is known once the last tick is settled. */
+  /** Whether processes of the job are ending; to be called when the last tick is settled. */
   dying(): boolean {
     return this.processes.dying();
   }
@@ -222,14 +222,14 @@ export class JobSampler {
     return this.sampling.startMs;
   }
 
-  /** When a process was forked, by what was heard since the last `settle` (µs of the monotonic clock); null: not heard. */
+  /** When a process was forked, by the events since the last `settle` (µs of the monotonic clock); null: not heard. */
   forkedAt(pid: number): number | null {
     return this.lineage?.forkedAt(pid) ?? null;
   }
 
   /**
-   * Reads the job (`atMs`: ms since the epoch). `last`: nothing may be left for the next tick; `monotonicMs`: the same moment
-   * on a clock that nobody sets, by which the time since the tick before is taken.
+   * Reads the job (`atMs`: ms since the epoch). `last`: no tick follows, so everything is read; `monotonicMs`: the same
+   * moment on the monotonic clock, which measures the time between ticks.
    */
   tick(
     atMs: number,
@@ -254,7 +254,7 @@ export class JobSampler {
     return readings;
   }
 
-  /** From now on the kernel's events are heard: give them to `heard`, and each tick to `settle` when all until then are. */
+  /** From now on events of the kernel are heard: pass them to `heard`, and each tick to `settle` after all before it. */
   listen(): void {
     const { rootPid } = this.processes;
     if (this.lineage === null) {
@@ -268,14 +268,14 @@ export class JobSampler {
     this.lineage?.addEvents(events);
   }
 
-  /** Returns the processes that no fork explains: what becomes of their descendants must be asked for. */
+  /** Returns the pids that no fork explains: the listener must be asked to follow them and their descendants. */
   settle(readings: TickReadings): readonly number[] {
     const { lineage, images } = this;
     if (lineage === null) return [];
     const at = this.unsettled.indexOf(readings.sweep);
     const { ended, adopted } = lineage.settle(readings.sweep, this.unsettled[at + 1]?.begin);
     this.unsettled = this.unsettled.slice(at + 1);
-    // A program with another user's rights may keep the group.
+    // It may be the job's: a set-user-ID program keeps the job's group.
     if (readings.strangers.some((pid) => !lineage.isLiving(pid))) this.open('unknown-origin');
     const fates = new Map<string, boolean>();
     for (const { pid, executed, account } of ended) {
@@ -297,7 +297,7 @@ export class JobSampler {
     return adopted;
   }
 
-  /** What else the record charts, at this moment. */
+  /** Adds what else the record charts, at this moment. */
   chart(atMs: number, amounts: Readonly<Record<string, number>>): void {
     if (this.sampling.samples > 0) addOthers(this.series, atMs, { amounts });
   }
@@ -312,7 +312,7 @@ export class JobSampler {
     return [...this.processes.tracked.keys()];
   }
 
-  /** Some events are missing. */
+  /** Leaves the upper bounds open for this reason: some events are missing. */
   open(reason: OpenReason): void {
     if (reason === 'lost-records') this.eventsComplete = false;
     this.lineage?.upper.open(reason);
@@ -347,7 +347,7 @@ export class JobSampler {
     };
   }
 
-  /** The same, with forked workers that still live counted as what they look like: for a record made now. */
+  /** The observation for a record made now: living forked images that look like workers are counted as such. */
   settled(): Observation {
     const workers = new Map(this.processes.workers().map((image) => [image, true]));
     const peaks = copyOfPeaks(this.peaks);
@@ -383,7 +383,7 @@ export class JobSampler {
     this.processes.close();
   }
 
-  /** What becomes of forked images decides on the peaks, the series and the integral alike. */
+  /** Applies the fates of forked images to the peaks, the series and the memory integral. */
   private resolveImages(fates: ReadonlyMap<string, boolean>): void {
     resolveAll(this.peaks, fates);
     settleSeries(this.series, fates);
@@ -393,7 +393,7 @@ export class JobSampler {
   private takeSample(readings: TickReadings, monotonicMs: number): void {
     const { sampling, lastMonotonicMs } = this;
     const { atMs, rss, memory, counters } = readings;
-    // After a predecessor there is the time of day alone.
+    // Since a predecessor's last sample only the time of day is known.
     const gap =
       lastMonotonicMs === null ? Math.max(0, atMs - (sampling.lastSampleMs ?? atMs)) : monotonicMs - lastMonotonicMs;
     this.lastMonotonicMs = monotonicMs;
@@ -420,7 +420,7 @@ export class JobSampler {
     this.fresh.push(toStored(readings, this.sums, sampling.startMs, this.largestKept));
   }
 
-  /** CPU time by exit records and by the processes that live, by the events. */
+  /** Counts the processes that are alive by the events, and raises the CPU time to theirs plus the exit records'. */
   private sumUpLiving(lineage: Lineage, readings: TickReadings): void {
     let own = 0;
     this.living = 0;

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import * as libc from '../../native/libc';
 import { parseCgroupFile } from '../../sources/proc/cgroup-file';
 
-/** Each step is tried: without privilege the process stays as it is, which is no harm. */
+/** Tries each step: one that needs a privilege we lack changes nothing, which does no harm. */
 function tryEach(steps: readonly (() => void)[]): void {
   for (const step of steps) {
     try {
@@ -15,7 +15,7 @@ function tryEach(steps: readonly (() => void)[]): void {
   }
 }
 
-/** Ordinary priority, among the last that the kernel kills for memory, and room for the files of all jobs. */
+/** Sets ordinary priority, a low OOM score, and enough file descriptors for all jobs. */
 export function makeRoom(): void {
   tryEach([
     (): void => setPriority(0, 0),
@@ -25,20 +25,20 @@ export function makeRoom(): void {
 }
 
 /**
- * Undoes what a process that the shepherd started has inherited and must not keep: CPU binding, nice value, a first place
- * on the kernel's list of victims, the job's or execd's cgroup.
+ * Undoes what a process inherits from the shepherd and must not keep: CPU binding, nice value, a high OOM score, the
+ * job's or execd's cgroup.
  */
 export function leaveJob(): void {
   makeRoom();
   tryEach([(): void => libc.useEveryCpu(), (): void => leaveCgroups('/proc', '/sys/fs/cgroup')]);
 }
 
-/** Own group at the top of a hierarchy: systemd ends what is in execd's unit, and leaves groups that it didn't make. */
+/** Our group at the top of a hierarchy: systemd kills what is in execd's unit, but not what is in groups of others. */
 export const OWN_GROUP = 'qmemacct';
 
 /**
- * Moves this process out of every hierarchy's group that belongs to Grid Engine or to a systemd unit.
- * Memory and CPU controllers of v1 that were not set up stay as they are.
+ * Moves this process to our own group in every hierarchy, out of the groups of Grid Engine and of systemd's units. In a
+ * hierarchy where it is in the top group, it stays there.
  */
 export function leaveCgroups(procRoot: string, cgroupRoot: string): void {
   for (const { hierarchy, path } of parseCgroupFile(readFileSync(`${procRoot}/self/cgroup`, 'latin1'))) {
@@ -49,7 +49,7 @@ export function leaveCgroups(procRoot: string, cgroupRoot: string): void {
         ? cgroupRoot
         : join(cgroupRoot, 'unified')
       : join(cgroupRoot, hierarchy);
-    // A cpuset needs its CPUs and memory nodes set before it takes a process: its top group is the simple way out.
+    // A new cpuset takes no process before its CPUs and memory nodes are set: the top group is simpler.
     const target = hierarchy === 'cpuset' ? top : join(top, OWN_GROUP);
     try {
       if (target !== top) mkdirSync(target, { recursive: true });

@@ -4,7 +4,7 @@ import type { Settings } from '../../record/settings';
 
 /** Ages of the job (ms) at which it is read in its first moments; after that, every interval. */
 const EARLY_TICKS = [50, 100, 200, 400, 800] as const;
-/** Until then a job's first moments decide when it is looked at. */
+/** Age (ms) from which a job is read in step with the others; before, its own start sets the times. */
 const ALIGNED_FROM_MS = 1600;
 
 /** The next tick after `age` (all in ms since the job's start), on absolute time so that lateness never adds up. */
@@ -16,7 +16,7 @@ export function nextTick(age: number, interval: number): number {
 /** CPU time that something has taken, in seconds. */
 export interface CpuMeter {
   seconds(): number;
-  /** Runs `action`; what it takes counts. */
+  /** Runs `action` and counts the CPU time it takes. */
   around<T>(action: () => T): T;
 }
 
@@ -25,10 +25,10 @@ function processCpuSeconds(): number {
   return (user + system) / 1e6;
 }
 
-/** All that this process takes: it works for one job only. */
+/** All CPU time of this process, which works for one job only. */
 export const WHOLE_PROCESS: CpuMeter = { seconds: processCpuSeconds, around: (action) => action() };
 
-/** What this process takes for one of its jobs: only what is run through `around`. */
+/** CPU time of this process for one of its jobs: only what runs through `around`. */
 export function newShareMeter(): CpuMeter {
   let spent = 0;
   return {
@@ -44,21 +44,21 @@ export function newShareMeter(): CpuMeter {
   };
 }
 
-/** Keeps a sampler to its share of a core: what a tick costs decides how far it is to the next one. */
+/** Keeps a sampler within its share of a core: the more a tick costs, the later the next one comes. */
 export interface Throttle {
-  /** `cpuMs`: CPU time of this process so far. The interval from now on, in ms. */
+  /** Returns the interval from now on, in ms. `cpuMs`: CPU time spent so far. */
   afterTick(cpuMs: number): number;
 }
 
 const LONGEST_MS = 60_000;
-/** Of the last cost against those before: a single expensive tick (code that is loaded) changes little. */
+/** Weight of the last cost in the running mean: a single expensive tick (code being loaded) changes little. */
 const WEIGHT = 0.4;
-/** Start-up and the first, cold ticks are no measure. */
+/** The first ticks, while code is loaded, do not show the true cost. */
 export const COLD_TICKS = 4;
-/** Less than this above the configured interval changes nothing. */
+/** The interval changes only if it would be longer than this many configured intervals. */
 const WORTHWHILE = 1.2;
 
-/** The interval where costs ask for `wantedMs`, in ms. */
+/** The interval to use if the costs call for `wantedMs`, in ms. */
 export function stretched(intervalMs: number, wantedMs: number): number {
   return wantedMs > intervalMs * WORTHWHILE ? Math.min(LONGEST_MS, wantedMs) : intervalMs;
 }
@@ -72,7 +72,7 @@ export function newThrottle(intervalMs: number, budgetPercent: number): Throttle
     afterTick: (cpuMs) => {
       const spent = before === null ? 0 : cpuMs - before;
       before = cpuMs;
-      // Thousands of processes are expensive from the first look on.
+      // A job of thousands of processes is expensive from the first tick on.
       if (ticks++ < COLD_TICKS && spent * 100 < intervalMs * budgetPercent * 10) return intervalMs;
       cost = cost === null ? spent : cost + WEIGHT * (spent - cost);
       return stretched(intervalMs, (cost * 100) / budgetPercent);
@@ -80,23 +80,23 @@ export function newThrottle(intervalMs: number, budgetPercent: number): Throttle
   };
 }
 
-/** A job that slept through so many looks is at rest: */
+/** A job that slept through this many readings in a row is at rest. */
 const LOOKS_ASLEEP = 10;
-/** until it stirs it is looked at this often, or every interval where that is longer. */
+/** How often a job at rest is read; the normal interval, if longer. */
 const RESTING_MS = 5000;
 
-/** When the looks at one job come. Times in ms since the epoch. */
+/** Decides when one job is read. Times in ms since the epoch. */
 export class Pace {
   intervalMs: number;
   private lastScanMs: number;
-  /** Looks in a row that found all of the job's processes asleep since the one before. */
+  /** Readings in a row that found all of the job's processes asleep since the reading before. */
   private looksAsleep = 0;
-  /** CPU time as the throttle counts it: of looks that come every interval. */
+  /** CPU time for the throttle, which expects a reading every interval. */
   private countedMs = 0;
   private cpuMs = 0;
 
   /**
-   * `phaseMs`: looks come at whole intervals after this moment, together with other jobs'; undefined: after the job's
+   * `phaseMs`: the job is read at whole intervals after this moment, together with others; undefined: after its own
    * start. `resumedMs`: the interval of a predecessor; null: there was none.
    */
   constructor(
@@ -110,11 +110,11 @@ export class Pace {
   }
 
   /**
-   * After a look: `cpuSeconds` that the looks have taken so far, `asleep`: nothing of the job has run since the one before,
-   * and the kernel would say so. Returns whether the interval was stretched for its cost.
+   * To be called after each reading. `cpuSeconds`: CPU time of all readings so far; `asleep`: no process of the job has
+   * run since the reading before, and the kernel's events are heard. Returns whether costs stretch the interval.
    */
   afterLook(cpuSeconds: number, asleep: boolean): boolean {
-    // At rest a look stands for several.
+    // At rest the cost of one reading is spread over several intervals.
     this.countedMs += ((cpuSeconds * 1000 - this.cpuMs) * this.intervalMs) / this.betweenLooksMs;
     this.cpuMs = cpuSeconds * 1000;
     this.looksAsleep = asleep ? this.looksAsleep + 1 : 0;
@@ -122,7 +122,7 @@ export class Pace {
     return this.intervalMs > this.settings.interval * 1000;
   }
 
-  /** The job forks, executes or ends, or that is no longer heard. Returns whether it was at rest: its next look is sooner now. */
+  /** A process of the job forks, executes or ends, or events are lost from now on. Returns whether it was at rest. */
   stir(): boolean {
     const { isAtRest } = this;
     this.looksAsleep = 0;
@@ -137,10 +137,10 @@ export class Pace {
     return this.isAtRest ? Math.max(this.intervalMs, RESTING_MS) : this.intervalMs;
   }
 
-  /** Whether this look goes through all of /proc: for all jobs of a process in the same second, and it is done once. */
+  /** Whether this reading scans all of /proc. Jobs that share a process scan in step, so that one scan serves all. */
   scansAt(nowMs: number, last: boolean): boolean {
     const everyMs = this.settings.scan_interval * 1000;
-    // Not only later: the clock may have been set back.
+    // In both directions: the clock may have been set back.
     const due =
       this.phaseMs === undefined || everyMs < ALIGNED_FROM_MS
         ? Math.abs(nowMs - this.lastScanMs) >= everyMs
@@ -152,7 +152,7 @@ export class Pace {
   untilNextLook(nowMs: number, startMs: number): number {
     const { phaseMs, betweenLooksMs: intervalMs } = this;
     const age = nowMs - startMs;
-    // A clock that was set back makes a job as young as it likes.
+    // A clock that was set back can make the age negative, and the next tick distant.
     const wait = Math.min(nextTick(age, intervalMs) - age, intervalMs);
     if (phaseMs === undefined || age + wait < ALIGNED_FROM_MS) return wait;
     return intervalMs - ((((nowMs - phaseMs) % intervalMs) + intervalMs) % intervalMs);

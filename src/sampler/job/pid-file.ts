@@ -14,7 +14,7 @@ export function keyValues(text: string): ReadonlyMap<string, string> {
   return values;
 }
 
-/** Start of a process in clock ticks after boot; null when there is none or only a zombie of it. */
+/** Start of a process in clock ticks after boot; null: no such process, or only its zombie. */
 export function startTicksOf(pid: number, procRoot = '/proc'): number | null {
   try {
     const text = readFileSync(`${procRoot}/${pid}/stat`);
@@ -25,14 +25,14 @@ export function startTicksOf(pid: number, procRoot = '/proc'): number | null {
   }
 }
 
-/** Writes the `pid` file of this process at once or not at all; `more`: further lines of it. */
+/** Writes this process's `pid` file atomically; `more`: further lines. Throws if it can't be written. */
 export function writePidFile(directory: string, boot: string, more: Readonly<Record<string, string>> = {}): void {
   const start = startTicksOf(process.pid) ?? 0;
   const lines = Object.entries({ version: 1, pid: process.pid, start, boot, ...more, end: 1 });
   replaceFile(join(directory, 'pid'), lines.map(([key, value]) => `${key}=${value}\n`).join(''), 0o600);
 }
 
-/** The `pid` file of a process that lives; null: there is none, or it can't be read. */
+/** The `pid` file, if the process that it names is alive; null: it is not, or no file can be read. */
 export function livingPidFile(directory: string): ReadonlyMap<string, string> | null {
   try {
     const values = keyValues(readFileSync(join(directory, 'pid'), 'utf8'));

@@ -9,13 +9,13 @@ import { replaceFile } from '../../base/replace-file';
 import { resumePath, runDirectoryName, type RunDescription } from './run-description';
 import type { Settings } from '../../record/settings';
 
-/** What a sampler process left of a job for its successor; `missed`: why some of it may not be known, null: it is all. */
+/** A job's state that a sampler left for its successor; `missed`: why something may be unknown, null: nothing is. */
 export type ResumeState =
   { readonly state: SavedFollower; readonly missed: string | null } | { readonly state: null; readonly missed: string };
 
 /**
- * What the node's service knows of its jobs, for the process that goes on after it: one file a job in `RUN_DIR/resume`
- * (0700), written every few seconds and at its end. Good for this boot only.
+ * What the node's service knows about a job, for the process that takes over from it: one file per job in
+ * `RUN_DIR/resume` (0700), written at every save and when the service stops. Valid for this boot only.
  */
 const RESUME_FILE = object({
   boot: string,
@@ -24,13 +24,13 @@ const RESUME_FILE = object({
   state: SAVED_FOLLOWER,
 });
 
-/** The listener remembers a minute (listener/history.ts). */
+/** A shorter gap loses no events: the listener remembers a minute (listener/history.ts). */
 const REMEMBERED_MS = 45_000;
 
 const directoryOf = (settings: Settings): string => join(settings.run_dir, 'resume');
 const pathOf = (settings: Settings, run: RunDescription): string => resumePath(settings, runDirectoryName(run));
 
-/** Never throws: without it a successor begins anew. */
+/** Never throws: without the file a successor begins anew. */
 export function writeResumeState(settings: Settings, run: RunDescription, state: SavedFollower): void {
   const file: ValueOf<typeof RESUME_FILE> = { boot: bootId(), at: Date.now(), state };
   try {
@@ -52,7 +52,7 @@ export function parseHandedState(text: string): ResumeState {
   return !handed.ok ? unusable(handed.error) : { state: handed.value, missed: null };
 }
 
-/** null: nothing was left, in this boot. */
+/** null: no state was left during this boot. */
 export function readResumeState(settings: Settings, run: RunDescription, nowMs = Date.now()): ResumeState | null {
   let text: string;
   try {
@@ -69,7 +69,7 @@ export function readResumeState(settings: Settings, run: RunDescription, nowMs =
   return { state, missed };
 }
 
-/** Names (run-directory.ts) of the runs that have one. */
+/** Names (run-directory.ts) of the runs that have a state file. */
 export function resumableRuns(settings: Settings): ReadonlySet<string> {
   try {
     return new Set(

@@ -4,7 +4,7 @@ import type { Settings } from '../../record/settings';
 import { bootId } from '../../sources/proc/clock';
 import { keyValues, startTicksOf } from './pid-file';
 
-/** What the prolog says of one run of a job. */
+/** What the prolog says about one run of a job. */
 export interface RunDescription {
   readonly job: number;
   /** 0: not an array task. */
@@ -14,18 +14,18 @@ export interface RunDescription {
   /** Clock ticks after boot. */
   readonly shepherdStart: number;
   readonly boot: string;
-  /** Who the prolog ran as. */
+  /** Who started the sampler: a prolog as root, a prolog as the job's owner ("plain"), or `qmemacct run`. */
   readonly hooks: 'root' | 'plain' | 'run';
-  /** What the job's limits allowed: no sampler at all is "none", with the reason. */
+  /** Sampler that the job's limits allow; "none": no sampler, for `reason`. */
   readonly memory: 'full' | 'small' | 'none';
   readonly reason: string;
   /** Hard limit on address space that the hook itself was under, in KiB; null: none, or unknown. */
   readonly addressSpaceKib: number | null;
-  /** Seq and host of a `qrsh -inherit` task (`1.node02`), which is a record of its own; null: the job's master task. */
+  /** Seq and host of a `qrsh -inherit` task (`1.node02`), which has its own record; null: the job's master task. */
   readonly peTask: string | null;
   /** What marks the job's end: the epilog's file in the run directory, or `usage` in the spool directory. */
   readonly ends: 'epilog' | 'usage';
-  /** `run --pid`: the processes are older than their watcher, and nobody's children of it. */
+  /** `run --pid`: the processes are older than `qmemacct run`, and not its children. */
   readonly attached: boolean;
 }
 
@@ -66,7 +66,7 @@ export function runDirectoryName(run: RunDescription): string {
   return `${run.job}.${run.task}.${runId(run)}`;
 }
 
-/** State of a run for the process that goes on with it; `run`: the name of its run directory. */
+/** State file of a run, for the process that takes it over; `run`: the name of its run directory. */
 export const resumePath = ({ run_dir: directory }: Settings, run: string): string =>
   join(directory, 'resume', `${run}.json`);
 

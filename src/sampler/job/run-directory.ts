@@ -37,11 +37,11 @@ import { formatRunDescription, parseRunDescription, runDirectoryName, type RunDe
  *   cgroup     prolog    where the shepherd was before it got a cgroup for the job, or why it got none (job-cgroups.ts)
  *   record.json          the summary where node.db could not be used; ingested by the next sampler or `flush`
  *
- * Beside them stands `left` where an epilog had no room to start the flush that finishes what it left (listener/left-runs.ts).
+ * A file `left` beside these directories: a job's limits kept its epilog from starting a flush (listener/left-runs.ts).
  *
- * BOOT is the boot id's first 8 hex digits, PID and START name the shepherd: its child on the prolog's side and its
- * child on the epilog's side find the same directory by themselves. Readers ignore keys that they don't know;
- * a key is never given a new meaning, so that neighbouring versions understand each other.
+ * BOOT is the boot id's first 8 hex digits, PID and START name the shepherd: prolog and epilog, both its children, can
+ * each derive the directory's name. Readers ignore keys that they don't know; a key is never given a new meaning, so
+ * that neighbouring versions understand each other.
  */
 export class RunDirectory {
   readonly name: string;
@@ -51,12 +51,12 @@ export class RunDirectory {
     this.name = basename(path);
   }
 
-  /** `DIRECTORY/run/NAME`; null: that is no name of a run. */
+  /** `DIRECTORY/run/NAME`; null: NAME is not the name of a run. */
   static named(directory: string, name: string): RunDirectory | null {
     return RUN_NAME.test(name) ? new RunDirectory(join(directory, 'run', name)) : null;
   }
 
-  /** Those under `DIRECTORY/run`, oldest first; empty when there are none or they can't be listed. */
+  /** The run directories under `DIRECTORY/run`, by name; empty when there are none or they can't be listed. */
   static list(directory: string): readonly RunDirectory[] {
     const parent = join(directory, 'run');
     try {
@@ -67,7 +67,7 @@ export class RunDirectory {
     }
   }
 
-  /** Makes the directory of a run that no prolog has made, in `DIRECTORY/run`. null: there is one. Throws otherwise. */
+  /** Makes, in `DIRECTORY/run`, the directory of a run without a prolog. null: there is one. Throws if that fails. */
   static make(directory: string, run: RunDescription): RunDirectory | null {
     const parent = join(directory, 'run');
     const made = new RunDirectory(join(parent, runDirectoryName(run)));
@@ -102,18 +102,18 @@ export class RunDirectory {
     return existsSync(this.path);
   }
 
-  /** When it was last changed (ms since the epoch); now, where it has gone. */
+  /** When it was last changed (ms since the epoch); now, if it has gone. */
   changedMs(): number {
     return changedMs(this.path) ?? Date.now();
   }
 
-  /** Becomes the process that looks after this run; false: another one does. Throws when there can be no lock. */
+  /** Makes this process the one that looks after the run; false: another one does. Throws when there can be no lock. */
   lock(): boolean {
     this.#lock ??= lockFile(this.file('lock'));
     return this.#lock !== null;
   }
 
-  /** Goes on with the lock of a predecessor, which has left it as descriptor 3; false: it has not. */
+  /** Takes over the lock that a predecessor left as descriptor 3; false: there is none. */
   inheritLock(): boolean {
     try {
       fstatSync(3);
@@ -124,7 +124,7 @@ export class RunDirectory {
     return true;
   }
 
-  /** For a successor; null: not held. */
+  /** The lock's descriptor, for a successor; null: not held. */
   get heldLock(): number | null {
     return this.#lock;
   }
@@ -150,8 +150,8 @@ export class RunDirectory {
   }
 
   /**
-   * Writes `pid`, and makes the FIFO for our word to the epilog, so that it need not; if that fails, it does. Where there
-   * is no room for `pid` it goes by the prolog's `starting`.
+   * Writes `pid`, and makes the FIFO `ack` so that the epilog need not; if that fails, the epilog makes it. If `pid`
+   * can't be written, the epilog uses the prolog's `starting`.
    */
   announce(): void {
     try {
@@ -173,26 +173,26 @@ export class RunDirectory {
     answer(this.file('armed'), 'armed');
   }
 
-  /** The process that has last looked after this run, alive or not; null: none is named. */
+  /** Pid of the process that last looked after this run, alive or not; null: unknown. */
   samplerPid(): number | null {
     const pid = Number(keyValues(readText(this.file('pid')) ?? '').get('pid') ?? Number.NaN);
     return Number.isSafeInteger(pid) && pid > 0 ? pid : null;
   }
 
   /**
-   * When the epilog said that the job has ended (ms since the epoch), or, where it found no sampler or one that was too
-   * slow, left its copies; null: not yet.
+   * When the epilog reported the job's end (ms since the epoch) or, because no sampler answered in time, left its
+   * copies; null: not yet.
    */
   finishedMs(): number | null {
     return changedMs(this.file('finish')) ?? changedMs(this.file('copied'));
   }
 
-  /** The summary is kept: `disk`, or only in `memory`. */
+  /** Tells the epilog that the summary is kept: on `disk`, or only in `memory`. */
   acknowledge(kept: 'disk' | 'memory'): void {
     answer(this.file('ack'), kept);
   }
 
-  /** What the epilog has copied of a spool directory where no sampler answered is complete. */
+  /** Whether there are complete copies of the spool files, which the epilog makes when no sampler answers. */
   hasCopies(): boolean {
     return existsSync(this.file('copied'));
   }
@@ -201,7 +201,7 @@ export class RunDirectory {
     return readText(this.file(name));
   }
 
-  /** false: it can't be removed, which is logged; the next flush tries again. */
+  /** false: the directory can't be removed, which is logged; the next flush tries again. */
   remove(): boolean {
     try {
       rmSync(this.path, { recursive: true, force: true });
@@ -220,7 +220,7 @@ export class RunDirectory {
 export const RUN_NAME = /^\d+\.\d+\.[0-9a-f]{8}\.\d+\.\d+$/;
 export const LEFT_MARK = 'left';
 
-/** Writes one word into a FIFO that someone waits on; nothing where nobody does. */
+/** Writes one word into a FIFO if someone waits on it; never throws. */
 function answer(fifo: string, word: string): void {
   let file: number | null = null;
   try {
@@ -228,7 +228,7 @@ function answer(fifo: string, word: string): void {
     file = openSync(fifo, constants.O_WRONLY | constants.O_NONBLOCK);
     writeSync(file, `${word}\n`);
   } catch {
-    // Nobody waits there, or no more.
+    // Nobody waits there (any more).
   } finally {
     if (file !== null) closeSync(file);
   }

@@ -4,14 +4,14 @@ import { formatRunDescription, type RunDescription } from './run-description';
 
 const NAMES = ['cluster', 'state_dir', 'run_dir'] as const;
 
-/** What the installation knows without the configuration (hook.conf), for who can't read it. */
+/** Settings that the installation also keeps in hook.conf, for processes that can't read the configuration. */
 export type InstalledSettings = Pick<Settings, (typeof NAMES)[number]>;
 
-/** KEY=VALUE words of a command line; hooks/prolog.sh and listener.sh write them, too. */
+/** These settings as KEY=VALUE words of a command line; hooks/prolog.sh and listener.sh write them, too. */
 export const wordsOfSettings = (settings: InstalledSettings): readonly string[] =>
   NAMES.map((name) => `${name}=${settings[name]}`);
 
-/** Those of a sampler (main.ts). */
+/** Words of a sampler's command line (main.ts). */
 export function samplerWords(run: RunDescription, settings: InstalledSettings): readonly string[] {
   return [...wordsOfSettings(settings), ...formatRunDescription(run).trim().split('\n')];
 }

@@ -9,7 +9,7 @@ interface SamplerSettings {
   readonly settingsPath: string;
 }
 
-/** Starts the sampler of one run, as the prolog does; `directory`: the run's. */
+/** Starts the sampler of one run, as the prolog does; `directory`: the run directory. */
 export function startSampler(
   { settings, settingsPath }: SamplerSettings,
   directory: string,
@@ -23,7 +23,7 @@ export function startSampler(
     stdio: 'ignore',
     env: PROGRAM_ENVIRONMENT,
   });
-  // Nobody writes `pid` then.
+  // A failed start shows by the missing `pid` file.
   child.on('error', () => undefined);
   child.unref();
   return child;

@@ -6,14 +6,14 @@ import type * as CgroupReading from '../../sources/job/cgroup-reading';
 import type * as JobFacts from '../figures/job-facts';
 
 /**
- * Two accounts of one job on one host, of which each saw a part: of a sampler that died and of its successor, or of what
- * looked after the job's end. Totals never fall, peaks take the higher lower end, and upper ends are open.
+ * Joins two accounts of one job on one host that each saw a part: that of a sampler that died and that of its successor,
+ * or of whatever handled the job's end. Totals never fall, peaks take the higher lower bound, upper bounds are open.
  */
 
 const PEAKS = ['peak_rss', 'peak_rss_swap', 'peak_vmem', 'peak_process_vmem', 'peak_footprint'] as const;
 type Peaks = Pick<JobRecord, (typeof PEAKS)[number]>;
 
-/** By the job's control group, in which the kernel counted from its start to its end; null: it has none. */
+/** A peak by the job's control group, where the kernel counted throughout the job; null: `later` has none. */
 function countedThroughout(earlier: Bracket, later: Bracket): Bracket | null {
   const { proved, open } = later;
   if (later.upper_bytes === null || !later.sources.includes('cgroup')) return null;
@@ -31,8 +31,8 @@ function countedThroughout(earlier: Bracket, later: Bracket): Bracket | null {
 }
 
 /**
- * The higher lower ends; what happened between the two accounts was not seen. `sampled`: both were made from samples, and
- * what each of them missed leaves the upper end open.
+ * Peaks with the higher lower bounds; upper bounds are open, as nobody saw what happened between the two accounts.
+ * `sampled`: both were made from samples, and the reasons why either upper bound was open are kept.
  */
 function higherPeaks(earlier: JobRecord, later: JobRecord, sampled: boolean): Partial<Peaks> {
   const peaks: { -readonly [Name in keyof Peaks]?: Bracket | null } = {};
@@ -71,9 +71,9 @@ function joined(earlier: JobRecord, later: JobRecord, sampled: boolean): Partial
   };
 }
 
-/** The record of a sampler that began anew in the middle of the job, with what its predecessor had saved. */
+/** Joins the record of a sampler that began anew in the middle of the job and what its predecessor had saved. */
 export function afterRestart(record: JobRecord, earlier: JobRecord): JobRecord {
-  // Figures of root's sampler stay that, whether or not its successor saw anything.
+  // Figures of root's sampler keep its trust, whether or not its successor saw anything.
   const trust = earlier.trust === 'root' ? earlier.trust : record.trust;
   const both = { ...record, ...joined(earlier, record, true), trust };
   const note =
@@ -81,7 +81,7 @@ export function afterRestart(record: JobRecord, earlier: JobRecord): JobRecord {
   return { ...both, notes: clipNotes([...new Set([note, ...both.notes])]) };
 }
 
-/** What a sampler that died had saved, with what only the end of the job shows: `end` is made from copies of its files. */
+/** Joins what a sampler that died had saved and what only the job's end shows: `end` comes from the epilog's copies. */
 export function withEnd(saved: JobRecord, end: JobRecord): JobRecord {
   return {
     ...saved,
@@ -97,17 +97,17 @@ export function withEnd(saved: JobRecord, end: JobRecord): JobRecord {
 
 type Metrics = JobRecord['metrics'];
 
-/** How metrics of two accounts are put together. */
+/** How metrics of two accounts are combined. */
 interface MetricKinds {
-  /** They count something. */
+  /** Names of the metrics that add up. */
   readonly counters: ReadonlySet<string>;
-  /** Means, by what each is weighed. */
+  /** By the name of a mean, the metric that weights it. */
   readonly means: Readonly<Record<string, string>>;
 }
 
 let kinds: MetricKinds | null = null;
 
-/** The list of all metrics is large, and few samplers have a predecessor. */
+/** Loaded when needed: the list of all metrics is large, and few samplers have a predecessor. */
 function metricKinds(): MetricKinds {
   const { ALL_FACTS, WEIGHED_BY } = require('../figures/job-facts') as typeof JobFacts;
   const counters = ALL_FACTS.flatMap(({ metrics }) =>
@@ -120,7 +120,7 @@ function metricKinds(): MetricKinds {
 const own = <T>(values: Readonly<Record<string, T>>, name: string): T | undefined =>
   Object.hasOwn(values, name) ? values[name] : undefined;
 
-/** A mean of both, by how much of `weight` each has; the later one where neither has any. */
+/** Mean of both values, weighted by the metric `weight`; the later value if neither has any weight. */
 function meanOf(name: string, weight: string, metrics: Metrics, earlier: Metrics): number {
   const [now, before] = [own(metrics, weight) ?? 0, own(earlier, weight) ?? 0];
   const [a, b] = [own(metrics, name) ?? 0, own(earlier, name) ?? 0];
@@ -128,8 +128,8 @@ function meanOf(name: string, weight: string, metrics: Metrics, earlier: Metrics
 }
 
 /**
- * Metrics of a job that two processes have watched one after the other: what was counted adds up, means are weighed, of
- * peaks the higher one stands; those in `absolute` are the kernel's own totals, and the later ones hold.
+ * Metrics of a job that two processes watched one after the other: counters add up, means are weighted, of peaks the
+ * higher one stands; those in `absolute` are the kernel's own totals, of which the later one holds.
  */
 export function withEarlierMetrics(metrics: Metrics, earlier: Metrics, absolute: ReadonlySet<string>): Metrics {
   const names = new Set([...Object.keys(earlier), ...Object.keys(metrics)]);

@@ -15,18 +15,18 @@ interface DirectoryEars {
   readonly deafTo?: ReadonlySet<string>;
 }
 
-/** What belongs to the job's owner in a spool directory: written at will, and never believed. */
+/** Files in a spool directory that the job's owner can write at will; they are never trusted. */
 export const OWNERS_FILES: ReadonlySet<string> = new Set(['trace', 'error', 'exit_status']);
 
-/** Grid Engine never causes so many; an owner who writes to their own files in a loop does. */
+/** More events than Grid Engine ever causes; an owner who writes to their own files in a loop does. */
 const MOST_IN_A_WINDOW = 300;
 const WINDOW_MS = 1000;
 const FIRST_PAUSE_MS = 1000;
 const LONGEST_PAUSE_MS = 60_000;
 
 /**
- * Listens to a directory. Who makes too much noise there is not listened to for a while, and then longer and longer.
- * null: it can't be listened to (gone, or no more watches). Keeps no process alive.
+ * Watches a directory. After too many events it is not watched for a while, each time longer. null: it can't be watched
+ * (it has gone, or the kernel allows no more watches). Does not keep the process alive.
  */
 export function watchDirectory(path: string, { heard, gone, deafTo }: DirectoryEars): DirectoryWatch | null {
   const own = basename(path);
@@ -40,7 +40,7 @@ export function watchDirectory(path: string, { heard, gone, deafTo }: DirectoryE
   function isNoise(): boolean {
     const nowMs = monotonicMs();
     if (nowMs > windowEndsMs) {
-      // A window without noise makes up for an earlier one.
+      // After a calm time as long as the next pause, pauses are short again.
       if (nowMs > windowEndsMs + pauseMs) pauseMs = FIRST_PAUSE_MS;
       windowEndsMs = nowMs + WINDOW_MS;
       inWindow = 0;
@@ -83,7 +83,7 @@ export function watchDirectory(path: string, { heard, gone, deafTo }: DirectoryE
     if (closed || watcher === null) return;
     if (isNoise()) pause();
     else if (name === own) {
-      // The kernel's word of the directory itself: it has gone, and another one of its name may have come.
+      // An event of the directory itself: it has gone, and another one of its name may have come.
       watcher.close();
       listenAgain();
     } else if (name === null || deafTo?.has(name) !== true) heard(name);
