@@ -188,8 +188,8 @@ function trustedOwners(spool: string): ReadonlySet<number> {
 }
 
 /**
- * Text of a spool file that only Grid Engine can have written (`config`, `environment`, `usage`, `pid`); null when missing
- * or not trusted. The job's owner can write `trace`, `error` and `exit_status`: nothing in these is trusted.
+ * Text of a spool file that only Grid Engine can have written (`config`, `environment`, `usage`, `pid`); null when
+ * missing or not trusted. The job's owner can write `trace`, `error` and `exit_status`: nothing in these is trusted.
  */
 export function trustedSpoolFile(spool: string, name: string): string | null {
   return textOfUntrusted(join(spool, name), MOST_BYTES, trustedOwners(spool));

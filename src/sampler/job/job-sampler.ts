@@ -254,7 +254,7 @@ export class JobSampler {
     return readings;
   }
 
-  /** From now on events of the kernel are heard: pass them to `heard`, and each tick to `settle` after all before it. */
+  /** From now on the kernel's events are heard: pass them to `heard`, and each tick to `settle` after all before it. */
   listen(): void {
     const { rootPid } = this.processes;
     if (this.lineage === null) {

@@ -6,8 +6,9 @@ import type * as CgroupReading from '../../sources/job/cgroup-reading';
 import type * as JobFacts from '../figures/job-facts';
 
 /**
- * Joins two accounts of one job on one host that each saw a part: that of a sampler that died and that of its successor,
- * or of whatever handled the job's end. Totals never fall, peaks take the higher lower bound, upper bounds are open.
+ * Joins two accounts of one job on one host that each saw a part: that of a sampler that died, and that of its
+ * successor or of whatever handled the job's end. Totals never fall, peaks take the higher lower bound, and upper
+ * bounds are open, except those that the job's control group gives.
  */
 
 const PEAKS = ['peak_rss', 'peak_rss_swap', 'peak_vmem', 'peak_process_vmem', 'peak_footprint'] as const;

@@ -2,13 +2,13 @@ import { list } from '../../base/shape';
 import type { MemoryReading } from '../peaks/peaks';
 import { OPEN_IMAGE, type OpenImage } from '../series/series';
 
-/** What is kept of images whose fate never becomes known, at most. */
+/** At most this many images are kept: the fate of some never becomes known. */
 const MOST_KEPT = 20_000;
 
 /** What a successor process gets. */
 export const SAVED_IMAGES = list(OPEN_IMAGE, MOST_KEPT + 1);
 
-/** What was said of pids since the tick before the last one: later a number may be another process's. */
+/** Values by pid of the last two ticks: later the pid may be another process's. */
 class Recent<T> {
   private now = new Map<number, T>();
   private before = new Map<number, T>();
@@ -31,14 +31,14 @@ class Recent<T> {
 }
 
 /**
- * Forked images of which it is not known whether they run another program, and what they held over time: it counts when
- * they never do. An image that has worked is counted by its own sums from then on, and is none of these any more.
+ * Forked images that may yet execute a program, and the memory that they held over time, which counts only if they
+ * never do. An image that has worked counts in the job's sums from then on, and is no longer one of these.
  */
 export class ForkedImages {
-  /** Bytes times ms. */
+  /** Memory held so far by each image, in bytes times ms. */
   private readonly byteMs: Map<string, number>;
   private before: readonly OpenImage[] = [];
-  /** Images that have gone, and the fates of processes that have ended, by pid until the one meets the other. */
+  /** By pid, until both are known: images that a tick found gone, and whether ended processes executed a program. */
   private readonly departed = new Recent<string>();
   private readonly executed = new Recent<boolean>();
 
@@ -46,7 +46,7 @@ export class ForkedImages {
     this.byteMs = new Map(saved.map(({ image, bytes }) => [image, bytes]));
   }
 
-  /** Takes a tick. Returns its images; the same array as before where nothing has changed, since many steps keep it. */
+  /** Takes a tick. Returns its images: the same array as before if nothing has changed, since many steps keep it. */
   see(readings: readonly MemoryReading[], workers: ReadonlySet<string>, gapMs: number): readonly OpenImage[] {
     const now: OpenImage[] = [];
     for (const { id, pending, rss } of readings)
@@ -67,7 +67,7 @@ export class ForkedImages {
     return this.before;
   }
 
-  /** The image has gone (by a tick). Returns whether it counts; null: its process is not known to have ended yet. */
+  /** A tick found the image gone. Returns whether it counts; null: the exit event of its process has not come yet. */
   imageGone(pid: number, image: string): boolean | null {
     const executed = this.executed.take(pid);
     if (executed !== undefined) return !executed;
@@ -75,20 +75,20 @@ export class ForkedImages {
     return null;
   }
 
-  /** The process has ended (by an event). Returns its image, if that is known to have gone. */
+  /** An event said that the process has ended. Returns its image, if a tick has found that gone. */
   processEnded(pid: number, executed: boolean): string | null {
     const image = this.departed.take(pid);
     if (image === undefined) this.executed.set(pid, executed);
     return image ?? null;
   }
 
-  /** After each tick: the next one finds out who has gone, and by then the event of each end has come. */
+  /** To be called after each tick: the next one shows which images have gone, and by then all exit events have come. */
   dropOldFates(): void {
     this.departed.age();
     this.executed.age();
   }
 
-  /** Bytes times ms of those whose memory was their own; all of them are forgotten. */
+  /** Memory of those images whose fate is to count, in bytes times ms; all images in `fates` are forgotten. */
   settle(fates: ReadonlyMap<string, boolean>): number {
     let sum = 0;
     for (const [image, counts] of fates) {
@@ -98,7 +98,7 @@ export class ForkedImages {
     return sum;
   }
 
-  /** The same, and nothing is forgotten. */
+  /** Memory of these images, in bytes times ms; nothing is forgotten. */
   heldBy(images: Iterable<string>): number {
     let sum = 0;
     for (const image of images) sum += this.byteMs.get(image) ?? 0;

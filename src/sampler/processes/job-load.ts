@@ -7,7 +7,7 @@ import { unpackVarints } from '../series/varints';
 export interface Load {
   /** CPU time used in that span, in seconds. */
   readonly cpu_seconds: number;
-  /** How much of that span it was there for, up to its last sample, in seconds. */
+  /** How long it existed in that span, up to its last sample, in seconds. */
   readonly seconds: number;
   /** Largest resident memory seen. */
   readonly max_rss_bytes: number;
@@ -48,7 +48,7 @@ interface Seen {
   rss: number;
 }
 
-/** `before`: when it began, in this span: what it had used when it was first seen is of it, too. */
+/** `before`: when it began, if that was in the span (else null): then its CPU time before it was first seen counts. */
 function see(seen: Seen | undefined, atMs: number, cpu: number, rss: number, before: number | null): Seen {
   if (seen === undefined)
     return {
@@ -86,11 +86,11 @@ export function readLoads(database: Database, fromMs: number, toMs: number): Loa
   for (const { id, run, started, record } of jobs.all(fromMs, toMs)) {
     const inSpan = (ms: number): number | null => (ms >= fromMs ? ms : null);
     const known = new Map(ofJob.all(id).map((process) => [process.id, process]));
-    // The job starts with its first process. A process may be among the largest long after its own start.
+    // The job starts with its first process. Others may be among the largest only long after their start.
     const first = [...known.values()].reduce((least, { start }) => Math.min(least, start), Infinity);
     const startOf = (start: number): number => started + ((start - first) * 1000) / TICKS_PER_SECOND;
     let job: Seen | undefined;
-    // By pid and start: what it executes later goes on with its CPU time, and names it.
+    // By pid and start: the next program of a process continues its CPU time, and gives it a new name.
     const processes = new Map<string, { readonly process: StoredProcess; readonly seen: Seen }>();
     for (const { at, rss, cpu, largest } of samples.iterate(id, fromMs - started, toMs - started)) {
       job = see(job, started + at, cpu, rss, inSpan(started));
@@ -98,7 +98,7 @@ export function readLoads(database: Database, fromMs: number, toMs: number): Loa
       for (let index = 0; index + 2 < threes.length; index += 3) {
         const [image = 0, processRss = 0, processCpu = 0] = threes.slice(index, index + 3);
         const process = known.get(image);
-        // 0: all others together.
+        // Id 0: all other processes together.
         if (process === undefined) continue;
         const name = `${process.pid} ${process.start}`;
         const before = processes.get(name)?.seen;

@@ -32,7 +32,7 @@ export const SAVED_PROCESS = object({
 });
 type SavedProcess = ValueOf<typeof SAVED_PROCESS>;
 
-/** A process as one sample has it. Memory in bytes. */
+/** One process in one sample. Memory in bytes. */
 export interface ProcessSample {
   readonly id: string;
   readonly pid: number;
@@ -42,36 +42,36 @@ export interface ProcessSample {
   readonly cpuTicks: number;
 }
 
-/** A whole reading of a process with one thread, which holds for as long as the process does not run. */
+/** A complete reading of a single-threaded process, valid as long as the process does not run. */
 interface Rest {
-  /** What it had run for then (ProcessFiles.ran). */
+  /** Mark of what it had run by then (ProcessFiles.ran). */
   readonly ran: string;
   readonly reading: MemoryReading;
   readonly sweep: SweepReading;
   readonly counters: Counters;
   readonly sample: ProcessSample;
   readonly status: StatusMemory;
-  /** Ticks for which the process has been taken as it was. */
+  /** Number of ticks that have re-used this reading. */
   ticks: number;
 }
 
 /**
  * A forked image is taken for a worker, not for a helper about to exec, when it has been seen this long and has worked:
- * used CPU time, or faulted in a part of what it shows. An idle copy that waits and then execs between two readings does
- * neither. That a worker ended without an exec is taken for granted; only exec events could say.
+ * used CPU time, or faulted in part of the memory that it shows. An idle copy that waits and then execs between two
+ * readings does neither. Without the kernel's events a worker that has gone is assumed never to have executed anything.
  */
 const LASTING_MS = 250;
 const WORKED_TICKS = 2;
-/** Faults bring in up to 16 pages of a file or of shared memory at once. */
+/** A worker has faulted in one part in so many; one fault maps up to 16 pages of a file or of shared memory. */
 const WORKED_SHARE = 32;
-/** After so many ticks it is read again, although it has not run: the upper ends wait for that. */
+/** After this many ticks a process is read again although it has not run: the upper bounds wait for that reading. */
 const MOST_RESTING = 8;
 
 /** Whether the process carries this additional group id. */
 export const carriesGroup = (files: ProcessFiles, group: number | null): boolean =>
   group !== null && (files.status((status, length) => hasGroup(status, length, group)) ?? false);
 
-/** The name of a program, by `comm` and the name of its executable where both are known and differ. */
+/** The name of a program: `comm`, the name of its executable, or both where they differ. */
 export function commandName(comm: string, executable: string | null): string {
   const clean = comm.replace(/\p{Cc}/gu, '?');
   if (executable === null) return clean;
@@ -79,7 +79,7 @@ export function commandName(comm: string, executable: string | null): string {
   return name.startsWith(clean) || clean.startsWith(name) ? name : `${clean} (${name})`;
 }
 
-/** One process of the job, with its open files and what its last reading was. */
+/** One process of the job, with its open files and its last reading. */
 export class JobProcess {
   readonly pid: number;
   readonly startTicks: number;
@@ -96,12 +96,12 @@ export class JobProcess {
   lastSeenMs: number;
   threads: number;
   rssMark: number;
-  /** Slept when it was last read, and what it had run for then. */
+  /** Whether it slept when it was last read, and the mark of what it had run by then (null: none). */
   sleeps = false;
   ran: string | null = null;
-  /** null: not to be taken as it was. */
+  /** Reading to re-use while the process does not run; null: it must be read. */
   rest: Rest | null = null;
-  /** In the tick that is being made: nothing has woken it up so far. */
+  /** In the current tick, it is not known to have run since `rest` was read. */
   presumedAsleep = false;
   /** As last read; null: not yet. */
   counters: Counters | null = null;
@@ -135,7 +135,7 @@ export class JobProcess {
     this.currentImageId = `${this.id}/${this.image}`;
   }
 
-  /** Names the program that it runs, or the copy of its parent that it still is. */
+  /** Identifies the program that it runs or, before its first exec, the copy of its parent that it is. */
   get imageId(): string {
     return this.currentImageId;
   }

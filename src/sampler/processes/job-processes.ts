@@ -24,7 +24,7 @@ export interface ClaimRules {
   readonly notBefore: number;
   readonly precision: CounterPrecision;
   readonly sharesAddressSpace: (pid: number, other: number) => boolean | null;
-  /** Left out: one of its own. */
+  /** Left out: the job scans by itself. */
   readonly machine?: MachineScan;
 }
 
@@ -45,10 +45,10 @@ export const SAVED_PROCESSES = object({
 });
 type SavedProcesses = ValueOf<typeof SAVED_PROCESSES>;
 
-/** Children of these many threads are looked for at every tick; of more, only with a scan of all of /proc. */
+/** With at most this many threads, children of every thread are looked for at every tick; else only at scans of /proc. */
 const MOST_THREADS_WALKED = 16;
 
-/** A copy of a program that is not its parent's is compared with so many others of it. */
+/** A copy of another program than its parent's is compared with at most this many processes of that program. */
 const MOST_COMPARED = 100;
 
 /** How a process was found: below another one, by the additional group, in the control group, or by the kernel's events. */
@@ -58,15 +58,15 @@ type Way = 'tree' | 'group' | 'cgroup' | 'events';
 export class JobProcesses {
   /** First of the job's tree: Grid Engine's `job_pid`, or the process given to `run`. null: not started yet. */
   rootPid: number | null;
-  /** The kernel's events are heard: what became of a forked image that has gone is left to those. */
+  /** The kernel's events are heard: they decide what became of a forked image that has gone. */
   hearsEvents = false;
-  /** Whose living processes are the job's, also where they have left the tree; null: the events are not complete. */
+  /** Its living processes are the job's, even those that left the tree; null: the events are not complete. */
   lineage: Pick<Lineage, 'living'> | null = null;
-  /** Directory of a control group in which there are processes of the job alone; null: none. */
+  /** Directory of a control group that holds processes of this job only; null: none. */
   ownCgroup: string | null = null;
   /** By pid. */
   readonly tracked = new Map<number, JobProcess>();
-  /** Left out of this tick: they carry the group, which nothing but that says of them, and run as another user. */
+  /** Pids left out of this tick: they run as another user, and only their group says that they may be the job's. */
   strangers: number[] = [];
   readonly counts: { -readonly [Name in keyof ClaimCounts]: number };
   private readonly childrenListed: boolean;
@@ -90,7 +90,7 @@ export class JobProcesses {
 
   /**
    * Finds new processes and reads all. `scanAll`: looks through all of /proc for the group. `rising`: see Tick.finish.
-   * `last`: everything is read, also what has not run since the last time.
+   * `last`: everything is read, even processes that have not run since the last tick.
    */
   tick(
     atMs: number,
@@ -102,7 +102,7 @@ export class JobProcesses {
     this.strangers = [];
     for (const process of this.tracked.values()) process.presumedAsleep = !last && process.mayRest();
     this.claimNew(atMs, scanAll);
-    // Parents before children: what a child takes into its parent while this goes on is not counted in both.
+    // Parents before children: figures that pass to the parent when a child ends meanwhile are not counted twice.
     this.ordered ??= [...this.tracked.values()].sort((a, b) => a.startTicks - b.startTicks);
     const processes = this.ordered;
     for (const process of processes) tick.readFirst(process);
@@ -110,7 +110,7 @@ export class JobProcesses {
     return tick.finish(rising);
   }
 
-  /** Whether one that was killed, or ends by itself, has not gone yet, or the event of its end has not come. */
+  /** Whether some process is being killed or exiting, or has ended and its exit event has not come yet. */
   dying(): boolean {
     for (const { files, startTicks } of this.tracked.values()) {
       const stat = files.stat();
@@ -121,7 +121,7 @@ export class JobProcesses {
     return false;
   }
 
-  /** Pending images that are workers by now, though their end has not been seen. */
+  /** Ids of forked images that look like workers by now, though they may yet execute a program. */
   workers(): readonly string[] {
     const workers: string[] = [];
     for (const process of this.tracked.values())
@@ -143,7 +143,7 @@ export class JobProcesses {
 
   /**
    * Whether another process counts the address space of this one: after vfork its parent, after clone(CLONE_VM) any
-   * process of the same program. That one may go first: this one counts from then on.
+   * process of the same program. If the other process goes first, this one counts from then on.
    */
   isCountedElsewhere(pid: number, { ppid, image }: Stat): boolean {
     const shares = (other: JobProcess): boolean => this.rules.sharesAddressSpace(pid, other.pid) ?? false;
@@ -206,9 +206,9 @@ export class JobProcesses {
 
   private walkTree(atMs: number, everyThread: boolean): void {
     const queue = [...this.tracked.values()];
-    // It grows while it is walked.
+    // The queue grows while it is walked.
     for (const process of queue) {
-      // What sleeps forks nothing; a process whose children wake us first comes by events, or is found at the next tick.
+      // A sleeping process forks nothing. If this one has just forked, the events or the next tick show the child.
       if (!everyThread && process.presumedAsleep) continue;
       const { threads } = process;
       const all = threads > 1 && (everyThread || threads <= MOST_THREADS_WALKED);
@@ -231,10 +231,10 @@ export class JobProcesses {
     this.claimBelow(others, atMs);
   }
 
-  /** Claims those below processes of the job. Returns the others. */
+  /** Claims the descendants of the job's processes. Returns the others. */
   private claimBelow(seen: readonly SeenProcess[], atMs: number): readonly SeenProcess[] {
     let others = seen;
-    // A child may have a lower pid than its parent, and so be looked at first.
+    // A child may have a lower pid than its parent, and so come first.
     for (let claimed = true; claimed;) {
       const rest = others.filter(({ pid, parent }) => {
         if (!this.tracked.has(parent)) return true;
@@ -247,7 +247,7 @@ export class JobProcesses {
     return others;
   }
 
-  /** Takes a process in, if it is the job's and not known yet. `parent`: what it was when the machine was looked at. */
+  /** Adds a process, if it is the job's and not known yet. `parent`: its parent when the machine was scanned. */
   private claim(pid: number, way: Way, atMs: number, parent: number | null = null): JobProcess | null {
     const { rules, tracked } = this;
     if (tracked.has(pid)) return null;
@@ -258,7 +258,7 @@ export class JobProcesses {
       return null;
     }
     const byGroup = carriesGroup(files, rules.group);
-    // The machine may have been looked at a while ago: the number may be another's by now.
+    // The scan may be a while old: the pid may be another process's by now.
     const below = way === 'tree' && (parent === null || stat.ppid === parent);
     const told = way === 'events' && this.wasHeard(pid, stat);
     const byTree = way === 'cgroup' || below || told || (byGroup && stat.ppid === rules.shepherdPid);
@@ -295,13 +295,13 @@ export class JobProcesses {
     return process;
   }
 
-  /** Its end may have been missed, or not be settled yet: another process that has its number by now started later. */
+  /** Whether it is the process that the events know: one that re-used its pid after a missed exit started later. */
   private wasHeard(pid: number, { startTicks }: Stat): boolean {
     const forkedAt = this.lineage?.living().get(pid)?.forkedAt ?? null;
     return forkedAt !== null && startTicks <= ticksAt(forkedAt);
   }
 
-  /** Group ids are re-used: what is left of another user's job may carry this one's, and fork after this one began. */
+  /** Group ids are re-used: leftovers of another user's job may carry this job's group, and fork after it began. */
   private runsAsOwner(files: ProcessFiles): boolean {
     const uid = files.status(realUid);
     if (uid !== null && uid === this.rules.uid()) return true;

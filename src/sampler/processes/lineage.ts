@@ -20,7 +20,7 @@ const TOTALS = object({
   unsampled: integer(0),
   /** Figures of all processes that have ended, by their exit records. */
   sums: object(eachField<Shape<number>>(number())),
-  /** Of every process that ended each thread's record came. */
+  /** For every process that ended, the records of all its threads came. */
   whole: boolean,
   /** Ended by the kernel's OOM killer, for a full control group, and for lack of memory on the node. */
   oomKills: object({ cgroup: integer(0), node: integer(0) }),
@@ -40,7 +40,7 @@ type SavedLineage = ValueOf<typeof SAVED_LINEAGE>;
 /** A process of the job that has ended. */
 interface EndedProcess {
   readonly pid: number;
-  /** It executed a program; without, it was a copy of its parent all its life. */
+  /** false: it was a copy of its parent all its life. */
   readonly executed: boolean;
   readonly account: ExitAccount | null;
 }
@@ -52,7 +52,7 @@ interface Member {
   sampled: boolean;
 }
 
-/** One job's processes by the kernel's events: which were forked, which executed a program, what those had that ended. */
+/** One job's processes by the kernel's events: which were forked, which executed a program, the figures of the ended. */
 export class Lineage {
   readonly upper: UpperEnds;
   private readonly members = new Map<number, Member>();
@@ -69,10 +69,10 @@ export class Lineage {
   private waiting: ProcessEvent[] = [];
   /** Time of the last event. */
   private latest: number;
-  /** Events until then have been given before. */
+  /** Events up to this time have been taken before. */
   private knownUntil: number;
 
-  /** `elsewhere`: what happened until then (µs of the monotonic clock) is in another account; 0: there is none. */
+  /** `elsewhere`: another account has the events up to this time (µs of the monotonic clock); 0: there is none. */
   constructor(
     private readonly precision: CounterPrecision,
     saved: SavedLineage | null = null,
@@ -100,26 +100,26 @@ export class Lineage {
   /** Takes any events, also of other jobs; they wait for the next `settle`. */
   addEvents(events: readonly ProcessEvent[]): void {
     for (const event of events) {
-      // Now and then an event overtakes another one: only what is sent again may be left out for its time.
+      // Events may come out of order, so the time alone excludes only those that are sent again.
       if (event.at <= this.knownUntil) continue;
       this.latest = Math.max(this.latest, event.at);
       this.waiting.push(event);
     }
   }
 
-  /** Another listener, or the same one anew, sends events from now on: what it remembers of before is known already. */
+  /** A new connection to a listener sends events from now on: older ones, which it repeats, are known already. */
   again(): void {
     this.knownUntil = Math.max(this.knownUntil, this.latest);
   }
 
-  /** When a process was forked that no settle has taken in yet (µs of the monotonic clock); null: that was not heard. */
+  /** When a process was forked, by events that still wait for `settle` (µs of the monotonic clock); null: not heard. */
   forkedAt(pid: number): number | null {
     return this.waiting.findLast((event) => event.kind === 'fork' && event.child === pid)?.at ?? null;
   }
 
   /**
-   * Takes one sweep and all events before the next one, which began at `until`. `ended`: the processes that ended since the
-   * last time; `adopted`: those that no fork explains, of whose descendants nothing may have been heard.
+   * Takes one sweep and all events before the next one, which began at `until`. `ended`: processes that ended since the
+   * last call; `adopted`: pids that no fork explains, whose descendants may not have been heard.
    */
   settle(
     sweep: Sweep,
@@ -146,7 +146,7 @@ export class Lineage {
     return this.members.has(pid);
   }
 
-  /** The processes that live, by the events. */
+  /** The processes that are alive by the events, by pid. */
   living(): ReadonlyMap<number, Pick<Member, 'forkedAt'>> {
     return this.members;
   }
@@ -170,7 +170,7 @@ export class Lineage {
     };
   }
 
-  /** Processes that were there before the events were heard, or came in some other way; their children count from now. */
+  /** Adds processes without a fork event: older than the first event, or of unknown origin. Their later forks count. */
   private adopt(sweep: Sweep, events: readonly ProcessEvent[]): readonly number[] {
     const adopted: number[] = [];
     const forked = new Set(events.map((event) => (event.kind === 'fork' ? event.child : 0)));
@@ -187,10 +187,10 @@ export class Lineage {
     const { members } = this;
     if (event.kind === 'fork') {
       if (event.child === this.rootPid) this.shepherd = event.parent;
-      // While the first process lives it forks nothing: another child is that one's own, by clone(CLONE_PARENT).
+      // While the first process lives, the shepherd forks nothing: that process made the child, by clone(CLONE_PARENT).
       else if (event.parent === this.shepherd && members.has(this.rootPid ?? 0)) this.upper.open('unknown-origin');
       if (members.has(event.parent) || event.child === this.rootPid) {
-        // The fork of one that was adopted may come in afterwards.
+        // The fork event of an adopted process may come afterwards.
         if (!members.has(event.child)) this.processes++;
         members.set(event.child, { forkedAt: event.at, executed: false, sampled: false });
       }
@@ -227,8 +227,8 @@ const ns = (value: number): number => Math.round(value / 1e6) / 1000;
 const us = (value: number): number => Math.round(value / 1e6);
 
 /**
- * What the kernel's events and exit records say of the whole job, under the metric names of the `taskstats` source. Where
- * processes ended and no record came, their figures are not known.
+ * What the kernel's events and exit records say of the whole job, under the metric names of the `taskstats` source. If
+ * processes ended and no record came, there are only the counts.
  */
 export function lineageMetrics({
   processes,

@@ -1,7 +1,7 @@
 import { allPids, ProcessFiles } from '../../sources/proc/process-files';
 import { parentPid, supplementaryGroups } from '../../sources/proc/status';
 
-/** A process of the machine, as it was when it was first looked at. */
+/** A process of the machine, as first read. */
 export interface SeenProcess {
   readonly pid: number;
   readonly parent: number;
@@ -9,17 +9,17 @@ export interface SeenProcess {
 }
 
 /**
- * All processes of the machine, to find those that left their job's tree: what one job finds out serves the others, too.
+ * All processes of the machine, to find those that left their job's tree. One scan can serve several jobs.
  */
 export interface MachineScan {
   /** `atMs`: now, in ms of any clock that all callers share. */
   processes(atMs: number): Iterable<SeenProcess>;
 }
 
-/** Pids can be re-used, and parents and groups change, but not within seconds. */
+/** How often known pids are read anew: they may be re-used, and parents and groups change, but not within seconds. */
 const FULL_SCAN_EVERY_MS = 60_000;
 
-/** What is not older than `freshMs` is not looked for again. */
+/** A scan that is less than `freshMs` old is used again. */
 export function newMachineScan(procRoot = '/proc', freshMs = 0): MachineScan {
   let known = new Map<number, SeenProcess>();
   let lastMs = -Infinity;

@@ -16,7 +16,7 @@ export interface TickReadings {
   readonly memory: readonly MemoryReading[];
   readonly processes: readonly ProcessSample[];
   readonly counters: ReadonlyMap<string, Counters>;
-  /** Ancestors of processes found gone, read again after that: by then they hold what they waited for. */
+  /** Ancestors of processes found gone, read again after that: by then they include the children they waited for. */
   readonly ancestors: ReadonlyMap<string, Counters>;
   readonly threads: number;
   /** Plain sums of this tick: what a reader of `top` would have seen. */
@@ -28,7 +28,7 @@ export interface TickReadings {
   readonly shmem: number;
   /** Images whose fate became known: true when they never executed anything and so count. */
   readonly resolved: readonly (readonly [string, boolean])[];
-  /** Forked images that have gone, by pid, where the kernel's events say whether they executed anything. */
+  /** Pid and image of forked images that have gone, if the kernel's events will say whether they executed anything. */
   readonly departed: readonly (readonly [number, string])[];
   /** The same readings for the upper ends. */
   readonly sweep: Sweep;
@@ -42,8 +42,8 @@ export interface TickReadings {
 }
 
 /**
- * One tick's readings while they are made: each process is read in a first and in a second sweep, and where that would
- * raise a peak in a third, since memory handed on between two readings would count twice.
+ * One tick's readings while they are made: each process is read in two sweeps, and in a third one if a peak would rise,
+ * since memory that passes from one process to another between two readings would count twice.
  */
 export class Tick {
   private readonly begin = monotonicUs();
@@ -83,7 +83,7 @@ export class Tick {
         this.swept.push({ pid, at, forkedNoExec, image, rss, vmem, asleep: true });
         return;
       }
-      // It has woken up: it is read twice, like any other.
+      // It has run: it is read twice, like any other.
       process.presumedAsleep = false;
     }
     const statm = files.statm();
@@ -100,9 +100,9 @@ export class Tick {
     const { files } = process;
     const at = monotonicUs();
     process.rest = null;
-    // Before anything else is read: what has not run since then is as it is read now.
+    // Before anything else is read: unless the process runs after this, the readings below stay true.
     const ran = process.sleeps && process.threads === 1 ? files.ran() : null;
-    // Already at the last reading: both of its parts were made of the same pages.
+    // It has not run since its last reading: both sweeps saw the same pages.
     const rested = ran !== null && ran === process.ran;
     process.ran = ran;
     const stat = files.stat() ?? files.reopen().stat();
@@ -126,7 +126,7 @@ export class Tick {
     const program = this.followProgram(process, stat, status);
     process.sleeps = stat.state === 'S';
     if (process.shared) {
-      // One that ended after it was read no longer shares anything either: it counts from its next reading on.
+      // Here a process that has just ended no longer shares anything either: it counts from its next reading on.
       if (process.firstSeenMs !== this.atMs) process.shared = this.job.isCountedElsewhere(process.pid, stat);
       return;
     }
@@ -176,7 +176,7 @@ export class Tick {
     };
   }
 
-  /** Third sweep: the smaller of two readings of what the first doesn't read. */
+  /** Third sweep: the smaller of two readings of the figures that the first sweep doesn't read. */
   private readThird(reading: MemoryReading, index: number): MemoryReading {
     const process = this.read[index];
     const again =
@@ -191,7 +191,7 @@ export class Tick {
     };
   }
 
-  /** Takes a process that had not run when this tick began as it was read last; false: it is not what it was. */
+  /** Re-uses the last reading of a process that has not run; false: it must be read after all. */
   private takeResting(process: JobProcess): boolean {
     const { files, rest } = process;
     const statm = rest === null ? null : files.statm();
@@ -199,7 +199,7 @@ export class Tick {
     rest.ticks++;
     this.resting++;
     let { reading, sample } = rest;
-    // Asleep it can only lose pages: to the kernel, which wants them for others.
+    // A sleeping process can only lose pages: the kernel may reclaim them.
     const lost = reading.rss - statm.resident * this.pageSize;
     if (lost > 0) {
       const rss = reading.rss - lost;
@@ -226,7 +226,7 @@ export class Tick {
     this.job.forget(process);
   }
 
-  /** No descriptor was to be had: if it were taken for gone, it would count twice when it can be read again. */
+  /** It is there, but no descriptor was free. Taken for gone, it would count twice once it can be read again. */
   private takeUnread(process: JobProcess): void {
     this.failedReads++;
     if (process.counters !== null) this.counters.set(process.id, process.counters);
@@ -243,7 +243,7 @@ export class Tick {
   }
 
   private takeUnreadable(process: JobProcess, before: Stat): void {
-    // It may have begun to end since: then its memory goes before it is a zombie.
+    // The process may have begun to exit since: then its memory goes before it is a zombie.
     const stat = process.files.stat();
     if (stat?.startTicks !== before.startTicks) return;
     if (!isDead(stat) && !stat.exiting) this.failedReads++;
@@ -267,7 +267,7 @@ export class Tick {
     const { precision, group } = this.job.rules;
     const mark = status.vmHwm * KIB;
     const fell = mark + markSlackBytes(precision, stat.threads) < process.rssMark;
-    // In the middle of an exec the stack has no place yet: the image before may have been read as 0.
+    // In the middle of an exec the stack has no address yet: the previous image may have been read as 0.
     const changed = stat.image !== 0 && stat.image !== process.imageMark && (process.imageMark !== 0 || fell);
     const executed = process.pending && !stat.forkedNoExec;
     let executing = false;
@@ -284,7 +284,7 @@ export class Tick {
       process.beginImage(commandName(stat.comm, process.files.executable()));
     } else {
       executing = stat.image === 0 && process.imageMark !== 0;
-      // This reading may be half of the program before.
+      // Part of this reading may be of the previous program.
       if (fell) executing ||= stat.image !== (process.files.stat()?.image ?? 0);
       if (fell && !executing) this.fallenMarks++;
     }
@@ -297,7 +297,7 @@ export class Tick {
     const { precision } = this.job.rules;
     const reading = {
       id: process.imageId,
-      // The first sweep may have read the program before: then this one was not there at both.
+      // The first sweep may have read the previous program: then this one was not there at both sweeps.
       rss: isNew ? 0 : Math.min(status.vmRss * KIB, process.firstRss),
       rssSwap: (status.vmRss + status.vmSwap) * KIB,
       vmem: isNew ? 0 : Math.min(status.vmSize * KIB, process.firstVmem),
@@ -314,7 +314,7 @@ export class Tick {
     return reading;
   }
 
-  /** `reading` null: of a new program, of which only the second sweep's is known. */
+  /** `reading` null: the program is new, and only the second sweep has read it. */
   private takeSample(
     process: JobProcess,
     stat: Stat,

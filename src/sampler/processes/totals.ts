@@ -4,9 +4,9 @@ import { nullable, number, object, text, type ValueOf } from '../../base/shape';
  * CPU time, faults and I/O of a whole job from readings of its living processes.
  *
  * The kernel adds a process's figures to its parent when the parent waits for it (utime to cutime, I/O to I/O). So the
- * sum over living processes of own + waited-for figures keeps everything, except what went with a process that no process
- * of the job waited for: its last reading is kept here. The kernel doesn't say who was waited for; so of a process that
- * may have been, only that is kept which its ancestors' gain does not explain. The total is a lower end, too.
+ * sum over living processes of own + waited-for figures keeps everything, except the figures of a process that no
+ * process of the job waited for: its last reading is kept here. The kernel doesn't say who was waited for; so if a
+ * process may have been, only the part that its ancestors' gain does not explain is kept. The total is a lower bound.
  */
 
 const SUMS = {
@@ -22,9 +22,9 @@ export type Sums = ValueOf<typeof SAVED_SUMS>;
 export const SAVED_COUNTERS = object({
   ...SUMS,
   parent: nullable(text(64)),
-  /** Of waited-for children alone. */
+  /** CPU time of waited-for children alone. */
   childCpu: number(0),
-  /** Minor faults, own plus children; children's alone show who was waited for. */
+  /** Minor faults, own plus waited-for children's; the children's alone show who was waited for. */
   faults: number(0),
   childFaults: number(0),
 });
@@ -80,19 +80,19 @@ function difference(a: Sums, b: Sums): Sums {
   };
 }
 
-/** A living process with its living ancestors: one of them, if any process of the job, has waited for those below it. */
+/** A living process with its living ancestors: if any process of the job waited for one below, one of these did. */
 interface Line {
-  /** How many they are. */
+  /** Number of processes in the line. */
   readonly depth: number;
-  /** Page faults that they gained from processes they waited for. */
+  /** Minor faults that they gained from processes they waited for. */
   readonly gained: number;
 }
 
 const NO_LINE: Line = { depth: 0, gained: 0 };
 
 /**
- * What the living sum lacks of the processes that are in `before` and no longer in `now`. `reread`: their ancestors as
- * read after it was known that they have gone.
+ * Figures of the processes that are in `before` and no longer in `now`, as far as the sum over living processes lacks
+ * them. `reread`: their ancestors, read after they were found gone.
  */
 export function sumsOfGone(before: Readings, now: Readings, reread: Readings): Sums {
   const livingAncestor = livingAncestorFinder(before, now);
@@ -113,12 +113,12 @@ export function sumsOfGone(before: Readings, now: Readings, reread: Readings): S
   }
 
   let lacking = NO_SUMS;
-  /** Of processes that may have been waited for: sums by the nearest ancestor that may have done so. */
+  /** Sums of the processes that may have been waited for, by the nearest ancestor that may have done so. */
   const claims = new Map<string, Sums>();
   for (const [id, counters] of before) {
     if (now.has(id)) continue;
     const nearest = livingAncestor(id);
-    // A process that waits for another gains its page faults.
+    // A process that waits for another gains its minor faults.
     if (nearest === null || counters.faults > lineOf(nearest).gained) lacking = addSums(lacking, counters);
     else claims.set(nearest, addSums(claims.get(nearest) ?? NO_SUMS, counters));
   }
@@ -152,7 +152,7 @@ export function totals(gone: Sums, now: ReadonlyMap<string, Counters>): Sums {
   return sum;
 }
 
-/** The larger of each: a total never falls, even where one reading missed what another process was just taking over. */
+/** The larger of each figure: totals never fall, even if a reading missed what a process was just taking over. */
 export function largest(a: Sums, b: Sums): Sums {
   return addSums(a, difference(b, a));
 }
