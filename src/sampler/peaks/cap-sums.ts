@@ -3,15 +3,15 @@ import type { BracketSource, OpenReason } from '../../record/record';
 import type { Interval, Life, Marks } from './interval-caps';
 import type { UpperEnd } from './peaks';
 
-/** The largest sums of caps, by how many of the processes in them are unknown. */
+/** The largest sums of caps over all moments with the same numbers of unknown processes (upper-ends.ts). */
 const SUM = object({
-  /** The job's first process is one of the unknown, and how many others are. */
+  /** 1 if the job's first process is unknown, and how many others are. */
   root: integer(0),
   others: integer(0),
-  /** Of the processes that are known. */
+  /** Sums over the known processes. */
   rss: number(0),
   vmem: number(0),
-  /** The largest cap of an unknown one: what its later program was seen to hold. */
+  /** The largest cap of an unknown process: what its later program was seen to hold. */
   unknownRss: number(0),
   unknownVmem: number(0),
 });
@@ -24,7 +24,7 @@ export const SAVED_CAP_SUMS = object({
 });
 type SavedCapSums = ValueOf<typeof SAVED_CAP_SUMS>;
 
-/** What bounds programs whose marks are lost, in bytes; Infinity: nothing. */
+/** Upper bounds of programs whose marks are lost, in bytes; Infinity: none. */
 export interface UnknownBounds {
   readonly addressSpace: number;
   /** `ru_maxrss` with its slack: for the first process, and for the others if it covers them. */
@@ -34,7 +34,7 @@ export interface UnknownBounds {
 
 export type UpperResult = Readonly<Record<'rss' | 'vmem' | 'processVmem', UpperEnd>>;
 
-/** A sum, and what stands in it for marks that are lost: `ru_maxrss` ("usage"), or the address space limit. */
+/** A sum, and what replaces lost marks in it: `ru_maxrss` ("usage"), or the address space limit ("limit"). */
 interface BoundedSum {
   readonly bytes: number;
   readonly sources: readonly BracketSource[];
@@ -95,7 +95,7 @@ export class CapSums {
     known.unknownVmem = Math.max(known.unknownVmem, sum.unknownVmem);
   }
 
-  /** Also what a copy is made from. */
+  /** For a successor, and for making a copy. */
   save(): SavedCapSums {
     return {
       sums: [...this.byUnknowns.values()].map((sum) => ({ ...sum })),
@@ -104,11 +104,11 @@ export class CapSums {
     };
   }
 
-  /** The ends where `bounds` stand in for the marks that are lost; all are open for `reasons`, if there are any. */
+  /** The upper bounds, with `bounds` in place of lost marks; all are open if there are any `reasons`. */
   result(bounds: UnknownBounds, reasons: ReadonlySet<OpenReason>): UpperResult {
     const rootRss = Math.min(bounds.addressSpace, bounds.rootRss);
     const othersRss = Math.min(bounds.addressSpace, bounds.othersRss);
-    /** Nothing times an infinite bound is nothing. */
+    /** Zero times Infinity is 0 here. */
     const times = (count: number, bytes: number): number => (count === 0 ? 0 : count * bytes);
     const limit = (needed: boolean): readonly BracketSource[] => (needed ? ['limit'] : []);
     let rss: BoundedSum = { bytes: 0, sources: [] };

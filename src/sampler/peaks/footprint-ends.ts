@@ -5,21 +5,21 @@ import type { Bracket, BracketSource, OpenReason } from '../../record/record';
 
 /**
  * Footprint of a job (anonymous memory, shared memory and swap, each page once) from its control group: memory that was
- * charged to it. Pages that someone else touched first, and huge pages of hugetlbfs, are not.
+ * charged to it. Pages that someone else touched first, and huge pages of hugetlbfs, are not included.
  *
- * Lower end: the most that a sample saw held. Upper end: the kernel's own peak, which counts page cache and kernel
- * memory too. So the two meet only for a job that reads and writes little.
+ * Lower bound: the largest sum in a sample. Upper bound: the kernel's own peak, which counts page cache and kernel
+ * memory, too. So the two meet only for a job that reads and writes little.
  */
 interface FootprintState {
   /** The largest sampled sum, in bytes; null: none yet. */
   readonly heldBytes: number | null;
   /** When it was seen (ms since the epoch). */
   readonly at: number | null;
-  /** Largest values seen of what the kernel remembers. */
+  /** Largest values seen of the peaks that the kernel keeps. */
   readonly peakBytes: number | null;
   readonly swapPeakBytes: number | null;
   readonly memorySwapPeakBytes: number | null;
-  /** The largest limits seen; null: once there was none. */
+  /** The largest limits seen; null: at some reading there was no limit. */
   readonly memoryLimitBytes: number | null;
   readonly swapLimitBytes: number | null;
   readonly readings: number;
@@ -37,12 +37,12 @@ export const NO_FOOTPRINT: FootprintState = {
 };
 
 /**
- * Anonymous, shared and swapped memory of one reading; null when it holds no figure. A page in the swap cache is in memory
- * and in swap: where the kernel does not say how many there are (before 5.12), as many as there could be are taken off.
+ * Anonymous, shared and swapped memory of one reading; null when it lacks these figures. A page in the swap cache is in
+ * memory and in swap: if the kernel gives no number of such pages (before 5.12), the largest possible is subtracted.
  */
 export function heldBytes(reading: CgroupReading): number | null {
   if (reading.anonBytes === null) return null;
-  // Where there is no figure of shared memory (v1 before 4.12) the sum is only smaller.
+  // Without a figure of shared memory (v1 before 4.12) the sum is smaller, but still a lower bound.
   const inMemory = reading.anonBytes + (reading.shmemBytes ?? 0);
   const swapped = reading.swapBytes ?? 0;
   return inMemory + swapped - Math.min(reading.swapCachedBytes ?? Infinity, inMemory, swapped);
@@ -95,17 +95,17 @@ export interface FootprintEnds extends Pick<
 const BATCH_PAGES = 64;
 
 /**
- * How far memory.stat may be behind, and the peak from the truth, in bytes. Statistics wait on each CPU until a batch is
- * full, and a batch per CPU may wait in between (mm/memcontrol.c, memcg_rstat_updated). The peak is noted without a
- * lock (mm/page_counter.c): of two charges at the same time the smaller may be the one noted, a batch less.
+ * Largest error of memory.stat and of the peak, in bytes. Statistics wait on each CPU until a batch is full, and one
+ * more batch per CPU may wait in between (mm/memcontrol.c, memcg_rstat_updated). The peak is noted without a lock
+ * (mm/page_counter.c): of two charges at the same time the smaller may be the one noted, a batch less.
  */
 export function groupSlackBytes(machine: { readonly pageSize: number; readonly cpus: number }): number {
   return 2 * BATCH_PAGES * machine.pageSize * machine.cpus;
 }
 
 /**
- * Both ends of the footprint's bracket; null when nothing was read of the group's memory. Every process of the job was in
- * the group from its first moment on: what is in a scope was started in it, and into a group of our own the shepherd goes
+ * Both bounds of the footprint; null when nothing was read of the group's memory. Every process of the job was in the
+ * group from its first moment on: those in a scope were started in it, and the shepherd enters a group of our own
  * before it starts the job.
  */
 export function footprintEnds(state: FootprintState, circumstances: FootprintCircumstances): FootprintEnds | null {
@@ -137,7 +137,7 @@ interface Top {
   readonly open: readonly OpenReason[];
   /** A limit stands in for a mark that the kernel does not keep. */
   readonly limited: boolean;
-  /** The kernel never lets it be exceeded. */
+  /** The kernel guarantees that this was never exceeded. */
   readonly certain: boolean;
 }
 
@@ -151,12 +151,12 @@ function upperEnd(state: FootprintState, { version, nodeSwapBytes, coversSubgrou
   const swap = swapEnd(state, nodeSwapBytes);
   if (swap.bytes === null) return swap;
   if (state.peakBytes !== null) return closedTop(state.peakBytes + swap.bytes, swap.limited);
-  // Before Linux 5.19 there is no memory.peak. What must not fail is charged beyond the limit, too.
+  // Before Linux 5.19 there is no memory.peak. Charges that must not fail can exceed the limit.
   if (state.memoryLimitBytes !== null) return closedTop(state.memoryLimitBytes + swap.bytes, true, false);
   return openTop('no-page-accounting');
 }
 
-/** memory.swap.peak came with Linux 6.5; before, swap is bounded where there is none or the group's is limited. */
+/** memory.swap.peak came with Linux 6.5; before, swap is bounded only if the node has none or the group has a limit. */
 function swapEnd(state: FootprintState, nodeSwapBytes: number | null): Top {
   if (state.swapPeakBytes !== null) return closedTop(state.swapPeakBytes);
   if (nodeSwapBytes === 0) return closedTop(0);

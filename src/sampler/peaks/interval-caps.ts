@@ -1,4 +1,4 @@
-/** Most that one program, or one copy made by fork, ever held; bytes, the slack of the resident part added. */
+/** High-water marks of one program, or of one copy made by fork, in bytes; `rss` includes its slack. */
 export interface Marks {
   readonly rss: number;
   readonly vmem: number;
@@ -16,30 +16,30 @@ export class Life {
   /** It replaced one program by another. */
   replaced = false;
   image = 0;
-  /** Its program's address space mark as read last: exact, and never falls. */
+  /** Address space mark of its program, as last read: exact, and never falls. */
   vmem = 0;
-  /** The last fork event of each of its threads, as far as they matter. */
+  /** Time of the last fork event of each of its threads, as long as it is needed. */
   private readonly forks = new Map<number, number>();
 
   constructor(
     readonly pid: number,
     readonly root: boolean,
     readonly born: number,
-    /** Where its life begins if it never executes anything. */
+    /** When its life begins if it never executes anything. */
     readonly copyFrom: number,
     public executed: boolean,
   ) {}
 
-  /** Takes a fork by one of its threads, and tells since when that thread may have been making it. */
+  /** Takes a fork by one of its threads; returns since when that thread may have been making the copy. */
   takeFork(thread: number, at: number): number {
     const since = this.forks.get(thread) ?? this.born;
     this.forks.set(thread, at);
     return since;
   }
 
-  /** Forgets forks before `from`, the start of the oldest interval in which a copy still to be told of may count. */
+  /** Forgets forks up to `from`, the start of the oldest interval in which copies of coming fork events may count. */
   forgetForks(from: number): void {
-    // Its birth, which stands in for them, must be before that, too.
+    // Its birth stands in for forgotten forks, so it must not be later than `from`.
     if (this.born > from) return;
     for (const [thread, at] of this.forks) if (at <= from) this.forks.delete(thread);
   }
@@ -49,13 +49,13 @@ export class Life {
 class Cap {
   copy = NOTHING;
   program = NOTHING;
-  /** A program was there, or may have been. */
+  /** It ran a program in the interval, or may have. */
   executed = false;
   /** A mark at or after the end of the interval has been read. */
   known = false;
-  /** A mark stands in for it that was read before its process fell asleep. */
+  /** For the time being the cap is a mark that was read before the process fell asleep. */
   asleep = false;
-  /** Of a program that was replaced the mark is lost. */
+  /** The mark of a program that an exec replaced is lost. */
   unknown = false;
 
   take(marks: Marks, executed: boolean): void {
@@ -65,7 +65,7 @@ class Cap {
     } else this.copy = larger(this.copy, marks);
   }
 
-  /** What `life` counts until `to`, the interval's end; null: nothing. */
+  /** What counts for `life` in the interval, which ends at `to`; null: nothing. */
   counted(life: Life, to: number): Marks | null {
     // Before its birth only the copy in the making can have been there.
     if (life.born > to) return life.executed ? null : this.copy;
@@ -90,28 +90,28 @@ export class Interval {
 
   constructor(readonly from: number) {}
 
-  /** The process lived in it. */
+  /** Notes that the process lived in the interval; returns its cap. */
   add(life: Life): Cap {
     let cap = this.caps.get(life);
     if (cap === undefined) this.caps.set(life, (cap = new Cap()));
     return cap;
   }
 
-  /** Marks that may yet be read decide what this interval counts. */
+  /** Whether marks still to be read may change what this interval counts. */
   waits(): boolean {
     for (const [life, cap] of this.caps)
       if (life.died === null && (!cap.known || (!cap.executed && !life.executed))) return true;
     return false;
   }
 
-  /** A process lived to the end of it, and no sweep has read it since: it left the job's tree, say. */
+  /** Whether a process lived to the interval's end and no sweep has read it since: it left the job's tree, say. */
   lacksReading(): boolean {
     for (const [life, cap] of this.caps)
       if (life.died === null && !cap.known && !cap.asleep && life.born <= this.to) return true;
     return false;
   }
 
-  /** A process of it lives whose cap no reading has settled. */
+  /** Whether no reading has settled the cap of some process that lives. */
   isUnsettled(): boolean {
     for (const [life, cap] of this.caps)
       if (life.died === null && !cap.known && (cap.asleep || life.born <= this.to)) return true;
@@ -130,7 +130,7 @@ export class Interval {
       const to = Math.max(from, Math.min(life.died ?? this.to, this.to));
       moments.push({ at: from, begins: true, life, marks, unknown }, { at: to, begins: false, life, marks, unknown });
     }
-    // Of two at one moment the beginning first: nothing is known of their order.
+    // At the same moment beginnings come first: the true order is unknown, and the sum must not be too low.
     return moments.sort((a, b) => a.at - b.at || Number(b.begins) - Number(a.begins));
   }
 }

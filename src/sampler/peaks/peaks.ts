@@ -6,23 +6,23 @@ import type { Bracket, BracketSource, OpenReason } from '../../record/record';
 /**
  * Peaks of a job as brackets [lower, upper].
  *
- * Lower end: a value that the quantity really had at some moment.
+ * Lower bound: a value that the quantity really had at some moment.
  *  - A sum over processes is taken from two sweeps, for each process the smaller reading: readings are not
- *    simultaneous, and memory handed from one process to another between two of them would count twice.
- *  - An image between fork and its first exec is a copy-on-write picture of its parent. It counts only if it never
+ *    simultaneous, and memory that passes from one process to another between two of them would count twice.
+ *  - An image between fork and its first exec is a copy-on-write copy of its parent. It counts only if it never
  *    execs, which is known later: until then its part of the sum is *pending*. A tick is kept as a candidate while
  *    its pending part could still make it the largest.
  *  - A vfork child shares its parent's address space and is not a second one; callers leave it out.
- *  - The high-water mark of one address space is a lower end of every sum that contains it.
+ *  - The high-water mark of one address space is a lower bound of every sum that contains it.
  *
- * Upper end: needs every address space that lived between two readings (fork, exec and exit events): upper-ends.ts. With
- * procfs alone it stays open, and the reasons say what was missing.
+ * Upper bound: needs every address space that existed between two readings (fork, exec and exit events): upper-ends.ts.
+ * With procfs alone it stays open, and the reasons say what was missing.
  */
 
 export const QUANTITIES = ['rss', 'rssSwap', 'vmem', 'processVmem', 'footprint'] as const;
 export type Quantity = (typeof QUANTITIES)[number];
 
-/** One address space at one tick; bytes. `id` names the process (pid and start time). */
+/** One address space at one tick; bytes. `id` names the image (JobProcess.imageId). */
 export interface MemoryReading {
   readonly id: string;
   /** Each the smaller of two readings: RSS and address space of the first and second, the others of the second and third. */
@@ -42,11 +42,11 @@ export interface MemoryReading {
   readonly command: string;
 }
 
-/** Bytes as read, and how much of them may not be there. */
+/** Bytes as read, and by how much they may be too high. */
 const PART = object({ bytes: number(0), slack: number(0) });
 type Part = ValueOf<typeof PART>;
 
-/** A sum or a mark that may turn out to be the largest; ends in bytes, `at` in ms since the epoch. */
+/** A sum or a mark that may turn out to be the largest; sizes in bytes, `at` in ms since the epoch. */
 interface Candidate {
   readonly certain: number;
   readonly slack: number;
@@ -62,9 +62,9 @@ export interface PeakState {
   readonly reasons: Set<OpenReason>;
 }
 
-/** Candidates kept per quantity; beyond this the one with the lowest possible sum is dropped, which can only lower a lower end. */
+/** Most candidates per quantity; then the one with the smallest possible sum goes, which can only lower a lower bound. */
 const MOST_CANDIDATES = 48;
-/** Pending images in all of them together: thousands of forked workers must not fill the memory. */
+/** Most pending images in these candidates together: thousands of forked workers must not fill the memory. */
 const MOST_PENDING = 20_000;
 
 const mostCandidates = ({ pending }: Candidate): number =>
@@ -82,7 +82,7 @@ export function newPeaks(): PeakState {
   return { best: eachQuantity(() => null), open: eachQuantity(() => []), reasons: new Set() };
 }
 
-/** The same state again; candidates never change, so both can share them. */
+/** A copy of the state; candidates never change, so both can share them. */
 export function copyOfPeaks({ best, open, reasons }: PeakState): PeakState {
   return { best: { ...best }, open: { ...open }, reasons: new Set(reasons) };
 }
@@ -90,17 +90,17 @@ export function copyOfPeaks({ best, open, reasons }: PeakState): PeakState {
 /** What a candidate proves, whatever becomes of its pending images. */
 const least = (candidate: Candidate): number => candidate.certain - candidate.slack;
 const leastOfPart = (part: Part | undefined): number => (part === undefined ? 0 : part.bytes - part.slack);
-/** A reading never lacks more than all of itself. */
+/** The slack is at most the reading itself. */
 const partOf = (bytes: number, slack: number): Part => ({ bytes, slack: Math.min(slack, bytes) });
 
-/** What it proves if all of its pending images count. */
+/** What a candidate proves if all of its pending images count. */
 function most(candidate: Candidate): number {
   let sum = least(candidate);
   for (const part of candidate.pending.values()) sum += leastOfPart(part);
   return sum;
 }
 
-/** What is proved by now for a quantity, in bytes; 0: nothing. */
+/** The lower bound of a quantity so far, in bytes; 0: none. */
 export function lowerEnd({ best }: PeakState, quantity: Quantity): number {
   const candidate = best[quantity];
   return candidate === null ? 0 : least(candidate);
@@ -176,7 +176,7 @@ function oneCandidate(part: Part, at: number, command: string, source: BracketSo
     : { certain: 0, slack: 0, pending: new Map([[image, part]]), at, command, source };
 }
 
-/** Whether a mark may raise a lower end: this is asked for every process at every tick, and hardly any does. */
+/** Whether a mark may raise a lower bound: a quick check for every process at every tick, since few do. */
 function mayRaise({ best }: PeakState, reading: MemoryReading): boolean {
   const { rss, rssSwap, vmem, processVmem } = best;
   const leastRss = reading.rssMark - Math.min(reading.markSlack, reading.rssMark);
@@ -192,7 +192,7 @@ function mayRaise({ best }: PeakState, reading: MemoryReading): boolean {
   );
 }
 
-/** One address space counts for the sums, too. */
+/** The marks of one address space are lower bounds of the sums, too. */
 function considerMarks(state: PeakState, rss: Candidate, vmem: Candidate): void {
   consider(state, 'rss', rss);
   consider(state, 'rssSwap', rss);
@@ -208,7 +208,7 @@ export function observe(state: PeakState, readings: readonly MemoryReading[], at
   const rssSwap = sumCandidate(readings, at, (reading) => reading.rssSwap);
   // The kernel counts address space exactly.
   const vmem = sumCandidate(readings, at, (reading) => reading.vmem, NO_ERROR);
-  // Copies of a parent's pages are the parent's pages: only executed images can be added up.
+  // The pages of a forked copy are its parent's: only executed images can be added up.
   const footprint = sumCandidate(readings, at, (reading) => (reading.pending ? 0 : reading.anonymous));
   consider(state, 'rss', rss);
   consider(state, 'rssSwap', rss);
@@ -227,7 +227,7 @@ export function observe(state: PeakState, readings: readonly MemoryReading[], at
   }
 }
 
-/** A process ended, with its last program's marks in its exit record. Its memory was its own: it counted. */
+/** Takes the marks in the exit record of a process: those of its last program, or of a copy that never executed one. */
 export function observeExit(
   state: PeakState,
   marks: { readonly rss: number; readonly vmem: number; readonly slack: number; readonly command: string },
@@ -248,8 +248,8 @@ export function observeMaxRss(state: PeakState, bytes: number, slack: number): v
 }
 
 /**
- * The fate of pending images is known. true: an image never executed anything, so its memory was its own; otherwise it
- * was only a picture of its parent. All at once: each candidate is made anew for every call.
+ * Applies the fates of pending images. true: the image never executed anything, so its memory was its own; false: it
+ * was only a copy of its parent. Pass all fates at once: every call makes each candidate anew.
  */
 export function resolveAll(state: PeakState, fates: ReadonlyMap<string, boolean>): void {
   if (fates.size === 0) return;
@@ -276,7 +276,7 @@ function settled(candidate: Candidate, fates: ReadonlyMap<string, boolean>): Can
   return pending.size === candidate.pending.size ? candidate : { ...candidate, pending, certain, slack };
 }
 
-/** Something happened that lets no upper end be proved. */
+/** Notes a reason why upper bounds may stay open. */
 export function openEnd(state: PeakState, reason: OpenReason): void {
   state.reasons.add(reason);
 }
@@ -288,7 +288,7 @@ export interface UpperEnd {
   readonly sources: readonly BracketSource[];
 }
 
-/** What procfs alone leaves open. */
+/** The open upper bound that is left with procfs alone. */
 export function openWithoutEvents(state: PeakState, quantity: Quantity): UpperEnd {
   const open = new Set<OpenReason>(['no-lineage', 'no-exit-records', ...state.reasons]);
   if (quantity === 'footprint') open.add('no-page-accounting');
@@ -307,7 +307,7 @@ export function bracket(
   // Two proofs that contradict each other prove nothing.
   const isEnd = upper.bytes !== null && upper.bytes >= lower && upper.bytes <= RECORD_LIMITS.bytes;
   const end = isEnd ? Math.ceil(upper.bytes) : null;
-  // Nothing was read but processes that had just gone, or copies that then executed a program.
+  // All processes that were read had just gone, or were copies that then executed a program.
   if (lower === 0 && end === null) return null;
   const open = upper.bytes === null || end !== null ? upper.open : (['unknown-origin'] as const);
   return {

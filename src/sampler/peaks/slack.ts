@@ -55,7 +55,7 @@ function possibleCpus(): number {
   }
 }
 
-/** How exact memory readings are on the machine that runs this. */
+/** How exact memory readings are on this machine. */
 export function thisMachine(): CounterPrecision {
   known ??= { kernel: kernelVersion(release()), pageSize: pageSize(), cpus: possibleCpus() };
   return known;

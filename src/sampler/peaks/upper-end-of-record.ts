@@ -7,15 +7,15 @@ import type { UnknownBounds } from './cap-sums';
 
 type Circumstances = Pick<RecordParts, 'usage' | 'precision' | 'addressSpaceLimit' | 'noSwap' | 'status'>;
 
-/** What opens an end whatever the kernel's events say: the sampler's own gaps, and marks that were reset (clear_refs). */
+/** Reasons that open a bound whatever the kernel's events say: the sampler's gaps, and marks that fell (clear_refs). */
 const ALWAYS: readonly OpenReason[] = ['fallen-mark', 'sampler-lost'];
 
 /**
- * `ru_maxrss` of the job's first process is the largest mark of its own programs and of all that were waited for, those
- * that an exec replaced among them. The kernel doesn't say whether a certain process was waited for; but its page faults are added
- * to `ru_minflt` in the same moment: where that is more than all faults but this process's can explain, it was. After a
- * thread's exit record the kernel may still touch its memory (robust futexes); that is allowed for with two faults each.
- * It hardly ever does: two sums that agree to the last fault are taken to have nothing missing in either.
+ * `ru_maxrss` of the job's first process is the largest mark of its own programs and of all processes that were waited
+ * for, including programs that an exec replaced. The kernel doesn't say which processes were waited for; but it adds
+ * their page faults to `ru_minflt` at the same moment: if `ru_minflt` is more than the faults of all others explain, a
+ * process was waited for. After a thread's exit record the kernel may still touch its memory (robust futexes): two
+ * faults per thread allow for that. It hardly ever does: if the two sums agree exactly, nothing is missing in either.
  */
 const FAULTS_AFTER_RECORD = 2;
 
@@ -50,7 +50,7 @@ export function upperEnds(parts: Circumstances, observation: Observation): Reado
     return { bytes: reasons.length > 0 ? null : bytes, open: reasons, sources };
   };
   const rss = end(upper.rss);
-  // Nothing can have been swapped out: then what was resident is all there was, and each page of it counts in the RSS.
+  // If nothing can have been swapped out, all memory was resident, and each page of it counts in the RSS.
   const withSwap = parts.noSwap ? rss : end(upper.rss, 'swap');
   return {
     rss,

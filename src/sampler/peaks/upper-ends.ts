@@ -13,20 +13,20 @@ import { Interval, Life, NOTHING, type Marks } from './interval-caps';
  *    mark read at or after b(k), or at its exit, is therefore at least what P held at t: the *cap* of P in k.
  *  - Which processes lived at t is known from the events, if every process of the job descends from a fork that was seen
  *    and no event was lost. So the sum of the caps of those processes is at least the job's sum at t. The largest such
- *    sum over all t is the upper end; it changes only at a birth, and is looked at there and at the start of k.
- *  - An exit event comes after the address space has gone, so that lives are never taken too short at their end. A copy
- *    made by fork exists a little before its fork event. It counts only if it never executes a program; then its life is
- *    taken to begin with the last thing known of the thread that forked it (one thread makes one fork at a time), but
- *    not before the last two sweeps: a fork is taken to last no longer than that.
- *  - A program exists a little before its exec event. A reading shows it: one that is no longer of the fresh copy counts,
+ *    sum over all t is the upper bound; it rises only at a birth, and is computed there and at the start of k.
+ *  - An exit event comes after the address space has gone, so that no life is taken to end too early. A copy made by
+ *    fork exists a little before its fork event. It counts only if it never executes a program; then its life is taken
+ *    to begin with the last known event of the thread that forked it (one thread makes one fork at a time), but not
+ *    before the last two sweeps: a fork is assumed to last no longer than that.
+ *  - A program exists a little before its exec event, and a reading may show it by then: the marks count as a program's,
  *    and within an interval a program counts from the start of the interval, or of its process.
  *  - When a process that had executed a program executes another, the mark of the first is lost; what it grew to since
- *    its last reading is *unknown*. As a reading just before an exec event may already be of the new program, the interval
- *    before is unknown for that process, too; so are those around a reading that shows another program without an event.
- *    An exec, too, is taken to last no longer than from one sweep to the next.
- *  - An unknown is at most the address space limit (no program holds more pages than it may map); for resident memory
- *    also at most `ru_maxrss` of the job's first process, if the kernel added this process's figures to it. Where neither
- *    is known the end stays open: "exec".
+ *    its last reading is *unknown*. As a reading just before an exec event may already be of the new program, the
+ *    interval before is unknown for that process, too; so are those around a reading that shows another program without
+ *    an event. An exec, too, is assumed to last no longer than from one sweep to the next.
+ *  - An unknown mark is at most the address space limit (no program holds more pages than it may map); for resident
+ *    memory also at most `ru_maxrss` of the job's first process, if the kernel added this process's figures to it. If
+ *    neither is known, the upper bound stays open: "exec".
  *  - An address space shared by two processes (vfork) is counted for both: too much, never too little.
  *  - Marks are off by their slack at most; it is added to each.
  *
@@ -42,29 +42,29 @@ export type LifeEvent =
       readonly thread: number;
     }
   | { readonly kind: 'exec'; readonly at: number; readonly pid: number }
-  /** The last thread of a process has gone. */
+  /** The last thread of the process has gone. */
   | {
       readonly kind: 'exit';
       readonly at: number;
       readonly pid: number;
-      /** null: no exit record of it came. */
+      /** null: no exit record came. */
       readonly marks: Marks | null;
-      /** Of all its life; 0: not known. */
+      /** Over its whole life; 0: unknown. */
       readonly minorFaults: number;
     };
 
 /** One process as a sweep saw it. */
 export interface SweepReading extends Marks {
   readonly pid: number;
-  /** When it had been read. */
+  /** Just before it was read. */
   readonly at: number;
   /** Forked, and has not executed a program since. */
   readonly forkedNoExec: boolean;
   /** Differs for every program of a process; 0: not known. */
   readonly image: number;
   /**
-   * It has not run since these marks were read, before this sweep: another process, or the kernel, may still have given
-   * it memory. So they hold for the time being; what they stand for is settled by its next reading.
+   * It has not run since these marks were read in an earlier sweep. Another process, or the kernel, may still have
+   * given it memory: so the marks hold only for the time being, until its next reading.
    */
   readonly asleep?: boolean;
 }
@@ -76,12 +76,12 @@ export interface Sweep {
   readonly readings: readonly SweepReading[];
 }
 
-/** Intervals kept for copies that may still execute something; then the oldest counts them as they are. */
+/** Most intervals kept for copies that may still execute something; beyond this the oldest counts them as they are. */
 const MOST_WAITING = 24;
-/** An interval is left alone until the sweep after the next one: that may show an exec in progress. */
+/** An interval is not added up before the sweep after the next one: that sweep may show an exec in progress. */
 const SETTLE_AFTER = 2;
 
-/** What a successor gets, which has not heard the events in between. */
+/** State for a successor, which will not have heard the events in between. */
 export const SAVED_UPPER_ENDS = object({
   sums: SAVED_CAP_SUMS,
   reasons: list(oneOf(OPEN_REASONS), OPEN_REASONS.length),
@@ -97,9 +97,9 @@ export class UpperEnds {
   private events: LifeEvent[] = [];
   /** Index of the first event that has not been taken. */
   private next = 0;
-  /** Between two sweeps, oldest first; those that are settled are in `sums`. */
+  /** Closed intervals that are not settled, oldest first; settled ones are added up in `sums`. */
   private intervals: Interval[] = [];
-  /** Since the last sweep. */
+  /** The interval since the last sweep. */
   private current = new Interval(-Infinity);
   private rootPid: number | null;
   private rootForkSeen = false;
@@ -153,11 +153,11 @@ export class UpperEnds {
     return this.leastReplacerFaults;
   }
 
-  /** The ends as known now: of a running job, until the sweep before its last; an exec may have been going on in that. */
+  /** The bounds as known now; for a running job up to the last sweep but one: the last may have hit an exec midway. */
   result(bounds: UnknownBounds): UpperResult {
     const reasons = new Set(this.reasons);
     if (this.intervals.some((interval) => interval.lacksReading())) reasons.add('failed-read');
-    // Of a job of which nothing was heard or read, nothing is no bound.
+    // If nothing was heard or read of the job, 0 is not an upper bound.
     if (!this.rootForkSeen && reasons.size === 0) reasons.add('start-gap');
     return this.allSums().result(bounds, reasons);
   }
@@ -170,7 +170,7 @@ export class UpperEnds {
     };
   }
 
-  /** With the intervals that still wait, as they are now. */
+  /** The sums including the intervals that still wait, as they are now. */
   private allSums(): CapSums {
     const all = new CapSums(this.sums.save());
     for (const interval of this.intervals) all.add(interval);
@@ -208,7 +208,7 @@ export class UpperEnds {
       life.vmem = 0;
       return;
     }
-    // Killed in the middle of an exec: nothing reports that, and the record is of the program that never ran.
+    // Killed in the middle of an exec, which no event reports: the record is of the new program, which never ran.
     if (life.executed && event.marks !== null && event.marks.vmem < life.vmem) this.lose(life, 1);
     if (life.replaced && !life.root)
       this.leastReplacerFaults = Math.min(this.leastReplacerFaults ?? Infinity, event.minorFaults);
@@ -230,7 +230,7 @@ export class UpperEnds {
   private takeReading(reading: SweepReading): void {
     const life = this.living.get(reading.pid) ?? this.adopt(reading);
     if (reading.asleep === true) {
-      // For the interval that has just ended, until the process is read again.
+      // These marks stand in for the interval that has just ended, until the process is read again.
       const cap = this.intervals.at(-1)?.caps.get(life);
       cap?.take(reading, true);
       if (cap !== undefined) cap.asleep = true;
@@ -244,7 +244,7 @@ export class UpperEnds {
     this.settle(life, reading, !reading.forkedNoExec);
   }
 
-  /** A process of the job that no fork explains: it lived before the events were heard, or came in some other way. */
+  /** Adds a process without a fork event: it is older than the first event, or of unknown origin. */
   private adopt({ pid, forkedNoExec }: SweepReading): Life {
     this.reasons.add(this.rootForkSeen && pid !== this.rootPid ? 'unknown-origin' : 'start-gap');
     const closing = this.intervals.at(-1);
@@ -255,8 +255,8 @@ export class UpperEnds {
   }
 
   /**
-   * The mark of a program is lost that lived in the running interval, or in one of the `back` before it, or in an older
-   * one that still waits for a mark: what is read from now on is another program's.
+   * Notes that a program's mark is lost: for the current interval, the `back` intervals before it, and older ones that
+   * still wait for a mark. What is read from now on is another program's.
    */
   private lose(life: Life, back: number): void {
     life.replaced = true;
@@ -267,7 +267,7 @@ export class UpperEnds {
     }
   }
 
-  /** Marks read at or after the end of every closed interval that still waits for some of this process. */
+  /** Takes marks of a process for all intervals that wait for some: they were read at or after the end of closed ones. */
   private settle(life: Life, marks: Marks, executed: boolean): void {
     for (const interval of [...this.intervals, this.current]) {
       const cap = interval.caps.get(life);

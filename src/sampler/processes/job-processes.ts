@@ -45,7 +45,7 @@ export const SAVED_PROCESSES = object({
 });
 type SavedProcesses = ValueOf<typeof SAVED_PROCESSES>;
 
-/** With at most this many threads, children of every thread are looked for at every tick; else only at scans of /proc. */
+/** With up to this many threads, children of every thread are looked for at every tick; else only at scans of /proc. */
 const MOST_THREADS_WALKED = 16;
 
 /** A copy of another program than its parent's is compared with at most this many processes of that program. */

@@ -52,7 +52,7 @@ interface Member {
   sampled: boolean;
 }
 
-/** One job's processes by the kernel's events: which were forked, which executed a program, the figures of the ended. */
+/** One job's processes by the kernel's events: which were forked or executed a program, and the figures of ended ones. */
 export class Lineage {
   readonly upper: UpperEnds;
   private readonly members = new Map<number, Member>();
