@@ -7,14 +7,14 @@ import { runDirectoryName, type RunDescription } from '../job/run-description';
 import type { Settings } from '../../record/settings';
 
 /**
- * The record so far of a running job, as a file of root's that its owner alone can read, too: node.db is for root only, since
- * a reader could hold its lock and stop every writer.
+ * File with the record so far of a running job. It is root's; of all others only the job's owner can read it. node.db
+ * is for root only, since a reader could hold its lock and stop every writer.
  */
 function livePath(settings: Settings, run: string): string {
   return join(settings.run_dir, 'live', `${run}.json`);
 }
 
-/** Made open to all, whatever the umask: each file in it is its owner's alone. */
+/** Makes the directory open to all, whatever the umask: each file in it can be read by its job's owner alone. */
 function makeLiveDirectory({ run_dir: runDirectory }: Settings): void {
   const live = join(runDirectory, 'live');
   const made = mkdirSync(live, { recursive: true });
@@ -23,7 +23,7 @@ function makeLiveDirectory({ run_dir: runDirectory }: Settings): void {
   setMode(live, 0o755);
 }
 
-/** Given to its reader, the file could be written by them: with what root then believes, and with all that /run has room for. */
+/** The file stays root's: a user who owned it could forge what root then trusts, or fill /run. */
 function writeFor(path: string, text: string, uid: number | null): void {
   const file = openSync(path, 'wx', 0o400);
   try {
@@ -36,7 +36,7 @@ function writeFor(path: string, text: string, uid: number | null): void {
 
 function letOwnerRead(file: number, uid: number): void {
   try {
-    // A sampler has loaded it already; who only reads needs none of it.
+    // Loaded here, because processes that only read live files don't need it.
     const { letRead } = require('../../native/libc') as typeof Libc;
     letRead(file, uid);
   } catch {

@@ -5,7 +5,7 @@ import { createSampleReader } from '../series/sample-series';
 import { outboxState, type OutboxState } from './outbox-state';
 import { SeriesTable, type StoredSeries } from '../series/series-table';
 
-/** node.db for those who only look: short, and without ever making or migrating it. */
+/** node.db for reading only: opened briefly, never made or migrated. */
 export interface NodeReader {
   readonly path: string;
   /** The run of a job that has this run_id in its record; null: not here. */
@@ -13,8 +13,8 @@ export interface NodeReader {
   /** Runs of jobs that were sampled in a span of time (ms since the epoch), their records as JSON. */
   readonly runs: (fromMs: number, toMs: number) => readonly SampledRun[];
   /**
-   * Series of a job, or (null) of the node, from `fromMs` to `toMs`: the metrics of these names, all of them for none.
-   * What the sampler itself reads of a job is among them, as `process_rss_bytes` and so on.
+   * Series of a job, or (null) of the node, from `fromMs` to `toMs`: the metrics of these names, or all if there are no
+   * names. The sampler's own readings of a job are among them, as `process_rss_bytes` and so on.
    */
   readonly readSeries: (
     run: string | null,
@@ -22,7 +22,7 @@ export interface NodeReader {
     fromMs: number,
     toMs: number,
   ) => readonly StoredSeries[];
-  /** From when to when the node's own series are, in ms since the epoch; null: there are none. */
+  /** First and last time of the node's own series, in ms since the epoch; null: there are none. */
   readonly nodeSpan: () => readonly [from: number, to: number] | null;
   readonly outbox: () => OutboxState;
   readonly loads: (fromMs: number, toMs: number) => Loads;

@@ -16,7 +16,7 @@ export interface OutboxRow {
   readonly record: string;
 }
 
-/** The record of a job's owner, as JSON. */
+/** A record that a job's owner has handed in, as JSON. */
 export interface HandedRecord {
   readonly uid: number;
   readonly record: string;
@@ -96,12 +96,12 @@ export class NodeStore {
     this.#series = new SeriesTable(this.#database);
   }
 
-  /** false: somebody has moved or removed the file, or put another one there. What goes into ours nobody ever finds. */
+  /** false: somebody has moved, removed or replaced the file. Nobody would ever find what we write into ours. */
   isInPlace(): boolean {
     return inodeOf(this.#path) === this.#inode;
   }
 
-  /** Samples and the record so far of a running job; a crash of the machine may lose the last seconds. */
+  /** Saves samples and the record so far of a running job; a crash of the machine may lose the last seconds. */
   saveProgress(
     run: string,
     startedMs: number,
@@ -116,7 +116,7 @@ export class NodeStore {
     });
   }
 
-  /** Last samples, summary and outbox row in one transaction that is on the disk when this returns. */
+  /** Saves last samples, summary and outbox row in one transaction that is on the disk when this returns. */
   finish(
     run: string,
     startedMs: number,
@@ -135,7 +135,7 @@ export class NodeStore {
     );
   }
 
-  /** What the sources said of a job that was saved before, or (null) of the node. */
+  /** Saves readings of the sources for a job that is in node.db already, or (null) for the node. */
   saveSeries(run: string | null, batch: SeriesBatch): void {
     this.change(() => {
       const job = run === null ? null : this.#statements.job.get(run);
@@ -144,7 +144,7 @@ export class NodeStore {
     });
   }
 
-  /** In place of the failing sources that were saved before. */
+  /** Replaces the failing sources that were saved before. */
   saveFailing(sources: FailingSources): void {
     const insert = this.#database.prepare<[string, string]>('INSERT INTO failing_source VALUES (?, ?)');
     this.change(() => {
@@ -157,7 +157,7 @@ export class NodeStore {
     return this.#database.prepare<[], FailingSources[number]>('SELECT * FROM failing_source ORDER BY source').all();
   }
 
-  /** Puts together what was saved in many small pieces, for about `forMs`: finished jobs, past hours of the node. */
+  /** Merges series that were saved in many small rows (finished jobs, past hours of the node), for about `forMs`. */
   packSeries(nowMs: number, forMs?: number): void {
     this.#series.pack(nowMs, forMs);
   }
@@ -177,7 +177,7 @@ export class NodeStore {
     return this.#statements.running.all().map(toJob);
   }
 
-  /** Puts what users have handed in into the outbox and counts it for them, in one transaction that is on the disk. */
+  /** Puts records that users handed in into the outbox and counts them per user, in one transaction, on the disk. */
   takeHanded(records: readonly HandedRecord[], day: number): void {
     this.onDisk(() =>
       this.change(() => {
@@ -189,7 +189,7 @@ export class NodeStore {
     );
   }
 
-  /** What a user has handed in on that day (since 1970, UTC). */
+  /** What a user has handed in on that day (days since 1970, UTC). */
   handed(uid: number, day: number): HandedAmount {
     return this.#statements.handed.get(uid, day) ?? { records: 0, bytes: 0 };
   }
@@ -198,7 +198,7 @@ export class NodeStore {
     return this.#statements.outbox.all(most);
   }
 
-  /** What is left in the outbox behind that row. */
+  /** State of the outbox, not counting waiting rows up to the id `behind`. */
   outboxState(behind: number): OutboxState {
     return outboxState(this.#database, behind);
   }
@@ -235,7 +235,7 @@ export class NodeStore {
     return row.id;
   }
 
-  /** One transaction. */
+  /** Runs `action` in one transaction; if that fails, forgets the ids that it gave out. */
   private change(action: () => void): void {
     try {
       this.#database.transaction(action).immediate();

@@ -49,7 +49,7 @@ export function openDatabase(stateDirectory: string, busyMs: number): Database {
   const database = new SqliteDatabase(join(stateDirectory, 'node.db'), { timeout: busyMs });
   process.umask(umask);
   try {
-    // In a file that holds nothing yet; in any other it changes nothing.
+    // Takes effect only in a file that holds nothing yet.
     database.pragma('auto_vacuum = INCREMENTAL');
     switchToWal(database, busyMs);
     database.pragma('synchronous = NORMAL');

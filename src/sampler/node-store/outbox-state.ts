@@ -2,16 +2,16 @@ import type { Database } from 'better-sqlite3';
 
 /** Records in a node's outbox. */
 export interface OutboxState {
-  /** For the accounting DB. */
+  /** Waiting for the accounting DB. */
   readonly waiting: number;
-  /** When the oldest of them was put there; ms since the epoch; null: none waits. */
+  /** When the oldest waiting record was added (ms since the epoch); null: none waits. */
   readonly oldest: number | null;
-  /** Refused by the accounting DB for good, and why the last of them was. */
+  /** Refused by the accounting DB for good, and the reason for one of them. */
   readonly refused: number;
   readonly reason: string | null;
 }
 
-/** `behind`: of the rows behind that one. */
+/** `behind`: waiting rows up to this id do not count. */
 export function outboxState(database: Database, behind = 0): OutboxState {
   const found = database
     .prepare<[{ readonly behind: number }], OutboxState>(

@@ -2,27 +2,27 @@ import type { Database } from 'better-sqlite3';
 import { DAY_MS, HOUR_MS } from '../../base/units';
 import { monotonicMs } from '../../base/monotonic';
 
-/** One transaction drops so many rows of a table, which takes milliseconds: other samplers wait for its lock. */
+/** Most rows of a table that one transaction drops, which takes milliseconds: other samplers wait for its lock. */
 const ROWS = 500;
-/** Rows that were put together have many pages each. */
+/** The same for series: merged rows have many pages each. */
 const SERIES_ROWS = 100;
 
 const SAMPLE_MS = 'at + (SELECT started FROM job WHERE job.id = sample.job)';
-/** By number samples are in the order in which they were saved. */
+/** Ids of samples are in the order in which they were saved. */
 const OLDEST_SAMPLE = `SELECT ${SAMPLE_MS} FROM sample ORDER BY id LIMIT 1`;
 const OLDEST_SERIES = 'SELECT at + span FROM series ORDER BY at + span LIMIT 1';
 const ENDED_JOBS = 'SELECT id FROM job WHERE finished = 1 AND changed < ? ORDER BY changed LIMIT 20';
 
 const deletion = (table: string, which: string): string => `DELETE FROM ${table} WHERE id IN (${which})`;
 
-/** What to drop. Where there is no sample or series, no name goes: those to come may use it. */
+/** What to drop. If there are no samples or no series, their names stay: later ones may use them. */
 const DROP = {
-  // `seen` is true to the hour.
+  // `seen` is a whole hour.
   processes: deletion(
     'process',
     `SELECT id FROM process WHERE seen < (${OLDEST_SAMPLE}) - ${HOUR_MS} ORDER BY seen LIMIT ${ROWS}`,
   ),
-  // `seen` is true to the day, and a row that was put together lasts for hours.
+  // `seen` is a whole day, and a merged row spans hours.
   metrics: deletion('metric', `SELECT id FROM metric WHERE seen < (${OLDEST_SERIES}) - ${2 * DAY_MS} LIMIT ${ROWS}`),
   samples: deletion(
     'sample',
@@ -56,17 +56,17 @@ function shrink(database: Database, mostBytes: number): boolean {
 }
 
 /**
- * Drops samples and series from before `before` (ms since the epoch), and while node.db uses more than `mostBytes` the
- * oldest, whether their job runs or not; a finished job goes when all that is kept is younger than its end. Records of
- * running jobs stay, and the outbox. In short transactions, for about `forMs`: the next call goes on. Freed pages are used
- * again; the file shrinks where it is larger than that. Throws what SQLite throws.
+ * Drops samples and series older than `before` (ms since the epoch) and, while node.db uses more than `mostBytes`, the
+ * oldest ones, whether their job runs or not; a finished job goes when all that is kept is newer than its end. Records
+ * of running jobs and the outbox stay. Works in short transactions for about `forMs`; the next call goes on. Freed
+ * pages are used again; the file shrinks if it is larger than `mostBytes`. Throws what SQLite throws.
  */
 export function prune(database: Database, before: number, mostBytes: number, forMs: number): void {
   const oldestOf = [OLDEST_SAMPLE, OLDEST_SERIES].map((sql) => database.prepare<[], number>(sql).pluck());
   const processes = database.prepare<[]>(DROP.processes);
   const old = [DROP.samples, DROP.series].map((sql) => database.prepare<[number]>(sql));
   const jobs = database.prepare<[number]>(DROP.jobs);
-  // What a finished job still has came late; all at once, by the cascade, it could be too much.
+  // A finished job may still have rows that were saved late: too many, perhaps, for one cascading deletion.
   const ofJobs = ['sample', 'series', 'process'].map((table) =>
     database.prepare<[number]>(deletion(table, `SELECT id FROM ${table} WHERE job IN (${ENDED_JOBS}) LIMIT ${ROWS}`)),
   );

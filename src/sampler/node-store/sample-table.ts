@@ -34,7 +34,7 @@ const MOST_IDS_REMEMBERED = 2000;
 export class SampleTable {
   readonly #insertSample: Statement;
   readonly #insertProcess: Statement<[number, number, number, string, number], { id: number }>;
-  /** Of processes that were saved in this hour. */
+  /** Ids of the processes that were saved in this hour. */
   readonly #processIds = new Map<string, number>();
   #hour = 0;
 
@@ -51,7 +51,7 @@ export class SampleTable {
 
   /** `job`: its id in node.db. Inside a write transaction only. */
   save(job: number, samples: readonly StoredSample[]): void {
-    // By the time of saving: pruning drops what was saved first.
+    // The hour of saving, not of the samples: pruning drops what was saved first.
     const hour = Math.floor(Date.now() / HOUR_MS) * HOUR_MS;
     if (hour !== this.#hour) this.#processIds.clear();
     this.#hour = hour;
@@ -62,7 +62,7 @@ export class SampleTable {
     }
   }
 
-  /** What was saved since the transaction began was rolled back, and the new ids with it. */
+  /** To be called after a rollback: ids given out since the transaction began are gone. */
   forget(): void {
     this.#processIds.clear();
   }

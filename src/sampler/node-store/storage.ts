@@ -23,13 +23,13 @@ import type { Settings } from '../../record/settings';
 export interface Storage {
   /** Opens what will be needed, ahead of time. */
   prepare(): void;
-  /** Best effort: a failure is kept in memory and tried again. */
+  /** Best effort: what can't be written is kept in memory and tried again. */
   saveProgress(record: JobRecord, samples: readonly StoredSample[], series?: SeriesBatch): void;
   /** The answer for the epilog: "disk" when the summary survives a crash now, else "memory". */
   finish(record: JobRecord, samples: readonly StoredSample[], series?: SeriesBatch): 'disk' | 'memory';
   /** What can wait until the epilog has gone: cleaning up, orphans, delivery. */
   afterwards(cleanUp: () => void): Promise<void>;
-  /** The summary, or what the epilog has left in place of it, is nowhere else than in the run directory. */
+  /** Whether the summary, or what the epilog left in its place, exists only in the run directory. */
   keepsDirectory(): boolean;
 }
 
@@ -37,12 +37,12 @@ interface StorageConditions {
   readonly run: RunDescription;
   readonly directory: string | null;
   readonly settings: Settings;
-  /** Where the record is to go, asked when it goes. Left out: where `settings` say. May throw: then it waits. */
+  /** Where the record goes, asked at delivery. Left out: where `settings` say. May throw: then the record waits. */
   readonly destination?: () => Destination;
   /** RLIMIT_FSIZE in bytes. */
   readonly fileSizeLimit: number;
   readonly startedMs: () => number;
-  /** The settings are the site's own; with defaults in their place nothing may be delivered anywhere. */
+  /** false: defaults stand in for the site's settings, so nothing may be delivered. */
   readonly deliver: boolean;
   /** null: this job opens node.db for itself, and delivers for itself. */
   readonly shared: SharedStore | null;
@@ -52,29 +52,29 @@ interface StorageConditions {
 export interface SharedStore {
   /** Throws when it can't be opened. */
   open(): NodeStore;
-  /** It did not work: after a while `open` tries anew. */
+  /** Reports that a store has failed: `open` tries anew after a while. */
   failed(broken: NodeStore | null): void;
-  /** A job's progress is in it. */
+  /** A job's progress has been saved. */
   saved(): void;
   /** A summary waits in the outbox. */
   committed(): void;
 }
 
-/** node.db and its log grow past any limit below this. */
+/** node.db and its log may grow past a file size limit that is smaller than this. */
 const LEAST_FILE_SIZE = GIB;
 const RETRY_FOR_MS = DAY_MS;
 const LONGEST_PAUSE_MS = 300_000;
-/** How long node.db is packed, and pruned, where it is tidied: the next time goes on. */
+/** Time limit for packing node.db, and for pruning it, each time it is tidied; the next time goes on. */
 const TIDY_MS = 200;
-/** Jobs may run for weeks and none end: one in so many saves of a job prunes, too, so often as there is more to drop. */
+/** One in this many saves of a job prunes, too: jobs may run for weeks and none end. More jobs prune more often. */
 const PRUNE_ODDS = 50;
-/** Some 2,000 samples, where the service saves 20 of a job at a time. A tick that costs more CPU stretches the interval. */
+/** Enough for some 2,000 samples; the service saves 20 of a job at a time. More CPU time would stretch the interval. */
 const PRUNE_WHILE_RUNNING_MS = 20;
-/** Of the other sources, while node.db can't be written. */
+/** Most batches of the other sources that are kept while node.db can't be written. */
 const MOST_UNSAVED_BATCHES = 500;
 /** The ingester takes 64 KiB. */
 const MOST_HANDED_BYTES = 60_000;
-/** Between two passes over what users hand in, where jobs end one after the other. */
+/** Least time between two passes over the records that users hand in, when one job after the other ends. */
 export const HANDED_PAUSE_MS = 60_000;
 
 export function chooseStorage(conditions: StorageConditions): Storage {
@@ -120,7 +120,7 @@ class NodeStorage implements Storage {
       this.#unsaved = [];
       this.#unsavedSeries = [];
       if (this.#store !== null) void this.#heartbeat?.beat(this.#store);
-      // Not by defaults, where the site's settings can't be read.
+      // Never by defaults that stand in for the site's settings.
       if (deliver && Math.random() * PRUNE_ODDS < 1)
         this.#tryWith((opened) => pruneNode(opened, settings, PRUNE_WHILE_RUNNING_MS));
       shared?.saved();
@@ -147,7 +147,7 @@ class NodeStorage implements Storage {
     if (this.#final !== null) await this.#commitAtLast(this.#final);
     cleanUp();
     shared?.committed();
-    // What it carries for the other jobs of the node shall arrive; it takes seconds at most.
+    // A heartbeat under way carries the node's other jobs, too: it is given time to arrive.
     await this.#heartbeat?.idle();
     const opened = this.#store;
     if (opened === null || shared !== null) return;
@@ -207,7 +207,7 @@ class NodeStorage implements Storage {
         if (shared === null) this.#letGo();
         else shared.failed(this.#store);
       } catch {
-        // Nothing more to lose with it.
+        // The store is broken already.
       }
       this.#store = null;
       return false;
@@ -230,8 +230,8 @@ export interface TidyOutcome {
 }
 
 /**
- * What any process with node.db open does for the whole node: orphans, handed-over records (unless that was done in the
- * last `handedPauseMs`), delivery, pruning.
+ * What any process with node.db open does for the whole node: finishes orphans, takes in records that users handed in
+ * (unless that was done in the last `handedPauseMs`), delivers, packs and prunes.
  */
 export async function tidyNode(
   store: NodeStore,
@@ -254,7 +254,7 @@ function pruneNode(store: NodeStore, settings: Settings, forMs: number): void {
   store.prune(Date.now() - settings.keep_samples_days * DAY_MS, settings.keep_samples_mib * MIB, forMs);
 }
 
-/** A limit on file size: one small file of this job's own, which the next sampler without such a limit takes in. */
+/** Under a limit on file size: one small file for this job alone, which the next sampler without such a limit takes in. */
 function privateStorage(conditions: StorageConditions, directory: string): Storage {
   const { fileSizeLimit, settings, deliver, destination = () => settings } = conditions;
   let onDisk = false;
@@ -301,7 +301,7 @@ function handedStorage({ settings, run }: StorageConditions): Storage {
     saveProgress: () => undefined,
     finish: (record) => {
       const outbox = join(settings.state_dir, 'outbox');
-      // No secret, only a name of its own (`wx`).
+      // Not a secret, only a unique name (`wx`).
       const own = `${process.pid}.${Math.random().toString(36).slice(2)}`;
       const path = join(outbox, `${run.job}.${run.task}.${own}`);
       try {

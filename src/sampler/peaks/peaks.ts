@@ -62,7 +62,7 @@ export interface PeakState {
   readonly reasons: Set<OpenReason>;
 }
 
-/** Most candidates per quantity; then the one with the smallest possible sum goes, which can only lower a lower bound. */
+/** Most candidates per quantity; then the one with the smallest possible sum goes, which can only lower the bound. */
 const MOST_CANDIDATES = 48;
 /** Most pending images in these candidates together: thousands of forked workers must not fill the memory. */
 const MOST_PENDING = 20_000;

@@ -18,7 +18,7 @@ import { Interval, Life, NOTHING, type Marks } from './interval-caps';
  *    fork exists a little before its fork event. It counts only if it never executes a program; then its life is taken
  *    to begin with the last known event of the thread that forked it (one thread makes one fork at a time), but not
  *    before the last two sweeps: a fork is assumed to last no longer than that.
- *  - A program exists a little before its exec event, and a reading may show it by then: the marks count as a program's,
+ *  - A program exists a little before its exec event, and a reading may show it by then: its marks are a program's,
  *    and within an interval a program counts from the start of the interval, or of its process.
  *  - When a process that had executed a program executes another, the mark of the first is lost; what it grew to since
  *    its last reading is *unknown*. As a reading just before an exec event may already be of the new program, the
@@ -267,7 +267,7 @@ export class UpperEnds {
     }
   }
 
-  /** Takes marks of a process for all intervals that wait for some: they were read at or after the end of closed ones. */
+  /** Takes marks of a process for all intervals that wait for some; closed intervals ended before they were read. */
   private settle(life: Life, marks: Marks, executed: boolean): void {
     for (const interval of [...this.intervals, this.current]) {
       const cap = interval.caps.get(life);

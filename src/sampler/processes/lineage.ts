@@ -52,7 +52,7 @@ interface Member {
   sampled: boolean;
 }
 
-/** One job's processes by the kernel's events: which were forked or executed a program, and the figures of ended ones. */
+/** One job's processes by the kernel's events: which were forked or executed a program, and figures of ended ones. */
 export class Lineage {
   readonly upper: UpperEnds;
   private readonly members = new Map<number, Member>();

@@ -19,7 +19,7 @@ function isDirectory(path: string): boolean {
   return statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false;
 }
 
-/** `DIRECTORY/HOST`, however long the name that Grid Engine gives this host. */
+/** `DIRECTORY/HOST`, whether Grid Engine's name of this host has a domain or not; null: there is none. */
 function below(directory: string, host: string): string | null {
   try {
     const names = readdirSync(directory).filter((name) => hostLabel(name) === hostLabel(host));
@@ -30,7 +30,7 @@ function below(directory: string, host: string): string | null {
   }
 }
 
-/** execd works in its spool directory; another host's, whose processes we may see, has another name. */
+/** execd's working directory is its spool directory; it tells this host's execd from others that are visible here. */
 function ofExecd(owners: ReadonlySet<number>, { host, procRoot }: Machine): string | null {
   const execd = daemons(owners, procRoot).find(
     ({ name, directory }) =>
@@ -42,9 +42,9 @@ function ofExecd(owners: ReadonlySet<number>, { host, procRoot }: Machine): stri
 const HERE = (): Machine => ({ host: hostname(), procRoot: '/proc' });
 
 /**
- * Where this host's execd keeps a directory for each of its jobs: below the configured spool directory, or where execd
- * itself works; the path has no links in it. What lies there is believed as Grid Engine's word, so nobody but root and the
- * admin user may be able to change it.
+ * Where this host's execd keeps a directory for each of its jobs: below the configured spool directory, or below
+ * execd's working directory; the path has no links in it. The files there are trusted as Grid Engine's, so nobody but
+ * root and the admin user may be able to change them.
  */
 export function activeJobsDirectory(
   { execd_spool_dir: configured, admin_user: adminUser }: Pick<Settings, 'execd_spool_dir' | 'admin_user'>,

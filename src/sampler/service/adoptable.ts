@@ -8,8 +8,8 @@ import type { RunDescription } from '../job/run-description';
 import type { SpoolEntry } from './spool-watch';
 
 /**
- * What is to be done about a job that execd has a directory for: follow it as `run`; `wait` until more is there (its own
- * prolog makes a run directory first); or nothing: it is over.
+ * What to do about a job for which execd has a directory: follow it as `run`; `wait` for more files (or for its own
+ * prolog, which makes a run directory); or nothing, as it is `over`.
  */
 export type Adoption = { readonly run: RunDescription } | 'wait' | 'over';
 

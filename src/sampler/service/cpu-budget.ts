@@ -1,13 +1,13 @@
 import { COLD_TICKS, stretched, type Throttle } from '../job/pace';
 
-/** Of the last cost against those before. */
+/** Weight of the last cost in the running mean. */
 const WEIGHT = 0.2;
-/** A share for one job would blind a node that runs a hundred: the budget grows with them, to this share of a core. */
+/** One job's budget would not do for a node that runs a hundred: it grows by as much for every this many jobs. */
 const JOBS_PER_SHARE = 16;
 
 /**
- * The most CPU time (ms) in one interval for any one job, so that all jobs together take no more than `budget`; each takes
- * its cost or, where that is more, this.
+ * The most CPU time (ms) in one interval for any one job, so that all jobs together take no more than `budget`: each
+ * takes its cost, but no more than this.
  */
 function fairShare(costs: ReadonlyMap<string, number>, budget: number): number {
   let all = 0;

@@ -15,15 +15,15 @@ import { newMachineScan } from '../processes/machine-scan';
 import { CpuBudget } from './cpu-budget';
 import { SharedListener } from './shared-listener';
 
-/** Or as often as there are heartbeats. */
+/** Or as often as heartbeats, if they are more frequent. */
 const SAVE_EVERY_MS = 20_000;
-/** What one job finds out about the machine's processes serves the others so long. */
+/** How long one job's scan of the machine's processes serves the other jobs. */
 const SCAN_FRESH_MS = 1000;
 const PHASES = 4;
 const PHASE_MS = 250;
 const SPARE_DESCRIPTORS = 256;
 const MOST_DESCRIPTORS = 65_536;
-/** After a failure of ours a run is tried again after so long, and then after twice as long, and so on. */
+/** How long a run rests after a failure of ours before it is tried again; doubled after each further failure. */
 const FAILED_PAUSE_MS = 2000;
 const LONGEST_FAILED_PAUSE_MS = 300_000;
 const MOST_FINISHED = 20_000;
@@ -38,7 +38,7 @@ interface Failure {
   readonly againMs: number;
 }
 
-/** Looks at many jobs at once share what they ask for; in four parts, so that no epilog waits for all of them. */
+/** Jobs are read together, to share scans and requests, but in four groups, so that no epilog waits for all of them. */
 function phaseOf(name: string): number {
   let sum = 0;
   for (const character of name) sum += character.charCodeAt(0);
@@ -77,7 +77,7 @@ export class FollowedJobs {
     };
   }
 
-  /** Nothing is to be begun for this run: it is followed, finished, or rests after a failure. */
+  /** Whether nothing is to be begun for this run: it is followed, finished, or rests after a failure. */
   isSettled(id: string): boolean {
     const resting = (this.#failures.get(id)?.againMs ?? 0) > monotonicMs();
     return resting || this.#followed.has(id) || this.#finished.has(id);
@@ -99,7 +99,7 @@ export class FollowedJobs {
     return this.#runOfSpool.get(path);
   }
 
-  /** `directory`: its lock is held, and let go of at the end; null: there could be none. Throws where it can't begin. */
+  /** Begins to follow a run. `directory`: we hold its lock, until the end; null: none could be made. May throw. */
   begin(run: RunDescription, directory: RunDirectory | null): void {
     const name = runDirectoryName(run);
     const surroundings: Surroundings = {
@@ -116,7 +116,7 @@ export class FollowedJobs {
     void this.attend(followed);
   }
 
-  /** One job's failure is no other's: it is tried again from its last saved state, after a pause. */
+  /** Notes that a run has failed: it is tried again from its last saved state, after a pause; other jobs go on. */
   failed(id: string, what: string, error: unknown): void {
     warn(`${what}: ${reasonOf(error)}`);
     const pauseMs = Math.min(2 * (this.#failures.get(id)?.pauseMs ?? FAILED_PAUSE_MS / 2), LONGEST_FAILED_PAUSE_MS);
@@ -126,7 +126,7 @@ export class FollowedJobs {
       if (againMs < nowMs - LONGEST_FAILED_PAUSE_MS) this.#failures.delete(old);
   }
 
-  /** Saves what is known of all jobs, for the service that goes on with them. */
+  /** Saves what is known of all jobs, for the next service. */
   saveAll(): void {
     for (const { follower } of this.#followed.values()) {
       try {

@@ -10,9 +10,9 @@ import { ServiceLock } from './service-lock';
  *
  *   node main.js SETTINGS
  *
- * Jobs come from the prologs (a new directory in STATE/run) and from execd's active_jobs: tasks of parallel jobs whose
- * master is elsewhere, jobs whose hooks could do nothing, and those that were running before. It goes on after execd, and
- * what it knows of its jobs is kept for the next service (resume-state.ts).
+ * It learns of jobs from the prologs (a new directory in STATE/run) and from execd's active_jobs: slave tasks of
+ * parallel jobs whose master host is another, jobs whose hooks could do nothing, and jobs that were running before. It
+ * outlives execd, and keeps what it knows of its jobs for the next service (resume-state.ts).
  */
 
 runMain('service', async () => {

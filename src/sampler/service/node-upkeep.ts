@@ -12,12 +12,12 @@ import { shareStore } from './shared-store';
 
 const TIDY_EVERY_MS = 60_000;
 const FIRST_TIDY_MS = 3000;
-/** A deliverer costs as much as many records: at a pinch they wait for each other. */
+/** Starting a deliverer costs as much as delivering many records: records wait, so that one takes several. */
 const DELIVER_AFTER_MS = 2000;
 const DELIVER_EVERY_MS = 15_000;
 const DELIVERY_PATIENCE_S = 30;
 
-/** node.db of the service, and what it does for the whole node: delivery, heartbeats, what others have left. */
+/** node.db of the service, and its work for the whole node: delivery, heartbeats, finishing what others left. */
 export class NodeUpkeep {
   readonly store: SharedStore;
   readonly #heartbeat: Heartbeat;

@@ -5,8 +5,8 @@ import { startSampler } from '../job/start-sampler';
 import type { Settings } from '../../record/settings';
 
 /**
- * Starts a sampler for each job that the node's service has left in the middle (those that another process looks after
- * take their lock, and the one started here ends at once). Returns how many.
+ * Starts a sampler for each running job that the node's service has followed so far. If another process holds the run's
+ * lock, the sampler started here ends at once. Returns how many were started.
  */
 export function restartSamplers(settings: Settings, settingsPath: string): number {
   const resumable = resumableRuns(settings);

@@ -29,7 +29,7 @@ export class ServiceLock {
     return place.hold() ? place : null;
   }
 
-  /** Shows the hooks that we are here, again where somebody has cleared the directory away. false: another one has it. */
+  /** Shows the hooks that this service runs, again if somebody has removed the directory. false: another one has it. */
   announce(): boolean {
     if (!this.hold()) return false;
     if (!this.#announced || !existsSync(join(this.directory, 'pid'))) writePidFile(this.directory, bootId());

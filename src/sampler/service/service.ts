@@ -18,16 +18,16 @@ import type { ServiceLock } from './service-lock';
 import { watchSpools, type SpoolEntry, type SpoolWatch } from './spool-watch';
 
 const RESCAN_EVERY_MS = 5000;
-/** To look for execd is to look at every process of the host. */
+/** Looking for execd means looking at every process of the host. */
 const EXECD_EVERY_MS = 60_000;
-/** The prolog may still be writing. */
+/** Pauses before a run directory is read again: its prolog may still be writing. */
 const LOOK_AGAIN_MS = [2, 5, 10, 30, 100, 500] as const;
 
 /** The sampler of all jobs of a host: finds them, follows each until its end, and looks after the node's store. */
 export class Service {
   readonly #jobs: FollowedJobs;
   readonly #upkeep: NodeUpkeep;
-  /** Where run directories are: on the disk, and where that can't be written. */
+  /** Where run directories are: on the disk, and where they go if that can't be written. */
   readonly #parents: readonly string[];
   readonly #runWatches = new Map<string, DirectoryWatch>();
   #spools: { readonly directory: string; readonly watch: SpoolWatch } | null = null;
@@ -44,7 +44,7 @@ export class Service {
     this.#parents = [settings.state_dir, settings.run_dir];
   }
 
-  /** Serves until a signal, or until another process has its place: resolves then. */
+  /** Serves until a signal ends the process; resolves if another process has taken its place. */
   run(): Promise<void> {
     onTermination(() => this.stop());
     process.on('unhandledRejection', (error) => {
@@ -95,7 +95,7 @@ export class Service {
     this.rescanSpools();
   }
 
-  /** Without a watch rescans find what there is. */
+  /** If there can be no watch, rescans find the runs. */
   private watchRuns(parent: string): void {
     if (this.#runWatches.has(parent)) return;
     const watch = watchDirectory(join(parent, 'run'), {
@@ -116,11 +116,11 @@ export class Service {
     }
     const found = activeJobsDirectory(this.settings);
     if ('directory' in found) this.#spoolsFoundMs = monotonicMs();
-    // Without an execd at present: what it left is followed on.
+    // No execd at present: the jobs that it left are still followed.
     if ('unknown' in found || found.directory === this.#spools?.directory) {
       this.#spools?.watch.rescan();
       if (!('unknown' in found)) return;
-      // Once, until it changes: the next look comes in 5 s.
+      // A warning only when the problem changes: the next look comes in 5 s.
       if (this.#spoolProblem !== found.unknown) warn(`active_jobs: ${found.unknown}; ${found.fix}`);
       this.#spoolProblem = found.unknown;
       return;
@@ -129,7 +129,7 @@ export class Service {
     this.#spools = { directory: found.directory, watch: watchSpools(found.directory, (entry) => this.consider(entry)) };
   }
 
-  /** Follows a run that has a directory, unless somebody does. `tries`: how often it has been looked at in vain. */
+  /** Follows a run that has a directory, unless some process does. `tries`: how often it could not be read so far. */
   private takeUp(directory: RunDirectory, tries = 0): void {
     if (this.#jobs.isSettled(directory.runId) || existsSync(DISABLED_FILE)) return;
     const run = directory.description();
@@ -139,7 +139,7 @@ export class Service {
       return;
     }
     try {
-      // What has ended is finished by recover.ts, with the copies that the epilog left.
+      // A run that has ended is finished by recover.ts, with the copies that the epilog left.
       if (run.hooks !== 'root' || directory.hasCopies() || !shepherdLives(run) || !directory.lock()) return;
       directory.announce();
       this.#jobs.begin(run, directory);
@@ -170,16 +170,16 @@ export class Service {
     else this.takeUp(there);
   }
 
-  /** A job for which no prolog of ours has made a directory. */
+  /** Follows a job for which no prolog of ours has made a directory. */
   private takeOver(run: RunDescription): void {
     for (const parent of this.#parents) {
       try {
         const directory = RunDirectory.make(parent, run);
-        // null: its prolog was a moment before us, and its directory brings an event.
+        // null: its prolog was faster, and the directory that it made brings an event.
         if (directory !== null) this.takeUp(directory);
         return;
       } catch {
-        // The other place, then.
+        // The next parent is tried.
       }
     }
     try {

@@ -9,7 +9,7 @@ interface Member {
 
 type NodeReply = Extract<Reply, { kind: 'node' }>;
 
-/** A connection to the listener that many jobs share: each gets its own processes' events, and one question serves all. */
+/** A connection to the listener that many jobs share: each gets its processes' events, and one request serves all. */
 export class SharedListener {
   readonly #settingsPath: string;
   readonly #settings: Settings;
@@ -17,7 +17,7 @@ export class SharedListener {
   readonly #owners = new Map<number, Member>();
   #link: Promise<ListenerLink | null> | null = null;
   #current: ListenerLink | null = null;
-  /** Members that are on the way. */
+  /** Number of members that are connecting. */
   #joining = 0;
   #syncing: Promise<boolean> | null = null;
   #asking: Promise<NodeReply | null> | null = null;
@@ -104,7 +104,7 @@ export class SharedListener {
     for (const { handlers } of all) handlers.lost();
   }
 
-  /** Without jobs the listener is left alone: it rests, or makes way for the next one. */
+  /** Disconnects if there are no jobs: then the listener rests, or makes way for the next one. */
   #leaveUnused(): void {
     if (this.#members.size > 0 || this.#joining > 0) return;
     this.#current?.close();
@@ -125,12 +125,12 @@ export class SharedListener {
 
   #sync(shared: ListenerLink, withinMs: number): Promise<boolean> {
     this.#syncing ??= new Promise((resolve) => {
-      // After all timers that are due now: jobs are looked at together.
+      // After all timers that are due now: jobs are read together.
       setImmediate(() => {
-        // Who asks from now on waits for the events from now on.
+        // A job that asks from now on needs a new request, which covers the events until then.
         this.#syncing = null;
         void shared.sync(withinMs).then((answered) => {
-          // It is there and does not answer: as good as gone, for everybody.
+          // The listener is there but does not answer: as good as gone, for all jobs.
           if (!answered && this.#current === shared) {
             shared.close();
             this.#lost();

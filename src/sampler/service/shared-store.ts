@@ -2,13 +2,13 @@ import { monotonicMs } from '../../base/monotonic';
 import { NodeStore } from '../node-store/node-store';
 import type { SharedStore } from '../node-store/storage';
 
-/** Locks of others are waited for in the middle of all jobs' work: an epilog has no more than 4 s. */
+/** Waiting for other processes' locks holds up all jobs, and an epilog waits 4 s at most. */
 const BUSY_MS = 700;
-/** After a failure nobody waits for another one so soon. */
+/** After a failure `open` fails at once for so long: no job is to wait for the next failure. */
 const REST_MS = 5000;
 
 interface StoreHandlers {
-  /** A job's progress is in it. */
+  /** A job's progress has been saved. */
   readonly saved: (store: NodeStore) => void;
   /** A summary waits in the outbox. */
   readonly committed: () => void;

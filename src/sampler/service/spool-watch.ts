@@ -6,13 +6,13 @@ import { OWNERS_FILES, watchDirectory, type DirectoryWatch } from '../job/watch-
 export interface SpoolEntry {
   readonly path: string;
   readonly job: number;
-  /** As in the directory's name: 1 for a job that is no array, too. */
+  /** As in the directory's name: also 1 for a job that is not an array job. */
   readonly task: number;
   readonly peTask: string | null;
 }
 
 export interface SpoolWatch {
-  /** Looks at everything: for what inotify missed. */
+  /** Looks at everything, for what inotify missed. */
   rescan(): void;
   close(): void;
 }
@@ -50,7 +50,7 @@ export function watchSpools(directory: string, changed: (entry: SpoolEntry) => v
     watches.delete(path);
   }
 
-  /** Without a watch (too many, or gone again) rescans find what there is, and try for one again. */
+  /** If there can be no watch (too many, or the directory has gone), rescans find changes, and try to watch again. */
   function listen(path: string, heard: (name: string | null) => void): void {
     if (watches.has(path)) return;
     const gone = (): void => {
@@ -96,7 +96,7 @@ export function watchSpools(directory: string, changed: (entry: SpoolEntry) => v
       else lookAtName(name);
     });
     const names = subdirectories(directory, JOB_DIRECTORY);
-    // Unreadable for now: what is followed is followed on.
+    // Unreadable for now: the watches stay.
     if (names === null) return;
     const there = new Set([directory, ...names.flatMap(lookAtName)]);
     for (const path of [...watches.keys()]) if (!there.has(path)) forget(path);
