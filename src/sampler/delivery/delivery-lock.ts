@@ -6,7 +6,7 @@ import { lockFile } from '../../native/libc';
 
 const LOOK_MS = 500;
 
-/** The right to deliver from a node, which one process has at a time; it says there how its last try ended. */
+/** The right to deliver from a node, which one process has at a time; the file holds its last attempt's problem. */
 export class DeliveryLock {
   readonly #directory: string;
   readonly #file: number;
@@ -22,13 +22,13 @@ export class DeliveryLock {
     return file === null ? null : new DeliveryLock(stateDirectory, file);
   }
 
-  /** For who asks meanwhile; null: none. */
+  /** Notes the problem of the last attempt, for processes that ask; null: none. */
   noteProblem(problem: string | null): void {
     ftruncateSync(this.#file);
     if (problem !== null) writeSync(this.#file, problem);
   }
 
-  /** Waits, but no longer than until somebody wants the next try. */
+  /** Waits, but only until somebody asks for the next attempt. */
   async pause(ms: number): Promise<void> {
     const wanted = (): number => statSync(wakePath(this.#directory), { throwIfNoEntry: false })?.mtimeMs ?? 0;
     const before = wanted();
@@ -43,7 +43,7 @@ export class DeliveryLock {
 
 const wakePath = (stateDirectory: string): string => join(stateDirectory, 'deliver.wake');
 
-/** Has the process that delivers try again now; what its last try ended with, null: no problem, or none yet. */
+/** Makes the process that delivers try again now. Returns the problem of its last attempt; null: none so far. */
 export function wakeDelivery(stateDirectory: string): string | null {
   writeFileSync(wakePath(stateDirectory), `${process.pid}\n`, { mode: 0o600 });
   return readFileSync(join(stateDirectory, 'deliver.lock'), 'utf8').slice(0, 2000) || null;

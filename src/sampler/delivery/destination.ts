@@ -4,9 +4,9 @@ import { DEFAULT_SETTINGS, loadSettings, type Settings } from '../../record/sett
 export type Destination = Pick<Settings, 'accounting' | 'accounting_mode' | 'accounting_credentials' | 'deliver_as'>;
 
 /**
- * Where the site's configuration says now that records go: a job may run for weeks, and its site may have moved to
- * another accounting DB meanwhile. `begun`: what stands in where there is no such file. Throws SettingsError for one that
- * can't be used: what is to be delivered waits until it is fixed.
+ * Where records go by the site's present configuration: a job may run for weeks, and its site may have moved to another
+ * accounting DB meanwhile. `begun`: stands in where there is no such file. Throws SettingsError if the file can't be
+ * used: records wait until it is fixed.
  */
 export function destinationNow(path: string, begun: Destination): Destination {
   const now = loadSettings(path);

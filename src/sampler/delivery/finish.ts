@@ -20,21 +20,21 @@ export function keyOfRun(run: RunDescription, description: JobDescription, setti
 
 const PRIVATE_RECORD = 'record.json';
 
-/** The record as JSON; what can be done without is left out where it would be longer: its series, then its hosts. */
+/** The record as JSON; if that is longer than `mostBytes`, its series is left out, and then its hosts. */
 export function textOfRecord(record: JobRecord, mostBytes: number): string {
   const shorter = [record, { ...record, series: null }, { ...record, series: null, granted_hosts: null }];
   const texts = shorter.map((one) => JSON.stringify(one));
   return texts.find((text) => Buffer.byteLength(text) <= mostBytes) ?? texts.at(-1) ?? '';
 }
 
-/** The summary where node.db can't be used: one file in the run directory, at most `mostBytes` long. */
+/** Writes the summary to a file in the run directory, where node.db can't be used; `mostBytes`: as for textOfRecord. */
 export function writePrivateRecord(directory: string, record: JobRecord, mostBytes: number): void {
   const path = join(directory, PRIVATE_RECORD);
   writeFileSync(`${path}.new`, textOfRecord(record, mostBytes), { mode: 0o600 });
   renameSync(`${path}.new`, path);
 }
 
-/** Text of the private record in a run directory and when it was written; null when there is none. */
+/** Text of the private record in a run directory; null when there is none. */
 export function readPrivateRecord(directory: string): string | null {
   const path = join(directory, PRIVATE_RECORD);
   try {

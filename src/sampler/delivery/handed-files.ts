@@ -15,7 +15,7 @@ import { reasonOf } from '../../base/user-error';
 /** The files that users leave in `STATE/outbox` (root's, 1733): anything can lie there, in any number. */
 
 export const MOST_HANDED_BYTES = 64 * 1024;
-/** What is half written so long after is not being written any more. */
+/** A half-written file that is older than this is not being written any more. */
 const HALF_WRITTEN_MS = 600_000;
 /** Directories and half-written files that one pass looks at. */
 const MOST_LEFTOVERS = 100;
@@ -27,14 +27,14 @@ interface HandedFile {
   readonly text: string;
 }
 
-/** Some of what lies in the outbox; a user's name for a file may be any bytes. */
+/** Some paths in the outbox, as bytes: a user may give a file any name. */
 interface OutboxPaths {
   readonly files: readonly Buffer[];
   /** Directories, which no hook makes, and files that their hook has not finished. */
   readonly leftovers: readonly Buffer[];
 }
 
-/** Keeps `most` of what is put in, each with the same chance: who leaves thousands hides nobody else's. */
+/** Keeps `most` names, each with the same chance: a user who leaves thousands of files can't hide those of others. */
 function newSample(most: number): { readonly names: readonly string[]; put(name: string): void } {
   const names: string[] = [];
   let seen = 0;
@@ -47,7 +47,7 @@ function newSample(most: number): { readonly names: readonly string[]; put(name:
   };
 }
 
-/** Paths out of the outbox, at most `most` files, looking no longer than `goOn` says. Throws where it can't be read. */
+/** Paths in the outbox, at most `most` files, found while `goOn` returns true. Throws if the outbox can't be read. */
 export function outboxPaths(outbox: string, most: number, goOn: () => boolean): OutboxPaths {
   const files = newSample(most);
   const leftovers = newSample(MOST_LEFTOVERS);
@@ -62,7 +62,7 @@ export function outboxPaths(outbox: string, most: number, goOn: () => boolean): 
   return { files: files.names.map(pathOf), leftovers: leftovers.names.map(pathOf) };
 }
 
-/** Whether there is anything, however much it is. */
+/** Whether the outbox is empty or can't be read; quick, however much it holds. */
 export function isOutboxEmpty(outbox: string): boolean {
   try {
     const directory = opendirSync(outbox, { bufferSize: 1 });
@@ -83,7 +83,7 @@ export function clearLeftovers(paths: readonly Buffer[], nowMs: number): void {
   }
 }
 
-/** Files by who owns them; of links and the like, by who made them. */
+/** Paths by the uid of their owner; a link counts as its own owner's, not its target's. */
 export function pathsByUser(paths: readonly Buffer[], goOn: () => boolean): ReadonlyMap<number, readonly Buffer[]> {
   const byUser = new Map<number, Buffer[]>();
   for (const path of paths) {
@@ -99,7 +99,7 @@ export function pathsByUser(paths: readonly Buffer[], goOn: () => boolean): Read
 
 const buffer = Buffer.alloc(MOST_HANDED_BYTES);
 
-/** What a user has written, or why it is not read. Never waits for anybody, follows no link. */
+/** A file that a user left, or a string: why it is not read. Never blocks, follows no link. */
 export function readHanded(path: Buffer): HandedFile | string {
   let fd: number;
   try {
@@ -126,6 +126,6 @@ export function removeHanded(path: Buffer): void {
     if (lstatSync(path).isDirectory()) rmdirSync(path);
     else unlinkSync(path);
   } catch {
-    // A directory that holds something, or gone already: root must not go through what a user can change meanwhile.
+    // Gone already, or a directory that is not empty: root must not descend into what a user can change meanwhile.
   }
 }

@@ -13,12 +13,12 @@ import { settingsToml, type Settings } from '../../record/settings';
 /** Ten times what a pass takes on a busy node. */
 const PATIENCE_MS = 60_000;
 
-/** Held during a pass; its time of change is that of the last one. */
+/** Lock file, held during a pass; its mtime is the time of the last pass. */
 export const handedLock = ({ state_dir: state }: Settings): string => join(state, 'handed.lock');
 
 function isDue(settings: Settings, pauseMs: number): boolean {
   const last = statSync(handedLock(settings), { throwIfNoEntry: false })?.mtimeMs ?? -Infinity;
-  // A clock that was set back must not stop it.
+  // A clock that was set back must not stop the passes.
   return Math.abs(Date.now() - last) >= pauseMs;
 }
 

@@ -84,7 +84,7 @@ class UserPass {
     if (typeof record === 'string') return record;
     // Asked only now: the name service may be slow.
     this.owner ??= userName(this.uid);
-    // In a container nobody may have a name.
+    // In a container no user may have a name.
     const isKnown = this.owner !== String(this.uid) || this.uid === process.getuid?.();
     if (!isKnown) return 'of a user whom this host does not know';
     const refusal = whyRefused(record, { owner: this.owner, changedMs: file.changedMs }, this.here);
@@ -94,7 +94,7 @@ class UserPass {
   }
 }
 
-/** One of each in turn, until none is left: nobody waits behind another's thousands. */
+/** One item of each list in turn, until none is left: no user waits behind another's thousands of files. */
 function* inTurn<T, U>(lists: readonly (readonly [T, readonly U[]])[]): Generator<readonly [T, U]> {
   let left = lists;
   for (let at = 0; left.length > 0; at++) {
@@ -104,9 +104,9 @@ function* inTurn<T, U>(lists: readonly (readonly [T, readonly U[]])[]): Generato
 }
 
 /**
- * Takes in what hooks without privilege left in `STATE/outbox`: believed only as its owner's own report, in one
- * transaction, some at a time; what is no such record is removed. What is left over waits for the next pass. Throws
- * where the outbox or node.db can't be used: then nothing is removed that was taken.
+ * Takes in the records that hooks without privilege left in `STATE/outbox`, as reports of their owners only: a limited
+ * number at a time, in one transaction. A file without an acceptable record is removed; the rest waits for the next
+ * pass. Throws if the outbox or node.db can't be used: then no file with an accepted record is removed.
  */
 export function takeHandedRecords(
   settings: Settings,
@@ -118,7 +118,7 @@ export function takeHandedRecords(
   const nowMs = now();
   const within = (ms: number) => (): boolean => now() - nowMs < ms;
   const goOn = within(limits.ms);
-  // However many there are, some of them are looked at.
+  // However many there are, half of the time is left to look at some of them.
   const { files, leftovers } = outboxPaths(outbox, limits.files, within(limits.ms / 2));
   clearLeftovers(leftovers, nowMs);
   const here = hereAndNow(settings, store, nowMs);

@@ -10,7 +10,7 @@ import { unsampledRecord } from './recover';
 import { parseRunDescription } from '../job/run-description';
 import { clusterName, type Settings } from '../../record/settings';
 
-/** What a user's word is taken for: that user's jobs on this host, that root's own hooks know nothing of. */
+/** Which records of a user are accepted: those about the user's own jobs on this host that root's hooks don't know. */
 
 /** What a user's record is checked against. */
 export interface Here {
@@ -28,9 +28,9 @@ interface HandedBy {
   readonly changedMs: number;
 }
 
-/** Clocks of one host: of a file system, of a sampler, before and after they were set. */
+/** Most that clocks of one host differ: of a file system, of a sampler, before and after they were set. */
 const SLACK_MS = 60_000;
-/** Hooks hand in at the job's end. */
+/** Hooks hand a record in at the job's end. */
 const HANDED_WITHIN_MS = DAY_MS;
 const LONGEST_MS = 400 * DAY_MS;
 const RUN_ID = /^[0-9a-f]{8}\.[1-9]\d{0,9}\.\d{1,19}$/;
@@ -104,7 +104,7 @@ function whyNotThen(record: JobRecord, changedMs: number, { nowMs, boot, bootMs 
   return null;
 }
 
-/** The record as what it is: the owner's word, about this host, under a key that no other user's record has. */
+/** The record as its owner's own report, about this host, under a key that no other user's record can have. */
 export function asHanded(
   record: JobRecord,
   { owner, uid }: { readonly owner: string; readonly uid: number },

@@ -12,18 +12,19 @@ import type { NodeStatus } from '../../record/node-status';
 import { recordOfJson } from '../../record/record';
 import type { Settings } from '../../record/settings';
 
-/** Nodes that started together must not stay together: each interval is up to so much shorter or longer. */
+/** Each interval is shorter or longer by up to this share: nodes that started together must not stay in step. */
 const JITTER = 0.2;
-/** A record that old was saved by a sampler that has died since; recovery will find it. Samplers save every 20 s. */
+/** An older record is of a sampler that has died since; recovery will find it. Samplers save at least every 20 s. */
 const LEAST_PATIENCE_MS = 60_000;
 const LONGEST_DELIVERY_MS = 30_000;
 
 /**
- * What a node knows of its running jobs: their records so far go to the accounting DB every `heartbeat` seconds, so that
- * a login node can show them, and with them what the node says of itself. Whichever sampler finds it due delivers it for all jobs of the node.
+ * Sends the records so far of a node's running jobs to the accounting DB every `heartbeat` seconds, so that a login
+ * node can show them, and with them the node's own status. The sampler that finds a heartbeat due delivers it for all
+ * jobs of the node.
  *
- * `STATE/heartbeat` is an empty file; its time of change says when the next one is due. `STATE/heartbeat.lock` is held
- * by who delivers it.
+ * `STATE/heartbeat` is an empty file; its mtime says when the next heartbeat is due. `STATE/heartbeat.lock` is held by
+ * the process that delivers.
  */
 export class Heartbeat {
   readonly #settings: Settings;
@@ -34,7 +35,7 @@ export class Heartbeat {
   #underWay: Promise<unknown> = Promise.resolve();
   #complained = false;
 
-  /** `destination` is asked before each heartbeat; where it throws, that one is left out. */
+  /** `destination` is asked before each heartbeat; if it throws, that heartbeat is left out. */
   constructor(settings: Settings, destination: () => Destination = () => settings) {
     this.#settings = settings;
     this.#intervalMs = settings.heartbeat * 1000;
@@ -52,7 +53,7 @@ export class Heartbeat {
       if (this.#intervalMs === 0 || !this.#isDue(nowMs)) return Promise.resolve('not due');
       lock = lockFile(`${this.#due}.lock`);
       if (lock === null) return Promise.resolve('elsewhere');
-      // Who waits for no lock may come when another has just delivered.
+      // Another process may have delivered just before we got the lock.
       if (this.#isDue(nowMs)) {
         this.#setDue(nowMs + this.#intervalMs * (1 - JITTER + 2 * JITTER * Math.random()));
         const records = this.#newRecords(store, nowMs);
@@ -72,7 +73,7 @@ export class Heartbeat {
     }
   }
 
-  /** Resolves when no delivery is under way, or does not end: a database on a dead file server can hang it for ever. */
+  /** Resolves when no delivery is under way, after 30 s at the latest: a dead file server can hang one for ever. */
   async idle(): Promise<void> {
     const enough = new AbortController();
     await Promise.race([this.#underWay, sleep(LONGEST_DELIVERY_MS, null, enough).catch(() => null)]);
@@ -87,11 +88,11 @@ export class Heartbeat {
   #isDue(nowMs: number): boolean {
     const file = statSync(this.#due, { throwIfNoEntry: false });
     if (file === undefined) {
-      // Hosts that were installed, or booted, together begin anywhere within their first interval.
+      // At a random time in the first interval: hosts may have been installed, or booted, together.
       this.#setDue(nowMs + Math.random() * this.#intervalMs);
       return false;
     }
-    // Farther away than ever set: the clock was set back.
+    // Farther away than it is ever set: the clock was set back.
     return nowMs >= file.mtimeMs || file.mtimeMs - nowMs > this.#intervalMs * (1 + JITTER) + 1000;
   }
 

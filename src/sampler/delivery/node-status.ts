@@ -8,13 +8,13 @@ import { clusterName, type Settings } from '../../record/settings';
 import { runningListener } from '../listener/running';
 import type { NodeStore } from '../node-store/node-store';
 
-/** An admin's switch on one host: while this file exists the hooks leave at once (hooks/*.sh). */
+/** An admin's switch on one host: while this file exists the hooks exit at once (hooks/*.sh). */
 export const DISABLED_FILE = '/etc/qmemacct/disabled';
 
 const timeOf = (ms: number | null): string | null => (ms === null ? null : new Date(ms).toISOString());
 
 /**
- * What this host says of itself, but for the rows of the outbox up to `sent`, which go with it. null: the store is a
+ * This host's status, not counting the rows of the outbox up to `sent`, which are sent with it. null: the store is a
  * user's own, not the host's.
  */
 export function ownStatus(store: NodeStore, settings: Settings, sent = 0): NodeStatus | null {

@@ -33,7 +33,7 @@ interface Identity {
   readonly gid: number;
 }
 
-/** Who the deliverer becomes; null: stays as it is (not root, or a private store). Throws for an unknown user. */
+/** User that the deliverer becomes; null: no change (we are not root, or it stays root). Throws for an unknown user. */
 export function delivererIdentity(name: string): Identity | null {
   if (process.getuid?.() !== 0 || name === 'root') return null;
   const wanted = name === '' ? 'nobody' : name;
@@ -46,9 +46,9 @@ export function delivererIdentity(name: string): Identity | null {
   });
 }
 
-/** What the deliverer says of a row (accounting/deliverer.ts). */
+/** The deliverer's answer about one row (accounting/deliverer.ts). */
 const answerShape = object({
-  /** null: of a row that it could not read. */
+  /** null: a row that it could not read. */
   id: nullable(integer(0)),
   ok: boolean,
   error: optional(string),
@@ -59,9 +59,8 @@ type Answer = ValueOf<typeof answerShape> & { readonly id: number };
 const reasonIn = ({ error }: Pick<Answer, 'error'>): string => error ?? 'the deliverer gave no reason';
 
 /**
- * Hands rows of the outbox, then what the host says of itself, to a deliverer process and books its answers. Resolves
- * to what stopped it, or null. Rejects
- * where the configuration can't be followed.
+ * Hands rows of the outbox, then the host's status, to a deliverer process and books its answers. Resolves to what
+ * stopped it, or null. Rejects if the configuration can't be used.
  */
 async function deliverOnce(
   rows: readonly OutboxRow[],
@@ -112,7 +111,7 @@ async function deliverOnce(
       }
     });
     child.on('close', (code) => {
-      // With status 0 every row has its answer: those without one are the rows that it could not read.
+      // With status 0 every row has been answered: those without an answer of their own could not be read.
       if (code === 0 && unread !== null)
         for (const { id } of rows) if (!answered.has(id)) book({ id, ok: false, error: unread, retry: false });
       const last = complaint.trim().split('\n').pop() ?? '';
@@ -125,8 +124,8 @@ async function deliverOnce(
 }
 
 /**
- * Delivers the outbox of this node to the accounting DB: one process per node at a time (lock), in batches, with growing
- * pauses while the DB is dead, for at most `patienceSeconds`. What could not be delivered stays in the outbox.
+ * Delivers the outbox of this node to the accounting DB: one process per node at a time (lock), in batches, with
+ * growing pauses while the DB is dead, for at most `patienceSeconds`. What could not be delivered stays in the outbox.
  * `destination` is asked before each batch; where it throws, the batch waits as for a dead DB.
  */
 export async function deliverOutbox(
@@ -180,14 +179,14 @@ export async function deliverOutbox(
     } finally {
       lock.release();
     }
-    // A row that came between the last look and the release of the lock is seen by the loop's own look.
+    // The loop's condition finds rows that came between the last read and the release of the lock.
   }
   return { delivered, refused, left: store.outboxState(0).waiting, problem };
 }
 
 /**
- * Delivers records and what the host says of itself as one batch, once and without retries: nobody waits for it, none is
- * kept. Resolves to the problem, or null when everything is committed. Never rejects.
+ * Delivers records and the host's status as one batch, once and without retries; what fails is not kept. Resolves to
+ * the problem, or null when everything is committed. Never rejects.
  */
 export async function deliverRecords(
   records: readonly string[],
@@ -205,7 +204,7 @@ export async function deliverRecords(
   return problem ?? refusal ?? (answered < records.length ? 'the deliverer did not answer every record' : null);
 }
 
-/** Delivers one record past node.db, when that can't be written. Resolves to the problem, or null when it is committed. */
+/** Delivers one record when node.db can't be written. Resolves to the problem; null: committed, or refused for good. */
 export async function deliverRecord(record: JobRecord, destination: () => Destination): Promise<string | null> {
   let committed = false as boolean;
   const problem = await deliverOnce([{ id: 0, record: JSON.stringify(record) }], destination, 10, (answer) => {

@@ -19,12 +19,12 @@ import { nothingObserved } from '../job/job-sampler';
 import { withEnd } from '../job/two-accounts';
 import { thisMachine } from '../peaks/slack';
 
-/** A torn run directory may be one whose prolog is just writing it. */
+/** An unreadable run directory that is younger than this may still be written by its prolog. */
 const TORN_AGE_MS = 60_000;
 
 /**
- * The directories of one run: its own, and where that had no room for the epilog's copies another one for these
- * (hooks/epilog.sh).
+ * The directories of one run: its own, and, if the disk had no room there for the epilog's copies, another one for
+ * these (hooks/epilog.sh).
  */
 type Places = readonly RunDirectory[];
 
@@ -55,14 +55,14 @@ function orphanRecord(
 
 interface KnownOfRun {
   readonly sampled: boolean;
-  /** The epilog came. */
+  /** The epilog ran. */
   readonly ended: boolean;
   readonly group: GroupAtEnd;
 }
 
 const NOTHING_KNOWN: KnownOfRun = { sampled: false, ended: false, group: NO_GROUP };
 
-/** The record of a run that no sampler saw to its end: what copies of its spool files say, and its control group. */
+/** The record of a run that no sampler saw to its end, made from copies of its spool files and its control group. */
 export function unsampledRecord(
   run: RunDescription,
   { config, usage: usageText }: { readonly config: string | null; readonly usage: string | null },
@@ -104,14 +104,14 @@ function unsampledReason(run: RunDescription, sampled: boolean): string {
 }
 
 /**
- * Finishes every run on this host that nobody looks after: the shepherd has gone, or the epilog has left its copies, and
- * no sampler holds the lock. Returns how many were finished.
+ * Finishes every run on this host that nobody looks after: the shepherd has gone, or the epilog has left its copies,
+ * and no sampler holds the lock. Returns how many were finished.
  */
 export function recoverOrphans(store: NodeStore, settings: Settings, nowMs = Date.now()): number {
   let finished = 0;
   const runs = new Map<string, RunDirectory[]>();
   for (const parent of new Set([settings.state_dir, settings.run_dir])) {
-    // First: a run that is left while we look here wants another look.
+    // First of all: a run that an epilog leaves while we look here needs another flush.
     rmSync(join(parent, 'run', LEFT_MARK), { force: true });
     for (const directory of RunDirectory.list(parent))
       runs.set(directory.name, [...(runs.get(directory.name) ?? []), directory]);
@@ -132,7 +132,7 @@ function recoverOne(name: string, places: Places, store: NodeStore, settings: Se
   const run = firstOf(places, (directory) => directory.description());
   const epilogLeftCopies = places.some((directory) => directory.hasCopies());
   if (own !== null && (run === null || epilogLeftCopies || !shepherdLives(run))) {
-    // As saved while the job ran: what its end shows is in the copies.
+    // The record was saved while the job ran: only the copies show the job's end.
     const isUnfinished = own.status === 'lost' && epilogLeftCopies;
     const record = isUnfinished && run !== null ? orphanRecord(places, run, own, settings, nowMs) : own;
     store.finish(name, Date.parse(record.started_at ?? '') || nowMs, record, []);
@@ -152,8 +152,8 @@ function recoverOne(name: string, places: Places, store: NodeStore, settings: Se
 }
 
 /**
- * Returns whether all has gone. The group first: as long as there is a run directory, it says where the group's processes
- * came from.
+ * Removes all that is left of a run; returns whether it has gone. The control group goes first: the run directory says
+ * where to move the group's processes.
  */
 function removeTraces(name: string, places: Places, settings: Settings): boolean {
   removeJobCgroup(

@@ -17,7 +17,7 @@ type Answer = Extract<Reply, { kind: 'synced' | 'values' | 'node' }>;
 /** A sampler's connection to the node's listener. */
 export interface ListenerLink {
   readonly hello: Hello;
-  /** From now on, and as far as it is remembered, gets the events of these processes and their descendants. */
+  /** Asks for the events of these processes and their descendants: past ones, as far as remembered, and all to come. */
   follow(pids: readonly number[]): void;
   /** Resolves when all events that the kernel has sent by now have been handed over; false: the listener does not answer. */
   sync(withinMs: number): Promise<boolean>;
@@ -39,7 +39,7 @@ const CONNECT_EVERY_MS = 20;
 const STARTS_WITHIN_MS = 5000;
 const HELLO_WITHIN_MS = 2000;
 
-/** Starts the listener unless somebody already is one or has just started one: its lock goes to it as descriptor 3. */
+/** Starts the listener, unless one runs or has just been started. It gets the lock as descriptor 3. */
 function startListener(settingsPath: string, settings: Settings): void {
   const { directory, lock } = listenerPaths(settings);
   mkdirSync(directory, { recursive: true, mode: 0o700 });
@@ -73,8 +73,7 @@ function tryConnect(path: string): Promise<Socket | null> {
 
 /**
  * Connects to the listener of this node, and starts one where there is none (`settingsPath` null: only connects). null:
- * neither can be done here.
- * The connection alone keeps no process alive.
+ * neither is possible here. The connection alone keeps no process alive.
  */
 export async function connectListener(
   settingsPath: string | null,
@@ -86,7 +85,7 @@ export async function connectListener(
   let socket = await tryConnect(path);
   for (let tries = 0; socket === null; tries++) {
     if (settingsPath === null || monotonicMs() > deadline) return null;
-    // One that is just ending may still hold the lock: it is asked for again now and then.
+    // A listener that is just ending may still hold the lock: starting one is tried again now and then.
     if (tries % 25 === 0) {
       try {
         startListener(settingsPath, settings);
@@ -100,14 +99,14 @@ export async function connectListener(
   return new Connection(socket, handlers).greeted();
 }
 
-/** One connection: requests with a number of their own, and the answers to them. */
+/** One connection: numbers its requests, and matches the answers to them. */
 class Connection {
   readonly #socket: Socket;
   readonly #handlers: ListenerHandlers;
   readonly #waiting = new Map<number, (answer: Answer | null) => void>();
   #ids = 0;
   #closed = false;
-  /** Takes the listener's first word; null once it has come. */
+  /** Takes the listener's greeting; null once it has come. */
   #greet: ((hello: Hello | null) => void) | null = null;
 
   constructor(socket: Socket, handlers: ListenerHandlers) {
@@ -123,7 +122,7 @@ class Connection {
   greeted(): Promise<ListenerLink | null> {
     return new Promise((resolve) => {
       const timer = setTimeout(() => {
-        // As with answers: what lies there unread counts.
+        // As with answers: a greeting that is there but unread counts.
         setImmediate(() => {
           if (this.#greet !== null) this.#end();
         });
@@ -162,7 +161,7 @@ class Connection {
     const id = ++this.#ids;
     return new Promise((resolve) => {
       const timer = setTimeout(() => {
-        // Of a process that was held up itself the answer may be there, unread: sockets come after timers.
+        // If this process was held up itself, the answer may be there, unread: sockets come after timers.
         setImmediate(() => {
           this.#waiting.delete(id);
           resolve(null);

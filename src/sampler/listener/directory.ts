@@ -21,7 +21,7 @@ const TRY_EVERY_MS = 20;
 const TAKE_OVER_WITHIN_MS = 10_000;
 const RETIRE_WITHIN_MS = 1000;
 
-/** Whether descriptor 3 is the file at `path`: who started us has locked it. */
+/** Whether descriptor 3 is the file at `path`: the process that started us has locked it. */
 function isInherited(path: string): boolean {
   try {
     const inherited = fstatSync(3);
@@ -65,7 +65,7 @@ export function retireListener(settings: Pick<Settings, 'run_dir'>): Promise<voi
       resolve();
     });
     const request: Request = { kind: 'retire' };
-    // The listener says hello first; what it says is nothing to us.
+    // The listener's greeting must be read, but is of no interest.
     socket.resume();
     socket.end(`${JSON.stringify(request)}\n`);
   });

@@ -1,11 +1,11 @@
 import { RECORD_FIGURES, type ExitRecord } from '../../sources/events/exit-records';
 
 /**
- * What the kernel says of a whole process at its end: its threads' exit records (taskstats), added up. Marks are the
- * largest of them: each describes the one address space of all. Bytes, nanoseconds, counts.
+ * What the kernel says of a whole process at its end: its threads' exit records (taskstats), added up. Of marks the
+ * largest is taken: each describes the address space that all threads share. Bytes, nanoseconds, counts.
  */
 export const EXIT_FIELDS = [
-  /** The most that lived at one time; and how many ended. */
+  /** Most threads that lived at one time; threads that ended. */
   'threads',
   'threadExits',
   ...RECORD_FIGURES,
@@ -15,7 +15,7 @@ type ExitField = (typeof EXIT_FIELDS)[number];
 
 export interface ExitAccount extends Readonly<Record<ExitField, number>> {
   readonly uid: number;
-  /** Of the process's first thread; empty: its record did not come. */
+  /** Command of the process's first thread; empty: that thread's record did not come. */
   readonly command: string;
   /** The record of the last thread came: the marks are final. */
   readonly final: boolean;
@@ -25,7 +25,7 @@ export interface ExitAccount extends Readonly<Record<ExitField, number>> {
 
 const LARGEST: ReadonlySet<ExitField> = new Set(['threads', 'rssBytes', 'vmBytes']);
 
-/** A copy of it, filled in, is made several times faster than an object that grows. */
+/** Copying this and filling it in is several times faster than letting an object grow. */
 const NOTHING: { -readonly [Field in keyof ExitAccount]: ExitAccount[Field] } = {
   ...(Object.fromEntries(EXIT_FIELDS.map((field) => [field, 0])) as Record<ExitField, number>),
   uid: -1,
@@ -35,8 +35,8 @@ const NOTHING: { -readonly [Field in keyof ExitAccount]: ExitAccount[Field] } = 
 };
 
 /**
- * Adds what another thread of process `pid` had; `record` ended later. Threads have names of their own: the process has
- * that of its first one.
+ * Adds the record (null: none came) of another thread of process `pid`, which ended after those in `before`. Threads
+ * have names of their own; the process gets the name of its first one.
  */
 export function addThread(
   before: ExitAccount | null,

@@ -9,8 +9,8 @@ export interface History {
   /** Events were lost at `at`: what is older is no longer complete. */
   lost(at: number): void;
   /**
-   * The events of `ancestors` and all their descendants in the order of time; `members`: those of them that live. Of an
-   * ancestor whose own fork is remembered nothing before that counts: an older process of that number was another one.
+   * The events of `ancestors` and all their descendants in the order of time; `members`: those of them that live. If an
+   * ancestor's own fork is remembered, nothing before that counts: it was about an older process with the same pid.
    */
   of(ancestors: readonly number[]): { readonly events: readonly ProcessEvent[]; readonly members: ReadonlySet<number> };
 }
@@ -46,7 +46,7 @@ export function newHistory(): History {
         const event = events[index] as ProcessEvent;
         if (event.kind === 'fork') {
           const isMember = members.has(event.parent);
-          // An older process of that number has gone, though no exit event came.
+          // An older process with this pid has gone, though no exit event came.
           members.delete(event.child);
           if (isMember) found.push(event);
           if (isMember || begins.get(event.child) === index) members.add(event.child);

@@ -10,14 +10,14 @@ import { LEFT_MARK } from '../job/run-directory';
 import type { Settings } from '../../record/settings';
 import { watchDirectory, type DirectoryWatch } from '../job/watch-directory';
 
-/** Between two flushes: everyone can write into the outbox, and each flush takes in all that is there. */
+/** Pause between two flushes: any user can write into the outbox, and each flush takes in all that is there. */
 const PAUSE_MS = 5000;
-/** A directory that is not there yet, or no more, is looked for so often. */
+/** How often a missing directory is looked for. */
 const LOOK_AGAIN_MS = 60_000;
 
 interface Place {
   readonly path: string;
-  /** Whether this name, or any at all where it is null, waits for a flush. */
+  /** Whether this name (null: any name) waits for a flush. */
   readonly waits: (name: string | null) => boolean;
 }
 
@@ -36,9 +36,9 @@ function placesOf(settings: Settings): readonly Place[] {
 }
 
 /**
- * Starts the node's flush when a hook has left a run that it had no room to finish: under the job's limits no Node
- * starts, and the next job or the timer may be far away. One flush at a time; records are in the accounting DB within
- * seconds.
+ * Starts the node's flush when a hook has left a run that it could not finish, or a record: under a job's limits Node
+ * may not start, and the next job or the timer may be far away. One flush at a time; records are in the accounting DB
+ * within seconds.
  */
 export class LeftRuns {
   private readonly watches = new Map<string, DirectoryWatch>();

@@ -19,14 +19,14 @@ import { Listener } from './serve';
  * sampler that finds none starts one. Netlink gives every event of the machine to everyone who listens: with one
  * listener each event is read once, and a sampler gets those of its own job.
  *
- * take-over: the one that runs retires. This one listens before that, so no event is missed in between; jobs
- * that run stay with the other, which ends when the last of them has.
+ * take-over: the listener that runs retires. The new one listens before that, so no event is missed in between; running
+ * jobs stay with the old one, which ends when the last of them has ended.
  */
 
-/** What comes between two looks while idle: some forty thousand ends of processes. It is a limit, not an allocation. */
+/** Enough for what comes between two reads while idle: some forty thousand exits. It is a limit, not an allocation. */
 const RECEIVE_BYTES = 64 * MIB;
 
-/** Started under a job's limits, where they could not be lifted: not one to keep. */
+/** Whether we are under a job's limits, which could not be lifted: such a listener must not stay. */
 function isLimited(): boolean {
   return [Rlimit.AS, Rlimit.CPU].some((limit) => resourceLimit(limit).soft !== Infinity);
 }
@@ -37,7 +37,7 @@ runMain('listener', async () => {
   if (problem !== null) warn(problem);
   shareLogLimit(settings.run_dir);
   const { directory, lock: lockPath } = listenerPaths(settings);
-  // After a boot the first of all: others than root look for live figures in there.
+  // After a boot we may be the first to make this directory, where other users look for live figures.
   process.umask(0o022);
   mkdirSync(settings.run_dir, { recursive: true, mode: 0o755 });
   process.umask(0o077);

@@ -24,13 +24,13 @@ export interface NodeCharges {
   /** Monotonic, in ms. */
   readonly atMs: number;
   readonly energy: readonly Reading[];
-  /** Of all CPUs since boot: used, and all there was. */
+  /** CPU time of all CPUs since boot: the used part, and all of it. */
   readonly busyCpuSeconds: number | null;
   readonly cpuSeconds: number | null;
   readonly usedBytes: number | null;
   /** null: not known yet. */
   readonly idleWatts: number | null;
-  /** What the other energy counters say against these, in one line; null: nothing, or there are none. */
+  /** How the other energy counters disagree with these, in one line; null: they don't, or there are none. */
   readonly disagreement: string | null;
 }
 
@@ -53,7 +53,7 @@ export interface ChargeReader {
   readonly close: () => void;
 }
 
-/** Modes in which a CPU does nothing for anybody here; guests are counted in user time already. */
+/** Modes in which a CPU does no work for this machine; guests are counted in user time already. */
 const IDLE_MODES: ReadonlySet<string> = new Set(['idle', 'iowait', 'steal']);
 const COUNTED_TWICE: ReadonlySet<string> = new Set(['guest', 'guest_nice']);
 

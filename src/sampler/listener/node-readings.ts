@@ -51,13 +51,13 @@ export class NodeReadings {
   readonly #scheduled: readonly Scheduled[];
   readonly #gpus = new Map<string, readonly Reading[]>();
   readonly #failing = new Map<string, string>();
-  /** As in node.db. */
+  /** The failing sources as last saved in node.db (JSON). */
   #savedFailing: string | null = null;
   #helper: Helper | null = null;
   #store: NodeStore | null = null;
   #unsaved: SeriesBatch[] = [];
   #complained = false;
-  /** The first readings are kept at once. */
+  /** -Infinity: the first readings are saved at once. */
   #savedMs = -Infinity;
   #timer: NodeJS.Timeout | null = null;
   #keeps = true;
@@ -80,7 +80,7 @@ export class NodeReadings {
     return [...this.#gpus.values()].flat();
   }
 
-  /** One reading of a source that may block, of these processes. */
+  /** Reads these processes once, by a source that may block. */
   read(source: string, pids: readonly number[]): Promise<readonly Reading[] | Unavailable> {
     return NODE_SOURCES.some(({ name }) => name === source)
       ? Promise.resolve(unavailable(`${source} is read once for the node`))
@@ -178,7 +178,7 @@ export class NodeReadings {
       try {
         this.#store?.close();
       } catch {
-        // Nothing more to lose with it.
+        // The store is broken already.
       }
       this.#store = null;
     }

@@ -1,7 +1,7 @@
 import { readBytes } from '../../sources/files';
 import { parentPid, realUid, supplementaryGroups } from '../../sources/proc/status';
 
-/** What a process has from who made it. */
+/** What a process inherits from the process that made it. */
 export interface Origin {
   readonly parent: number;
   /** Its user and its groups, the job's own group among them. */
@@ -18,14 +18,14 @@ export function originOf(pid: number): Origin | null {
 }
 
 /**
- * Processes of jobs whose parent has ended, by their new parent, mostly pid 1, which nobody follows: what one of them makes
- * with clone(CLONE_PARENT) comes from the kernel as a child of that one.
+ * Processes of jobs whose parent has ended, by their new parent. That is mostly pid 1, which nobody follows: if an
+ * orphan makes a process with clone(CLONE_PARENT), the kernel reports it as a child of the orphan's parent.
  */
 export class Orphans {
   /** Living processes of jobs, by their parent. */
   private readonly children = new Map<number, Set<number>>();
   private readonly parents = new Map<number, number>();
-  /** Of those whose parent has ended. */
+  /** User and groups of the orphans. */
   private readonly groups = new Map<number, string>();
 
   constructor(private readonly look: (pid: number) => Origin | null = originOf) {}
@@ -50,8 +50,9 @@ export class Orphans {
   }
 
   /**
-   * Who may have made a child of a parent that nobody follows: orphans with the same parent and the child's groups; all of
-   * them where it has gone already. Each is named once, as nothing closes its job's bounds again.
+   * Orphans that may have made a child of a parent that nobody follows: those with the same parent and the child's
+   * groups, or all with that parent if the child has gone. Each is named once: after that its job's upper bounds stay
+   * open.
    */
   makersOf(parent: number, child: number): readonly number[] {
     const orphans = this.children.get(parent);

@@ -25,17 +25,17 @@ interface ProcessExit {
   readonly oomKill: OomKill | null;
 }
 
-/** An exit record that may never be read. */
+/** An exit record, decoded only if it is needed. */
 export interface SentRecord {
   readonly pid: number;
-  /** null: cut off. */
+  /** null: the record is cut off. */
   read(): ExitRecord | null;
 }
 
 export interface ProcessTable {
   /** Exit records, before the exit events that belong to them. */
   records(records: readonly SentRecord[]): void;
-  /** In the order of time. */
+  /** Takes events of threads, in the order of time. */
   events(events: readonly ThreadEvent[]): readonly ProcessEvent[];
 }
 
@@ -44,11 +44,11 @@ interface Entry {
   most: number;
   account: ExitAccount | null;
   oomKill: OomKill | null;
-  /** Threads that went without a record. */
+  /** Some threads ended without a record. */
   missing: boolean;
 }
 
-/** The end of a process of one thread, as most have: its record is read when somebody asks for the account. */
+/** The end of a process that always had one thread, as most: its record is read when somebody asks for the account. */
 class LoneExit {
   readonly kind = 'exit';
   private known: ExitAccount | null = null;
@@ -80,9 +80,9 @@ const newEntry = (tids: readonly number[]): Entry => ({
 const MOST_RECORDS = 20_000;
 
 /**
- * Makes processes out of threads: a process ends with the last of its threads, which need not be its first. `existing`:
- * threads of the processes that were there before the first event (of those with one thread none need be given).
- * `oomKillOf`: what a thread that has ended was killed for.
+ * Turns events of threads into events of processes: a process ends with the last of its threads, which need not be its
+ * first. `existing`: threads of the processes that were there before the first event (single-threaded ones may be left
+ * out). `oomKillOf`: why the OOM killer ended a thread.
  */
 export function newProcessTable(
   existing: ReadonlyMap<number, readonly number[]>,
@@ -114,7 +114,7 @@ export function newProcessTable(
       return { kind: 'fork', at, parent: event.parentTgid, child: event.childTgid, thread: event.parentPid };
     }
     if (event.kind === 'exec') {
-      // Whichever thread called it now has the process's id, and is its only one.
+      // The thread that called exec now has the process's pid, and is its only thread.
       const entry = entries.get(event.tgid);
       if (entry !== undefined) entry.threads = new Set([event.tgid]);
       return { kind: 'exec', at, pid: event.tgid };
@@ -124,7 +124,7 @@ export function newProcessTable(
     const oomKill = oomKillOf(event.pid);
     const entry = entries.get(event.tgid);
     if (entry === undefined) {
-      // One thread from its beginning to its end, as most processes have.
+      // It had one thread from beginning to end, as most processes have.
       if (event.pid !== event.tgid) return null;
       return new LoneExit(at, event.tgid, oomKill, sent);
     }

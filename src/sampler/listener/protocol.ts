@@ -8,26 +8,26 @@ import type { ProcessEvent } from './process-table';
 /**
  * How samplers and the node's listener talk: lines of JSON over RUN_DIR/listener/socket (root's alone).
  *
- * A sampler names the processes whose descendants it follows, and asks now and then for all events so far ("sync"): the answer
- * comes after the last event that the kernel had sent when it was asked. The listener remembers the last seconds, so
- * that a sampler that starts after its job still gets the job's first fork.
+ * A sampler names the processes whose descendants it follows, and asks now and then for all events so far ("sync"): the
+ * answer comes after the last event that the kernel had sent when it was asked. The listener remembers the last
+ * seconds, so that a sampler that starts after its job still gets the job's first fork.
  */
 export type Request =
   | { readonly kind: 'follow'; readonly pids: readonly number[] }
   | { readonly kind: 'sync'; readonly id: number }
-  /** One reading of a source that may block, of these processes. */
+  /** Reads these processes once, by a source that may block. */
   | { readonly kind: 'read'; readonly id: number; readonly source: string; readonly pids: readonly number[] }
-  /** A reading of the node's figures that jobs are charged by, now. */
+  /** Reads the node's figures that jobs are charged by, now. */
   | { readonly kind: 'node'; readonly id: number }
-  /** To make way for the next listener, and to end when its last sampler has gone. */
+  /** Asks the listener to make way for the next one, and to end when its last sampler has gone. */
   | { readonly kind: 'retire' };
 
 export type Reply =
-  /** Why there are no events, no records; null: there are. stays: it ends only when it is asked to. */
+  /** Why there are no events, or no exit records; null: there are. stays: the listener ends only when asked to. */
   | { readonly kind: 'hello'; readonly events: string | null; readonly records: string | null; readonly stays: boolean }
   | ProcessEvent
   | { readonly kind: 'lost'; readonly what: 'events' | 'records' }
-  /** A process came, beside this one, that it may have made: its parent is not the job's. */
+  /** `maker` may have made a process whose parent is none of the job's (orphans.ts). */
   | { readonly kind: 'stray'; readonly maker: number }
   | { readonly kind: 'synced'; readonly id: number }
   | {
@@ -36,16 +36,16 @@ export type Reply =
       readonly readings: readonly Reading[];
       readonly unavailable: string | null;
     }
-  /** id: the request that it answers; null: of its own accord. */
+  /** id: the request that this answers; null: sent unasked. */
   | {
       readonly kind: 'node';
       readonly id: number | null;
       readonly charges: NodeCharges | null;
-      /** Of the GPUs, with all processes on them. */
+      /** Readings of the GPUs, with all processes on them. */
       readonly gpu: readonly Reading[];
     };
 
-/** Events come by the thousand: they are lists, the others objects. */
+/** A reply as one line of JSON. Events come by the thousand: they are arrays, other replies objects. */
 export function encodeReply(reply: Reply): string {
   if (reply.kind === 'fork') return `["f",${reply.at},${reply.parent},${reply.child},${reply.thread}]\n`;
   if (reply.kind === 'exec') return `["x",${reply.at},${reply.pid}]\n`;
@@ -84,7 +84,7 @@ export function decodeReply(line: string): Reply | null {
 
 const isTextOrNull = (value: unknown): boolean => value === null || typeof value === 'string';
 
-/** Both ends are of one version, mostly: the shape is looked at, what lists hold is not. */
+/** Checks the shape only, not what arrays hold: mostly both ends are of one version. */
 function decodeObject(data: unknown): Reply | null {
   if (typeof data !== 'object' || data === null) return null;
   const { kind, id, events, records, stays, what, maker, readings, unavailable, charges, gpu } = data as Readonly<

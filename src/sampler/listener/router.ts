@@ -3,7 +3,7 @@ import { Orphans, type Origin } from './orphans';
 import type { ProcessEvent } from './process-table';
 import type { Reply } from './protocol';
 
-/** Who gets the events of which processes: each follower those that it asked for, and their descendants'. */
+/** Passes events to followers: each gets those of the processes that it asked for, and of their descendants. */
 export interface Router<Follower> {
   /** From now on, and as far as remembered from before, `follower` gets the events of `ancestors` and their descendants. */
   follow(follower: Follower, ancestors: readonly number[]): void;
@@ -14,7 +14,7 @@ export interface Router<Follower> {
   isFollowed(): boolean;
 }
 
-/** `originOf`: left out: what /proc says. */
+/** `originOf`: left out: by /proc. */
 export function newRouter<Follower>(
   send: (follower: Follower, reply: Reply) => void,
   originOf?: (pid: number) => Origin | null,
@@ -39,7 +39,7 @@ export function newRouter<Follower>(
     history.add(event);
     if (event.kind === 'fork') {
       const { parent, child } = event;
-      // A number that is used again: what it stood for has gone.
+      // The pid may be re-used: its former process has gone.
       forget(child);
       const ofParent = members.get(parent);
       if (ofParent !== undefined) orphans.forked(parent, child);
@@ -59,7 +59,7 @@ export function newRouter<Follower>(
   return {
     follow: (follower, ancestors) => {
       followers.add(follower);
-      // Of those that it follows already it has heard everything.
+      // It has heard everything about processes that it follows already.
       const past = history.of(ancestors.filter((pid) => members.get(pid)?.has(follower) !== true));
       for (const pid of past.members) join(pid, follower);
       for (const event of past.events) {

@@ -6,11 +6,11 @@ import type { Settings } from '../../record/settings';
 /** What the listener of this node has written of itself into RUN_DIR/listener/pid. */
 interface RunningListener {
   readonly pid: number;
-  /** `settingsDigest` of what it was started with. */
+  /** `settingsDigest` of the settings that it was started with. */
   readonly settings: string;
 }
 
-/** A short word that is another one when any setting is. */
+/** A short word that changes when any setting does. */
 export function settingsDigest(settings: Settings): string {
   const text = JSON.stringify(settings, (_, value: unknown) => (value === Infinity ? 'inf' : value));
   return createHash('sha256').update(text).digest('hex').slice(0, 16);

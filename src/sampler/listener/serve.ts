@@ -25,23 +25,23 @@ import { decodeRequest, encodeReply, lineSplitter, type Reply, type Request } fr
 import { newRouter, type Router } from './router';
 import { settingsDigest } from './running';
 
-/** The kernel keeps what comes between two looks. */
+/** How often the kernel's events are read; in between the kernel keeps them. */
 const LOOK_EVERY_MS = 100;
-/** Idle, where nobody is followed: a sampler's first request brings a look along. */
+/** The same when no process is followed: a sampler's first request has events read at once. */
 const IDLE_LOOK_EVERY_MS = 2000;
-/** After a look that found so many events the next comes soon in any case: the receive buffers must not fill up. */
+/** If more events than this were read, the next read comes soon in any case: the receive buffers must not fill up. */
 const MANY_EVENTS = 2000;
-/** Who started it is on the way. */
+/** How long a new listener stays at least: the sampler that started it is on the way. */
 const FIRST_FOLLOWER_MS = 10_000;
-/** One that receives nothing, or that a job's limits hold, gives its place up so long after its last sampler. */
+/** A listener without events, or under a job's limits, ends at the latest so long after its last sampler has gone. */
 const MOST_LINGER_MS = 60_000;
-/** A sampler that takes nothing for so long must not fill our memory. */
+/** A sampler with more unsent bytes is disconnected: one that reads nothing must not fill our memory. */
 const MOST_UNSENT_BYTES = 64 * MIB;
 const SPEND_OF_CPU_LIMIT = 0.5;
-/** Where they are not always read, the node-wide sources are: from so long after the first sampler until so long after the last. */
+/** Unless always, node-wide sources are read from so long after the first sampler until so long after the last one. */
 const BEFORE_NODE_MS = 5000;
 const AFTER_NODE_MS = 10_000;
-/** Somebody may have cleared the directory away: nobody would find us. */
+/** How often we look whether our socket is in place: if somebody has removed it, nobody finds us. */
 const PLACE_EVERY_MS = 10_000;
 
 const SIGKILL = 9;
@@ -98,7 +98,7 @@ export class Listener {
       records: isUnavailable(kernel) ? kernel.unavailable : reasonFor(kernel.exitRecords),
       stays: this.lingerMs === Infinity,
     };
-    // After the sockets have been opened: of a thread that ends in between an event comes, which takes it off the list.
+    // After the sockets have been opened: if a thread ends in between, its exit event takes it off the list.
     this.table = newProcessTable(this.opened === null ? new Map() : threadsOfAll(), (pid) => this.oomKills.ended(pid));
     this.router = newRouter<Follower>((follower, reply) => follower.unsent.push(encodeReply(reply)));
     this.server = createServer((socket) => {
@@ -110,7 +110,7 @@ export class Listener {
   serve(giveUpLock: () => void): Promise<void> {
     const { directory, socket: path } = listenerPaths(this.settings);
     this.giveUpLock = giveUpLock;
-    // Closing a server takes the name away that it was opened by: that must not be another listener's.
+    // Closing a server removes the path that it was opened with: that must not be another listener's socket.
     const own = join(directory, String(process.pid));
     rmSync(own, { force: true });
     this.server.listen(own, () => {
@@ -183,7 +183,7 @@ export class Listener {
     this.flush(follower);
   }
 
-  /** Short work must not pay for a round of all sources, nor for their code. */
+  /** Made when needed: short jobs must not pay for a round of all sources, nor for loading their code. */
   private readings(): NodeReadings {
     const { NodeReadings: Readings } = require('./node-readings') as typeof NodeReadingsModule;
     this.node ??= new Readings(this.settings, this.settingsPath, () => this.publish());
@@ -223,7 +223,7 @@ export class Listener {
     this.table.records(records);
     if (events.some((event) => event.kind === 'exit' && event.signal === SIGKILL)) this.oomKills.read();
     this.router.events(this.table.events(events.sort((a, b) => a.at - b.at)));
-    // After the events: these, too, are remembered for nobody who comes later, since what was lost is among them.
+    // After the events, so that the history drops these, too: the lost ones were among them.
     if (lostEvents) this.router.lost('events', monotonicUs());
     if (lostRecords) this.router.lost('records', monotonicUs());
     for (const follower of this.followers) this.flush(follower);
@@ -276,11 +276,11 @@ export class Listener {
     const idle = this.followers.size === 0 && (this.retired || nowMs > this.stayUntilMs);
     if (idle || this.cpuLimit === Infinity) return idle;
     const { user, system } = process.cpuUsage();
-    // Under a job's limit: samplers go on with a successor.
+    // Under a job's CPU limit: samplers go on with a successor.
     return (user + system) / 1e6 > this.cpuLimit * SPEND_OF_CPU_LIMIT;
   }
 
-  /** Makes way for the next listener, and serves those that it has to the end. */
+  /** Makes way for the next listener, and serves its present samplers to their end. */
   private retire(): void {
     if (this.retired) return;
     this.retired = true;

@@ -254,7 +254,7 @@ function pruneNode(store: NodeStore, settings: Settings, forMs: number): void {
   store.prune(Date.now() - settings.keep_samples_days * DAY_MS, settings.keep_samples_mib * MIB, forMs);
 }
 
-/** Under a limit on file size: one small file for this job alone, which the next sampler without such a limit takes in. */
+/** Under a limit on file size: one small file for this job, which the next sampler without such a limit takes in. */
 function privateStorage(conditions: StorageConditions, directory: string): Storage {
   const { fileSizeLimit, settings, deliver, destination = () => settings } = conditions;
   let onDisk = false;
