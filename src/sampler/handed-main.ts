@@ -8,8 +8,8 @@ import { NodeStore } from './node-store/node-store';
 import { parseSettings, type Settings } from '../record/settings';
 
 /**
- * `node handed-main.js`, settings as TOML on standard input: one pass over what users have handed in, in a process of its
- * own, so that nobody's files hold up the sampling of anybody's jobs. Prints a HandedPass as JSON.
+ * `node handed-main.js`, settings as TOML on standard input: one pass over the records that users handed in. It is a
+ * process of its own, so that these files can't hold up the sampling of jobs. Prints a HandedPass as JSON.
  */
 function pass(settings: Settings): HandedPass {
   const lock = lockFile(handedLock(settings));

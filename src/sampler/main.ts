@@ -28,7 +28,7 @@ import { onTermination, runMain } from './run-main';
  *
  * It ends when the epilog has said so, or when the shepherd has gone. A process that takes over from another one
  * (CPU limit) gets `--resume` as last argument, the predecessor's state on standard input and its lock as descriptor 3;
- * one that takes a job over from the node's service (service/main.ts) finds the state that it left.
+ * one that takes a job over from the node's service (service/main.ts) finds the state that the service left.
  */
 
 const SAVE_EVERY_MS = 5000;
@@ -60,7 +60,7 @@ function earlierRecord(stateDirectory: string, name: string): JobRecord | null {
   }
 }
 
-/** A fresh process goes on: CPU limits count for each process alone. Rejects where it has not got all of our state. */
+/** Starts a process that takes over: a CPU limit holds for each process alone. Rejects if it does not get our state. */
 async function handOver(follower: JobFollower, directory: RunDirectory | null): Promise<void> {
   const child = spawn(
     process.execPath,
@@ -73,11 +73,11 @@ async function handOver(follower: JobFollower, directory: RunDirectory | null): 
   );
   await once(child, 'spawn');
   const signal = AbortSignal.timeout(HAND_OVER_WITHIN_MS);
-  // It may be more than a socket holds: it is written as the successor reads it.
+  // The state may be more than a socket holds: it is written as the successor reads it.
   if (child.stdin !== null) await pipeline([JSON.stringify(follower.save())], child.stdin, { signal });
 }
 
-/** Who looks whether a run is attended holds its lock for a moment. */
+/** Takes the lock, with retries: a process that checks whether the run is attended holds it for a moment. */
 async function lockSoon(directory: RunDirectory): Promise<boolean> {
   for (let tries = 0; tries < LOCK_TRIES; tries++) {
     if (directory.lock()) return true;
@@ -92,7 +92,7 @@ runMain(`sampler ${basename(process.argv[3] ?? '')}`, async () => {
   const run = parseRunDescription([...rest, 'end=1'].join('\n'));
   if (run === null) throw new Error('started with an unusable job description');
   const directory = path === '-' ? null : new RunDirectory(path);
-  // The record says so, and waits until a configuration says where it goes.
+  // With defaults, the record says so, and waits until a configuration says where it goes.
   const { settings, problem } = usableSettings(settingsPath, settingsOfWords(rest));
   if (problem !== null) warn(problem);
   shareLogLimit(settings.run_dir);
@@ -118,7 +118,7 @@ runMain(`sampler ${basename(process.argv[3] ?? '')}`, async () => {
   };
   const follower = takeUpRun(run, directory, surroundings, {
     handed,
-    // A job that begins has none: opening node.db can wait.
+    // A job that begins has no earlier record: opening node.db can wait.
     record: (left) => (left ? earlierRecord(settings.state_dir, runDirectoryName(run)) : null),
   });
   onTermination(() => follower.saveProgress());

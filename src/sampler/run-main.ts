@@ -2,9 +2,9 @@ import { reasonOf } from '../base/user-error';
 import { warn } from '../base/log';
 
 /**
- * How every process of the sampler begins and ends: with files for root alone, in no directory that could be unmounted,
- * with a file size limit as an error of the write and no signal; when `main` is through it exits, with 1 and a line in
- * the log where that failed.
+ * Begins and ends every process of the sampler: new files are for their owner alone, the working directory is one that
+ * is never unmounted, and a write past the file size limit is an error, not a signal. When `main` is done, the process
+ * exits; if `main` failed, with status 1 and a line in the log.
  */
 export function runMain(name: string, main: () => Promise<void>): void {
   process.umask(0o077);
@@ -19,7 +19,7 @@ export function runMain(name: string, main: () => Promise<void>): void {
   );
 }
 
-/** The machine goes down, or an admin ends us: what is known is kept for the sampler that goes on. */
+/** When the machine goes down, or an admin ends us: calls `keep`, to save what the next sampler needs, and exits. */
 export function onTermination(keep: () => void): void {
   for (const signal of ['SIGTERM', 'SIGINT'] as const)
     process.on(signal, () => {

@@ -14,7 +14,7 @@ interface SourceChoice {
 const LEAST_INTERVAL_S = 0.05;
 const MOST_INTERVAL_S = 86_400;
 
-/** The site's table for a source over its defaults; values of another type than the default's are left out. */
+/** A source's defaults, overridden by the site's table; values of another type than the default's are left out. */
 export function chooseSource(source: Described, settings: Settings): SourceChoice {
   const { enabled, interval, ...given } = settings.sources[source.name] ?? {};
   const options = { ...source.options };
@@ -29,8 +29,8 @@ export function chooseSource(source: Described, settings: Settings): SourceChoic
 }
 
 /**
- * How long the helper process may take for an answer of a source, in ms: `helper_deadline`, unless the source has time
- * limits of its own that must have passed before.
+ * How long the helper process may take for an answer of a source, in ms: `helper_deadline`, or longer if the source has
+ * time limits of its own, which must pass first.
  */
 export function helperDeadlines(sources: readonly Source[], settings: Settings): (source: string) => number {
   const own = new Map(

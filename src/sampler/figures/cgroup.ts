@@ -21,11 +21,11 @@ import { thisMachine } from '../peaks/slack';
 import type { FigurePart, JobMetrics, PartContext } from './part';
 
 export interface CgroupFigures extends FigurePart {
-  /** The footprint's bracket by the group's own count; null: no group. `ended`: no process of the job is left. */
+  /** Bounds of the footprint by the group's own count; null: no group. `ended`: no process of the job is left. */
   readonly footprint: (ended: boolean) => FootprintEnds | null;
 }
 
-/** Figures of the job's own control group, in which `rootPid` is; null: it has none. */
+/** Figures of `found`, the job's own control group; null: the source is switched off. */
 export function cgroupFigures({ run, settings, series }: PartContext, found: JobCgroup): CgroupFigures | null {
   const { enabled, intervalMs } = chooseSource(cgroupFacts, settings);
   if (!enabled) return null;
@@ -64,7 +64,7 @@ export function cgroupFigures({ run, settings, series }: PartContext, found: Job
     },
     metrics: () => {
       if (last === null) return {};
-      // That nothing was killed until the last reading does not say that nothing was.
+      // If nothing had been killed at the last reading, something may have been later.
       const { oomKills, oomEvents } = last;
       const known = missed
         ? { ...last, oomKills: oomKills === 0 ? null : oomKills, oomEvents: oomEvents === 0 ? null : oomEvents }
@@ -103,8 +103,8 @@ export interface GroupAtEnd {
 export const NO_GROUP: GroupAtEnd = { footprint: null, metrics: {}, notes: [] };
 
 /**
- * What the group that our prolog made for a job says of it once it has ended, whether or not a sampler has lived that long:
- * the kernel counted all the time.
+ * Figures from the group that our prolog made for a job, read after the job's end, whether or not a sampler lived that
+ * long: the kernel counted all the time.
  */
 export function groupAtEnd(run: RunDescription, settings: Settings): GroupAtEnd {
   const found = run.hooks === 'root' ? ownGroup(runDirectoryName(run)) : null;

@@ -9,18 +9,18 @@
  * 4. What no job used (the system, other users, an interval with no CPU time at all) is charged to no job.
  * 5. The raw figure of the node, packages and DRAM, is kept beside, so that it can be divided otherwise.
  *
- * It is an approximation: cycles do not cost the same energy (vector units, turbo), and cores differ. Until an idle interval has
- * been seen and nothing is configured, idle power counts as 0, so a job is charged too much rather than too little;
- * `idleKnownSeconds` is for how long it was known.
+ * It is an approximation: cycles do not cost the same energy (vector units, turbo), and cores differ. If nothing is
+ * configured, idle power counts as 0 until an idle interval has been seen, so that a job is charged too much rather
+ * than too little; `idleKnownSeconds` tells for how long idle power was known.
  */
 import { metricsOf, type Metric } from '../../sources/source';
 
-/** What a node used in an interval. Joules, CPU seconds, bytes; null: no counter, or one that began anew in between. */
+/** What a node used in an interval. Joules, CPU seconds, bytes; null: no counter, or one that restarted in between. */
 export interface NodeUse {
   readonly seconds: number;
   readonly packageJoules: number | null;
   readonly dramJoules: number | null;
-  /** CPU time of everything on the node, and what there is of it (seconds x CPUs). */
+  /** CPU time used by everything on the node, and CPU time that there was (seconds x CPUs). */
   readonly busyCpuSeconds: number | null;
   readonly cpuSeconds: number | null;
   /** Memory in use (total less available). */
@@ -44,11 +44,11 @@ interface EnergyAccount {
   /** Charged to the job. */
   readonly packageJoules: number;
   readonly dramJoules: number;
-  /** Of the node while the job ran: its idle part, and all of it. */
+  /** Energy of the node while the job ran: its idle part, and all of it. */
   readonly idleJoules: number;
   readonly nodeJoules: number;
   readonly seconds: number;
-  /** Of those, with counters and CPU times that say something: below `seconds` the sums are lower ends. */
+  /** The part of `seconds` with usable counters and CPU times: if it is not all, the sums are lower bounds. */
   readonly coveredSeconds: number;
   readonly idleKnownSeconds: number;
 }
@@ -57,10 +57,10 @@ interface EnergyAccount {
 const IDLE_SHARE = 0.05;
 /** RAPL advances in steps of 1 ms and CPU times in ticks of 10 ms: shorter intervals make false minima. */
 const LEAST_IDLE_SECONDS = 1;
-/** In longer ones, while no job ran, a counter may have begun anew more than once. */
+/** In longer intervals, while no job ran, a counter may have wrapped around more than once. */
 const MOST_IDLE_SECONDS = 60;
 
-/** Idle power before anything was seen; `watts` above 0 is the site's word and stays. */
+/** Idle power before anything was seen; `watts` above 0 is the site's setting and stays. */
 export function newIdlePower(watts: number): IdlePower {
   return watts > 0 && watts < Infinity ? { watts, configured: true } : { watts: null, configured: false };
 }
@@ -68,7 +68,7 @@ export function newIdlePower(watts: number): IdlePower {
 const known = (value: number | null): number | null =>
   value !== null && value >= 0 && value < Infinity ? value : null;
 
-/** Idle power after an interval was seen, too. */
+/** Idle power after one more interval. */
 export function learnIdlePower(idle: IdlePower, node: NodeUse): IdlePower {
   const joules = known(node.packageJoules);
   const busy = known(node.busyCpuSeconds);
@@ -80,7 +80,7 @@ export function learnIdlePower(idle: IdlePower, node: NodeUse): IdlePower {
   return watts > 0 && watts < (idle.watts ?? Infinity) ? { watts, configured: false } : idle;
 }
 
-/** What `part` is of `whole`, at most all of it: readings are not simultaneous. */
+/** `part` as a share of `whole`, at most 1, since readings are not simultaneous. */
 function share(part: number | null, whole: number | null): number {
   const own = known(part) ?? 0;
   const all = known(whole);
@@ -106,7 +106,7 @@ interface EnergyInterval {
   readonly idle: IdlePower;
 }
 
-/** The account after one more interval. An interval without length or with one that is no number changes nothing. */
+/** The account after one more interval. An interval whose length is 0 or not a number changes nothing. */
 export function charge(account: EnergyAccount, { node, job, idle }: EnergyInterval): EnergyAccount {
   const seconds = known(node.seconds) ?? 0;
   if (seconds === 0) return account;

@@ -1,7 +1,7 @@
 import type { Reading } from '../../sources/source';
 
 interface NodeEnergy {
-  /** All packages of the node; null: a counter is missing or began anew, so that a sum would be too small. */
+  /** All packages of the node; null: a counter is missing or restarted, so that a sum would be too small. */
   readonly packageJoules: number | null;
   readonly dramJoules: number | null;
 }
@@ -12,7 +12,7 @@ const DRAM = /^package-\d+(?:-die-\d+)?\/dram$/;
 
 type Counters = ReadonlyMap<string, number>;
 
-/** Sum of what the counters gained that match; null unless every one of them is in both and none went back. */
+/** What the counters that match `domain` gained in all; null: there are none, or one is missing or went back. */
 function gained(before: Counters, after: Counters, domain: RegExp): number | null {
   const names = new Set([...before.keys(), ...after.keys()].filter((name) => domain.test(name)));
   let sum: number | null = null;

@@ -9,9 +9,9 @@ export function energyFigures(): FigurePart {
   let before: { readonly charges: NodeCharges; readonly cpuSeconds: number } | null = null;
   let cpuSeconds = 0;
   let rssBytes = 0;
-  /** CPU time for which no time of the node was left: looks and the node's readings do not fall together. */
+  /** CPU time of the job beyond the node's: job and node are not read at the same moments. It is charged next time. */
   let owedSeconds = 0;
-  /** The job was looked at since it was charged last, or is looked at no more. */
+  /** The job has been read since it was last charged, or will not be read again. */
   let isLookedAt = false;
   return {
     look: (look) => {
@@ -23,7 +23,7 @@ export function energyFigures(): FigurePart {
       isLookedAt = true;
     },
     node: ({ charges }) => {
-      // Until the next look its CPU time stands still, while the node's goes on.
+      // Until the job's next reading its CPU time stands still, while the node's goes on.
       if (charges === null || (before !== null && !isLookedAt)) return;
       isLookedAt = false;
       if (before !== null) {

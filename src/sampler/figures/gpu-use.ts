@@ -34,7 +34,7 @@ const METRICS = {
 /** What a record says of a job's GPUs. */
 export const GPU_JOB_METRICS: readonly Metric[] = Object.values(METRICS);
 
-/** By the name of a mean the metric that it is a mean over. */
+/** By the name of a mean, the metric that weights it. */
 export const GPU_MEANS: Readonly<Record<string, string>> = { [METRICS.mean.name]: METRICS.heldTime.name };
 
 /** One GPU over the life of a job. */
@@ -54,17 +54,17 @@ interface Use {
   readonly sampledPeakBytes: number | null;
   readonly keptPeakBytes: number | null;
   readonly energyJoules: number | null;
-  /** Of the last reading; null: none. */
+  /** Counter at the last reading; null: none. */
   readonly energyCounter: number | null;
   readonly nowPercent: number | null;
   readonly nowBytes: number | null;
 }
 
-/** What has been seen of a job's GPUs so far; a value. */
+/** What has been seen of a job's GPUs so far; never changed in place. */
 export interface GpuUse {
   readonly lastMs: number;
   readonly uses: ReadonlyMap<string, Use>;
-  /** Engine time by process and engine, at the last look. */
+  /** Engine time by process and engine, at the last observation. */
   readonly busy: ReadonlyMap<string, number>;
 }
 
@@ -88,7 +88,7 @@ interface OnGpu {
   readonly bytes: number | null;
 }
 
-/** What one moment says of one GPU. */
+/** What is known of one GPU at one moment. */
 interface Moment {
   readonly values: Map<string, number>;
   /** Processes on it, of every job. */
@@ -100,7 +100,7 @@ const BUSY = 'drmprocess_busy_seconds';
 const isSound = ({ value }: Reading): boolean => Number.isFinite(value) && value >= 0;
 const busyKey = ({ instance, pid }: Reading): string => `${pid ?? ''} ${instance}`;
 
-/** Percent of the busiest engine, by the time that a process used since the last look. */
+/** Percent of the time since the last observation in which a process used an engine. */
 function busyPercent(reading: Reading, before: ReadonlyMap<string, number>, seconds: number): number {
   const from = before.get(busyKey(reading)) ?? 0;
   const used = reading.value - (from > reading.value ? 0 : from);
@@ -157,10 +157,10 @@ function partsOf(moment: Moment, pids: ReadonlySet<number>): Parts {
   };
 }
 
-/** Less is allocated on a MIG instance than the smallest CUDA context takes: nothing computes there. */
+/** A MIG instance with less memory in use is idle: the smallest CUDA context takes more. */
 const RESTING_BYTES = 100 * MIB;
 
-/** Percent of a whole GPU; the driver gives none for a MIG instance, but an empty one rests. */
+/** Utilisation of a whole GPU in percent; the driver gives none for a MIG instance, but an empty one is idle. */
 function wholePercent({ values }: Moment, gpu: Gpu, { own, others }: Parts): number | null {
   const percent = values.get('utilization_percent');
   if (percent !== undefined) return Math.min(100, percent);
@@ -168,7 +168,7 @@ function wholePercent({ values }: Moment, gpu: Gpu, { own, others }: Parts): num
   return gpu.parent !== null && empty ? 0 : null;
 }
 
-/** Percent that is the job's: the GPU's where no other job is on it, else the sum of its processes'; null: not known. */
+/** The job's utilisation in percent: the GPU's if no other job is on it, else its processes' sum; null: not known. */
 function ownPercent(whole: number | null, { own, others }: Parts): number | null {
   const percents = known(own.map(({ percent }) => percent));
   const summed = percents.length === 0 ? null : Math.min(100, sum(percents));
@@ -218,7 +218,7 @@ function energySince(before: Use, moment: Moment, seconds: number): number | nul
   return power === null ? null : power * seconds;
 }
 
-/** Adds `seconds` of holding, in which the GPU was as at their end. */
+/** Adds `seconds` in which the GPU was held; all of them are taken to be like the moment at their end. */
 function observeOne(
   before: Use,
   held: HeldGpu,
@@ -256,12 +256,12 @@ function observeOne(
   };
 }
 
-/** What is known after one more look. */
+/** What is known after one more observation. */
 export function observeGpus(use: GpuUse, { atMs, readings, held, gpus, pids }: GpuObservation): GpuUse {
   const seconds = Math.max(0, atMs - use.lastMs) / 1000;
   const moments = momentsOf(readings, use.busy, seconds);
   const uses = new Map(use.uses);
-  // What is not held any longer starts anew when it is held again: that energy was another job's.
+  // A GPU that is not held now starts anew if it is held again: the energy in between is another job's.
   for (const [id, before] of uses) uses.set(id, { ...before, ...UNSEEN });
   for (const one of held.held) {
     const { id } = one.gpu;
@@ -301,7 +301,7 @@ export function gpuMetrics({ uses }: GpuUse): Readonly<Record<string, number>> {
   );
 }
 
-/** What its GPUs do now, for the chart: percent of one GPU, and bytes, over all of them. */
+/** What the job's GPUs do now, for the chart: sums over all of them, in percent of one GPU and in bytes. */
 export function chartedGpus({ uses }: GpuUse): Readonly<Record<string, number>> {
   const all = [...uses.values()];
   return {
@@ -321,7 +321,7 @@ function duration(seconds: number): string {
   return `${Math.floor(hours / 24)} d ${hours % 24} h`;
 }
 
-/** A GPU that wasn't used for less than this needs no note. */
+/** A GPU that was held for less than this needs no note. */
 const WORTH_A_NOTE_S = 60;
 
 function noteOf(use: Use): string | null {

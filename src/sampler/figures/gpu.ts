@@ -10,7 +10,7 @@ import { trustedSpoolFile } from '../job/job-description';
 import { pidsOf, type FigurePart, type PartContext } from './part';
 
 const WITHIN_MS = 20_000;
-/** By then the GPUs have been read again since a process ended; its number is hardly another's yet. */
+/** How long ended processes are remembered: long enough for a reading of the GPUs, too short for a re-used pid. */
 const FORGET_MS = 60_000;
 
 /** What the job held and used of the node's GPUs. */
@@ -23,7 +23,7 @@ export function gpuFigures({ run }: PartContext, sys = THIS_MACHINE.sys): Figure
   let living: readonly number[] = [];
   let ofDrm: readonly Reading[] = [];
   let askDrm: (() => void) | null = null;
-  /** As they were read last; whether that was this time. */
+  /** The GPUs as last read; whether the last reading had any. */
   let gpus: readonly Gpu[] = [];
   let areRead = true;
 
@@ -52,7 +52,7 @@ export function gpuFigures({ run }: PartContext, sys = THIS_MACHINE.sys): Figure
       const atMs = monotonicMs();
       const wereRead = areRead;
       areRead = gpu.length > 0;
-      // Of the time in which they could not be read the next reading says nothing.
+      // The next reading says nothing about the time in which they could not be read.
       if (gpus.length > 0 && !(wereRead && areRead)) observe([], atMs);
       if (!areRead) return;
       gpus = gpusOf(gpu, sys);

@@ -33,5 +33,5 @@ export const JOB_FACTS: readonly SourceFacts[] = [
 /** Whatever a record or a series can name: the metrics of every source, and those of whole jobs. */
 export const ALL_FACTS: readonly SourceFacts[] = [...ALL_SOURCE_FACTS, ...JOB_FACTS];
 
-/** Means and ratios: by the name of each the counter by which two of them are weighed. */
+/** By the name of a mean or ratio, the metric that weights it when two accounts are joined. */
 export const WEIGHED_BY: Readonly<Record<string, string>> = { ...PERF_RATIOS, ...GPU_MEANS };

@@ -25,7 +25,7 @@ export interface JobFigures {
   inGroup(found: JobCgroup): void;
   look(atMs: number, readings: TickReadings, cpuTicks: number, link: ListenerLink | null): void;
   node(reply: NodeReply): void;
-  /** Asks the node for its figures once more, waiting at most so long, and reads everything for the last time. */
+  /** Asks the node for its figures once more, waiting at most this long, and reads everything for the last time. */
   finish(link: ListenerLink | null, withinMs: number): Promise<void>;
   metrics(): JobMetrics;
   /** What the record charts beside memory and CPU time, as it is now. */
@@ -45,15 +45,15 @@ interface Left {
 
 /** What a predecessor that had to stop in the middle of the job has left. */
 interface Predecessor {
-  /** Its state: `metrics` goes on from there. */
+  /** Its state: our metrics are added to these. */
   readonly resumed: Left | null;
-  /** Its record, where it left nothing else; who has that adds it to ours (two-accounts.ts). */
+  /** Its record, if it left nothing else; the caller joins that with ours (two-accounts.ts). */
   readonly earlier: Left | null;
 }
 
 const NOTHING_LEFT: Predecessor = { resumed: null, earlier: null };
 
-/** The figures of one job from now on, added to those that `resumed` has. */
+/** The figures of one job from now on, added to those that `left.resumed` has. */
 export function jobFigures(run: RunDescription, settings: Settings, left: Predecessor = NOTHING_LEFT): JobFigures {
   const series = newSeriesBuffer(processes.metrics);
   const { metrics: before } = left.resumed ?? left.earlier ?? { metrics: {} };
@@ -80,7 +80,7 @@ export function jobFigures(run: RunDescription, settings: Settings, left: Predec
     for (const part of parts) part.node?.(reply);
   }
 
-  // Its counters must be there before the job is.
+  // Perf counters must be open before the job starts.
   if (settings.sources.perf?.enabled === true)
     add('perf', () => (require('./perf') as typeof Perf).perfFigures(context));
 
@@ -101,7 +101,7 @@ export function jobFigures(run: RunDescription, settings: Settings, left: Predec
         ]);
       for (const part of parts) part.look?.(latest);
       if (!asked && link !== null) {
-        // Charges are differences: this is what the first one is counted from.
+        // Charges are differences: the first one counts from this reading.
         asked = true;
         void link.node(FIRST_WITHIN_MS).then((reply) => {
           if (reply !== null) node(reply);

@@ -11,9 +11,9 @@ export function networkFigures({ settings, series, begunMs, before }: PartContex
   series.know(jobNetwork.metrics);
   const resumes = jobNetwork.metrics.some(({ name }) => Object.hasOwn(before, name));
   let dueMs = resumes ? begunMs : begunMs + intervalMs;
-  /** The largest of each counter: a namespace takes its counters with it. */
+  /** The largest value of each counter: a namespace takes its counters with it. */
   const largest = new Map<string, number>();
-  /** The counters of namespaces that were there before us, at our first reading; null: there is none yet. */
+  /** Counters at our first reading, if a predecessor counted before us (else empty); null: no reading yet. */
   let first: ReadonlyMap<string, number> | null = resumes ? null : new Map();
 
   return {

@@ -12,13 +12,13 @@ export interface PartContext {
   readonly run: RunDescription;
   readonly settings: Settings;
   readonly series: SeriesBuffer;
-  /** When the job began to be looked at, on the clock of `Look.nowMs`. */
+  /** When we began to read the job, on the clock of `Look.nowMs`. */
   readonly begunMs: number;
   /** Metrics that a predecessor left, to which the part's own are added; empty: there was none. */
   readonly before: JobMetrics;
 }
 
-/** One look at the job. */
+/** One reading of the job. */
 export interface Look {
   /** ms since the epoch. */
   readonly atMs: number;
@@ -33,7 +33,7 @@ export interface Look {
 
 /** One kind of figures of a job beyond its processes' memory and CPU time: each adds its own metrics to the record. */
 export interface FigurePart {
-  /** The job's first process is there. */
+  /** The job's first process has started. */
   readonly started?: (rootPid: number) => void;
   readonly look?: (look: Look) => void;
   /** The node's figures, as the listener sends them. */
@@ -41,9 +41,9 @@ export interface FigurePart {
   /** The last reading; the epilog waits meanwhile. */
   readonly finish?: () => void;
   readonly metrics: () => JobMetrics;
-  /** What the record charts of it, as it is now. */
+  /** What the record charts of these figures, as they are now. */
   readonly charted?: () => JobMetrics;
-  /** The kernel itself counts from the job's beginning: nothing is to be added for what a predecessor saw. */
+  /** The kernel itself counts from the job's beginning: what a predecessor saw is not to be added. */
   readonly absolute?: boolean;
   readonly notes: () => readonly string[];
   readonly close?: () => void;

@@ -5,8 +5,8 @@ import { chooseSource } from '../source-settings';
 import type { FigurePart, PartContext } from './part';
 
 /**
- * Perf counters of the job: on the shepherd, inherited by all that it starts from now on. Counted until the last look;
- * the epilog is a child of the shepherd, too, so that its first moments may be among them.
+ * Perf counters of the job: on the shepherd, inherited by all processes that it starts from now on. The last reading
+ * ends the count; the epilog is a child of the shepherd, too, so its first moments may be included.
  */
 export function perfFigures({ run, settings, series }: PartContext): FigurePart | null {
   const { enabled, intervalMs, options } = chooseSource(perfFacts, settings);

@@ -5,7 +5,7 @@ interface PssSums {
   readonly readings: number;
   /** The largest sums over the job's processes, in bytes. */
   readonly peaks: Readonly<Partial<Record<PssQuantity, number>>>;
-  /** Processes left out of one reading, at most. */
+  /** Most processes that one reading left out. */
   readonly mostSkipped: number;
   /** Readings that left processes out: their sums are too low. */
   readonly incomplete: number;
@@ -49,7 +49,7 @@ export const PSS_FACTS: readonly Metric[] = [
 
 const isSummed = (metric: string): metric is PssQuantity => Object.hasOwn(SUMMED, metric);
 
-/** One reading more. A reading without any process says nothing. */
+/** Adds one reading. A reading without any process changes nothing. */
 export function addPss(sums: PssSums, readings: readonly Reading[]): PssSums {
   const now = new Map<PssQuantity, number>();
   let skipped = 0;
@@ -83,7 +83,7 @@ export function pssMetrics(sums: PssSums): Readonly<Record<string, number>> {
   };
 }
 
-/** Of one core: 1 GiB in small pages costs 14 ms, so that 10 GiB keep an interval of 30 s, and 1 TiB has one of 48 min. */
+/** Share of one core: 1 GiB in small pages costs 14 ms, so 10 GiB allow an interval of 30 s, 1 TiB one of 48 min. */
 const SHARE_OF_CORE = 0.005;
 
 /** When to read next, in ms from now: after `intervalMs`, or later where the last reading was expensive. */

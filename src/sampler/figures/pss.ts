@@ -7,7 +7,7 @@ import { pidsOf, type FigurePart, type PartContext } from './part';
 
 const WITHIN_MS = 120_000;
 
-/** Shared pages divided among those that map them: read now and then, by the node's helper process. */
+/** PSS, where shared pages are divided among the processes that map them: read now and then by the node's helper. */
 export function pssFigures({ settings, series, begunMs }: PartContext): FigurePart | null {
   const { enabled, intervalMs } = chooseSource(pss, settings);
   if (!enabled) return null;

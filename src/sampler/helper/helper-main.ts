@@ -7,8 +7,8 @@ import { serveStandardStreams } from './standard-streams';
  *
  *   node helper-main.js SETTINGS
  *
- * and asked in JSON lines on standard input (protocol.ts). It does one thing after another and hangs where they hang:
- * the sampler has the clock, and replaces it.
+ * and asked in JSON lines on standard input (protocol.ts). It handles one request after another and hangs if a source
+ * hangs: the sampler watches the time, and replaces it.
  */
 serveStandardStreams(process.argv[2] ?? '', {
   nodeSources: NODE_SOURCES,

@@ -5,7 +5,7 @@ import { reasonOf } from '../../base/user-error';
 import { PROGRAM_ENVIRONMENT } from '../../base/programs';
 import { LONGEST_LINE, parseMessage, requestLine, type Request } from './protocol';
 
-/** The process is of no further use after a failure: it has been killed, or has ended by itself. */
+/** The helper process failed and is of no further use: it has been killed, or has ended by itself. */
 export interface Failed {
   readonly failed: 'late' | 'ended';
   /** One line, to follow "the helper process". */
@@ -25,7 +25,7 @@ interface HelperProcessOptions {
 
 /** Node needs 0.1 s to start, on a busy or emulated machine many times that; a source's deadline begins afterwards. */
 const START_MS = 30_000;
-/** All the processes of one request may take this many times the deadline, so that others have their turn. */
+/** All processes of one request may take this many deadlines in all, so that other requests have their turn. */
 const WHOLE_REQUEST = 12;
 const COMPLAINT_KEPT = 2000;
 
@@ -44,7 +44,7 @@ interface Pending {
   at: number | null;
 }
 
-/** A process that reads for us what may block: started at once, killed where it does not answer. */
+/** A process that reads for us what may block: started at once, killed if it does not answer in time. */
 export class HelperProcess {
   /** Resolves once it has ended. */
   readonly ended: Promise<void>;
@@ -53,11 +53,11 @@ export class HelperProcess {
   #pending: Pending | null = null;
   #timer: NodeJS.Timeout | null = null;
   #ready = false;
-  /** Why it is of no use any more. */
+  /** Why it is of no use any more; null: it is. */
   #over: string | null = null;
-  /** Pieces of its output that have come. */
+  /** Number of pieces of its output that have come. */
   #heard = 0;
-  /** The line that is not whole yet. */
+  /** Pieces of the line that is not whole yet. */
   #rest: string[] = [];
   #restLength = 0;
   /** The end of what it wrote on standard error. */
@@ -77,7 +77,7 @@ export class HelperProcess {
     return this.#child?.pid ?? null;
   }
 
-  /** One request at a time; the deadline is for its answer, or from one process that is read to the next. Never rejects. */
+  /** One request at a time; the deadline is for the answer, or for each process that is read. Never rejects. */
   ask(request: Request, deadlineMs: number): Promise<Outcome> {
     return new Promise((resolve) => {
       if (this.#over !== null || this.#child === null) {

@@ -8,7 +8,7 @@ import { HelperProcess, type Failed, type Outcome } from './helper-process';
 
 export interface HelperOptions {
   readonly settingsPath: string;
-  /** For one answer of a source, or for one process of those that it is asked about. */
+  /** Deadline for a source's answer, or for each process that it is asked about. */
   readonly deadlineMs: (source: string) => number;
   /** A helper that nobody has asked for so long ends, and gives its memory back. */
   readonly idleMs?: number;
@@ -21,20 +21,20 @@ export interface HelperOptions {
 }
 
 interface HelperState {
-  /** Of the process that lives now. */
+  /** Pid of the present helper process; null: none. */
   readonly pid: number | null;
   readonly started: number;
-  /** Killed, and not dead yet: they hang in the kernel. */
+  /** Processes that were given up and have not ended yet; those that stay hang in the kernel. */
   readonly abandoned: number;
 }
 
 const IDLE_MS = 60_000;
 /** Each process that hangs in the kernel holds some 10 to 20 MiB of its own, and nothing gets rid of it. */
 const MOST_ABANDONED = 4;
-/** A request waits for those before it; the caller asks each source anew only after its answer. */
+/** Most requests that wait for one another; a caller asks a source again only after its answer. */
 const MOST_WAITING = 64;
 const CLOSE_MS = 1000;
-/** Failures of processes that nobody asks about any more. */
+/** Older failures are forgotten: nobody asks about those processes any more. */
 const REMEMBER_MS = 3_600_000;
 
 /** A source that keeps failing to answer: how often in a row, and until when it is not asked again. */
@@ -56,11 +56,11 @@ export function putOff(before: PutOff | undefined, nowMs: number): PutOff {
 
 const isFailed = (outcome: Outcome): outcome is Failed => 'failed' in outcome;
 
-/** A helper process that is there when it is needed, and replaced when it hangs. Nothing is started yet. */
+/** A helper process that is started when it is first needed, and replaced when it hangs. */
 export class Helper {
   readonly #options: HelperOptions;
   readonly #now: () => number;
-  /** By source, and by the first of the processes that it was asked about: one job's cost no other job its figures. */
+  /** By source and the first pid that it was asked about: one job's failures must not cost other jobs their figures. */
   readonly #failures = new Map<string, PutOff>();
   /** Start time, by pid, of processes that the helper hung at. */
   readonly #stuck = new Map<number, number>();
@@ -122,7 +122,7 @@ export class Helper {
     return outcome;
   }
 
-  /** Why nothing is asked now; null: nothing speaks against it. */
+  /** Why the helper can't be asked now; null: it can. */
   #obstacle(asking: string): Unavailable | null {
     const { failures = 0, untilMs = 0 } = this.#failures.get(asking) ?? {};
     const left = untilMs - this.#now();
@@ -149,7 +149,7 @@ export class Helper {
     this.#started++;
     const fresh = new HelperProcess({ script, settingsPath, nodeOptions });
     this.#running = fresh;
-    // One that was ended from outside while it was idle is no source's fault.
+    // If it is ended from outside while it is idle, that is no source's failure.
     void fresh.ended.then(() => {
       if (this.#running === fresh) this.#running = null;
     });
@@ -191,7 +191,7 @@ export class Helper {
     return new ProcessFiles(pid, { left: 0 }, this.#options.procRoot).stat()?.startTicks ?? null;
   }
 
-  /** A pid that names another process now is free again. */
+  /** Whether the helper hung at this process; a pid that now names another process is forgotten. */
   #isStuck(pid: number): boolean {
     const known = this.#stuck.get(pid);
     if (known === undefined) return false;

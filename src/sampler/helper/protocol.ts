@@ -9,13 +9,13 @@ export interface Request {
   readonly pids?: readonly number[];
 }
 
-/** What the helper says, one JSON line each: it is there; it is about to read a process; the answer. */
+/** What the helper says, one JSON line each: it is ready; it is about to read a process; the answer. */
 export type Message =
   | { readonly kind: 'ready' }
   | { readonly kind: 'at'; readonly id: number; readonly pid: number }
   | { readonly kind: 'answer'; readonly id: number; readonly answer: readonly Reading[] | Unavailable };
 
-/** Characters of one line: 10 values each of 15,000 processes. */
+/** Most characters of one line: enough for 10 values of each of 15,000 processes. */
 export const LONGEST_LINE = 16 * MIB;
 
 export const READY_LINE = '{"ready":true}\n';
@@ -54,7 +54,7 @@ function isReading(value: unknown): value is Reading {
   );
 }
 
-/** A line of the sampler; null: none. */
+/** The request in a line from the sampler; null: there is none. */
 export function parseRequest(line: string): Request | null {
   const object = parseObject(line);
   if (object === null || !isId(object.id) || typeof object.source !== 'string') return null;
@@ -63,7 +63,7 @@ export function parseRequest(line: string): Request | null {
   return Array.isArray(pids) && pids.every(isId) ? { id, source, pids } : null;
 }
 
-/** A line of the helper; null: none. */
+/** The message in a line from the helper; null: there is none. */
 export function parseMessage(line: string): Message | null {
   const object = parseObject(line);
   if (object === null) return null;

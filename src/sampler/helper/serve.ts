@@ -52,7 +52,7 @@ export function serve(served: Served, nextLine: () => string | null, write: (lin
         write(atLine(id, pid));
       });
       const text = answerLine(id, answer);
-      // The sampler would take it for a helper gone mad.
+      // The sampler kills a helper that writes a longer line.
       write(
         text.length <= LONGEST_LINE ? text : answerLine(id, unavailable(`source ${source} has too long an answer`)),
       );

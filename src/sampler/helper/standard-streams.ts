@@ -5,7 +5,7 @@ import { serve, type Served } from './serve';
 const FIRST_BYTES = 64 * 1024;
 const NEWLINE = 0x0a;
 
-/** Lines of a descriptor, each waited for; null at its end. No event loop: a source that hangs could not be left anyway. */
+/** Reads lines from a descriptor, blocking; null at its end. No event loop: a hanging source would block it anyway. */
 export function linesOf(fd: number): () => string | null {
   let buffer = Buffer.allocUnsafe(FIRST_BYTES);
   let from = 0;
@@ -39,17 +39,17 @@ function writeAll(fd: number, text: string): void {
   for (let done = 0; done < bytes.length;) done += writeSync(fd, bytes, done);
 }
 
-/** Serves the sampler over standard input and output, until that is closed: when the sampler has ended, too. */
+/** Serves the sampler over standard input and output, until the input is closed, as it is when the sampler ends. */
 export function serveStandardStreams(settingsPath: string, served: Omit<Served, 'settings'>): void {
   process.umask(0o077);
   process.chdir('/');
   try {
-    // The sampler's own protection is inherited: of the two, the kernel had better take this one.
+    // The sampler's low OOM score is inherited: of the two, the kernel had better kill this one.
     writeFileSync('/proc/self/oom_score_adj', '0');
   } catch {
     // Then it is as well protected as the sampler.
   }
-  // The sampler has logged what is wrong with them.
+  // What is wrong with the settings has been logged by the sampler.
   const { settings } = usableSettings(settingsPath);
   try {
     serve({ ...served, settings }, linesOf(0), (line) => {

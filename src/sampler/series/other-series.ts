@@ -1,6 +1,6 @@
 import { list, map, number, object, type ValueOf } from '../../base/shape';
 
-/** At each step what was seen last or largest in it; -1: nothing was. */
+/** For each step the largest value seen in it; -1: none. */
 type Column = number[];
 type Columns = Record<string, Column>;
 
@@ -10,14 +10,14 @@ export function savedOthers(mostSteps: number) {
   return object({ times: column, amounts: map(column), counters: map(column) });
 }
 
-/** What is charted beside resident memory: amounts by the largest of each step, counters by where they last stood. */
+/** What is charted beside resident memory: for each step an amount's largest value, and a counter's last one. */
 export interface OtherSeries {
   times: Column;
   amounts: Columns;
   counters: Columns;
 }
 
-/** What one moment says. Counters never fall. */
+/** Values at one moment. Counters never fall. */
 export interface OtherValues {
   readonly amounts?: Readonly<Record<string, number>>;
   readonly counters?: Readonly<Record<string, number>>;
@@ -69,7 +69,7 @@ export function filledSteps(column: readonly number[], steps: number): readonly 
   });
 }
 
-/** By how much the counter grew in a second, from where it stood in one step to where it stood in the next. */
+/** A counter's growth per second, from its value in one step to its value in the next step that has one. */
 function rates(stood: readonly number[], times: readonly number[], steps: number): readonly number[] {
   const made: number[] = [];
   let [before, since] = [0, 0];
@@ -85,7 +85,7 @@ function rates(stood: readonly number[], times: readonly number[], steps: number
 
 const rounded = (value: number): number => (value < 100 ? Math.round(value * 100) / 100 : Math.round(value));
 
-/** Each by its name, of a counter its rate; those that never rose above 0 are left out. */
+/** All series by name, counters as rates; those that never rose above 0 are left out. */
 export function finishedOthers(
   { times, amounts, counters }: OtherSeries,
   steps: number,

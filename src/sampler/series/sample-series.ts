@@ -4,7 +4,7 @@ import type { StoredSeries } from './series-table';
 
 /** The table `sample` of node.db, read as series. */
 interface SampleReader {
-  /** Series of a job from `fromMs` to `toMs`: those of these names that the samples hold, all of them for no name. */
+  /** Series of a job from `fromMs` to `toMs`: those of `names` that the samples hold, or all if there are no names. */
   readonly series: (job: number, names: readonly string[], fromMs: number, toMs: number) => readonly StoredSeries[];
 }
 

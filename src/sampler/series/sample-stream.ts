@@ -5,7 +5,7 @@ import { TICKS_PER_SECOND } from '../../sources/proc/clock';
 import type { TickReadings } from '../processes/tick';
 import type { Observation } from '../job/job-sampler';
 
-/** A FIFO of this name in the run directory, made by the process that started the sampler, gets each sample as a line of JSON. */
+/** FIFO in the run directory, made by the process that started the sampler: it gets each sample as a line of JSON. */
 export const STREAM = 'stream';
 
 /** One sample of a job as it goes through the stream. Memory and I/O in bytes, I/O and CPU time since its start. */
@@ -46,8 +46,8 @@ const toLine = (readings: TickReadings, { sums, startMs }: Observation): string 
   } satisfies StreamedSample)}\n`;
 
 /**
- * Writes samples to the FIFO of this run; nowhere, where there is none. Never waits and never throws: what
- * finds no room (64 KiB: minutes) is left out, and a listener that has gone ends it.
+ * Writes samples to the FIFO of this run, if there is one. Never waits and never throws: samples that find no room (64
+ * KiB, enough for minutes) are left out, and when the reader has gone nothing more is written.
  */
 export function openSampleStream(directory: string | null): SampleStream {
   let fd: number | null = null;

@@ -24,7 +24,7 @@ export interface SeriesBuffer {
   readonly know: (metrics: readonly Metric[]) => void;
   /** Adds what a source read at `atMs` (ms since the epoch). What belongs to one process is left out. */
   readonly add: (sourceName: string, atMs: number, readings: readonly Reading[]) => void;
-  /** All since the last call. */
+  /** All readings since the last call. */
   readonly take: () => SeriesBatch;
 }
 
@@ -33,7 +33,7 @@ interface Pending {
   readonly columns: Map<string, SeriesColumn & { readonly values: (number | null)[] }>;
 }
 
-/** A new one for readings of these metrics; others are left out. */
+/** A new buffer for readings of these metrics; others are left out. */
 export function newSeriesBuffer(metrics: readonly Metric[] = []): SeriesBuffer {
   const resolutions = new Map<string, number>();
   const know = (more: readonly Metric[]): void => {

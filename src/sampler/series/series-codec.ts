@@ -160,7 +160,7 @@ function readColumn(reader: Reader, ticks: number): readonly (number | null)[] {
   });
 }
 
-/** Packs readings; times count from `base` (ms since the epoch). `further`: smaller, for what is written once. */
+/** Packs readings; times count from `base` (ms since the epoch). `further`: compresses, for rows that are final. */
 export function packSeries(base: number, sources: readonly NumberedSource[], further = false): Buffer {
   const writer = createWriter();
   writer.unsigned(sources.length);
@@ -223,12 +223,12 @@ export function unpackSeries(base: number, packed: Uint8Array): readonly Numbere
     if (packed[0] !== DEFLATED) return null;
     return readSources(createReader(inflateRawSync(body, { maxOutputLength: MOST_BYTES })), base);
   } catch {
-    // Damaged here, or zlib's own word for it.
+    // Damaged, or zlib's error for that.
     return null;
   }
 }
 
-/** Batches put together: each source once, its times in order; the same time twice counts as two readings. */
+/** Merges batches: each source once, its times in order; the same time twice counts as two readings. */
 export function mergeSeries(batches: readonly (readonly NumberedSource[])[]): readonly NumberedSource[] {
   return [...groupBy(batches.flat(), ({ id }) => id)].map(([id, parts]) => mergeSource(id, parts));
 }

@@ -13,9 +13,9 @@ export interface StoredSeries {
   readonly values: readonly number[];
 }
 
-/** A sampler that is late by this much writes a row of its own. */
+/** An hour's rows are merged this long after its end; a sampler that is later still has its rows merged separately. */
 const LATE_MS = 60_000;
-/** So many rows of a job become one. */
+/** Most rows of a job that are merged into one. */
 const ROWS_TOGETHER = 500;
 const IDS_REMEMBERED = 20_000;
 
@@ -46,7 +46,7 @@ function spanOf(sources: readonly NumberedSource[]): readonly [first: number, la
 
 /** The tables `metric` and `series` of node.db. `job` is a row of `job`; null: the node itself. */
 export class SeriesTable {
-  /** Numbers of metrics, and the day of which their row has been seen. */
+  /** Id of each metric, and the day that its row has as `seen`. */
   private readonly ids = new Map<string, { readonly id: number; readonly day: number }>();
   private readonly touch: Statement<[number, string, string, number], number>;
   private readonly add: Statement<[number, string, string, number], number>;
@@ -55,7 +55,7 @@ export class SeriesTable {
   private readonly metrics: Statement<[], MetricRow>;
 
   constructor(private readonly database: Database) {
-    // Not one upsert: each time it finds the name it would use up a number.
+    // Not one upsert: that would use up an id each time it finds the name.
     this.touch = database
       .prepare<[number, string, string, number], number>(
         'UPDATE metric SET seen = max(seen, ?) WHERE name = ? AND instance = ? AND resolution = ? RETURNING id',
@@ -77,7 +77,7 @@ export class SeriesTable {
   save(job: number | null, batch: SeriesBatch): void {
     const now = batch.reduce((most, { at }) => Math.max(most, at[at.length - 1] ?? 0), 0);
     const sources = batch.map(({ source, at, columns }) => ({
-      // The name of a source is none of a metric: those go on with "_" and what they measure.
+      // A source's name can't be a metric's: metric names go on with "_" and what they measure.
       id: this.numberOf(source, '', 1, now),
       at,
       columns: columns.map(({ metric, instance, resolution, values }) => ({
@@ -88,12 +88,12 @@ export class SeriesTable {
     this.write(job, sources, false);
   }
 
-  /** To be called after a rollback: numbers given since are gone. */
+  /** To be called after a rollback: ids given out since the transaction began are gone. */
   forget(): void {
     this.ids.clear();
   }
 
-  /** Series from `fromMs` to `toMs`: those of these names, all of them for no name. */
+  /** Series from `fromMs` to `toMs`: those of `names`, or all if there are no names. */
   read(job: number | null, names: readonly string[], fromMs: number, toMs: number): readonly StoredSeries[] {
     const wanted = new Map<number, MetricRow>();
     for (const metric of this.metrics.all())
@@ -122,7 +122,7 @@ export class SeriesTable {
       });
   }
 
-  /** Puts together the rows of finished jobs and of the node's hours before `nowMs`, for about `forMs`. */
+  /** Merges the rows of each finished job, and of each of the node's hours before `nowMs`, for about `forMs`. */
   pack(nowMs: number, forMs = Infinity): void {
     const until = monotonicMs() + forMs;
     const jobs = this.database
@@ -169,12 +169,12 @@ export class SeriesTable {
     this.insert.run(job, first, last - first, further ? 0 : 1, packSeries(first, sources, further));
   }
 
-  /** A damaged row is dropped, so that its neighbours can be put together. */
+  /** Merges rows into one. A damaged row is dropped, so that its neighbours can be merged. */
   private packRows(job: number | null, rows: readonly SeriesRow[]): void {
     const remove = this.database.prepare<[number]>('DELETE FROM series WHERE id = ?');
     this.database
       .transaction(() => {
-        // Another process may have put some together since they were read.
+        // Another process may have merged some since they were read.
         const left = rows.filter(({ id }) => remove.run(id).changes > 0);
         this.write(job, mergeSeries(left.flatMap(({ at, packed }) => [unpackSeries(at, packed) ?? []])), true);
       })

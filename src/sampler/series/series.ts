@@ -12,14 +12,14 @@ import {
 } from './other-series';
 
 const MOST_STEPS = 120;
-/** More of them are left out of one sum: thousands of forked workers must not fill the memory. */
+/** If a sum has more open images, all of them are left out: thousands of forked workers must not fill the memory. */
 const MOST_IMAGES = 1000;
 
-/** A forked image that may yet run another program, and what it showed: its parent's pages, until it is known. */
+/** A forked image that may yet execute a program, and the memory that it shows, which may be its parent's pages. */
 export const OPEN_IMAGE = object({ image: text(64), bytes: number(0) });
 export type OpenImage = ValueOf<typeof OPEN_IMAGE>;
 
-/** Of a step the sum that is largest if all of its open images count. */
+/** The sum in a step that is largest if all of its open images count. */
 const OPEN_SUM = object({ certain: number(0), images: list(OPEN_IMAGE, MOST_IMAGES) });
 type OpenSum = ValueOf<typeof OPEN_SUM>;
 
@@ -65,14 +65,14 @@ function halve(series: Series): void {
   series.stepMs *= 2;
 }
 
-/** The step of that moment; steps double in length until it is one of them. */
+/** Index of the step of that moment; steps double in length until there is one. */
 function stepAt(series: Series, atMs: number): number {
   const indexOf = (): number => Math.max(0, Math.floor((atMs - series.startMs) / series.stepMs));
   while (indexOf() >= MOST_STEPS) halve(series);
   return indexOf();
 }
 
-/** Adds one sum (bytes) seen at `atMs`, and the images that are not in it yet; steps double in length when it is full. */
+/** Adds one sum (bytes) seen at `atMs`, and the open images, which are not in it; may double the steps' length. */
 export function addToSeries(series: Series, atMs: number, bytes: number, images: readonly OpenImage[] = []): void {
   const index = stepAt(series, atMs);
   while (series.values.length <= index) series.values.push(-1);
@@ -82,12 +82,12 @@ export function addToSeries(series: Series, atMs: number, bytes: number, images:
   if (series.latest.images.length > 0) series.open[index] = larger(series.open[index], series.latest);
 }
 
-/** Adds what else was seen at `atMs`, by the names that a record has for it. */
+/** Adds other values seen at `atMs`, under the names that a record has for them. */
 export function addOthers(series: Series, atMs: number, values: OtherValues): void {
   addValues(series.others, stepAt(series, atMs), Math.max(0, atMs - series.startMs), values);
 }
 
-/** A sum of which the fate of images is known; null: nothing changes. */
+/** The sum after the fates of its images are applied; null: it does not change. */
 function settledSum(sum: OpenSum | null | undefined, fates: ReadonlyMap<string, boolean>): OpenSum | null {
   if (!sum?.images.some(({ image }) => fates.has(image))) return null;
   const images = sum.images.filter(({ image }) => !fates.has(image));
@@ -95,7 +95,7 @@ function settledSum(sum: OpenSum | null | undefined, fates: ReadonlyMap<string, 
   return { certain: most({ certain: sum.certain, images: own }), images };
 }
 
-/** The fate of images is known: true, they never ran another program, and their memory was their own. */
+/** Applies the fates of images. true: the image never executed a program, so its memory was its own. */
 export function settleSeries(series: Series, fates: ReadonlyMap<string, boolean>): void {
   if (fates.size === 0) return;
   for (const [index, sum] of series.open.entries()) {
@@ -107,7 +107,7 @@ export function settleSeries(series: Series, fates: ReadonlyMap<string, boolean>
   series.latest = settledSum(series.latest, fates) ?? series.latest ?? null;
 }
 
-/** A series that can be settled on its own. */
+/** A copy that can be settled on its own. */
 export function copyOfSeries({ values, open, others, ...rest }: ValueOf<typeof SAVED_SERIES>): Series {
   return { ...rest, values: [...values], open: [...open], others: copyOfOthers(others) };
 }
@@ -117,7 +117,7 @@ export function filled({ values }: Series): readonly number[] {
   return filledSteps(values, values.length);
 }
 
-/** The same of a job that runs: its last step, which may be of hours, holds what was seen last. */
+/** The same for a running job: the last step, which may span hours, holds the last sum instead of the largest. */
 export function filledSoFar(series: Series): readonly number[] {
   const steps = filled(series);
   return series.latest == null ? steps : [...steps.slice(0, -1), series.latest.certain];
