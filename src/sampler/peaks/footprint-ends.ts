@@ -87,7 +87,7 @@ export interface FootprintEnds extends Pick<
   Bracket,
   'lower_bytes' | 'upper_bytes' | 'slack_bytes' | 'proved' | 'exact' | 'open' | 'sources'
 > {
-  /** When the lower end was seen (ms since the epoch). */
+  /** When the lower bound was seen (ms since the epoch). */
   readonly at: number | null;
 }
 

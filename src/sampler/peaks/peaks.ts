@@ -281,7 +281,7 @@ export function openEnd(state: PeakState, reason: OpenReason): void {
   state.reasons.add(reason);
 }
 
-/** An upper end with what it rests on, or the reasons why it is open. */
+/** An upper bound with what it rests on, or the reasons why it is open. */
 export interface UpperEnd {
   readonly bytes: number | null;
   readonly open: readonly OpenReason[];

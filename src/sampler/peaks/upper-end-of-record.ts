@@ -38,7 +38,7 @@ function boundsOf(parts: Circumstances, { maxThreads }: Observation, lineage: Li
   };
 }
 
-/** The upper ends of all quantities, as far as the kernel's events prove them. */
+/** The upper bounds of all quantities, as far as the kernel's events prove them. */
 export function upperEnds(parts: Circumstances, observation: Observation): Readonly<Record<Quantity, UpperEnd>> {
   const { peaks, lineage } = observation;
   if (lineage === null) return eachQuantity((quantity) => openWithoutEvents(peaks, quantity));

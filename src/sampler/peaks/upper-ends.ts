@@ -5,7 +5,7 @@ import { CapSums, SAVED_CAP_SUMS, type UnknownBounds, type UpperResult } from '.
 import { Interval, Life, NOTHING, type Marks } from './interval-caps';
 
 /**
- * Upper ends of a job's peaks, from the kernel's fork, exec and exit events and from readings of high-water marks.
+ * Upper bounds of a job's peaks, from the kernel's fork, exec and exit events and from readings of high-water marks.
  *
  * The proof. Time is cut at the sweeps: b(k) is when sweep k began, before it looked at any process. Take a moment t in
  * (b(k-1), b(k)] and a process P that lived then.
@@ -89,7 +89,7 @@ export const SAVED_UPPER_ENDS = object({
 });
 type SavedUpperEnds = ValueOf<typeof SAVED_UPPER_ENDS>;
 
-/** The upper ends of one job; `saved` continues the work of another sampler process. */
+/** The upper bounds of one job; `saved` continues the work of another sampler process. */
 export class UpperEnds {
   private readonly living = new Map<number, Life>();
   private readonly sums: CapSums;

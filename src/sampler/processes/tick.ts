@@ -30,7 +30,7 @@ export interface TickReadings {
   readonly resolved: readonly (readonly [string, boolean])[];
   /** Pid and image of forked images that have gone, if the kernel's events will say whether they executed anything. */
   readonly departed: readonly (readonly [number, string])[];
-  /** The same readings for the upper ends. */
+  /** The same readings for the upper bounds. */
   readonly sweep: Sweep;
   readonly execs: number;
   readonly fallenMarks: number;
