@@ -24,7 +24,7 @@ import { onTermination, runMain } from './run-main';
 /**
  * The sampler: one detached process per job, started by the prolog as
  *
- *   node main.js SETTINGS RUN-DIRECTORY KEY=VALUE...      those of sampler-words.ts; RUN-DIRECTORY "-": none
+ *   node main.js SETTINGS RUN-DIRECTORY KEY=VALUE...      words: sampler-words.ts; RUN-DIRECTORY "-": none
  *
  * It ends when the epilog has said so, or when the shepherd has gone. A process that takes over from another one
  * (CPU limit) gets `--resume` as last argument, the predecessor's state on standard input and its lock as descriptor 3;

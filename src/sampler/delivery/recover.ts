@@ -36,7 +36,7 @@ const firstOf = <T>(places: Places, read: (directory: RunDirectory) => T | null)
   return null;
 };
 
-/** The record of a run whose sampler never ran, or died: its last saved state and what the epilog copied. */
+/** The record of a run whose sampler never ran, or died: from its last saved record and what the epilog copied. */
 function orphanRecord(
   places: Places,
   run: RunDescription,

@@ -45,7 +45,7 @@ interface Left {
 
 /** What a predecessor that had to stop in the middle of the job has left. */
 interface Predecessor {
-  /** Its state: our metrics are added to these. */
+  /** Its state: our metrics are added to its metrics. */
   readonly resumed: Left | null;
   /** Its record, if it left nothing else; the caller joins that with ours (two-accounts.ts). */
   readonly earlier: Left | null;

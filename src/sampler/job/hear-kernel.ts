@@ -15,7 +15,7 @@ export interface KernelHearing {
   afterTick(readings: TickReadings): void;
   /** Waits, at most this long, until the last tick is settled; else the sampler notes that the listener was lost. */
   finish(withinMs: number): Promise<void>;
-  /** Events of the job's processes are heard at present. */
+  /** Whether events of the job's processes are heard at present. */
   hears(): boolean;
   /** null: no listener at present. */
   link(): ListenerLink | null;

@@ -297,7 +297,7 @@ export class JobSampler {
     return adopted;
   }
 
-  /** Adds what else the record charts, at this moment. */
+  /** Adds other amounts that the record charts, as they are at `atMs`. */
   chart(atMs: number, amounts: Readonly<Record<string, number>>): void {
     if (this.sampling.samples > 0) addOthers(this.series, atMs, { amounts });
   }

@@ -134,7 +134,7 @@ export class RunDirectory {
     this.#lock = null;
   }
 
-  /** No process looks after this run, or ever did. */
+  /** Whether no process looks after this run now. */
   isUnattended(): boolean {
     let lock: number;
     try {

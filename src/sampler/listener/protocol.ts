@@ -9,8 +9,8 @@ import type { ProcessEvent } from './process-table';
  * How samplers and the node's listener talk: lines of JSON over RUN_DIR/listener/socket (root's alone).
  *
  * A sampler names the processes whose descendants it follows, and asks now and then for all events so far ("sync"): the
- * answer comes after the last event that the kernel had sent when it was asked. The listener remembers the last
- * seconds, so that a sampler that starts after its job still gets the job's first fork.
+ * answer comes after the last event that the kernel had sent when it was asked. The listener remembers the last minute,
+ * so that a sampler that starts after its job still gets the job's first fork.
  */
 export type Request =
   | { readonly kind: 'follow'; readonly pids: readonly number[] }

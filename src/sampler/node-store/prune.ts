@@ -15,7 +15,7 @@ const ENDED_JOBS = 'SELECT id FROM job WHERE finished = 1 AND changed < ? ORDER 
 
 const deletion = (table: string, which: string): string => `DELETE FROM ${table} WHERE id IN (${which})`;
 
-/** What to drop. If there are no samples or no series, their names stay: later ones may use them. */
+/** What to drop. While there are no samples (series), all processes (metrics) stay: later ones may refer to them. */
 const DROP = {
   // `seen` is a whole hour.
   processes: deletion(

@@ -13,8 +13,8 @@ const ALWAYS: readonly OpenReason[] = ['fallen-mark', 'sampler-lost'];
 /**
  * `ru_maxrss` of the job's first process is the largest mark of its own programs and of all processes that were waited
  * for, including programs that an exec replaced. The kernel doesn't say which processes were waited for; but it adds
- * their page faults to `ru_minflt` at the same moment: if `ru_minflt` is more than the faults of all others explain, a
- * process was waited for. After a thread's exit record the kernel may still touch its memory (robust futexes): two
+ * their page faults to `ru_minflt` at the same moment: a process was waited for if `ru_minflt` is more than the faults
+ * of all other processes. After a thread's exit record the kernel may still touch its memory (robust futexes): two
  * faults per thread allow for that. It hardly ever does: if the two sums agree exactly, nothing is missing in either.
  */
 const FAULTS_AFTER_RECORD = 2;

@@ -62,7 +62,7 @@ interface Rest {
  */
 const LASTING_MS = 250;
 const WORKED_TICKS = 2;
-/** A worker has faulted in one part in so many; one fault maps up to 16 pages of a file or of shared memory. */
+/** A worker has one fault per this many resident pages: one maps up to 16 pages of a file or of shared memory. */
 const WORKED_SHARE = 32;
 /** After this many ticks a process is read again although it has not run: the upper bounds wait for that reading. */
 const MOST_RESTING = 8;

@@ -48,7 +48,7 @@ type SavedProcesses = ValueOf<typeof SAVED_PROCESSES>;
 /** With up to this many threads, children of every thread are looked for at every tick; else only at scans of /proc. */
 const MOST_THREADS_WALKED = 16;
 
-/** A copy of another program than its parent's is compared with at most this many processes of that program. */
+/** A forked process whose program is not its parent's is compared with at most this many processes of that program. */
 const MOST_COMPARED = 100;
 
 /** How a process was found: below another one, by the additional group, in the control group, or by the kernel's events. */
@@ -200,7 +200,7 @@ export class JobProcesses {
     if (this.ownCgroup !== null) for (const pid of processesIn(this.ownCgroup)) this.claim(pid, 'cgroup', atMs);
     if (this.childrenListed) this.walkTree(atMs, scanAll);
     for (const pid of this.lineage?.living().keys() ?? []) this.claim(pid, 'events', atMs);
-    // Only what nothing else has found is left to the group.
+    // The group comes last: it claims only what nothing else has found.
     if (scanAll || !this.childrenListed) this.scanMachine(atMs);
   }
 

@@ -37,7 +37,7 @@ export interface TickReadings {
   readonly failedReads: number;
   /** See JobProcesses. */
   readonly strangers: readonly number[];
-  /** No process of the job has run since the tick before, and there is one. */
+  /** The job has processes, and none of them has run since the tick before. */
   readonly asleep: boolean;
 }
 
@@ -71,7 +71,7 @@ export class Tick {
     this.pageSize = job.rules.precision.pageSize;
   }
 
-  /** First sweep. A process that has not run since it was read whole is left as it was. */
+  /** First sweep. A process that has not run since its complete reading is not read again. */
   readFirst(process: JobProcess): void {
     const { files, rest } = process;
     process.firstRss = 0;

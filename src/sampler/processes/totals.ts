@@ -139,7 +139,7 @@ export function sumsOfGone(before: Readings, now: Readings, reread: Readings): S
   return lacking;
 }
 
-/** Sum over the living processes plus what went with those that have gone. */
+/** Sum over the living processes plus `gone`, the figures of those that have gone. */
 export function totals(gone: Sums, now: ReadonlyMap<string, Counters>): Sums {
   const sum = { ...gone };
   for (const counters of now.values()) {

@@ -15,7 +15,7 @@ import { newMachineScan } from '../processes/machine-scan';
 import { CpuBudget } from './cpu-budget';
 import { SharedListener } from './shared-listener';
 
-/** Or as often as heartbeats, if they are more frequent. */
+/** How often a job is saved; as often as heartbeats, if these are more frequent. */
 const SAVE_EVERY_MS = 20_000;
 /** How long one job's scan of the machine's processes serves the other jobs. */
 const SCAN_FRESH_MS = 1000;
@@ -83,7 +83,7 @@ export class FollowedJobs {
     return resting || this.#followed.has(id) || this.#finished.has(id);
   }
 
-  /** Whether a service before this one has finished it. */
+  /** Whether an earlier service has finished the run; false also if node.db can't be read. */
   wasFinished(run: RunDescription): boolean {
     try {
       const finished = this.store.open().job(runDirectoryName(run))?.finished === true;
