@@ -114,7 +114,7 @@ interface FilesNearby {
   readonly script: Buffer | null;
 }
 
-/** For a task whose config has no host slots: the job's host slots where its script runs, else all slots of its PE. */
+/** For a task whose config has no host slots: the job's host slots where its script runs, else all slots of the job. */
 function slotsOfTask(config: SpoolConfig, task: number, configOfJob: string | null): number | null {
   const job = configOfJob === null ? null : parseSpoolConfig(configOfJob);
   if (job === null) return config.peSlots || null;
