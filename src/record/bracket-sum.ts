@@ -13,16 +13,16 @@ export interface Part {
 }
 
 /**
- * The peak of the sum of parts, of which each knows only its own peak. null: no part knows any. `missing`: why parts may
- * be left out; then nothing rules out a higher sum.
+ * The peak of the sum of parts, from each part's own peak. null: no part's peak is known. `missing`: why `parts` may be
+ * incomplete; then nothing rules out a higher sum.
  *
- * Lower end: the greatest lower end of a part, since the others held at least nothing at that moment. More is not
- * provable: the moments of two parts' lower ends differ, and what a part held in between is known by samples only, which
- * say nothing of the time from one to the next.
+ * Lower end: the greatest lower end of a part, since the others held at least nothing at that moment. No higher sum can
+ * be proved: two parts reach their lower ends at different moments, and samples say nothing of what a part held between
+ * them.
  *
- * Upper end: at any moment each part that lived then held its upper end at most, so the sum was never above the greatest
- * sum of the upper ends of parts that may have lived at one time. Parts that came after each other are not added; the
- * clocks of two hosts may differ by CLOCK_TOLERANCE_MS.
+ * Upper end: each living part held at most its upper end, so the sum was never above the greatest sum of the upper ends
+ * of parts that may have lived at the same time. Parts that ran one after the other are not added; the clocks of two
+ * hosts may differ by CLOCK_TOLERANCE_MS.
  */
 export function sumOfBrackets(parts: readonly Part[], missing: readonly OpenReason[]): Bracket | null {
   const known = parts.flatMap(({ bracket }) => bracket ?? []);
@@ -55,17 +55,14 @@ export function sumOfBrackets(parts: readonly Part[], missing: readonly OpenReas
   };
 }
 
-/**
- * The largest value that one process of any part had, where each part knows that of its own: no sum, so the time does
- * not matter.
- */
+/** The largest value of one process, from the largest of each part: nothing is added, so the times do not matter. */
 export function largestOfBrackets(parts: readonly Part[], missing: readonly OpenReason[]): Bracket | null {
   const sum = sumOfBrackets(parts, missing);
   if (sum?.upper_bytes == null) return sum;
   const upper = parts.reduce((most, { bracket }) => Math.max(most, bracket?.upper_bytes ?? 0), sum.lower_bytes);
   const slack = parts.reduce((most, { bracket }) => Math.max(most, bracket?.slack_bytes ?? 0), 0);
   const exact = isExact(sum.proved, sum.lower_bytes, upper);
-  // Where what another process was measured at is no less, the limit of one says nothing of the largest.
+  // If a measured upper end is the largest one, the result does not rest on a limit.
   const measured = parts.some(({ bracket }) => bracket && measuredUpper(bracket) === upper);
   const sources = measured ? sum.sources.filter((source) => source !== 'limit') : sum.sources;
   return { ...sum, upper_bytes: upper, slack_bytes: slack, exact, sources };

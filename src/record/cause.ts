@@ -6,54 +6,54 @@ import { limitsHold } from './job-name';
 import { figureOf, judgedEnd, shareOf } from './peak-figure';
 import { execdLimit } from './request';
 
-/** From here on a peak counts as at its limit: an allocation that did not fit leaves no mark at all. */
+/** From this share of the limit on, a peak counts as at its limit: a refused allocation raises no peak. */
 export const CLOSE_TO_LIMIT = 0.9;
 
 const SIGKILL = 9;
 const SIGTERM = 15;
 
 /**
- * Refused memory mostly ends so (or with an error status): an illegal instruction or a trap (V8, Go), an abort (C++,
- * Java), a bus error, a null pointer.
+ * Signals that mostly end a program that is refused memory (others exit with an error status): an illegal instruction
+ * or a trap (V8, Go), an abort (C++, Java), a bus error, a null pointer.
  */
 export const AFTER_REFUSAL: ReadonlySet<number> = new Set([4, 5, 6, 7, 11]);
 
-/** How a bad end, as far as memory may have brought it about, stands to h_vmem; shares of the limit, null: unknown. */
+/** Whether memory may have caused a bad end, and the shares of the h_vmem limit that were in use; null: unknown. */
 interface MemoryEnd {
-  /** By execd, which adds up what all processes hold; by the kernel, which refuses memory or kills for want of it. */
+  /** execd adds up what all processes hold; the kernel refuses memory or kills for lack of it. null: none of these. */
   readonly by: 'execd' | 'refusal' | 'oom-killer' | null;
-  /** Held of the limit by all processes together, by the address space of one. */
+  /** By all processes together (`held`), by the largest address space of one process (`space`). */
   readonly held: number | null;
   readonly space: number | null;
 }
 
-/** Whether maxvmem is exactly the limit or the request: then it may be what was reserved (ACCT_RESERVED_USAGE). */
+/** Whether maxvmem is exactly the limit or the request: then it may be the reserved amount (ACCT_RESERVED_USAGE). */
 export function maybeReserved({ grid_engine: account, h_vmem: request }: JobRecord): boolean {
   const counted = account?.maxvmem_bytes ?? 0;
   return counted > 0 && (counted === request?.limit_bytes || counted === request?.request_bytes);
 }
 
 /**
- * Bytes that Grid Engine counted at most (maxvmem), whatever its dialect adds up there: of a task those of the task, of a
- * parallel job's master perhaps those of all hosts. null: none are known, the job was over before execd's first look, or
- * it may be what was reserved.
+ * Grid Engine's peak figure (maxvmem) in bytes; what it adds up depends on the dialect: for a slave task that task
+ * alone, for a parallel job's master perhaps all hosts. null: unknown, the job ended before execd first looked, or the
+ * figure may be the reserved amount.
  */
 export function countedByGridEngine(record: JobRecord): number | null {
   const counted = record.grid_engine?.maxvmem_bytes ?? 0;
   return counted > 0 && !maybeReserved(record) ? counted : null;
 }
 
-/** The same of all records of a run together, on whatever hosts; null: it is not known of all. */
+/** Sum of `countedByGridEngine` over all records of a run, on any hosts; null: unknown for at least one. */
 export const countedTogether = (records: readonly JobRecord[]): number | null =>
   sumOfAll(records.map(countedByGridEngine));
 
-/** A record's peak, by Grid Engine's figure where nobody measured one; null: neither is known. */
+/** A record's measured peak, else Grid Engine's figure, in bytes; null: neither is known. */
 export const heldBytes = (record: JobRecord): number | null =>
   record.peak_rss === null ? countedByGridEngine(record) : figureOf(record.peak_rss);
 
 /**
- * Bytes that execd itself compared with h_vmem at the job's highest; null: not known for this host alone (a parallel job's
- * may be a sum over hosts), or not at all.
+ * The largest number of bytes that execd itself compared with h_vmem; null: unknown, or not known for this host alone
+ * (a parallel job's figure may be a sum over hosts).
  */
 export function countedByExecd(record: JobRecord): number | null {
   const hosts = record.granted_hosts?.length ?? (record.pe === null || record.slots === 1 ? 1 : 0);
@@ -61,22 +61,22 @@ export function countedByExecd(record: JobRecord): number | null {
 }
 
 /**
- * The line of a part of a parallel job (its master, a task) for which alone execd counted as much as h_vmem allows on
- * its host; null: none. With less in every line all parts together may still have reached it, since execd adds them up.
- * `run`: all its records; `here`: those of the host.
+ * The accounting line of one part of a parallel job (its master or a slave task) that by itself reached what h_vmem
+ * allows on its host; null: none did. All parts together may still have reached it, since execd adds them up. `run`:
+ * all records of the run; `here`: those of the host.
  */
 export function lineAtLimit(
   run: readonly JobRecord[],
   here: readonly JobRecord[],
   limit: number | null,
 ): GridEngineAccount | null {
-  // One line for the whole job (accounting_summary) is the master's, and sums over all hosts.
+  // With accounting_summary the only line is the master's, which sums over all hosts.
   const oneEach = run.some(({ pe_task_id: task, grid_engine: line }) => task !== null && line !== null);
   if (!oneEach || limit === null || limit <= 0) return null;
   return here.find((record) => (countedByGridEngine(record) ?? 0) >= limit)?.grid_engine ?? null;
 }
 
-/** `failed` codes that say nothing else than how the job itself ended. */
+/** `failed` codes that report no fault of Grid Engine: the job ended by itself or by a signal. */
 const OF_THE_JOB: ReadonlySet<number | null> = new Set([null, 0, 100]);
 
 function isKilledAtLimit(record: JobRecord, limit: number, held: number | null): boolean {
@@ -86,7 +86,7 @@ function isKilledAtLimit(record: JobRecord, limit: number, held: number | null):
   }
   const counted = countedByExecd(record);
   if (counted !== null) return counted >= limit;
-  // To what stands in a task's line execd adds what other tasks of the host hold.
+  // execd compares more than a task's line shows: it adds what other tasks on the host hold.
   const ofTask = record.pe_task_id === null ? null : countedByGridEngine(record);
   return (ofTask ?? 0) >= limit || (held ?? 0) >= CLOSE_TO_LIMIT * limit;
 }
@@ -99,7 +99,7 @@ function isRefused(record: JobRecord, limit: number, space: number | null): bool
 
 interface OomKills {
   readonly count: number;
-  /** For the limit of a control group; false: for lack of memory on the node; null: not known. */
+  /** Killed at the limit of a control group; false: for lack of memory on the node; null: not known. */
   readonly atLimit: boolean | null;
 }
 
@@ -113,14 +113,14 @@ export function oomKills({ metrics }: JobRecord): OomKills | null {
   return counted === undefined ? null : { count: counted, atLimit: reached === undefined ? null : reached > 0 };
 }
 
-/** The killed process may have been a child of which its parent made an error; systemd stops its scope by SIGTERM. */
+/** If a child is killed, its parent may exit with an error; systemd stops its scope by SIGTERM. */
 function isOutOfMemory(record: JobRecord): boolean {
   const signal = endingSignal(record);
   const stopped = signal === SIGKILL || signal === SIGTERM || (signal === 0 && (record.exit_status ?? 0) !== 0);
   return stopped && (oomKills(record)?.count ?? 0) > 0 && enforcedLimit(record) === null;
 }
 
-/** null: it ended well or never started, or it is not known how it ended. */
+/** null: the job ended well or never started, or how it ended is not known. */
 export function memoryEnd(record: JobRecord): MemoryEnd | null {
   if (!endedBadly(record) || (record.failed !== null && failedCode(record.failed).ran === false)) return null;
   const limit = record.h_vmem?.limit_bytes ?? 0;
@@ -129,7 +129,7 @@ export function memoryEnd(record: JobRecord): MemoryEnd | null {
   const held = peak === null ? countedByGridEngine(record) : judgedEnd(peak);
   const space = record.peak_process_vmem && figureOf(record.peak_process_vmem);
   const isLimited = limit > 0 && limitsHold(record);
-  // Where it is known who deleted the job, nothing else ended it.
+  // If someone is known to have deleted the job, nothing else ended it.
   const by =
     deletedBy(record) !== null
       ? null

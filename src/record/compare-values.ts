@@ -26,8 +26,7 @@ function pairs(value: object): readonly unknown[] {
 
 /**
  * A total order of JSON values: by kind (null, boolean, number, string, array, object), then by value; strings by their
- * UTF-8, arrays item by item, objects by their sorted keys, each with its value. PostgreSQL's `compare_values` is the
- * same, so that a merge there ends as one here.
+ * UTF-8 bytes, arrays item by item, objects by their sorted keys, each with its value.
  */
 export function compareValues(a: unknown, b: unknown): number {
   const order = kindOf(a) - kindOf(b);

@@ -17,11 +17,11 @@ export const COVERAGE_REASONS = [
 /** Why a job has no samples, or only some. */
 export type CoverageReason = (typeof COVERAGE_REASONS)[number];
 
-/** The note of a job of which nothing but its line is known, and which ran. */
+/** The note of a job that ran, and of which only the accounting line is known. */
 export const NOT_SEEN =
   'Only the line in the accounting file is known: no hooks ran on its host, or their record has not come.';
 
-/** How the run ids of records begin that only Grid Engine's accounting knows. */
+/** Prefix of the run ids of records that only Grid Engine's accounting knows. */
 export const LINE_RUN = 'accounting.';
 
 const BY_NOTE: readonly (readonly [RegExp, CoverageReason])[] = [
@@ -29,7 +29,7 @@ const BY_NOTE: readonly (readonly [RegExp, CoverageReason])[] = [
   [/^Not sampled: the sampler did not start or died/, 'sampler-lost'],
 ];
 
-/** Whether nothing but its line in Grid Engine's accounting is known. */
+/** Whether only the job's line in Grid Engine's accounting is known. */
 export function isLineAlone({ run_id: run }: Pick<JobRecord, 'run_id'>): boolean {
   return run.startsWith(LINE_RUN);
 }

@@ -3,7 +3,7 @@ import { shareOfLimit } from './peak-figure';
 import type { JobRecord } from './record';
 import { enforcedRequest, limitOf, REQUEST_HELP, type EnforcedRequest } from './request';
 
-/** What follows from a record's fields: no store keeps it, JSON and CSV show it. An efficiency of 1 is all of it; null: not known. */
+/** Derived from a record's fields: shown in JSON and CSV, not stored. An efficiency of 1 is full use; null: unknown. */
 interface Derived {
   readonly request: EnforcedRequest | null;
   readonly cpu_efficiency: number | null;
@@ -39,7 +39,7 @@ export function queueWait({
   submitted_at,
   started_at,
 }: Pick<JobRecord, 'cluster' | 'submitted_at' | 'started_at'>): number | null {
-  // What a user runs without Grid Engine waits for the sampler alone.
+  // Without Grid Engine (`qmemacct run`) there is no queue: a job waits only for the sampler.
   if (privateWorld(cluster) !== null) return null;
   const waited = Date.parse(started_at ?? '') - Date.parse(submitted_at ?? '');
   return Number.isNaN(waited) ? null : Math.max(0, waited / 1000);
@@ -54,5 +54,5 @@ export function derivedOf(record: JobRecord): Derived {
   };
 }
 
-/** A record with what follows from its fields. */
+/** A record with its derived values. */
 export const withDerived = <T extends JobRecord>(record: T): T & Derived => ({ ...record, ...derivedOf(record) });

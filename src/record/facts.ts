@@ -14,16 +14,16 @@ import type { CoverageReason } from './coverage';
 export interface Facts {
   readonly running: boolean;
   /**
-   * Every task of a parallel job is given its whole host's limit and slots, as the master is: so of each host only one
-   * record counts there, the master's, or that of the first task.
+   * The master and every slave task of a parallel job carry the limit and slots of their whole host, so only one record
+   * per host counts for these: the master's, or the first slave task's.
    */
   readonly standsForHost: boolean;
-  /** It stands for its host, and no other record of the job can have held what it requested. */
+  /** The record stands for its host, and no other record of the job can have used the memory that it requested. */
   readonly alone: boolean;
   readonly slots: number;
   readonly wallclock: number | null;
   readonly cpu: number | null;
-  /** On the host; `requested` is the limit where nothing else was asked for. */
+  /** On the host; `requested` is the limit where there is no other request. */
   readonly limit: number | null;
   readonly requested: number | null;
   readonly peak: number | null;
@@ -38,10 +38,10 @@ export interface Facts {
   readonly reason: CoverageReason;
 }
 
-/** So far apart may the records of one job be: job numbers come again after some months at the busiest sites. */
+/** The records of one job are at most this far apart: the busiest sites reuse job numbers after some months. */
 export const JOB_SPAN_MS = 45 * DAY_MS;
 
-/** Where a job counts in time (ms): where it ended; a running one at its last heartbeat. */
+/** The moment (ms) at which a record counts: its end, or a running job's last heartbeat; without either its start. */
 export function countedAt(record: JobRecord): number {
   const ended = record.ended_at ?? null;
   if (ended !== null) return Date.parse(ended);
@@ -50,15 +50,15 @@ export function countedAt(record: JobRecord): number {
   return begun === null ? record.revision : Date.parse(begun);
 }
 
-/** Whether sums have it: what an owner reported, and nothing confirms, counts among private runs alone. */
+/** Whether sums include the record: what only its owner reported counts only among private runs. */
 export const countsInSums = ({ trust, cluster }: Pick<JobRecord, 'trust' | 'cluster'>): boolean =>
   trust !== 'self-reported' || privateWorld(cluster) !== null;
 
 type SlotFacts = Pick<JobRecord, 'host_slots' | 'slots' | 'trust' | 'pe_task_id'>;
 
 /**
- * What is requested for the record on its host, in bytes; null: nothing, or no limit; 0: its master has all of it, as it
- * has a request for the whole job.
+ * Bytes requested for the record on its host; null: no request, or no limit; 0: the record of the job's master has the
+ * whole request, as with a request per job.
  */
 export function requestedBytes(
   record: SlotFacts & Pick<JobRecord, 'h_vmem' | 'requests' | 'request_order' | 'grid_engine'>,
@@ -75,7 +75,7 @@ export function requestedBytes(
   return bytesForSlots(asked.request_bytes, asked.per === 'host' ? Math.min(1, slots) : slots);
 }
 
-/** Of a task that is known by Grid Engine's accounting alone: its master's line has the request of all hosts. */
+/** Whether the master's line has the request: for a slave task that only Grid Engine's accounting knows. */
 function isInMasters({
   trust,
   pe_task_id,
@@ -87,22 +87,22 @@ function isInMasters({
   return categoryRequests(line?.category ?? '').some(({ name }) => complexes.includes(name));
 }
 
-/** Slots on the host. A line of Grid Engine's accounting, alone, has only the job's: they stand in its master's. */
+/** Slots on the host. Accounting lines alone tell only the job's slots: the master's record counts all of them. */
 export function hostSlots(record: SlotFacts): number {
   if (record.host_slots !== null) return record.host_slots;
   if (record.trust !== 'accounting') return 1;
   return record.pe_task_id === null ? (record.slots ?? 1) : 0;
 }
 
-/** Joules that the job was charged with. */
+/** Joules that the job was charged with; null: not known. */
 export function chargedEnergy(record: JobRecord): number | null {
   const { energy_package_joules: cpus, energy_dram_joules: memory } = record.metrics;
   return cpus === undefined && memory === undefined ? null : (cpus ?? 0) + (memory ?? 0);
 }
 
 /**
- * Whether no other record of its job can have held what one that stands for its host requested: Grid Engine limits each
- * host by itself, but a line of accounting has the request of all hosts.
+ * Whether no other record of the job can have used what `record`, which stands for its host, requested: Grid Engine
+ * limits each host separately, but an accounting line has the request of all hosts.
  */
 function isAlone(record: JobRecord, job: readonly JobRecord[]): boolean {
   const { pe, pe_task_id: task, host, host_slots: slots } = record;
@@ -120,7 +120,7 @@ function isAlone(record: JobRecord, job: readonly JobRecord[]): boolean {
   );
 }
 
-/** The facts of a record; whether it stands for its host is the store's to say, which has its job's others: `job`. */
+/** The facts of a record. The store, which has the `job`'s other records, says whether this one stands for its host. */
 export function factsOf(record: JobRecord, standsForHost: boolean, job: readonly JobRecord[] = [record]): Facts {
   const ms = (seconds: number | null): number | null => (seconds === null ? null : seconds * 1000);
   const failed = endedBadly(record);

@@ -29,7 +29,7 @@ import type { Shape, ValueOf } from '../base/shape';
 /** Bounds of what a record may hold: it may come from a user's own hand. */
 export const RECORD_LIMITS = {
   stringBytes: 4096,
-  /** Of a sum, too: 65 processes can reserve more by their address spaces. */
+  /** Bounds sums, too: 65 processes with address spaces of 128 TiB would exceed it. */
   bytes: Number.MAX_SAFE_INTEGER,
   notes: 64,
   requests: 64,
@@ -40,10 +40,10 @@ export const RECORD_LIMITS = {
   hosts: 4096,
 } as const;
 
-/** Who says so, best first; a record of lower rank never overrides a field of a higher one. */
+/** Where a record comes from, the most trusted first: its rank when accounts are merged (`Merge`). */
 export const TRUSTS = ['root', 'usage', 'accounting', 'self-reported'] as const;
 export const STATUSES = ['finished', 'running', 'lost', 'unsampled'] as const;
-/** Why an end of a bracket is open: nothing that was seen rules out a higher value. */
+/** Why a bracket's upper end is open: nothing that was seen rules out a higher value. */
 export const OPEN_REASONS = [
   'no-lineage',
   'no-exit-records',
@@ -96,14 +96,14 @@ export interface Members {
   readonly of: Readonly<Record<string, Leaf<unknown>>>;
   /** Of the columns' names; left out: the field's name. */
   readonly prefix?: string;
-  /** Those that are read of a list of records, others are null there; left out: all. */
+  /** Members that are read for lists of records; the others are null there. Left out: all. */
   readonly brief?: readonly string[];
 }
 
 /** One value, and how a store keeps it. */
 export interface Leaf<T> extends Shape<T> {
   readonly storage: Storage;
-  /** Of a member of a field. */
+  /** Only members of a field have it. */
   readonly help?: string;
 }
 
@@ -130,7 +130,7 @@ const real = (unit: string): Leaf<number> => leaf(number(0, 1e30), { as: 'real',
 const count = whole(0);
 const slotCount = whole(0, RECORD_LIMITS.slots);
 const bytes = leaf({ ...count, schema: { type: 'integer', description: 'bytes' } }, { as: 'integer', unit: 'bytes' });
-/** Far above any job, far below where sums lose their footing. */
+/** The bound is far above any job, and far below where sums lose precision. */
 const seconds = leaf(
   refined(number(0, 1e12), (value) => Math.round(value * 1000) / 1000),
   { as: 'seconds' },
@@ -199,7 +199,7 @@ const ACCOUNT = {
   deleted_by: meaning('who deleted the job', orNull(word('owner'))),
   lines: meaning('accounting lines of this run', whole(1)),
 };
-/** `lines` says that there is an account. */
+/** What lists read of the account; `lines` shows that there is one. */
 const LISTED_ACCOUNT: readonly (keyof typeof ACCOUNT)[] = [
   'maxvmem_bytes',
   'category',
@@ -209,19 +209,19 @@ const LISTED_ACCOUNT: readonly (keyof typeof ACCOUNT)[] = [
 ];
 
 /**
- * What Grid Engine's own accounting says of the job on this host, under its dialect's meaning; where it wrote several
- * lines for one run (midnight's intermediate ones), their sums and largest. `category`: the options that the job was
+ * What Grid Engine's own accounting says of the job on this host, under its dialect's meaning; if it wrote several
+ * lines for one run (intermediate ones at midnight), their sums and maxima. `category`: the options that the job was
  * submitted with, as Grid Engine normalised them; the user chooses them.
  */
 export const gridEngineAccount = object(ACCOUNT, "what Grid Engine's own accounting says, under its dialect's meaning");
 
 export const grantedSlots = object({ host: aName, slots: count }, 'what a parallel job was granted on a host');
 
-/** Complexes are identifiers; this leaves out what would break keys, output or SQL, not more. */
+/** Complexes are identifiers; the pattern excludes only what would break keys, output or SQL. */
 const COMPLEX = /^[^\s\p{C}=,;:/]{1,128}$/u;
 const METRIC = /^[a-z][a-z0-9_]{0,127}$/;
 
-/** What is charted beside resident memory, where it was ever seen above 0; a record may hold others. */
+/** The series charted beside resident memory, if ever seen above 0; a record may hold others. */
 export const OTHER_SERIES = {
   cpu_cores: 'CPU time used in a second, in cores',
   swap_bytes: 'largest swapped memory that was sampled in the step',
@@ -232,8 +232,8 @@ export const OTHER_SERIES = {
 } as const;
 
 /**
- * Memory over time for the chart: of each step the largest rss_sum that was sampled, of the last one of a job that runs
- * the last; and what else was seen then.
+ * Memory over time for the chart: the largest rss_sum sampled in each step (in the last step of a running job the
+ * latest), and what else was seen then.
  */
 export const memorySeries = object({
   start: time,
@@ -261,9 +261,9 @@ export type GrantedSlots = ValueOf<typeof grantedSlots>;
 export type MemorySeries = ValueOf<typeof memorySeries>;
 
 /**
- * How two accounts of a field are merged: `key` identifies the record, `own` says of the account itself, `rank` takes the
- * better account's, `final` prefers that of a job that has ended (it grows until then), `each` merges its entries one by
- * one, `status` goes with the notes that explain it.
+ * How a field of two accounts is merged. `key`: identifies the record. `own`: describes the account itself. `rank`: the
+ * more trusted account wins. `final`: first an account of the ended job wins, since the value grows until then. `each`:
+ * its entries one by one. `status`: together with the notes that explain it.
  */
 export type Merge = 'key' | 'own' | 'rank' | 'final' | 'each' | 'status';
 

@@ -1,7 +1,7 @@
-/** So far apart may the clocks of two hosts be: what one calls earlier may have been at the same moment. */
+/** How much the clocks of two hosts may differ: times of two hosts that are this close may be the same moment. */
 export const CLOCK_TOLERANCE_MS = 2000;
 
-/** A value that may have been held at any moment from `from` to `to`, both included, in ms by the clock of that name. */
+/** A value that may have been held at any moment from `from` to `to`, both included, in ms by that clock. */
 export interface HeldValue {
   readonly clock: string;
   readonly from: number;
@@ -11,7 +11,7 @@ export interface HeldValue {
 
 type Step = Omit<HeldValue, 'clock'>;
 
-/** A value grows or shrinks at a moment; at the same moment growth comes first, since both ends of a span count. */
+/** A change of the sum; at the same moment growth comes first, since spans include both ends. */
 interface Change {
   readonly at: number;
   readonly by: number;
@@ -20,9 +20,9 @@ interface Change {
 /**
  * The greatest sum of values that may have been held at one moment, where two clocks may be CLOCK_TOLERANCE_MS apart.
  *
- * First the sum over time by each clock alone, where no tolerance is needed; then each clock's sum is widened by the
- * tolerance: at any true moment a clock's own sum is among those that it showed within the tolerance of another clock's
- * time, so the sum of the widened ones is never too small.
+ * First the values of each clock are summed over time, which needs no tolerance. Then each of these sums is widened by
+ * the tolerance: at any true moment a clock's sum is one of those within the tolerance of another clock's time, so the
+ * total of the widened sums is never too small.
  */
 export function highestSum(spans: readonly HeldValue[]): number {
   const clocks = new Map<string, Change[]>();
@@ -76,7 +76,7 @@ function widened({ from, to, value }: Step): Step {
   return { from: from - CLOCK_TOLERANCE_MS, to: to + CLOCK_TOLERANCE_MS, value };
 }
 
-/** Where the greatest of overlapping steps changes. */
+/** The changes over time of the greatest of overlapping steps. */
 function envelope(steps: readonly Step[]): readonly Change[] {
   const counts = new Map<number, number>();
   const result: Change[] = [];

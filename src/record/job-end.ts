@@ -1,7 +1,7 @@
 import { AFTER_SIGNAL, failedCode } from '../gridengine/failed-code';
 import type { JobRecord } from './record';
 
-/** The signal that ended the job, as itself or as a shell's 128 + n; 0: none. */
+/** The signal that ended the job, from `signal` or a shell's exit status 128 + n; 0: none. */
 export function endingSignal(record: JobRecord): number {
   if (record.signal !== null && record.signal > 0) return record.signal;
   const status = record.exit_status ?? 0;
@@ -20,8 +20,8 @@ export function succeeded(record: JobRecord): boolean | null {
 }
 
 /**
- * Whether nobody saw the job end: its shepherd or host died, as far as is known. Where Grid Engine's accounting says
- * that it ran to an end of its own, only the sampler did not see it.
+ * Whether nobody saw the job end: its shepherd or host died, as far as is known. False where Grid Engine's accounting
+ * says that the job ran to its own end: then only the sampler did not see it.
  */
 export function endUnseen({ status, failed }: Pick<JobRecord, 'status' | 'failed'>): boolean {
   if (status !== 'lost') return false;
@@ -29,10 +29,10 @@ export function endUnseen({ status, failed }: Pick<JobRecord, 'status' | 'failed
 }
 
 const LIMIT_ENFORCED = 37;
-/** So Open Cluster Scheduler's `deleted_by` begins (`USER@HOST`) where execd itself has killed the job for a limit. */
+/** Open Cluster Scheduler's `deleted_by` (`USER@HOST`) begins like this if execd itself killed the job for a limit. */
 const BY_EXECD = 'execd@';
 
-/** How Grid Engine says of a run that execd killed it for a limit: "failed 37"; null: it does not say so. */
+/** Grid Engine's words if execd killed the run for a limit: "failed 37", "deleted by execd@HOST"; null: it did not. */
 export function enforcedLimit({ failed, grid_engine: account }: JobRecord): string | null {
   if (failed === LIMIT_ENFORCED) return `failed ${LIMIT_ENFORCED}`;
   const by = account?.deleted_by ?? '';
@@ -45,12 +45,12 @@ export function deletedBy({ grid_engine: account }: JobRecord): string | null {
   return by === '' || by.startsWith(BY_EXECD) ? null : by;
 }
 
-/** `failed`: the job died by a signal; Grid Engine enforced a limit, by SIGKILL. */
+/** `failed` codes of a job that died by a signal: Grid Engine enforced a limit by SIGKILL, or any other signal. */
 const DIED: ReadonlySet<number | null> = new Set([LIMIT_ENFORCED, AFTER_SIGNAL]);
 
 /**
- * Whether the ending signal hit the job's own first process; false: its shell lived on and reported a child that died so.
- * null: not known. Grid Engine kills all processes of a job, the kernel's OOM killer one of them.
+ * Whether the ending signal hit the job's own first process; false: its shell survived and reported a child that died
+ * by the signal; null: not known. Grid Engine kills all processes of a job, the kernel's OOM killer only one.
  */
 export function diedItself(record: JobRecord): boolean | null {
   if ((record.signal ?? 0) > 0 || DIED.has(record.failed)) return true;

@@ -4,26 +4,26 @@ import { LINE_RUN } from './coverage';
 import { JOB_SPAN_MS } from './facts';
 import { CUT_OFF_MS } from './record-end';
 
-/** By how much one start differs between Grid Engine's accounting and our own records: whole seconds, another clock's. */
+/** How much a start may differ between our records and Grid Engine's accounting, in whole seconds of another clock. */
 const SAME_START_MS = 2000;
-/** On a loaded host the shepherd notes its time long before it forks the job. */
+/** On a loaded host the shepherd notes the start long before it forks the job. */
 const LATEST_START_MS = 600_000;
 
-/** The last moment (ms) before the end that a line gives: a short job may start late in the second that its end was cut to. */
+/** The last moment (ms) before a line's end. If that is cut to a second, a short job may start late in that second. */
 const beforeEnd = (endMs: number): number => (endMs % 1000 === 0 ? endMs + CUT_OFF_MS : endMs - 1);
 
-/** From when to when (ms) a process of ours starts if it is the first of a line's run: no run begins before the last ended. */
+/** Between which times (ms) our records may have a line's run start: before its end, as runs don't overlap. */
 export function startsOfLine(startMs: number, endMs: number | null): { readonly from: number; readonly to: number } {
   const last = Math.min(endMs === null ? startMs : beforeEnd(endMs), startMs + LATEST_START_MS);
   return { from: startMs - SAME_START_MS, to: Math.max(startMs + SAME_START_MS, last) };
 }
 
-/** Whether only Grid Engine's accounting knows the record: it carries no run id of its own yet. */
+/** Whether only Grid Engine's accounting knows the record: its run id is made from the line, not by our hooks. */
 export function isLineOnly({ run_id }: Pick<JobRecord, 'run_id'>): boolean {
   return run_id.startsWith(LINE_RUN);
 }
 
-/** Whether two names are of one host: without the domain where one of them has none. */
+/** Whether two names are of one host; domains are compared only if both names have one. */
 export function sameHost(a: string, b: string): boolean {
   if (a === b) return true;
   const [shortA, ...domainA] = a.split('.');
@@ -31,15 +31,15 @@ export function sameHost(a: string, b: string): boolean {
   return shortA === shortB && (domainA.length === 0 || domainB.length === 0);
 }
 
-/** How far apart two times are, in ms; null: one of them is not known. */
+/** How far apart two times are, in ms; null: at least one is not known. */
 function msApart(a: string | null, b: string | null): number | null {
   return a === null || b === null ? null : Math.abs(Date.parse(a) - Date.parse(b));
 }
 
 /**
- * Whether a line without a start is of the job that `ours` is of, not of another one that had its number. Our records of
- * `qrsh -inherit` tasks have no submission: of them the end tells, which may be that of the line before (line-place.ts), long
- * before the task began.
+ * Whether a line without a start belongs to the job of `ours`, not to another job with the same number. Our records of
+ * `qrsh -inherit` tasks have no submission; for these the line's end decides, which may be that of the line before
+ * (line-place.ts), long before the task began.
  */
 function isOfSameJob(line: JobRecord, ours: JobRecord): boolean {
   const submissions = msApart(line.submitted_at, ours.submitted_at);
@@ -47,13 +47,13 @@ function isOfSameJob(line: JobRecord, ours: JobRecord): boolean {
   return (msApart(line.ended_at, ours.started_at) ?? 0) <= JOB_SPAN_MS;
 }
 
-/** How long a first process lives that could not execute its program. */
+/** How long, at most, a first process lives that could not execute its program. */
 const FAILED_START_MS = 2000;
 
 /**
- * Whether a line without a start may be of the run of `ours`: Grid Engine leaves it out of jobs that failed or were deleted
- * before they started, of those whose shepherd or host crashed, and of some that ran (qmod -rj, a failed epilog). It
- * confirms nothing of what a job's owner alone says.
+ * Whether a line without a start may belong to the run of `ours`. Grid Engine leaves the start out for jobs that failed
+ * or were deleted before they started, for those whose shepherd or host crashed, and for some that ran (qmod -rj, a
+ * failed epilog). Such a line does not confirm a self-reported record.
  */
 function isOfRunWithoutStart(line: JobRecord, ours: JobRecord): boolean {
   const { failed } = line;
@@ -66,8 +66,8 @@ function isOfRunWithoutStart(line: JobRecord, ours: JobRecord): boolean {
 }
 
 /**
- * How far apart the starts of an accounting line's record and of ours are, in ms, where the two (of one cluster, job,
- * task and pe task) are one run; null: they are not. A line without a start is of the first run that it may be of.
+ * How far apart (ms) an accounting line's record and ours, of one cluster, job, task and pe task, start; null: they are
+ * not the same run. For a line without a start: our own start, so that it joins the earliest run that it may belong to.
  */
 export function startsApart(a: JobRecord, b: JobRecord): number | null {
   if (isLineOnly(a) === isLineOnly(b) || !sameHost(a.host, b.host)) return null;
@@ -81,14 +81,14 @@ export function startsApart(a: JobRecord, b: JobRecord): number | null {
   return oursMs >= from && oursMs <= to ? Math.abs(oursMs - lineMs) : null;
 }
 
-/** Grid Engine's figures of one line differ by rounding between two forms of the file. */
+/** The figures of one accounting line differ by rounding between the two formats of the file. */
 const SAME_SECONDS = 1;
 
-/** Whether a record of ours has met an accounting line already: another one than `line` is another run's. */
+/** Whether our record was already joined with an accounting line other than `line`, so that `line` is another run's. */
 export function metAnotherLine(ours: JobRecord, line: JobRecord): boolean {
   if (ours.failed === null) return false;
   if (ours.failed !== line.failed) return true;
-  // Of an ordinary end both have the same status; how a signal becomes one differs.
+  // Without a signal both have the same status; how a signal becomes a status differs.
   if (ours.signal === 0 && (line.signal ?? 0) === 0 && ours.exit_status !== line.exit_status) return true;
   const [a, b] = [ours.grid_engine, line.grid_engine];
   return (

@@ -4,14 +4,14 @@ import { isLineOnly, metAnotherLine, startsApart } from './join';
 import { asStored, mergeRecords, type StoredRecord } from './merge';
 import type { JobRecord, MemoryRequest } from './record';
 
-/** A record of a store that a new account may be of. */
+/** A stored record to which a new account may belong. */
 export interface Candidate {
   readonly stored: StoredRecord;
 }
 
 /**
- * What becomes of an account: a record of its own (`base` null), or what `base` is from now on. `absorbed`: a record that
- * is found to be of the same run, and is gone.
+ * What becomes of an account: a new record (`base` null), or the new content of `base`. `absorbed`: another record of
+ * the same run, which is now part of `stored` and must go.
  */
 export interface Merged<C extends Candidate> {
   readonly base: C | null;
@@ -19,7 +19,7 @@ export interface Merged<C extends Candidate> {
   readonly stored: StoredRecord;
 }
 
-/** Which of the candidates are of the run that `record` is of: its own by key, and the nearest one that it joins. */
+/** The candidates of the same run as `record`, by key or nearest start: the one to merge into, and one to absorb. */
 function matchesOf<C extends Candidate>(record: JobRecord, candidates: readonly C[]): readonly [C | null, C | null] {
   const own =
     candidates.find(({ stored }) => stored.record.host === record.host && stored.record.run_id === record.run_id) ??
@@ -43,7 +43,7 @@ function underKeyOf(stored: StoredRecord, { host, run_id }: JobRecord): StoredRe
   return { ...stored, record: { ...stored.record, host, run_id } };
 }
 
-/** What a line requests for all slots of a parallel job, for those of one host. */
+/** A line's limits for all slots of a parallel job, scaled to the slots of one host. */
 function forSlots(stored: StoredRecord, slots: number | null): StoredRecord {
   const { record } = stored;
   if (slots === null || record.host_slots !== null || !isLineOnly(record)) return stored;
@@ -58,8 +58,9 @@ function forSlots(stored: StoredRecord, slots: number | null): StoredRecord {
 }
 
 /**
- * Merges an account into the record that it is of, among those of its cluster, job, task and pe task. An account of Grid
- * Engine's own joins ours of the same run, whichever comes first, and the record then carries our key. null: nothing changes.
+ * Merges an account into its record, if that is among the candidates: those of its cluster, job, task and pe task. A
+ * record of Grid Engine's accounting joins ours of the same run, whichever comes first, under our key. null: nothing
+ * changes.
  */
 export function mergeAmong<C extends Candidate>(record: JobRecord, candidates: readonly C[]): Merged<C> | null {
   const incoming = asStored(record);

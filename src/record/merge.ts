@@ -12,15 +12,15 @@ export interface Stamp {
 }
 
 /**
- * What is merged on its own: a field, one complex of `requests`, or one metric. `status` carries the notes along: they
- * explain the end that the status shows.
+ * What is merged on its own (no slot of Grid Engine): a field, one complex of `requests`, or one metric. `status`
+ * carries the notes along: they explain the end that the status shows.
  */
 type Slot = FieldName | `requests.${string}` | `metrics.${string}`;
 
 /** A record made from several: `provenance` says where a slot came from, unless it is the record's own stamp. */
 export interface StoredRecord {
   readonly record: JobRecord;
-  /** Whether the job had ended by the record's own stamp (trust, revision); its status may have come from another. */
+  /** Part of the record's own stamp, with its trust and revision; the status may come from another account. */
   readonly ended: boolean;
   readonly provenance: Readonly<Partial<Record<Slot, Stamp>>>;
 }
@@ -32,14 +32,14 @@ const fieldsWith = (...merges: readonly Merge[]): readonly FieldName[] =>
 export const MERGED_FIELDS = fieldsWith('rank', 'final');
 
 /**
- * What grows until the job ends: here the account of an ended job beats, whatever its rank, the account so far of a
- * running one (a sampler that died in the first hour must not make a ten-hour job one of an hour).
+ * Fields that grow until the job ends: an account of the ended job, unless self-reported, beats any of the running job,
+ * whatever their ranks (a sampler that died in the first hour must not make a ten-hour job last one hour).
  */
 const GROWING: ReadonlySet<string> = new Set(fieldsWith('final'));
 
 const RANK: Readonly<Record<Trust, number>> = { root: 3, usage: 2, accounting: 1, 'self-reported': 0 };
 
-/** Of one rank, who saw the end knows more than who found that nobody saw it. */
+/** At equal rank, an account that saw the end beats one that found that nobody saw it. */
 const STATUS_ORDER: Readonly<Record<RecordStatus, number>> = { finished: 3, lost: 2, unsampled: 1, running: 0 };
 
 interface Value {
@@ -52,11 +52,11 @@ interface Verdict {
   readonly notes: readonly string[];
 }
 
-/** A line alone does not say that the end was not seen: it knows no samples. */
+/** An accounting line alone can't say that a sampler missed the end: its `lost` becomes `unsampled`. */
 const ofLine = (verdict: Verdict, isLine: boolean): Verdict =>
   isLine && verdict.status === 'lost' ? { ...verdict, status: 'unsampled' } : verdict;
 
-/** A record on its own, as a store first holds it. `failed` is Grid Engine's: it stands only where accounting says it. */
+/** A record on its own, as a store first holds it. Only Grid Engine's accounting may set `failed`. */
 export function asStored(record: JobRecord): StoredRecord {
   const isLine = record.trust === 'accounting';
   const own = isLine || record.failed === null ? record : { ...record, failed: null };
@@ -68,12 +68,12 @@ export function asStored(record: JobRecord): StoredRecord {
   };
 }
 
-/** Which of two is the better witness: above 0 for `a`, whenever either spoke. */
+/** Above 0: `a` is more trusted, whichever account is later. */
 export function compareTrust(a: Trust, b: Trust): number {
   return RANK[a] - RANK[b];
 }
 
-/** Of one rank, who saw the end knows more than any heartbeat, though a clock set back may have dated that later. */
+/** At equal rank, an account of the end beats any heartbeat, even one dated later because the clock was set back. */
 function compareStamps(a: Stamp, b: Stamp): number {
   return compareTrust(a.trust, b.trust) || Number(a.ended) - Number(b.ended) || a.revision - b.revision;
 }
@@ -97,7 +97,7 @@ function compareVerdicts(a: Value, b: Value): number {
 
 const PEAKS = FIELD_NAMES.filter((name) => FIELDS[name].storage.as === 'bracket');
 
-/** What a value says of a job of whose end nothing but Grid Engine's line is known (`withEndUnseen`). */
+/** What becomes of a value where only Grid Engine's line tells of the job's end (`withEndUnseen`). */
 function ifEndUnseen(slot: Slot, { value, stamp }: Value): unknown {
   if (slot === 'status') {
     const { status, notes } = value as Verdict;
@@ -110,7 +110,7 @@ function ifEndUnseen(slot: Slot, { value, stamp }: Value): unknown {
   return { ...peak, upper_bytes: null, proved: false, exact: false, open } satisfies Bracket;
 }
 
-/** In a total order, the same for a value and for what becomes of it where the end was not seen. */
+/** A total order of values that `ifEndUnseen` does not change. */
 function compareSlots(slot: Slot, a: Value, b: Value): number {
   const [ofA, ofB] = [ifEndUnseen(slot, a), ifEndUnseen(slot, b)];
   const is = (value: unknown, other: unknown): number => Number(compareValues(value, other) === 0);
@@ -162,7 +162,7 @@ function valueIn({ record, provenance }: StoredRecord, own: Stamp, slot: Slot): 
   return value === null || value === undefined ? undefined : { value, stamp };
 }
 
-/** What an account with that stamp is before any slot of it is known. */
+/** An account with this stamp and no slot filled. */
 function empty(key: RecordKey, status: RecordStatus, { trust, revision, ended }: Stamp): StoredRecord {
   return { record: emptyRecord(key, status, trust, revision), ended, provenance: {} };
 }
@@ -191,7 +191,7 @@ function withSlots(stored: StoredRecord, own: Stamp, changes: Iterable<readonly 
   return { record: record as unknown as JobRecord, ended: stored.ended, provenance };
 }
 
-/** `stored` with those of the values that beat what it has; itself where none does. Its own stamp stays. */
+/** `stored` with those values that beat its own; `stored` itself if none does. Its own stamp stays. */
 function withLarger(stored: StoredRecord, values: Iterable<readonly [Slot, Value]>): StoredRecord {
   const own = ownStamp(stored);
   const changes = [...values].filter(([slot, value]) => {
@@ -201,7 +201,7 @@ function withLarger(stored: StoredRecord, values: Iterable<readonly [Slot, Value
   return changes.length === 0 ? stored : withSlots(stored, own, changes);
 }
 
-/** `stored` with requests that are known from elsewhere, merged as those of an account with that stamp. */
+/** `stored` with requests that are known from elsewhere, merged as if from an account with this stamp. */
 export function withRequests(stored: StoredRecord, requests: JobRecord['requests'], stamp: Stamp): StoredRecord {
   const values = Object.entries(requests).map(([complex, value]): readonly [Slot, Value] => [
     `requests.${complex}`,
@@ -211,8 +211,8 @@ export function withRequests(stored: StoredRecord, requests: JobRecord['requests
 }
 
 /**
- * Of an ended job of which the sampler said only what it held so far: the bounds are open for what it held later, and that
- * nobody sampled it is not so, whatever Grid Engine's line alone would say.
+ * For an ended job whose sampler reported only figures of the running job: opens the upper bounds, since the job may
+ * have held more later, and makes the status `lost` where Grid Engine's line alone would say `unsampled`.
  */
 function withEndUnseen(stored: StoredRecord): StoredRecord {
   const { record, provenance } = stored;
@@ -230,14 +230,14 @@ function withEndUnseen(stored: StoredRecord): StoredRecord {
 }
 
 /**
- * Two accounts of the same job (same key) made one: slot by slot the better rank, then of an ended job before a running
- * one, then the later revision, then the greater value (compareValues); no null overrides a value; no running job overrides an ended one. Returns `stored` itself where
- * nothing changes.
+ * Merges two accounts of the same job (same key), slot by slot: the better rank wins, then an ended job over a running
+ * one, then the later revision, then the greater value (compareValues). For the status and what grows until the end, an
+ * ended job wins before rank is asked. No null overrides a value. Returns `stored` itself if nothing changes.
  */
 export function mergeRecords(stored: StoredRecord, incoming: StoredRecord): StoredRecord {
   const ownStored = ownStamp(stored);
   const ownIncoming = ownStamp(incoming);
-  // Most slots of `stored` are as good as they were: only those that `incoming` has need a look.
+  // `stored` keeps its stamp, so only the slots that `incoming` has need a look.
   if (compareStamps(ownStored, ownIncoming) >= 0) {
     const merged = withLarger(stored, slotsOf(incoming, ownIncoming));
     return merged === stored ? stored : withEndUnseen(merged);
@@ -253,8 +253,8 @@ export function mergeRecords(stored: StoredRecord, incoming: StoredRecord): Stor
 }
 
 /**
- * The accounts that a stored record was merged from, as far as they still stand: merged again under the same key, in any
- * order, they are that record, each value with the rank of who said it.
+ * The accounts that a stored record was merged from, each with the values that were kept of it. Merged again under the
+ * same key, in any order, they give that record, each value with its own rank.
  */
 export function partsOf(stored: StoredRecord): readonly JobRecord[] {
   const own = ownStamp(stored);
@@ -266,7 +266,7 @@ export function partsOf(stored: StoredRecord): readonly JobRecord[] {
     parts.set(name, part);
     part.slots.set(slot, value);
   }
-  // The status that any other of the same rank overrides.
+  // A part without a status gets the one that any other of the same rank overrides.
   return [...parts.values()].map(
     ({ stamp, slots }) =>
       withSlots(empty(stored.record, stamp.ended ? 'unsampled' : 'running', stamp), stamp, slots).record,

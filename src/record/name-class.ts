@@ -1,9 +1,9 @@
-/** What names that differ in their digits only have in common: "step_12_of_40" is "step_#_of_#". */
+/** The common form of names that differ only in their numbers: "step_12_of_40" is "step_#_of_#". */
 export function nameClass(name: string): string {
   return name.replace(/\d+/g, '#');
 }
 
-/** A pattern of the names of a class, for a filter by name. */
+/** A pattern for a filter by name that matches the names of a class. */
 export function classPattern(name: string): string {
   return name.replaceAll('#', '*');
 }

@@ -13,24 +13,24 @@ const STATUS = {
   /** Of qmemacct. */
   version: aName,
   scope: oneOf(['job', 'node']),
-  /** The hooks leave at once. */
+  /** Whether the hooks are switched off (they exit at once). */
   disabled: boolean,
   /** Whether the listener runs; null: by its settings it need not run all the time. */
   listener: nullable(boolean),
   /** Whether a time service keeps the clock right; null: not known. */
   clock_synchronised: nullable(boolean),
-  /** Records that wait for the accounting DB, without those that came with this status, and since when. */
+  /** Records that wait for the accounting DB, apart from those delivered with this status, and since when. */
   waiting: integer(0),
   waiting_since: nullable(time),
   /** Records that the accounting DB will never take. */
   refused: integer(0),
   /** When a job was last measured there. */
   last_job_at: nullable(time),
-  /** Of the node's data sources those that the site switched on by name, or that worked before. */
+  /** Only data sources of the node that the site switched on by name, or that worked before. */
   failing_sources: failingSourcesShape,
 };
 
-/** What the qmemacct of a host says of itself with each heartbeat and each delivery. */
+/** What qmemacct on a host reports of itself with each heartbeat and each delivery. */
 export const nodeStatusShape = object(STATUS);
 export type NodeStatus = ValueOf<typeof nodeStatusShape>;
 
@@ -38,7 +38,7 @@ export type NodeStatus = ValueOf<typeof nodeStatusShape>;
 export const nodeHeartbeatShape = object({
   ...STATUS,
   heartbeat_at: time,
-  /** The host's clock less the accounting DB's; null: not known (SQLite has no clock of its own). */
+  /** The host's clock minus the accounting DB's; null: not known (SQLite has no clock of its own). */
   clock_offset_seconds: nullable(number()),
 });
 export type NodeHeartbeat = ValueOf<typeof nodeHeartbeatShape>;

@@ -11,23 +11,23 @@ export interface ColumnFacts {
   readonly name: string;
   /** `time`: ISO 8601, UTC. `json`: an object or a list. */
   readonly type: ColumnType;
-  /** null: a number, a name or a time that has none. */
+  /** null: a count, a name or a time, which have no unit. */
   readonly unit: string | null;
   readonly help: string;
 }
 
-/** What a column holds: of the type `json` an object or a list. */
+/** What a column holds; an object or a list only where its type is `json`. */
 export type PlainValue = string | number | boolean | object | null;
 
-/** The same in a table of many rows: a time in ms since the epoch, an object or a list as JSON. */
+/** A cell in a table of many rows: a time is in ms since the epoch, an object or a list is JSON. */
 export type TableValue = string | number | boolean | null;
-/** A column of some rows. */
+/** One column of such a table: a cell for each row. */
 export type TableColumn = readonly TableValue[];
 
 export interface PlainColumn extends ColumnFacts {
-  /** What it is made from. */
+  /** The fields that its value is made from. */
   readonly fields: readonly FieldName[];
-  /** Of its only field, which is an object. */
+  /** The member that it shows of its only field, which is an object. */
   readonly member?: string;
   readonly value: (record: JobRecord) => PlainValue;
 }
@@ -53,7 +53,7 @@ const leafFacts = (storage: Storage): Pick<ColumnFacts, 'type' | 'unit'> => ({
   unit: unitOf(storage),
 });
 
-/** Lists of words are one text. */
+/** A value as one cell: the words of a list are joined; null for anything else that is not plain. */
 export const flat = (value: unknown): TableValue => {
   if (typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean') return value;
   return Array.isArray(value) ? value.join(' ') : null;
@@ -79,11 +79,11 @@ function memberColumns(
   }));
 }
 
-/** Whether it is a list or a map without anything in it. */
+/** Whether the value is an empty list or map. */
 export const isEmpty = (value: unknown): boolean =>
   typeof value === 'object' && value !== null && Object.keys(value).length === 0;
 
-/** A field that is a list or a map of its own kind: an object, null where it is empty. */
+/** The column of a field that is a list or a map: its value as a whole; null: empty. */
 function jsonColumn(name: FieldName): PlainColumn {
   return {
     name,
@@ -158,7 +158,7 @@ const EFFICIENCIES: readonly PlainColumn[] = [
   efficiency('queue_wait_seconds', 'seconds', ['cluster', 'submitted_at', 'started_at'], queueWait),
 ];
 
-/** What follows from fields, after the field that it stands behind. */
+/** Derived columns, by the field that they follow. */
 const DERIVED: Readonly<Partial<Record<FieldName, readonly PlainColumn[]>>> = {
   request_order: JUDGED_BY,
   cpu_seconds: EFFICIENCIES,
@@ -169,7 +169,7 @@ export const PLAIN_COLUMNS: readonly PlainColumn[] = FIELD_NAMES.flatMap((name) 
   ...(DERIVED[name] ?? []),
 ]);
 
-/** A column's value as a table has it. */
+/** A column's cell in a table. */
 export function tableValue({ type, value }: PlainColumn, record: JobRecord): TableValue {
   const plain = value(record);
   if (typeof plain === 'object') return plain === null ? null : JSON.stringify(plain);

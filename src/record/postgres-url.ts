@@ -3,12 +3,12 @@ export function isPostgresUrl(accounting: string): boolean {
   return /^postgres(?:ql)?:\/\//.test(accounting);
 }
 
-/** Whether it has a password in it, which settings and process lists would show to everyone. */
+/** Whether the URL contains a password, which settings and process lists would show to everyone. */
 export function holdsPassword(url: string): boolean {
   return /^postgres(?:ql)?:\/\/(?:[^/?#]*:[^/?#]*@|[^?]*\?(?:.*&)?password=)/i.test(url);
 }
 
-/** For messages; of one that is not well formed, too, as where a `/` of the password is not encoded. */
+/** The URL for messages; also works if it is malformed, as with a `/` in the password that is not encoded. */
 export function withoutPassword(url: string): string {
   return url.replace(/^([^:]*:\/\/[^:@/?#]*):.*@/, '$1:...@').replace(/([?&]password=)[^&#]*/gi, '$1...');
 }

@@ -3,15 +3,15 @@ import { submittedCommand } from '../gridengine/qsub-options';
 import type { JobRecord } from './record';
 
 /**
- * Digests of what a job runs, the best first: `program` as its host saw it, then that of the script's name or command
- * as it was submitted, which Open Cluster Scheduler's accounting has. Of a command (`-b y`) both begin alike.
+ * Digests of what a job runs, the best first: `program` as its host saw it, then the digest of the submitted script
+ * name or command, which Open Cluster Scheduler's accounting has. For a command (`-b y`) both begin alike.
  */
 export function programsOf(program: string | null, command: string | null): readonly string[] {
   const byCommand = command === null ? null : programDigest({ command }, null);
   return [program, byCommand].filter((digest) => digest !== null);
 }
 
-/** The same of a record. */
+/** The digests of what a record's job runs, the best first. */
 export function programsOfRecord({
   program,
   grid_engine,

@@ -4,8 +4,8 @@ import type { JobRecord } from './record';
 export const CUT_OFF_MS = 999;
 
 /**
- * The latest moment at which anything of a record may have lived. Processes may go on after the job's own end; what a
- * record says of them it says until it was made. In ms; Infinity: it still runs.
+ * The latest moment (ms) at which a process of the record may have lived; Infinity: the job still runs. Processes may
+ * outlive the job itself; the record covers them until it was made.
  */
 export function endOf(record: JobRecord): number {
   if (record.status === 'running') return Infinity;

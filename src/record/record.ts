@@ -47,12 +47,12 @@ export function parseRecord(value: unknown): Result<JobRecord> {
   return check(recordShape, value, 'the record');
 }
 
-/** A record that one of our own programs wrote as JSON; whatever else it has become is refused. Never throws. */
+/** A record that one of our own programs wrote as JSON; anything else is refused. Never throws. */
 export function recordOfJson(json: string): Result<JobRecord> {
   return checkJson(recordShape, json, 'the record');
 }
 
-/** The same; null: there is none, or it was damaged. */
+/** As `recordOfJson`; null: there is no record, or it is damaged. */
 export function recordOrNull(json: string | null | undefined): JobRecord | null {
   const record = json == null ? null : recordOfJson(json);
   return record?.ok === true ? record.value : null;

@@ -3,10 +3,10 @@ import type { Per } from '../gridengine/memory-request';
 import { orderText } from './request';
 import { DEFAULT_SETTINGS, type Settings } from './settings';
 
-/** The settings that these are made of. */
+/** The settings that the rules are made from. */
 export type RequestSetting = 'request_complex' | 'request_complex_by_queue' | 'job_complexes' | 'host_complexes';
 
-/** Complexes by which jobs are judged, the first requested first, and the same as a record has it (null: the usual ones). */
+/** Complexes, of which a job is judged by the first that it requests; their text in a record (null: the usual ones). */
 interface Order {
   readonly complexes: readonly string[];
   readonly text: string | null;
@@ -42,12 +42,12 @@ export class RequestRules {
     return this.perHost.has(complex) ? 'host' : this.perJob.has(complex) ? 'job' : 'slot';
   }
 
-  /** The complexes by which jobs of a queue are judged, the first requested first; null: no queue is known. */
+  /** Complexes, of which a queue's jobs are judged by the first that they request; `queue` null: not known. */
   order(queue: string | null): readonly string[] {
     return this.orderIn(queue).complexes;
   }
 
-  /** The same as a record has it; null: the usual order. */
+  /** The order as a record stores it; null: the usual one. */
   orderText(queue: string | null): string | null {
     return this.orderIn(queue).text;
   }

@@ -7,9 +7,9 @@ export interface Request extends MemoryRequest {
   readonly complex: string;
 }
 
-/** The same with what enforces it: as JSON has it. */
+/** A request and what enforces it, as JSON shows it. */
 export interface EnforcedRequest extends Request {
-  /** None: the memory is only reserved. */
+  /** Empty: the memory is only reserved. */
   readonly enforced_by: readonly Enforcer[];
 }
 
@@ -20,13 +20,13 @@ export type Requests = Pick<JobRecord, 'h_vmem' | 'requests' | 'request_order'>;
 
 const SEPARATOR = ',';
 
-/** An order of complexes as the record has it; null: the usual one. */
+/** An order of complexes as a record stores it; null: the usual one. */
 export function orderText(order: readonly string[]): string | null {
   const text = order.join(SEPARATOR);
   return text === REQUEST_ORDER.join(SEPARATOR) ? null : text;
 }
 
-/** The complexes of an order. */
+/** The complexes of an order that a record stores. */
 export const complexesOf = (order: string | null): readonly string[] =>
   order === null ? REQUEST_ORDER : order.split(SEPARATOR);
 
@@ -46,7 +46,7 @@ function firstRequest(record: Requests): Request | null {
   return unlimited;
 }
 
-/** Tasks of an array have the same requests, and each is asked about many times. */
+/** The last answer of `requestOf`: array tasks have the same requests, and each is asked about many times. */
 let latest: Requests & { readonly request: Request | null } = {
   h_vmem: null,
   requests: {},
@@ -54,7 +54,7 @@ let latest: Requests & { readonly request: Request | null } = {
   request: null,
 };
 
-/** The request that a record is judged by; null: none is known. One that sets no limit counts where no other does. */
+/** The request that a record is judged by; null: none is known. One without a limit counts only if no other has one. */
 export function requestOf(record: Requests): Request | null {
   const { h_vmem, requests, request_order } = record;
   if (h_vmem !== latest.h_vmem || requests !== latest.requests || request_order !== latest.request_order)
@@ -62,15 +62,15 @@ export function requestOf(record: Requests): Request | null {
   return latest.request;
 }
 
-/** Bytes that its request allows a record on its host; null: no limit, or none known. */
+/** Bytes that a record's request allows on its host; null: no limit, or none known. */
 export function limitOf(record: Requests): number | null {
   return requestOf(record)?.limit_bytes ?? null;
 }
 
 /**
- * Bytes with which execd compares what all processes of a record hold on its host; null: no limit, or none known. It
- * multiplies by the slots also what is requested once for the job (execd_ck_to_do.c); the kernel's limit on each process
- * is then the request itself (setrlimits.c).
+ * Bytes with which execd compares what all processes of a record hold on its host; null: no limit, or none known. execd
+ * multiplies even a request per job by the slots (execd_ck_to_do.c), while the kernel's limit on each process is then
+ * the request itself (setrlimits.c).
  */
 export function execdLimit(
   record: Requests & Pick<JobRecord, 'host_slots' | 'slots'>,
@@ -82,19 +82,19 @@ export function execdLimit(
     : (asked?.limit_bytes ?? null);
 }
 
-/** The sampler writes a job's limits down: one that it does not name is none, unless `config` could not be used. */
+/** Whether a job's limits are known: a sampler writes them all down, unless it could not use Grid Engine's `config`. */
 export function limitsKnown(record: JobRecord): boolean {
   if (record.h_vmem !== null) return true;
   const described = record.trust !== 'accounting' && record.host_slots !== null;
   return described && !record.notes.some((note) => note.startsWith("Grid Engine's config file"));
 }
 
-/** The complex that a record is judged by; of one without a request that which should be requested. */
+/** The complex that a record is judged by; without a request the one that should be requested. */
 export function complexOf(record: Requests): string {
   return requestOf(record)?.complex ?? complexesOf(record.request_order)[0] ?? H_VMEM;
 }
 
-/** A record with another limit on what it is judged by; one without a request stays as it is. */
+/** A record with another limit in the request that it is judged by; unchanged if it has no request. */
 export function withLimit<T extends Requests>(record: T, limit: number | null): T {
   const request = requestOf(record);
   if (request === null) return record;
@@ -105,7 +105,7 @@ export function withLimit<T extends Requests>(record: T, limit: number | null): 
     : { ...record, requests: { ...record.requests, [complex]: changed } };
 }
 
-/** Limits of a cgroup are whole pages. */
+/** Tolerance of the comparison: limits of a cgroup are whole pages. */
 const PAGES = 0.01;
 
 /** Whether the limit of the job's cgroup is `limit`. */
@@ -114,7 +114,7 @@ export function limitsCgroup({ metrics }: Pick<JobRecord, 'metrics'>, limit: num
   return ofGroup !== undefined && Math.abs(ofGroup - limit) <= PAGES * limit;
 }
 
-/** The request with what enforces it: its complex's kind, and the job's cgroup where that was seen to. */
+/** The request and what enforces it: whatever enforces its complex, and the job's cgroup if that has the same limit. */
 export function enforcedRequest(record: Requests & Pick<JobRecord, 'metrics'>): EnforcedRequest | null {
   const request = requestOf(record);
   if (request === null) return null;

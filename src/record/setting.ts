@@ -1,13 +1,13 @@
 import { boolean, fail, integer, map, number, oneOf, refined, string, type Shape } from '../base/shape';
 
-/** One key of `qmemacct.toml`: what it is without a line of its own, what may be written there, and what it is for. */
+/** One key of `qmemacct.toml`: its default, what may be written there, and what it is for. */
 export interface Setting<T> {
   readonly fallback: T;
   readonly shape: Shape<T>;
   /** What may be written: `0.05 to 3600 s`. Empty: the help says all. */
   readonly allowed: string;
   readonly help: string;
-  /** What to write instead of something wrong; left out: the default is shown. */
+  /** What to write instead of a wrong value; left out: the default is shown. */
   readonly hint?: string;
 }
 
@@ -37,7 +37,7 @@ export function count(fallback: number, range: Range, help: string): Setting<num
   return { fallback, shape: integer(range.least, range.most), allowed: rangeText(range), help };
 }
 
-/** Any text, or one that `problem` has nothing against. */
+/** Any text, or only text for which `problem` returns null. */
 export function text(
   fallback: string,
   help: string,
@@ -82,7 +82,7 @@ export function textsByName(help: string): Setting<Readonly<Record<string, reado
   return { fallback: {}, shape: table(texts([], '').shape), allowed: '', help };
 }
 
-/** What the site may set of a source. */
+/** A value that the site may set in a source's table. */
 export type OptionValue = string | number | boolean | readonly string[];
 
 const option: Shape<OptionValue> = {
@@ -93,7 +93,7 @@ const option: Shape<OptionValue> = {
   schema: {},
 };
 
-/** A table of TOML; a date is an object, too. */
+/** A TOML table; the parser's dates are objects, too, and refused. */
 function table<T>(values: Shape<T>): Shape<Readonly<Record<string, T>>> {
   const members = map(values, { key: /^/, what: 'name', most: Infinity });
   return {

@@ -20,10 +20,10 @@ import {
 
 const SECONDS = { unit: 's', most: 3600 } as const;
 const DAYS = { least: 0, most: 36500, unit: 'days' } as const;
-/** Hooks and services know these from the installation. */
+/** For settings that hooks and services get only from the installation. */
 const AGAIN = 'After a change: "qmemacct install --node" again';
 
-/** Why an octal permission can't be that of the accounting DB. */
+/** Why an octal permission can't be that of the accounting DB; null: it can. */
 function permissionProblem(value: string): string | null {
   if (!/^0?[0-7]{3}$/.test(value)) return 'is not an octal permission';
   if (!/[67]..$/.test(value)) return 'keeps its owner from reading or writing the accounting DB';
@@ -32,14 +32,14 @@ function permissionProblem(value: string): string | null {
 
 /**
  * Every key of `qmemacct.toml`, once: type, check and defaults (settings.ts), the file that `install` writes, and
- * docs/settings.md are made of it. A new setting is a line here and its use.
+ * docs/settings.md are made from this table. A new setting is a line here and its use.
  */
 export const SETTINGS = {
   cluster: text(
     '',
     `Name of this cluster in every record: letters, digits and . _ - ("install" writes the cell's cluster_name, else the cell). Empty: "default". ${AGAIN}`,
     {
-      // "run" and "demo" write settings, too.
+      // "qmemacct run" and "demo" write settings with cluster names of their own.
       problem: (value) =>
         value === '' || isClusterName(value) || privateWorld(value) !== null ? null : 'is not a name of a cluster',
       hint: 'begin with a letter, a digit or _, and write only letters, digits and . _ -, 128 at most',

@@ -37,7 +37,7 @@ export function settingsToml(settings: Partial<Settings>): string {
   return toToml(settings);
 }
 
-/** A value as it is written behind `key =`. */
+/** A value as it is written after `key =`. */
 export function valueToml(value: Settings[keyof Settings]): string {
   // JSON's strings, finite numbers and lists of strings are TOML as well.
   if (typeof value !== 'object' || Array.isArray(value))
@@ -75,7 +75,7 @@ export function parseSettings(text: string, path: string): Settings {
 
 const isMissing = (error: unknown): boolean => (error as NodeJS.ErrnoException).code === 'ENOENT';
 
-/** Only the usual configuration may be missing: one that somebody names is meant. Throws SettingsError. */
+/** Throws SettingsError if a file is missing that was named explicitly; only the usual one may be missing. */
 export function requireNamedSettings(path: string): void {
   if (path === SETTINGS_FILE) return;
   try {
@@ -90,7 +90,7 @@ export function clusterName({ cluster }: Pick<Settings, 'cluster'>): string {
   return cluster === '' ? 'default' : cluster;
 }
 
-/** As root without the commands of sources where others could have written them; says so in the system log. */
+/** For root, drops the commands of sources if others could have written them, and says so in the system log. */
 function withoutForeignCommands(path: string, settings: Settings): Settings {
   const withCommand = Object.entries(settings.sources).filter(([, table]) => 'command' in table);
   const reason = withCommand.length > 0 && process.geteuid?.() === 0 ? untrusted(resolve(path)) : null;
@@ -105,8 +105,8 @@ function withoutForeignCommands(path: string, settings: Settings): Settings {
 }
 
 /**
- * Settings of a file; the defaults when `path` does not exist. To root those of a file that others can change name no
- * commands.
+ * Settings of a file; the defaults if `path` does not exist. For root, commands of sources are left out if others can
+ * change the file. Throws SettingsError.
  */
 export function loadSettings(path: string): Settings {
   let text: string;
@@ -119,7 +119,7 @@ export function loadSettings(path: string): Settings {
   return withoutForeignCommands(path, parseSettings(text, path));
 }
 
-/** Settings of an installed host, which has such a file: without it jobs would go by another cluster's name. */
+/** As `loadSettings`, but throws if the file is missing: jobs would be recorded under another cluster's name. */
 export function loadHostSettings(path: string): Settings {
   const settings = loadSettings(path);
   if (settings === DEFAULT_SETTINGS)
@@ -128,8 +128,8 @@ export function loadHostSettings(path: string): Settings {
 }
 
 /**
- * A slip in the configuration must not cost a site its records, or count a job twice under another cluster's name: where
- * the file can't be used what the installation knows and the defaults do, and what is wrong is said.
+ * A slip in the configuration must not cost a site its records, or count a job twice under another cluster's name: if
+ * the file can't be used, returns the defaults with what the installation knows (`installed`), and the problem.
  */
 export function usableSettings(
   path: string,

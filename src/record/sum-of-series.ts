@@ -2,15 +2,15 @@ import type { MemorySeries } from './record';
 import { seriesValues } from './series-values';
 
 /**
- * A part's memory over time, as far as it lived (ms). Infinity: it still lives, and its last value holds as long as any
- * other part has a value; for the values of several parts come at different moments.
+ * A part's memory over time, and when the part ended (ms). Infinity: it still lives, and its last value holds as long
+ * as any other part has values, since the parts' values come at different moments.
  */
 export interface PartSeries {
   readonly series: MemorySeries | null;
   readonly to: number;
 }
 
-/** What parts held together, by their series: an estimate, from samples, of steps that hold each its highest value. */
+/** What the parts held together: an estimate, since series have only the highest sample of each step. */
 interface Together {
   readonly highest: number;
   readonly series: MemorySeries;
@@ -23,17 +23,17 @@ interface Change {
   readonly by: number;
 }
 
-/** A series on the clock, in ms. */
+/** A series and its times, in ms. */
 interface Course {
   readonly series: MemorySeries;
   readonly start: number;
   readonly stepMs: number;
-  /** Of its last step, or of the part. */
+  /** Of its last step, or of the part if that ended before. */
   readonly end: number;
   readonly lives: boolean;
 }
 
-/** Equal steps that all parts are added up on. */
+/** The equal steps in which all parts are added up. */
 interface Steps {
   readonly start: number;
   readonly end: number;
@@ -61,7 +61,7 @@ function changesOf(values: readonly number[], { start, stepMs, end, lives }: Cou
   return [...changes, { at: lives ? last : end, by: -before }];
 }
 
-/** One series of all parts, as `valuesOf` gives it; `highest`: at any moment, also within a step. */
+/** Adds up one series (`valuesOf`) of all parts; `highest`: the highest sum at any moment, also within a step. */
 function addUp(
   courses: readonly Course[],
   { start, end, stepMs, count }: Steps,
@@ -99,7 +99,7 @@ export function sumOfSeries(parts: readonly PartSeries[]): Together | null {
   const names = new Set(courses.flatMap(({ series }) => Object.keys(series.others)));
   const others = [...names].map((name) => {
     const { values } = addUp(courses, steps, (series) => seriesValues(series, name));
-    // What was added and taken away again leaves traces of rounding.
+    // Adding and subtracting again leaves rounding errors.
     return [name, values.map((value) => Math.max(0, Math.round(value * 100) / 100))] as const;
   });
   return {

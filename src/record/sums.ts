@@ -38,12 +38,12 @@ export function newSums(): Sums {
   return { totals: noTotals(), ...newBins() };
 }
 
-/** Peak over limit in twentieths; null: one of them is not known. The same arithmetic wherever two shares are compared. */
+/** Peak over limit in steps of 5 %; null: one of them is not known. All comparisons of shares use this arithmetic. */
 export function shareInSteps(peak: number | null, limit: number | null): number | null {
   return peak === null || limit === null || limit <= 0 ? null : (peak * SHARE_STEPS) / limit;
 }
 
-/** The UTC hours of the day over which a time spreads that ended then and lasted so long: hour, share, hour, share ... */
+/** The UTC hours of the day over which a span spreads, each with its share: hour, share, hour, share ... */
 function hoursOf(end: number, lengthMs: number): readonly number[] {
   const shares: number[] = [];
   const wholeDays = Math.floor(lengthMs / (24 * HOUR_MS));
@@ -64,7 +64,7 @@ function hoursOf(end: number, lengthMs: number): readonly number[] {
 /** What a record adds to any sums that it belongs to. */
 interface Contribution {
   readonly facts: Facts;
-  /** What was held can be compared with a request: its own, or that of the record that stands for its host. */
+  /** Whether what was held can be compared with a request: its own, or that of the record that stands for its host. */
   readonly comparable: boolean;
   readonly requested: number;
   readonly limit: number;
@@ -80,7 +80,7 @@ interface Contribution {
   readonly hours: readonly number[];
 }
 
-/** `counted`: where the record counts in time (ms). */
+/** `counted`: the moment (ms) at which the record counts (`countedAt`). */
 export function contributionOf(facts: Facts, counted: number): Contribution {
   const wallclock = facts.wallclock ?? 0;
   const standing = facts.standsForHost ? wallclock : 0;
@@ -107,7 +107,7 @@ export function contributionOf(facts: Facts, counted: number): Contribution {
   };
 }
 
-/** Adds a record to sums, apart from `jobs`. */
+/** Adds a record to all totals but `jobs`. */
 export function addToTotals(totals: MutableTotals, added: Contribution): void {
   const { facts, comparable, requested, slotMs, steps } = added;
   totals.records++;
@@ -178,7 +178,7 @@ export function addFacts(sums: Sums, facts: Facts, counted: number): void {
   addToBins(sums, added);
 }
 
-/** What `hours` say in a time zone that is ahead of UTC by so many minutes. */
+/** Adds `hours` to `to`, shifted to a time zone that is `offsetMinutes` ahead of UTC. */
 export function addShiftedHours(to: Float64Array, hours: Float64Array, offsetMinutes: number): void {
   const whole = Math.floor(offsetMinutes / 60);
   const later = (offsetMinutes - whole * 60) / 60;

@@ -69,7 +69,7 @@ export function noTotals(): MutableTotals {
   return { ...ZEROS };
 }
 
-/** Totals out of cells, in the order of TOTALS_NAMES. */
+/** Totals from cells in the order of TOTALS_NAMES, beginning at the index `at`. */
 export function totalsAt(cells: readonly unknown[], at: number): Totals {
   const totals = noTotals();
   for (const [index, name] of TOTALS_NAMES.entries()) totals[name] = Number(cells[at + index]);
