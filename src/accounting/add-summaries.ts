@@ -9,22 +9,22 @@ import { SHARE_STEPS } from '../record/sums';
 /** Totals of no records. */
 export const NO_TOTALS: Totals = noTotals();
 
-/** Sums of both, or of the first without the second, which is a part of it. */
+/** 1: adds both; -1: takes the second, which is a part of the first, from the first. */
 type Sign = 1 | -1;
 
-/** What is left of a sum of fractions may be a hair below nothing. */
+/** Rounding may leave a difference slightly off 0. */
 function plus(a: number, b: number, sign: Sign): number {
   const sum = a + sign * b;
   return sign < 0 && sum < 1e-9 * a ? 0 : sum;
 }
 
-/** Totals of records that no two have in common; with -1: of those of the first that the second has not. */
+/** Totals of two sets of records that have none in common; with -1: of the first set without the second. */
 export function sumTotals(a: Totals, b: Totals, sign: Sign = 1): Totals {
   const sums = TOTALS_NAMES.map((name) => [name, plus(a[name], b[name], sign)] as const);
   return Object.fromEntries(sums) as Record<keyof Totals, number>;
 }
 
-/** Where one of two shows only a part, so do both together. */
+/** If one answer shows only a part, so do both together. */
 function shownOf(...answers: readonly { readonly shown?: Shown }[]): { readonly shown?: Shown } {
   const shown = answers.flatMap((answer) => answer.shown ?? [])[0];
   return shown === undefined ? {} : { shown };
@@ -65,8 +65,8 @@ export const NO_SUMMARY: SummaryAnswer = {
 };
 
 /**
- * One summary of the records of two, which must have none in common and every group; with -1: of the records of the
- * first without those of the second, which are all among them. Groups are in no order.
+ * The summary of two sets of records that have none in common; with -1: of the first set without the second, a part of
+ * it. Both summaries must have all their groups. The groups of the result are in no order.
  */
 export function addSummaries(a: SummaryAnswer, b: SummaryAnswer, sign: Sign = 1): SummaryAnswer {
   return {
@@ -80,12 +80,12 @@ export function addSummaries(a: SummaryAnswer, b: SummaryAnswer, sign: Sign = 1)
   };
 }
 
-/** A summary with the groups of a query, in its order. */
+/** A summary with the groups that a query asks for, in the query's order. */
 export function chooseGroups(answer: SummaryAnswer, query: Pick<SummaryQuery, 'by' | 'sort' | 'limit'>): SummaryAnswer {
   return { ...answer, groups: chosenGroups(answer.groups, query) };
 }
 
-/** Records of both, and totals over all of them; they must have none in common. */
+/** Records and totals of two answers, which must have no record in common. */
 export function addRecords(a: RecordsAnswer, b: RecordsAnswer): RecordsAnswer {
   return { records: [...a.records, ...b.records], totals: sumTotals(a.totals, b.totals), ...shownOf(a, b) };
 }

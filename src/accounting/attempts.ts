@@ -7,7 +7,7 @@ import type { StoredRecord } from '../record/merge';
 import { compareText } from './by-place';
 import type { JobAnswer, JobAttempt } from './store';
 
-/** What is needed of records that are arranged. */
+/** The fields by which attempts are arranged. */
 export const ATTEMPT_FIELDS: readonly FieldName[] = [
   ...(['cluster', 'job_id', 'task_id', 'pe_task_id', 'host', 'run_id', 'trust', 'revision'] as const),
   ...(['owner', 'submitted_at', 'started_at', 'ended_at'] as const),
@@ -15,30 +15,30 @@ export const ATTEMPT_FIELDS: readonly FieldName[] = [
 
 type Recorded = Pick<StoredRecord, 'record'>;
 
-/** Of one submission, the spool directory and the accounting line have times up to a second apart. */
+/** The spool directory and the accounting line give one submission times that are up to a second apart. */
 export const SAME_SUBMISSION_MS = 2000;
 
-/** Job numbers don't wrap so fast; a job whose host went down waits for a while until it runs again. */
+/** A job whose host went down may take this long to run again; job numbers don't wrap so fast. */
 const REQUEUED_WITHIN_MS = 3_600_000;
 
-/** Sooner no number comes round: of two owners who say that they had it, only one did. */
+/** No job number is used again sooner: of two owners who claim it within this time, only one had it. */
 const COMES_ROUND_MS = 45 * DAY_MS;
 
 function ms(time: string | null): number | null {
   return time === null ? null : Date.parse(time);
 }
 
-/** When the job was submitted; what a task (`qrsh -inherit`) gives as that is when its own qrsh was started. */
+/** When the job was submitted; null for a slave task, whose submission is only the start of its own qrsh. */
 function submitted(record: JobRecord): number | null {
   return record.pe_task_id === null ? ms(record.submitted_at) : null;
 }
 
-/** When a run began, or the earliest time that its record knows: attempts are in this order. */
+/** When a run began, else when it ended, else when it was recorded: attempts are in this order. */
 function begun(record: JobRecord): number {
   return ms(record.started_at) ?? ms(record.ended_at) ?? record.revision;
 }
 
-/** Of numbers in order, where the last stands that is at most `most`; -1: none is. */
+/** The index of the last of ascending numbers that is at most `most`; -1: none is. */
 function lastUpTo(numbers: readonly number[], most: number): number {
   let [low, high] = [0, numbers.length];
   while (low < high) {
@@ -50,8 +50,8 @@ function lastUpTo(numbers: readonly number[], most: number): number {
 }
 
 /**
- * Whether a run of the job was over shortly before a time; to be asked of times in order. Open Cluster Scheduler submits
- * a job anew that is to run again. It takes days until a number comes round.
+ * Tests whether a run of the job ended shortly before a time; takes times in ascending order. A submission then is no
+ * new job: Open Cluster Scheduler submits a job anew that is to run again, and a number is not reused for days.
  */
 function requeuedTest(records: readonly StoredRecord[]): (time: number) => boolean {
   const runs = records
@@ -74,8 +74,8 @@ function requeuedTest(records: readonly StoredRecord[]): (time: number) => boole
 }
 
 /**
- * The jobs among records of one number in one cluster, oldest first: job numbers wrap, and what distinguishes two such
- * jobs is when they were submitted. A record that does not know belongs to the last job submitted before it began.
+ * The jobs among records of one number in one cluster, oldest first: job numbers wrap, and jobs of one number differ in
+ * when they were submitted. A record without that time belongs to the last job submitted before it began.
  */
 function incarnations(records: readonly StoredRecord[]): readonly (readonly StoredRecord[])[] {
   const submissions: number[] = [];
@@ -102,8 +102,8 @@ function incarnations(records: readonly StoredRecord[]): readonly (readonly Stor
 }
 
 /**
- * Which records of one number are somebody's word for a job that another user's better record is of: anybody may hand in
- * a record of any number.
+ * Tests whether a record is only a user's claim: self-reported, while better records give the job to another owner. Any
+ * user may hand in a record with any job number.
  */
 function claimTest(records: readonly StoredRecord[]): (stored: StoredRecord) => boolean {
   const isHandedIn = ({ record }: StoredRecord): boolean => record.trust === 'self-reported';
@@ -123,20 +123,19 @@ function claimTest(records: readonly StoredRecord[]): (stored: StoredRecord) => 
   };
 }
 
-/** The jobs that have had one number in one cluster, oldest first; what users only claim to be one of them comes before. */
+/** The jobs that have had one number in one cluster, oldest first; jobs that users only claim come before them. */
 function jobsOf(records: readonly StoredRecord[]): readonly (readonly StoredRecord[])[] {
   const isClaim = claimTest(records);
   const claims = groupBy(records.filter(isClaim), ({ record }) => record.owner);
   if (claims.size === 0) return incarnations(records);
-  // The same whatever order a store gives its records in.
+  // Sorted: the answer must not depend on the order in which a store gives its records.
   const byOwner = [...claims].sort(([a], [b]) => compareText(a ?? '', b ?? '')).map(([, ofOwner]) => ofOwner);
   return [...byOwner.flatMap(incarnations), ...incarnations(records.filter((one) => !isClaim(one)))];
 }
 
 /**
- * Which of the runs of the job's master (in order) a task of it (`qrsh -inherit`) belongs to: the last that had begun by
- * `at`, when the task did; -1: to none of them. The clock of another host may put a task's beginning a little before its
- * master's.
+ * The index of the master's run (in order) to which a slave task belongs that began at `at`: the last run that had
+ * begun by then; -1: none. The clock of another host may put a task's beginning a little before its master's.
  */
 function masterRunAt(at: number, masters: readonly Recorded[], beginnings: readonly number[]): number {
   const last = lastUpTo(beginnings, at);
@@ -146,7 +145,7 @@ function masterRunAt(at: number, masters: readonly Recorded[], beginnings: reado
   return end < at ? last + 1 : last;
 }
 
-/** Runs of tasks whose master nobody recorded: a task's number comes again on its host when the job runs again. */
+/** Runs of slave tasks without a record of their master: if a task's id comes again on its host, the job ran again. */
 function masterlessRuns<Stored extends Recorded>(tasks: readonly Stored[]): readonly (readonly Stored[])[] {
   const runs: Stored[][] = [];
   const seen = new Set<string>();
@@ -162,7 +161,7 @@ function masterlessRuns<Stored extends Recorded>(tasks: readonly Stored[]): read
   return runs;
 }
 
-/** The runs of one job or array task, each with the master's record, where there is one, and those of its tasks. */
+/** The runs of one job or array task, each with the records of the master, if there is one, and of its slave tasks. */
 export function runsOf<Stored extends Recorded>(records: readonly Stored[]): readonly (readonly Stored[])[] {
   const at = new Map(records.map((stored) => [stored, begun(stored.record)]));
   const begunAt = (stored: Stored): number => at.get(stored) ?? 0;
@@ -181,7 +180,7 @@ export function runsOf<Stored extends Recorded>(records: readonly Stored[]): rea
   return [...masterlessRuns(orphans), ...runs];
 }
 
-/** The tasks (`qrsh -inherit`) among the records of one job or array task of a cluster, with their masters' records. */
+/** The slave tasks among the records of one job or array task of a cluster, each with its master's record. */
 export function mastersOfTasks(records: readonly StoredRecord[]): ReadonlyMap<StoredRecord, StoredRecord> {
   const runs = jobsOf(records).flatMap(runsOf);
   return new Map(
@@ -239,7 +238,7 @@ function sinceOf(runs: readonly JobAttempt[]): number {
   return earliest(known.length > 0 ? known : runs.map(({ record }) => begun(record)));
 }
 
-/** The wanted jobs among runs that are numbered, all of one job number and in their order. */
+/** The wanted jobs among runs (`numberAttempts`) of one job number. */
 export function chooseJobs(runs: readonly JobAttempt[], { all, at }: JobChoice): JobAnswer {
   if (all) return { records: runs, older_incarnations: 0, newer_incarnations: 0 };
   let older = 0;

@@ -23,69 +23,69 @@ export type Cell = number | string | null;
 export interface Column {
   readonly name: string;
   readonly type: 'integer' | 'real' | 'text';
-  /** Of an integer: it is a number below 100. */
+  /** For an integer: it is always below 100. */
   readonly small?: boolean;
-  /** Of a text: most are whole numbers, for which SQLite needs half the room. */
+  /** For a text: most values are whole numbers, for which SQLite needs half the space. */
   readonly mostlyInteger?: boolean;
-  /** The number of a string in this dictionary. */
+  /** The column holds numbers of strings in this dictionary. */
   readonly dictionary?: Dictionary;
   readonly help: string;
 }
 
-/** Dictionaries of a store: those of the fields, of what repeats as a whole (JSON), and of roll-ups (SQLite). */
+/** Dictionaries of a store: of the fields' words, of JSON values that repeat as a whole, and of roll-ups (SQLite). */
 export type Dictionary =
   WordList | 'bracket_basis' | 'request_set' | 'metric_set' | 'notes' | 'provenance' | 'name_class' | 'rollup_key';
 
 /** Strings as small numbers, and back. */
 export interface WordCodec {
-  /** The number of a string, made where new: inside a write transaction only. */
+  /** The number of a string, made if the string is new: call it only inside a write transaction. */
   readonly intern: (dictionary: Dictionary, text: string) => number;
   readonly text: (dictionary: Dictionary, id: number) => string;
 }
 
-/** A value as the cells of its columns. `read` throws RangeError on cells that no writer makes. */
+/** How a value is kept in the cells of its columns. `read` throws RangeError on cells that no writer makes. */
 interface CellCodec {
   readonly columns: readonly Column[];
   readonly write: (value: unknown, words: WordCodec) => readonly Cell[];
   readonly read: (cells: readonly Cell[], at: number, words: WordCodec) => unknown;
-  /** Where few fields of many records are read: fewer columns, of which less is made. */
+  /** For reading few fields of many records: fewer columns, and less of the value. */
   readonly brief?: Pick<CellCodec, 'columns' | 'read'>;
-  /** As it stands in a table, or a member of it, without the rest of what `read` makes. */
+  /** Reads what a table shows of the value, or of a member, without the rest that `read` makes. */
   readonly plain: (member?: string) => PlainCell;
 }
 
-/** What a table has of some cells. */
+/** How one cell of a table is read from the cells of a value. */
 export interface PlainCell {
-  /** The first of them, from where the value begins. */
+  /** The first cell that is read, counted from the value's first. */
   readonly at: number;
-  /** It follows from that cell alone, and many rows have the same. */
+  /** The result depends on that cell alone, and many rows have the same. */
   readonly repeated: boolean;
   readonly read: (cells: readonly Cell[], at: number, words: WordCodec) => TableValue;
 }
 
-/** Of a list in a store. */
+/** For lists in a store, which have no longest length. */
 export const NO_END = Number.MAX_SAFE_INTEGER;
 
-/** A JSON text of a store. Throws RangeError where it is not of that shape. */
+/** The value of a store's JSON text. Throws RangeError if it does not have that shape. */
 export function fromJson<T>(shape: Shape<T>, json: string, what: string): T {
   const read = checkJson(shape, json, what);
   if (!read.ok) throw new RangeError(read.error);
   return read.value;
 }
 
-/** A number of a store; null: NULL. Throws RangeError on a text. */
+/** A cell as a number; null: NULL. Throws RangeError on a text. */
 function numberIn(cell: Cell | undefined, column: string): number | null {
   if (typeof cell === 'string') throw new RangeError(`${column} has "${cell}", which is not a number`);
   return cell ?? null;
 }
 
-/** A text of a store; null: NULL. Throws RangeError on a number. */
+/** A cell as a text; null: NULL. Throws RangeError on a number. */
 function textIn(cell: Cell | undefined, column: string): string | null {
   if (typeof cell === 'number') throw new RangeError(`${column} has ${cell}, which is not a text`);
   return cell ?? null;
 }
 
-/** A column of numbers. `write`: of what the field's shape allows but null; `plain`: where it is not as `read`. */
+/** A column of numbers. `write` never gets null; `plain`: given if a table shows something else than `read` makes. */
 function numeric(
   column: Column,
   write: (value: never, words: WordCodec) => number,
@@ -110,7 +110,7 @@ function numeric(
   };
 }
 
-/** A column of texts, which stand in a table as they are. */
+/** A column of texts, which a table shows as they are. */
 function textual(column: Column, write: (value: never) => string, read: (cell: string) => unknown): CellCodec {
   return {
     plain: () => ({
@@ -136,7 +136,7 @@ function msOf(time: string): number {
   return ms;
 }
 
-/** Tasks of an array were submitted at one time: its text is made once. */
+/** Keeps the last text: the tasks of an array were all submitted at the same time. */
 function timeOf(): (cell: number) => string {
   let latest = { cell: 0, text: isoTime(0) };
   return (cell) => {
@@ -147,12 +147,12 @@ function timeOf(): (cell: number) => string {
 
 const same = <T>(value: T): T => value;
 
-/** A copy of plain data of which copies (`{ ...x }`) are made faster, and are smaller, than objects that grow member by member. */
+/** A copy of plain data that is faster to copy again (`{ ...x }`), and into smaller objects, than a grown object. */
 export const compact = <T extends object>(value: T): T => JSON.parse(JSON.stringify(value)) as T;
 
 const MOST_KNOWN = 10_000;
 
-/** `fromJson` of texts that stand in a dictionary: few, each is in many rows, and what they say is never changed. */
+/** `fromJson` for texts of a dictionary, which repeat in many rows: keeps the values, which nobody may change. */
 export const repeatedJson = <T>(shape: Shape<T>, name: string): ((text: string) => T) =>
   remembered((text) => fromJson(shape, text, name), MOST_KNOWN);
 
@@ -223,7 +223,7 @@ interface MemberCodec {
   readonly codec: CellCodec;
 }
 
-/** Reads an object of which the cells have these members. */
+/** Reads an object from the cells of its members. */
 function readerOf(codecs: readonly MemberCodec[], empty: Readonly<Record<string, unknown>>): CellCodec['read'] {
   const membersOf = (
     cells: readonly Cell[],
@@ -239,7 +239,7 @@ function readerOf(codecs: readonly MemberCodec[], empty: Readonly<Record<string,
     }
     return value;
   };
-  /** Tasks of an array mostly have the same: its value is made once. */
+  /** The last value: the tasks of an array mostly have the same, so it is made once. */
   let latest: { readonly words: WordCodec; readonly cells: readonly Cell[]; readonly value: unknown } | null = null;
   return (cells, at, words) => {
     if (latest?.words === words && isSame(latest.cells, cells, at)) return latest.value;
@@ -251,7 +251,7 @@ function readerOf(codecs: readonly MemberCodec[], empty: Readonly<Record<string,
 
 const columnsOf = (codecs: readonly MemberCodec[]): readonly Column[] => codecs.flatMap(({ codec }) => codec.columns);
 
-/** An object as the columns of its members, all null where there is none. */
+/** An object as the columns of its members, all NULL if there is no object. */
 function memberCodec(prefix: string, { of: members, brief }: Pick<Members, 'of' | 'brief'>, help: string): CellCodec {
   const codecs = Object.entries(members).map(([member, leaf]) => ({
     member,
@@ -288,20 +288,20 @@ function wordCell(at: number, name: string, text: (id: number, words: WordCodec)
   };
 }
 
-/** How a peak was found. */
+/** What a peak's bounds rest on: its basis, a text that many peaks share. */
 const basisShape = object({
   proved: BRACKET.proved,
   exact: BRACKET.exact,
   open: BRACKET.open,
   sources: BRACKET.sources,
 });
-/** Members with a column of numbers, in its order. */
+/** The members of a peak with a column of numbers, in the order of the columns. */
 const BRACKET_NUMBERS = ['lower_bytes', 'upper_bytes', 'slack_bytes', 'at'];
 
-/** Of a peak's columns: its ends, and how it was found. */
+/** The columns of a peak that are read in brief: its ends and its basis. */
 const BRIEF_BRACKET = [0, 1, 5];
 
-/** Ends, slack, time and command of a peak; how it was found repeats: `{proved, exact, open, sources}`. */
+/** A peak as ends, slack, time, command and, from a dictionary, its basis `{proved, exact, open, sources}`. */
 function bracketCodec(name: string, help: string): CellCodec {
   const basisOf = repeatedJson(basisShape, name);
   const column = (part: string, what: string): Column => ({
@@ -318,7 +318,7 @@ function bracketCodec(name: string, help: string): CellCodec {
     { ...column('basis_id', BRACKET.sources.help), dictionary: 'bracket_basis' },
   ];
   const numberAt = (cell: Cell | undefined): number | null => numberIn(cell, name);
-  /** Its ends are at `at`; the numbers of its command and basis: `command`, `basis`. */
+  /** The ends are in the cells from `at` on; `command` and `basis` are numbers in dictionaries. */
   const bracketOf = (
     cells: readonly Cell[],
     at: number,
@@ -328,7 +328,7 @@ function bracketCodec(name: string, help: string): CellCodec {
     const lower = numberAt(cells[at]);
     if (lower === null) return null;
     const basis = basisOf(words.text('bracket_basis', others.basis ?? 0));
-    // Of a list there are many: to spread `basis` would take several times as long.
+    // Lists read many of these: to spread `basis` would take several times as long.
     return {
       lower_bytes: lower,
       upper_bytes: numberAt(cells[at + 1]),
@@ -379,7 +379,7 @@ function bracketCodec(name: string, help: string): CellCodec {
   };
 }
 
-/** A list or a map that `read` makes of several cells; null where it is empty. */
+/** A list or a map that `read` makes from several cells; null: empty. */
 const jsonCells = (read: CellCodec['read']): PlainCell => ({
   at: 0,
   repeated: false,
@@ -391,7 +391,7 @@ const jsonCells = (read: CellCodec['read']): PlainCell => ({
 
 const NO_REQUESTS = {};
 
-/** All memory requests of a job: of many jobs the same. */
+/** All memory requests of a job, in a dictionary, since many jobs have the same. */
 function requestsCodec(name: string, help: string): CellCodec {
   const requestsOf = repeatedJson(FIELDS.requests.shape, name);
   return {
@@ -408,13 +408,13 @@ function requestsCodec(name: string, help: string): CellCodec {
 const NAMES = list(string, NO_END);
 const FIGURES = list(number(), NO_END);
 
-/** The metrics of a set of names, all 0. */
+/** Reads a list of names as metrics that are all 0. */
 const metricSet: Shape<Readonly<Record<string, number>>> = {
   schema: NAMES.schema,
   read: (value) => compact(Object.fromEntries(NAMES.read(value).map((metric) => [metric, 0]))),
 };
 
-/** The names repeat; the values, in their order, are the record's. */
+/** The names repeat, so they go to a dictionary; the record has the values, in the order of the names. */
 function metricsCodec(help: string): CellCodec {
   const setOf = repeatedJson(metricSet, 'metric_set');
   const read: CellCodec['read'] = (cells, at, words) => {
@@ -442,7 +442,7 @@ function metricsCodec(help: string): CellCodec {
   };
 }
 
-/** Notes repeat but for their numbers. */
+/** Notes repeat except for their numbers: the texts go to a dictionary, the record has the numbers. */
 function notesCodec(name: string, help: string): CellCodec {
   const templatesOf = repeatedJson(NAMES, name);
   const read: CellCodec['read'] = (cells, at, words) => {

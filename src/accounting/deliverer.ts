@@ -1,9 +1,9 @@
 /**
  * The process that carries records into the accounting DB, without root: the sampler starts it with the uid of
  * `deliver_as` and writes `{"id": ROW, "record": {...}}` lines to its stdin. For each line it answers
- * `{"id": ROW, "ok": true}` once that is committed, or `{"id": ROW, "ok": false, "error": ..., "retry": ...}`, where
- * "retry": false says that the record itself is unusable. A row without an answer is to be delivered again.
- * `{"node": {...}}` is what the host says of itself; it has no answer.
+ * `{"id": ROW, "ok": true}` once the record is committed, or `{"id": ROW, "ok": false, "error": ..., "retry": ...}`,
+ * where "retry": false says that the record itself is unusable. A row without an answer is to be delivered again.
+ * A line `{"node": {...}}` is the host's status; it gets no answer.
  * Exit status: 0 all of stdin was answered and stored, 2 wrong call, 3 the store can't be used.
  */
 import { writeSync } from 'node:fs';
@@ -82,7 +82,7 @@ function reply(answers: readonly Answer[]): void {
     try {
       at += writeSync(1, text, at);
     } catch (error) {
-      // A full pipe that our parent left non-blocking.
+      // The pipe is full, and our parent left it non-blocking.
       if ((error as NodeJS.ErrnoException).code !== 'EAGAIN') throw error;
       Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 5);
     }

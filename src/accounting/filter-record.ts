@@ -9,7 +9,7 @@ import type { JobRecord } from '../record/record';
 import { limitOf } from '../record/request';
 import type { RecordFilter } from './store';
 
-/** "alice,bob*" as its parts, without blanks around them and without empty ones. */
+/** The parts of "alice,bob*", without blanks around them; empty parts are left out. */
 export function parsePatterns(text: string): readonly string[] {
   return text
     .split(',')
@@ -18,8 +18,8 @@ export function parsePatterns(text: string): readonly string[] {
 }
 
 /**
- * Whether the host of a filter may be several: names and patterns (`*`, `?`) with commas between them. One without a dot
- * also means hosts whose first label it matches: `ge*`, `node0?`, `node01,node02.cluster.example`.
+ * Whether the host of a filter may match several hosts: names and patterns (`*`, `?`), separated by commas. One without
+ * a dot also matches the first label of a host: `ge*`, `node0?`, `node01,node02.cluster.example`.
  */
 export function isHostPattern(host: string): boolean {
   return /[*?,]/.test(host);
@@ -42,7 +42,7 @@ function hostTest(host: string): (name: string) => boolean {
   return (name) => tests.some((test) => test(name));
 }
 
-/** A figure of a record from `least` to `most`, where either is asked for. */
+/** Tests that a figure of a record lies from `least` to `most`; null: neither is asked for. */
 function within(of: (record: JobRecord) => number | null, least = -Infinity, most = Infinity): Test | null {
   if (least === -Infinity && most === Infinity) return null;
   return (record) => {
@@ -54,7 +54,7 @@ function within(of: (record: JobRecord) => number | null, least = -Infinity, mos
 const FIELDS = ['cluster', 'job_id', 'owner', 'project', 'queue', 'pe'] as const;
 
 /**
- * What a filter asks of a record, as the stores ask it in SQL; `name`: that it counts under (of a task of a parallel job
+ * A filter as a test, equal to the stores' SQL; `name`: the job name that the record counts under (a slave task's is
  * its master's).
  */
 export function recordTest(filter: RecordFilter): Test {

@@ -3,7 +3,7 @@ interface JobStart {
   readonly job: { readonly cluster: string | number; readonly job_id: number; readonly submitted_at: number };
   readonly task_id: number | null;
   readonly started_at: number;
-  /** Or one of its instances. */
+  /** A queue, or one of its instances. */
   readonly queue: string | null;
   readonly limit_bytes: number | null;
 }
@@ -25,7 +25,7 @@ function waitOf({ job, started_at: started, queue: name, limit_bytes: limit }: J
 /** The waits of jobs and tasks for their first start. */
 export class FirstStarts {
   private readonly jobs = new Map<string, Map<number | null, Wait>>();
-  /** The job of the start before, and its tasks: mostly the next one is of the same. */
+  /** The job of the last start, and its tasks: the next start is mostly of the same job. */
   private job: JobStart['job'] | null = null;
   private tasks = new Map<number | null, Wait>();
 

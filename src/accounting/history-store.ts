@@ -3,8 +3,8 @@ import type { PlacedLine } from './import/line-place';
 import type { AccountingStore } from './store';
 
 /**
- * How far a file of Grid Engine's accounting is imported. It is known again after a rename, a rotation or compression by
- * how it begins and by what comes before `offset`.
+ * How far a file of Grid Engine's accounting is imported. After a rename, rotation or compression the file is
+ * recognised by how it begins and by what comes before `offset`.
  */
 export interface ImportedFile {
   readonly cluster: string;
@@ -15,14 +15,14 @@ export interface ImportedFile {
   readonly path: string;
   readonly device: number;
   readonly inode: number;
-  /** Uncompressed bytes that are in the store: up to and with the newline of the last line that is. */
+  /** Uncompressed bytes that are imported: up to and including the newline of the last imported line. */
   readonly offset: number;
-  /** Hash of the bytes before that, at most 4,096. */
+  /** Hash of the bytes before `offset`, at most 4,096. */
   readonly tail: string;
   readonly lines: number;
 }
 
-/** A line that could not be read: set aside, as it is. */
+/** A line that could not be read and was set aside as it is. */
 export interface UnreadableLine {
   readonly offset: number;
   readonly reason: string;
@@ -30,7 +30,7 @@ export interface UnreadableLine {
   readonly text: string;
 }
 
-/** One that was set aside, and where it is. */
+/** An unreadable line in the store. */
 export interface KeptLine extends UnreadableLine {
   /** Where its file was last seen. */
   readonly path: string;
@@ -44,11 +44,11 @@ export interface Imports {
 }
 
 export interface ImportBatch {
-  /** As it will be once the batch is in the store. */
+  /** The file's state once the batch is in the store. */
   readonly file: ImportedFile;
-  /** As it was before: another importer has been at work where the store says otherwise. null: it has no row yet. */
+  /** Its state before: if the store has another one, another importer has been at work. null: it has no row yet. */
   readonly before: ImportedFile | null;
-  /** Lines of Grid Engine's accounting, in their order; gone through once. */
+  /** Lines of Grid Engine's accounting, in their order; iterated only once. */
   readonly lines: Iterable<PlacedLine>;
   readonly unreadable: readonly UnreadableLine[];
   /** How the site requests memory; left out: as usual. */
@@ -60,11 +60,11 @@ export interface ImportOutcome {
   readonly added: number;
   readonly joined: number;
   readonly unchanged: number;
-  /** The file was not as `before` says, and nothing was done: read `importedFiles` again. */
+  /** The file's state in the store was not `before`, and nothing was imported: read `importedFiles` again. */
   readonly conflict: boolean;
 }
 
-/** How long work goes on, and where its progress is reported. */
+/** How long work is stopped, and where its progress is reported. */
 export interface LongWork {
   readonly signal?: AbortSignal;
   readonly onProgress?: (done: number, of: number) => void;
@@ -77,7 +77,7 @@ export interface Settled {
   readonly unreadable: number;
 }
 
-/** Ages in days; 0: for ever. */
+/** For how many days each is kept; 0: for ever. */
 export interface Retention {
   readonly records: number;
   readonly series: number;
@@ -104,7 +104,7 @@ export interface HistoryStore extends AccountingStore {
   unreadableLines(cluster: string, limit: number): Promise<readonly KeptLine[]>;
   /** Moves what nodes have delivered into the table where it waits elsewhere (PostgreSQL's inbox). */
   settle(work: LongWork): Promise<Settled>;
-  /** Sums the days whose records changed since; resolves to how many. Short transactions. */
+  /** Sums up the days whose records have changed, in short transactions; resolves to how many days. */
   rollUp(work: LongWork): Promise<number>;
   /** How many records `prune` would remove. */
   countOld(rules: Retention, now: number): Promise<number>;

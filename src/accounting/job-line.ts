@@ -10,45 +10,45 @@ import type { JobRecord } from '../record/record';
 import { limitOf, requestOf } from '../record/request';
 import type { Totals } from '../record/totals';
 
-/** What the records of a job say that do not all say the same: how many different values there are, and if one, which. */
+/** A value in which a job's records may differ: how many different values there are, and the value if it is one. */
 interface Agreed {
   readonly value: string | null;
   readonly values: number;
 }
 
-/** What a list shows of a job: sums over its tasks and runs, and those that stand out. */
+/** What a list shows of a job: sums over its tasks and runs, and the records that stand out. */
 export interface JobLine {
   readonly records: number;
   readonly tasks: number;
-  /** Records that are of no slave task: one for each run. */
+  /** Records that are not of slave tasks: one for each run. */
   readonly masters: number;
   /** Of the whole job; null: not known. */
   readonly slots: number | null;
-  /** The last to end, or to start. */
+  /** The record that ended last, or started last. */
   readonly latest: JobRecord;
-  /** The nearest to its limit, or without any the one with the largest peak; where none has a peak the latest. */
+  /** The record nearest to its limit; without limits the one with the largest peak, without peaks the latest. */
   readonly fullest: JobRecord;
-  /** The ways in which they ended: the latest of each, and how many there are; most first. A running one is by itself. */
+  /** The ways in which records ended, most frequent first: the latest of each, and how many. A running one is alone. */
   readonly ends: readonly { readonly record: JobRecord; readonly count: number }[];
   readonly owner: Agreed;
   readonly host: Agreed;
-  /** Complexes of the requests that they are judged by. */
+  /** Complexes of the requests that the records are judged by. */
   readonly complexes: readonly string[];
   readonly self_reported: number;
   readonly longest_seconds: number | null;
   readonly largest_limit_bytes: number | null;
-  /** The most that Grid Engine counted of a run of which nobody measured a peak: of a parallel one all lines together. */
+  /** Grid Engine's largest figure of a run without a measured peak; of a parallel run the sum of all its lines. */
   readonly largest_counted_bytes: number | null;
   /** Whether any record has Grid Engine's figure instead of a peak. */
   readonly is_counted: boolean;
-  /** Of those whose CPU efficiency is known; slot seconds of all of them, on their hosts. */
+  /** Over records whose CPU and elapsed times are known; slot seconds count each host once. */
   readonly cpu_seconds: number | null;
   readonly slot_seconds: number | null;
-  /** Byte seconds that were requested and lay above the peak, by Grid Engine's figure where there is none. */
+  /** Requested byte seconds above the peak, or above Grid Engine's figure where no peak was measured. */
   readonly unused_byte_seconds: number | null;
 }
 
-/** ISO times in UTC are in the order of their text. */
+/** When a record ended, else started, as a text that sorts by time (ISO, UTC). */
 export const untilOf = ({ ended_at: ended, started_at: started }: JobRecord): string => ended ?? started ?? '';
 
 const add = (a: number | null, b: number | null): number | null => (a === null ? b : b === null ? a : a + b);
@@ -57,8 +57,8 @@ const latestOf = (records: readonly JobRecord[], first: JobRecord): JobRecord =>
   records.reduce((latest, one) => (untilOf(one) > untilOf(latest) ? one : latest), first);
 
 /**
- * Of the records of one job those that stand for their hosts: each task of a parallel job is given the limit and slots of
- * its whole host, as its master is, so of a host only one may be counted.
+ * The records of one job that stand for their hosts: each slave task has the limit and slots of its whole host, as the
+ * master has, so only one record of a host may count.
  */
 export function hostsOf(line: readonly JobRecord[]): readonly JobRecord[] {
   if (line.every((one) => one.pe_task_id === null)) return line;
@@ -68,12 +68,12 @@ export function hostsOf(line: readonly JobRecord[]): readonly JobRecord[] {
   );
 }
 
-/** Of the jobs on their hosts, each once: what is given to all tasks of a host alike must not be added up. */
+/** As `hostsOf`, but a single record always counts. What all tasks of a host have alike must not be added up. */
 export const perHost = (line: readonly JobRecord[]): readonly JobRecord[] => (line.length === 1 ? line : hostsOf(line));
 
 const placeOf = ({ task_id: task, host }: JobRecord): string => `${task ?? ''} ${host}`;
 
-/** The first with the largest value; `first` where none has one. */
+/** The first item with the largest value; `first` if none has a value. */
 function largestBy<T>(items: readonly T[], first: T, of: (item: T) => number | null): T {
   let [largest, most] = [first, of(first) ?? -1];
   for (const item of items) {
@@ -97,19 +97,19 @@ function agreed(records: readonly JobRecord[], of: (record: JobRecord) => string
   return { value: values.size > 1 ? null : value, values: values.size };
 }
 
-/** The same for those that ended in one way. */
+/** A text that is the same for records that ended in the same way. */
 function endOf({ status, exit_status: exit, signal, failed }: JobRecord): string {
   return [status, exit, signal, failed].join(' ');
 }
 
-/** Most first; of as many each the latest first. */
+/** The most frequent end first; of equally frequent ones the latest first. */
 export function inOrder(ends: JobLine['ends']): JobLine['ends'] {
   return ends.toSorted((a, b) => b.count - a.count || (untilOf(a.record) < untilOf(b.record) ? 1 : -1));
 }
 
 /**
- * Byte seconds that were requested and not held; null: not known. What one host of a parallel job held above its request
- * takes nothing from the others, but a line of accounting has the request of all of them.
+ * Byte seconds that were requested and not held; null: not known. Each host of a parallel job counts alone, as what it
+ * held above its request takes nothing from the others; but an accounting line has the request of all hosts.
  */
 export function unusedByteSeconds(
   line: readonly JobRecord[],
@@ -132,7 +132,7 @@ export function unusedByteSeconds(
   );
 }
 
-/** Whether its CPU time can be held against its slots. */
+/** Whether the CPU and elapsed times are known, so that CPU efficiency can be. */
 const isBusyKnown = ({ cpu_seconds: cpu, wallclock_seconds: elapsed }: JobRecord): boolean =>
   cpu !== null && elapsed !== null && elapsed > 0;
 
@@ -207,7 +207,7 @@ export function jobLineOf(records: readonly [JobRecord, ...JobRecord[]]): JobLin
 export interface JobLinesAnswer {
   /** Newest first. */
   readonly lines: readonly JobLine[];
-  /** Of the newest records, of which `read` is the number; none where they were not asked for. */
+  /** Waits in the newest records (`read` of them); empty if not asked for. */
   readonly waits: readonly Wait[];
   readonly read: number;
   /** Over all records that the query selects. */

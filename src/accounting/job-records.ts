@@ -7,9 +7,9 @@ import { filledTasks } from './task-requests';
 
 /** A record among those of its job. */
 export interface HeldRecord {
-  /** In the store; null: it is not there yet. */
+  /** Its number in the store; null: it is not there yet. */
   readonly id: number | null;
-  /** As the store has it; null: not at all. */
+  /** The record as the store has it; null: it is not there yet. */
   readonly before: StoredRecord | null;
   readonly stored: StoredRecord;
 }
@@ -18,11 +18,11 @@ export interface HeldRecord {
 export interface Changes {
   readonly added: readonly HeldRecord[];
   readonly changed: readonly HeldRecord[];
-  /** In the store, and now part of another. */
+  /** Records in the store that are now part of another. */
   readonly absorbed: readonly HeldRecord[];
 }
 
-/** A job or array task, as its records are told from those of others. */
+/** A text that identifies a job or array task. */
 export function jobOf({ cluster, job_id, task_id }: Pick<JobRecord, 'cluster' | 'job_id' | 'task_id'>): string {
   return `${job_id}/${task_id ?? 0}/${cluster}`;
 }
@@ -53,7 +53,7 @@ export class JobRecords {
       part.push({ id: null, before: null, stored });
       return { ok: true, change: 'added' };
     }
-    // Of two, that in the store goes on: the other may be of this transaction.
+    // Of two records the one in the store stays: the other may exist only in this transaction.
     const [stays, goes] = base.id === null && absorbed !== null ? [absorbed, base] : [base, absorbed];
     part[part.indexOf(stays)] = { ...stays, stored };
     if (goes !== null) {
@@ -63,7 +63,7 @@ export class JobRecords {
     return { ok: true, change: 'changed' };
   }
 
-  /** From masters to tasks that lack them. */
+  /** Passes requests from masters to slave tasks that lack them. */
   private passRequests(): void {
     const jobs = groupBy([...this.all()], ({ stored: { record } }) => jobOf(record));
     for (const held of jobs.values())
@@ -73,7 +73,7 @@ export class JobRecords {
       }
   }
 
-  /** What the store calls those that it has. */
+  /** The numbers of the records that the store has. */
   ids(): readonly number[] {
     return [...this.all(), ...this.absorbed].flatMap(({ id }) => id ?? []);
   }

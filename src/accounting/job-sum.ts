@@ -14,7 +14,7 @@ import { sumOfSeries } from '../record/sum-of-series';
  * A parallel job as a whole: what the records of one of its runs (the master's, and one for each task that was started
  * on a host) say together. Records of other runs of the job are never added. Part of the published contract (schema 1).
  *
- * It speaks of the tasks that were recorded. Where a host or a task is known to be without a record, `open` of each peak
+ * It covers only tasks that were recorded. Where a host or a task is known to be without a record, `open` of each peak
  * says so ("unseen-host", "unseen-task") and its upper end is null; a task that left no trace at all is not counted.
  */
 export interface JobSum extends Peaks {
@@ -22,7 +22,7 @@ export interface JobSum extends Peaks {
   readonly job_id: number;
   readonly task_id: number | null;
   readonly attempt: number;
-  /** Of the master; without its record: "running" while any task runs, else the least certain of the tasks'. */
+  /** The master's; without its record "running" while any task runs, else the least certain status of a task. */
   readonly status: RecordStatus;
   readonly started_at: string | null;
   readonly ended_at: string | null;
@@ -44,11 +44,11 @@ export interface JobSum extends Peaks {
   readonly together_rss_bytes: number | null;
   /** That sum over time: an estimate, too. */
   readonly series: MemorySeries | null;
-  /** In the order in which they were granted; those without a record (`seen` false) among them. */
+  /** In the order in which they were granted, including those without a record (`seen` false). */
   readonly hosts: readonly HostSum[];
-  /** Tasks that were started before one that was recorded on the same host, and left no record. */
+  /** Slave tasks without a record: a task with a higher number was recorded on the same host. */
   readonly unseen_tasks: number;
-  /** By peak_rss per slot, and by CPU time per slot; null: not two hosts to compare. */
+  /** By peak_rss per slot, and by CPU time per slot; null: fewer than two hosts to compare. */
   readonly memory_imbalance: Imbalance | null;
   readonly cpu_imbalance: Imbalance | null;
 }
@@ -56,9 +56,9 @@ export interface JobSum extends Peaks {
 /** All of a job's tasks on one host. */
 export interface HostSum extends Peaks {
   readonly host: string;
-  /** Granted there; where the master's record does not say, what the tasks held at least. */
+  /** Granted there; if the master's record does not say, the most that a record of the host says. */
   readonly slots: number | null;
-  /** Whether there is a record of it; if not, either nothing of the job ran there or it was not sampled. */
+  /** Whether the host has a record; if not, either nothing of the job ran there or it was not sampled. */
   readonly seen: boolean;
   /** Whether the job's master ran here. */
   readonly master: boolean;
@@ -85,14 +85,14 @@ export interface Peaks {
 export interface Imbalance {
   readonly most: string;
   readonly least: string;
-  /** What the one held per slot over what the other did; null: the least loaded held nothing. */
+  /** The load per slot of `most` over that of `least`; null: `least` has no load. */
   readonly ratio: number | null;
 }
 
-/** A record and which run of its job it is of. */
+/** A record, and to which run of its job it belongs. */
 type SummedRun = Pick<JobAttempt, 'record' | 'attempt' | 'incarnation'>;
 
-/** Of one clock, how far a process's start may lie from the moment it was read. */
+/** How much the times in a record may be off by its host's own clock. */
 const SAME_CLOCK_MS = 100;
 
 const STATUS_ORDER: readonly RecordStatus[] = ['running', 'lost', 'unsampled', 'finished'];
@@ -118,7 +118,7 @@ export function jobSums(runs: readonly SummedRun[]): readonly JobSum[] {
   });
 }
 
-/** What the records of one run of one job (or array task) say together; at least one. */
+/** What the records of one run of one job (or array task) say together. Throws RangeError without a record. */
 export function sumOfJob(records: readonly JobRecord[], attempt = 1): JobSum {
   const master = records.find(({ pe_task_id: task }) => task === null);
   const first = master ?? records[0];
@@ -228,7 +228,7 @@ function sumOfHost(group: HostGroup, first: JobRecord, wallclock: number | null)
   };
 }
 
-/** Slots of a host whose grant is not known: nothing follows from its tasks, or from the job's other hosts. */
+/** Slots of a host whose grant is not known, by its records: the number of tasks and the other hosts tell nothing. */
 const heldSlots = (records: readonly JobRecord[]): number | null =>
   largestOfKnown(records.map(({ host_slots: slots }) => slots));
 
@@ -244,7 +244,7 @@ function limitOnHost(
     if (asked.per === 'host') return asked.limit_bytes;
     if (asked.limit_bytes !== null && slots !== null) return bytesForSlots(asked.request_bytes, slots);
   }
-  // A line of Grid Engine's accounting, alone, has the limit of all hosts.
+  // A record made from an accounting line alone has the limit of all hosts.
   return largestOfKnown(records.map((record) => (isOfAllHosts(record) ? null : limitOf(record))));
 }
 
@@ -261,7 +261,7 @@ function limitOfJob(first: JobRecord, hosts: readonly HostSum[], slots: number |
   return sumOfAll(hosts.map((host) => host.limit_bytes));
 }
 
-/** Tasks are numbered from 1 on each host (`3.node02`): a number that is missing below another was a task, too. */
+/** Tasks without a record: they are numbered from 1 on each host (`3.node02`), so a missing number was a task, too. */
 function unseenIn(records: readonly JobRecord[]): number {
   const numbers = new Set(records.flatMap(({ pe_task_id: task }) => /^([1-9]\d{0,8})\./.exec(task ?? '')?.[1] ?? []));
   return [...numbers].reduce((most, number) => Math.max(most, Number(number)), 0) - numbers.size;

@@ -1,14 +1,14 @@
 /** Longest line: a record at its bounds (RECORD_LIMITS) is well below it. */
 const LONGEST_LINE = 1 << 20;
 
-/** A line that was longer than a line may be: its text is dropped. */
+/** Stands for a line longer than LONGEST_LINE, whose text is dropped. */
 export const TOO_LONG = Symbol('too long');
 export type Line = string | typeof TOO_LONG;
 
 /**
- * The lines of a stream in batches of what has come: a batch is given once no more has come for `lullMs`, or `most`
- * lines are there, so that a burst of rows costs one transaction and a single row waits for nothing much. A last line
- * without its newline was cut off: it is no line.
+ * The lines of a stream in batches: a batch is given once nothing more has come for `lullMs`, or `most` lines are
+ * there, so that a burst of rows costs one transaction and a single row hardly waits. A last line without its newline
+ * was cut off, and is dropped.
  */
 export async function* lineBatches(
   chunks: AsyncIterable<string>,

@@ -25,7 +25,7 @@ export function schemaVersion(db: Database): number {
   return db.pragma('user_version', { simple: true }) as number;
 }
 
-/** Throws StoreError where the schema of the store of that name is newer than the newest that is known. */
+/** Throws StoreError if the schema of the store `name` is newer than the newest that this program knows. */
 export function refuseNewer(name: string, version: number, newest: number): void {
   if (version > newest)
     throw new StoreError(
@@ -50,7 +50,7 @@ export function requireNewestSchema(db: Database, migrations = listMigrations())
 }
 
 /**
- * Brings the schema to the newest version, forward only, in one transaction. Safe for many processes at once: who
+ * Brings the schema to the newest version, forward only, in one transaction. Safe for many processes at once: one that
  * waited for the lock finds the work done.
  */
 export function migrate(db: Database, migrations = listMigrations()): void {

@@ -30,7 +30,7 @@ const rowShape = object({
 const flagOf = (value: boolean | null): 0 | 1 | null => (value === null ? null : value ? 1 : 0);
 const msOf = (time: string | null): number | null => (time === null ? null : Date.parse(time));
 
-/** What a host says, by column; the time of the heartbeat is the store's to add. */
+/** A host's status by column; the store adds the time of the heartbeat. */
 export function nodeRow(status: NodeStatus): Readonly<Record<string, string | number | null>> {
   return {
     ...status,
@@ -46,7 +46,7 @@ export function nodeRow(status: NodeStatus): Readonly<Record<string, string | nu
 const toFlag = (value: number | null): boolean | null => (value === null ? null : value === 1);
 const toTime = (ms: number | null): string | null => (ms === null ? null : new Date(ms).toISOString());
 
-/** The rows that can be read, in their order: hosts may write what they like into PostgreSQL. */
+/** The readable rows as heartbeats, in their order: hosts can write anything into PostgreSQL. */
 export function nodeHeartbeats(rows: readonly object[]): readonly NodeHeartbeat[] {
   return rows.flatMap((row) => {
     const read = check(rowShape, row, 'the row');

@@ -8,7 +8,7 @@ const HOLE = '\u0001';
 // Numbers that print as they were written; the rest (007, or beyond 15 digits) stays in the template.
 const NUMBER = /(?<![\d])(?:0|[1-9]\d{0,14})(?!\d)/g;
 
-/** Notes repeat but for their numbers: templates go to a dictionary, numbers into the record. */
+/** Notes repeat except for their numbers: templates go to a dictionary, numbers into the record. */
 export function splitNote(note: string): NoteTemplate {
   if (note.includes(HOLE)) return { template: note, numbers: [] };
   const numbers: number[] = [];

@@ -14,9 +14,9 @@ interface StoreAccess {
   readonly credentials?: string;
   /** How long PostgreSQL may be silent, in ms, before it is given up. */
   readonly silenceMs?: number;
-  /** Of PostgreSQL: for so many ms, questions are answered from one snapshot. */
+  /** For PostgreSQL: for this many ms, queries are answered from one snapshot. */
   readonly sharedMs?: number;
-  /** Rejects at once where PostgreSQL can't be read, not with the first question. */
+  /** Whether to reject at once if PostgreSQL can't be read, not only at the first query. */
   readonly tried?: boolean;
 }
 
@@ -32,8 +32,8 @@ function readersCredentials({ credentials = '' }: StoreAccess): string {
 }
 
 /**
- * The accounting DB of the setting `accounting`, to be read: a path (SQLite) or a URL (PostgreSQL). What the other kind
- * needs is not loaded. Rejects with StoreError.
+ * Opens the accounting DB of the setting `accounting` to read it: a path (SQLite) or a URL (PostgreSQL). What the other
+ * kind needs is not loaded. Rejects with StoreError.
  */
 export async function openReader(accounting: string, access: StoreAccess = {}): Promise<AccountingReader> {
   if (isPostgresUrl(accounting)) {
@@ -50,7 +50,7 @@ export async function openReader(accounting: string, access: StoreAccess = {}): 
   return openSqliteReader(accounting);
 }
 
-/** The same to be delivered to. `mode`: permissions of an SQLite file that is made. */
+/** Opens the accounting DB to deliver to it. `mode`: permissions of an SQLite file that is made. */
 export async function openStore(
   accounting: string,
   access: StoreAccess & { readonly mode: number },
@@ -63,7 +63,7 @@ export async function openStore(
   return openSqliteStore(accounting, access.mode);
 }
 
-/** The same, to be imported into, summed and pruned. */
+/** Opens the accounting DB to import into it, sum it up and prune it. */
 export async function openHistory({
   accounting,
   accounting_credentials: credentials,
@@ -77,7 +77,7 @@ export async function openHistory({
   return openSqliteHistory(accounting, parseInt(mode, 8));
 }
 
-/** The same as a feed of its records. Rejects with StoreError. */
+/** Opens the accounting DB as a feed of its records. Rejects with StoreError. */
 export async function openFeed(accounting: string, access: StoreAccess): Promise<RecordFeed> {
   if (isPostgresUrl(accounting)) {
     const { openPostgresFeed } = await import('./postgres/feed.js');

@@ -1,12 +1,12 @@
 import type { Dictionary, WordCodec } from './columns';
 import { DamagedRecord } from './store-error';
 
-/** Strings by numbers of their own: what comes with its strings needs none of a store's. */
+/** A dictionary of its own, for data that carries its strings along, instead of a store's. */
 export class OwnNumbers implements WordCodec {
   private readonly ids = new Map<string, number>();
   private readonly known: string[];
 
-  /** `texts`: those that have numbers already. */
+  /** `texts`: strings that have numbers already, their indexes. */
   constructor(texts: readonly string[] = []) {
     this.known = [...texts];
   }

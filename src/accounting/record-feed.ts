@@ -11,13 +11,13 @@ export interface NumberedRecord {
  * reject with StoreError.
  */
 export interface RecordFeed {
-  /** The same for one store always, and for no other. */
+  /** A text that never changes for one store, and that no other store has. */
   identity(): Promise<string>;
-  /** The highest number that was ever given, also to records that are there no more; 0: none was. */
+  /** The highest number that was ever given, even to a record that is gone; 0: none was. */
   newest(): Promise<number>;
-  /** The next ones, at most `most`, in their order. */
+  /** The next records after `id`, at most `most`, in their order. */
   after(id: number, most: number): Promise<readonly NumberedRecord[]>;
-  /** Those that have ended among these, and which of these are there no more (merged into another, pruned). */
+  /** The records among `ids` that have ended, and which of `ids` are gone (merged into another record, or pruned). */
   ended(
     ids: readonly number[],
   ): Promise<{ readonly records: readonly NumberedRecord[]; readonly gone: readonly number[] }>;

@@ -12,7 +12,7 @@ export function backoffMs(attempt: number, random = Math.random): number {
 
 /**
  * Repeats `step` while it fails with a StoreError that may pass, for `patienceMs` or until `signal` asks for an end;
- * `onFault` is called at each failure. Throws the last one.
+ * `onFault` is called at each failure. Throws the last error.
  */
 export async function withPatience<T>(
   step: () => Promise<T>,

@@ -48,7 +48,7 @@ export const REQUEST_COLUMNS: readonly Column[] = [
   { name: 'limit_bytes', type: 'integer', help: 'what that request allows on this host (request_complex_id)' },
 ];
 
-/** What sums and visibility need beside the fields, which only the whole record gives: decided once, when it is stored. */
+/** What sums and visibility need beside the fields: derived from the whole record once, when it is stored. */
 const DERIVED_COLUMNS: readonly Column[] = [
   { name: 'requested_bytes', type: 'integer', help: 'what it requests on this host' },
   { name: 'energy_joules', type: 'real', help: 'energy that the job was charged with' },
@@ -85,7 +85,7 @@ export function columnAt(name: string): number {
 
 export type Row = readonly Cell[];
 
-/** An account that fields come from. */
+/** An account, and the fields (`slots`) of a record that come from it. */
 const account = object({ trust: oneOf(TRUSTS), ended: boolean, slots: list(string, NO_END) });
 const ACCOUNTS = list(account, NO_END);
 const NUMBERS = list(integer(), NO_END);
@@ -94,7 +94,7 @@ type Account = Omit<ValueOf<typeof account>, 'slots'> & { readonly slots: string
 /** The accounts that fields of a record come from, and the revision of each. */
 function provenanceCells({ provenance }: StoredRecord, words: WordCodec): Row {
   const accounts = new Map<string, Account & { readonly revision: number }>();
-  // In one order, whichever account came first: the same record is the same row.
+  // Sorted: the same record must give the same row, whichever account came first.
   for (const slot of Object.keys(provenance).sort() as (keyof typeof provenance)[]) {
     const { trust, revision, ended } = provenance[slot] as Stamp;
     const name = `${trust} ${revision} ${ended}`;
@@ -121,7 +121,7 @@ function readProvenance(id: Cell, revisions: Cell, words: WordCodec): StoredReco
   const accounts = accountsOf(words.text('provenance', id));
   const text = String(revisions);
   const one = Number(text);
-  // Mostly there is one account: a number needs no parser of JSON.
+  // Mostly there is one account, and its number needs no JSON parser.
   const given = Number.isSafeInteger(one)
     ? [one]
     : fromJson(NUMBERS, text.startsWith('[') ? text : `[${text}]`, 'provenance_revisions');
@@ -132,7 +132,7 @@ function readProvenance(id: Cell, revisions: Cell, words: WordCodec): StoredReco
   );
 }
 
-/** The row of a record. New strings go to the dictionaries: inside a write transaction only. */
+/** The row of a record. New strings go to the dictionaries, so call it only inside a write transaction. */
 export function toRow(stored: StoredRecord, words: WordCodec): Row {
   const { record } = stored;
   const row: Cell[] = [];
@@ -152,10 +152,10 @@ export function toRow(stored: StoredRecord, words: WordCodec): Row {
   return row;
 }
 
-/** Of a series, by name. */
+/** The values of each series, by its name. */
 const POINTS = map(list(number(), NO_END));
 
-/** Columns of the table `series` that queries read along: start, step, points. */
+/** Columns of the table `series` that queries read together with a record: start, step, points. */
 export const SERIES_CELLS = 3;
 
 function seriesAt(cells: readonly Cell[], at: number): MemorySeries | null {
@@ -165,12 +165,12 @@ function seriesAt(cells: readonly Cell[], at: number): MemorySeries | null {
   return { start: new Date(start).toISOString(), step_seconds: Number(step) / 1000, rss_bytes, others };
 }
 
-/** The same columns to be written. */
+/** The cells of these columns (SERIES_CELLS), to write. */
 export function seriesCells({ start, step_seconds: step, rss_bytes, others }: MemorySeries): [number, number, string] {
   return [Date.parse(start), Math.round(step * 1000), JSON.stringify({ ...others, rss_bytes })];
 }
 
-/** What a record has where a field is not read. */
+/** The values of fields that are not read. */
 export const NO_FIELDS: Readonly<Record<string, unknown>> = compact(
   Object.fromEntries(FIELD_NAMES.map((name) => [name, FIELDS[name].empty])),
 );
@@ -178,19 +178,19 @@ export const NO_FIELDS: Readonly<Record<string, unknown>> = compact(
 /** The columns of some fields, then how the record was merged, and how the fields are read from them. */
 export interface RowPlan {
   readonly columns: readonly Column[];
-  /** With the column where each begins. */
+  /** `at`: the index of the field's first column. */
   readonly fields: readonly {
     readonly name: FieldName;
     readonly at: number;
     readonly read: (typeof FIELD_CODECS)[number]['codec']['read'];
   }[];
-  /** Where that begins which says how it was merged. */
+  /** The index of the first column that says how the record was merged. */
   readonly merged: number;
-  /** Whether it is read where fields come from: not of records of which only some fields are needed. */
+  /** Whether `provenance` is read: not if only some fields are needed. */
   readonly provenance: boolean;
 }
 
-/** How records are read of which only some fields are needed (left out: all). `brief`: of these without what no list needs. */
+/** How to read the needed fields of records (left out: all). `brief`: leaves out what no list needs of these fields. */
 export function rowPlan(needed?: readonly FieldName[], brief = needed !== undefined): RowPlan {
   const columns: Column[] = [];
   const fields = FIELD_CODECS.filter(({ name }) => needed?.includes(name) ?? true).map(({ name, codec }) => {
@@ -208,7 +208,7 @@ export function rowPlan(needed?: readonly FieldName[], brief = needed !== undefi
 /** Every field but the series, which has a table of its own. */
 export const ALL_FIELDS = rowPlan();
 
-/** What a step reads out of cells. Throws DamagedRecord where they are such that no writer makes. */
+/** Runs a step that reads cells. Throws DamagedRecord if no writer makes such cells. */
 export function withDamage<T>(step: () => T): T {
   try {
     return step();
@@ -217,13 +217,13 @@ export function withDamage<T>(step: () => T): T {
   }
 }
 
-/** An error of reading cells as what it means. */
+/** An error from reading cells as DamagedRecord; any other error as it is. */
 export const damageOf = (error: unknown): unknown =>
   error instanceof RangeError || error instanceof SyntaxError ? new DamagedRecord(error.message) : error;
 
 /**
- * The record of a row that begins at `at` in `cells`; `series`: where its series begins; null: not read along. What the
- * plan has not is empty. Throws DamagedRecord.
+ * The record of a row that begins at `at` in `cells`; `series`: where its series begins, null: not read. Fields that
+ * the plan lacks are empty. Throws DamagedRecord.
  */
 export function fromRow(
   cells: readonly Cell[],

@@ -18,7 +18,7 @@ const DICTIONARIES: readonly Dictionary[] = [
   'provenance',
 ];
 
-/** How a kind of database writes what all have. */
+/** How one kind of database writes what both kinds have. */
 export interface SqlDialect {
   readonly dictionary: (name: Dictionary) => string;
   readonly type: (column: Column) => string;
@@ -28,14 +28,14 @@ export interface SqlDialect {
   readonly computed: (name: string, type: string, expression: string) => string;
   readonly real: string;
   readonly integer: string;
-  /** A column of ms since the epoch as people read it. */
+  /** A column of ms since the epoch as a readable time. */
   readonly time: (column: string) => string;
-  /** The string of a column of numbers in a dictionary. */
+  /** The string that a column of dictionary numbers stands for. */
   readonly word: (dictionary: Dictionary, column: string) => string;
-  /** What the views are made of. */
+  /** The table or view that the views select from. */
   readonly source: string;
   readonly metricsView: readonly string[];
-  /** What follows FROM: records `r` with each of their memory requests but h_vmem as `asked`, and a member of that. */
+  /** What follows FROM: records `r`, each request but h_vmem as `asked`; `requestMember`: a member of `asked`. */
   readonly requestSets: string;
   readonly requestMember: (name: string, type: 'bigint' | 'text') => string;
   readonly parts: Readonly<Record<string, () => readonly string[]>>;
@@ -46,10 +46,10 @@ const MUST: ReadonlySet<string> = new Set(
     (name) => FIELD_CODECS.find((field) => field.name === name)?.codec.columns.map((column) => column.name) ?? [],
   ),
 );
-/** Of the columns of such fields, those that hold nothing where the field is empty. */
+/** Columns of these fields that are NULL if the field is empty. */
 const MAY_BE_EMPTY = new Set(['request_set_id', 'metric_set_id', 'metric_values', 'notes_id', 'note_numbers']);
 
-/** Columns in the order in which they take the least room: PostgreSQL aligns each to its size. */
+/** Column types in the order in which columns take the least space: PostgreSQL aligns each to its size. */
 const WIDTHS = ['BIGINT', 'DOUBLE PRECISION', 'INTEGER', 'SMALLINT'];
 
 function recordTable({ id, type, computed, integer }: SqlDialect): readonly string[] {
@@ -74,14 +74,14 @@ function recordTable({ id, type, computed, integer }: SqlDialect): readonly stri
   ];
 }
 
-/** The columns of sums, as a table of them has them. */
+/** The columns of a table of sums. */
 export function totalsColumns({ integer, real }: SqlDialect): readonly string[] {
   return TOTALS_NAMES.map(
     (name) => `  ${name} ${TOTALS[name].whole ? integer : real} NOT NULL, -- ${TOTALS[name].help}`,
   );
 }
 
-/** `sql` with its generated parts as the tables have them now. */
+/** `sql` with its generated parts made anew from the tables of fields and sums. */
 export function withGenerated(sql: string, dialect: SqlDialect): string {
   const parts: SqlDialect['parts'] = {
     dictionaries: () => DICTIONARIES.map(dialect.dictionary),
@@ -100,10 +100,10 @@ export const GROUPING_SET_NAMES = GROUPING_SETS.map(
   (set, number) => `${number} ${set.join("'s ").replaceAll('job_name', 'name class') || 'all of a cluster'}`,
 ).join(', ');
 
-/** Which roll-ups `u` the view of days shows. */
+/** The roll-ups `u` that the view `daily` shows: those of days, as far as they are up to date. */
 export const DAILY = `FROM rollup u WHERE u.unit = 0 AND u.dimension <= ${DIMENSIONS.length} AND u.day NOT IN (SELECT day FROM stale_day);`;
 
-/** By dimension of a roll-up's row `u`: what it is called, and the string of its key. */
+/** Columns of a roll-up's row `u`: the name of its dimension, and the string of its key. */
 export function rolledKey(word: (dictionary: Dictionary, column: string) => string): readonly string[] {
   const keys = DIMENSIONS.map((name, index) => `WHEN ${index + 1} THEN ${word(dictionaryOf(name), 'u.key')}`);
   return [

@@ -4,10 +4,10 @@ import type { JobRecord } from '../record/record';
 import type { RecordSort } from './store';
 import { HELD } from './sums/fact-columns';
 
-/** Of a list, where no limit is asked for. */
+/** The limit of a list if none is asked for. */
 export const DEFAULT_LIMIT = 50;
 
-/** What lists are sorted by beside the time; stores number them by position: append only. */
+/** What lists can be sorted by, apart from the time; stores number these by position: append only. */
 export const AMOUNT_SORTS = ['wallclock', 'cpu', 'peak', 'requested', 'unused'] as const satisfies readonly Exclude<
   RecordSort,
   'time'
@@ -30,9 +30,9 @@ export const figuresOf = (record: JobRecord): Figures => ({
 });
 
 interface Sorting {
-  /** Of a record `r`, as both stores understand it. */
+  /** The amount of a record `r`, in SQL that both stores understand. */
   readonly sql: string;
-  /** The same. */
+  /** The same amount, from figures. */
   readonly amount: (figures: Figures) => number | null;
 }
 

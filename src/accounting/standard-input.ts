@@ -8,7 +8,7 @@ function readSome(descriptor: number, into: Buffer): Promise<number> {
   return new Promise((resolve, reject) => {
     read(descriptor, into, 0, into.length, null, (error, bytes) => {
       if (error === null) resolve(bytes);
-      // Nothing there yet, in a pipe that our parent left non-blocking.
+      // The pipe is empty, and our parent left it non-blocking.
       else if (error.code === 'EAGAIN') sleep(PAUSE_MS).then(() => resolve(readSome(descriptor, into)), reject);
       else reject(error);
     });
@@ -17,7 +17,7 @@ function readSome(descriptor: number, into: Buffer): Promise<number> {
 
 /**
  * Standard input as text, as it comes. process.stdin would load Node's streams and sockets, 8 ms of every delivery. A
- * process that exits while it reads waits for what it reads from.
+ * process that exits during a read waits until that read ends.
  */
 export async function* standardInput(descriptor = 0): AsyncGenerator<string> {
   const buffer = Buffer.allocUnsafe(CHUNK_BYTES);

@@ -17,8 +17,8 @@ export interface AccountingReader {
   /** The records of a job, attempt by attempt; none: empty `records`. */
   job(query: JobQuery): Promise<JobAnswer>;
   /**
-   * The runs of the tasks of an array, in the order of these, as columns. null: there are few, one of them is parallel, or
-   * the number has had several jobs, and the records are needed.
+   * The runs of an array's tasks, in the order of the tasks, as columns. null: read the records instead, since there
+   * are few, one of them is parallel, or the number has had several jobs.
    */
   taskTable?(query: TaskTableQuery): Promise<TaskTable | null>;
   /**
@@ -29,22 +29,22 @@ export interface AccountingReader {
   /** The records that a filter selects, and totals over all of them. */
   records(query: RecordsQuery): Promise<RecordsAnswer>;
   /**
-   * Every record that a filter selects when it is asked, newest first, page by page, however many there are: each once,
-   * as it is when its page is read. Records that arrive meanwhile are left out.
+   * Every record that a filter selects at the call, newest first, page by page, however many there are: each once, as
+   * it is when its page is read. Records that arrive meanwhile are left out.
    */
   pages(query: PagesQuery): AsyncIterable<RecordPage>;
-  /** The same as plain columns, where a store has these faster than records. */
+  /** The same as plain columns, if the store reads these faster than records. */
   readonly tables?: RecordTables;
   /**
-   * The newest jobs that a filter selects, added up, where a store does that faster than it gives their records. null: one
-   * of them is parallel, and its records are needed.
+   * The newest jobs that a filter selects, added up, if the store does that faster than it gives their records. null:
+   * one of them is parallel, so read the records instead.
    */
   jobLines?(query: RecordFilter, wanted: JobLinesWanted): Promise<JobLinesAnswer | null>;
-  /** Sums over an interval, group by group: from roll-ups where a whole day has one that holds, else from the records. */
+  /** Sums over an interval, group by group: from up-to-date roll-ups of whole days, else from the records. */
   summary(query: SummaryQuery): Promise<SummaryAnswer>;
   /** Heartbeats of running jobs, with their series, by cluster, job, task, pe task and host. */
   running(query: RunningQuery): Promise<readonly StoredRecord[]>;
-  /** Last heartbeats of hosts since then (ms since the epoch), by cluster and host. */
+  /** Last heartbeats of hosts since `since` (ms since the epoch), by cluster and host. */
   nodes(query: NodesQuery): Promise<readonly NodeHeartbeat[]>;
   close(): Promise<void>;
 }
@@ -55,7 +55,7 @@ export interface AccountingStore extends AccountingReader {
    * One outcome per record, in order. Merging a record again changes nothing.
    */
   merge(records: readonly JobRecord[]): Promise<readonly MergeOutcome[]>;
-  /** Puts down what this host says of itself now, in place of what it said before. */
+  /** Stores this host's status in place of its previous one. */
   saveHeartbeat(status: NodeStatus): Promise<void>;
 }
 
@@ -72,31 +72,31 @@ export interface JobQuery {
   readonly task_id?: number;
   /** Every job that has had this number, not only the newest. */
   readonly all?: boolean;
-  /** Where the number has had more records than this, a store may leave out their series (null), and all but `fields`. */
+  /** If the number has more records than this, a store may leave out their series (null), and all but `fields`. */
   readonly most_whole?: number;
   readonly fields?: readonly FieldName[];
   /** The job that had this number at this time (ms since the epoch): the newest submitted or started by then. */
   readonly at?: number;
 }
 
-/** Records of an array: some of them, or those of all of its tasks. */
+/** Records of an array: those with some ids, or all if there are more than `more_than`. */
 export interface TaskTableQuery {
   readonly job_id: number;
   readonly fields: readonly FieldName[];
   readonly rows: { readonly ids: readonly number[] } | { readonly more_than: number };
 }
 
-/** Records as columns: of thousands of tasks these are read in a fraction of the time. */
+/** Records as columns, which for thousands of tasks are read in a fraction of the time. */
 export interface TaskTable {
-  /** Of all of them; null: the number has no records, or some of them were asked for. */
+  /** The cluster of all records; null: there are none, or only some ids were asked for. */
   readonly cluster: string | null;
-  /** What the store calls each row. */
+  /** The record's id in the store, row by row. */
   readonly ids: readonly number[];
   /** By the column's name. */
   readonly columns: ReadonlyMap<string, TaskColumn>;
-  /** Read while the store is open. */
+  /** Works only while the store is open. */
   readonly words: WordCodec;
-  /** An error of a row as that of its store. */
+  /** An error from reading a row, as an error of the store. */
   readonly fault: (error: unknown) => unknown;
 }
 
@@ -106,12 +106,12 @@ export interface JobAnswer {
   /** Jobs with the same number, submitted before and after those in `records` (job numbers wrap). */
   readonly older_incarnations: number;
   readonly newer_incarnations: number;
-  /** Series and other fields than the query's are left out: there are more than `most_whole`. */
+  /** Series, and fields other than the query's, are left out: there are more records than `most_whole`. */
   readonly few_fields?: boolean;
 }
 
 export interface JobAttempt extends StoredRecord {
-  /** 1 for the first start of this job (array task), 2 for its first re-run ...; its parallel tasks have it, too. */
+  /** 1 for the first start of this job (array task), 2 for its first re-run ...; the same for its slave tasks. */
   readonly attempt: number;
   readonly attempts: number;
   /** 1 for the first job that had this number in this cluster. */
@@ -121,7 +121,7 @@ export interface JobAttempt extends StoredRecord {
 export interface RunningQuery {
   /** Left out: every cluster in the store. */
   readonly cluster?: string;
-  /** A heartbeat then or later (ms since the epoch): a job whose node died keeps saying that it runs. */
+  /** Only jobs with a heartbeat then or later (ms since the epoch): a job whose node died is never marked as ended. */
   readonly since: number;
 }
 
@@ -145,26 +145,26 @@ export interface RecordFilter {
   readonly pe?: string;
   /** A name, or a pattern with `*` and `?`. */
   readonly job_name?: string;
-  /** Names that differ in their digits only, as `nameClass` has them. */
+  /** The class of names that differ only in their digits (`nameClass`). */
   readonly name_class?: string;
   readonly states?: readonly RecordStatus[];
   /** Ended badly: Grid Engine's `failed`, exit status or signal is not 0. */
   readonly failed?: boolean;
   /** Whether the job has samples. */
   readonly sampled?: boolean;
-  /** Of what was held (`heldBytes`), as lists are sorted by. */
+  /** Bounds of the memory held (`heldBytes`), by which lists are sorted, too. */
   readonly peak_at_least?: number;
   readonly peak_at_most?: number;
-  /** Of what is requested on the host. */
+  /** Bounds of the limit on the host. */
   readonly limit_at_least?: number;
   readonly limit_at_most?: number;
-  /** The same over the limit. */
+  /** Bounds of the memory held over the limit. */
   readonly share_at_least?: number;
   readonly share_at_most?: number;
   readonly wallclock_at_least?: number;
   /**
-   * Sums count also what the job's owner alone says (trust self-reported): for a store of the user's own. Lists always
-   * have it; other sums only once Grid Engine's accounting confirms it.
+   * Sums include self-reported records, too: for a user's own store. Without this, sums count such a record only once
+   * Grid Engine's accounting confirms it; lists always show it.
    */
   readonly self_reported?: boolean;
 }
@@ -172,15 +172,15 @@ export interface RecordFilter {
 export type RecordSort = 'time' | 'wallclock' | 'cpu' | 'peak' | 'requested' | 'unused';
 
 export interface RecordsQuery extends RecordFilter {
-  /** Largest first; 'time' (the default): newest first; 'peak' is Grid Engine's figure where there is none; 'unused': request less peak, times wallclock. */
+  /** Largest first; 'time' (default): newest first; 'peak' is Grid Engine's figure where none was measured; 'unused': request less peak, times wallclock. */
   readonly sort?: RecordSort;
   /** At most this many records (default 50); the totals cover all. */
   readonly limit?: number;
-  /** false: the list alone is wanted, and a store need not add up (zeros): that costs more than a short list. */
+  /** false: only the list is wanted, and a store may leave the totals 0, which cost more than a short list. */
   readonly totals?: false;
   /**
-   * The fields that are needed (default: all): a store may leave the others, and `provenance`, empty, and of peaks the
-   * slack and the time (0, null), which is faster.
+   * The fields that are needed (default: all): a store may leave the others and `provenance` empty, and in peaks the
+   * slack 0 and the time and command null, which is faster.
    */
   readonly fields?: readonly FieldName[];
 }
@@ -188,16 +188,16 @@ export interface RecordsQuery extends RecordFilter {
 /** Finds the records of a query. Rejects with StoreError. */
 export type FindRecords = (query: RecordsQuery) => Promise<readonly StoredRecord[]>;
 
-/** What is wanted of the jobs of these records. */
+/** What is wanted of the jobs of the selected records. */
 export interface JobLinesWanted {
-  /** At most so many jobs. */
+  /** At most this many jobs. */
   readonly jobs: number;
-  /** Whether the waits of the newest records are wanted; of so many at least, even where fewer have the jobs. */
+  /** Whether the waits of the newest records are wanted: of at least `least` records, even if the jobs have fewer. */
   readonly waits: boolean;
   readonly least: number;
-  /** No more records than these are read. */
+  /** At most this many records are read. */
   readonly limit: number;
-  /** As in RecordsQuery, of the records that stand out. */
+  /** As in RecordsQuery, for the records that stand out. */
   readonly fields: readonly FieldName[];
 }
 
@@ -213,9 +213,9 @@ export interface RecordPage {
   readonly shown?: Shown;
 }
 
-/** As `AccountingReader.pages`, in two steps: the second can be taken by several threads. */
+/** As `AccountingReader.pages`, in two steps, the second of which several threads can share. */
 export interface RecordTables {
-  /** What `openReader` opens the store by. */
+  /** The name by which `openReader` opens the store. */
   readonly location: string;
   /** Records that are read at once. */
   readonly page: number;
@@ -225,9 +225,9 @@ export interface RecordTables {
 }
 
 export interface SelectedRecords {
-  /** What is not in the table yet, or not as it is now. */
+  /** Records that are not in the table yet, or not as they are now. */
   readonly waiting: readonly StoredRecord[];
-  /** Numbers of the others in the table. */
+  /** Ids of the other records, which are in the table. */
   readonly ids: readonly number[];
 }
 
@@ -238,8 +238,8 @@ export interface TablePage {
 }
 
 /**
- * What a site shows a user of others' jobs, where that is not all: the jobs without owners and names, those of the user's
- * projects, or none. Records and sums are of what is shown alone.
+ * What a site shows a user of others' jobs, if it is not all: the jobs without owners and names, those of the user's
+ * projects, or none. Records and sums cover only what is shown.
  */
 export type Shown = 'anonymous' | 'project' | 'own';
 

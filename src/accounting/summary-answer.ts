@@ -19,12 +19,12 @@ export function compareKeys(a: string | null, b: string | null): number {
   return a === null || b === null ? Number(a === null) - Number(b === null) : compareText(a, b);
 }
 
-/** By which sum groups are put in order, largest first; null: by their keys. */
+/** The total by which groups are sorted, largest first; null: they are sorted by their keys. */
 export function sortOf({ by, sort }: Pick<SummaryQuery, 'by' | 'sort'>): keyof Totals | null {
   return sort ?? (by === 'day' ? null : 'requested_gib_hours');
 }
 
-/** Groups largest first (days in their order), as many as are asked for: of days the last. */
+/** At most `limit` groups, largest first; days stay in their order, and the last days are kept. */
 export function chosenGroups(
   groups: readonly SummaryGroup[],
   query: Pick<SummaryQuery, 'by' | 'sort' | 'limit'>,
@@ -56,7 +56,7 @@ export function summaryAnswer(raw: RawSummary, query: SummaryQuery): SummaryAnsw
   };
 }
 
-/** How far ahead of UTC the local time zone is at noon (UTC) of a day since 1970, in minutes: for all of that day. */
+/** Minutes that local time is ahead of UTC on a day (counted from 1970), by its noon (UTC), for all of that day. */
 export function zoneOffset(day: number): number {
   return 0 - new Date((day + 0.5) * DAY_MS).getTimezoneOffset();
 }

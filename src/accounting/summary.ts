@@ -7,8 +7,8 @@ export const DIMENSIONS = ['owner', 'project', 'queue', 'host', 'job_name'] as c
 export type Dimension = (typeof DIMENSIONS)[number];
 
 /**
- * A filter by nothing, or by one dimension alone, grouped by time, or by that dimension, is answered from roll-ups;
- * any other is read from the records of the interval.
+ * Roll-ups answer a query if one of their grouping sets (GROUPING_SETS) has the dimensions that it filters and groups
+ * by; any other query is answered from the records of the interval.
  */
 export interface SummaryQuery extends RecordFilter {
   /** `job_name` groups by name class: digits that a name differs in are one `#`. */
@@ -19,7 +19,7 @@ export interface SummaryQuery extends RecordFilter {
 }
 
 export interface SummaryGroup {
-  /** The owner, host ...; null where records have none; of 'day' the ISO date (UTC) it begins at. */
+  /** The owner, host ...; null: records have none. For 'day' the ISO date (UTC) at which it begins. */
   readonly key: string | null;
   readonly totals: Totals;
 }
@@ -40,7 +40,7 @@ export interface SummaryAnswer {
   /** Ended records by peak over limit: below 5 %, 10 %, ... 100 %, and above: 21 items. */
   readonly shares: readonly number[];
   readonly coverage: Readonly<Record<CoverageReason, number>>;
-  /** Records that were read one by one, since their days have no roll-up that holds. */
+  /** Records that were read one by one, since their days have no up-to-date roll-up. */
   readonly read: number;
   readonly shown?: Shown;
 }

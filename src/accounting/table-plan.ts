@@ -11,7 +11,7 @@ interface ReadColumn {
   readonly cell: PlainCell;
 }
 
-/** What repeats is made once for each cell of that number. A column's first cell is NULL where the value is null. */
+/** A value that repeats is made once for all rows with the same cell. A NULL in a column's first cell means null. */
 function readColumn(rows: Rows, place: number, { read, repeated }: PlainCell, words: WordCodec): TableColumn {
   const known = new Map<Cell, TableValue>();
   let [last, value]: [Cell, TableValue] = [null, null];
@@ -33,9 +33,9 @@ function readColumn(rows: Rows, place: number, { read, repeated }: PlainCell, wo
  * derives its value from.
  */
 export class TablePlan {
-  /** What the rows have to consist of. */
+  /** The columns that the rows must have. */
   readonly columns: readonly Column[];
-  /** As the wanted columns; null: it is derived from records. */
+  /** In the order of the wanted columns; null: the column is derived from records. */
   readonly #readers: readonly (ReadColumn | null)[];
   readonly #derivedFrom: readonly ((typeof FIELD_CODECS)[number] & { readonly at: number })[];
 
@@ -72,7 +72,7 @@ export class TablePlan {
   }
 
   #record(row: readonly Cell[], from: number, words: WordCodec): JobRecord {
-    // Of the other fields it has what is empty, without a copy.
+    // The prototype gives the other fields their empty values, without a copy.
     const fields = Object.create(NO_FIELDS) as Record<string, unknown>;
     for (const { name, codec, at } of this.#derivedFrom) fields[name] = codec.read(row, from + at, words);
     return fields as unknown as JobRecord;

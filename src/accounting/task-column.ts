@@ -1,9 +1,9 @@
 import type { Cell } from './columns';
 
-/** A column of thousands of records in little room: what all have is kept once, numbers are kept as such. */
+/** A column of thousands of records in little memory: a cell that all have is kept once, numbers are kept unboxed. */
 export class TaskColumn {
   private filled = 0;
-  /** That of all so far, where the others are null. */
+  /** The cell that all rows have so far, while `numbers` and `cells` are null. */
   private same: Cell = null;
   /** NaN: null. */
   private numbers: Float64Array | null = null;
@@ -12,7 +12,7 @@ export class TaskColumn {
   /** `rows`: how many cells it will have. */
   constructor(readonly rows: number) {}
 
-  /** A column of these cells, or of one that all rows have. */
+  /** A column of these cells; a single cell stands for all rows. */
   static of(cells: readonly Cell[], rows = cells.length): TaskColumn {
     const isOfAll = cells.length === 1;
     const column = new TaskColumn(isOfAll ? rows : cells.length);
@@ -33,7 +33,7 @@ export class TaskColumn {
     return Number.isNaN(number) ? null : number;
   }
 
-  /** That all so far have. */
+  /** Adds rows with the cell that all have so far. */
   addSame(count: number): void {
     this.filled += count;
   }

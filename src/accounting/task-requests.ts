@@ -10,10 +10,10 @@ import { mastersOfTasks } from './attempts';
  * it from their master's.
  */
 
-/** What a task has from its master counts as the least that Grid Engine says of it, whichever of the two came first. */
+/** What a task gets from its master ranks below all that Grid Engine says of the task itself, whichever came first. */
 const FROM_MASTER: Stamp = { trust: 'accounting', revision: 0, ended: false };
 
-/** Whether tasks may lack requests after an account has made `stored` of `before` (null: it is new). */
+/** Whether slave tasks may lack requests after an account has turned `before` (null: new) into `stored`. */
 export function bringsRequests(before: StoredRecord | null, stored: StoredRecord): boolean {
   const { record } = stored;
   if (record.pe_task_id !== null) return before?.record.host_slots !== record.host_slots;
@@ -22,10 +22,9 @@ export function bringsRequests(before: StoredRecord | null, stored: StoredRecord
 }
 
 /**
- * A task with the requests per slot or host of its master that it lacks, for its own slots; the same object where it
- * lacks none.
- * A request for the whole job is its master's alone, and a line's master has those of all hosts. What only the job's
- * owner says of the master is not passed on.
+ * A slave task with those requests of its master per slot or host that it lacks, for its own slots; the same object if
+ * it lacks none. Not passed on: requests per job, requests of a master known by its line alone (they are for all
+ * hosts), and self-reported ones.
  */
 function withRequestsOf(master: StoredRecord, task: StoredRecord): StoredRecord {
   const slots = task.record.host_slots;
@@ -39,7 +38,7 @@ function withRequestsOf(master: StoredRecord, task: StoredRecord): StoredRecord 
   return withRequests(task, Object.fromEntries(lacking), FROM_MASTER);
 }
 
-/** Those of the records of a job or array task that lack requests of their masters, and what they are with these. */
+/** The records of a job or array task that lack requests of their masters, and the same records with them. */
 export function filledTasks<C extends Candidate>(
   held: readonly C[],
 ): readonly { readonly task: C; readonly filled: StoredRecord }[] {

@@ -6,20 +6,20 @@ import { OwnNumbers } from './own-numbers';
 import { COLUMNS, damageOf, NO_FIELDS, rowPlan, type RowPlan } from './row';
 import type { AccountingReader, TaskTable, TaskTableQuery } from './store';
 
-/** The latest run of each task of an array, out of a store's columns: with few fields of each, and more of those that are shown. */
+/** The latest run of each array task, from a store's columns: few fields of all, more of those shown by themselves. */
 
-/** Of an array with no more records these are read whole. */
+/** The records of an array that has no more of them than this are read whole. */
 export const MANY_TASKS = 1000;
 
-/** Runs that are asked for at once: their numbers go into an address. */
+/** The most runs that are asked for at once: their ids go into a URL. */
 export const MOST_IDS = 400;
 
-/** Those of columns, by the column's name. */
+/** The dictionaries of columns, by the column's name. */
 export const DICTIONARIES: ReadonlyMap<string, Dictionary> = new Map(
   COLUMNS.flatMap(({ name, dictionary }) => (dictionary === undefined ? [] : [[name, dictionary] as const])),
 );
 
-/** How the records of a table are read: in brief but for those that are shown by themselves. */
+/** How the records of a table are read: in brief, except for ids, which are asked for to show tasks by themselves. */
 const tablePlan = ({ fields, rows }: Pick<TaskTableQuery, 'fields' | 'rows'>): RowPlan =>
   rowPlan(fields, !('ids' in rows));
 
@@ -29,9 +29,9 @@ export const tableColumns = (query: Pick<TaskTableQuery, 'fields' | 'rows'>): re
 
 export interface TasksQuery {
   readonly job_id: number;
-  /** Of no more records than these it is null. */
+  /** The answer is null if there are no more records than this. */
   readonly more_than: number;
-  /** The fields that are needed of every task, and those of the tasks that are shown by themselves. */
+  /** The fields needed of every task (`fields`), and of the tasks that are shown by themselves (`whole`). */
   readonly fields: readonly FieldName[];
   readonly whole: readonly FieldName[];
 }
@@ -39,25 +39,25 @@ export interface TasksQuery {
 export interface TaskRows {
   /** null: the number is not known. */
   readonly cluster: string | null;
-  /** How many there are. */
+  /** How many tasks there are. */
   readonly tasks: number;
   /** Earlier runs of tasks. */
   readonly reruns: number;
   /**
-   * One record of each task, in their order, made as it is asked for: thousands that are kept take longer than thousands
-   * that are made again. Fields are read in brief. Throws StoreError.
+   * The latest record of each task, in the order of the tasks, made anew each time: to keep thousands of records takes
+   * longer than to make them again. Fields are read in brief. Throws StoreError.
    */
   records(): Iterable<JobRecord>;
-  /** The same with some of the query's fields alone. */
+  /** The same records with only some of the query's fields. */
   records<Name extends FieldName>(fields: readonly Name[]): Iterable<Pick<JobRecord, Name>>;
-  /** The records of some tasks, in this order, with the query's `whole` fields. Rejects with StoreError. */
+  /** The records of some tasks, in the order of `tasks`, with the query's `whole` fields. Rejects with StoreError. */
   whole(tasks: readonly JobRecord['task_id'][]): Promise<readonly JobRecord[]>;
 }
 
-/** A record without fields. Made where copies of other objects are made, too, V8 takes several times as long. */
+/** A record of empty fields. V8 takes several times as long if the same code also copies other objects. */
 const noFields = (): Record<string, unknown> => ({ ...NO_FIELDS });
 
-/** Makes the records of rows; a field that is not of `fields` is as `empty` makes it. It throws StoreError. */
+/** A function that makes a row's record; fields outside the plan are as `empty` makes them. It throws StoreError. */
 function recordMaker(
   { columns, words, fault }: TaskTable,
   { columns: all, fields: planned, merged }: RowPlan,
@@ -67,7 +67,7 @@ function recordMaker(
     const own = all.slice(at, planned[index + 1]?.at ?? merged).map((column) => columns.get(column.name));
     const cells = own.map((column): Cell => column?.at(0) ?? null);
     const varying = own.flatMap((column, place) => (column === undefined || column.isSame ? [] : [{ column, place }]));
-    // Of all rows the same where nothing varies: read once.
+    // If nothing varies, all rows have the same value, which is read once.
     let known: { readonly value: unknown } | null = null;
     const readAt = (row: number): unknown => {
       for (const { column, place } of varying) cells[place] = column.at(row);
@@ -97,7 +97,7 @@ export function* briefRecords<Name extends FieldName>(
   for (const row of rows) yield recordOf(row);
 }
 
-/** The same table with strings by numbers of its own. */
+/** The table with a dictionary of its own, to be sent. */
 export function withOwnWords({ cluster, ids, columns, words }: TaskTable): {
   readonly cluster: string | null;
   readonly ids: readonly number[];
@@ -126,7 +126,7 @@ export function withOwnWords({ cluster, ids, columns, words }: TaskTable): {
 
 type RecordsById = ReadonlyMap<number, JobRecord>;
 
-/** Some records of the job with the query's `whole` fields, by what the store calls them. Rejects with StoreError. */
+/** Some records of the job with the query's `whole` fields, by their ids. Rejects with StoreError. */
 async function wholeById(
   reader: AccountingReader,
   { job_id, whole: fields }: TasksQuery,
@@ -143,7 +143,7 @@ async function wholeById(
   return found;
 }
 
-/** Of rows in the order of their tasks, those that are not a task's latest run. */
+/** The ids of rows that are not a task's latest run; the rows are in the order of their tasks. */
 async function earlierRuns(
   { ids, columns }: TaskTable,
   wholeOf: (ids: readonly number[]) => Promise<RecordsById>,
@@ -160,7 +160,7 @@ async function earlierRuns(
   );
 }
 
-/** null: the store's records are needed. Rejects with StoreError. */
+/** Reads the tasks of an array. null: read the store's records instead. Rejects with StoreError. */
 export async function readTasks(reader: AccountingReader, query: TasksQuery): Promise<TaskRows | null> {
   const { job_id, fields, more_than } = query;
   const read = [...new Set([...fields, 'task_id'] as const)];

@@ -3,25 +3,25 @@ import type { LongWork, Pruned, Retention } from './history-store';
 import { dayOf } from './sums/periods';
 
 /**
- * The steps of roll-ups and retention: those that change the store are a short transaction each, in which no other
- * process writes. Between them others write, and may be at the same work. What removes resolves to how many have gone;
- * null: nothing was left.
+ * The steps of roll-ups and retention: each step that changes the store is a short transaction, in which no other
+ * process writes. Between steps others write, and may do the same work. Steps that remove resolve to how many rows they
+ * removed; null: nothing was left.
  */
 export interface Upkeep {
   /** Days whose records have changed since they were summed up, in order. */
   staleDays(): Promise<readonly number[]>;
   /** Sums a day up; false: another process has done it. */
   putDay(day: number): Promise<boolean>;
-  /** Sums up the first month or year that is missing by now, of its days or months; false: none is. */
+  /** Sums up the first month or year that is over and has no sums, from its days or months; false: there is none. */
   putNext(): Promise<boolean>;
-  /** How many records there are of before a day. */
+  /** How many records are from before the day. */
   countRecords(before: number): Promise<number>;
-  /** Sums a day of them up or, where that is done, removes some; these sums stay as they are from then on. */
+  /** Sums up one of the days or, once that is done, removes some of their records; those sums never change again. */
   removeRecords(before: number): Promise<number | null>;
   removeSeries(before: number): Promise<number | null>;
-  /** Of days, and of the months and years that they are no longer whole in: the next roll-up makes these of the days left. */
+  /** Sums of days, and of months and years that lose days so: the next roll-up makes these from the days left. */
   removeSums(before: number): Promise<number | null>;
-  /** What has gone leaves room; resolves to the bytes of it that the file system has again. */
+  /** Gives the space of removed rows back to the file system; resolves to the bytes given back. */
   giveSpaceBack(gone: Omit<Pruned, 'freed' | 'complete'>, interrupted: () => boolean): Promise<number>;
 }
 
@@ -38,17 +38,17 @@ export async function rollUp(store: Upkeep, { signal, onProgress }: LongWork): P
   return rolled;
 }
 
-/** The first UTC day that is kept of what is kept for `days` days; null: all are. */
+/** The first UTC day that is kept if rows are kept for `days` days; null: all are. */
 export const firstKept = (days: number, now: number): number | null =>
   days > 0 ? Math.max(0, dayOf(now - days * DAY_MS)) : null;
 
-/** How many records are of days that go. */
+/** How many records `prune` would remove. */
 export async function countOld(store: Upkeep, { records: days }: Retention, now: number): Promise<number> {
   const first = firstKept(days, now);
   return first === null ? 0 : store.countRecords(first);
 }
 
-/** Removes whole UTC days that are older than `rules` allow; sums are kept as long as the records that they are of. */
+/** Removes whole UTC days that are older than `rules` allow; sums are kept at least as long as their records. */
 export async function prune(
   store: Upkeep,
   rules: Retention,

@@ -6,20 +6,20 @@ import { FIELD_CODECS, type Column } from './columns';
 import { REQUEST_COLUMNS } from './row';
 import type { SqlDialect } from './schema-text';
 
-/** The views that people and their tools read: what they are made of, and what is said of them. */
+/** The views that people and their tools read: their SQL and their description. */
 
 export const choiceText = (column: string, words: readonly string[]): string =>
   `CASE ${column} ${words.map((word, index) => `WHEN ${index} THEN '${word}'`).join(' ')} END`;
 
 const perText = (column: string): string => choiceText(column, PERS);
 
-/** What people read a column of `record` under. */
+/** The name under which the views show a column of `record`. */
 function readableName({ name, dictionary }: Column): string {
   if (name === 'limit_bytes') return 'request_limit_bytes';
   return dictionary === undefined ? name.replace(/_ms$/, '_seconds') : name.replace(/_id$/, '');
 }
 
-/** A column of `r` as people read it. */
+/** A column of `r` as the views show it. */
 function readable({ name, dictionary }: Column, { word, time }: SqlDialect): string {
   if (dictionary !== undefined) return word(dictionary, `r.${name}`);
   if (name === 'status') return choiceText('r.status', STATUSES);
@@ -40,7 +40,7 @@ const of = (kinds: readonly string[], not = false): readonly FieldName[] =>
 
 const PEAKS = of(['bracket']);
 
-/** As record/efficiency.ts says. */
+/** The formulas of record/efficiency.ts. */
 const EFFICIENCIES: readonly (readonly [string, (dialect: SqlDialect) => string])[] = [
   ['cpu_efficiency', () => 'r.cpu_ms / nullif(r.wallclock_ms * 1.0 * r.host_slots, 0)'],
   ['memory_efficiency', () => 'r.peak_rss_lower_bytes * 1.0 / nullif(r.limit_bytes, 0)'],
@@ -51,7 +51,7 @@ const EFFICIENCIES: readonly (readonly [string, (dialect: SqlDialect) => string]
   ],
 ];
 
-/** Without what has a view of its own. */
+/** The columns of the view `jobs`; peaks, requests and metrics have views of their own. */
 const JOB_COLUMNS: readonly Column[] = [
   ...of(['bracket', 'requests', 'metrics', 'notes', 'series', 'json'], true).flatMap(
     (name) => FIELD_CODECS.find((field) => field.name === name)?.codec.columns ?? [],
@@ -108,7 +108,7 @@ interface View {
 const plain = (name: string): ViewColumn =>
   PLAIN_COLUMNS.find((column) => column.name === name) ?? { name, unit: null, help: '' };
 
-/** A member of a field, without what is said of the field. */
+/** A member of a field; its help leaves out the field's own. */
 const own = (member: string, field: FieldName): ViewColumn => {
   const { unit, help } = plain(`${field}_${member}`);
   return { name: member, unit, help: help.slice(`${FIELDS[field].help}: `.length) };
