@@ -4,11 +4,11 @@ import { open, type FileHandle } from 'node:fs/promises';
 import { Readable } from 'node:stream';
 import { createGunzip } from 'node:zlib';
 
-/** A file is known again by so many of its first bytes, uncompressed: some fifteen lines. */
+/** A file is recognised by at most this many of its first bytes, uncompressed: some fifteen lines. */
 export const HEAD_BYTES = 4096;
 const CHUNK_BYTES = 1 << 20;
 const PACKED_BYTES = 1 << 18;
-/** By how a file that is compressed otherwise begins, as Latin-1: what unpacks it. */
+/** First bytes (as Latin-1) of files that are compressed otherwise, and the program that unpacks them. */
 const UNPACKERS: readonly (readonly [RegExp, string])[] = [
   [/^\xfd7zXZ/, 'xz'],
   [/^BZh[1-9]/, 'bzip2'],
@@ -21,9 +21,9 @@ export interface AccountingFile {
   readonly device: number;
   readonly inode: number;
   readonly compressed: boolean;
-  /** The bytes on disk that were read so far, and of how many, for a progress bar. */
+  /** How many bytes on disk were read so far, and of how many, for a progress bar. */
   readonly progress: () => { readonly done: number; readonly of: number };
-  /** Its length now; of a compressed one what its last bytes say of it, modulo 2^32. */
+  /** Its length now; of a compressed file what its last bytes say, modulo 2^32. */
   readonly size: () => Promise<number>;
   /** Its first bytes as they are now, at most `most`. */
   readonly head: (most: number) => Promise<Buffer>;
@@ -47,8 +47,8 @@ async function readAt(handle: FileHandle, buffer: Buffer, position: number): Pro
 }
 
 /**
- * Opens a file; whether it is compressed (gzip) is seen by its first bytes, not its name. Rejects with the file system's
- * error, or where it is no regular file.
+ * Opens a file; its first bytes, not its name, tell whether it is compressed (gzip). Rejects with the file system's
+ * error, or if it is no regular file or compressed otherwise.
  */
 export async function openAccountingFile(path: string): Promise<AccountingFile> {
   const handle = await open(path, constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOCTTY);
@@ -97,7 +97,7 @@ function plainFile(handle: FileHandle): Reading {
 
 function gzipFile(handle: FileHandle, of: number): Reading {
   let done = 0;
-  // Its first bytes are read again while the rest is being read: each reading has a place of its own.
+  // `head` may read while `read` is at work, so each reading has its own position.
   async function* packed(advance: (to: number) => void): AsyncGenerator<Buffer, void> {
     for (let at = 0; ;) {
       const { bytesRead, buffer } = await handle.read(Buffer.allocUnsafe(PACKED_BYTES), 0, PACKED_BYTES, at);

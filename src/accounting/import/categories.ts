@@ -10,23 +10,23 @@ const CACHED = 20_000;
 /** Longer texts are cut in the record. */
 export const LONGEST_USUAL = 1000;
 
-/** What a category asks for with this many slots. */
+/** What a category requests with a certain number of slots. */
 interface Asked {
   readonly requests: LineRequests;
-  /** Those beside h_vmem as JSON; null: none. */
+  /** Requests beside h_vmem, as JSON; null: none. */
   readonly beside: string | null;
 }
 
-/** What a category says, which many lines share. */
+/** A category, which many lines share, and its requests. */
 interface Category {
   readonly text: string;
   readonly bySlots: Map<number, Asked>;
 }
 
-/** The categories of lines, read once each. */
+/** The categories of lines, each read only once. */
 export class Categories {
   private readonly known = remembered((text: string): Category => ({ text, bySlots: new Map() }), CACHED);
-  /** The complexes of requests as JSON. */
+  /** The complexes of requests that are given as JSON. */
   readonly complexesOf = remembered(
     (asked: string): ReadonlySet<string> => new Set(Object.keys(fromJson(FIELDS.requests.shape, asked, 'requests'))),
     CACHED,
@@ -34,7 +34,7 @@ export class Categories {
 
   constructor(private readonly rules: RequestRules) {}
 
-  /** null: the line has none, or one that is too long for the record as it is. */
+  /** null: the line has no category, or one that is too long to be kept here. */
   of({ category: text }: PlacedLine): Category | null {
     return text === null || text.length > LONGEST_USUAL ? null : this.known(text);
   }

@@ -6,18 +6,18 @@ import type { FilePlace } from './split-lines';
 
 /** Where an import goes on with a file. */
 export interface Begin {
-  /** As far as the file is imported, by itself or as another one that is the same up to there; null: from its beginning. */
+  /** How far the file is imported, itself or as another file that is the same up to there; null: not at all. */
   readonly before: ImportedFile | null;
-  /** The other cluster that the store has its lines of; null: none. */
+  /** Another cluster under which the store has its lines; null: none. */
   readonly other: string | null;
   readonly place: FilePlace;
-  /** Nothing is new. */
+  /** Whether nothing in it is new. */
   readonly isRead: boolean;
 }
 
 /**
- * Where to go on with a file: behind what was imported of it, if that is still what comes before. One that was edited,
- * cut off or restored, or is an older copy, is read from its beginning: no line counts twice.
+ * Where to go on with a file: after what was imported of it, if the file still has that there. A file that was edited,
+ * cut off or restored, or is an older copy, is read from its beginning, which counts no line twice.
  */
 export async function beginOf(
   file: AccountingFile,
@@ -53,7 +53,7 @@ export function refusal(path: string, other: string, cluster: string): Refusal {
   };
 }
 
-/** As an import would refuse it; null: it would not. Rejects with the file system's error or zlib's. */
+/** Why an import would refuse the file; null: it would not. Rejects with the file system's error or zlib's. */
 export async function refusalOf(
   path: string,
   known: readonly ImportedFile[],

@@ -8,9 +8,9 @@ import { readFault } from './read-fault';
 import type { LineBatch } from './split-lines';
 import { splitPieces } from './split-pieces';
 
-/** Lines in one transaction: a writer in a hook waits for no longer than that takes. */
+/** Lines in one transaction: a delivery waits no longer than one transaction takes. */
 const BATCH_LINES = 20_000;
-/** An importer that has lost so many races is beside a broken one. */
+/** An importer that has lost this many races is running beside a broken one. */
 const MOST_CONFLICTS = 100;
 
 interface FirstUnreadable {
@@ -19,16 +19,16 @@ interface FirstUnreadable {
   readonly reason: string;
 }
 
-/** What was done. */
+/** What an import has done. */
 export interface ImportSums {
-  /** Lines that were read, with those that are no records. */
+  /** Lines that were read, including those that are no records. */
   readonly lines: number;
   readonly added: number;
   readonly joined: number;
   readonly unchanged: number;
   readonly unreadable: number;
   readonly firstUnreadable: FirstUnreadable | null;
-  /** When the first and the last job of the lines ended (ms); null: there are no lines of jobs. */
+  /** When the first and the last job of the lines ended (ms); null: no line has an end. */
   readonly ended: Ended | null;
 }
 
@@ -64,7 +64,7 @@ export type ImportStore = Pick<HistoryStore, 'importedFiles' | 'importLines'>;
 
 export interface ImportOptions {
   readonly cluster: string;
-  /** What was imported as another cluster's goes on as this one's. */
+  /** Whether a file that was imported as another cluster's continues as this one's. */
   readonly renames?: boolean;
   readonly rules?: RequestRules;
   readonly signal?: AbortSignal;
@@ -74,18 +74,18 @@ export interface ImportOptions {
 }
 
 export interface ImportedSums extends ImportSums {
-  /** What a person should know of this file: one line with cause and fix; null: all is well. */
+  /** What is wrong with this file: one line with cause and fix; null: nothing. */
   readonly problem: string | null;
-  /** Its last line has no newline yet, and waits for it; not known of a compressed file. */
+  /** Whether its last line has no newline yet, and so is not imported; always false for a compressed file. */
   readonly isCut: boolean;
 }
 
-/** Its own row goes on with it, after a rename or an edit, too; that of a file that it is a copy of stays as it is. */
+/** Whether a row is the file's own, even after a rename or edit: it is updated; the row of a copied file is not. */
 function isOf(file: AccountingFile, { path, device, inode }: ImportedFile): boolean {
   return path === file.path || (device === file.device && inode === file.inode);
 }
 
-/** How far a file that is another cluster's is imported, as this one's. Rejects with UserError where that is not meant. */
+/** How far a file is imported; another cluster's becomes this one's. Rejects with UserError unless that is allowed. */
 async function renamed(
   file: AccountingFile,
   { before, other }: Begin,
@@ -104,7 +104,7 @@ async function renamed(
   return own;
 }
 
-/** A plain file may be cut off and written anew under our hands (copytruncate). */
+/** Whether it still is the same file: a plain file may be truncated and rewritten while we read it (copytruncate). */
 async function isStill(file: AccountingFile, before: ImportedFile | null): Promise<boolean> {
   if (before === null || file.compressed) return true;
   return hashOf(await file.head(before.headBytes)) === before.head;
@@ -120,8 +120,8 @@ async function afterBatch(file: AccountingFile, before: ImportedFile | null, bat
 }
 
 /**
- * Imports what is new in one file, batch by batch: what is stored stays stored whatever comes. Rejects with StoreError,
- * and with UserError where it is another cluster's; what else is wrong with the file is in `problem`.
+ * Imports what is new in one file, batch by batch: stored batches stay stored whatever comes. Rejects with StoreError,
+ * and with UserError if the file is another cluster's; anything else that is wrong with the file is in `problem`.
  */
 export async function importFile(path: string, store: ImportStore, options: ImportOptions): Promise<ImportedSums> {
   let file: AccountingFile;
@@ -145,13 +145,13 @@ export async function importFile(path: string, store: ImportStore, options: Impo
 }
 
 /**
- * Whether a file that begins so is not Grid Engine's accounting, or of a form that is not known: all lines begin as a
- * job's then. Where few do, a user's line feeds may have made all the others.
+ * Whether a file that begins with this batch is not Grid Engine's accounting, or has an unknown format (then all lines
+ * begin as a job's). If only few begin so, line feeds in a user's names may have made all the other lines.
  */
 const isForeign = ({ packed, unreadable, split }: LineBatch): boolean =>
   packed.length === 0 && unreadable.length > 0 && (split === 0 || 2 * split > unreadable.length);
 
-/** That no line of a file could be read. */
+/** Says that no line of a file could be read. */
 function foreign({ path }: AccountingFile, { count, unreadable }: LineBatch): string {
   const lines = count === 1 ? 'its first line is none' : `none of its first ${count} lines is one`;
   return `${path}: ${lines} of Grid Engine's accounting (${unreadable[0]?.reason ?? ''}), and nothing was imported; give the accounting file, plain or compressed by gzip`;
@@ -195,7 +195,7 @@ async function importFrom(
   const commit = async (batch: LineBatch): Promise<'done' | 'conflict' | 'replaced' | 'foreign'> => {
     if (!(await isStill(file, before))) return 'replaced';
     if (before === null && isForeign(batch)) return 'foreign';
-    // Another importer may have begun it meanwhile.
+    // Another importer may have begun with the file meanwhile.
     if (!isOwn) {
       const now = await beginOf(file, await store.importedFiles(), cluster, size);
       if (now.isRead || now.place.offset > place.offset) return 'conflict';
@@ -241,7 +241,7 @@ async function importFrom(
   return { ...end(), isCut: !file.compressed && size > (before?.offset ?? 0) };
 }
 
-/** Errors of the store, and bugs: all but those of the file system and of zlib. */
+/** Whether an error is the store's or a bug: all but errors of the file system and of zlib. */
 function isOurs(error: unknown): boolean {
   const { code } = error as NodeJS.ErrnoException;
   return typeof code !== 'string' || !/^(E[A-Z0-9]+|Z_[A-Z_]+)$/.test(code);

@@ -8,14 +8,14 @@ import {
 } from './import-file';
 
 export interface FilesOutcome extends ImportSums {
-  /** What a person should know of a file, by its path: one line with cause and fix. */
+  /** What is wrong with a file, by its path: one line with cause and fix. */
   readonly problems: ReadonlyMap<string, string>;
   /** Files whose last line has no newline yet. */
   readonly cut: readonly string[];
 }
 
 export interface FilesOptions extends Omit<ImportOptions, 'onProgress'> {
-  /** What was done of all files, and bytes on disk of all: those of files to come are in `of`. */
+  /** What was done in all files so far; `done` and `of` are bytes on disk, `of` includes files to come. */
   readonly onProgress?: (sums: ImportSums, done: number, of: number) => void;
   readonly sizeOf?: (path: string) => number;
 }

@@ -1,6 +1,6 @@
 import { LINE_RUN } from '../../record/coverage';
 
-/** What of a record `r` must be known already, so that a line says nothing of it. */
+/** Columns of a record `r` that must have a value already, so that a line adds nothing to them. */
 const KNOWN = [
   'owner_id',
   'job_name_id',
@@ -16,8 +16,8 @@ const KNOWN = [
 ];
 
 /**
- * A record of ours that ended well, has met no line yet, and of which a line that joins it could only say how it ended
- * (`failed`) and Grid Engine's own account: neither is in an index, nor in sums where there is a peak.
+ * A record of ours that ended well, has joined no line yet, and to which a line can only add how it ended (`failed`)
+ * and Grid Engine's own account: neither is in an index, nor in sums where there is a peak.
  */
 const PLAIN = `r.status <> 1 AND r.trust <= 1 AND r.failed IS NULL AND r.exit_status = 0 AND r.signal = 0 AND r.ended = 1
     AND r.ge_lines IS NULL AND r.provenance_id IS NULL AND substr(r.run_id, 1, ${LINE_RUN.length}) <> '${LINE_RUN}'
@@ -25,7 +25,7 @@ const PLAIN = `r.status <> 1 AND r.trust <= 1 AND r.failed IS NULL AND r.exit_st
 
 const flag = (condition: string): string => `CASE WHEN ${condition} THEN 1 ELSE 0 END`;
 
-/** What `LineRows.joined` needs of a record `r`, in SQL that both stores understand; `schema`: before names of tables. */
+/** What `LineRows.joined` needs of a record `r`, in SQL that both stores understand; `schema`: prefix of tables. */
 export function joinableColumns(schema = ''): string {
   const name = (dictionary: string, column: string): string =>
     `(SELECT name FROM ${schema}${dictionary} AS d WHERE d.id = r.${column})`;

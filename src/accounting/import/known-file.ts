@@ -1,13 +1,13 @@
 import type { ImportBatch, ImportedFile } from '../history-store';
 import { HEAD_BYTES, hashOf } from './accounting-file';
 
-/** That of a file of no jobs yet: Grid Engine begins every file with the same comments. */
+/** The beginning of a file without jobs yet: Grid Engine begins every file with the same comments. */
 const COMMENTS = /^(?:#.*\n)*$/;
 
 /**
- * What was imported of files that begin as this one does, whatever their name and inode are now, the farthest first, of
- * those as far `cluster`'s own. A short one was remembered by all that was imported of it, so that it is known again as
- * it grows. Whether the file still has at `offset` what was read is for the caller to see, by `tail`.
+ * Imported files that begin as this one does, whatever their name and inode: those imported farthest first, of equally
+ * far ones `cluster`'s own first. A file that was short is recognised as it grows, by all that was imported of it. The
+ * caller checks by `tail` whether the file still has the imported bytes before `offset`.
  */
 export function knownFiles(head: Buffer, known: readonly ImportedFile[], cluster: string): readonly ImportedFile[] {
   const hashes = new Map<number, string>();
@@ -27,8 +27,8 @@ export function knownFiles(head: Buffer, known: readonly ImportedFile[], cluster
 export type FileRow = ImportedFile & { readonly id: number };
 
 /**
- * The number of the row that a batch is to go on with, if the store's rows are as its `before` says. `present`: the row
- * that is as `file` says already, `found`: that of `before`.
+ * The id of the row that a batch updates, if the store's rows are as its `before` says. `present`: a row that is
+ * already as `file` says; `found`: the row of `before`.
  */
 export function rowOfBatch(
   { before }: Pick<ImportBatch, 'before'>,
@@ -36,7 +36,7 @@ export function rowOfBatch(
   found: FileRow | undefined,
 ): number | 'new' | 'conflict' {
   if (before === null) return present === undefined ? 'new' : 'conflict';
-  // Two importers that began at different places of a file meet where they have read the same.
+  // Two importers that began at different places of a file may reach the same place.
   if (found === undefined) return 'conflict';
   return (present ?? found).id === found.id ? found.id : 'conflict';
 }

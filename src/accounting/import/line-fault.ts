@@ -4,7 +4,7 @@ import { RECORD_LIMITS } from '../../record/fields';
 
 const MOST_INT32 = 2 ** 31 - 1;
 const MOST_SECONDS = 1e12;
-/** Of names that Grid Engine itself bounds to a few hundred. */
+/** For names that Grid Engine itself limits to a few hundred characters. */
 const LONGEST_NAME = 1024;
 
 const isCount = (value: number): boolean => Number.isSafeInteger(value) && value >= 0;

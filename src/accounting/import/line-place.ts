@@ -2,10 +2,10 @@ import { createHash } from 'node:crypto';
 import type { AccountingRecord } from '../../gridengine/accounting-line';
 
 /**
- * What is imported of a line of the accounting. Of a job that never started it has no time but that of its submission, so that two attempts
- * that failed alike have the same line: what distinguishes them, and is the same in every copy and form of the file, is the
- * line of a job that did start before it, and how many others of such jobs come between. `place`: both of it. It counts
- * when that line was written: `endTimeMs` says so where Grid Engine does not.
+ * What is imported of a line of the accounting. A job that never started has only its submission time, so two attempts
+ * that failed alike have equal lines. They differ, in every copy and format of the file, in the last line before them
+ * of a job that did start, and in the number of other lines between: `place` holds both. Where Grid Engine gives no
+ * end, `endTimeMs` is that of the preceding started job: about when the line was written.
  */
 export type PlacedLine = Pick<
   AccountingRecord,
@@ -26,22 +26,22 @@ export type PlacedLine = Pick<
 
 /** Where in the accounting a reader is. */
 export interface LinePlace {
-  /** The last line of a job that started. */
+  /** Names the last line of a job that started. */
   readonly after: string;
-  /** Lines of jobs that did not, since. */
+  /** Lines since then, of jobs that did not start. */
   readonly others: number;
-  /** Before the first line of a job that started: when that one ended (ms); null: not known. */
+  /** Only before the first line of a job that started: when that job ended (ms); null: not known. */
   readonly nextEndMs: number | null;
 }
 
-/** `head`: hash of the file's first line of a job. Before the first line of a job that started only the file has one. */
+/** `head`: hash of the first job's line in the file, which stands for `after` until a job that started comes. */
 export function beginOfFile(head: string, nextEndMs: number | null = null): LinePlace {
   return { after: `0.${head.slice(0, 8)}`, others: 0, nextEndMs };
 }
 
 const second = (ms: number | null): number => Math.floor((ms ?? 0) / 1000);
 
-/** Sorts by time. What Open Cluster Scheduler's two forms of a line share. */
+/** A name that sorts by time, made from what Open Cluster Scheduler's two formats of a line have in common. */
 function nameOf(line: AccountingRecord): string {
   const { jobId, task, peTaskId, host, startTimeMs, endTimeMs, failed, exitStatus } = line;
   const text = [jobId, task, peTaskId, host, second(startTimeMs), second(endTimeMs), failed, exitStatus].join('/');
@@ -65,7 +65,7 @@ export function linePlacer(begin: LinePlace): LinePlacer {
     }
     last = null;
   };
-  /** When a line was written that has no end: as the one before it, and not before its job was submitted. */
+  /** When a line without an end was written: with the one before it, but not before its job was submitted. */
   const writtenMs = ({ submissionTimeMs }: AccountingRecord): number | null =>
     Math.max(Number.parseInt(after, 10) * 1000 || (nextEndMs ?? 0), submissionTimeMs ?? 0) || null;
   return {

@@ -7,7 +7,7 @@ import type { PlacedLine } from './line-place';
 import { USUAL_RULES, type RequestRules } from '../../record/request-rules';
 import { lineRequests, NO_REQUESTS, type LineRequests } from './line-requests';
 
-/** Signals that a status above 128 can stand for. */
+/** The highest signal that a status above 128 can stand for. */
 const MOST_SIGNALS = 64;
 
 /** What Grid Engine writes where it knows no queue or host. */
@@ -17,12 +17,12 @@ function hasStarted(line: PlacedLine): boolean {
   return line.startTimeMs !== null;
 }
 
-/** Whole seconds, as the classic file has them, so that the same run has the same id from whichever file. */
+/** Whole seconds, as in the classic file, so that a run gets the same id from a file of either format. */
 function startSecond(startMs: number): number {
   return Math.floor(startMs / 1000);
 }
 
-/** The run that a line stands for as long as no record of our own does. */
+/** The run id of a line, as long as no record of our own stands for the run. */
 export function lineRunId(line: PlacedLine): string {
   if (line.startTimeMs !== null) return `accounting.${startSecond(line.startTimeMs)}`;
   return `accounting.0.${startSecond(line.submissionTimeMs ?? 0)}.${line.place ?? '0'}`;
@@ -48,11 +48,11 @@ function lineNote(line: PlacedLine): string {
 
 function lineSignal({ failed, exitStatus }: PlacedLine): number | null {
   if (exitStatus > 128 && exitStatus <= 128 + MOST_SIGNALS && failed !== 0) return exitStatus - 128;
-  // A status above 128 of a shell may be its child's signal: readers decide.
+  // A shell's status above 128 may mean that its child died by a signal; readers decide.
   return failed === 0 ? 0 : null;
 }
 
-/** Of the run; where Grid Engine left it out although the job ran, from its start and end. */
+/** Elapsed seconds of the run; if Grid Engine left them out although the job ran, from its start and end. */
 export function lineWallclock(line: PlacedLine): number {
   const { wallclockSeconds: stated, startTimeMs: start, endTimeMs: end } = line;
   if (stated > 0 || start === null || end === null || end <= start) return toMillisecond(amount(stated));
@@ -63,12 +63,12 @@ export function lineCpu(line: PlacedLine): number {
   return toMillisecond(amount(line.cpuSeconds));
 }
 
-/** Of a parallel job the line has the slots of all its hosts together. */
+/** Slots on the line's host; null: not known, since a parallel job's line has the slots of all hosts together. */
 export function lineHostSlots(line: PlacedLine): number | null {
   return line.peTaskId === null && (line.slots === 1 || (line.pe === null && line.slots > 0)) ? line.slots : null;
 }
 
-/** When the line was written, as far as it says. */
+/** When the line was written (ms), as far as its times tell. */
 export function lineRevision(line: PlacedLine): number {
   return line.endTimeMs ?? line.startTimeMs ?? line.submissionTimeMs ?? 0;
 }
@@ -106,7 +106,7 @@ const orNull = (text: string): string | null => (text === '' ? null : text);
 interface LineContext {
   readonly cluster: string;
   readonly rules?: RequestRules;
-  /** What `requestsOfLine` finds, where it is known already. */
+  /** The result of `requestsOfLine`, if it is known already. */
   readonly requests?: LineRequests;
 }
 

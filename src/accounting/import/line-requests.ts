@@ -11,7 +11,7 @@ export interface LineRequests {
 
 export const NO_REQUESTS: LineRequests = { h_vmem: null, requests: {} };
 
-/** What a job of `slots` slots asked for by its category, for all of them together. */
+/** What a job requested by its category; the limits are for all its slots together. */
 export function lineRequests(category: string, slots: number, rules: RequestRules): LineRequests {
   const found = new Map<string, MemoryRequest>();
   for (const { name, text } of categoryRequests(category)) {

@@ -27,7 +27,7 @@ import {
 import { NOT_SEEN } from '../../record/coverage';
 import { NO_REQUESTS } from './line-requests';
 
-/** Columns of Grid Engine's own account, of which a line has all but `ge_lines`, which is 1. */
+/** Columns of Grid Engine's own account that a line fills; `ge_lines` is always 1. */
 const ACCOUNT_COLUMNS = [
   'ge_wallclock_ms',
   'ge_cpu_ms',
@@ -42,7 +42,7 @@ const ACCOUNT_COLUMNS = [
   'ge_deleted_by_id',
 ] as const;
 
-/** Columns of the row of a usual line: of a job that ended by itself. */
+/** The columns that vary in the row of a usual line: the line of a job that ended by itself. */
 export const USUAL_COLUMNS = [
   'job_id',
   'task_id',
@@ -77,7 +77,7 @@ export const USUAL_COLUMNS = [
   'in_project',
   ...ACCOUNT_COLUMNS,
 ] as const;
-/** The others that have a value, the same in all. */
+/** The other columns with a value, which is the same in all usual lines. */
 export const USUAL_VALUES = {
   signal: 0,
   failed: 0,
@@ -90,10 +90,10 @@ export const USUAL_VALUES = {
   ge_lines: 1,
 } as const;
 
-/** What a line of a good end alone knows of a job that has a record of ours. */
+/** Provenance of a record of ours that a line of a good end has joined: the fields that come from the line. */
 const JOINED = JSON.stringify([{ trust: 'accounting', ended: true, slots: ['failed', 'grid_engine'] }]);
 
-/** What changes in a record of ours as a line of a good end joins it: the same in all, then columns (`LineRows.joined`). */
+/** What changes in our record when a line of a good end joins it: the same values in all, then `LineRows.joined`. */
 export const JOINED_SAME = 'failed = 0, ge_lines = 1';
 export const JOINED_COLUMNS = [...ACCOUNT_COLUMNS, 'provenance_id', 'provenance_revisions'] as const;
 
@@ -102,8 +102,8 @@ const USUAL_NOTES = JSON.stringify([NOT_SEEN]);
 const asMs = (seconds: number): number => Math.round(seconds * 1000);
 
 /**
- * The rows of accounting lines, as `toRow` makes them of `recordOfLine`, at a fraction of its cost for the jobs that ended
- * by themselves: without the record between, and with what repeats kept.
+ * The rows of accounting lines, as `toRow` makes them from `recordOfLine`. For jobs that ended by themselves this costs
+ * a fraction: no record is made in between, and what repeats is kept.
  */
 export class LineRows {
   private readonly categories: Categories;
@@ -128,7 +128,7 @@ export class LineRows {
   }
 
   /**
-   * Appends the row of a line that no record is there for, in the order of USUAL_COLUMNS; false: it is no usual line.
+   * Appends the row of a line that has no record yet, in the order of USUAL_COLUMNS; false: it is no usual line.
    */
   push(values: Cell[], line: PlacedLine): boolean {
     const { startTimeMs, project } = line;
@@ -182,8 +182,8 @@ export class LineRows {
   }
 
   /**
-   * What a line of a good end writes into the only record of its job's part (JOINED_COLUMNS), if it is surely one of ours
-   * and of that run; null: it may not be, or the line knows more of the job than how it ended and its account.
+   * What a line of a good end writes (JOINED_COLUMNS) into `ours`, the only record with its cluster, job, task and pe
+   * task. null: the record may be another run's, or the line adds more than how the job ended and its account.
    */
   joined(line: PlacedLine, ours: Joinable): readonly Cell[] | null {
     const [, isPlain, startedAt, host, owner, asked, hasProject, hasPe, hasLimit, hasOrder] = ours;
@@ -224,7 +224,7 @@ export class LineRows {
     );
   }
 
-  /** null: the line has none. */
+  /** null: the text is empty. */
   private idOf(dictionary: Dictionary, text: string | null): number | null {
     return text === null || text === '' ? null : this.words.intern(dictionary, text);
   }

@@ -1,17 +1,17 @@
 import type { PlacedLine } from './line-place';
 
-/** Columns of numbers; NaN: null. */
+/** How many columns hold numbers; NaN: null. */
 const NUMBERS = 17;
 const END_TIME = 5;
-/** Columns of texts, as numbers in the table's list of them; 0: null. */
+/** How many columns hold texts, as indexes into `words`; 0: null. */
 const TEXTS = 12;
 
-/** Lines packed into arrays, that go from thread to thread for nothing. */
+/** Lines packed into arrays, which can be transferred between threads without a copy. */
 export interface PackedLines {
   readonly length: number;
   readonly numbers: Float64Array<ArrayBuffer>;
   readonly texts: Int32Array<ArrayBuffer>;
-  /** The texts themselves, each once; the first is of no meaning. */
+  /** The texts themselves, each once; the first has no meaning. */
   readonly words: readonly string[];
 }
 
@@ -91,7 +91,7 @@ export interface Ended {
   readonly last: number;
 }
 
-/** Of the jobs of a table; null: no line says. */
+/** When the jobs of a table ended; null: no line tells. */
 export function endedIn({ length, numbers }: PackedLines): Ended | null {
   let first = Infinity;
   let last = -Infinity;

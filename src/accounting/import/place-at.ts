@@ -4,17 +4,17 @@ import { hashOf } from './accounting-file';
 import { beginOfFile } from './line-place';
 import { lineSplitter, type FilePlace } from './split-lines';
 
-/** So far back there is nearly always a line of a job that started. */
+/** Within this distance there is nearly always a line of a job that started. */
 const FIRST_LOOK_BYTES = 1 << 16;
 const STEP = 32;
 const LINES = 1000;
 
 const NEWLINE = 0x0a;
 
-/** Comments, then the first line of a job, whole or as much of it as there is. */
+/** Comments, then the first line of a job, or as much of it as there is. */
 const FIRST_LINE = /^(?:#.*\n)*(.*)/;
 
-/** When the first job that started, by whole lines at the beginning of a file, ended (ms); null: there is none. */
+/** When the first job that started ended (ms), by the whole lines in `head`; null: there is none. */
 function firstEnd(head: Buffer): number | null {
   const read = accountingReader();
   for (let start = 0, end = head.indexOf(NEWLINE); end >= 0; start = end + 1, end = head.indexOf(NEWLINE, start)) {
@@ -25,7 +25,7 @@ function firstEnd(head: Buffer): number | null {
   return null;
 }
 
-/** What the lines from `begin` up to `until` make of it; null: no line ends there. */
+/** The place at `until`, reached by reading the lines from `begin` on; null: no line ends there. */
 async function placeAfter(file: AccountingFile, begin: FilePlace, until: number): Promise<FilePlace | null> {
   const splitter = lineSplitter(begin, LINES);
   let left = until - begin.offset;
@@ -38,7 +38,7 @@ async function placeAfter(file: AccountingFile, begin: FilePlace, until: number)
   return place.offset === until ? place : null;
 }
 
-/** Where a file that begins with `head` begins: the same however far it has grown. */
+/** The place at the beginning of a file with this `head`: the same however far the file has grown. */
 export function beginPlace(head: Buffer): FilePlace {
   const [, first = ''] = FIRST_LINE.exec(head.toString('latin1')) ?? [];
   return { ...beginOfFile(hashOf(Buffer.from(first, 'latin1')), firstEnd(head)), offset: 0, tail: new Uint8Array() };

@@ -4,7 +4,7 @@ function caller(): string {
   try {
     return `"${userInfo().username}"`;
   } catch {
-    // No name service knows it.
+    // No name service knows the user.
     return `uid ${process.geteuid?.() ?? '?'}`;
   }
 }

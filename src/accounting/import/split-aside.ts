@@ -3,7 +3,7 @@ import { programPath } from '../../base/programs';
 import type { FilePlace, LineBatch } from './split-lines';
 import type { Split, SplitterData } from './split-worker';
 
-/** Pieces that may wait for the thread: more than a batch of them, so that it has work while one is being stored. */
+/** Pieces that may wait for the thread: more than make a batch, so that it has work while a batch is being stored. */
 const MOST_PIECES = 16;
 /** Batches that may wait to be stored while more pieces are read. */
 const MOST_BATCHES = 2;
@@ -13,20 +13,20 @@ interface Failure {
 }
 
 interface State {
-  /** What the thread was sent and has not answered. */
+  /** Messages that the thread was sent and has not answered. */
   unanswered: number;
-  /** All pieces are with the thread. */
+  /** Whether the thread was sent all pieces. */
   isSent: boolean;
-  /** Why there are no more pieces. */
+  /** The error that ended the pieces. */
   unread: Failure | null;
   dead: Failure | null;
-  /** Whoever waits for the thread goes on. */
+  /** Resumes the generator if it waits for the thread. */
   wake: () => void;
 }
 
 /**
- * As `splitHere`, in a thread of its own (a test may give another `program`), while what it has read before is being
- * stored.
+ * As `splitHere`, but in a thread of its own (a test may give another `program`), which reads on while earlier batches
+ * are being stored.
  */
 export async function* splitAside(
   pieces: AsyncIterable<Buffer>,
@@ -62,7 +62,7 @@ export async function* splitAside(
       worker.postMessage(null);
       return;
     }
-    // The next piece comes into the same memory.
+    // A copy: the next piece comes into the same memory.
     const piece = new Uint8Array(step.value);
     worker.postMessage(piece, [piece.buffer]);
   }

@@ -6,50 +6,50 @@ import { linePlacer, type LinePlace } from './line-place';
 import { LinePacker, type PackedLines } from './line-table';
 
 const NEWLINE = 0x0a;
-/** A longer line is no record. */
+/** A longer line can't be a record. */
 const LONGEST_LINE = 1 << 20;
 const KEPT_TEXT = 4096;
-/** By so many bytes before a position a file is known to have there still what was read of it. */
+/** By this many bytes before a position we check that a file still has what was read there. */
 const TAIL_BYTES = 4096;
 
-/** Where reading a file begins, or has come to: behind a newline. */
+/** Where reading a file begins, or has come to: after a newline. */
 export interface FilePlace extends LinePlace {
   readonly offset: number;
   /** The bytes before it, at most TAIL_BYTES. */
   readonly tail: Uint8Array;
 }
 
-/** Lines as they are to be stored in one transaction. */
+/** Lines to be stored in one transaction. */
 export interface LineBatch {
   readonly packed: PackedLines;
   readonly unreadable: readonly UnreadableLine[];
-  /** Those of them that begin as a job's line. */
+  /** How many of the unreadable lines begin as a job's line. */
   readonly split: number;
-  /** Lines that it is made of, with those that are no records. */
+  /** How many lines the batch comes from, including those that are no records. */
   readonly count: number;
-  /** Position behind the newline of its last line. */
+  /** Position after the newline of its last line. */
   readonly end: number;
-  /** Hash of the bytes before that, as of `FilePlace`. */
+  /** Hash of the bytes before `end`, as in `FilePlace`. */
   readonly tail: string;
 }
 
 /** Finds and reads the lines of a file piece by piece; holds one line and one batch at most. */
 interface LineSplitter {
-  /** The batches that are full with this piece. */
+  /** Takes a piece; returns the batches that it completes. */
   readonly add: (piece: Buffer) => readonly LineBatch[];
-  /** What there is now, if anything; a last line without its newline stays out. */
+  /** A batch of the remaining lines, if any; a last line without its newline is left out. */
   readonly rest: () => LineBatch | null;
-  /** Where the lines that came have led. */
+  /** The place after the last line that came. */
   readonly place: () => FilePlace;
 }
 
-/** The last bytes of those `before` and of `bytes` up to `end`, in memory of their own. */
+/** The last TAIL_BYTES of `before` and `bytes` up to `end`, as a copy. */
 function lastBytes(before: Uint8Array, bytes: Buffer, end: number): Buffer {
   if (end >= TAIL_BYTES) return Buffer.from(bytes.subarray(end - TAIL_BYTES, end));
   return Buffer.concat([before, bytes.subarray(0, end)]).subarray(-TAIL_BYTES);
 }
 
-/** `begin`: where the first piece is; `most`: lines in a batch. */
+/** `begin`: where the first piece begins; `most`: lines in a batch. */
 export function lineSplitter(begin: FilePlace, most: number): LineSplitter {
   const read = accountingReader();
   const lines = new LinePacker(most);
@@ -59,11 +59,11 @@ export function lineSplitter(begin: FilePlace, most: number): LineSplitter {
   let count = 0;
   /** Where the first line that is not in the batch begins. */
   let position = begin.offset;
-  /** The bytes before it, and before the next piece with what is held. */
+  /** `tail`: the bytes before `position`; `before`: the bytes before `held` and the next piece. */
   let { tail } = begin;
   let before = tail;
   let held: Buffer = Buffer.alloc(0);
-  /** Bytes of a line that is too long: dropped but for how it begins. */
+  /** Dropped bytes of a line that is too long. */
   let skipped = 0;
 
   const setAside = (reason: string, bytes: Buffer, start: number, end: number): void => {
@@ -78,7 +78,7 @@ export function lineSplitter(begin: FilePlace, most: number): LineSplitter {
     return batch;
   };
   const readLine = (bytes: Buffer, start: number, newline: number): void => {
-    // Some tools on the way leave lines that end as on Windows.
+    // Some tools leave lines that end as on Windows.
     const end = newline > start && bytes[newline - 1] === 0x0d ? newline - 1 : newline;
     const record = read(bytes, start, end);
     if (!isProblem(record)) {

@@ -2,12 +2,12 @@ import { availableParallelism } from 'node:os';
 import { splitAside } from './split-aside';
 import { lineSplitter, type FilePlace, type LineBatch } from './split-lines';
 
-/** From so many bytes on a second thread is worth its start. */
+/** From this many bytes on, a second thread is worth its start. */
 const MANY_BYTES = 16 << 20;
 
 /**
- * The lines of a file's pieces in batches of `most`, the last one smaller, read in a second thread where much is
- * `expected` (bytes). Throws what reading the pieces throws, after the lines before that.
+ * The lines of a file's pieces in batches of `most`, the last one smaller; a second thread reads them if many bytes are
+ * `expected`. If reading the pieces throws, throws that after the lines before it.
  */
 export function splitPieces(
   pieces: AsyncIterable<Buffer>,

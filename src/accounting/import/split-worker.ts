@@ -1,7 +1,7 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { lineSplitter, type FilePlace, type LineBatch } from './split-lines';
 
-/** The thread of split-aside.ts: sent pieces of a file, then null, it answers each with the batches that are full. */
+/** The thread of split-aside.ts: takes pieces of a file, then null, and answers each with the batches it completes. */
 
 export interface SplitterData {
   readonly begin: FilePlace;

@@ -8,7 +8,7 @@ import type { JobKey } from './summer';
 export const SELF_REPORTED = 3;
 const ACCOUNTING = 2;
 
-/** What sums count: what the job's owner alone says only where that is asked for. */
+/** The condition that sums count a row: self-reported records only if asked for. */
 export const counted = (row: string, selfReported = false): string =>
   selfReported ? 'true' : `${row}.trust <> ${SELF_REPORTED}`;
 
@@ -19,7 +19,7 @@ export const FAILED = '(coalesce(r.failed, 0) <> 0 OR coalesce(r.exit_status, 0)
 export const SLOTS = `coalesce(r.host_slots, CASE WHEN r.trust <> ${ACCOUNTING} THEN 1
     WHEN r.pe_task_id IS NULL THEN coalesce(r.slots, 1) ELSE 0 END)`;
 
-/** In one value, since each that is read costs as much as evaluating the row; above these bits the coverage. */
+/** Flags in one value, since each value read costs as much as evaluating the row; above these bits is the coverage. */
 const FLAG = { running: 1, failed: 2, stands: 4, killed: 8, sampled: 16, alone: 32 } as const;
 const REASON_SHIFT = 6;
 
@@ -31,7 +31,7 @@ export const GRID_ENGINE = `CASE WHEN r.peak_rss_lower_bytes IS NULL AND r.ge_ma
 export const HELD = `coalesce(r.peak_rss_lower_bytes, ${GRID_ENGINE})`;
 
 const SHARE = `(CAST(${HELD} AS double precision) / nullif(r.limit_bytes, 0))`;
-/** What bounds of a filter ask of `r`. */
+/** The bounds of a filter as conditions on `r`. */
 export const BOUNDS = [
   ['peak_at_least', `${HELD} >=`],
   ['peak_at_most', `${HELD} <=`],
@@ -49,7 +49,7 @@ export const FACT_COLUMNS = 10;
 export function factColumns(sameJob: string): string {
   const stands = `r.pe_task_id IS NULL OR r.pe_task_id LIKE '1.%' AND NOT EXISTS
       (SELECT 1 ${sameJob} AND m.pe_task_id IS NULL AND m.host_id = r.host_id AND ${counted('m')})`;
-  // As `isAlone` (facts.ts) says of those that stand for their hosts. A task's second one is found by the index.
+  // As `isAlone` (facts.ts), for records that stand for their hosts. An index finds a second task of the host (2.HOST).
   const alone = `r.pe_id IS NULL AND r.pe_task_id IS NULL
       OR r.pe_task_id IS NULL AND NOT EXISTS (SELECT 1 ${sameJob} AND m.id <> r.id
         AND (m.host_id = r.host_id OR r.host_slots IS NULL) AND ${counted('m')})
@@ -74,7 +74,7 @@ const numberAt = (cells: readonly Cell[], at: number): number | null => {
   return typeof cell === 'number' ? cell : null;
 };
 
-/** The facts that `factColumns` begin at `at`. */
+/** The facts in the cells of `factColumns`, which begin at `at`. */
 export function factsAt(cells: readonly Cell[], at: number): Facts {
   const flags = numberAt(cells, at) ?? 0;
   return {
@@ -101,7 +101,7 @@ const MOST_TASKS = 2 ** 20;
 const MOST_JOBS = 2 ** 24;
 const MOST_CLUSTERS = 2 ** 8;
 
-/** A job and array task of a cluster (its number); a number where it fits: text costs twice the time. */
+/** The key of a job or array task; `cluster`: the cluster's number. A number if it fits: text costs twice the time. */
 export function jobKey(cluster: number, job: number, task: number | null): JobKey {
   return cluster < MOST_CLUSTERS && job < MOST_JOBS && (task ?? 0) < MOST_TASKS
     ? (cluster * MOST_JOBS + job) * MOST_TASKS + (task ?? 0)

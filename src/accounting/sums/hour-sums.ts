@@ -6,25 +6,25 @@ import { GROUPING_SETS, hasBins, keyOf, widerKey, type GroupKey } from './groupi
 import { groupName, type DaySums } from './roll-up';
 import type { EarlierRow, FactRow } from './summer';
 
-/** What of the groups of an hour a question asks for. */
+/** The groups of an hour that a query asks for. */
 export interface HourChoice {
   readonly set: number;
   /** null: all. */
   readonly key: string | null;
-  /** Keys within this one of all dimensions but the last only; null: all. */
+  /** Only keys within this key of all dimensions but the last; null: all. */
   readonly within: string | null;
   readonly cluster: string | null;
 }
 
-/** The sums of a group in an hour, which are many: as lists. */
+/** The sums of a group in an hour, as compact lists, since there are many. */
 export interface HourGroup {
   readonly cluster: string;
   readonly key: GroupKey;
   /** In the order of TOTALS_NAMES. */
   readonly totals: readonly number[];
-  /** Those that are not 0: place, value, place, value ... */
+  /** The bins that are not 0: place, value, place, value ... */
   readonly bins: readonly number[];
-  /** When the last record of before the hour counts of each job that has one in the same group (ms). */
+  /** For each job with a record in the group before the hour, too: when the last of those counts (ms). */
   readonly before: readonly number[];
 }
 
@@ -56,7 +56,7 @@ export function addHourBins({ hours, shares, coverage }: Bins, { bins }: HourGro
 
 const RECORDS_AT = TOTALS_NAMES.indexOf('records');
 
-/** Adds a group's sums to `totals`; returns how many records they are of. */
+/** Adds a group's sums to `totals`; returns the number of its records. */
 export function addHourTotals(totals: MutableTotals, group: HourGroup): number {
   for (let index = 0; index < TOTALS_NAMES.length; index++) {
     const name = TOTALS_NAMES[index];
@@ -69,10 +69,10 @@ export function addHourTotals(totals: MutableTotals, group: HourGroup): number {
 export class HourSums {
   /** By grouping set, then by key. */
   private readonly groups: readonly Map<GroupKey, HourGroup[]>[] = GROUPING_SETS.map(() => new Map());
-  /** Those of several dimensions by what they are within, once that was asked for. */
+  /** Groups of several dimensions by their wider key, made when first asked for. */
   private readonly byWider = new Map<number, ReadonlyMap<string, readonly HourGroup[]>>();
 
-  /** `earlier`: records of before the hour, of jobs that have one in it. */
+  /** `earlier`: records from before the hour, of jobs that have one in it. */
   constructor(sums: DaySums, earlier: readonly EarlierRow[]) {
     const again = groupBy(sums.again(earlier), groupName);
     for (const group of sums.groups()) {
@@ -103,7 +103,7 @@ export class HourSums {
   }
 }
 
-/** Whether a record counts in what a question chooses. */
+/** Whether a record belongs to what a query asks for. */
 export function isChosen({ cluster, keys }: Pick<FactRow, 'cluster' | 'keys'>, choice: HourChoice): boolean {
   return (
     (choice.cluster === null || cluster === choice.cluster) &&

@@ -4,24 +4,24 @@ import type { HourSums } from './hour-sums';
 import { dayOf, hourOf, HOURS_OF_DAY, type Span } from './periods';
 import type { EarlierRow, FactRow } from './summer';
 
-/** Hours that stay: of today and yesterday. A hundred thousand records a day take 2 MB each. */
+/** How many hours are kept: those of today and yesterday. At a hundred thousand records a day each takes 2 MB. */
 const MOST_HOURS = 60;
-/** Of days before these latest ones, as after a long import, each record is read each time. */
+/** Records of days before these latest ones, as after a long import, are read each time. */
 const MOST_DAYS = 2;
-/** Of an hour of which a part is asked for: about 10 MB. */
+/** Most records kept of an hour if a part of it is asked for: about 10 MB. */
 const MOST_ROWS = 20_000;
-/** Of each of the other hours: as many hours take 60 MB. */
+/** Most records kept of any other hour: all hours together take 60 MB. */
 const MOST_ROWS_EACH = 2_000;
-/** Sums of an hour take as long as some questions that add up its records: a report has four of them. */
+/** To make an hour's sums takes as long as several queries that add up its records: a report has four such queries. */
 const ROWS_TIMES = 8;
 
-/** Numbers that are others after each change. */
+/** Numbers that differ after each change. */
 export interface Changes {
-  /** Of hours of which records have changed since their day was summed up. */
+  /** Of hours with records that have changed since their day was summed up. */
   readonly hours: ReadonlyMap<number, number>;
-  /** Of days that have been summed up: their other hours are as they were then. */
+  /** Of days that have been summed up, for their other hours, which have not changed since. */
   readonly days: ReadonlyMap<number, number>;
-  /** Hours with records that wait in an inbox, as they are with this change; null: they can't be kept. */
+  /** Hours with records that wait in an inbox, and the number of its state; null: these hours can't be kept. */
   readonly unsettled?: { readonly hours: ReadonlySet<number>; readonly change: number | null };
 }
 
@@ -30,28 +30,28 @@ function changeOf({ hours, days, unsettled }: Changes, hour: number): number | s
   return hours.get(hour) ?? days.get(Math.floor(hour / HOURS_OF_DAY));
 }
 
-/** Of an hour; without sums and records: it has been read before, and has too many records. */
+/** What is kept of an hour; neither sums nor records: it was read before and has too many records. */
 interface Kept {
   readonly change: number | string;
   readonly sums: HourSums | null;
   readonly records: HourRecords | null;
-  /** How often the records have answered what is not sparse. */
+  /** How often the records have answered queries that are not sparse. */
   readonly times: number;
 }
 
-/** All records of an hour, and those of before it of their jobs. */
+/** All records of an hour, and the earlier records of their jobs. */
 export interface HourRecords {
   readonly rows: readonly FactRow[];
   readonly earlier: readonly EarlierRow[];
 }
 
-/** A part of a day: the sums of an hour, or records of it, as they are kept or to be kept; or records that are not kept. */
+/** A part of a day: an hour's sums or records, which are kept or to be kept, or records that are not kept. */
 export type Piece =
   | {
       readonly what: 'sums';
       readonly span: Span;
       readonly kept: HourSums | null;
-      /** What they are made from, where that is kept. */
+      /** The records to make the sums from, if kept. */
       readonly records: HourRecords | null;
       readonly keep: (made: HourSums) => void;
     }
@@ -65,8 +65,8 @@ export type Piece =
   | { readonly what: 'read'; readonly span: Span };
 
 /**
- * What a reader keeps of hours of days that are not summed up, so that pages and reports, which sum the same ones by one
- * thing after the other, read only what has changed since.
+ * What a reader keeps of hours of days that are not summed up. Pages and reports sum the same hours by one dimension
+ * after the other; so they read only what has changed.
  */
 export class KeptHours {
   private readonly hours = new Latest<number, Kept>(MOST_HOURS);
@@ -96,7 +96,7 @@ export class KeptHours {
     return pieces;
   }
 
-  /** null: the records are to be read. `brief`: what is made of them is soon of no use. */
+  /** null: the records must be read. `brief`: the hour changes so soon that its sums are not worth making. */
   private pieceOf(
     hour: number,
     change: number | string,

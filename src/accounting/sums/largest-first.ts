@@ -7,7 +7,7 @@ import { rolledQuery, type RolledQuery } from './plan';
 
 export type LargestQuery = RecordsQuery & { readonly sort: AmountSort; readonly limit: number };
 
-/** The lists of a query: of which group, which order, and of which days; null: none know its filter. */
+/** The lists that answer a query: their group, order and days; null: no lists fit its filter. */
 export function listsFor(query: LargestQuery): (Omit<RolledQuery, 'groups'> & { readonly sort: number }) | null {
   const rolled = query.cluster === undefined ? rolledQuery({ ...query, by: 'cluster', sort: 'records' }) : null;
   return rolled && { ...rolled, sort: AMOUNT_SORTS.indexOf(query.sort) };
@@ -16,7 +16,7 @@ export function listsFor(query: LargestQuery): (Omit<RolledQuery, 'groups'> & { 
 /** A record in an order of amounts. */
 export interface Entry {
   readonly id: number;
-  /** When it counts (ms); of a list's its day. */
+  /** When it counts (ms); for an entry of a day's list when the day begins. */
   readonly at: number;
   /** -Infinity: not known. */
   readonly amount: number;
@@ -39,20 +39,20 @@ function numbersOf(text: string): readonly number[] | null {
   }
 }
 
-/** `amounts` and `ids`: JSON lists, as they are stored; null: damaged, so that the day's records are to be read. */
+/** `amounts` and `ids`: JSON lists, as they are stored; null: damaged, so that the day's records must be read. */
 export function dayList(day: number, amounts: string, ids: string): DayList | null {
   const span = { since: day * DAY_MS, until: (day + 1) * DAY_MS };
   const [values, numbers] = [numbersOf(amounts), numbersOf(ids)];
   if (numbers === null || values?.length !== numbers.length) return null;
   return {
     span,
-    // Of equal ones the later day's come first, and those of a day stand in their order.
+    // Among equal amounts later days come first; a day's own order stays.
     entries: numbers.map((id, index) => ({ id, at: span.since, amount: values[index] ?? 0 })),
     rest: values.length < MOST_LISTED ? -Infinity : (values.at(-1) ?? -Infinity),
   };
 }
 
-/** What of an interval is outside of the lists' days, newest first as these. */
+/** The parts of an interval outside the days of `lists`, newest first, as `lists` are. */
 function outside({ since, until }: Span, lists: readonly DayList[]): readonly Span[] {
   const days = lists.map(({ span }) => span);
   return [{ since: until, until }, ...days]
@@ -67,8 +67,8 @@ function first(entries: readonly Entry[], limit: number): readonly Entry[] {
 }
 
 /**
- * The first records of an interval, largest first, of equal ones the newest: by the lists of its days, newest first, as far
- * as these tell. Yields the spans to be read, each to be answered with its first records, of as many as `limit`.
+ * The first records of an interval, largest first, of equal ones the newest: from the lists of its days (newest first),
+ * as far as these suffice. Yields the spans to read, each to be answered with its first records, at most `limit`.
  */
 export function* largestFirst(
   interval: Span,
@@ -80,7 +80,7 @@ export function* largestFirst(
   const found = first([...others, ...lists.flatMap(({ entries }) => entries)], limit);
   const least = found[limit - 1]?.amount ?? -Infinity;
   let all = others;
-  // Of the day of a list that may go on all count.
+  // If a day may have more than its list, all its records count.
   for (const { span, entries, rest } of lists) all = all.concat(rest >= least ? yield span : entries);
   return first(all, limit);
 }

@@ -3,15 +3,15 @@ import { GROUPING_SETS, keyOf, type GroupKey } from './grouping-sets';
 import type { FactRow } from './summer';
 
 /**
- * Lists of a day's largest records, so that who asks for those of a year need not read all its records. Of groups of one
- * dimension, or none, all clusters together, without what the job's owner alone says.
+ * Lists of a day's largest records, so that a query for those of a year need not read all records of the year. They are
+ * made for groups of one dimension, or none, over all clusters, without self-reported records.
  */
 
-/** The records of a smaller group are read as fast as lists of many days. */
+/** A smaller group gets no list: its records are read as fast as lists of many days. */
 const LEAST_RECORDS = 2000;
-/** The same where no index finds the group's records: all of the day are read. */
+/** The same for groups without an index, where all records of the day would be read. */
 const LEAST_WITHOUT_INDEX = 200;
-/** Of a week's days the first pages rarely need more. A shorter list is whole: stored ones must have been made with this. */
+/** The first pages of a week rarely need more. A shorter list is complete, so stored lists must share this length. */
 export const MOST_LISTED = 40;
 
 /** The first of a group's records by an order, largest first; of equal ones the newest. */
@@ -21,26 +21,26 @@ interface LargestList {
   readonly key: GroupKey;
   /** The number of its order (AMOUNT_SORTS). */
   readonly sort: number;
-  /** What they are ordered by; records without it are not listed. */
+  /** The amounts that they are ordered by; records without one are not listed. */
   readonly amounts: readonly number[];
   readonly ids: readonly number[];
 }
 
-/** A name is asked for, not the class that sums know. */
+/** Sets with lists: not of job names, since lists are asked for by name, while sums know only the class. */
 const SETS = GROUPING_SETS.flatMap((set, number) => (set.length < 2 && set[0] !== 'job_name' ? [number] : []));
 const LEAST = SETS.map((number) =>
   GROUPING_SETS[number]?.some((name) => name !== 'owner') === true ? LEAST_WITHOUT_INDEX : LEAST_RECORDS,
 );
 
-/** Finds them among the records of one day. */
+/** Finds the largest records of one day. */
 export class LargestOfDay {
-  /** Of each record its number and, by order, its amounts; -Infinity: not known. */
+  /** The number of each record, and by order its amount; -Infinity: not known. */
   private readonly ids: number[] = [];
   private readonly amounts = AMOUNT_SORTS.map((): number[] => []);
-  /** The places there of each group's records. */
+  /** The indexes in `ids` of each group's records. */
   private readonly groups = SETS.map(() => new Map<GroupKey, number[]>());
 
-  /** A record, with its keys of all DIMENSIONS. Records come oldest first. */
+  /** Adds a record, with its keys of all DIMENSIONS. Records come oldest first. */
   add({ id, keys, facts }: FactRow): void {
     if (id === null) return;
     const figures: Figures = {

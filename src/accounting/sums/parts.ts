@@ -6,18 +6,18 @@ import type { SumPlan } from './plan';
 import { DaySums } from './roll-up';
 import type { EarlierRow, FactRow, Summer } from './summer';
 
-/** What a store is to read of records; each goes to `add`. */
+/** What a store must read; each record goes to `add`. */
 export type Reading = {
   readonly span: Span;
-  /** All records, with their keys of all DIMENSIONS; else those that the question selects, with the key that it groups by. */
+  /** All records, with their keys of all DIMENSIONS; else those of the query, with the key that it groups by. */
   readonly all: boolean;
 } & (
   | { readonly what: 'records'; readonly add: (row: FactRow) => void }
-  /** Of the jobs of these records those of before the span, from `since` on. */
+  /** Records from `since` to the span's beginning, of jobs with a record in the span. */
   | { readonly what: 'earlier'; readonly since: number; readonly add: (row: EarlierRow) => void }
 );
 
-/** Adds the parts of a plan with roll-ups that these do not answer, from what is kept of hours as far as that holds. */
+/** Adds those parts of a plan that its roll-ups do not answer, from kept hours as far as these are up to date. */
 export class PartsSum {
   private readonly choice: HourChoice;
   private readonly keyAt: number;
@@ -32,9 +32,9 @@ export class PartsSum {
     this.choice = { set: plan.rolled?.set ?? 0, key: plan.rolled?.key ?? null, within: null, cluster };
   }
 
-  /** The store reads what this yields before it goes on. */
+  /** The store must read what this yields before it asks for the next. */
   *readings(kept: KeptHours, changes: Changes): Generator<Reading, void> {
-    // A user's records are found by an index.
+    // An index finds a user's records.
     const sparse = this.query.owner !== undefined;
     for (const piece of kept.piecesOf(this.plan.parts, changes, sparse)) yield* this.readingsOf(piece);
   }
@@ -50,7 +50,7 @@ export class PartsSum {
     }
   }
 
-  /** Reads the records of a span; returns those of before it of their jobs. */
+  /** Reads the records of a span; returns the earlier records of their jobs. */
   private *read(span: Span, all: boolean, add: (row: FactRow) => void): Generator<Reading, readonly EarlierRow[]> {
     yield { what: 'records', span, all, add };
     const earlier: EarlierRow[] = [];

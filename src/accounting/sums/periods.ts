@@ -2,7 +2,7 @@ import { DAY_MS, HOUR_MS } from '../../base/units';
 
 /** Days are UTC days since 1970. Months and years are roll-ups of the days in them. */
 
-/** A day that does not come, as both stores can compare it. */
+/** A day that never comes, in a type that both stores can compare. */
 export const FOR_EVER = 2 ** 31 - 1;
 /** Hours are UTC hours since 1970. */
 export const HOURS_OF_DAY = 24;

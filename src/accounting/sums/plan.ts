@@ -5,20 +5,20 @@ import { zoneOffset } from '../summary-answer';
 import { groupingSet, groupKey, GROUPING_SETS, keyOf } from './grouping-sets';
 import { periodEnd, periodStart, UNITS, type Period, type Span } from './periods';
 
-/** What a query, of a list's totals too, may hold beside dimensions, and be answered from roll-ups. */
+/** Members, beside dimensions, of queries (also for a list's totals) that can be answered from roll-ups. */
 const BESIDE: ReadonlySet<string> = new Set([
   ...['since', 'until', 'cluster', 'by', 'sort', 'limit', 'fields', 'totals'],
 ]);
 
 /** A query that roll-ups can answer, apart from the ends of its interval. */
 export interface RolledQuery {
-  /** The grouping set of the dimensions that are filtered by. */
+  /** The grouping set of the dimensions that the query filters by. */
   readonly set: number;
-  /** Its key; null: none is filtered by. */
+  /** The key in `set` that it asks for; null: it filters by no dimension. */
   readonly key: string | null;
-  /** That of the groups, within `key`; null: those of `set` itself are asked for, or no dimension's. */
+  /** The grouping set of the groups within `key`; null: it asks for the groups of `set`, or groups by no dimension. */
   readonly groups: number | null;
-  /** Whole days: from `first` to before `end`; none: both are the day after the first one. */
+  /** Whole days in the interval, from `first` to before `end`; both are equal if there is none. */
   readonly first: number;
   readonly end: number;
 }
@@ -30,7 +30,7 @@ export function rolledQuery(query: SummaryQuery): RolledQuery | null {
   for (const [name, value] of Object.entries(query)) {
     if (value === undefined || BESIDE.has(name) || (name === 'self_reported' && value === false)) continue;
     const dimension = DIMENSIONS.find((one) => one === name);
-    // A name is not all of its class.
+    // Roll-ups know only the class of a name.
     if (dimension === undefined || dimension === 'job_name') return null;
     filtered.add(dimension);
   }
@@ -47,9 +47,9 @@ export function rolledQuery(query: SummaryQuery): RolledQuery | null {
   return groups === null ? null : { ...asked, groups };
 }
 
-/** What of the days of a `RolledQuery` is summed up. */
+/** How far the days of a `RolledQuery` are summed up. */
 export interface RolledState {
-  /** Days whose sums do not hold: their records are read. In order. */
+  /** Days whose sums are out of date or missing, in order: their records are read. */
   readonly staleDays: readonly number[];
   /** Days, months and years that have been summed up. */
   readonly periods: readonly Period[];
@@ -57,7 +57,7 @@ export interface RolledState {
 
 /** Where the parts of an answer come from. */
 export interface SumPlan {
-  /** To be read record by record; where roll-ups answer the rest, each part is within one day. */
+  /** What is read record by record; if roll-ups answer the rest, each part is within one day. */
   readonly parts: readonly Span[];
   readonly rolled: RolledPlan | null;
 }
@@ -66,9 +66,9 @@ interface RolledPlan {
   /** As in RolledQuery. */
   readonly set: number;
   readonly key: string | null;
-  /** To be read with bins, of `set` and `key`. */
+  /** Periods of which `set` and `key` are read, with bins. */
   readonly periods: readonly Period[];
-  /** The groups, where they are of another grouping set. */
+  /** The groups, if they are of another grouping set. */
   readonly groups: { readonly set: number; readonly periods: readonly Period[] } | null;
 }
 
@@ -78,8 +78,8 @@ function hasOneOffset(period: Period): boolean {
 }
 
 /**
- * Days in the largest periods that are summed up and `fit`, without those that are stale. Days of which nothing is kept
- * are not looked at: an interval may be thousands of years.
+ * The days of a query in the largest periods that are summed up and `fit`, without stale days. The loop is over stored
+ * periods, not over days: an interval may be thousands of years.
  */
 function periodsOf({ first, end }: RolledQuery, state: RolledState, fit: (period: Period) => boolean): Period[] {
   const stale = new Set(UNITS.flatMap((unit) => state.staleDays.map((day) => `${unit} ${periodStart(unit, day)}`)));
@@ -103,14 +103,14 @@ export function planOf(query: SummaryQuery, rolled: RolledQuery | null, state: R
   const nothingRolled: SumPlan = { parts: [{ since, until }], rolled: null };
   if (rolled === null || state === null) return nothingRolled;
   const { first, end, set, key, groups } = rolled;
-  // Of a longer time of which nothing is summed up nothing is kept either.
+  // If no day of a longer interval is summed up, no hours are kept either.
   if (end - first > 1 && state.staleDays.length >= end - first) return nothingRolled;
   const parts = [
     { since, until: Math.min(first * DAY_MS, until) },
     ...state.staleDays.map((day) => ({ since: day * DAY_MS, until: (day + 1) * DAY_MS })),
     { since: Math.max(since, end * DAY_MS), until },
   ].filter((part) => part.since < part.until);
-  // Years have no bins, and a day is in one period only.
+  // Years have no bins; grouped by day, only days will do.
   const periods = periodsOf(rolled, state, (it) => by !== 'day' && it.unit === 'month' && hasOneOffset(it));
   if (groups === null) return { parts, rolled: { set, key, periods, groups } };
   const ofGroups = periodsOf(rolled, state, () => true);

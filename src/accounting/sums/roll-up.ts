@@ -7,12 +7,12 @@ import { periodEnd, periodStart, UNITS, type Period, type Unit } from './periods
 import type { EarlierRow, FactRow, JobKey, RolledRow } from './summer';
 
 /**
- * Roll-ups: the sums of each UTC day by every grouping set, and those of months and years, made of their days. A job
- * counts once in each group of a period. So that several periods count it once together, a period keeps of each job that
- * had a record before it in the same group when the last of these counts: `Again`.
+ * Roll-ups: the sums of each UTC day by every grouping set, and of months and years, made from their days. A job counts
+ * once in each group of a period. So that several periods together count it once, a period keeps for each job that had
+ * an earlier record in the same group when the last of those records counts: `Again`.
  */
 
-/** What is stored of a group in a period. */
+/** What is stored for a group in a period. */
 export interface RolledGroup {
   /** The number of its grouping set. */
   readonly set: number;
@@ -26,29 +26,29 @@ export interface Again {
   readonly set: number;
   readonly cluster: string;
   readonly key: GroupKey;
-  /** When its last record of before counts (ms). */
+  /** When its last record before the period counts (ms). */
   readonly before: number;
 }
 
-/** That no other group has. */
+/** A text that no other group has. */
 export const groupName = ({ set, cluster, key }: Omit<RolledGroup, 'sums'>): string =>
   `${set} ${key === null ? '' : `=${key}`}\n${cluster}`;
 
-/** Of most groups, to which none are added. */
+/** Shared by groups without bins, which never add to them. */
 const NO_BINS = newBins();
 
 interface ClusterGroups {
   readonly bySet: readonly Map<GroupKey, RolledGroup>[];
 }
 
-/** Sums up one day, or an hour. */
+/** Sums up one day or one hour. */
 export class DaySums {
   private readonly clusters = new Map<string, ClusterGroups>();
   /** The groups in which a job has been counted. */
   private readonly groupsOf = new Map<JobKey, RolledGroup[]>();
   private readonly found: RolledGroup[] = [];
 
-  /** A record of it, with its keys of all DIMENSIONS. */
+  /** Adds a record, with its keys of all DIMENSIONS. */
   add({ countedAt, cluster, job, keys, facts }: FactRow): void {
     const contribution = contributionOf(facts, countedAt);
     const ofCluster = this.clusterOf(cluster);
@@ -69,7 +69,7 @@ export class DaySums {
     return this.found;
   }
 
-  /** Of the earlier records of its jobs, with their keys of all DIMENSIONS. */
+  /** What `earlier` records of its jobs, with their keys of all DIMENSIONS, mean for each group. */
   again(earlier: Iterable<EarlierRow>): readonly Again[] {
     const last = new Map<RolledGroup, Map<JobKey, number>>();
     for (const { countedAt, cluster, job, keys } of earlier)
@@ -107,12 +107,12 @@ export class DaySums {
 /** A month or a year. */
 export type LargerPeriod = Period & { readonly unit: Exclude<Unit, 'day'> };
 
-/** What a month or a year is summed up of: the number of their unit, the first day, the first day after. */
+/** The periods from which a month or year is summed up: the number of their unit, the first day, the first day after. */
 export function partsOf({ unit, day }: LargerPeriod): [unit: number, first: number, end: number] {
   return [UNITS.indexOf(unit === 'month' ? 'day' : 'month'), day, periodEnd({ unit, day })];
 }
 
-/** Sums up a month of its days, or a year of its months. */
+/** Sums up a month from its days, or a year from its months. */
 export class PeriodSums {
   private readonly found = new Map<string, RolledGroup>();
   private readonly before: Again[] = [];
@@ -122,11 +122,11 @@ export class PeriodSums {
   add(set: number, { cluster, key, totals, bins }: Omit<RolledRow, 'day'>): void {
     const { sums } = this.groupOf(set, cluster, key);
     addTotals(sums.totals, totals);
-    // A year's hours are in no one time zone: nobody asks for its bins.
+    // The hours of a year are not in one time zone (summer time), so nobody asks for its bins.
     if (this.period.unit !== 'year') addBinCells(sums, bins);
   }
 
-  /** A job that one of its parts has counted again. */
+  /** Adds a job that one of the period's parts has counted again. */
   addAgain(again: Again): void {
     const { set, cluster, key, before } = again;
     if (before < this.period.day * DAY_MS) this.before.push(again);
@@ -152,8 +152,8 @@ export class PeriodSums {
 }
 
 /**
- * Months, then years, that have ended by the last of the days summed up, and are not summed up themselves: a year that
- * comes first has all its months.
+ * Months, then years, that have ended by the last day summed up and are not summed up themselves. A year comes first in
+ * the answer only if all its months are there.
  */
 export function missingPeriods(summed: readonly Period[]): readonly LargerPeriod[] {
   const days = summed.flatMap(({ unit, day }) => (unit === 'day' ? day : []));

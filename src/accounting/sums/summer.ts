@@ -23,18 +23,18 @@ export type JobKey = number | string;
 
 /** A record as sums see it. */
 export interface FactRow {
-  /** Its number; null: it has none yet. */
+  /** Its number in the store; null: it has none yet. */
   readonly id: number | null;
-  /** Where it counts in time (ms). */
+  /** The moment at which it counts (ms). */
   readonly countedAt: number;
   readonly cluster: string;
   readonly job: JobKey;
-  /** In the order of the dimensions that were asked for; of `job_name` the class. */
+  /** In the order of the dimensions that were asked for; for `job_name` the name class. */
   readonly keys: readonly GroupKey[];
   readonly facts: Facts;
 }
 
-/** A record of before a time, of a job that has one then: when it counts, the last of those with the same keys. */
+/** A record from before a span, of a job that has one in it; of several with the same keys, the last is enough. */
 export type EarlierRow = Pick<FactRow, 'countedAt' | 'cluster' | 'job' | 'keys'>;
 
 /** A period's sums of one group. */
@@ -57,24 +57,24 @@ export interface AgainRow {
   readonly jobs: number;
 }
 
-/** Jobs of a group that had a record in it from `since` on. */
+/** How many jobs of an hour's group had an earlier record in it from `since` on. */
 const countedSince = ({ before }: HourGroup, since: number): number =>
   before.length === 0 ? 0 : before.filter((at) => at >= since).length;
 
 /**
- * Adds up the answer to a query, part by part of its plan; reading them is the store's. Jobs are counted once in the
- * interval and once in each group: a job counts on the first of its days, and what a period has counted of jobs that
- * were there before is taken off.
+ * Adds up the answer to a query, part by part of its plan; the store reads the parts. Jobs are counted once in the
+ * interval and once in each group: a job counts on the first of its days, and later periods' counts of it are
+ * subtracted.
  */
 export class Summer {
   private readonly sums = newSums();
   private readonly groups = new Map<GroupKey, MutableTotals>();
-  /** Groups of hours, of the plan's groups: they are many, and added up once it is known which of them the answer lists. */
+  /** The hours' groups: they are many, and only added up once it is known which of them the answer lists. */
   private readonly hourGroups: (readonly [GroupKey, HourGroup])[] = [];
   /** null: all. */
   private listed: ReadonlySet<GroupKey> | null = null;
   private read = 0;
-  /** Of the part that is being read: the UTC day, and what the hours of that day saw. */
+  /** The UTC day of the part that is being read, and the bins of that day. */
   private day = -1;
   private dayBins = newBins();
   private named = { day: -1, name: '' };
@@ -86,7 +86,7 @@ export class Summer {
     private readonly plan: SumPlan,
   ) {}
 
-  /** A record of a part that is read record by record, oldest first; the key of the query's `by` stands at `keyAt`. */
+  /** Adds a record of a part that is read record by record, oldest first; `keyAt`: index of the key to group by. */
   addRecord({ countedAt, cluster, job, keys, facts }: FactRow, keyAt = 0): void {
     const day = dayOf(countedAt);
     if (day !== this.day) this.turnTo(day);
@@ -108,7 +108,7 @@ export class Summer {
     group.jobs++;
   }
 
-  /** The sums of an hour of such a part, in place of its records. */
+  /** Adds the sums of an hour of such a part, in place of its records. */
   addHour({ since }: Span, hour: HourSums, choice: HourChoice): void {
     const { groups = null } = this.plan.rolled ?? {};
     const day = dayOf(since);
@@ -125,7 +125,7 @@ export class Summer {
       this.hourGroups.push([narrowest(set, group.key), group]);
   }
 
-  /** After a part, where the plan has roll-ups: the earlier records of its jobs that the query selects, too. */
+  /** Ends a part, if the plan has roll-ups; `earlier`: the earlier records of its jobs that the query selects. */
   endPart(earlier: Iterable<EarlierRow>, keyAt = 0): void {
     const again = new Set<JobKey>();
     const againByGroup = new Map<GroupKey, Set<JobKey>>();
@@ -141,7 +141,7 @@ export class Summer {
     this.seenByGroup.clear();
   }
 
-  /** Rows of the plan's own periods, with their bins. */
+  /** Adds the rows of the plan's `periods`, with their bins. */
   addRolled(rows: Iterable<RolledRow>): void {
     for (const row of rows) {
       addTotals(this.sums.totals, row.totals);
@@ -153,7 +153,7 @@ export class Summer {
     }
   }
 
-  /** Of the same periods: jobs that were counted before, since the interval's beginning. */
+  /** For the same periods: subtracts jobs that an earlier part of the interval has counted. */
   subtractAgain(rows: Iterable<AgainRow>): void {
     for (const { cluster, key, jobs } of rows) {
       this.sums.totals.jobs -= jobs;
@@ -162,16 +162,16 @@ export class Summer {
     }
   }
 
-  /** The sum by which the groups that the answer lists can be chosen before the others are read; null: it lists all. */
+  /** The total by which the listed groups can be chosen before all groups are read; null: read all of them. */
   get chosenBy(): keyof Totals | null {
     const sort = sortOf(this.query);
-    // What is taken off the jobs is known last.
+    // The numbers of jobs are known only at the end, after what is subtracted.
     return this.query.limit === undefined || sort === 'jobs' ? null : sort;
   }
 
   /**
-   * Keeps the groups that the answer lists, by what roll-ups add to the sum that they are `chosenBy`, and returns their
-   * keys. Of the others a part may be more than the whole: unused memory may be less than nothing.
+   * Keeps only the groups that the answer lists, given what roll-ups add to the total `chosenBy`, and returns their
+   * keys. The others must go: their partial sums may be larger than the whole, since unused memory can be negative.
    */
   keepListed(name: keyof Totals, rolled: Iterable<readonly [GroupKey, number]>): ReadonlySet<GroupKey> {
     const values = new Map([...this.groups].map(([key, totals]) => [key, totals[name]]));
@@ -186,7 +186,7 @@ export class Summer {
     return listed;
   }
 
-  /** Sums of the plan's groups, of those listed at least; a group may come several times. */
+  /** Adds sums of the plan's groups, at least of the listed ones; a group may come several times. */
   addGroups(groups: Iterable<GroupTotals>): void {
     for (const [key, totals] of groups) addTotals(this.groupOf(key), totals);
   }
@@ -202,7 +202,7 @@ export class Summer {
     return summaryAnswer({ ...this.sums, groups, read: this.read }, this.query);
   }
 
-  /** From when on a job that comes again in the part's groups has been counted in them: days have their jobs apart. */
+  /** From when on an earlier record means that a group has counted the job: days count their jobs separately. */
   private get groupSince(): number {
     const { by, since } = this.query;
     return by === 'day' ? Math.max(since, this.day * DAY_MS) : since;
@@ -219,7 +219,7 @@ export class Summer {
     return by === 'day' ? this.nameOf(day) : by === 'cluster' ? cluster : key;
   }
 
-  /** Records come day by day. */
+  /** Keeps the last name, since records come day by day. */
   private nameOf(day: number): string {
     if (day !== this.named.day) this.named = { day, name: isoDay(day) };
     return this.named.name;
